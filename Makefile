@@ -1,0 +1,247 @@
+# Antiphon -- `make` builds build/antiphon, `make help` lists the rest.
+#
+# A build is a flavour and a compiler, and each has a folder of its own:
+#
+#     make                            build/release/, and build/antiphon
+#     make FLAVOUR=asan CC=clang      build/asan-clang/
+#
+# Sources are found by wildcard: a new file under src/ or tests/ needs no edit here.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+FLAVOUR ?= release
+PREFIX  ?= /usr/local
+DESTDIR ?=
+WERROR  ?= -Werror
+NODE    ?= node
+
+# --- compiler -----------------------------------------------------------------
+
+is_clang := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+# $(call accepted,FLAG): the flag, if this compiler and machine have it
+accepted  = $(shell echo 'int x;' | $(CC) -Werror $(1) -x c -c - -o /dev/null 2>/dev/null && echo $(1))
+
+OUT := build/$(FLAVOUR)$(if $(is_clang),-clang)
+
+WARNINGS := -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes \
+            -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2
+ifeq ($(is_clang),)
+WARNINGS += -Wduplicated-cond -Wlogical-op
+endif
+
+# --- flavours -----------------------------------------------------------------
+
+HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+             $(call accepted,-fstack-clash-protection) $(call accepted,-fcf-protection)
+SANITIZE  := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
+
+flags.release  := -O2 -g -fPIE $(HARDENING) $(if $(is_clang),,-Wnull-dereference)
+link.release   := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack
+flags.debug    := -O0 -g3
+flags.asan     := $(SANITIZE) -fsanitize=address,undefined
+link.asan      := -fsanitize=address,undefined
+flags.tsan     := $(SANITIZE) -fsanitize=thread
+link.tsan      := -fsanitize=thread
+flags.coverage := -O0 -g --coverage
+link.coverage  := --coverage
+
+ifeq ($(flags.$(FLAVOUR)),)
+$(error FLAVOUR=$(FLAVOUR) is not known: take release, debug, asan, tsan or coverage)
+endif
+
+# --- libraries ----------------------------------------------------------------
+
+LIBRARIES := libuv libcurl libcrypto
+lib_flags := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
+lib_link  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lpthread -lm
+test_link := -lcmocka -ljansson
+
+# Debian 12 ships llhttp as C sources; where they are missing, the library is linked.
+LLHTTP_DIR     ?= /usr/share/llhttp
+LLHTTP_INCLUDE ?= /usr/share/include/llhttp
+llhttp_sources := $(wildcard $(LLHTTP_DIR)/*.c)
+ifneq ($(llhttp_sources),)
+# Strict: a chunk has to end in CRLF, and so on. Debian's header defaults to lenient.
+lib_flags += -isystem $(LLHTTP_INCLUDE) -DLLHTTP_STRICT_MODE=1
+else
+lib_link  += -lllhttp
+endif
+
+# --- sources ------------------------------------------------------------------
+
+# The pure half, which links alone: bytes in, bytes out (see tools/check-purity).
+CORE := base json sse conv wire response
+
+core_sources  := $(foreach d,$(CORE),$(wildcard src/$(d)/*.c))
+shell_sources := $(filter-out $(core_sources),$(wildcard src/*/*.c))
+lib_sources   := $(wildcard tests/lib/*.c)
+unit_sources  := $(wildcard tests/unit/test_*.c)
+scenario_sources := $(wildcard tests/scenario/*.c)
+
+object = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
+core_objects   := $(call object,$(core_sources))
+shell_objects  := $(call object,$(shell_sources))
+lib_objects    := $(call object,$(lib_sources))
+llhttp_objects := $(patsubst $(LLHTTP_DIR)/%.c,$(OUT)/obj/llhttp/%.o,$(llhttp_sources))
+
+CORE_LIB  := $(OUT)/libantiphon-core.a
+SHELL_LIB := $(OUT)/libantiphon-shell.a
+BIN       := $(OUT)/antiphon
+unit_tests     := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(unit_sources))
+scenario_tests := $(patsubst tests/scenario/%.c,$(OUT)/tests/scenario_%,$(scenario_sources))
+
+# What the user passes in CPPFLAGS, CFLAGS and LDFLAGS comes last and wins.
+C_STD     := -std=c11 -D_GNU_SOURCE -Isrc -Itests
+COMPILE   := $(CC) $(C_STD) $(lib_flags) $(flags.$(FLAVOUR))
+OWN_FLAGS := $(WARNINGS) $(WERROR)
+LINK      := $(CC) $(flags.$(FLAVOUR)) $(link.$(FLAVOUR))
+
+# --- building -----------------------------------------------------------------
+
+.PHONY: all tests
+all: $(if $(filter build/release,$(OUT)),build/antiphon,$(BIN)) ## build the gateway
+tests: $(unit_tests) $(scenario_tests) ## build the test programs
+
+build/antiphon: build/release/antiphon
+	@ln -f $< $@
+
+$(BIN): $(call object,src/main.c) $(SHELL_LIB) $(CORE_LIB)
+	@echo "  link  $@"
+	@$(LINK) -o $@ $^ $(LDFLAGS) $(lib_link)
+
+# Archives are made anew, so that objects of deleted sources do not stay inside.
+$(CORE_LIB): $(core_objects)
+$(SHELL_LIB): $(shell_objects) $(llhttp_objects)
+$(CORE_LIB) $(SHELL_LIB):
+	@echo "  ar    $@"
+	@rm -f $@ && ar rcs $@ $^
+
+$(OUT)/obj/%.o: %.c $(OUT)/flags
+	@echo "  cc    $<"
+	@mkdir -p $(@D)
+	@$(COMPILE) $(OWN_FLAGS) -MMD -MP $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# Not our code, not our warnings.
+$(OUT)/obj/llhttp/%.o: $(LLHTTP_DIR)/%.c $(OUT)/flags
+	@echo "  cc    $<"
+	@mkdir -p $(@D)
+	@$(COMPILE) -w $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(unit_tests): $(OUT)/tests/%: $(OUT)/obj/tests/unit/%.o
+$(scenario_tests): $(OUT)/tests/scenario_%: $(OUT)/obj/tests/scenario/%.o
+$(unit_tests) $(scenario_tests): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
+	@echo "  link  $@"
+	@mkdir -p $(@D)
+	@$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(test_link) $(lib_link)
+
+# Changes when the command changes, and everything is built again.
+.PHONY: FORCE
+$(OUT)/flags: FORCE
+	@pkg-config --exists $(LIBRARIES) || { \
+	    echo 'Libraries are missing; `make deps` installs them.' >&2; exit 1; }
+	@mkdir -p $(@D)
+	@echo '$(COMPILE) $(OWN_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LINK) $(LDFLAGS)' >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+-include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
+
+# --- running and installing ---------------------------------------------------
+
+JOBS ?= $(shell nproc)
+SUB  := $(MAKE) --no-print-directory -j$(JOBS)
+
+.PHONY: run deps check-deps install
+run: ## install what is missing, build, and serve on 127.0.0.1:8080 (ARGS="flags")
+	@tools/install-deps build
+	@$(SUB) all
+	@exec build/antiphon serve $(ARGS)
+
+deps: ## install the Debian packages needed to build
+	@tools/install-deps build
+
+check-deps: ## install those needed for `make check` as well
+	@tools/install-deps check
+
+install: build/antiphon ## copy to DESTDIR/PREFIX/bin (default /usr/local)
+	install -D -m 755 build/antiphon $(DESTDIR)$(PREFIX)/bin/antiphon
+
+# --- tests --------------------------------------------------------------------
+
+RUN := tools/run-tests
+
+.PHONY: unit scenario quick system clients asan tsan memcheck coverage check
+unit: $(unit_tests) ## unit tests (of FLAVOUR)
+	@$(RUN) --as unit $(unit_tests)
+
+scenario: $(scenario_tests) ## scenario tests (of FLAVOUR)
+	@$(RUN) --as scenario --optional $(scenario_tests)
+
+quick: tests ## unit and scenario tests, in less than two minutes
+	@$(RUN) --as unit $(unit_tests) --as scenario --optional $(scenario_tests)
+
+system: all ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
+	@$(RUN) --timeout 900 --as system --optional tests/system/run
+
+clients: all ## tests with real clients, from npm
+	@$(RUN) --timeout 900 --as clients --optional tests/clients/run
+
+asan: ## unit and scenario tests under AddressSanitizer and UBSan
+	@$(SUB) quick FLAVOUR=asan
+
+tsan: ## unit tests under ThreadSanitizer
+	@$(SUB) unit FLAVOUR=tsan
+
+memcheck: $(unit_tests) ## unit tests under valgrind
+	@$(RUN) --as memcheck --under "valgrind -q --leak-check=full --error-exitcode=99" $(unit_tests)
+
+coverage: ## unit and scenario tests; lines covered, by file, in build/coverage/report.txt
+	@$(SUB) quick FLAVOUR=coverage
+	@tools/coverage-report build/coverage
+
+# The programs of `make tests` in another build, whether they exist yet or not.
+tests_in     = $(patsubst $(OUT)/%,build/$(1)/%,$(unit_tests) $(scenario_tests))
+thread_tests = $(patsubst tests/unit/%.c,build/tsan/tests/%,$(wildcard tests/unit/test_loop*.c \
+                 tests/unit/test_http_*.c))
+
+# Everything. Builds are suites too: one that breaks is counted, and the rest
+# still runs.
+check: ## everything; ends with "N passed, N failed"
+	@tools/install-deps check
+	+@$(RUN) \
+	    --timeout 900 --as build "$(SUB) all tests CC=gcc FLAVOUR=release" \
+	                             "$(SUB) all tests CC=clang FLAVOUR=asan" \
+	                             "$(SUB) $(thread_tests) CC=gcc FLAVOUR=tsan" \
+	                  --as check tools/lint \
+	    --timeout 300 --as release $(call tests_in,release) \
+	                  --as asan $(call tests_in,asan-clang) \
+	                  --as tsan $(thread_tests) \
+	    --timeout 900 --as system --optional tests/system/run \
+	                  --as system-asan --optional --env ANTIPHON_BIN=build/asan-clang/antiphon \
+	                                   tests/system/run \
+	                  --as clients --optional tests/clients/run
+
+# --- upkeep -------------------------------------------------------------------
+
+.PHONY: lint format docs clean help
+lint: ## all static checks (tools/lint NAME runs one)
+	@$(SUB) all
+	@tools/lint
+
+format: ## apply .clang-format
+	@clang-format -i $$(tools/list-files c)
+
+docs: all ## write docs/config.md from the configuration table
+	@mkdir -p docs
+	@$(BIN) docs config >docs/config.md
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo '  FLAVOUR=release|debug|asan|tsan|coverage and CC=gcc|clang choose the build.'
