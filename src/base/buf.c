@@ -1,0 +1,123 @@
+/* buf.c -- grows by doubling, fails for good. */
+#include "base/buf.h"
+
+#include <stdlib.h>
+
+enum { SMALLEST = 256 };
+
+void buf_init(struct buf *b, size_t limit_bytes)
+{
+    *b = (struct buf){.limit = limit_bytes};
+}
+
+void buf_fini(struct buf *b)
+{
+    size_t limit = b->limit;
+
+    free(b->p);
+    *b = (struct buf){.limit = limit};
+}
+
+void buf_reset(struct buf *b)
+{
+    b->len = 0;
+    b->failed = false;
+}
+
+/* Room for n more bytes, regardless of the limit, which counts content only. */
+static bool grow(struct buf *b, size_t n)
+{
+    size_t cap = b->cap < SMALLEST ? SMALLEST : b->cap;
+    char *p;
+
+    while (cap - b->len < n) {
+        if (cap > SIZE_MAX / 2)
+            return false;
+        cap *= 2;
+    }
+    p = realloc(b->p, cap);
+    if (p == NULL)
+        return false;
+    b->p = p;
+    b->cap = cap;
+    return true;
+}
+
+char *buf_reserve(struct buf *b, size_t n)
+{
+    if (b->failed)
+        return NULL;
+    if (b->limit != 0 && (b->len > b->limit || n > b->limit - b->len)) {
+        b->failed = true;
+        return NULL;
+    }
+    if ((b->p == NULL || b->cap - b->len < n) && !grow(b, n)) {
+        b->failed = true;
+        return NULL;
+    }
+    return b->p + b->len;
+}
+
+void buf_append(struct buf *b, str s)
+{
+    char *to = buf_reserve(b, s.len);
+
+    if (to == NULL || s.len == 0)
+        return;
+    memcpy(to, s.p, s.len);
+    b->len += s.len;
+}
+
+void buf_char(struct buf *b, char c)
+{
+    buf_append(b, str_from(&c, 1));
+}
+
+void buf_c(struct buf *b, const char *s)
+{
+    buf_append(b, str_from_c(s));
+}
+
+void buf_uint(struct buf *b, uint64_t n)
+{
+    char digits[20];
+    size_t i = sizeof(digits);
+
+    do {
+        digits[--i] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n != 0);
+    buf_append(b, str_from(digits + i, sizeof(digits) - i));
+}
+
+void buf_int(struct buf *b, int64_t n)
+{
+    if (n < 0) {
+        buf_char(b, '-');
+        buf_uint(b, (uint64_t)0 - (uint64_t)n);
+        return;
+    }
+    buf_uint(b, (uint64_t)n);
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+    if (n >= b->len) {
+        b->len = 0;
+        return;
+    }
+    memmove(b->p, b->p + n, b->len - n);
+    b->len -= n;
+}
+
+const char *buf_cstr(struct buf *b)
+{
+    if (b->failed)
+        return "";
+    if ((b->p == NULL || b->cap == b->len) && !grow(b, 1)) {
+        b->failed = true;
+        return "";
+    }
+    b->p[b->len] = '\0';
+    return b->p;
+}

@@ -1,0 +1,91 @@
+/* num.c -- decimal numbers and their unit tables. */
+#include "base/num.h"
+
+struct unit {
+    str name;
+    uint64_t factor;
+};
+
+static const struct unit durations[] = {
+    {STR_INIT("ms"), 1},        {STR_INIT("s"), 1000},           {STR_INIT(""), 1000},
+    {STR_INIT("m"), 60 * 1000}, {STR_INIT("h"), 60 * 60 * 1000},
+};
+
+static const struct unit sizes[] = {
+    {STR_INIT(""), 1},          {STR_INIT("B"), 1},           {STR_INIT("KiB"), 1 << 10},
+    {STR_INIT("MiB"), 1 << 20}, {STR_INIT("GiB"), 1 << 30},   {STR_INIT("KB"), 1000},
+    {STR_INIT("MB"), 1000000},  {STR_INIT("GB"), 1000000000},
+};
+
+static size_t digits(str s)
+{
+    size_t n = 0;
+
+    while (n < s.len && s.p[n] >= '0' && s.p[n] <= '9')
+        n++;
+    return n;
+}
+
+bool num_uint(str s, uint64_t *ret)
+{
+    uint64_t n = 0;
+
+    if (s.len == 0 || digits(s) != s.len)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        uint64_t d = (uint64_t)(s.p[i] - '0');
+
+        if (n > (UINT64_MAX - d) / 10)
+            return false;
+        n = n * 10 + d;
+    }
+    *ret = n;
+    return true;
+}
+
+/* Up to three digits after a dot, as thousandths. */
+static size_t fraction(str s, uint64_t *ret_thousandths)
+{
+    size_t n;
+    uint64_t value = 0;
+
+    *ret_thousandths = 0;
+    if (s.len == 0 || s.p[0] != '.')
+        return 0;
+    n = digits(str_skip(s, 1));
+    for (size_t i = 0; i < 3; i++)
+        value = value * 10 + (i < n ? (uint64_t)(s.p[1 + i] - '0') : 0);
+    *ret_thousandths = value;
+    return n == 0 ? 0 : n + 1;
+}
+
+static bool with_unit(str s, const struct unit *units, size_t n_units, uint64_t *ret)
+{
+    size_t whole = digits(s);
+    uint64_t n, thousandths;
+    str unit;
+
+    if (!num_uint(str_from(s.p, whole), &n))
+        return false;
+    unit = str_skip(s, whole);
+    unit = str_skip(unit, fraction(unit, &thousandths));
+    for (size_t i = 0; i < n_units; i++) {
+        if (!str_eq_nocase(unit, units[i].name))
+            continue;
+        if (n > (UINT64_MAX >> 11) / units[i].factor)
+            return false;
+        *ret = n * units[i].factor + thousandths * units[i].factor / 1000;
+        return true;
+    }
+    return false;
+}
+
+bool num_duration_ms(str s, uint64_t *ret)
+{
+    return with_unit(s, durations, sizeof(durations) / sizeof(*durations), ret);
+}
+
+bool num_size_bytes(str s, uint64_t *ret)
+{
+    return with_unit(s, sizes, sizeof(sizes) / sizeof(*sizes), ret);
+}

@@ -1,0 +1,59 @@
+/* str.c -- the searches on views that are not worth inlining. */
+#include "base/str.h"
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+bool str_eq_nocase(str a, str b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++) {
+        if (lower(a.p[i]) != lower(b.p[i]))
+            return false;
+    }
+    return true;
+}
+
+str str_trim(str s)
+{
+    while (s.len > 0 && is_space(s.p[0]))
+        s = str_skip(s, 1);
+    while (s.len > 0 && is_space(s.p[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+size_t str_find_char(str s, char c)
+{
+    const char *p = s.len == 0 ? NULL : memchr(s.p, c, s.len);
+
+    return p == NULL ? s.len : (size_t)(p - s.p);
+}
+
+size_t str_find(str s, str needle)
+{
+    if (needle.len == 0)
+        return 0;
+    for (size_t i = 0; i + needle.len <= s.len; i++) {
+        if (memcmp(s.p + i, needle.p, needle.len) == 0)
+            return i;
+    }
+    return s.len;
+}
+
+bool str_has_nocase(str s, str needle)
+{
+    for (size_t i = 0; i + needle.len <= s.len; i++) {
+        if (str_eq_nocase(str_from(s.p + i, needle.len), needle))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,115 @@
+/* utf8.c -- checks by the table of RFC 3629, section 4. */
+#include "base/utf8.h"
+
+static bool is_tail(unsigned char c)
+{
+    return (c & 0xC0) == 0x80;
+}
+
+/* Second byte in the range that keeps out overlong forms, surrogates and > U+10FFFF. */
+static bool second_ok(unsigned char first, unsigned char second)
+{
+    switch (first) {
+    case 0xE0:
+        return second >= 0xA0 && second <= 0xBF;
+    case 0xED:
+        return second >= 0x80 && second <= 0x9F;
+    case 0xF0:
+        return second >= 0x90 && second <= 0xBF;
+    case 0xF4:
+        return second >= 0x80 && second <= 0x8F;
+    default:
+        return is_tail(second);
+    }
+}
+
+size_t utf8_char(str s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    size_t n;
+
+    if (s.len == 0)
+        return 0;
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xC2 || p[0] > 0xF4)
+        return 0;
+    n = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+    if (s.len < n || !second_ok(p[0], p[1]))
+        return 0;
+    for (size_t i = 2; i < n; i++) {
+        if (!is_tail(p[i]))
+            return 0;
+    }
+    return n;
+}
+
+size_t utf8_encode(uint32_t c, char out[4])
+{
+    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
+        c = 0xFFFD;
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xC0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xE0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        out[2] = (char)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    out[0] = (char)(0xF0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    out[3] = (char)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+bool utf8_is_valid(str s)
+{
+    while (s.len > 0) {
+        size_t n = utf8_char(s);
+
+        if (n == 0)
+            return false;
+        s = str_skip(s, n);
+    }
+    return true;
+}
+
+size_t utf8_cut(str s, size_t limit)
+{
+    size_t n = s.len < limit ? s.len : limit;
+    size_t start = n;
+
+    while (start > 0 && n - start < 3 && is_tail((unsigned char)s.p[start - 1]))
+        start--;
+    if (start == 0)
+        return n;
+    start--; /* the first byte of the last character */
+    return utf8_char(str_from(s.p + start, n - start)) == n - start ? n : start;
+}
+
+size_t utf8_count(str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.len; i++)
+        n += !is_tail((unsigned char)s.p[i]);
+    return n;
+}
+
+void utf8_repair(str s, struct buf *out)
+{
+    while (s.len > 0) {
+        size_t n = utf8_char(s);
+
+        buf_append(out, n == 0 ? STR("\xEF\xBF\xBD") : str_from(s.p, n));
+        s = str_skip(s, n == 0 ? 1 : n);
+    }
+}

@@ -1,0 +1,28 @@
+/* utf8.h -- Unicode in bytes (RFC 3629: no surrogates, no overlong forms). */
+#ifndef ANTIPHON_BASE_UTF8_H
+#define ANTIPHON_BASE_UTF8_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Length in bytes of the well-formed character that s starts with, or 0. */
+size_t utf8_char(str s);
+
+/* Writes one code point; returns the number of bytes, 1 to 4. A surrogate or a
+ * value above U+10FFFF is written as U+FFFD. */
+size_t utf8_encode(uint32_t code_point, char out[4]);
+
+bool utf8_is_valid(str s);
+
+/* The longest prefix of at most limit bytes that does not end inside a character. */
+size_t utf8_cut(str s, size_t limit_bytes);
+
+/* The number of characters of a valid text. */
+size_t utf8_count(str s);
+
+/* Appends s with every malformed byte sequence replaced by U+FFFD. */
+void utf8_repair(str s, struct buf *out);
+
+#endif

@@ -1,0 +1,87 @@
+/* test_str.c -- views of bytes. */
+#include "lib/test.h"
+
+static void absent_and_empty_differ_but_compare_alike(void **state)
+{
+    (void)state;
+    assert_true(str_is_none(STR_NONE));
+    assert_true(str_is_none(str_from_c(NULL)));
+    assert_false(str_is_none(STR("")));
+    assert_true(str_eq(STR_NONE, STR("")));
+    assert_false(str_eq(STR_NONE, STR("a")));
+}
+
+static void comparison_goes_past_nul_bytes(void **state)
+{
+    (void)state;
+    assert_true(str_eq(STR("a\0b"), STR("a\0b")));
+    assert_false(str_eq(STR("a\0b"), STR("a\0c")));
+}
+
+static void skip_stops_at_the_end(void **state)
+{
+    (void)state;
+    assert_str_c(str_skip(STR("abc"), 1), "bc");
+    assert_str_c(str_skip(STR("abc"), 3), "");
+    assert_str_c(str_skip(STR("abc"), 99), "");
+    assert_true(str_is_none(str_skip(STR_NONE, 1)));
+}
+
+static void starts_and_ends_are_found(void **state)
+{
+    (void)state;
+    assert_true(str_starts_with(STR("abc"), STR("ab")));
+    assert_true(str_starts_with(STR("abc"), STR_NONE));
+    assert_false(str_starts_with(STR("a"), STR("ab")));
+    assert_true(str_ends_with(STR("abc"), STR("bc")));
+    assert_true(str_ends_with(STR("abc"), STR("")));
+    assert_false(str_ends_with(STR("c"), STR("bc")));
+}
+
+static void case_of_ascii_letters_only_is_ignored(void **state)
+{
+    (void)state;
+    assert_true(str_eq_nocase(STR("Content-Type"), STR("content-tYPE")));
+    assert_false(str_eq_nocase(STR("a"), STR("ab")));
+    assert_false(str_eq_nocase(STR("["), STR("{"))); /* 0x20 apart, no letters */
+    assert_false(str_eq_nocase(STR("\xC4"), STR("\xE4")));
+    assert_true(str_has_nocase(STR("Maximum Context Length is 8"), STR("context length")));
+    assert_true(str_has_nocase(STR("x"), STR("")));
+    assert_false(str_has_nocase(STR("contex"), STR("context")));
+}
+
+static void trim_takes_white_space_off_both_ends(void **state)
+{
+    (void)state;
+    assert_str_c(str_trim(STR(" \t\r\n a b \n")), "a b");
+    assert_str_c(str_trim(STR(" \n ")), "");
+    assert_str_c(str_trim(STR("")), "");
+    assert_str_eq(str_trim(STR("\0 ")), STR("\0"));
+}
+
+static void find_gives_the_length_when_there_is_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(str_find_char(STR("abc"), 'c'), 2);
+    assert_int_equal(str_find_char(STR("abc"), 'x'), 3);
+    assert_int_equal(str_find_char(STR_NONE, 'x'), 0);
+    assert_int_equal(str_find(STR("aab"), STR("ab")), 1);
+    assert_int_equal(str_find(STR("aaa"), STR("ab")), 3);
+    assert_int_equal(str_find(STR("a"), STR("ab")), 1);
+    assert_int_equal(str_find(STR("a"), STR("")), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(absent_and_empty_differ_but_compare_alike),
+        cmocka_unit_test(comparison_goes_past_nul_bytes),
+        cmocka_unit_test(skip_stops_at_the_end),
+        cmocka_unit_test(starts_and_ends_are_found),
+        cmocka_unit_test(case_of_ascii_letters_only_is_ignored),
+        cmocka_unit_test(trim_takes_white_space_off_both_ends),
+        cmocka_unit_test(find_gives_the_length_when_there_is_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
