@@ -1,0 +1,416 @@
+/* json_read.c -- one pass over the text, no allocation.
+ *
+ * The reader keeps a position, a depth and one bit a level for the kind of
+ * container. Everything it passes is checked, wanted or not, so that a text
+ * that reached jr_end() can be spliced elsewhere without another look. */
+#include "json/json_read.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "json/json_text.h"
+
+/* What a byte means inside a string. */
+enum { PLAIN, QUOTE, ESCAPE, MULTIBYTE, CONTROL };
+
+static const unsigned char string_class[256] = {
+    [0 ... 31] = CONTROL,
+    ['"'] = QUOTE,
+    ['\\'] = ESCAPE,
+    [128 ... 255] = MULTIBYTE,
+};
+
+void jr_init(struct jr *j, str text)
+{
+    if (text.len == 0)
+        text = STR(""); /* arithmetic on NULL is undefined */
+    *j = (struct jr){.p = text.p, .start = text.p, .end = text.p + text.len};
+}
+
+bool jr_ok(const struct jr *j)
+{
+    return j->error == NULL;
+}
+
+size_t jr_offset(const struct jr *j)
+{
+    return (size_t)(j->p - j->start);
+}
+
+static bool fail(struct jr *j, const char *what)
+{
+    if (j->error == NULL)
+        j->error = what;
+    return false;
+}
+
+static void skip_space(struct jr *j)
+{
+    while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r'))
+        j->p++;
+}
+
+bool jr_end(struct jr *j)
+{
+    skip_space(j);
+    if (j->error == NULL && (j->p != j->end || j->depth != 0))
+        fail(j, "text after the value");
+    return j->error == NULL;
+}
+
+static enum jr_type type_of_byte(char c)
+{
+    switch (c) {
+    case '{':
+        return JR_OBJECT;
+    case '[':
+        return JR_ARRAY;
+    case '"':
+        return JR_STRING;
+    case 't':
+        return JR_TRUE;
+    case 'f':
+        return JR_FALSE;
+    case 'n':
+        return JR_NULL;
+    default:
+        return c == '-' || (c >= '0' && c <= '9') ? JR_NUMBER : JR_NONE;
+    }
+}
+
+enum jr_type jr_type_of(str raw)
+{
+    return raw.len == 0 ? JR_NONE : type_of_byte(raw.p[0]);
+}
+
+enum jr_type jr_peek(struct jr *j)
+{
+    enum jr_type type;
+
+    skip_space(j);
+    if (j->error != NULL || j->p == j->end)
+        return fail(j, "value missing"), JR_NONE;
+    type = type_of_byte(*j->p);
+    if (type == JR_NONE)
+        fail(j, "not a value");
+    return type;
+}
+
+/* ---- scalars */
+
+static bool is_hex4(const char *p)
+{
+    for (int i = 0; i < 4; i++) {
+        char c = p[i];
+
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
+            return false;
+    }
+    return true;
+}
+
+/* At a backslash; moves behind the escape. */
+static bool scan_escape(struct jr *j)
+{
+    if (j->end - j->p < 2)
+        return fail(j, "string not closed");
+    if (j->p[1] == 'u') {
+        if (j->end - j->p < 6 || !is_hex4(j->p + 2))
+            return fail(j, "bad \\u escape");
+        j->p += 6;
+        return true;
+    }
+    if (j->p[1] == '\0' || strchr("\"\\/bfnrt", j->p[1]) == NULL)
+        return fail(j, "bad escape");
+    j->p += 2;
+    return true;
+}
+
+/* At an opening quote; moves behind the closing one. */
+static str scan_string(struct jr *j)
+{
+    const char *start = ++j->p;
+
+    for (;;) {
+        while (j->p < j->end && string_class[(unsigned char)*j->p] == PLAIN)
+            j->p++;
+        if (j->p == j->end)
+            return fail(j, "string not closed"), STR_NONE;
+        switch (string_class[(unsigned char)*j->p]) {
+        case QUOTE:
+            return str_from(start, (size_t)(j->p++ - start));
+        case ESCAPE:
+            if (!scan_escape(j))
+                return STR_NONE;
+            break;
+        case MULTIBYTE: {
+            size_t n = utf8_char(str_from(j->p, (size_t)(j->end - j->p)));
+
+            if (n == 0)
+                return fail(j, "malformed UTF-8"), STR_NONE;
+            j->p += n;
+            break;
+        }
+        default:
+            return fail(j, "control character in a string"), STR_NONE;
+        }
+    }
+}
+
+static bool scan_digits(struct jr *j)
+{
+    const char *start = j->p;
+
+    while (j->p < j->end && *j->p >= '0' && *j->p <= '9')
+        j->p++;
+    return j->p != start || fail(j, "bad number");
+}
+
+static bool scan_number(struct jr *j)
+{
+    if (*j->p == '-')
+        j->p++;
+    if (j->p < j->end && *j->p == '0')
+        j->p++;
+    else if (!scan_digits(j))
+        return false;
+    if (j->p < j->end && *j->p == '.') {
+        j->p++;
+        if (!scan_digits(j))
+            return false;
+    }
+    if (j->p < j->end && (*j->p == 'e' || *j->p == 'E')) {
+        j->p++;
+        if (j->p < j->end && (*j->p == '+' || *j->p == '-'))
+            j->p++;
+        if (!scan_digits(j))
+            return false;
+    }
+    return true;
+}
+
+static bool scan_word(struct jr *j, str word)
+{
+    if (!str_starts_with(str_from(j->p, (size_t)(j->end - j->p)), word))
+        return fail(j, "not a value");
+    j->p += word.len;
+    return true;
+}
+
+/* ---- containers */
+
+static bool is_object(const struct jr *j)
+{
+    int level = j->depth - 1;
+
+    return (j->kinds[level / 8] >> (level % 8) & 1) != 0;
+}
+
+static void push(struct jr *j, bool object)
+{
+    unsigned char bit;
+
+    if (j->depth == JR_MAX_DEPTH) {
+        fail(j, "nested too deeply");
+        return;
+    }
+    bit = (unsigned char)(1 << j->depth % 8);
+    if (object)
+        j->kinds[j->depth / 8] |= bit;
+    else
+        j->kinds[j->depth / 8] &= (unsigned char)~bit;
+    j->depth++;
+    j->p++;
+    j->first = true;
+}
+
+bool jr_enter(struct jr *j, enum jr_type type)
+{
+    assert(type == JR_OBJECT || type == JR_ARRAY);
+    if (jr_peek(j) != type) {
+        jr_skip(j);
+        return false;
+    }
+    push(j, type == JR_OBJECT);
+    return jr_ok(j);
+}
+
+/* Before the next member or element: true when there is one. */
+static bool next(struct jr *j, char close)
+{
+    if (j->error != NULL)
+        return false;
+    skip_space(j);
+    if (j->p == j->end)
+        return fail(j, "container not closed");
+    if (*j->p == close) {
+        j->p++;
+        j->depth--;
+        j->first = false;
+        return false;
+    }
+    if (!j->first) {
+        if (*j->p != ',')
+            return fail(j, "comma missing");
+        j->p++;
+        skip_space(j);
+    }
+    j->first = false;
+    return true;
+}
+
+static str decode_key(struct jr *j, str raw)
+{
+    struct buf out = {.p = j->key, .cap = sizeof(j->key)};
+
+    /* An escape is never shorter than what it stands for, so key[] cannot overflow. */
+    if (raw.len > sizeof(j->key) || memchr(raw.p, '\\', raw.len) == NULL)
+        return raw;
+    json_text_decode(raw, &out);
+    return str_from(j->key, out.len);
+}
+
+bool jr_next_member(struct jr *j, str *ret_key)
+{
+    str raw;
+
+    if (!next(j, '}'))
+        return false;
+    if (j->p == j->end || *j->p != '"')
+        return fail(j, "member name missing");
+    raw = scan_string(j);
+    skip_space(j);
+    if (j->error != NULL || j->p == j->end || *j->p != ':')
+        return fail(j, "colon missing");
+    j->p++;
+    *ret_key = decode_key(j, raw);
+    return true;
+}
+
+bool jr_next_element(struct jr *j)
+{
+    if (!next(j, ']'))
+        return false;
+    if (j->p < j->end && *j->p == ']')
+        return fail(j, "value missing");
+    return true;
+}
+
+/* Passes a scalar, or enters a container. */
+static void begin(struct jr *j)
+{
+    switch (jr_peek(j)) {
+    case JR_OBJECT:
+    case JR_ARRAY:
+        push(j, *j->p == '{');
+        break;
+    case JR_STRING:
+        (void)scan_string(j);
+        break;
+    case JR_NUMBER:
+        (void)scan_number(j);
+        break;
+    case JR_TRUE:
+        (void)scan_word(j, STR("true"));
+        break;
+    case JR_FALSE:
+        (void)scan_word(j, STR("false"));
+        break;
+    case JR_NULL:
+        (void)scan_word(j, STR("null"));
+        break;
+    case JR_NONE:
+        break;
+    }
+}
+
+void jr_skip(struct jr *j)
+{
+    int base = j->depth;
+    str key;
+
+    begin(j);
+    while (j->error == NULL && j->depth > base) {
+        if (is_object(j) ? jr_next_member(j, &key) : jr_next_element(j))
+            begin(j);
+    }
+}
+
+/* ---- values */
+
+str jr_raw(struct jr *j)
+{
+    const char *start;
+
+    skip_space(j);
+    start = j->p;
+    jr_skip(j);
+    return j->error != NULL ? STR_NONE : str_from(start, (size_t)(j->p - start));
+}
+
+str jr_string(struct jr *j)
+{
+    if (jr_peek(j) != JR_STRING) {
+        jr_skip(j);
+        return STR_NONE;
+    }
+    return scan_string(j);
+}
+
+double jr_number_value(str raw)
+{
+    char text[320];
+    size_t n = raw.len < sizeof(text) - 1 ? raw.len : sizeof(text) - 1;
+
+    memcpy(text, raw.p, n);
+    text[n] = '\0';
+    return strtod(text, NULL);
+}
+
+int64_t jr_int(struct jr *j, int64_t fallback)
+{
+    const double limit = 9007199254740992.0; /* from here on integers are not exact */
+    double value;
+    str raw;
+
+    if (jr_peek(j) != JR_NUMBER) {
+        jr_skip(j);
+        return fallback;
+    }
+    raw = jr_raw(j);
+    if (str_is_none(raw))
+        return fallback;
+    value = jr_number_value(raw);
+    if (!(value > -limit && value < limit) || (double)(int64_t)value != value)
+        return fallback;
+    return (int64_t)value;
+}
+
+bool jr_bool(struct jr *j, bool fallback)
+{
+    enum jr_type type = jr_peek(j);
+
+    jr_skip(j);
+    return type == JR_TRUE || (type != JR_FALSE && fallback);
+}
+
+const char *jr_type_name(enum jr_type type)
+{
+    static const char *const names[] = {
+        [JR_NONE] = "nothing",    [JR_OBJECT] = "an object", [JR_ARRAY] = "an array",
+        [JR_STRING] = "a string", [JR_NUMBER] = "a number",  [JR_TRUE] = "a boolean",
+        [JR_FALSE] = "a boolean", [JR_NULL] = "null",
+    };
+
+    return names[type];
+}
+
+bool jr_is_valid(str text)
+{
+    struct jr j;
+
+    jr_init(&j, text);
+    jr_skip(&j);
+    return jr_end(&j);
+}

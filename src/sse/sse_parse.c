@@ -1,0 +1,165 @@
+/* sse_parse.c -- cut a byte stream into Server-Sent Events.
+ *
+ * The network chooses the pieces: an event may span many reads and one read
+ * may hold many events, so the parser keeps its place between calls and never
+ * looks back past the current line.
+ *
+ * CR, LF and CRLF all end a line. A CR in the last byte of a read may be half
+ * of a CRLF: the line ends at once and skip_lf drops an LF that follows, so no
+ * event ever waits for a byte that tells us nothing.
+ *
+ * One pass; a line is copied only when it crosses a read. */
+#include "sse/sse_parse.h"
+
+void sse_parser_init(struct sse_parser *p, size_t max_bytes)
+{
+    *p = (struct sse_parser){.started = false};
+    buf_init(&p->line, max_bytes);
+    buf_init(&p->data, max_bytes);
+    buf_init(&p->event, max_bytes);
+}
+
+void sse_parser_fini(struct sse_parser *p)
+{
+    buf_fini(&p->line);
+    buf_fini(&p->data);
+    buf_fini(&p->event);
+}
+
+void sse_parser_stop(struct sse_parser *p)
+{
+    p->stopped = true;
+}
+
+static void keep_data(struct sse_parser *p, str value)
+{
+    if (p->has_data)
+        buf_char(&p->data, '\n');
+    buf_append(&p->data, value);
+    p->has_data = true;
+}
+
+static void on_data(struct sse_parser *p, str value, const struct sse_handler *h, void *arg)
+{
+    if (!p->has_data && h->on_data_line != NULL && h->on_data_line(arg, value, buf_str(&p->event)))
+        return;
+    keep_data(p, value);
+}
+
+static void on_blank_line(struct sse_parser *p, const struct sse_handler *h, void *arg)
+{
+    if (p->has_data && h->on_event != NULL && !buf_failed(&p->data))
+        h->on_event(arg, buf_str(&p->data), buf_str(&p->event));
+    p->data.len = p->event.len = 0;
+    p->has_data = false;
+}
+
+static void on_field(struct sse_parser *p, str line, const struct sse_handler *h, void *arg)
+{
+    size_t colon = str_find_char(line, ':');
+    str name = str_from(line.p, colon);
+    str value = str_skip(line, colon + 1);
+
+    if (value.len > 0 && value.p[0] == ' ')
+        value = str_skip(value, 1);
+    if (str_eq(name, STR("data"))) {
+        on_data(p, value, h, arg);
+    } else if (str_eq(name, STR("event"))) {
+        p->event.len = 0;
+        buf_append(&p->event, value);
+    } else if (colon > 0 && !str_eq(name, STR("id")) && !str_eq(name, STR("retry")) &&
+               h->on_other_field != NULL) {
+        h->on_other_field(arg, name, value);
+    }
+}
+
+static void on_line(struct sse_parser *p, str line, const struct sse_handler *h, void *arg)
+{
+    if (!p->started && str_starts_with(line, STR("\xEF\xBB\xBF")))
+        line = str_skip(line, 3);
+    p->started = true;
+    if (p->stopped)
+        return;
+    if (line.len == 0)
+        on_blank_line(p, h, arg);
+    else
+        on_field(p, line, h, arg); /* a comment is a field without a name */
+}
+
+static size_t find_line_end(str s)
+{
+    const char *lf = s.len == 0 ? NULL : memchr(s.p, '\n', s.len);
+    size_t n = lf == NULL ? s.len : (size_t)(lf - s.p);
+    const char *cr = n == 0 ? NULL : memchr(s.p, '\r', n);
+
+    return cr == NULL ? n : (size_t)(cr - s.p);
+}
+
+/* Deals with one line at the start of bytes; returns the bytes it took, or 0
+ * when the line goes on in the next read. */
+static size_t take_line(struct sse_parser *p, str bytes, const struct sse_handler *h, void *arg)
+{
+    size_t n = find_line_end(bytes);
+
+    if (n == bytes.len)
+        return 0;
+    p->skip_lf = bytes.p[n] == '\r';
+    if (p->line.len == 0 && !buf_failed(&p->line)) {
+        on_line(p, str_from(bytes.p, n), h, arg);
+    } else {
+        buf_append(&p->line, str_from(bytes.p, n));
+        if (!buf_failed(&p->line))
+            on_line(p, buf_str(&p->line), h, arg);
+        p->line.len = 0;
+    }
+    return n + 1;
+}
+
+static int check(struct sse_parser *p, struct err *reterr)
+{
+    if (p->failed || buf_failed(&p->line) || buf_failed(&p->data) || buf_failed(&p->event)) {
+        p->failed = true;
+        err_set(reterr, ERR_UPSTREAM_ERROR,
+                "The upstream server sent an event that is larger than %zu bytes.", p->line.limit);
+        return -1;
+    }
+    return 0;
+}
+
+int sse_parser_feed(struct sse_parser *p, str bytes, const struct sse_handler *h, void *arg,
+                    struct err *reterr)
+{
+    size_t n;
+
+    if (p->failed)
+        return check(p, reterr);
+    while (bytes.len > 0) {
+        if (p->skip_lf) {
+            p->skip_lf = false;
+            if (bytes.p[0] == '\n') {
+                bytes = str_skip(bytes, 1);
+                continue;
+            }
+        }
+        n = take_line(p, bytes, h, arg);
+        if (n == 0) {
+            buf_append(&p->line, bytes);
+            break;
+        }
+        bytes = str_skip(bytes, n);
+    }
+    return check(p, reterr);
+}
+
+int sse_parser_end(struct sse_parser *p, const struct sse_handler *h, void *arg, struct err *reterr)
+{
+    if (check(p, reterr) == -1)
+        return -1;
+    if (p->line.len > 0) {
+        on_line(p, buf_str(&p->line), h, arg);
+        p->line.len = 0;
+    }
+    if (!p->stopped)
+        on_blank_line(p, h, arg);
+    return check(p, reterr);
+}
