@@ -1,0 +1,52 @@
+/* content.h -- the content of messages and tool outputs (CONTRACT 2.2, 2.3).
+ *
+ * Content is a list of parts, whether the client wrote a string, an array or
+ * nothing. All str are views of the request or of the turn's arena. */
+#ifndef ANTIPHON_CONV_CONTENT_H
+#define ANTIPHON_CONV_CONTENT_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "conv/reject.h"
+
+enum part_kind { PART_TEXT, PART_IMAGE, PART_FILE, PART_AUDIO };
+
+struct part {
+    enum part_kind kind;
+    str text; /* escaped: the text, the URL of an image, the data of a file; raw: an audio part */
+    str note; /* escaped or STR_NONE: detail of an image, name of a file */
+    struct part *next;
+};
+
+struct content {
+    struct part *first, *last;
+    bool has_media; /* not every part is text */
+};
+
+/* A content that is one text, given escaped. */
+int content_from_text(str text, struct arena *a, struct content *ret, struct err *reterr);
+
+/* raw is a string, an array of parts, or STR_NONE for no content. */
+int content_parse(str raw, const struct path *at, struct arena *a, struct content *ret,
+                  struct err *reterr);
+
+/* The same for the output of a tool, which may also be any other JSON: that
+ * becomes its own text. */
+int content_parse_output(str raw, const struct path *at, struct arena *a, struct content *ret,
+                         struct err *reterr);
+
+/* Only the strings called member of the objects in the array raw. For items
+ * in which we overlook what we do not know: reasoning, logs. */
+int content_collect(str raw, str member, struct arena *a, struct content *ret, struct err *reterr);
+
+/* Makes one text of the text parts, with prefix (escaped) before it. */
+int content_join(struct content *c, str prefix, struct arena *a, struct err *reterr);
+
+/* Appends the text parts, separator (escaped) between them, as the inside of
+ * one JSON string. */
+void content_write_text(const struct content *c, str separator, struct buf *out);
+
+#endif

@@ -1,0 +1,286 @@
+/* conversation.c -- one pass over the items, then repair of what stayed open.
+ *
+ * `turn` is the assistant message that a further assistant-side item joins;
+ * anything from the user, the system or a tool ends it. `reasoning` waits for
+ * the next assistant message and is lost when the user or system speaks first. */
+#include "conv/conversation.h"
+
+#include "base/str_map.h"
+#include "conv/reject.h"
+#include "json/json_text.h"
+
+struct assembly {
+    struct message *first, *last, *turn;
+    struct pieces reasoning;
+    struct str_map calls; /* call id (plain) -> the newest struct call with it */
+    bool stateful;
+    struct arena *arena;
+    struct err *reterr;
+};
+
+static const struct content nothing;
+
+/* ---- small parts */
+
+/* p, with the error set when it is NULL. */
+static void *checked(const struct assembly *s, void *p)
+{
+    if (p == NULL)
+        (void)reject_memory(s->reterr);
+    return p;
+}
+
+static struct message *append(struct assembly *s, enum role role, const struct content *content)
+{
+    struct message *m = checked(s, arena_alloc(s->arena, sizeof(*m)));
+
+    if (m == NULL)
+        return NULL;
+    m->role = role;
+    m->content = content;
+    if (s->last == NULL)
+        s->first = m;
+    else
+        s->last->next = m;
+    s->last = m;
+    return m;
+}
+
+static int add_piece(const struct assembly *s, struct pieces *list, const struct content *content)
+{
+    struct piece *p = checked(s, arena_alloc(s->arena, sizeof(*p)));
+
+    if (p == NULL)
+        return -1;
+    p->content = content;
+    if (list->last == NULL)
+        list->first = p;
+    else
+        list->last->next = p;
+    list->last = p;
+    return 0;
+}
+
+static void move_pieces(struct pieces *from, struct pieces *to)
+{
+    if (from->first == NULL)
+        return;
+    if (to->last == NULL)
+        to->first = from->first;
+    else
+        to->last->next = from->first;
+    to->last = from->last;
+    *from = (struct pieces){0};
+}
+
+/* The assistant message that the current item belongs to, with the reasoning
+ * that waited for it. */
+static struct message *join_turn(struct assembly *s)
+{
+    if (s->turn == NULL)
+        s->turn = append(s, ROLE_ASSISTANT, NULL);
+    if (s->turn != NULL)
+        move_pieces(&s->reasoning, &s->turn->reasoning);
+    return s->turn;
+}
+
+/* What a hosted tool returned has been read by the model before it said more. */
+static void end_hosted_turn(struct assembly *s)
+{
+    if (s->turn != NULL && s->turn->has_hosted_call)
+        s->turn = NULL;
+}
+
+/* Where the newest call with the id of this item is kept. */
+static void **call_slot(struct assembly *s, const struct item *it)
+{
+    str id = json_text_dup(s->arena, it->call_id);
+
+    return checked(s, str_is_none(id) ? NULL : str_map_slot(&s->calls, id, s->arena));
+}
+
+/* ---- items */
+
+static int on_message(struct assembly *s, const struct item *it)
+{
+    struct message *m;
+
+    if (it->role != ROLE_ASSISTANT) {
+        s->turn = NULL;
+        s->reasoning = (struct pieces){0};
+        return append(s, it->role, &it->content) == NULL ? -1 : 0;
+    }
+    end_hosted_turn(s);
+    m = join_turn(s);
+    return m == NULL ? -1 : add_piece(s, &m->texts, &it->content);
+}
+
+static int on_reasoning(struct assembly *s, const struct item *it)
+{
+    end_hosted_turn(s);
+    if (it->content.first == NULL)
+        return 0;
+    return add_piece(s, &s->reasoning, &it->content);
+}
+
+/* Adds the call of it to the current turn. *slot is where its id is kept. */
+static struct call *add_call(struct assembly *s, const struct item *it, str name, void **slot)
+{
+    struct message *m = join_turn(s);
+    struct call *c = m == NULL ? NULL : checked(s, arena_alloc(s->arena, sizeof(*c)));
+
+    if (c == NULL)
+        return NULL;
+    *c = (struct call){.id = it->call_id, .name = name, .arguments = it->arguments, .owner = m};
+    if (m->last_call == NULL)
+        m->first_call = c;
+    else
+        m->last_call->next = c;
+    m->last_call = c;
+    *slot = c;
+    return c;
+}
+
+/* Some servers number calls from zero in every response, so an id may come
+ * again in a later turn. Within one turn it is the same call sent twice. */
+static int on_call(struct assembly *s, const struct item *it)
+{
+    void **slot = call_slot(s, it);
+    const struct call *same = slot == NULL ? NULL : *slot;
+
+    if (slot == NULL)
+        return -1;
+    if (same != NULL && same->owner == s->turn)
+        return 0;
+    return add_call(s, it, it->name, slot) == NULL ? -1 : 0;
+}
+
+static int on_hosted_call(struct assembly *s, const struct item *it)
+{
+    void **slot = call_slot(s, it);
+    struct call *c = slot == NULL ? NULL : add_call(s, it, it->name, slot);
+
+    if (c == NULL)
+        return -1;
+    s->turn->has_hosted_call = true;
+    c->output = it->has_output ? &it->content : NULL;
+    return 0;
+}
+
+/* An output whose call is not in the conversation. */
+static struct call *add_orphan(struct assembly *s, const struct item *it, void **slot)
+{
+    str name = str_is_none(it->name) ? STR("unknown_tool") : it->name;
+
+    if (s->stateful && str_is_none(it->name)) {
+        err_set_param(s->reterr, ERR_INVALID_VALUE, "input",
+                      "No tool call found for function call output with call_id %s.",
+                      shown(it->call_id).text);
+        return NULL;
+    }
+    s->turn = NULL;
+    return add_call(s, it, name, slot);
+}
+
+static int on_output(struct assembly *s, const struct item *it)
+{
+    void **slot = call_slot(s, it);
+    struct call *c = slot == NULL ? NULL : *slot;
+    struct message *media;
+
+    if (slot == NULL)
+        return -1;
+    if (c == NULL)
+        c = add_orphan(s, it, slot);
+    if (c == NULL)
+        return -1;
+    s->turn = NULL;
+    if (c->output != NULL)
+        return 0; /* of two outputs for one call the first counts */
+    c->output = &it->content;
+    if (!it->content.has_media)
+        return 0;
+    media = append(s, ROLE_USER, &it->content);
+    if (media == NULL)
+        return -1;
+    media->media_only = true;
+    return 0;
+}
+
+static int on_item(struct assembly *s, const struct item *it)
+{
+    switch (it->kind) {
+    case ITEM_MESSAGE:
+        return on_message(s, it);
+    case ITEM_REASONING:
+        return on_reasoning(s, it);
+    case ITEM_CALL:
+        return on_call(s, it);
+    case ITEM_HOSTED_CALL:
+        return on_hosted_call(s, it);
+    case ITEM_OUTPUT:
+        return on_output(s, it);
+    case ITEM_REFERENCE:         /* replaced by the stored item before assembly */
+    case ITEM_APPROVAL_RESPONSE: /* likewise by the call it decides about */
+    case ITEM_ADDITIONAL_TOOLS:
+    case ITEM_IGNORED:
+        break;
+    }
+    return 0;
+}
+
+/* ---- repair */
+
+/* The calls of the last message wait for the client, unless it answered some. */
+static void open_last_calls(const struct assembly *s)
+{
+    struct call *first = s->last == NULL ? NULL : s->last->first_call;
+
+    for (const struct call *c = first; c != NULL; c = c->next) {
+        if (c->output != NULL)
+            return;
+    }
+    for (struct call *c = first; c != NULL; c = c->next)
+        c->open = true;
+}
+
+/* The first message that is not one of the leading system texts. */
+static const struct message *find_body(const struct assembly *s)
+{
+    const struct message *m = s->first;
+
+    while (m != NULL && m->role == ROLE_SYSTEM && !m->content->has_media)
+        m = m->next;
+    return m;
+}
+
+static bool is_system_only(const struct assembly *s)
+{
+    for (const struct message *m = s->first; m != NULL; m = m->next) {
+        if (m->role != ROLE_SYSTEM)
+            return false;
+    }
+    return true;
+}
+
+int conversation_build(const struct item_list *items, str instructions, bool stateful,
+                       const struct id_source *ids, struct arena *a, struct conversation *ret,
+                       struct err *reterr)
+{
+    struct assembly s = {.stateful = stateful, .arena = a, .reterr = reterr};
+
+    str_map_init(&s.calls, ids);
+    for (const struct item *it = items->first; it != NULL; it = it->next) {
+        if (on_item(&s, it) == -1)
+            return -1;
+    }
+    if (is_system_only(&s) && append(&s, ROLE_USER, &nothing) == NULL)
+        return -1;
+    open_last_calls(&s);
+    *ret = (struct conversation){
+        .instructions = instructions.len > 0 ? instructions : STR_NONE,
+        .first = s.first,
+        .body = find_body(&s),
+    };
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* conversation.h -- items into the order a Chat Completions server accepts.
+ *
+ * Responses items are a flat log: a call, its output and the reasoning before
+ * it are items of their own, in almost any order. Chat messages are turns: one
+ * assistant message holds text, reasoning and all calls, and its tool messages
+ * follow it directly. Assembly makes one from the other and repairs what is
+ * missing (CONTRACT 2.4, 2.5). The time is linear in the number of items. */
+#ifndef ANTIPHON_CONV_CONVERSATION_H
+#define ANTIPHON_CONV_CONVERSATION_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "conv/item.h"
+
+struct call {
+    str id;                       /* escaped */
+    str name;                     /* plain, as the upstream knows it */
+    str arguments;                /* escaped JSON text */
+    const struct content *output; /* NULL when the client never sent one */
+    bool open;                    /* still to be run: no tool message follows */
+    const struct message *owner;
+    struct call *next;
+};
+
+/* One content of several: texts of a message, pieces of its reasoning. */
+struct piece {
+    const struct content *content;
+    struct piece *next;
+};
+
+struct pieces {
+    struct piece *first, *last;
+};
+
+struct message {
+    enum role role;
+    const struct content *content; /* of a system or user message */
+    bool media_only; /* of the content only images, files and audio: a tool sent them */
+    struct pieces texts, reasoning; /* of an assistant message */
+    struct call *first_call, *last_call;
+    bool has_hosted_call;
+    struct message *next;
+};
+
+struct conversation {
+    str instructions;            /* escaped, STR_NONE when there are none */
+    const struct message *first; /* system messages from here up to body are one */
+    const struct message *body;
+};
+
+/* stateful: the items before these are held by the gateway, so an output
+ * without its call is the client's mistake (2.5 rule 4). The items and *ret
+ * share the arena. */
+int conversation_build(const struct item_list *items, str instructions, bool stateful,
+                       const struct id_source *ids, struct arena *a, struct conversation *ret,
+                       struct err *reterr);
+
+#endif

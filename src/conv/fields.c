@@ -1,0 +1,93 @@
+/* fields.c -- objects into structs, with the types checked. */
+#include "conv/fields.h"
+
+#include <stdbool.h>
+
+#define BIT(type) (1U << (type))
+
+static const struct {
+    unsigned accepts;
+    const char *expected;
+} kinds[] = {
+    [FIELD_TEXT] = {BIT(JR_STRING), "a string"},
+    [FIELD_BOOLEAN] = {BIT(JR_TRUE) | BIT(JR_FALSE), "a boolean"},
+    [FIELD_NUMBER] = {BIT(JR_NUMBER), "a number"},
+    [FIELD_INTEGER] = {BIT(JR_NUMBER), "an integer"},
+    [FIELD_OBJECT] = {BIT(JR_OBJECT), "an object"},
+    [FIELD_ARRAY] = {BIT(JR_ARRAY), "an array"},
+    [FIELD_TEXT_OR_ARRAY] = {BIT(JR_STRING) | BIT(JR_ARRAY), "a string or an array"},
+    [FIELD_TEXT_OR_OBJECT] = {BIT(JR_STRING) | BIT(JR_OBJECT), "a string or an object"},
+    [FIELD_ARRAY_OR_OBJECT] = {BIT(JR_ARRAY) | BIT(JR_OBJECT), "an array or an object"},
+    [FIELD_ANY] = {~0U, "a value"},
+};
+
+static bool is_integral(str raw)
+{
+    double value = jr_number_value(raw);
+
+    return value >= -9e15 && value <= 9e15 && (double)(int64_t)value == value;
+}
+
+int field_check(str raw, enum field_kind kind, const struct path *at, struct err *reterr)
+{
+    enum jr_type type = jr_type_of(raw);
+
+    if ((kinds[kind].accepts & BIT(type)) == 0)
+        return reject_type(at, kinds[kind].expected, jr_type_name(type), reterr);
+    if (kind == FIELD_INTEGER && !is_integral(raw))
+        return reject_type(at, kinds[kind].expected, "a decimal number", reterr);
+    return 0;
+}
+
+static const struct field *find(struct fields f, str name)
+{
+    for (size_t i = 0; i < f.n; i++) {
+        if (str_eq(f.table[i].name, name))
+            return f.table + i;
+    }
+    return NULL;
+}
+
+static int store(const struct field *field, str raw, const struct path *parent, void *ret,
+                 struct err *reterr)
+{
+    struct path at = path_member(parent, field->name);
+    str *place = (str *)(void *)((char *)ret + field->offset);
+
+    *place = STR_NONE;
+    if (jr_type_of(raw) == JR_NULL)
+        return 0;
+    if (field_check(raw, field->kind, &at, reterr) == -1)
+        return -1;
+    *place = field->kind == FIELD_TEXT ? field_text(raw) : raw;
+    return 0;
+}
+
+int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret, size_t *n_unknown,
+                struct err *reterr)
+{
+    enum jr_type type = jr_peek(j);
+    int rc = 0;
+    str name;
+
+    if (!jr_enter(j, JR_OBJECT))
+        return reject_type(at, "an object", jr_type_name(type), reterr);
+    while (jr_next_member(j, &name)) {
+        const struct field *field = find(f, name);
+        str raw = jr_raw(j);
+
+        if (field == NULL && n_unknown != NULL)
+            ++*n_unknown;
+        if (field != NULL && jr_ok(j) && rc == 0)
+            rc = store(field, raw, at, ret, reterr);
+    }
+    return rc;
+}
+
+int fields_read_raw(str raw, struct fields f, const struct path *at, void *ret, struct err *reterr)
+{
+    struct jr j;
+
+    jr_init(&j, raw);
+    return fields_read(&j, f, at, ret, NULL, reterr);
+}

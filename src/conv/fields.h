@@ -1,0 +1,66 @@
+/* fields.h -- read a JSON object into a struct of views by a table.
+ *
+ * A table names the members we know, the types they may have and the str of
+ * the struct each goes to. A member that is absent or null leaves STR_NONE;
+ * of a member given twice the last counts; others are skipped. */
+#ifndef ANTIPHON_CONV_FIELDS_H
+#define ANTIPHON_CONV_FIELDS_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "conv/reject.h"
+#include "json/json_read.h"
+
+enum field_kind {
+    FIELD_TEXT, /* a string: stored without quotes, still escaped; every other kind stays raw */
+    FIELD_BOOLEAN,
+    FIELD_NUMBER,
+    FIELD_INTEGER, /* also 3.0 */
+    FIELD_OBJECT,
+    FIELD_ARRAY,
+    FIELD_TEXT_OR_ARRAY,
+    FIELD_TEXT_OR_OBJECT,
+    FIELD_ARRAY_OR_OBJECT,
+    FIELD_ANY,
+};
+
+struct field {
+    str name;
+    enum field_kind kind;
+    size_t offset; /* of a str */
+};
+
+/* A row for a member that has the same name in C. */
+#define FIELD(type, member, kind)                                                                  \
+    {                                                                                              \
+        STR_INIT(#member), kind, offsetof(type, member)                                            \
+    }
+
+struct fields {
+    const struct field *table;
+    size_t n;
+};
+#define FIELDS(table) ((struct fields){table, sizeof(table) / sizeof((table)[0])})
+
+/* Reads the next value, which must be an object, into the struct at ret.
+ * After a wrong type it still reads to the end of the object, so that the
+ * caller may find that the whole text is no JSON. Views point into the text.
+ * *n_unknown, unless NULL, is raised by the members not in the table. */
+int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret, size_t *n_unknown,
+                struct err *reterr);
+
+/* The same for a value that jr_raw() returned before. */
+int fields_read_raw(str raw, struct fields f, const struct path *at, void *ret, struct err *reterr);
+
+/* 0 when raw is of this kind, else -1 with the type error. */
+int field_check(str raw, enum field_kind kind, const struct path *at, struct err *reterr);
+
+/* What is between the quotes of a raw string. */
+static inline str field_text(str raw)
+{
+    return str_from(raw.p + 1, raw.len - 2);
+}
+
+#endif

@@ -1,0 +1,463 @@
+/* item.c -- one input item at a time, by a table of types. */
+#include "conv/item.h"
+
+#include "conv/fields.h"
+#include "conv/tool_name.h"
+#include "json/json_copy.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+/* Members of all item types. What only some types use is raw and looked at by
+ * their readers. */
+struct item_fields {
+    str type, id, role, status, content, call_id, name, name_space, arguments;
+    str input, output, error, action, operation, code, outputs, tools, approval_request_id;
+};
+
+static const struct field item_table[] = {
+    FIELD(struct item_fields, type, FIELD_TEXT),
+    FIELD(struct item_fields, id, FIELD_TEXT),
+    FIELD(struct item_fields, role, FIELD_TEXT),
+    FIELD(struct item_fields, status, FIELD_TEXT),
+    FIELD(struct item_fields, content, FIELD_ANY),
+    FIELD(struct item_fields, call_id, FIELD_TEXT),
+    FIELD(struct item_fields, name, FIELD_TEXT),
+    {STR_INIT("namespace"), FIELD_TEXT, offsetof(struct item_fields, name_space)},
+    FIELD(struct item_fields, arguments, FIELD_ANY),
+    FIELD(struct item_fields, input, FIELD_TEXT),
+    FIELD(struct item_fields, output, FIELD_ANY),
+    FIELD(struct item_fields, error, FIELD_ANY),
+    FIELD(struct item_fields, action, FIELD_OBJECT),
+    FIELD(struct item_fields, operation, FIELD_OBJECT),
+    FIELD(struct item_fields, code, FIELD_TEXT),
+    FIELD(struct item_fields, outputs, FIELD_ANY),
+    FIELD(struct item_fields, tools, FIELD_ARRAY),
+    FIELD(struct item_fields, approval_request_id, FIELD_TEXT),
+};
+
+/* The item being read and what its reader needs. */
+struct reading {
+    struct item_fields f;
+    const struct path *at;
+    const struct id_source *ids;
+    struct arena *arena;
+    struct item *item;
+    struct err *reterr;
+};
+
+/* ---- pieces that several types share */
+
+static int need(const struct reading *r, str value, str member)
+{
+    struct path at = path_member(r->at, member);
+
+    return str_is_none(value) ? reject_missing(&at, r->reterr) : 0;
+}
+
+static int set_call_id(const struct reading *r)
+{
+    struct id made;
+
+    r->item->call_id = r->f.call_id.len > 0 ? r->f.call_id : r->f.id;
+    if (r->item->call_id.len > 0)
+        return 0;
+    made = id_make(r->ids, "call_", ID_CALL_CHARS);
+    r->item->call_id = arena_dup(r->arena, id_str(&made));
+    return str_is_none(r->item->call_id) ? reject_memory(r->reterr) : 0;
+}
+
+static int set_name(const struct reading *r, str name)
+{
+    r->item->name = tool_name_for_upstream(r->arena, r->f.name_space, name);
+    return str_is_none(r->item->name) ? reject_memory(r->reterr) : 0;
+}
+
+/* Takes JSON that was built in a buf as the argument text. */
+static int take_arguments(const struct reading *r, struct buf *json)
+{
+    r->item->arguments = json_copy_quote_take(r->arena, json);
+    return str_is_none(r->item->arguments) ? reject_memory(r->reterr) : 0;
+}
+
+/* Arguments are a string; some clients resend them parsed. */
+static int set_arguments(const struct reading *r)
+{
+    str raw = r->f.arguments;
+    struct buf json = {0};
+
+    if (jr_type_of(raw) == JR_STRING)
+        raw = field_text(raw);
+    if (raw.len == 0) {
+        r->item->arguments = STR("{}");
+        return 0;
+    }
+    if (jr_type_of(r->f.arguments) == JR_STRING) {
+        r->item->arguments = raw;
+        return 0;
+    }
+    json_copy_value(raw, &json);
+    return take_arguments(r, &json);
+}
+
+/* Arguments of one string member. */
+static int set_text_argument(const struct reading *r, const char *member, str text)
+{
+    struct buf json = {0};
+    struct jw w = jw_to(&json);
+
+    jw_object(&w);
+    json_copy_key_text(&w, member, str_is_none(text) ? STR("") : text);
+    jw_object_end(&w);
+    return take_arguments(r, &json);
+}
+
+static bool is_empty_object(str raw)
+{
+    struct jr j;
+    str name;
+
+    jr_init(&j, raw);
+    return jr_type_of(raw) == JR_OBJECT && jr_enter(&j, JR_OBJECT) && !jr_next_member(&j, &name);
+}
+
+/* What a shell is to run or a patch to change; the members that say something
+ * become the arguments. */
+struct action_fields {
+    str type, command, commands, path, diff, working_directory, env, user;
+    str timeout_ms, max_output_length;
+};
+
+static const struct field action_table[] = {
+    FIELD(struct action_fields, command, FIELD_ANY),
+    FIELD(struct action_fields, commands, FIELD_ANY),
+    FIELD(struct action_fields, path, FIELD_ANY),
+    FIELD(struct action_fields, diff, FIELD_ANY),
+    FIELD(struct action_fields, working_directory, FIELD_ANY),
+    FIELD(struct action_fields, env, FIELD_ANY),
+    FIELD(struct action_fields, user, FIELD_ANY),
+    FIELD(struct action_fields, timeout_ms, FIELD_ANY),
+    FIELD(struct action_fields, max_output_length, FIELD_ANY),
+    FIELD(struct action_fields, type, FIELD_ANY), /* last: only a patch needs its type */
+};
+
+enum { N_ACTION_FIELDS = sizeof(action_table) / sizeof(action_table[0]) };
+
+static int set_action_arguments(const struct reading *r, str raw, size_t n_fields)
+{
+    struct action_fields f = {0};
+    struct buf json = {0};
+    struct jw w = jw_to(&json);
+
+    if (!str_is_none(raw))
+        (void)fields_read_raw(raw, FIELDS(action_table), r->at, &f, NULL);
+    jw_object(&w);
+    for (size_t i = 0; i < n_fields; i++) {
+        const char *base = (const char *)&f;
+        const str *value = (const str *)(const void *)(base + action_table[i].offset);
+
+        if (!str_is_none(*value) && !is_empty_object(*value))
+            json_copy_key_value(&w, action_table[i].name.p, *value);
+    }
+    jw_object_end(&w);
+    return take_arguments(r, &json);
+}
+
+/* ---- item types */
+
+static int read_message(const struct reading *r)
+{
+    static const str names[] = {STR_INIT("user"), STR_INIT("assistant"), STR_INIT("system"),
+                                STR_INIT("developer")};
+    struct path role_at = path_member(r->at, STR("role"));
+    struct path content_at = path_member(r->at, STR("content"));
+    str role = r->f.role;
+
+    if (str_is_none(role))
+        return reject_missing(&role_at, r->reterr);
+    if (check_value(&role_at, role, names, sizeof(names) / sizeof(names[0]), r->reterr) == -1)
+        return -1;
+    if (json_text_eq(role, STR("user")))
+        r->item->role = ROLE_USER;
+    else if (json_text_eq(role, STR("assistant")))
+        r->item->role = ROLE_ASSISTANT;
+    else
+        r->item->role = ROLE_SYSTEM;
+    return content_parse(r->f.content, &content_at, r->arena, &r->item->content, r->reterr);
+}
+
+/* Only the reasoning text goes back to the model; a summary is not it, and
+ * encrypted_content of another service means nothing to us. */
+static int read_reasoning(const struct reading *r)
+{
+    return content_collect(r->f.content, STR("text"), r->arena, &r->item->content, r->reterr);
+}
+
+static int read_function_call(const struct reading *r)
+{
+    if (need(r, r->f.name, STR("name")) == -1 || set_name(r, r->f.name) == -1 ||
+        set_call_id(r) == -1)
+        return -1;
+    return set_arguments(r);
+}
+
+static int read_custom_call(const struct reading *r)
+{
+    if (need(r, r->f.name, STR("name")) == -1 || set_name(r, r->f.name) == -1 ||
+        set_call_id(r) == -1)
+        return -1;
+    return set_text_argument(r, "input", r->f.input);
+}
+
+static int read_local_shell_call(const struct reading *r)
+{
+    r->item->name = STR("local_shell");
+    return set_call_id(r) == -1 ? -1 : set_action_arguments(r, r->f.action, N_ACTION_FIELDS - 1);
+}
+
+static int read_shell_call(const struct reading *r)
+{
+    r->item->name = STR("shell");
+    return set_call_id(r) == -1 ? -1 : set_action_arguments(r, r->f.action, N_ACTION_FIELDS - 1);
+}
+
+static int read_apply_patch_call(const struct reading *r)
+{
+    r->item->name = STR("apply_patch");
+    return set_call_id(r) == -1 ? -1 : set_action_arguments(r, r->f.operation, N_ACTION_FIELDS);
+}
+
+static int read_output(const struct reading *r)
+{
+    struct path at = path_member(r->at, STR("output"));
+
+    if (set_call_id(r) == -1 || set_arguments(r) == -1)
+        return -1;
+    if (r->f.name.len > 0 && set_name(r, r->f.name) == -1)
+        return -1;
+    return content_parse_output(r->f.output, &at, r->arena, &r->item->content, r->reterr);
+}
+
+/* A call that never ended has nothing to tell; reports whether this one did. */
+static bool hosted_call_ended(const struct reading *r)
+{
+    str status = r->f.status;
+
+    if (str_is_none(status) || json_text_eq(status, STR("completed")) ||
+        json_text_eq(status, STR("failed")))
+        return true;
+    r->item->kind = ITEM_IGNORED;
+    return false;
+}
+
+/* Some services write an error as an object. */
+static int set_error_output(const struct reading *r)
+{
+    struct path at = path_member(r->at, STR("error"));
+
+    r->item->has_output = true;
+    if (content_parse_output(r->f.error, &at, r->arena, &r->item->content, r->reterr) == -1)
+        return -1;
+    return content_join(&r->item->content, STR("Error: "), r->arena, r->reterr);
+}
+
+static int read_mcp_call(const struct reading *r)
+{
+    struct path at = path_member(r->at, STR("output"));
+
+    if (!hosted_call_ended(r))
+        return 0;
+    if (need(r, r->f.name, STR("name")) == -1 || set_name(r, r->f.name) == -1 ||
+        set_call_id(r) == -1 || set_arguments(r) == -1)
+        return -1;
+    if (str_is_none(r->f.output) && !str_is_none(r->f.error))
+        return set_error_output(r);
+    r->item->has_output = !str_is_none(r->f.output);
+    return content_parse_output(r->f.output, &at, r->arena, &r->item->content, r->reterr);
+}
+
+static int read_code_call(const struct reading *r)
+{
+    if (!hosted_call_ended(r))
+        return 0;
+    r->item->name = STR("code_interpreter");
+    r->item->has_output = true;
+    if (set_call_id(r) == -1 || set_text_argument(r, "code", r->f.code) == -1 ||
+        content_collect(r->f.outputs, STR("logs"), r->arena, &r->item->content, r->reterr) == -1)
+        return -1;
+    return content_join(&r->item->content, STR(""), r->arena, r->reterr);
+}
+
+static int read_reference(const struct reading *r)
+{
+    return need(r, r->f.id, STR("id"));
+}
+
+static int read_approval_response(const struct reading *r)
+{
+    r->item->id = r->f.approval_request_id;
+    return need(r, r->item->id, STR("approval_request_id"));
+}
+
+static int read_additional_tools(const struct reading *r)
+{
+    r->item->tools = r->f.tools;
+    return need(r, r->f.tools, STR("tools"));
+}
+
+struct item_type {
+    str name;
+    enum item_kind kind;
+    int (*read)(const struct reading *r); /* NULL: nothing in it is looked at */
+};
+
+#define IGNORED(name)                                                                              \
+    {                                                                                              \
+        STR_INIT(name), ITEM_IGNORED, NULL                                                         \
+    }
+
+static const struct item_type item_types[] = {
+    {STR_INIT("message"), ITEM_MESSAGE, read_message},
+    {STR_INIT("function_call"), ITEM_CALL, read_function_call},
+    {STR_INIT("function_call_output"), ITEM_OUTPUT, read_output},
+    {STR_INIT("reasoning"), ITEM_REASONING, read_reasoning},
+    {STR_INIT("custom_tool_call"), ITEM_CALL, read_custom_call},
+    {STR_INIT("custom_tool_call_output"), ITEM_OUTPUT, read_output},
+    {STR_INIT("local_shell_call"), ITEM_CALL, read_local_shell_call},
+    {STR_INIT("local_shell_call_output"), ITEM_OUTPUT, read_output},
+    {STR_INIT("shell_call"), ITEM_CALL, read_shell_call},
+    {STR_INIT("shell_call_output"), ITEM_OUTPUT, read_output},
+    {STR_INIT("apply_patch_call"), ITEM_CALL, read_apply_patch_call},
+    {STR_INIT("apply_patch_call_output"), ITEM_OUTPUT, read_output},
+    {STR_INIT("mcp_call"), ITEM_HOSTED_CALL, read_mcp_call},
+    {STR_INIT("code_interpreter_call"), ITEM_HOSTED_CALL, read_code_call},
+    {STR_INIT("item_reference"), ITEM_REFERENCE, read_reference},
+    {STR_INIT("mcp_approval_response"), ITEM_APPROVAL_RESPONSE, read_approval_response},
+    {STR_INIT("additional_tools"), ITEM_ADDITIONAL_TOOLS, read_additional_tools},
+    IGNORED("mcp_list_tools"),
+    IGNORED("mcp_approval_request"),
+    IGNORED("web_search_call"),
+    IGNORED("compaction"),
+    IGNORED("compaction_trigger"),
+    IGNORED("file_search_call"),
+    IGNORED("image_generation_call"),
+    IGNORED("computer_call"),
+    IGNORED("computer_call_output"),
+    IGNORED("tool_search_call"),
+    IGNORED("tool_search_output"),
+    IGNORED("program"),
+    IGNORED("program_output"),
+    IGNORED("configuration_update"),
+};
+
+static const struct item_type *find_type(str name)
+{
+    for (size_t i = 0; i < sizeof(item_types) / sizeof(item_types[0]); i++) {
+        if (json_text_eq(name, item_types[i].name))
+            return &item_types[i];
+    }
+    return NULL;
+}
+
+/* An item without a type is a message when it has a role, a reference when it
+ * has an id. */
+static str type_name(const struct item_fields *f)
+{
+    if (!str_is_none(f->type))
+        return f->type;
+    if (!str_is_none(f->role))
+        return STR("message");
+    return str_is_none(f->id) ? STR_NONE : STR("item_reference");
+}
+
+static int reject_type_name(const struct path *at, str name, struct err *reterr)
+{
+    struct path type_at = path_member(at, STR("type"));
+
+    if (str_is_none(name))
+        return reject_missing(&type_at, reterr);
+    err_set_param(reterr, ERR_INVALID_VALUE, path_name(&type_at).text,
+                  "Invalid value: '%s'. The gateway knows no input item of this type.",
+                  shown(name).text);
+    return -1;
+}
+
+static int read_object(struct reading *r, struct jr *j)
+{
+    int rc = fields_read(j, FIELDS(item_table), r->at, &r->f, NULL, r->reterr);
+    str name = type_name(&r->f);
+    const struct item_type *type = str_is_none(name) ? NULL : find_type(name);
+
+    if (type != NULL && type->read == NULL) {
+        r->item->kind = type->kind;
+        return 0;
+    }
+    if (rc == -1)
+        return -1;
+    if (type == NULL)
+        return reject_type_name(r->at, name, r->reterr);
+    r->item->kind = type->kind;
+    r->item->id = r->f.id;
+    return type->read(r);
+}
+
+static int read_item(struct reading *r, struct jr *j)
+{
+    r->f = (struct item_fields){0};
+    if (jr_peek(j) != JR_STRING)
+        return read_object(r, j);
+    r->item->kind = ITEM_MESSAGE; /* a bare string is what the user says */
+    r->item->role = ROLE_USER;
+    return content_from_text(jr_string(j), r->arena, &r->item->content, r->reterr);
+}
+
+static struct item *append(struct item_list *list, struct arena *a)
+{
+    struct item *it = arena_alloc(a, sizeof(*it));
+
+    if (it == NULL)
+        return NULL;
+    if (list->last == NULL)
+        list->first = it;
+    else
+        list->last->next = it;
+    list->last = it;
+    it->index = list->n++;
+    return it;
+}
+
+static int parse_item(struct jr *j, const struct path *at, struct reading *r,
+                      struct item_list *list)
+{
+    r->at = at;
+    r->item = append(list, r->arena);
+    if (r->item == NULL)
+        return reject_memory(r->reterr);
+    if (read_item(r, j) == -1)
+        return -1;
+    list->n_ignored += r->item->kind == ITEM_IGNORED;
+    return 0;
+}
+
+int item_list_parse(str input, const struct id_source *ids, struct arena *a, struct item_list *ret,
+                    struct err *reterr)
+{
+    const struct path input_at = path_member(NULL, STR("input"));
+    struct reading r = {.ids = ids, .arena = a, .reterr = reterr};
+    struct item_list list = {0};
+    struct jr j;
+
+    jr_init(&j, input);
+    if (jr_type_of(input) == JR_STRING) {
+        if (parse_item(&j, &input_at, &r, &list) == -1)
+            return -1;
+    } else if (jr_enter(&j, JR_ARRAY)) {
+        while (jr_next_element(&j)) {
+            struct path at = path_index(&input_at, list.n);
+
+            if (parse_item(&j, &at, &r, &list) == -1)
+                return -1;
+        }
+    }
+    *ret = list;
+    return 0;
+}

@@ -1,0 +1,159 @@
+/* chat_request.c -- put the Chat request together from its parts.
+ *
+ * A field the client did not send is not sent: the server has its own defaults
+ * for sampling, and several reject what they do not know. */
+#include "wire/chat_request.h"
+
+#include "conv/reject.h"
+#include "wire/chat_messages.h"
+#include "wire/chat_tools.h"
+#include "json/json_copy.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+static void write_model(const struct responses_request *r, const struct chat_request_options *o,
+                        struct jw *w)
+{
+    if (o->model.len > 0)
+        jw_key_string(w, "model", o->model);
+    else
+        json_copy_key_text(w, "model", r->model);
+}
+
+/* Always streamed, whatever the client asked for: there is one way to read an answer. */
+static void write_stream(struct jw *w)
+{
+    jw_key_bool(w, "stream", true);
+    jw_key(w, "stream_options");
+    jw_object(w);
+    jw_key_bool(w, "include_usage", true);
+    jw_object_end(w);
+}
+
+static void write_sampling(const struct responses_request *r, struct jw *w)
+{
+    json_copy_given_value(w, "temperature", r->temperature);
+    json_copy_given_value(w, "top_p", r->top_p);
+    json_copy_given_value(w, "presence_penalty", r->presence_penalty);
+    json_copy_given_value(w, "frequency_penalty", r->frequency_penalty);
+    if (r->top_logprobs > 0 || r->include_logprobs)
+        jw_key_bool(w, "logprobs", true);
+    if (r->top_logprobs > 0)
+        jw_key_int(w, "top_logprobs", r->top_logprobs);
+}
+
+static void write_token_limit(const struct responses_request *r,
+                              const struct chat_request_options *o, struct jw *w)
+{
+    if (r->max_output_tokens == 0)
+        return;
+    jw_key_int(w, o->max_completion_tokens ? "max_completion_tokens" : "max_tokens",
+               r->max_output_tokens);
+}
+
+static void write_json_schema(const struct text_format *f, struct jw *w)
+{
+    jw_key(w, "json_schema");
+    jw_object(w);
+    json_copy_key_text(w, "name", f->name);
+    json_copy_given_text(w, "description", f->description);
+    json_copy_key_value(w, "schema", f->schema);
+    json_copy_given_value(w, "strict", f->strict);
+    jw_object_end(w);
+}
+
+static void write_response_format(const struct text_format *f, struct jw *w)
+{
+    if (str_is_none(f->type) || json_text_eq(f->type, STR("text")))
+        return;
+    jw_key(w, "response_format");
+    jw_object(w);
+    json_copy_key_text(w, "type", f->type);
+    if (json_text_eq(f->type, STR("json_schema")))
+        write_json_schema(f, w);
+    jw_object_end(w);
+}
+
+static void write_tool_choice(const struct tool_choice *c, struct jw *w)
+{
+    if (c->mode == TOOL_CHOICE_NOT_GIVEN)
+        return;
+    if (c->mode != TOOL_CHOICE_TOOL) {
+        jw_key_string(w, "tool_choice", str_from_c(tool_choice_word(c->mode)));
+        return;
+    }
+    jw_key(w, "tool_choice");
+    jw_object(w);
+    jw_key_string(w, "type", STR("function"));
+    jw_key(w, "function");
+    jw_object(w);
+    jw_key_string(w, "name", c->tool->upstream_name);
+    jw_object_end(w);
+    jw_object_end(w);
+}
+
+/* Several servers reject a choice without tools. */
+static void write_tools(const struct responses_request *r, struct jw *w)
+{
+    if (r->tools.n_sent == 0)
+        return;
+    jw_key(w, "tools");
+    chat_tools_write(&r->tools, w);
+    write_tool_choice(&r->tool_choice, w);
+    json_copy_given_value(w, "parallel_tool_calls", r->parallel_tool_calls);
+}
+
+static void write_openai_fields(const struct responses_request *r, struct jw *w)
+{
+    json_copy_given_text(w, "verbosity", r->verbosity);
+    json_copy_given_text(w, "service_tier", r->service_tier);
+    json_copy_given_text(w, "safety_identifier", r->safety_identifier);
+    json_copy_given_text(w, "prompt_cache_key", r->prompt_cache_key);
+    json_copy_given_text(w, "prompt_cache_retention", r->prompt_cache_retention);
+}
+
+static void write_vendor_fields(const struct vendor_fields *given, struct jw *w)
+{
+    struct vendor_fields v = *given;
+
+    /* One request has one answer; a second choice would only cost time. */
+    if (jr_type_of(v.n) != JR_NUMBER || jr_number_value(v.n) != 1)
+        v.n = STR_NONE;
+#define WRITE(name) json_copy_given_value(w, #name, v.name);
+    VENDOR_FIELDS(WRITE)
+#undef WRITE
+}
+
+int chat_request_write(const struct responses_request *r, const struct conversation *c,
+                       const struct chat_request_options *o, struct buf *out, struct err *reterr)
+{
+    struct jw writer = jw_to(out), *w = &writer;
+
+    jw_object(w);
+    write_model(r, o, w);
+    jw_key(w, "messages");
+    chat_messages_write(c, w);
+    write_stream(w);
+    write_token_limit(r, o, w);
+    write_sampling(r, w);
+    write_response_format(&r->format, w);
+    json_copy_given_text(w, "reasoning_effort", r->reasoning.effort);
+    write_tools(r, w);
+    json_copy_given_text(w, "user", r->user);
+    if (o->is_openai)
+        write_openai_fields(r, w);
+    write_vendor_fields(&r->vendor, w);
+    jw_object_end(w);
+    return buf_failed(out) ? reject_memory(reterr) : 0;
+}
+
+int chat_request_build(const struct responses_request *r, const struct chat_request_options *o,
+                       const struct id_source *ids, struct arena *arena, struct buf *out,
+                       struct err *reterr)
+{
+    struct conversation c;
+
+    if (conversation_build(&r->items, r->instructions, false, ids, arena, &c, reterr) == -1)
+        return -1;
+    return chat_request_write(r, &c, o, out, reterr);
+}

@@ -1,0 +1,68 @@
+/* responses_request.h -- the body of POST /v1/responses, read and checked.
+ *
+ * One call does all that needs no store and no network: JSON, types, required
+ * fields, limits, tools, tool_choice, items, exclusions, in the order of
+ * CONTRACT 1.1, and reports the first finding with its path. */
+#ifndef ANTIPHON_WIRE_RESPONSES_REQUEST_H
+#define ANTIPHON_WIRE_RESPONSES_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "conv/item.h"
+#include "wire/tool_choice.h"
+#include "wire/tool_set.h"
+#include "wire/vendor_fields.h"
+
+struct reasoning_config {
+    str effort, summary, context, mode; /* escaped; generate_summary is read as summary */
+};
+
+struct text_format {
+    str type, name, description; /* escaped; type STR_NONE: text */
+    str schema, strict;          /* raw */
+};
+
+/* Every str is STR_NONE when the field was not given or null. */
+struct responses_request {
+    /* escaped text */
+    str model; /* never STR_NONE */
+    str instructions, previous_response_id, conversation_id;
+    str truncation, service_tier, safety_identifier, user;
+    str prompt_cache_key, prompt_cache_retention, verbosity;
+    struct reasoning_config reasoning;
+    struct text_format format;
+
+    /* raw values, as the client wrote them */
+    str input, tools_json, metadata, parallel_tool_calls;
+    str temperature, top_p, presence_penalty, frequency_penalty;
+    struct vendor_fields vendor;
+
+    bool stream, store, background, include_obfuscation;
+    bool include_encrypted_reasoning, include_logprobs;
+    bool include_code_outputs, include_search_sources;
+    bool reasoning_summary_requested;
+
+    /* 0: not given */
+    int64_t max_output_tokens, max_tool_calls, top_logprobs;
+
+    struct item_list items;
+    struct tool_set tools;
+    struct tool_choice tool_choice;
+    size_t n_unknown_fields; /* ignored */
+};
+
+struct responses_request_options {
+    str default_model; /* plain text, STR_NONE: the client has to name one */
+};
+
+/* Views in *ret point into body and arena, which must outlive it. ids makes up
+ * missing call ids and seeds the tables. */
+int responses_request_parse(str body, const struct responses_request_options *options,
+                            const struct id_source *ids, struct arena *arena,
+                            struct responses_request *ret, struct err *reterr);
+
+#endif

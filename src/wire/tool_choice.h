@@ -1,0 +1,31 @@
+/* tool_choice.h -- which tools the model may or must call (CONTRACT 1.4). */
+#ifndef ANTIPHON_WIRE_TOOL_CHOICE_H
+#define ANTIPHON_WIRE_TOOL_CHOICE_H
+
+#include "base/err.h"
+#include "wire/tool_set.h"
+
+enum tool_choice_mode {
+    TOOL_CHOICE_NOT_GIVEN,
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    TOOL_CHOICE_TOOL, /* the model has to call .tool */
+};
+
+struct tool_choice {
+    enum tool_choice_mode mode;
+    const struct tool *tool;
+    /* For the echo of an object, else STR_NONE. */
+    str type, name;    /* escaped */
+    str allowed_tools; /* raw array */
+};
+
+/* "auto", "none" or "required". */
+const char *tool_choice_word(enum tool_choice_mode mode);
+
+/* raw is the field's value or STR_NONE. allowed_tools marks what is sent in *set. */
+int tool_choice_parse(str raw, const struct tool_index *index, struct tool_set *set,
+                      struct arena *a, struct tool_choice *ret, struct err *reterr);
+
+#endif

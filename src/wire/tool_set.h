@@ -1,0 +1,59 @@
+/* tool_set.h -- the tools of a request and the map between two sets of names.
+ *
+ * The client knows a tool by name and namespace; the upstream knows it by one
+ * name of at most 64 characters [A-Za-z0-9_-] (CONTRACT 1.2). A tool_set is
+ * built once when the request is parsed, lives in the turn's arena and does
+ * not change afterwards. All str are escaped JSON text into that arena or the
+ * request body. */
+#ifndef ANTIPHON_WIRE_TOOL_SET_H
+#define ANTIPHON_WIRE_TOOL_SET_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/str_map.h"
+#include "conv/item.h"
+
+enum tool_kind {
+    TOOL_FUNCTION,    /* a call becomes a function_call item */
+    TOOL_CUSTOM,      /* custom_tool_call: the argument "input" is unpacked */
+    TOOL_LOCAL_SHELL, /* local_shell_call */
+};
+
+struct tool {
+    enum tool_kind kind;
+    str name_space;                         /* STR_NONE when it stands in no namespace */
+    str name;                               /* as the client wrote it, escaped */
+    str upstream_name;                      /* as the model sees it; plain characters only */
+    str description;                        /* escaped, STR_NONE when not given */
+    str parameters;                         /* raw JSON object, STR_NONE when not given */
+    str strict;                             /* raw "true" or "false", STR_NONE when not given */
+    str grammar_syntax, grammar_definition; /* custom tools with a grammar, else STR_NONE */
+    bool sent;         /* false: kept out by allowed_tools; a call to it is suppressed */
+    struct tool *next; /* in the order of the request */
+};
+
+struct tool_set {
+    struct tool *first, *last;
+    size_t n, n_sent;
+};
+
+/* What is only needed while the request is parsed: who has which name, and
+ * which tool types the client declared, servable or not. */
+struct tool_index {
+    struct str_map by_name; /* upstream name -> struct tool */
+    struct str_map types;   /* plain type -> not NULL */
+};
+
+/* Reads the request's `tools` (raw, or STR_NONE) and those of additional_tools
+ * items. Tools that cannot be served are checked but not in the set. */
+int tool_set_parse(str tools, const struct item_list *items, const struct id_source *ids,
+                   struct arena *a, struct tool_set *ret, struct tool_index *ret_index,
+                   struct err *reterr);
+
+/* The tool that the upstream calls by this name (plain text), or NULL. Walks the list. */
+const struct tool *tool_set_find(const struct tool_set *set, str upstream_name);
+
+#endif

@@ -1,0 +1,192 @@
+/* test_conversation.c -- order, merging and repair beyond the shared cases. */
+#include "request_fixture.h"
+
+struct conversation_case {
+    const char *claim, *input, *messages;
+};
+
+#define USER(text)      "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define ASSISTANT(text) "{\"role\":\"assistant\",\"content\":\"" text "\"}"
+#define THOUGHT(text)   "{\"type\":\"reasoning\",\"content\":[{\"text\":\"" text "\"}]}"
+#define CALL_ITEM(id)   "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\"}"
+#define OUTPUT(id, text)                                                                           \
+    "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":" text "}"
+#define CALLS(calls) "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" calls "]}"
+#define NAMED(id, name, arguments)                                                                 \
+    "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"" name                      \
+    "\",\"arguments\":\"" arguments "\"}}"
+#define CALL(id)       NAMED(id, "f", "{}")
+#define TOOL(id, text) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" text "\"}"
+
+static const struct conversation_case cases[] = {
+    {"a bare string is what the user says", "\"a\"," USER("b"), USER("a") "," USER("b")},
+    {"a string in the content is a text part", "{\"role\":\"user\",\"content\":[\"a\"]}",
+     USER("a")},
+    {"an output that comes late is moved to its call",
+     CALL_ITEM("1") "," USER("u") "," OUTPUT("1", "\"o\""),
+     CALLS(CALL("1")) "," TOOL("1", "o") "," USER("u")},
+    {"an id used again belongs to the newest call",
+     CALL_ITEM("0") "," OUTPUT("0", "\"a\"") "," CALL_ITEM("0") "," OUTPUT("0", "\"b\""),
+     CALLS(CALL("0")) "," TOOL("0", "a") "," CALLS(CALL("0")) "," TOOL("0", "b")},
+    {"a call sent twice is one call", CALL_ITEM("0") "," CALL_ITEM("0") "," OUTPUT("0", "\"a\""),
+     CALLS(CALL("0")) "," TOOL("0", "a")},
+    {"ids are compared by what they mean",
+     "{\"type\":\"function_call\",\"call_id\":\"\\u0063\",\"name\":\"f\"}," OUTPUT("c", "\"o\""),
+     CALLS(CALL("c")) "," TOOL("c", "o")},
+    {"calls at the very end stay open", USER("u") "," CALL_ITEM("1") "," THOUGHT("t"),
+     USER("u") "," CALLS(CALL("1"))},
+    {"each orphan gets a call of its own", OUTPUT("1", "\"a\"") "," OUTPUT("2", "null"),
+     CALLS(NAMED("1", "unknown_tool", "{}")) "," TOOL("1", "a") "," CALLS(
+         NAMED("2", "unknown_tool", "{}")) "," TOOL("2", "")},
+    {"images of an output go to a user message",
+     CALL_ITEM("1") "," OUTPUT("1", "[{\"type\":\"input_text\",\"text\":\"t\"},{\"type\":"
+                                    "\"input_image\",\"image_url\":\"u\"}]"),
+     CALLS(CALL("1")) "," TOOL("1", "t") ",{\"role\":\"user\",\"content\":[{\"type\":\"image_url\","
+                                         "\"image_url\":{\"url\":\"u\"}}]}"},
+    {"an output array without parts is JSON", CALL_ITEM("1") "," OUTPUT("1", "[1, {\"a\":\"b\"}]"),
+     CALLS(CALL("1")) "," TOOL("1", "[1,{\\\"a\\\":\\\"b\\\"}]")},
+    {"an output may be any JSON", CALL_ITEM("1") "," OUTPUT("1", "true"),
+     CALLS(CALL("1")) "," TOOL("1", "true")},
+    {"an empty output array is empty text", CALL_ITEM("1") "," OUTPUT("1", "[]"),
+     CALLS(CALL("1")) "," TOOL("1", "")},
+    {"reasoning joins the whole run",
+     THOUGHT("a") "," ASSISTANT("x") "," THOUGHT("b") "," CALL_ITEM("1") "," OUTPUT("1", "\"o\""),
+     "{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"ab\",\"tool_calls\":[" CALL(
+         "1") "]}," TOOL("1", "o")},
+    {"reasoning may come without content",
+     "{\"type\":\"reasoning\",\"content\":null}," THOUGHT("") "," ASSISTANT("x") "," USER("u"),
+     "{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"\"}," USER("u")},
+    {"a system message ends the run",
+     ASSISTANT("a") ",{\"role\":\"system\",\"content\":\"s\"}," ASSISTANT("b"),
+     ASSISTANT("a") ",{\"role\":\"system\",\"content\":\"s\"}," ASSISTANT("b")},
+    {"a system message with an image is not merged",
+     "{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"system\",\"content\":[{\"type\":"
+     "\"input_image\",\"image_url\":\"u\"}]}," USER("u"),
+     "{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"system\",\"content\":[{\"type\":"
+     "\"image_url\",\"image_url\":{\"url\":\"u\"}}]}," USER("u")},
+    {"an image of an assistant is dropped, its text kept",
+     "{\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"a\"},{\"type\":"
+     "\"input_image\",\"image_url\":\"u\"}]}," USER("u"),
+     ASSISTANT("a") "," USER("u")},
+    {"audio passes through",
+     "{\"role\":\"user\",\"content\":[{\"type\":\"input_audio\",\"input_audio\":{\"data\": \"x\"}}]}",
+     "{\"role\":\"user\",\"content\":[{\"type\":\"input_audio\",\"input_audio\":{\"data\":\"x\"}}]}"},
+    {"a hosted call without output is repaired",
+     "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"arguments\":\"{}\"}," USER("u"),
+     CALLS(NAMED("m", "q", "{}")) "," TOOL("m", "[no output]") "," USER("u")},
+    {"an error may be an object",
+     "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"error\":{\"code\": 1}}," USER("u"),
+     CALLS(NAMED("m", "q", "{}")) "," TOOL("m", "Error: {\\\"code\\\":1}") "," USER("u")},
+    {"an unfinished hosted call is dropped",
+     "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"status\":\"in_progress\"}," USER("u"),
+     USER("u")},
+    {"text after a hosted call is a new message",
+     "{\"type\":\"code_interpreter_call\",\"id\":\"ci\",\"code\":\"1\",\"outputs\":[{\"type\":"
+     "\"logs\",\"logs\":\"a\"},{\"type\":\"image\"},{\"type\":\"logs\",\"logs\":\"b\"}]}," ASSISTANT(
+         "x"),
+     CALLS(NAMED("ci", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}")) "," TOOL(
+         "ci", "ab") "," ASSISTANT("x")},
+    {"a shell call keeps what its action says",
+     "{\"type\":\"shell_call\",\"call_id\":\"s\",\"action\":{\"commands\":[\"ls\"],\"timeout_ms\":"
+     "null,\"max_output_length\":9}},{\"type\":\"shell_call_output\",\"call_id\":\"s\",\"output\":"
+     "[{\"stdout\":\"x\"}]}",
+     CALLS(NAMED("s", "shell", "{\\\"commands\\\":[\\\"ls\\\"],\\\"max_output_length\\\":9}")) "," TOOL(
+         "s", "[{\\\"stdout\\\":\\\"x\\\"}]")},
+    {"a patch call keeps its operation",
+     "{\"type\":\"apply_patch_call\",\"call_id\":\"p\",\"operation\":{\"type\":\"delete_file\","
+     "\"path\":\"a\"}},{\"type\":\"apply_patch_call_output\",\"call_id\":\"p\",\"output\":\"ok\"}",
+     CALLS(NAMED("p", "apply_patch",
+                 "{\\\"path\\\":\\\"a\\\",\\\"type\\\":\\\"delete_file\\\"}")) "," TOOL("p", "ok")},
+    {"half a character is replaced", USER("a\\ud83d"), USER("a\\ufffd")},
+};
+
+static void run_case(const struct conversation_case *c)
+{
+    struct buf body = {0}, expected = {0};
+    json_t *chat;
+
+    buf_c(&body, "{\"model\":\"m\",\"input\":[");
+    buf_c(&body, c->input);
+    buf_c(&body, "]}");
+    buf_c(&expected, "[");
+    buf_c(&expected, c->messages);
+    buf_c(&expected, "]");
+    chat = chat_of(buf_cstr(&body));
+    assert_json(c->claim, json_object_get(chat, "messages"), buf_cstr(&expected));
+    json_decref(chat);
+    buf_fini(&body);
+    buf_fini(&expected);
+}
+
+static void every_case_is_assembled_as_claimed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        run_case(&cases[i]);
+}
+
+static void a_call_without_an_id_gets_one(void **state)
+{
+    json_t *chat =
+        chat_of("{\"model\":\"m\",\"input\":[{\"type\":\"function_call\",\"name\":\"f\"}]}");
+    const json_t *message = json_array_get(json_object_get(chat, "messages"), 0);
+    const json_t *call = json_array_get(json_object_get(message, "tool_calls"), 0);
+    const char *id = json_string_value(json_object_get(call, "id"));
+
+    (void)state;
+    assert_int_equal(strncmp(id, "call_", 5), 0);
+    assert_int_equal(strlen(id), 5 + ID_CALL_CHARS);
+    json_decref(chat);
+}
+
+static void an_orphan_of_a_held_history_is_refused(void **state)
+{
+    struct conversation c;
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(
+        fixture_parse(&f, STR("{\"model\":\"m\",\"input\":[" OUTPUT("c", "1") "]}"), 0), 0);
+    assert_int_equal(
+        conversation_build(&f.request.items, STR_NONE, true, &f.ids, &f.arena, &c, &f.err), -1);
+    assert_string_equal(f.err.msg, "No tool call found for function call output with call_id c.");
+    fixture_fini(&f);
+}
+
+/* Ten thousand calls, their outputs in the opposite order: a search per output
+ * would take minutes under a sanitizer. */
+static void many_calls_are_matched_in_linear_time(void **state)
+{
+    enum { N = 10000 };
+    struct buf body = {0};
+    json_t *chat;
+
+    (void)state;
+    buf_c(&body, "{\"model\":\"m\",\"input\":[");
+    for (unsigned i = 0; i < N; i++) {
+        buf_c(&body, "{\"type\":\"function_call\",\"name\":\"f\",\"call_id\":\"");
+        buf_uint(&body, i);
+        buf_c(&body, "\"},");
+    }
+    for (unsigned i = N; i > 0; i--) {
+        buf_c(&body, "{\"type\":\"function_call_output\",\"output\":\"o\",\"call_id\":\"");
+        buf_uint(&body, i - 1);
+        buf_c(&body, i > 1 ? "\"}," : "\"}]}");
+    }
+    chat = chat_of(buf_cstr(&body));
+    assert_int_equal(json_array_size(json_object_get(chat, "messages")), N + 1);
+    json_decref(chat);
+    buf_fini(&body);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_case_is_assembled_as_claimed),
+        cmocka_unit_test(a_call_without_an_id_gets_one),
+        cmocka_unit_test(an_orphan_of_a_held_history_is_refused),
+        cmocka_unit_test(many_calls_are_matched_in_linear_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

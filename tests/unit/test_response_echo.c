@@ -1,0 +1,132 @@
+/* test_response_echo.c -- what the response object repeats of the request. */
+#include "request_fixture.h"
+
+#define GOOD          "\"model\":\"m\",\"input\":\"x\""
+#define WITH(members) "{" GOOD "," members "}"
+#define FUNCTION_A    "{\"type\":\"function\",\"name\":\"a\"}"
+
+static void the_echo_has_every_default(void **state)
+{
+    json_t *echo = echo_of("{" GOOD "}");
+
+    (void)state;
+    assert_json("defaults", echo,
+                "{\"background\":false,\"instructions\":null,\"max_output_tokens\":null,"
+                "\"max_tool_calls\":null,\"model\":\"m\",\"parallel_tool_calls\":true,"
+                "\"previous_response_id\":null,\"reasoning\":{\"effort\":null,\"summary\":null},"
+                "\"store\":true,\"temperature\":1.0,\"text\":{\"format\":{\"type\":\"text\"}},"
+                "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":1.0,\"truncation\":\"disabled\","
+                "\"metadata\":{},\"presence_penalty\":0.0,\"frequency_penalty\":0.0,"
+                "\"top_logprobs\":0,\"safety_identifier\":null,\"prompt_cache_key\":null,"
+                "\"conversation\":null}");
+    json_decref(echo);
+}
+
+static void the_echo_repeats_what_was_given(void **state)
+{
+    json_t *echo = echo_of(
+        WITH("\"instructions\":\"i\",\"max_output_tokens\":16,\"max_tool_calls\":2,"
+             "\"parallel_tool_calls\":false,\"reasoning\":{\"effort\":\"low\",\"generate_summary\":"
+             "\"auto\",\"context\":\"all_turns\",\"x\":1},\"store\":false,\"temperature\":0.5,"
+             "\"top_p\":1,\"text\":{\"verbosity\":\"low\",\"format\":{\"type\":\"json_schema\","
+             "\"name\":\"n\",\"schema\":{\"a\" : [1, 2]}}},\"truncation\":\"auto\",\"metadata\":"
+             "{\"k\":\"v\"},\"presence_penalty\":-1,\"frequency_penalty\":1,\"top_logprobs\":2,"
+             "\"safety_identifier\":\"s\",\"prompt_cache_key\":\"p\",\"user\":\"u\","
+             "\"prompt_cache_retention\":\"24h\""));
+
+    (void)state;
+    assert_json("given", echo,
+                "{\"background\":false,\"instructions\":\"i\",\"max_output_tokens\":16,"
+                "\"max_tool_calls\":2,\"model\":\"m\",\"parallel_tool_calls\":false,"
+                "\"previous_response_id\":null,\"reasoning\":{\"effort\":\"low\",\"summary\":"
+                "\"auto\",\"context\":\"all_turns\"},\"store\":false,\"temperature\":0.5,\"text\":"
+                "{\"format\":{\"type\":\"json_schema\",\"name\":\"n\",\"description\":null,"
+                "\"schema\":{\"a\":[1,2]},\"strict\":false},\"verbosity\":\"low\"},\"tool_choice\":"
+                "\"auto\",\"tools\":[],\"top_p\":1,\"truncation\":\"auto\",\"metadata\":{\"k\":"
+                "\"v\"},\"presence_penalty\":-1,\"frequency_penalty\":1,\"top_logprobs\":2,"
+                "\"safety_identifier\":\"s\",\"prompt_cache_key\":\"p\",\"conversation\":null,"
+                "\"user\":\"u\",\"prompt_cache_retention\":\"24h\"}");
+    json_decref(echo);
+}
+
+static void the_echo_of_tools_is_complete_and_keeps_secrets(void **state)
+{
+    json_t *echo = echo_of(WITH(
+        "\"tools\":[{\"type\":\"function\",\"name\":\"a\"},\n{\"type\":\"function\",\"function\":{"
+        "\"name\":\"b\",\"description\":\"B\",\"parameters\":{\n \"type\" : \"object\"\n},\"strict\":"
+        "true}},{\"type\":\"mcp\",\"server_label\":\"d\",\"server_url\":\"https:\\/\\/u:p@h:8/x"
+        "?key=1#f\",\"authorization\":\"secret\",\"headers\":{\"k\":\"secret\"},\"allowed_tools\":["
+        "\"t\"],\"require_approval\":\"never\"},{\"type\":\"web_search\",\"x\": [ 1 ]}]"));
+
+    (void)state;
+    assert_json("tools", json_object_get(echo, "tools"),
+                "[{\"type\":\"function\",\"name\":\"a\",\"description\":null,\"parameters\":null,"
+                "\"strict\":null},{\"type\":\"function\",\"name\":\"b\",\"description\":\"B\","
+                "\"parameters\":{\"type\":\"object\"},\"strict\":true},{\"type\":\"mcp\","
+                "\"server_label\":\"d\",\"server_url\":\"https://h:8/x\",\"allowed_tools\":[\"t\"],"
+                "\"require_approval\":\"never\"},{\"type\":\"web_search\",\"x\":[1]}]");
+    json_decref(echo);
+}
+
+static void the_echo_of_a_choice_has_the_flat_form(void **state)
+{
+    static const struct {
+        const char *choice, *echo;
+    } cases[] = {
+        {"\"none\"", "\"none\""},
+        {"\"required\"", "\"required\""},
+        {"{\"type\":\"function\",\"name\":\"a\",\"x\":1}",
+         "{\"type\":\"function\",\"name\":\"a\"}"},
+        {"{\"type\":\"function\",\"function\":{\"name\":\"a\"}}",
+         "{\"type\":\"function\",\"name\":\"a\"}"},
+        {"{\"type\":\"allowed_tools\",\"mode\":\"auto\",\"tools\":[{\"type\":\"function\","
+         "\"name\":\"a\"}]}",
+         "{\"type\":\"allowed_tools\",\"mode\":\"auto\",\"tools\":[{\"type\":\"function\","
+         "\"name\":\"a\"}]}"},
+        {"{\"type\":\"local_shell\"}", "{\"type\":\"local_shell\"}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char body[512];
+        json_t *echo;
+
+        (void)snprintf(
+            body, sizeof(body),
+            WITH("\"tools\":[" FUNCTION_A ",{\"type\":\"local_shell\"}],\"tool_choice\":%s"),
+            cases[i].choice);
+        echo = echo_of(body);
+        assert_json(body, json_object_get(echo, "tool_choice"), cases[i].echo);
+        json_decref(echo);
+    }
+}
+
+static void the_echo_escapes_what_splits_lines(void **state)
+{
+    static const char body[] = WITH("\"instructions\":\"a\xE2\x80\xA8"
+                                    "b\\ud83d\",\"metadata\":"
+                                    "{\"k\":\"\xC2\x85\xE2\x80\xA9\"}");
+    struct buf out = {0};
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_parse(&f, str_from_c(body), 0), 0);
+    responses_request_echo(&f.request, &out);
+    assert_non_null(strstr(buf_cstr(&out), "\"instructions\":\"a\\u2028b\\ufffd\""));
+    assert_non_null(strstr(buf_cstr(&out), "\"k\":\"\\u0085\\u2029\""));
+    buf_fini(&out);
+    fixture_fini(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_echo_has_every_default),
+        cmocka_unit_test(the_echo_repeats_what_was_given),
+        cmocka_unit_test(the_echo_of_tools_is_complete_and_keeps_secrets),
+        cmocka_unit_test(the_echo_of_a_choice_has_the_flat_form),
+        cmocka_unit_test(the_echo_escapes_what_splits_lines),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
