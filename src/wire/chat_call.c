@@ -1,0 +1,83 @@
+/* chat_call.c -- the rules of CONTRACT 5.4 for finding the call of a piece. */
+#include "wire/chat_call.h"
+
+#include <stdlib.h>
+
+void chat_calls_fini(struct chat_calls *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        buf_fini(&t->calls[i].id);
+        buf_fini(&t->calls[i].name);
+    }
+    free(t->calls);
+    *t = (struct chat_calls){.calls = NULL};
+}
+
+static struct chat_call *by_id(const struct chat_calls *t, str id)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (str_eq(buf_str(&t->calls[i].id), id))
+            return &t->calls[i];
+    }
+    return NULL;
+}
+
+/* An index names the newest call that carries it, unless another id shows that
+ * the upstream uses the index again. */
+static struct chat_call *by_index(const struct chat_calls *t, int64_t index, str id)
+{
+    for (size_t i = t->n; i-- > 0;) {
+        struct chat_call *c = &t->calls[i];
+
+        if (c->index != index)
+            continue;
+        return id.len > 0 && c->id.len > 0 && !str_eq(buf_str(&c->id), id) ? NULL : c;
+    }
+    return NULL;
+}
+
+static struct chat_call *find(const struct chat_calls *t, const struct chat_call_piece *piece)
+{
+    if (piece->index != CHAT_NO_INDEX)
+        return by_index(t, piece->index, piece->id);
+    if (piece->id.len > 0)
+        return by_id(t, piece->id);
+    return t->n > 0 && piece->name.len == 0 ? &t->calls[t->n - 1] : NULL;
+}
+
+static struct chat_call *add(struct chat_calls *t, const struct chat_call_piece *piece)
+{
+    struct chat_call *c;
+    bool taken = piece->id.len > 0 && by_id(t, piece->id) != NULL;
+
+    if (t->n == t->cap) {
+        size_t cap = t->cap == 0 ? 4 : t->cap * 2;
+
+        c = t->n == CHAT_MAX_CALLS ? NULL : realloc(t->calls, cap * sizeof(*c));
+        if (c == NULL)
+            return NULL;
+        t->calls = c;
+        t->cap = cap;
+    }
+    c = &t->calls[t->n++];
+    *c = (struct chat_call){.index = piece->index, .id_taken = taken};
+    return c;
+}
+
+struct chat_call *chat_calls_take(struct chat_calls *t, const struct chat_call_piece *piece)
+{
+    struct chat_call *c = find(t, piece);
+
+    if (c == NULL)
+        c = add(t, piece);
+    if (c == NULL)
+        return NULL;
+    if (c->id.len == 0)
+        buf_append(&c->id, piece->id);
+    /* A repeated name is no piece of one, and after arguments nothing is. */
+    if (!str_eq(buf_str(&c->name), piece->name) && !c->has_arguments)
+        buf_append(&c->name, piece->name);
+    else if (c->name.len == 0)
+        buf_append(&c->name, piece->name);
+    return buf_failed(&c->id) || buf_failed(&c->name) ? NULL : c;
+}

@@ -1,0 +1,44 @@
+/* chat_call.h -- which call does a piece of a tool call belong to?
+ *
+ * Upstreams number, name and identify calls in many ways (CONTRACT 5.4); the
+ * table keeps what each call of a round has shown of itself. */
+#ifndef ANTIPHON_WIRE_CHAT_CALL_H
+#define ANTIPHON_WIRE_CHAT_CALL_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "json/json_text.h"
+
+enum { CHAT_MAX_CALLS = 1024 };
+
+struct chat_call {
+    int64_t index;   /* the upstream's, or CHAT_NO_INDEX */
+    struct buf id;   /* as the upstream sent it */
+    struct buf name; /* as far as it is known */
+    bool id_taken;   /* another call has the same id: this one has none of its own */
+    bool has_arguments;
+    struct json_splice splice;
+};
+
+#define CHAT_NO_INDEX INT64_MIN
+
+struct chat_calls {
+    struct chat_call *calls;
+    size_t n, cap;
+};
+
+/* What one piece says; text is escaped JSON text, absent means empty. */
+struct chat_call_piece {
+    int64_t index; /* CHAT_NO_INDEX when none was given */
+    str id, name;
+};
+
+void chat_calls_fini(struct chat_calls *t);
+
+/* The call of this piece, made if it is new, with id and name taken over.
+ * NULL when out of memory or beyond CHAT_MAX_CALLS. Its place in t->calls is
+ * its number; the pointer dies with the next call of this function. */
+struct chat_call *chat_calls_take(struct chat_calls *t, const struct chat_call_piece *piece);
+
+#endif

@@ -1,0 +1,403 @@
+/* chat_chunk.c -- one Chat Completions chunk becomes deltas.
+ *
+ * Two looks at the bytes: the first checks the whole text and notes where the
+ * members of interest lie, the second goes into them. So nothing is reported
+ * of a chunk that turns out to be broken at its end. */
+#include "wire/chat_chunk.h"
+
+#include "base/utf8.h"
+#include "wire/chat_logprobs.h"
+#include "wire/chat_speech.h"
+#include "wire/chat_usage.h"
+#include "wire/upstream_error.h"
+#include "json/json_copy.h"
+#include "json/json_read.h"
+
+/* Members of a chunk, as raw JSON. */
+struct chunk {
+    str choices, usage, error, object, x_groq, service_tier;
+};
+
+void chat_reader_init(struct chat_reader *r, bool think_tags, bool wants_logprobs,
+                      chat_on_delta *on_delta, void *arg)
+{
+    *r = (struct chat_reader){.think_tags = think_tags,
+                              .wants_logprobs = wants_logprobs,
+                              .on_delta = on_delta,
+                              .arg = arg};
+}
+
+void chat_reader_fini(struct chat_reader *r)
+{
+    chat_calls_fini(&r->calls);
+    think_fini(&r->think);
+    buf_fini(&r->piece);
+    buf_fini(&r->logprobs);
+    buf_fini(&r->service_tier);
+}
+
+void chat_reader_fail(struct chat_reader *r, const struct err *e)
+{
+    if (r->failed || r->finish != FINISH_NONE)
+        return;
+    r->failed = true;
+    r->error = *e;
+}
+
+void chat_reader_out_of_memory(struct chat_reader *r)
+{
+    struct err e;
+
+    err_set(&e, ERR_INTERNAL, "The gateway ran out of memory.");
+    r->finish = FINISH_NONE;
+    chat_reader_fail(r, &e);
+}
+
+/* ---- calls */
+
+static void splice_arguments(struct chat_reader *r, struct chat_call *c, str raw)
+{
+    struct buf compact = {.limit = 0};
+
+    if (jr_type_of(raw) == JR_STRING) {
+        json_text_splice(&c->splice, str_from(raw.p + 1, raw.len - 2), &r->piece);
+    } else if (!c->has_arguments && (jr_type_of(raw) == JR_OBJECT || jr_type_of(raw) == JR_ARRAY)) {
+        json_copy_value(raw, &compact);
+        json_text_escape(buf_str(&compact), &r->piece);
+        if (buf_failed(&compact))
+            chat_reader_out_of_memory(r);
+    }
+    buf_fini(&compact);
+    c->has_arguments = c->has_arguments || r->piece.len > 0;
+}
+
+static void report_call(struct chat_reader *r, const struct chat_call *c)
+{
+    struct delta d = {.kind = DELTA_CALL,
+                      .text = buf_str(&r->piece),
+                      .call = (unsigned)(c - r->calls.calls),
+                      .call_id = c->id_taken ? STR("") : buf_str(&c->id),
+                      .name = buf_str(&c->name)};
+
+    r->on_delta(r->arg, &d);
+}
+
+static void add_call_piece(struct chat_reader *r, const struct chat_call_piece *piece,
+                           str arguments)
+{
+    struct chat_call *c = chat_calls_take(&r->calls, piece);
+
+    if (c == NULL) {
+        struct err e;
+
+        err_set(&e, ERR_UPSTREAM_ERROR,
+                "The upstream server sent more than %d tool calls in one answer.", CHAT_MAX_CALLS);
+        chat_reader_fail(r, &e);
+        return;
+    }
+    if (r->splice.high != 0)
+        chat_speech_flush(r);
+    r->piece.len = 0;
+    splice_arguments(r, c, arguments);
+    report_call(r, c);
+}
+
+/* The function object of a call; Ollama's adapters put the index in here. */
+static void read_function(str raw, struct chat_call_piece *piece, str *ret_arguments)
+{
+    struct jr j;
+    str key;
+
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_OBJECT))
+        return;
+    while (jr_next_member(&j, &key)) {
+        if (str_eq(key, STR("name")))
+            piece->name = jr_string(&j);
+        else if (str_eq(key, STR("arguments")))
+            *ret_arguments = jr_raw(&j);
+        else if (str_eq(key, STR("index")) && piece->index == CHAT_NO_INDEX)
+            piece->index = jr_int(&j, CHAT_NO_INDEX);
+        else
+            jr_skip(&j);
+    }
+}
+
+static void read_tool_calls(struct chat_reader *r, str raw)
+{
+    struct jr j;
+    str key;
+
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_ARRAY))
+        return;
+    while (jr_next_element(&j)) {
+        struct chat_call_piece piece = {.index = CHAT_NO_INDEX};
+        str function = STR_NONE, arguments = STR_NONE;
+
+        if (!jr_enter(&j, JR_OBJECT))
+            continue;
+        while (jr_next_member(&j, &key)) {
+            if (str_eq(key, STR("index")))
+                piece.index = jr_int(&j, CHAT_NO_INDEX);
+            else if (str_eq(key, STR("id")))
+                piece.id = jr_string(&j);
+            else if (str_eq(key, STR("function")))
+                function = jr_raw(&j);
+            else
+                jr_skip(&j);
+        }
+        read_function(function, &piece, &arguments);
+        add_call_piece(r, &piece, arguments);
+    }
+}
+
+/* delta.function_call of old servers: one call of its own. */
+static void read_legacy_call(struct chat_reader *r, str raw)
+{
+    struct chat_call_piece piece = {.index = -1};
+    str arguments = STR_NONE;
+
+    if (jr_type_of(raw) != JR_OBJECT)
+        return;
+    read_function(raw, &piece, &arguments);
+    add_call_piece(r, &piece, arguments);
+}
+
+/* ---- a choice */
+
+/* Text and what the tokens of it weigh. A chunk without content holds tokens of
+ * something else, and so does one inside <think>. */
+static void read_weighed_content(struct chat_reader *r, str content, str logprobs)
+{
+    if (r->wants_logprobs && !str_is_none(content) && jr_type_of(content) != JR_NULL)
+        chat_logprobs(logprobs, &r->logprobs);
+    chat_speak_content(r, content);
+    if (r->think.state != THINK_START && r->think.state != THINK_OFF)
+        r->logprobs.len = 0;
+}
+
+static void read_delta(struct chat_reader *r, str raw, str logprobs)
+{
+    str key, content = STR_NONE, reasoning_content = STR_NONE, reasoning = STR_NONE;
+    str details = STR_NONE, refusal = STR_NONE, function_call = STR_NONE, tool_calls = STR_NONE;
+    struct jr j;
+
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_OBJECT))
+        return;
+    while (jr_next_member(&j, &key)) {
+        if (str_eq(key, STR("content")))
+            content = jr_raw(&j);
+        else if (str_eq(key, STR("reasoning_content")))
+            reasoning_content = jr_string(&j);
+        else if (str_eq(key, STR("reasoning")))
+            reasoning = jr_string(&j);
+        else if (str_eq(key, STR("reasoning_details")))
+            details = jr_raw(&j);
+        else if (str_eq(key, STR("refusal")))
+            refusal = jr_string(&j);
+        else if (str_eq(key, STR("function_call")))
+            function_call = jr_raw(&j);
+        else if (str_eq(key, STR("tool_calls")))
+            tool_calls = jr_raw(&j);
+        else
+            jr_skip(&j);
+    }
+    if (reasoning_content.len > 0 || reasoning.len > 0)
+        chat_speak(r, DELTA_REASONING, reasoning_content.len > 0 ? reasoning_content : reasoning);
+    else
+        chat_speak_reasoning_details(r, details);
+    read_weighed_content(r, content, logprobs);
+    chat_speak(r, DELTA_REFUSAL, refusal);
+    read_legacy_call(r, function_call);
+    read_tool_calls(r, tool_calls);
+}
+
+static void set_finish(struct chat_reader *r, str word, bool has_error)
+{
+    static const struct {
+        str word;
+        enum finish finish;
+    } words[] = {
+        {STR_INIT("length"), FINISH_LENGTH},
+        {STR_INIT("model_length"), FINISH_LENGTH},
+        {STR_INIT("max_tokens"), FINISH_LENGTH},
+        {STR_INIT("content_filter"), FINISH_CONTENT_FILTER},
+        {STR_INIT("tool_calls"), FINISH_TOOL_CALLS},
+        {STR_INIT("function_call"), FINISH_TOOL_CALLS},
+        {STR_INIT("error"), FINISH_NONE},
+        {STR_INIT("insufficient_system_resource"), FINISH_NONE},
+    };
+    enum finish finish = FINISH_STOP;
+
+    if (word.len == 0)
+        return;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (str_eq(word, words[i].word))
+            finish = words[i].finish;
+    }
+    if (finish == FINISH_NONE && !has_error) {
+        struct err e;
+
+        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server stopped with an error: %.*s.",
+                STR_ARG(word));
+        chat_reader_fail(r, &e);
+    } else if (r->finish == FINISH_NONE || r->finish == FINISH_STOP) {
+        r->finish = finish == FINISH_NONE ? r->finish : finish;
+    }
+}
+
+static void read_choice(struct chat_reader *r, struct jr *j, bool has_error)
+{
+    str key, delta = STR_NONE, message = STR_NONE, finish = STR_NONE, logprobs = STR_NONE;
+    int64_t index = 0;
+
+    if (!jr_enter(j, JR_OBJECT))
+        return;
+    while (jr_next_member(j, &key)) {
+        if (str_eq(key, STR("delta")))
+            delta = jr_raw(j);
+        else if (str_eq(key, STR("message")))
+            message = jr_raw(j);
+        else if (str_eq(key, STR("finish_reason")))
+            finish = jr_string(j);
+        else if (str_eq(key, STR("index")))
+            index = jr_int(j, 0);
+        else if (str_eq(key, STR("logprobs")))
+            logprobs = jr_raw(j);
+        else
+            jr_skip(j);
+    }
+    if (index != 0)
+        return;
+    read_delta(r, jr_type_of(delta) == JR_OBJECT ? delta : message, logprobs);
+    set_finish(r, finish, has_error);
+}
+
+static void read_choices(struct chat_reader *r, str raw, bool has_error)
+{
+    struct jr j;
+
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_ARRAY))
+        return;
+    while (jr_next_element(&j))
+        read_choice(r, &j, has_error);
+}
+
+/* ---- the chunk */
+
+static str usage_of_x_groq(str raw)
+{
+    str key, usage = STR_NONE;
+    struct jr j;
+
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_OBJECT))
+        return usage;
+    while (jr_next_member(&j, &key)) {
+        if (str_eq(key, STR("usage")))
+            usage = jr_raw(&j);
+        else
+            jr_skip(&j);
+    }
+    return usage;
+}
+
+/* First look: is it one valid JSON value, and where are its members? */
+static bool split_chunk(str json, struct chunk *ret)
+{
+    struct chunk c = {.choices = STR_NONE};
+    struct jr j;
+    str key;
+
+    jr_init(&j, json);
+    if (jr_enter(&j, JR_OBJECT)) {
+        while (jr_next_member(&j, &key)) {
+            if (str_eq(key, STR("choices")))
+                c.choices = jr_raw(&j);
+            else if (str_eq(key, STR("usage")))
+                c.usage = jr_raw(&j);
+            else if (str_eq(key, STR("error")))
+                c.error = jr_raw(&j);
+            else if (str_eq(key, STR("object")))
+                c.object = jr_string(&j);
+            else if (str_eq(key, STR("x_groq")))
+                c.x_groq = jr_raw(&j);
+            else if (str_eq(key, STR("service_tier")))
+                c.service_tier = jr_string(&j);
+            else
+                jr_skip(&j);
+        }
+    }
+    *ret = c;
+    return jr_end(&j);
+}
+
+/* Anything but null, false, "", 0, {} and [] says that there was an error. */
+static bool is_error(str raw)
+{
+    static const str nothing[] = {STR_INIT("null"), STR_INIT("false"), STR_INIT("\"\""),
+                                  STR_INIT("0"),    STR_INIT("{}"),    STR_INIT("[]")};
+
+    for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++) {
+        if (str_eq(raw, nothing[i]))
+            return false;
+    }
+    return raw.len > 0;
+}
+
+static void read_chunk(struct chat_reader *r, const struct chunk *c, str json, str event)
+{
+    bool has_error = is_error(c->error);
+    bool is_flat_error = str_eq(event, STR("error")) || str_eq(c->object, STR("error"));
+    struct err e;
+
+    if (has_error || is_flat_error) {
+        if (has_error)
+            read_choices(r, c->choices, true);
+        upstream_error_from_value(has_error ? c->error : json, &e);
+        chat_reader_fail(r, &e);
+        return;
+    }
+    if (!chat_usage(c->usage, &r->usage))
+        (void)chat_usage(usage_of_x_groq(c->x_groq), &r->usage);
+    if (c->service_tier.len > 0 && r->service_tier.len == 0)
+        buf_append(&r->service_tier, c->service_tier);
+    read_choices(r, c->choices, false);
+}
+
+bool chat_reader_chunk(struct chat_reader *r, str json, str event)
+{
+    struct buf repaired = {.limit = 0};
+    struct chunk c;
+    bool ok = split_chunk(json, &c);
+
+    if (!ok && !utf8_is_valid(json)) {
+        /* Half a character from a careless tokenizer costs that character, not the chunk. */
+        utf8_repair(json, &repaired);
+        json = buf_str(&repaired);
+        ok = split_chunk(json, &c);
+    }
+    if (ok)
+        read_chunk(r, &c, json, event);
+    buf_fini(&repaired);
+    if (buf_failed(&r->piece) || buf_failed(&r->logprobs))
+        chat_reader_out_of_memory(r);
+    return ok;
+}
+
+static void end_call(struct chat_reader *r, struct chat_call *c)
+{
+    r->piece.len = 0;
+    if (json_text_splice_end(&c->splice, &r->piece) > 0)
+        report_call(r, c);
+}
+
+void chat_reader_end(struct chat_reader *r)
+{
+    chat_speech_end(r);
+    for (size_t i = 0; i < r->calls.n; i++)
+        end_call(r, &r->calls.calls[i]);
+}

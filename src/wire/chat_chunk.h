@@ -1,0 +1,52 @@
+/* chat_chunk.h -- one Chat Completions chunk, or a whole completion, becomes
+ * deltas. All differences between upstreams end here (CONTRACT 5.2 to 5.5). */
+#ifndef ANTIPHON_WIRE_CHAT_CHUNK_H
+#define ANTIPHON_WIRE_CHAT_CHUNK_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/chat_call.h"
+#include "wire/delta.h"
+#include "wire/think.h"
+#include "json/json_text.h"
+
+/* Takes a delta. */
+typedef void chat_on_delta(void *arg, const struct delta *delta);
+
+/* What has been read of one round. */
+struct chat_reader {
+    bool think_tags; /* split <think> from text */
+    bool wants_logprobs;
+    chat_on_delta *on_delta;
+    void *arg;
+
+    struct chat_calls calls;
+    struct think think;
+    struct json_splice splice;  /* of the text, refusal or reasoning being sent */
+    enum delta_kind spliced;    /* which of them */
+    struct buf piece, logprobs; /* scratch; logprobs waits for the text it belongs to */
+    enum finish finish;
+    struct usage usage;
+    struct buf service_tier; /* escaped; empty: not reported */
+    bool failed;             /* error holds what the upstream reported */
+    struct err error;
+};
+
+void chat_reader_init(struct chat_reader *r, bool think_tags, bool wants_logprobs,
+                      chat_on_delta *on_delta, void *arg);
+void chat_reader_fini(struct chat_reader *r);
+
+/* Reads one JSON text; event is its SSE event name or "". Returns false when
+ * the text is not complete JSON: then nothing has been reported. */
+bool chat_reader_chunk(struct chat_reader *r, str json, str event);
+
+/* An error outside of a chunk. An answer that had finished stands. */
+void chat_reader_fail(struct chat_reader *r, const struct err *e);
+
+/* Memory ran out: the answer fails, finished or not. */
+void chat_reader_out_of_memory(struct chat_reader *r);
+
+/* Everything was read: reports what was still held back. */
+void chat_reader_end(struct chat_reader *r);
+
+#endif

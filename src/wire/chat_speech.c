@@ -1,0 +1,171 @@
+/* chat_speech.c -- text, refusal and reasoning of a chunk, in all their places.
+ *
+ * One splice is enough for the three: what has begun as one kind of text and
+ * goes on as another cannot share a character. */
+#include "wire/chat_speech.h"
+
+#include "json/json_read.h"
+
+static void report(struct chat_reader *r, enum delta_kind kind, str text)
+{
+    struct delta d = {.kind = kind, .text = text};
+
+    if (text.len == 0 || buf_failed(&r->piece))
+        return;
+    if (kind == DELTA_TEXT)
+        d.logprobs = buf_str(&r->logprobs);
+    r->on_delta(r->arg, &d);
+    if (kind == DELTA_TEXT)
+        r->logprobs.len = 0;
+}
+
+/* A half character at the end of one kind of text cannot be completed by another kind. */
+void chat_speech_flush(struct chat_reader *r)
+{
+    r->piece.len = 0;
+    json_text_splice_end(&r->splice, &r->piece);
+    report(r, r->spliced, buf_str(&r->piece));
+}
+
+void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped)
+{
+    if (escaped.len == 0)
+        return;
+    if (r->splice.high != 0 && r->spliced != kind)
+        chat_speech_flush(r);
+    r->spliced = kind;
+    r->piece.len = 0;
+    json_text_splice(&r->splice, escaped, &r->piece);
+    report(r, kind, buf_str(&r->piece));
+}
+
+static void speak_plain(struct chat_reader *r, enum delta_kind kind, struct buf *plain)
+{
+    struct buf escaped = {.limit = 0};
+
+    json_text_escape(buf_str(plain), &escaped);
+    report(r, kind, buf_str(&escaped));
+    if (buf_failed(plain) || buf_failed(&escaped))
+        chat_reader_out_of_memory(r);
+    buf_fini(&escaped);
+    buf_fini(plain);
+}
+
+/* Text in which <think> has to be looked for, which takes plain characters. */
+static void speak_thinking(struct chat_reader *r, str escaped, bool is_end)
+{
+    struct buf plain = {.limit = 0}, reasoning = {.limit = 0}, text = {.limit = 0};
+
+    r->piece.len = 0;
+    json_text_splice(&r->splice, escaped, &r->piece);
+    json_text_decode(buf_str(&r->piece), &plain);
+    think_feed(&r->think, buf_str(&plain), &reasoning, &text);
+    if (is_end)
+        think_end(&r->think, &reasoning, &text);
+    buf_fini(&plain);
+    speak_plain(r, DELTA_REASONING, &reasoning);
+    speak_plain(r, DELTA_TEXT, &text);
+}
+
+static void speak_text(struct chat_reader *r, str escaped)
+{
+    if (!r->think_tags || r->think.state == THINK_OFF)
+        chat_speak(r, DELTA_TEXT, escaped);
+    else if (escaped.len > 0)
+        speak_thinking(r, escaped, false);
+}
+
+/* ---- content as a list of parts */
+
+/* `thinking` of Mistral: a string or a list of text parts. */
+static void read_thinking(struct chat_reader *r, str raw)
+{
+    struct jr j;
+    str key;
+
+    jr_init(&j, raw);
+    if (jr_type_of(raw) == JR_STRING) {
+        chat_speak(r, DELTA_REASONING, jr_string(&j));
+        return;
+    }
+    if (!jr_enter(&j, JR_ARRAY))
+        return;
+    while (jr_next_element(&j)) {
+        if (!jr_enter(&j, JR_OBJECT))
+            continue;
+        while (jr_next_member(&j, &key)) {
+            if (str_eq(key, STR("text")))
+                chat_speak(r, DELTA_REASONING, jr_string(&j));
+            else
+                jr_skip(&j);
+        }
+    }
+}
+
+static void read_part(struct chat_reader *r, struct jr *j)
+{
+    str key, type = STR_NONE, text = STR_NONE, thinking = STR_NONE;
+
+    if (!jr_enter(j, JR_OBJECT))
+        return;
+    while (jr_next_member(j, &key)) {
+        if (str_eq(key, STR("type")))
+            type = jr_string(j);
+        else if (str_eq(key, STR("text")))
+            text = jr_string(j);
+        else if (str_eq(key, STR("thinking")))
+            thinking = jr_raw(j);
+        else
+            jr_skip(j);
+    }
+    if (str_eq(type, STR("thinking")))
+        read_thinking(r, thinking);
+    else if (str_eq(type, STR("text")) || str_eq(type, STR("output_text")))
+        speak_text(r, text);
+}
+
+void chat_speak_content(struct chat_reader *r, str raw)
+{
+    struct jr j;
+
+    jr_init(&j, raw);
+    if (jr_type_of(raw) == JR_STRING) {
+        speak_text(r, jr_string(&j));
+    } else if (jr_enter(&j, JR_ARRAY)) {
+        while (jr_next_element(&j))
+            read_part(r, &j);
+    }
+}
+
+/* OpenRouter: text, else summary, of every detail. */
+void chat_speak_reasoning_details(struct chat_reader *r, str raw)
+{
+    struct jr j;
+    str key;
+
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_ARRAY))
+        return;
+    while (jr_next_element(&j)) {
+        str text = STR_NONE, summary = STR_NONE;
+
+        if (!jr_enter(&j, JR_OBJECT))
+            continue;
+        while (jr_next_member(&j, &key)) {
+            if (str_eq(key, STR("text")))
+                text = jr_string(&j);
+            else if (str_eq(key, STR("summary")))
+                summary = jr_string(&j);
+            else
+                jr_skip(&j);
+        }
+        chat_speak(r, DELTA_REASONING, text.len > 0 ? text : summary);
+    }
+}
+
+void chat_speech_end(struct chat_reader *r)
+{
+    if (r->think_tags && r->think.state != THINK_OFF)
+        speak_thinking(r, STR(""), true);
+    chat_speech_flush(r);
+}

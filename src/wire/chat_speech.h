@@ -1,0 +1,25 @@
+/* chat_speech.h -- what the model says: text, refusal and reasoning become deltas.
+ *
+ * Part of the reader of chunks (chat_chunk.h), which calls these functions in
+ * the order in which things are to be said. */
+#ifndef ANTIPHON_WIRE_CHAT_SPEECH_H
+#define ANTIPHON_WIRE_CHAT_SPEECH_H
+
+#include "wire/chat_chunk.h"
+
+/* A piece of escaped text; empty or STR_NONE says nothing. */
+void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped);
+
+/* `content`, raw: a string or a list of parts, in which Mistral also thinks. */
+void chat_speak_content(struct chat_reader *r, str raw);
+
+/* OpenRouter's `reasoning_details`, raw. */
+void chat_speak_reasoning_details(struct chat_reader *r, str raw);
+
+/* Something else follows: half a character cannot be completed any more. */
+void chat_speech_flush(struct chat_reader *r);
+
+/* The answer ended: what was held back is said. */
+void chat_speech_end(struct chat_reader *r);
+
+#endif

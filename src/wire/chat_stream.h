@@ -1,0 +1,46 @@
+/* chat_stream.h -- the body of an upstream's answer, in any cutting, becomes
+ * deltas: Server-Sent Events, or one JSON body from servers that do not stream
+ * (CONTRACT 5.1). */
+#ifndef ANTIPHON_WIRE_CHAT_STREAM_H
+#define ANTIPHON_WIRE_CHAT_STREAM_H
+
+#include "sse/sse_parse.h"
+#include "wire/chat_chunk.h"
+
+struct chat_stream_conf {
+    bool think_tags, wants_logprobs;
+    size_t max_event_bytes; /* one event, or the whole of a JSON body */
+};
+
+struct chat_stream {
+    struct chat_reader reader;
+    struct sse_parser sse;
+    struct buf whole; /* a body that is no event stream */
+    enum { CHAT_BODY_UNKNOWN, CHAT_BODY_EVENTS, CHAT_BODY_WHOLE } form;
+    bool done;       /* [DONE] was seen */
+    unsigned broken; /* chunks in a row that were no JSON */
+    size_t skipped;  /* such chunks in all */
+};
+
+/* What came of it, once chat_stream_end() has been called. */
+struct chat_result {
+    bool failed;
+    struct err error;   /* when failed */
+    enum finish finish; /* never FINISH_NONE when not failed */
+};
+
+/* on_delta is called from inside _feed and _end. */
+void chat_stream_init(struct chat_stream *s, const struct chat_stream_conf *conf,
+                      chat_on_delta *on_delta, void *arg);
+void chat_stream_fini(struct chat_stream *s);
+
+void chat_stream_feed(struct chat_stream *s, str bytes);
+
+/* Nothing that follows can change the result: [DONE] was seen, or an error. */
+bool chat_stream_is_over(const struct chat_stream *s);
+
+/* The body ended: as it should (failure NULL), or broken off. An answer whose
+ * finish_reason has been seen stands either way. */
+struct chat_result chat_stream_end(struct chat_stream *s, const struct err *failure);
+
+#endif

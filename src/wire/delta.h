@@ -1,0 +1,39 @@
+/* delta.h -- what an upstream said, with all its dialects taken off.
+ *
+ * The reader of chunks makes deltas, the response state machine takes them. */
+#ifndef ANTIPHON_WIRE_DELTA_H
+#define ANTIPHON_WIRE_DELTA_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum delta_kind { DELTA_TEXT, DELTA_REFUSAL, DELTA_REASONING, DELTA_CALL };
+
+/* Views die when the function that was handed the delta returns. All text is
+ * escaped JSON text, complete in itself: it never ends in half a character. */
+struct delta {
+    enum delta_kind kind;
+    str text;      /* the piece; never empty, except for DELTA_CALL: a piece of the arguments */
+    str logprobs;  /* DELTA_TEXT: elements of a JSON array without its brackets, or empty */
+    unsigned call; /* DELTA_CALL: 0, 1, 2 ... in the order the calls of this round appeared */
+    str call_id;   /* DELTA_CALL: the upstream's id, empty when it gave none or not yet */
+    str name;      /* DELTA_CALL: the name as far as it is known */
+};
+
+/* Token counts of one round, all >= 0, details never above their totals. */
+struct usage {
+    bool known;
+    int64_t input, cached, cache_write, output, reasoning;
+};
+
+/* How a round ended (CONTRACT 4.6). */
+enum finish {
+    FINISH_NONE, /* not yet */
+    FINISH_STOP,
+    FINISH_TOOL_CALLS,
+    FINISH_LENGTH,
+    FINISH_CONTENT_FILTER,
+};
+
+#endif
