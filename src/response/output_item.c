@@ -1,0 +1,157 @@
+/* output_item.c -- tables of kinds, and items as JSON (CONTRACT 3.1). */
+#include "response/output_item.h"
+
+#include "json/json_write.h"
+
+static const struct output_part_row part_rows[] = {
+#define PART(symbol, type, member, item, added, delta, text_done, done)                            \
+    [OUTPUT_PART_##symbol] = {                                                                     \
+        type, member, item, EVENT_##added, EVENT_##delta, EVENT_##text_done, EVENT_##done},
+#define CALL(symbol, type, prefix, member, delta, done)
+#include "response/kind.def"
+#undef PART
+#undef CALL
+};
+
+static const struct output_kind_row item_rows[] = {
+    [OUTPUT_MESSAGE] = {"message", "msg_", NULL, EVENT_NONE, EVENT_NONE},
+    [OUTPUT_REASONING] = {"reasoning", "rs_", NULL, EVENT_NONE, EVENT_NONE},
+#define PART(symbol, type, member, item, added, delta, text_done, done)
+#define CALL(symbol, type, prefix, member, delta, done)                                            \
+    [OUTPUT_##symbol] = {type, prefix, member, EVENT_##delta, EVENT_##done},
+#include "response/kind.def"
+#undef PART
+#undef CALL
+};
+
+static const char *const status_words[] = {
+    [OUTPUT_IN_PROGRESS] = "in_progress",
+    [OUTPUT_COMPLETED] = "completed",
+    [OUTPUT_INCOMPLETE] = "incomplete",
+};
+
+const struct output_part_row *output_part_row(enum output_part_kind kind)
+{
+    return &part_rows[kind];
+}
+
+const struct output_kind_row *output_kind_row(enum output_kind kind)
+{
+    return &item_rows[kind];
+}
+
+struct output_item *output_item_new(struct arena *a, enum output_kind kind, unsigned index,
+                                    const struct id_source *ids)
+{
+    struct output_item *item = arena_alloc(a, sizeof(*item));
+
+    if (item == NULL)
+        return NULL;
+    item->kind = kind;
+    item->index = index;
+    item->id = id_make(ids, item_rows[kind].prefix, ID_RANDOM_CHARS);
+    item->end = &item->first;
+    return item;
+}
+
+void output_item_fini(struct output_item *item)
+{
+    for (struct output_part *p = item->first; p != NULL; p = p->next) {
+        buf_fini(&p->text);
+        buf_fini(&p->logprobs);
+    }
+    buf_fini(&item->text);
+}
+
+struct output_part *output_item_add_part(struct output_item *item, struct arena *a,
+                                         enum output_part_kind kind)
+{
+    struct output_part *p = arena_alloc(a, sizeof(*p));
+
+    if (p == NULL)
+        return NULL;
+    p->kind = kind;
+    *item->end = p;
+    item->end = &p->next;
+    item->open = p;
+    item->n_parts++;
+    return p;
+}
+
+static void write_part(const struct output_part *p, struct jw *w)
+{
+    const struct output_part_row *row = &part_rows[p->kind];
+
+    jw_object(w);
+    jw_key_string(w, "type", str_from_c(row->type));
+    jw_key_escaped(w, row->text_member, buf_str(&p->text));
+    if (p->kind == OUTPUT_PART_TEXT) {
+        jw_key_raw(w, "annotations", STR("[]"));
+        jw_key(w, "logprobs");
+        jw_array(w);
+        buf_append(w->out, buf_str(&p->logprobs));
+        jw_array_end(w);
+    }
+    jw_object_end(w);
+}
+
+void output_part_write(const struct output_part *p, struct buf *out)
+{
+    struct jw w = jw_to(out);
+
+    write_part(p, &w);
+}
+
+/* An array of the item's parts, summaries apart from the rest. */
+static void write_parts(const struct output_item *item, const char *key, bool summaries,
+                        struct jw *w)
+{
+    jw_key(w, key);
+    jw_array(w);
+    for (const struct output_part *p = item->first; p != NULL; p = p->next) {
+        if ((p->kind == OUTPUT_PART_SUMMARY) == summaries)
+            write_part(p, w);
+    }
+    jw_array_end(w);
+}
+
+static void write_call(const struct output_item *item, struct jw *w)
+{
+    const struct output_kind_row *row = &item_rows[item->kind];
+
+    jw_key_escaped(w, "call_id", item->call_id);
+    if (item->kind == OUTPUT_LOCAL_SHELL_CALL) {
+        jw_key_raw(w, row->text_member, buf_str(&item->text));
+        return;
+    }
+    jw_key_escaped(w, "name", item->name);
+    jw_key_escaped(w, row->text_member, buf_str(&item->text));
+    if (!str_is_none(item->name_space))
+        jw_key_escaped(w, "namespace", item->name_space);
+}
+
+void output_item_write(const struct output_item *item, struct buf *out)
+{
+    struct jw w = jw_to(out);
+
+    jw_object(&w);
+    jw_key_string(&w, "id", id_str(&item->id));
+    jw_key_string(&w, "type", str_from_c(item_rows[item->kind].type));
+    jw_key_string(&w, "status", str_from_c(status_words[item->status]));
+    switch (item->kind) {
+    case OUTPUT_MESSAGE:
+        jw_key_string(&w, "role", STR("assistant"));
+        write_parts(item, "content", false, &w);
+        break;
+    case OUTPUT_REASONING:
+        write_parts(item, "summary", true, &w);
+        write_parts(item, "content", false, &w);
+        break;
+    case OUTPUT_FUNCTION_CALL:
+    case OUTPUT_CUSTOM_TOOL_CALL:
+    case OUTPUT_LOCAL_SHELL_CALL:
+        write_call(item, &w);
+        break;
+    }
+    jw_object_end(&w);
+}

@@ -1,0 +1,85 @@
+/* output_item.h -- the items of a response's output and their parts, as data.
+ *
+ * What an item is made of and which events it sends comes from kind.def; the
+ * order of those events is the business of response.c. All text is escaped
+ * JSON text. */
+#ifndef ANTIPHON_RESPONSE_OUTPUT_ITEM_H
+#define ANTIPHON_RESPONSE_OUTPUT_ITEM_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/id.h"
+#include "response/event.h"
+
+enum output_part_kind {
+#define PART(symbol, type, member, item, added, delta, text_done, done) OUTPUT_PART_##symbol,
+#define CALL(symbol, type, prefix, member, delta, done)
+#include "response/kind.def"
+#undef PART
+#undef CALL
+};
+
+enum output_kind {
+    OUTPUT_MESSAGE,
+    OUTPUT_REASONING,
+#define PART(symbol, type, member, item, added, delta, text_done, done)
+#define CALL(symbol, type, prefix, member, delta, done) OUTPUT_##symbol,
+#include "response/kind.def"
+#undef PART
+#undef CALL
+};
+
+enum output_status { OUTPUT_IN_PROGRESS, OUTPUT_COMPLETED, OUTPUT_INCOMPLETE };
+
+struct output_part_row {
+    const char *type, *text_member;
+    enum output_kind item;
+    enum event_type added, delta, text_done, done;
+};
+
+struct output_kind_row {
+    const char *type, *prefix, *text_member;
+    enum event_type delta, done; /* of calls */
+};
+
+const struct output_part_row *output_part_row(enum output_part_kind kind);
+const struct output_kind_row *output_kind_row(enum output_kind kind);
+
+struct output_part {
+    enum output_part_kind kind;
+    struct buf text;
+    struct buf logprobs; /* elements of an array, without brackets */
+    struct output_part *next;
+};
+
+struct output_item {
+    enum output_kind kind;
+    enum output_status status;
+    unsigned index; /* output_index */
+    struct id id;
+    /* message, reasoning */
+    struct output_part *first, **end, *open;
+    unsigned n_parts;
+    /* calls; views into the response's arena or the request */
+    str call_id, name, name_space;
+    struct buf text; /* arguments or input; action: raw JSON */
+    struct output_item *next;
+};
+
+/* A new item without content. NULL when out of memory. */
+struct output_item *output_item_new(struct arena *a, enum output_kind kind, unsigned index,
+                                    const struct id_source *ids);
+
+/* Frees the text; the item itself belongs to the arena. */
+void output_item_fini(struct output_item *item);
+
+/* A new, empty part at the end of the item, which becomes the open one; NULL
+ * when out of memory. */
+struct output_part *output_item_add_part(struct output_item *item, struct arena *a,
+                                         enum output_part_kind kind);
+
+/* Appends the item or part as JSON, with what it holds by now. */
+void output_item_write(const struct output_item *item, struct buf *out);
+void output_part_write(const struct output_part *part, struct buf *out);
+
+#endif

@@ -1,0 +1,105 @@
+/* response.h -- the response state machine (CONTRACT 3, 4). Pure: deltas in,
+ * event bytes out, nothing else.
+ *
+ *     response_start -> response_delta* -> response_end
+ *
+ * Promise: no event about an item before its added, none after its done, every
+ * added gets its done, indexes and sequence numbers contiguous, whatever the
+ * upstream sent. Streaming or not, the same machine runs; without streaming
+ * every out is NULL and response_object() gives the same bytes that the
+ * terminal event carries. */
+#ifndef ANTIPHON_RESPONSE_RESPONSE_H
+#define ANTIPHON_RESPONSE_RESPONSE_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "response/custom_input.h"
+#include "response/output_item.h"
+#include "wire/delta.h"
+#include "wire/tool_set.h"
+
+/* How reasoning is shown (CONTRACT 4.4). */
+enum reasoning_mode { REASONING_TEXT, REASONING_SUMMARY, REASONING_NONE };
+
+/* Everything pointed to must live as long as the response. */
+struct response_conf {
+    const struct id_source *ids;
+    const struct tool_set *tools;
+    str echo;         /* members that repeat the request (response_echo.h) */
+    str service_tier; /* escaped; STR_NONE: "default" */
+    int64_t created_at;
+    enum reasoning_mode reasoning;
+    bool error_event;        /* send `error` before `response.failed` */
+    bool obfuscation;        /* pad deltas */
+    size_t max_output_bytes; /* of all texts together; 0: no limit */
+};
+
+enum response_status {
+    RESPONSE_IN_PROGRESS,
+    RESPONSE_COMPLETED,
+    RESPONSE_INCOMPLETE,
+    RESPONSE_FAILED,
+};
+
+/* One call of the current round, by the number the upstream's reader gave it. */
+struct response_call {
+    struct output_item *item; /* NULL until it is announced */
+    const struct tool *tool;  /* NULL: a name the request did not declare */
+    str name, call_id;        /* escaped, as the upstream sent them; in the arena */
+    struct buf arguments;     /* escaped; all of them */
+    size_t unsent;            /* arguments that no delta has carried yet start here */
+    struct custom_input input;
+    bool suppressed; /* not in allowed_tools: the client never hears of it */
+};
+
+struct response {
+    struct response_conf conf;
+    struct arena arena;
+    struct id id;
+    enum response_status status;
+    const char *incomplete_reason;
+    struct err *error; /* when failed; in the arena */
+    int64_t completed_at;
+    uint64_t next_sequence_number;
+    struct usage usage;
+    str service_tier;
+
+    struct output_item *first, **end;
+    unsigned n_items;
+    struct output_item *prose; /* the open message or reasoning item */
+    struct response_call *calls;
+    size_t n_calls, cap_calls;
+    size_t used_bytes;
+    bool broken; /* out of memory, or past max_output_bytes */
+};
+
+void response_init(struct response *r, const struct response_conf *conf);
+void response_fini(struct response *r);
+
+/* response.created and response.in_progress. */
+void response_start(struct response *r, struct buf *out);
+
+/* What the upstream said next. Returns false when the output has grown past
+ * its limit or memory ran out: then end the response with response_failure(). */
+bool response_delta(struct response *r, const struct delta *d, struct buf *out);
+void response_failure(const struct response *r, struct err *ret);
+
+/* A round ended: its tokens are added up, its service tier (escaped, "" when
+ * unknown) is the response's. */
+void response_add_usage(struct response *r, const struct usage *usage, str service_tier);
+
+/* `keepalive`, for clients that do not count comments (CONTRACT 4.1). */
+void response_keepalive(struct response *r, struct buf *out);
+
+/* Ends of a response. Each closes all items, sends the terminal event and
+ * [DONE]; once, as the last call. now_s: seconds since 1970. */
+void response_finish(struct response *r, enum finish finish, int64_t now_s, struct buf *out);
+void response_fail(struct response *r, const struct err *e, struct buf *out);
+
+/* The response object as it stands. */
+void response_object(const struct response *r, struct buf *out);
+
+#endif

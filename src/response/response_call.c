@@ -1,0 +1,327 @@
+/* response_call.c -- calls of the upstream and the items they become.
+ *
+ * A call is announced when its name is known and its first argument bytes,
+ * another item, or the end of the round has arrived (CONTRACT 4.3, rule 10).
+ * Until then its arguments wait in call->arguments. Afterwards those of a
+ * function call live in the item; those of other kinds stay with the call,
+ * because what the client gets is made out of them. */
+#include <stdlib.h>
+
+#include "response/local_shell.h"
+#include "response/response_internal.h"
+#include "json/json_read.h"
+
+void response_calls_fini(struct response *r)
+{
+    for (size_t i = 0; i < r->n_calls; i++) {
+        buf_fini(&r->calls[i].arguments);
+        custom_input_fini(&r->calls[i].input);
+    }
+    free(r->calls);
+    r->calls = NULL;
+    r->n_calls = r->cap_calls = 0;
+}
+
+static struct response_call *slot(struct response *r, unsigned number)
+{
+    if (number >= r->cap_calls) {
+        size_t cap = number < 4 ? 4 : (size_t)number * 2;
+        struct response_call *calls = realloc(r->calls, cap * sizeof(*calls));
+
+        if (calls == NULL) {
+            r->broken = true;
+            return NULL;
+        }
+        r->calls = calls;
+        r->cap_calls = cap;
+    }
+    for (; r->n_calls <= number; r->n_calls++)
+        r->calls[r->n_calls] = (struct response_call){.item = NULL};
+    return &r->calls[number];
+}
+
+static bool is_open(const struct response_call *c)
+{
+    return c->item != NULL && c->item->status == OUTPUT_IN_PROGRESS;
+}
+
+static bool is_function(const struct response_call *c)
+{
+    return c->item != NULL && c->item->kind == OUTPUT_FUNCTION_CALL;
+}
+
+/* ---- growing */
+
+static bool keep(struct response *r, struct buf *to, str text)
+{
+    if (!response_claim(r, text.len))
+        return false;
+    buf_append(to, text);
+    if (buf_failed(to))
+        r->broken = true;
+    return !r->broken;
+}
+
+static void emit_text(struct response *r, enum event_type type, const struct output_item *item,
+                      str text, struct buf *out)
+{
+    struct event e = {.item_id = id_str(&item->id),
+                      .output_index = item->index,
+                      .text = text,
+                      .name = item->name,
+                      .obfuscate = r->conf.obfuscation};
+
+    response_emit(r, type, &e, out);
+}
+
+/* Unpacks the arguments of a custom call that arrived since the last time. */
+static void grow_custom(struct response *r, struct response_call *c, struct buf *out)
+{
+    struct buf plain = {.limit = 0};
+    size_t before = c->item->text.len;
+    str arrived = str_skip(buf_str(&c->arguments), c->unsent);
+
+    c->unsent = c->arguments.len;
+    json_text_decode(arrived, &plain);
+    custom_input_feed(&c->input, buf_str(&plain), &c->item->text);
+    if (buf_failed(&plain) || buf_failed(&c->item->text))
+        r->broken = true;
+    else if (c->item->text.len > before)
+        emit_text(r, output_kind_row(c->item->kind)->delta, c->item,
+                  str_skip(buf_str(&c->item->text), before), out);
+    buf_fini(&plain);
+}
+
+/* Sends the arguments that no delta has carried yet. */
+static void grow(struct response *r, struct response_call *c, struct buf *out)
+{
+    str unsent;
+
+    if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL)
+        grow_custom(r, c, out);
+    if (!is_function(c))
+        return;
+    unsent = str_skip(buf_str(&c->item->text), c->unsent);
+    c->unsent = c->item->text.len;
+    if (unsent.len > 0)
+        emit_text(r, output_kind_row(c->item->kind)->delta, c->item, unsent, out);
+}
+
+/* ---- announcing */
+
+static const struct tool *find_tool(const struct response *r, str escaped_name)
+{
+    struct buf plain = {.limit = 0};
+    const struct tool *tool = NULL;
+
+    json_text_decode(escaped_name, &plain);
+    if (r->conf.tools != NULL && !buf_failed(&plain))
+        tool = tool_set_find(r->conf.tools, buf_str(&plain));
+    buf_fini(&plain);
+    return tool;
+}
+
+/* Under allowed_tools everything that was not sent is kept from the client,
+ * names the model made up included (CONTRACT 1.4). */
+static bool is_forbidden(const struct response *r, const struct tool *tool)
+{
+    const struct tool_set *set = r->conf.tools;
+
+    return set != NULL && set->n_sent < set->n && (tool == NULL || !tool->sent);
+}
+
+static enum output_kind kind_of(const struct tool *tool)
+{
+    switch (tool == NULL ? TOOL_FUNCTION : tool->kind) {
+    case TOOL_CUSTOM:
+        return OUTPUT_CUSTOM_TOOL_CALL;
+    case TOOL_LOCAL_SHELL:
+        return OUTPUT_LOCAL_SHELL_CALL;
+    default:
+        return OUTPUT_FUNCTION_CALL;
+    }
+}
+
+/* CONTRACT 8: the upstream's id when it has one of at most 64 characters that
+ * is new in this response, else a new one. */
+static str choose_call_id(struct response *r, str upstream_id)
+{
+    bool usable = upstream_id.len > 0 && json_text_count(upstream_id) <= ID_BYTES;
+    struct id id;
+
+    for (const struct output_item *item = r->first; usable && item != NULL; item = item->next)
+        usable = !str_eq(item->call_id, upstream_id);
+    if (usable)
+        return upstream_id;
+    id = id_make(r->conf.ids, "call_", ID_CALL_CHARS);
+    return arena_dup(&r->arena, id_str(&id));
+}
+
+/* Makes the item of a call whose name is known; it still has to be announced. */
+static bool make_item(struct response *r, struct response_call *c, struct buf *out)
+{
+    struct output_item *item;
+
+    response_close_finished_call(r, out);
+    item = response_add_item(r, kind_of(c->tool), out);
+    if (item == NULL)
+        return false;
+    item->name = c->tool == NULL ? c->name : c->tool->name;
+    item->name_space = c->tool == NULL ? STR_NONE : c->tool->name_space;
+    item->call_id = choose_call_id(r, c->call_id);
+    if (str_is_none(item->call_id))
+        r->broken = true;
+    c->item = item;
+    return !r->broken;
+}
+
+static bool must_wait(const struct response_call *c)
+{
+    return c->item != NULL || c->suppressed || c->name.len == 0 ||
+           kind_of(c->tool) == OUTPUT_LOCAL_SHELL_CALL;
+}
+
+static void announce(struct response *r, struct response_call *c, struct buf *out)
+{
+    if (must_wait(c) || !make_item(r, c, out))
+        return;
+    response_emit_item(r, EVENT_ITEM_ADDED, c->item, out);
+    if (is_function(c)) {
+        c->item->text = c->arguments;
+        buf_init(&c->arguments, 0);
+    }
+    grow(r, c, out);
+}
+
+void response_announce_calls(struct response *r, struct buf *out)
+{
+    for (size_t i = 0; i < r->n_calls; i++)
+        announce(r, &r->calls[i], out);
+}
+
+/* ---- a delta */
+
+/* Takes over a name or id that has become longer since the last delta. */
+static bool learn(struct response *r, str *known, str now)
+{
+    if (str_eq(*known, now))
+        return true;
+    *known = arena_dup(&r->arena, now);
+    r->broken = r->broken || str_is_none(*known);
+    return !r->broken;
+}
+
+bool response_call_delta(struct response *r, const struct delta *d, struct buf *out)
+{
+    struct response_call *c = slot(r, d->call);
+    bool renamed;
+
+    if (c == NULL)
+        return false;
+    renamed = c->item == NULL && !str_eq(c->name, d->name);
+    if (c->item == NULL && (!learn(r, &c->name, d->name) || !learn(r, &c->call_id, d->call_id)))
+        return false;
+    if (renamed) {
+        c->tool = find_tool(r, c->name);
+        c->suppressed = is_forbidden(r, c->tool);
+    }
+    if (d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
+        return !r->broken;
+    if (!keep(r, is_function(c) ? &c->item->text : &c->arguments, d->text))
+        return false;
+    if (c->item != NULL) {
+        grow(r, c, out);
+        return !r->broken;
+    }
+    for (unsigned i = 0; i <= d->call; i++)
+        announce(r, &r->calls[i], out);
+    return !r->broken;
+}
+
+/* ---- closing */
+
+static bool is_complete_object(str escaped)
+{
+    struct buf plain = {.limit = 0};
+    bool complete;
+
+    json_text_decode(escaped, &plain);
+    complete = !buf_failed(&plain) && jr_is_valid(buf_str(&plain)) &&
+               jr_type_of(str_trim(buf_str(&plain))) == JR_OBJECT;
+    buf_fini(&plain);
+    return complete;
+}
+
+/* What a call still lacks when it is closed. */
+static void fill_up(struct response *r, struct response_call *c, enum output_status status,
+                    struct buf *out)
+{
+    str rest = STR("");
+
+    if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL && !custom_input_is_unpacked(&c->input))
+        rest = buf_str(&c->arguments); /* not the form we asked for: all of it is the input */
+    else if (is_function(c) && c->item->text.len == 0 && status == OUTPUT_COMPLETED)
+        rest = STR("{}");
+    if (rest.len == 0 || !keep(r, &c->item->text, rest))
+        return;
+    emit_text(r, output_kind_row(c->item->kind)->delta, c->item, rest, out);
+}
+
+static void close_call(struct response *r, struct response_call *c, enum output_status status,
+                       struct buf *out)
+{
+    struct output_item *item = c->item;
+
+    fill_up(r, c, status, out);
+    item->status = status;
+    emit_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text), out);
+    response_emit_item(r, EVENT_ITEM_DONE, item, out);
+}
+
+/* A shell call is announced and closed in one breath, when all of it is known. */
+static void show_shell_call(struct response *r, struct response_call *c, struct buf *out)
+{
+    if (!make_item(r, c, out))
+        return;
+    local_shell_action(buf_str(&c->arguments), &c->item->text);
+    if (buf_failed(&c->item->text))
+        r->broken = true;
+    response_emit_item(r, EVENT_ITEM_ADDED, c->item, out);
+    c->item->status = OUTPUT_COMPLETED;
+    response_emit_item(r, EVENT_ITEM_DONE, c->item, out);
+}
+
+void response_close_finished_call(struct response *r, struct buf *out)
+{
+    struct response_call *last = NULL;
+
+    for (size_t i = 0; i < r->n_calls; i++) {
+        struct response_call *c = &r->calls[i];
+
+        if (c->item != NULL && (last == NULL || c->item->index > last->item->index))
+            last = c;
+    }
+    if (last == NULL || !is_open(last))
+        return;
+    if (is_complete_object(is_function(last) ? buf_str(&last->item->text)
+                                             : buf_str(&last->arguments)))
+        close_call(r, last, OUTPUT_COMPLETED, out);
+}
+
+bool response_close_calls(struct response *r, enum output_status status, struct buf *out)
+{
+    bool nameless = false;
+
+    response_announce_calls(r, out);
+    for (size_t i = 0; i < r->n_calls; i++) {
+        struct response_call *c = &r->calls[i];
+
+        nameless = nameless || c->name.len == 0;
+        if (is_open(c))
+            close_call(r, c, status, out);
+        else if (c->item == NULL && c->name.len > 0 && !c->suppressed && status == OUTPUT_COMPLETED)
+            show_shell_call(r, c, out);
+    }
+    response_calls_fini(r);
+    return nameless;
+}

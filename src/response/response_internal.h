@@ -1,0 +1,46 @@
+/* response_internal.h -- what the files of the state machine share.
+ *
+ * response.c       start, text and reasoning, the ends
+ * response_call.c  calls of the upstream and the items they become */
+#ifndef ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
+#define ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
+
+#include "response/response.h"
+#include "json/json_write.h"
+
+/* An event without an object; nothing when out is NULL, like the next two. */
+void response_emit(struct response *r, enum event_type type, const struct event *e,
+                   struct buf *out);
+void response_emit_item(struct response *r, enum event_type type, const struct output_item *item,
+                        struct buf *out);
+
+/* {code,message,type,param}, for the error event and the response object. */
+void response_write_error(const struct err *e, struct jw *w);
+
+/* Counts bytes that are about to be kept; false past the limit. */
+bool response_claim(struct response *r, size_t n);
+
+/* A new item at the end of the output, once the open message or reasoning
+ * item is closed; nothing is announced. NULL when out of memory. */
+struct output_item *response_add_item(struct response *r, enum output_kind kind, struct buf *out);
+
+/* Closes the open message or reasoning item, if any. */
+void response_close_prose(struct response *r, enum output_status status, struct buf *out);
+
+/* ---- response_call.c */
+
+bool response_call_delta(struct response *r, const struct delta *d, struct buf *out);
+
+/* Announces the calls that waited for arguments; another item is about to begin. */
+void response_announce_calls(struct response *r, struct buf *out);
+
+/* Closes the call announced last if its arguments are complete. */
+void response_close_finished_call(struct response *r, struct buf *out);
+
+/* The round ended: announces what can be announced, closes every call and
+ * forgets them. Returns whether a call was dropped because it had no name. */
+bool response_close_calls(struct response *r, enum output_status status, struct buf *out);
+
+void response_calls_fini(struct response *r);
+
+#endif

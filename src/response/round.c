@@ -1,0 +1,61 @@
+/* round.c -- the reader of chunks joined to the response state machine. */
+#include "response/round.h"
+
+static void on_delta(void *arg, const struct delta *d)
+{
+    struct round *round = arg;
+
+    if (!round->refused && !response_delta(round->response, d, round->out))
+        round->refused = true;
+}
+
+void round_init(struct round *round, const struct chat_stream_conf *conf, struct response *response)
+{
+    *round = (struct round){.response = response};
+    chat_stream_init(&round->stream, conf, on_delta, round);
+}
+
+void round_fini(struct round *round)
+{
+    chat_stream_fini(&round->stream);
+}
+
+bool round_is_over(const struct round *round)
+{
+    return round->refused || chat_stream_is_over(&round->stream);
+}
+
+void round_feed(struct round *round, str bytes, struct buf *out)
+{
+    if (round_is_over(round))
+        return;
+    round->out = out;
+    chat_stream_feed(&round->stream, bytes);
+}
+
+struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out)
+{
+    struct chat_result result;
+
+    round->out = out;
+    result = chat_stream_end(&round->stream, failure);
+    response_add_usage(round->response, &round->stream.reader.usage,
+                       buf_str(&round->stream.reader.service_tier));
+    if (round->refused) {
+        result.failed = true;
+        response_failure(round->response, &result.error);
+    }
+    return result;
+}
+
+struct chat_result round_end_response(struct round *round, const struct err *failure, int64_t now_s,
+                                      struct buf *out)
+{
+    struct chat_result result = round_end(round, failure, out);
+
+    if (result.failed)
+        response_fail(round->response, &result.error, out);
+    else
+        response_finish(round->response, result.finish, now_s, out);
+    return result;
+}

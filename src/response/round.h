@@ -1,0 +1,38 @@
+/* round.h -- one upstream call: bytes of its answer in, bytes of events out.
+ *
+ * The hot path of the gateway in one place, without any I/O: the daemon, the
+ * scenario tests, the fuzzers and the benchmarks all drive this. */
+#ifndef ANTIPHON_RESPONSE_ROUND_H
+#define ANTIPHON_RESPONSE_ROUND_H
+
+#include "response/response.h"
+#include "wire/chat_stream.h"
+
+struct round {
+    struct chat_stream stream;
+    struct response *response;
+    struct buf *out; /* where events go during a call of this module */
+    bool refused;    /* the response took no more */
+};
+
+/* response must be started and outlive the round. */
+void round_init(struct round *round, const struct chat_stream_conf *conf,
+                struct response *response);
+void round_fini(struct round *round);
+
+/* The next bytes of the upstream's body. out NULL: no events are wanted. */
+void round_feed(struct round *round, str bytes, struct buf *out);
+
+/* Nothing more is needed from the upstream: its connection may be closed. */
+bool round_is_over(const struct round *round);
+
+/* The body ended; failure is NULL when it ended as it should. Reports what was
+ * held back and adds up usage; the response stays open. */
+struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out);
+
+/* round_end(), and the end of the response that follows from it. Returns the
+ * result for logs. */
+struct chat_result round_end_response(struct round *round, const struct err *failure, int64_t now_s,
+                                      struct buf *out);
+
+#endif
