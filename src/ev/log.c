@@ -1,0 +1,210 @@
+/* log.c -- builds one line on the stack and writes it with one system call.
+ *
+ * A line is at most PIPE_BUF bytes, so lines of several threads do not mix even
+ * when stderr is a pipe. A value that does not fit is cut and the fields after
+ * it are left out; the line stays well formed. */
+#include "ev/log.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+
+enum {
+    LINE_BYTES = PIPE_BUF,
+    END_BYTES = 8,    /* kept free for the end of a value and of the line */
+    FIELD_BYTES = 96, /* a field is begun only when so much is left */
+    ESCAPE_BYTES = 6, /* the longest form of one byte: \u0000 */
+};
+
+struct line {
+    char text[LINE_BYTES];
+    size_t len;
+};
+
+static enum log_level max_level = LOG_INFO;
+static enum log_format line_format = LOG_TEXT;
+
+static const char *const level_names[] = {
+    [LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
+
+void log_setup(enum log_level level, enum log_format format)
+{
+    max_level = level;
+    line_format = format;
+}
+
+bool log_is_on(enum log_level level)
+{
+    return level <= max_level;
+}
+
+static size_t room(const struct line *l)
+{
+    return LINE_BYTES - END_BYTES - l->len;
+}
+
+static void put(struct line *l, str s)
+{
+    if (s.len > LINE_BYTES - l->len)
+        s.len = LINE_BYTES - l->len;
+    memcpy(l->text + l->len, s.p, s.len);
+    l->len += s.len;
+}
+
+/* The short escape of a byte, the same in both formats, or 0. */
+static char short_escape(char c)
+{
+    switch (c) {
+    case '"':
+    case '\\':
+        return c;
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\t':
+        return 't';
+    default:
+        return 0;
+    }
+}
+
+/* One character of plain text; returns how many bytes of s it was. */
+static size_t put_escaped_char(struct line *l, str s)
+{
+    char escape = short_escape(s.p[0]);
+    size_t n = utf8_char(s);
+
+    if (escape != 0) {
+        put(l, str_from((char[]){'\\', escape}, 2));
+    } else if ((unsigned char)s.p[0] < 0x20 || s.p[0] == 0x7f) {
+        char code[ESCAPE_BYTES + 1];
+
+        (void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)(unsigned char)s.p[0]);
+        put(l, str_from_c(code));
+    } else if (n == 0) {
+        put(l, STR("?")); /* not UTF-8: a log collector would drop the whole line */
+        n = 1;
+    } else {
+        put(l, str_from(s.p, n));
+    }
+    return n;
+}
+
+static void put_escaped(struct line *l, str s)
+{
+    while (s.len > 0 && room(l) >= ESCAPE_BYTES)
+        s = str_skip(s, put_escaped_char(l, s));
+}
+
+/* May a text value stand without quotes? */
+static bool is_bare(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+
+        if (c <= 0x20 || c >= 0x7f || c == '"' || c == '=' || c == '\\')
+            return false;
+    }
+    return s.len > 0;
+}
+
+static void put_string(struct line *l, str s)
+{
+    if (line_format == LOG_TEXT && is_bare(s)) {
+        put_escaped(l, s);
+        return;
+    }
+    put(l, STR("\""));
+    put_escaped(l, s);
+    put(l, STR("\""));
+}
+
+static void put_key(struct line *l, const char *key)
+{
+    put(l, line_format == LOG_TEXT ? STR(" ") : STR(",\""));
+    put(l, str_from_c(key));
+    put(l, line_format == LOG_TEXT ? STR("=") : STR("\":"));
+}
+
+static void put_field(struct line *l, const struct log_field *f)
+{
+    char digits[24];
+
+    put_key(l, f->key);
+    if (f->kind == LOG_FIELD_STR) {
+        put_string(l, f->text);
+        return;
+    }
+    (void)snprintf(digits, sizeof(digits), "%lld", (long long)f->number);
+    put(l, str_from_c(digits));
+}
+
+/* Time and level, which start every line. */
+static void put_start(struct line *l, enum log_level level)
+{
+    struct timespec now;
+    struct tm utc;
+    char text[96], day[32];
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &utc);
+    (void)strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(text, sizeof(text),
+                   line_format == LOG_TEXT ? "%s.%03dZ %s"
+                                           : "{\"time\":\"%s.%03dZ\",\"level\":\"%s\"",
+                   day, (int)(now.tv_nsec / 1000000), level_names[level]);
+    put(l, str_from_c(text));
+}
+
+static void line_write(struct line *l)
+{
+    put(l, line_format == LOG_TEXT ? STR("\n") : STR("}\n"));
+    if (write(STDERR_FILENO, l->text, l->len) == -1)
+        return; /* there is no one left to tell */
+}
+
+void log_line(enum log_level level, const char *event, const struct log_field *fields)
+{
+    struct line l = {.len = 0};
+
+    if (!log_is_on(level))
+        return;
+    put_start(&l, level);
+    if (line_format == LOG_TEXT) {
+        put(&l, STR(" "));
+        put(&l, str_from_c(event));
+    } else {
+        put_key(&l, "event");
+        put_string(&l, str_from_c(event));
+    }
+    for (; fields->key != NULL && room(&l) >= FIELD_BYTES; fields++)
+        put_field(&l, fields);
+    line_write(&l);
+}
+
+void log_msg(enum log_level level, const char *format, ...)
+{
+    struct line l = {.len = 0};
+    char text[2048];
+    va_list args;
+
+    if (!log_is_on(level))
+        return;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    put_start(&l, level);
+    if (line_format == LOG_TEXT) {
+        put(&l, STR(" "));
+        put_escaped(&l, str_from_c(text));
+    } else {
+        put_key(&l, "message");
+        put_string(&l, str_from_c(text));
+    }
+    line_write(&l);
+}

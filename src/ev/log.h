@@ -1,0 +1,48 @@
+/* log.h -- one line an event, for whoever is woken by it.
+ *
+ *     log_line(LOG_INFO, "turn", (struct log_field[]){
+ *         LOG_STR("id", id_str(&id)), LOG_INT("tokens", n), LOG_END});
+ *
+ * gives "2026-01-02T03:04:05.678Z info turn id=resp_... tokens=12" or the same
+ * as JSON. Values are escaped; a line is one write(2) to stderr. Never pass
+ * request bodies, tool results or credentials. Any thread. */
+#ifndef ANTIPHON_EV_LOG_H
+#define ANTIPHON_EV_LOG_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_format { LOG_TEXT, LOG_JSON };
+
+struct log_field {
+    const char *key; /* NULL ends the list */
+    enum { LOG_FIELD_STR, LOG_FIELD_INT } kind;
+    str text;
+    int64_t number;
+};
+
+#define LOG_STR(k, s)                                                                              \
+    {                                                                                              \
+        .key = (k), .kind = LOG_FIELD_STR, .text = (s)                                             \
+    }
+#define LOG_INT(k, n)                                                                              \
+    {                                                                                              \
+        .key = (k), .kind = LOG_FIELD_INT, .number = (int64_t)(n)                                  \
+    }
+#define LOG_END                                                                                    \
+    {                                                                                              \
+        .key = NULL                                                                                \
+    }
+
+/* Once, before other threads start. */
+void log_setup(enum log_level level, enum log_format format);
+
+bool log_is_on(enum log_level level);
+void log_line(enum log_level level, const char *event, const struct log_field *fields);
+
+/* Only a message: log_msg(LOG_WARN, "store is full: ..."). */
+void log_msg(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,384 @@
+/* http_conn.c -- the life of a connection: bytes in, exchanges, time, the end.
+ *
+ * Two rules keep it simple. Owners are called from the loop only: what an
+ * http_exchange_ call brings about (the next request, on_blocked) is left to
+ * conn_settle(), which runs after the batch of events. And the last answer is
+ * followed by a lingering close: closing a socket with unread bytes resets it,
+ * and the reset can overtake the answer. */
+#include "http/http_conn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LINGER_MS = 5000,
+    LINGER_BYTES = 64 * 1024 * 1024, /* of a refused upload that a client insists on sending */
+};
+
+static void conn_settle(void *arg);
+
+/* --- time ------------------------------------------------------------------ */
+
+/* A later deadline leaves the timer as it is: it will look again when it fires.
+ * So a busy connection rarely touches the timer queue. */
+static void deadline_set(struct http_conn *c, uint64_t after_ms)
+{
+    c->deadline_ms = after_ms == 0 ? 0 : loop_now_ms(c->server->loop) + after_ms;
+    if (c->deadline_ms == 0 || (c->timer_ms != 0 && c->timer_ms <= c->deadline_ms))
+        return;
+    c->timer_ms = c->deadline_ms;
+    loop_timer_start(c->timer, after_ms);
+}
+
+static void conn_gone(void *arg);
+
+static void request_late(struct http_conn *c)
+{
+    struct err e;
+
+    err_set(&e, ERR_REQUEST_TIMEOUT, "The request did not arrive in time.");
+    conn_refuse(c, &e);
+}
+
+static void on_timer(void *arg)
+{
+    struct http_conn *c = arg;
+    uint64_t now = loop_now_ms(c->server->loop);
+
+    c->timer_ms = 0;
+    if (c->deadline_ms == 0)
+        return;
+    if (c->deadline_ms > now)
+        deadline_set(c, c->deadline_ms - now);
+    else if (c->state == CONN_HEAD || c->state == CONN_BODY)
+        request_late(c);
+    else
+        conn_gone(c);
+}
+
+/* --- the end ----------------------------------------------------------------- */
+
+static void conn_free(struct http_conn *c)
+{
+    struct http_server *server = c->server;
+
+    *c->link = c->next;
+    if (c->next != NULL)
+        c->next->link = c->link;
+    arena_fini(&c->x.arena);
+    buf_fini(&c->ahead);
+    h1_fini(&c->h1);
+    free(c);
+    server_release(server);
+}
+
+static void on_closed(void *arg)
+{
+    struct http_conn *c = arg;
+
+    c->is_memory_free = true;
+    if (!c->settle_later)
+        conn_free(c);
+}
+
+/* Everything but the memory and the descriptor. */
+static void leave(struct http_conn *c)
+{
+    c->server->n_exchanges -= c->state == CONN_ANSWER || c->state == CONN_FLUSH;
+    c->server->n_open--;
+    c->server->n_refused -= c->refused;
+    c->state = CONN_CLOSED;
+    loop_timer_free(c->timer);
+    c->timer = NULL;
+}
+
+void conn_close(struct http_conn *c)
+{
+    if (c->state == CONN_CLOSED)
+        return;
+    leave(c);
+    socket_close(&c->socket);
+}
+
+void conn_reset(struct http_conn *c)
+{
+    if (c->state == CONN_CLOSED)
+        return;
+    leave(c);
+    socket_reset(&c->socket);
+}
+
+/* The client went away, or took nothing for too long. */
+static void conn_gone(void *arg)
+{
+    struct http_conn *c = arg;
+    bool awaited = c->state == CONN_ANSWER;
+
+    conn_close(c);
+    if (awaited && c->x.handler != NULL)
+        c->x.handler->on_gone(c->x.arg);
+}
+
+static void linger(struct http_conn *c)
+{
+    c->state = CONN_LINGER;
+    buf_fini(&c->ahead);
+    socket_shutdown(&c->socket);
+    socket_read(&c->socket, true);
+    deadline_set(c, LINGER_MS);
+}
+
+static void drain_bytes(struct http_conn *c, size_t n)
+{
+    c->drained_bytes += n;
+    if (c->drained_bytes > LINGER_BYTES)
+        conn_close(c);
+}
+
+/* --- an exchange ------------------------------------------------------------- */
+
+/* Work that must wait until the owner's call has returned. */
+static void settle_later(struct http_conn *c)
+{
+    if (c->settle_later)
+        return;
+    c->settle_later = loop_defer(c->server->loop, conn_settle, c);
+    if (!c->settle_later)
+        socket_break(&c->socket);
+}
+
+static void exchange_begin(struct http_conn *c)
+{
+    c->x = (struct http_exchange){.conn = c, .has_body = true};
+    c->state = CONN_ANSWER;
+    c->told_blocked = false;
+    c->server->n_exchanges++;
+    deadline_set(c, 0);
+}
+
+void conn_refuse(struct http_conn *c, const struct err *e)
+{
+    exchange_begin(c);
+    c->x.close_after = true;
+    http_exchange_respond_error(&c->x, e, NULL, 0);
+}
+
+/* The request is complete: its views point into h1's buffer. */
+static void request_begin(struct http_conn *c)
+{
+    struct http_exchange *x = &c->x;
+    struct http_header *headers;
+
+    exchange_begin(c);
+    x->close_after = !c->h1.keep_alive;
+    x->has_body = !str_eq(h1_method(&c->h1), STR("HEAD"));
+    headers = arena_array(&x->arena, c->h1.n_headers, sizeof(*headers));
+    if (headers == NULL && c->h1.n_headers > 0) {
+        socket_break(&c->socket);
+        return;
+    }
+    h1_headers(&c->h1, headers);
+    x->request = (struct http_request){
+        .method = h1_method(&c->h1),
+        .path = h1_path(&c->h1),
+        .query = h1_query(&c->h1),
+        .headers = headers,
+        .n_headers = c->h1.n_headers,
+        .body = h1_body(&c->h1),
+        .wants_upgrade = c->h1.wants_upgrade,
+        .peer = str_from_c(c->peer),
+    };
+    c->server->on_request(c->server->arg, x, &x->request);
+}
+
+/* --- bytes in ---------------------------------------------------------------- */
+
+/* The state, and with it the timeout, that the parser has arrived at. */
+static void reading_state(struct http_conn *c)
+{
+    const struct http_server_conf *conf = &c->server->conf;
+
+    if (h1_is_idle(&c->h1)) {
+        c->state = CONN_IDLE;
+        deadline_set(c, conf->keep_alive_ms);
+    } else if (c->h1.state == H1_HEAD) {
+        if (c->state != CONN_HEAD)
+            deadline_set(c, conf->head_timeout_ms);
+        c->state = CONN_HEAD;
+    } else {
+        c->state = CONN_BODY;
+        deadline_set(c, conf->body_timeout_ms);
+    }
+}
+
+static void send_continue(struct http_conn *c)
+{
+    char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    struct iovec piece = {line, sizeof(line) - 1};
+
+    c->h1.expects_continue = false;
+    if (!c->h1.is_http_1_0)
+        socket_send(&c->socket, &piece, 1);
+}
+
+/* Feeds the parser; what belongs to later requests is left. Returns what was used. */
+static size_t request_feed(struct http_conn *c, str bytes)
+{
+    struct err e;
+    ssize_t used = h1_feed(&c->h1, bytes, &e);
+
+    if (used == -1) {
+        conn_refuse(c, &e);
+        return bytes.len;
+    }
+    if (c->h1.state == H1_DONE) {
+        request_begin(c);
+        return (size_t)used;
+    }
+    reading_state(c);
+    if (c->h1.expects_continue && c->h1.state == H1_BODY)
+        send_continue(c);
+    return (size_t)used;
+}
+
+/* Bytes of later requests wait here up to a bound, then in the kernel. */
+static void keep_ahead(struct http_conn *c, str bytes)
+{
+    buf_append(&c->ahead, bytes);
+    if (buf_failed(&c->ahead))
+        socket_break(&c->socket);
+    else if (c->ahead.len > c->server->conf.max_head_bytes)
+        socket_read(&c->socket, false);
+}
+
+static void conn_bytes(void *arg, str bytes)
+{
+    struct http_conn *c = arg;
+
+    if (c->state == CONN_LINGER) {
+        drain_bytes(c, bytes.len);
+        return;
+    }
+    if (c->state <= CONN_BODY)
+        bytes = str_skip(bytes, request_feed(c, bytes));
+    if (bytes.len > 0 && (c->state == CONN_ANSWER || c->state == CONN_FLUSH))
+        keep_ahead(c, bytes);
+}
+
+/* --- bytes out, and on to the next request ------------------------------------ */
+
+static void exchange_end(struct http_conn *c)
+{
+    arena_fini(&c->x.arena);
+    c->server->n_exchanges--;
+    if (c->x.close_after || c->server->draining) {
+        linger(c);
+        return;
+    }
+    h1_next(&c->h1);
+    reading_state(c);
+    if (c->ahead.len > 0)
+        buf_consume(&c->ahead, request_feed(c, buf_str(&c->ahead)));
+    if (c->ahead.len == 0)
+        buf_fini(&c->ahead);
+    if (c->state != CONN_CLOSED && c->ahead.len <= c->server->conf.max_head_bytes)
+        socket_read(&c->socket, true);
+}
+
+static void conn_progress(void *arg)
+{
+    struct http_conn *c = arg;
+    bool all_sent = socket_pending(&c->socket) == 0;
+
+    if (c->state != CONN_ANSWER && c->state != CONN_FLUSH)
+        return; /* 100 Continue */
+    deadline_set(c, all_sent ? 0 : c->server->conf.send_timeout_ms);
+    if (all_sent && c->state == CONN_FLUSH) {
+        exchange_end(c);
+    } else if (all_sent && c->told_blocked) {
+        c->told_blocked = false;
+        if (c->x.handler != NULL)
+            c->x.handler->on_blocked(c->x.arg, false);
+    }
+}
+
+void conn_send(struct http_conn *c, const struct iovec *pieces, size_t n_pieces)
+{
+    size_t before = socket_pending(&c->socket), after;
+
+    socket_send(&c->socket, pieces, n_pieces);
+    after = socket_pending(&c->socket);
+    if (after > 0 && (before == 0 || c->deadline_ms == 0))
+        deadline_set(c, c->server->conf.send_timeout_ms);
+    if (after > c->server->conf.max_pending_bytes && !c->told_blocked)
+        settle_later(c);
+}
+
+void conn_answered(struct http_conn *c)
+{
+    c->state = CONN_FLUSH;
+    c->x.handler = NULL;
+    settle_later(c);
+}
+
+static void conn_settle(void *arg)
+{
+    struct http_conn *c = arg;
+    size_t pending;
+
+    c->settle_later = false;
+    if (c->is_memory_free) {
+        conn_free(c);
+        return;
+    }
+    pending = socket_pending(&c->socket);
+    if (c->state == CONN_FLUSH && pending == 0) {
+        exchange_end(c);
+    } else if (c->state == CONN_ANSWER && pending > c->server->conf.max_pending_bytes &&
+               !c->told_blocked && c->x.handler != NULL) {
+        c->told_blocked = true;
+        c->x.handler->on_blocked(c->x.arg, true);
+    }
+}
+
+/* --- the beginning ----------------------------------------------------------- */
+
+static const struct socket_handler handler = {conn_bytes, conn_gone, conn_progress, on_closed};
+
+static void link_in(struct http_conn *c, struct http_server *server)
+{
+    c->server = server;
+    c->next = server->conns;
+    c->link = &server->conns;
+    if (c->next != NULL)
+        c->next->link = &c->next;
+    server->conns = c;
+    server->n_open++;
+}
+
+struct http_conn *conn_open(struct http_server *server, int fd, const char *peer)
+{
+    struct http_conn *c = calloc(1, sizeof(*c));
+
+    if (c == NULL) {
+        (void)close(fd);
+        return NULL;
+    }
+    c->timer = loop_timer_new(server->loop, on_timer, c);
+    if (c->timer == NULL) {
+        (void)close(fd);
+        free(c);
+        return NULL;
+    }
+    if (socket_open(&c->socket, server->loop, fd, &handler, c, NULL) == -1) {
+        loop_timer_free(c->timer);
+        free(c);
+        return NULL;
+    }
+    memcpy(c->peer, peer, strnlen(peer, sizeof(c->peer) - 1));
+    h1_init(&c->h1, &server->limits);
+    link_in(c, server);
+    reading_state(c);
+    return c;
+}

@@ -1,0 +1,100 @@
+/* http_conn.h -- one client connection; shared by the files of the server.
+ *
+ *     http_server.c   the listener, limits, the list of connections
+ *     http_conn.c     reading requests, timeouts, closing: the states below
+ *     http_reply.c    the http_exchange_ functions: writing answers
+ *
+ *     IDLE -> HEAD -> BODY -> ANSWER -> FLUSH -> IDLE ...      keep-alive
+ *       |       |       |       |         `----> LINGER -.     last answer sent
+ *       `-------'-------'-------'------------------------'-> CLOSED
+ *
+ * A connection and its exchange are one object. Its memory goes after the
+ * batch of events in which it was closed, so whoever still holds a view into
+ * it at that moment may finish what it is doing. */
+#ifndef ANTIPHON_HTTP_HTTP_CONN_H
+#define ANTIPHON_HTTP_HTTP_CONN_H
+
+#include "ev/loop.h"
+#include "http/http_server.h"
+#include "net/h1.h"
+#include "net/listener.h"
+#include "net/socket.h"
+
+enum conn_state {
+    CONN_IDLE,   /* no byte of a request yet */
+    CONN_HEAD,   /* within the head of a request */
+    CONN_BODY,   /* within its body */
+    CONN_ANSWER, /* the owner of the exchange has the word */
+    CONN_FLUSH,  /* the answer is complete, the client has not taken all of it */
+    CONN_LINGER, /* our side is shut; what the client still sends is thrown away */
+    CONN_CLOSED, /* waiting for its memory to be freed */
+};
+
+struct http_exchange {
+    struct http_conn *conn;
+    struct arena arena;
+    struct http_request request;
+    str request_id;                              /* STR_NONE until it is needed */
+    const struct http_exchange_handler *handler; /* NULL: nobody is told */
+    void *arg;
+    bool has_body;    /* of the answer: not for HEAD, 204, 304 */
+    bool chunked;     /* the answer's coding */
+    bool close_after; /* the answer is the last on this connection */
+};
+
+struct http_conn {
+    struct socket socket;
+    struct http_server *server;
+    struct http_conn *next, **link; /* in the server's list */
+    struct loop_timer *timer;       /* one for all timeouts; may fire early and look again */
+    uint64_t deadline_ms, timer_ms; /* when the state times out; when the timer fires; 0: never */
+    enum conn_state state;
+    struct h1 h1;
+    struct buf ahead; /* bytes of later requests, read during an exchange */
+    size_t drained_bytes;
+    struct http_exchange x;
+    bool settle_later;   /* conn_settle() has been deferred */
+    bool told_blocked;   /* the owner waits for on_blocked(false) */
+    bool refused;        /* over max_connections: gets a 503 and nothing else */
+    bool is_memory_free; /* closed, but conn_settle() still holds it */
+    char peer[PEER_BYTES];
+};
+
+struct http_server {
+    struct loop *loop;
+    struct listener *listener;
+    struct http_server_conf conf;
+    struct h1_limits limits;
+    http_server_on_request *on_request;
+    void *arg;
+    struct http_conn *conns;
+    size_t n_open, n_refused, n_exchanges;
+    bool draining, closing;
+    struct buf head, body; /* an answer is put together here */
+    int64_t date_s;        /* the second that date shows */
+    char date[40];
+    int port;
+};
+
+/* Takes fd; NULL when out of memory. */
+struct http_conn *conn_open(struct http_server *server, int fd, const char *peer);
+
+/* Answers e to a request that never became an exchange, and closes. */
+void conn_refuse(struct http_conn *c, const struct err *e);
+
+/* Closes the socket at once, without a report. */
+void conn_close(struct http_conn *c);
+
+/* The same, but the client sees a reset. */
+void conn_reset(struct http_conn *c);
+
+/* Sends a part of the answer; called in CONN_ANSWER. */
+void conn_send(struct http_conn *c, const struct iovec *pieces, size_t n_pieces);
+
+/* The answer is complete: the exchange is over for its owner. */
+void conn_answered(struct http_conn *c);
+
+/* The last connection of a closed server frees it. */
+void server_release(struct http_server *server);
+
+#endif

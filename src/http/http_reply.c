@@ -1,0 +1,308 @@
+/* http_reply.c -- answers: status line, headers, and a body with a length or in
+ * chunks.
+ *
+ * An answer of unknown length keeps its head in the socket's queue until the
+ * first chunk, so that both leave in one segment; then each write is one chunk
+ * and one system call. A client of HTTP/1.0 knows no chunks: there the end of
+ * the connection is the end of the body. */
+#include <assert.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "http/http_conn.h"
+#include "http/request_id.h"
+#include "json/json_write.h"
+
+static const struct {
+    int status;
+    const char *reason;
+} reasons[] = {
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {304, "Not Modified"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {402, "Payment Required"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {411, "Length Required"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {422, "Unprocessable Content"},
+    {424, "Failed Dependency"},
+    {426, "Upgrade Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+};
+
+/* HTTP allows the phrase to be empty. */
+static const char *reason_of(int status)
+{
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    }
+    return "";
+}
+
+str http_request_header(const struct http_request *r, str name)
+{
+    for (size_t i = 0; i < r->n_headers; i++) {
+        if (str_eq(r->headers[i].name, name))
+            return r->headers[i].value;
+    }
+    return STR_NONE;
+}
+
+struct arena *http_exchange_arena(struct http_exchange *x)
+{
+    return &x->arena;
+}
+
+str http_exchange_request_id(struct http_exchange *x)
+{
+    bool is_readable = x->request.method.len > 0;
+
+    if (str_is_none(x->request_id))
+        x->request_id = request_id_choose(is_readable ? &x->request : NULL, &x->arena);
+    return x->request_id;
+}
+
+void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,
+                         void *arg)
+{
+    x->handler = handler;
+    x->arg = arg;
+}
+
+/* --- the head ---------------------------------------------------------------- */
+
+static str date_now(struct http_server *server)
+{
+    int64_t now_s = clock_unix_s();
+
+    if (now_s != server->date_s) {
+        time_t seconds = (time_t)now_s;
+        struct tm utc;
+
+        (void)gmtime_r(&seconds, &utc);
+        (void)strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT", &utc);
+        server->date_s = now_s;
+    }
+    return str_from_c(server->date);
+}
+
+static bool is_one_line(str s)
+{
+    return s.len == 0 || (memchr(s.p, '\r', s.len) == NULL && memchr(s.p, '\n', s.len) == NULL &&
+                          memchr(s.p, '\0', s.len) == NULL);
+}
+
+/* A value that would end its line is left out: some come from upstream. */
+static void write_header(struct buf *out, str name, str value)
+{
+    if (!is_one_line(name) || !is_one_line(value))
+        return;
+    buf_append(out, name);
+    buf_append(out, STR(": "));
+    buf_append(out, value);
+    buf_append(out, STR("\r\n"));
+}
+
+static void write_connection(struct http_exchange *x, struct buf *out)
+{
+    const struct http_conn *c = x->conn;
+
+    if (x->close_after)
+        write_header(out, STR("Connection"), STR("close"));
+    else if (c->h1.is_http_1_0)
+        write_header(out, STR("Connection"), STR("keep-alive"));
+}
+
+/* Everything up to the headers that tell the length. */
+static struct buf *head_start(struct http_exchange *x, int status,
+                              const struct http_header *headers, size_t n_headers)
+{
+    struct http_server *server = x->conn->server;
+    struct buf *out = &server->head;
+
+    x->close_after = x->close_after || server->draining;
+    x->has_body = x->has_body && status != 204 && status != 304;
+    buf_reset(out);
+    buf_append(out, STR("HTTP/1.1 "));
+    buf_int(out, status);
+    buf_char(out, ' ');
+    buf_c(out, reason_of(status));
+    buf_append(out, STR("\r\n"));
+    write_header(out, STR("Date"), date_now(server));
+    write_header(out, STR("x-request-id"), http_exchange_request_id(x));
+    for (size_t i = 0; i < n_headers; i++)
+        write_header(out, headers[i].name, headers[i].value);
+    write_connection(x, out);
+    return out;
+}
+
+/* --- whole answers ------------------------------------------------------------- */
+
+static bool status_has_length(int status)
+{
+    return status != 204 && status != 304;
+}
+
+static struct iovec piece_of(str s)
+{
+    union {
+        const char *in;
+        void *out; /* sendmsg() only reads, but its type does not say so */
+    } p = {.in = s.p};
+
+    return (struct iovec){p.out, s.len};
+}
+
+void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
+                           size_t n_headers, str body)
+{
+    struct http_conn *c = x->conn;
+    struct buf *out = head_start(x, status, headers, n_headers);
+    struct iovec pieces[2];
+
+    assert(c->state == CONN_ANSWER);
+    if (status_has_length(status)) {
+        buf_append(out, STR("Content-Length: "));
+        buf_uint(out, body.len);
+        buf_append(out, STR("\r\n"));
+    }
+    buf_append(out, STR("\r\n"));
+    if (buf_failed(out)) {
+        conn_close(c); /* out of memory */
+        return;
+    }
+    pieces[0] = piece_of(buf_str(out));
+    pieces[1] = piece_of(body);
+    conn_send(c, pieces, x->has_body && body.len > 0 ? 2 : 1);
+    conn_answered(c);
+}
+
+static void write_error(const struct err *e, struct buf *out)
+{
+    struct jw w = jw_to(out);
+
+    jw_object(&w);
+    jw_key(&w, "error");
+    jw_object(&w);
+    jw_key_string(&w, "message", str_from_c(e->msg));
+    jw_key_string(&w, "type", str_from_c(err_type(e)));
+    jw_key_string(&w, "param", e->param[0] == '\0' ? STR_NONE : str_from_c(e->param));
+    jw_key_string(&w, "code", str_from_c(err_wire_code(e)));
+    jw_object_end(&w);
+    jw_object_end(&w);
+}
+
+/* Seconds after which a client may try again; 0: no word about it. */
+static int retry_after_s(const struct err *e)
+{
+    int status = err_http_status(e);
+
+    if (e->retry_after_s > 0)
+        return e->retry_after_s;
+    return status == 429 || status == 503 ? 1 : 0;
+}
+
+void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
+                                 const struct http_header *headers, size_t n_headers)
+{
+    struct http_header *all = arena_array(&x->arena, n_headers + 2, sizeof(*all));
+    struct buf *body = &x->conn->server->body;
+    size_t n = 0;
+    char seconds[16];
+
+    buf_reset(body);
+    write_error(e, body);
+    if (all == NULL || buf_failed(body)) {
+        http_exchange_respond(x, err_http_status(e), NULL, 0, STR(""));
+        return;
+    }
+    for (; n < n_headers; n++)
+        all[n] = headers[n];
+    all[n++] = (struct http_header){STR("Content-Type"), STR("application/json")};
+    if (retry_after_s(e) > 0) {
+        (void)snprintf(seconds, sizeof(seconds), "%d", retry_after_s(e));
+        all[n++] = (struct http_header){STR("Retry-After"), str_from_c(seconds)};
+    }
+    http_exchange_respond(x, err_http_status(e), all, n, buf_str(body));
+}
+
+/* --- answers in pieces ----------------------------------------------------------- */
+
+void http_exchange_start(struct http_exchange *x, int status, const struct http_header *headers,
+                         size_t n_headers)
+{
+    struct http_conn *c = x->conn;
+    struct buf *out;
+
+    assert(c->state == CONN_ANSWER);
+    x->chunked = !c->h1.is_http_1_0;
+    x->close_after = x->close_after || !x->chunked;
+    out = head_start(x, status, headers, n_headers);
+    if (x->chunked && status_has_length(status))
+        write_header(out, STR("Transfer-Encoding"), STR("chunked"));
+    buf_append(out, STR("\r\n"));
+    if (buf_failed(out))
+        socket_break(&c->socket);
+    else
+        socket_queue(&c->socket, buf_str(out));
+}
+
+void http_exchange_write(struct http_exchange *x, str bytes)
+{
+    char size[24];
+    struct iovec pieces[3];
+
+    assert(x->conn->state == CONN_ANSWER);
+    if (bytes.len == 0 || !x->has_body)
+        return; /* a chunk without bytes would be the last */
+    pieces[0] = (struct iovec){size, (size_t)snprintf(size, sizeof(size), "%zx\r\n", bytes.len)};
+    pieces[1] = piece_of(bytes);
+    pieces[2] = piece_of(STR("\r\n"));
+    if (x->chunked)
+        conn_send(x->conn, pieces, 3);
+    else
+        conn_send(x->conn, pieces + 1, 1);
+}
+
+void http_exchange_flush(struct http_exchange *x)
+{
+    assert(x->conn->state == CONN_ANSWER);
+    conn_send(x->conn, NULL, 0);
+}
+
+void http_exchange_end(struct http_exchange *x)
+{
+    struct iovec last = piece_of(STR("0\r\n\r\n"));
+
+    assert(x->conn->state == CONN_ANSWER);
+    conn_send(x->conn, &last, x->chunked && x->has_body ? 1 : 0);
+    conn_answered(x->conn);
+}
+
+/* Without a reset, a body that ends with the connection would look whole. */
+void http_exchange_abort(struct http_exchange *x)
+{
+    struct http_conn *c = x->conn;
+
+    assert(c->state == CONN_ANSWER);
+    if (x->chunked)
+        conn_close(c);
+    else
+        conn_reset(c);
+}

@@ -1,0 +1,112 @@
+/* http_server.c -- the listener, its limits, and the list of connections. */
+#include "http/http_server.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "http/http_conn.h"
+
+/* Connections over the limit that may be busy reading their 503. */
+enum { MAX_REFUSED = 128 };
+
+static void on_accept(void *arg, int fd, const char *peer)
+{
+    struct http_server *server = arg;
+    bool full = server->n_open - server->n_refused >= server->conf.max_connections;
+    struct http_conn *c;
+    struct err e;
+
+    if (full && server->n_refused >= MAX_REFUSED) {
+        (void)close(fd);
+        return;
+    }
+    c = conn_open(server, fd, peer);
+    if (c == NULL || !full)
+        return;
+    c->refused = true;
+    server->n_refused++;
+    err_set(&e, ERR_OVERLOADED, "The server has too many open connections.");
+    conn_refuse(c, &e);
+}
+
+struct http_server *http_server_open(struct loop *loop, const char *address,
+                                     const struct http_server_conf *conf,
+                                     http_server_on_request *on_request, void *arg,
+                                     struct err *reterr)
+{
+    struct http_server *server = calloc(1, sizeof(*server));
+
+    if (server == NULL) {
+        err_set(reterr, ERR_INTERNAL, "listen %s: out of memory", address);
+        return NULL;
+    }
+    server->loop = loop;
+    server->conf = *conf;
+    server->limits = (struct h1_limits){
+        .max_head_bytes = conf->max_head_bytes,
+        .max_headers = conf->max_headers,
+        .max_body_bytes = conf->max_body_bytes,
+    };
+    server->on_request = on_request;
+    server->arg = arg;
+    server->listener = listener_open(loop, address, on_accept, server, reterr);
+    if (server->listener == NULL) {
+        free(server);
+        return NULL;
+    }
+    server->port = listener_port(server->listener);
+    return server;
+}
+
+int http_server_port(const struct http_server *server)
+{
+    return server->port;
+}
+
+size_t http_server_connections(const struct http_server *server)
+{
+    return server->n_open;
+}
+
+size_t http_server_exchanges(const struct http_server *server)
+{
+    return server->n_exchanges;
+}
+
+static void stop_listening(struct http_server *server)
+{
+    listener_close(server->listener);
+    server->listener = NULL;
+}
+
+void http_server_drain(struct http_server *server)
+{
+    server->draining = true;
+    stop_listening(server);
+    for (struct http_conn *c = server->conns; c != NULL; c = c->next) {
+        if (c->state == CONN_IDLE)
+            conn_close(c);
+    }
+}
+
+void server_release(struct http_server *server)
+{
+    if (!server->closing || server->conns != NULL)
+        return;
+    buf_fini(&server->head);
+    buf_fini(&server->body);
+    free(server);
+}
+
+/* Closed connections stay in the list until their memory goes; the last one
+ * takes the server with it. */
+void http_server_close(struct http_server *server)
+{
+    if (server == NULL)
+        return;
+    stop_listening(server);
+    for (struct http_conn *c = server->conns; c != NULL; c = c->next)
+        conn_close(c);
+    server->closing = true;
+    server_release(server);
+}

@@ -1,0 +1,118 @@
+/* http_server.h -- HTTP/1.1 server side of one loop: connections and exchanges.
+ *
+ * A connection carries one exchange at a time (later requests wait in the
+ * socket). An exchange begins when a request has arrived whole and ends when
+ * its answer has been handed to the kernel. Everything runs on the loop's
+ * thread. */
+#ifndef ANTIPHON_HTTP_HTTP_SERVER_H
+#define ANTIPHON_HTTP_HTTP_SERVER_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "net/header.h"
+
+struct http_exchange;
+struct http_server;
+struct loop;
+
+/* Limits of one connection; every one is a configuration key. */
+struct http_server_conf {
+    size_t max_head_bytes;    /* request line and headers together: 431 */
+    size_t max_headers;       /* number of header fields: 431 */
+    size_t max_body_bytes;    /* 413 */
+    size_t max_connections;   /* of this loop; more are answered 503 */
+    size_t max_pending_bytes; /* unsent bytes above which on_blocked is reported */
+    uint64_t head_timeout_ms; /* from first byte of a request to the end of its head: 408 */
+    uint64_t body_timeout_ms; /* between two reads of a body: 408 */
+    uint64_t keep_alive_ms;   /* idle connection between requests */
+    uint64_t send_timeout_ms; /* no byte taken by the client: connection closed; 0: never */
+};
+
+/* Header names are lower case. Views live until the exchange ends. */
+struct http_request {
+    str method, path, query; /* path without query, not percent-decoded */
+    const struct http_header *headers;
+    size_t n_headers;
+    str body;
+    bool wants_upgrade; /* Connection: upgrade with an Upgrade header */
+    str peer;           /* address of the client without port, for logs */
+};
+
+/* Value of a header (name in lower case), or STR_NONE. */
+str http_request_header(const struct http_request *r, str name);
+
+/* What the owner of an exchange hears. Both are reported on the loop, never
+ * from inside an http_exchange_ call. */
+struct http_exchange_handler {
+    /* The client went away before the answer was complete (also while it is
+     * awaited). The exchange is dead: no call on it is allowed any more. */
+    void (*on_gone)(void *arg);
+    /* Pending bytes passed max_pending_bytes (true), or all were sent (false). */
+    void (*on_blocked)(void *arg, bool blocked);
+};
+
+/* Called for every whole request. The owner answers now or later, with
+ * http_exchange_respond(), or _start(), _write()*, _end(). */
+typedef void http_server_on_request(void *arg, struct http_exchange *x,
+                                    const struct http_request *request);
+
+/* Opens a listener on address ("127.0.0.1:8080", "[::1]:0") with SO_REUSEPORT
+ * and SO_REUSEADDR. Returns NULL with *reterr filled. */
+struct http_server *http_server_open(struct loop *loop, const char *address,
+                                     const struct http_server_conf *conf,
+                                     http_server_on_request *on_request, void *arg,
+                                     struct err *reterr);
+
+/* Port that was bound, for address "...:0". */
+int http_server_port(const struct http_server *server);
+
+/* Number of open connections, and of exchanges whose answer has not been handed
+ * to the kernel whole. */
+size_t http_server_connections(const struct http_server *server);
+size_t http_server_exchanges(const struct http_server *server);
+
+/* Stops accepting and closes idle connections; running exchanges go on and
+ * answer with Connection: close. */
+void http_server_drain(struct http_server *server);
+
+/* Closes the listener and all connections, without reports. */
+void http_server_close(struct http_server *server);
+
+/* The exchange's memory: what the answer needs may be taken from it. */
+struct arena *http_exchange_arena(struct http_exchange *x);
+
+/* The x-request-id that the answer will carry: the client's or a new one. */
+str http_exchange_request_id(struct http_exchange *x);
+
+/* Who is told; before this call nobody is. */
+void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,
+                         void *arg);
+
+/* The whole answer: Content-Length, Connection and Date are added. The
+ * exchange is over for the caller. HEAD gets no body. */
+void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
+                           size_t n_headers, str body);
+
+/* The error body of CONTRACT 7.1 with its status, Retry-After (429, 503) and
+ * the given further headers. */
+void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
+                                 const struct http_header *headers, size_t n_headers);
+
+/* An answer of unknown length. The head leaves with the first write (or
+ * http_exchange_flush()), in the same system call. Each write becomes one
+ * chunk and one system call; bytes the socket refuses are kept. */
+void http_exchange_start(struct http_exchange *x, int status, const struct http_header *headers,
+                         size_t n_headers);
+void http_exchange_write(struct http_exchange *x, str bytes);
+void http_exchange_flush(struct http_exchange *x);
+
+/* Last chunk; the exchange is over for the caller. */
+void http_exchange_end(struct http_exchange *x);
+
+/* Breaks the connection: for an answer that cannot be completed honestly. */
+void http_exchange_abort(struct http_exchange *x);
+
+#endif

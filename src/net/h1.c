@@ -1,0 +1,456 @@
+/* h1.c -- llhttp's callbacks and what llhttp leaves to its user.
+ *
+ * Layout of the buffer:
+ *
+ *     target | record ... record | body          record: lengths, name, value
+ *
+ * llhttp is stopped at the end of the head and at the end of the message. So
+ * the state changes between two runs of the parser only, and a limit on the
+ * bytes of the head is exact however they arrive: the parser is never given
+ * more bytes than are still allowed.
+ *
+ * llhttp must be compiled with LLHTTP_STRICT_MODE=1. What it accepts even then
+ * and we do not: a missing or repeated Host, obs-fold, lines of the head that
+ * end in a bare LF, codings other than chunked, HTTP/0.9, nameless fields. */
+#include "net/h1.h"
+
+#include <assert.h>
+
+enum {
+    KEEP_BUFFER_BYTES = 4096, /* an idle connection keeps no more */
+    FRAMING_PER_BODY = 8,     /* a chunk of one byte takes six bytes: "1", CRLF, itself, CRLF */
+};
+
+/* In front of every name and value in the buffer. */
+struct record {
+    uint32_t name_len, value_len;
+};
+
+/* What llhttp's verdicts mean for the client; others are a plain 400. */
+static const struct {
+    llhttp_errno_t verdict;
+    enum err_code code;
+    const char *text;
+} verdicts[] = {
+    {HPE_INVALID_METHOD, ERR_BAD_REQUEST, "The request line has no known method."},
+    {HPE_INVALID_URL, ERR_BAD_REQUEST, "The request target is malformed."},
+    {HPE_INVALID_VERSION, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here."},
+    {HPE_PAUSED_H2_UPGRADE, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here."},
+    {HPE_INVALID_CONSTANT, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here."},
+    {HPE_UNEXPECTED_CONTENT_LENGTH, ERR_BAD_REQUEST,
+     "Content-Length is repeated or stands beside Transfer-Encoding."},
+    {HPE_INVALID_CONTENT_LENGTH, ERR_BAD_REQUEST, "Content-Length is not a number."},
+    {HPE_INVALID_CHUNK_SIZE, ERR_BAD_REQUEST, "A chunk of the request body has no valid size."},
+    {HPE_INVALID_TRANSFER_ENCODING, ERR_BAD_REQUEST,
+     "Transfer-Encoding does not say where the body ends."},
+};
+
+static struct h1 *of(llhttp_t *parser)
+{
+    return parser->data;
+}
+
+/* Stops the parser from inside a callback. */
+static int fault(struct h1 *h, enum err_code code, const char *text)
+{
+    h->fault = code;
+    h->fault_text = text;
+    return HPE_USER;
+}
+
+static int keep(struct h1 *h, const char *p, size_t n)
+{
+    buf_append(&h->bytes, str_from(p, n));
+    return buf_failed(&h->bytes) ? fault(h, ERR_OVERLOADED, "The server is out of memory.") : 0;
+}
+
+static int on_target(llhttp_t *parser, const char *p, size_t n)
+{
+    struct h1 *h = of(parser);
+
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] <= 0x20 || p[i] == 0x7f || p[i] == '#')
+            return fault(h, ERR_BAD_REQUEST, "The request target holds a forbidden character.");
+    }
+    h->target_len += n;
+    return keep(h, p, n);
+}
+
+/* RFC 9110, 5.6.2: the characters of a token. */
+static bool is_token_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
+static int record_open(struct h1 *h)
+{
+    static const struct record empty = {0};
+
+    if (h->n_headers == h->limits->max_headers)
+        return fault(h, ERR_HEADERS_TOO_LARGE, "The request has too many header fields.");
+    h->n_headers++;
+    h->record_at = h->bytes.len;
+    h->value_at = 0;
+    return keep(h, (const char *)&empty, sizeof(empty));
+}
+
+static int on_name(llhttp_t *parser, const char *p, size_t n)
+{
+    struct h1 *h = of(parser);
+    size_t at;
+
+    if (h->state == H1_BODY)
+        return 0; /* a trailer field: nothing of ours uses one */
+    if (h->record_at == 0 && record_open(h) != 0)
+        return HPE_USER;
+    at = h->bytes.len;
+    if (keep(h, p, n) != 0)
+        return HPE_USER;
+    for (char *c = h->bytes.p + at; c < h->bytes.p + h->bytes.len; c++) {
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c + ('a' - 'A'));
+        if (!is_token_char(*c))
+            return fault(h, ERR_BAD_REQUEST, "A header name holds a forbidden character.");
+    }
+    return 0;
+}
+
+static int on_name_complete(llhttp_t *parser)
+{
+    struct h1 *h = of(parser);
+
+    if (h->state == H1_BODY)
+        return 0;
+    h->value_at = h->bytes.len;
+    if (h->value_at == h->record_at + sizeof(struct record))
+        return fault(h, ERR_BAD_REQUEST, "A header field has no name.");
+    return 0;
+}
+
+static int on_value(llhttp_t *parser, const char *p, size_t n)
+{
+    struct h1 *h = of(parser);
+
+    return h->state == H1_BODY ? 0 : keep(h, p, n);
+}
+
+/* The fields that decide how the message is read. */
+static void note_field(struct h1 *h, str name, str value)
+{
+    if (str_eq(name, STR("host"))) {
+        h->n_hosts++;
+    } else if (str_eq(name, STR("transfer-encoding"))) {
+        bool alone = h->coding == H1_CODING_NONE && str_eq_nocase(value, STR("chunked"));
+
+        h->coding = alone ? H1_CODING_CHUNKED : H1_CODING_OTHER;
+    } else if (str_eq(name, STR("expect"))) {
+        h->expects_continue = str_eq_nocase(value, STR("100-continue"));
+    }
+}
+
+static int on_value_complete(llhttp_t *parser)
+{
+    struct h1 *h = of(parser);
+    size_t name_at = h->record_at + sizeof(struct record);
+    struct record r;
+    str value;
+
+    if (h->state == H1_BODY)
+        return 0;
+    value = str_trim(str_skip(buf_str(&h->bytes), h->value_at));
+    h->bytes.len = h->value_at + value.len; /* llhttp has skipped leading spaces */
+    r = (struct record){(uint32_t)(h->value_at - name_at), (uint32_t)value.len};
+    memcpy(h->bytes.p + h->record_at, &r, sizeof(r));
+    note_field(h, str_from(h->bytes.p + name_at, r.name_len), value);
+    h->record_at = 0;
+    return 0;
+}
+
+/* Length of "scheme://authority" in front of the path of an absolute target. */
+static size_t target_origin(str target)
+{
+    size_t at = str_find(target, STR("://"));
+    str rest;
+
+    if (target.len == 0 || target.p[0] == '/' || at == target.len)
+        return 0;
+    rest = str_skip(target, at + 3);
+    return at + 3 + str_find_char(rest, '/');
+}
+
+static int check_request_line(struct h1 *h)
+{
+    str path = h1_path(h);
+
+    if (h->parser.http_major != 1 || h->parser.http_minor > 1 ||
+        h->parser.method > HTTP_SOURCE) /* RTSP */
+        return fault(h, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+    if (h->parser.method == HTTP_CONNECT)
+        return fault(h, ERR_NOT_IMPLEMENTED, "The method CONNECT is not supported.");
+    if (path.len == 0 || (path.p[0] != '/' && !str_eq(path, STR("*"))))
+        return fault(h, ERR_BAD_REQUEST, "The request target is malformed.");
+    return 0;
+}
+
+static int check_fields(struct h1 *h)
+{
+    if (h->n_hosts > 1 || (h->n_hosts == 0 && !h->is_http_1_0))
+        return fault(h, ERR_BAD_REQUEST, "The request must have exactly one Host header.");
+    if (h->coding == H1_CODING_OTHER && (h->parser.flags & F_CHUNKED) != 0)
+        return fault(h, ERR_NOT_IMPLEMENTED, "No transfer coding but chunked is supported.");
+    if (h->coding == H1_CODING_OTHER || (h->coding != H1_CODING_NONE && h->is_http_1_0))
+        return fault(h, ERR_BAD_REQUEST, "Transfer-Encoding does not say where the body ends.");
+    if (h->parser.content_length > h->limits->max_body_bytes)
+        return fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
+    return 0;
+}
+
+static int on_head_complete(llhttp_t *parser)
+{
+    struct h1 *h = of(parser);
+
+    h->wants_upgrade = parser->upgrade != 0;
+    parser->upgrade = 0; /* the body is read first, whatever the client wants then */
+    h->keep_alive = llhttp_should_keep_alive(parser) != 0;
+    h->is_http_1_0 = parser->http_minor == 0;
+    h->body_at = h->bytes.len;
+    return check_request_line(h) != 0 || check_fields(h) != 0 ? HPE_USER : HPE_PAUSED;
+}
+
+static int on_chunk_head(llhttp_t *parser)
+{
+    struct h1 *h = of(parser);
+
+    if (parser->content_length > h->limits->max_body_bytes - (h->bytes.len - h->body_at))
+        return fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
+    return 0;
+}
+
+static int on_body(llhttp_t *parser, const char *p, size_t n)
+{
+    return keep(of(parser), p, n);
+}
+
+static int on_message_complete(llhttp_t *parser)
+{
+    (void)parser;
+    return HPE_PAUSED;
+}
+
+static const llhttp_settings_t callbacks = {
+    .on_url = on_target,
+    .on_header_field = on_name,
+    .on_header_field_complete = on_name_complete,
+    .on_header_value = on_value,
+    .on_header_value_complete = on_value_complete,
+    .on_headers_complete = on_head_complete,
+    .on_chunk_header = on_chunk_head,
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
+static void start(struct h1 *h)
+{
+    const struct h1_limits *limits = h->limits;
+    struct buf bytes = h->bytes;
+
+    *h = (struct h1){.limits = limits, .bytes = bytes};
+    h->allowed_bytes = limits->max_head_bytes;
+    llhttp_init(&h->parser, HTTP_REQUEST, &callbacks);
+    h->parser.data = h;
+}
+
+void h1_init(struct h1 *h, const struct h1_limits *limits)
+{
+    buf_init(&h->bytes, 0);
+    h->limits = limits;
+    start(h);
+}
+
+void h1_fini(struct h1 *h)
+{
+    buf_fini(&h->bytes);
+}
+
+void h1_next(struct h1 *h)
+{
+    if (h->bytes.cap > KEEP_BUFFER_BYTES)
+        buf_fini(&h->bytes);
+    buf_reset(&h->bytes);
+    start(h);
+}
+
+/* CONTRACT 7: the message of a 413 names the limit. */
+static void set_fault(const struct h1 *h, struct err *reterr)
+{
+    if (h->fault == ERR_REQUEST_TOO_LARGE)
+        err_set(reterr, h->fault, "The request body is larger than %zu bytes.",
+                h->limits->max_body_bytes);
+    else
+        err_set(reterr, h->fault, "%s", h->fault_text);
+}
+
+static ssize_t fail(struct h1 *h, llhttp_errno_t verdict, struct err *reterr)
+{
+    h->state = H1_FAILED;
+    if (h->fault != ERR_NONE) { /* llhttp reports it as a verdict on the callback */
+        set_fault(h, reterr);
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+        if (verdicts[i].verdict == verdict) {
+            err_set(reterr, verdicts[i].code, "%s", verdicts[i].text);
+            return -1;
+        }
+    }
+    err_set(reterr, ERR_BAD_REQUEST, "The request is not well-formed HTTP.");
+    return -1;
+}
+
+/* How many of these bytes of the head the parser may see: all, or those before
+ * a line that it would read more generously than we do. The end of the head is
+ * found on the way; nothing behind it is looked at. */
+static size_t scan_lines(struct h1 *h, str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.p[i];
+
+        if (h->last == '\n' && (c == ' ' || c == '\t'))
+            h->line_fault = "A line of the head begins with a space.";
+        else if (c == '\n' && h->last != '\r')
+            h->line_fault = "A line of the head ends without CR.";
+        if (h->line_fault != NULL)
+            return i;
+        if (c == '\n' && h->line_bytes == 0 && h->begun)
+            return s.len;
+        if (c == '\n')
+            h->line_bytes = 0;
+        else if (c != '\r')
+            h->line_bytes++;
+        h->begun = h->begun || h->line_bytes > 0;
+        h->last = c;
+    }
+    return s.len;
+}
+
+/* Why the bytes that are left may not be fed, when they may not. */
+static bool is_stopped(struct h1 *h)
+{
+    if (h->line_fault != NULL)
+        (void)fault(h, ERR_BAD_REQUEST, h->line_fault);
+    else if (h->allowed_bytes == 0 && h->state == H1_HEAD)
+        (void)fault(h, ERR_HEADERS_TOO_LARGE, "The request line and headers are too large.");
+    else if (h->allowed_bytes == 0)
+        (void)fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
+    return h->fault != ERR_NONE;
+}
+
+/* The parser has stopped itself: the head or the message is complete. */
+static void advance(struct h1 *h)
+{
+    const struct h1_limits *limits = h->limits;
+
+    llhttp_resume(&h->parser);
+    if (h->state == H1_BODY) {
+        h->state = H1_DONE;
+        return;
+    }
+    h->state = H1_BODY;
+    h->allowed_bytes = limits->max_body_bytes > SIZE_MAX / FRAMING_PER_BODY - limits->max_head_bytes
+                           ? SIZE_MAX
+                           : limits->max_body_bytes * FRAMING_PER_BODY + limits->max_head_bytes;
+}
+
+/* Lets the parser run until it stops or has eaten what it may; returns what it
+ * has eaten, or -1. */
+static ssize_t run(struct h1 *h, str bytes, struct err *reterr)
+{
+    size_t n = bytes.len < h->allowed_bytes ? bytes.len : h->allowed_bytes;
+    llhttp_errno_t verdict;
+
+    if (h->state == H1_HEAD)
+        n = scan_lines(h, str_from(bytes.p, n));
+    verdict = llhttp_execute(&h->parser, bytes.p, n);
+    if (verdict == HPE_OK) {
+        h->allowed_bytes -= n;
+        return (ssize_t)n;
+    }
+    if (verdict != HPE_PAUSED)
+        return fail(h, verdict, reterr);
+    advance(h);
+    return llhttp_get_error_pos(&h->parser) - bytes.p;
+}
+
+ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr)
+{
+    str rest = bytes;
+
+    assert(h->state == H1_HEAD || h->state == H1_BODY);
+    while (h->state != H1_DONE) {
+        enum h1_state state = h->state;
+        ssize_t n = run(h, rest, reterr);
+
+        if (n == -1)
+            return -1;
+        rest = str_skip(rest, (size_t)n);
+        if (h->state != state)
+            continue; /* a message without body is complete without another byte */
+        if (rest.len == 0)
+            break;
+        if (is_stopped(h))
+            return fail(h, HPE_USER, reterr);
+    }
+    return (ssize_t)(bytes.len - rest.len);
+}
+
+bool h1_is_idle(const struct h1 *h)
+{
+    return h->state == H1_HEAD && h->allowed_bytes == h->limits->max_head_bytes;
+}
+
+str h1_method(const struct h1 *h)
+{
+    return str_from_c(llhttp_method_name((llhttp_method_t)h->parser.method));
+}
+
+static str target(const struct h1 *h)
+{
+    str whole = str_from(buf_str(&h->bytes).p, h->target_len);
+
+    return str_skip(whole, target_origin(whole));
+}
+
+str h1_path(const struct h1 *h)
+{
+    str t = target(h);
+
+    return str_from(t.p, str_find_char(t, '?'));
+}
+
+str h1_query(const struct h1 *h)
+{
+    str t = target(h);
+
+    return str_skip(t, str_find_char(t, '?') + 1);
+}
+
+str h1_body(const struct h1 *h)
+{
+    return str_skip(buf_str(&h->bytes), h->body_at);
+}
+
+void h1_headers(const struct h1 *h, struct http_header *out)
+{
+    const char *p = buf_str(&h->bytes).p + h->target_len;
+
+    for (size_t i = 0; i < h->n_headers; i++) {
+        struct record r;
+
+        memcpy(&r, p, sizeof(r));
+        p += sizeof(r);
+        out[i].name = str_from(p, r.name_len);
+        out[i].value = str_from(p + r.name_len, r.value_len);
+        p += r.name_len + r.value_len;
+    }
+}

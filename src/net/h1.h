@@ -1,0 +1,90 @@
+/* h1.h -- HTTP/1.x requests out of a byte stream (RFC 9112), strictly.
+ *
+ * A thin layer over llhttp: it joins the pieces, lower-cases header names,
+ * takes the chunks off a body, enforces limits and stops where a message ends,
+ * so that the bytes of the next request stay with the caller. Whatever the
+ * pieces are that the network cuts, the result is the same.
+ *
+ *     used = h1_feed(&h, bytes, &err);        -1: answer with err and close
+ *     if (h.state == H1_DONE) ...             h1_headers(), h1_body() ...
+ *     h1_next(&h);                            ready for the next request
+ *
+ * Pure: bytes in, views out. The only memory is one growing buffer, which
+ * holds the target, the header fields and the body in this order. */
+#ifndef ANTIPHON_NET_H1_H
+#define ANTIPHON_NET_H1_H
+
+#include <llhttp.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/header.h"
+
+struct h1_limits {
+    size_t max_head_bytes; /* request line and header lines as received */
+    size_t max_headers;
+    size_t max_body_bytes;
+};
+
+enum h1_state {
+    H1_HEAD,   /* the head is not complete; h1_is_idle() when it has not begun */
+    H1_BODY,   /* the head is complete and may be looked at, the body is not */
+    H1_DONE,   /* the request is complete */
+    H1_FAILED, /* not HTTP as we accept it: the stream cannot be read on */
+};
+
+struct h1 {
+    /* for the caller to read */
+    enum h1_state state;
+    size_t n_headers;
+    bool keep_alive;       /* from H1_BODY on: as the client wishes */
+    bool is_http_1_0;      /* client knows no chunks */
+    bool expects_continue; /* client waits for 100 Continue before it sends the body */
+    bool wants_upgrade;
+
+    /* h1.c's own */
+    llhttp_t parser;
+    const struct h1_limits *limits; /* the caller's, must outlive this */
+    struct buf bytes;
+    size_t target_len;
+    size_t record_at;     /* where the last header record begins in bytes */
+    size_t value_at;      /* where its value begins */
+    size_t body_at;       /* where the body begins */
+    size_t allowed_bytes; /* of the head, or of the body with its framing, that may still come */
+    size_t line_bytes;    /* of the current line of the head */
+    char last;            /* byte of the head */
+    bool begun;           /* a line that is not empty has been seen */
+    unsigned n_hosts;
+    enum { H1_CODING_NONE, H1_CODING_CHUNKED, H1_CODING_OTHER } coding;
+    enum err_code fault; /* why one of our callbacks stopped the parser */
+    const char *fault_text;
+    const char *line_fault; /* why the next byte of the head may not be fed */
+};
+
+void h1_init(struct h1 *h, const struct h1_limits *limits);
+void h1_fini(struct h1 *h);
+
+/* Forgets the request and starts the next one. A large buffer is given back. */
+void h1_next(struct h1 *h);
+
+/* Feeds bytes until they are used up or the request is complete; to be called
+ * in state H1_HEAD or H1_BODY. Returns the number of bytes used, or -1 with
+ * *reterr filled: 400, 413, 431, 501, or 503 when out of memory. */
+ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr);
+
+/* No byte of a request has been seen. */
+bool h1_is_idle(const struct h1 *h);
+
+/* Views into the buffer: good until h1_next(); in state H1_BODY only until the
+ * next h1_feed(). The path of an absolute target ("http://host/path") comes
+ * without its scheme and host. */
+str h1_method(const struct h1 *h);
+str h1_path(const struct h1 *h);
+str h1_query(const struct h1 *h); /* without "?"; empty when there is none */
+str h1_body(const struct h1 *h);
+
+/* Fills out[0 .. n_headers - 1]; names are lower case, values trimmed. */
+void h1_headers(const struct h1 *h, struct http_header *out);
+
+#endif

@@ -1,0 +1,249 @@
+/* socket.c -- recv, sendmsg and which events to wait for. */
+#include "net/socket.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { KEEP_PENDING_BYTES = 4096 }; /* memory an idle socket may keep */
+
+static void on_event(uv_poll_t *poll, int status, int events);
+
+/* UV_DISCONNECT is always asked for: a peer that leaves while we do not read is
+ * noticed at once. Errors of the socket are reported without asking. */
+static void watch(struct socket *s)
+{
+    int events = UV_DISCONNECT;
+
+    if (s->reading)
+        events |= UV_READABLE;
+    if (s->blocked)
+        events |= UV_WRITABLE;
+    if (!uv_is_closing((uv_handle_t *)&s->poll))
+        (void)uv_poll_start(&s->poll, events, on_event);
+}
+
+/* Nothing can be sent any more. Shutting the socket down makes the loop report
+ * it, so that the owner hears of it from the loop and not from inside a call. */
+void socket_break(struct socket *s)
+{
+    s->gone = true;
+    s->blocked = false;
+    buf_fini(&s->pending);
+    s->sent = 0;
+    (void)shutdown(s->fd, SHUT_RDWR);
+    watch(s);
+}
+
+static void report_gone(struct socket *s)
+{
+    s->gone = true;
+    (void)uv_poll_stop(&s->poll);
+    s->handler->on_gone(s->arg);
+}
+
+static bool is_transient(int error)
+{
+    return error == EAGAIN || error == EINTR || error == ENOBUFS;
+}
+
+static void receive(struct socket *s)
+{
+    char *scratch = loop_scratch(s->loop);
+    ssize_t n = recv(s->fd, scratch, LOOP_SCRATCH_BYTES, 0);
+
+    if (n > 0)
+        s->handler->on_bytes(s->arg, str_from(scratch, (size_t)n));
+    else if (n == 0 || !is_transient(errno))
+        report_gone(s);
+}
+
+/* What the kernel took of a message; 0 when it refuses, -1 when it never will. */
+static ssize_t send_pieces(const struct socket *s, struct iovec *pieces, size_t n)
+{
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = n};
+    ssize_t taken = sendmsg(s->fd, &message, MSG_NOSIGNAL);
+
+    if (taken >= 0)
+        return taken;
+    return is_transient(errno) ? 0 : -1;
+}
+
+static void pending_clear(struct socket *s)
+{
+    s->sent = 0;
+    if (s->pending.cap > KEEP_PENDING_BYTES)
+        buf_fini(&s->pending);
+    else
+        buf_reset(&s->pending);
+}
+
+static struct iovec pending_piece(const struct socket *s)
+{
+    if (s->pending.p == NULL)
+        return (struct iovec){NULL, 0};
+    return (struct iovec){s->pending.p + s->sent, s->pending.len - s->sent};
+}
+
+static void flush(struct socket *s)
+{
+    struct iovec piece = pending_piece(s);
+    ssize_t taken = send_pieces(s, &piece, 1);
+
+    if (taken == -1) {
+        socket_break(s);
+        return;
+    }
+    s->sent += (size_t)taken;
+    if (s->sent == s->pending.len) {
+        pending_clear(s);
+        s->blocked = false;
+        watch(s);
+    }
+    if (taken > 0)
+        s->handler->on_progress(s->arg);
+}
+
+/* The peer's last bytes are read before its end is believed: with reading on,
+ * recv() finds the end by itself. */
+static void on_event(uv_poll_t *poll, int status, int events)
+{
+    struct socket *s = poll->data;
+
+    if (status < 0 || s->gone) {
+        report_gone(s);
+        return;
+    }
+    if ((events & UV_WRITABLE) != 0 && s->blocked)
+        flush(s);
+    if (uv_is_closing((uv_handle_t *)poll) || s->gone)
+        return;
+    if (s->reading && (events & (UV_READABLE | UV_DISCONNECT)) != 0)
+        receive(s);
+    else if ((events & UV_DISCONNECT) != 0)
+        report_gone(s);
+}
+
+int socket_open(struct socket *s, struct loop *loop, int fd, const struct socket_handler *handler,
+                void *arg, struct err *reterr)
+{
+    int on = 1;
+    int rc;
+
+    *s = (struct socket){.loop = loop, .handler = handler, .arg = arg, .fd = fd, .reading = true};
+    rc = uv_poll_init(loop_uv(loop), &s->poll, fd);
+    if (rc != 0) {
+        err_set(reterr, ERR_INTERNAL, "socket: %s", uv_strerror(rc));
+        (void)close(fd);
+        return -1;
+    }
+    s->poll.data = s;
+    /* Events are small and must leave at once. Fails on a unix socket, rightly. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    watch(s);
+    return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct socket *s = handle->data;
+
+    s->handler->on_closed(s->arg);
+}
+
+void socket_close(struct socket *s)
+{
+    s->gone = true;
+    s->sent = 0;
+    buf_fini(&s->pending);
+    uv_close((uv_handle_t *)&s->poll, on_closed);
+    (void)close(s->fd);
+}
+
+void socket_reset(struct socket *s)
+{
+    struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+
+    (void)setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    socket_close(s);
+}
+
+void socket_queue(struct socket *s, str bytes)
+{
+    if (s->gone)
+        return;
+    if (s->sent > 0 && s->sent >= s->pending.len / 2) { /* keeps the copying linear */
+        buf_consume(&s->pending, s->sent);
+        s->sent = 0;
+    }
+    buf_append(&s->pending, bytes);
+    if (buf_failed(&s->pending))
+        socket_break(s);
+}
+
+/* Queues what is left of the pieces after the first taken bytes. */
+static void queue_rest(struct socket *s, const struct iovec *pieces, size_t n, size_t taken)
+{
+    for (size_t i = 0; i < n; i++) {
+        str piece = str_from(pieces[i].iov_base, pieces[i].iov_len);
+        size_t skip = taken < piece.len ? taken : piece.len;
+
+        taken -= skip;
+        if (skip < piece.len)
+            socket_queue(s, str_skip(piece, skip));
+    }
+}
+
+void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
+{
+    struct iovec all[SOCKET_PIECES + 1];
+    size_t queued = socket_pending(s);
+    ssize_t taken;
+
+    assert(n_pieces <= SOCKET_PIECES);
+    if (s->gone || (n_pieces == 0 && queued == 0))
+        return;
+    if (s->blocked) {
+        queue_rest(s, pieces, n_pieces, 0);
+        return;
+    }
+    all[0] = pending_piece(s);
+    memcpy(all + 1, pieces, n_pieces * sizeof(*pieces));
+    taken = queued > 0 ? send_pieces(s, all, n_pieces + 1) : send_pieces(s, all + 1, n_pieces);
+    if (taken == -1) {
+        socket_break(s);
+        return;
+    }
+    if ((size_t)taken >= queued) {
+        pending_clear(s);
+        queue_rest(s, pieces, n_pieces, (size_t)taken - queued);
+    } else {
+        s->sent += (size_t)taken;
+        queue_rest(s, pieces, n_pieces, 0);
+    }
+    s->blocked = socket_pending(s) > 0;
+    if (s->blocked)
+        watch(s);
+}
+
+size_t socket_pending(const struct socket *s)
+{
+    return s->pending.len - s->sent;
+}
+
+void socket_read(struct socket *s, bool on)
+{
+    if (s->reading == on || s->gone)
+        return;
+    s->reading = on;
+    watch(s);
+}
+
+void socket_shutdown(struct socket *s)
+{
+    (void)shutdown(s->fd, SHUT_WR);
+}
