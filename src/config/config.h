@@ -1,0 +1,70 @@
+/* config.h -- what the operator chose.
+ *
+ * Every key has one name, spelled four ways: max_body in struct config and in
+ * the configuration file, --max-body as a flag, ANTIPHON_MAX_BODY in the
+ * environment. The keys, their defaults and their meaning are in config.def. */
+#ifndef ANTIPHON_CONFIG_CONFIG_H
+#define ANTIPHON_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+/* In the order of the words in config.def. */
+enum config_reasoning { CONFIG_REASONING_TEXT, CONFIG_REASONING_SUMMARY, CONFIG_REASONING_NONE };
+enum config_think_tags { CONFIG_THINK_TAGS_OFF, CONFIG_THINK_TAGS_ON };
+enum config_log_level {
+    CONFIG_LOG_LEVEL_ERROR,
+    CONFIG_LOG_LEVEL_WARN,
+    CONFIG_LOG_LEVEL_INFO,
+    CONFIG_LOG_LEVEL_DEBUG,
+};
+enum config_log_format { CONFIG_LOG_FORMAT_TEXT, CONFIG_LOG_FORMAT_JSON };
+
+/* A field for each key; durations end in _ms, sizes in _bytes. Texts that are
+ * empty are NULL; the others point into memory. */
+#define CONFIG_FIELD_TEXT(name)     const char *name;
+#define CONFIG_FIELD_SECRET(name)   const char *name;
+#define CONFIG_FIELD_DURATION(name) uint64_t name##_ms;
+#define CONFIG_FIELD_SIZE(name)     size_t name##_bytes;
+#define CONFIG_FIELD_COUNT(name)    unsigned name;
+#define CONFIG_FIELD_FLAG(name)     bool name;
+#define CONFIG_FIELD_CHOICE(name)   enum config_##name name;
+
+struct config {
+#define KEY(name, kind, initial, valid, help) CONFIG_FIELD_##kind(name)
+#include "config/config.def"
+    const char *warning; /* NULL, or a line to log at start */
+    struct arena memory;
+};
+
+/* Fills *c from, later ones winning: defaults, the file that --config or
+ * ANTIPHON_CONFIG names, variables of open-responses-server, ANTIPHON_*
+ * variables, flags. args are the n_args words after `serve`; env is a
+ * NULL-terminated list of "NAME=value" and may be NULL itself. An empty
+ * variable counts as not set.
+ *
+ * Returns 0, or -1 with a message in *reterr that names the flag, variable or
+ * file, the value and what would be valid. Finish *c with config_fini() either way. */
+int config_load(struct config *c, int n_args, const char *const *args, const char *const *env,
+                struct err *reterr);
+void config_fini(struct config *c);
+
+/* The upstream as a base to which "/chat/completions" can be appended: no
+ * slash at the end, /v1 when there was no path. A copy in a; STR_NONE when out
+ * of memory.
+ *
+ *     http://host:1          http://host:1/v1
+ *     https://host/api/v3/   https://host/api/v3
+ *     unix:/run/x.sock       unix:/run/x.sock:/v1 */
+str config_upstream_base(struct arena *a, str upstream);
+
+/* Text of `antiphon serve --help`, and docs/config.md. */
+void config_help(struct buf *out);
+void config_docs(struct buf *out);
+
+#endif

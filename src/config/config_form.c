@@ -1,0 +1,162 @@
+/* config_form.c -- what texts must look like: addresses and URLs.
+ *
+ * The checks catch what a person types wrong. Whether a host exists or a file
+ * can be read is found out by whoever uses it, with a better message. */
+#include <stdio.h>
+
+#include "base/num.h"
+#include "config/config_key.h"
+
+static bool is_visible(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] <= ' ' || s.p[i] >= 127)
+            return false;
+    }
+    return true;
+}
+
+static bool has_no_control(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 127)
+            return false;
+    }
+    return true;
+}
+
+static bool is_port(str s)
+{
+    uint64_t port;
+
+    return s.len <= 5 && num_uint(s, &port) && port <= 65535;
+}
+
+bool config_split_address(str address, str *ret_host, str *ret_port)
+{
+    size_t bracket = str_find_char(address, ']'), colon;
+    str host, port;
+
+    if (str_starts_with(address, STR("[")))
+        colon = bracket < address.len ? bracket + 1 : address.len;
+    else
+        colon = str_find_char(address, ':');
+    host = str_from(address.p, colon);
+    if (colon == 0 || !str_starts_with(str_skip(address, colon), STR(":")))
+        return false;
+    port = str_skip(address, colon + 1);
+    if (!is_visible(host) || !is_port(port))
+        return false;
+    *ret_host = host;
+    *ret_port = port;
+    return true;
+}
+
+static bool is_address(str s)
+{
+    str host, port;
+
+    return config_split_address(s, &host, &port);
+}
+
+/* The part of a URL after "://" when its scheme is one of schemes ("http|https"),
+ * or STR_NONE. */
+static str after_scheme(str url, const char *schemes)
+{
+    str rest = str_from_c(schemes), scheme;
+    size_t end = str_find(url, STR("://"));
+
+    if (end == url.len)
+        return STR_NONE;
+    while (!str_is_none(scheme = config_next_word(&rest, '|'))) {
+        if (str_eq_nocase(str_from(url.p, end), scheme))
+            return str_skip(url, end + 3);
+    }
+    return STR_NONE;
+}
+
+/* "host", "host:80", "[::1]:80" */
+static bool is_authority(str s)
+{
+    str host, port;
+    bool has_port = str_find_char(s, ':') < s.len;
+
+    if (str_starts_with(s, STR("[")))
+        has_port = !str_ends_with(s, STR("]"));
+    return has_port ? config_split_address(s, &host, &port) : s.len > 0;
+}
+
+/* Credentials in the URL would end up in logs and error messages; the query
+ * and fragment would stand in the way of the path that is added. */
+static bool is_upstream(str s)
+{
+    str rest = after_scheme(s, "http|https");
+
+    if (!is_visible(s) || str_find_char(s, '?') < s.len || str_find_char(s, '#') < s.len)
+        return false;
+    if (str_starts_with(s, STR("unix:")))
+        return str_starts_with(s, STR("unix:/")) && s.len > strlen("unix:/");
+    if (str_is_none(rest) || str_find_char(s, '@') < s.len)
+        return false;
+    return is_authority(str_from(rest.p, str_find_char(rest, '/')));
+}
+
+static bool is_proxy(str s)
+{
+    str rest = after_scheme(s, "http|https|socks4|socks4a|socks5|socks5h");
+
+    return is_visible(s) && !str_is_none(rest) && rest.len > 0;
+}
+
+static const struct config_form forms[] = {
+    {"HOST:PORT", is_address, "an address such as 127.0.0.1:8080, 0.0.0.0:80 or [::1]:8080"},
+    {"URL", is_upstream,
+     "http://HOST[:PORT][/PATH], https://HOST[:PORT][/PATH] or unix:/PATH, without credentials, "
+     "query or fragment"},
+    {"PROXY", is_proxy, "a proxy such as http://HOST:PORT or socks5h://HOST:PORT"},
+    {"KEY", is_visible, "visible ASCII characters without spaces"},
+    {"NAME", has_no_control, "a name without control characters"},
+    {"FILE", has_no_control, "a path without control characters"},
+};
+
+const struct config_form *config_form_find(const char *name)
+{
+    const struct config_form *f = forms;
+
+    while (strcmp(f->name, name) != 0)
+        f++;
+    return f;
+}
+
+/* Where the path of an upstream begins: behind the authority, or, for a socket,
+ * behind the colon after the socket's own path. */
+static size_t path_start(str upstream)
+{
+    size_t skip = strlen("unix:");
+
+    if (!str_starts_with(upstream, STR("unix:"))) {
+        skip = str_find(upstream, STR("://")) + strlen("://");
+        return skip + str_find_char(str_skip(upstream, skip), '/');
+    }
+    skip += str_find_char(str_skip(upstream, skip), ':');
+    return skip < upstream.len ? skip + 1 : skip;
+}
+
+str config_upstream_base(struct arena *a, str upstream)
+{
+    size_t start = path_start(upstream), n;
+    bool is_bare_socket = false;
+    char *base;
+
+    while (upstream.len > start && upstream.p[upstream.len - 1] == '/')
+        upstream.len--;
+    if (upstream.len > start)
+        return arena_dup(a, upstream);
+    is_bare_socket = str_starts_with(upstream, STR("unix:")) && !str_ends_with(upstream, STR(":"));
+    n = upstream.len + strlen(":/v1");
+    base = arena_alloc(a, n + 1);
+    if (base == NULL)
+        return STR_NONE;
+    (void)snprintf(base, n + 1, "%.*s%s/v1", STR_ARG(upstream), is_bare_socket ? ":" : "");
+    return str_from_c(base);
+}
