@@ -1,0 +1,220 @@
+/* relay.c -- bytes through, unchanged.
+ *
+ * Status, end-to-end headers and body of the upstream reach the client as they
+ * came; what concerns one connection only does not. A failure before the
+ * upstream's head is an error answer of ours, one after it breaks the
+ * connection, because a short answer must not look like a whole one. */
+#include "gateway/relay.h"
+
+#include <stdlib.h>
+
+#include "ev/log.h"
+#include "gateway/worker.h"
+
+enum { MAX_HEADERS = 64 };
+
+struct relay {
+    struct worker *worker;
+    struct http_exchange *x; /* NULL: the answer is complete or the client gone */
+    struct http_call *call;  /* NULL: ended */
+    str request_id, method, path;
+    int status;
+    uint64_t start_ms;
+};
+
+static void relay_free(struct relay *relay)
+{
+    if (relay->call != NULL)
+        http_call_cancel(relay->call);
+    free(relay);
+}
+
+static void log_end(const struct relay *relay, const char *outcome)
+{
+    log_line(LOG_INFO, "relay",
+             (struct log_field[]){
+                 LOG_STR("request_id", relay->request_id), LOG_STR("method", relay->method),
+                 LOG_STR("path", relay->path), LOG_STR("outcome", str_from_c(outcome)),
+                 LOG_INT("status", relay->status),
+                 LOG_INT("total_ms", loop_now_ms(relay->worker->loop) - relay->start_ms), LOG_END});
+}
+
+/* ---- headers */
+
+static bool is_one_of(str name, const str *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq_nocase(name, list[i]))
+            return true;
+    }
+    return false;
+}
+
+/* RFC 9110, 7.6.1, and what this server writes itself. */
+static bool passes_back(str name)
+{
+    static const str own[] = {
+        STR_INIT("connection"),
+        STR_INIT("keep-alive"),
+        STR_INIT("proxy-connection"),
+        STR_INIT("proxy-authenticate"),
+        STR_INIT("te"),
+        STR_INIT("trailer"),
+        STR_INIT("transfer-encoding"),
+        STR_INIT("upgrade"),
+        STR_INIT("content-length"),
+        STR_INIT("date"),
+        STR_INIT("x-request-id"),
+    };
+
+    return !is_one_of(name, own, sizeof(own) / sizeof(*own));
+}
+
+/* Of the client's headers the upstream gets those that describe the body. */
+static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
+                               struct http_header *out)
+{
+    static const str passed[] = {STR_INIT("content-type"), STR_INIT("content-encoding"),
+                                 STR_INIT("accept")};
+    str key = relay->worker->authorization;
+    size_t n = 0;
+
+    if (str_is_none(key))
+        key = http_request_header(r, STR("authorization"));
+    for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++) {
+        str value = http_request_header(r, passed[i]);
+
+        if (!str_is_none(value))
+            out[n++] = (struct http_header){passed[i], value};
+    }
+    out[n++] = (struct http_header){STR("x-request-id"), relay->request_id};
+    if (!str_is_none(key))
+        out[n++] = (struct http_header){STR("authorization"), key};
+    return n;
+}
+
+/* ---- reports of the upstream call */
+
+static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
+{
+    struct relay *relay = arg;
+    struct http_header passed[MAX_HEADERS];
+    size_t n = 0;
+
+    relay->status = status;
+    for (size_t i = 0; i < n_headers && n < MAX_HEADERS; i++) {
+        if (passes_back(headers[i].name))
+            passed[n++] = headers[i];
+    }
+    http_exchange_start(relay->x, status, passed, n);
+    http_exchange_flush(relay->x);
+}
+
+static void on_body(void *arg, str bytes)
+{
+    struct relay *relay = arg;
+
+    http_exchange_write(relay->x, bytes);
+}
+
+static void on_end(void *arg, const struct err *failure)
+{
+    struct relay *relay = arg;
+
+    bool is_begun = relay->status != 0;
+
+    relay->call = NULL;
+    if (!is_begun)
+        relay->status = err_http_status(failure);
+    log_end(relay, failure == NULL ? "relayed" : err_wire_code(failure));
+    if (failure == NULL)
+        http_exchange_end(relay->x);
+    else if (!is_begun)
+        http_exchange_respond_error(relay->x, failure, NULL, 0);
+    else
+        http_exchange_abort(relay->x);
+    relay_free(relay);
+}
+
+static const struct http_call_handler call_handler = {on_head, on_body, on_end};
+
+/* ---- reports of the exchange */
+
+static void on_gone(void *arg)
+{
+    struct relay *relay = arg;
+
+    log_end(relay, "client_gone");
+    relay_free(relay);
+}
+
+static void on_blocked(void *arg, bool blocked)
+{
+    struct relay *relay = arg;
+
+    if (blocked)
+        http_call_pause(relay->call);
+    else
+        http_call_resume(relay->call);
+}
+
+static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
+
+/* ---- the beginning */
+
+static int start_call(struct relay *relay, const struct http_request *r, struct err *reterr)
+{
+    const struct config *c = relay->worker->config;
+    struct http_header headers[5];
+    struct arena *a = http_exchange_arena(relay->x);
+    struct buf url = {.limit = 0};
+    struct http_call_conf call = {
+        .headers = headers,
+        .n_headers = upstream_headers(relay, r, headers),
+        .body = r->body,
+        .connect_timeout_ms = c->connect_timeout_ms,
+        .first_byte_timeout_ms = c->first_byte_timeout_ms,
+        .idle_timeout_ms = c->idle_timeout_ms,
+        .total_timeout_ms = c->total_timeout_ms,
+    };
+
+    buf_append(&url, relay->worker->upstream);
+    buf_append(&url, str_skip(r->path, STR("/v1").len));
+    if (r->query.len > 0) {
+        buf_char(&url, '?');
+        buf_append(&url, r->query);
+    }
+    call.url = buf_cstr(&url);
+    call.method = str_eq(r->method, STR("HEAD")) ? "GET" : arena_dup(a, r->method).p;
+    if (call.method == NULL || buf_failed(&url))
+        err_set(reterr, ERR_INTERNAL, "The gateway ran out of memory.");
+    else
+        relay->call = http_client_start(relay->worker->client, &call, &call_handler, relay, reterr);
+    buf_fini(&url);
+    return relay->call == NULL ? -1 : 0;
+}
+
+void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r)
+{
+    struct relay *relay = calloc(1, sizeof(*relay));
+    struct err e;
+
+    if (relay == NULL) {
+        err_set(&e, ERR_OVERLOADED, "The gateway ran out of memory.");
+        http_exchange_respond_error(x, &e, NULL, 0);
+        return;
+    }
+    /* The exchange's views live as long as the relay uses them. */
+    *relay = (struct relay){.worker = w,
+                            .x = x,
+                            .request_id = http_exchange_request_id(x),
+                            .method = r->method,
+                            .path = r->path,
+                            .start_ms = loop_now_ms(w->loop)};
+    if (start_call(relay, r, &e) == -1) {
+        http_exchange_respond_error(x, &e, NULL, 0);
+        relay_free(relay);
+        return;
+    }
+    http_exchange_watch(x, &exchange_handler, relay);
+}

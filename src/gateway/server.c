@@ -1,0 +1,251 @@
+/* server.c -- the daemon: workers, signals, start and end.
+ *
+ * The main thread sets everything up, starts one thread for each worker, and
+ * waits for a signal. The first SIGINT or SIGTERM drains the workers, the
+ * second ends the process at once. */
+#include "gateway/server.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ev/log.h"
+#include "gateway/demo.h"
+#include "gateway/worker.h"
+#include "net/listener.h"
+
+struct server {
+    const struct config *config;
+    struct arena memory;
+    struct worker **workers;
+    struct thread *threads;
+    unsigned n_workers, n_threads, n_ended;
+    struct demo *demo; /* on the loop of the first worker, or NULL */
+    str upstream, authorization;
+    struct loop *loop; /* the main thread's: signals, and the ends of workers */
+    uv_signal_t on_int, on_term;
+    bool is_stopping;
+};
+
+struct thread {
+    struct server *server;
+    struct worker *worker;
+    uv_thread_t id;
+};
+
+/* ---- setting up */
+
+static unsigned count_workers(const struct config *c)
+{
+    unsigned cpus = uv_available_parallelism();
+
+    return c->workers != 0 ? c->workers : cpus;
+}
+
+/* The address with the port that was bound in place of 0. */
+static const char *with_port(struct server *s, const char *address, int port)
+{
+    str a = str_from_c(address);
+    size_t colon = a.len;
+    struct buf text = {.limit = 0};
+    str result;
+
+    while (colon > 0 && a.p[colon - 1] != ':')
+        colon--;
+    buf_append(&text, str_from(a.p, colon));
+    buf_int(&text, port);
+    result = buf_failed(&text) ? STR_NONE : arena_dup(&s->memory, buf_str(&text));
+    buf_fini(&text);
+    return result.p;
+}
+
+static int set_upstream(struct server *s, struct err *reterr)
+{
+    const struct config *c = s->config;
+    struct buf text = {.limit = 0};
+
+    if (c->upstream != NULL) {
+        s->upstream = config_upstream_base(&s->memory, str_from_c(c->upstream));
+    } else {
+        s->demo = demo_open(s->workers[0]->loop, reterr);
+        if (s->demo == NULL)
+            return -1;
+        buf_c(&text, "http://127.0.0.1:");
+        buf_int(&text, demo_port(s->demo));
+        buf_c(&text, "/v1");
+        s->upstream = arena_dup(&s->memory, buf_str(&text));
+        buf_reset(&text);
+    }
+    if (c->upstream_key != NULL) {
+        buf_c(&text, "Bearer ");
+        buf_c(&text, c->upstream_key);
+        s->authorization = arena_dup(&s->memory, buf_str(&text));
+    }
+    buf_fini(&text);
+    return 0;
+}
+
+static int open_workers(struct server *s, struct err *reterr)
+{
+    struct worker_conf conf = {
+        .config = s->config, .address = s->config->listen, .n_workers = s->n_workers};
+
+    /* SO_REUSEPORT would let a second daemon take half of the clients in silence. */
+    if (listener_check_free(conf.address, reterr) == -1)
+        return -1;
+    for (unsigned i = 0; i < s->n_workers; i++) {
+        s->workers[i] = worker_new(&conf, reterr);
+        if (s->workers[i] == NULL)
+            return -1;
+        if (i == 0)
+            conf.address = with_port(s, s->config->listen, http_server_port(s->workers[0]->server));
+    }
+    if (set_upstream(s, reterr) == -1)
+        return -1;
+    for (unsigned i = 0; i < s->n_workers; i++) {
+        s->workers[i]->upstream = s->upstream;
+        s->workers[i]->authorization = s->authorization;
+    }
+    return 0;
+}
+
+/* ---- running */
+
+static void on_worker_end(void *arg)
+{
+    struct server *s = arg;
+
+    if (++s->n_ended == s->n_threads)
+        loop_stop(s->loop);
+}
+
+static void run_worker(void *arg)
+{
+    struct thread *t = arg;
+
+    worker_run(t->worker);
+    (void)loop_post(t->server->loop, on_worker_end, t->server);
+}
+
+static void drain(struct server *s)
+{
+    for (unsigned i = 0; i < s->n_threads; i++)
+        (void)loop_post(s->workers[i]->loop, worker_drain, s->workers[i]);
+}
+
+static void on_signal(uv_signal_t *handle, int signal)
+{
+    struct server *s = handle->data;
+
+    if (s->is_stopping) {
+        log_msg(LOG_WARN, "second signal: exit without waiting for running responses");
+        _exit(128 + signal);
+    }
+    s->is_stopping = true;
+    log_line(LOG_INFO, "stopping",
+             (struct log_field[]){LOG_INT("signal", signal),
+                                  LOG_INT("drain_timeout_ms", s->config->drain_timeout_ms),
+                                  LOG_END});
+    drain(s);
+}
+
+static int start_signals(struct server *s, struct err *reterr)
+{
+    uv_loop_t *uv = loop_uv(s->loop);
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    s->on_int.data = s->on_term.data = s;
+    if (uv_signal_init(uv, &s->on_int) == 0 && uv_signal_init(uv, &s->on_term) == 0 &&
+        uv_signal_start(&s->on_int, on_signal, SIGINT) == 0 &&
+        uv_signal_start(&s->on_term, on_signal, SIGTERM) == 0)
+        return 0;
+    err_set(reterr, ERR_INTERNAL, "signals cannot be watched");
+    return -1;
+}
+
+static int start_threads(struct server *s, struct err *reterr)
+{
+    for (; s->n_threads < s->n_workers; s->n_threads++) {
+        struct thread *t = &s->threads[s->n_threads];
+
+        *t = (struct thread){.server = s, .worker = s->workers[s->n_threads]};
+        if (uv_thread_create(&t->id, run_worker, t) != 0) {
+            err_set(reterr, ERR_INTERNAL, "a worker thread could not be started");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void log_start(const struct server *s, const char *address)
+{
+    log_line(LOG_INFO, "listening",
+             (struct log_field[]){LOG_STR("address", str_from_c(address)),
+                                  LOG_STR("upstream", s->demo != NULL ? STR("demo") : s->upstream),
+                                  LOG_INT("workers", s->n_workers), LOG_END});
+    if (s->demo != NULL && isatty(STDERR_FILENO))
+        log_msg(LOG_INFO, "no upstream is configured: the built-in demo model answers");
+}
+
+/* For a person at a terminal: something to paste. */
+static void print_curl(const char *address)
+{
+    static const char format[] =
+        "\nTry it:\n\n  curl -N http://%s/v1/responses -H 'Content-Type: application/json' \\\n"
+        "    -d '{\"model\":\"demo\",\"input\":\"Hello!\",\"stream\":true}'\n\n";
+
+    if (isatty(STDOUT_FILENO))
+        (void)printf(format, address);
+    (void)fflush(stdout);
+}
+
+static int run(struct server *s, struct err *reterr)
+{
+    const char *address = with_port(s, s->config->listen, http_server_port(s->workers[0]->server));
+
+    if (start_signals(s, reterr) == -1)
+        return -1;
+    if (start_threads(s, reterr) == -1) {
+        drain(s);
+        if (s->n_threads > 0)
+            loop_run(s->loop);
+        return -1;
+    }
+    log_start(s, address);
+    print_curl(address);
+    loop_run(s->loop); /* until the last worker has ended */
+    return 0;
+}
+
+static void tear_down(struct server *s)
+{
+    for (unsigned i = 0; i < s->n_threads; i++)
+        (void)uv_thread_join(&s->threads[i].id);
+    demo_close(s->demo);
+    for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
+        worker_free(s->workers[i]);
+    if (s->loop != NULL)
+        loop_free(s->loop);
+    free(s->workers);
+    free(s->threads);
+    arena_fini(&s->memory);
+}
+
+int server_run(const struct config *config)
+{
+    struct server s = {.config = config, .n_workers = count_workers(config)};
+    int status = EXIT_FAILURE;
+    struct err e;
+
+    s.workers = calloc(s.n_workers, sizeof(struct worker *));
+    s.threads = calloc(s.n_workers, sizeof(*s.threads));
+    s.loop = loop_new(&e);
+    if (s.workers == NULL || s.threads == NULL)
+        err_set(&e, ERR_INTERNAL, "out of memory");
+    else if (s.loop != NULL && open_workers(&s, &e) == 0 && run(&s, &e) == 0)
+        status = EXIT_SUCCESS;
+    if (status != EXIT_SUCCESS)
+        log_msg(LOG_ERROR, "%s", e.msg);
+    tear_down(&s);
+    return status;
+}

@@ -1,0 +1,11 @@
+/* server.h -- the daemon: threads, signals, start and end. */
+#ifndef ANTIPHON_GATEWAY_SERVER_H
+#define ANTIPHON_GATEWAY_SERVER_H
+
+struct config;
+
+/* Runs until SIGINT or SIGTERM, then drains. Returns the exit status of the
+ * process; what went wrong has been logged. Main thread, once. */
+int server_run(const struct config *config);
+
+#endif

@@ -1,0 +1,442 @@
+/* turn.c -- one client request to /v1/responses, from parse to last byte.
+ *
+ *     PARSE -> CONNECT -> STREAM -> DONE        PARSE, CONNECT -> DONE
+ *
+ * PARSE    reads the request and starts the upstream call
+ * CONNECT  waits for the upstream's status; a failure is still an HTTP error,
+ *          until early_error_window has passed and the stream begins without it
+ * STREAM   events leave as the upstream's bytes arrive
+ * DONE     the client has its answer; the upstream call may still be reading
+ *          the end of its body, so that the connection can be used again
+ *
+ * A turn is freed when the exchange and the upstream call have both ended. */
+#include "gateway/turn.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "ev/log.h"
+#include "gateway/turn_internal.h"
+#include "gateway/turn_log.h"
+#include "wire/upstream_error.h"
+
+enum {
+    MAX_ERROR_BODY_BYTES = 64 * 1024,
+    MAX_KEPT_BYTES = 1024 * 1024, /* of the worker's buffer after a large response */
+    LINGER_MS = 1000,             /* for the end of the upstream's body after its [DONE] */
+};
+
+static const struct {
+    const char *name;
+    unsigned may_move_to;
+} states[] = {
+    [TURN_PARSE] = {"parse", 1 << TURN_CONNECT | 1 << TURN_DONE},
+    [TURN_CONNECT] = {"connect", 1 << TURN_STREAM | 1 << TURN_DONE},
+    [TURN_STREAM] = {"stream", 1 << TURN_DONE},
+    [TURN_DONE] = {"done", 0},
+};
+
+static void turn_move(struct turn *t, enum turn_state to)
+{
+    assert((states[t->state].may_move_to >> to & 1) != 0);
+    if (log_is_on(LOG_DEBUG))
+        log_line(LOG_DEBUG, "turn_state",
+                 (struct log_field[]){LOG_STR("request_id", t->request_id),
+                                      LOG_STR("from", str_from_c(states[t->state].name)),
+                                      LOG_STR("to", str_from_c(states[to].name)), LOG_END});
+    t->state = to;
+}
+
+struct turn *turn_next(const struct turn *t)
+{
+    return t->next;
+}
+
+static uint64_t now_ms(const struct turn *t)
+{
+    return loop_now_ms(t->worker->loop);
+}
+
+/* ---- end of life */
+
+static void turn_free(struct turn *t)
+{
+    *t->link = t->next;
+    if (t->next != NULL)
+        t->next->link = t->link;
+    loop_timer_free(t->timer);
+    if (t->has_round) {
+        round_fini(&t->round);
+        response_fini(&t->response);
+    }
+    buf_fini(&t->chat_body);
+    buf_fini(&t->echo);
+    buf_fini(&t->error_body);
+    arena_fini(&t->arena);
+    free(t);
+}
+
+static void free_if_over(struct turn *t)
+{
+    if (t->x == NULL && t->call == NULL)
+        turn_free(t);
+}
+
+static void cancel_call(struct turn *t)
+{
+    if (t->call != NULL)
+        http_call_cancel(t->call);
+    t->call = NULL;
+}
+
+void turn_drop(struct turn *t)
+{
+    cancel_call(t);
+    turn_free(t);
+}
+
+static void log_end(const struct turn *t, const struct err *e)
+{
+    struct turn_summary s = {
+        .request_id = t->request_id,
+        .model = t->request.model,
+        .error = e,
+        .upstream_status = t->upstream_status,
+        .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
+        .total_ms = now_ms(t) - t->start_ms,
+        .response = t->has_round ? &t->response : NULL,
+        .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
+    };
+
+    turn_log(&s);
+}
+
+/* The client has its answer. What is left of the upstream call may end by itself. */
+static void answered(struct turn *t)
+{
+    turn_move(t, TURN_DONE);
+    t->x = NULL;
+    if (t->call != NULL && t->has_round && t->round.stream.done)
+        loop_timer_start(t->timer, LINGER_MS);
+    else
+        cancel_call(t);
+}
+
+/* ---- answers */
+
+static void respond_error(struct turn *t, const struct err *e)
+{
+    log_end(t, e);
+    http_exchange_respond_error(t->x, e, NULL, 0);
+    answered(t);
+}
+
+static void respond_object(struct turn *t)
+{
+    const struct http_header type = {STR("content-type"), STR("application/json")};
+    struct buf body = {.limit = 0};
+
+    response_object(&t->response, &body);
+    if (buf_failed(&body)) {
+        struct err e;
+
+        err_set(&e, ERR_INTERNAL, "The gateway ran out of memory.");
+        respond_error(t, &e);
+    } else {
+        log_end(t, NULL);
+        http_exchange_respond(t->x, 200, &type, 1, buf_str(&body));
+        answered(t);
+    }
+    buf_fini(&body);
+}
+
+/* Sends what is in the worker's buffer, in one system call. */
+static void send_events(struct turn *t)
+{
+    struct buf *out = &t->worker->out;
+
+    if (buf_failed(out)) {
+        /* Events are missing: better no end of the stream than a wrong one. */
+        http_exchange_abort(t->x);
+        answered(t);
+    } else if (out->len > 0) {
+        t->last_write_ms = t->last_event_ms = now_ms(t);
+        http_exchange_write(t->x, buf_str(out));
+    }
+}
+
+static struct buf *fresh_out(struct turn *t)
+{
+    if (!t->request.stream)
+        return NULL;
+    buf_reset(&t->worker->out);
+    return &t->worker->out;
+}
+
+/* The stream's last events are in the buffer. */
+static void finish_stream(struct turn *t, const struct err *e)
+{
+    log_end(t, e);
+    send_events(t);
+    if (t->worker->out.cap > MAX_KEPT_BYTES)
+        buf_fini(&t->worker->out);
+    if (t->x == NULL)
+        return;
+    http_exchange_end(t->x);
+    answered(t);
+}
+
+/* Head of the stream, response.created and response.in_progress. */
+static void begin_stream(struct turn *t, struct buf *out)
+{
+    static const struct http_header head[] = {
+        {STR_INIT("content-type"), STR_INIT("text/event-stream; charset=utf-8")},
+        {STR_INIT("cache-control"), STR_INIT("no-cache")},
+        {STR_INIT("x-accel-buffering"), STR_INIT("no")},
+    };
+
+    if (t->is_begun)
+        return;
+    t->is_begun = true;
+    turn_move(t, TURN_STREAM);
+    http_exchange_start(t->x, 200, head, sizeof(head) / sizeof(*head));
+    response_start(&t->response, out);
+    t->last_write_ms = t->last_event_ms = now_ms(t);
+    loop_timer_start(t->timer, 0); /* on_timer() finds out when to look again */
+}
+
+/* ---- the end of the upstream's answer */
+
+/* Before the client has seen anything it is an HTTP error, which SDKs retry. */
+void turn_fail(struct turn *t, const struct err *e)
+{
+    if (t->x == NULL)
+        return;
+    if (!t->is_begun) {
+        respond_error(t, e);
+        return;
+    }
+    response_fail(&t->response, e, fresh_out(t));
+    finish_stream(t, e);
+}
+
+static void finish(struct turn *t, const struct err *failure, struct buf *out)
+{
+    const struct err *e;
+
+    (void)round_end_response(&t->round, failure, clock_unix_s(), out);
+    e = t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
+    if (t->is_begun)
+        finish_stream(t, e);
+    else if (e != NULL)
+        respond_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
+    else
+        respond_object(t);
+}
+
+/* ---- reports of the upstream call */
+
+static int retry_after(const struct http_header *headers, size_t n)
+{
+    uint64_t seconds;
+
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq_nocase(headers[i].name, STR("retry-after")) &&
+            num_uint(headers[i].value, &seconds))
+            return seconds > INT32_MAX ? INT32_MAX : (int)seconds;
+    }
+    return 0;
+}
+
+static bool is_success(const struct turn *t)
+{
+    return t->upstream_status >= 200 && t->upstream_status < 300;
+}
+
+static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
+{
+    struct turn *t = arg;
+    struct buf *out = fresh_out(t);
+
+    t->upstream_status = status;
+    t->retry_after_s = retry_after(headers, n_headers);
+    if (t->x == NULL || !is_success(t) || !t->request.stream)
+        return;
+    begin_stream(t, out);
+    send_events(t);
+    free_if_over(t);
+}
+
+static void on_body(void *arg, str bytes)
+{
+    struct turn *t = arg;
+    struct buf *out = fresh_out(t);
+
+    if (t->first_byte_ms == 0)
+        t->first_byte_ms = now_ms(t);
+    if (t->x == NULL)
+        return;
+    if (!is_success(t)) {
+        buf_append(&t->error_body, bytes);
+        return;
+    }
+    round_feed(&t->round, bytes, out);
+    if (round_is_over(&t->round))
+        finish(t, NULL, out);
+    else if (out != NULL)
+        send_events(t);
+    free_if_over(t);
+}
+
+static void on_end(void *arg, const struct err *failure)
+{
+    struct turn *t = arg;
+    struct err e;
+
+    t->call = NULL;
+    if (t->x != NULL && t->upstream_status == 0) {
+        turn_fail(t, failure);
+    } else if (t->x != NULL && !is_success(t)) {
+        upstream_error_from_answer(t->upstream_status, t->retry_after_s, buf_str(&t->error_body),
+                                   &e);
+        if (e.code == ERR_UPSTREAM_AUTH && t->is_clients_key)
+            e.code = t->upstream_status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
+        turn_fail(t, &e);
+    } else if (t->x != NULL) {
+        finish(t, failure, fresh_out(t));
+    }
+    free_if_over(t);
+}
+
+const struct http_call_handler turn_call_handler = {on_head, on_body, on_end};
+
+/* ---- reports of the exchange */
+
+static void on_gone(void *arg)
+{
+    struct turn *t = arg;
+
+    turn_log_gone(t->request_id, t->request.model, now_ms(t) - t->start_ms);
+    t->x = NULL;
+    cancel_call(t);
+    turn_free(t);
+}
+
+/* A slow client: what it has not read yet is not read from the upstream either. */
+static void on_blocked(void *arg, bool blocked)
+{
+    struct turn *t = arg;
+
+    t->is_blocked = blocked;
+    if (t->call == NULL)
+        return;
+    if (blocked)
+        http_call_pause(t->call);
+    else
+        http_call_resume(t->call);
+}
+
+static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
+
+/* ---- time */
+
+/* Something that is to be said when interval_ms have passed since *last_ms.
+ * Returns whether it is due, and brings forward the next look. */
+static bool is_due(const struct turn *t, uint64_t *last_ms, uint64_t interval_ms, uint64_t *next_ms)
+{
+    uint64_t passed_ms = now_ms(t) - *last_ms;
+    bool due = interval_ms != 0 && passed_ms >= interval_ms;
+    uint64_t left_ms = due ? interval_ms : interval_ms - passed_ms;
+
+    if (interval_ms == 0)
+        return false;
+    if (due)
+        *last_ms = now_ms(t);
+    if (*next_ms == 0 || left_ms < *next_ms)
+        *next_ms = left_ms;
+    return due && !t->is_blocked;
+}
+
+/* Signs of life in a stream that says nothing. */
+static void keep_alive(struct turn *t)
+{
+    const struct config *c = t->worker->config;
+    uint64_t next_ms = 0;
+
+    if (is_due(t, &t->last_event_ms, c->keepalive_interval_ms, &next_ms)) {
+        response_keepalive(&t->response, fresh_out(t));
+        send_events(t);
+    }
+    if (is_due(t, &t->last_write_ms, c->heartbeat_interval_ms, &next_ms) && t->x != NULL)
+        http_exchange_write(t->x, STR(": heartbeat\n\n"));
+    if (next_ms != 0)
+        loop_timer_start(t->timer, next_ms);
+}
+
+static void on_timer(void *arg)
+{
+    struct turn *t = arg;
+
+    if (t->state == TURN_DONE) {
+        cancel_call(t);
+        free_if_over(t);
+        return;
+    }
+    if (!t->request.stream)
+        return;
+    if (!t->is_begun) {
+        begin_stream(t, fresh_out(t));
+        send_events(t);
+    }
+    if (t->x != NULL)
+        keep_alive(t);
+    free_if_over(t);
+}
+
+/* ---- the beginning */
+
+static struct turn *turn_new(struct worker *w, struct http_exchange *x)
+{
+    struct turn *t = calloc(1, sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    t->timer = loop_timer_new(w->loop, on_timer, t);
+    if (t->timer == NULL) {
+        free(t);
+        return NULL;
+    }
+    t->worker = w;
+    t->x = x;
+    t->start_ms = t->last_write_ms = t->last_event_ms = loop_now_ms(w->loop);
+    buf_init(&t->error_body, MAX_ERROR_BODY_BYTES);
+    t->next = w->turns;
+    t->link = &w->turns;
+    if (t->next != NULL)
+        t->next->link = &t->next;
+    w->turns = t;
+    return t;
+}
+
+void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r)
+{
+    struct turn *t = turn_new(w, x);
+    struct err e;
+
+    if (t == NULL) {
+        err_set(&e, ERR_OVERLOADED, "The gateway ran out of memory.");
+        http_exchange_respond_error(x, &e, NULL, 0);
+        return;
+    }
+    t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
+    if (turn_prepare(t, r, &e) == -1) {
+        respond_error(t, &e);
+        free_if_over(t);
+        return;
+    }
+    http_exchange_watch(x, &exchange_handler, t);
+    turn_move(t, TURN_CONNECT);
+    if (t->request.stream)
+        loop_timer_start(t->timer, w->config->early_error_window_ms);
+}

@@ -1,0 +1,47 @@
+/* turn_internal.h -- what the files of a turn share.
+ *
+ * turn.c          states, reports of the upstream and the client, time, the end
+ * turn_prepare.c  from the request to the upstream call */
+#ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
+#define ANTIPHON_GATEWAY_TURN_INTERNAL_H
+
+#include "gateway/turn.h"
+#include "gateway/worker.h"
+#include "response/round.h"
+#include "wire/responses_request.h"
+
+enum turn_state { TURN_PARSE, TURN_CONNECT, TURN_STREAM, TURN_DONE };
+
+struct turn {
+    struct worker *worker;
+    struct http_exchange *x; /* NULL when the answer is complete or the client gone */
+    struct http_call *call;  /* NULL when the upstream call has ended */
+    enum turn_state state;
+    struct turn *next, **link; /* in the worker's list */
+
+    struct arena arena;
+    str request_id; /* in the arena */
+    struct responses_request request;
+    struct buf chat_body, echo;
+    struct response response;
+    struct round round;
+    bool has_round;      /* response and round are initialised */
+    bool is_begun;       /* the head of the stream has been sent */
+    bool is_clients_key; /* the upstream gets the client's credentials */
+
+    int upstream_status; /* 0: no answer yet */
+    int retry_after_s;
+    struct buf error_body; /* of an upstream answer other than 2xx */
+
+    struct loop_timer *timer;
+    uint64_t start_ms, first_byte_ms, last_write_ms, last_event_ms;
+    bool is_blocked; /* the client reads slowly: the upstream is paused */
+};
+
+/* Reads the request and starts the upstream call, whose reports go to
+ * turn_call_handler. Returns 0, or -1 with *reterr filled. */
+int turn_prepare(struct turn *t, const struct http_request *r, struct err *reterr);
+
+extern const struct http_call_handler turn_call_handler;
+
+#endif

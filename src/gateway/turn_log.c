@@ -1,0 +1,87 @@
+/* turn_log.c -- who asked what of which model, how it ended, what it cost.
+ *
+ * No bodies: of an error only the code is logged, and the message when its
+ * words are the gateway's own. */
+#include "gateway/turn_log.h"
+
+#include "ev/log.h"
+
+enum { MAX_FIELDS = 16 };
+
+struct fields {
+    struct log_field list[MAX_FIELDS + 1];
+    size_t n;
+};
+
+static void add(struct fields *f, struct log_field field)
+{
+    if (f->n < MAX_FIELDS)
+        f->list[f->n++] = field;
+}
+
+static const char *status_word(const struct turn_summary *s)
+{
+    if (s->error != NULL)
+        return s->response == NULL ? "rejected" : "failed";
+    return s->response->status == RESPONSE_INCOMPLETE ? "incomplete" : "completed";
+}
+
+/* Messages about connections are ours; those of rejections may quote a request. */
+static bool is_own_message(const struct err *e)
+{
+    return e->code == ERR_UPSTREAM_UNAVAILABLE || e->code == ERR_UPSTREAM_TIMEOUT ||
+           e->code == ERR_INTERNAL;
+}
+
+static void add_error(struct fields *f, const struct err *e)
+{
+    add(f, (struct log_field)LOG_STR("error", str_from_c(err_wire_code(e))));
+    if (e->param[0] != '\0')
+        add(f, (struct log_field)LOG_STR("param", str_from_c(e->param)));
+    if (is_own_message(e))
+        add(f, (struct log_field)LOG_STR("message", str_from_c(e->msg)));
+}
+
+static void add_usage(struct fields *f, const struct usage *u)
+{
+    if (!u->known)
+        return;
+    add(f, (struct log_field)LOG_INT("input_tokens", u->input));
+    add(f, (struct log_field)LOG_INT("output_tokens", u->output));
+    add(f, (struct log_field)LOG_INT("cached_tokens", u->cached));
+    add(f, (struct log_field)LOG_INT("reasoning_tokens", u->reasoning));
+}
+
+void turn_log(const struct turn_summary *s)
+{
+    struct fields f = {.n = 0};
+    bool is_upstream_fault = s->error != NULL && err_http_status(s->error) >= 500;
+
+    if (s->response != NULL)
+        add(&f, (struct log_field)LOG_STR("id", id_str(&s->response->id)));
+    if (!str_is_none(s->model))
+        add(&f, (struct log_field)LOG_STR("model", s->model));
+    add(&f, (struct log_field)LOG_STR("status", str_from_c(status_word(s))));
+    if (s->error != NULL)
+        add_error(&f, s->error);
+    if (s->response != NULL) {
+        add(&f, (struct log_field)LOG_INT("rounds", 1));
+        add_usage(&f, &s->response->usage);
+    }
+    if (s->skipped_chunks != 0)
+        add(&f, (struct log_field)LOG_INT("skipped_chunks", s->skipped_chunks));
+    add(&f, (struct log_field)LOG_INT("ttfb_ms", s->first_byte_ms));
+    add(&f, (struct log_field)LOG_INT("total_ms", s->total_ms));
+    if (s->upstream_status != 0)
+        add(&f, (struct log_field)LOG_INT("upstream_status", s->upstream_status));
+    add(&f, (struct log_field)LOG_STR("request_id", s->request_id));
+    log_line(is_upstream_fault ? LOG_WARN : LOG_INFO, "turn", f.list);
+}
+
+void turn_log_gone(str request_id, str model, uint64_t total_ms)
+{
+    log_line(LOG_INFO, "turn",
+             (struct log_field[]){LOG_STR("request_id", request_id), LOG_STR("model", model),
+                                  LOG_STR("status", STR("client_gone")),
+                                  LOG_INT("total_ms", total_ms), LOG_END});
+}

@@ -1,0 +1,131 @@
+/* worker.c -- start and end of a worker. */
+#include "gateway/worker.h"
+
+#include <stdlib.h>
+
+#include "ev/log.h"
+#include "gateway/router.h"
+#include "gateway/turn.h"
+
+enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256 };
+
+static struct http_server_conf server_conf(const struct config *c, unsigned n_workers)
+{
+    return (struct http_server_conf){
+        .max_head_bytes = c->max_head_bytes,
+        .max_headers = c->max_headers,
+        .max_body_bytes = c->max_body_bytes,
+        .max_connections = (c->max_connections + n_workers - 1) / n_workers,
+        .max_pending_bytes = c->max_pending_bytes,
+        .head_timeout_ms = c->head_timeout_ms,
+        .body_timeout_ms = c->body_timeout_ms,
+        .keep_alive_ms = c->keep_alive_ms,
+        .send_timeout_ms = c->send_timeout_ms,
+    };
+}
+
+static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
+{
+    const struct http_server_conf server = server_conf(conf->config, conf->n_workers);
+    const struct http_client_conf client = {
+        .max_idle_connections = IDLE_UPSTREAM_CONNECTIONS,
+        .ca_file = conf->config->ca_file,
+        .proxy = conf->config->proxy,
+        .verify_tls = conf->config->tls_verify,
+    };
+
+    w->loop = loop_new(reterr);
+    if (w->loop == NULL)
+        return -1;
+    w->client = http_client_new(w->loop, &client);
+    if (w->client == NULL) {
+        err_set(reterr, ERR_INTERNAL, "The upstream client could not be set up.");
+        return -1;
+    }
+    w->server = http_server_open(w->loop, conf->address, &server, router_on_request, w, reterr);
+    return w->server == NULL ? -1 : 0;
+}
+
+struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
+{
+    struct worker *w = calloc(1, sizeof(*w));
+
+    if (w == NULL) {
+        err_set(reterr, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    w->config = conf->config;
+    w->upstream = conf->upstream;
+    w->authorization = conf->authorization;
+    w->ids = (struct id_source){random_fill, NULL};
+    if (open_all(w, conf, reterr) == -1) {
+        worker_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void worker_free(struct worker *w)
+{
+    if (w == NULL)
+        return;
+    while (w->turns != NULL)
+        turn_drop(w->turns);
+    if (w->server != NULL)
+        http_server_close(w->server);
+    if (w->client != NULL)
+        http_client_free(w->client);
+    loop_timer_free(w->drain_timer);
+    if (w->loop != NULL)
+        loop_free(w->loop);
+    buf_fini(&w->out);
+    free(w);
+}
+
+void worker_run(struct worker *w)
+{
+    loop_run(w->loop);
+}
+
+/* ---- draining */
+
+static void fail_turns(struct worker *w)
+{
+    struct turn *next;
+    struct err e;
+
+    err_set(&e, ERR_OVERLOADED, "The gateway is shutting down. Please try again.");
+    for (struct turn *t = w->turns; t != NULL; t = next) {
+        next = turn_next(t);
+        turn_fail(t, &e);
+    }
+}
+
+static void check_drained(void *arg)
+{
+    struct worker *w = arg;
+    bool is_late = loop_now_ms(w->loop) >= w->drain_deadline_ms;
+
+    if (is_late)
+        fail_turns(w);
+    if (is_late || http_server_exchanges(w->server) == 0)
+        loop_stop(w->loop);
+    else
+        loop_timer_start(w->drain_timer, DRAIN_CHECK_MS);
+}
+
+void worker_drain(void *arg)
+{
+    struct worker *w = arg;
+
+    if (w->is_draining)
+        return;
+    w->is_draining = true;
+    http_server_drain(w->server);
+    w->drain_timer = loop_timer_new(w->loop, check_drained, w);
+    w->drain_deadline_ms = loop_now_ms(w->loop) + w->config->drain_timeout_ms;
+    if (w->drain_timer == NULL)
+        loop_stop(w->loop);
+    else
+        check_drained(w);
+}

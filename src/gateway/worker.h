@@ -1,0 +1,51 @@
+/* worker.h -- one thread's share of the gateway: a loop, a listener, an
+ * upstream client, and the turns and relays they carry. Nothing of it is
+ * shared with other workers, so nothing is locked. */
+#ifndef ANTIPHON_GATEWAY_WORKER_H
+#define ANTIPHON_GATEWAY_WORKER_H
+
+#include "base/id.h"
+#include "config/config.h"
+#include "ev/loop.h"
+#include "http/http_client.h"
+#include "http/http_server.h"
+
+struct turn;
+
+struct worker {
+    const struct config *config;
+    str upstream;      /* base URL without a slash at its end; outlives the worker */
+    str authorization; /* value of the header sent upstream, or STR_NONE */
+    struct id_source ids;
+    struct loop *loop;
+    struct http_server *server;
+    struct http_client *client;
+    struct buf out;     /* events of the read at hand, on their way to one send */
+    struct turn *turns; /* all that are running */
+    struct loop_timer *drain_timer;
+    uint64_t drain_deadline_ms;
+    bool is_draining;
+};
+
+struct worker_conf {
+    const struct config *config;
+    str upstream, authorization;
+    const char *address; /* "127.0.0.1:8080" */
+    unsigned n_workers;  /* they share max_connections */
+};
+
+/* Opens the loop, the listener and the client. Any thread, before it runs.
+ * NULL with *reterr filled. */
+struct worker *worker_new(const struct worker_conf *conf, struct err *reterr);
+
+/* After worker_run() has returned, or instead of it. NULL is fine. */
+void worker_free(struct worker *w);
+
+/* Runs until worker_drain() has done its work. */
+void worker_run(struct worker *w);
+
+/* On the worker's thread (through loop_post): stop accepting, let running
+ * exchanges finish until drain_timeout, then fail them and stop. */
+void worker_drain(void *worker);
+
+#endif
