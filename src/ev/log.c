@@ -51,6 +51,8 @@ static void put(struct line *l, str s)
 {
     if (s.len > LINE_BYTES - l->len)
         s.len = LINE_BYTES - l->len;
+    if (s.len == 0)
+        return;
     memcpy(l->text + l->len, s.p, s.len);
     l->len += s.len;
 }

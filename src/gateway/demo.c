@@ -342,8 +342,10 @@ void demo_close(struct demo *demo)
 {
     if (demo == NULL)
         return;
-    while (demo->replies != NULL)
-        reply_free(demo->replies);
+    for (struct demo_reply *r = demo->replies, *next; r != NULL; r = next) {
+        next = r->next;
+        reply_free(r);
+    }
     http_server_close(demo->server);
     free(demo);
 }

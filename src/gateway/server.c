@@ -183,19 +183,18 @@ static void log_start(const struct server *s, const char *address)
              (struct log_field[]){LOG_STR("address", str_from_c(address)),
                                   LOG_STR("upstream", s->demo != NULL ? STR("demo") : s->upstream),
                                   LOG_INT("workers", s->n_workers), LOG_END});
-    if (s->demo != NULL && isatty(STDERR_FILENO))
+    if (s->demo != NULL)
         log_msg(LOG_INFO, "no upstream is configured: the built-in demo model answers");
 }
 
-/* For a person at a terminal: something to paste. */
+/* The demo is for people who try things out: something to paste. */
 static void print_curl(const char *address)
 {
     static const char format[] =
         "\nTry it:\n\n  curl -N http://%s/v1/responses -H 'Content-Type: application/json' \\\n"
         "    -d '{\"model\":\"demo\",\"input\":\"Hello!\",\"stream\":true}'\n\n";
 
-    if (isatty(STDOUT_FILENO))
-        (void)printf(format, address);
+    (void)printf(format, address);
     (void)fflush(stdout);
 }
 
@@ -212,7 +211,8 @@ static int run(struct server *s, struct err *reterr)
         return -1;
     }
     log_start(s, address);
-    print_curl(address);
+    if (s->demo != NULL)
+        print_curl(address);
     loop_run(s->loop); /* until the last worker has ended */
     return 0;
 }

@@ -21,8 +21,10 @@ static void add(struct fields *f, struct log_field field)
 
 static const char *status_word(const struct turn_summary *s)
 {
+    if (s->response == NULL)
+        return "rejected";
     if (s->error != NULL)
-        return s->response == NULL ? "rejected" : "failed";
+        return "failed";
     return s->response->status == RESPONSE_INCOMPLETE ? "incomplete" : "completed";
 }
 

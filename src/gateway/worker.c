@@ -69,8 +69,10 @@ void worker_free(struct worker *w)
 {
     if (w == NULL)
         return;
-    while (w->turns != NULL)
-        turn_drop(w->turns);
+    for (struct turn *t = w->turns, *next; t != NULL; t = next) {
+        next = turn_next(t);
+        turn_drop(t);
+    }
     if (w->server != NULL)
         http_server_close(w->server);
     if (w->client != NULL)

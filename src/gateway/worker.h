@@ -44,8 +44,8 @@ void worker_free(struct worker *w);
 /* Runs until worker_drain() has done its work. */
 void worker_run(struct worker *w);
 
-/* On the worker's thread (through loop_post): stop accepting, let running
+/* On the thread of the worker arg (through loop_post): stop accepting, let running
  * exchanges finish until drain_timeout, then fail them and stop. */
-void worker_drain(void *worker);
+void worker_drain(void *arg);
 
 #endif

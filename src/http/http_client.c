@@ -169,7 +169,8 @@ static void client_settle(void *arg)
     while (client->changed != NULL) {
         struct http_call *call = client->changed;
 
-        changed_remove(call);
+        client->changed = call->next_changed;
+        call->changed = false;
         call_settle(call);
     }
     client->settling = false;
@@ -319,8 +320,10 @@ void http_client_free(struct http_client *client)
     if (client == NULL)
         return;
     assert(client->pump == NULL || !curl_pump_is_inside(client->pump));
-    while (client->calls != NULL)
-        call_free(client->calls);
+    for (struct http_call *call = client->calls, *next; call != NULL; call = next) {
+        next = call->next;
+        call_free(call);
+    }
     curl_pump_free(client->pump);
     loop_timer_free(client->settle_timer);
     free(client->ca_file);

@@ -82,5 +82,6 @@ void local_shell_action(str escaped_arguments, struct buf *out)
         jw_key_raw(&w, "timeout_ms", a.timeout_ms);
     json_copy_given_text(&w, "working_directory", a.working_directory);
     jw_object_end(&w);
+    out->failed = out->failed || buf_failed(&plain);
     buf_fini(&plain);
 }

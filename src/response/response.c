@@ -194,6 +194,24 @@ static bool enter_part(struct response *r, enum output_part_kind kind, struct bu
     return open_part(r, kind, out);
 }
 
+/* All of a delta or nothing: what no event carried must not stand in a done event. */
+static bool keep_text(struct output_part *p, const struct delta *d)
+{
+    size_t text_len = p->text.len, logprobs_len = p->logprobs.len;
+
+    buf_append(&p->text, d->text);
+    if (d->logprobs.len > 0) {
+        if (p->logprobs.len > 0)
+            buf_char(&p->logprobs, ',');
+        buf_append(&p->logprobs, d->logprobs);
+    }
+    if (!buf_failed(&p->text) && !buf_failed(&p->logprobs))
+        return true;
+    p->text.len = text_len;
+    p->logprobs.len = logprobs_len;
+    return false;
+}
+
 static bool add_text(struct response *r, enum output_part_kind kind, const struct delta *d,
                      struct buf *out)
 {
@@ -203,13 +221,7 @@ static bool add_text(struct response *r, enum output_part_kind kind, const struc
     if (!enter_part(r, kind, out) || !response_claim(r, d->text.len + d->logprobs.len))
         return false;
     p = r->prose->open;
-    buf_append(&p->text, d->text);
-    if (d->logprobs.len > 0) {
-        if (p->logprobs.len > 0)
-            buf_char(&p->logprobs, ',');
-        buf_append(&p->logprobs, d->logprobs);
-    }
-    if (buf_failed(&p->text) || buf_failed(&p->logprobs)) {
+    if (!keep_text(p, d)) {
         r->broken = true;
         return false;
     }
@@ -290,8 +302,6 @@ static void end_stream(struct response *r, enum event_type terminal, struct buf 
 
 static void complete(struct response *r, int64_t now_s, struct buf *out)
 {
-    show_something(r, out);
-    response_close_prose(r, OUTPUT_COMPLETED, out);
     r->status = RESPONSE_COMPLETED;
     r->completed_at = now_s < r->conf.created_at ? r->conf.created_at : now_s;
     end_stream(r, EVENT_COMPLETED, out);
@@ -308,13 +318,18 @@ void response_finish(struct response *r, enum finish finish, int64_t now_s, stru
 {
     bool ok = finish != FINISH_LENGTH && finish != FINISH_CONTENT_FILTER;
     bool nameless = response_close_calls(r, ok ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
+    struct err e;
 
-    if (!ok)
-        response_close_prose(r, OUTPUT_INCOMPLETE, out);
     if (nameless && r->first == NULL) {
-        struct err e;
-
         err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent a tool call without a name.");
+        response_fail(r, &e, out);
+        return;
+    }
+    if (ok)
+        show_something(r, out);
+    response_close_prose(r, ok && !r->broken ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
+    if (r->broken) {
+        response_failure(r, &e);
         response_fail(r, &e, out);
     } else if (ok) {
         complete(r, now_s, out);

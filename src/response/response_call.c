@@ -84,11 +84,13 @@ static void grow_custom(struct response *r, struct response_call *c, struct buf 
     c->unsent = c->arguments.len;
     json_text_decode(arrived, &plain);
     custom_input_feed(&c->input, buf_str(&plain), &c->item->text);
-    if (buf_failed(&plain) || buf_failed(&c->item->text))
+    if (buf_failed(&plain) || buf_failed(&c->input.unit) || buf_failed(&c->item->text)) {
+        c->item->text.len = before; /* no event carried it */
         r->broken = true;
-    else if (c->item->text.len > before)
+    } else if (c->item->text.len > before) {
         emit_text(r, output_kind_row(c->item->kind)->delta, c->item,
                   str_skip(buf_str(&c->item->text), before), out);
+    }
     buf_fini(&plain);
 }
 
@@ -109,13 +111,15 @@ static void grow(struct response *r, struct response_call *c, struct buf *out)
 
 /* ---- announcing */
 
-static const struct tool *find_tool(const struct response *r, str escaped_name)
+static const struct tool *find_tool(struct response *r, str escaped_name)
 {
     struct buf plain = {.limit = 0};
     const struct tool *tool = NULL;
 
     json_text_decode(escaped_name, &plain);
-    if (r->conf.tools != NULL && !buf_failed(&plain))
+    if (buf_failed(&plain))
+        r->broken = true;
+    else if (r->conf.tools != NULL)
         tool = tool_set_find(r->conf.tools, buf_str(&plain));
     buf_fini(&plain);
     return tool;
@@ -161,18 +165,19 @@ static str choose_call_id(struct response *r, str upstream_id)
 static bool make_item(struct response *r, struct response_call *c, struct buf *out)
 {
     struct output_item *item;
+    str call_id;
 
     response_close_finished_call(r, out);
-    item = response_add_item(r, kind_of(c->tool), out);
+    call_id = choose_call_id(r, c->call_id);
+    r->broken = r->broken || str_is_none(call_id);
+    item = r->broken ? NULL : response_add_item(r, kind_of(c->tool), out);
     if (item == NULL)
         return false;
     item->name = c->tool == NULL ? c->name : c->tool->name;
     item->name_space = c->tool == NULL ? STR_NONE : c->tool->name_space;
-    item->call_id = choose_call_id(r, c->call_id);
-    if (str_is_none(item->call_id))
-        r->broken = true;
+    item->call_id = call_id;
     c->item = item;
-    return !r->broken;
+    return true;
 }
 
 static bool must_wait(const struct response_call *c)
@@ -183,7 +188,7 @@ static bool must_wait(const struct response_call *c)
 
 static void announce(struct response *r, struct response_call *c, struct buf *out)
 {
-    if (must_wait(c) || !make_item(r, c, out))
+    if (r->broken || must_wait(c) || !make_item(r, c, out))
         return;
     response_emit_item(r, EVENT_ITEM_ADDED, c->item, out);
     if (is_function(c)) {
@@ -225,7 +230,7 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
         c->tool = find_tool(r, c->name);
         c->suppressed = is_forbidden(r, c->tool);
     }
-    if (d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
+    if (r->broken || d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
         return !r->broken;
     if (!keep(r, is_function(c) ? &c->item->text : &c->arguments, d->text))
         return false;
@@ -262,7 +267,7 @@ static void fill_up(struct response *r, struct response_call *c, enum output_sta
         rest = buf_str(&c->arguments); /* not the form we asked for: all of it is the input */
     else if (is_function(c) && c->item->text.len == 0 && status == OUTPUT_COMPLETED)
         rest = STR("{}");
-    if (rest.len == 0 || !keep(r, &c->item->text, rest))
+    if (rest.len == 0 || r->broken || !keep(r, &c->item->text, rest))
         return;
     emit_text(r, output_kind_row(c->item->kind)->delta, c->item, rest, out);
 }
@@ -281,11 +286,15 @@ static void close_call(struct response *r, struct response_call *c, enum output_
 /* A shell call is announced and closed in one breath, when all of it is known. */
 static void show_shell_call(struct response *r, struct response_call *c, struct buf *out)
 {
-    if (!make_item(r, c, out))
+    struct buf action = {.limit = 0};
+
+    local_shell_action(buf_str(&c->arguments), &action);
+    r->broken = r->broken || buf_failed(&action);
+    if (!make_item(r, c, out)) {
+        buf_fini(&action);
         return;
-    local_shell_action(buf_str(&c->arguments), &c->item->text);
-    if (buf_failed(&c->item->text))
-        r->broken = true;
+    }
+    c->item->text = action;
     response_emit_item(r, EVENT_ITEM_ADDED, c->item, out);
     c->item->status = OUTPUT_COMPLETED;
     response_emit_item(r, EVENT_ITEM_DONE, c->item, out);

@@ -1,6 +1,7 @@
 /* chat_call.c -- the rules of CONTRACT 5.4 for finding the call of a piece. */
 #include "wire/chat_call.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void chat_calls_fini(struct chat_calls *t)
@@ -59,6 +60,7 @@ static struct chat_call *add(struct chat_calls *t, const struct chat_call_piece 
         t->calls = c;
         t->cap = cap;
     }
+    assert(t->calls != NULL);
     c = &t->calls[t->n++];
     *c = (struct chat_call){.index = piece->index, .id_taken = taken};
     return c;

@@ -10,7 +10,7 @@ static void report(struct chat_reader *r, enum delta_kind kind, str text)
 {
     struct delta d = {.kind = kind, .text = text};
 
-    if (text.len == 0 || buf_failed(&r->piece))
+    if (text.len == 0 || buf_failed(&r->piece) || buf_failed(&r->logprobs))
         return;
     if (kind == DELTA_TEXT)
         d.logprobs = buf_str(&r->logprobs);
@@ -56,8 +56,13 @@ static void speak_thinking(struct chat_reader *r, str escaped, bool is_end)
 {
     struct buf plain = {.limit = 0}, reasoning = {.limit = 0}, text = {.limit = 0};
 
+    if (r->splice.high != 0 && r->spliced != DELTA_TEXT)
+        chat_speech_flush(r);
+    r->spliced = DELTA_TEXT;
     r->piece.len = 0;
     json_text_splice(&r->splice, escaped, &r->piece);
+    if (is_end)
+        json_text_splice_end(&r->splice, &r->piece);
     json_text_decode(buf_str(&r->piece), &plain);
     think_feed(&r->think, buf_str(&plain), &reasoning, &text);
     if (is_end)
