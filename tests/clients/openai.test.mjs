@@ -1,0 +1,247 @@
+/* openai.test.mjs -- the official SDK sees nothing unusual.
+ *
+ * Its fetch is wrapped so that the bytes of every answer are kept as well: what
+ * the SDK accepts is not yet what the contract promises.
+ */
+import assert from 'node:assert/strict';
+import test, { after, before, beforeEach, describe } from 'node:test';
+import OpenAI, {
+    APIConnectionError, APIUserAbortError, AuthenticationError, BadRequestError, InternalServerError, NotFoundError, RateLimitError,
+} from 'openai';
+import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
+import { Captures, checkStream } from '../lib/check.mjs';
+import { shared } from '../lib/daemon.mjs';
+import { CLOSE, HANG, callStream, chunk, failure, frames, json, stream, textStream } from '../lib/upstream.mjs';
+
+const captures = new Captures();
+const whole = [], faults = [];
+const weather = { type: 'function', name: 'get_weather', description: null, strict: false,
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false } };
+
+/* Copies what the SDK reads; judged when it has read an answer to its end. One
+ * that it abandons is of no interest. */
+async function spyingFetch(...args) {
+    const response = await fetch(...args);
+    if (!new URL(args[0]).pathname.endsWith('/responses') || response.body === null)
+        return response;
+    const streamed = response.headers.get('content-type').startsWith('text/event-stream');
+    const parts = [];
+    const spy = new TransformStream({
+        transform(part, out) {
+            parts.push(part);
+            out.enqueue(part);
+        },
+        flush: () => judge(Buffer.concat(parts), streamed),
+    });
+    return new Response(response.body.pipeThrough(spy), response);
+}
+
+function judge(bytes, streamed) {
+    captures.keep(streamed ? 'sdk.sse' : 'sdk.json', bytes);
+    try {
+        if (streamed)
+            checkStream(bytes.toString());
+        whole.push(bytes);
+    } catch (fault) {
+        faults.push(fault);
+    }
+}
+
+const collect = async (events) => {
+    const all = [];
+    for await (const event of events)
+        all.push(event);
+    return all;
+};
+
+describe('openai', { concurrency: false }, () => {
+    const both = shared({ before, beforeEach, after });
+    let client, plain;
+
+    before(() => {
+        const options = { baseURL: `${both.daemon.origin}/v1`, apiKey: 'sk-test', maxRetries: 0 };
+        client = new OpenAI({ ...options, fetch: spyingFetch });
+        plain = new OpenAI(options);
+    });
+
+    const ask = (more = {}) => client.responses.create({ model: 'm', input: 'Hi', ...more });
+
+    test('responses.create', async () => {
+        both.up.next(textStream('Hello world'));
+        const response = await ask({ instructions: 'Be brief.' });
+        assert.equal(response.output_text, 'Hello world');
+        assert.equal(response.status, 'completed');
+        assert.equal(response.usage.total_tokens, 11);
+        assert.ok(response._request_id);
+    });
+
+    test('responses.create with stream: true', async () => {
+        both.up.next(textStream('Hello world'));
+        const events = await collect(await ask({ stream: true }));
+        assert.equal(events[0].type, 'response.created');
+        assert.equal(events.filter((e) => e.type === 'response.output_text.delta').map((e) => e.delta).join(''), 'Hello world');
+        assert.equal(events.at(-1).type, 'response.completed');
+    });
+
+    test('responses.stream: events and finalResponse', async () => {
+        both.up.next(textStream('Hello world', { reasoning: 'Let me see' }));
+        const runner = client.responses.stream({ model: 'm', input: 'Hi' });
+        let text = '', snapshot;
+        runner.on('response.output_text.delta', (event) => {
+            text += event.delta;
+            snapshot = event.snapshot;
+        });
+        const response = await runner.finalResponse();
+        assert.deepEqual([text, snapshot, response.output_text], Array(3).fill('Hello world'));
+        assert.deepEqual(response.output.map((item) => item.type), ['reasoning', 'message']);
+    });
+
+    test('responses.stream with parallel and interleaved calls', async () => {
+        const piece = (index, args, more = {}) => chunk({ tool_calls: [{ index, ...more, function: { ...(more.id && { name: 'get_weather' }), arguments: args } }] });
+        both.up.next(stream(frames(chunk({ content: 'Looking.' }), piece(0, '{"city":', { id: 'a' }), piece(1, '{"city":', { id: 'b' }),
+            piece(0, '"Oslo"}'), piece(1, '"Rome"}'), chunk({}, 'tool_calls'), '[DONE]')));
+        const response = await client.responses.stream({ model: 'm', input: 'Hi', tools: [weather] }).finalResponse();
+        assert.deepEqual(response.output.map((i) => i.arguments), [undefined, '{"city":"Oslo"}', '{"city":"Rome"}']);
+    });
+
+    test('responses.parse with a zod format', async () => {
+        const Event = z.object({ name: z.string(), people: z.array(z.string()) });
+        both.up.next(textStream('{"name":"fair","people":["A","B"]}'));
+        const response = await client.responses.parse({ model: 'm', input: 'Hi', text: { format: zodTextFormat(Event, 'event') } });
+        assert.deepEqual(response.output_parsed, { name: 'fair', people: ['A', 'B'] });
+        const { response_format } = both.up.requests[0].body;
+        assert.deepEqual([response_format.type, response_format.json_schema.name, response_format.json_schema.strict], ['json_schema', 'event', true]);
+    });
+
+    test('responses.parse with a zod tool', async () => {
+        const tool = zodResponsesFunction({ name: 'get_weather', parameters: z.object({ city: z.string() }) });
+        both.up.next(callStream(['get_weather', { city: 'Oslo' }]));
+        const response = await client.responses.parse({ model: 'm', input: 'Hi', tools: [tool] });
+        assert.deepEqual(response.output[0].parsed_arguments, { city: 'Oslo' });
+    });
+
+    test('a tool round trip that sends the history back', async () => {
+        both.up.next({ ...callStream(['get_weather', { city: 'Oslo' }]) }, textStream('Sunny in Oslo.'));
+        const input = [{ role: 'user', content: 'Weather?' }];
+        const first = await ask({ input, tools: [weather], store: false });
+        const call = first.output.find((item) => item.type === 'function_call');
+        input.push(...first.output, { type: 'function_call_output', call_id: call.call_id, output: '{"sky":"sunny"}' });
+        const second = await ask({ input, tools: [weather], store: false });
+        assert.equal(second.output_text, 'Sunny in Oslo.');
+        assert.deepEqual(both.up.requests[1].body.messages.map((m) => [m.role, m.tool_calls?.[0].id ?? m.tool_call_id]),
+            [['user', undefined], ['assistant', call.call_id], ['tool', call.call_id]]);
+    });
+
+    test('reasoning items, as text and as a summary, and back again', async () => {
+        both.up.always(textStream('Yes.', { reasoning: 'Let me see' }));
+        const asText = await ask();
+        assert.equal(asText.output[0].content[0].text, 'Let me see');
+        const asSummary = await ask({ reasoning: { summary: 'auto' } });
+        assert.equal(asSummary.output[0].summary[0].text, 'Let me see');
+        const again = await ask({ input: [{ role: 'user', content: 'a' }, ...asText.output, { role: 'user', content: 'b' }] });
+        assert.equal(again.output_text, 'Yes.');
+        const assistant = both.up.requests.at(-1).body.messages.find((m) => m.role === 'assistant');
+        assert.deepEqual([assistant.content, assistant.reasoning_content], ['Yes.', 'Let me see']);
+    });
+
+    test('refusals', async () => {
+        both.up.next(stream(frames(chunk({ refusal: 'I ' }), chunk({ refusal: 'will not.' }), chunk({}, 'stop'), '[DONE]')));
+        const response = await client.responses.stream({ model: 'm', input: 'Hi' }).finalResponse();
+        assert.deepEqual(response.output[0].content.map((part) => [part.type, part.refusal]), [['refusal', 'I will not.']]);
+    });
+
+    test('an abort in the middle reaches the upstream', async () => {
+        both.up.next(stream([...frames(chunk({ content: 'one' })), HANG]));
+        const events = await plain.responses.create({ model: 'm', input: 'Hi', stream: true });
+        for await (const event of events) {
+            if (event.type === 'response.output_text.delta')
+                break; /* leaving the loop aborts the request */
+        }
+        await both.up.requests[0].closed;
+    });
+
+    test('an abort before the answer is an APIUserAbortError', async () => {
+        both.up.next({ before: [HANG] });
+        const controller = new AbortController();
+        const answer = plain.responses.create({ model: 'm', input: 'Hi' }, { signal: controller.signal });
+        await both.up.request(0);
+        controller.abort();
+        await assert.rejects(answer, APIUserAbortError);
+        await both.up.requests[0].closed;
+    });
+
+    /* [upstream's answer, what the request adds, error class, status, code] */
+    for (const [answer, more, type, status, code] of [
+        [textStream(''), { temperature: 9 }, BadRequestError, 400, 'decimal_above_max_value'],
+        [textStream(''), { previous_response_id: 'resp_x' }, BadRequestError, 400, 'previous_response_not_found'],
+        [failure(400, 'maximum context length exceeded', { code: 'context_length_exceeded' }), {}, BadRequestError, 400, 'context_length_exceeded'],
+        [failure(401, 'who are you'), {}, AuthenticationError, 401],
+        [failure(404, 'The model `m` does not exist.', { code: 'model_not_found' }), {}, NotFoundError, 404, 'model_not_found'],
+        [failure(429, 'slow down', {}, { 'retry-after': '1' }), {}, RateLimitError, 429, 'rate_limit_exceeded'],
+        [failure(500, 'oops'), {}, InternalServerError, 502, 'upstream_error'],
+        [failure(503, 'busy'), {}, InternalServerError, 503, 'server_is_overloaded'],
+    ]) {
+        for (const streamed of [false, true]) {
+            test(`${type.name} ${status} ${code ?? ''}${streamed ? ', streamed' : ''}`, async () => {
+                both.up.always(answer);
+                await assert.rejects(ask({ ...more, stream: streamed }), (error) => {
+                    assert.ok(error instanceof type, String(error));
+                    assert.equal(error.status, status);
+                    if (code)
+                        assert.equal(error.code, code);
+                    return true;
+                });
+            });
+        }
+    }
+
+    test('an unknown path is a NotFoundError', async () => {
+        await assert.rejects(client.responses.retrieve('resp_x'), NotFoundError);
+    });
+
+    test('no gateway is an APIConnectionError', async () => {
+        await assert.rejects(new OpenAI({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'k', maxRetries: 0 }).responses.create({ model: 'm', input: 'x' }), APIConnectionError);
+    });
+
+    test('a retry after 429 succeeds by itself', async () => {
+        both.up.next(failure(429, 'slow down', {}, { 'retry-after': '0' }));
+        const response = await client.responses.create({ model: 'm', input: 'Hi' }, { maxRetries: 1 });
+        assert.equal(response.status, 'completed');
+        assert.equal(both.up.requests.length, 2);
+    });
+
+    test('a stream that breaks raises with the message', async () => {
+        both.up.always(stream([...frames(chunk({ content: 'one' }), { error: { message: 'KV cache is full', code: 500 } }), CLOSE]));
+        await assert.rejects(async () => collect(await ask({ stream: true })), /KV cache is full/);
+        await assert.rejects(client.responses.stream({ model: 'm', input: 'Hi' }).finalResponse(), /KV cache is full/);
+    });
+
+    test('an incomplete response says why', async () => {
+        both.up.always(textStream('cut', { finish: 'length' }));
+        for (const response of [await ask(), await client.responses.stream({ model: 'm', input: 'Hi' }).finalResponse()])
+            assert.deepEqual([response.status, response.incomplete_details.reason], ['incomplete', 'max_output_tokens']);
+    });
+
+    test('chat.completions.create through the relay, streamed and not', async () => {
+        both.up.next(textStream('Hello world'), json(200, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }] }));
+        const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+        const chunks = await collect(await client.chat.completions.create({ ...request, stream: true }));
+        assert.equal(chunks.map((c) => c.choices[0]?.delta.content ?? '').join(''), 'Hello world');
+        assert.equal((await client.chat.completions.create(request)).choices[0].message.content, 'Hello');
+    });
+
+    test('models.list and models.retrieve', async () => {
+        const model = { id: 'a/b', object: 'model', created: 1, owned_by: 'x' };
+        both.up.always(({ path }) => json(200, path.endsWith('/models') ? { object: 'list', data: [model] } : model));
+        assert.deepEqual((await collect(client.models.list())).map((m) => m.id), ['a/b']);
+        assert.equal((await client.models.retrieve('a/b')).id, 'a/b');
+    });
+
+    test('every stream the SDK read keeps the promises', () => {
+        assert.deepEqual(faults, []);
+        assert.ok(whole.length > 20, `${whole.length} answers were read`);
+    });
+});
+
+captures.judge(test);
