@@ -206,7 +206,7 @@ coverage: ## unit and scenario tests; lines covered, by file, in build/coverage/
 # The programs of `make tests` in another build, whether they exist yet or not.
 tests_in     = $(patsubst $(OUT)/%,build/$(1)/%,$(unit_tests) $(scenario_tests))
 thread_tests = $(patsubst tests/unit/%.c,build/tsan/tests/%,$(wildcard tests/unit/test_loop*.c \
-                 tests/unit/test_http_*.c))
+                 tests/unit/test_http*.c))
 
 # Everything. Builds are suites too: one that breaks is counted, and the rest
 # still runs.
@@ -235,9 +235,8 @@ lint: ## all static checks (tools/lint NAME runs one)
 format: ## apply .clang-format
 	@clang-format -i $$(tools/list-files c)
 
-docs: all ## write docs/config.md from the configuration table
-	@mkdir -p docs
-	@$(BIN) docs config >docs/config.md
+docs: all ## write the reference pages in docs/ from the tables
+	@for page in config events errors; do $(BIN) docs $$page >docs/$$page.md; done
 
 clean: ## remove build/
 	rm -rf build

@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "config/config.h"
 #include "ev/log.h"
+#include "gateway/docs.h"
 #include "gateway/server.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -70,9 +71,16 @@ static int serve(int n_args, const char *const *args)
 /* For `make docs`; not for users, hence not in the help. */
 static int docs(int n_args, const char *const *args)
 {
-    if (n_args == 1 && strcmp(args[0], "config") == 0)
-        return print_made_by(config_docs);
-    (void)fprintf(stderr, "usage: antiphon docs config\n");
+    static const struct {
+        const char *page;
+        void (*make)(struct buf *out);
+    } pages[] = {{"config", config_docs}, {"events", docs_events}, {"errors", docs_errors}};
+
+    for (size_t i = 0; n_args == 1 && i < sizeof(pages) / sizeof(*pages); i++) {
+        if (strcmp(args[0], pages[i].page) == 0)
+            return print_made_by(pages[i].make);
+    }
+    (void)fprintf(stderr, "usage: antiphon docs config|events|errors\n");
     return EXIT_USAGE;
 }
 

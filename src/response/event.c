@@ -51,6 +51,8 @@ static void write_ids(unsigned m, const struct event *e, struct buf *out)
         number_member(STR(",\"content_index\":"), e->part_index, out);
     if ((m & EV_SUMMARY_INDEX) != 0)
         number_member(STR(",\"summary_index\":"), e->part_index, out);
+    if ((m & EV_ANNOTATION_INDEX) != 0)
+        number_member(STR(",\"annotation_index\":"), e->annotation_index, out);
 }
 
 static void write_texts(unsigned m, const struct event *e, struct buf *out)
@@ -69,6 +71,10 @@ static void write_texts(unsigned m, const struct event *e, struct buf *out)
         text_member(STR(",\"arguments\":\""), e->text, out);
     if ((m & EV_INPUT) != 0)
         text_member(STR(",\"input\":\""), e->text, out);
+    if ((m & EV_ANNOTATION) != 0) {
+        buf_append(out, STR(",\"annotation\":"));
+        buf_append(out, e->annotation);
+    }
     if ((m & EV_LOGPROBS) != 0) {
         buf_append(out, STR(",\"logprobs\":["));
         buf_append(out, e->logprobs);

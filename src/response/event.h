@@ -32,15 +32,18 @@ enum event_member {
     EV_LOGPROBS = 1 << 12,
     EV_ERROR = 1 << 13,
     EV_RESPONSE = 1 << 14,
+    EV_ANNOTATION_INDEX = 1 << 15,
+    EV_ANNOTATION = 1 << 16,
 };
 
 /* Values for the members an event has; the others are not read. */
 struct event {
     str item_id;
-    uint64_t output_index, part_index;
+    uint64_t output_index, part_index, annotation_index;
     str text;       /* escaped: delta, text, refusal, arguments or input */
     str name;       /* escaped */
     str logprobs;   /* elements without brackets */
+    str annotation; /* raw */
     bool obfuscate; /* pad a delta to a multiple of 16 bytes (CONTRACT 1.1) */
 };
 

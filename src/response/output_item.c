@@ -59,6 +59,7 @@ void output_item_fini(struct output_item *item)
     for (struct output_part *p = item->first; p != NULL; p = p->next) {
         buf_fini(&p->text);
         buf_fini(&p->logprobs);
+        buf_fini(&p->annotations);
     }
     buf_fini(&item->text);
 }
@@ -71,11 +72,20 @@ struct output_part *output_item_add_part(struct output_item *item, struct arena 
     if (p == NULL)
         return NULL;
     p->kind = kind;
+    p->citations_end = &p->citation;
     *item->end = p;
     item->end = &p->next;
     item->open = p;
     item->n_parts++;
     return p;
+}
+
+static void write_elements(const char *key, const struct buf *elements, struct jw *w)
+{
+    jw_key(w, key);
+    jw_array(w);
+    buf_append(w->out, buf_str(elements));
+    jw_array_end(w);
 }
 
 static void write_part(const struct output_part *p, struct jw *w)
@@ -86,11 +96,8 @@ static void write_part(const struct output_part *p, struct jw *w)
     jw_key_string(w, "type", str_from_c(row->type));
     jw_key_escaped(w, row->text_member, buf_str(&p->text));
     if (p->kind == OUTPUT_PART_TEXT) {
-        jw_key_raw(w, "annotations", STR("[]"));
-        jw_key(w, "logprobs");
-        jw_array(w);
-        buf_append(w->out, buf_str(&p->logprobs));
-        jw_array_end(w);
+        write_elements("annotations", &p->annotations, w);
+        write_elements("logprobs", &p->logprobs, w);
     }
     jw_object_end(w);
 }

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/id.h"
 #include "response/event.h"
+#include "wire/delta.h"
 
 enum output_part_kind {
 #define PART(symbol, type, member, item, added, delta, text_done, done) OUTPUT_PART_##symbol,
@@ -45,10 +46,19 @@ struct output_kind_row {
 const struct output_part_row *output_part_row(enum output_part_kind kind);
 const struct output_kind_row *output_kind_row(enum output_kind kind);
 
+/* A citation waits until all of the text it refers to is there. */
+struct output_citation {
+    struct citation citation; /* views into the arena */
+    struct output_citation *next;
+};
+
 struct output_part {
     enum output_part_kind kind;
     struct buf text;
-    struct buf logprobs; /* elements of an array, without brackets */
+    struct buf logprobs;              /* elements of an array, without brackets */
+    struct buf annotations;           /* the same; filled when the part is closed */
+    struct output_citation *citation; /* the first of those that will fill it */
+    struct output_citation **citations_end;
     struct output_part *next;
 };
 

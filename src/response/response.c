@@ -155,6 +155,7 @@ static void close_part(struct response *r, struct buf *out)
         struct event texts = {.text = buf_str(&p->text), .logprobs = buf_str(&p->logprobs)};
 
         item->open = NULL;
+        response_emit_citations(r, item, p, out);
         emit_part(r, output_part_row(p->kind)->text_done, item, p, &texts, out);
         emit_part(r, output_part_row(p->kind)->done, item, p, &texts, out);
     }
@@ -246,6 +247,8 @@ bool response_delta(struct response *r, const struct delta *d, struct buf *out)
             d, out);
     case DELTA_CALL:
         return response_call_delta(r, d, out);
+    case DELTA_CITATION:
+        return response_keep_citation(r, &d->citation);
     }
     return false;
 }

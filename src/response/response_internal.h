@@ -1,7 +1,8 @@
 /* response_internal.h -- what the files of the state machine share.
  *
  * response.c       start, text and reasoning, the ends
- * response_call.c  calls of the upstream and the items they become */
+ * response_call.c  calls of the upstream and the items they become
+ * response_citation.c  sources of a text */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 #define ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 
@@ -26,6 +27,15 @@ struct output_item *response_add_item(struct response *r, enum output_kind kind,
 
 /* Closes the open message or reasoning item, if any. */
 void response_close_prose(struct response *r, enum output_status status, struct buf *out);
+
+/* ---- response_citation.c */
+
+/* Keeps a citation for the open text; without one there is nothing to cite. */
+bool response_keep_citation(struct response *r, const struct citation *c);
+
+/* The part is about to be closed: sends its citations. */
+void response_emit_citations(struct response *r, const struct output_item *item,
+                             struct output_part *p, struct buf *out);
 
 /* ---- response_call.c */
 

@@ -6,6 +6,7 @@
 #include "wire/chat_chunk.h"
 
 #include "base/utf8.h"
+#include "wire/chat_annotations.h"
 #include "wire/chat_logprobs.h"
 #include "wire/chat_speech.h"
 #include "wire/chat_usage.h"
@@ -180,7 +181,8 @@ static void read_weighed_content(struct chat_reader *r, str content, str logprob
 static void read_delta(struct chat_reader *r, str raw, str logprobs)
 {
     str key, content = STR_NONE, reasoning_content = STR_NONE, reasoning = STR_NONE;
-    str details = STR_NONE, refusal = STR_NONE, function_call = STR_NONE, tool_calls = STR_NONE;
+    str details = STR_NONE, refusal = STR_NONE, annotations = STR_NONE;
+    str function_call = STR_NONE, tool_calls = STR_NONE;
     struct jr j;
 
     jr_init(&j, raw);
@@ -197,6 +199,8 @@ static void read_delta(struct chat_reader *r, str raw, str logprobs)
             details = jr_raw(&j);
         else if (str_eq(key, STR("refusal")))
             refusal = jr_string(&j);
+        else if (str_eq(key, STR("annotations")))
+            annotations = jr_raw(&j);
         else if (str_eq(key, STR("function_call")))
             function_call = jr_raw(&j);
         else if (str_eq(key, STR("tool_calls")))
@@ -210,6 +214,7 @@ static void read_delta(struct chat_reader *r, str raw, str logprobs)
         chat_speak_reasoning_details(r, details);
     read_weighed_content(r, content, logprobs);
     chat_speak(r, DELTA_REFUSAL, refusal);
+    chat_annotations(r, annotations);
     read_legacy_call(r, function_call);
     read_tool_calls(r, tool_calls);
 }

@@ -8,7 +8,13 @@
 
 #include "base/str.h"
 
-enum delta_kind { DELTA_TEXT, DELTA_REFUSAL, DELTA_REASONING, DELTA_CALL };
+enum delta_kind { DELTA_TEXT, DELTA_REFUSAL, DELTA_REASONING, DELTA_CALL, DELTA_CITATION };
+
+/* A source for a stretch of the text, counted in characters of it. */
+struct citation {
+    str url, title; /* escaped; url never empty */
+    int64_t start, end;
+};
 
 /* Views die when the function that was handed the delta returns. All text is
  * escaped JSON text, complete in itself: it never ends in half a character. */
@@ -19,6 +25,7 @@ struct delta {
     unsigned call; /* DELTA_CALL: 0, 1, 2 ... in the order the calls of this round appeared */
     str call_id;   /* DELTA_CALL: the upstream's id, empty when it gave none or not yet */
     str name;      /* DELTA_CALL: the name as far as it is known */
+    struct citation citation; /* DELTA_CITATION, which has nothing else */
 };
 
 /* Token counts of one round, all >= 0, details never above their totals. */
