@@ -271,7 +271,8 @@ void response_add_usage(struct response *r, const struct usage *u, str service_t
 
 /* ---- ends */
 
-/* A completed response has something to show: at least an empty message. */
+/* A completed response has something to show beside reasoning, and one that was cut
+ * short has something to show at all: at least an empty message. */
 static void show_something(struct response *r, struct buf *out)
 {
     for (const struct output_item *item = r->first; item != NULL; item = item->next) {
@@ -328,7 +329,7 @@ void response_finish(struct response *r, enum finish finish, int64_t now_s, stru
         response_fail(r, &e, out);
         return;
     }
-    if (ok)
+    if (ok || r->first == NULL)
         show_something(r, out);
     response_close_prose(r, ok && !r->broken ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
     if (r->broken) {

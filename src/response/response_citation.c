@@ -23,10 +23,13 @@ bool response_keep_citation(struct response *r, const struct citation *c)
     kept->citation = *c;
     kept->citation.url = arena_dup(&r->arena, c->url);
     kept->citation.title = arena_dup(&r->arena, str_is_none(c->title) ? STR("") : c->title);
+    if (str_is_none(kept->citation.url) || str_is_none(kept->citation.title)) {
+        r->broken = true;
+        return false;
+    }
     *p->citations_end = kept;
     p->citations_end = &kept->next;
-    r->broken = str_is_none(kept->citation.url) || str_is_none(kept->citation.title);
-    return !r->broken;
+    return true;
 }
 
 static int64_t within(int64_t n, int64_t least, int64_t most)
@@ -56,12 +59,17 @@ void response_emit_citations(struct response *r, const struct output_item *item,
     int64_t text_chars = p->citation == NULL ? 0 : (int64_t)json_text_count(buf_str(&p->text));
 
     for (const struct output_citation *c = p->citation; c != NULL; c = c->next) {
-        size_t from;
+        size_t before = p->annotations.len, from;
 
         if (p->annotations.len > 0)
             buf_char(&p->annotations, ',');
         from = p->annotations.len;
         write_citation(&c->citation, text_chars, &p->annotations);
+        if (buf_failed(&p->annotations)) {
+            p->annotations.len = before; /* no event carried it */
+            r->broken = true;
+            return;
+        }
         e.annotation = str_skip(buf_str(&p->annotations), from);
         response_emit(r, EVENT_TEXT_ANNOTATION, &e, out);
         e.annotation_index++;

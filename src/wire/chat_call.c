@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "json/json_copy.h"
+
 void chat_calls_fini(struct chat_calls *t)
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -66,7 +68,7 @@ static struct chat_call *add(struct chat_calls *t, const struct chat_call_piece 
     return c;
 }
 
-struct chat_call *chat_calls_take(struct chat_calls *t, const struct chat_call_piece *piece)
+static struct chat_call *take(struct chat_calls *t, const struct chat_call_piece *piece)
 {
     struct chat_call *c = find(t, piece);
 
@@ -82,4 +84,31 @@ struct chat_call *chat_calls_take(struct chat_calls *t, const struct chat_call_p
     else if (c->name.len == 0)
         buf_append(&c->name, piece->name);
     return buf_failed(&c->id) || buf_failed(&c->name) ? NULL : c;
+}
+
+static bool has(str s, char c)
+{
+    return str_find_char(s, c) < s.len;
+}
+
+/* Ids and names are repeated in events, where half a surrogate pair or a raw
+ * U+2028 must not stand. *copy is used when the text may hold one. */
+static str safe_text(str escaped, struct buf *copy)
+{
+    if (!has(escaped, '\\') && !has(escaped, '\xC2') && !has(escaped, '\xE2'))
+        return escaped;
+    json_copy_text(escaped, copy);
+    return buf_str(copy);
+}
+
+struct chat_call *chat_calls_take(struct chat_calls *t, const struct chat_call_piece *piece)
+{
+    struct buf id = {.limit = 0}, name = {.limit = 0};
+    const struct chat_call_piece safe = {piece->index, safe_text(piece->id, &id),
+                                         safe_text(piece->name, &name)};
+    struct chat_call *c = buf_failed(&id) || buf_failed(&name) ? NULL : take(t, &safe);
+
+    buf_fini(&id);
+    buf_fini(&name);
+    return c;
 }

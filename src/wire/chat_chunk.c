@@ -83,17 +83,26 @@ static void report_call(struct chat_reader *r, const struct chat_call *c)
     r->on_delta(r->arg, &d);
 }
 
+static void fail_no_call(struct chat_reader *r)
+{
+    struct err e;
+
+    if (r->calls.n < CHAT_MAX_CALLS) {
+        chat_reader_out_of_memory(r);
+        return;
+    }
+    err_set(&e, ERR_UPSTREAM_ERROR,
+            "The upstream server sent more than %d tool calls in one answer.", CHAT_MAX_CALLS);
+    chat_reader_fail(r, &e);
+}
+
 static void add_call_piece(struct chat_reader *r, const struct chat_call_piece *piece,
                            str arguments)
 {
     struct chat_call *c = chat_calls_take(&r->calls, piece);
 
     if (c == NULL) {
-        struct err e;
-
-        err_set(&e, ERR_UPSTREAM_ERROR,
-                "The upstream server sent more than %d tool calls in one answer.", CHAT_MAX_CALLS);
-        chat_reader_fail(r, &e);
+        fail_no_call(r);
         return;
     }
     if (r->splice.high != 0)
@@ -368,8 +377,8 @@ static void read_chunk(struct chat_reader *r, const struct chunk *c, str json, s
     }
     if (!chat_usage(c->usage, &r->usage))
         (void)chat_usage(usage_of_x_groq(c->x_groq), &r->usage);
-    if (c->service_tier.len > 0 && r->service_tier.len == 0)
-        buf_append(&r->service_tier, c->service_tier);
+    if (r->service_tier.len == 0)
+        json_copy_text(c->service_tier, &r->service_tier);
     read_choices(r, c->choices, false);
 }
 

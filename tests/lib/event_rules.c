@@ -1,0 +1,97 @@
+/* event_rules.c -- the tables. */
+#include "lib/event_rules.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define IDS         "item_id output_index "
+#define PART_IDS    IDS "content_index "
+#define SUMMARY_IDS IDS "summary_index "
+
+static const struct event_rule event_rules[] = {
+    {"response.created", ACT_RESPONSE, "in_progress", NULL, "response"},
+    {"response.in_progress", ACT_RESPONSE, "in_progress", NULL, "response"},
+    {"response.completed", ACT_RESPONSE, "completed", NULL, "response"},
+    {"response.incomplete", ACT_RESPONSE, "incomplete", NULL, "response"},
+    {"response.failed", ACT_RESPONSE, "failed", NULL, "response"},
+    {"error", ACT_ERROR, NULL, NULL, "code message param error"},
+    {"keepalive", ACT_KEEPALIVE, NULL, NULL, ""},
+    {"response.output_item.added", ACT_ITEM_ADDED, NULL, NULL, "output_index item"},
+    {"response.output_item.done", ACT_ITEM_DONE, NULL, NULL, "output_index item"},
+    {"response.content_part.added", ACT_PART_ADDED, "content_index", NULL, PART_IDS "part"},
+    {"response.content_part.done", ACT_PART_DONE, "content_index", NULL, PART_IDS "part"},
+    {"response.reasoning_summary_part.added", ACT_PART_ADDED, "summary_index", NULL,
+     SUMMARY_IDS "part"},
+    {"response.reasoning_summary_part.done", ACT_PART_DONE, "summary_index", NULL,
+     SUMMARY_IDS "part"},
+    {"response.output_text.delta", ACT_PART_DELTA, "output_text", "delta",
+     PART_IDS "delta logprobs obfuscation?"},
+    {"response.output_text.annotation.added", ACT_PART_ANNOTATION, "output_text", NULL,
+     PART_IDS "annotation_index annotation"},
+    {"response.output_text.done", ACT_PART_TEXT, "output_text", "text", PART_IDS "text logprobs"},
+    {"response.refusal.delta", ACT_PART_DELTA, "refusal", "delta", PART_IDS "delta obfuscation?"},
+    {"response.refusal.done", ACT_PART_TEXT, "refusal", "refusal", PART_IDS "refusal"},
+    {"response.reasoning_text.delta", ACT_PART_DELTA, "reasoning_text", "delta",
+     PART_IDS "delta obfuscation?"},
+    {"response.reasoning_text.done", ACT_PART_TEXT, "reasoning_text", "text", PART_IDS "text"},
+    {"response.reasoning_summary_text.delta", ACT_PART_DELTA, "summary_text", "delta",
+     SUMMARY_IDS "delta obfuscation?"},
+    {"response.reasoning_summary_text.done", ACT_PART_TEXT, "summary_text", "text",
+     SUMMARY_IDS "text"},
+    {"response.function_call_arguments.delta", ACT_CALL_DELTA, "function_call", "delta",
+     IDS "delta obfuscation?"},
+    {"response.function_call_arguments.done", ACT_CALL_TEXT, "function_call", "arguments",
+     IDS "name arguments"},
+    {"response.custom_tool_call_input.delta", ACT_CALL_DELTA, "custom_tool_call", "delta",
+     IDS "delta obfuscation?"},
+    {"response.custom_tool_call_input.done", ACT_CALL_TEXT, "custom_tool_call", "input",
+     IDS "input"},
+};
+
+static const struct item_rule item_rules[] = {
+    {"message", "msg_", true, NULL, "status role content"},
+    {"reasoning", "rs_", true, NULL, "status summary content encrypted_content?"},
+    {"function_call", "fc_", false, "arguments", "status call_id name arguments namespace?"},
+    {"custom_tool_call", "ctc_", false, "input", "status call_id name input namespace?"},
+    {"local_shell_call", "lsh_", false, NULL, "status call_id action"},
+};
+
+static const struct part_rule part_rules[] = {
+    {"output_text", "message", "content", "text", "type text annotations logprobs"},
+    {"refusal", "message", "content", "refusal", "type refusal"},
+    {"reasoning_text", "reasoning", "content", "text", "type text"},
+    {"summary_text", "reasoning", "summary", "text", "type text"},
+};
+
+const char response_members[] =
+    "id object created_at completed_at status background error incomplete_details instructions "
+    "max_output_tokens max_tool_calls model output parallel_tool_calls previous_response_id "
+    "reasoning store temperature top_p presence_penalty frequency_penalty top_logprobs text "
+    "tool_choice tools truncation usage metadata service_tier safety_identifier prompt_cache_key "
+    "conversation? user? prompt_cache_retention?";
+
+/* The members that change while a response runs. */
+const char response_running_members[] =
+    "status output usage completed_at error incomplete_details service_tier";
+
+#define FIND(rules, name)                                                                          \
+    for (size_t i = 0; name != NULL && i < sizeof(rules) / sizeof(*(rules)); i++) {                \
+        if (strcmp((rules)[i].type, name) == 0)                                                    \
+            return &(rules)[i];                                                                    \
+    }                                                                                              \
+    return NULL
+
+const struct event_rule *event_rule_find(const char *type)
+{
+    FIND(event_rules, type);
+}
+
+const struct item_rule *item_rule_find(const char *type)
+{
+    FIND(item_rules, type);
+}
+
+const struct part_rule *part_rule_find(const char *type)
+{
+    FIND(part_rules, type);
+}

@@ -1,0 +1,141 @@
+/* round_run.c -- the loop of the daemon without the daemon. */
+#include "lib/round_run.h"
+
+#include <stdlib.h>
+
+/* What a request that asked for nothing special is repeated as. */
+static const char plain_echo[] =
+    "\"background\":false,\"instructions\":null,\"max_output_tokens\":null,"
+    "\"max_tool_calls\":null,\"model\":\"m\",\"parallel_tool_calls\":true,"
+    "\"previous_response_id\":null,\"reasoning\":{\"effort\":null,\"summary\":null},"
+    "\"store\":true,\"temperature\":1.0,\"text\":{\"format\":{\"type\":\"text\"}},"
+    "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":1.0,\"truncation\":\"disabled\","
+    "\"metadata\":{},\"presence_penalty\":0.0,\"frequency_penalty\":0.0,\"top_logprobs\":0,"
+    "\"safety_identifier\":null,\"prompt_cache_key\":null,\"conversation\":null";
+
+/* Bytes go out after every piece, as after every read of the daemon. */
+struct run {
+    struct round round;
+    struct response response;
+    struct buf out;
+    bool streamed;
+    struct round_result *result;
+};
+
+static struct buf *out_of(struct run *run)
+{
+    return run->streamed ? &run->out : NULL;
+}
+
+static void send(struct run *run)
+{
+    run->result->spoiled = run->result->spoiled || buf_failed(&run->out);
+    if (!run->result->spoiled)
+        buf_append(&run->result->events, buf_str(&run->out));
+    buf_reset(&run->out);
+}
+
+static void feed(void *arg, str piece)
+{
+    struct run *run = arg;
+
+    round_feed(&run->round, piece, out_of(run));
+    send(run);
+}
+
+static struct response_conf response_conf(const struct round_conf *conf, const struct test_ids *ids)
+{
+    return (struct response_conf){
+        .ids = &ids->source,
+        .tools = conf->tools,
+        .echo = conf->echo.len == 0 ? str_from_c(plain_echo) : conf->echo,
+        .created_at = TEST_CREATED_AT,
+        .reasoning = conf->reasoning,
+        .error_event = !conf->no_error_event,
+        .max_output_bytes = conf->max_output_bytes,
+    };
+}
+
+void round_run(const struct round_conf *conf, str body, struct cutting cutting, bool streamed,
+               struct round_result *ret)
+{
+    struct chat_stream_conf stream_conf = {.think_tags = conf->think_tags,
+                                           .wants_logprobs = conf->logprobs,
+                                           .max_event_bytes = conf->max_event_bytes};
+    struct run run = {.streamed = streamed, .result = ret};
+    struct response_conf r_conf;
+    struct test_ids ids;
+
+    *ret = (struct round_result){.spoiled = false};
+    test_ids_reset(&ids);
+    r_conf = response_conf(conf, &ids);
+    response_init(&run.response, &r_conf);
+    response_start(&run.response, out_of(&run));
+    send(&run);
+    round_init(&run.round, &stream_conf, &run.response);
+    if (conf->refusal != NULL) {
+        response_fail(&run.response, conf->refusal, out_of(&run));
+    } else {
+        feed_pieces(body, cutting, feed, &run);
+        ret->chat = round_end_response(&run.round, conf->failure, TEST_NOW, out_of(&run));
+    }
+    send(&run);
+    response_object(&run.response, &ret->object);
+    round_fini(&run.round);
+    response_fini(&run.response);
+    buf_fini(&run.out);
+}
+
+void round_result_fini(struct round_result *r)
+{
+    buf_fini(&r->events);
+    buf_fini(&r->object);
+}
+
+json_t *round_response(const struct round_result *r)
+{
+    return json_loadb(r->object.p, r->object.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+}
+
+/* ---- reading a response object */
+
+static void append_part(struct buf *out, json_t *part, const char *part_type)
+{
+    const char *type = json_string_value(json_object_get(part, "type"));
+    const char *member = strcmp(part_type, "refusal") == 0 ? "refusal" : "text";
+
+    if (type != NULL && strcmp(type, part_type) == 0)
+        buf_c(out, json_string_value(json_object_get(part, member)));
+}
+
+char *response_text(json_t *response, const char *part_type)
+{
+    struct buf out = {.limit = 0};
+    json_t *item, *part;
+    size_t i, j;
+    char *text;
+
+    json_array_foreach(json_object_get(response, "output"), i, item)
+    {
+        json_array_foreach(json_object_get(item, "summary"), j, part)
+            append_part(&out, part, part_type);
+        json_array_foreach(json_object_get(item, "content"), j, part)
+            append_part(&out, part, part_type);
+    }
+    text = strdup(buf_cstr(&out));
+    buf_fini(&out);
+    return text;
+}
+
+json_t *response_calls(json_t *response)
+{
+    json_t *calls = json_array(), *item;
+    size_t i;
+
+    json_array_foreach(json_object_get(response, "output"), i, item)
+    {
+        if (json_object_get(item, "call_id") != NULL)
+            json_array_append(calls, item);
+    }
+    return calls;
+}

@@ -1,0 +1,364 @@
+/* run.c -- every tests/scenario/NAME.turn through the pure core: the request is
+ * read, the Chat request built, the upstream's bytes become events.
+ *
+ *     scenario_run                all of them
+ *     scenario_run FILE...        only these
+ *     scenario_run --print FILE   what came out, in the form of the file
+ *
+ * The upstream's bytes are fed whole, byte by byte and cut at every place, and
+ * once without streaming; the events have to pass event_check() as well. The
+ * form of the files is described in lib/turn_file.h. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/event_check.h"
+#include "lib/json_subset.h"
+#include "lib/round_run.h"
+#include "lib/turn_file.h"
+#include "wire/chat_request.h"
+#include "wire/response_echo.h"
+#include "wire/responses_request.h"
+#include "wire/upstream_error.h"
+
+/* One turn file and what the core makes of it. */
+struct scenario {
+    const char *path;
+    struct turn_file file;
+    struct test_ids ids;
+    struct arena arena;
+    struct responses_request request;
+    struct buf chat, echo;
+    struct err err, upstream_err;
+    bool refused; /* err: why the request was */
+    struct round_conf conf;
+    struct round_result result;
+};
+
+static bool fault(const struct scenario *s, const char *what, str detail)
+{
+    printf("FAIL %s: %s%s%.*s\n", s->path, what, detail.len > 0 ? "\n  " : "", STR_ARG(detail));
+    return false;
+}
+
+/* ---- running */
+
+static bool prepare(struct scenario *s)
+{
+    const struct responses_request_options options = {.default_model = STR_NONE};
+    const struct chat_request_options chat_options = {.max_completion_tokens = false};
+
+    test_ids_reset(&s->ids);
+    if (responses_request_parse(s->file.request, &options, &s->ids.source, &s->arena, &s->request,
+                                &s->err) == -1 ||
+        chat_request_build(&s->request, &chat_options, &s->ids.source, &s->arena, &s->chat,
+                           &s->err) == -1) {
+        s->refused = true;
+        return false;
+    }
+    responses_request_echo(&s->request, &s->echo);
+    return true;
+}
+
+static void configure(struct scenario *s)
+{
+    const struct responses_request *r = &s->request;
+
+    s->conf = (struct round_conf){
+        .reasoning = r->reasoning_summary_requested ? REASONING_SUMMARY : REASONING_TEXT,
+        .think_tags = s->file.think_tags,
+        .logprobs = r->include_logprobs || r->top_logprobs > 0,
+        .tools = &r->tools,
+        .echo = buf_str(&s->echo),
+    };
+    if (s->file.ends_broken) {
+        err_set(&s->upstream_err, ERR_UPSTREAM_ERROR, "The connection to the upstream broke.");
+        s->conf.failure = &s->upstream_err;
+    }
+    if (s->file.status != 200) {
+        upstream_error_from_answer(s->file.status, s->file.retry_after_s, s->file.upstream,
+                                   &s->upstream_err);
+        s->conf.refusal = &s->upstream_err;
+    }
+}
+
+/* ---- comparing */
+
+static bool check_subset(const struct scenario *s, const char *what, str got, str expected)
+{
+    json_t *tree = json_loadb(got.p, got.len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *wanted = json_loadb(expected.p, expected.len, JSON_REJECT_DUPLICATES, NULL);
+    bool ok = true;
+
+    if (wanted == NULL)
+        ok = fault(s, "expected JSON is no JSON", expected);
+    else if (!json_holds(tree, wanted))
+        ok = fault(s, what, got);
+    json_decref(tree);
+    json_decref(wanted);
+    return ok;
+}
+
+/* One line: the type and perhaps some members. */
+static bool line_fits(str line, json_t *event)
+{
+    size_t space = str_find_char(line, ' ');
+    str members = str_trim(str_skip(line, space));
+    const char *type = json_string_value(json_object_get(event, "type"));
+    json_t *wanted;
+    bool fits;
+
+    if (event == NULL || !str_eq(str_from(line.p, space), str_from_c(type)))
+        return false;
+    if (members.len == 0)
+        return true;
+    wanted = json_loadb(members.p, members.len, 0, NULL);
+    fits = wanted != NULL && json_holds(event, wanted);
+    json_decref(wanted);
+    return fits;
+}
+
+static bool differs_at(const struct scenario *s, str line, json_t *event)
+{
+    struct buf text = {.limit = 0};
+    char *got = event == NULL ? NULL : json_dumps(event, JSON_COMPACT);
+
+    buf_c(&text, "expected ");
+    buf_append(&text, line.len == 0 ? STR("no more events") : line);
+    buf_c(&text, "\n  got      ");
+    buf_c(&text, got == NULL ? "no more events" : got);
+    (void)fault(s, "events", buf_str(&text));
+    free(got);
+    buf_fini(&text);
+    return false;
+}
+
+/* created and in_progress come first in every stream and are not listed. */
+static bool check_events(const struct scenario *s)
+{
+    json_t *events = event_list(buf_str(&s->result.events));
+    str rest = s->file.events;
+    bool ok = true;
+    size_t i = 2;
+
+    while (ok && rest.len > 0) {
+        str line = str_trim(turn_file_line(&rest));
+
+        if (line.len == 0)
+            continue;
+        if (!line_fits(line, json_array_get(events, i)))
+            ok = differs_at(s, line, json_array_get(events, i));
+        i++;
+    }
+    if (ok && i < json_array_size(events))
+        ok = differs_at(s, STR(""), json_array_get(events, i));
+    json_decref(events);
+    return ok;
+}
+
+static bool check_cutting(const struct scenario *s, struct cutting cutting)
+{
+    struct round_result r;
+    bool same;
+
+    round_run(&s->conf, s->file.upstream, cutting, true, &r);
+    same = str_eq(buf_str(&r.events), buf_str(&s->result.events));
+    round_result_fini(&r);
+    return same || fault(s, "other events when the bytes are cut", STR(""));
+}
+
+static bool check_cuttings(const struct scenario *s)
+{
+    bool same = check_cutting(s, BYTE_BY_BYTE);
+
+    for (size_t at = 1; same && at < s->file.upstream.len; at++)
+        same = check_cutting(s, CUT_AT(at));
+    return same;
+}
+
+static bool check_not_streamed(const struct scenario *s)
+{
+    struct round_result r;
+    bool same;
+
+    round_run(&s->conf, s->file.upstream, UNCUT, false, &r);
+    same = str_eq(buf_str(&r.object), event_response(buf_str(&s->result.events)));
+    round_result_fini(&r);
+    return same || fault(s, "another response when not streamed", STR(""));
+}
+
+static bool check_error(const struct scenario *s)
+{
+    json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s}", "status", err_http_status(&s->err), "type",
+                          err_type(&s->err), "code", err_wire_code(&s->err), "param", s->err.param,
+                          "message", s->err.msg);
+    char *text = json_dumps(e, JSON_COMPACT);
+    bool ok = check_subset(s, "another error", str_from_c(text), s->file.error);
+
+    free(text);
+    json_decref(e);
+    return ok;
+}
+
+static bool check_turn(struct scenario *s)
+{
+    const char *what;
+
+    if (!str_is_none(s->file.chat) &&
+        !check_subset(s, "another chat request", buf_str(&s->chat), s->file.chat))
+        return false;
+    if (str_is_none(s->file.upstream))
+        return true;
+    configure(s);
+    round_run(&s->conf, s->file.upstream, UNCUT, true, &s->result);
+    what = event_check(buf_str(&s->result.events));
+    if (what != NULL)
+        return fault(s, what, buf_str(&s->result.events));
+    return check_events(s) &&
+           (str_is_none(s->file.response) ||
+            check_subset(s, "another response", buf_str(&s->result.object), s->file.response)) &&
+           check_cuttings(s) && check_not_streamed(s);
+}
+
+static bool check_scenario(struct scenario *s)
+{
+    const char *what;
+
+    if (!turn_file_read(s->path, &s->file, &what))
+        return fault(s, what, STR(""));
+    (void)prepare(s);
+    if (s->refused && !str_is_none(s->file.error))
+        return check_error(s);
+    if (s->refused)
+        return fault(s, "the request was refused", str_from_c(s->err.msg));
+    if (!str_is_none(s->file.error))
+        return fault(s, "the request was not refused", STR(""));
+    return check_turn(s);
+}
+
+static void scenario_fini(struct scenario *s)
+{
+    turn_file_fini(&s->file);
+    arena_fini(&s->arena);
+    buf_fini(&s->chat);
+    buf_fini(&s->echo);
+    round_result_fini(&s->result);
+}
+
+static bool run(const char *path)
+{
+    struct scenario s = {.path = path};
+    bool ok = check_scenario(&s);
+
+    scenario_fini(&s);
+    return ok;
+}
+
+/* ---- printing */
+
+/* Drops all members but these. */
+static void keep_only(json_t *object, const char *const *names)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe(object, next, key, value)
+    {
+        const char *const *name = names;
+
+        while (*name != NULL && strcmp(*name, key) != 0)
+            name++;
+        if (*name == NULL)
+            json_object_del(object, key);
+    }
+}
+
+/* What event_check() compares anyway is left out. */
+static void print_event(json_t *event)
+{
+    static const char *const of_event[] = {"delta",   "text",       "refusal", "arguments", "input",
+                                           "name",    "logprobs",   "item",    "part",      "code",
+                                           "message", "annotation", NULL};
+    static const char *const of_item[] = {"type",      "status", "call_id", "name",
+                                          "namespace", "action", NULL};
+    static const char *const of_part[] = {"type", NULL};
+    const char *type = json_string_value(json_object_get(event, "type"));
+    char *members;
+
+    printf("%s", type);
+    keep_only(event, of_event);
+    keep_only(json_object_get(event, "item"), of_item);
+    keep_only(json_object_get(event, "part"), of_part);
+    if (json_array_size(json_object_get(event, "logprobs")) == 0)
+        json_object_del(event, "logprobs");
+    members = json_dumps(event, JSON_COMPACT);
+    printf("%s%s\n", json_object_size(event) == 0 ? "" : " ",
+           json_object_size(event) == 0 ? "" : members);
+    free(members);
+}
+
+static void print(const char *path)
+{
+    struct scenario s = {.path = path};
+    const char *what;
+    json_t *events, *event;
+    size_t i;
+
+    if (turn_file_read(path, &s.file, &what) && prepare(&s)) {
+        configure(&s);
+        round_run(&s.conf, s.file.upstream, UNCUT, true, &s.result);
+        events = event_list(buf_str(&s.result.events));
+        printf("--- events\n");
+        json_array_foreach(events, i, event)
+        {
+            if (i >= 2)
+                print_event(event);
+        }
+        json_decref(events);
+        printf("--- response\n%.*s\n--- chat\n%.*s\n", STR_ARG(buf_str(&s.result.object)),
+               STR_ARG(buf_str(&s.chat)));
+    } else {
+        printf("%s (%s)\n", s.err.msg, s.err.param);
+    }
+    scenario_fini(&s);
+}
+
+/* ---- which */
+
+static int is_turn(const struct dirent *e)
+{
+    return str_ends_with(str_from_c(e->d_name), STR(".turn"));
+}
+
+static void run_all(const char *folder, unsigned *passed, unsigned *failed)
+{
+    struct dirent **entries;
+    int n = scandir(folder, &entries, is_turn, alphasort);
+
+    for (int i = 0; i < n; i++) {
+        char path[4096];
+
+        snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+        (*(run(path) ? passed : failed))++;
+        free(entries[i]);
+    }
+    if (n >= 0)
+        free(entries);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned passed = 0, failed = 0;
+
+    if (argc == 3 && strcmp(argv[1], "--print") == 0) {
+        print(argv[2]);
+        return 0;
+    }
+    for (int i = 1; i < argc; i++)
+        (*(run(argv[i]) ? &passed : &failed))++;
+    if (argc == 1)
+        run_all("tests/scenario", &passed, &failed);
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed > 0 || passed == 0;
+}

@@ -1,0 +1,285 @@
+/* test_chat_stream.c -- bodies of upstream answers become deltas.
+ *
+ * A case is a body and the transcript of its deltas and its result. That every
+ * recorded form is read rightly is the business of test_upstream_forms.c; here
+ * stand the corners that no recording reaches. */
+#include "lib/test.h"
+
+#include "lib/fixture.h"
+#include "wire/chat_stream.h"
+
+#define DATA(json)       "data: " json "\n\n"
+#define DELTA(members)   DATA("{\"choices\":[{\"delta\":{" members "}}]}")
+#define FINISH(word)     DATA("{\"choices\":[{\"delta\":{},\"finish_reason\":\"" word "\"}]}")
+#define DONE             "data: [DONE]\n\n"
+#define CALL(members)    "\"tool_calls\":[{" members "}]"
+#define FUNCTION(values) "\"function\":{" values "}"
+
+struct body_case {
+    const char *name;
+    const char *body;
+    const char *transcript;
+    bool think_tags, logprobs;
+};
+
+/* text "..", reasoning "..", refusal "..", call N(id) name + ".." and the end */
+static const struct body_case cases[] = {
+    {.name = "text_of_every_kind_in_one_delta",
+     .body = DELTA("\"content\":\"c\",\"refusal\":\"f\",\"reasoning\":\"r\"") DONE,
+     .transcript = "reasoning r|text c|refusal f|stop"},
+    {.name = "content_and_calls_in_one_delta_lose_neither",
+     .body = DELTA("\"content\":\"c\"," CALL(
+         "\"id\":\"a\"," FUNCTION("\"name\":\"f\",\"arguments\":\"{}\""))) DONE,
+     .transcript = "text c|call 0(a) f {}|tool_calls"},
+    {.name = "three_broken_chunks_in_a_row_end_it",
+     .body = DATA("{") DATA("{\"x\"") DATA("nope") DELTA("\"content\":\"late\"") DONE,
+     .transcript = "failed upstream_error"},
+    {.name = "broken_chunks_apart_are_skipped",
+     .body = DATA("{") DATA("{") DELTA("\"content\":\"a\"") DATA("{") DATA("}")
+         DELTA("\"content\":\"b\"") DONE,
+     .transcript = "text a|text b|stop"},
+    {.name = "nothing_of_a_broken_chunk_is_reported",
+     .body = DATA("{\"choices\":[{\"delta\":{\"content\":\"a\"}}]") DELTA("\"content\":\"b\"") DONE,
+     .transcript = "text b|stop"},
+    {.name = "half_a_character_costs_that_character_only",
+     .body = DELTA("\"content\":\"a\xC3\"") DONE,
+     .transcript = "text a\xEF\xBF\xBD|stop"},
+    {.name = "a_surrogate_pair_in_two_deltas_is_joined",
+     .body = DELTA("\"content\":\"a\\ud83d\"") DELTA("\"content\":\"\\ude00b\"") DONE,
+     .transcript = "text a|text \\ud83d\\ude00b|stop"},
+    {.name = "half_a_pair_of_text_is_not_completed_by_reasoning",
+     .body = DELTA("\"content\":\"\\ud83d\"") DELTA("\"reasoning\":\"\\ude00\"") DONE,
+     .transcript = "text \\ufffd|reasoning \\ufffd|stop"},
+    {.name = "half_a_pair_at_the_end_is_replaced",
+     .body = DELTA("\"content\":\"\\ud83d\"") DONE,
+     .transcript = "text \\ufffd|stop"},
+    {.name = "half_a_pair_of_arguments_waits_for_its_own_call",
+     .body = DELTA(CALL("\"index\":0," FUNCTION("\"name\":\"f\",\"arguments\":\"\\\"\\ud83d\"")))
+         DELTA(CALL("\"index\":1," FUNCTION("\"name\":\"g\",\"arguments\":\"1\"")))
+             DELTA(CALL("\"index\":0," FUNCTION("\"arguments\":\"\\ude00\\\"\""))) DONE,
+     .transcript = "call 0() f \\\"|call 1() g 1|call 0() f \\ud83d\\ude00\\\"|tool_calls"},
+    {.name = "line_breakers_are_escaped_on_the_way",
+     .body = DELTA("\"content\":\"\xE2\x80\xA8\xC2\x85\"") DONE,
+     .transcript = "text \\u2028\\u0085|stop"},
+    {.name = "arguments_that_are_an_object_become_compact_text",
+     .body = DELTA(CALL(FUNCTION("\"name\":\"f\",\"arguments\":{ \"a\" : [ 1, \"b c\" ] }"))) DONE,
+     .transcript = "call 0() f {\\\"a\\\":[1,\\\"b c\\\"]}|tool_calls"},
+    {.name = "a_second_object_on_the_same_call_is_a_repetition",
+     .body = DELTA(CALL("\"index\":0," FUNCTION("\"name\":\"f\",\"arguments\":{\"a\":1}")))
+         DELTA(CALL("\"index\":0," FUNCTION("\"name\":\"f\",\"arguments\":{\"a\":1}"))) DONE,
+     .transcript = "call 0() f {\\\"a\\\":1}|call 0() f |tool_calls"},
+    {.name = "a_call_without_a_name_is_no_tool_turn",
+     .body = DELTA(CALL("\"index\":0," FUNCTION("\"arguments\":\"{}\""))) FINISH("tool_calls") DONE,
+     .transcript = "call 0()  {}|stop"},
+    {.name = "length_with_calls_is_still_length",
+     .body = DELTA(CALL("\"index\":0," FUNCTION("\"name\":\"f\",\"arguments\":\"{\"")))
+         FINISH("length") DONE,
+     .transcript = "call 0() f {|length"},
+    {.name = "an_error_after_the_finish_is_ignored",
+     .body = FINISH("stop") DATA("{\"error\":\"late\"}") DONE,
+     .transcript = "stop"},
+    {.name = "nothing_after_an_error_is_read",
+     .body = DATA("{\"error\":{\"message\":\"m\",\"code\":429}}") DELTA("\"content\":\"x\"") DONE,
+     .transcript = "failed rate_limit_exceeded"},
+    {.name = "an_empty_error_is_none",
+     .body = DATA("{\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"}}]}") DONE,
+     .transcript = "text a|stop"},
+    {.name = "chunks_of_other_types_say_nothing",
+     .body = DATA("1") DATA("[]") DATA("\"x\"") DATA("null") DELTA("\"content\":\"a\"") DONE,
+     .transcript = "text a|stop"},
+    {.name = "members_of_other_types_say_nothing",
+     .body = DATA("{\"choices\":{},\"usage\":[],\"error\":false,\"object\":3}")
+         DATA("{\"choices\":[null,1,{\"delta\":7,\"finish_reason\":{},\"index\":\"0\"}]}")
+             DELTA("\"content\":5,\"tool_calls\":[null,{\"function\":[]}],\"refusal\":[]")
+                 DELTA("\"content\":\"a\"") DONE,
+     .transcript = "call 0()  |text a|stop"},
+    {.name = "a_whole_body_may_stand_after_white_space",
+     .body = " \n {\"choices\":[{\"message\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n",
+     .transcript = "text a|stop"},
+    {.name = "a_whole_body_that_is_cut_short_failed",
+     .body = "{\"choices\":[{\"message\":{\"content\":\"a\"}",
+     .transcript = "failed upstream_error"},
+    {.name = "white_space_is_no_answer", .body = " \n\n ", .transcript = "failed upstream_error"},
+    {.name = "think_tags_go_to_reasoning",
+     .body = DELTA("\"content\":\"<thi\"") DELTA("\"content\":\"nk>why</think>\"")
+         DELTA("\"content\":\"so\"") DONE,
+     .transcript = "reasoning why|text so|stop",
+     .think_tags = true},
+    {.name = "half_a_pair_inside_think_stays_reasoning",
+     .body = DELTA("\"content\":\"<think>a\\ud83d\"") DONE,
+     .transcript = "reasoning a|reasoning \xEF\xBF\xBD|stop",
+     .think_tags = true},
+    {.name = "logprobs_go_with_their_text",
+     .body = DATA("{\"choices\":[{\"delta\":{\"content\":\"a\"},\"logprobs\":{\"content\":"
+                  "[{\"token\":\"a\",\"logprob\":-1}]}}]}") DELTA("\"content\":\"b\"") DONE,
+     .transcript = "text a [{\"token\":\"a\",\"logprob\":-1,\"bytes\":[97],\"top_logprobs\":[]}]|"
+                   "text b|stop",
+     .logprobs = true},
+    {.name = "logprobs_of_reasoning_are_not_those_of_the_text",
+     .body =
+         DATA("{\"choices\":[{\"delta\":{\"reasoning_content\":\"r\"},\"logprobs\":{\"content\":"
+              "[{\"token\":\"r\",\"logprob\":-1}]}}]}") DELTA("\"content\":\"b\"") DONE,
+     .transcript = "reasoning r|text b|stop",
+     .logprobs = true},
+    {.name = "logprobs_of_a_token_without_text_wait_for_it",
+     .body = DATA("{\"choices\":[{\"delta\":{\"content\":\"\"},\"logprobs\":{\"content\":"
+                  "[{\"token\":\"a\",\"logprob\":-1}]}}]}") DELTA("\"content\":\"b\"") DONE,
+     .transcript = "text b [{\"token\":\"a\",\"logprob\":-1,\"bytes\":[97],\"top_logprobs\":[]}]|"
+                   "stop",
+     .logprobs = true},
+};
+
+/* ---- the transcript */
+
+static const char *const kinds[] = {"text", "refusal", "reasoning", "call", "citation"};
+
+static void on_delta(void *arg, const struct delta *d)
+{
+    struct buf *out = arg;
+
+    buf_c(out, kinds[d->kind]);
+    if (d->kind == DELTA_CALL) {
+        buf_char(out, ' ');
+        buf_uint(out, d->call);
+        buf_char(out, '(');
+        buf_append(out, d->call_id);
+        buf_c(out, ") ");
+        buf_append(out, d->name);
+    }
+    buf_char(out, ' ');
+    buf_append(out, d->text);
+    if (d->logprobs.len > 0) {
+        buf_c(out, " [");
+        buf_append(out, d->logprobs);
+        buf_char(out, ']');
+    }
+    buf_char(out, '|');
+}
+
+static void write_result(const struct chat_result *r, struct buf *out)
+{
+    static const char *const words[] = {"none", "stop", "tool_calls", "length", "content_filter"};
+
+    if (!r->failed) {
+        buf_c(out, words[r->finish]);
+        return;
+    }
+    buf_c(out, "failed ");
+    buf_c(out, err_wire_code(&r->error));
+}
+
+static void feed(void *arg, str piece)
+{
+    chat_stream_feed(arg, piece);
+}
+
+static void check_case(const struct body_case *c, struct cutting cutting)
+{
+    const struct chat_stream_conf conf = {
+        .think_tags = c->think_tags, .wants_logprobs = c->logprobs, .max_event_bytes = 10000};
+    struct buf out = {.limit = 0};
+    struct chat_stream s;
+    struct chat_result result;
+
+    chat_stream_init(&s, &conf, on_delta, &out);
+    feed_pieces(str_from_c(c->body), cutting, feed, &s);
+    result = chat_stream_end(&s, NULL);
+    write_result(&result, &out);
+    if (!str_eq(buf_str(&out), str_from_c(c->transcript)))
+        fail_msg("%s, first piece of %zu:\n     got %s\nexpected %s", c->name, cutting.first,
+                 buf_cstr(&out), c->transcript);
+    chat_stream_fini(&s);
+    buf_fini(&out);
+}
+
+static void bodies_become_deltas_in_any_cutting(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        check_case(&cases[i], UNCUT);
+        check_case(&cases[i], BYTE_BY_BYTE);
+        for (size_t at = 1; at < strlen(cases[i].body); at++)
+            check_case(&cases[i], CUT_AT(at));
+    }
+}
+
+/* ---- ends */
+
+static struct chat_result result_of(const char *body, size_t max_bytes, const struct err *failure)
+{
+    const struct chat_stream_conf conf = {.max_event_bytes = max_bytes};
+    struct buf out = {.limit = 0};
+    struct chat_stream s;
+    struct chat_result result;
+
+    chat_stream_init(&s, &conf, on_delta, &out);
+    chat_stream_feed(&s, str_from_c(body));
+    result = chat_stream_end(&s, failure);
+    chat_stream_fini(&s);
+    buf_fini(&out);
+    return result;
+}
+
+/* CONTRACT 5.5: an answer whose finish_reason was seen stands. */
+static void a_broken_connection_fails_an_unfinished_answer_only(void **state)
+{
+    struct err broken;
+    struct chat_result r;
+
+    (void)state;
+    err_set(&broken, ERR_UPSTREAM_ERROR, "connection reset");
+    r = result_of(DELTA("\"content\":\"a\""), 0, &broken);
+    assert_true(r.failed);
+    assert_string_equal(r.error.msg, "connection reset");
+    assert_false(result_of(FINISH("stop"), 0, &broken).failed);
+    assert_false(result_of(DONE, 0, &broken).failed);
+    assert_true(result_of(DELTA("\"content\":\"a\""), 0, NULL).failed);
+}
+
+static void what_is_larger_than_the_limit_fails(void **state)
+{
+    (void)state;
+    assert_true(
+        result_of(DELTA("\"content\":\"0123456789012345678901234567890123456789\"") DONE, 40, NULL)
+            .failed);
+    assert_true(
+        result_of("{\"choices\":[{\"message\":{\"content\":\"0123456789\"}}]}", 40, NULL).failed);
+}
+
+static void it_is_over_after_done_or_an_error(void **state)
+{
+    static const struct {
+        const char *body;
+        bool over;
+    } ends[] = {
+        {DONE, true},
+        {DATA("{\"error\":\"x\"}"), true},
+        {FINISH("stop"), false}, /* usage may follow */
+        {DELTA("\"content\":\"a\""), false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        const struct chat_stream_conf conf = {.max_event_bytes = 0};
+        struct buf out = {.limit = 0};
+        struct chat_stream s;
+
+        chat_stream_init(&s, &conf, on_delta, &out);
+        chat_stream_feed(&s, str_from_c(ends[i].body));
+        assert_int_equal(chat_stream_is_over(&s), ends[i].over);
+        chat_stream_fini(&s);
+        buf_fini(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bodies_become_deltas_in_any_cutting),
+        cmocka_unit_test(a_broken_connection_fails_an_unfinished_answer_only),
+        cmocka_unit_test(what_is_larger_than_the_limit_fails),
+        cmocka_unit_test(it_is_over_after_done_or_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* test_fault.c -- a round with each of its allocations failing in turn.
+ *
+ * Whatever fails, nothing crashes or leaks, and the events that were sent are a
+ * faultless stream, or the beginning of one when the bytes themselves had no
+ * memory left to stand in.
+ *
+ * The files of the pure core that allocate are compiled once more here, with an
+ * allocator that fails on demand; the linker prefers them to those in the
+ * library. */
+#include "lib/test.h"
+
+static long allocations_left = -1; /* below 0: no limit */
+static bool fails_for_good;        /* else once only */
+
+static bool must_fail(void)
+{
+    if (allocations_left < 0 || allocations_left-- > 0)
+        return false;
+    allocations_left = fails_for_good ? 0 : -1;
+    return true;
+}
+
+static void *malloc_or_fail(size_t n)
+{
+    return must_fail() ? NULL : malloc(n);
+}
+
+static void *realloc_or_fail(void *p, size_t n)
+{
+    return must_fail() ? NULL : realloc(p, n);
+}
+
+/* clang-format off: the order is part of it */
+#define malloc(n)     malloc_or_fail(n)
+#define realloc(p, n) realloc_or_fail((p), (n))
+#define grow          response_call_grow /* buf.c has one as well */
+#include "response/response_call.c"
+#undef grow
+#include "base/arena.c"
+#include "base/buf.c"
+#include "wire/chat_call.c"
+#undef malloc
+#undef realloc
+/* clang-format on */
+
+#include "lib/event_check.h"
+#include "lib/round_run.h"
+
+/* ---- what is run */
+
+static struct tool shell = {.kind = TOOL_LOCAL_SHELL,
+                            .name = STR_INIT("local_shell"),
+                            .upstream_name = STR_INIT("local_shell"),
+                            .sent = true};
+static struct tool patch = {.kind = TOOL_CUSTOM,
+                            .name = STR_INIT("apply_patch"),
+                            .upstream_name = STR_INIT("apply_patch"),
+                            .sent = true,
+                            .next = &shell};
+static const struct tool_set tools = {.first = &patch, .last = &shell, .n = 2, .n_sent = 2};
+
+#define CALL(index, id, name, arguments)                                                           \
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":" index ",\"id\":\"" id            \
+    "\",\"function\":{\"name\":\"" name "\",\"arguments\":\"" arguments "\"}}]}}]}\n\n"
+
+static const char calls_of_every_kind[] = CALL(
+    "0", "a", "apply_patch", "{\\\"input\\\":\\\"one\\\\n") CALL("1", "b", "local_shell",
+                                                                 "{\\\"command\\\":[\\\"ls\\\"]}")
+    CALL("2", "c", "other", "") CALL(
+        "0", "a", "apply_patch",
+        "two\\\"}") "data: {\"choices\":[{\"delta\":{\"content\":\"and text\"},\"finish_reason\":\"stop\"}]}\n\n"
+                    "data: [DONE]\n\n";
+
+static const char citations[] =
+    "data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"annotations\":["
+    "{\"type\":\"url_citation\",\"url_citation\":{\"url\":\"https://a.example/\","
+    "\"title\":\"A\",\"start_index\":0,\"end_index\":1}},"
+    "{\"type\":\"url_citation\",\"url_citation\":{\"url\":\"https://b.example/\"}}]}}]}\n\n"
+    "data: [DONE]\n\n";
+
+static const struct {
+    const char *name;
+    const char *fixture, *body; /* one of them */
+    bool think_tags, logprobs;
+} runs[] = {
+    {"calls_of_every_kind", NULL, calls_of_every_kind, false, false},
+    {"citations", NULL, citations, false, false},
+    {"tool_interleaved", "upstream/tool_interleaved.sse", NULL, false, false},
+    {"tool_arguments_object", "upstream/tool_arguments_object.sse", NULL, false, false},
+    {"reasoning_then_tool", "upstream/reasoning_then_tool.sse", NULL, false, false},
+    {"think_tags", "upstream/reasoning_think_tags_on.sse", NULL, true, false},
+    {"logprobs", "upstream/text_logprobs_null_bytes.sse", NULL, false, true},
+    {"refusal", "upstream/refusal.sse", NULL, false, false},
+    {"length", "upstream/tool_length.sse", NULL, false, false},
+    {"error", "upstream/error_in_chunk.sse", NULL, false, false},
+    {"whole", "upstream/whole.json", NULL, false, false},
+};
+
+static void check_events(const char *name, long n, const struct round_result *r)
+{
+    const char *what;
+
+    if (buf_failed(&r->events) || buf_failed(&r->object))
+        return; /* it was the test's own memory that failed */
+    what = r->spoiled ? event_check_cut(buf_str(&r->events)) : event_check(buf_str(&r->events));
+    if (what != NULL)
+        fail_msg("%s, allocation %ld%s: %s in\n%.*s", name, n,
+                 fails_for_good ? " and all after" : "", what, STR_ARG(buf_str(&r->events)));
+}
+
+/* Fails the n-th allocation; returns whether there was one. */
+static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
+{
+    const struct round_conf conf = {
+        .tools = &tools, .think_tags = runs[i].think_tags, .logprobs = runs[i].logprobs};
+    struct round_result r;
+    bool failed;
+
+    allocations_left = n;
+    round_run(&conf, body, cutting, true, &r);
+    failed = fails_for_good ? allocations_left == 0 : allocations_left < 0;
+    allocations_left = -1;
+    check_events(runs[i].name, n, &r);
+    round_result_fini(&r);
+    return failed;
+}
+
+static void check_runs(bool for_good, struct cutting cutting)
+{
+    for (size_t i = 0; i < COUNT_OF(runs); i++) {
+        struct buf body = {.limit = 0};
+        long n = 0;
+
+        if (runs[i].fixture != NULL)
+            body = fixture_read(runs[i].fixture);
+        else
+            buf_c(&body, runs[i].body);
+        fails_for_good = for_good;
+        while (run_with_failure(i, buf_str(&body), cutting, n))
+            n++;
+        assert_true(n > 10);
+        buf_fini(&body);
+    }
+}
+
+static void one_failed_allocation_does_no_harm(void **state)
+{
+    (void)state;
+    check_runs(false, UNCUT);
+    check_runs(false, BYTE_BY_BYTE);
+}
+
+static void having_no_memory_left_does_no_harm(void **state)
+{
+    (void)state;
+    check_runs(true, UNCUT);
+    check_runs(true, BYTE_BY_BYTE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_failed_allocation_does_no_harm),
+        cmocka_unit_test(having_no_memory_left_does_no_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

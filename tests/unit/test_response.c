@@ -1,0 +1,159 @@
+/* test_response.c -- corners of the response state machine that no recorded
+ * answer reaches; the ordinary ways are those of the scenarios. */
+#include "lib/test.h"
+
+#include "lib/event_check.h"
+#include "lib/round_run.h"
+
+#define DATA(json)     "data: " json "\n\n"
+#define DELTA(members) DATA("{\"choices\":[{\"delta\":{" members "}}]}")
+#define DONE           "data: [DONE]\n\n"
+#define CALL(members)  "\"tool_calls\":[{" members "}]"
+
+/* Runs a body; the events have to be faultless, streamed or not the object is the same. */
+static json_t *response_of(const struct round_conf *conf, const char *body)
+{
+    struct round_result r, whole;
+    const char *what;
+    json_t *response;
+
+    round_run(conf, str_from_c(body), BYTE_BY_BYTE, true, &r);
+    what = event_check(buf_str(&r.events));
+    if (what != NULL)
+        fail_msg("%s in\n%.*s", what, STR_ARG(buf_str(&r.events)));
+    round_run(conf, str_from_c(body), UNCUT, false, &whole);
+    assert_str_eq(buf_str(&whole.object), event_response(buf_str(&r.events)));
+    response = round_response(&r);
+    round_result_fini(&r);
+    round_result_fini(&whole);
+    return response;
+}
+
+static void check(const struct round_conf *conf, const char *body, const char *status,
+                  size_t n_items)
+{
+    json_t *response = response_of(conf, body);
+
+    assert_string_equal(json_string_value(json_object_get(response, "status")), status);
+    assert_int_equal(json_array_size(json_object_get(response, "output")), n_items);
+    json_decref(response);
+}
+
+/* A limit ends the response wherever it is met, and the stream stays faultless. */
+static void output_past_the_limit_fails_the_response(void **state)
+{
+    static const char body[] =
+        DELTA("\"reasoning\":\"0123456789\"") DELTA("\"content\":\"0123456789\"")
+            DELTA(CALL("\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":\""))
+                DELTA(CALL("\"index\":0,\"function\":{\"arguments\":\"1}\"")) DONE;
+    size_t failed = 0;
+
+    (void)state;
+    for (size_t limit = 1; limit < 3000; limit++) {
+        const struct round_conf conf = {.max_output_bytes = limit};
+        json_t *response = response_of(&conf, body);
+
+        failed += json_is_object(json_object_get(response, "error"));
+        json_decref(response);
+    }
+    assert_in_range(failed, 30, 2900);
+}
+
+static void the_error_event_can_be_left_out(void **state)
+{
+    const struct round_conf conf = {.no_error_event = true};
+    struct round_result r;
+
+    (void)state;
+    round_run(&conf, STR(DATA("{\"error\":\"x\"}")), UNCUT, true, &r);
+    assert_null(event_check(buf_str(&r.events)));
+    assert_int_equal(str_find(buf_str(&r.events), STR("event: error")), r.events.len);
+    round_result_fini(&r);
+}
+
+/* Whatever an upstream writes into names and ids, the stream stays one that
+ * every reader can cut into lines and parse. */
+static void names_and_ids_of_any_text_are_made_safe(void **state)
+{
+    static const char *const texts[] = {"a\xE2\x80\xA8z", "\xC2\x85", "\\u2028",         "\\ud83d",
+                                        "\\ude00x",       "\\\"\\\\", "\xF0\x9F\x98\x80"};
+    const struct round_conf conf = {.reasoning = REASONING_TEXT};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        char body[512];
+
+        snprintf(body, sizeof(body),
+                 DATA("{\"service_tier\":\"%s\",\"choices\":[{\"delta\":{" CALL(
+                     "\"id\":\"%s\",\"function\":{\"name\":\"f%s\",\"arguments\":\"{}\"}") "}}]}")
+                     DONE,
+                 texts[i], texts[i], texts[i]);
+        check(&conf, body, "completed", 1);
+    }
+}
+
+static void a_call_id_of_any_length_is_one_of_at_most_64_characters(void **state)
+{
+    const struct round_conf conf = {.reasoning = REASONING_TEXT};
+
+    (void)state;
+    for (int n = 63; n <= 66; n++) {
+        char body[512];
+        json_t *response;
+        const char *id;
+
+        snprintf(body, sizeof(body),
+                 DELTA(CALL("\"id\":\"%0*d\",\"function\":{\"name\":\"f\"}")) DONE, n, 0);
+        response = response_of(&conf, body);
+        id = json_string_value(
+            json_object_get(json_array_get(json_object_get(response, "output"), 0), "call_id"));
+        assert_int_equal(strlen(id), n <= 64 ? (size_t)n : strlen("call_") + ID_CALL_CHARS);
+        json_decref(response);
+    }
+}
+
+static void reasoning_that_is_not_shown_leaves_no_item(void **state)
+{
+    const struct round_conf conf = {.reasoning = REASONING_NONE};
+
+    (void)state;
+    check(&conf, DELTA("\"reasoning\":\"a\"") DELTA("\"content\":\"b\"") DONE, "completed", 1);
+    check(&conf, DELTA("\"reasoning\":\"a\"") DONE, "completed", 1);
+}
+
+static void keepalives_are_numbered_like_any_event(void **state)
+{
+    struct test_ids ids;
+    struct response_conf conf = {.ids = &ids.source, .error_event = true};
+    const struct delta text = {.kind = DELTA_TEXT, .text = STR("a")};
+    struct buf out = {.limit = 0};
+    struct response r;
+
+    (void)state;
+    test_ids_reset(&ids);
+    response_init(&r, &conf);
+    response_start(&r, &out);
+    response_keepalive(&r, &out);
+    assert_true(response_delta(&r, &text, &out));
+    response_keepalive(&r, &out);
+    response_finish(&r, FINISH_STOP, 5, &out);
+    assert_true(str_ends_with(buf_str(&out), STR("data: [DONE]\n\n")));
+    assert_true(str_find(buf_str(&out), STR("event: keepalive\ndata: {\"type\":\"keepalive\","
+                                            "\"sequence_number\":2}\n\n")) < out.len);
+    response_fini(&r);
+    buf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(output_past_the_limit_fails_the_response),
+        cmocka_unit_test(the_error_event_can_be_left_out),
+        cmocka_unit_test(names_and_ids_of_any_text_are_made_safe),
+        cmocka_unit_test(a_call_id_of_any_length_is_one_of_at_most_64_characters),
+        cmocka_unit_test(reasoning_that_is_not_shown_leaves_no_item),
+        cmocka_unit_test(keepalives_are_numbered_like_any_event),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+/* test_upstream_error.c -- errors of upstream servers in our terms (CONTRACT 5.5, 7.3). */
+#include "lib/test.h"
+
+#include "base/utf8.h"
+#include "lib/fixture.h"
+#include "wire/upstream_error.h"
+
+#define BODY(members) "{\"error\":{" members "}}"
+
+static const struct {
+    int status;
+    const char *body;
+    enum err_code code;
+    const char *message; /* part of it */
+} answers[] = {
+    {400,
+     BODY("\"message\":\"This model's maximum context length is 8192 tokens.\","
+          "\"type\":\"invalid_request_error\",\"code\":\"context_length_exceeded\""),
+     ERR_CONTEXT_LENGTH, "maximum context length"},
+    {400,
+     BODY("\"code\":400,\"message\":\"the request exceeds the available context size\","
+          "\"type\":\"exceed_context_size_error\""),
+     ERR_CONTEXT_LENGTH, "available context size"},
+    {500, BODY("\"code\":500,\"message\":\"the request exceeds the available context size\""),
+     ERR_CONTEXT_LENGTH, "context size"},
+    {400, "{\"object\":\"error\",\"message\":\"bad grammar\",\"code\":400}", ERR_UPSTREAM_REJECTED,
+     "bad grammar"},
+    {413, "", ERR_UPSTREAM_REJECTED, "413"},
+    {422, "{\"detail\":[{\"msg\":\"field required\"}]}", ERR_UPSTREAM_REJECTED, "field required"},
+    {404, "{\"error\":\"model 'x' not found\"}", ERR_MODEL_NOT_FOUND, "model 'x' not found"},
+    {404, BODY("\"message\":\"File Not Found\""), ERR_UPSTREAM_REJECTED, "File Not Found"},
+    {401, BODY("\"message\":\"Invalid API Key\""), ERR_UPSTREAM_AUTH, "Invalid API Key"},
+    {403, "forbidden", ERR_UPSTREAM_AUTH, "forbidden"},
+    {402, BODY("\"message\":\"Insufficient Balance\""), ERR_INSUFFICIENT_QUOTA, "Balance"},
+    {429, BODY("\"message\":\"You exceeded your current quota\",\"code\":\"insufficient_quota\""),
+     ERR_INSUFFICIENT_QUOTA, "quota"},
+    {429, "", ERR_RATE_LIMIT, "Rate limit"},
+    {503, BODY("\"message\":\"Loading model\""), ERR_OVERLOADED, "Loading model"},
+    {500, BODY("\"message\":\"boom\""), ERR_UPSTREAM_ERROR, "boom"},
+    {502, "<html><h1>Bad Gateway</h1></html>", ERR_UPSTREAM_ERROR, "502"},
+    {504, "", ERR_UPSTREAM_TIMEOUT, "in time"},
+    {500, "plain words", ERR_UPSTREAM_ERROR, "plain words"},
+    {500, "\xFF\xFE", ERR_UPSTREAM_ERROR, "500"},
+};
+
+static void check(const struct err *e, enum err_code code, const char *message, const char *what)
+{
+    if (e->code != code || strstr(e->msg, message) == NULL)
+        fail_msg("%s: code %s, message %s", what, err_wire_code(e), e->msg);
+    assert_true(utf8_is_valid(str_from_c(e->msg)));
+}
+
+static void an_answer_is_sorted_by_its_words_and_its_status(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        str body = str_from_c(answers[i].body);
+        char *exact = exact_copy(body);
+        struct err e;
+
+        upstream_error_from_answer(answers[i].status, 0, str_from(exact, body.len), &e);
+        check(&e, answers[i].code, answers[i].message, answers[i].body);
+        free(exact);
+    }
+}
+
+static const struct {
+    const char *json;
+    enum err_code code;
+    const char *message;
+} values[] = {
+    {"\"model runner has unexpectedly stopped\"", ERR_UPSTREAM_ERROR, "unexpectedly stopped"},
+    {"{\"message\":\"KV cache is full\",\"type\":\"InternalServerError\",\"code\":500}",
+     ERR_UPSTREAM_ERROR, "KV cache is full"},
+    {"{\"message\":\"slow down\",\"code\":429}", ERR_RATE_LIMIT, "slow down"},
+    {"{\"message\":\"slow down\",\"code\":\"429\"}", ERR_RATE_LIMIT, "slow down"},
+    {"{\"message\":\"slow down\",\"type\":\"rate_limit_error\"}", ERR_RATE_LIMIT, "slow down"},
+    {"{\"message\":\"no\",\"type\":\"BadRequestError\"}", ERR_UPSTREAM_REJECTED, "no"},
+    {"{\"object\":\"error\",\"message\":\"bad thing\"}", ERR_UPSTREAM_ERROR, "bad thing"},
+    {"{\"error\":{\"message\":\"nested\"}}", ERR_UPSTREAM_ERROR, "nested"},
+    {"{}", ERR_UPSTREAM_ERROR, "failed"},
+    {"[1]", ERR_UPSTREAM_ERROR, "failed"},
+    {"true", ERR_UPSTREAM_ERROR, "failed"},
+};
+
+static void an_error_inside_a_stream_is_sorted_as_well(void **state)
+{
+    struct err e;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(values); i++) {
+        upstream_error_from_value(str_from_c(values[i].json), &e);
+        check(&e, values[i].code, values[i].message, values[i].json);
+    }
+    upstream_error_from_text(STR("exceeded the context window"), &e);
+    check(&e, ERR_CONTEXT_LENGTH, "context window", "text");
+}
+
+static void the_upstreams_own_code_is_kept_when_it_refused(void **state)
+{
+    struct err e;
+
+    (void)state;
+    upstream_error_from_answer(400, 0, STR(BODY("\"message\":\"m\",\"code\":\"bad_grammar\"")), &e);
+    assert_string_equal(err_wire_code(&e), "bad_grammar");
+    upstream_error_from_answer(400, 0, STR(BODY("\"message\":\"m\",\"code\":400")), &e);
+    assert_string_equal(err_wire_code(&e), "upstream_rejected");
+    upstream_error_from_answer(500, 0, STR(BODY("\"message\":\"m\",\"code\":\"bad\"")), &e);
+    assert_string_equal(err_wire_code(&e), "upstream_error");
+    upstream_error_from_answer(404, 0, STR("{\"error\":\"model x?\"}"), &e);
+    assert_string_equal(e.param, "model");
+}
+
+/* Codex waits as long as the end of the message says. */
+static void a_rate_limit_says_when_to_come_back(void **state)
+{
+    struct err e;
+
+    (void)state;
+    upstream_error_from_answer(429, 7, STR(BODY("\"message\":\"Slow down.\"")), &e);
+    assert_string_equal(e.msg, "Slow down. Please try again in 7s.");
+    assert_int_equal(e.retry_after_s, 7);
+    upstream_error_from_answer(429, 7, STR(BODY("\"message\":\"Please try again in 3s.\"")), &e);
+    assert_string_equal(e.msg, "Please try again in 3s.");
+}
+
+static const struct {
+    const char *message, *masked;
+} maskings[] = {
+    {"see https://user:pw@host/x?key=1 for more", "see [url] for more"},
+    {"(http://10.0.0.1:8000/v1)", "([url])"},
+    {"Incorrect API key provided: sk-abcdefgh1234.", "Incorrect API key provided: [key]"},
+    {"header 'Authorization: Bearer abcdefghijk'", "header 'Authorization: Bearer [key]'"},
+    {"sk-short stays", "sk-short stays"},
+    {"a task-specific-adapter is missing", "a task-specific-adapter is missing"},
+    {"disk-related-failure", "disk-related-failure"},
+};
+
+static void addresses_and_keys_are_masked_and_nothing_else(void **state)
+{
+    struct err e;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(maskings); i++) {
+        upstream_error_from_text(str_from_c(maskings[i].message), &e);
+        assert_string_equal(e.msg, maskings[i].masked);
+    }
+}
+
+static void long_messages_are_cut_to_two_kibibytes(void **state)
+{
+    char text[5000];
+    struct err e;
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    upstream_error_from_text(str_from(text, sizeof(text)), &e);
+    assert_int_equal(strlen(e.msg), ERR_MSG_BYTES);
+    for (size_t i = 0; i + 3 <= sizeof(text); i += 3)
+        memcpy(text + i, "\xE2\x82\xAC", 3);
+    upstream_error_from_text(str_from(text, 4998), &e);
+    assert_true(strlen(e.msg) <= ERR_MSG_BYTES);
+    assert_true(utf8_is_valid(str_from_c(e.msg)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_is_sorted_by_its_words_and_its_status),
+        cmocka_unit_test(an_error_inside_a_stream_is_sorted_as_well),
+        cmocka_unit_test(the_upstreams_own_code_is_kept_when_it_refused),
+        cmocka_unit_test(a_rate_limit_says_when_to_come_back),
+        cmocka_unit_test(addresses_and_keys_are_masked_and_nothing_else),
+        cmocka_unit_test(long_messages_are_cut_to_two_kibibytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
