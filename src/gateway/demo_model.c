@@ -59,22 +59,6 @@ static void read_messages(struct jr *j, struct chat *c)
     }
 }
 
-static bool wants_usage(struct jr *j)
-{
-    bool wants = false;
-    str key;
-
-    if (!jr_enter(j, JR_OBJECT))
-        return false;
-    while (jr_next_member(j, &key)) {
-        if (str_eq(key, STR("include_usage")))
-            wants = jr_bool(j, false);
-        else
-            jr_skip(j);
-    }
-    return wants;
-}
-
 static bool read_chat(str body, struct chat *c)
 {
     struct jr j;
@@ -100,29 +84,19 @@ static bool read_chat(str body, struct chat *c)
         else if (str_eq(key, STR("stream")))
             c->stream = jr_bool(&j, false);
         else if (str_eq(key, STR("stream_options")))
-            c->include_usage = wants_usage(&j);
+            c->include_usage = str_eq(jr_member(jr_raw(&j), STR("include_usage")), STR("true"));
         else
             jr_skip(&j);
     }
     return jr_end(&j);
 }
 
-/* The value of a member of an object, raw; strings without their quotes. */
+/* A member of an object, raw; a string without its quotes. */
 static str member(str object, str name)
 {
-    str key, value = STR_NONE;
-    struct jr j;
+    str raw = jr_member(object, name);
 
-    jr_init(&j, object);
-    if (!jr_enter(&j, JR_OBJECT))
-        return value;
-    while (jr_next_member(&j, &key)) {
-        if (str_eq(key, name))
-            value = jr_peek(&j) == JR_STRING ? jr_string(&j) : jr_raw(&j);
-        else
-            jr_skip(&j);
-    }
-    return value;
+    return jr_type_of(raw) == JR_STRING ? str_from(raw.p + 1, raw.len - 2) : raw;
 }
 
 /* ---- calls */

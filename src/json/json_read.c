@@ -406,6 +406,23 @@ const char *jr_type_name(enum jr_type type)
     return names[type];
 }
 
+str jr_member(str raw, str name)
+{
+    str key, value = STR_NONE;
+    struct jr j;
+
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_OBJECT))
+        return value;
+    while (jr_next_member(&j, &key)) {
+        if (str_eq(key, name))
+            value = jr_raw(&j);
+        else
+            jr_skip(&j);
+    }
+    return value;
+}
+
 bool jr_is_valid(str text)
 {
     struct jr j;

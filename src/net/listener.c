@@ -121,7 +121,8 @@ static int listen_at(const char *address, bool shared, struct err *reterr)
     if (fd == -1)
         fd = listen_family(list, any ? AF_INET : AF_INET6, shared);
     if (fd == -1)
-        err_set(reterr, ERR_INTERNAL, "listen %s: %s", address, strerror(errno));
+        err_set(reterr, ERR_INTERNAL, "listen %s: %s%s", address, strerror(errno),
+                errno == EADDRINUSE ? "; stop what listens there or take another port" : "");
     freeaddrinfo(list);
     return fd;
 }

@@ -302,23 +302,6 @@ static void read_choices(struct chat_reader *r, str raw, bool has_error)
 
 /* ---- the chunk */
 
-static str usage_of_x_groq(str raw)
-{
-    str key, usage = STR_NONE;
-    struct jr j;
-
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
-        return usage;
-    while (jr_next_member(&j, &key)) {
-        if (str_eq(key, STR("usage")))
-            usage = jr_raw(&j);
-        else
-            jr_skip(&j);
-    }
-    return usage;
-}
-
 /* First look: is it one valid JSON value, and where are its members? */
 static bool split_chunk(str json, struct chunk *ret)
 {
@@ -376,7 +359,7 @@ static void read_chunk(struct chat_reader *r, const struct chunk *c, str json, s
         return;
     }
     if (!chat_usage(c->usage, &r->usage))
-        (void)chat_usage(usage_of_x_groq(c->x_groq), &r->usage);
+        (void)chat_usage(jr_member(c->x_groq, STR("usage")), &r->usage);
     if (r->service_tier.len == 0)
         json_copy_text(c->service_tier, &r->service_tier);
     read_choices(r, c->choices, false);

@@ -96,16 +96,6 @@ static void write_content(struct jw *w, str raw)
 void chat_logprobs(str raw, struct buf *out)
 {
     struct jw w = {.out = out, .comma = out->len > 0};
-    struct jr j;
-    str key;
 
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
-        return;
-    while (jr_next_member(&j, &key)) {
-        if (str_eq(key, STR("content")))
-            write_content(&w, jr_raw(&j));
-        else
-            jr_skip(&j);
-    }
+    write_content(&w, jr_member(raw, STR("content")));
 }
