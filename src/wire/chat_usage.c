@@ -26,6 +26,7 @@ bool chat_usage(str raw, struct usage *ret)
     struct usage u = {.known = true,
                       .input = count(raw, STR("prompt_tokens")),
                       .cached = count(prompt, STR("cached_tokens")),
+                      .cache_write = count(prompt, STR("cache_write_tokens")),
                       .output = count(raw, STR("completion_tokens")),
                       .reasoning = count(completion, STR("reasoning_tokens"))};
 
