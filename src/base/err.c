@@ -53,6 +53,11 @@ void err_set_param(struct err *e, enum err_code code, const char *param, const c
     e->param[utf8_cut(str_from_c(e->param), sizeof(e->param) - 1)] = '\0';
 }
 
+void err_set_no_memory(struct err *e)
+{
+    err_set(e, ERR_INTERNAL, "The gateway ran out of memory.");
+}
+
 int err_http_status(const struct err *e)
 {
     return faces[e->code].status;

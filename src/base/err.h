@@ -37,6 +37,9 @@ void err_set(struct err *e, enum err_code code, const char *format, ...)
 void err_set_param(struct err *e, enum err_code code, const char *param, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Memory ran out: the same words everywhere. */
+void err_set_no_memory(struct err *e);
+
 int err_http_status(const struct err *e);
 const char *err_type(const struct err *e);        /* "invalid_request_error" ... */
 const char *err_wire_code(const struct err *e);   /* own_code or the table's */

@@ -6,11 +6,6 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 bool str_eq_nocase(str a, str b)
 {
     if (a.len != b.len)
@@ -24,9 +19,9 @@ bool str_eq_nocase(str a, str b)
 
 str str_trim(str s)
 {
-    while (s.len > 0 && is_space(s.p[0]))
+    while (s.len > 0 && str_is_space(s.p[0]))
         s = str_skip(s, 1);
-    while (s.len > 0 && is_space(s.p[s.len - 1]))
+    while (s.len > 0 && str_is_space(s.p[s.len - 1]))
         s.len--;
     return s;
 }
@@ -56,4 +51,10 @@ bool str_has_nocase(str s, str needle)
             return true;
     }
     return false;
+}
+
+bool str_is_one_line(str s)
+{
+    return s.len == 0 || (memchr(s.p, '\r', s.len) == NULL && memchr(s.p, '\n', s.len) == NULL &&
+                          memchr(s.p, '\0', s.len) == NULL);
 }

@@ -66,6 +66,15 @@ static inline str str_skip(str s, size_t n)
     return (str){s.len == 0 ? s.p : s.p + s.len, 0}; /* NULL + 0 is undefined */
 }
 
+/* White space of JSON, and of most other texts. */
+static inline bool str_is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Nothing in it can end a line or a C string. */
+bool str_is_one_line(str s);
+
 /* Equal when ASCII letters are compared without case (header names, URL schemes). */
 bool str_eq_nocase(str a, str b);
 

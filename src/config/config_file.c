@@ -67,11 +67,6 @@ static void blank(char *p, size_t from, size_t to)
     }
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* Outside of strings: comments become spaces, and so does a comma when the
  * next byte that is not a space closes something. */
 static void blank_extras(char *p, size_t len)
@@ -87,7 +82,7 @@ static void blank_extras(char *p, size_t len)
             i = end;
             continue;
         }
-        if (is_space(p[i]))
+        if (str_is_space(p[i]))
             continue;
         if ((p[i] == '}' || p[i] == ']') && comma < len)
             p[comma] = ' ';

@@ -271,7 +271,7 @@ static void chat(struct demo *demo, struct http_exchange *x, const struct http_r
     }
     r = reply_new(demo, x);
     if (r == NULL) {
-        err_set(&e, ERR_OVERLOADED, "The gateway ran out of memory.");
+        err_set_no_memory(&e);
         http_exchange_respond_error(x, &e, NULL, 0);
         return;
     }
@@ -326,7 +326,7 @@ struct demo *demo_open(struct loop *loop, struct err *reterr)
     struct demo *demo = calloc(1, sizeof(*demo));
 
     if (demo == NULL) {
-        err_set(reterr, ERR_INTERNAL, "out of memory");
+        err_set_no_memory(reterr);
         return NULL;
     }
     demo->loop = loop;

@@ -187,7 +187,7 @@ static int start_call(struct relay *relay, const struct http_request *r, struct 
     call.url = buf_cstr(&url);
     call.method = str_eq(r->method, STR("HEAD")) ? "GET" : arena_dup(a, r->method).p;
     if (call.method == NULL || buf_failed(&url))
-        err_set(reterr, ERR_INTERNAL, "The gateway ran out of memory.");
+        err_set_no_memory(reterr);
     else
         relay->call = http_client_start(relay->worker->client, &call, &call_handler, relay, reterr);
     buf_fini(&url);
@@ -200,7 +200,7 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
     struct err e;
 
     if (relay == NULL) {
-        err_set(&e, ERR_OVERLOADED, "The gateway ran out of memory.");
+        err_set_no_memory(&e);
         http_exchange_respond_error(x, &e, NULL, 0);
         return;
     }

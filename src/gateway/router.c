@@ -50,10 +50,49 @@ static const struct route routes[] = {
 
 enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
 
+/* Takes the next character off a path; dots and slashes also percent-encoded,
+ * since a server may decode them. */
+static char next_char(str *path)
+{
+    static const struct {
+        str code;
+        char c;
+    } codes[] = {{STR_INIT("%2e"), '.'}, {STR_INIT("%2f"), '/'}, {STR_INIT("%5c"), '/'}};
+    char c = path->p[0];
+
+    for (size_t i = 0; path->len >= 3 && i < sizeof(codes) / sizeof(*codes); i++) {
+        if (!str_eq_nocase(str_from(path->p, 3), codes[i].code))
+            continue;
+        *path = str_skip(*path, 3);
+        return codes[i].c;
+    }
+    *path = str_skip(*path, 1);
+    return c == '\\' ? '/' : c;
+}
+
+/* Is a segment of the path "." or ".."? Such a path leads elsewhere at the
+ * upstream, where it would be asked for with the gateway's key. */
+static bool climbs(str path)
+{
+    size_t n_dots = 0;
+    bool only_dots = true;
+
+    while (path.len > 0) {
+        char c = next_char(&path);
+
+        if (c == '/' && only_dots && n_dots > 0)
+            return true;
+        only_dots = c == '/' || (only_dots && c == '.' && n_dots < 2);
+        n_dots = c == '.' ? n_dots + 1 : 0;
+    }
+    return only_dots && n_dots > 0;
+}
+
 static bool path_fits(const struct route *route, str path)
 {
-    return route->is_prefix ? path.len > route->path.len && str_starts_with(path, route->path)
-                            : str_eq(path, route->path);
+    if (!route->is_prefix)
+        return str_eq(path, route->path);
+    return path.len > route->path.len && str_starts_with(path, route->path) && !climbs(path);
 }
 
 /* HEAD is a GET whose body is not sent. */

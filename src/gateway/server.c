@@ -241,7 +241,7 @@ int server_run(const struct config *config)
     s.threads = calloc(s.n_workers, sizeof(*s.threads));
     s.loop = loop_new(&e);
     if (s.workers == NULL || s.threads == NULL)
-        err_set(&e, ERR_INTERNAL, "out of memory");
+        err_set_no_memory(&e);
     else if (s.loop != NULL && open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)

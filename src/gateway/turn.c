@@ -141,7 +141,7 @@ static void respond_object(struct turn *t)
     if (buf_failed(&body)) {
         struct err e;
 
-        err_set(&e, ERR_INTERNAL, "The gateway ran out of memory.");
+        err_set_no_memory(&e);
         respond_error(t, &e);
     } else {
         log_end(t, NULL);
@@ -425,7 +425,7 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
     struct err e;
 
     if (t == NULL) {
-        err_set(&e, ERR_OVERLOADED, "The gateway ran out of memory.");
+        err_set_no_memory(&e);
         http_exchange_respond_error(x, &e, NULL, 0);
         return;
     }

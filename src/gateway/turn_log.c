@@ -67,7 +67,7 @@ void turn_log(const struct turn_summary *s)
     if (s->error != NULL)
         add_error(&f, s->error);
     if (s->response != NULL) {
-        add(&f, (struct log_field)LOG_INT("rounds", 1));
+        add(&f, (struct log_field)LOG_INT("rounds", s->response->n_rounds));
         add_usage(&f, &s->response->usage);
     }
     if (s->skipped_chunks != 0)

@@ -44,7 +44,7 @@ static str authorization(struct turn *t, const struct http_request *r)
 {
     if (!str_is_none(t->worker->authorization))
         return t->worker->authorization;
-    t->is_clients_key = true;
+    t->is_clients_key = !str_is_none(http_request_header(r, STR("authorization")));
     return http_request_header(r, STR("authorization"));
 }
 
@@ -108,7 +108,7 @@ int turn_prepare(struct turn *t, const struct http_request *r, struct err *reter
         return -1;
     responses_request_echo(&t->request, &t->echo);
     if (buf_failed(&t->echo) || buf_failed(&t->chat_body)) {
-        err_set(reterr, ERR_INTERNAL, "The gateway ran out of memory.");
+        err_set_no_memory(reterr);
         return -1;
     }
     init_round(t);

@@ -51,7 +51,7 @@ struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
     struct worker *w = calloc(1, sizeof(*w));
 
     if (w == NULL) {
-        err_set(reterr, ERR_INTERNAL, "out of memory");
+        err_set_no_memory(reterr);
         return NULL;
     }
     w->config = conf->config;

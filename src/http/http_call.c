@@ -171,7 +171,7 @@ static int url_setup(struct http_call *call, const char *url, struct err *reterr
         buf_c(&full, url);
     call->url = curl_url();
     if (rc == -1 || call->url == NULL ||
-        curl_url_set(call->url, CURLUPART_URL, buf_cstr(&full), 0) != CURLUE_OK ||
+        curl_url_set(call->url, CURLUPART_URL, buf_cstr(&full), CURLU_PATH_AS_IS) != CURLUE_OK ||
         !is_http(call->url)) {
         err_set(reterr, ERR_INTERNAL,
                 "The upstream URL is not of the form http://, https:// or unix:/path.");
@@ -179,12 +179,6 @@ static int url_setup(struct http_call *call, const char *url, struct err *reterr
     }
     buf_fini(&full);
     return rc;
-}
-
-static bool is_one_line(str s)
-{
-    return s.len == 0 || (memchr(s.p, '\r', s.len) == NULL && memchr(s.p, '\n', s.len) == NULL &&
-                          memchr(s.p, '\0', s.len) == NULL);
 }
 
 static bool header_add(struct http_call *call, const char *line)
@@ -220,7 +214,7 @@ static int headers_setup(struct http_call *call, const struct http_call_conf *co
         const struct http_header *h = &conf->headers[i];
 
         has_type = has_type || str_eq_nocase(h->name, STR("content-type"));
-        if (!is_one_line(h->name) || !is_one_line(h->value)) {
+        if (!str_is_one_line(h->name) || !str_is_one_line(h->value)) {
             err_set(reterr, ERR_INTERNAL, "A header for the upstream server holds a line break.");
             return -1;
         }
@@ -231,7 +225,7 @@ static int headers_setup(struct http_call *call, const struct http_call_conf *co
     if (header_add(call, "Expect:") && (has_type || header_add(call, "Content-Type:")))
         return 0;
 no_memory:
-    err_set(reterr, ERR_INTERNAL, "The server is out of memory.");
+    err_set_no_memory(reterr);
     return -1;
 }
 
@@ -379,7 +373,7 @@ static const struct {
     {CURLE_UNSUPPORTED_PROTOCOL, "it does not speak HTTP/1.1"},
     {CURLE_WEIRD_SERVER_REPLY, "it does not speak HTTP/1.1"},
     {CURLE_WRITE_ERROR, "its answer is too large to be read"},
-    {CURLE_OUT_OF_MEMORY, "the gateway is out of memory"},
+    {CURLE_OUT_OF_MEMORY, "the head of its answer is too large, or memory ran out"},
 };
 
 enum { CAUSE_BYTES = 320 };

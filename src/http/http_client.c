@@ -200,11 +200,14 @@ static void on_done(void *arg, CURL *easy, CURLcode result)
 
     (void)arg;
     (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
-    if (result == CURLE_OK) {
+    if (result == CURLE_OK && call->head_done) {
         call_end(call, NULL);
         return;
     }
-    call_describe_failure(call, result, &e);
+    if (result == CURLE_OK) /* 101: it changed to a protocol that nobody asked for */
+        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server did not answer with HTTP.");
+    else
+        call_describe_failure(call, result, &e);
     call_end(call, &e);
 }
 
@@ -217,7 +220,7 @@ struct http_call *http_client_start(struct http_client *client, const struct htt
     struct http_call *call = calloc(1, sizeof(*call));
 
     if (call == NULL) {
-        err_set(reterr, ERR_INTERNAL, "The server is out of memory.");
+        err_set_no_memory(reterr);
         return NULL;
     }
     call->client = client;
@@ -226,7 +229,7 @@ struct http_call *http_client_start(struct http_client *client, const struct htt
     call->started_ms = call->last_read_ms = loop_now_ms(client->loop);
     call->timer = loop_timer_new(client->loop, on_timer, call);
     if (call->timer == NULL)
-        err_set(reterr, ERR_INTERNAL, "The server is out of memory.");
+        err_set_no_memory(reterr);
     if (call->timer == NULL || call_setup(call, &client->conf, conf, reterr) == -1) {
         loop_timer_free(call->timer);
         call_fini(call);

@@ -102,16 +102,10 @@ static str date_now(struct http_server *server)
     return str_from_c(server->date);
 }
 
-static bool is_one_line(str s)
-{
-    return s.len == 0 || (memchr(s.p, '\r', s.len) == NULL && memchr(s.p, '\n', s.len) == NULL &&
-                          memchr(s.p, '\0', s.len) == NULL);
-}
-
 /* A value that would end its line is left out: some come from upstream. */
 static void write_header(struct buf *out, str name, str value)
 {
-    if (!is_one_line(name) || !is_one_line(value))
+    if (!str_is_one_line(name) || !str_is_one_line(value))
         return;
     buf_append(out, name);
     buf_append(out, STR(": "));

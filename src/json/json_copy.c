@@ -21,11 +21,6 @@ static size_t string_len(str s)
     return n < s.len ? n : s.len;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 void json_copy_value(str raw, struct buf *out)
 {
     size_t from = 0, i = 0;
@@ -39,7 +34,7 @@ void json_copy_value(str raw, struct buf *out)
             json_copy_text(text, out);
             from = i + 1 + text.len; /* the closing quote goes with what follows */
             i = from + 1;
-        } else if (is_space(raw.p[i])) {
+        } else if (str_is_space(raw.p[i])) {
             buf_append(out, str_from(raw.p + from, i - from));
             from = ++i;
         } else {

@@ -212,7 +212,8 @@ void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
         return;
     }
     all[0] = pending_piece(s);
-    memcpy(all + 1, pieces, n_pieces * sizeof(*pieces));
+    for (size_t i = 0; i < n_pieces; i++)
+        all[i + 1] = pieces[i];
     taken = queued > 0 ? send_pieces(s, all, n_pieces + 1) : send_pieces(s, all + 1, n_pieces);
     if (taken == -1) {
         socket_break(s);

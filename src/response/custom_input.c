@@ -17,15 +17,10 @@ bool custom_input_is_unpacked(const struct custom_input *c)
     return c->state == INPUT_TEXT || c->state == INPUT_DONE;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 static void head_byte(struct custom_input *c, char byte)
 {
     if (head[c->matched] == ' ') {
-        if (is_space(byte))
+        if (str_is_space(byte))
             return;
         c->matched++;
     }

@@ -90,10 +90,16 @@ void response_keepalive(struct response *r, struct buf *out)
 
 /* ---- limits */
 
+void response_break(struct response *r, enum err_code why)
+{
+    if (r->broken == ERR_NONE)
+        r->broken = why;
+}
+
 bool response_claim(struct response *r, size_t n)
 {
     if (r->conf.max_output_bytes != 0 && n > r->conf.max_output_bytes - r->used_bytes) {
-        r->broken = true;
+        response_break(r, ERR_UPSTREAM_ERROR);
         return false;
     }
     r->used_bytes += n;
@@ -102,13 +108,12 @@ bool response_claim(struct response *r, size_t n)
 
 void response_failure(const struct response *r, struct err *ret)
 {
-    if (r->conf.max_output_bytes != 0 && r->used_bytes > 0)
+    if (r->broken == ERR_UPSTREAM_ERROR)
         err_set(ret, ERR_UPSTREAM_ERROR,
-                "The output grew past the gateway's limit of %zu bytes (max_response), or its "
-                "memory.",
+                "The output grew past the gateway's limit of %zu bytes (max_response).",
                 r->conf.max_output_bytes);
     else
-        err_set(ret, ERR_INTERNAL, "The gateway ran out of memory.");
+        err_set_no_memory(ret);
 }
 
 /* ---- items */
@@ -122,7 +127,7 @@ struct output_item *response_add_item(struct response *r, enum output_kind kind,
         return NULL;
     item = output_item_new(&r->arena, kind, r->n_items, r->conf.ids);
     if (item == NULL) {
-        r->broken = true;
+        response_break(r, ERR_INTERNAL);
         return NULL;
     }
     r->n_items++;
@@ -136,10 +141,13 @@ struct output_item *response_add_item(struct response *r, enum output_kind kind,
 static bool open_part(struct response *r, enum output_part_kind kind, struct buf *out)
 {
     const struct event no_text = {.output_index = 0};
-    struct output_part *p = output_item_add_part(r->prose, &r->arena, kind);
+    struct output_part *p;
 
+    if (!response_claim(r, sizeof(*p)))
+        return false;
+    p = output_item_add_part(r->prose, &r->arena, kind);
     if (p == NULL) {
-        r->broken = true;
+        response_break(r, ERR_INTERNAL);
         return false;
     }
     emit_part(r, output_part_row(kind)->added, r->prose, p, &no_text, out);
@@ -223,7 +231,7 @@ static bool add_text(struct response *r, enum output_part_kind kind, const struc
         return false;
     p = r->prose->open;
     if (!keep_text(p, d)) {
-        r->broken = true;
+        response_break(r, ERR_INTERNAL);
         return false;
     }
     emit_part(r, output_part_row(kind)->delta, r->prose, p, &texts, out);
@@ -257,6 +265,7 @@ void response_add_usage(struct response *r, const struct usage *u, str service_t
 {
     str tier = service_tier.len == 0 ? STR_NONE : arena_dup(&r->arena, service_tier);
 
+    r->n_rounds++;
     if (!str_is_none(tier))
         r->service_tier = tier;
     if (!u->known)

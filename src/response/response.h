@@ -48,9 +48,11 @@ enum response_status {
 struct response_call {
     struct output_item *item; /* NULL until it is announced */
     const struct tool *tool;  /* NULL: a name the request did not declare */
-    str name, call_id;        /* escaped, as the upstream sent them; in the arena */
+    struct buf name;          /* escaped, as far as the upstream has sent it */
+    str call_id;              /* escaped, the upstream's; in the arena */
     struct buf arguments;     /* escaped; all of them */
     size_t unsent;            /* arguments that no delta has carried yet start here */
+    size_t checked;           /* as long as this they were not complete JSON */
     struct custom_input input;
     bool suppressed; /* not in allowed_tools: the client never hears of it */
 };
@@ -65,6 +67,7 @@ struct response {
     int64_t completed_at;
     uint64_t next_sequence_number;
     struct usage usage;
+    unsigned n_rounds; /* that have ended */
     str service_tier;
 
     struct output_item *first, **end;
@@ -73,7 +76,8 @@ struct response {
     struct response_call *calls;
     size_t n_calls, cap_calls;
     size_t used_bytes;
-    bool broken; /* out of memory, or past max_output_bytes */
+    enum err_code broken; /* why nothing more fits: ERR_INTERNAL: no memory; ERR_UPSTREAM_ERROR:
+                             past max_output_bytes */
 };
 
 void response_init(struct response *r, const struct response_conf *conf);

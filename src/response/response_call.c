@@ -14,6 +14,7 @@
 void response_calls_fini(struct response *r)
 {
     for (size_t i = 0; i < r->n_calls; i++) {
+        buf_fini(&r->calls[i].name);
         buf_fini(&r->calls[i].arguments);
         custom_input_fini(&r->calls[i].input);
     }
@@ -29,14 +30,14 @@ static struct response_call *slot(struct response *r, unsigned number)
         struct response_call *calls = realloc(r->calls, cap * sizeof(*calls));
 
         if (calls == NULL) {
-            r->broken = true;
+            response_break(r, ERR_INTERNAL);
             return NULL;
         }
         r->calls = calls;
         r->cap_calls = cap;
     }
     for (; r->n_calls <= number; r->n_calls++)
-        r->calls[r->n_calls] = (struct response_call){.item = NULL};
+        r->calls[r->n_calls] = (struct response_call){.call_id = STR("")};
     return &r->calls[number];
 }
 
@@ -58,7 +59,7 @@ static bool keep(struct response *r, struct buf *to, str text)
         return false;
     buf_append(to, text);
     if (buf_failed(to))
-        r->broken = true;
+        response_break(r, ERR_INTERNAL);
     return !r->broken;
 }
 
@@ -86,7 +87,7 @@ static void grow_custom(struct response *r, struct response_call *c, struct buf 
     custom_input_feed(&c->input, buf_str(&plain), &c->item->text);
     if (buf_failed(&plain) || buf_failed(&c->input.unit) || buf_failed(&c->item->text)) {
         c->item->text.len = before; /* no event carried it */
-        r->broken = true;
+        response_break(r, ERR_INTERNAL);
     } else if (c->item->text.len > before) {
         emit_text(r, output_kind_row(c->item->kind)->delta, c->item,
                   str_skip(buf_str(&c->item->text), before), out);
@@ -118,7 +119,7 @@ static const struct tool *find_tool(struct response *r, str escaped_name)
 
     json_text_decode(escaped_name, &plain);
     if (buf_failed(&plain))
-        r->broken = true;
+        response_break(r, ERR_INTERNAL);
     else if (r->conf.tools != NULL)
         tool = tool_set_find(r->conf.tools, buf_str(&plain));
     buf_fini(&plain);
@@ -131,7 +132,7 @@ static bool is_forbidden(const struct response *r, const struct tool *tool)
 {
     const struct tool_set *set = r->conf.tools;
 
-    return set != NULL && set->n_sent < set->n && (tool == NULL || !tool->sent);
+    return set != NULL && set->is_restricted && (tool == NULL || !tool->sent);
 }
 
 static enum output_kind kind_of(const struct tool *tool)
@@ -165,15 +166,17 @@ static str choose_call_id(struct response *r, str upstream_id)
 static bool make_item(struct response *r, struct response_call *c, struct buf *out)
 {
     struct output_item *item;
-    str call_id;
+    str call_id, name;
 
     response_close_finished_call(r, out);
     call_id = choose_call_id(r, c->call_id);
-    r->broken = r->broken || str_is_none(call_id);
+    name = c->tool == NULL ? arena_dup(&r->arena, buf_str(&c->name)) : c->tool->name;
+    if (str_is_none(call_id) || str_is_none(name))
+        response_break(r, ERR_INTERNAL);
     item = r->broken ? NULL : response_add_item(r, kind_of(c->tool), out);
     if (item == NULL)
         return false;
-    item->name = c->tool == NULL ? c->name : c->tool->name;
+    item->name = name;
     item->name_space = c->tool == NULL ? STR_NONE : c->tool->name_space;
     item->call_id = call_id;
     c->item = item;
@@ -206,30 +209,29 @@ void response_announce_calls(struct response *r, struct buf *out)
 
 /* ---- a delta */
 
-/* Takes over a name or id that has become longer since the last delta. */
-static bool learn(struct response *r, str *known, str now)
+/* Takes over a name that has become longer, and an id that has become known. */
+static void learn(struct response *r, struct response_call *c, const struct delta *d)
 {
-    if (str_eq(*known, now))
-        return true;
-    *known = arena_dup(&r->arena, now);
-    r->broken = r->broken || str_is_none(*known);
-    return !r->broken;
+    if (!str_eq(buf_str(&c->name), d->name)) {
+        buf_reset(&c->name);
+        buf_append(&c->name, d->name);
+        c->tool = find_tool(r, buf_str(&c->name));
+        c->suppressed = is_forbidden(r, c->tool);
+    }
+    if (!str_eq(c->call_id, d->call_id))
+        c->call_id = arena_dup(&r->arena, d->call_id);
+    if (buf_failed(&c->name) || str_is_none(c->call_id))
+        response_break(r, ERR_INTERNAL);
 }
 
 bool response_call_delta(struct response *r, const struct delta *d, struct buf *out)
 {
     struct response_call *c = slot(r, d->call);
-    bool renamed;
 
     if (c == NULL)
         return false;
-    renamed = c->item == NULL && !str_eq(c->name, d->name);
-    if (c->item == NULL && (!learn(r, &c->name, d->name) || !learn(r, &c->call_id, d->call_id)))
-        return false;
-    if (renamed) {
-        c->tool = find_tool(r, c->name);
-        c->suppressed = is_forbidden(r, c->tool);
-    }
+    if (c->item == NULL)
+        learn(r, c, d);
     if (r->broken || d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
         return !r->broken;
     if (!keep(r, is_function(c) ? &c->item->text : &c->arguments, d->text))
@@ -289,7 +291,8 @@ static void show_shell_call(struct response *r, struct response_call *c, struct 
     struct buf action = {.limit = 0};
 
     local_shell_action(buf_str(&c->arguments), &action);
-    r->broken = r->broken || buf_failed(&action);
+    if (buf_failed(&action))
+        response_break(r, ERR_INTERNAL);
     if (!make_item(r, c, out)) {
         buf_fini(&action);
         return;
@@ -303,6 +306,7 @@ static void show_shell_call(struct response *r, struct response_call *c, struct 
 void response_close_finished_call(struct response *r, struct buf *out)
 {
     struct response_call *last = NULL;
+    str arguments;
 
     for (size_t i = 0; i < r->n_calls; i++) {
         struct response_call *c = &r->calls[i];
@@ -312,8 +316,11 @@ void response_close_finished_call(struct response *r, struct buf *out)
     }
     if (last == NULL || !is_open(last))
         return;
-    if (is_complete_object(is_function(last) ? buf_str(&last->item->text)
-                                             : buf_str(&last->arguments)))
+    arguments = buf_str(is_function(last) ? &last->item->text : &last->arguments);
+    if (arguments.len == last->checked)
+        return;
+    last->checked = arguments.len;
+    if (is_complete_object(arguments))
         close_call(r, last, OUTPUT_COMPLETED, out);
 }
 

@@ -17,14 +17,14 @@ bool response_keep_citation(struct response *r, const struct citation *c)
         return false;
     kept = arena_alloc(&r->arena, sizeof(*kept));
     if (kept == NULL) {
-        r->broken = true;
+        response_break(r, ERR_INTERNAL);
         return false;
     }
     kept->citation = *c;
     kept->citation.url = arena_dup(&r->arena, c->url);
     kept->citation.title = arena_dup(&r->arena, str_is_none(c->title) ? STR("") : c->title);
     if (str_is_none(kept->citation.url) || str_is_none(kept->citation.title)) {
-        r->broken = true;
+        response_break(r, ERR_INTERNAL);
         return false;
     }
     *p->citations_end = kept;
@@ -67,7 +67,7 @@ void response_emit_citations(struct response *r, const struct output_item *item,
         write_citation(&c->citation, text_chars, &p->annotations);
         if (buf_failed(&p->annotations)) {
             p->annotations.len = before; /* no event carried it */
-            r->broken = true;
+            response_break(r, ERR_INTERNAL);
             return;
         }
         e.annotation = str_skip(buf_str(&p->annotations), from);

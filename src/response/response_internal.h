@@ -18,6 +18,9 @@ void response_emit_item(struct response *r, enum event_type type, const struct o
 /* {code,message,type,param}, for the error event and the response object. */
 void response_write_error(const struct err *e, struct jw *w);
 
+/* From now on nothing more is taken; the first cause counts. */
+void response_break(struct response *r, enum err_code why);
+
 /* Counts bytes that are about to be kept; false past the limit. */
 bool response_claim(struct response *r, size_t n);
 

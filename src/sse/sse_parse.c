@@ -104,6 +104,8 @@ static size_t take_line(struct sse_parser *p, str bytes, const struct sse_handle
     if (n == bytes.len)
         return 0;
     p->skip_lf = bytes.p[n] == '\r';
+    if (p->line.limit != 0 && n > p->line.limit)
+        p->line.failed = true; /* also when it did not have to be copied */
     if (p->line.len == 0 && !buf_failed(&p->line)) {
         on_line(p, str_from(bytes.p, n), h, arg);
     } else {

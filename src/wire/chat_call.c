@@ -6,6 +6,9 @@
 
 #include "json/json_copy.h"
 
+/* More than any server accepts; what is longer is no name. */
+enum { MAX_NAME_BYTES = 256 };
+
 void chat_calls_fini(struct chat_calls *t)
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -25,16 +28,20 @@ static struct chat_call *by_id(const struct chat_calls *t, str id)
     return NULL;
 }
 
-/* An index names the newest call that carries it, unless another id shows that
- * the upstream uses the index again. */
+/* An index names the newest call that carries it. When the upstream uses one
+ * index for several calls, the id tells them apart, and a new id is a new call. */
 static struct chat_call *by_index(const struct chat_calls *t, int64_t index, str id)
 {
+    bool is_newest = true;
+
     for (size_t i = t->n; i-- > 0;) {
         struct chat_call *c = &t->calls[i];
 
         if (c->index != index)
             continue;
-        return id.len > 0 && c->id.len > 0 && !str_eq(buf_str(&c->id), id) ? NULL : c;
+        if (str_eq(buf_str(&c->id), id) || (is_newest && (id.len == 0 || c->id.len == 0)))
+            return c;
+        is_newest = false;
     }
     return NULL;
 }
@@ -71,6 +78,7 @@ static struct chat_call *add(struct chat_calls *t, const struct chat_call_piece 
 static struct chat_call *take(struct chat_calls *t, const struct chat_call_piece *piece)
 {
     struct chat_call *c = find(t, piece);
+    bool is_piece;
 
     if (c == NULL)
         c = add(t, piece);
@@ -79,9 +87,8 @@ static struct chat_call *take(struct chat_calls *t, const struct chat_call_piece
     if (c->id.len == 0)
         buf_append(&c->id, piece->id);
     /* A repeated name is no piece of one, and after arguments nothing is. */
-    if (!str_eq(buf_str(&c->name), piece->name) && !c->has_arguments)
-        buf_append(&c->name, piece->name);
-    else if (c->name.len == 0)
+    is_piece = c->name.len == 0 || (!c->has_arguments && !str_eq(buf_str(&c->name), piece->name));
+    if (is_piece && c->name.len + piece->name.len <= MAX_NAME_BYTES)
         buf_append(&c->name, piece->name);
     return buf_failed(&c->id) || buf_failed(&c->name) ? NULL : c;
 }

@@ -49,7 +49,7 @@ void chat_reader_out_of_memory(struct chat_reader *r)
 {
     struct err e;
 
-    err_set(&e, ERR_INTERNAL, "The gateway ran out of memory.");
+    err_set_no_memory(&e);
     r->finish = FINISH_NONE;
     chat_reader_fail(r, &e);
 }

@@ -92,10 +92,8 @@ static const struct sse_handler handler = {on_data_line, on_event, on_other_fiel
 /* The first byte that is no white space tells an event stream from a JSON body. */
 static void detect_form(struct chat_stream *s, str bytes)
 {
-    str start;
+    str start = str_trim(bytes);
 
-    buf_append(&s->whole, bytes);
-    start = str_trim(buf_str(&s->whole));
     if (start.len > 0)
         s->form = start.p[0] == '{' ? CHAT_BODY_WHOLE : CHAT_BODY_EVENTS;
 }
@@ -108,34 +106,32 @@ static void feed_events(struct chat_stream *s, str bytes)
         chat_reader_fail(&s->reader, &e);
 }
 
+static void feed_whole(struct chat_stream *s, str bytes)
+{
+    struct err e;
+
+    buf_append(&s->whole, bytes);
+    if (!buf_failed(&s->whole))
+        return;
+    err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent more than %zu bytes.",
+            s->whole.limit);
+    chat_reader_fail(&s->reader, &e);
+}
+
 void chat_stream_feed(struct chat_stream *s, str bytes)
 {
-    if (s->form == CHAT_BODY_EVENTS) {
+    if (s->form == CHAT_BODY_UNKNOWN)
+        detect_form(s, bytes);
+    if (s->form == CHAT_BODY_EVENTS)
         feed_events(s, bytes);
-        return;
-    }
-    if (s->form == CHAT_BODY_WHOLE) {
-        buf_append(&s->whole, bytes);
-        return;
-    }
-    detect_form(s, bytes);
-    if (s->form == CHAT_BODY_EVENTS) {
-        feed_events(s, buf_str(&s->whole));
-        buf_fini(&s->whole);
-    }
+    else if (s->form == CHAT_BODY_WHOLE)
+        feed_whole(s, bytes);
 }
 
 static void end_whole(struct chat_stream *s)
 {
-    struct err e;
-
-    if (buf_failed(&s->whole)) {
-        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent more than %zu bytes.",
-                s->whole.limit);
-        chat_reader_fail(&s->reader, &e);
-    } else if (chat_reader_chunk(&s->reader, buf_str(&s->whole), STR(""))) {
+    if (!s->reader.failed && chat_reader_chunk(&s->reader, buf_str(&s->whole), STR("")))
         s->done = true;
-    }
 }
 
 /* ---- the end */

@@ -16,14 +16,9 @@ void think_fini(struct think *t)
     buf_fini(&t->held);
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 static str without_space(str s)
 {
-    while (s.len > 0 && is_space(s.p[0]))
+    while (s.len > 0 && str_is_space(s.p[0]))
         s = str_skip(s, 1);
     return s;
 }
@@ -55,7 +50,7 @@ static void inside_char(struct think *t, char c, struct buf *reasoning)
 {
     str tag;
 
-    if (buf_str(&t->held).len > 0 && (c == '<' || is_space(c)) &&
+    if (buf_str(&t->held).len > 0 && (c == '<' || str_is_space(c)) &&
         without_space(buf_str(&t->held)).len > 0)
         release(t, reasoning);
     buf_char(&t->held, c);
@@ -77,7 +72,7 @@ void think_feed(struct think *t, str plain, struct buf *reasoning, struct buf *t
             start_char(t, c, text);
             continue;
         }
-        if ((t->state == THINK_OPENED || t->state == THINK_CLOSED) && is_space(c))
+        if ((t->state == THINK_OPENED || t->state == THINK_CLOSED) && str_is_space(c))
             continue;
         if (t->state == THINK_CLOSED) {
             t->state = THINK_OFF;

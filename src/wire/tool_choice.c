@@ -166,6 +166,7 @@ static int read_allowed_list(const struct choice_reader *r, str raw)
     for (struct tool *t = r->set->first; t != NULL; t = t->next)
         t->sent = false;
     r->set->n_sent = 0;
+    r->set->is_restricted = true;
     jr_init(&j, raw);
     (void)jr_enter(&j, JR_ARRAY);
     for (size_t i = 0; jr_next_element(&j); i++) {

@@ -38,6 +38,7 @@ struct tool {
 struct tool_set {
     struct tool *first, *last;
     size_t n, n_sent;
+    bool is_restricted; /* by allowed_tools: calls to anything that is not sent are suppressed */
 };
 
 /* What is only needed while the request is parsed: who has which name, and

@@ -216,7 +216,7 @@ static const char *default_message(enum err_code code)
 {
     switch (code) {
     case ERR_UPSTREAM_AUTH:
-        return "The upstream server refused the gateway's credentials.";
+        return "The upstream server refused the credentials.";
     case ERR_OVERLOADED:
         return "The upstream server is overloaded.";
     case ERR_RATE_LIMIT:
@@ -276,6 +276,12 @@ static void from_parts(const struct parts *p, int retry_after_s, struct err *ret
     buf_fini(&plain);
 }
 
+/* Neither a web page nor JSON that was cut: words that can stand as a message. */
+static bool is_prose(str text)
+{
+    return text.len > 0 && strchr("<{[", text.p[0]) == NULL && utf8_is_valid(text);
+}
+
 void upstream_error_from_answer(int status, int retry_after_s, str body, struct err *ret)
 {
     struct parts p = {.status = status};
@@ -283,10 +289,9 @@ void upstream_error_from_answer(int status, int retry_after_s, str body, struct 
 
     if (jr_is_valid(text)) {
         p = read_json(text);
-    } else if (text.len > 0 && text.p[0] != '<' && utf8_is_valid(text)) {
+    } else if (text.len > 0 && is_prose(text)) {
         struct err plain;
 
-        /* Not JSON and not a web page: the text is the message. */
         upstream_error_from_text(text, &plain);
         p.status = status;
         set_message(ret, plain.code == ERR_CONTEXT_LENGTH ? plain.code : classify(&p),

@@ -27,12 +27,15 @@ class Upstream {
     #queue = [];
     #fallback = textStream('Hello');
     #waiting = new Set();
+    #sockets = new Set();
     #closing = new WeakMap(); /* socket -> promise of the time it closed */
     #server = http.createServer((req, res) => this.#serve(req, res));
 
     async listen(path) {
         this.#server.on('connection', (socket) => {
             this.connections++;
+            this.#sockets.add(socket);
+            socket.on('close', () => this.#sockets.delete(socket));
             socket.setNoDelay(true);
             socket.on('error', () => {}); /* resets are part of the play */
             this.#closing.set(socket, new Promise((done) => socket.on('close', () => done(performance.now()))));
@@ -76,8 +79,9 @@ class Upstream {
     }
 
     async close() {
-        this.#server.closeAllConnections();
         this.#server.close();
+        for (const socket of this.#sockets)
+            socket.destroy();
         await once(this.#server, 'close').catch(() => {});
     }
 
