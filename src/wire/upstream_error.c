@@ -289,7 +289,7 @@ void upstream_error_from_answer(int status, int retry_after_s, str body, struct 
 
     if (jr_is_valid(text)) {
         p = read_json(text);
-    } else if (text.len > 0 && is_prose(text)) {
+    } else if (is_prose(text)) {
         struct err plain;
 
         upstream_error_from_text(text, &plain);
