@@ -47,11 +47,13 @@ flags.asan     := $(SANITIZE) -fsanitize=address,undefined
 link.asan      := -fsanitize=address,undefined
 flags.tsan     := $(SANITIZE) -fsanitize=thread
 link.tsan      := -fsanitize=thread
+flags.fuzz     := $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
+link.fuzz      := -fsanitize=address,undefined,fuzzer
 flags.coverage := -O0 -g --coverage
 link.coverage  := --coverage
 
 ifeq ($(flags.$(FLAVOUR)),)
-$(error FLAVOUR=$(FLAVOUR) is not known: take release, debug, asan, tsan or coverage)
+$(error FLAVOUR=$(FLAVOUR) is not known: take release, debug, asan, tsan, fuzz or coverage)
 endif
 
 # --- libraries ----------------------------------------------------------------
@@ -92,6 +94,7 @@ llhttp_objects := $(patsubst $(LLHTTP_DIR)/%.c,$(OUT)/obj/llhttp/%.o,$(llhttp_so
 CORE_LIB  := $(OUT)/libantiphon-core.a
 SHELL_LIB := $(OUT)/libantiphon-shell.a
 BIN       := $(OUT)/antiphon
+fuzz_targets   := $(patsubst tests/fuzz/%.c,$(OUT)/tests/%,$(wildcard tests/fuzz/*.c))
 unit_tests     := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(unit_sources))
 scenario_tests := $(patsubst tests/scenario/%.c,$(OUT)/tests/scenario_%,$(scenario_sources))
 
@@ -134,7 +137,8 @@ $(OUT)/obj/llhttp/%.o: $(LLHTTP_DIR)/%.c $(OUT)/flags
 
 $(unit_tests): $(OUT)/tests/%: $(OUT)/obj/tests/unit/%.o
 $(scenario_tests): $(OUT)/tests/scenario_%: $(OUT)/obj/tests/scenario/%.o
-$(unit_tests) $(scenario_tests): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
+$(fuzz_targets): $(OUT)/tests/%: $(OUT)/obj/tests/fuzz/%.o
+$(unit_tests) $(scenario_tests) $(fuzz_targets): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
 	@echo "  link  $@"
 	@mkdir -p $(@D)
 	@$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(test_link) $(lib_link)
@@ -203,8 +207,16 @@ coverage: ## unit and scenario tests; lines covered, by file, in build/coverage/
 	@$(SUB) quick FLAVOUR=coverage
 	@tools/coverage-report build/coverage
 
+.PHONY: fuzz fuzz-targets
+fuzz-targets: $(fuzz_targets)
+MINUTES ?= 1
+fuzz: ## every fuzz target for MINUTES (default 1), under clang
+	@$(SUB) fuzz-targets CC=clang FLAVOUR=fuzz
+	@tools/fuzz $$(($(MINUTES) * 60)) $(call fuzz_in,fuzz-clang)
+
 # The programs of `make tests` in another build, whether they exist yet or not.
 tests_in     = $(patsubst $(OUT)/%,build/$(1)/%,$(unit_tests) $(scenario_tests))
+fuzz_in      = $(patsubst $(OUT)/%,build/$(1)/%,$(fuzz_targets))
 thread_tests = $(patsubst tests/unit/%.c,build/tsan/tests/%,$(wildcard tests/unit/test_loop*.c \
                  tests/unit/test_http*.c))
 
@@ -216,10 +228,12 @@ check: ## everything; ends with "N passed, N failed"
 	    --timeout 900 --as build "$(SUB) all tests CC=gcc FLAVOUR=release" \
 	                             "$(SUB) all tests CC=clang FLAVOUR=asan" \
 	                             "$(SUB) $(thread_tests) CC=gcc FLAVOUR=tsan" \
+	                             "$(SUB) fuzz-targets CC=clang FLAVOUR=fuzz" \
 	                  --as check tools/lint \
 	    --timeout 300 --as release $(call tests_in,release) \
 	                  --as asan $(call tests_in,asan-clang) \
 	                  --as tsan $(thread_tests) \
+	                  --as fuzz "tools/fuzz 10 $(call fuzz_in,fuzz-clang)" \
 	    --timeout 900 --as system --optional tests/system/run \
 	                  --as system-asan --optional --env ANTIPHON_BIN=build/asan-clang/antiphon \
 	                                   tests/system/run \
@@ -243,4 +257,4 @@ clean: ## remove build/
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo '  FLAVOUR=release|debug|asan|tsan|coverage and CC=gcc|clang choose the build.'
+	@echo '  FLAVOUR=release|debug|asan|tsan|fuzz|coverage and CC=gcc|clang choose the build.'

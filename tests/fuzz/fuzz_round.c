@@ -1,0 +1,42 @@
+/* fuzz_round.c -- any upstream bytes in any cutting give a valid event stream,
+ * the same for every cutting, and the same response without streaming. */
+#include "fuzz/fuzz.h"
+
+#include "lib/event_check.h"
+#include "lib/round_run.h"
+
+static struct round_result run(str body, uint8_t options, struct cutting cutting, bool streamed)
+{
+    const struct round_conf conf = {
+        .reasoning = options % 3 == 0   ? REASONING_TEXT
+                     : options % 3 == 1 ? REASONING_SUMMARY
+                                        : REASONING_NONE,
+        .think_tags = (options & 4) != 0,
+        .logprobs = (options & 8) != 0,
+        .max_output_bytes = (options & 16) != 0 ? 2000 : 0,
+    };
+    struct round_result r;
+
+    round_run(&conf, body, cutting, streamed, &r);
+    return r;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    uint8_t options = n == 0 ? 0 : bytes[0];
+    str body = str_skip(fuzz_input(bytes, n), 1);
+    struct round_result whole = run(body, options, UNCUT, true);
+    struct round_result cut = run(body, options, BYTE_BY_BYTE, true);
+    struct round_result plain = run(body, options, UNCUT, false);
+    const char *fault = event_check(buf_str(&whole.events));
+
+    fuzz_promise(fault == NULL, fault == NULL ? "" : fault);
+    fuzz_promise(str_eq(buf_str(&whole.events), buf_str(&cut.events)),
+                 "any cutting gives the same events");
+    fuzz_promise(str_eq(event_response(buf_str(&whole.events)), buf_str(&plain.object)),
+                 "the terminal event carries the object of the answer without streaming");
+    round_result_fini(&whole);
+    round_result_fini(&cut);
+    round_result_fini(&plain);
+    return 0;
+}
