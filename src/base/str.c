@@ -17,10 +17,16 @@ bool str_eq_nocase(str a, str b)
     return true;
 }
 
-str str_trim(str s)
+str str_trim_start(str s)
 {
     while (s.len > 0 && str_is_space(s.p[0]))
         s = str_skip(s, 1);
+    return s;
+}
+
+str str_trim(str s)
+{
+    s = str_trim_start(s);
     while (s.len > 0 && str_is_space(s.p[s.len - 1]))
         s.len--;
     return s;

@@ -78,6 +78,9 @@ bool str_is_one_line(str s);
 /* Equal when ASCII letters are compared without case (header names, URL schemes). */
 bool str_eq_nocase(str a, str b);
 
+/* s without leading white space. */
+str str_trim_start(str s);
+
 /* s without leading and trailing spaces, tabs, CR and LF. */
 str str_trim(str s);
 

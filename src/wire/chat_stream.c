@@ -89,15 +89,6 @@ static const struct sse_handler handler = {on_data_line, on_event, on_other_fiel
 
 /* ---- bodies */
 
-/* The first byte that is no white space tells an event stream from a JSON body. */
-static void detect_form(struct chat_stream *s, str bytes)
-{
-    str start = str_trim(bytes);
-
-    if (start.len > 0)
-        s->form = start.p[0] == '{' ? CHAT_BODY_WHOLE : CHAT_BODY_EVENTS;
-}
-
 static void feed_events(struct chat_stream *s, str bytes)
 {
     struct err e;
@@ -120,8 +111,13 @@ static void feed_whole(struct chat_stream *s, str bytes)
 
 void chat_stream_feed(struct chat_stream *s, str bytes)
 {
-    if (s->form == CHAT_BODY_UNKNOWN)
-        detect_form(s, bytes);
+    if (s->form == CHAT_BODY_UNKNOWN) {
+        /* White space before the body says nothing; the first other byte tells
+         * an event stream from a JSON body. */
+        bytes = str_trim_start(bytes);
+        if (bytes.len > 0)
+            s->form = bytes.p[0] == '{' ? CHAT_BODY_WHOLE : CHAT_BODY_EVENTS;
+    }
     if (s->form == CHAT_BODY_EVENTS)
         feed_events(s, bytes);
     else if (s->form == CHAT_BODY_WHOLE)

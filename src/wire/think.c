@@ -16,13 +16,6 @@ void think_fini(struct think *t)
     buf_fini(&t->held);
 }
 
-static str without_space(str s)
-{
-    while (s.len > 0 && str_is_space(s.p[0]))
-        s = str_skip(s, 1);
-    return s;
-}
-
 static void release(struct think *t, struct buf *to)
 {
     buf_append(to, buf_str(&t->held));
@@ -35,7 +28,7 @@ static void start_char(struct think *t, char c, struct buf *text)
     str tag;
 
     buf_char(&t->held, c);
-    tag = without_space(buf_str(&t->held));
+    tag = str_trim_start(buf_str(&t->held));
     if (str_eq(tag, opening)) {
         t->held.len = 0;
         t->state = THINK_OPENED;
@@ -51,10 +44,10 @@ static void inside_char(struct think *t, char c, struct buf *reasoning)
     str tag;
 
     if (buf_str(&t->held).len > 0 && (c == '<' || str_is_space(c)) &&
-        without_space(buf_str(&t->held)).len > 0)
+        str_trim_start(buf_str(&t->held)).len > 0)
         release(t, reasoning);
     buf_char(&t->held, c);
-    tag = without_space(buf_str(&t->held));
+    tag = str_trim_start(buf_str(&t->held));
     if (str_eq(tag, closing)) {
         t->held.len = 0;
         t->state = THINK_CLOSED;
@@ -88,7 +81,7 @@ void think_end(struct think *t, struct buf *reasoning, struct buf *text)
 {
     if (t->state == THINK_START)
         release(t, text);
-    else if (t->state == THINK_INSIDE && without_space(buf_str(&t->held)).len > 0)
+    else if (t->state == THINK_INSIDE && str_trim_start(buf_str(&t->held)).len > 0)
         release(t, reasoning);
     t->held.len = 0;
     t->state = THINK_OFF;
