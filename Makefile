@@ -183,16 +183,16 @@ unit: $(unit_tests) ## unit tests (of FLAVOUR)
 	@$(RUN) --as unit $(unit_tests)
 
 scenario: $(scenario_tests) ## scenario tests (of FLAVOUR)
-	@$(RUN) --as scenario --optional $(scenario_tests)
+	@$(RUN) --as scenario $(scenario_tests)
 
 quick: tests ## unit and scenario tests, in less than two minutes
-	@$(RUN) --as unit $(unit_tests) --as scenario --optional $(scenario_tests)
+	@$(RUN) --as unit $(unit_tests) --as scenario $(scenario_tests)
 
 system: all ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
-	@$(RUN) --timeout 900 --as system --optional tests/system/run
+	@$(RUN) --timeout 900 --as system tests/system/run
 
 clients: all ## tests with real clients, from npm
-	@$(RUN) --timeout 900 --as clients --optional tests/clients/run
+	@$(RUN) --timeout 900 --as clients tests/clients/run
 
 asan: ## unit and scenario tests under AddressSanitizer and UBSan
 	@$(SUB) quick FLAVOUR=asan
@@ -234,10 +234,10 @@ check: ## everything; ends with "N passed, N failed"
 	                  --as asan $(call tests_in,asan-clang) \
 	                  --as tsan $(thread_tests) \
 	                  --as fuzz "tools/fuzz 10 $(call fuzz_in,fuzz-clang)" \
-	    --timeout 900 --as system --optional tests/system/run \
-	                  --as system-asan --optional --env ANTIPHON_BIN=build/asan-clang/antiphon \
+	    --timeout 900 --as system tests/system/run \
+	                  --as system-asan --env ANTIPHON_BIN=build/asan-clang/antiphon \
 	                                   tests/system/run \
-	                  --as clients --optional tests/clients/run
+	                  --as clients tests/clients/run
 
 # --- upkeep -------------------------------------------------------------------
 

@@ -54,8 +54,10 @@ void *arena_alloc(struct arena *a, size_t n)
     struct arena_block *b;
     void *p;
 
-    if (padded < n || (a->limit != 0 && padded > a->limit - a->used))
+    if (padded < n || (a->limit != 0 && padded > a->limit - a->used)) {
+        a->is_full = true;
         return NULL;
+    }
     b = block_for(a, padded);
     if (b == NULL)
         return NULL;

@@ -15,6 +15,7 @@ struct arena {
     struct arena_block *last;
     size_t used;  /* bytes handed out */
     size_t limit; /* bytes; 0: none */
+    bool is_full; /* something was refused because of the limit */
 };
 
 void arena_init(struct arena *a, size_t limit_bytes);

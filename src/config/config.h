@@ -16,6 +16,7 @@
 
 /* In the order of the words in config.def. */
 enum config_reasoning { CONFIG_REASONING_TEXT, CONFIG_REASONING_SUMMARY, CONFIG_REASONING_NONE };
+enum config_upstream_kind { CONFIG_UPSTREAM_KIND_GENERIC, CONFIG_UPSTREAM_KIND_OPENAI };
 enum config_think_tags { CONFIG_THINK_TAGS_OFF, CONFIG_THINK_TAGS_ON };
 enum config_log_level {
     CONFIG_LOG_LEVEL_ERROR,

@@ -78,8 +78,10 @@ int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
 
         if (field == NULL && n_unknown != NULL)
             ++*n_unknown;
-        if (field != NULL && jr_ok(j) && rc == 0)
-            rc = store(field, raw, at, ret, reterr);
+        /* After an error the others are still stored: some readers look at the
+         * type first, wherever it stands, and overlook what is wrong with the rest. */
+        if (field != NULL && jr_ok(j) && store(field, raw, at, ret, rc == 0 ? reterr : NULL) == -1)
+            rc = -1;
     }
     return rc;
 }

@@ -3,12 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "ev/loop.h"
 #include "gateway/demo_model.h"
 #include "http/http_server.h"
 #include "json/json_write.h"
 
-enum { PACE_MS = 12, MAX_BODY_BYTES = 64 << 20 };
+enum { PACE_MS = 12, MAX_PIECE_BYTES = 4096, MAX_BODY_BYTES = 64 << 20 };
 
 struct demo {
     struct loop *loop;
@@ -120,14 +121,14 @@ static void end_delta(struct demo_reply *r, const char *finish, struct jw *w)
 
 /* ---- the stream */
 
-/* The next word with the space before it. */
+/* The next word with the space before it; a long one in pieces. */
 static str next_word(str s)
 {
     size_t n = s.len == 0 ? 0 : 1;
 
     while (n < s.len && s.p[n] != ' ')
         n++;
-    return str_from(s.p, n);
+    return str_from(s.p, utf8_cut(str_from(s.p, n), MAX_PIECE_BYTES));
 }
 
 static bool is_cut(const struct demo_reply *r)
@@ -238,7 +239,18 @@ static void on_gone(void *arg)
     reply_free(arg);
 }
 
-static const struct http_exchange_handler exchange_handler = {on_gone, NULL};
+/* A slow reader: nothing is said until it has caught up. */
+static void on_blocked(void *arg, bool blocked)
+{
+    struct demo_reply *r = arg;
+
+    if (blocked)
+        loop_timer_stop(r->timer);
+    else
+        loop_timer_start(r->timer, PACE_MS);
+}
+
+static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
 
 static struct demo_reply *reply_new(struct demo *demo, struct http_exchange *x)
 {

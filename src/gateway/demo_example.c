@@ -12,7 +12,12 @@ struct schema {
     str type, properties, items, choices, constant; /* raw; type escaped text */
 };
 
-static void write_value(str raw, str name, int depth, struct jw *w);
+static void write_value(str raw, bool names_place, int depth, struct jw *w);
+
+static bool is_place(str name)
+{
+    return str_has_nocase(name, STR("city")) || str_has_nocase(name, STR("location"));
+}
 
 static str first_element(str raw)
 {
@@ -57,28 +62,18 @@ static void write_object(const struct schema *s, int depth, struct jw *w)
     jr_init(&j, s->properties);
     if (depth < MAX_DEPTH && jr_enter(&j, JR_OBJECT)) {
         while (jr_next_member(&j, &key)) {
-            str name = key;
-            str raw = jr_raw(&j);
+            bool names_place = is_place(key);
 
-            jw_open_string(w);
-            buf_append(w->out, name);
-            jw_close_string(w);
+            jw_string(w, key); /* before the value, whose reading may overwrite it */
             buf_char(w->out, ':');
             w->comma = false;
-            write_value(raw, name, depth + 1, w);
+            write_value(jr_raw(&j), names_place, depth + 1, w);
         }
     }
     jw_object_end(w);
 }
 
-static void write_text(str name, struct jw *w)
-{
-    bool is_place = str_has_nocase(name, STR("city")) || str_has_nocase(name, STR("location"));
-
-    jw_string(w, is_place ? STR("Oslo") : STR("example"));
-}
-
-static void write_value(str raw, str name, int depth, struct jw *w)
+static void write_value(str raw, bool names_place, int depth, struct jw *w)
 {
     struct schema s = read_schema(raw);
     str given = str_is_none(s.constant) ? first_element(s.choices) : s.constant;
@@ -90,7 +85,7 @@ static void write_value(str raw, str name, int depth, struct jw *w)
     } else if (str_eq(s.type, STR("array"))) {
         jw_array(w);
         if (!str_is_none(s.items) && depth < MAX_DEPTH)
-            write_value(s.items, name, depth + 1, w);
+            write_value(s.items, names_place, depth + 1, w);
         jw_array_end(w);
     } else if (str_eq(s.type, STR("integer")) || str_eq(s.type, STR("number"))) {
         jw_int(w, 1);
@@ -99,7 +94,7 @@ static void write_value(str raw, str name, int depth, struct jw *w)
     } else if (str_eq(s.type, STR("null"))) {
         jw_null(w);
     } else {
-        write_text(name, w);
+        jw_string(w, names_place ? STR("Oslo") : STR("example"));
     }
 }
 
@@ -111,7 +106,7 @@ str demo_example(struct arena *a, str schema)
 
     if (jr_type_of(schema) != JR_OBJECT)
         return STR("{}");
-    write_value(schema, STR(""), 0, &w);
+    write_value(schema, false, 0, &w);
     example = buf_failed(&json) ? STR_NONE : arena_dup(a, buf_str(&json));
     buf_fini(&json);
     return str_is_none(example) ? STR("{}") : example;

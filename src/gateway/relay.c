@@ -11,8 +11,6 @@
 #include "ev/log.h"
 #include "gateway/worker.h"
 
-enum { MAX_HEADERS = 64 };
-
 struct relay {
     struct worker *worker;
     struct http_exchange *x; /* NULL: the answer is complete or the client gone */
@@ -20,12 +18,16 @@ struct relay {
     str request_id, method, path;
     int status;
     uint64_t start_ms;
+    struct relay *next, **link; /* in the worker's list */
 };
 
 static void relay_free(struct relay *relay)
 {
     if (relay->call != NULL)
         http_call_cancel(relay->call);
+    *relay->link = relay->next;
+    if (relay->next != NULL)
+        relay->next->link = relay->link;
     free(relay);
 }
 
@@ -37,6 +39,28 @@ static void log_end(const struct relay *relay, const char *outcome)
                  LOG_STR("path", relay->path), LOG_STR("outcome", str_from_c(outcome)),
                  LOG_INT("status", relay->status),
                  LOG_INT("total_ms", loop_now_ms(relay->worker->loop) - relay->start_ms), LOG_END});
+}
+
+static void relay_fail(struct relay *relay, const struct err *e)
+{
+    bool is_begun = relay->status != 0;
+
+    if (!is_begun)
+        relay->status = err_http_status(e);
+    log_end(relay, err_wire_code(e));
+    if (is_begun)
+        http_exchange_abort(relay->x);
+    else
+        http_exchange_respond_error(relay->x, e, NULL, 0);
+    relay_free(relay);
+}
+
+void relay_end_all(struct worker *w, const struct err *e)
+{
+    for (struct relay *relay = w->relays, *next; relay != NULL; relay = next) {
+        next = relay->next;
+        relay_fail(relay, e);
+    }
 }
 
 /* ---- headers */
@@ -98,11 +122,12 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
 {
     struct relay *relay = arg;
-    struct http_header passed[MAX_HEADERS];
+    struct http_header *passed =
+        arena_array(http_exchange_arena(relay->x), n_headers, sizeof(*passed));
     size_t n = 0;
 
     relay->status = status;
-    for (size_t i = 0; i < n_headers && n < MAX_HEADERS; i++) {
+    for (size_t i = 0; i < n_headers && passed != NULL; i++) {
         if (passes_back(headers[i].name))
             passed[n++] = headers[i];
     }
@@ -121,18 +146,13 @@ static void on_end(void *arg, const struct err *failure)
 {
     struct relay *relay = arg;
 
-    bool is_begun = relay->status != 0;
-
     relay->call = NULL;
-    if (!is_begun)
-        relay->status = err_http_status(failure);
-    log_end(relay, failure == NULL ? "relayed" : err_wire_code(failure));
-    if (failure == NULL)
-        http_exchange_end(relay->x);
-    else if (!is_begun)
-        http_exchange_respond_error(relay->x, failure, NULL, 0);
-    else
-        http_exchange_abort(relay->x);
+    if (failure != NULL) {
+        relay_fail(relay, failure);
+        return;
+    }
+    log_end(relay, "relayed");
+    http_exchange_end(relay->x);
     relay_free(relay);
 }
 
@@ -210,7 +230,12 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
                             .request_id = http_exchange_request_id(x),
                             .method = r->method,
                             .path = r->path,
-                            .start_ms = loop_now_ms(w->loop)};
+                            .start_ms = loop_now_ms(w->loop),
+                            .next = w->relays,
+                            .link = &w->relays};
+    if (relay->next != NULL)
+        relay->next->link = &relay->next;
+    w->relays = relay;
     if (start_call(relay, r, &e) == -1) {
         http_exchange_respond_error(x, &e, NULL, 0);
         relay_free(relay);

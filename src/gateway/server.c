@@ -20,7 +20,7 @@ struct server {
     struct worker **workers;
     struct thread *threads;
     unsigned n_workers, n_threads, n_ended;
-    struct demo *demo; /* on the loop of the first worker, or NULL */
+    struct demo *demo; /* on the main loop, which ends last; or NULL */
     str upstream, authorization;
     struct loop *loop; /* the main thread's: signals, and the ends of workers */
     uv_signal_t on_int, on_term;
@@ -67,7 +67,7 @@ static int set_upstream(struct server *s, struct err *reterr)
     if (c->upstream != NULL) {
         s->upstream = config_upstream_base(&s->memory, str_from_c(c->upstream));
     } else {
-        s->demo = demo_open(s->workers[0]->loop, reterr);
+        s->demo = demo_open(s->loop, reterr);
         if (s->demo == NULL)
             return -1;
         buf_c(&text, "http://127.0.0.1:");

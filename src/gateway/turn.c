@@ -96,19 +96,26 @@ void turn_drop(struct turn *t)
     turn_free(t);
 }
 
-static void log_end(const struct turn *t, const struct err *e)
+static struct turn_summary summary(const struct turn *t)
 {
-    struct turn_summary s = {
+    return (struct turn_summary){
         .request_id = t->request_id,
+        .client = t->client,
         .model = t->request.model,
-        .error = e,
         .upstream_status = t->upstream_status,
         .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
         .total_ms = now_ms(t) - t->start_ms,
         .response = t->has_round ? &t->response : NULL,
+        .ignored_fields = t->request.n_unknown_fields,
         .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
     };
+}
 
+static void log_end(const struct turn *t, const struct err *e)
+{
+    struct turn_summary s = summary(t);
+
+    s.error = e;
     turn_log(&s);
 }
 
@@ -316,8 +323,9 @@ const struct http_call_handler turn_call_handler = {on_head, on_body, on_end};
 static void on_gone(void *arg)
 {
     struct turn *t = arg;
+    struct turn_summary s = summary(t);
 
-    turn_log_gone(t->request_id, t->request.model, now_ms(t) - t->start_ms);
+    turn_log_gone(&s);
     t->x = NULL;
     cancel_call(t);
     turn_free(t);
@@ -410,6 +418,8 @@ static struct turn *turn_new(struct worker *w, struct http_exchange *x)
     t->worker = w;
     t->x = x;
     t->start_ms = t->last_write_ms = t->last_event_ms = loop_now_ms(w->loop);
+    arena_init(&t->arena, w->config->max_request_memory_bytes);
+    buf_init(&t->chat_body, w->config->max_request_memory_bytes);
     buf_init(&t->error_body, MAX_ERROR_BODY_BYTES);
     t->next = w->turns;
     t->link = &w->turns;
@@ -430,6 +440,7 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
         return;
     }
     t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
+    t->client = arena_dup(&t->arena, r->peer);
     if (turn_prepare(t, r, &e) == -1) {
         respond_error(t, &e);
         free_if_over(t);

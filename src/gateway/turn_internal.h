@@ -20,7 +20,7 @@ struct turn {
     struct turn *next, **link; /* in the worker's list */
 
     struct arena arena;
-    str request_id; /* in the arena */
+    str request_id, client; /* in the arena */
     struct responses_request request;
     struct buf chat_body, echo;
     struct response response;

@@ -6,7 +6,7 @@
 
 #include "ev/log.h"
 
-enum { MAX_FIELDS = 16 };
+enum { MAX_FIELDS = 20 };
 
 struct fields {
     struct log_field list[MAX_FIELDS + 1];
@@ -76,14 +76,17 @@ void turn_log(const struct turn_summary *s)
     add(&f, (struct log_field)LOG_INT("total_ms", s->total_ms));
     if (s->upstream_status != 0)
         add(&f, (struct log_field)LOG_INT("upstream_status", s->upstream_status));
+    if (s->ignored_fields != 0)
+        add(&f, (struct log_field)LOG_INT("ignored_fields", s->ignored_fields));
+    add(&f, (struct log_field)LOG_STR("client", s->client));
     add(&f, (struct log_field)LOG_STR("request_id", s->request_id));
     log_line(is_upstream_fault ? LOG_WARN : LOG_INFO, "turn", f.list);
 }
 
-void turn_log_gone(str request_id, str model, uint64_t total_ms)
+void turn_log_gone(const struct turn_summary *s)
 {
     log_line(LOG_INFO, "turn",
-             (struct log_field[]){LOG_STR("request_id", request_id), LOG_STR("model", model),
-                                  LOG_STR("status", STR("client_gone")),
-                                  LOG_INT("total_ms", total_ms), LOG_END});
+             (struct log_field[]){LOG_STR("model", s->model), LOG_STR("status", STR("client_gone")),
+                                  LOG_INT("total_ms", s->total_ms), LOG_STR("client", s->client),
+                                  LOG_STR("request_id", s->request_id), LOG_END});
 }

@@ -6,19 +6,20 @@
 #include "response/response.h"
 
 struct turn_summary {
-    str request_id;
+    str request_id, client;          /* the client's address */
     str model;                       /* STR_NONE when the request was not understood */
     const struct err *error;         /* NULL: none */
     const struct response *response; /* NULL: the request did not get that far */
     int upstream_status;             /* 0: the upstream has not answered */
     uint64_t first_byte_ms; /* from the request to the first byte of the upstream's body; 0: none */
     uint64_t total_ms;
+    size_t ignored_fields; /* of the request, unknown here */
     size_t skipped_chunks; /* chunks of the upstream that were no JSON */
 };
 
 void turn_log(const struct turn_summary *s);
 
 /* The client left before its answer was complete. */
-void turn_log_gone(str request_id, str model, uint64_t total_ms);
+void turn_log_gone(const struct turn_summary *s);
 
 #endif

@@ -98,14 +98,21 @@ int turn_prepare(struct turn *t, const struct http_request *r, struct err *reter
 {
     const struct config *c = t->worker->config;
     const struct responses_request_options options = {.default_model = str_from_c(c->model)};
-    const struct chat_request_options chat = {0};
+    const bool is_openai = c->upstream_kind == CONFIG_UPSTREAM_KIND_OPENAI;
+    const struct chat_request_options chat = {.is_openai = is_openai,
+                                              .max_completion_tokens = is_openai};
 
     if (check_media_type(r, reterr) == -1 ||
         responses_request_parse(r->body, &options, &t->worker->ids, &t->arena, &t->request,
                                 reterr) == -1 ||
         chat_request_build(&t->request, &chat, &t->worker->ids, &t->arena, &t->chat_body, reterr) ==
-            -1)
+            -1) {
+        if (t->arena.is_full || buf_failed(&t->chat_body))
+            err_set(reterr, ERR_REQUEST_TOO_LARGE,
+                    "The request takes more than %zu bytes of memory (max_request_memory).",
+                    c->max_request_memory_bytes);
         return -1;
+    }
     responses_request_echo(&t->request, &t->echo);
     if (buf_failed(&t->echo) || buf_failed(&t->chat_body)) {
         err_set_no_memory(reterr);

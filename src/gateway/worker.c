@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ev/log.h"
+#include "gateway/relay.h"
 #include "gateway/router.h"
 #include "gateway/turn.h"
 
@@ -91,7 +92,7 @@ void worker_run(struct worker *w)
 
 /* ---- draining */
 
-static void fail_turns(struct worker *w)
+static void fail_all(struct worker *w)
 {
     struct turn *next;
     struct err e;
@@ -101,6 +102,7 @@ static void fail_turns(struct worker *w)
         next = turn_next(t);
         turn_fail(t, &e);
     }
+    relay_end_all(w, &e);
 }
 
 static void check_drained(void *arg)
@@ -109,7 +111,7 @@ static void check_drained(void *arg)
     bool is_late = loop_now_ms(w->loop) >= w->drain_deadline_ms;
 
     if (is_late)
-        fail_turns(w);
+        fail_all(w);
     if (is_late || http_server_exchanges(w->server) == 0)
         loop_stop(w->loop);
     else

@@ -10,6 +10,7 @@
 #include "http/http_client.h"
 #include "http/http_server.h"
 
+struct relay;
 struct turn;
 
 struct worker {
@@ -22,6 +23,7 @@ struct worker {
     struct http_client *client;
     struct buf out;     /* events of the read at hand, on their way to one send */
     struct turn *turns; /* all that are running */
+    struct relay *relays;
     struct loop_timer *drain_timer;
     uint64_t drain_deadline_ms;
     bool is_draining;

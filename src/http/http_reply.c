@@ -81,6 +81,7 @@ str http_exchange_request_id(struct http_exchange *x)
 void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,
                          void *arg)
 {
+    assert(handler->on_gone != NULL && handler->on_blocked != NULL);
     x->handler = handler;
     x->arg = arg;
 }

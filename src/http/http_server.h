@@ -44,7 +44,7 @@ struct http_request {
 /* Value of a header (name in lower case), or STR_NONE. */
 str http_request_header(const struct http_request *r, str name);
 
-/* What the owner of an exchange hears. Both are reported on the loop, never
+/* What the owner of an exchange hears; both are needed. Both are reported on the loop, never
  * from inside an http_exchange_ call. */
 struct http_exchange_handler {
     /* The client went away before the answer was complete (also while it is

@@ -69,6 +69,26 @@ static void write_content(const struct message *m, struct jw *w)
     jw_array_end(w);
 }
 
+static bool has_media(const struct pieces *list)
+{
+    for (const struct piece *p = list->first; p != NULL; p = p->next) {
+        if (p->content->has_media)
+            return true;
+    }
+    return false;
+}
+
+/* All parts of several contents in one array. */
+static void write_parts(const struct pieces *list, struct jw *w)
+{
+    jw_array(w);
+    for (const struct piece *p = list->first; p != NULL; p = p->next) {
+        for (const struct part *part = p->content->first; part != NULL; part = part->next)
+            write_part(part, w);
+    }
+    jw_array_end(w);
+}
+
 /* The texts of several contents in one string. */
 static void write_pieces(const struct pieces *list, str separator, struct jw *w)
 {
@@ -158,6 +178,8 @@ static void write_assistant(const struct message *m, struct jw *w)
     jw_key(w, "content");
     if (m->texts.first == NULL)
         jw_null(w);
+    else if (has_media(&m->texts))
+        write_parts(&m->texts, w);
     else
         write_pieces(&m->texts, newline, w);
     if (m->reasoning.first != NULL) {

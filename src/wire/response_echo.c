@@ -124,7 +124,7 @@ static void write_url(struct jw *w, const char *key, str escaped)
     json_text_decode(escaped, &plain);
     url = buf_str(&plain);
     scheme = str_find(url, STR("://"));
-    scheme = scheme < url.len ? scheme + 3 : 0;
+    scheme = scheme + 1 == find_any(url, "/\\?#@") ? scheme + 3 : 0; /* nothing stands before it */
     rest = str_skip(url, scheme);
     rest = str_skip(rest, user_info_len(str_from(rest.p, find_any(rest, "/\\?#"))));
     rest.len = find_any(rest, "?#");
@@ -150,6 +150,56 @@ static void write_mcp(struct jw *w, const struct tool_fields *f)
     jw_object_end(w);
 }
 
+static void write_namespace(struct jw *w, str raw);
+
+/* As received, but for what must not be repeated. */
+static void write_inner_tool(struct jw *w, str raw)
+{
+    struct tool_fields f;
+
+    (void)tool_fields_read(raw, NULL, &f, NULL);
+    if (json_text_eq(f.type, STR("mcp")))
+        write_mcp(w, &f);
+    else if (json_text_eq(f.type, STR("namespace")))
+        write_namespace(w, raw);
+    else
+        json_copy_element(w, raw);
+}
+
+static void write_inner_tools(struct jw *w, str raw)
+{
+    struct jr j;
+
+    jw_array(w);
+    jr_init(&j, raw);
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j))
+        write_inner_tool(w, jr_raw(&j));
+    jw_array_end(w);
+}
+
+static void write_namespace(struct jw *w, str raw)
+{
+    struct jr j;
+    str key;
+
+    jw_object(w);
+    jr_init(&j, raw);
+    (void)jr_enter(&j, JR_OBJECT);
+    while (jr_next_member(&j, &key)) {
+        bool is_list = str_eq(key, STR("tools")) && jr_peek(&j) == JR_ARRAY;
+
+        jw_string(w, key); /* before the value, whose reading may overwrite it */
+        buf_char(w->out, ':');
+        w->comma = false;
+        if (is_list)
+            write_inner_tools(w, jr_raw(&j));
+        else
+            json_copy_element(w, jr_raw(&j));
+    }
+    jw_object_end(w);
+}
+
 static void write_tool(struct jw *w, str raw)
 {
     struct tool_fields f;
@@ -161,6 +211,8 @@ static void write_tool(struct jw *w, str raw)
         write_function(w, &f);
     } else if (json_text_eq(f.type, STR("mcp"))) {
         write_mcp(w, &f);
+    } else if (json_text_eq(f.type, STR("namespace"))) {
+        write_namespace(w, raw);
     } else {
         json_copy_element(w, raw);
     }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { checkError, checkStream } from '../lib/check.mjs';
 import { ask, get, raw as bytes } from '../lib/client.mjs';
-import { shared } from '../lib/daemon.mjs';
+import { shared, startDaemon } from '../lib/daemon.mjs';
 import { HANG, chunk, frames, json, stream } from '../lib/upstream.mjs';
 
 const REQUEST = { model: 'm', input: 'Hi' };
@@ -12,7 +12,7 @@ const raw = (...pieces) => ({ raw: true, pieces });
 
 describe('a hostile peer', { concurrency: false }, () => {
     const both = shared({ before, beforeEach, after }, '--workers', '1', '--max-line', '64KiB',
-        '--upstream-key', 'upstream-secret');
+        '--upstream-key', 'upstream-secret', '--max-request-memory', '8MiB');
 
     for (const [what, head] of [
         ['101', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n'],
@@ -48,6 +48,11 @@ describe('a hostile peer', { concurrency: false }, () => {
         }
     });
 
+    test('a request of very many tiny items is refused before it takes the machine', async () => {
+        const got = await ask(both.daemon, { model: 'm', input: Array(200_000).fill('') });
+        assert.match(checkError(got, 413, 'request_too_large').message, /max_request_memory/);
+    });
+
     test('endless white space does not keep the worker busy', async () => {
         both.up.next(stream([...Array(200).fill(' '.repeat(65536)), ...frames(chunk({ content: 'Hi' }, 'stop'), '[DONE]')]));
         const got = await ask(both.daemon, { ...REQUEST, stream: true });
@@ -74,4 +79,12 @@ describe('a hostile peer', { concurrency: false }, () => {
         const got = await ask(both.daemon, { ...REQUEST, stream: true });
         assert.equal(checkStream(got.text).response.output[0].name.length, 256);
     });
+});
+
+test('the demo model says something very long', async (t) => {
+    const daemon = await startDaemon({ args: ['--workers', '1'] });
+    t.after(() => daemon.stop());
+    const text = 'A'.repeat(300_000);
+    const got = await ask(daemon, { model: 'demo', input: `call f with ${JSON.stringify({ a: text })}`, stream: true, tools: [{ type: 'function', name: 'f' }] });
+    assert.equal(JSON.parse(checkStream(got.text).response.output[0].arguments).a, text);
 });

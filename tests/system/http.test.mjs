@@ -65,7 +65,7 @@ describe('routes', { concurrency: false }, () => {
 
     test('OPTIONS tells what is allowed and invites no other origin', async () => {
         const got = await get(both.daemon, '/v1/responses', { method: 'OPTIONS', headers: { origin: 'http://evil' } });
-        assert.ok([200, 204, 405].includes(got.status), `${got.status}`);
+        assert.equal(got.status, 204);
         assert.match(got.headers.allow, /POST/);
         assert.equal(got.headers['access-control-allow-origin'], undefined);
     });

@@ -78,8 +78,14 @@ describe('chat completions', { concurrency: false }, () => {
         assert.ok(end === 'broken' || call.text.includes('error'), call.text);
     });
 
-    test('/chat/completions without /v1 is either the same or unknown', async () => {
-        assert.ok([200, 404].includes((await relay(REQUEST, { path: '/chat/completions' })).status));
+    test('/chat/completions without /v1 is unknown', async () => {
+        checkError(await relay(REQUEST, { path: '/chat/completions' }), 404, 'not_found');
+    });
+
+    test('no header is lost, however many there are', async () => {
+        const many = Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`x-h${i}`, `${i}`]));
+        both.up.next(json(200, { ok: true }, { ...many, 'x-last': 'yes' }));
+        assert.equal((await relay(REQUEST)).headers['x-last'], 'yes');
     });
 });
 

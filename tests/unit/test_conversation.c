@@ -64,10 +64,11 @@ static const struct conversation_case cases[] = {
      "\"input_image\",\"image_url\":\"u\"}]}," USER("u"),
      "{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"system\",\"content\":[{\"type\":"
      "\"image_url\",\"image_url\":{\"url\":\"u\"}}]}," USER("u")},
-    {"an image of an assistant is dropped, its text kept",
+    {"an image of an assistant is kept",
      "{\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"a\"},{\"type\":"
      "\"input_image\",\"image_url\":\"u\"}]}," USER("u"),
-     ASSISTANT("a") "," USER("u")},
+     "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":"
+     "\"image_url\",\"image_url\":{\"url\":\"u\"}}]}," USER("u")},
     {"audio passes through",
      "{\"role\":\"user\",\"content\":[{\"type\":\"input_audio\",\"input_audio\":{\"data\": \"x\"}}]}",
      "{\"role\":\"user\",\"content\":[{\"type\":\"input_audio\",\"input_audio\":{\"data\":\"x\"}}]}"},

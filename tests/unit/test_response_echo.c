@@ -68,6 +68,23 @@ static void the_echo_of_tools_is_complete_and_keeps_secrets(void **state)
     json_decref(echo);
 }
 
+static void secrets_of_mcp_tools_are_not_repeated(void **state)
+{
+    json_t *echo = echo_of(WITH(
+        "\"tools\":[{\"type\":\"namespace\",\"name\":\"n\",\"tools\":[{\"type\":\"mcp\","
+        "\"server_label\":\"d\",\"server_url\":\"https://u:p@h/\",\"authorization\":\"s\","
+        "\"headers\":{\"k\":\"s\"}},{\"type\":\"function\",\"name\":\"f\"}]},{\"type\":\"mcp\","
+        "\"server_label\":\"e\",\"server_url\":\"h/sse?key=s&next=https://z\"}]"));
+
+    (void)state;
+    assert_json("tools", json_object_get(echo, "tools"),
+                "[{\"type\":\"namespace\",\"name\":\"n\",\"tools\":[{\"type\":\"mcp\","
+                "\"server_label\":\"d\",\"server_url\":\"https://h/\"},{\"type\":\"function\","
+                "\"name\":\"f\"}]},{\"type\":\"mcp\",\"server_label\":\"e\",\"server_url\":"
+                "\"h/sse\"}]");
+    json_decref(echo);
+}
+
 static void the_echo_of_a_choice_has_the_flat_form(void **state)
 {
     static const struct {
@@ -124,6 +141,7 @@ int main(void)
         cmocka_unit_test(the_echo_has_every_default),
         cmocka_unit_test(the_echo_repeats_what_was_given),
         cmocka_unit_test(the_echo_of_tools_is_complete_and_keeps_secrets),
+        cmocka_unit_test(secrets_of_mcp_tools_are_not_repeated),
         cmocka_unit_test(the_echo_of_a_choice_has_the_flat_form),
         cmocka_unit_test(the_echo_escapes_what_splits_lines),
     };
