@@ -25,7 +25,8 @@ static bool is_integral(str raw)
 {
     double value = jr_number_value(raw);
 
-    return value >= -9e15 && value <= 9e15 && (double)(int64_t)value == value;
+    /* A double of this size has no fraction; what is too large is told by the limits. */
+    return value <= -9e15 || value >= 9e15 || (double)(int64_t)value == value;
 }
 
 int field_check(str raw, enum field_kind kind, const struct path *at, struct err *reterr)

@@ -314,6 +314,10 @@ static int look_up(const struct responses_request *r, struct err *reterr)
         if (look_up_item(it, reterr) == -1)
             return -1;
     }
+    if (r->tools.unknown_server != NULL) {
+        *reterr = *r->tools.unknown_server;
+        return -1;
+    }
     return 0;
 }
 

@@ -208,17 +208,21 @@ static int check_label(struct tool_reader *r, const struct source *s)
     return 0;
 }
 
-/* Without a URL the label names a server of the configuration; there is none yet. */
+/* Without a URL the label names a server of the configuration; there is none
+ * yet. Look-ups come last, so the finding is kept. */
 static int check_server(struct tool_reader *r, const struct source *s)
 {
     struct path at = path_member(s->at, STR("server_label"));
 
-    if (!str_is_none(s->f.server_url))
+    if (!str_is_none(s->f.server_url) || r->set.unknown_server != NULL)
         return 0;
-    err_set_param(r->reterr, ERR_INVALID_VALUE, path_name(&at).text,
+    r->set.unknown_server = arena_alloc(r->arena, sizeof(*r->set.unknown_server));
+    if (r->set.unknown_server == NULL)
+        return reject_memory(r->reterr);
+    err_set_param(r->set.unknown_server, ERR_INVALID_VALUE, path_name(&at).text,
                   "Invalid '%s': no MCP server '%s' is configured; give its 'server_url'.",
                   path_name(&at).text, shown(s->f.server_label).text);
-    return -1;
+    return 0;
 }
 
 static int check_tool_names(const struct source *s, struct err *reterr)

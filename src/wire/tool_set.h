@@ -38,6 +38,7 @@ struct tool {
 struct tool_set {
     struct tool *first, *last;
     size_t n, n_sent;
+    struct err *unknown_server; /* the first MCP server that does not exist; NULL: none */
     bool is_restricted; /* by allowed_tools: calls to anything that is not sent are suppressed */
 };
 
