@@ -241,19 +241,6 @@ int content_parse(str raw, const struct path *at, struct arena *a, struct conten
     return 0;
 }
 
-/* Does an object have a string member "type"? */
-static bool is_typed(str raw)
-{
-    struct typed {
-        str type;
-    } typed = {0};
-    static const struct field table[] = {FIELD(struct typed, type, FIELD_ANY)};
-
-    return jr_type_of(raw) == JR_OBJECT &&
-           fields_read_raw(raw, FIELDS(table), NULL, &typed, NULL) == 0 &&
-           jr_type_of(typed.type) == JR_STRING;
-}
-
 /* An array is content when its first element is a part; [1,2,3] is just JSON. */
 static bool is_content(str raw)
 {
@@ -264,7 +251,7 @@ static bool is_content(str raw)
     jr_init(&j, raw);
     if (!jr_enter(&j, JR_ARRAY))
         return false;
-    return !jr_next_element(&j) || is_typed(jr_raw(&j));
+    return !jr_next_element(&j) || !str_is_none(jr_member_string(jr_raw(&j), STR("type")));
 }
 
 int content_parse_output(str raw, const struct path *at, struct arena *a, struct content *ret,
@@ -282,24 +269,6 @@ int content_parse_output(str raw, const struct path *at, struct arena *a, struct
     return content_from_text(text, a, ret, reterr);
 }
 
-/* The string called member of the object raw, or STR_NONE. */
-static str string_member(str raw, str member)
-{
-    str found = STR_NONE, name;
-    struct jr j;
-
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
-        return STR_NONE;
-    while (jr_next_member(&j, &name)) {
-        if (str_eq(name, member))
-            found = jr_string(&j);
-        else
-            jr_skip(&j);
-    }
-    return found;
-}
-
 int content_collect(str raw, str member, struct arena *a, struct content *ret, struct err *reterr)
 {
     struct jr j;
@@ -310,7 +279,7 @@ int content_collect(str raw, str member, struct arena *a, struct content *ret, s
     jr_init(&j, raw);
     (void)jr_enter(&j, JR_ARRAY);
     while (jr_next_element(&j)) {
-        str text = string_member(jr_raw(&j), member);
+        str text = jr_member_string(jr_raw(&j), member);
 
         if (!str_is_none(text) && add_text(ret, text, a, reterr) == -1)
             return -1;

@@ -91,20 +91,12 @@ static bool read_chat(str body, struct chat *c)
     return jr_end(&j);
 }
 
-/* A member of an object, raw; a string without its quotes. */
-static str member(str object, str name)
-{
-    str raw = jr_member(object, name);
-
-    return jr_type_of(raw) == JR_STRING ? str_from(raw.p + 1, raw.len - 2) : raw;
-}
-
 /* ---- calls */
 
 /* Does the message ask for this tool? A forced choice asks for one by name, or for any. */
 static bool is_wanted(const struct chat *c, str message, str tool)
 {
-    str forced = member(member(c->tool_choice, STR("function")), STR("name"));
+    str forced = jr_member_string(jr_member(c->tool_choice, STR("function")), STR("name"));
 
     if (!str_is_none(forced))
         return str_eq(forced, tool);
@@ -115,7 +107,7 @@ static bool is_wanted(const struct chat *c, str message, str tool)
 static str choose_arguments(struct arena *a, str message, str function)
 {
     str rest = str_skip(message, str_find(message, STR(" with {")));
-    str parameters = member(function, STR("parameters"));
+    str parameters = jr_member(function, STR("parameters"));
     struct jr j;
 
     jr_init(&j, str_skip(rest, STR(" with ").len));
@@ -136,8 +128,8 @@ static void choose_tool(const struct chat *c, struct arena *a, str message, stru
     if (str_eq(c->tool_choice, STR("\"none\"")) || !jr_enter(&j, JR_ARRAY))
         return;
     while (jr_next_element(&j)) {
-        str function = member(jr_raw(&j), STR("function"));
-        str name = member(function, STR("name"));
+        str function = jr_member(jr_raw(&j), STR("function"));
+        str name = jr_member_string(function, STR("name"));
 
         if (!str_is_none(ret->tool) || !is_wanted(c, message, name))
             continue;
@@ -163,7 +155,7 @@ static str say(struct arena *a, const char *before, str quoted, const char *afte
 
 static void choose_text(const struct chat *c, struct arena *a, str message, struct demo_answer *ret)
 {
-    str schema = member(member(c->response_format, STR("json_schema")), STR("schema"));
+    str schema = jr_member(jr_member(c->response_format, STR("json_schema")), STR("schema"));
 
     if (str_has_nocase(message, STR("think")))
         ret->reasoning = say(a, "The user wants me to think about it: \"", message,

@@ -74,6 +74,29 @@ static bool is_one_of(str name, const str *list, size_t n)
     return false;
 }
 
+/* Is name one of the words between the commas? */
+static bool is_listed(str list, str name)
+{
+    while (list.len > 0) {
+        size_t n = str_find_char(list, ',');
+
+        if (str_eq_nocase(str_trim(str_from(list.p, n)), name))
+            return true;
+        list = str_skip(list, n + 1);
+    }
+    return false;
+}
+
+/* Does Connection say that a header concerns this connection only? */
+static bool is_nominated(const struct http_header *headers, size_t n_headers, str name)
+{
+    for (size_t i = 0; i < n_headers; i++) {
+        if (str_eq_nocase(headers[i].name, STR("connection")) && is_listed(headers[i].value, name))
+            return true;
+    }
+    return false;
+}
+
 /* RFC 9110, 7.6.1, and what this server writes itself. */
 static bool passes_back(str name)
 {
@@ -128,7 +151,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 
     relay->status = status;
     for (size_t i = 0; i < n_headers && passed != NULL; i++) {
-        if (passes_back(headers[i].name))
+        if (passes_back(headers[i].name) && !is_nominated(headers, n_headers, headers[i].name))
             passed[n++] = headers[i];
     }
     http_exchange_start(relay->x, status, passed, n);
@@ -184,19 +207,10 @@ static const struct http_exchange_handler exchange_handler = {on_gone, on_blocke
 
 static int start_call(struct relay *relay, const struct http_request *r, struct err *reterr)
 {
-    const struct config *c = relay->worker->config;
     struct http_header headers[5];
     struct arena *a = http_exchange_arena(relay->x);
     struct buf url = {.limit = 0};
-    struct http_call_conf call = {
-        .headers = headers,
-        .n_headers = upstream_headers(relay, r, headers),
-        .body = r->body,
-        .connect_timeout_ms = c->connect_timeout_ms,
-        .first_byte_timeout_ms = c->first_byte_timeout_ms,
-        .idle_timeout_ms = c->idle_timeout_ms,
-        .total_timeout_ms = c->total_timeout_ms,
-    };
+    struct http_call_conf call = worker_call_conf(relay->worker);
 
     buf_append(&url, relay->worker->upstream);
     buf_append(&url, str_skip(r->path, STR("/v1").len));
@@ -205,6 +219,9 @@ static int start_call(struct relay *relay, const struct http_request *r, struct 
         buf_append(&url, r->query);
     }
     call.url = buf_cstr(&url);
+    call.headers = headers;
+    call.n_headers = upstream_headers(relay, r, headers);
+    call.body = r->body;
     call.method = str_eq(r->method, STR("HEAD")) ? "GET" : arena_dup(a, r->method).p;
     if (call.method == NULL || buf_failed(&url))
         err_set_no_memory(reterr);

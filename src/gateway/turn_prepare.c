@@ -50,7 +50,6 @@ static str authorization(struct turn *t, const struct http_request *r)
 
 static int start_call(struct turn *t, const struct http_request *r, struct err *reterr)
 {
-    const struct config *c = t->worker->config;
     const struct http_header headers[] = {
         {STR("content-type"), STR("application/json")},
         {STR("accept"), STR("text/event-stream")},
@@ -59,20 +58,15 @@ static int start_call(struct turn *t, const struct http_request *r, struct err *
     };
     const size_t n_headers = sizeof(headers) / sizeof(*headers);
     struct buf url = {.limit = 0};
-    struct http_call_conf call = {
-        .method = "POST",
-        .headers = headers,
-        .n_headers = str_is_none(headers[n_headers - 1].value) ? n_headers - 1 : n_headers,
-        .body = buf_str(&t->chat_body),
-        .connect_timeout_ms = c->connect_timeout_ms,
-        .first_byte_timeout_ms = c->first_byte_timeout_ms,
-        .idle_timeout_ms = c->idle_timeout_ms,
-        .total_timeout_ms = c->total_timeout_ms,
-    };
+    struct http_call_conf call = worker_call_conf(t->worker);
 
     buf_append(&url, t->worker->upstream);
     buf_append(&url, STR("/chat/completions"));
     call.url = buf_cstr(&url);
+    call.method = "POST";
+    call.headers = headers;
+    call.n_headers = str_is_none(headers[n_headers - 1].value) ? n_headers - 1 : n_headers;
+    call.body = buf_str(&t->chat_body);
     t->call = http_client_start(t->worker->client, &call, &turn_call_handler, t, reterr);
     buf_fini(&url);
     return t->call == NULL ? -1 : 0;

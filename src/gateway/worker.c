@@ -90,6 +90,16 @@ void worker_run(struct worker *w)
     loop_run(w->loop);
 }
 
+struct http_call_conf worker_call_conf(const struct worker *w)
+{
+    return (struct http_call_conf){
+        .connect_timeout_ms = w->config->connect_timeout_ms,
+        .first_byte_timeout_ms = w->config->first_byte_timeout_ms,
+        .idle_timeout_ms = w->config->idle_timeout_ms,
+        .total_timeout_ms = w->config->total_timeout_ms,
+    };
+}
+
 /* ---- draining */
 
 static void fail_all(struct worker *w)

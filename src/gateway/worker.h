@@ -46,6 +46,9 @@ void worker_free(struct worker *w);
 /* Runs until worker_drain() has done its work. */
 void worker_run(struct worker *w);
 
+/* What every upstream call of the worker has in common: the timeouts. */
+struct http_call_conf worker_call_conf(const struct worker *w);
+
 /* On the thread of the worker arg (through loop_post): stop accepting, let running
  * exchanges finish until drain_timeout, then fail them and stop. */
 void worker_drain(void *arg);

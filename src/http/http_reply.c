@@ -124,6 +124,12 @@ static void write_connection(struct http_exchange *x, struct buf *out)
         write_header(out, STR("Connection"), STR("keep-alive"));
 }
 
+/* Some answers never have a body, so they need no length. */
+static bool status_has_length(int status)
+{
+    return status != 204 && status != 304;
+}
+
 /* Everything up to the headers that tell the length. */
 static struct buf *head_start(struct http_exchange *x, int status,
                               const struct http_header *headers, size_t n_headers)
@@ -132,7 +138,7 @@ static struct buf *head_start(struct http_exchange *x, int status,
     struct buf *out = &server->head;
 
     x->close_after = x->close_after || server->draining;
-    x->has_body = x->has_body && status != 204 && status != 304;
+    x->has_body = x->has_body && status_has_length(status);
     buf_reset(out);
     buf_append(out, STR("HTTP/1.1 "));
     buf_int(out, status);
@@ -148,11 +154,6 @@ static struct buf *head_start(struct http_exchange *x, int status,
 }
 
 /* --- whole answers ------------------------------------------------------------- */
-
-static bool status_has_length(int status)
-{
-    return status != 204 && status != 304;
-}
 
 static struct iovec piece_of(str s)
 {

@@ -423,6 +423,13 @@ str jr_member(str raw, str name)
     return value;
 }
 
+str jr_member_string(str raw, str name)
+{
+    str value = jr_member(raw, name);
+
+    return jr_type_of(value) == JR_STRING ? str_from(value.p + 1, value.len - 2) : STR_NONE;
+}
+
 bool jr_is_valid(str text)
 {
     struct jr j;

@@ -81,6 +81,9 @@ bool jr_bool(struct jr *j, bool fallback);
  * the last. STR_NONE when there is none, or raw is no object. */
 str jr_member(str raw, str name);
 
+/* The same when it is a string: its raw content; else STR_NONE. */
+str jr_member_string(str raw, str name);
+
 /* Type of a value that jr_raw() returned. */
 enum jr_type jr_type_of(str raw);
 

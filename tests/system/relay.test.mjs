@@ -54,10 +54,12 @@ describe('chat completions', { concurrency: false }, () => {
     }
 
     test('hop-by-hop headers of the upstream stay where they are', async () => {
-        both.up.next(json(200, { ok: true }, { connection: 'close', 'keep-alive': 'timeout=1', 'x-vendor': 'v' }));
+        both.up.next(json(200, { ok: true }, { connection: 'close, X-Private', 'keep-alive': 'timeout=1', 'x-private': 'p', 'x-vendor': 'v' }));
         const got = await relay(REQUEST);
         assert.equal(got.json.ok, true);
         assert.notEqual(got.headers['keep-alive'], 'timeout=1');
+        assert.equal(got.headers['x-private'], undefined);
+        assert.equal(got.headers['x-vendor'], 'v');
     });
 
     test('a stream is passed on piece by piece', async () => {
