@@ -111,6 +111,9 @@ static int listen_at(const char *address, bool shared, struct err *reterr)
         return -1;
     }
     any = at.host[0] == '\0';
+    /* RFC 6761: localhost is the loopback address, whatever a machine's files say. */
+    if (strcmp(at.host, "localhost") == 0)
+        (void)copy(at.host, sizeof(at.host), STR("127.0.0.1"));
     rc = getaddrinfo(any ? NULL : at.host, at.port, &hints, &list);
     if (rc != 0) {
         err_set(reterr, ERR_INTERNAL, "listen %s: %s", address, gai_strerror(rc));

@@ -20,7 +20,8 @@ enum { PEER_BYTES = 64 };
 typedef void listener_on_accept(void *arg, int fd, const char *peer);
 
 /* address is "HOST:PORT", "[IPV6]:PORT", or ":PORT" for all addresses. A name
- * with several addresses gets the first that can be bound, IPv4 before IPv6.
+ * with several addresses gets the first that can be bound, IPv4 before IPv6;
+ * localhost is 127.0.0.1.
  * Returns NULL with *reterr filled. */
 struct listener *listener_open(struct loop *loop, const char *address,
                                listener_on_accept *on_accept, void *arg, struct err *reterr);
