@@ -233,7 +233,7 @@ check: ## everything; ends with "N passed, N failed"
 	    --timeout 300 --as release $(call tests_in,release) \
 	                  --as asan $(call tests_in,asan-clang) \
 	                  --as tsan $(thread_tests) \
-	                  --as fuzz "tools/fuzz 10 $(call fuzz_in,fuzz-clang)" \
+	                  --as fuzz "tools/fuzz fixed $(call fuzz_in,fuzz-clang)" \
 	    --timeout 900 --as system tests/system/run \
 	                  --as system-asan --env ANTIPHON_BIN=build/asan-clang/antiphon \
 	                                   tests/system/run \
