@@ -11,7 +11,7 @@
 enum verdict { READ, REFUSED, NO_VERDICT };
 
 /* What jansson cannot hold says nothing about the text: numbers beyond a
- * double, NUL in a member's name, its own depth. */
+ * double, NUL in a member's name, its own depth. A NUL ends what it reads. */
 static enum verdict ask_jansson(str text)
 {
     json_error_t error;
@@ -20,7 +20,7 @@ static enum verdict ask_jansson(str text)
 
     if (tree != NULL) {
         json_decref(tree);
-        return READ;
+        return memchr(text.p, '\0', text.len) == NULL ? READ : NO_VERDICT;
     }
     switch (json_error_code(&error)) {
     case json_error_numeric_overflow:
