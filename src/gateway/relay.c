@@ -13,10 +13,10 @@
 
 struct relay {
     struct worker *worker;
-    struct http_exchange *x; /* NULL: the answer is complete or the client gone */
-    struct http_call *call;  /* NULL: ended */
+    struct http_exchange *x;
+    struct http_call *call; /* NULL: ended */
     str request_id, method, path;
-    int status;
+    int status; /* of the answer; 0: the upstream has not begun one */
     uint64_t start_ms;
     struct relay *next, **link; /* in the worker's list */
 };

@@ -214,6 +214,7 @@ static int run(struct server *s, struct err *reterr)
     if (s->demo != NULL)
         print_curl(address);
     loop_run(s->loop); /* until the last worker has ended */
+    log_msg(LOG_INFO, "stopped");
     return 0;
 }
 
