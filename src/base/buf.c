@@ -21,7 +21,7 @@ void buf_fini(struct buf *b)
 void buf_reset(struct buf *b)
 {
     b->len = 0;
-    b->failed = false;
+    b->failed = b->is_full = false;
 }
 
 /* Room for n more bytes, regardless of the limit, which counts content only. */
@@ -48,7 +48,7 @@ char *buf_reserve(struct buf *b, size_t n)
     if (b->failed)
         return NULL;
     if (b->limit != 0 && (b->len > b->limit || n > b->limit - b->len)) {
-        b->failed = true;
+        b->failed = b->is_full = true;
         return NULL;
     }
     if ((b->p == NULL || b->cap - b->len < n) && !grow(b, n)) {

@@ -18,6 +18,7 @@ struct buf {
     size_t len, cap;
     size_t limit; /* bytes; 0: none */
     bool failed;
+    bool is_full; /* it failed because of the limit */
 };
 
 void buf_init(struct buf *b, size_t limit_bytes);

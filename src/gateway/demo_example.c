@@ -64,7 +64,9 @@ static void write_object(const struct schema *s, int depth, struct jw *w)
         while (jr_next_member(&j, &key)) {
             bool names_place = is_place(key);
 
-            jw_string(w, key); /* before the value, whose reading may overwrite it */
+            jw_open_string(w);
+            json_copy_text(j.raw_key, w->out);
+            jw_close_string(w);
             buf_char(w->out, ':');
             w->comma = false;
             write_value(jr_raw(&j), names_place, depth + 1, w);

@@ -101,14 +101,14 @@ int turn_prepare(struct turn *t, const struct http_request *r, struct err *reter
                                 reterr) == -1 ||
         chat_request_build(&t->request, &chat, &t->worker->ids, &t->arena, &t->chat_body, reterr) ==
             -1) {
-        if (t->arena.is_full || buf_failed(&t->chat_body))
+        if (t->arena.is_full || t->chat_body.is_full)
             err_set(reterr, ERR_REQUEST_TOO_LARGE,
-                    "The request takes more than %zu bytes of memory (max_request_memory).",
+                    "The request needs more than %zu bytes of memory (max_request_memory).",
                     c->max_request_memory_bytes);
         return -1;
     }
     responses_request_echo(&t->request, &t->echo);
-    if (buf_failed(&t->echo) || buf_failed(&t->chat_body)) {
+    if (buf_failed(&t->echo)) {
         err_set_no_memory(reterr);
         return -1;
     }

@@ -284,6 +284,7 @@ bool jr_next_member(struct jr *j, str *ret_key)
     if (j->error != NULL || j->p == j->end || *j->p != ':')
         return fail(j, "colon missing");
     j->p++;
+    j->raw_key = raw;
     *ret_key = decode_key(j, raw);
     return true;
 }

@@ -36,6 +36,7 @@ enum { JR_MAX_DEPTH = 128, JR_KEY_BYTES = 48 };
 struct jr {
     const char *p, *end, *start;
     const char *error; /* NULL, or what is wrong at p */
+    str raw_key;       /* the last member's name as written, escaped */
     int depth;
     bool first;                            /* the container just entered has no member yet */
     char key[JR_KEY_BYTES];                /* a member name with escapes is decoded into this */

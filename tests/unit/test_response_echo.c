@@ -85,6 +85,26 @@ static void secrets_of_mcp_tools_are_not_repeated(void **state)
     json_decref(echo);
 }
 
+static void names_of_members_come_back_as_they_were(void **state)
+{
+    static const char name[] =
+        "a\\n\\\"b0123456789012345678901234567890123456789012345678901234567";
+    char body[400];
+    json_t *echo;
+
+    (void)state;
+    (void)snprintf(body, sizeof(body),
+                   WITH("\"tools\":[{\"type\":\"namespace\",\"name\":\"n\",\"\\u0061b\":1,\"%s\":2,"
+                        "\"tools\":[]}]"),
+                   name);
+    echo = echo_of(body);
+    (void)snprintf(body, sizeof(body),
+                   "[{\"type\":\"namespace\",\"name\":\"n\",\"ab\":1,\"%s\":2,\"tools\":[]}]",
+                   name);
+    assert_json("tools", json_object_get(echo, "tools"), body);
+    json_decref(echo);
+}
+
 static void the_echo_of_a_choice_has_the_flat_form(void **state)
 {
     static const struct {
@@ -142,6 +162,7 @@ int main(void)
         cmocka_unit_test(the_echo_repeats_what_was_given),
         cmocka_unit_test(the_echo_of_tools_is_complete_and_keeps_secrets),
         cmocka_unit_test(secrets_of_mcp_tools_are_not_repeated),
+        cmocka_unit_test(names_of_members_come_back_as_they_were),
         cmocka_unit_test(the_echo_of_a_choice_has_the_flat_form),
         cmocka_unit_test(the_echo_escapes_what_splits_lines),
     };
