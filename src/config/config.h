@@ -17,6 +17,43 @@
 /* In the order of the words in config.def. */
 enum config_reasoning { CONFIG_REASONING_TEXT, CONFIG_REASONING_SUMMARY, CONFIG_REASONING_NONE };
 enum config_upstream_kind { CONFIG_UPSTREAM_KIND_GENERIC, CONFIG_UPSTREAM_KIND_OPENAI };
+enum config_relay { CONFIG_RELAY_OFF, CONFIG_RELAY_COMMON, CONFIG_RELAY_ALL };
+enum config_unknown_fields {
+    CONFIG_UNKNOWN_FIELDS_IGNORE,
+    CONFIG_UNKNOWN_FIELDS_REJECT,
+    CONFIG_UNKNOWN_FIELDS_FORWARD,
+};
+enum config_unsupported_tools { CONFIG_UNSUPPORTED_TOOLS_IGNORE, CONFIG_UNSUPPORTED_TOOLS_REJECT };
+enum config_unknown_items { CONFIG_UNKNOWN_ITEMS_REJECT, CONFIG_UNKNOWN_ITEMS_IGNORE };
+enum config_token_field {
+    CONFIG_TOKEN_FIELD_AUTO,
+    CONFIG_TOKEN_FIELD_MAX_TOKENS,
+    CONFIG_TOKEN_FIELD_MAX_COMPLETION_TOKENS,
+    CONFIG_TOKEN_FIELD_BOTH,
+};
+enum config_instructions_role {
+    CONFIG_INSTRUCTIONS_ROLE_SYSTEM,
+    CONFIG_INSTRUCTIONS_ROLE_DEVELOPER,
+};
+enum config_late_system_role { CONFIG_LATE_SYSTEM_ROLE_SYSTEM, CONFIG_LATE_SYSTEM_ROLE_USER };
+enum config_reasoning_field {
+    CONFIG_REASONING_FIELD_REASONING_CONTENT,
+    CONFIG_REASONING_FIELD_REASONING,
+    CONFIG_REASONING_FIELD_BOTH,
+    CONFIG_REASONING_FIELD_NONE,
+};
+enum config_tool_choice_support {
+    CONFIG_TOOL_CHOICE_SUPPORT_FULL,
+    CONFIG_TOOL_CHOICE_SUPPORT_STRINGS,
+    CONFIG_TOOL_CHOICE_SUPPORT_AUTO,
+};
+enum config_call_ids { CONFIG_CALL_IDS_KEEP, CONFIG_CALL_IDS_SHORT };
+enum config_empty_content {
+    CONFIG_EMPTY_CONTENT_NULL,
+    CONFIG_EMPTY_CONTENT_EMPTY,
+    CONFIG_EMPTY_CONTENT_ABSENT,
+};
+enum config_tool_images { CONFIG_TOOL_IMAGES_USER, CONFIG_TOOL_IMAGES_TOOL };
 enum config_think_tags { CONFIG_THINK_TAGS_OFF, CONFIG_THINK_TAGS_ON };
 enum config_log_level {
     CONFIG_LOG_LEVEL_ERROR,
@@ -26,9 +63,16 @@ enum config_log_level {
 };
 enum config_log_format { CONFIG_LOG_FORMAT_TEXT, CONFIG_LOG_FORMAT_JSON };
 
+/* Texts; they point into memory. */
+struct config_list {
+    const char **items;
+    size_t n;
+};
+
 /* A field for each key; durations end in _ms, sizes in _bytes. Texts that are
  * empty are NULL; the others point into memory. */
 #define CONFIG_FIELD_TEXT(name)     const char *name;
+#define CONFIG_FIELD_LIST(name)     struct config_list name;
 #define CONFIG_FIELD_SECRET(name)   const char *name;
 #define CONFIG_FIELD_DURATION(name) uint64_t name##_ms;
 #define CONFIG_FIELD_SIZE(name)     size_t name##_bytes;

@@ -50,12 +50,17 @@ static str base_url(struct config *c, str value)
     return joined(c, value, "/v1", STR(""));
 }
 
+static str first_address(const struct config *c)
+{
+    return c->listen.n == 0 ? STR("") : str_from_c(c->listen.items[0]);
+}
+
 /* Host and port are two variables there; each replaces its part of the address. */
 static str host(struct config *c, str value)
 {
     str old_host, port;
 
-    if (!config_split_address(str_from_c(c->listen), &old_host, &port))
+    if (!config_split_address(first_address(c), &old_host, &port))
         return value;
     if (str_find_char(value, ':') == value.len || str_starts_with(value, STR("[")))
         return joined(c, value, ":", port);
@@ -67,7 +72,7 @@ static str port(struct config *c, str value)
 {
     str old_host, old_port;
 
-    if (!config_split_address(str_from_c(c->listen), &old_host, &old_port))
+    if (!config_split_address(first_address(c), &old_host, &old_port))
         return value;
     return joined(c, old_host, ":", value);
 }

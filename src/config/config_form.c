@@ -108,8 +108,29 @@ static bool is_proxy(str s)
     return is_visible(s) && !str_is_none(rest) && rest.len > 0;
 }
 
+/* Both sides of the first "=" are there. */
+static bool is_alias(str s)
+{
+    size_t equals = str_find_char(s, '=');
+
+    return has_no_control(s) && equals > 0 && equals + 1 < s.len;
+}
+
+static bool is_origin(str s)
+{
+    str host = after_scheme(s, "http|https");
+
+    if (str_eq(s, STR("*")))
+        return true;
+    return is_visible(s) && !str_is_none(host) && is_authority(host) &&
+           str_find_char(host, '/') == host.len;
+}
+
 static const struct config_form forms[] = {
-    {"HOST:PORT", is_address, "an address such as 127.0.0.1:8080, 0.0.0.0:80 or [::1]:8080"},
+    {"ADDRESS", is_address, "an address such as 127.0.0.1:8080, 0.0.0.0:80 or [::1]:8080"},
+    {"NAME=MODEL", is_alias, "a name, =, and a model"},
+    {"ORIGIN", is_origin, "*, or the beginning of a URL such as https://chat.example.org"},
+    {"FIELD", is_visible, "names of fields"},
     {"URL", is_upstream,
      "http://HOST[:PORT][/PATH], https://HOST[:PORT][/PATH] or unix:/PATH, without credentials, "
      "query or fragment"},

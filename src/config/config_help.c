@@ -36,6 +36,7 @@ static const char *placeholder(const struct config_key *k)
     switch (k->kind) {
     case CONFIG_TEXT:
     case CONFIG_SECRET:
+    case CONFIG_LIST:
     case CONFIG_CHOICE:
         return k->valid;
     case CONFIG_DURATION:

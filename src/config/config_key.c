@@ -8,6 +8,7 @@
 
 #define FIELD_TEXT(name)     name
 #define FIELD_SECRET(name)   name
+#define FIELD_LIST(name)     name
 #define FIELD_DURATION(name) name##_ms
 #define FIELD_SIZE(name)     name##_bytes
 #define FIELD_COUNT(name)    name
@@ -145,6 +146,7 @@ void config_key_describe(const struct config_key *k, struct buf *out)
         return;
     case CONFIG_TEXT:
     case CONFIG_SECRET:
+    case CONFIG_LIST:
         buf_c(out, config_form_find(k->valid)->describe);
         return;
     case CONFIG_DURATION:
@@ -181,22 +183,44 @@ static bool number_in_range(str value, const char *valid, bool (*parse)(str, uin
     return n >= low && n <= high;
 }
 
+/* A copy of a value that has the key's form; NULL when it has not. */
+static const char *copy_text(struct config *c, const struct config_key *k, str value)
+{
+    if (memchr(value.p, '\0', value.len) != NULL || !config_form_find(k->valid)->fits(value))
+        return NULL;
+    return arena_dup(&c->memory, value).p;
+}
+
 static bool set_text(struct config *c, const struct config_key *k, str value, void *field)
 {
     const char **text = field;
-    str copy;
 
-    if (value.len == 0) {
-        *text = NULL;
+    *text = NULL;
+    if (value.len == 0)
         return true;
+    *text = copy_text(c, k, value);
+    return *text != NULL;
+}
+
+static bool set_list(struct config *c, const struct config_key *k, str value, void *field)
+{
+    struct config_list *list = field;
+    size_t n = 1;
+    str word;
+
+    *list = (struct config_list){NULL, 0};
+    if (value.len == 0)
+        return true;
+    for (size_t i = 0; i < value.len; i++)
+        n += value.p[i] == ',';
+    list->items = arena_array(&c->memory, n, sizeof(*list->items));
+    while (list->items != NULL && !str_is_none(word = config_next_word(&value, ','))) {
+        word = str_trim(word);
+        list->items[list->n] = word.len == 0 ? NULL : copy_text(c, k, word);
+        if (list->items[list->n++] == NULL)
+            return false;
     }
-    if (memchr(value.p, '\0', value.len) != NULL || !config_form_find(k->valid)->fits(value))
-        return false;
-    copy = arena_dup(&c->memory, value);
-    if (str_is_none(copy))
-        return false;
-    *text = copy.p;
-    return true;
+    return list->items != NULL;
 }
 
 static bool set_flag(str value, void *field)
@@ -246,6 +270,8 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
     case CONFIG_TEXT:
     case CONFIG_SECRET:
         return set_text(c, k, value, field);
+    case CONFIG_LIST:
+        return set_list(c, k, value, field);
     case CONFIG_DURATION:
         return number_in_range(value, k->valid, num_duration_ms, field);
     case CONFIG_SIZE:

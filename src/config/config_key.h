@@ -8,6 +8,7 @@ enum config_kind {
     CONFIG_GROUP, /* not a key: a title between keys */
     CONFIG_TEXT,
     CONFIG_SECRET,
+    CONFIG_LIST,
     CONFIG_DURATION,
     CONFIG_SIZE,
     CONFIG_COUNT,

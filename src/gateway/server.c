@@ -88,7 +88,7 @@ static int set_upstream(struct server *s, struct err *reterr)
 static int open_workers(struct server *s, struct err *reterr)
 {
     struct worker_conf conf = {
-        .config = s->config, .address = s->config->listen, .n_workers = s->n_workers};
+        .config = s->config, .address = s->config->listen.items[0], .n_workers = s->n_workers};
 
     /* SO_REUSEPORT would let a second daemon take half of the clients in silence. */
     if (listener_check_free(conf.address, reterr) == -1)
@@ -98,7 +98,8 @@ static int open_workers(struct server *s, struct err *reterr)
         if (s->workers[i] == NULL)
             return -1;
         if (i == 0)
-            conf.address = with_port(s, s->config->listen, http_server_port(s->workers[0]->server));
+            conf.address =
+                with_port(s, s->config->listen.items[0], http_server_port(s->workers[0]->server));
     }
     if (set_upstream(s, reterr) == -1)
         return -1;
@@ -200,7 +201,8 @@ static void print_curl(const char *address)
 
 static int run(struct server *s, struct err *reterr)
 {
-    const char *address = with_port(s, s->config->listen, http_server_port(s->workers[0]->server));
+    const char *address =
+        with_port(s, s->config->listen.items[0], http_server_port(s->workers[0]->server));
 
     if (start_signals(s, reterr) == -1)
         return -1;

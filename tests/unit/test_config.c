@@ -84,7 +84,7 @@ static void defaults_are_those_of_the_table(void **state)
 
     (void)state;
     load_fine(&l);
-    assert_string_equal(l.config.listen, "127.0.0.1:8080");
+    assert_string_equal(l.config.listen.items[0], "127.0.0.1:8080");
     assert_null(l.config.upstream);
     assert_null(l.config.upstream_key);
     assert_null(l.config.model);
@@ -175,7 +175,7 @@ static void names_of_open_responses_server_are_understood(void **state)
     load_fine(&l);
     assert_string_equal(l.config.upstream, "http://gpu:8000/v1");
     assert_string_equal(l.config.upstream_key, "k1");
-    assert_string_equal(l.config.listen, "0.0.0.0:9000");
+    assert_string_equal(l.config.listen.items[0], "0.0.0.0:9000");
     assert_int_equal(l.config.heartbeat_interval_ms, 0);
     assert_int_equal(l.config.first_byte_timeout_ms, 120 * S);
     assert_int_equal(l.config.idle_timeout_ms, 120 * S);
@@ -197,7 +197,7 @@ static void host_and_port_alone_keep_the_other_default(void **state)
         struct load l = {.env = {cases[i].variable}};
 
         load_fine(&l);
-        assert_string_equal(l.config.listen, cases[i].listen);
+        assert_string_equal(l.config.listen.items[0], cases[i].listen);
         config_fini(&l.config);
     }
 }
