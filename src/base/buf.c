@@ -58,21 +58,6 @@ char *buf_reserve(struct buf *b, size_t n)
     return b->p + b->len;
 }
 
-void buf_append(struct buf *b, str s)
-{
-    char *to = buf_reserve(b, s.len);
-
-    if (to == NULL || s.len == 0)
-        return;
-    memcpy(to, s.p, s.len);
-    b->len += s.len;
-}
-
-void buf_char(struct buf *b, char c)
-{
-    buf_append(b, str_from(&c, 1));
-}
-
 void buf_c(struct buf *b, const char *s)
 {
     buf_append(b, str_from_c(s));

@@ -33,8 +33,8 @@ void buf_reset(struct buf *b);
  * writes at most n bytes there and adds what it wrote to b->len. */
 char *buf_reserve(struct buf *b, size_t n);
 
-void buf_append(struct buf *b, str s);
-void buf_char(struct buf *b, char c);
+static inline void buf_append(struct buf *b, str s);
+static inline void buf_char(struct buf *b, char c);
 void buf_c(struct buf *b, const char *s); /* s NUL-terminated */
 void buf_uint(struct buf *b, uint64_t n);
 void buf_int(struct buf *b, int64_t n);
@@ -54,6 +54,28 @@ static inline bool buf_failed(const struct buf *b)
 static inline str buf_str(const struct buf *b)
 {
     return (str){b->p == NULL ? "" : b->p, b->len};
+}
+
+static inline void buf_append(struct buf *b, str s)
+{
+    size_t len = b->len + s.len;
+    char *to;
+
+    if (s.len == 0)
+        return;
+    if (s.len <= b->cap - b->len && (b->limit == 0 || len <= b->limit) && !b->failed)
+        to = b->p + b->len; /* the usual case: no more than a copy */
+    else
+        to = buf_reserve(b, s.len);
+    if (to == NULL)
+        return;
+    memcpy(to, s.p, s.len);
+    b->len = len;
+}
+
+static inline void buf_char(struct buf *b, char c)
+{
+    buf_append(b, str_from(&c, 1));
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "base/word.h"
 #include "json/json_text.h"
 
 /* What a byte means inside a string. */
@@ -61,22 +62,12 @@ bool jr_end(struct jr *j)
 
 static enum jr_type type_of_byte(char c)
 {
-    switch (c) {
-    case '{':
-        return JR_OBJECT;
-    case '[':
-        return JR_ARRAY;
-    case '"':
-        return JR_STRING;
-    case 't':
-        return JR_TRUE;
-    case 'f':
-        return JR_FALSE;
-    case 'n':
-        return JR_NULL;
-    default:
-        return c == '-' || (c >= '0' && c <= '9') ? JR_NUMBER : JR_NONE;
-    }
+    static const unsigned char types[256] = {
+        ['{'] = JR_OBJECT, ['['] = JR_ARRAY, ['"'] = JR_STRING, ['t'] = JR_TRUE,
+        ['f'] = JR_FALSE,  ['n'] = JR_NULL,  ['-'] = JR_NUMBER, ['0' ... '9'] = JR_NUMBER,
+    };
+
+    return (enum jr_type)types[(unsigned char)c];
 }
 
 enum jr_type jr_type_of(str raw)
@@ -127,35 +118,66 @@ static bool scan_escape(struct jr *j)
     return true;
 }
 
+static bool has_special(uint64_t word)
+{
+    return (word_find(word, '"') | word_find(word, '\\') | word_find_below(word, ' ') |
+            word_find_high(word)) != 0;
+}
+
+/* The first byte from p on that is not plain, or end. */
+static const char *plain_end(const char *p, const char *end)
+{
+    while (end - p >= WORD_BYTES && !has_special(word_load(p)))
+        p += WORD_BYTES;
+    while (p < end && string_class[(unsigned char)*p] == PLAIN)
+        p++;
+    return p;
+}
+
+static bool scan_multibyte(struct jr *j)
+{
+    size_t n = utf8_char(str_from(j->p, (size_t)(j->end - j->p)));
+
+    if (n == 0)
+        return fail(j, "malformed UTF-8");
+    j->p += n;
+    return true;
+}
+
+/* Moves to the next quote that is not escaped, or to the end. */
+static bool scan_text(struct jr *j)
+{
+    for (;;) {
+        j->p = plain_end(j->p, j->end);
+        if (j->p == j->end)
+            return true;
+        switch (string_class[(unsigned char)*j->p]) {
+        case QUOTE:
+            return true;
+        case ESCAPE:
+            if (!scan_escape(j))
+                return false;
+            break;
+        case MULTIBYTE:
+            if (!scan_multibyte(j))
+                return false;
+            break;
+        default:
+            return fail(j, "control character in a string");
+        }
+    }
+}
+
 /* At an opening quote; moves behind the closing one. */
 static str scan_string(struct jr *j)
 {
     const char *start = ++j->p;
 
-    for (;;) {
-        while (j->p < j->end && string_class[(unsigned char)*j->p] == PLAIN)
-            j->p++;
-        if (j->p == j->end)
-            return fail(j, "string not closed"), STR_NONE;
-        switch (string_class[(unsigned char)*j->p]) {
-        case QUOTE:
-            return str_from(start, (size_t)(j->p++ - start));
-        case ESCAPE:
-            if (!scan_escape(j))
-                return STR_NONE;
-            break;
-        case MULTIBYTE: {
-            size_t n = utf8_char(str_from(j->p, (size_t)(j->end - j->p)));
-
-            if (n == 0)
-                return fail(j, "malformed UTF-8"), STR_NONE;
-            j->p += n;
-            break;
-        }
-        default:
-            return fail(j, "control character in a string"), STR_NONE;
-        }
-    }
+    if (!scan_text(j))
+        return STR_NONE;
+    if (j->p == j->end)
+        return fail(j, "string not closed"), STR_NONE;
+    return str_from(start, (size_t)(j->p++ - start));
 }
 
 static bool scan_digits(struct jr *j)
@@ -412,9 +434,10 @@ str jr_member(str raw, str name)
     str key, value = STR_NONE;
     struct jr j;
 
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
+    if (jr_type_of(raw) != JR_OBJECT)
         return value;
+    jr_init(&j, raw);
+    (void)jr_enter(&j, JR_OBJECT);
     while (jr_next_member(&j, &key)) {
         if (str_eq(key, name))
             value = jr_raw(&j);
@@ -429,6 +452,14 @@ str jr_member_string(str raw, str name)
     str value = jr_member(raw, name);
 
     return jr_type_of(value) == JR_STRING ? str_from(value.p + 1, value.len - 2) : STR_NONE;
+}
+
+bool jr_is_string_content(str text)
+{
+    struct jr j;
+
+    jr_init(&j, text);
+    return scan_text(&j) && j.p == j.end;
 }
 
 bool jr_is_valid(str text)

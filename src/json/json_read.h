@@ -94,6 +94,9 @@ const char *jr_type_name(enum jr_type type);
 /* Is text one complete, valid JSON value? */
 bool jr_is_valid(str text);
 
+/* Could text stand between the quotes of a JSON string as it is? */
+bool jr_is_string_content(str text);
+
 /* A number as written, as a double. */
 double jr_number_value(str raw);
 

@@ -2,13 +2,17 @@
  *
  * Two looks at the bytes: the first checks the whole text and notes where the
  * members of interest lie, the second goes into them. So nothing is reported
- * of a chunk that turns out to be broken at its end. */
+ * of a chunk that turns out to be broken at its end.
+ *
+ * On the way it is noted what the chunk says. When that is one text and nothing
+ * else, the next chunk may be the same but for this text (chat_memo.h). */
 #include "wire/chat_chunk.h"
 
 #include "base/utf8.h"
 #include "wire/chat_annotations.h"
 #include "wire/chat_logprobs.h"
 #include "wire/chat_speech.h"
+#include "wire/chat_tool_calls.h"
 #include "wire/chat_usage.h"
 #include "wire/upstream_error.h"
 #include "json/json_copy.h"
@@ -32,6 +36,7 @@ void chat_reader_fini(struct chat_reader *r)
 {
     chat_calls_fini(&r->calls);
     think_fini(&r->think);
+    chat_memo_fini(&r->memo);
     buf_fini(&r->piece);
     buf_fini(&r->logprobs);
     buf_fini(&r->service_tier);
@@ -54,124 +59,24 @@ void chat_reader_out_of_memory(struct chat_reader *r)
     chat_reader_fail(r, &e);
 }
 
-/* ---- calls */
+/* ---- what a chunk says */
 
-static void splice_arguments(struct chat_reader *r, struct chat_call *c, str raw)
+void chat_reader_says(struct chat_reader *r, const struct chat_saying *saying)
 {
-    struct buf compact = {.limit = 0};
-
-    if (jr_type_of(raw) == JR_STRING) {
-        json_text_splice(&c->splice, str_from(raw.p + 1, raw.len - 2), &r->piece);
-    } else if (!c->has_arguments && (jr_type_of(raw) == JR_OBJECT || jr_type_of(raw) == JR_ARRAY)) {
-        json_copy_value(raw, &compact);
-        json_text_escape(buf_str(&compact), &r->piece);
-        if (buf_failed(&compact))
-            chat_reader_out_of_memory(r);
-    }
-    buf_fini(&compact);
-    c->has_arguments = c->has_arguments || r->piece.len > 0;
+    r->saying = *saying;
+    r->n_said++;
 }
 
-static void report_call(struct chat_reader *r, const struct chat_call *c)
+void chat_reader_says_other(struct chat_reader *r)
 {
-    struct delta d = {.kind = DELTA_CALL,
-                      .text = buf_str(&r->piece),
-                      .call = (unsigned)(c - r->calls.calls),
-                      .call_id = c->id_taken ? STR("") : buf_str(&c->id),
-                      .name = buf_str(&c->name)};
-
-    r->on_delta(r->arg, &d);
+    chat_reader_says(r, &(const struct chat_saying){.what = SAYS_OTHER});
 }
 
-static void fail_no_call(struct chat_reader *r)
+/* Null, "" and [] say nothing. */
+static void says_raw(struct chat_reader *r, str raw)
 {
-    struct err e;
-
-    if (r->calls.n < CHAT_MAX_CALLS) {
-        chat_reader_out_of_memory(r);
-        return;
-    }
-    err_set(&e, ERR_UPSTREAM_ERROR,
-            "The upstream server sent more than %d tool calls in one answer.", CHAT_MAX_CALLS);
-    chat_reader_fail(r, &e);
-}
-
-static void add_call_piece(struct chat_reader *r, const struct chat_call_piece *piece,
-                           str arguments)
-{
-    struct chat_call *c = chat_calls_take(&r->calls, piece);
-
-    if (c == NULL) {
-        fail_no_call(r);
-        return;
-    }
-    if (r->splice.high != 0)
-        chat_speech_flush(r);
-    r->piece.len = 0;
-    splice_arguments(r, c, arguments);
-    report_call(r, c);
-}
-
-/* The function object of a call; Ollama's adapters put the index in here. */
-static void read_function(str raw, struct chat_call_piece *piece, str *ret_arguments)
-{
-    struct jr j;
-    str key;
-
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
-        return;
-    while (jr_next_member(&j, &key)) {
-        if (str_eq(key, STR("name")))
-            piece->name = jr_string(&j);
-        else if (str_eq(key, STR("arguments")))
-            *ret_arguments = jr_raw(&j);
-        else if (str_eq(key, STR("index")) && piece->index == CHAT_NO_INDEX)
-            piece->index = jr_int(&j, CHAT_NO_INDEX);
-        else
-            jr_skip(&j);
-    }
-}
-
-static void read_tool_calls(struct chat_reader *r, str raw)
-{
-    struct jr j;
-    str key;
-
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_ARRAY))
-        return;
-    while (jr_next_element(&j)) {
-        struct chat_call_piece piece = {.index = CHAT_NO_INDEX};
-        str function = STR_NONE, arguments = STR_NONE;
-
-        if (!jr_enter(&j, JR_OBJECT))
-            continue;
-        while (jr_next_member(&j, &key)) {
-            if (str_eq(key, STR("index")))
-                piece.index = jr_int(&j, CHAT_NO_INDEX);
-            else if (str_eq(key, STR("id")))
-                piece.id = jr_string(&j);
-            else if (str_eq(key, STR("function")))
-                function = jr_raw(&j);
-            else
-                jr_skip(&j);
-        }
-        read_function(function, &piece, &arguments);
-        add_call_piece(r, &piece, arguments);
-    }
-}
-
-/* delta.function_call of old servers: one call of its own. */
-static void read_legacy_call(struct chat_reader *r, str raw)
-{
-    struct chat_call_piece piece = {.index = -1};
-    str arguments = STR_NONE;
-
-    if (jr_type_of(raw) != JR_OBJECT)
-        return;
-    read_function(raw, &piece, &arguments);
-    add_call_piece(r, &piece, arguments);
+    if (jr_type_of(raw) != JR_NONE && jr_type_of(raw) != JR_NULL && raw.len > strlen("[]"))
+        chat_reader_says_other(r);
 }
 
 /* ---- a choice */
@@ -185,6 +90,22 @@ static void read_weighed_content(struct chat_reader *r, str content, str logprob
     chat_speak_content(r, content);
     if (r->think.state != THINK_START && r->think.state != THINK_OFF)
         r->logprobs.len = 0;
+}
+
+static void says_content(struct chat_reader *r, str content)
+{
+    if (jr_type_of(content) != JR_STRING)
+        says_raw(r, content);
+    else if (content.len > strlen("\"\""))
+        chat_reader_says(
+            r, &(const struct chat_saying){.what = SAYS_CONTENT,
+                                           .text = str_from(content.p + 1, content.len - 2)});
+}
+
+static void says_reasoning(struct chat_reader *r, str text)
+{
+    if (text.len > 0)
+        chat_reader_says(r, &(const struct chat_saying){.what = SAYS_REASONING, .text = text});
 }
 
 static void read_delta(struct chat_reader *r, str raw, str logprobs)
@@ -217,15 +138,25 @@ static void read_delta(struct chat_reader *r, str raw, str logprobs)
         else
             jr_skip(&j);
     }
-    if (reasoning_content.len > 0 || reasoning.len > 0)
-        chat_speak(r, DELTA_REASONING, reasoning_content.len > 0 ? reasoning_content : reasoning);
+    if (reasoning_content.len == 0)
+        reasoning_content = reasoning;
+    says_reasoning(r, reasoning_content);
+    says_raw(r, details);
+    says_content(r, content);
+    says_raw(r, logprobs);
+    says_raw(r, annotations);
+    if (reasoning_content.len > 0)
+        chat_speak(r, DELTA_REASONING, reasoning_content);
     else
         chat_speak_reasoning_details(r, details);
     read_weighed_content(r, content, logprobs);
-    chat_speak(r, DELTA_REFUSAL, refusal);
+    if (refusal.len > 0) {
+        chat_reader_says_other(r);
+        chat_speak(r, DELTA_REFUSAL, refusal);
+    }
     chat_annotations(r, annotations);
-    read_legacy_call(r, function_call);
-    read_tool_calls(r, tool_calls);
+    chat_legacy_call(r, function_call);
+    chat_tool_calls(r, tool_calls);
 }
 
 static void set_finish(struct chat_reader *r, str word, bool has_error)
@@ -247,6 +178,7 @@ static void set_finish(struct chat_reader *r, str word, bool has_error)
 
     if (word.len == 0)
         return;
+    chat_reader_says_other(r);
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (str_eq(word, words[i].word))
             finish = words[i].finish;
@@ -352,20 +284,35 @@ static void read_chunk(struct chat_reader *r, const struct chunk *c, str json, s
     struct err e;
 
     if (has_error || is_flat_error) {
+        chat_reader_says_other(r);
         if (has_error)
             read_choices(r, c->choices, true);
         upstream_error_from_value(has_error ? c->error : json, &e);
         chat_reader_fail(r, &e);
         return;
     }
-    if (!chat_usage(c->usage, &r->usage))
-        (void)chat_usage(jr_member(c->x_groq, STR("usage")), &r->usage);
+    if (chat_usage(c->usage, &r->usage) ||
+        chat_usage(jr_member(c->x_groq, STR("usage")), &r->usage))
+        chat_reader_says_other(r);
     if (r->service_tier.len == 0)
         json_copy_text(c->service_tier, &r->service_tier);
     read_choices(r, c->choices, false);
 }
 
-bool chat_reader_chunk(struct chat_reader *r, str json, str event)
+/* Says again what a chunk of this form has said before. */
+static void say(struct chat_reader *r, const struct chat_saying *saying)
+{
+    str quoted = str_from(saying->text.p - 1, saying->text.len + 2);
+
+    if (saying->what == SAYS_CONTENT)
+        chat_speak_content(r, quoted);
+    else if (saying->what == SAYS_REASONING)
+        chat_speak(r, DELTA_REASONING, saying->text);
+    else if (saying->what == SAYS_ARGUMENTS)
+        chat_more_arguments(r, saying->index, quoted);
+}
+
+static bool read_whole(struct chat_reader *r, str json, str event)
 {
     struct buf repaired = {.limit = 0};
     struct chunk c;
@@ -377,24 +324,31 @@ bool chat_reader_chunk(struct chat_reader *r, str json, str event)
         json = buf_str(&repaired);
         ok = split_chunk(json, &c);
     }
+    r->n_said = 0;
     if (ok)
         read_chunk(r, &c, json, event);
+    if (r->n_said == 1 && r->saying.what != SAYS_OTHER && repaired.len == 0 && event.len == 0)
+        chat_memo_keep(&r->memo, json, &r->saying);
     buf_fini(&repaired);
+    return ok;
+}
+
+bool chat_reader_chunk(struct chat_reader *r, str json, str event)
+{
+    struct chat_saying saying;
+    bool ok = true;
+
+    if (event.len == 0 && chat_memo_fits(&r->memo, json, &saying))
+        say(r, &saying);
+    else
+        ok = read_whole(r, json, event);
     if (buf_failed(&r->piece) || buf_failed(&r->logprobs))
         chat_reader_out_of_memory(r);
     return ok;
 }
 
-static void end_call(struct chat_reader *r, struct chat_call *c)
-{
-    r->piece.len = 0;
-    if (json_text_splice_end(&c->splice, &r->piece) > 0)
-        report_call(r, c);
-}
-
 void chat_reader_end(struct chat_reader *r)
 {
     chat_speech_end(r);
-    for (size_t i = 0; i < r->calls.n; i++)
-        end_call(r, &r->calls.calls[i]);
+    chat_tool_calls_end(r);
 }

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "wire/chat_call.h"
+#include "wire/chat_memo.h"
 #include "wire/delta.h"
 #include "wire/think.h"
 #include "json/json_text.h"
@@ -22,6 +23,9 @@ struct chat_reader {
 
     struct chat_calls calls;
     struct think think;
+    struct chat_saying saying; /* of the chunk at hand: the last of n_said */
+    unsigned n_said;
+    struct chat_memo memo;
     struct json_splice splice;  /* of the text, refusal or reasoning being sent */
     enum delta_kind spliced;    /* which of them */
     struct buf piece, logprobs; /* scratch; logprobs waits for the text it belongs to */
@@ -39,6 +43,11 @@ void chat_reader_fini(struct chat_reader *r);
 /* Reads one JSON text; event is its SSE event name or "". Returns false when
  * the text is not complete JSON: then nothing has been reported. */
 bool chat_reader_chunk(struct chat_reader *r, str json, str event);
+
+/* Everything that a chunk brings about is noted with one of these, so that it is
+ * known whether it did one thing only. */
+void chat_reader_says(struct chat_reader *r, const struct chat_saying *saying);
+void chat_reader_says_other(struct chat_reader *r);
 
 /* An error outside of a chunk. An answer that had finished stands. */
 void chat_reader_fail(struct chat_reader *r, const struct err *e);

@@ -5,6 +5,7 @@
 #include "lib/event_check.h"
 #include "lib/round_run.h"
 
+/* Byte by byte, no chunk is known by the one before; whole, chunks may be. */
 static struct round_result run(str body, uint8_t options, struct cutting cutting, bool streamed)
 {
     const struct round_conf conf = {
@@ -13,6 +14,7 @@ static struct round_result run(str body, uint8_t options, struct cutting cutting
                                         : REASONING_NONE,
         .think_tags = (options & 4) != 0,
         .logprobs = (options & 8) != 0,
+        .forgetful = cutting.piece == 1,
         .max_output_bytes = (options & 16) != 0 ? 2000 : 0,
     };
     struct round_result r;

@@ -18,7 +18,7 @@ struct run {
     struct round round;
     struct response response;
     struct buf out;
-    bool streamed;
+    bool streamed, forgetful;
     struct round_result *result;
 };
 
@@ -39,6 +39,8 @@ static void feed(void *arg, str piece)
 {
     struct run *run = arg;
 
+    if (run->forgetful)
+        chat_memo_fini(&run->round.stream.reader.memo);
     round_feed(&run->round, piece, out_of(run));
     send(run);
 }
@@ -62,7 +64,7 @@ void round_run(const struct round_conf *conf, str body, struct cutting cutting, 
     struct chat_stream_conf stream_conf = {.think_tags = conf->think_tags,
                                            .wants_logprobs = conf->logprobs,
                                            .max_event_bytes = conf->max_event_bytes};
-    struct run run = {.streamed = streamed, .result = ret};
+    struct run run = {.streamed = streamed, .forgetful = conf->forgetful, .result = ret};
     struct response_conf r_conf;
     struct test_ids ids;
 

@@ -15,6 +15,7 @@ struct round_conf {
     enum reasoning_mode reasoning;
     bool think_tags, logprobs;
     bool no_error_event;
+    bool forgetful; /* the chunk before is forgotten at every piece: each is read in full */
     const struct tool_set *tools;
     const struct err *failure;                /* how the body ended, NULL: as it should */
     const struct err *refusal;                /* the upstream refused: there is no body */

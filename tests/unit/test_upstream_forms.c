@@ -130,6 +130,17 @@ static void check_cuttings(const struct round_conf *conf, str body, str expected
     }
 }
 
+/* Knowing a chunk by the one before changes nothing. */
+static void check_without_memo(struct round_conf conf, str body, str expected)
+{
+    struct round_result r;
+
+    conf.forgetful = true;
+    round_run(&conf, body, BYTE_BY_BYTE, true, &r);
+    assert_same_bytes(buf_str(&r.events), expected);
+    round_result_fini(&r);
+}
+
 /* Not streamed, the answer is the response of the last event. */
 static void check_not_streamed(const struct round_conf *conf, str body, str events)
 {
@@ -179,6 +190,7 @@ static void check_form(void **state)
     check_reasoning_mode(f, bytes, REASONING_NONE, NULL);
     round_run(&conf, bytes, UNCUT, true, &r);
     check_cuttings(&conf, bytes, buf_str(&r.events));
+    check_without_memo(conf, bytes, buf_str(&r.events));
     round_result_fini(&r);
     buf_fini(&body);
 }

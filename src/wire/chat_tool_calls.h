@@ -1,0 +1,18 @@
+/* chat_tool_calls.h -- tool calls of a chunk, in all their forms (CONTRACT 5.4). */
+#ifndef ANTIPHON_WIRE_CHAT_TOOL_CALLS_H
+#define ANTIPHON_WIRE_CHAT_TOOL_CALLS_H
+
+#include "wire/chat_chunk.h"
+
+/* The raw values of delta.tool_calls, and of delta.function_call of old
+ * servers: one call of its own. Nothing happens when they are of another type. */
+void chat_tool_calls(struct chat_reader *r, str raw);
+void chat_legacy_call(struct chat_reader *r, str raw);
+
+/* More arguments, a JSON string, for the call of this index. */
+void chat_more_arguments(struct chat_reader *r, int64_t index, str quoted);
+
+/* Everything was read: reports what the calls still held back. */
+void chat_tool_calls_end(struct chat_reader *r);
+
+#endif
