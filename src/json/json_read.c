@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/block.h"
 #include "base/utf8.h"
-#include "base/word.h"
 #include "json/json_text.h"
 
 /* What a byte means inside a string. */
@@ -101,6 +101,11 @@ static bool is_hex4(const char *p)
     return true;
 }
 
+static const bool is_short_escape[256] = {
+    ['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true,
+    ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true,
+};
+
 /* At a backslash; moves behind the escape. */
 static bool scan_escape(struct jr *j)
 {
@@ -112,23 +117,23 @@ static bool scan_escape(struct jr *j)
         j->p += 6;
         return true;
     }
-    if (j->p[1] == '\0' || strchr("\"\\/bfnrt", j->p[1]) == NULL)
+    if (!is_short_escape[(unsigned char)j->p[1]])
         return fail(j, "bad escape");
     j->p += 2;
     return true;
 }
 
-static bool has_special(uint64_t word)
-{
-    return (word_find(word, '"') | word_find(word, '\\') | word_find_below(word, ' ') |
-            word_find_high(word)) != 0;
-}
-
 /* The first byte from p on that is not plain, or end. */
 static const char *plain_end(const char *p, const char *end)
 {
-    while (end - p >= WORD_BYTES && !has_special(word_load(p)))
-        p += WORD_BYTES;
+    while (end - p >= BLOCK_BYTES) {
+        block b = block_load(p);
+        size_t n = block_first((b == '"') | (b == '\\') | (b < ' '));
+
+        p += n;
+        if (n < BLOCK_BYTES)
+            return p;
+    }
     while (p < end && string_class[(unsigned char)*p] == PLAIN)
         p++;
     return p;
@@ -287,7 +292,7 @@ static str decode_key(struct jr *j, str raw)
     struct buf out = {.p = j->key, .cap = sizeof(j->key)};
 
     /* An escape is never shorter than what it stands for, so key[] cannot overflow. */
-    if (raw.len > sizeof(j->key) || memchr(raw.p, '\\', raw.len) == NULL)
+    if (raw.len > sizeof(j->key) || str_find_char(raw, '\\') == raw.len)
         return raw;
     json_text_decode(raw, &out);
     return str_from(j->key, out.len);

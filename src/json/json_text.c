@@ -1,8 +1,8 @@
 /* json_text.c -- escapes of JSON strings, and splicing pieces of one string. */
 #include "json/json_text.h"
 
+#include "base/block.h"
 #include "base/utf8.h"
-#include "base/word.h"
 
 static bool is_high(uint32_t c)
 {
@@ -197,18 +197,19 @@ static void splice_unit(struct json_splice *s, uint16_t c, struct buf *out)
         append_escape(is_low(c) ? 0xFFFD : c, out);
 }
 
-static bool has_special(uint64_t word)
-{
-    return (word_find(word, '\\') | word_find(word, 0xC2) | word_find(word, 0xE2)) != 0;
-}
-
 /* Bytes that can be copied as they are: no escape, no line breaker's first byte. */
 static size_t harmless(str s)
 {
     size_t n = 0;
 
-    while (s.len - n >= WORD_BYTES && !has_special(word_load(s.p + n)))
-        n += WORD_BYTES;
+    while (s.len - n >= BLOCK_BYTES) {
+        block b = block_load(s.p + n);
+        size_t first = block_first((b == '\\') | (b == '\xC2') | (b == '\xE2'));
+
+        n += first;
+        if (first < BLOCK_BYTES)
+            return n;
+    }
     while (n < s.len && s.p[n] != '\\' && s.p[n] != '\xC2' && s.p[n] != '\xE2')
         n++;
     return n;
