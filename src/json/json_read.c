@@ -109,6 +109,7 @@ static const bool is_short_escape[256] = {
 /* At a backslash; moves behind the escape. */
 static bool scan_escape(struct jr *j)
 {
+    j->has_escape = true;
     if (j->end - j->p < 2)
         return fail(j, "string not closed");
     if (j->p[1] == 'u') {
@@ -292,7 +293,7 @@ static str decode_key(struct jr *j, str raw)
     struct buf out = {.p = j->key, .cap = sizeof(j->key)};
 
     /* An escape is never shorter than what it stands for, so key[] cannot overflow. */
-    if (raw.len > sizeof(j->key) || str_find_char(raw, '\\') == raw.len)
+    if (!j->has_escape || raw.len > sizeof(j->key))
         return raw;
     json_text_decode(raw, &out);
     return str_from(j->key, out.len);
@@ -306,6 +307,7 @@ bool jr_next_member(struct jr *j, str *ret_key)
         return false;
     if (j->p == j->end || *j->p != '"')
         return fail(j, "member name missing");
+    j->has_escape = false;
     raw = scan_string(j);
     skip_space(j);
     if (j->error != NULL || j->p == j->end || *j->p != ':')

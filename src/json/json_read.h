@@ -39,6 +39,7 @@ struct jr {
     str raw_key;       /* the last member's name as written, escaped */
     int depth;
     bool first;                            /* the container just entered has no member yet */
+    bool has_escape;                       /* in the string passed last */
     char key[JR_KEY_BYTES];                /* a member name with escapes is decoded into this */
     unsigned char kinds[JR_MAX_DEPTH / 8]; /* one bit a level: object or array */
 };

@@ -40,6 +40,7 @@ void chat_reader_fini(struct chat_reader *r)
     buf_fini(&r->piece);
     buf_fini(&r->logprobs);
     buf_fini(&r->service_tier);
+    buf_fini(&r->usage_json);
 }
 
 void chat_reader_fail(struct chat_reader *r, const struct err *e)
@@ -277,6 +278,17 @@ static bool is_error(str raw)
     return raw.len > 0;
 }
 
+/* Some servers count in every chunk; only the last word is read, at the end. */
+static bool keep_usage(struct chat_reader *r, str raw)
+{
+    if (jr_type_of(raw) != JR_OBJECT)
+        return false;
+    chat_reader_says_other(r);
+    r->usage_json.len = 0;
+    buf_append(&r->usage_json, raw);
+    return true;
+}
+
 static void read_chunk(struct chat_reader *r, const struct chunk *c, str json, str event)
 {
     bool has_error = is_error(c->error);
@@ -291,9 +303,8 @@ static void read_chunk(struct chat_reader *r, const struct chunk *c, str json, s
         chat_reader_fail(r, &e);
         return;
     }
-    if (chat_usage(c->usage, &r->usage) ||
-        chat_usage(jr_member(c->x_groq, STR("usage")), &r->usage))
-        chat_reader_says_other(r);
+    if (!keep_usage(r, c->usage))
+        (void)keep_usage(r, jr_member(c->x_groq, STR("usage")));
     if (r->service_tier.len == 0)
         json_copy_text(c->service_tier, &r->service_tier);
     read_choices(r, c->choices, false);
@@ -342,7 +353,7 @@ bool chat_reader_chunk(struct chat_reader *r, str json, str event)
         say(r, &saying);
     else
         ok = read_whole(r, json, event);
-    if (buf_failed(&r->piece) || buf_failed(&r->logprobs))
+    if (buf_failed(&r->piece) || buf_failed(&r->logprobs) || buf_failed(&r->usage_json))
         chat_reader_out_of_memory(r);
     return ok;
 }
@@ -351,4 +362,5 @@ void chat_reader_end(struct chat_reader *r)
 {
     chat_speech_end(r);
     chat_tool_calls_end(r);
+    (void)chat_usage(buf_str(&r->usage_json), &r->usage);
 }

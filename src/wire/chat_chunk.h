@@ -30,7 +30,8 @@ struct chat_reader {
     enum delta_kind spliced;    /* which of them */
     struct buf piece, logprobs; /* scratch; logprobs waits for the text it belongs to */
     enum finish finish;
-    struct usage usage;
+    struct buf usage_json;   /* the usage object sent last */
+    struct usage usage;      /* what it says; known after chat_reader_end() */
     struct buf service_tier; /* escaped; empty: not reported */
     bool failed;             /* error holds what the upstream reported */
     struct err error;
