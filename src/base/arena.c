@@ -1,11 +1,14 @@
-/* arena.c -- a chain of blocks, the newest one filled from its start. */
+/* arena.c -- a chain of blocks, the newest one filled from its start.
+ *
+ * Most arenas stay small, and there are several for every open stream: the
+ * first block is small, and each further one twice as large up to a bound. */
 #include "base/arena.h"
 
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 4096 - 64, ALIGN = alignof(max_align_t) };
+enum { FIRST_BYTES = 512, MOST_BYTES = 4096, ALIGN = alignof(max_align_t) };
 
 struct arena_block {
     struct arena_block *before;
@@ -31,13 +34,23 @@ void arena_fini(struct arena *a)
     *a = (struct arena){.limit = a->limit};
 }
 
+static size_t next_cap(const struct arena_block *last)
+{
+    size_t cap = last == NULL ? FIRST_BYTES : 2 * last->cap;
+
+    return cap > MOST_BYTES ? MOST_BYTES : cap;
+}
+
 static struct arena_block *block_for(struct arena *a, size_t n)
 {
     struct arena_block *b = a->last;
-    size_t cap = n > BLOCK_BYTES ? n : BLOCK_BYTES;
+    size_t cap;
 
     if (b != NULL && b->cap - b->used >= n)
         return b;
+    cap = next_cap(b);
+    if (cap < n)
+        cap = n;
     if (cap > SIZE_MAX - sizeof(*b))
         return NULL;
     b = malloc(sizeof(*b) + cap);

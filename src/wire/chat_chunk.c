@@ -8,6 +8,8 @@
  * else, the next chunk may be the same but for this text (chat_memo.h). */
 #include "wire/chat_chunk.h"
 
+#include <stdlib.h>
+
 #include "base/utf8.h"
 #include "wire/chat_annotations.h"
 #include "wire/chat_logprobs.h"
@@ -41,6 +43,7 @@ void chat_reader_fini(struct chat_reader *r)
     buf_fini(&r->logprobs);
     buf_fini(&r->service_tier);
     buf_fini(&r->usage_json);
+    free(r->error);
 }
 
 void chat_reader_fail(struct chat_reader *r, const struct err *e)
@@ -48,7 +51,9 @@ void chat_reader_fail(struct chat_reader *r, const struct err *e)
     if (r->failed || r->finish != FINISH_NONE)
         return;
     r->failed = true;
-    r->error = *e;
+    r->error = malloc(sizeof(*e)); /* large, and rarely needed */
+    if (r->error != NULL)
+        *r->error = *e;
 }
 
 void chat_reader_out_of_memory(struct chat_reader *r)

@@ -33,8 +33,8 @@ struct chat_reader {
     struct buf usage_json;   /* the usage object sent last */
     struct usage usage;      /* what it says; known after chat_reader_end() */
     struct buf service_tier; /* escaped; empty: not reported */
-    bool failed;             /* error holds what the upstream reported */
-    struct err error;
+    bool failed;
+    struct err *error; /* why; NULL when there was no memory to say it */
 };
 
 void chat_reader_init(struct chat_reader *r, bool think_tags, bool wants_logprobs,

@@ -162,8 +162,10 @@ struct chat_result chat_stream_end(struct chat_stream *s, const struct err *fail
         chat_reader_fail(&s->reader, &e);
     }
     result.failed = s->reader.failed;
-    if (s->reader.failed)
-        result.error = s->reader.error;
+    if (s->reader.failed && s->reader.error != NULL)
+        result.error = *s->reader.error;
+    else if (s->reader.failed)
+        err_set_no_memory(&result.error);
     else
         result.finish = final_finish(s);
     return result;
