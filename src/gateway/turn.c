@@ -21,11 +21,7 @@
 #include "gateway/turn_log.h"
 #include "wire/upstream_error.h"
 
-enum {
-    MAX_ERROR_BODY_BYTES = 64 * 1024,
-    MAX_KEPT_BYTES = 1024 * 1024, /* of the worker's buffer after a large response */
-    LINGER_MS = 1000,             /* for the end of the upstream's body after its [DONE] */
-};
+enum { MAX_ERROR_BODY_BYTES = 64 * 1024 };
 
 static const struct {
     const char *name;
@@ -37,7 +33,7 @@ static const struct {
     [TURN_DONE] = {"done", 0},
 };
 
-static void turn_move(struct turn *t, enum turn_state to)
+void turn_move(struct turn *t, enum turn_state to)
 {
     assert((states[t->state].may_move_to >> to & 1) != 0);
     if (log_is_on(LOG_DEBUG))
@@ -83,7 +79,7 @@ static void free_if_over(struct turn *t)
         turn_free(t);
 }
 
-static void cancel_call(struct turn *t)
+void turn_cancel_call(struct turn *t)
 {
     if (t->call != NULL)
         http_call_cancel(t->call);
@@ -92,154 +88,8 @@ static void cancel_call(struct turn *t)
 
 void turn_drop(struct turn *t)
 {
-    cancel_call(t);
+    turn_cancel_call(t);
     turn_free(t);
-}
-
-static struct turn_summary summary(const struct turn *t)
-{
-    return (struct turn_summary){
-        .request_id = t->request_id,
-        .client = t->client,
-        .model = t->request.model,
-        .upstream_status = t->upstream_status,
-        .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
-        .total_ms = now_ms(t) - t->start_ms,
-        .response = t->has_round ? &t->response : NULL,
-        .ignored_fields = t->request.n_unknown_fields,
-        .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
-    };
-}
-
-static void log_end(const struct turn *t, const struct err *e)
-{
-    struct turn_summary s = summary(t);
-
-    s.error = e;
-    turn_log(&s);
-}
-
-/* The client has its answer. What is left of the upstream call may end by itself. */
-static void answered(struct turn *t)
-{
-    turn_move(t, TURN_DONE);
-    t->x = NULL;
-    if (t->call != NULL && t->has_round && t->round.stream.done)
-        loop_timer_start(t->timer, LINGER_MS);
-    else
-        cancel_call(t);
-}
-
-/* ---- answers */
-
-static void respond_error(struct turn *t, const struct err *e)
-{
-    log_end(t, e);
-    http_exchange_respond_error(t->x, e, NULL, 0);
-    answered(t);
-}
-
-static void respond_object(struct turn *t)
-{
-    const struct http_header type = {STR("content-type"), STR("application/json")};
-    struct buf body = {.limit = 0};
-
-    response_object(&t->response, &body);
-    if (buf_failed(&body)) {
-        struct err e;
-
-        err_set_no_memory(&e);
-        respond_error(t, &e);
-    } else {
-        log_end(t, NULL);
-        http_exchange_respond(t->x, 200, &type, 1, buf_str(&body));
-        answered(t);
-    }
-    buf_fini(&body);
-}
-
-/* Sends what is in the worker's buffer, in one system call. */
-static void send_events(struct turn *t)
-{
-    struct buf *out = &t->worker->out;
-
-    if (buf_failed(out)) {
-        /* Events are missing: better no end of the stream than a wrong one. */
-        http_exchange_abort(t->x);
-        answered(t);
-    } else if (out->len > 0) {
-        t->last_write_ms = t->last_event_ms = now_ms(t);
-        http_exchange_write(t->x, buf_str(out));
-    }
-}
-
-static struct buf *fresh_out(struct turn *t)
-{
-    if (!t->request.stream)
-        return NULL;
-    buf_reset(&t->worker->out);
-    return &t->worker->out;
-}
-
-/* The stream's last events are in the buffer. */
-static void finish_stream(struct turn *t, const struct err *e)
-{
-    log_end(t, e);
-    send_events(t);
-    if (t->worker->out.cap > MAX_KEPT_BYTES)
-        buf_fini(&t->worker->out);
-    if (t->x == NULL)
-        return;
-    http_exchange_end(t->x);
-    answered(t);
-}
-
-/* Head of the stream, response.created and response.in_progress. */
-static void begin_stream(struct turn *t, struct buf *out)
-{
-    static const struct http_header head[] = {
-        {STR_INIT("content-type"), STR_INIT("text/event-stream; charset=utf-8")},
-        {STR_INIT("cache-control"), STR_INIT("no-cache")},
-        {STR_INIT("x-accel-buffering"), STR_INIT("no")},
-    };
-
-    if (t->is_begun)
-        return;
-    t->is_begun = true;
-    turn_move(t, TURN_STREAM);
-    http_exchange_start(t->x, 200, head, sizeof(head) / sizeof(*head));
-    response_start(&t->response, out);
-    t->last_write_ms = t->last_event_ms = now_ms(t);
-    loop_timer_start(t->timer, 0); /* on_timer() finds out when to look again */
-}
-
-/* ---- the end of the upstream's answer */
-
-/* Before the client has seen anything it is an HTTP error, which SDKs retry. */
-void turn_fail(struct turn *t, const struct err *e)
-{
-    if (t->x == NULL)
-        return;
-    if (!t->is_begun) {
-        respond_error(t, e);
-        return;
-    }
-    response_fail(&t->response, e, fresh_out(t));
-    finish_stream(t, e);
-}
-
-static void finish(struct turn *t, const struct err *failure, struct buf *out)
-{
-    const struct err *e;
-
-    (void)round_end_response(&t->round, failure, clock_unix_s(), out);
-    e = t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
-    if (t->is_begun)
-        finish_stream(t, e);
-    else if (e != NULL)
-        respond_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
-    else
-        respond_object(t);
 }
 
 /* ---- reports of the upstream call */
@@ -264,21 +114,27 @@ static bool is_success(const struct turn *t)
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
 {
     struct turn *t = arg;
-    struct buf *out = fresh_out(t);
+    struct buf *out = turn_fresh_out(t);
 
     t->upstream_status = status;
     t->retry_after_s = retry_after(headers, n_headers);
     if (t->x == NULL || !is_success(t) || !t->request.stream)
         return;
-    begin_stream(t, out);
-    send_events(t);
+    turn_begin_stream(t, out);
+    turn_send_events(t);
     free_if_over(t);
+}
+
+static void finish(struct turn *t, const struct err *failure, struct buf *out)
+{
+    (void)round_end_response(&t->round, failure, clock_unix_s(), out);
+    turn_answer(t);
 }
 
 static void on_body(void *arg, str bytes)
 {
     struct turn *t = arg;
-    struct buf *out = fresh_out(t);
+    struct buf *out = turn_fresh_out(t);
 
     if (t->first_byte_ms == 0)
         t->first_byte_ms = now_ms(t);
@@ -292,7 +148,7 @@ static void on_body(void *arg, str bytes)
     if (round_is_over(&t->round))
         finish(t, NULL, out);
     else if (out != NULL)
-        send_events(t);
+        turn_send_events(t);
     free_if_over(t);
 }
 
@@ -311,7 +167,7 @@ static void on_end(void *arg, const struct err *failure)
             e.code = t->upstream_status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
         turn_fail(t, &e);
     } else if (t->x != NULL) {
-        finish(t, failure, fresh_out(t));
+        finish(t, failure, turn_fresh_out(t));
     }
     free_if_over(t);
 }
@@ -323,11 +179,11 @@ const struct http_call_handler turn_call_handler = {on_head, on_body, on_end};
 static void on_gone(void *arg)
 {
     struct turn *t = arg;
-    struct turn_summary s = summary(t);
+    struct turn_summary s = turn_summarize(t);
 
     turn_log_gone(&s);
     t->x = NULL;
-    cancel_call(t);
+    turn_cancel_call(t);
     turn_free(t);
 }
 
@@ -349,56 +205,23 @@ static const struct http_exchange_handler exchange_handler = {on_gone, on_blocke
 
 /* ---- time */
 
-/* Something that is to be said when interval_ms have passed since *last_ms.
- * Returns whether it is due, and brings forward the next look. */
-static bool is_due(const struct turn *t, uint64_t *last_ms, uint64_t interval_ms, uint64_t *next_ms)
-{
-    uint64_t passed_ms = now_ms(t) - *last_ms;
-    bool due = interval_ms != 0 && passed_ms >= interval_ms;
-    uint64_t left_ms = due ? interval_ms : interval_ms - passed_ms;
-
-    if (interval_ms == 0)
-        return false;
-    if (due)
-        *last_ms = now_ms(t);
-    if (*next_ms == 0 || left_ms < *next_ms)
-        *next_ms = left_ms;
-    return due && !t->is_blocked;
-}
-
-/* Signs of life in a stream that says nothing. */
-static void keep_alive(struct turn *t)
-{
-    const struct config *c = t->worker->config;
-    uint64_t next_ms = 0;
-
-    if (is_due(t, &t->last_event_ms, c->keepalive_interval_ms, &next_ms)) {
-        response_keepalive(&t->response, fresh_out(t));
-        send_events(t);
-    }
-    if (is_due(t, &t->last_write_ms, c->heartbeat_interval_ms, &next_ms) && t->x != NULL)
-        http_exchange_write(t->x, STR(": heartbeat\n\n"));
-    if (next_ms != 0)
-        loop_timer_start(t->timer, next_ms);
-}
-
 static void on_timer(void *arg)
 {
     struct turn *t = arg;
 
     if (t->state == TURN_DONE) {
-        cancel_call(t);
+        turn_cancel_call(t);
         free_if_over(t);
         return;
     }
     if (!t->request.stream)
         return;
     if (!t->is_begun) {
-        begin_stream(t, fresh_out(t));
-        send_events(t);
+        turn_begin_stream(t, turn_fresh_out(t));
+        turn_send_events(t);
     }
     if (t->x != NULL)
-        keep_alive(t);
+        turn_keep_alive(t);
     free_if_over(t);
 }
 
@@ -442,7 +265,7 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
     t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
     t->client = arena_dup(&t->arena, r->peer);
     if (turn_prepare(t, r, &e) == -1) {
-        respond_error(t, &e);
+        turn_answer_error(t, &e);
         free_if_over(t);
         return;
     }

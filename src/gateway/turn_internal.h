@@ -1,11 +1,13 @@
 /* turn_internal.h -- what the files of a turn share.
  *
  * turn.c          states, reports of the upstream and the client, time, the end
- * turn_prepare.c  from the request to the upstream call */
+ * turn_prepare.c  from the request to the upstream call
+ * turn_answer.c   what the client gets */
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
 #define ANTIPHON_GATEWAY_TURN_INTERNAL_H
 
 #include "gateway/turn.h"
+#include "gateway/turn_log.h"
 #include "gateway/worker.h"
 #include "response/round.h"
 #include "wire/responses_request.h"
@@ -38,10 +40,38 @@ struct turn {
     bool is_blocked; /* the client reads slowly: the upstream is paused */
 };
 
+void turn_move(struct turn *t, enum turn_state to);
+void turn_cancel_call(struct turn *t);
+
+/* ---- turn_prepare.c */
+
 /* Reads the request and starts the upstream call, whose reports go to
  * turn_call_handler. Returns 0, or -1 with *reterr filled. */
 int turn_prepare(struct turn *t, const struct http_request *r, struct err *reterr);
 
 extern const struct http_call_handler turn_call_handler;
+
+/* ---- turn_answer.c; each may end the answer, after which t->x is NULL */
+
+/* Where events go until turn_send_events(), emptied; NULL when none are wanted. */
+struct buf *turn_fresh_out(struct turn *t);
+
+/* Sends what is in that buffer, in one system call. */
+void turn_send_events(struct turn *t);
+
+/* Head of the stream, response.created and response.in_progress, to be sent;
+ * nothing when it has begun. */
+void turn_begin_stream(struct turn *t, struct buf *out);
+
+/* Signs of life in a stream that says nothing; starts the timer for the next. */
+void turn_keep_alive(struct turn *t);
+
+/* The response has ended, its last events are in the buffer. */
+void turn_answer(struct turn *t);
+
+void turn_answer_error(struct turn *t, const struct err *e);
+
+/* For the log line of the turn. */
+struct turn_summary turn_summarize(const struct turn *t);
 
 #endif

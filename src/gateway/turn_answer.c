@@ -1,0 +1,201 @@
+/* turn_answer.c -- what the client gets: an error, an object, or a stream.
+ *
+ * Events are gathered in the worker's buffer and leave in one system call for
+ * each read of the upstream. A stream that says nothing is kept alive by
+ * comments, and by an event now and then for clients that count only those. */
+#include <stdlib.h>
+
+#include "gateway/turn_internal.h"
+#include "gateway/turn_log.h"
+
+enum {
+    MAX_KEPT_BYTES = 1024 * 1024, /* of the worker's buffer after a large response */
+    LINGER_MS = 1000,             /* for the end of the upstream's body after its [DONE] */
+};
+
+static uint64_t now_ms(const struct turn *t)
+{
+    return loop_now_ms(t->worker->loop);
+}
+
+/* ---- the end */
+
+struct turn_summary turn_summarize(const struct turn *t)
+{
+    return (struct turn_summary){
+        .request_id = t->request_id,
+        .client = t->client,
+        .model = t->request.model,
+        .upstream_status = t->upstream_status,
+        .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
+        .total_ms = now_ms(t) - t->start_ms,
+        .response = t->has_round ? &t->response : NULL,
+        .ignored_fields = t->request.n_unknown_fields,
+        .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
+    };
+}
+
+static void log_end(const struct turn *t, const struct err *e)
+{
+    struct turn_summary s = turn_summarize(t);
+
+    s.error = e;
+    turn_log(&s);
+}
+
+/* The client has its answer. What is left of the upstream call may end by itself. */
+static void answered(struct turn *t)
+{
+    turn_move(t, TURN_DONE);
+    t->x = NULL;
+    if (t->call != NULL && t->has_round && t->round.stream.done)
+        loop_timer_start(t->timer, LINGER_MS);
+    else
+        turn_cancel_call(t);
+}
+
+/* ---- answers without a stream */
+
+void turn_answer_error(struct turn *t, const struct err *e)
+{
+    log_end(t, e);
+    http_exchange_respond_error(t->x, e, NULL, 0);
+    answered(t);
+}
+
+static void respond_object(struct turn *t)
+{
+    const struct http_header type = {STR("content-type"), STR("application/json")};
+    struct buf body = {.limit = 0};
+
+    response_object(&t->response, &body);
+    if (buf_failed(&body)) {
+        struct err e;
+
+        err_set_no_memory(&e);
+        turn_answer_error(t, &e);
+    } else {
+        log_end(t, NULL);
+        http_exchange_respond(t->x, 200, &type, 1, buf_str(&body));
+        answered(t);
+    }
+    buf_fini(&body);
+}
+
+/* ---- streams */
+
+void turn_send_events(struct turn *t)
+{
+    struct buf *out = &t->worker->out;
+
+    if (buf_failed(out)) {
+        /* Events are missing: better no end of the stream than a wrong one. */
+        http_exchange_abort(t->x);
+        answered(t);
+    } else if (out->len > 0) {
+        t->last_write_ms = t->last_event_ms = now_ms(t);
+        http_exchange_write(t->x, buf_str(out));
+    }
+}
+
+struct buf *turn_fresh_out(struct turn *t)
+{
+    if (!t->request.stream)
+        return NULL;
+    buf_reset(&t->worker->out);
+    return &t->worker->out;
+}
+
+/* ---- signs of life */
+
+/* Something that is to be said when interval_ms have passed since *last_ms.
+ * Returns whether it is due, and brings forward the next look. */
+static bool is_due(const struct turn *t, uint64_t *last_ms, uint64_t interval_ms, uint64_t *next_ms)
+{
+    uint64_t passed_ms = now_ms(t) - *last_ms;
+    bool due = interval_ms != 0 && passed_ms >= interval_ms;
+    uint64_t left_ms = due ? interval_ms : interval_ms - passed_ms;
+
+    if (interval_ms == 0)
+        return false;
+    if (due)
+        *last_ms = now_ms(t);
+    if (*next_ms == 0 || left_ms < *next_ms)
+        *next_ms = left_ms;
+    return due && !t->is_blocked;
+}
+
+void turn_keep_alive(struct turn *t)
+{
+    const struct config *c = t->worker->config;
+    uint64_t next_ms = 0;
+
+    if (is_due(t, &t->last_event_ms, c->keepalive_interval_ms, &next_ms)) {
+        response_keepalive(&t->response, turn_fresh_out(t));
+        turn_send_events(t);
+    }
+    if (is_due(t, &t->last_write_ms, c->heartbeat_interval_ms, &next_ms) && t->x != NULL)
+        http_exchange_write(t->x, STR(": heartbeat\n\n"));
+    if (next_ms != 0)
+        loop_timer_start(t->timer, next_ms);
+}
+
+/* ---- begin and end of a stream */
+
+void turn_begin_stream(struct turn *t, struct buf *out)
+{
+    static const struct http_header head[] = {
+        {STR_INIT("content-type"), STR_INIT("text/event-stream; charset=utf-8")},
+        {STR_INIT("cache-control"), STR_INIT("no-cache")},
+        {STR_INIT("x-accel-buffering"), STR_INIT("no")},
+    };
+
+    if (t->is_begun)
+        return;
+    t->is_begun = true;
+    turn_move(t, TURN_STREAM);
+    http_exchange_start(t->x, 200, head, sizeof(head) / sizeof(*head));
+    response_start(&t->response, out);
+    t->last_write_ms = t->last_event_ms = now_ms(t);
+    turn_keep_alive(t); /* finds out when to look again */
+}
+
+/* The stream's last events are in the buffer. */
+static void finish_stream(struct turn *t, const struct err *e)
+{
+    log_end(t, e);
+    turn_send_events(t);
+    if (t->worker->out.cap > MAX_KEPT_BYTES)
+        buf_fini(&t->worker->out);
+    if (t->x == NULL)
+        return;
+    http_exchange_end(t->x);
+    answered(t);
+}
+
+/* ---- whichever it is */
+
+/* Before the client has seen anything it is an HTTP error, which SDKs retry. */
+void turn_fail(struct turn *t, const struct err *e)
+{
+    if (t->x == NULL)
+        return;
+    if (!t->is_begun) {
+        turn_answer_error(t, e);
+        return;
+    }
+    response_fail(&t->response, e, turn_fresh_out(t));
+    finish_stream(t, e);
+}
+
+void turn_answer(struct turn *t)
+{
+    const struct err *e = t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
+
+    if (t->is_begun)
+        finish_stream(t, e);
+    else if (e != NULL)
+        turn_answer_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
+    else
+        respond_object(t);
+}
