@@ -17,7 +17,7 @@ static void on_event(uv_poll_t *poll, int status, int events);
  * noticed at once. Errors of the socket are reported without asking. */
 static void watch(struct socket *s)
 {
-    int events = UV_DISCONNECT;
+    int events = s->ended ? 0 : UV_DISCONNECT;
 
     if (s->reading)
         events |= UV_READABLE;
@@ -58,8 +58,11 @@ static void receive(struct socket *s)
 
     if (n > 0)
         s->handler->on_bytes(s->arg, str_from(scratch, (size_t)n));
-    else if (n == 0 || !is_transient(errno))
+    else if (n == 0 || !is_transient(errno)) {
+        if (n != 0)
+            s->error = errno;
         report_gone(s);
+    }
 }
 
 /* What the kernel took of a message; 0 when it refuses, -1 when it never will. */
@@ -89,6 +92,31 @@ static struct iovec pending_piece(const struct socket *s)
     return (struct iovec){s->pending.p + s->sent, s->pending.len - s->sent};
 }
 
+/* After a failure the peer's last bytes are still to be read, so the socket is
+ * not broken: its end will be found there. */
+static void send_lent(struct socket *s)
+{
+    ssize_t taken = send_pieces(s, s->lent, s->n_lent);
+    bool was_blocked = s->blocked;
+
+    if (taken == -1)
+        s->error = errno;
+    s->blocked = taken != -1;
+    while (taken > 0) {
+        size_t n = (size_t)taken < s->lent->iov_len ? (size_t)taken : s->lent->iov_len;
+
+        s->lent->iov_base = (char *)s->lent->iov_base + n;
+        s->lent->iov_len -= n;
+        taken -= (ssize_t)n;
+        if (s->lent->iov_len > 0)
+            continue;
+        s->lent++;
+        s->blocked = --s->n_lent > 0;
+    }
+    if (s->blocked != was_blocked)
+        watch(s);
+}
+
 static void flush(struct socket *s)
 {
     struct iovec piece = pending_piece(s);
@@ -108,24 +136,48 @@ static void flush(struct socket *s)
         s->handler->on_progress(s->arg);
 }
 
+/* The loop has reported an error and stopped watching; what came in before it
+ * can still be read, and behind it recv() finds the error again. */
+static void read_kept(struct socket *s)
+{
+    if (s->reading)
+        receive(s);
+    else
+        s->ended = true;
+    if (!s->gone)
+        watch(s);
+}
+
 /* The peer's last bytes are read before its end is believed: with reading on,
  * recv() finds the end by itself. */
 static void on_event(uv_poll_t *poll, int status, int events)
 {
     struct socket *s = poll->data;
 
+    if (status < 0 && s->keeps_end && !s->gone) {
+        read_kept(s);
+        return;
+    }
     if (status < 0 || s->gone) {
         report_gone(s);
         return;
     }
-    if ((events & UV_WRITABLE) != 0 && s->blocked)
-        flush(s);
+    if ((events & UV_WRITABLE) != 0 && s->blocked) {
+        if (s->n_lent > 0)
+            send_lent(s);
+        else
+            flush(s);
+    }
     if (uv_is_closing((uv_handle_t *)poll) || s->gone)
         return;
-    if (s->reading && (events & (UV_READABLE | UV_DISCONNECT)) != 0)
+    if (s->reading && (events & (UV_READABLE | UV_DISCONNECT)) != 0) {
         receive(s);
-    else if ((events & UV_DISCONNECT) != 0)
+    } else if ((events & UV_DISCONNECT) != 0 && s->keeps_end) {
+        s->ended = true;
+        watch(s);
+    } else if ((events & UV_DISCONNECT) != 0) {
         report_gone(s);
+    }
 }
 
 int socket_open(struct socket *s, struct loop *loop, int fd, const struct socket_handler *handler,
@@ -159,6 +211,7 @@ void socket_close(struct socket *s)
 {
     s->gone = true;
     s->sent = 0;
+    s->n_lent = 0;
     buf_fini(&s->pending);
     uv_close((uv_handle_t *)&s->poll, on_closed);
     (void)close(s->fd);
@@ -231,9 +284,28 @@ void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
         watch(s);
 }
 
+void socket_lend(struct socket *s, struct iovec *pieces, size_t n_pieces)
+{
+    assert(socket_pending(s) == 0);
+    if (s->gone)
+        return;
+    s->lent = pieces;
+    s->n_lent = n_pieces;
+    send_lent(s);
+}
+
 size_t socket_pending(const struct socket *s)
 {
-    return s->pending.len - s->sent;
+    size_t n = s->pending.len - s->sent;
+
+    for (size_t i = 0; i < s->n_lent; i++)
+        n += s->lent[i].iov_len;
+    return n;
+}
+
+void socket_keep_end(struct socket *s)
+{
+    s->keeps_end = true;
 }
 
 void socket_read(struct socket *s, bool on)

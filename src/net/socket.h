@@ -17,10 +17,12 @@
 #include "ev/loop.h"
 
 struct socket_handler {
-    void (*on_bytes)(void *arg, str bytes); /* die when it returns */
-    void (*on_gone)(void *arg);             /* end of stream, reset, out of memory: close it now */
-    void (*on_progress)(void *arg);         /* the peer took some of the pending bytes */
-    void (*on_closed)(void *arg);           /* last word, after the batch of events: free it */
+    /* Views of the beginning of loop_scratch(); they die when it returns, and
+     * until then may be changed there. */
+    void (*on_bytes)(void *arg, str bytes);
+    void (*on_gone)(void *arg);     /* end of stream, reset, out of memory: close it now */
+    void (*on_progress)(void *arg); /* the peer took some of the pending bytes */
+    void (*on_closed)(void *arg);   /* last word, after the batch of events: free it */
 };
 
 struct socket {
@@ -30,8 +32,13 @@ struct socket {
     void *arg;
     int fd;
     bool reading, blocked, gone;
+    bool keeps_end;     /* see socket_keep_end() */
+    bool ended;         /* an end has been seen and is kept; it is not waited for again */
     struct buf pending; /* accepted from the owner, not yet from the kernel */
     size_t sent;        /* so many of them are out already */
+    struct iovec *lent; /* see socket_lend() */
+    size_t n_lent;
+    int error; /* errno of what broke it; 0 in on_gone: the stream has ended in order */
 };
 
 /* Starts reading. Takes fd, also if it fails. */
@@ -50,14 +57,36 @@ void socket_reset(struct socket *s);
 enum { SOCKET_PIECES = 4 };
 void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces);
 
+/* Sends the pieces from where they are, however long that takes, without a copy:
+ * they and their array belong to the socket until socket_pending() is 0 or it is
+ * closed, and nothing else may be sent until then. None may be empty; on_progress
+ * is not called for them. When the peer takes no more, the rest stays pending,
+ * but what the peer has sent can still be read. */
+void socket_lend(struct socket *s, struct iovec *pieces, size_t n_pieces);
+
 /* Keeps bytes for the next socket_send(), so that both leave together. */
 void socket_queue(struct socket *s, str bytes);
+
+/* Bytes as a piece: sending only reads them, but the type does not say so. */
+static inline struct iovec socket_piece(str s)
+{
+    union {
+        const char *in;
+        void *out;
+    } p = {.in = s.p};
+
+    return (struct iovec){p.out, s.len};
+}
 
 /* Bytes the peer has not taken yet. */
 size_t socket_pending(const struct socket *s);
 
 /* Treats the peer as lost: nothing more is sent, and on_gone follows. */
 void socket_break(struct socket *s);
+
+/* From now on the peer's end is reported behind its last bytes only, however
+ * long reading is off: for a peer that may leave when it has said everything. */
+void socket_keep_end(struct socket *s);
 
 /* Reads on, or leaves the peer's bytes in the kernel. */
 void socket_read(struct socket *s, bool on);
