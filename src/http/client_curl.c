@@ -1,205 +1,227 @@
-/* client_curl.c -- sockets and time for libcurl.
+/* client_curl.c -- the transport over libcurl: what happens to its calls, and when.
  *
- * Each socket libcurl names gets a uv_poll handle; its single timeout is one
- * loop timer. A timeout of zero also goes through the timer: libcurl asks for
- * it from inside its callbacks, where it must not be entered again. */
+ * libcurl reports from inside its own functions, where it must not be entered
+ * again. So a call that is started, resumed or dropped from there is put on the
+ * list of changed calls, and settle() deals with it when libcurl has been left.
+ * Resuming waits for the loop in any case: it reports held back bytes at once,
+ * and nobody expects a report from inside http_call_resume(). */
 #include "http/client_curl.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "ev/loop.h"
+#include "http/curl_call.h"
+#include "http/curl_pump.h"
 
-struct curl_pump {
-    struct loop *loop;
-    CURLM *multi;
-    struct loop_timer *timer;
-    const struct curl_pump_handler *handler;
-    void *arg;
-    unsigned depth; /* calls into libcurl that have not returned */
-};
-
-/* One socket of libcurl's; freed when its handle is closed. */
-struct watch {
-    uv_poll_t poll;
+struct curl_client {
     struct curl_pump *pump;
-    curl_socket_t fd;
+    struct loop_timer *settle_timer;
+    const struct http_client_conf *conf;
+    struct curl_call *changed;
+    size_t n_calls;
+    bool settling;
 };
 
-static void report_done(struct curl_pump *pump)
+static struct curl_call *of(struct http_call *call)
 {
-    CURLMsg *message;
-    int left;
-
-    while ((message = curl_multi_info_read(pump->multi, &left)) != NULL) {
-        if (message->msg == CURLMSG_DONE)
-            pump->handler->on_done(pump->arg, message->easy_handle, message->data.result);
-    }
+    return (struct curl_call *)call;
 }
 
-/* Transfers removed while we were inside must not be reported: settle first. */
-static void leave(struct curl_pump *pump)
+/* --- changes that wait ---------------------------------------------------------- */
+
+static void changed_add(struct curl_call *call)
 {
-    pump->depth--;
-    pump->handler->on_settled(pump->arg);
-    report_done(pump);
-}
-
-static void drive(struct curl_pump *pump, curl_socket_t fd, int events)
-{
-    int running;
-
-    pump->depth++;
-    (void)curl_multi_socket_action(pump->multi, fd, events, &running);
-    leave(pump);
-}
-
-static void on_poll(uv_poll_t *poll, int status, int events)
-{
-    struct watch *w = poll->data;
-    int bits = 0;
-
-    if (status < 0)
-        bits |= CURL_CSELECT_ERR;
-    if ((events & UV_READABLE) != 0)
-        bits |= CURL_CSELECT_IN;
-    if ((events & UV_WRITABLE) != 0)
-        bits |= CURL_CSELECT_OUT;
-    drive(w->pump, w->fd, bits);
-}
-
-static void on_timer(void *arg)
-{
-    drive(arg, CURL_SOCKET_TIMEOUT, 0);
-}
-
-static void on_watch_closed(uv_handle_t *handle)
-{
-    free(handle->data);
-}
-
-static struct watch *watch_new(struct curl_pump *pump, curl_socket_t fd)
-{
-    struct watch *w = calloc(1, sizeof(*w));
-
-    if (w == NULL)
-        return NULL;
-    if (uv_poll_init_socket(loop_uv(pump->loop), &w->poll, fd) != 0) {
-        free(w);
-        return NULL;
-    }
-    w->poll.data = w;
-    w->pump = pump;
-    w->fd = fd;
-    (void)curl_multi_assign(pump->multi, fd, w);
-    return w;
-}
-
-static void watch_free(struct watch *w)
-{
-    if (w == NULL)
+    if (call->changed)
         return;
-    uv_close((uv_handle_t *)&w->poll, on_watch_closed);
+    call->changed = true;
+    call->next_changed = call->client->changed;
+    call->client->changed = call;
 }
 
-/* libcurl: watch this socket for these events, or no longer. */
-static int on_want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *assigned)
+static void changed_remove(struct curl_call *call)
 {
-    struct curl_pump *pump = arg;
-    struct watch *w = assigned;
-    int events = 0;
+    struct curl_call **p = &call->client->changed;
 
-    (void)easy;
-    if (what == CURL_POLL_REMOVE) {
-        watch_free(w);
-        return 0;
+    if (!call->changed)
+        return;
+    while (*p != call)
+        p = &(*p)->next_changed;
+    *p = call->next_changed;
+    call->changed = false;
+}
+
+/* Room for busy connections as well: libcurl counts both, and at its limit it
+ * would close each idle one when a call ends. */
+static void keep_connections(struct curl_client *client)
+{
+    curl_pump_keep(client->pump, client->n_calls + client->conf->max_idle_connections);
+}
+
+/* Only from outside libcurl. */
+static void leave(struct curl_call *call)
+{
+    if (call->added)
+        curl_pump_remove(call->client->pump, call->easy);
+    call->added = false;
+}
+
+static void call_free(struct curl_call *call)
+{
+    struct curl_client *client = call->client;
+
+    changed_remove(call);
+    leave(call);
+    client->n_calls--;
+    keep_connections(client);
+    curl_call_fini(call);
+    free(call);
+}
+
+/* Only from outside libcurl. */
+static void call_end(struct curl_call *call, CURLcode result)
+{
+    struct err e;
+
+    leave(call);
+    if (result == CURLE_OK && call->call.head_done) {
+        call_on_end(&call->call, NULL);
+        return;
     }
-    if (w == NULL)
-        w = watch_new(pump, fd);
-    if (w == NULL)
-        return -1;
-    if ((what & CURL_POLL_IN) != 0)
-        events |= UV_READABLE;
-    if ((what & CURL_POLL_OUT) != 0)
-        events |= UV_WRITABLE;
-    return uv_poll_start(&w->poll, events, on_poll) == 0 ? 0 : -1;
-}
-
-/* libcurl: wake me after so long, or not at all. */
-static int on_want_timer(CURLM *multi, long after_ms, void *arg)
-{
-    struct curl_pump *pump = arg;
-
-    (void)multi;
-    if (after_ms < 0)
-        loop_timer_stop(pump->timer);
+    if (result == CURLE_OK) /* 101: it changed to a protocol that nobody asked for */
+        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server did not answer with HTTP.");
     else
-        loop_timer_start(pump->timer, (uint64_t)after_ms);
-    return 0;
+        curl_call_describe(call, result, &e);
+    call_on_end(&call->call, &e);
 }
 
-static bool setup(struct curl_pump *pump)
+static void call_settle(struct curl_call *call)
 {
-    CURLM *multi = pump->multi;
-
-    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_want_socket) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, pump) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_want_timer) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_TIMERDATA, pump) == CURLM_OK;
+    if (call->cancelled) {
+        call_free(call);
+    } else if (!call->added) {
+        call->added = curl_pump_add(call->client->pump, call->easy);
+        if (!call->added)
+            call_end(call, CURLE_OUT_OF_MEMORY);
+    } else if (call->held && !call->call.paused) {
+        call->held = false;
+        curl_pump_unpause(call->client->pump, call->easy);
+    }
 }
 
-struct curl_pump *curl_pump_new(struct loop *loop, const struct curl_pump_handler *handler,
-                                void *arg)
+/* Dealing with one call may report, and that may change others or end them:
+ * each is taken off the list before it is dealt with. */
+static void settle(void *arg)
 {
-    struct curl_pump *pump = calloc(1, sizeof(*pump));
+    struct curl_client *client = arg;
 
-    if (pump == NULL)
-        return NULL;
-    pump->loop = loop;
-    pump->handler = handler;
-    pump->arg = arg;
-    pump->timer = loop_timer_new(loop, on_timer, pump);
-    pump->multi = curl_multi_init();
-    if (pump->timer == NULL || pump->multi == NULL || !setup(pump)) {
-        curl_pump_free(pump);
+    if (client->settling || curl_pump_is_inside(client->pump))
+        return;
+    client->settling = true;
+    while (client->changed != NULL) {
+        struct curl_call *call = client->changed;
+
+        client->changed = call->next_changed;
+        call->changed = false;
+        call_settle(call);
+    }
+    client->settling = false;
+}
+
+static void on_done(void *arg, CURL *easy, CURLcode result)
+{
+    struct curl_call *call = NULL;
+
+    (void)arg;
+    (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
+    call_end(call, result);
+}
+
+/* --- what callers do ------------------------------------------------------------- */
+
+static void settle_soon(struct curl_call *call)
+{
+    changed_add(call);
+    loop_timer_start(call->client->settle_timer, 0);
+}
+
+static void on_paused(struct http_call *call)
+{
+    if (!call->paused && of(call)->held)
+        settle_soon(of(call));
+}
+
+static void drop(struct http_call *call)
+{
+    of(call)->cancelled = true;
+    if (curl_pump_is_inside(of(call)->client->pump))
+        changed_add(of(call));
+    else
+        call_free(of(call));
+}
+
+static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])
+{
+    curl_call_where((const struct curl_call *)call, out);
+}
+
+struct http_call *curl_client_start(struct curl_client *client, const struct http_call_conf *conf,
+                                    struct err *reterr)
+{
+    static const struct call_transport transport = {on_paused, drop, where};
+    struct curl_call *call = calloc(1, sizeof(*call));
+
+    if (call == NULL) {
+        err_set_no_memory(reterr);
         return NULL;
     }
-    return pump;
+    call->call.transport = &transport;
+    call->client = client;
+    if (curl_call_setup(call, client->conf, conf, reterr) == -1) {
+        curl_call_fini(call);
+        free(call);
+        return NULL;
+    }
+    client->n_calls++;
+    keep_connections(client);
+    if (!curl_pump_is_inside(client->pump))
+        call->added = curl_pump_add(client->pump, call->easy);
+    if (!call->added)
+        settle_soon(call);
+    return &call->call;
 }
 
-/* Closing connections still reports their sockets, so the timer goes last. */
-void curl_pump_free(struct curl_pump *pump)
+/* --- the client --------------------------------------------------------------------- */
+
+struct curl_client *curl_client_new(struct loop *loop, const struct http_client_conf *conf)
 {
-    if (pump == NULL)
+    static const struct curl_pump_handler handler = {settle, on_done};
+    struct curl_client *client;
+
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return NULL;
+    client = calloc(1, sizeof(*client));
+    if (client == NULL) {
+        curl_global_cleanup();
+        return NULL;
+    }
+    client->conf = conf;
+    client->settle_timer = loop_timer_new(loop, settle, client);
+    client->pump = curl_pump_new(loop, &handler, client);
+    if (client->settle_timer == NULL || client->pump == NULL) {
+        curl_client_free(client);
+        return NULL;
+    }
+    return client;
+}
+
+void curl_client_free(struct curl_client *client)
+{
+    if (client == NULL)
         return;
-    if (pump->multi != NULL)
-        (void)curl_multi_cleanup(pump->multi);
-    loop_timer_free(pump->timer);
-    free(pump);
-}
-
-bool curl_pump_is_inside(const struct curl_pump *pump)
-{
-    return pump->depth > 0;
-}
-
-bool curl_pump_add(struct curl_pump *pump, CURL *easy)
-{
-    return curl_multi_add_handle(pump->multi, easy) == CURLM_OK;
-}
-
-void curl_pump_remove(struct curl_pump *pump, CURL *easy)
-{
-    (void)curl_multi_remove_handle(pump->multi, easy);
-}
-
-void curl_pump_unpause(struct curl_pump *pump, CURL *easy)
-{
-    pump->depth++;
-    (void)curl_easy_pause(easy, CURLPAUSE_CONT);
-    leave(pump);
-}
-
-void curl_pump_keep(struct curl_pump *pump, size_t n_connections)
-{
-    (void)curl_multi_setopt(pump->multi, CURLMOPT_MAXCONNECTS, (long)n_connections);
+    assert(client->pump == NULL || !curl_pump_is_inside(client->pump));
+    curl_pump_free(client->pump);
+    loop_timer_free(client->settle_timer);
+    free(client);
+    curl_global_cleanup();
 }

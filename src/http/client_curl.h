@@ -1,46 +1,19 @@
-/* client_curl.h -- libcurl's multi interface driven by our loop.
- *
- * libcurl tells which sockets to watch and when it wants to be woken; this
- * feeds it both. What a transfer means is http_client.c's business.
- *
- * libcurl calls back from inside its own functions, and while it does, most of
- * them must not be called: curl_pump_is_inside() tells, and on_settled is the
- * moment after. */
+/* client_curl.h -- the transport over libcurl: any URL, TLS, proxies. */
 #ifndef ANTIPHON_HTTP_CLIENT_CURL_H
 #define ANTIPHON_HTTP_CLIENT_CURL_H
 
-#include <curl/curl.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "http/http_call.h"
 
-struct curl_pump;
-struct loop;
+struct curl_client;
 
-struct curl_pump_handler {
-    /* libcurl has been left: what had to wait may be done now. */
-    void (*on_settled)(void *arg);
-    /* A transfer has ended. It must be removed; others may be, too. */
-    void (*on_done)(void *arg, CURL *easy, CURLcode result);
-};
+/* NULL when out of memory. conf must outlive the client. */
+struct curl_client *curl_client_new(struct loop *loop, const struct http_client_conf *conf);
 
-/* NULL when out of memory. */
-struct curl_pump *curl_pump_new(struct loop *loop, const struct curl_pump_handler *handler,
-                                void *arg);
+/* After all its calls have been dropped. NULL is fine. */
+void curl_client_free(struct curl_client *client);
 
-/* After all transfers have been removed. NULL is fine. */
-void curl_pump_free(struct curl_pump *pump);
-
-bool curl_pump_is_inside(const struct curl_pump *pump);
-
-/* Only from outside. Removing a transfer that has not ended closes its connection. */
-bool curl_pump_add(struct curl_pump *pump, CURL *easy);
-void curl_pump_remove(struct curl_pump *pump, CURL *easy);
-
-/* Only from outside. Hands over held back bytes at once, through the transfer's
- * write callback. */
-void curl_pump_unpause(struct curl_pump *pump, CURL *easy);
-
-/* Connections to keep, busy and idle ones together. */
-void curl_pump_keep(struct curl_pump *pump, size_t n_connections);
+/* Starts a call whose common part is zeroed, but for the transport. */
+struct http_call *curl_client_start(struct curl_client *client, const struct http_call_conf *conf,
+                                    struct err *reterr);
 
 #endif

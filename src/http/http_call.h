@@ -1,65 +1,94 @@
-/* http_call.h -- one call of the HTTP client; shared by the client's files.
+/* http_call.h -- one call of the HTTP client, however it travels.
  *
- *     http_client.c    the life of a call: start, reports, time, cancel
- *     http_call.c      the call as libcurl sees it: URL, options, callbacks, errors
- *     client_curl.c    libcurl on the loop */
+ *     http_client.c      the life of a call: start, reports, time, pause, cancel
+ *     http_call.c        what goes wrong with a call, in the caller's words
+ *     client_direct.c    the transport for http:// and unix:, over conn_pool.c
+ *     client_curl.c      the transport for all the rest, over curl_call.c and curl_pump.c
+ *
+ * A transport allocates the call inside a struct of its own, with struct
+ * http_call first; it reports through the call_on_ functions and is told what
+ * the caller wants through struct call_transport. */
 #ifndef ANTIPHON_HTTP_HTTP_CALL_H
 #define ANTIPHON_HTTP_HTTP_CALL_H
 
-#include <curl/curl.h>
-
-#include "base/buf.h"
 #include "http/http_client.h"
 
 struct loop_timer;
 
+enum {
+    CALL_MAX_HEAD_BYTES = 256 * 1024, /* of an answer */
+    CALL_WHERE_BYTES = 280,
+    CALL_CAUSE_BYTES = 128,
+};
+
+struct call_transport {
+    /* The caller has paused or resumed the call: call->paused says which. */
+    void (*on_paused)(struct http_call *call);
+    /* Leave it and free it, at once or later; it must not report any more. */
+    void (*drop)(struct http_call *call);
+    /* "host:port", or the socket's path; never user, path or query of a URL. */
+    void (*where)(const struct http_call *call, char out[CALL_WHERE_BYTES]);
+};
+
 struct http_call {
+    const struct call_transport *transport;
     struct http_client *client;
     struct http_call *next, **link; /* all calls of the client */
-    struct http_call *next_changed; /* those that wait for libcurl to be left */
     struct http_call_handler handler;
     void *arg;
 
-    CURL *easy;
-    CURLU *url;
-    struct curl_slist *headers;
-    char *socket_path; /* NULL unless the URL is unix: */
-    char error_text[CURL_ERROR_SIZE];
-
-    str body; /* the caller's */
-    size_t body_sent;
-    struct buf head; /* lines of the answer's head, each with a NUL behind it */
-    size_t n_lines;
-
     struct loop_timer *timer;
     uint64_t started_ms, last_read_ms, timer_ms;
+    uint64_t connecting_ms; /* since when; 0: not, or the transport watches over it itself */
     uint64_t connect_timeout_ms, first_byte_timeout_ms, idle_timeout_ms, total_timeout_ms;
 
-    bool added;     /* to libcurl */
-    bool changed;   /* is in the client's list of these */
     bool head_done; /* on_head has been reported */
     bool paused;    /* by the caller */
-    bool held;      /* libcurl keeps bytes that came during the pause */
-    bool cancelled; /* freed as soon as libcurl is left */
     bool ended;     /* on_end is being reported */
 };
 
-/* Fills easy, url, headers and the copies. What was made before a failure is
- * released by call_fini(). */
-int call_setup(struct http_call *call, const struct http_client_conf *client_conf,
-               const struct http_call_conf *conf, struct err *reterr);
-void call_fini(struct http_call *call);
+/* ---- http_client.c: reports of a transport, never from inside its own start.
+ * The caller may cancel the call from inside each, and then it has been dropped
+ * when they return. */
 
-/* What libcurl's verdict means for the caller. */
-void call_describe_failure(const struct http_call *call, CURLcode result, struct err *ret);
-
-/* A limit of ours has passed; what is the end of "did not answer in time (%s)". */
-void call_describe_timeout(const struct http_call *call, const char *what, uint64_t limit_ms,
-                           struct err *ret);
-
-/* http_client.c: the head is whole; bytes of the body. */
 void call_on_head(struct http_call *call, int status, const struct http_header *headers,
                   size_t n_headers);
 void call_on_body(struct http_call *call, str bytes);
+
+/* failure is NULL when the answer is whole. Drops the call. */
+void call_on_end(struct http_call *call, const struct err *failure);
+
+/* connecting_ms has changed. */
+void call_watch_time(struct http_call *call);
+
+/* ---- http_call.c */
+
+/* A request that announces a body, be it empty. */
+bool call_sends_body(const struct http_call_conf *conf);
+
+/* The fields can be sent as they are; otherwise *reterr is filled. */
+bool call_check_headers(const struct http_call_conf *conf, struct err *reterr);
+
+void call_lower_case(char *p, size_t n);
+
+/* Causes, as call_describe() wants them: the end of a sentence, without its stop. */
+#define CAUSE_NO_NAME    "its name cannot be resolved"
+#define CAUSE_NO_ANSWER  "it closed the connection without an answer"
+#define CAUSE_CLOSED     "it closed the connection"
+#define CAUSE_CUT        "it closed the connection before the end"
+#define CAUSE_NOT_HTTP   "it does not speak HTTP/1.1"
+#define CAUSE_LARGE_HEAD "the head of its answer is too large, or memory ran out"
+
+/* What the system says, written to out. */
+const char *call_cause_of_errno(int error, char out[CALL_CAUSE_BYTES]);
+
+/* The upstream has failed: before the head it is not reachable, after it the
+ * answer broke off. */
+void call_describe(const struct http_call *call, const char *cause, struct err *ret);
+
+/* A limit has passed; what is the end of "did not answer in time (%s)". */
+#define CALL_NOT_CONNECTED "no connection within"
+void call_describe_timeout(const struct http_call *call, const char *what, uint64_t limit_ms,
+                           struct err *ret);
 
 #endif

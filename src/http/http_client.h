@@ -2,8 +2,8 @@
  *
  * One client per loop; everything here runs on that loop's thread. The hot
  * path of a turn is: start -> on_head -> on_body* -> on_end. Behind this
- * interface stands libcurl today; a direct client for http:// and unix: can
- * take its place for those URLs without a change to callers.
+ * interface http:// and unix: are spoken directly, and libcurl does the rest:
+ * https, proxies, URLs with a user or other rarities.
  *
  * URLs: http://, https://, and unix:/path/to.sock[:/prefix] (the request goes
  * to prefix + path over that socket). */
@@ -26,6 +26,7 @@ struct http_client_conf {
     const char *ca_file;         /* NULL: the system's */
     const char *proxy;           /* NULL: none, also not from the environment */
     bool verify_tls;
+    bool only_curl; /* libcurl for every URL; so tests compare the two */
 };
 
 struct http_call_conf {

@@ -22,6 +22,7 @@
 enum { WATCHDOG_MS = 20000 };
 
 struct http_fixture fx;
+char http_fixture_curl[] = "libcurl";
 
 /* --- time --------------------------------------------------------------------- */
 
@@ -291,10 +292,9 @@ static void on_watchdog(void *arg)
 
 int http_fixture_setup(void **state)
 {
-    static const struct http_client_conf client_conf = {.max_idle_connections = 8,
-                                                        .verify_tls = true};
+    const struct http_client_conf client_conf = {
+        .max_idle_connections = 8, .verify_tls = true, .only_curl = *state == http_fixture_curl};
 
-    (void)state;
     memset(&fx, 0, sizeof(fx));
     fx.unix_fd = -1;
     fx.conf = (struct http_server_conf){.max_head_bytes = 4096,

@@ -70,13 +70,19 @@ struct http_fixture {
 
 extern struct http_fixture fx;
 
-/* For cmocka, around each test. The second closes and frees whatever the test
- * left open, so a test need not clean up in fx. */
+/* For cmocka, around each test; the client takes its own transport, or libcurl
+ * when the state is http_fixture_curl. The second closes and frees whatever the
+ * test left open, so a test need not clean up in fx. */
+extern char http_fixture_curl[];
 int http_fixture_setup(void **state);
 int http_fixture_teardown(void **state);
 
 #define HTTP_TEST(test)                                                                            \
     cmocka_unit_test_setup_teardown(test, http_fixture_setup, http_fixture_teardown)
+#define HTTP_TEST_CURL(test)                                                                       \
+    {                                                                                              \
+#test " over libcurl", test, http_fixture_setup, http_fixture_teardown, http_fixture_curl  \
+    }
 
 /* Turns the loop until the condition holds. */
 #define UNTIL(condition)                                                                           \

@@ -563,28 +563,32 @@ static void a_unix_socket_is_called_by_its_path(void **state)
     (void)unlink(path);
 }
 
+/* clang-format off */
+#define BOTH(test) HTTP_TEST(test), HTTP_TEST_CURL(test)
+/* clang-format on */
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HTTP_TEST(a_call_reports_head_body_and_end),
-        HTTP_TEST(a_request_carries_its_body_and_headers),
-        HTTP_TEST(calls_one_after_the_other_share_a_connection),
-        HTTP_TEST(a_server_that_is_not_there_is_named),
-        HTTP_TEST(bad_urls_are_refused_at_once),
-        HTTP_TEST(a_server_that_stays_silent_times_out),
-        HTTP_TEST(a_cancelled_call_is_silent_and_its_connection_closed),
-        HTTP_TEST(cancel_is_harmless_at_the_end),
-        HTTP_TEST(a_call_may_cancel_another),
-        HTTP_TEST(a_call_may_start_another),
-        HTTP_TEST(a_freed_client_leaves_no_call_behind),
-        HTTP_TEST(pausing_every_read_loses_nothing),
-        HTTP_TEST(a_paused_call_blocks_the_server_and_outlives_the_idle_limit),
-        HTTP_TEST(a_paused_call_may_be_cancelled),
-        HTTP_TEST(informational_answers_and_trailers_are_not_reported),
-        HTTP_TEST(an_answer_that_breaks_off_is_an_error),
-        HTTP_TEST(a_server_that_answers_nothing_is_not_reachable),
-        HTTP_TEST(a_kept_connection_that_is_dead_is_replaced),
-        HTTP_TEST(a_unix_socket_is_called_by_its_path),
+        BOTH(a_call_reports_head_body_and_end),
+        BOTH(a_request_carries_its_body_and_headers),
+        BOTH(calls_one_after_the_other_share_a_connection),
+        BOTH(a_server_that_is_not_there_is_named),
+        BOTH(bad_urls_are_refused_at_once),
+        BOTH(a_server_that_stays_silent_times_out),
+        BOTH(a_cancelled_call_is_silent_and_its_connection_closed),
+        BOTH(cancel_is_harmless_at_the_end),
+        BOTH(a_call_may_cancel_another),
+        BOTH(a_call_may_start_another),
+        BOTH(a_freed_client_leaves_no_call_behind),
+        BOTH(pausing_every_read_loses_nothing),
+        BOTH(a_paused_call_blocks_the_server_and_outlives_the_idle_limit),
+        BOTH(a_paused_call_may_be_cancelled),
+        BOTH(informational_answers_and_trailers_are_not_reported),
+        BOTH(an_answer_that_breaks_off_is_an_error),
+        BOTH(a_server_that_answers_nothing_is_not_reachable),
+        BOTH(a_kept_connection_that_is_dead_is_replaced),
+        BOTH(a_unix_socket_is_called_by_its_path),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,48 @@
+/* curl_call.h -- one call as libcurl sees it: URL, options, callbacks, errors.
+ *
+ * What becomes of the call is client_curl.c's business. */
+#ifndef ANTIPHON_HTTP_CURL_CALL_H
+#define ANTIPHON_HTTP_CURL_CALL_H
+
+#include <curl/curl.h>
+
+#include "base/buf.h"
+#include "http/http_call.h"
+
+struct curl_client;
+
+struct curl_call {
+    struct http_call call; /* first: they are converted into each other */
+    struct curl_client *client;
+    struct curl_call *next_changed; /* those that wait for libcurl to be left */
+
+    CURL *easy;
+    CURLU *url;
+    struct curl_slist *headers;
+    char *socket_path; /* NULL unless the URL is unix: */
+    char error_text[CURL_ERROR_SIZE];
+
+    str body; /* the caller's */
+    size_t body_sent;
+    struct buf head; /* lines of the answer's head, each with a NUL behind it */
+    size_t n_lines;
+
+    bool added;     /* to libcurl */
+    bool changed;   /* is in the client's list of these */
+    bool held;      /* libcurl keeps bytes that came during a pause */
+    bool cancelled; /* freed as soon as libcurl is left */
+};
+
+/* Fills easy, url, headers and the copies. What was made before a failure is
+ * released by curl_call_fini(). */
+int curl_call_setup(struct curl_call *call, const struct http_client_conf *client_conf,
+                    const struct http_call_conf *conf, struct err *reterr);
+void curl_call_fini(struct curl_call *call);
+
+/* As in struct call_transport. */
+void curl_call_where(const struct curl_call *call, char out[CALL_WHERE_BYTES]);
+
+/* What libcurl's verdict means for the caller. */
+void curl_call_describe(const struct curl_call *call, CURLcode result, struct err *ret);
+
+#endif
