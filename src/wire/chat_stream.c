@@ -13,7 +13,12 @@ void chat_stream_init(struct chat_stream *s, const struct chat_stream_conf *conf
                       chat_on_delta *on_delta, void *arg)
 {
     *s = (struct chat_stream){.form = CHAT_BODY_UNKNOWN};
-    chat_reader_init(&s->reader, conf->think_tags, conf->wants_logprobs, on_delta, arg);
+    chat_space_init(&s->space, &s->reader, on_delta, arg);
+    if (conf->hold_leading_space)
+        chat_reader_init(&s->reader, conf->think_tags, conf->wants_logprobs, chat_space_delta,
+                         &s->space);
+    else
+        chat_reader_init(&s->reader, conf->think_tags, conf->wants_logprobs, on_delta, arg);
     sse_parser_init(&s->sse, conf->max_event_bytes);
     buf_init(&s->whole, conf->max_event_bytes);
 }
@@ -21,6 +26,7 @@ void chat_stream_init(struct chat_stream *s, const struct chat_stream_conf *conf
 void chat_stream_fini(struct chat_stream *s)
 {
     chat_reader_fini(&s->reader);
+    chat_space_fini(&s->space);
     sse_parser_fini(&s->sse);
     buf_fini(&s->whole);
 }
@@ -154,6 +160,7 @@ struct chat_result chat_stream_end(struct chat_stream *s, const struct err *fail
     else if (sse_parser_end(&s->sse, &handler, s, &e) == -1)
         chat_reader_fail(&s->reader, &e);
     chat_reader_end(&s->reader);
+    chat_space_end(&s->space);
     if (!s->done && failure != NULL)
         chat_reader_fail(&s->reader, failure);
     if (!s->done && s->reader.finish == FINISH_NONE) {

@@ -6,14 +6,16 @@
 
 #include "sse/sse_parse.h"
 #include "wire/chat_chunk.h"
+#include "wire/chat_space.h"
 
 struct chat_stream_conf {
-    bool think_tags, wants_logprobs;
+    bool think_tags, wants_logprobs, hold_leading_space;
     size_t max_event_bytes; /* one event, or the whole of a JSON body */
 };
 
 struct chat_stream {
     struct chat_reader reader;
+    struct chat_space space; /* behind the reader when leading space is held back */
     struct sse_parser sse;
     struct buf whole; /* a body that is no event stream */
     enum { CHAT_BODY_UNKNOWN, CHAT_BODY_EVENTS, CHAT_BODY_WHOLE } form;

@@ -63,6 +63,7 @@ void round_run(const struct round_conf *conf, str body, struct cutting cutting, 
 {
     struct chat_stream_conf stream_conf = {.think_tags = conf->think_tags,
                                            .wants_logprobs = conf->logprobs,
+                                           .hold_leading_space = conf->hold_leading_space,
                                            .max_event_bytes = conf->max_event_bytes};
     struct run run = {.streamed = streamed, .forgetful = conf->forgetful, .result = ret};
     struct response_conf r_conf;

@@ -19,7 +19,7 @@ struct body_case {
     const char *name;
     const char *body;
     const char *transcript;
-    bool think_tags, logprobs;
+    bool think_tags, logprobs, hold_space;
 };
 
 /* text "..", reasoning "..", refusal "..", call N(id) name + ".." and the end */
@@ -127,6 +127,57 @@ static const struct body_case cases[] = {
      .transcript = "text b [{\"token\":\"a\",\"logprob\":-1,\"bytes\":[97],\"top_logprobs\":[]}]|"
                    "stop",
      .logprobs = true},
+    {.name = "space_before_a_call_is_kept_by_default",
+     .body = DELTA("\"content\":\"\\n\\n\"") DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
+     .transcript = "text \\n\\n|call 0() f |tool_calls"},
+    {.name = "space_before_a_call_is_dropped",
+     .body = DELTA("\"content\":\"\\n\"") DELTA("\"content\":\" \\u000A\\t\"")
+         DELTA(CALL(FUNCTION("\"name\":\"f\""))) DELTA("\"content\":\"\\n\"")
+             DELTA(CALL(FUNCTION("\"name\":\"g\""))) DONE,
+     .transcript = "call 0() f |call 1() g |tool_calls",
+     .hold_space = true},
+    {.name = "space_before_text_goes_with_it",
+     .body = DELTA("\"content\":\"\\n\"") DELTA("\"content\":\" \"") DELTA("\"content\":\" a\"")
+         DELTA("\"content\":\"\\n\"") DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
+     .transcript = "text \\n  a|text \\n|call 0() f |tool_calls",
+     .hold_space = true},
+    {.name = "space_that_is_the_whole_answer_is_said",
+     .body = DELTA("\"content\":\"\\n\"") DELTA("\"content\":\" \"") FINISH("stop") DONE,
+     .transcript = "text \\n |stop",
+     .hold_space = true},
+    {.name = "space_between_reasoning_and_a_call_is_dropped",
+     .body = DELTA("\"reasoning\":\"r\"") DELTA("\"content\":\"\\n\"")
+         DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
+     .transcript = "reasoning r|call 0() f |tool_calls",
+     .hold_space = true},
+    {.name = "space_before_reasoning_is_said_where_it_came",
+     .body =
+         DELTA("\"content\":\"\\n\"") DELTA("\"reasoning\":\"r\"") DELTA("\"content\":\"a\"") DONE,
+     .transcript = "text \\n|reasoning r|text a|stop",
+     .hold_space = true},
+    {.name = "space_in_the_delta_of_a_call_is_dropped",
+     .body = DELTA("\"content\":\"\\n\"," CALL(FUNCTION("\"name\":\"f\""))) DONE,
+     .transcript = "call 0() f |tool_calls",
+     .hold_space = true},
+    {.name = "an_escaped_letter_is_no_space",
+     .body = DELTA("\"content\":\"\\u0061\"") DELTA("\"content\":\"\\n\"")
+         DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
+     .transcript = "text \\u0061|text \\n|call 0() f |tool_calls",
+     .hold_space = true},
+    {.name = "logprobs_wait_with_their_space",
+     .body = DATA("{\"choices\":[{\"delta\":{\"content\":\" \"},\"logprobs\":{\"content\":"
+                  "[{\"token\":\" \",\"logprob\":-1}]}}]}")
+         DATA("{\"choices\":[{\"delta\":{\"content\":\"a\"},\"logprobs\":{\"content\":"
+              "[{\"token\":\"a\",\"logprob\":-2}]}}]}") DONE,
+     .transcript = "text  a [{\"token\":\" \",\"logprob\":-1,\"bytes\":[32],\"top_logprobs\":[]},"
+                   "{\"token\":\"a\",\"logprob\":-2,\"bytes\":[97],\"top_logprobs\":[]}]|stop",
+     .logprobs = true,
+     .hold_space = true},
+    {.name = "space_in_a_whole_body_is_dropped_before_its_call",
+     .body = "{\"choices\":[{\"message\":{\"content\":\"\\n\"," CALL(
+         FUNCTION("\"name\":\"f\"")) "},\"finish_reason\":\"tool_calls\"}]}",
+     .transcript = "call 0() f |tool_calls",
+     .hold_space = true},
 };
 
 /* ---- the transcript */
@@ -175,8 +226,10 @@ static void feed(void *arg, str piece)
 
 static void check_case(const struct body_case *c, struct cutting cutting)
 {
-    const struct chat_stream_conf conf = {
-        .think_tags = c->think_tags, .wants_logprobs = c->logprobs, .max_event_bytes = 10000};
+    const struct chat_stream_conf conf = {.think_tags = c->think_tags,
+                                          .wants_logprobs = c->logprobs,
+                                          .hold_leading_space = c->hold_space,
+                                          .max_event_bytes = 10000};
     struct buf out = {.limit = 0};
     struct chat_stream s;
     struct chat_result result;
@@ -236,6 +289,24 @@ static void a_broken_connection_fails_an_unfinished_answer_only(void **state)
     assert_true(result_of(DELTA("\"content\":\"a\""), 0, NULL).failed);
 }
 
+/* So a model that writes nothing else does not keep the client waiting. */
+static void more_than_a_kilobyte_of_space_is_said(void **state)
+{
+    const struct chat_stream_conf conf = {.hold_leading_space = true};
+    struct buf out = {.limit = 0};
+    struct chat_stream s;
+
+    (void)state;
+    chat_stream_init(&s, &conf, on_delta, &out);
+    for (size_t i = 0; i < 512; i++)
+        chat_stream_feed(&s, STR(DELTA("\"content\":\"\\n\"")));
+    assert_int_equal(out.len, 0);
+    chat_stream_feed(&s, STR(DELTA("\"content\":\"\\n\"")));
+    assert_int_equal(out.len, strlen("text |") + 2 * 513);
+    chat_stream_fini(&s);
+    buf_fini(&out);
+}
+
 static void what_is_larger_than_the_limit_fails(void **state)
 {
     (void)state;
@@ -277,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_become_deltas_in_any_cutting),
         cmocka_unit_test(a_broken_connection_fails_an_unfinished_answer_only),
+        cmocka_unit_test(more_than_a_kilobyte_of_space_is_said),
         cmocka_unit_test(what_is_larger_than_the_limit_fails),
         cmocka_unit_test(it_is_over_after_done_or_an_error),
     };

@@ -1,0 +1,33 @@
+/* chat_space.h -- white space that a model writes before a tool call (CONTRACT 5.4).
+ *
+ * Some models put empty lines before each call, and a message of nothing else
+ * would become an item of its own. A chat_space stands between the reader of
+ * chunks and whoever takes its deltas. White space at the beginning of a text
+ * waits in it: for other text, with which it goes on; for a call, which drops
+ * it; or for anything else, before which it is said as it came. A text begins
+ * at the start of the answer, and again after a call or reasoning. */
+#ifndef ANTIPHON_WIRE_CHAT_SPACE_H
+#define ANTIPHON_WIRE_CHAT_SPACE_H
+
+#include "wire/chat_chunk.h"
+
+struct chat_space {
+    struct chat_reader *reader; /* told when memory runs out */
+    chat_on_delta *on_delta;
+    void *arg;
+    bool in_text;              /* what follows is not its beginning */
+    struct buf text, logprobs; /* what waits */
+};
+
+/* on_delta gets what chat_space_delta() is given, but for what waits. */
+void chat_space_init(struct chat_space *s, struct chat_reader *reader, chat_on_delta *on_delta,
+                     void *arg);
+void chat_space_fini(struct chat_space *s);
+
+/* A chat_on_delta; arg is a struct chat_space. */
+void chat_space_delta(void *arg, const struct delta *d);
+
+/* The answer ended: what still waits was all the model said there. */
+void chat_space_end(struct chat_space *s);
+
+#endif
