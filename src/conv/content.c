@@ -5,6 +5,7 @@
 #include "conv/content.h"
 
 #include "conv/fields.h"
+#include "conv/text_file.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -30,6 +31,8 @@ struct part_source {
     const struct part_fields *fields;
     str raw;
     const struct path *at;
+    const struct input_options *options;
+    struct arena *arena;
 };
 
 typedef int part_reader(const struct part_source *from, struct part *ret, struct err *reterr);
@@ -104,6 +107,14 @@ static int read_image(const struct part_source *from, struct part *ret, struct e
     return 0;
 }
 
+static int read_text_file(const struct part_source *from, struct part *ret, struct err *reterr)
+{
+    const struct path at = path_member(from->at, STR("file_data"));
+
+    ret->kind = PART_TEXT;
+    return text_file_decode(from->fields->file_data, &at, from->arena, &ret->text, reterr);
+}
+
 static int read_file(const struct part_source *from, struct part *ret, struct err *reterr)
 {
     const struct part_fields *f = from->fields;
@@ -112,6 +123,8 @@ static int read_file(const struct part_source *from, struct part *ret, struct er
         return refuse(from, STR("file_url"), reterr);
     if (str_is_none(f->file_data) && !str_is_none(f->file_id))
         return refuse(from, STR("file_id"), reterr);
+    if (from->options->text_files && text_file_is_text(f->filename, f->file_data))
+        return read_text_file(from, ret, reterr);
     ret->note = f->filename;
     return need(from, f->file_data, STR("file_data"), &ret->text, reterr);
 }
@@ -171,7 +184,6 @@ static struct part *add(struct content *c, enum part_kind kind, struct arena *a)
     else
         c->last->next = p;
     c->last = p;
-    c->has_media = c->has_media || kind != PART_TEXT;
     return p;
 }
 
@@ -186,12 +198,12 @@ static int add_text(struct content *c, str text, struct arena *a, struct err *re
 }
 
 /* Reads the next element of a content array, in place: long texts are passed once. */
-static int parse_part(struct jr *j, const struct path *at, struct arena *a, struct content *c,
-                      struct err *reterr)
+static int parse_part(struct jr *j, const struct path *at, const struct input_options *o,
+                      struct arena *a, struct content *c, struct err *reterr)
 {
     struct path type_at = path_member(at, STR("type"));
     struct part_fields f = {0};
-    struct part_source from = {.fields = &f, .at = at};
+    struct part_source from = {.fields = &f, .at = at, .options = o, .arena = a};
     const struct part_type *type;
     struct part *p;
 
@@ -209,7 +221,10 @@ static int parse_part(struct jr *j, const struct path *at, struct arena *a, stru
     p = add(c, type->kind, a);
     if (p == NULL)
         return reject_memory(reterr);
-    return type->read(&from, p, reterr);
+    if (type->read(&from, p, reterr) == -1)
+        return -1;
+    c->has_media = c->has_media || p->kind != PART_TEXT;
+    return 0;
 }
 
 int content_from_text(str text, struct arena *a, struct content *ret, struct err *reterr)
@@ -218,8 +233,8 @@ int content_from_text(str text, struct arena *a, struct content *ret, struct err
     return add_text(ret, text, a, reterr);
 }
 
-int content_parse(str raw, const struct path *at, struct arena *a, struct content *ret,
-                  struct err *reterr)
+int content_parse(str raw, const struct path *at, const struct input_options *o, struct arena *a,
+                  struct content *ret, struct err *reterr)
 {
     struct jr j;
 
@@ -235,7 +250,7 @@ int content_parse(str raw, const struct path *at, struct arena *a, struct conten
     for (size_t i = 0; jr_next_element(&j); i++) {
         struct path part_at = path_index(at, i);
 
-        if (parse_part(&j, &part_at, a, ret, reterr) == -1)
+        if (parse_part(&j, &part_at, o, a, ret, reterr) == -1)
             return -1;
     }
     return 0;
@@ -254,14 +269,14 @@ static bool is_content(str raw)
     return !jr_next_element(&j) || !str_is_none(jr_member_string(jr_raw(&j), STR("type")));
 }
 
-int content_parse_output(str raw, const struct path *at, struct arena *a, struct content *ret,
-                         struct err *reterr)
+int content_parse_output(str raw, const struct path *at, const struct input_options *o,
+                         struct arena *a, struct content *ret, struct err *reterr)
 {
     struct buf json = {0};
     str text;
 
     if (str_is_none(raw) || is_content(raw))
-        return content_parse(raw, at, a, ret, reterr);
+        return content_parse(raw, at, o, a, ret, reterr);
     json_copy_value(raw, &json);
     text = json_copy_quote_take(a, &json);
     if (str_is_none(text))
@@ -301,13 +316,13 @@ void content_write_text(const struct content *c, str separator, struct buf *out)
     }
 }
 
-int content_join(struct content *c, str prefix, struct arena *a, struct err *reterr)
+int content_join(struct content *c, str prefix, str separator, struct arena *a, struct err *reterr)
 {
     struct buf text = {0};
     str joined = STR_NONE;
 
     buf_append(&text, prefix);
-    content_write_text(c, STR(""), &text);
+    content_write_text(c, separator, &text);
     if (!buf_failed(&text))
         joined = arena_dup(a, buf_str(&text));
     buf_fini(&text);

@@ -26,24 +26,32 @@ struct content {
     bool has_media; /* not every part is text */
 };
 
+/* How input is read. Zeroed: the defaults of CONTRACT 2. */
+struct input_options {
+    bool text_files;             /* files of text types become text parts */
+    bool reasoning_from_summary; /* for reasoning that has no other text */
+    bool ignore_unknown_items;   /* else a type that the API does not have is refused */
+};
+
 /* A content that is one text, given escaped. */
 int content_from_text(str text, struct arena *a, struct content *ret, struct err *reterr);
 
 /* raw is a string, an array of parts, or STR_NONE for no content. */
-int content_parse(str raw, const struct path *at, struct arena *a, struct content *ret,
-                  struct err *reterr);
+int content_parse(str raw, const struct path *at, const struct input_options *o, struct arena *a,
+                  struct content *ret, struct err *reterr);
 
 /* The same for the output of a tool, which may also be any other JSON: that
  * becomes its own text. */
-int content_parse_output(str raw, const struct path *at, struct arena *a, struct content *ret,
-                         struct err *reterr);
+int content_parse_output(str raw, const struct path *at, const struct input_options *o,
+                         struct arena *a, struct content *ret, struct err *reterr);
 
 /* Only the strings called member of the objects in the array raw. For items
  * in which we overlook what we do not know: reasoning, logs. */
 int content_collect(str raw, str member, struct arena *a, struct content *ret, struct err *reterr);
 
-/* Makes one text of the text parts, with prefix (escaped) before it. */
-int content_join(struct content *c, str prefix, struct arena *a, struct err *reterr);
+/* Makes one text of the text parts, with prefix before it and separator between
+ * them, both escaped. */
+int content_join(struct content *c, str prefix, str separator, struct arena *a, struct err *reterr);
 
 /* Appends the text parts, separator (escaped) between them, as the inside of
  * one JSON string. */

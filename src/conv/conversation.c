@@ -244,11 +244,8 @@ static void open_last_calls(const struct assembly *s)
         c->open = true;
 }
 
-/* The first message that is not one of the leading system texts. */
-static const struct message *find_body(const struct assembly *s)
+struct message *conversation_find_body(struct message *m)
 {
-    const struct message *m = s->first;
-
     while (m != NULL && m->role == ROLE_SYSTEM && !m->content->has_media)
         m = m->next;
     return m;
@@ -280,7 +277,7 @@ int conversation_build(const struct item_list *items, str instructions, bool sta
     *ret = (struct conversation){
         .instructions = instructions.len > 0 ? instructions : STR_NONE,
         .first = s.first,
-        .body = find_body(&s),
+        .body = conversation_find_body(s.first),
     };
     return 0;
 }

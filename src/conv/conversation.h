@@ -46,9 +46,9 @@ struct message {
 };
 
 struct conversation {
-    str instructions;            /* escaped, STR_NONE when there are none */
-    const struct message *first; /* system messages from here up to body are one */
-    const struct message *body;
+    str instructions;      /* escaped, STR_NONE when there are none */
+    struct message *first; /* system messages from here up to body are one */
+    struct message *body;
 };
 
 /* stateful: the items before these are held by the gateway, so an output
@@ -57,5 +57,9 @@ struct conversation {
 int conversation_build(const struct item_list *items, str instructions, bool stateful,
                        const struct id_source *ids, struct arena *a, struct conversation *ret,
                        struct err *reterr);
+
+/* The first of the messages from m on that is not one of the leading system
+ * texts, or NULL. */
+struct message *conversation_find_body(struct message *m);
 
 #endif

@@ -64,8 +64,8 @@ static int store(const struct field *field, str raw, const struct path *parent, 
     return 0;
 }
 
-int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret, size_t *n_unknown,
-                struct err *reterr)
+int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
+                const struct field_sink *others, struct err *reterr)
 {
     enum jr_type type = jr_peek(j);
     int rc = 0;
@@ -75,13 +75,16 @@ int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
         return reject_type(at, "an object", jr_type_name(type), reterr);
     while (jr_next_member(j, &name)) {
         const struct field *field = find(f, name);
-        str raw = jr_raw(j);
+        str raw_name = j->raw_key, raw = jr_raw(j);
 
-        if (field == NULL && n_unknown != NULL)
-            ++*n_unknown;
+        if (!jr_ok(j))
+            break;
         /* After an error the others are still stored: some readers look at the
          * type first, wherever it stands, and overlook what is wrong with the rest. */
-        if (field != NULL && jr_ok(j) && store(field, raw, at, ret, rc == 0 ? reterr : NULL) == -1)
+        if (field != NULL && store(field, raw, at, ret, rc == 0 ? reterr : NULL) == -1)
+            rc = -1;
+        if (field == NULL && others != NULL &&
+            others->take(others->arg, raw_name, raw, rc == 0 ? reterr : NULL) == -1)
             rc = -1;
     }
     return rc;

@@ -2,7 +2,7 @@
  *
  * A table names the members we know, the types they may have and the str of
  * the struct each goes to. A member that is absent or null leaves STR_NONE;
- * of a member given twice the last counts; others are skipped. */
+ * of a member given twice the last counts; others go to a sink or nowhere. */
 #ifndef ANTIPHON_CONV_FIELDS_H
 #define ANTIPHON_CONV_FIELDS_H
 
@@ -44,12 +44,19 @@ struct fields {
 };
 #define FIELDS(table) ((struct fields){table, sizeof(table) / sizeof((table)[0])})
 
+/* Takes a member that is not in the table, its name escaped and its value raw.
+ * Returns 0, or -1 with *reterr filled, which may be NULL. */
+struct field_sink {
+    int (*take)(void *arg, str name, str value, struct err *reterr);
+    void *arg;
+};
+
 /* Reads the next value, which must be an object, into the struct at ret.
  * After a wrong type it still reads to the end of the object, so that the
  * caller may find that the whole text is no JSON. Views point into the text.
- * *n_unknown, unless NULL, is raised by the members not in the table. */
-int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret, size_t *n_unknown,
-                struct err *reterr);
+ * Without others, members that are not in the table are skipped. */
+int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
+                const struct field_sink *others, struct err *reterr);
 
 /* The same for a value that jr_raw() returned before. */
 int fields_read_raw(str raw, struct fields f, const struct path *at, void *ret, struct err *reterr);

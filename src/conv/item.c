@@ -12,6 +12,7 @@
 struct item_fields {
     str type, id, role, status, content, call_id, name, name_space, arguments;
     str input, output, error, action, operation, code, outputs, tools, approval_request_id;
+    str summary;
 };
 
 static const struct field item_table[] = {
@@ -33,12 +34,14 @@ static const struct field item_table[] = {
     FIELD(struct item_fields, outputs, FIELD_ANY),
     FIELD(struct item_fields, tools, FIELD_ARRAY),
     FIELD(struct item_fields, approval_request_id, FIELD_TEXT),
+    FIELD(struct item_fields, summary, FIELD_ANY),
 };
 
 /* The item being read and what its reader needs. */
 struct reading {
     struct item_fields f;
     const struct path *at;
+    const struct input_options *options;
     const struct id_source *ids;
     struct arena *arena;
     struct item *item;
@@ -182,14 +185,30 @@ static int read_message(const struct reading *r)
         r->item->role = ROLE_ASSISTANT;
     else
         r->item->role = ROLE_SYSTEM;
-    return content_parse(r->f.content, &content_at, r->arena, &r->item->content, r->reterr);
+    return content_parse(r->f.content, &content_at, r->options, r->arena, &r->item->content,
+                         r->reterr);
 }
 
-/* Only the reasoning text goes back to the model; a summary is not it, and
- * encrypted_content of another service means nothing to us. */
+/* Parts of a summary are paragraphs. */
+static int read_summary(const struct reading *r)
+{
+    struct content *c = &r->item->content;
+
+    if (content_collect(r->f.summary, STR("text"), r->arena, c, r->reterr) == -1)
+        return -1;
+    return c->first == NULL ? 0 : content_join(c, STR(""), STR("\\n\\n"), r->arena, r->reterr);
+}
+
+/* Only the reasoning text goes back to the model; a summary is not it, unless
+ * the operator says so, and encrypted_content of another service means nothing
+ * to us. */
 static int read_reasoning(const struct reading *r)
 {
-    return content_collect(r->f.content, STR("text"), r->arena, &r->item->content, r->reterr);
+    struct content *c = &r->item->content;
+
+    if (content_collect(r->f.content, STR("text"), r->arena, c, r->reterr) == -1)
+        return -1;
+    return c->first == NULL && r->options->reasoning_from_summary ? read_summary(r) : 0;
 }
 
 static int read_function_call(const struct reading *r)
@@ -234,7 +253,8 @@ static int read_output(const struct reading *r)
         return -1;
     if (r->f.name.len > 0 && set_name(r, r->f.name) == -1)
         return -1;
-    return content_parse_output(r->f.output, &at, r->arena, &r->item->content, r->reterr);
+    return content_parse_output(r->f.output, &at, r->options, r->arena, &r->item->content,
+                                r->reterr);
 }
 
 /* A call that never ended has nothing to tell; reports whether this one did. */
@@ -255,9 +275,10 @@ static int set_error_output(const struct reading *r)
     struct path at = path_member(r->at, STR("error"));
 
     r->item->has_output = true;
-    if (content_parse_output(r->f.error, &at, r->arena, &r->item->content, r->reterr) == -1)
+    if (content_parse_output(r->f.error, &at, r->options, r->arena, &r->item->content, r->reterr) ==
+        -1)
         return -1;
-    return content_join(&r->item->content, STR("Error: "), r->arena, r->reterr);
+    return content_join(&r->item->content, STR("Error: "), STR(""), r->arena, r->reterr);
 }
 
 static int read_mcp_call(const struct reading *r)
@@ -272,7 +293,8 @@ static int read_mcp_call(const struct reading *r)
     if (str_is_none(r->f.output) && !str_is_none(r->f.error))
         return set_error_output(r);
     r->item->has_output = !str_is_none(r->f.output);
-    return content_parse_output(r->f.output, &at, r->arena, &r->item->content, r->reterr);
+    return content_parse_output(r->f.output, &at, r->options, r->arena, &r->item->content,
+                                r->reterr);
 }
 
 static int read_code_call(const struct reading *r)
@@ -284,7 +306,7 @@ static int read_code_call(const struct reading *r)
     if (set_call_id(r) == -1 || set_text_argument(r, "code", r->f.code) == -1 ||
         content_collect(r->f.outputs, STR("logs"), r->arena, &r->item->content, r->reterr) == -1)
         return -1;
-    return content_join(&r->item->content, STR(""), r->arena, r->reterr);
+    return content_join(&r->item->content, STR(""), STR(""), r->arena, r->reterr);
 }
 
 static int read_reference(const struct reading *r)
@@ -386,9 +408,10 @@ static int read_object(struct reading *r, struct jr *j)
     int rc = fields_read(j, FIELDS(item_table), r->at, &r->f, NULL, r->reterr);
     str name = type_name(&r->f);
     const struct item_type *type = str_is_none(name) ? NULL : find_type(name);
+    bool is_unknown = type == NULL && !str_is_none(name);
 
-    if (type != NULL && type->read == NULL) {
-        r->item->kind = type->kind;
+    if ((type != NULL && type->read == NULL) || (is_unknown && r->options->ignore_unknown_items)) {
+        r->item->kind = ITEM_IGNORED;
         return 0;
     }
     if (rc == -1)
@@ -438,11 +461,11 @@ static int parse_item(struct jr *j, const struct path *at, struct reading *r,
     return 0;
 }
 
-int item_list_parse(str input, const struct id_source *ids, struct arena *a, struct item_list *ret,
-                    struct err *reterr)
+int item_list_parse(str input, const struct input_options *o, const struct id_source *ids,
+                    struct arena *a, struct item_list *ret, struct err *reterr)
 {
     const struct path input_at = path_member(NULL, STR("input"));
-    struct reading r = {.ids = ids, .arena = a, .reterr = reterr};
+    struct reading r = {.options = o, .ids = ids, .arena = a, .reterr = reterr};
     struct item_list list = {0};
     struct jr j;
 

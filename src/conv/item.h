@@ -51,7 +51,7 @@ struct item_list {
 /* input is the raw value of the request's field: a string is one user message,
  * an array holds items. It must be valid JSON. A call without an id gets one
  * from ids. */
-int item_list_parse(str input, const struct id_source *ids, struct arena *a, struct item_list *ret,
-                    struct err *reterr);
+int item_list_parse(str input, const struct input_options *o, const struct id_source *ids,
+                    struct arena *a, struct item_list *ret, struct err *reterr);
 
 #endif

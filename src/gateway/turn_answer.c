@@ -30,7 +30,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
         .total_ms = now_ms(t) - t->start_ms,
         .response = t->has_round ? &t->response : NULL,
-        .ignored_fields = t->request.n_unknown_fields,
+        .ignored_fields = t->request.extra.n_ignored,
         .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
     };
 }

@@ -1,6 +1,7 @@
 /* turn_prepare.c -- the beginning of a turn: the client's request is read, the
  * upstream's is written and sent. */
 #include "gateway/turn_internal.h"
+#include "gateway/upstream_options.h"
 #include "wire/chat_request.h"
 #include "wire/response_echo.h"
 
@@ -28,11 +29,7 @@ static void init_round(struct turn *t)
         .obfuscation = t->request.include_obfuscation,
         .max_output_bytes = c->max_response_bytes,
     };
-    const struct chat_stream_conf stream = {
-        .think_tags = c->think_tags == CONFIG_THINK_TAGS_ON,
-        .wants_logprobs = t->request.include_logprobs || t->request.top_logprobs > 0,
-        .max_event_bytes = c->max_line_bytes,
-    };
+    const struct chat_stream_conf stream = upstream_stream_conf(c, &t->request);
 
     response_init(&t->response, &response);
     round_init(&t->round, &stream, &t->response);
@@ -88,19 +85,26 @@ static int check_media_type(const struct http_request *r, struct err *reterr)
     return -1;
 }
 
+/* Reads the request and writes the upstream's. */
+static int convert(struct turn *t, str body, struct err *reterr)
+{
+    const struct config *c = t->worker->config;
+    const struct responses_request_options options = upstream_request_options(c);
+    struct chat_request_options chat;
+
+    if (responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr) ==
+        -1)
+        return -1;
+    chat = upstream_chat_options(c, &t->request, &t->arena);
+    return chat_request_build(&t->request, &chat, &t->worker->ids, &t->arena, &t->chat_body,
+                              reterr);
+}
+
 int turn_prepare(struct turn *t, const struct http_request *r, struct err *reterr)
 {
     const struct config *c = t->worker->config;
-    const struct responses_request_options options = {.default_model = str_from_c(c->model)};
-    const bool is_openai = c->upstream_kind == CONFIG_UPSTREAM_KIND_OPENAI;
-    const struct chat_request_options chat = {.is_openai = is_openai,
-                                              .max_completion_tokens = is_openai};
 
-    if (check_media_type(r, reterr) == -1 ||
-        responses_request_parse(r->body, &options, &t->worker->ids, &t->arena, &t->request,
-                                reterr) == -1 ||
-        chat_request_build(&t->request, &chat, &t->worker->ids, &t->arena, &t->chat_body, reterr) ==
-            -1) {
+    if (check_media_type(r, reterr) == -1 || convert(t, r->body, reterr) == -1) {
         if (t->arena.is_full || t->chat_body.is_full)
             err_set(reterr, ERR_REQUEST_TOO_LARGE,
                     "The request needs more than %zu bytes of memory (max_request_memory).",

@@ -3,9 +3,11 @@
 #define ANTIPHON_WIRE_CHAT_MESSAGES_H
 
 #include "conv/conversation.h"
+#include "wire/chat_options.h"
 #include "json/json_write.h"
 
 /* Writes the array. */
-void chat_messages_write(const struct conversation *c, struct jw *w);
+void chat_messages_write(const struct conversation *c, const struct chat_request_options *o,
+                         struct jw *w);
 
 #endif

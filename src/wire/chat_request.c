@@ -4,11 +4,12 @@
  * for sampling, and several reject what they do not know. */
 #include "wire/chat_request.h"
 
+#include "conv/call_id.h"
 #include "conv/reject.h"
+#include "wire/chat_extra.h"
 #include "wire/chat_messages.h"
 #include "wire/chat_tools.h"
 #include "json/json_copy.h"
-#include "json/json_read.h"
 #include "json/json_text.h"
 
 static void write_model(const struct responses_request *r, const struct chat_request_options *o,
@@ -21,9 +22,11 @@ static void write_model(const struct responses_request *r, const struct chat_req
 }
 
 /* Always streamed, whatever the client asked for: there is one way to read an answer. */
-static void write_stream(struct jw *w)
+static void write_stream(const struct chat_request_options *o, struct jw *w)
 {
     jw_key_bool(w, "stream", true);
+    if (o->omit_usage)
+        return;
     jw_key(w, "stream_options");
     jw_object(w);
     jw_key_bool(w, "include_usage", true);
@@ -47,8 +50,10 @@ static void write_token_limit(const struct responses_request *r,
 {
     if (r->max_output_tokens == 0)
         return;
-    jw_key_int(w, o->max_completion_tokens ? "max_completion_tokens" : "max_tokens",
-               r->max_output_tokens);
+    if (o->token_field != CHAT_MAX_COMPLETION_TOKENS)
+        jw_key_int(w, "max_tokens", r->max_output_tokens);
+    if (o->token_field != CHAT_MAX_TOKENS)
+        jw_key_int(w, "max_completion_tokens", r->max_output_tokens);
 }
 
 static void write_json_schema(const struct text_format *f, struct jw *w)
@@ -74,32 +79,47 @@ static void write_response_format(const struct text_format *f, struct jw *w)
     jw_object_end(w);
 }
 
-static void write_tool_choice(const struct tool_choice *c, struct jw *w)
+static void write_chosen_tool(const struct tool *t, struct jw *w)
 {
-    if (c->mode == TOOL_CHOICE_NOT_GIVEN)
-        return;
-    if (c->mode != TOOL_CHOICE_TOOL) {
-        jw_key_string(w, "tool_choice", str_from_c(tool_choice_word(c->mode)));
-        return;
-    }
     jw_key(w, "tool_choice");
     jw_object(w);
     jw_key_string(w, "type", STR("function"));
     jw_key(w, "function");
     jw_object(w);
-    jw_key_string(w, "name", c->tool->upstream_name);
+    jw_key_string(w, "name", t->upstream_name);
     jw_object_end(w);
     jw_object_end(w);
 }
 
-/* Several servers reject a choice without tools. */
-static void write_tools(const struct responses_request *r, struct jw *w)
+static void write_tool_choice(const struct tool_choice *c, const struct chat_request_options *o,
+                              struct jw *w)
 {
+    enum tool_choice_mode mode = c->mode;
+
+    if (mode == TOOL_CHOICE_NOT_GIVEN)
+        return;
+    if (o->tool_choice == CHAT_CHOICE_AUTO)
+        mode = TOOL_CHOICE_AUTO;
+    if (mode == TOOL_CHOICE_TOOL && o->tool_choice == CHAT_CHOICE_FULL)
+        write_chosen_tool(c->tool, w);
+    else
+        jw_key_string(w, "tool_choice", str_from_c(tool_choice_word(mode)));
+}
+
+/* Several servers reject a choice without tools. What a server cannot be told
+ * by a choice it is told by the tools it gets: the chosen one, or none. */
+static void write_tools(const struct responses_request *r, const struct chat_request_options *o,
+                        struct jw *w)
+{
+    const struct tool *only = o->tool_choice == CHAT_CHOICE_FULL ? NULL : r->tool_choice.tool;
+
     if (r->tools.n_sent == 0)
         return;
+    if (o->tool_choice == CHAT_CHOICE_AUTO && r->tool_choice.mode == TOOL_CHOICE_NONE)
+        return;
     jw_key(w, "tools");
-    chat_tools_write(&r->tools, w);
-    write_tool_choice(&r->tool_choice, w);
+    chat_tools_write(&r->tools, only, w);
+    write_tool_choice(&r->tool_choice, o, w);
     json_copy_given_value(w, "parallel_tool_calls", r->parallel_tool_calls);
 }
 
@@ -112,18 +132,6 @@ static void write_openai_fields(const struct responses_request *r, struct jw *w)
     json_copy_given_text(w, "prompt_cache_retention", r->prompt_cache_retention);
 }
 
-static void write_vendor_fields(const struct vendor_fields *given, struct jw *w)
-{
-    struct vendor_fields v = *given;
-
-    /* One request has one answer; a second choice would only cost time. */
-    if (jr_type_of(v.n) != JR_NUMBER || jr_number_value(v.n) != 1)
-        v.n = STR_NONE;
-#define WRITE(name) json_copy_given_value(w, #name, v.name);
-    VENDOR_FIELDS(WRITE)
-#undef WRITE
-}
-
 int chat_request_write(const struct responses_request *r, const struct conversation *c,
                        const struct chat_request_options *o, struct buf *out, struct err *reterr)
 {
@@ -132,19 +140,28 @@ int chat_request_write(const struct responses_request *r, const struct conversat
     jw_object(w);
     write_model(r, o, w);
     jw_key(w, "messages");
-    chat_messages_write(c, w);
-    write_stream(w);
+    chat_messages_write(c, o, w);
+    write_stream(o, w);
     write_token_limit(r, o, w);
     write_sampling(r, w);
     write_response_format(&r->format, w);
     json_copy_given_text(w, "reasoning_effort", r->reasoning.effort);
-    write_tools(r, w);
+    write_tools(r, o, w);
     json_copy_given_text(w, "user", r->user);
     if (o->is_openai)
         write_openai_fields(r, w);
-    write_vendor_fields(&r->vendor, w);
+    chat_extra_write(r, o, w);
     jw_object_end(w);
     return buf_failed(out) ? reject_memory(reterr) : 0;
+}
+
+int chat_request_conversation(const struct responses_request *r,
+                              const struct chat_request_options *o, const struct id_source *ids,
+                              struct arena *arena, struct conversation *ret, struct err *reterr)
+{
+    if (conversation_build(&r->items, r->instructions, false, ids, arena, ret, reterr) == -1)
+        return -1;
+    return o->short_call_ids ? call_ids_shorten(ret, ids, arena, reterr) : 0;
 }
 
 int chat_request_build(const struct responses_request *r, const struct chat_request_options *o,
@@ -153,7 +170,7 @@ int chat_request_build(const struct responses_request *r, const struct chat_requ
 {
     struct conversation c;
 
-    if (conversation_build(&r->items, r->instructions, false, ids, arena, &c, reterr) == -1)
+    if (chat_request_conversation(r, o, ids, arena, &c, reterr) == -1)
         return -1;
     return chat_request_write(r, &c, o, out, reterr);
 }

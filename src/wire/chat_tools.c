@@ -73,11 +73,11 @@ static void (*const writers[])(const struct tool *t, struct jw *w) = {
     [TOOL_LOCAL_SHELL] = write_shell,
 };
 
-void chat_tools_write(const struct tool_set *set, struct jw *w)
+void chat_tools_write(const struct tool_set *set, const struct tool *only, struct jw *w)
 {
     jw_array(w);
     for (const struct tool *t = set->first; t != NULL; t = t->next) {
-        if (!t->sent)
+        if (!t->sent || (only != NULL && t != only))
             continue;
         jw_object(w);
         jw_key_string(w, "type", STR("function"));

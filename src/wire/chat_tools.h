@@ -5,7 +5,8 @@
 #include "wire/tool_set.h"
 #include "json/json_write.h"
 
-/* Writes the array of the tools that are sent. */
-void chat_tools_write(const struct tool_set *set, struct jw *w);
+/* Writes the array of the tools that are sent; of those just one when only is
+ * not NULL. */
+void chat_tools_write(const struct tool_set *set, const struct tool *only, struct jw *w);
 
 #endif

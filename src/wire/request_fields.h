@@ -13,6 +13,7 @@ struct request_fields {
     str stream, store, background, stream_options, include_obfuscation, conversation;
     str max_output_tokens, max_tool_calls, top_logprobs;
     str tool_choice, text, format, reasoning, generate_summary, include, prompt;
+    str without_effect;
 };
 
 /* Types inside of `include` and `metadata`. */

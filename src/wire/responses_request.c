@@ -48,9 +48,11 @@ static const struct field request_table[] = {
     PLACE("prompt_cache_retention", FIELD_TEXT, r.prompt_cache_retention),
     PLACE("user", FIELD_TEXT, r.user),
     PLACE("prompt", FIELD_ANY, prompt),
-#define VENDOR(name) PLACE(#name, FIELD_ANY, r.vendor.name),
-    VENDOR_FIELDS(VENDOR)
-#undef VENDOR
+    PLACE("moderation", FIELD_ANY, without_effect),
+    PLACE("context_management", FIELD_ANY, without_effect),
+    PLACE("prompt_cache_options", FIELD_ANY, without_effect),
+    PLACE("access_programs", FIELD_ANY, without_effect),
+    PLACE("image", FIELD_ANY, without_effect),
 };
 
 static const struct field text_table[] = {
@@ -84,13 +86,16 @@ static const struct field conversation_table[] = {
 
 /* ---- syntax and types */
 
-static int read_body(struct request_fields *in, str body, struct err *reterr)
+static int read_body(struct request_fields *in, str body, struct extra_reader *extra,
+                     struct err *reterr)
 {
+    const struct field_sink others = {extra_reader_take, extra};
     struct jr j;
     int rc;
 
     jr_init(&j, body);
-    rc = fields_read(&j, FIELDS(request_table), NULL, in, &in->r.n_unknown_fields, reterr);
+    rc = fields_read(&j, FIELDS(request_table), NULL, in, &others, reterr);
+    in->r.extra = extra->fields;
     if (jr_end(&j))
         return rc;
     err_set(reterr, ERR_INVALID_JSON, "The request body is not valid JSON. Byte %zu: %s.",
@@ -162,7 +167,7 @@ static int default_model(struct request_fields *in, const struct responses_reque
 
     if (in->r.model.len > 0)
         return 0;
-    if (options == NULL || options->default_model.len == 0)
+    if (options->default_model.len == 0)
         return reject_missing(&at, reterr);
     json_text_escape(options->default_model, &escaped);
     if (!buf_failed(&escaped))
@@ -251,15 +256,18 @@ static int check_values(struct request_fields *in, struct err *reterr)
     return check_background(&in->r, reterr);
 }
 
-static int read_tools_and_items(struct request_fields *in, const struct id_source *ids,
-                                struct arena *a, struct err *reterr)
+static int read_tools_and_items(struct request_fields *in,
+                                const struct responses_request_options *options,
+                                const struct id_source *ids, struct arena *a, struct err *reterr)
 {
     struct responses_request *r = &in->r;
     struct tool_index index;
 
-    if (!str_is_none(r->input) && item_list_parse(r->input, ids, a, &r->items, reterr) == -1)
+    if (!str_is_none(r->input) &&
+        item_list_parse(r->input, &options->input, ids, a, &r->items, reterr) == -1)
         return -1;
-    if (tool_set_parse(r->tools_json, &r->items, ids, a, &r->tools, &index, reterr) == -1)
+    if (tool_set_parse(r->tools_json, &r->items, options->reject_unserved_tools, ids, a, &r->tools,
+                       &index, reterr) == -1)
         return -1;
     return tool_choice_parse(in->tool_choice, &index, &r->tools, a, &r->tool_choice, reterr);
 }
@@ -326,12 +334,14 @@ int responses_request_parse(str body, const struct responses_request_options *op
                             struct responses_request *ret, struct err *reterr)
 {
     struct request_fields in = {0};
+    struct extra_reader extra;
 
-    if (read_body(&in, body, reterr) == -1 || read_nested(&in, reterr) == -1)
+    extra_reader_init(&extra, &options->extra, ids, arena);
+    if (read_body(&in, body, &extra, reterr) == -1 || read_nested(&in, reterr) == -1)
         return -1;
     note_switches(&in);
     if (check_required(&in, options, arena, reterr) == -1 || check_values(&in, reterr) == -1 ||
-        read_tools_and_items(&in, ids, arena, reterr) == -1 ||
+        read_tools_and_items(&in, options, ids, arena, reterr) == -1 ||
         check_exclusions(&in.r, reterr) == -1 || look_up(&in.r, reterr) == -1)
         return -1;
     *ret = in.r;

@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "conv/item.h"
+#include "wire/extra_fields.h"
 #include "wire/tool_choice.h"
 #include "wire/tool_set.h"
-#include "wire/vendor_fields.h"
 
 struct reasoning_config {
     str effort, summary, context, mode; /* escaped; generate_summary is read as summary */
@@ -39,7 +39,6 @@ struct responses_request {
     /* raw values, as the client wrote them */
     str input, tools_json, metadata, parallel_tool_calls;
     str temperature, top_p, presence_penalty, frequency_penalty;
-    struct vendor_fields vendor;
 
     bool stream, store, background, include_obfuscation;
     bool include_encrypted_reasoning, include_logprobs;
@@ -52,11 +51,15 @@ struct responses_request {
     struct item_list items;
     struct tool_set tools;
     struct tool_choice tool_choice;
-    size_t n_unknown_fields; /* ignored */
+    struct extra_fields extra;
 };
 
+/* Zeroed: the defaults of CONTRACT. */
 struct responses_request_options {
     str default_model; /* plain text, STR_NONE: the client has to name one */
+    struct extra_fields_options extra;
+    struct input_options input;
+    bool reject_unserved_tools; /* else such tools are left out of the upstream's request */
 };
 
 /* Views in *ret point into body and arena, which must outlive it. ids makes up

@@ -16,6 +16,7 @@ struct tool_reader {
     struct tool_index index;
     struct str_map labels; /* of MCP servers; not NULL when taken */
     bool additional;       /* the tools come from an input item */
+    bool reject_unserved;
     struct arena *arena;
     struct err *reterr;
 };
@@ -286,14 +287,15 @@ static int read_namespace(struct tool_reader *r, struct source *s)
 static const struct tool_type {
     str name;
     bool in_namespace; /* may stand in one */
+    bool served;       /* else there is no provider for it yet */
     int (*read)(struct tool_reader *r, struct source *s);
 } tool_types[] = {
-    {STR_INIT("function"), true, read_function},
-    {STR_INIT("custom"), true, read_custom},
-    {STR_INIT("namespace"), false, read_namespace},
-    {STR_INIT("mcp"), false, read_mcp},
-    {STR_INIT("code_interpreter"), false, read_code_interpreter},
-    {STR_INIT("local_shell"), false, read_local_shell},
+    {STR_INIT("function"), true, true, read_function},
+    {STR_INIT("custom"), true, true, read_custom},
+    {STR_INIT("namespace"), false, true, read_namespace},
+    {STR_INIT("mcp"), false, false, read_mcp},
+    {STR_INIT("code_interpreter"), false, false, read_code_interpreter},
+    {STR_INIT("local_shell"), false, true, read_local_shell},
 };
 
 /* The reader for a type, or NULL when it cannot be served at this place. */
@@ -317,6 +319,16 @@ static int note_type(struct tool_reader *r, str name)
     return 0;
 }
 
+static int reject_unserved_type(const struct path *at, str type, struct err *reterr)
+{
+    const struct path type_at = path_member(at, STR("type"));
+
+    err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, path_name(&type_at).text,
+                  "Unsupported parameter: '%s'. The gateway cannot serve tools of type '%s' here.",
+                  path_name(&type_at).text, shown(type).text);
+    return -1;
+}
+
 static int read_tool(struct tool_reader *r, str raw, const struct path *at, str name_space)
 {
     struct source s = {.at = at, .name_space = name_space};
@@ -330,7 +342,11 @@ static int read_tool(struct tool_reader *r, str raw, const struct path *at, str 
         return -1;
     if (!in_namespace && note_type(r, s.f.type) == -1)
         return -1;
-    return type == NULL ? 0 : type->read(r, &s);
+    if (type != NULL && type->read(r, &s) == -1)
+        return -1;
+    if (r->reject_unserved && (type == NULL || !type->served))
+        return reject_unserved_type(at, s.f.type, r->reterr);
+    return 0;
 }
 
 static int read_list(struct tool_reader *r, str raw, const struct path *at, str name_space)
@@ -364,11 +380,11 @@ static int read_additional(struct tool_reader *r, const struct item_list *items)
     return 0;
 }
 
-int tool_set_parse(str tools, const struct item_list *items, const struct id_source *ids,
-                   struct arena *a, struct tool_set *ret, struct tool_index *ret_index,
-                   struct err *reterr)
+int tool_set_parse(str tools, const struct item_list *items, bool reject_unserved,
+                   const struct id_source *ids, struct arena *a, struct tool_set *ret,
+                   struct tool_index *ret_index, struct err *reterr)
 {
-    struct tool_reader r = {.arena = a, .reterr = reterr};
+    struct tool_reader r = {.reject_unserved = reject_unserved, .arena = a, .reterr = reterr};
     struct path tools_at = path_member(NULL, STR("tools"));
 
     str_map_init(&r.index.by_name, ids);

@@ -50,10 +50,11 @@ struct tool_index {
 };
 
 /* Reads the request's `tools` (raw, or STR_NONE) and those of additional_tools
- * items. Tools that cannot be served are checked but not in the set. */
-int tool_set_parse(str tools, const struct item_list *items, const struct id_source *ids,
-                   struct arena *a, struct tool_set *ret, struct tool_index *ret_index,
-                   struct err *reterr);
+ * items. Tools that cannot be served are checked but not in the set, or refused
+ * with reject_unserved. */
+int tool_set_parse(str tools, const struct item_list *items, bool reject_unserved,
+                   const struct id_source *ids, struct arena *a, struct tool_set *ret,
+                   struct tool_index *ret_index, struct err *reterr);
 
 /* The tool that the upstream calls by this name (plain text), or NULL. Walks the list. */
 const struct tool *tool_set_find(const struct tool_set *set, str upstream_name);

@@ -44,8 +44,6 @@ static bool read_option(struct turn_file *t, str option)
 {
     if (str_eq(option, STR("ends broken")))
         return t->ends_broken = true;
-    if (str_eq(option, STR("think tags")))
-        return t->think_tags = true;
     return number_option(option, STR("status "), &t->status) ||
            number_option(option, STR("retry-after "), &t->retry_after_s);
 }
@@ -76,9 +74,10 @@ static str *section_named(struct turn_file *t, str name)
     struct {
         str name, *section;
     } sections[] = {
-        {STR("request"), &t->request}, {STR("upstream"), &t->upstream},
-        {STR("events"), &t->events},   {STR("response"), &t->response},
-        {STR("chat"), &t->chat},       {STR("error"), &t->error},
+        {STR("options"), &t->options},   {STR("request"), &t->request},
+        {STR("upstream"), &t->upstream}, {STR("events"), &t->events},
+        {STR("response"), &t->response}, {STR("chat"), &t->chat},
+        {STR("error"), &t->error},
     };
 
     for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {

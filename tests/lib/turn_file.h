@@ -1,6 +1,8 @@
 /* turn_file.h -- a whole turn as text.
  *
  *     What the scenario shows, in words.
+ *     --- options
+ *     --token-field both                    flags of the gateway, if any
  *     --- request
  *     {"model":"m","input":"hi"}            the body of POST /v1/responses
  *     --- upstream (option, option)
@@ -17,8 +19,7 @@
  *
  * Expected JSON names the members that matter; others may be there as well.
  * Events are listed from the first item to the last event; every event is
- * there. Options of `upstream`: `status N`, `retry-after N`, `ends broken`,
- * `think tags`. */
+ * there. Options of `upstream`: `status N`, `retry-after N`, `ends broken`. */
 #ifndef ANTIPHON_TESTS_LIB_TURN_FILE_H
 #define ANTIPHON_TESTS_LIB_TURN_FILE_H
 
@@ -29,9 +30,9 @@
 /* Views into bytes; a section that is not there is STR_NONE. */
 struct turn_file {
     struct buf bytes;
-    str words, request, upstream, events, response, chat, error;
+    str words, options, request, upstream, events, response, chat, error;
     int status, retry_after_s; /* 200 and 0 unless said otherwise */
-    bool ends_broken, think_tags;
+    bool ends_broken;
 };
 
 /* False when the file cannot be read or has a section or option of another

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gateway/upstream_options.h"
 #include "lib/event_check.h"
 #include "lib/json_subset.h"
 #include "lib/round_run.h"
@@ -25,6 +26,7 @@
 struct scenario {
     const char *path;
     struct turn_file file;
+    struct config config;
     struct test_ids ids;
     struct arena arena;
     struct responses_request request;
@@ -43,31 +45,50 @@ static bool fault(const struct scenario *s, const char *what, str detail)
 
 /* ---- running */
 
+/* The flags of the file on top of the defaults; the words need a NUL behind them. */
+static bool load_config(struct scenario *s)
+{
+    const char *args[32];
+    str words = arena_dup(&s->arena, str_is_none(s->file.options) ? STR("") : s->file.options);
+    char *rest = (char *)(uintptr_t)words.p, *word;
+    int n = 0;
+
+    while (n < 32 && (word = strtok_r(rest, " \n", &rest)) != NULL)
+        args[n++] = word;
+    return config_load(&s->config, n, args, NULL, &s->err) == 0;
+}
+
+static int convert(struct scenario *s)
+{
+    const struct responses_request_options options = upstream_request_options(&s->config);
+    struct chat_request_options chat;
+
+    if (responses_request_parse(s->file.request, &options, &s->ids.source, &s->arena, &s->request,
+                                &s->err) == -1)
+        return -1;
+    chat = upstream_chat_options(&s->config, &s->request, &s->arena);
+    return chat_request_build(&s->request, &chat, &s->ids.source, &s->arena, &s->chat, &s->err);
+}
+
 static bool prepare(struct scenario *s)
 {
-    const struct responses_request_options options = {.default_model = STR_NONE};
-    const struct chat_request_options chat_options = {.max_completion_tokens = false};
-
     test_ids_reset(&s->ids);
-    if (responses_request_parse(s->file.request, &options, &s->ids.source, &s->arena, &s->request,
-                                &s->err) == -1 ||
-        chat_request_build(&s->request, &chat_options, &s->ids.source, &s->arena, &s->chat,
-                           &s->err) == -1) {
-        s->refused = true;
-        return false;
-    }
-    responses_request_echo(&s->request, &s->echo);
-    return true;
+    s->refused = convert(s) == -1;
+    if (!s->refused)
+        responses_request_echo(&s->request, &s->echo);
+    return !s->refused;
 }
 
 static void configure(struct scenario *s)
 {
     const struct responses_request *r = &s->request;
+    const struct chat_stream_conf stream = upstream_stream_conf(&s->config, r);
 
     s->conf = (struct round_conf){
         .reasoning = r->reasoning_summary_requested ? REASONING_SUMMARY : REASONING_TEXT,
-        .think_tags = s->file.think_tags,
-        .logprobs = r->include_logprobs || r->top_logprobs > 0,
+        .think_tags = stream.think_tags,
+        .logprobs = stream.wants_logprobs,
+        .hold_leading_space = stream.hold_leading_space,
         .tools = &r->tools,
         .echo = buf_str(&s->echo),
     };
@@ -226,6 +247,8 @@ static bool check_scenario(struct scenario *s)
 
     if (!turn_file_read(s->path, &s->file, &what))
         return fault(s, what, STR(""));
+    if (!load_config(s))
+        return fault(s, "bad options", str_from_c(s->err.msg));
     (void)prepare(s);
     if (s->refused && !str_is_none(s->file.error))
         return check_error(s);
@@ -239,6 +262,7 @@ static bool check_scenario(struct scenario *s)
 static void scenario_fini(struct scenario *s)
 {
     turn_file_fini(&s->file);
+    config_fini(&s->config);
     arena_fini(&s->arena);
     buf_fini(&s->chat);
     buf_fini(&s->echo);
@@ -305,7 +329,7 @@ static void print(const char *path)
     json_t *events, *event;
     size_t i;
 
-    if (turn_file_read(path, &s.file, &what) && prepare(&s)) {
+    if (turn_file_read(path, &s.file, &what) && load_config(&s) && prepare(&s)) {
         configure(&s);
         round_run(&s.conf, s.file.upstream, UNCUT, true, &s.result);
         events = event_list(buf_str(&s.result.events));

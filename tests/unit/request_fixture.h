@@ -43,10 +43,10 @@ static inline void fixture_fini(struct fixture *f)
 }
 
 /* Parses body; 0 or -1 with f->err set. */
-static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
+static inline int fixture_parse_with(struct fixture *f,
+                                     const struct responses_request_options *options, str body,
+                                     size_t arena_limit)
 {
-    const struct responses_request_options options = {.default_model = STR_NONE};
-
     *f = (struct fixture){.ids = {.fill = fixture_fill}};
     f->ids.arg = &f->next_id;
     arena_init(&f->arena, arena_limit);
@@ -54,8 +54,15 @@ static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
     assert_non_null(f->body);
     if (body.len > 0)
         memcpy(f->body, body.p, body.len);
-    return responses_request_parse(str_from(f->body, body.len), &options, &f->ids, &f->arena,
+    return responses_request_parse(str_from(f->body, body.len), options, &f->ids, &f->arena,
                                    &f->request, &f->err);
+}
+
+static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
+{
+    const struct responses_request_options options = {.default_model = STR_NONE};
+
+    return fixture_parse_with(f, &options, body, arena_limit);
 }
 
 /* The Chat request of a parsed body as a tree; NULL with f->err set. */
@@ -66,9 +73,14 @@ static inline json_t *fixture_chat(struct fixture *f, const struct chat_request_
     struct buf out = {0};
     json_t *tree;
     json_error_t where;
+    int rc;
 
-    if (conversation_build(&f->request.items, f->request.instructions, stateful, &f->ids, &f->arena,
-                           &c, &f->err) == -1)
+    if (stateful)
+        rc = conversation_build(&f->request.items, f->request.instructions, true, &f->ids,
+                                &f->arena, &c, &f->err);
+    else
+        rc = chat_request_conversation(&f->request, options, &f->ids, &f->arena, &c, &f->err);
+    if (rc == -1)
         return NULL;
     assert_int_equal(chat_request_write(&f->request, &c, options, &out, &f->err), 0);
     tree = json_loadb(out.p, out.len, JSON_REJECT_DUPLICATES, &where);

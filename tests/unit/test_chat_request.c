@@ -61,7 +61,7 @@ static void logprobs_follow_include(void **state)
 static void an_openai_upstream_gets_its_own_fields(void **state)
 {
     const struct chat_request_options options = {
-        .model = STR("up/stream"), .max_completion_tokens = true, .is_openai = true};
+        .model = STR("up/stream"), .token_field = CHAT_MAX_COMPLETION_TOKENS, .is_openai = true};
     struct fixture f;
     json_t *chat;
 
@@ -163,7 +163,7 @@ static const char everything[] =
     "\"f\",\"arguments\":{\"a\" : 1}},{\"type\":\"function_call_output\",\"call_id\":\"c1\","
     "\"output\":[{\"type\":\"input_text\",\"text\":\"t\"},{\"type\":\"input_image\",\"image_url\":"
     "{\"url\":\"u\",\"detail\":\"low\"}}]},{\"type\":\"custom_tool_call\",\"name\":\"p\",\"input\":"
-    "\"\\\"x\"},{\"type\":\"custom_tool_call_output\",\"output\":{\"x\":[1, 2]}},{\"type\":"
+    "\"\\\"x\"},{\"type\":\"reasoning\",\"summary\":[{\"text\":\"r\"},{\"text\":\"s\"}]},{\"role\":\"user\",\"content\":[{\"type\":\"input_file\",\"filename\":\"a.txt\",\"file_data\":\"data:;base64,YWI=\"}]},{\"type\":\"custom_tool_call_output\",\"output\":{\"x\":[1, 2]}},{\"type\":"
     "\"local_shell_call\",\"call_id\":\"l\",\"action\":{\"command\":[\"ls\"],\"env\":{}}},{\"type\":"
     "\"mcp_call\",\"id\":\"m1\",\"name\":\"q\",\"arguments\":\"{}\",\"error\":{\"code\":1}},"
     "{\"type\":\"code_interpreter_call\",\"id\":\"ci\",\"code\":\"1\",\"outputs\":[{\"logs\":"
@@ -172,15 +172,21 @@ static const char everything[] =
     "\"namespace\",\"name\":\"n s\",\"tools\":[{\"type\":\"function\",\"name\":\"f\"}]},{\"type\":"
     "\"mcp\",\"server_label\":\"d\",\"server_url\":\"https://x\"},{\"type\":\"local_shell\"}],"
     "\"tool_choice\":{\"type\":\"function\",\"name\":\"f\"},\"metadata\":{\"a\":\"b\"},\"include\":"
-    "[\"message.output_text.logprobs\"],\"seed\":1}";
+    "[\"message.output_text.logprobs\"],\"seed\":1,\"unknown\":{}}";
+
+/* What takes memory. */
+static const struct responses_request_options costly_request = {
+    .extra = {.unknown = UNKNOWN_FIELDS_FORWARD},
+    .input = {.text_files = true, .reasoning_from_summary = true},
+};
 
 /* Parse and build under a limit; true when there was enough. */
 static bool fits(size_t limit)
 {
-    const struct chat_request_options options = {0};
+    const struct chat_request_options options = {.short_call_ids = true};
     struct buf out = {0};
     struct fixture f;
-    bool ok = fixture_parse(&f, str_from_c(everything), limit) == 0 &&
+    bool ok = fixture_parse_with(&f, &costly_request, str_from_c(everything), limit) == 0 &&
               chat_request_build(&f.request, &options, &f.ids, &f.arena, &out, &f.err) == 0;
 
     if (!ok)

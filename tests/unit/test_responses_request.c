@@ -437,7 +437,7 @@ static void switches_and_defaults_are_read(void **state)
     assert_true(f.request.include_encrypted_reasoning && f.request.include_logprobs);
     assert_false(f.request.include_code_outputs);
     assert_int_equal(f.request.max_output_tokens, 16);
-    assert_int_equal(f.request.n_unknown_fields, 1);
+    assert_int_equal(f.request.extra.n_ignored, 1);
     fixture_fini(&f);
 }
 

@@ -1,0 +1,93 @@
+/* chat_extra.c -- the client's fields for the upstream, behind our own.
+ *
+ * What a request says in the words of the Responses API counts; the same in
+ * Chat words beside it is not sent. */
+#include "wire/chat_extra.h"
+
+#include "json/json_copy.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+/* Only fields that the Responses API calls by another name can meet here. */
+static bool is_ours(const struct responses_request *r, str name)
+{
+    const struct {
+        str name;
+        bool ours;
+    } fields[] = {
+        {STR("messages"), true},
+        {STR("max_tokens"), r->max_output_tokens > 0},
+        {STR("max_completion_tokens"), r->max_output_tokens > 0},
+        {STR("logprobs"), r->top_logprobs > 0 || r->include_logprobs},
+        {STR("response_format"), !str_is_none(r->format.type)},
+        {STR("reasoning_effort"), !str_is_none(r->reasoning.effort)},
+        {STR("verbosity"), !str_is_none(r->verbosity)},
+    };
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+        if (str_eq(name, fields[i].name))
+            return fields[i].ours;
+    }
+    return false;
+}
+
+/* One request has one answer; a second choice would only cost time. */
+static bool asks_for_choices(const struct extra_field *f)
+{
+    return str_eq(f->name, STR("n")) &&
+           (jr_type_of(f->value) != JR_NUMBER || jr_number_value(f->value) != 1);
+}
+
+static bool switches_thinking_off(const struct responses_request *r,
+                                  const struct chat_request_options *o)
+{
+    return o->thinking_switch && !str_is_none(r->reasoning.effort) &&
+           json_text_eq(r->reasoning.effort, STR("none"));
+}
+
+/* A member whose name is the client's, both as they stand in JSON. */
+static void write_member(struct jw *w, str escaped_name, str value)
+{
+    jw_open_string(w);
+    json_copy_text(escaped_name, w->out);
+    jw_close_string(w);
+    buf_char(w->out, ':');
+    w->comma = false;
+    json_copy_element(w, value);
+}
+
+/* The client's own arguments for the template stay, but for the switch. */
+static void write_template_arguments(const struct extra_fields *given, struct jw *w)
+{
+    struct jr j;
+    str name;
+
+    jr_init(&j, extra_fields_get(given, STR("chat_template_kwargs")));
+    jw_key(w, "chat_template_kwargs");
+    jw_object(w);
+    if (jr_enter(&j, JR_OBJECT)) {
+        while (jr_next_member(&j, &name)) {
+            str raw_name = j.raw_key, value = jr_raw(&j);
+
+            if (!str_eq(name, STR("enable_thinking")))
+                write_member(w, raw_name, value);
+        }
+    }
+    jw_key_bool(w, "enable_thinking", false);
+    jw_object_end(w);
+}
+
+void chat_extra_write(const struct responses_request *r, const struct chat_request_options *o,
+                      struct jw *w)
+{
+    bool thinking_off = switches_thinking_off(r, o);
+
+    for (const struct extra_field *f = r->extra.first; f != NULL; f = f->next) {
+        if (str_is_none(f->value) || is_ours(r, f->name) || asks_for_choices(f))
+            continue;
+        if (!thinking_off || !str_eq(f->name, STR("chat_template_kwargs")))
+            write_member(w, f->raw_name, f->value);
+    }
+    if (thinking_off)
+        write_template_arguments(&r->extra, w);
+}

@@ -1,0 +1,14 @@
+/* chat_extra.h -- fields of the Chat request that the Responses API does not have. */
+#ifndef ANTIPHON_WIRE_CHAT_EXTRA_H
+#define ANTIPHON_WIRE_CHAT_EXTRA_H
+
+#include "wire/chat_options.h"
+#include "wire/responses_request.h"
+#include "json/json_write.h"
+
+/* Writes them as members of the open object, which they never give a name that
+ * chat_request_write() gives it itself. */
+void chat_extra_write(const struct responses_request *r, const struct chat_request_options *o,
+                      struct jw *w);
+
+#endif

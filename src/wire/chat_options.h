@@ -1,0 +1,49 @@
+/* chat_options.h -- what may differ from upstream to upstream in a Chat request.
+ *
+ * Zeroed, an enum or flag stands for the default of CONTRACT 1 and 2; every
+ * other value is for servers that want it otherwise. The keys of the
+ * configuration have the same names, and their help says when to use them. */
+#ifndef ANTIPHON_WIRE_CHAT_OPTIONS_H
+#define ANTIPHON_WIRE_CHAT_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* CONTRACT 1.3 */
+enum chat_token_field { CHAT_MAX_TOKENS, CHAT_MAX_COMPLETION_TOKENS, CHAT_BOTH_TOKEN_FIELDS };
+
+/* CONTRACT 2.4 */
+enum chat_reasoning_field {
+    CHAT_REASONING_CONTENT,
+    CHAT_REASONING,
+    CHAT_BOTH_REASONING_FIELDS,
+    CHAT_NO_REASONING,
+};
+
+/* CONTRACT 1.4: the forms of tool_choice that the server takes. */
+enum chat_tool_choice {
+    CHAT_CHOICE_FULL,
+    CHAT_CHOICE_STRINGS, /* a chosen tool: required, and only that tool is sent */
+    CHAT_CHOICE_AUTO,    /* none: no tools; a chosen tool: only that one; else all */
+};
+
+/* CONTRACT 2.2: content of an assistant message that only carries calls. */
+enum chat_empty_content { CHAT_CONTENT_NULL, CHAT_CONTENT_EMPTY, CHAT_CONTENT_ABSENT };
+
+struct chat_request_options {
+    str model;      /* plain text; STR_NONE: the requested one */
+    bool is_openai; /* also knows verbosity, service_tier, safety_identifier ... */
+    enum chat_token_field token_field;
+    enum chat_reasoning_field reasoning_field;
+    enum chat_tool_choice tool_choice;
+    enum chat_empty_content empty_content;
+    bool developer_role;      /* system messages have the role developer */
+    bool late_system_as_user; /* those behind the first other message have the role user */
+    bool images_in_tool;      /* of a tool's output: in the tool message */
+    bool thinking_switch;     /* effort none: chat_template_kwargs.enable_thinking=false, too */
+    bool omit_usage;          /* do not ask for token counts */
+    bool short_call_ids;      /* nine letters and digits, see conv/call_id.h */
+};
+
+#endif

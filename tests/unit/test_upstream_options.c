@@ -1,0 +1,388 @@
+/* test_upstream_options.c -- what each key of the configuration changes in the
+ * request to the upstream, from the flag to the JSON.
+ *
+ * A case has flags, the members of a request, and what must come out: members
+ * of the Chat request, names that must not be in it, or the error. */
+#include "request_fixture.h"
+
+#include "gateway/upstream_options.h"
+#include "lib/json_subset.h"
+
+#define CASES "tests/data/conversion/cases.json"
+
+#define USER(text)     "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define SYSTEM(role)   "{\"role\":\"" role "\",\"content\":\"s\"}"
+#define INPUT(items)   "\"input\":[" items "]"
+#define MESSAGES(list) "{\"messages\":[" list "]}"
+#define THOUGHT        "{\"type\":\"reasoning\",\"content\":[{\"text\":\"t\"}]},"
+#define SAID(members)  "{\"role\":\"assistant\",\"content\":\"a\"" members "}"
+#define ANSWER         "{\"role\":\"assistant\",\"content\":\"a\"}," USER("u")
+#define CALL_ITEM(id)  "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\"},"
+#define OUTPUT(id, value)                                                                          \
+    "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":" value "}"
+#define TOOL(name) "{\"type\":\"function\",\"name\":\"" name "\"}"
+#define TOOLS      "\"input\":\"x\",\"tools\":[" TOOL("a") "," TOOL("b") "]"
+#define CHOSEN     ",\"tool_choice\":{\"type\":\"function\",\"name\":\"b\"}"
+#define FN(name)   "{\"function\":{\"name\":\"" name "\"}}"
+#define KWARGS     "\"chat_template_kwargs\":{\"a\":1,\"enable_thinking\":true}"
+#define FILE_PART(more)                                                                            \
+    INPUT("{\"role\":\"user\",\"content\":[{\"type\":\"input_file\"," more "}]}")
+#define CHAT_FILE(more) MESSAGES("{\"content\":[{\"type\":\"file\",\"file\":{" more "}}]}")
+#define IMAGE_OUTPUT                                                                               \
+    INPUT(USER("u") "," CALL_ITEM("c")                                                             \
+              OUTPUT("c", "[{\"type\":\"input_text\",\"text\":\"t\"},{\"type\":\"input_image\","   \
+                          "\"image_url\":\"i\"}]"))
+#define IMAGE "{\"type\":\"image_url\",\"image_url\":{\"url\":\"i\"}}"
+
+struct option_case {
+    const char *flags, *members; /* of a request that has a model already */
+    const char *chat;            /* members it has to hold */
+    const char *absent;          /* names, with spaces between */
+    const char *error, *param;   /* instead: code and param of the refusal */
+};
+
+static const struct option_case cases[] = {
+    {"", "\"input\":\"x\",\"max_output_tokens\":5", "{\"max_tokens\":5}", "max_completion_tokens",
+     NULL, NULL},
+    {"--upstream-kind openai", "\"input\":\"x\",\"max_output_tokens\":5",
+     "{\"max_completion_tokens\":5}", "max_tokens", NULL, NULL},
+    {"--upstream-kind openai --token-field max_tokens", "\"input\":\"x\",\"max_output_tokens\":5",
+     "{\"max_tokens\":5}", "max_completion_tokens", NULL, NULL},
+    {"--token-field max_completion_tokens", "\"input\":\"x\",\"max_output_tokens\":5",
+     "{\"max_completion_tokens\":5}", "max_tokens", NULL, NULL},
+    {"--token-field both", "\"input\":\"x\",\"max_output_tokens\":5",
+     "{\"max_tokens\":5,\"max_completion_tokens\":5}", "", NULL, NULL},
+
+    {"--instructions-role developer",
+     "\"instructions\":\"i\"," INPUT(USER("u") "," SYSTEM("system")),
+     MESSAGES("{\"role\":\"developer\",\"content\":\"i\"}," USER("u") "," SYSTEM("developer")), "",
+     NULL, NULL},
+    {"--late-system-role user", INPUT(SYSTEM("developer") "," USER("u") "," SYSTEM("system")),
+     MESSAGES(SYSTEM("system") "," USER("u") "," SYSTEM("user")), "", NULL, NULL},
+    {"--late-system-role user --instructions-role developer",
+     INPUT(SYSTEM("system") "," ANSWER "," SYSTEM("system")),
+     MESSAGES(SYSTEM("developer") "," ANSWER "," SYSTEM("user")), "", NULL, NULL},
+
+    {"--reasoning-field reasoning", INPUT(THOUGHT ANSWER),
+     MESSAGES(SAID(",\"reasoning\":\"t\"") "," USER("u")), "reasoning_content", NULL, NULL},
+    {"--reasoning-field both", INPUT(THOUGHT ANSWER),
+     MESSAGES(SAID(",\"reasoning\":\"t\",\"reasoning_content\":\"t\"") "," USER("u")), "", NULL,
+     NULL},
+    {"--reasoning-field none", INPUT(THOUGHT ANSWER), MESSAGES(ANSWER), "reasoning", NULL, NULL},
+    {"", INPUT("{\"type\":\"reasoning\",\"summary\":[{\"text\":\"p\"}]}," ANSWER), MESSAGES(ANSWER),
+     "reasoning_content", NULL, NULL},
+    {"--reasoning-from-summary",
+     INPUT("{\"type\":\"reasoning\",\"summary\":[{\"text\":\"p\"},{\"text\":\"q\"}]}," ANSWER),
+     MESSAGES(SAID(",\"reasoning_content\":\"p\\n\\nq\"") "," USER("u")), "", NULL, NULL},
+    {"--reasoning-from-summary",
+     INPUT("{\"type\":\"reasoning\",\"content\":[{\"text\":\"t\"}],\"summary\":[{\"text\":\"p\"}]}"
+           "," ANSWER),
+     MESSAGES(SAID(",\"reasoning_content\":\"t\"") "," USER("u")), "", NULL, NULL},
+
+    {"", "\"input\":\"x\",\"reasoning\":{\"effort\":\"none\"}", "{\"reasoning_effort\":\"none\"}",
+     "chat_template_kwargs", NULL, NULL},
+    {"--thinking-switch", "\"input\":\"x\",\"reasoning\":{\"effort\":\"none\"}",
+     "{\"reasoning_effort\":\"none\",\"chat_template_kwargs\":{\"enable_thinking\":false}}", "",
+     NULL, NULL},
+    {"--thinking-switch", "\"input\":\"x\",\"reasoning\":{\"effort\":\"low\"}",
+     "{\"reasoning_effort\":\"low\"}", "chat_template_kwargs", NULL, NULL},
+    {"--thinking-switch", "\"input\":\"x\",\"reasoning\":{\"effort\":\"none\"}," KWARGS,
+     "{\"chat_template_kwargs\":{\"a\":1,\"enable_thinking\":false}}", "", NULL, NULL},
+    {"--thinking-switch", "\"input\":\"x\",\"reasoning\":{\"effort\":\"high\"}," KWARGS,
+     "{\"chat_template_kwargs\":{\"a\":1,\"enable_thinking\":true}}", "", NULL, NULL},
+    {"--thinking-switch",
+     "\"input\":\"x\",\"reasoning\":{\"effort\":\"none\"},\"chat_template_kwargs\":[1]",
+     "{\"chat_template_kwargs\":{\"enable_thinking\":false}}", "", NULL, NULL},
+
+    {"--tool-choice-support strings", TOOLS CHOSEN,
+     "{\"tools\":[" FN("b") "],\"tool_choice\":\"required\"}", "", NULL, NULL},
+    {"--tool-choice-support strings", TOOLS ",\"tool_choice\":\"none\"",
+     "{\"tools\":[" FN("a") "," FN("b") "],\"tool_choice\":\"none\"}", "", NULL, NULL},
+    {"--tool-choice-support auto", TOOLS CHOSEN,
+     "{\"tools\":[" FN("b") "],\"tool_choice\":\"auto\"}", "", NULL, NULL},
+    {"--tool-choice-support auto", TOOLS ",\"tool_choice\":\"required\"",
+     "{\"tools\":[" FN("a") "," FN("b") "],\"tool_choice\":\"auto\"}", "", NULL, NULL},
+    {"--tool-choice-support auto", TOOLS ",\"tool_choice\":\"none\",\"parallel_tool_calls\":true",
+     "{}", "tools tool_choice parallel_tool_calls", NULL, NULL},
+    {"--tool-choice-support auto", TOOLS, "{\"tools\":[" FN("a") "," FN("b") "]}", "tool_choice",
+     NULL, NULL},
+
+    {"--no-include-usage", "\"input\":\"x\"", "{\"stream\":true}", "stream_options", NULL, NULL},
+
+    {"--empty-content empty", INPUT(CALL_ITEM("c") OUTPUT("c", "\"o\"")),
+     MESSAGES("{\"role\":\"assistant\",\"content\":\"\"},{\"role\":\"tool\"}"), "", NULL, NULL},
+    {"--empty-content absent", INPUT(CALL_ITEM("c") OUTPUT("c", "\"o\"")),
+     MESSAGES("{\"role\":\"assistant\",\"tool_calls\":[{}]},{\"role\":\"tool\"}"), "null", NULL,
+     NULL},
+
+    {"", IMAGE_OUTPUT,
+     MESSAGES(USER("u") ",{},{\"role\":\"tool\",\"content\":\"t\"},{\"role\":\"user\",\"content\":"
+                        "[" IMAGE "]}"),
+     "", NULL, NULL},
+    {"--tool-images tool", IMAGE_OUTPUT,
+     MESSAGES(USER("u") ",{},{\"role\":\"tool\",\"content\":[{\"type\":\"text\",\"text\":\"t\"}"
+                        "," IMAGE "]}"),
+     "", NULL, NULL},
+
+    {"", FILE_PART("\"filename\":\"a.txt\",\"file_data\":\"YQ==\""),
+     CHAT_FILE("\"filename\":\"a.txt\",\"file_data\":\"YQ==\""), "", NULL, NULL},
+    {"--text-files", FILE_PART("\"filename\":\"a.txt\",\"file_data\":\"YQ==\""),
+     MESSAGES(USER("a")), "", NULL, NULL},
+    {"--text-files", FILE_PART("\"file_data\":\"data:text\\/x-y;charset=utf-8;base64,YSJi\""),
+     MESSAGES(USER("a\\\"b")), "", NULL, NULL},
+    {"--text-files",
+     FILE_PART("\"filename\":\"a.txt\",\"file_data\":\"data:application/pdf;base64,YQ==\""),
+     CHAT_FILE("\"filename\":\"a.txt\""), "", NULL, NULL},
+    {"--text-files", FILE_PART("\"filename\":\"a.bin\",\"file_data\":\"YQ==\""),
+     CHAT_FILE("\"filename\":\"a.bin\""), "", NULL, NULL},
+    {"--text-files", FILE_PART("\"filename\":\"a.txt\",\"file_data\":\"data:text/plain,a\""),
+     CHAT_FILE("\"filename\":\"a.txt\""), "", NULL, NULL},
+    {"--text-files", FILE_PART("\"filename\":\"a.md\",\"file_data\":\"Y?==\""), NULL, "",
+     "invalid_value", "input[0].content[0].file_data"},
+
+    {"--model-alias m=big", "\"input\":\"x\"", "{\"model\":\"big\"}", "", NULL, NULL},
+    {"--model-alias n=big", "\"input\":\"x\"", "{\"model\":\"m\"}", "", NULL, NULL},
+
+    {"", "\"input\":\"x\",\"client_metadata\":{},\"top_k\":1", "{\"top_k\":1}", "client_metadata",
+     NULL, NULL},
+    {"--unknown-fields reject", "\"input\":\"x\",\"client_metadata\":{},\"top_k\":1", NULL, "",
+     "unknown_parameter", "client_metadata"},
+    {"--unknown-fields reject",
+     "\"input\":\"x\",\"top_k\":1,\"moderation\":1,\"context_management\":1,\"image\":1,"
+     "\"prompt_cache_options\":1,\"access_programs\":1",
+     "{\"top_k\":1}", "moderation image", NULL, NULL},
+    {"--unknown-fields reject", "\"temperature\":3,\"input\":\"x\",\"what\":1", NULL, "",
+     "unknown_parameter", "what"},
+    {"--unknown-fields forward",
+     "\"input\":\"x\",\"what\":{\"a\" : [1.50]},\"image\":1,\"no\":null",
+     "{\"what\":{\"a\":[1.50]}}", "image no", NULL, NULL},
+    {"--unknown-fields forward",
+     "\"input\":\"x\",\"max_output_tokens\":5,\"max_tokens\":6,\"max_completion_tokens\":7,"
+     "\"messages\":[],\"top_logprobs\":1,\"logprobs\":false,\"text\":{\"format\":{\"type\":"
+     "\"json_object\"},\"verbosity\":\"low\"},\"response_format\":1,\"verbosity\":\"high\","
+     "\"reasoning\":{\"effort\":\"low\"},\"reasoning_effort\":\"high\"",
+     "{\"max_tokens\":5,\"messages\":[" USER(
+         "x") "],\"logprobs\":true,\"response_format\":"
+              "{\"type\":\"json_object\"},\"reasoning_effort\":\"low\"}",
+     "max_completion_tokens verbosity", NULL, NULL},
+    {"--unknown-fields forward",
+     "\"input\":\"x\",\"max_tokens\":6,\"response_format\":{\"type\":\"json_object\"},"
+     "\"reasoning_effort\":\"high\"",
+     "{\"max_tokens\":6,\"response_format\":{\"type\":\"json_object\"},\"reasoning_effort\":"
+     "\"high\"}",
+     "", NULL, NULL},
+    {"--unknown-fields forward", "\"input\":\"x\",\"a\":1,\"\\u0061\":2", "{\"a\":2}", "", NULL,
+     NULL},
+    {"--pass-fields vendor_*", "\"input\":\"x\",\"vendor_a\":1,\"top_k\":2", "{\"vendor_a\":1}",
+     "top_k", NULL, NULL},
+    {"--pass-fields=", "\"input\":\"x\",\"seed\":1", "{}", "seed", NULL, NULL},
+    {"--pass-fields n,metadata,stream", "\"input\":\"x\",\"n\":2,\"metadata\":{},\"stream\":false",
+     "{\"stream\":true}", "n metadata", NULL, NULL},
+
+    {"--unsupported-tools reject",
+     "\"input\":\"x\",\"tools\":[" TOOL("a") ",{\"type\":"
+                                             "\"file_search\"}]",
+     NULL, "", "unsupported_parameter", "tools[1].type"},
+    {"--unsupported-tools reject",
+     "\"input\":\"x\",\"tools\":[{\"type\":\"mcp\",\"server_label\":\"l\",\"server_url\":\"u\"}]",
+     NULL, "", "unsupported_parameter", "tools[0].type"},
+    {"--unsupported-tools reject", TOOLS, "{\"tools\":[" FN("a") "," FN("b") "]}", "", NULL, NULL},
+
+    {"", INPUT("{\"type\":\"new_item\"}," USER("u")), NULL, "", "invalid_value", "input[0].type"},
+    {"--unknown-items ignore", INPUT("{\"type\":\"new_item\",\"role\":1}," USER("u")),
+     MESSAGES(USER("u")), "", NULL, NULL},
+    {"--unknown-items ignore", INPUT("{\"content\":\"no type\"}"), NULL, "",
+     "missing_required_parameter", "input[0].type"},
+};
+
+/* ---- from flags to JSON */
+
+static void load(const char *flags, struct config *c)
+{
+    const char *args[16];
+    char *text = strdup(flags), *rest = NULL;
+    struct err e;
+    int n = 0;
+
+    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+        args[n++] = word;
+    if (config_load(c, n, args, NULL, &e) == -1)
+        fail_msg("%s: %s", flags, e.msg);
+    free(text);
+}
+
+/* NULL with f->err set when the request is refused; *f is finished either way. */
+static json_t *convert(const struct config *c, str body, struct fixture *f)
+{
+    const struct responses_request_options request = upstream_request_options(c);
+    json_t *chat = NULL;
+
+    if (fixture_parse_with(f, &request, body, 0) == 0) {
+        const struct chat_request_options options =
+            upstream_chat_options(c, &f->request, &f->arena);
+
+        chat = fixture_chat(f, &options, false);
+    }
+    fixture_fini(f);
+    return chat;
+}
+
+/* ---- the cases */
+
+/* Is there a member of this name, or null for "null", anywhere in the tree? */
+static bool has_anywhere(const json_t *tree, const char *name)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_null(tree) && strcmp(name, "null") == 0)
+        return true;
+    for (void *at = json_object_iter((json_t *)(uintptr_t)tree); at != NULL;
+         at = json_object_iter_next((json_t *)(uintptr_t)tree, at)) {
+        key = json_object_iter_key(at);
+        if (strcmp(key, name) == 0 || has_anywhere(json_object_iter_value(at), name))
+            return true;
+    }
+    json_array_foreach(tree, i, value)
+    {
+        if (has_anywhere(value, name))
+            return true;
+    }
+    return false;
+}
+
+static void check_absent(const struct option_case *c, const json_t *chat)
+{
+    char *text = strdup(c->absent), *rest = NULL;
+
+    for (char *name = strtok_r(text, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest)) {
+        if (has_anywhere(chat, name))
+            fail_msg("%s with %s: '%s' was sent", c->flags, c->members, name);
+    }
+    free(text);
+}
+
+static void check_chat(const struct option_case *c, json_t *chat)
+{
+    json_t *wanted = json_loads(c->chat, 0, NULL);
+    char *got = json_dumps(chat, JSON_COMPACT);
+
+    if (wanted == NULL)
+        fail_msg("the test's own JSON is broken: %s", c->chat);
+    if (!json_holds(chat, wanted))
+        fail_msg("%s with %s:\n     got %s\nexpected %s", c->flags, c->members, got, c->chat);
+    check_absent(c, chat);
+    json_decref(wanted);
+    free(got);
+}
+
+static void check_refusal(const struct option_case *c, const struct err *e)
+{
+    if (c->error == NULL)
+        fail_msg("%s with %s was refused: %s", c->flags, c->members, e->msg);
+    assert_string_equal(err_wire_code(e), c->error);
+    assert_string_equal(e->param, c->param);
+    assert_int_equal(err_http_status(e), 400);
+}
+
+static void run_case(const struct option_case *c)
+{
+    struct config config;
+    struct buf body = {0};
+    struct fixture f;
+    json_t *chat;
+
+    load(c->flags, &config);
+    buf_c(&body, "{\"model\":\"m\",");
+    buf_c(&body, c->members);
+    buf_char(&body, '}');
+    chat = convert(&config, buf_str(&body), &f);
+    if (chat != NULL && c->error != NULL)
+        fail_msg("%s with %s was not refused", c->flags, c->members);
+    if (chat == NULL)
+        check_refusal(c, &f.err);
+    else
+        check_chat(c, chat);
+    json_decref(chat);
+    buf_fini(&body);
+    config_fini(&config);
+}
+
+static void every_key_changes_what_its_help_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        run_case(&cases[i]);
+}
+
+/* ---- defaults */
+
+static json_t *convert_zeroed(str body, struct fixture *f)
+{
+    const struct responses_request_options request = {.default_model = STR_NONE};
+    const struct chat_request_options options = {0};
+    json_t *chat = NULL;
+
+    if (fixture_parse_with(f, &request, body, 0) == 0)
+        chat = fixture_chat(f, &options, false);
+    fixture_fini(f);
+    return chat;
+}
+
+/* So the list of passed fields, too, is the same in both places. */
+static void the_default_configuration_is_zeroed_options(void **state)
+{
+    json_t *conversion = load_json_file(CASES), *c;
+    struct config config;
+    struct fixture f;
+    size_t i;
+
+    (void)state;
+    load("", &config);
+    json_array_foreach(conversion, i, c)
+    {
+        json_t *request = json_object_get(c, "request"), *a, *b;
+        char *body;
+
+        json_object_set_new(request, "model", json_string("m"));
+        json_object_set_new(request, "guided_other", json_true());
+        json_object_set_new(request, "unknown", json_true());
+        for (size_t k = 0; k < config.pass_fields.n; k++)
+            json_object_set_new(request, config.pass_fields.items[k], json_integer(1));
+        body = json_dumps(request, 0);
+        a = convert(&config, str_from_c(body), &f);
+        b = convert_zeroed(str_from_c(body), &f);
+        assert_true(json_equal(a, b) || (a == NULL && b == NULL));
+        json_decref(a);
+        json_decref(b);
+        free(body);
+    }
+    config_fini(&config);
+    json_decref(conversion);
+}
+
+static void the_answer_is_read_as_configured(void **state)
+{
+    const struct responses_request r = {.include_logprobs = true};
+    struct chat_stream_conf conf;
+    struct config config;
+
+    (void)state;
+    load("--think-tags on --hold-leading-space --max-line 2KiB", &config);
+    conf = upstream_stream_conf(&config, &r);
+    assert_true(conf.think_tags && conf.hold_leading_space && conf.wants_logprobs);
+    assert_int_equal(conf.max_event_bytes, 2048);
+    config_fini(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_changes_what_its_help_says),
+        cmocka_unit_test(the_default_configuration_is_zeroed_options),
+        cmocka_unit_test(the_answer_is_read_as_configured),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
