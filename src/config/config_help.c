@@ -52,6 +52,18 @@ static const char *placeholder(const struct config_key *k)
     return "";
 }
 
+/* "none", or the value; the elements of a list are set apart, so that lines can break. */
+static void default_value(const struct config_key *k, struct buf *out)
+{
+    if (k->initial[0] == '\0')
+        buf_c(out, "none");
+    for (const char *p = k->initial; *p != '\0'; p++) {
+        buf_char(out, *p);
+        if (k->kind == CONFIG_LIST && *p == ',')
+            buf_char(out, ' ');
+    }
+}
+
 static void help_key(const struct config_key *k, struct buf *out)
 {
     struct buf initial = {0};
@@ -70,7 +82,7 @@ static void help_key(const struct config_key *k, struct buf *out)
     buf_char(out, '\n');
     wrap(k->help, out);
     buf_c(&initial, "Default: ");
-    buf_c(&initial, k->initial[0] == '\0' ? "none" : k->initial);
+    default_value(k, &initial);
     wrap(buf_cstr(&initial), out);
     buf_fini(&initial);
 }
