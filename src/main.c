@@ -8,6 +8,7 @@
 
 #include "base/version.h"
 #include "config/config.h"
+#include "config/spelling.h"
 #include "ev/log.h"
 #include "gateway/docs.h"
 #include "gateway/server.h"
@@ -18,10 +19,6 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 _Static_assert((int)CONFIG_LOG_LEVEL_ERROR == (int)LOG_ERROR, "same order");
 _Static_assert((int)CONFIG_LOG_LEVEL_DEBUG == (int)LOG_DEBUG, "same order");
 _Static_assert((int)CONFIG_LOG_FORMAT_JSON == (int)LOG_JSON, "same order");
-
-static const char usage[] = "usage: antiphon serve [flags]     run the gateway\n"
-                            "       antiphon serve --help      all flags\n"
-                            "       antiphon --version\n";
 
 static int print(const char *text)
 {
@@ -39,48 +36,86 @@ static int print_made_by(void (*make)(struct buf *out))
     return status;
 }
 
-static bool asks_for_help(int n_args, const char *const *args)
+/* Words that start with dashes are never values, so this is not mistaken. */
+static bool has_word(int n_args, const char *const *args, const char *word)
 {
     for (int i = 0; i < n_args; i++) {
-        if (strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0)
+        if (strcmp(args[i], word) == 0)
             return true;
     }
     return false;
 }
 
-static int serve(int n_args, const char *const *args)
+static void print_problems(const struct config_problems *problems)
 {
-    struct config config;
-    struct err err;
-    int status = EXIT_USAGE;
+    struct buf text = {0};
 
-    if (asks_for_help(n_args, args))
-        return print_made_by(config_help);
-    if (config_load(&config, n_args, args, (const char *const *)environ, &err) == 0) {
-        log_setup((enum log_level)config.log_level, (enum log_format)config.log_format);
-        if (config.warning != NULL)
-            log_msg(LOG_WARN, "%s", config.warning);
-        status = server_run(&config);
-    } else {
-        (void)fprintf(stderr, "antiphon: %s\n", err.msg);
-    }
-    config_fini(&config);
+    config_problems_print(problems, &text);
+    (void)fputs(buf_cstr(&text), stderr);
+    buf_fini(&text);
+}
+
+static int show(const struct config *config)
+{
+    struct buf text = {0};
+    int status;
+
+    config_show(config, &text);
+    status = buf_failed(&text) ? EXIT_FAILED : print(buf_cstr(&text));
+    buf_fini(&text);
     return status;
 }
 
-/* For `make docs`; not for users, hence not in the help. */
+static int run(const struct config *config, const struct config_problems *warnings)
+{
+    log_setup((enum log_level)config->log_level, (enum log_format)config->log_format);
+    for (size_t i = 0; i < warnings->n_kept; i++)
+        log_msg(LOG_WARN, "%s", warnings->kept[i].text);
+    return server_run(config);
+}
+
+static int serve(int n_args, const char *const *args)
+{
+    const struct config_sources sources = {
+        .args = args, .n_args = n_args, .env = (const char *const *)environ};
+    bool is_check = has_word(n_args, args, "--check-config");
+    struct config_problems problems = {.n_kept = 0};
+    struct config config;
+    int status = EXIT_USAGE;
+
+    if (has_word(n_args, args, "--help") || has_word(n_args, args, "-h"))
+        return print_made_by(config_help);
+    if (config_load(&config, &sources, &problems) == -1) {
+        print_problems(&problems);
+    } else if (is_check) {
+        print_problems(&problems);
+        status = show(&config);
+    } else {
+        status = run(&config, &problems);
+    }
+    config_fini(&config);
+    config_problems_fini(&problems);
+    return status;
+}
+
+/* For `make docs`. */
 static int docs(int n_args, const char *const *args)
 {
     static const struct {
         const char *page;
         void (*make)(struct buf *out);
-    } pages[] = {{"config", config_docs}, {"events", docs_events}, {"errors", docs_errors}};
+    } pages[] = {
+        {"config", config_docs},
+        {"events", docs_events},
+        {"errors", docs_errors},
+        {"man", docs_man},
+    };
 
     for (size_t i = 0; n_args == 1 && i < sizeof(pages) / sizeof(*pages); i++) {
         if (strcmp(args[0], pages[i].page) == 0)
             return print_made_by(pages[i].make);
     }
-    (void)fprintf(stderr, "usage: antiphon docs config|events|errors\n");
+    (void)fputs("usage: antiphon docs config|events|errors|man\n", stderr);
     return EXIT_USAGE;
 }
 
@@ -88,7 +123,7 @@ static int help(int n_args, const char *const *args)
 {
     (void)n_args;
     (void)args;
-    return print(usage);
+    return print_made_by(docs_commands);
 }
 
 static int version(int n_args, const char *const *args)
@@ -102,9 +137,30 @@ static const struct {
     const char *name;
     int (*run)(int n_args, const char *const *args);
 } commands[] = {
-    {"serve", serve}, {"help", help},         {"--help", help},     {"-h", help},
-    {"docs", docs},   {"--version", version}, {"version", version},
+#define COMMAND(function, name, arguments, help) {name, function},
+#include "gateway/command.def"
+#undef COMMAND
+    {"--help", help},
+    {"-h", help},
+    {"--version", version},
 };
+
+static int unknown_command(const char *name)
+{
+    struct spelling s = spelling_of(str_from_c(name), strlen(name) / 2);
+    struct config_problems problems = {.n_kept = 0};
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+        (void)spelling_try(&s, commands[i].name);
+    if (s.best != NULL)
+        config_error(&problems, "unknown command %s; did you mean %s?", config_quote(s.word).text,
+                     s.best);
+    else
+        config_error(&problems, "unknown command %s; see antiphon help", config_quote(s.word).text);
+    (void)fprintf(stderr, "antiphon: %s\n", problems.kept[0].text);
+    config_problems_fini(&problems);
+    return EXIT_USAGE;
+}
 
 int main(int argc, char **argv)
 {
@@ -113,7 +169,7 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 2, (const char *const *)argv + 2);
     }
     if (argc > 1)
-        (void)fprintf(stderr, "antiphon: unknown command \"%s\"\n", argv[1]);
-    (void)fputs(usage, stderr);
+        return unknown_command(argv[1]);
+    (void)fputs("antiphon: which command? See antiphon help\n", stderr);
     return EXIT_USAGE;
 }

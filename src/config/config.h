@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/err.h"
+#include "config/config_problems.h"
 
 /* In the order of the words in config.def. */
 enum config_reasoning { CONFIG_REASONING_TEXT, CONFIG_REASONING_SUMMARY, CONFIG_REASONING_NONE };
@@ -80,24 +80,62 @@ struct config_list {
 #define CONFIG_FIELD_FLAG(name)     bool name;
 #define CONFIG_FIELD_CHOICE(name)   enum config_##name name;
 
+/* Where a value was written. */
+enum config_source {
+    CONFIG_FROM_DEFAULT,
+    CONFIG_FROM_FILE,
+    CONFIG_FROM_VARIABLE,
+    CONFIG_FROM_FLAG,
+};
+
+struct config_place {
+    enum config_source source;
+    bool is_refused;  /* what is written there is not valid */
+    const char *name; /* the file, or a variable that is not named like the key; else NULL */
+    size_t line;      /* in the file, from 1 */
+};
+
+/* The keys by number, in the order of config.def. */
+enum config_id {
+#define KEY(name, kind, initial, valid, help) CONFIG_KEY_##name,
+#include "config/config.def"
+    CONFIG_KEYS
+};
+
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): one exists, in the table's order */
 struct config {
 #define KEY(name, kind, initial, valid, help) CONFIG_FIELD_##kind(name)
 #include "config/config.def"
-    const char *warning; /* NULL, or a line to log at start */
+    struct config_place places[CONFIG_KEYS]; /* of the values */
     struct arena memory;
 };
 
-/* Fills *c from, later ones winning: defaults, the file that --config or
- * ANTIPHON_CONFIG names, variables of open-responses-server, ANTIPHON_*
- * variables, flags. args are the n_args words after `serve`; env is a
- * NULL-terminated list of "NAME=value" and may be NULL itself. An empty
- * variable counts as not set.
+/* What a configuration is made from. */
+struct config_sources {
+    const char *const *args; /* the n_args words after `serve` */
+    int n_args;
+    const char *const *env; /* "NAME=value", ends with NULL; or NULL: none */
+    str file_text;          /* STR_NONE: read the file that --config or ANTIPHON_CONFIG names,
+                             * if any; else this stands in its place and nothing is read */
+};
+
+/* Fills *c from, later ones winning: defaults, the file, variables of
+ * open-responses-server, ANTIPHON_* variables, flags. A variable that is empty
+ * counts as not set. A key's list is replaced by the next source; flags of one
+ * key add to each other.
  *
- * Returns 0, or -1 with a message in *reterr that names the flag, variable or
- * file, the value and what would be valid. Finish *c with config_fini() either way. */
-int config_load(struct config *c, int n_args, const char *const *args, const char *const *env,
-                struct err *reterr);
+ * Returns 0 when there is no error, else -1. *problems, which may hold some
+ * already, gets everything found, also behind the first error: each line names
+ * the flag, the variable, or the file with its line, what is written there and
+ * what would be valid. Secrets never appear. Reads files; nothing of the
+ * sources is kept. Finish *c with config_fini() either way. */
+int config_load(struct config *c, const struct config_sources *sources,
+                struct config_problems *problems);
 void config_fini(struct config *c);
+
+/* Appends every key with its value and where that came from, as a file that
+ * could be loaded; secrets are shown as ***, in comments. */
+void config_show(const struct config *c, struct buf *out);
 
 /* The upstream as a base to which "/chat/completions" can be appended: no
  * slash at the end, /v1 when there was no path. A copy in a; STR_NONE when out
@@ -111,5 +149,9 @@ str config_upstream_base(struct arena *a, str upstream);
 /* Text of `antiphon serve --help`, and docs/config.md. */
 void config_help(struct buf *out);
 void config_docs(struct buf *out);
+
+/* The keys and the foreign variables as paragraphs of a man page. */
+void config_man_options(struct buf *out);
+void config_man_variables(struct buf *out);
 
 #endif

@@ -3,6 +3,7 @@
  * Our names are ANTIPHON_ and the key in capitals. The names of
  * open-responses-server come first, so that ours win where both are set; their
  * values mean what they meant there, which is what the conversions are for. */
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/num.h"
@@ -50,9 +51,13 @@ static str base_url(struct config *c, str value)
     return joined(c, value, "/v1", STR(""));
 }
 
-static str first_address(const struct config *c)
+/* The two parts of the address so far; a socket or a wrong one has the default's. */
+static void address_parts(const struct config *c, str *ret_host, str *ret_port)
 {
-    return c->listen.n == 0 ? STR("") : str_from_c(c->listen.items[0]);
+    *ret_host = STR("127.0.0.1");
+    *ret_port = STR("8080");
+    if (c->listen.n > 0)
+        (void)config_split_address(str_from_c(c->listen.items[0]), ret_host, ret_port);
 }
 
 /* Host and port are two variables there; each replaces its part of the address. */
@@ -60,8 +65,7 @@ static str host(struct config *c, str value)
 {
     str old_host, port;
 
-    if (!config_split_address(first_address(c), &old_host, &port))
-        return value;
+    address_parts(c, &old_host, &port);
     if (str_find_char(value, ':') == value.len || str_starts_with(value, STR("[")))
         return joined(c, value, ":", port);
     value = joined(c, STR("["), "", value);
@@ -72,8 +76,7 @@ static str port(struct config *c, str value)
 {
     str old_host, old_port;
 
-    if (!config_split_address(first_address(c), &old_host, &old_port))
-        return value;
+    address_parts(c, &old_host, &old_port);
     return joined(c, old_host, ":", value);
 }
 
@@ -119,54 +122,45 @@ static const str later[] = {
 #include "config/config.def"
 };
 
-static int out_of_memory(struct err *reterr)
-{
-    err_set(reterr, ERR_INTERNAL, "out of memory while reading the configuration");
-    return -1;
-}
-
-static int load_aliases(struct config *c, const char *const *env, struct err *reterr)
+static void load_aliases(struct config *c, const char *const *env, struct config_problems *problems)
 {
     for (const struct config_alias *a = config_aliases; a->key != NULL; a++) {
+        struct config_place place = {.source = CONFIG_FROM_VARIABLE, .name = a->variable.p};
         str value = config_env_get(env, a->variable);
 
         if (str_is_none(value))
             continue;
         value = a->convert(c, value);
         if (str_is_none(value))
-            return out_of_memory(reterr);
-        if (config_key_set(c, config_key_find(str_from_c(a->key)), value, a->variable.p, reterr) ==
-            -1)
-            return -1;
+            config_error(problems, "%s: out of memory", a->variable.p);
+        else
+            config_key_set(c, config_key_find(str_from_c(a->key)), value, &place, problems);
     }
-    return 0;
 }
 
-static int note_later(struct config *c, const char *const *env, struct err *reterr)
+static void note_later(const char *const *env, struct config_problems *problems)
 {
     struct buf names = {0};
-    str copy;
 
     for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++) {
         if (str_is_none(config_env_get(env, later[i])))
             continue;
-        buf_c(&names, names.len == 0 ? "these variables have no effect in this version: " : ", ");
+        if (names.len > 0)
+            buf_c(&names, ", ");
         buf_append(&names, later[i]);
     }
-    if (names.len == 0)
-        return 0;
-    copy = arena_dup(&c->memory, buf_str(&names));
+    if (names.len > 0)
+        config_warning(problems, "these variables have no effect in this version: %s",
+                       buf_cstr(&names));
     buf_fini(&names);
-    c->warning = copy.p;
-    return str_is_none(copy) ? out_of_memory(reterr) : 0;
 }
 
-static int load_own(struct config *c, const char *const *env, struct err *reterr)
+static void load_own(struct config *c, const char *const *env, struct config_problems *problems)
 {
+    static const struct config_place place = {.source = CONFIG_FROM_VARIABLE};
     struct buf name = {0};
-    int rc = 0;
 
-    for (const struct config_key *k = config_keys; k->name != NULL && rc == 0; k++) {
+    for (const struct config_key *k = config_keys; k->name != NULL; k++) {
         str value;
 
         if (k->kind == CONFIG_GROUP)
@@ -175,15 +169,44 @@ static int load_own(struct config *c, const char *const *env, struct err *reterr
         config_key_variable(k, &name);
         value = config_env_get(env, buf_str(&name));
         if (!str_is_none(value))
-            rc = config_key_set(c, k, value, buf_cstr(&name), reterr);
+            config_key_set(c, k, value, &place, problems);
     }
     buf_fini(&name);
-    return rc;
 }
 
-int config_env_load(struct config *c, const char *const *env, struct err *reterr)
+static void append_in_case(str s, int (*to_case)(int), struct buf *out)
 {
-    if (load_aliases(c, env, reterr) == -1 || note_later(c, env, reterr) == -1)
-        return -1;
-    return load_own(c, env, reterr);
+    for (size_t i = 0; i < s.len; i++)
+        buf_char(out, (char)to_case((unsigned char)s.p[i]));
+}
+
+/* Others may use the prefix as well (Kubernetes names variables after a
+ * service), so only what is nearly one of ours is worth a word. */
+static void note_misspelled(str variable, struct config_problems *problems)
+{
+    struct buf key = {0}, meant = {0};
+    struct spelling s;
+
+    append_in_case(str_skip(variable, strlen("ANTIPHON_")), tolower, &key);
+    s = spelling_of(buf_str(&key), 2);
+    (void)spelling_try(&s, "config");
+    config_key_spell(&s);
+    buf_c(&meant, "ANTIPHON_");
+    append_in_case(str_from_c(s.best), toupper, &meant);
+    if (s.best != NULL && !str_eq(variable, buf_str(&meant)))
+        config_warning(problems, "%.*s is not known; did you mean %s?", STR_ARG(variable),
+                       buf_cstr(&meant));
+    buf_fini(&key);
+    buf_fini(&meant);
+}
+
+void config_env_load(struct config *c, const char *const *env, struct config_problems *problems)
+{
+    load_aliases(c, env, problems);
+    note_later(env, problems);
+    load_own(c, env, problems);
+    for (; env != NULL && *env != NULL; env++) {
+        if (str_starts_with(str_from_c(*env), STR("ANTIPHON_")) && strchr(*env, '=') != NULL)
+            note_misspelled(str_from(*env, strcspn(*env, "=")), problems);
+    }
 }

@@ -3,17 +3,28 @@
  * Comments (// and the block kind) and commas before a closing bracket are
  * overwritten with spaces; what remains must be one strict JSON object. Line
  * ends stay where they are, so line numbers in messages are right. Values may
- * be written as in a flag ("32MiB") or as JSON numbers and truths. */
+ * be written as in a flag ("32MiB") or as JSON numbers and truths, lists as
+ * arrays, and lists of pairs as objects. */
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "config/config_key.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
-static int read_file(const char *path, struct buf *out, struct err *reterr)
+/* A file that is being read: the next member's name and value, and where it is. */
+struct file {
+    struct config *config;
+    struct config_problems *problems;
+    struct config_place place;
+    size_t offset;   /* the line of place is that of this byte */
+    str name, value; /* of the member; value is raw */
+};
+
+static bool read_file(const char *path, struct buf *out, struct config_problems *problems)
 {
     FILE *f = fopen(path, "re");
     char piece[4096];
@@ -21,8 +32,9 @@ static int read_file(const char *path, struct buf *out, struct err *reterr)
     int error = 0;
 
     if (f == NULL) {
-        err_set(reterr, ERR_INVALID_VALUE, "%s: cannot be opened: %s", path, strerror(errno));
-        return -1;
+        config_error(problems, "%s: cannot be opened: %s; check the name of the file", path,
+                     strerror(errno));
+        return false;
     }
     while ((n = fread(piece, 1, sizeof(piece), f)) > 0 && !buf_failed(out))
         buf_append(out, str_from(piece, n));
@@ -30,10 +42,10 @@ static int read_file(const char *path, struct buf *out, struct err *reterr)
         error = errno == 0 ? EIO : errno;
     (void)fclose(f);
     if (error == 0 && !buf_failed(out))
-        return 0;
-    err_set(reterr, ERR_INVALID_VALUE, "%s: cannot be read: %s", path,
-            error != 0 ? strerror(error) : "larger than 1 MiB");
-    return -1;
+        return true;
+    config_error(problems, "%s: cannot be read: %s", path,
+                 error != 0 ? strerror(error) : "larger than 1 MiB");
+    return false;
 }
 
 static size_t string_end(str text, size_t i)
@@ -92,25 +104,33 @@ static void blank_extras(char *p, size_t len)
     }
 }
 
-static size_t line_number(str text, size_t offset)
+/* Moves the place on to the line of a byte. */
+static void go_to(struct file *f, str text, size_t offset)
 {
-    size_t line = 1;
-
-    for (size_t i = 0; i < offset && i < text.len; i++)
-        line += text.p[i] == '\n';
-    return line;
+    for (; f->offset < offset; f->offset++)
+        f->place.line += text.p[f->offset] == '\n';
 }
 
-static int unknown_key(const char *path, str name, struct err *reterr)
+static size_t column_number(str text, size_t offset)
 {
-    const struct config_key *near = config_key_nearest(name);
+    size_t start = offset;
 
-    if (near == NULL)
-        err_set(reterr, ERR_INVALID_VALUE, "%s: unknown key \"%.*s\"", path, STR_ARG(name));
+    while (start > 0 && text.p[start - 1] != '\n')
+        start--;
+    return utf8_count(str_from(text.p + start, offset - start)) + 1;
+}
+
+static void unknown_key(const struct file *f)
+{
+    struct spelling s = spelling_of(f->name, f->name.len / 2);
+
+    config_key_spell(&s);
+    if (s.best != NULL)
+        config_error(f->problems, "%s: line %zu: unknown key %s; did you mean \"%s\"?",
+                     f->place.name, f->place.line, config_quote(f->name).text, s.best);
     else
-        err_set(reterr, ERR_INVALID_VALUE, "%s: unknown key \"%.*s\"; did you mean \"%s\"?", path,
-                STR_ARG(name), near->name);
-    return -1;
+        config_error(f->problems, "%s: line %zu: unknown key %s; see antiphon serve --help",
+                     f->place.name, f->place.line, config_quote(f->name).text);
 }
 
 /* A file says max_body; --max-body belongs on the command line. */
@@ -119,37 +139,129 @@ static const struct config_key *find_exactly(str name)
     return str_find_char(name, '-') < name.len ? NULL : config_key_find(name);
 }
 
-static int load_member(struct config *c, const char *path, str name, str raw, struct err *reterr)
+/* The characters of a raw string. */
+static str decode(const struct file *f, str raw)
 {
-    const struct config_key *k = find_exactly(name);
-    struct buf source = {0};
-    enum jr_type type = jr_type_of(raw);
-    str value = raw;
-    int rc;
-
-    if (k == NULL)
-        return unknown_key(path, name, reterr);
-    if (type == JR_OBJECT || type == JR_ARRAY || type == JR_NULL) {
-        err_set(reterr, ERR_INVALID_TYPE, "%s: %s: must be a string, a number or true or false",
-                path, k->name);
-        return -1;
-    }
-    if (type == JR_STRING) {
-        value = json_text_dup(&c->memory, str_from(raw.p + 1, raw.len - 2));
-        if (str_is_none(value)) {
-            err_set(reterr, ERR_INTERNAL, "%s: out of memory", path);
-            return -1;
-        }
-    }
-    buf_c(&source, path);
-    buf_c(&source, ": ");
-    buf_c(&source, k->name);
-    rc = config_key_set(c, k, value, buf_cstr(&source), reterr);
-    buf_fini(&source);
-    return rc;
+    return json_text_dup(&f->config->memory, str_from(raw.p + 1, raw.len - 2));
 }
 
-static int load_members(struct config *c, const char *path, str text, struct err *reterr)
+static void load_array(const struct file *f, const struct config_key *k)
+{
+    struct jr j;
+
+    jr_init(&j, f->value);
+    config_list_begin(f->config, k, &f->place);
+    if (!jr_enter(&j, JR_ARRAY))
+        return;
+    while (jr_next_element(&j)) {
+        str raw = jr_raw(&j);
+
+        if (jr_type_of(raw) != JR_STRING)
+            config_key_refuse(f->config, k, f->problems, "every element must be a string");
+        else if (!config_list_add(f->config, k, decode(f, raw), f->problems))
+            return;
+    }
+}
+
+/* Adds one member of {"name": "model"} as the pair that a flag would hold. */
+static bool load_pair(const struct file *f, const struct config_key *k, str name, str raw)
+{
+    struct buf pair = {0};
+    bool goes_on = true;
+
+    json_text_decode(name, &pair);
+    if (jr_type_of(raw) != JR_STRING || str_find_char(buf_str(&pair), '=') < pair.len) {
+        config_key_refuse(f->config, k, f->problems,
+                          "names must not contain \"=\", and values must be strings");
+    } else {
+        buf_char(&pair, '=');
+        buf_append(&pair, decode(f, raw));
+        goes_on = config_list_add(f->config, k, buf_str(&pair), f->problems);
+    }
+    buf_fini(&pair);
+    return goes_on;
+}
+
+static void load_pairs(const struct file *f, const struct config_key *k)
+{
+    struct jr j;
+    str name;
+
+    jr_init(&j, f->value);
+    config_list_begin(f->config, k, &f->place);
+    if (!jr_enter(&j, JR_OBJECT))
+        return;
+    while (jr_next_member(&j, &name)) {
+        str raw_name = j.raw_key;
+
+        if (!load_pair(f, k, raw_name, jr_raw(&j)))
+            return;
+    }
+}
+
+static void load_list(const struct file *f, const struct config_key *k)
+{
+    bool is_pair = config_form_find(k->valid)->is_pair;
+
+    switch (jr_type_of(f->value)) {
+    case JR_STRING:
+        config_key_set(f->config, k, decode(f, f->value), &f->place, f->problems);
+        return;
+    case JR_ARRAY:
+        load_array(f, k);
+        return;
+    case JR_OBJECT:
+        if (is_pair) {
+            load_pairs(f, k);
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    f->config->places[k->id] = f->place;
+    config_key_refuse(f->config, k, f->problems,
+                      is_pair ? "must be an object of strings, an array of strings or a string"
+                              : "must be an array of strings, or a string");
+}
+
+static void load_scalar(const struct file *f, const struct config_key *k)
+{
+    switch (jr_type_of(f->value)) {
+    case JR_OBJECT:
+    case JR_ARRAY:
+    case JR_NULL:
+        f->config->places[k->id] = f->place;
+        config_key_refuse(f->config, k, f->problems, "must be a string, a number or true or false");
+        return;
+    case JR_STRING:
+        config_key_set(f->config, k, decode(f, f->value), &f->place, f->problems);
+        return;
+    default:
+        config_key_set(f->config, k, f->value, &f->place, f->problems);
+        return;
+    }
+}
+
+static void load_member(const struct file *f)
+{
+    const struct config_key *k = find_exactly(f->name);
+
+    if (k == NULL) {
+        unknown_key(f);
+        return;
+    }
+    if (f->config->places[k->id].source == CONFIG_FROM_FILE)
+        config_warning(f->problems, "%s: line %zu: %s is there twice; the last one counts",
+                       f->place.name, f->place.line, k->name);
+    if (k->kind == CONFIG_LIST)
+        load_list(f, k);
+    else
+        load_scalar(f, k);
+}
+
+/* Members before a mistake in the syntax count; what is behind it cannot be read. */
+static void load_members(struct file *f, str text)
 {
     struct jr j;
     str name;
@@ -158,36 +270,48 @@ static int load_members(struct config *c, const char *path, str text, struct err
     jr_init(&j, text);
     is_object = jr_enter(&j, JR_OBJECT);
     while (is_object && jr_next_member(&j, &name)) {
-        str key = arena_dup(&c->memory, name); /* jr_raw() may overwrite it */
-        str raw = jr_raw(&j);
-
-        if (!jr_ok(&j))
-            break;
-        if (load_member(c, path, key, raw, reterr) == -1)
-            return -1;
+        go_to(f, text, (size_t)(j.raw_key.p - text.p));
+        f->name = arena_dup(&f->config->memory, name); /* jr_raw() may overwrite it */
+        f->value = jr_raw(&j);
+        if (jr_ok(&j))
+            load_member(f);
     }
     if (!jr_end(&j)) {
-        err_set(reterr, ERR_INVALID_JSON, "%s: line %zu: %s", path,
-                line_number(text, jr_offset(&j)), j.error);
-        return -1;
+        go_to(f, text, jr_offset(&j));
+        config_error(f->problems, "%s: line %zu, column %zu: %s", f->place.name, f->place.line,
+                     column_number(text, jr_offset(&j)), j.error);
+    } else if (!is_object) {
+        config_error(f->problems, "%s: must hold a JSON object, { ... }", f->place.name);
     }
-    if (!is_object) {
-        err_set(reterr, ERR_INVALID_JSON, "%s: must hold a JSON object, { ... }", path);
-        return -1;
-    }
-    return 0;
 }
 
-int config_file_load(struct config *c, const char *path, struct err *reterr)
+void config_file_parse(struct config *c, const char *path, str text,
+                       struct config_problems *problems)
+{
+    struct file f = {.config = c,
+                     .problems = problems,
+                     .place = {.source = CONFIG_FROM_FILE,
+                               .line = 1,
+                               .name = arena_dup(&c->memory, str_from_c(path)).p}};
+    struct buf strict;
+
+    buf_init(&strict, MAX_FILE_BYTES);
+    buf_append(&strict, text);
+    if (f.place.name == NULL || buf_failed(&strict)) {
+        config_error(problems, "%s: larger than 1 MiB, or out of memory", path);
+    } else {
+        blank_extras(strict.p, strict.len);
+        load_members(&f, buf_str(&strict));
+    }
+    buf_fini(&strict);
+}
+
+void config_file_load(struct config *c, const char *path, struct config_problems *problems)
 {
     struct buf text;
-    int rc = -1;
 
     buf_init(&text, MAX_FILE_BYTES);
-    if (read_file(path, &text, reterr) == 0) {
-        blank_extras(text.p, text.len);
-        rc = load_members(c, path, buf_str(&text), reterr);
-    }
+    if (read_file(path, &text, problems))
+        config_file_parse(c, path, buf_str(&text), problems);
     buf_fini(&text);
-    return rc;
 }

@@ -1,10 +1,14 @@
-/* config_form.c -- what texts must look like: addresses and URLs.
+/* config_form.c -- what texts must look like: addresses, URLs, names.
  *
- * The checks catch what a person types wrong. Whether a host exists or a file
- * can be read is found out by whoever uses it, with a better message. */
+ * The checks catch what a person types wrong. Whether a host exists is found
+ * out by whoever uses it, with a better message. */
+#include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
+#include <sys/un.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "config/config_key.h"
 
 static bool is_visible(str s)
@@ -25,6 +29,12 @@ static bool has_no_control(str s)
     return true;
 }
 
+/* Goes into JSON, which is UTF-8. */
+static bool is_name(str s)
+{
+    return has_no_control(s) && utf8_is_valid(s);
+}
+
 static bool is_port(str s)
 {
     uint64_t port;
@@ -42,7 +52,7 @@ bool config_split_address(str address, str *ret_host, str *ret_port)
     else
         colon = str_find_char(address, ':');
     host = str_from(address.p, colon);
-    if (colon == 0 || !str_starts_with(str_skip(address, colon), STR(":")))
+    if (!str_starts_with(str_skip(address, colon), STR(":")))
         return false;
     port = str_skip(address, colon + 1);
     if (!is_visible(host) || !is_port(port))
@@ -52,11 +62,46 @@ bool config_split_address(str address, str *ret_host, str *ret_port)
     return true;
 }
 
+/* "[::1]", "[fe80::1%eth0]" */
+static bool is_ipv6(str host)
+{
+    str inside = str_from(host.p + 1, host.len - 2);
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+    size_t n = str_find_char(inside, '%');
+
+    if (!str_ends_with(host, STR("]")) || n >= sizeof(text))
+        return false;
+    memcpy(text, inside.p, n);
+    text[n] = '\0';
+    return inet_pton(AF_INET6, text, &address) == 1;
+}
+
+/* A name or an IPv4 address. */
+static bool is_host(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (strchr("-._", s.p[i]) == NULL && !isalnum((unsigned char)s.p[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_socket_path(str s)
+{
+    return str_starts_with(s, STR("/")) && s.len > 1 && has_no_control(s) &&
+           s.len < sizeof(((struct sockaddr_un *)NULL)->sun_path);
+}
+
 static bool is_address(str s)
 {
     str host, port;
 
-    return config_split_address(s, &host, &port);
+    if (str_starts_with(s, STR("unix:")))
+        return is_socket_path(str_skip(s, strlen("unix:")));
+    if (!config_split_address(s, &host, &port))
+        return false;
+    return str_starts_with(host, STR("[")) ? is_ipv6(host) : is_host(host);
 }
 
 /* The part of a URL after "://" when its scheme is one of schemes ("http|https"),
@@ -83,7 +128,7 @@ static bool is_authority(str s)
 
     if (str_starts_with(s, STR("[")))
         has_port = !str_ends_with(s, STR("]"));
-    return has_port ? config_split_address(s, &host, &port) : s.len > 0;
+    return has_port ? config_split_address(s, &host, &port) && host.len > 0 : s.len > 0;
 }
 
 /* Credentials in the URL would end up in logs and error messages; the query
@@ -108,12 +153,23 @@ static bool is_proxy(str s)
     return is_visible(s) && !str_is_none(rest) && rest.len > 0;
 }
 
+static bool is_trimmed(str s)
+{
+    return s.len > 0 && str_trim(s).len == s.len;
+}
+
 /* Both sides of the first "=" are there. */
 static bool is_alias(str s)
 {
     size_t equals = str_find_char(s, '=');
 
-    return has_no_control(s) && equals > 0 && equals + 1 < s.len;
+    return is_name(s) && is_trimmed(str_from(s.p, equals)) && is_trimmed(str_skip(s, equals + 1));
+}
+
+/* Only the last letter may be a star. */
+static bool is_field(str s)
+{
+    return is_name(s) && str_find_char(s, '*') + 1 >= s.len;
 }
 
 static bool is_origin(str s)
@@ -127,17 +183,29 @@ static bool is_origin(str s)
 }
 
 static const struct config_form forms[] = {
-    {"ADDRESS", is_address, "an address such as 127.0.0.1:8080, 0.0.0.0:80 or [::1]:8080"},
-    {"NAME=MODEL", is_alias, "a name, =, and a model"},
-    {"ORIGIN", is_origin, "*, or the beginning of a URL such as https://chat.example.org"},
-    {"FIELD", is_visible, "names of fields"},
-    {"URL", is_upstream,
-     "http://HOST[:PORT][/PATH], https://HOST[:PORT][/PATH] or unix:/PATH, without credentials, "
-     "query or fragment"},
-    {"PROXY", is_proxy, "a proxy such as http://HOST:PORT or socks5h://HOST:PORT"},
-    {"KEY", is_visible, "visible ASCII characters without spaces"},
-    {"NAME", has_no_control, "a name without control characters"},
-    {"FILE", has_no_control, "a path without control characters"},
+    {.name = "ADDRESS",
+     .fits = is_address,
+     .describe = "HOST:PORT, [IPV6]:PORT, :PORT for all addresses, or unix:/PATH"},
+    {.name = "NAME=MODEL",
+     .fits = is_alias,
+     .describe = "NAME=MODEL, both not empty and without spaces around",
+     .is_pair = true},
+    {.name = "ORIGIN",
+     .fits = is_origin,
+     .describe = "*, or the beginning of a URL such as https://chat.example.org"},
+    {.name = "FIELD", .fits = is_field, .describe = "the name of a field; it may end in *"},
+    {.name = "URL",
+     .fits = is_upstream,
+     .describe = "http://HOST[:PORT][/PATH], https://HOST[:PORT][/PATH] or unix:/PATH, without "
+                 "credentials, query or fragment",
+     .may_hold_password = true},
+    {.name = "PROXY",
+     .fits = is_proxy,
+     .describe = "a proxy such as http://HOST:PORT or socks5h://HOST:PORT",
+     .may_hold_password = true},
+    {.name = "KEY", .fits = is_visible, .describe = "visible ASCII characters without spaces"},
+    {.name = "NAME", .fits = is_name, .describe = "a name without control characters"},
+    {.name = "FILE", .fits = has_no_control, .describe = "a path without control characters"},
 };
 
 const struct config_form *config_form_find(const char *name)

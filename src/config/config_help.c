@@ -1,68 +1,6 @@
 /* config_help.c -- the table of keys as help text and as documentation. */
 #include "config/config_key.h"
-
-enum { LINE_CHARS = 80, INDENT = 6 };
-
-static void indent(struct buf *out)
-{
-    for (int i = 0; i < INDENT; i++)
-        buf_char(out, ' ');
-}
-
-/* Appends words below each other, each line indented and at most LINE_CHARS long. */
-static void wrap(const char *text, struct buf *out)
-{
-    str rest = str_from_c(text), word;
-    size_t column = 0;
-
-    while (!str_is_none(word = config_next_word(&rest, ' '))) {
-        if (column + 1 + word.len > LINE_CHARS) {
-            buf_char(out, '\n');
-            column = 0;
-        }
-        if (column == 0)
-            indent(out);
-        else
-            buf_char(out, ' ');
-        column += (column == 0 ? INDENT : 1) + word.len;
-        buf_append(out, word);
-    }
-    buf_char(out, '\n');
-}
-
-/* What stands for the value: HOST:PORT, DURATION, text|summary|none. */
-static const char *placeholder(const struct config_key *k)
-{
-    switch (k->kind) {
-    case CONFIG_TEXT:
-    case CONFIG_SECRET:
-    case CONFIG_LIST:
-    case CONFIG_CHOICE:
-        return k->valid;
-    case CONFIG_DURATION:
-        return "DURATION";
-    case CONFIG_SIZE:
-        return "SIZE";
-    case CONFIG_COUNT:
-        return "N";
-    case CONFIG_GROUP:
-    case CONFIG_FLAG:
-        break;
-    }
-    return "";
-}
-
-/* "none", or the value; the elements of a list are set apart, so that lines can break. */
-static void default_value(const struct config_key *k, struct buf *out)
-{
-    if (k->initial[0] == '\0')
-        buf_c(out, "none");
-    for (const char *p = k->initial; *p != '\0'; p++) {
-        buf_char(out, *p);
-        if (k->kind == CONFIG_LIST && *p == ',')
-            buf_char(out, ' ');
-    }
-}
+#include "config/prose.h"
 
 static void help_key(const struct config_key *k, struct buf *out)
 {
@@ -78,12 +16,13 @@ static void help_key(const struct config_key *k, struct buf *out)
         buf_append(out, str_skip(buf_str(&flag), 2));
         buf_fini(&flag);
     }
-    buf_c(out, placeholder(k));
+    buf_c(out, config_key_placeholder(k));
+    buf_c(out, k->kind == CONFIG_LIST ? ",..." : "");
     buf_char(out, '\n');
-    wrap(k->help, out);
+    prose_wrap(k->help, out);
     buf_c(&initial, "Default: ");
-    default_value(k, &initial);
-    wrap(buf_cstr(&initial), out);
+    config_key_initial(k, &initial);
+    prose_wrap(buf_cstr(&initial), out);
     buf_fini(&initial);
 }
 
@@ -100,6 +39,9 @@ void config_help(struct buf *out)
                "\n"
                "  --config FILE\n"
                "      Configuration file: a JSON object, with comments if you like.\n"
+               "  --check-config\n"
+               "      Do not serve: say everything that is wrong with the configuration, or print\n"
+               "      the configuration in effect and where each value comes from.\n"
                "  --help\n"
                "      This text.\n");
     for (const struct config_key *k = config_keys; k->name != NULL; k++) {
@@ -113,7 +55,8 @@ void config_help(struct buf *out)
     }
     buf_c(out, "\n"
                "Durations: 500ms, 15s, 2m, 1h; a bare number is seconds.\n"
-               "Sizes: 512B, 64KiB, 32MiB, 1GiB; a bare number is bytes.\n");
+               "Sizes: 512B, 64KiB, 32MiB, 1GiB; a bare number is bytes.\n"
+               "Lists: separated by commas, in further flags, or an array in the file.\n");
 }
 
 static void docs_key(const struct config_key *k, struct buf *out)
@@ -127,7 +70,7 @@ static void docs_key(const struct config_key *k, struct buf *out)
     buf_c(out, "`, variable `");
     config_key_variable(k, out);
     buf_c(out, "`. Takes ");
-    config_key_describe(k, out);
+    config_key_takes(k, out);
     buf_c(out, ". Default: ");
     buf_c(out, k->initial[0] == '\0' ? "none" : "`");
     buf_c(out, k->initial);
@@ -175,8 +118,13 @@ void config_docs(struct buf *out)
         "| file | `\"max_body\": \"8MiB\"` |\n\n"
         "The file is named by `--config FILE` or `ANTIPHON_CONFIG`. It holds one JSON object, in\n"
         "which `//` and `/* */` comments and trailing commas are fine. A variable that is empty\n"
-        "counts as not set. A wrong value or an unknown key ends the start with exit status 2\n"
-        "and a message that names it.\n\n"
+        "counts as not set. With wrong values or unknown keys the gateway does not start: it names\n"
+        "all of them and ends with exit status 2. `antiphon serve --check-config` does the same\n"
+        "without starting, or prints the configuration in effect and where each value comes from.\n\n"
+        "The elements of a list are separated by commas; a flag may be repeated instead\n"
+        "(`--listen :80 --listen unix:/run/antiphon.sock`), and in the file a list is an array of\n"
+        "strings. The file may also hold `model_alias` as an object, `{\"gpt-4o\": \"qwen3\"}`. A list\n"
+        "replaces that of a weaker source.\n\n"
         "Durations are written `500ms`, `15s`, `2m` or `1h`, and a bare number is seconds; sizes\n"
         "`512B`, `64KiB`, `32MiB` or `1GiB`, and a bare number is bytes. Switches that are on or\n"
         "off are flags without a value: `--error-event`, `--no-error-event`.\n");

@@ -16,11 +16,18 @@
 #define FIELD_CHOICE(name)   name
 
 const struct config_key config_keys[] = {
-#define GROUP(title) {title, CONFIG_GROUP, 0, NULL, NULL, NULL},
+#define GROUP(title) {title, CONFIG_GROUP, 0, 0, NULL, NULL, NULL},
 #define KEY(name, kind, initial, valid, help)                                                      \
-    {#name, CONFIG_##kind, offsetof(struct config, FIELD_##kind(name)), initial, valid, help},
+    {                                                                                              \
+        #name,                                                                                     \
+        CONFIG_##kind,                                                                             \
+        CONFIG_KEY_##name,                                                                         \
+        offsetof(struct config, FIELD_##kind(name)),                                               \
+        initial,                                                                                   \
+        valid,                                                                                     \
+        help},
 #include "config/config.def"
-    {NULL, CONFIG_GROUP, 0, NULL, NULL, NULL},
+    {.name = NULL},
 };
 
 str config_next_word(str *rest, char separator)
@@ -59,48 +66,12 @@ const struct config_key *config_key_find(str name)
     return NULL;
 }
 
-static size_t least(size_t a, size_t b)
+void config_key_spell(struct spelling *s)
 {
-    return a < b ? a : b;
-}
-
-/* Number of letters to insert, drop or replace; one row of the classic table. */
-static size_t edit_distance(str a, const char *b)
-{
-    size_t row[64], n = strlen(b);
-
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t corner = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t swap = corner + (as_written(a.p[i - 1]) != b[j - 1]);
-
-            corner = row[j];
-            row[j] = least(swap, least(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[n];
-}
-
-const struct config_key *config_key_nearest(str name)
-{
-    const struct config_key *best = NULL;
-    size_t best_distance = name.len / 2 + 1;
-
-    if (name.len > 63)
-        return NULL;
     for (const struct config_key *k = config_keys; k->name != NULL; k++) {
-        size_t d = k->kind == CONFIG_GROUP ? SIZE_MAX : edit_distance(name, k->name);
-
-        if (d < best_distance) {
-            best_distance = d;
-            best = k;
-        }
+        if (k->kind != CONFIG_GROUP)
+            (void)spelling_try(s, k->name);
     }
-    return best;
 }
 
 void config_key_flag(const struct config_key *k, struct buf *out)
@@ -168,6 +139,44 @@ void config_key_describe(const struct config_key *k, struct buf *out)
     }
 }
 
+const char *config_key_placeholder(const struct config_key *k)
+{
+    switch (k->kind) {
+    case CONFIG_TEXT:
+    case CONFIG_SECRET:
+    case CONFIG_LIST:
+    case CONFIG_CHOICE:
+        return k->valid;
+    case CONFIG_DURATION:
+        return "DURATION";
+    case CONFIG_SIZE:
+        return "SIZE";
+    case CONFIG_COUNT:
+        return "N";
+    case CONFIG_GROUP:
+    case CONFIG_FLAG:
+        break;
+    }
+    return "";
+}
+
+void config_key_initial(const struct config_key *k, struct buf *out)
+{
+    if (k->initial[0] == '\0')
+        buf_c(out, "none");
+    for (const char *p = k->initial; *p != '\0'; p++) {
+        buf_char(out, *p);
+        if (k->kind == CONFIG_LIST && *p == ',')
+            buf_char(out, ' ');
+    }
+}
+
+void config_key_takes(const struct config_key *k, struct buf *out)
+{
+    buf_c(out, k->kind == CONFIG_LIST ? "a list, each element " : "");
+    config_key_describe(k, out);
+}
+
 /* A number inside the range that valid states, both read by the same parser. */
 static bool number_in_range(str value, const char *valid, bool (*parse)(str, uint64_t *),
                             uint64_t *ret)
@@ -183,14 +192,6 @@ static bool number_in_range(str value, const char *valid, bool (*parse)(str, uin
     return n >= low && n <= high;
 }
 
-/* A copy of a value that has the key's form; NULL when it has not. */
-static const char *copy_text(struct config *c, const struct config_key *k, str value)
-{
-    if (memchr(value.p, '\0', value.len) != NULL || !config_form_find(k->valid)->fits(value))
-        return NULL;
-    return arena_dup(&c->memory, value).p;
-}
-
 static bool set_text(struct config *c, const struct config_key *k, str value, void *field)
 {
     const char **text = field;
@@ -198,29 +199,10 @@ static bool set_text(struct config *c, const struct config_key *k, str value, vo
     *text = NULL;
     if (value.len == 0)
         return true;
-    *text = copy_text(c, k, value);
+    if (!config_form_find(k->valid)->fits(value))
+        return false;
+    *text = arena_dup(&c->memory, value).p;
     return *text != NULL;
-}
-
-static bool set_list(struct config *c, const struct config_key *k, str value, void *field)
-{
-    struct config_list *list = field;
-    size_t n = 1;
-    str word;
-
-    *list = (struct config_list){NULL, 0};
-    if (value.len == 0)
-        return true;
-    for (size_t i = 0; i < value.len; i++)
-        n += value.p[i] == ',';
-    list->items = arena_array(&c->memory, n, sizeof(*list->items));
-    while (list->items != NULL && !str_is_none(word = config_next_word(&value, ','))) {
-        word = str_trim(word);
-        list->items[list->n] = word.len == 0 ? NULL : copy_text(c, k, word);
-        if (list->items[list->n++] == NULL)
-            return false;
-    }
-    return list->items != NULL;
 }
 
 static bool set_flag(str value, void *field)
@@ -266,12 +248,11 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
 
     switch (k->kind) {
     case CONFIG_GROUP:
+    case CONFIG_LIST:
         return false;
     case CONFIG_TEXT:
     case CONFIG_SECRET:
         return set_text(c, k, value, field);
-    case CONFIG_LIST:
-        return set_list(c, k, value, field);
     case CONFIG_DURATION:
         return number_in_range(value, k->valid, num_duration_ms, field);
     case CONFIG_SIZE:
@@ -292,22 +273,81 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
     return false;
 }
 
-int config_key_set(struct config *c, const struct config_key *k, str value, const char *source,
-                   struct err *reterr)
+bool config_key_is_private(const struct config_key *k, str value)
 {
-    struct buf form = {0};
-    /* A URL with an @ holds a password. */
-    bool is_private = k->kind == CONFIG_SECRET || str_find_char(value, '@') < value.len;
+    return k->kind == CONFIG_SECRET ||
+           (k->kind == CONFIG_TEXT && config_form_find(k->valid)->may_hold_password &&
+            str_find_char(value, '@') < value.len);
+}
 
-    if (set_field(c, k, value))
-        return 0;
-    config_key_describe(k, &form);
-    if (is_private)
-        err_set(reterr, ERR_INVALID_VALUE, "%s: the value is not valid; give %s", source,
-                buf_cstr(&form));
-    else
-        err_set(reterr, ERR_INVALID_VALUE, "%s: \"%.*s\" is not valid; give %s", source,
-                STR_ARG(value), buf_cstr(&form));
-    buf_fini(&form);
-    return -1;
+void config_key_where(const struct config *c, const struct config_key *k, struct buf *out)
+{
+    const struct config_place *place = &c->places[k->id];
+
+    if (place->source == CONFIG_FROM_FLAG) {
+        config_key_flag(k, out);
+    } else if (place->source == CONFIG_FROM_VARIABLE && place->name == NULL) {
+        config_key_variable(k, out);
+    } else if (place->source == CONFIG_FROM_VARIABLE) {
+        buf_c(out, place->name);
+    } else if (place->source == CONFIG_FROM_FILE) {
+        buf_c(out, place->name);
+        buf_c(out, ": line ");
+        buf_uint(out, place->line);
+        buf_c(out, ": ");
+        buf_c(out, k->name);
+    } else {
+        buf_c(out, k->name);
+    }
+}
+
+void config_key_refuse(struct config *c, const struct config_key *k,
+                       struct config_problems *problems, const char *message)
+{
+    struct buf where = {0};
+
+    c->places[k->id].is_refused = true;
+    config_key_where(c, k, &where);
+    config_error(problems, "%s: %s", buf_cstr(&where), message);
+    buf_fini(&where);
+}
+
+void config_key_refuse_value(struct config *c, const struct config_key *k, str value,
+                             struct config_problems *problems)
+{
+    struct buf message = {0};
+
+    buf_c(&message, config_key_is_private(k, value) ? "the value" : config_quote(value).text);
+    buf_c(&message, " is not valid; give ");
+    config_key_describe(k, &message);
+    config_key_refuse(c, k, problems, buf_cstr(&message));
+    buf_fini(&message);
+}
+
+static void set_list(struct config *c, const struct config_key *k, str value,
+                     const struct config_place *place, struct config_problems *problems)
+{
+    str element;
+
+    config_list_begin(c, k, place);
+    if (value.len == 0)
+        return;
+    while (!str_is_none(element = config_next_word(&value, ','))) {
+        if (!config_list_add(c, k, str_trim(element), problems))
+            return;
+    }
+}
+
+void config_key_set(struct config *c, const struct config_key *k, str value,
+                    const struct config_place *place, struct config_problems *problems)
+{
+    if (k->kind == CONFIG_LIST) {
+        set_list(c, k, value, place, problems);
+        return;
+    }
+    c->places[k->id] = *place;
+    if (str_is_none(value))
+        config_key_refuse(c, k, problems, "out of memory");
+    else if (!set_field(c, k, value))
+        config_key_refuse_value(c, k, value, problems);
 }

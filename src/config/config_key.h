@@ -3,6 +3,7 @@
 #define ANTIPHON_CONFIG_CONFIG_KEY_H
 
 #include "config/config.h"
+#include "config/spelling.h"
 
 enum config_kind {
     CONFIG_GROUP, /* not a key: a title between keys */
@@ -19,6 +20,7 @@ enum config_kind {
 struct config_key {
     const char *name; /* the title of a group */
     enum config_kind kind;
+    enum config_id id;
     size_t offset; /* of its field in struct config */
     const char *initial, *valid, *help;
 };
@@ -29,20 +31,49 @@ extern const struct config_key config_keys[];
 /* NULL when there is no such key. A flag's dashes count as underscores. */
 const struct config_key *config_key_find(str name);
 
-/* The known key that name was probably meant to be, or NULL. */
-const struct config_key *config_key_nearest(str name);
+/* Offers the name of every key. */
+void config_key_spell(struct spelling *s);
 
-/* Parses value into its field. source is what the operator wrote the value
- * behind ("--max-body"), for the message. */
-int config_key_set(struct config *c, const struct config_key *k, str value, const char *source,
-                   struct err *reterr);
+/* Parses value into its field and notes the place. A list is cut at its commas.
+ * What is not valid goes to problems, which may be NULL. */
+void config_key_set(struct config *c, const struct config_key *k, str value,
+                    const struct config_place *place, struct config_problems *problems);
+
+/* The parts of it, for a list whose elements are known already: begins at a
+ * place, where flags go on with the list of the flag before; then adds one
+ * element. False when the list takes no more (config_list.c). */
+void config_list_begin(struct config *c, const struct config_key *k,
+                       const struct config_place *place);
+bool config_list_add(struct config *c, const struct config_key *k, str element,
+                     struct config_problems *problems);
+
+/* An error about the key at its place: what it says, or that value, which may
+ * be an element, does not have the key's form. */
+void config_key_refuse(struct config *c, const struct config_key *k,
+                       struct config_problems *problems, const char *message);
+void config_key_refuse_value(struct config *c, const struct config_key *k, str value,
+                             struct config_problems *problems);
+
+/* Appends what the operator would look for: "--max-body", "ANTIPHON_MAX_BODY",
+ * "antiphon.json: line 3: max_body". */
+void config_key_where(const struct config *c, const struct config_key *k, struct buf *out);
+
+/* May a value of this key be shown? Not secrets, and no URL with credentials. */
+bool config_key_is_private(const struct config_key *k, str value);
 
 /* Appends the name as a flag ("--max-body") or a variable ("ANTIPHON_MAX_BODY"). */
 void config_key_flag(const struct config_key *k, struct buf *out);
 void config_key_variable(const struct config_key *k, struct buf *out);
 
-/* Appends what may be given: "a size from 1KiB to 16MiB". */
+/* Appends what may be given: "a size from 1KiB to 16MiB"; of a list, what an element may be. */
 void config_key_describe(const struct config_key *k, struct buf *out);
+
+/* For the reader of help and documentation: what may be given, also of a list
+ * as a whole; the default, with space between the elements of a list; and what
+ * stands for the value: ADDRESS, DURATION, text|summary|none. */
+void config_key_takes(const struct config_key *k, struct buf *out);
+void config_key_initial(const struct config_key *k, struct buf *out);
+const char *config_key_placeholder(const struct config_key *k);
 
 /* Cuts the next word off a list: "a|b|c" at '|'. STR_NONE at the end. */
 str config_next_word(str *rest, char separator);
@@ -53,17 +84,30 @@ struct config_form {
     const char *name;
     bool (*fits)(str value); /* of a value that is not empty */
     const char *describe;
+    bool is_pair;           /* NAME=...: in a list, no two elements have the same name */
+    bool may_hold_password; /* before an @ */
 };
 
 /* Never NULL: the table names every form that config.def uses. */
 const struct config_form *config_form_find(const char *name);
 
-/* An address in its two parts; the host keeps its brackets. False when it is none. */
+/* HOST:PORT in its two parts; the host keeps its brackets and may be empty.
+ * False when it is none. */
 bool config_split_address(str address, str *ret_host, str *ret_port);
 
-/* The sources, in config_file.c and config_env.c. Both return 0, or -1 with *reterr filled. */
-int config_file_load(struct config *c, const char *path, struct err *reterr);
-int config_env_load(struct config *c, const char *const *env, struct err *reterr);
+/* The sources, each in a file of its name. */
+void config_file_load(struct config *c, const char *path, struct config_problems *problems);
+void config_file_parse(struct config *c, const char *path, str text,
+                       struct config_problems *problems);
+void config_env_load(struct config *c, const char *const *env, struct config_problems *problems);
+void config_flags_load(struct config *c, int n_args, const char *const *args,
+                       struct config_problems *problems);
+
+/* The file that --config names, or NULL. */
+const char *config_flags_file(int n_args, const char *const *args);
+
+/* What only two keys together, or a look at the world, can tell (config_rule.c). */
+void config_rules_check(const struct config *c, struct config_problems *problems);
 
 /* Value of a variable, or STR_NONE when it is missing or empty. */
 str config_env_get(const char *const *env, str variable);

@@ -1,4 +1,4 @@
-/* docs.h -- reference pages made from the tables, for `make docs`. */
+/* docs.h -- texts made from the tables: help, and the pages that `make docs` writes. */
 #ifndef ANTIPHON_GATEWAY_DOCS_H
 #define ANTIPHON_GATEWAY_DOCS_H
 
@@ -6,5 +6,9 @@
 
 void docs_events(struct buf *out); /* docs/events.md */
 void docs_errors(struct buf *out); /* docs/errors.md */
+void docs_man(struct buf *out);    /* docs/antiphon.1 */
+
+/* Text of `antiphon help`. */
+void docs_commands(struct buf *out);
 
 #endif

@@ -1,82 +1,5 @@
-/* test_config.c -- where values come from, what they may be, and what the operator reads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "config/config.h"
-
-enum { MAX_WORDS = 8, S = 1000 };
-
-/* A load with everything it needs; zeroed members are "not given". */
-struct load {
-    const char *args[MAX_WORDS];
-    const char *env[MAX_WORDS + 1];
-    const char *file; /* its text */
-    struct config config;
-    struct err err;
-    char path[64];
-};
-
-static int count(const char *const *words)
-{
-    int n = 0;
-
-    while (n < MAX_WORDS && words[n] != NULL)
-        n++;
-    return n;
-}
-
-/* Writes the file, if there is one, and makes --config the first flag. */
-static void add_file(struct load *l)
-{
-    int fd;
-
-    (void)snprintf(l->path, sizeof(l->path), "/tmp/antiphon-config-XXXXXX");
-    fd = mkstemp(l->path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, l->file, strlen(l->file)), (ssize_t)strlen(l->file));
-    (void)close(fd);
-    memmove(l->args + 2, l->args, sizeof(l->args) - 2 * sizeof(*l->args));
-    l->args[0] = "--config";
-    l->args[1] = l->path;
-}
-
-static int load(struct load *l)
-{
-    int rc;
-
-    if (l->file != NULL)
-        add_file(l);
-    rc = config_load(&l->config, count(l->args), l->args, l->env, &l->err);
-    if (l->file != NULL)
-        (void)unlink(l->path);
-    return rc;
-}
-
-static void load_fine(struct load *l)
-{
-    if (load(l) == -1)
-        fail_msg("%s", l->err.msg);
-}
-
-/* Fails with a message that holds every one of the given pieces. */
-static void load_fails(struct load *l, const char *const *pieces)
-{
-    assert_int_equal(load(l), -1);
-    for (; *pieces != NULL; pieces++) {
-        if (strstr(l->err.msg, *pieces) == NULL)
-            fail_msg("\"%s\" does not say \"%s\"", l->err.msg, *pieces);
-    }
-    config_fini(&l->config);
-}
-
-#define FAILS(load, ...) load_fails((load), (const char *const[]){__VA_ARGS__, NULL})
+/* test_config.c -- where values come from, and what they may be. */
+#include "unit/config_fixture.h"
 
 static void defaults_are_those_of_the_table(void **state)
 {
@@ -97,8 +20,8 @@ static void defaults_are_those_of_the_table(void **state)
     assert_true(l.config.summary_when_requested);
     assert_int_equal(l.config.think_tags, CONFIG_THINK_TAGS_OFF);
     assert_int_equal(l.config.log_level, CONFIG_LOG_LEVEL_INFO);
-    assert_null(l.config.warning);
-    config_fini(&l.config);
+    assert_int_equal(l.problems.n_kept, 0);
+    load_end(&l);
 }
 
 static void flags_win_over_variables_over_aliases_over_the_file(void **state)
@@ -116,7 +39,7 @@ static void flags_win_over_variables_over_aliases_over_the_file(void **state)
     assert_int_equal(l.config.idle_timeout_ms, 3 * S);
     assert_int_equal(l.config.first_byte_timeout_ms, 2 * S);
     assert_int_equal(l.config.total_timeout_ms, 1 * S);
-    config_fini(&l.config);
+    load_end(&l);
 }
 
 static void flags_may_be_written_in_every_way(void **state)
@@ -133,7 +56,7 @@ static void flags_may_be_written_in_every_way(void **state)
     assert_false(l.config.tls_verify);
     assert_int_equal(l.config.reasoning, CONFIG_REASONING_NONE);
     assert_true(l.config.summary_when_requested);
-    config_fini(&l.config);
+    load_end(&l);
 }
 
 static void later_flag_wins(void **state)
@@ -143,7 +66,7 @@ static void later_flag_wins(void **state)
     (void)state;
     load_fine(&l);
     assert_int_equal(l.config.workers, 2);
-    config_fini(&l.config);
+    load_end(&l);
 }
 
 static void units_are_understood(void **state)
@@ -160,7 +83,7 @@ static void units_are_understood(void **state)
 
         load_fine(&l);
         assert_int_equal(l.config.idle_timeout_ms, cases[i].ms);
-        config_fini(&l.config);
+        load_end(&l);
     }
 }
 
@@ -180,7 +103,7 @@ static void names_of_open_responses_server_are_understood(void **state)
     assert_int_equal(l.config.first_byte_timeout_ms, 120 * S);
     assert_int_equal(l.config.idle_timeout_ms, 120 * S);
     assert_int_equal(l.config.log_level, CONFIG_LOG_LEVEL_WARN);
-    config_fini(&l.config);
+    load_end(&l);
 }
 
 static void host_and_port_alone_keep_the_other_default(void **state)
@@ -198,18 +121,8 @@ static void host_and_port_alone_keep_the_other_default(void **state)
 
         load_fine(&l);
         assert_string_equal(l.config.listen.items[0], cases[i].listen);
-        config_fini(&l.config);
+        load_end(&l);
     }
-}
-
-static void variables_without_effect_are_named_in_one_warning(void **state)
-{
-    struct load l = {.env = {"MCP_SERVERS_CONFIG_PATH=x.json", "LOG_FILE_PATH=y.log"}};
-
-    (void)state;
-    load_fine(&l);
-    assert_non_null(strstr(l.config.warning, "MCP_SERVERS_CONFIG_PATH, LOG_FILE_PATH"));
-    config_fini(&l.config);
 }
 
 static void empty_variables_count_as_not_set(void **state)
@@ -219,7 +132,7 @@ static void empty_variables_count_as_not_set(void **state)
     (void)state;
     load_fine(&l);
     assert_int_equal(l.config.max_body_bytes, 32 << 20);
-    config_fini(&l.config);
+    load_end(&l);
 }
 
 static void file_may_hold_comments_trailing_commas_and_plain_values(void **state)
@@ -238,7 +151,7 @@ static void file_may_hold_comments_trailing_commas_and_plain_values(void **state
     assert_int_equal(l.config.workers, 3);
     assert_int_equal(l.config.max_body_bytes, 4096);
     assert_int_equal(l.config.idle_timeout_ms, 1500);
-    config_fini(&l.config);
+    load_end(&l);
 }
 
 /* Every prefix ends inside something; none may be read past its end. */
@@ -252,81 +165,9 @@ static void file_cut_anywhere_is_refused_or_read(void **state)
         struct load l = {.file = text};
 
         assert_int_equal(load(&l), -1);
-        config_fini(&l.config);
+        load_end(&l);
         free(text);
     }
-}
-
-static void errors_in_the_file_name_file_line_and_key(void **state)
-{
-    struct load syntax = {.file = "{\n  \"workers\": 1\n  \"model\": \"m\"\n}"};
-    struct load unknown = {.file = "{\"heartbeat_intervall\": 1}"};
-    struct load dashes = {.file = "{\"max-body\": 1}"};
-    struct load range = {.file = "{\"workers\": -1}"};
-    struct load list = {.file = "[1]"};
-    struct load object = {.file = "{\"model\": {}}"};
-    struct load missing = {.args = {"--config", "/nonexistent/antiphon.json"}};
-
-    (void)state;
-    FAILS(&syntax, "/tmp/antiphon-config-", "line 3");
-    FAILS(&unknown, "unknown key \"heartbeat_intervall\"", "did you mean \"heartbeat_interval\"?");
-    FAILS(&dashes, "unknown key \"max-body\"", "did you mean \"max_body\"?");
-    FAILS(&range, ": workers: \"-1\" is not valid", "from 0 to 1024");
-    FAILS(&list, "must hold a JSON object");
-    FAILS(&object, "model: must be");
-    FAILS(&missing, "/nonexistent/antiphon.json: cannot be opened");
-}
-
-static void errors_name_the_source_the_value_and_the_valid_form(void **state)
-{
-    struct load duration = {.args = {"--idle-timeout", "5 parsecs"}};
-    struct load size = {.env = {"ANTIPHON_MAX_BODY=lots"}};
-    struct load small = {.args = {"--max-head", "12"}};
-    struct load choice = {.args = {"--reasoning=all"}};
-    struct load flag = {.args = {"--error-event=maybe"}};
-    struct load alias = {.env = {"API_ADAPTER_PORT=http"}};
-    struct load listen = {.args = {"--listen", "8080"}};
-
-    (void)state;
-    FAILS(&duration, "--idle-timeout: \"5 parsecs\"", "a duration");
-    FAILS(&size, "ANTIPHON_MAX_BODY: \"lots\"", "a size from 1 to 4GiB");
-    FAILS(&small, "--max-head: \"12\"", "from 1KiB");
-    FAILS(&choice, "--reasoning: \"all\"", "text, summary or none");
-    FAILS(&flag, "--error-event: \"maybe\"", "true or false");
-    FAILS(&alias, "API_ADAPTER_PORT: \"127.0.0.1:http\"", "an address");
-    FAILS(&listen, "--listen: \"8080\"", "127.0.0.1:8080");
-}
-
-static void wrong_command_lines_are_explained(void **state)
-{
-    struct load unknown = {.args = {"--upsteam", "x"}};
-    struct load negated = {.args = {"--no-max-body"}};
-    struct load word = {.args = {"http://h"}};
-    struct load bare = {.args = {"--model"}};
-    struct load swallowed = {.args = {"--model", "--upstream", "http://h"}};
-    struct load valued = {.args = {"--no-error-event=true"}};
-    struct load far = {.args = {"--zzzzzzzzzzzz"}};
-
-    (void)state;
-    FAILS(&unknown, "unknown flag --upsteam; did you mean --upstream?");
-    FAILS(&negated, "unknown flag --no-max-body");
-    FAILS(&word, "unexpected word \"http://h\"");
-    FAILS(&bare, "--model needs a value");
-    FAILS(&swallowed, "--model needs a value");
-    FAILS(&valued, "--no-error-event takes no value");
-    FAILS(&far, "unknown flag --zzzzzzzzzzzz; see");
-}
-
-static void secrets_stay_out_of_messages(void **state)
-{
-    struct load key = {.args = {"--upstream-key", "se cret"}};
-    struct load url = {.args = {"--upstream", "http://me:secret@host"}};
-
-    (void)state;
-    FAILS(&key, "--upstream-key: the value is not valid");
-    assert_null(strstr(key.err.msg, "cret"));
-    FAILS(&url, "--upstream: the value is not valid", "without credentials");
-    assert_null(strstr(url.err.msg, "secret"));
 }
 
 static void only_usable_upstreams_are_taken(void **state)
@@ -343,7 +184,7 @@ static void only_usable_upstreams_are_taken(void **state)
 
         load_fine(&l);
         assert_string_equal(l.config.upstream, good[i]);
-        config_fini(&l.config);
+        load_end(&l);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct load l = {.args = {"--upstream", bad[i]}};
@@ -378,25 +219,6 @@ static void upstream_base_gets_v1_only_without_a_path(void **state)
     arena_fini(&arena);
 }
 
-static void help_names_every_key_within_80_columns(void **state)
-{
-    struct buf help = {0};
-    str rest;
-
-    (void)state;
-    config_help(&help);
-    rest = buf_str(&help);
-    assert_true(str_find(rest, STR("--no-error-event\n")) < rest.len);
-    assert_true(str_find(rest, STR("--reasoning text|summary|none\n")) < rest.len);
-    while (rest.len > 0) {
-        size_t n = str_find_char(rest, '\n');
-
-        assert_true(n <= 80);
-        rest = str_skip(rest, n + 1);
-    }
-    buf_fini(&help);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,17 +229,11 @@ int main(void)
         cmocka_unit_test(units_are_understood),
         cmocka_unit_test(names_of_open_responses_server_are_understood),
         cmocka_unit_test(host_and_port_alone_keep_the_other_default),
-        cmocka_unit_test(variables_without_effect_are_named_in_one_warning),
         cmocka_unit_test(empty_variables_count_as_not_set),
         cmocka_unit_test(file_may_hold_comments_trailing_commas_and_plain_values),
         cmocka_unit_test(file_cut_anywhere_is_refused_or_read),
-        cmocka_unit_test(errors_in_the_file_name_file_line_and_key),
-        cmocka_unit_test(errors_name_the_source_the_value_and_the_valid_form),
-        cmocka_unit_test(wrong_command_lines_are_explained),
-        cmocka_unit_test(secrets_stay_out_of_messages),
         cmocka_unit_test(only_usable_upstreams_are_taken),
         cmocka_unit_test(upstream_base_gets_v1_only_without_a_path),
-        cmocka_unit_test(help_names_every_key_within_80_columns),
     };
 
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

@@ -1,0 +1,178 @@
+/* config_rule.c -- what a single value cannot tell: keys that contradict each
+ * other, and files that are not there.
+ *
+ * A rule that looks at a value which was refused would only repeat that, so it
+ * is not asked. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "config/config_key.h"
+
+enum { COMMON_POOL_IDLE_MS = 90000 };
+
+struct address {
+    str host;
+    uint64_t port; /* 0: none, or another each time */
+};
+
+static bool is_unix(const char *address)
+{
+    return address != NULL && str_starts_with(str_from_c(address), STR("unix:"));
+}
+
+static bool is_https(const struct config *c)
+{
+    return c->upstream != NULL &&
+           str_eq_nocase(str_from(c->upstream, strcspn(c->upstream, ":")), STR("https"));
+}
+
+/* Host and port of HOST:PORT, or of HOST with the port that is usual. */
+static struct address address_of(str s, uint64_t usual_port)
+{
+    struct address a = {s, usual_port};
+    str port;
+
+    if (config_split_address(s, &a.host, &port))
+        (void)num_uint(port, &a.port);
+    if (str_eq_nocase(a.host, STR("localhost")))
+        a.host = STR("127.0.0.1");
+    return a;
+}
+
+static struct address upstream_address(const struct config *c)
+{
+    str url = str_from_c(c->upstream);
+    str rest = str_skip(url, str_find(url, STR("://")) + strlen("://"));
+
+    return address_of(str_from(rest.p, str_find_char(rest, '/')), is_https(c) ? 443 : 80);
+}
+
+static bool is_loopback(str host)
+{
+    return str_starts_with(host, STR("127.")) || str_eq(host, STR("[::1]"));
+}
+
+/* Does listening on these hosts take in connections to that one? */
+static bool covers(str listen, str host)
+{
+    bool is_ipv6 = str_starts_with(host, STR("["));
+
+    if (listen.len == 0 || str_eq(listen, STR("[::]")))
+        return is_loopback(host);
+    if (str_eq(listen, STR("0.0.0.0")))
+        return is_loopback(host) && !is_ipv6;
+    return str_eq_nocase(listen, host);
+}
+
+/* "unix:/a" and "unix:/a:/v1" are the same socket. */
+static bool is_same_socket(const char *listen, const char *upstream)
+{
+    size_t path = strlen("unix:");
+
+    return is_unix(listen) && strlen(listen) == path + strcspn(upstream + path, ":") &&
+           strncmp(listen, upstream, strlen(listen)) == 0;
+}
+
+static bool calls_itself(const struct config *c)
+{
+    for (size_t i = 0; c->upstream != NULL && c->proxy == NULL && i < c->listen.n; i++) {
+        const char *listen = c->listen.items[i];
+        struct address own, theirs;
+
+        if (is_unix(c->upstream)) {
+            if (is_same_socket(listen, c->upstream))
+                return true;
+            continue;
+        }
+        own = address_of(str_from_c(listen), 0);
+        theirs = upstream_address(c);
+        if (!is_unix(listen) && own.port != 0 && own.port == theirs.port &&
+            covers(own.host, theirs.host))
+            return true;
+    }
+    return false;
+}
+
+static bool listens_nowhere(const struct config *c)
+{
+    return c->listen.n == 0;
+}
+
+static bool ca_file_is_missing(const struct config *c)
+{
+    struct stat s;
+
+    return c->ca_file != NULL &&
+           (stat(c->ca_file, &s) == -1 || S_ISDIR(s.st_mode) || access(c->ca_file, R_OK) == -1);
+}
+
+static bool proxy_leads_nowhere(const struct config *c)
+{
+    return c->proxy != NULL && c->upstream == NULL;
+}
+
+static bool proxy_is_idle(const struct config *c)
+{
+    return c->proxy != NULL && is_unix(c->upstream);
+}
+
+static bool key_can_be_read(const struct config *c)
+{
+    return c->upstream_key != NULL && c->upstream != NULL && !is_unix(c->upstream) &&
+           !is_https(c) && !is_loopback(upstream_address(c).host);
+}
+
+static bool certificate_is_not_checked(const struct config *c)
+{
+    return !c->tls_verify && is_https(c);
+}
+
+static bool connections_end_early(const struct config *c)
+{
+    return c->keep_alive_ms > 0 && c->keep_alive_ms < COMMON_POOL_IDLE_MS;
+}
+
+/* The key that the message is about, and another that the rule looks at. */
+static const struct {
+    const char *key, *other;
+    bool is_warning;
+    bool (*is_broken)(const struct config *c);
+    const char *message;
+} rules[] = {
+    {"listen", NULL, false, listens_nowhere, "give at least one address"},
+    {"upstream", "listen", false, calls_itself,
+     "this gateway listens there itself; change the port of one of the two"},
+    {"ca_file", NULL, false, ca_file_is_missing,
+     "there is no such file that can be read; check its path and permissions"},
+    {"proxy", "upstream", false, proxy_leads_nowhere,
+     "there is no upstream to reach through it; give --upstream as well"},
+    {"proxy", "upstream", true, proxy_is_idle, "has no effect on a unix: upstream"},
+    {"upstream_key", "upstream", true, key_can_be_read,
+     "is sent unencrypted to another machine; use https:// if you can"},
+    {"tls_verify", "upstream", true, certificate_is_not_checked,
+     "anyone on the way to the upstream can read and change everything"},
+    {"keep_alive", NULL, true, connections_end_early,
+     "common clients keep idle connections for 90s and may meet one that is closing"},
+};
+
+static bool is_usable(const struct config *c, const char *name)
+{
+    return name == NULL || !c->places[config_key_find(str_from_c(name))->id].is_refused;
+}
+
+void config_rules_check(const struct config *c, struct config_problems *problems)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+        struct buf where = {0};
+
+        if (!is_usable(c, rules[i].key) || !is_usable(c, rules[i].other) || !rules[i].is_broken(c))
+            continue;
+        config_key_where(c, config_key_find(str_from_c(rules[i].key)), &where);
+        if (rules[i].is_warning)
+            config_warning(problems, "%s: %s", buf_cstr(&where), rules[i].message);
+        else
+            config_error(problems, "%s: %s", buf_cstr(&where), rules[i].message);
+        buf_fini(&where);
+    }
+}

@@ -1,0 +1,323 @@
+/* test_config_problems.c -- what the operator reads when something is wrong. */
+#include "unit/config_fixture.h"
+
+#include "base/utf8.h"
+
+static void variables_without_effect_are_named_in_one_warning(void **state)
+{
+    struct load l = {.env = {"MCP_SERVERS_CONFIG_PATH=x.json", "LOG_FILE_PATH=y.log"}};
+
+    (void)state;
+    WARNS(&l, "warning: ", "MCP_SERVERS_CONFIG_PATH, LOG_FILE_PATH");
+}
+
+static void errors_in_the_file_name_file_line_and_key(void **state)
+{
+    struct load syntax = {.args = {"--config", "a.json"},
+                          .file = "{\n  \"workers\": 1,\n  \"mod\u00E9l\" \"m\"\n}"};
+    struct load unknown = {.env = {"ANTIPHON_CONFIG=b.json"},
+                           .file = "{\"model\":\n\n1,\n\"heartbeat_intervall\": 1}"};
+    struct load dashes = {.file = "{\"max-body\": 1}"};
+    struct load range = {.file = "{\"workers\": -1}"};
+    struct load list = {.file = "[1]"};
+    struct load object = {.file = "\n{\n\"model\": {}}"};
+    struct load missing = {.args = {"--config", "/nonexistent/antiphon.json"}};
+
+    (void)state;
+    FAILS(&syntax, "a.json: line 3, column 11: ");
+    FAILS(&unknown, "b.json: line 4: unknown key \"heartbeat_intervall\"",
+          "did you mean \"heartbeat_interval\"?");
+    FAILS(&dashes, "unknown key \"max-body\"", "did you mean \"max_body\"?");
+    FAILS(&range, "line 1: workers: \"-1\" is not valid", "from 0 to 1024");
+    FAILS(&list, "must hold a JSON object");
+    FAILS(&object, "line 3: model: must be");
+    FAILS(&missing, "/nonexistent/antiphon.json: cannot be opened", "check the name");
+}
+
+static void errors_name_the_source_the_value_and_the_valid_form(void **state)
+{
+    struct load duration = {.args = {"--idle-timeout", "5 parsecs"}};
+    struct load size = {.env = {"ANTIPHON_MAX_BODY=lots"}};
+    struct load small = {.args = {"--max-head", "12"}};
+    struct load choice = {.args = {"--reasoning=all"}};
+    struct load flag = {.args = {"--error-event=maybe"}};
+    struct load alias = {.env = {"API_ADAPTER_PORT=http"}};
+    struct load listen = {.args = {"--listen", "8080"}};
+
+    (void)state;
+    FAILS(&duration, "--idle-timeout: \"5 parsecs\"", "a duration");
+    FAILS(&size, "ANTIPHON_MAX_BODY: \"lots\"", "a size from 1 to 4GiB");
+    FAILS(&small, "--max-head: \"12\"", "from 1KiB");
+    FAILS(&choice, "--reasoning: \"all\"", "text, summary or none");
+    FAILS(&flag, "--error-event: \"maybe\"", "true or false");
+    FAILS(&alias, "API_ADAPTER_PORT: \"127.0.0.1:http\"", "HOST:PORT");
+    FAILS(&listen, "--listen: \"8080\"", "HOST:PORT");
+}
+
+static void wrong_elements_of_lists_are_named(void **state)
+{
+    struct load address = {.args = {"--listen", "a:1,b"}};
+    struct load twice = {.args = {"--listen", "a:1", "--listen", "a:1"}};
+    struct load alias = {.env = {"ANTIPHON_MODEL_ALIAS=a=b, a=c"}};
+    struct load empty = {.file = "{\"model_alias\": {\"a\": \"\"}}"};
+    struct load equals = {.file = "{\"model_alias\": {\"a=b\": \"c\"}}"};
+    struct load number = {.file = "{\"pass_fields\": [\"a\", 1]}"};
+    struct load pairs = {.file = "{\"pass_fields\": {\"a\": \"b\"}}"};
+    struct load gap = {.args = {"--pass-fields", "a,,b"}};
+
+    (void)state;
+    FAILS(&address, "--listen: \"b\" is not valid");
+    FAILS(&twice, "--listen: \"a:1\" is there twice");
+    FAILS(&alias, "ANTIPHON_MODEL_ALIAS: \"a\" is there twice");
+    FAILS(&empty, "model_alias: \"a=\" is not valid; give NAME=MODEL");
+    FAILS(&equals, "model_alias: names must not contain");
+    FAILS(&number, "pass_fields: every element must be a string");
+    FAILS(&pairs, "pass_fields: must be an array of strings, or a string");
+    FAILS(&gap, "--pass-fields: \"\" is not valid");
+}
+
+static void wrong_command_lines_are_explained(void **state)
+{
+    struct load unknown = {.args = {"--upsteam", "x"}};
+    struct load check = {.args = {"--check-confg"}};
+    struct load negated = {.args = {"--no-max-body"}};
+    struct load word = {.args = {"http://h"}};
+    struct load bare = {.args = {"--model"}};
+    struct load swallowed = {.args = {"--model", "--upstream", "http://h"}};
+    struct load valued = {.args = {"--no-error-event=true"}};
+    struct load far = {.args = {"--zzzzzzzzzzzz"}};
+
+    (void)state;
+    FAILS(&unknown, "unknown flag --upsteam; did you mean --upstream?");
+    FAILS(&check, "unknown flag --check-confg; did you mean --check-config?");
+    FAILS(&negated, "unknown flag --no-max-body");
+    FAILS(&word, "unexpected word \"http://h\"");
+    FAILS(&bare, "--model needs a value");
+    FAILS(&swallowed, "--model needs a value");
+    FAILS(&valued, "--no-error-event takes no value");
+    FAILS(&far, "unknown flag --zzzzzzzzzzzz; see");
+}
+
+static void secrets_stay_out_of_messages(void **state)
+{
+    struct load loads[] = {
+        {.args = {"--upstream-key", "hush\t"}},
+        {.env = {"OPENAI_API_KEY=hu hush"}},
+        {.file = "{\"upstream_key\": \"hush \\n\"}"},
+        {.file = "{\"upstream_key\": \"hush\" : 1}"},
+        {.args = {"--upstream-key", "hu", "hush", "--upstream-kye", "hush"}},
+        {.args = {"--upstream", "http://me:hush@host"}},
+        {.args = {"--proxy", "socks9://me:hush@host"}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(loads); i++) {
+        struct buf lines;
+
+        assert_int_equal(load(&loads[i]), -1);
+        lines = problem_lines(&loads[i]);
+        assert_null(strstr(buf_cstr(&lines), "hush"));
+        buf_fini(&lines);
+        load_end(&loads[i]);
+    }
+}
+
+static void all_problems_are_told_in_the_order_of_the_sources(void **state)
+{
+    struct load l = {
+        .args = {"--config", "c.json", "--workers", "many", "--listen", "a:1,b,c", "stray"},
+        .env = {"STREAM_TIMEOUT=soon", "ANTIPHON_LOG_LEVEL=loud", "ANTIPHON_MODLE=m"},
+        .file = "{ \"model\": \"m\",\n \"max_bdy\": 1,\n \"model\": \"n\", \"relay\": \"x\", ]",
+    };
+    static const char *const order[] = {
+        "c.json: line 2: unknown key \"max_bdy\"",
+        "warning: c.json: line 3: model is there twice",
+        "c.json: line 3: relay: \"x\" is not valid",
+        "c.json: line 3, column 30: ",
+        "STREAM_TIMEOUT: \"soon\"",
+        "STREAM_TIMEOUT: \"soon\"",
+        "ANTIPHON_LOG_LEVEL: \"loud\"",
+        "warning: ANTIPHON_MODLE is not known; did you mean ANTIPHON_MODEL?",
+        "--workers: \"many\"",
+        "--listen: \"b\"",
+        "--listen: \"c\"",
+        "unexpected word \"stray\"",
+        "10 errors, 2 warnings\n",
+    };
+    struct buf lines;
+    const char *at;
+
+    (void)state;
+    assert_int_equal(load(&l), -1);
+    lines = problem_lines(&l);
+    at = buf_cstr(&lines);
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        assert_true(str_starts_with(str_from_c(at), STR("antiphon: ")));
+        at += strlen("antiphon: ");
+        if (!str_starts_with(str_from_c(at), str_from_c(order[i])))
+            fail_msg("expected \"%s\" at \"%s\"", order[i], at);
+        at += strcspn(at, "\n") + 1;
+    }
+    assert_int_equal(*at, '\0');
+    buf_fini(&lines);
+    load_end(&l);
+}
+
+static void problems_are_single_lines_of_visible_characters(void **state)
+{
+    struct load l = {.args = {"--reasoning", "a\nb\x1b[2J\xff\xc2\x85\xe2\x80\xa8", "--x\ny",
+                              "--config", "/nonexistent\r"},
+                     .env = {"ANTIPHON_MODEL=\xc3("}};
+
+    (void)state;
+    assert_int_equal(load(&l), -1);
+    problems_say(&l, (const char *const[]){"\"a\\x0ab\\x1b[2J\\xff\\xc2\\x85\\xe2\\x80\\xa8\"",
+                                           "--x\\x0ay",
+                                           "/nonexistent\\x0d: ", "\"\\xc3(\" is not valid", NULL});
+    for (size_t i = 0; i < l.problems.n_kept; i++) {
+        assert_true(str_is_one_line(str_from_c(l.problems.kept[i].text)));
+        assert_true(utf8_is_valid(str_from_c(l.problems.kept[i].text)));
+    }
+    load_end(&l);
+}
+
+static void long_values_are_cut(void **state)
+{
+    char value[600], text[120];
+    struct load l = {.args = {"--reasoning", value}};
+
+    (void)state;
+    memset(value, 'x', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    (void)snprintf(text, sizeof(text), "\"%.100s...\" is not", value);
+    FAILS(&l, text, "; give text, summary or none");
+}
+
+static void problems_beyond_the_limit_are_counted(void **state)
+{
+    struct load l = {.args = {NULL}};
+    struct buf file = {0};
+
+    (void)state;
+    buf_c(&file, "{");
+    for (int i = 0; i < CONFIG_MAX_PROBLEMS + 5; i++)
+        buf_c(&file, "\"unknown_key_of_mine\": 1,");
+    buf_c(&file, "}");
+    l.file = buf_cstr(&file);
+    assert_int_equal(load(&l), -1);
+    assert_int_equal(l.problems.n_kept, CONFIG_MAX_PROBLEMS);
+    problems_say(&l, (const char *const[]){"105 errors, 0 warnings; only the first", NULL});
+    load_end(&l);
+    buf_fini(&file);
+}
+
+static void keys_that_contradict_each_other_are_refused(void **state)
+{
+    struct load nowhere = {.args = {"--listen", ""}};
+    struct load file = {.args = {"--ca-file", "/nonexistent/ca.pem"}};
+    struct load folder = {.env = {"ANTIPHON_CA_FILE=/"}};
+    struct load proxy = {.args = {"--proxy", "http://p:1"}};
+
+    (void)state;
+    FAILS(&nowhere, "--listen: give at least one address");
+    FAILS(&file, "--ca-file: there is no such file");
+    FAILS(&folder, "ANTIPHON_CA_FILE: there is no such file");
+    FAILS(&proxy, "--proxy: there is no upstream");
+}
+
+static void upstream_must_not_be_the_gateway_itself(void **state)
+{
+    static const struct {
+        const char *listen, *upstream;
+        bool is_itself;
+    } cases[] = {
+        {"127.0.0.1:8080", "http://127.0.0.1:8080/v1", true},
+        {"127.0.0.1:8080", "http://LOCALHOST:8080", true},
+        {"localhost:8080", "http://127.0.0.1:8080", true},
+        {":80", "http://localhost", true},
+        {"0.0.0.0:443", "https://127.0.0.2/api", true},
+        {"x:1,[::]:8080", "http://[::1]:8080", true},
+        {"unix:/run/a", "unix:/run/a", true},
+        {"unix:/run/a", "unix:/run/a:/v1", true},
+        {"127.0.0.1:8080", "http://127.0.0.1:8081", false},
+        {"127.0.0.1:8080", "http://gpu:8080", false},
+        {"127.0.0.1:8080", "http://[::1]:8080", false},
+        {"0.0.0.0:8080", "http://[::1]:8080", false},
+        {"127.0.0.1:0", "http://127.0.0.1:0", false},
+        {"unix:/run/a", "unix:/run/ab", false},
+        {"unix:/run/ab", "unix:/run/a", false},
+        {"unix:/run/a", "http://localhost:80", false},
+        {"localhost:80", "unix:/run/a", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct load l = {.args = {"--listen", cases[i].listen, "--upstream", cases[i].upstream}};
+
+        if (cases[i].is_itself) {
+            FAILS(&l, "--upstream: this gateway listens there itself");
+            continue;
+        }
+        load_fine(&l);
+        assert_int_equal(l.problems.n_kept, 0);
+        load_end(&l);
+    }
+}
+
+static void risks_are_warnings(void **state)
+{
+    struct load key = {.args = {"--upstream", "http://gpu:1"}, .env = {"OPENAI_API_KEY=k"}};
+    struct load local = {.args = {"--upstream", "http://localhost:1", "--upstream-key", "k"}};
+    struct load safe = {.args = {"--upstream", "https://gpu", "--upstream-key", "k"}};
+    struct load unix_proxy = {.args = {"--upstream", "unix:/a", "--proxy", "http://p:1"}};
+    struct load unchecked = {.args = {"--upstream", "https://h", "--no-tls-verify"}};
+    struct load idle = {.args = {"--keep-alive", "5s"}};
+
+    (void)state;
+    WARNS(&key, "warning: OPENAI_API_KEY: is sent unencrypted");
+    WARNS(&unix_proxy, "--proxy: has no effect");
+    WARNS(&unchecked, "--tls-verify: anyone on the way");
+    WARNS(&idle, "--keep-alive: common clients keep");
+    load_fine(&local);
+    load_fine(&safe);
+    assert_int_equal(local.problems.n_kept + safe.problems.n_kept, 0);
+    load_end(&local);
+    load_end(&safe);
+}
+
+static void only_variables_that_are_nearly_ours_are_worth_a_warning(void **state)
+{
+    struct load lower = {.env = {"ANTIPHON_max_body=1"}};
+    struct load file = {.env = {"ANTIPHON_CONFG=a.json"}};
+    struct load others = {.env = {"ANTIPHON_SERVICE_HOST=10.0.0.1", "ANTIPHON_PORT=tcp://10.0.0.1",
+                                  "ANTIPHON_BIN=x", "ANTIPHON_MAX_BODY", "ANTIPHON_"}};
+
+    (void)state;
+    WARNS(&lower, "ANTIPHON_max_body is not known; did you mean ANTIPHON_MAX_BODY?");
+    WARNS(&file, "did you mean ANTIPHON_CONFIG?");
+    load_fine(&others);
+    assert_int_equal(others.problems.n_kept, 0);
+    load_end(&others);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(variables_without_effect_are_named_in_one_warning),
+        cmocka_unit_test(errors_in_the_file_name_file_line_and_key),
+        cmocka_unit_test(errors_name_the_source_the_value_and_the_valid_form),
+        cmocka_unit_test(wrong_elements_of_lists_are_named),
+        cmocka_unit_test(wrong_command_lines_are_explained),
+        cmocka_unit_test(secrets_stay_out_of_messages),
+        cmocka_unit_test(all_problems_are_told_in_the_order_of_the_sources),
+        cmocka_unit_test(problems_are_single_lines_of_visible_characters),
+        cmocka_unit_test(long_values_are_cut),
+        cmocka_unit_test(problems_beyond_the_limit_are_counted),
+        cmocka_unit_test(keys_that_contradict_each_other_are_refused),
+        cmocka_unit_test(upstream_must_not_be_the_gateway_itself),
+        cmocka_unit_test(risks_are_warnings),
+        cmocka_unit_test(only_variables_that_are_nearly_ours_are_worth_a_warning),
+    };
+
+    return cmocka_run_group_tests_name("config problems", tests, NULL, NULL);
+}
