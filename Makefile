@@ -159,7 +159,7 @@ $(OUT)/flags: FORCE
 JOBS ?= $(shell nproc)
 SUB  := $(MAKE) --no-print-directory -j$(JOBS)
 
-.PHONY: run deps check-deps install
+.PHONY: run deps check-deps install uninstall
 run: ## install what is missing, build, and serve on 127.0.0.1:8080 (ARGS="flags")
 	@tools/install-deps build
 	@$(SUB) all
@@ -171,8 +171,15 @@ deps: ## install the Debian packages needed to build
 check-deps: ## install those needed for `make check` as well
 	@tools/install-deps check
 
-install: build/antiphon ## copy to DESTDIR/PREFIX/bin (default /usr/local)
-	install -D -m 755 build/antiphon $(DESTDIR)$(PREFIX)/bin/antiphon
+installed_bin := $(DESTDIR)$(PREFIX)/bin/antiphon
+installed_man := $(DESTDIR)$(PREFIX)/share/man/man1/antiphon.1
+
+install: build/antiphon ## program and man page to DESTDIR/PREFIX (default /usr/local)
+	install -D -m 755 build/antiphon $(installed_bin)
+	install -D -m 644 docs/antiphon.1 $(installed_man)
+
+uninstall: ## remove what install has copied
+	rm -f $(installed_bin) $(installed_man)
 
 # --- tests --------------------------------------------------------------------
 
@@ -249,8 +256,9 @@ lint: ## all static checks (tools/lint NAME runs one)
 format: ## apply .clang-format
 	@clang-format -i $$(tools/list-files c)
 
-docs: all ## write the reference pages in docs/ from the tables
+docs: all ## write the reference pages and the man page in docs/ from the tables
 	@for page in config events errors; do $(BIN) docs $$page >docs/$$page.md; done
+	@$(BIN) docs man >docs/antiphon.1
 
 clean: ## remove build/
 	rm -rf build
