@@ -185,7 +185,7 @@ uninstall: ## remove what install has copied
 
 RUN := tools/run-tests
 
-.PHONY: unit scenario quick system clients asan tsan memcheck coverage check
+.PHONY: unit scenario quick system clients asan tsan memcheck coverage check check-clients
 unit: $(unit_tests) ## unit tests (of FLAVOUR)
 	@$(RUN) --as unit $(unit_tests)
 
@@ -245,6 +245,11 @@ check: ## everything; ends with "N passed, N failed"
 	                  --as system-asan --env ANTIPHON_BIN=build/asan-clang/antiphon \
 	                                   tests/system/run \
 	                  --as clients tests/clients/run
+
+check-clients: ## tests with clients too big for `make check`: the Codex CLI (400 MB)
+	@tools/install-deps check
+	@$(SUB) all
+	@$(RUN) --timeout 900 --as codex tests/clients/codex/run
 
 # --- upkeep -------------------------------------------------------------------
 
