@@ -198,7 +198,7 @@ quick: tests ## unit and scenario tests, in less than two minutes
 system: all ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
 	@$(RUN) --timeout 900 --as system tests/system/run
 
-clients: all ## tests with real clients, from npm
+clients: all ## tests with real clients: SDKs from npm, curl
 	@$(RUN) --timeout 900 --as clients tests/clients/run
 
 asan: ## unit and scenario tests under AddressSanitizer and UBSan
