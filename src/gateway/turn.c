@@ -127,7 +127,11 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 
 static void finish(struct turn *t, const struct err *failure, struct buf *out)
 {
-    (void)round_end_response(&t->round, failure, clock_unix_s(), out);
+    const struct chat_result result = round_end(&t->round, failure, out);
+
+    if (result.failed && turn_retry_shorter(t, &result.error))
+        return;
+    round_end_response(&t->round, &result, clock_unix_s(), out);
     turn_answer(t);
 }
 
@@ -165,7 +169,8 @@ static void on_end(void *arg, const struct err *failure)
                                    &e);
         if (e.code == ERR_UPSTREAM_AUTH && t->is_clients_key)
             e.code = t->upstream_status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
-        turn_fail(t, &e);
+        if (!turn_retry_shorter(t, &e))
+            turn_fail(t, &e);
     } else if (t->x != NULL) {
         finish(t, failure, turn_fresh_out(t));
     }
@@ -264,7 +269,8 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
     }
     t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
     t->client = arena_dup(&t->arena, r->peer);
-    if (turn_prepare(t, r, &e) == -1) {
+    t->http = r;
+    if (turn_prepare(t, &e) == -1) {
         turn_answer_error(t, &e);
         free_if_over(t);
         return;

@@ -10,6 +10,7 @@
 #include "gateway/turn_log.h"
 #include "gateway/worker.h"
 #include "response/round.h"
+#include "wire/chat_request.h"
 #include "wire/responses_request.h"
 
 enum turn_state { TURN_PARSE, TURN_CONNECT, TURN_STREAM, TURN_DONE };
@@ -22,8 +23,12 @@ struct turn {
     struct turn *next, **link; /* in the worker's list */
 
     struct arena arena;
-    str request_id, client; /* in the arena */
+    str request_id, client;          /* in the arena */
+    const struct http_request *http; /* lives as long as x */
     struct responses_request request;
+    struct chat_request_options chat;
+    struct conversation conversation;
+    unsigned n_shortened; /* how often it was sent again with less of that */
     struct buf chat_body, echo;
     struct response response;
     struct round round;
@@ -47,7 +52,11 @@ void turn_cancel_call(struct turn *t);
 
 /* Reads the request and starts the upstream call, whose reports go to
  * turn_call_handler. Returns 0, or -1 with *reterr filled. */
-int turn_prepare(struct turn *t, const struct http_request *r, struct err *reterr);
+int turn_prepare(struct turn *t, struct err *reterr);
+
+/* The upstream said e. If it was too much for it, and the client allows the
+ * oldest turns to be left out, asks again; otherwise returns false. */
+bool turn_retry_shorter(struct turn *t, const struct err *e);
 
 extern const struct http_call_handler turn_call_handler;
 

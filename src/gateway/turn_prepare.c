@@ -1,9 +1,12 @@
 /* turn_prepare.c -- the beginning of a turn: the client's request is read, the
- * upstream's is written and sent. */
+ * upstream's is written and sent. And sent again with less of the conversation,
+ * when it was too long and the client allows that. */
+#include "conv/trim.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "wire/chat_request.h"
 #include "wire/response_echo.h"
+#include "json/json_text.h"
 
 static enum reasoning_mode reasoning_mode(const struct config *c, const struct responses_request *r)
 {
@@ -15,7 +18,7 @@ static enum reasoning_mode reasoning_mode(const struct config *c, const struct r
                                                                        : REASONING_TEXT;
 }
 
-static void init_round(struct turn *t)
+static void init_response(struct turn *t)
 {
     const struct config *c = t->worker->config;
     const struct response_conf response = {
@@ -29,29 +32,34 @@ static void init_round(struct turn *t)
         .obfuscation = t->request.include_obfuscation,
         .max_output_bytes = c->max_response_bytes,
     };
-    const struct chat_stream_conf stream = upstream_stream_conf(c, &t->request);
 
     response_init(&t->response, &response);
+}
+
+static void init_round(struct turn *t)
+{
+    const struct chat_stream_conf stream = upstream_stream_conf(t->worker->config, &t->request);
+
     round_init(&t->round, &stream, &t->response);
     t->has_round = true;
 }
 
 /* The gateway's own key, else what the client sent. */
-static str authorization(struct turn *t, const struct http_request *r)
+static str authorization(struct turn *t)
 {
     if (!str_is_none(t->worker->authorization))
         return t->worker->authorization;
-    t->is_clients_key = !str_is_none(http_request_header(r, STR("authorization")));
-    return http_request_header(r, STR("authorization"));
+    t->is_clients_key = !str_is_none(http_request_header(t->http, STR("authorization")));
+    return http_request_header(t->http, STR("authorization"));
 }
 
-static int start_call(struct turn *t, const struct http_request *r, struct err *reterr)
+static int start_call(struct turn *t, struct err *reterr)
 {
     const struct http_header headers[] = {
         {STR("content-type"), STR("application/json")},
         {STR("accept"), STR("text/event-stream")},
         {STR("x-request-id"), t->request_id},
-        {STR("authorization"), authorization(t, r)},
+        {STR("authorization"), authorization(t)},
     };
     const size_t n_headers = sizeof(headers) / sizeof(*headers);
     struct buf url = {.limit = 0};
@@ -74,41 +82,41 @@ static int check_media_type(const struct http_request *r, struct err *reterr)
     str type = http_request_header(r, STR("content-type"));
     str essence = str_trim(str_from(type.p, str_find_char(type, ';')));
 
-    if (!str_is_none(http_request_header(r, STR("content-encoding")))) {
-        err_set(reterr, ERR_UNSUPPORTED_MEDIA_TYPE,
-                "Content-Encoding is not supported. Send the body uncompressed.");
-        return -1;
-    }
     if (str_is_none(type) || str_eq_nocase(essence, STR("application/json")))
         return 0;
     err_set(reterr, ERR_UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json.");
     return -1;
 }
 
-/* Reads the request and writes the upstream's. */
-static int convert(struct turn *t, str body, struct err *reterr)
+static int read_request(struct turn *t, struct err *reterr)
 {
-    const struct config *c = t->worker->config;
-    const struct responses_request_options options = upstream_request_options(c);
-    struct chat_request_options chat;
+    const struct responses_request_options options = upstream_request_options(t->worker->config);
+    str body;
 
-    if (responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr) ==
-        -1)
+    if (check_media_type(t->http, reterr) == -1 || http_exchange_body(t->x, &body, reterr) == -1)
         return -1;
-    chat = upstream_chat_options(c, &t->request, &t->arena);
-    return chat_request_build(&t->request, &chat, &t->worker->ids, &t->arena, &t->chat_body,
-                              reterr);
+    return responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr);
 }
 
-int turn_prepare(struct turn *t, const struct http_request *r, struct err *reterr)
+/* The conversation is kept: it may have to be sent again, shorter. */
+static int convert(struct turn *t, struct err *reterr)
 {
-    const struct config *c = t->worker->config;
+    if (read_request(t, reterr) == -1)
+        return -1;
+    t->chat = upstream_chat_options(t->worker->config, &t->request, &t->arena);
+    if (chat_request_conversation(&t->request, &t->chat, &t->worker->ids, &t->arena,
+                                  &t->conversation, reterr) == -1)
+        return -1;
+    return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
+}
 
-    if (check_media_type(r, reterr) == -1 || convert(t, r->body, reterr) == -1) {
+int turn_prepare(struct turn *t, struct err *reterr)
+{
+    if (convert(t, reterr) == -1) {
         if (t->arena.is_full || t->chat_body.is_full)
             err_set(reterr, ERR_REQUEST_TOO_LARGE,
                     "The request needs more than %zu bytes of memory (max_request_memory).",
-                    c->max_request_memory_bytes);
+                    t->worker->config->max_request_memory_bytes);
         return -1;
     }
     responses_request_echo(&t->request, &t->echo);
@@ -116,6 +124,35 @@ int turn_prepare(struct turn *t, const struct http_request *r, struct err *reter
         err_set_no_memory(reterr);
         return -1;
     }
+    init_response(t);
     init_round(t);
-    return start_call(t, r, reterr);
+    return start_call(t, reterr);
+}
+
+/* ---- truncation: auto */
+
+/* Of the turns that may be dropped, each attempt leaves out so many percent. */
+static const unsigned shorten_percent[] = {50, 50, 100};
+
+static bool may_shorten(const struct turn *t, const struct err *e)
+{
+    return t->x != NULL && e->code == ERR_CONTEXT_LENGTH && t->response.first == NULL &&
+           json_text_eq(t->request.truncation, STR("auto")) &&
+           t->n_shortened < sizeof(shorten_percent) / sizeof(*shorten_percent);
+}
+
+bool turn_retry_shorter(struct turn *t, const struct err *e)
+{
+    if (!may_shorten(t, e) ||
+        !conversation_trim(&t->conversation, shorten_percent[t->n_shortened++]))
+        return false;
+    turn_cancel_call(t);
+    buf_reset(&t->chat_body);
+    if (chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, NULL) == -1)
+        return false;
+    round_fini(&t->round);
+    init_round(t);
+    buf_reset(&t->error_body);
+    t->upstream_status = 0;
+    return start_call(t, NULL) == 0;
 }

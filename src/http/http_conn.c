@@ -59,6 +59,12 @@ static void on_timer(void *arg)
 
 /* --- the end ----------------------------------------------------------------- */
 
+static void exchange_fini(struct http_exchange *x)
+{
+    arena_fini(&x->arena);
+    buf_fini(&x->decoded);
+}
+
 static void conn_free(struct http_conn *c)
 {
     struct http_server *server = c->server;
@@ -66,7 +72,7 @@ static void conn_free(struct http_conn *c)
     *c->link = c->next;
     if (c->next != NULL)
         c->next->link = c->link;
-    arena_fini(&c->x.arena);
+    exchange_fini(&c->x);
     buf_fini(&c->ahead);
     h1_fini(&c->h1);
     free(c);
@@ -270,7 +276,7 @@ static void conn_bytes(void *arg, str bytes)
 
 static void exchange_end(struct http_conn *c)
 {
-    arena_fini(&c->x.arena);
+    exchange_fini(&c->x);
     c->server->n_exchanges--;
     if (c->x.close_after || c->server->draining) {
         linger(c);

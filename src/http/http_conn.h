@@ -2,7 +2,8 @@
  *
  *     http_server.c   the listener, limits, the list of connections
  *     http_conn.c     reading requests, timeouts, closing: the states below
- *     http_reply.c    the http_exchange_ functions: writing answers
+ *     http_request.c  what an owner asks about its request
+ *     http_reply.c    the other http_exchange_ functions: writing answers
  *
  *     IDLE -> HEAD -> BODY -> ANSWER -> FLUSH -> IDLE ...      keep-alive
  *       |       |       |       |         `----> LINGER -.     last answer sent
@@ -34,6 +35,7 @@ struct http_exchange {
     struct http_conn *conn;
     struct arena arena;
     struct http_request request;
+    struct buf decoded;                          /* its body, when it came compressed */
     str request_id;                              /* STR_NONE until it is needed */
     const struct http_exchange_handler *handler; /* NULL: nobody is told */
     void *arg;

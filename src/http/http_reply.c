@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "http/body_decode.h"
 #include "http/http_conn.h"
 #include "http/request_id.h"
 #include "json/json_write.h"
@@ -53,15 +54,6 @@ static const char *reason_of(int status)
             return reasons[i].reason;
     }
     return "";
-}
-
-str http_request_header(const struct http_request *r, str name)
-{
-    for (size_t i = 0; i < r->n_headers; i++) {
-        if (str_eq(r->headers[i].name, name))
-            return r->headers[i].value;
-    }
-    return STR_NONE;
 }
 
 struct arena *http_exchange_arena(struct http_exchange *x)
@@ -217,7 +209,7 @@ static int retry_after_s(const struct err *e)
 void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
                                  const struct http_header *headers, size_t n_headers)
 {
-    struct http_header *all = arena_array(&x->arena, n_headers + 2, sizeof(*all));
+    struct http_header *all = arena_array(&x->arena, n_headers + 3, sizeof(*all));
     struct buf *body = &x->conn->server->body;
     size_t n = 0;
     char seconds[16];
@@ -231,6 +223,9 @@ void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
     for (; n < n_headers; n++)
         all[n] = headers[n];
     all[n++] = (struct http_header){STR("Content-Type"), STR("application/json")};
+    if (e->code == ERR_UNSUPPORTED_MEDIA_TYPE &&
+        !str_is_none(http_request_header(&x->request, STR("content-encoding"))))
+        all[n++] = (struct http_header){STR("Accept-Encoding"), STR(BODY_CODINGS)};
     if (retry_after_s(e) > 0) {
         (void)snprintf(seconds, sizeof(seconds), "%d", retry_after_s(e));
         all[n++] = (struct http_header){STR("Retry-After"), str_from_c(seconds)};

@@ -36,7 +36,7 @@ struct http_request {
     str method, path, query; /* path without query, not percent-decoded */
     const struct http_header *headers;
     size_t n_headers;
-    str body;
+    str body;           /* as it came; http_exchange_body() takes the coding off */
     bool wants_upgrade; /* Connection: upgrade with an Upgrade header */
     str peer;           /* address of the client without port, for logs */
 };
@@ -81,6 +81,11 @@ void http_server_drain(struct http_server *server);
 /* Closes the listener and all connections, without reports. */
 void http_server_close(struct http_server *server);
 
+/* The body of the request with its Content-Encoding taken off; a view that lives
+ * like those of the request. Returns 0, or -1 with *reterr filled: 400, 413,
+ * 415, 500 (body_decode.h). */
+int http_exchange_body(struct http_exchange *x, str *ret, struct err *reterr);
+
 /* The exchange's memory: what the answer needs may be taken from it. */
 struct arena *http_exchange_arena(struct http_exchange *x);
 
@@ -96,8 +101,8 @@ void http_exchange_watch(struct http_exchange *x, const struct http_exchange_han
 void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
                            size_t n_headers, str body);
 
-/* The error body of CONTRACT 7.1 with its status, Retry-After (429, 503) and
- * the given further headers. */
+/* The error body of CONTRACT 7.1 with its status, Retry-After (429, 503),
+ * Accept-Encoding (415 for a coding) and the given further headers. */
 void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
                                  const struct http_header *headers, size_t n_headers);
 

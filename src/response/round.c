@@ -48,14 +48,11 @@ struct chat_result round_end(struct round *round, const struct err *failure, str
     return result;
 }
 
-struct chat_result round_end_response(struct round *round, const struct err *failure, int64_t now_s,
-                                      struct buf *out)
+void round_end_response(struct round *round, const struct chat_result *result, int64_t now_s,
+                        struct buf *out)
 {
-    struct chat_result result = round_end(round, failure, out);
-
-    if (result.failed)
-        response_fail(round->response, &result.error, out);
+    if (result->failed)
+        response_fail(round->response, &result->error, out);
     else
-        response_finish(round->response, result.finish, now_s, out);
-    return result;
+        response_finish(round->response, result->finish, now_s, out);
 }

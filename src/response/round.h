@@ -30,9 +30,8 @@ bool round_is_over(const struct round *round);
  * held back and adds up usage; the response stays open. */
 struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out);
 
-/* round_end(), and the end of the response that follows from it. Returns the
- * result for logs. */
-struct chat_result round_end_response(struct round *round, const struct err *failure, int64_t now_s,
-                                      struct buf *out);
+/* The end of the response that follows from that result. */
+void round_end_response(struct round *round, const struct chat_result *result, int64_t now_s,
+                        struct buf *out);
 
 #endif

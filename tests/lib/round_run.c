@@ -80,7 +80,8 @@ void round_run(const struct round_conf *conf, str body, struct cutting cutting, 
         response_fail(&run.response, conf->refusal, out_of(&run));
     } else {
         feed_pieces(body, cutting, feed, &run);
-        ret->chat = round_end_response(&run.round, conf->failure, TEST_NOW, out_of(&run));
+        ret->chat = round_end(&run.round, conf->failure, out_of(&run));
+        round_end_response(&run.round, &ret->chat, TEST_NOW, out_of(&run));
     }
     send(&run);
     response_object(&run.response, &ret->object);
