@@ -121,6 +121,14 @@ static void refuse_method(struct http_exchange *x, const struct http_request *r,
     http_exchange_respond_error(x, &e, &allow, 1);
 }
 
+/* OPTIONS * asks about the server as a whole. */
+static void options_of_all(struct http_exchange *x)
+{
+    const struct http_header allow = {STR("allow"), STR("GET, HEAD, POST, OPTIONS")};
+
+    http_exchange_respond(x, 204, &allow, 1, STR(""));
+}
+
 static void refuse_upgrade(struct http_exchange *x)
 {
     struct err e;
@@ -142,6 +150,10 @@ void router_on_request(void *arg, struct http_exchange *x, const struct http_req
 {
     const struct route *other_method = NULL;
 
+    if (str_eq(r->path, STR("*"))) { /* only OPTIONS comes with it */
+        options_of_all(x);
+        return;
+    }
     for (size_t i = 0; i < N_ROUTES; i++) {
         if (!path_fits(&routes[i], r->path))
             continue;

@@ -156,7 +156,9 @@ static void settle_later(struct http_conn *c)
 
 static void exchange_begin(struct http_conn *c)
 {
-    c->x = (struct http_exchange){.conn = c, .has_body = true};
+    bool is_head = str_eq(h1_method(&c->h1), STR("HEAD"));
+
+    c->x = (struct http_exchange){.conn = c, .has_body = !is_head};
     c->state = CONN_ANSWER;
     c->told_blocked = false;
     c->server->n_exchanges++;
@@ -178,7 +180,6 @@ static void request_begin(struct http_conn *c)
 
     exchange_begin(c);
     x->close_after = !c->h1.keep_alive;
-    x->has_body = !str_eq(h1_method(&c->h1), STR("HEAD"));
     headers = arena_array(&x->arena, c->h1.n_headers, sizeof(*headers));
     if (headers == NULL && c->h1.n_headers > 0) {
         socket_break(&c->socket);

@@ -4,14 +4,15 @@
  *
  *     target | record ... record | body          record: lengths, name, value
  *
- * llhttp is stopped at the end of the head and at the end of the message. So
- * the state changes between two runs of the parser only, and a limit on the
+ * llhttp is stopped at the end of the head, at the last chunk and at the end of
+ * the message. So the state changes between two runs of the parser only, and a limit on the
  * bytes of the head is exact however they arrive: the parser is never given
  * more bytes than are still allowed.
  *
  * llhttp must be compiled with LLHTTP_STRICT_MODE=1. What it accepts even then
- * and we do not: a missing or repeated Host, obs-fold, lines of the head that
- * end in a bare LF, codings other than chunked, HTTP/0.9, nameless fields. */
+ * and we do not: a missing or repeated Host, codings other than chunked,
+ * HTTP/0.9, and the lines that h1_lines.c refuses. It reads "chunked" before a
+ * tab as another coding, so its word and ours on that are compared. */
 #include "net/h1.h"
 
 #include <assert.h>
@@ -76,7 +77,12 @@ static int on_target(llhttp_t *parser, const char *p, size_t n)
     return keep(h, p, n);
 }
 
-/* RFC 9110, 5.6.2: the characters of a token. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* RFC 9110, 5.6.2: the characters of a token, in small letters. */
 static bool is_token_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
@@ -100,6 +106,10 @@ static int on_name(llhttp_t *parser, const char *p, size_t n)
     struct h1 *h = of(parser);
     size_t at;
 
+    for (size_t i = 0; i < n; i++) {
+        if (!is_token_char(lower(p[i])))
+            return fault(h, ERR_BAD_REQUEST, "A header name holds a forbidden character.");
+    }
     if (h->state == H1_BODY)
         return 0; /* a trailer field: nothing of ours uses one */
     if (h->record_at == 0 && record_open(h) != 0)
@@ -107,12 +117,8 @@ static int on_name(llhttp_t *parser, const char *p, size_t n)
     at = h->bytes.len;
     if (keep(h, p, n) != 0)
         return HPE_USER;
-    for (char *c = h->bytes.p + at; c < h->bytes.p + h->bytes.len; c++) {
-        if (*c >= 'A' && *c <= 'Z')
-            *c = (char)(*c + ('a' - 'A'));
-        if (!is_token_char(*c))
-            return fault(h, ERR_BAD_REQUEST, "A header name holds a forbidden character.");
-    }
+    for (char *c = h->bytes.p + at; c < h->bytes.p + h->bytes.len; c++)
+        *c = lower(*c);
     return 0;
 }
 
@@ -123,8 +129,6 @@ static int on_name_complete(llhttp_t *parser)
     if (h->state == H1_BODY)
         return 0;
     h->value_at = h->bytes.len;
-    if (h->value_at == h->record_at + sizeof(struct record))
-        return fault(h, ERR_BAD_REQUEST, "A header field has no name.");
     return 0;
 }
 
@@ -167,16 +171,18 @@ static int on_value_complete(llhttp_t *parser)
     return 0;
 }
 
-/* Length of "scheme://authority" in front of the path of an absolute target. */
+/* Length of "scheme://authority" in front of the path or query of an absolute target. */
 static size_t target_origin(str target)
 {
     size_t at = str_find(target, STR("://"));
-    str rest;
+    size_t path, query;
 
     if (target.len == 0 || target.p[0] == '/' || at == target.len)
         return 0;
-    rest = str_skip(target, at + 3);
-    return at + 3 + str_find_char(rest, '/');
+    at += 3;
+    path = str_find_char(str_skip(target, at), '/');
+    query = str_find_char(str_skip(target, at), '?');
+    return at + (path < query ? path : query);
 }
 
 static int check_request_line(struct h1 *h)
@@ -188,9 +194,21 @@ static int check_request_line(struct h1 *h)
         return fault(h, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
     if (h->parser.method == HTTP_CONNECT)
         return fault(h, ERR_NOT_IMPLEMENTED, "The method CONNECT is not supported.");
-    if (path.len == 0 || (path.p[0] != '/' && !str_eq(path, STR("*"))))
+    if (str_eq(path, STR("*")) && h->parser.method == HTTP_OPTIONS)
+        return 0;
+    if (path.len == 0 || path.p[0] != '/')
         return fault(h, ERR_BAD_REQUEST, "The request target is malformed.");
     return 0;
+}
+
+/* Without a length such a request has no body as far as its framing goes, but
+ * its client may mean to send one: all that follows could be misread. */
+static bool lacks_length(const struct h1 *h)
+{
+    const llhttp_t *p = &h->parser;
+
+    return (p->method == HTTP_POST || p->method == HTTP_PUT || p->method == HTTP_PATCH) &&
+           (p->flags & (F_CONTENT_LENGTH | F_CHUNKED)) == 0;
 }
 
 static int check_fields(struct h1 *h)
@@ -199,8 +217,12 @@ static int check_fields(struct h1 *h)
         return fault(h, ERR_BAD_REQUEST, "The request must have exactly one Host header.");
     if (h->coding == H1_CODING_OTHER && (h->parser.flags & F_CHUNKED) != 0)
         return fault(h, ERR_NOT_IMPLEMENTED, "No transfer coding but chunked is supported.");
-    if (h->coding == H1_CODING_OTHER || (h->coding != H1_CODING_NONE && h->is_http_1_0))
+    if (h->coding != H1_CODING_NONE &&
+        (h->coding == H1_CODING_OTHER || h->is_http_1_0 || (h->parser.flags & F_CHUNKED) == 0))
         return fault(h, ERR_BAD_REQUEST, "Transfer-Encoding does not say where the body ends.");
+    if (lacks_length(h))
+        return fault(h, ERR_LENGTH_REQUIRED,
+                     "The request needs a Content-Length, or Transfer-Encoding: chunked.");
     if (h->parser.content_length > h->limits->max_body_bytes)
         return fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
     return 0;
@@ -215,6 +237,7 @@ static int on_head_complete(llhttp_t *parser)
     h->keep_alive = llhttp_should_keep_alive(parser) != 0;
     h->is_http_1_0 = parser->http_minor == 0;
     h->body_at = h->bytes.len;
+    h->pause = H1_PAUSE_HEAD;
     return check_request_line(h) != 0 || check_fields(h) != 0 ? HPE_USER : HPE_PAUSED;
 }
 
@@ -224,7 +247,8 @@ static int on_chunk_head(llhttp_t *parser)
 
     if (parser->content_length > h->limits->max_body_bytes - (h->bytes.len - h->body_at))
         return fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
-    return 0;
+    h->pause = H1_PAUSE_LAST_CHUNK;
+    return parser->content_length == 0 ? HPE_PAUSED : 0;
 }
 
 static int on_body(llhttp_t *parser, const char *p, size_t n)
@@ -234,7 +258,7 @@ static int on_body(llhttp_t *parser, const char *p, size_t n)
 
 static int on_message_complete(llhttp_t *parser)
 {
-    (void)parser;
+    of(parser)->pause = H1_PAUSE_END;
     return HPE_PAUSED;
 }
 
@@ -308,37 +332,11 @@ static ssize_t fail(struct h1 *h, llhttp_errno_t verdict, struct err *reterr)
     return -1;
 }
 
-/* How many of these bytes of the head the parser may see: all, or those before
- * a line that it would read more generously than we do. The end of the head is
- * found on the way; nothing behind it is looked at. */
-static size_t scan_lines(struct h1 *h, str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.p[i];
-
-        if (h->last == '\n' && (c == ' ' || c == '\t'))
-            h->line_fault = "A line of the head begins with a space.";
-        else if (c == '\n' && h->last != '\r')
-            h->line_fault = "A line of the head ends without CR.";
-        if (h->line_fault != NULL)
-            return i;
-        if (c == '\n' && h->line_bytes == 0 && h->begun)
-            return s.len;
-        if (c == '\n')
-            h->line_bytes = 0;
-        else if (c != '\r')
-            h->line_bytes++;
-        h->begun = h->begun || h->line_bytes > 0;
-        h->last = c;
-    }
-    return s.len;
-}
-
 /* Why the bytes that are left may not be fed, when they may not. */
 static bool is_stopped(struct h1 *h)
 {
-    if (h->line_fault != NULL)
-        (void)fault(h, ERR_BAD_REQUEST, h->line_fault);
+    if (h->lines.fault != NULL)
+        (void)fault(h, ERR_BAD_REQUEST, h->lines.fault);
     else if (h->allowed_bytes == 0 && h->state == H1_HEAD)
         (void)fault(h, ERR_HEADERS_TOO_LARGE, "The request line and headers are too large.");
     else if (h->allowed_bytes == 0)
@@ -346,20 +344,30 @@ static bool is_stopped(struct h1 *h)
     return h->fault != ERR_NONE;
 }
 
-/* The parser has stopped itself: the head or the message is complete. */
+static size_t allowed_for_body(const struct h1_limits *limits)
+{
+    if (limits->max_body_bytes > SIZE_MAX / FRAMING_PER_BODY - limits->max_head_bytes)
+        return SIZE_MAX;
+    return limits->max_body_bytes * FRAMING_PER_BODY + limits->max_head_bytes;
+}
+
+/* The parser has stopped itself. */
 static void advance(struct h1 *h)
 {
-    const struct h1_limits *limits = h->limits;
-
     llhttp_resume(&h->parser);
-    if (h->state == H1_BODY) {
+    switch (h->pause) {
+    case H1_PAUSE_HEAD:
+        h->state = H1_BODY;
+        h->allowed_bytes = allowed_for_body(h->limits);
+        break;
+    case H1_PAUSE_LAST_CHUNK: /* lines follow, as in a head */
+        h->in_trailer = true;
+        h->lines = H1_LINES_TRAILER;
+        break;
+    case H1_PAUSE_END:
         h->state = H1_DONE;
-        return;
+        break;
     }
-    h->state = H1_BODY;
-    h->allowed_bytes = limits->max_body_bytes > SIZE_MAX / FRAMING_PER_BODY - limits->max_head_bytes
-                           ? SIZE_MAX
-                           : limits->max_body_bytes * FRAMING_PER_BODY + limits->max_head_bytes;
 }
 
 /* Lets the parser run until it stops or has eaten what it may; returns what it
@@ -369,17 +377,17 @@ static ssize_t run(struct h1 *h, str bytes, struct err *reterr)
     size_t n = bytes.len < h->allowed_bytes ? bytes.len : h->allowed_bytes;
     llhttp_errno_t verdict;
 
-    if (h->state == H1_HEAD)
-        n = scan_lines(h, str_from(bytes.p, n));
+    if (h->state == H1_HEAD || h->in_trailer)
+        n = h1_lines_scan(&h->lines, str_from(bytes.p, n));
     verdict = llhttp_execute(&h->parser, bytes.p, n);
-    if (verdict == HPE_OK) {
-        h->allowed_bytes -= n;
-        return (ssize_t)n;
-    }
-    if (verdict != HPE_PAUSED)
+    if (verdict == HPE_PAUSED)
+        n = (size_t)(llhttp_get_error_pos(&h->parser) - bytes.p);
+    else if (verdict != HPE_OK)
         return fail(h, verdict, reterr);
-    advance(h);
-    return llhttp_get_error_pos(&h->parser) - bytes.p;
+    h->allowed_bytes -= n;
+    if (verdict == HPE_PAUSED)
+        advance(h);
+    return (ssize_t)n;
 }
 
 ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr)
@@ -423,9 +431,9 @@ static str target(const struct h1 *h)
 
 str h1_path(const struct h1 *h)
 {
-    str t = target(h);
+    str t = target(h), path = str_from(t.p, str_find_char(t, '?'));
 
-    return str_from(t.p, str_find_char(t, '?'));
+    return path.len == 0 && h->target_len > 0 ? STR("/") : path; /* "http://host" */
 }
 
 str h1_query(const struct h1 *h)

@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "net/h1_lines.h"
 #include "net/header.h"
 
 struct h1_limits {
@@ -52,14 +53,13 @@ struct h1 {
     size_t value_at;      /* where its value begins */
     size_t body_at;       /* where the body begins */
     size_t allowed_bytes; /* of the head, or of the body with its framing, that may still come */
-    size_t line_bytes;    /* of the current line of the head */
-    char last;            /* byte of the head */
-    bool begun;           /* a line that is not empty has been seen */
+    struct h1_lines lines;
     unsigned n_hosts;
     enum { H1_CODING_NONE, H1_CODING_CHUNKED, H1_CODING_OTHER } coding;
+    enum { H1_PAUSE_HEAD, H1_PAUSE_LAST_CHUNK, H1_PAUSE_END } pause;
+    bool in_trailer;     /* behind the last chunk */
     enum err_code fault; /* why one of our callbacks stopped the parser */
     const char *fault_text;
-    const char *line_fault; /* why the next byte of the head may not be fed */
 };
 
 void h1_init(struct h1 *h, const struct h1_limits *limits);
@@ -70,7 +70,7 @@ void h1_next(struct h1 *h);
 
 /* Feeds bytes until they are used up or the request is complete; to be called
  * in state H1_HEAD or H1_BODY. Returns the number of bytes used, or -1 with
- * *reterr filled: 400, 413, 431, 501, or 503 when out of memory. */
+ * *reterr filled: 400, 411, 413, 431, 501, or 503 when out of memory. */
 ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr);
 
 /* No byte of a request has been seen. */

@@ -131,6 +131,8 @@ static void requests_are_read_whatever_the_pieces(void **state)
         CASE("GET / HTTP/1.1\r\n" HOST "Name: \xc3\xa9\r\n\r\n",
              "GET / 1.1 keep|host=a|name=\xc3\xa9|[]\n"),
         CASE("GET http://h:1/p?q HTTP/1.1\r\n" HOST "\r\n", "GET /p?q 1.1 keep|host=a|[]\n"),
+        CASE("GET http://h HTTP/1.1\r\n" HOST "\r\n", "GET / 1.1 keep|host=a|[]\n"),
+        CASE("GET http://h?q=/x HTTP/1.1\r\n" HOST "\r\n", "GET /?q=/x 1.1 keep|host=a|[]\n"),
         CASE("OPTIONS * HTTP/1.1\r\n" HOST "\r\n", "OPTIONS * 1.1 keep|host=a|[]\n"),
         CASE("DELETE /r HTTP/1.1\r\nConnection: close\r\n" HOST "\r\n",
              "DELETE /r 1.1 close|connection=close|host=a|[]\n"),
@@ -185,13 +187,14 @@ static void pipelined_requests_stay_apart(void **state)
 #define MALFORMED  "400 The request is not well-formed HTTP."
 #define BAD_TARGET "400 The request target holds a forbidden character."
 #define BAD_NAME   "400 A header name holds a forbidden character."
-#define FOLDED     "400 A line of the head begins with a space."
-#define BARE_LF    "400 A line of the head ends without CR."
+#define FOLDED     "400 A header line begins with a space."
+#define BARE_LF    "400 A header line ends without CR."
 #define NO_NUMBER  "400 Content-Length is not a number."
 #define NO_END     "400 Transfer-Encoding does not say where the body ends."
 #define CODING     "501 No transfer coding but chunked is supported."
 #define LENGTHS    "400 Content-Length is repeated or stands beside Transfer-Encoding."
 #define VERSIONS   "400 Only HTTP/1.1 and HTTP/1.0 are spoken here."
+#define NO_LENGTH  "411 The request needs a Content-Length, or Transfer-Encoding: chunked."
 #define ONE_HOST   "400 The request must have exactly one Host header."
 #define BAD_CHUNK  "400 A chunk of the request body has no valid size."
 #define CHUNKED    "POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"
@@ -218,6 +221,15 @@ static void what_two_parsers_could_read_differently_is_refused(void **state)
         CASE("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: xchunked\r\n\r\n", NO_END),
         CASE("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding:\r\n\r\n", NO_END),
         CASE("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", NO_END),
+        CASE("GET / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\t\r\n\r\n", NO_END),
+        CASE("POST / HTTP/1.1\r\n" HOST "\r\n", NO_LENGTH),
+        CASE("PATCH / HTTP/1.0\r\n\r\n", NO_LENGTH),
+        CASE(CHUNKED "0\r\n\n", BARE_LF),
+        CASE(CHUNKED "0\r\nA: b\n\r\n", BARE_LF),
+        CASE(CHUNKED "0\r\nA: b\r\n c\r\n\r\n", FOLDED),
+        CASE(CHUNKED "0\r\n c\r\n\r\n", FOLDED),
+        CASE(CHUNKED "0\r\n: b\r\n\r\n", "400 A header field has no name."),
+        CASE(CHUNKED "0\r\n(: b\r\n\r\n", MALFORMED),
         CASE(CHUNKED "x\r\n", BAD_CHUNK),
         CASE(CHUNKED "-1\r\n", BAD_CHUNK),
         CASE(CHUNKED " 1\r\n", BAD_CHUNK),
@@ -269,7 +281,7 @@ static void request_lines_that_are_not_http_1_are_refused(void **state)
         CASE("GET /\x01 HTTP/1.1\r\n" HOST "\r\n", "400 The request target is malformed."),
         CASE("GET /a\tb HTTP/1.1\r\n" HOST "\r\n", "400 The request target is malformed."),
         CASE("GET /#f HTTP/1.1\r\n" HOST "\r\n", BAD_TARGET),
-        CASE("GET http://h HTTP/1.1\r\n" HOST "\r\n", "400 The request target is malformed."),
+        CASE("GET * HTTP/1.1\r\n" HOST "\r\n", "400 The request target is malformed."),
     };
 
     (void)state;

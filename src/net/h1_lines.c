@@ -1,0 +1,34 @@
+/* h1_lines.c -- every header line ends in CR LF, begins with a name, and is not
+ * continued on the next (RFC 9112, 2.2, 5.1 and 5.2). */
+#include "net/h1_lines.h"
+
+static const char *fault_at(const struct h1_lines *l, char c)
+{
+    if (l->last == '\n' && (c == ' ' || c == '\t'))
+        return "A header line begins with a space.";
+    if (l->last == '\n' && c == ':')
+        return "A header field has no name.";
+    if (c == '\n' && l->last != '\r')
+        return "A header line ends without CR.";
+    return NULL;
+}
+
+size_t h1_lines_scan(struct h1_lines *l, str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.p[i];
+
+        l->fault = fault_at(l, c);
+        if (l->fault != NULL)
+            return i;
+        if (c == '\n' && l->line_bytes == 0 && l->begun)
+            return s.len;
+        if (c == '\n')
+            l->line_bytes = 0;
+        else if (c != '\r')
+            l->line_bytes++;
+        l->begun = l->begun || l->line_bytes > 0;
+        l->last = c;
+    }
+    return s.len;
+}
