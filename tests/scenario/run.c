@@ -49,13 +49,19 @@ static bool fault(const struct scenario *s, const char *what, str detail)
 static bool load_config(struct scenario *s)
 {
     const char *args[32];
+    struct config_problems problems = {.n_kept = 0};
+    struct config_sources sources = {.args = args, .file_text = STR_NONE};
     str words = arena_dup(&s->arena, str_is_none(s->file.options) ? STR("") : s->file.options);
     char *rest = (char *)(uintptr_t)words.p, *word;
-    int n = 0;
+    bool ok;
 
-    while (n < 32 && (word = strtok_r(rest, " \n", &rest)) != NULL)
-        args[n++] = word;
-    return config_load(&s->config, n, args, NULL, &s->err) == 0;
+    while (sources.n_args < 32 && (word = strtok_r(rest, " \n", &rest)) != NULL)
+        args[sources.n_args++] = word;
+    ok = config_load(&s->config, &sources, &problems) == 0;
+    if (!ok)
+        (void)fault(s, "options: ", str_from_c(problems.kept[0].text));
+    config_problems_fini(&problems);
+    return ok;
 }
 
 static int convert(struct scenario *s)

@@ -201,13 +201,14 @@ static void load(const char *flags, struct config *c)
 {
     const char *args[16];
     char *text = strdup(flags), *rest = NULL;
-    struct err e;
-    int n = 0;
+    struct config_problems problems = {.n_kept = 0};
+    struct config_sources sources = {.args = args, .file_text = STR_NONE};
 
     for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
-        args[n++] = word;
-    if (config_load(c, n, args, NULL, &e) == -1)
-        fail_msg("%s: %s", flags, e.msg);
+        args[sources.n_args++] = word;
+    if (config_load(c, &sources, &problems) == -1)
+        fail_msg("%s: %s", flags, problems.kept[0].text);
+    config_problems_fini(&problems);
     free(text);
 }
 
