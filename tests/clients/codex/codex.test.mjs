@@ -189,7 +189,8 @@ describe('codex', { concurrency: false }, () => {
         });
     }
 
-    /* Only who has logged in at ChatGPT gets there; the login is made up. */
+    /* Codex compresses only for those who are logged in at ChatGPT; the login is
+     * made up. It then looks for ChatGPT, too, which the tap refuses. */
     test('a request compressed with zstd is served', async (t) => {
         const desk = new Desk(t, both.daemon, { provider: 'OpenAI', auth: madeUpLogin() });
         both.up.always(({ path }) => path.includes('/models') ? failure(404, 'no list') : textStream('All done.'));
