@@ -1,6 +1,8 @@
 /* text_file.c -- which files are text, and base64 (RFC 4648, data URLs: RFC 2397). */
 #include "conv/text_file.h"
 
+#include <stdint.h>
+
 #include "json/json_text.h"
 
 static const str text_types[] = {

@@ -75,25 +75,25 @@ static int keep(struct extra_reader *x, str name, str raw_name, str value, struc
     return 0;
 }
 
-static int reject_unknown(str name, struct err *reterr)
+static int reject_unknown(str raw_name, struct err *reterr)
 {
-    struct shown text = shown(name);
+    struct shown name = shown(raw_name);
 
-    err_set_param(reterr, ERR_UNKNOWN_PARAMETER, text.text, "Unknown parameter: '%s'.", text.text);
+    err_set_param(reterr, ERR_UNKNOWN_PARAMETER, name.text, "Unknown parameter: '%s'.", name.text);
     return -1;
 }
 
-int extra_reader_take(void *arg, str name, str value, struct err *reterr)
+int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr)
 {
     struct extra_reader *x = arg;
-    str plain = json_text_dup(x->arena, name);
+    str name = json_text_dup(x->arena, raw_name);
 
-    if (str_is_none(plain))
+    if (str_is_none(name))
         return reject_memory(reterr);
-    if (x->options->unknown == UNKNOWN_FIELDS_FORWARD || is_listed(&x->options->pass, plain))
-        return keep(x, plain, name, value, reterr);
+    if (x->options->unknown == UNKNOWN_FIELDS_FORWARD || is_listed(&x->options->pass, name))
+        return keep(x, name, raw_name, value, reterr);
     if (x->options->unknown == UNKNOWN_FIELDS_REJECT)
-        return reject_unknown(name, reterr);
+        return reject_unknown(raw_name, reterr);
     x->fields.n_ignored++;
     return 0;
 }

@@ -50,10 +50,10 @@ struct extra_reader {
 void extra_reader_init(struct extra_reader *x, const struct extra_fields_options *options,
                        const struct id_source *ids, struct arena *a);
 
-/* Takes one field, name escaped and value raw; arg is a struct extra_reader.
+/* Takes one field, as they stand in the request; arg is a struct extra_reader.
  * Of a field given twice the last value counts. Returns 0, or -1 with *reterr
  * filled: 400 unknown_parameter. */
-int extra_reader_take(void *arg, str name, str value, struct err *reterr);
+int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr);
 
 /* The value of a field, or STR_NONE. Walks the list. */
 str extra_fields_get(const struct extra_fields *f, str name);

@@ -13,6 +13,8 @@ str model_alias_find(struct name_list aliases, str name)
         size_t equals = str_find_char(row, '=');
         str from = str_from(row.p, equals), to = str_skip(row, equals + 1);
 
+        if (equals >= row.len)
+            continue; /* no alias */
         if (str_eq(from, name))
             return to;
         if (str_eq(from, STR("*")) && str_is_none(fallback))
