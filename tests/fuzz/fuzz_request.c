@@ -1,42 +1,185 @@
-/* fuzz_request.c -- any request body: refused with an error that names a status,
- * or turned into valid JSON for the upstream and for the echo. */
+/* fuzz_request.c -- any request body, under any options: refused with an error
+ * that names a status, or turned into valid JSON for the echo and for the
+ * upstream, whose messages are in an order that Chat servers accept.
+ *
+ * The input is a body; behind a NUL, which no body can hold, bytes that choose
+ * the options may follow. */
 #include "fuzz/fuzz.h"
 
+#include "conv/trim.h"
 #include "lib/fixture.h"
 #include "wire/chat_request.h"
 #include "wire/response_echo.h"
 #include "json/json_read.h"
+#include "json/json_text.h"
 
-static void check_outputs(const struct responses_request *r, const struct id_source *ids,
-                          struct arena *arena)
+/* ---- options */
+
+struct options {
+    struct responses_request_options request;
+    struct chat_request_options chat;
+    unsigned trim_percent; /* 0: not at all */
+};
+
+static uint8_t take(str *bytes)
 {
-    const struct chat_request_options options = {.model = STR_NONE};
-    struct buf chat = {0}, echo = {0};
+    uint8_t value = bytes->len == 0 ? 0 : (uint8_t)bytes->p[0];
+
+    *bytes = str_skip(*bytes, 1);
+    return value;
+}
+
+static struct options draw_options(str bytes)
+{
+    static const char *const pass[] = {"seed", "v*"};
+    uint8_t flags = take(&bytes), more = take(&bytes), enums = take(&bytes), rest = take(&bytes);
+
+    return (struct options){
+        .request = {.default_model = STR("m"),
+                    .extra = {.unknown = (enum unknown_fields)(rest % 3),
+                              .pass = {(rest & 4) != 0 ? pass : NULL, 2}},
+                    .input = {.text_files = (flags & 1) != 0,
+                              .reasoning_from_summary = (flags & 2) != 0,
+                              .ignore_unknown_items = (flags & 4) != 0},
+                    .reject_unserved_tools = (flags & 8) != 0},
+        .chat = {.is_openai = (flags & 16) != 0,
+                 .developer_role = (flags & 32) != 0,
+                 .late_system_as_user = (flags & 64) != 0,
+                 .images_in_tool = (flags & 128) != 0,
+                 .thinking_switch = (more & 1) != 0,
+                 .omit_usage = (more & 2) != 0,
+                 .short_call_ids = (more & 4) != 0,
+                 .token_field = (enum chat_token_field)(enums % 3),
+                 .tool_choice = (enum chat_tool_choice)(enums / 3 % 3),
+                 .empty_content = (enum chat_empty_content)(enums / 9 % 3),
+                 .reasoning_field = (enum chat_reasoning_field)(enums / 27 % 4)},
+        .trim_percent = more / 8U,
+    };
+}
+
+/* ---- promises about the upstream's request */
+
+enum { MAX_NAMES = 256, MAX_WAITING = 256 };
+
+static void check_names(str chat)
+{
+    str names[MAX_NAMES], name;
+    size_t n = 0;
+    struct jr j;
+
+    jr_init(&j, chat);
+    fuzz_promise(jr_enter(&j, JR_OBJECT), "the upstream gets an object");
+    while (n < MAX_NAMES && jr_next_member(&j, &name)) {
+        names[n] = j.raw_key;
+        for (size_t i = 0; i < n; i++)
+            fuzz_promise(!str_eq(names[i], names[n]), "no member has the name of another");
+        n++;
+        jr_skip(&j);
+    }
+}
+
+/* Ids of calls whose tool messages may come now. */
+struct waiting {
+    str ids[MAX_WAITING];
+    size_t n;
+    bool is_full; /* more than fit: anything may come */
+};
+
+static void note_calls(struct waiting *w, str calls, bool has_short_ids)
+{
+    struct jr j;
+
+    *w = (struct waiting){.n = 0};
+    jr_init(&j, calls);
+    if (jr_type_of(calls) != JR_ARRAY || !jr_enter(&j, JR_ARRAY))
+        return;
+    while (jr_next_element(&j)) {
+        str id = jr_member_string(jr_raw(&j), STR("id"));
+
+        fuzz_promise(!has_short_ids || id.len == 9, "short ids have nine characters");
+        w->is_full = w->n == MAX_WAITING;
+        if (!w->is_full)
+            w->ids[w->n++] = id;
+    }
+}
+
+static bool answers_call(const struct waiting *w, str id)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        if (str_eq(w->ids[i], id))
+            return true;
+    }
+    return w->is_full;
+}
+
+static void check_messages(str chat, const struct options *o)
+{
+    struct waiting waiting = {.n = 0};
+    size_t n = 0;
+    struct jr j;
+
+    jr_init(&j, jr_member(chat, STR("messages")));
+    (void)jr_enter(&j, JR_ARRAY);
+    for (; jr_next_element(&j); n++) {
+        str message = jr_raw(&j), role = jr_member_string(message, STR("role"));
+
+        if (str_eq(role, STR("tool")))
+            fuzz_promise(answers_call(&waiting, jr_member_string(message, STR("tool_call_id"))),
+                         "a tool message follows its call");
+        else
+            note_calls(&waiting, jr_member(message, STR("tool_calls")), o->chat.short_call_ids);
+    }
+    fuzz_promise(n > 0, "there is a message");
+}
+
+static void check_chat(const struct responses_request *r, const struct options *o,
+                       const struct conversation *c)
+{
+    struct buf chat = {0};
     struct err e;
 
-    if (chat_request_build(r, &options, ids, arena, &chat, &e) == 0)
-        fuzz_promise(jr_is_valid(buf_str(&chat)), "the upstream gets valid JSON");
+    fuzz_promise(chat_request_write(r, c, &o->chat, &chat, &e) == 0, "memory is enough");
+    fuzz_promise(jr_is_valid(buf_str(&chat)), "the upstream gets valid JSON");
+    check_names(buf_str(&chat));
+    check_messages(buf_str(&chat), o);
+    buf_fini(&chat);
+}
+
+static void check_outputs(const struct responses_request *r, const struct options *o,
+                          const struct id_source *ids, struct arena *arena)
+{
+    struct conversation c;
+    struct buf echo = {0};
+    struct err e;
+
+    fuzz_promise(chat_request_conversation(r, &o->chat, ids, arena, &c, &e) == 0,
+                 "a good request has a conversation");
+    check_chat(r, o, &c);
+    if (o->trim_percent > 0 && conversation_trim(&c, o->trim_percent))
+        check_chat(r, o, &c);
     buf_char(&echo, '{');
     responses_request_echo(r, &echo);
     buf_char(&echo, '}');
     fuzz_promise(jr_is_valid(buf_str(&echo)), "the echo is valid JSON");
     fuzz_promise(str_find_char(buf_str(&echo), '\n') == echo.len, "the echo is one line");
-    buf_fini(&chat);
     buf_fini(&echo);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    const struct responses_request_options options = {.default_model = STR("m")};
-    char *body = exact_copy(fuzz_input(bytes, n));
+    str input = fuzz_input(bytes, n);
+    size_t body_len = str_find_char(input, '\0');
+    const struct options options = draw_options(str_skip(input, body_len + 1));
+    char *body = exact_copy(str_from(input.p, body_len));
     struct test_ids ids = {.chance = {0}};
     struct arena arena = {0};
     struct responses_request r;
     struct err e = {.code = ERR_NONE};
 
     test_ids_reset(&ids);
-    if (responses_request_parse(str_from(body, n), &options, &ids.source, &arena, &r, &e) == 0)
-        check_outputs(&r, &ids.source, &arena);
+    if (responses_request_parse(str_from(body, body_len), &options.request, &ids.source, &arena, &r,
+                                &e) == 0)
+        check_outputs(&r, &options, &ids.source, &arena);
     else
         fuzz_promise(err_http_status(&e) >= 400 && e.msg[0] != '\0', "a refusal says why");
     arena_fini(&arena);

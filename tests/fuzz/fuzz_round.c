@@ -15,6 +15,7 @@ static struct round_result run(str body, uint8_t options, struct cutting cutting
         .think_tags = (options & 4) != 0,
         .logprobs = (options & 8) != 0,
         .forgetful = cutting.piece == 1,
+        .hold_leading_space = (options & 128) != 0,
         .max_output_bytes = (options & 16) != 0 ? 2000 : 0,
     };
     struct round_result r;

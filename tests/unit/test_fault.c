@@ -78,22 +78,32 @@ static const char citations[] =
     "{\"type\":\"url_citation\",\"url_citation\":{\"url\":\"https://b.example/\"}}]}}]}\n\n"
     "data: [DONE]\n\n";
 
+static const char space_before_calls[] =
+    "data: {\"choices\":[{\"delta\":{\"content\":\"\\n\"},\"logprobs\":{\"content\":"
+    "[{\"token\":\"\\n\",\"logprob\":-1}]}}]}\n\n" CALL(
+        "0", "a", "other",
+        "{}") "data: {\"choices\":[{\"delta\":{\"content\":\" \"},\"logprobs\":{\"content\":"
+              "[{\"token\":\" \",\"logprob\":-1}]}}]}\n\n"
+              "data: {\"choices\":[{\"delta\":{\"content\":\"text\"},\"finish_reason\":\"stop\"}]}\n\n"
+              "data: [DONE]\n\n";
+
 static const struct {
     const char *name;
     const char *fixture, *body; /* one of them */
-    bool think_tags, logprobs;
+    bool think_tags, logprobs, hold_space;
 } runs[] = {
-    {"calls_of_every_kind", NULL, calls_of_every_kind, false, false},
-    {"citations", NULL, citations, false, false},
-    {"tool_interleaved", "upstream/tool_interleaved.sse", NULL, false, false},
-    {"tool_arguments_object", "upstream/tool_arguments_object.sse", NULL, false, false},
-    {"reasoning_then_tool", "upstream/reasoning_then_tool.sse", NULL, false, false},
-    {"think_tags", "upstream/reasoning_think_tags_on.sse", NULL, true, false},
-    {"logprobs", "upstream/text_logprobs_null_bytes.sse", NULL, false, true},
-    {"refusal", "upstream/refusal.sse", NULL, false, false},
-    {"length", "upstream/tool_length.sse", NULL, false, false},
-    {"error", "upstream/error_in_chunk.sse", NULL, false, false},
-    {"whole", "upstream/whole.json", NULL, false, false},
+    {"calls_of_every_kind", NULL, calls_of_every_kind, false, false, false},
+    {"citations", NULL, citations, false, false, false},
+    {"tool_interleaved", "upstream/tool_interleaved.sse", NULL, false, false, false},
+    {"tool_arguments_object", "upstream/tool_arguments_object.sse", NULL, false, false, false},
+    {"reasoning_then_tool", "upstream/reasoning_then_tool.sse", NULL, false, false, false},
+    {"think_tags", "upstream/reasoning_think_tags_on.sse", NULL, true, false, false},
+    {"logprobs", "upstream/text_logprobs_null_bytes.sse", NULL, false, true, false},
+    {"refusal", "upstream/refusal.sse", NULL, false, false, false},
+    {"length", "upstream/tool_length.sse", NULL, false, false, false},
+    {"error", "upstream/error_in_chunk.sse", NULL, false, false, false},
+    {"whole", "upstream/whole.json", NULL, false, false, false},
+    {"space_before_calls", NULL, space_before_calls, false, true, true},
 };
 
 static void check_events(const char *name, long n, const struct round_result *r)
@@ -111,8 +121,10 @@ static void check_events(const char *name, long n, const struct round_result *r)
 /* Fails the n-th allocation; returns whether there was one. */
 static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
 {
-    const struct round_conf conf = {
-        .tools = &tools, .think_tags = runs[i].think_tags, .logprobs = runs[i].logprobs};
+    const struct round_conf conf = {.tools = &tools,
+                                    .think_tags = runs[i].think_tags,
+                                    .logprobs = runs[i].logprobs,
+                                    .hold_leading_space = runs[i].hold_space};
     struct round_result r;
     bool failed;
 
