@@ -12,11 +12,13 @@
 #include "ev/log.h"
 #include "gateway/demo.h"
 #include "gateway/worker.h"
-#include "net/listener.h"
+#include "net/listen_address.h"
 
 struct server {
     const struct config *config;
     struct arena memory;
+    struct listen_address **addresses;
+    size_t n_addresses;
     struct worker **workers;
     struct thread *threads;
     unsigned n_workers, n_threads, n_ended;
@@ -42,21 +44,28 @@ static unsigned count_workers(const struct config *c)
     return c->workers != 0 ? c->workers : cpus;
 }
 
-/* The address with the port that was bound in place of 0. */
-static const char *with_port(struct server *s, const char *address, int port)
+static int open_addresses(struct server *s, struct err *reterr)
 {
-    str a = str_from_c(address);
-    size_t colon = a.len;
-    struct buf text = {.limit = 0};
-    str result;
+    const struct config_list *listen = &s->config->listen;
 
-    while (colon > 0 && a.p[colon - 1] != ':')
-        colon--;
-    buf_append(&text, str_from(a.p, colon));
-    buf_int(&text, port);
-    result = buf_failed(&text) ? STR_NONE : arena_dup(&s->memory, buf_str(&text));
-    buf_fini(&text);
-    return result.p;
+    s->addresses = arena_array(&s->memory, listen->n, sizeof(struct listen_address *));
+    if (s->addresses == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    for (; s->n_addresses < listen->n; s->n_addresses++) {
+        s->addresses[s->n_addresses] = listen_address_open(listen->items[s->n_addresses], reterr);
+        if (s->addresses[s->n_addresses] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+/* Nobody new finds the way. */
+static void close_addresses(struct server *s)
+{
+    while (s->n_addresses > 0)
+        listen_address_close(s->addresses[--s->n_addresses]);
 }
 
 static int set_upstream(struct server *s, struct err *reterr)
@@ -87,19 +96,15 @@ static int set_upstream(struct server *s, struct err *reterr)
 
 static int open_workers(struct server *s, struct err *reterr)
 {
-    struct worker_conf conf = {
-        .config = s->config, .address = s->config->listen.items[0], .n_workers = s->n_workers};
+    const struct worker_conf conf = {.config = s->config,
+                                     .addresses = s->addresses,
+                                     .n_addresses = s->n_addresses,
+                                     .n_workers = s->n_workers};
 
-    /* SO_REUSEPORT would let a second daemon take half of the clients in silence. */
-    if (listener_check_free(conf.address, reterr) == -1)
-        return -1;
     for (unsigned i = 0; i < s->n_workers; i++) {
         s->workers[i] = worker_new(&conf, reterr);
         if (s->workers[i] == NULL)
             return -1;
-        if (i == 0)
-            conf.address =
-                with_port(s, s->config->listen.items[0], http_server_port(s->workers[0]->server));
     }
     if (set_upstream(s, reterr) == -1)
         return -1;
@@ -130,6 +135,7 @@ static void run_worker(void *arg)
 
 static void drain(struct server *s)
 {
+    close_addresses(s);
     for (unsigned i = 0; i < s->n_threads; i++)
         (void)loop_post(s->workers[i]->loop, worker_drain, s->workers[i]);
 }
@@ -143,11 +149,11 @@ static void on_signal(uv_signal_t *handle, int signal)
         _exit(128 + signal);
     }
     s->is_stopping = true;
+    drain(s);
     log_line(LOG_INFO, "stopping",
              (struct log_field[]){LOG_INT("signal", signal),
                                   LOG_INT("drain_timeout_ms", s->config->drain_timeout_ms),
                                   LOG_END});
-    drain(s);
 }
 
 static int start_signals(struct server *s, struct err *reterr)
@@ -178,32 +184,49 @@ static int start_threads(struct server *s, struct err *reterr)
     return 0;
 }
 
-static void log_start(const struct server *s, const char *address)
+static void log_start(const struct server *s)
 {
+    struct buf addresses = {.limit = 0};
+
+    for (size_t i = 0; i < s->n_addresses; i++) {
+        buf_c(&addresses, i == 0 ? "" : ",");
+        buf_c(&addresses, listen_address_text(s->addresses[i]));
+    }
     log_line(LOG_INFO, "listening",
-             (struct log_field[]){LOG_STR("address", str_from_c(address)),
+             (struct log_field[]){LOG_STR("address", buf_str(&addresses)),
                                   LOG_STR("upstream", s->demo != NULL ? STR("demo") : s->upstream),
                                   LOG_INT("workers", s->n_workers), LOG_END});
+    buf_fini(&addresses);
     if (s->demo != NULL)
         log_msg(LOG_INFO, "no upstream is configured: the built-in demo model answers");
 }
 
-/* The demo is for people who try things out: something to paste. */
-static void print_curl(const char *address)
+/* How curl is told to go to an address. */
+static void print_target(const char *address)
 {
-    static const char format[] =
-        "\nTry it:\n\n  curl -N http://%s/v1/responses -H 'Content-Type: application/json' \\\n"
-        "    -d '{\"model\":\"demo\",\"input\":\"Hello!\",\"stream\":true}'\n\n";
+    const char *path = address + strlen("unix:");
 
-    (void)printf(format, address);
+    if (str_starts_with(str_from_c(address), STR("unix:")))
+        (void)printf("--unix-socket %s http://localhost", path);
+    else
+        (void)printf("http://%s%s", address[0] == ':' ? "localhost" : "", address);
+}
+
+/* The demo is for people who try things out: something to paste. */
+static void print_curl(const struct server *s)
+{
+    (void)printf("\nTry it:\n\n");
+    for (size_t i = 0; i < s->n_addresses; i++) {
+        (void)printf("  curl -N ");
+        print_target(listen_address_text(s->addresses[i]));
+        (void)printf("/v1/responses -H 'Content-Type: application/json' \\\n"
+                     "    -d '{\"model\":\"demo\",\"input\":\"Hello!\",\"stream\":true}'\n\n");
+    }
     (void)fflush(stdout);
 }
 
 static int run(struct server *s, struct err *reterr)
 {
-    const char *address =
-        with_port(s, s->config->listen.items[0], http_server_port(s->workers[0]->server));
-
     if (start_signals(s, reterr) == -1)
         return -1;
     if (start_threads(s, reterr) == -1) {
@@ -212,9 +235,9 @@ static int run(struct server *s, struct err *reterr)
             loop_run(s->loop);
         return -1;
     }
-    log_start(s, address);
+    log_start(s);
     if (s->demo != NULL)
-        print_curl(address);
+        print_curl(s);
     loop_run(s->loop); /* until the last worker has ended */
     log_msg(LOG_INFO, "stopped");
     return 0;
@@ -224,6 +247,7 @@ static void tear_down(struct server *s)
 {
     for (unsigned i = 0; i < s->n_threads; i++)
         (void)uv_thread_join(&s->threads[i].id);
+    close_addresses(s);
     demo_close(s->demo);
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
@@ -245,7 +269,8 @@ int server_run(const struct config *config)
     s.loop = loop_new(&e);
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
-    else if (s.loop != NULL && open_workers(&s, &e) == 0 && run(&s, &e) == 0)
+    else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
+             run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);

@@ -7,6 +7,7 @@
 #include "gateway/relay.h"
 #include "gateway/router.h"
 #include "gateway/turn.h"
+#include "net/listen_address.h"
 
 enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256 };
 
@@ -23,6 +24,17 @@ static struct http_server_conf server_conf(const struct config *c, unsigned n_wo
         .keep_alive_ms = c->keep_alive_ms,
         .send_timeout_ms = c->send_timeout_ms,
     };
+}
+
+static int listen_on_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
+{
+    for (size_t i = 0; i < conf->n_addresses; i++) {
+        int fd = listen_address_fd(conf->addresses[i], reterr);
+
+        if (fd == -1 || http_server_listen(w->server, fd, reterr) == -1)
+            return -1;
+    }
+    return 0;
 }
 
 static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
@@ -43,8 +55,8 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
         err_set(reterr, ERR_INTERNAL, "The upstream client could not be set up.");
         return -1;
     }
-    w->server = http_server_open(w->loop, conf->address, &server, router_on_request, w, reterr);
-    return w->server == NULL ? -1 : 0;
+    w->server = http_server_new(w->loop, &server, router_on_request, w, reterr);
+    return w->server == NULL ? -1 : listen_on_all(w, conf, reterr);
 }
 
 struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)

@@ -1,4 +1,4 @@
-/* worker.h -- one thread's share of the gateway: a loop, a listener, an
+/* worker.h -- one thread's share of the gateway: a loop, listeners, an
  * upstream client, and the turns and relays they carry. Nothing of it is
  * shared with other workers, so nothing is locked. */
 #ifndef ANTIPHON_GATEWAY_WORKER_H
@@ -10,6 +10,7 @@
 #include "http/http_client.h"
 #include "http/http_server.h"
 
+struct listen_address;
 struct relay;
 struct turn;
 
@@ -32,11 +33,12 @@ struct worker {
 struct worker_conf {
     const struct config *config;
     str upstream, authorization;
-    const char *address; /* "127.0.0.1:8080" */
-    unsigned n_workers;  /* they share max_connections */
+    struct listen_address *const *addresses; /* where to accept clients */
+    size_t n_addresses;
+    unsigned n_workers; /* they share max_connections */
 };
 
-/* Opens the loop, the listener and the client. Any thread, before it runs.
+/* Opens the loop, the listeners and the client. Any thread, before it runs.
  * NULL with *reterr filled. */
 struct worker *worker_new(const struct worker_conf *conf, struct err *reterr);
 

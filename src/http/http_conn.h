@@ -1,6 +1,6 @@
 /* http_conn.h -- one client connection; shared by the files of the server.
  *
- *     http_server.c   the listener, limits, the list of connections
+ *     http_server.c   listeners, limits, the list of connections
  *     http_conn.c     reading requests, timeouts, closing: the states below
  *     http_request.c  what an owner asks about its request
  *     http_reply.c    the other http_exchange_ functions: writing answers
@@ -64,7 +64,8 @@ struct http_conn {
 
 struct http_server {
     struct loop *loop;
-    struct listener *listener;
+    struct listener *listeners[HTTP_SERVER_LISTENERS];
+    size_t n_listeners;
     struct http_server_conf conf;
     struct h1_limits limits;
     http_server_on_request *on_request;
@@ -75,7 +76,7 @@ struct http_server {
     struct buf head, body; /* an answer is put together here */
     int64_t date_s;        /* the second that date shows */
     char date[40];
-    int port;
+    int port; /* of http_server_open() */
 };
 
 /* Takes fd; NULL when out of memory. */

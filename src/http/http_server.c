@@ -1,10 +1,11 @@
-/* http_server.c -- the listener, its limits, and the list of connections. */
+/* http_server.c -- the listeners, limits, and the list of connections. */
 #include "http/http_server.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "http/http_conn.h"
+#include "net/listen_address.h"
 
 /* Connections over the limit that may be busy reading their 503. */
 enum { MAX_REFUSED = 128 };
@@ -29,15 +30,14 @@ static void on_accept(void *arg, int fd, const char *peer)
     conn_refuse(c, &e);
 }
 
-struct http_server *http_server_open(struct loop *loop, const char *address,
-                                     const struct http_server_conf *conf,
-                                     http_server_on_request *on_request, void *arg,
-                                     struct err *reterr)
+struct http_server *http_server_new(struct loop *loop, const struct http_server_conf *conf,
+                                    http_server_on_request *on_request, void *arg,
+                                    struct err *reterr)
 {
     struct http_server *server = calloc(1, sizeof(*server));
 
     if (server == NULL) {
-        err_set(reterr, ERR_INTERNAL, "listen %s: out of memory", address);
+        err_set_no_memory(reterr);
         return NULL;
     }
     server->loop = loop;
@@ -49,12 +49,45 @@ struct http_server *http_server_open(struct loop *loop, const char *address,
     };
     server->on_request = on_request;
     server->arg = arg;
-    server->listener = listener_open(loop, address, on_accept, server, reterr);
-    if (server->listener == NULL) {
-        free(server);
+    return server;
+}
+
+int http_server_listen(struct http_server *server, int fd, struct err *reterr)
+{
+    struct listener *l;
+
+    if (server->n_listeners == HTTP_SERVER_LISTENERS) {
+        (void)close(fd);
+        err_set(reterr, ERR_INTERNAL, "listen: more than %d addresses", HTTP_SERVER_LISTENERS);
+        return -1;
+    }
+    l = listener_open(server->loop, fd, on_accept, server, reterr);
+    if (l == NULL)
+        return -1;
+    server->listeners[server->n_listeners++] = l;
+    return 0;
+}
+
+struct http_server *http_server_open(struct loop *loop, const char *address,
+                                     const struct http_server_conf *conf,
+                                     http_server_on_request *on_request, void *arg,
+                                     struct err *reterr)
+{
+    struct http_server *server;
+    int fd = listen_tcp(address, true, reterr);
+
+    if (fd == -1)
+        return NULL;
+    server = http_server_new(loop, conf, on_request, arg, reterr);
+    if (server == NULL) {
+        (void)close(fd);
         return NULL;
     }
-    server->port = listener_port(server->listener);
+    if (http_server_listen(server, fd, reterr) == -1) {
+        http_server_close(server);
+        return NULL;
+    }
+    server->port = listener_port(server->listeners[0]);
     return server;
 }
 
@@ -75,8 +108,9 @@ size_t http_server_exchanges(const struct http_server *server)
 
 static void stop_listening(struct http_server *server)
 {
-    listener_close(server->listener);
-    server->listener = NULL;
+    for (size_t i = 0; i < server->n_listeners; i++)
+        listener_close(server->listeners[i]);
+    server->n_listeners = 0;
 }
 
 void http_server_drain(struct http_server *server)

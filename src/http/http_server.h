@@ -14,6 +14,9 @@
 #include "base/str.h"
 #include "net/header.h"
 
+/* Most listeners of a server. */
+enum { HTTP_SERVER_LISTENERS = 16 };
+
 struct http_exchange;
 struct http_server;
 struct loop;
@@ -38,7 +41,7 @@ struct http_request {
     size_t n_headers;
     str body;           /* as it came; http_exchange_body() takes the coding off */
     bool wants_upgrade; /* Connection: upgrade with an Upgrade header */
-    str peer;           /* address of the client without port, for logs */
+    str peer;           /* address of the client without port, or "unix", for logs */
 };
 
 /* Value of a header (name in lower case), or STR_NONE. */
@@ -59,14 +62,22 @@ struct http_exchange_handler {
 typedef void http_server_on_request(void *arg, struct http_exchange *x,
                                     const struct http_request *request);
 
-/* Opens a listener on address ("127.0.0.1:8080", "[::1]:0") with SO_REUSEPORT
- * and SO_REUSEADDR. Returns NULL with *reterr filled. */
+/* A server without a listener; NULL with *reterr filled. */
+struct http_server *http_server_new(struct loop *loop, const struct http_server_conf *conf,
+                                    http_server_on_request *on_request, void *arg,
+                                    struct err *reterr);
+
+/* Accepts connections on a socket that listens (listen_address.h), besides those
+ * given before. Takes fd, also if it fails. Returns 0, or -1 with *reterr filled. */
+int http_server_listen(struct http_server *server, int fd, struct err *reterr);
+
+/* Both for one TCP address ("127.0.0.1:8080", "[::1]:0"). NULL with *reterr filled. */
 struct http_server *http_server_open(struct loop *loop, const char *address,
                                      const struct http_server_conf *conf,
                                      http_server_on_request *on_request, void *arg,
                                      struct err *reterr);
 
-/* Port that was bound, for address "...:0". */
+/* Port that was bound by http_server_open(), for address "...:0". */
 int http_server_port(const struct http_server *server);
 
 /* Number of open connections, and of exchanges whose answer has not been handed
@@ -78,7 +89,7 @@ size_t http_server_exchanges(const struct http_server *server);
  * answer with Connection: close. */
 void http_server_drain(struct http_server *server);
 
-/* Closes the listener and all connections, without reports. */
+/* Closes the listeners and all connections, without reports. */
 void http_server_close(struct http_server *server);
 
 /* The body of the request with its Content-Encoding taken off; a view that lives

@@ -5,9 +5,9 @@
  *     target | record ... record | body          record: lengths, name, value
  *
  * llhttp is stopped at the end of the head, at the last chunk and at the end of
- * the message. So the state changes between two runs of the parser only, and a limit on the
- * bytes of the head is exact however they arrive: the parser is never given
- * more bytes than are still allowed.
+ * the message. So the state changes between two runs of the parser only, and a
+ * limit on the bytes of the head is exact however they arrive: the parser is
+ * never given more bytes than are still allowed.
  *
  * llhttp must be compiled with LLHTTP_STRICT_MODE=1. What it accepts even then
  * and we do not: a missing or repeated Host, codings other than chunked,

@@ -15,7 +15,7 @@ export const ROOT = resolve(fileURLToPath(import.meta.url), '../../..');
 export const BINARY = resolve(ROOT, process.env.ANTIPHON_BIN ?? 'build/antiphon');
 
 const COMPLAINT = /(Address|Thread|Memory|Leak|UndefinedBehavior)Sanitizer|runtime error:|Assertion .* failed/;
-const LISTENING = /listening.*?address"?[=:]\s*"?([0-9.]+):(\d+)/;
+const LISTENING = /listening.*?address"?[=:]\s*"?(?:unix:|([0-9.]+):(\d+))/;
 const running = new Set();
 
 /* The gateway reads variables of its own and of others: only ours may reach it. */

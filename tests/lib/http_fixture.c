@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "net/listen_address.h"
 
 enum { WATCHDOG_MS = 20000 };
 
@@ -255,7 +256,8 @@ static void scripted_on_accept(void *arg, int fd, const char *peer)
 void script_play(const struct script_step *script)
 {
     fx.script = script;
-    fx.listener = listener_open(fx.loop, "127.0.0.1:0", scripted_on_accept, NULL, NULL);
+    fx.listener = listener_open(fx.loop, listen_tcp("127.0.0.1:0", false, NULL), scripted_on_accept,
+                                NULL, NULL);
     assert_non_null(fx.listener);
 }
 

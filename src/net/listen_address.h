@@ -1,0 +1,46 @@
+/* listen_address.h -- an address of the process, and the sockets that listen there.
+ *
+ * The main thread opens an address once, before the workers start, and takes one
+ * descriptor from it for each of them. Workers share a TCP address through
+ * SO_REUSEPORT: each has a socket of its own, and the kernel spreads the
+ * connections. A Unix socket has one queue, whose descriptor they duplicate.
+ *
+ *     "HOST:PORT", "[IPV6]:PORT", or ":PORT" for all addresses. A name with
+ *     several addresses gets the first that can be bound, IPv4 before IPv6;
+ *     localhost is 127.0.0.1. Port 0 takes a free one, the same for all workers.
+ *
+ *     "unix:/PATH". The socket may be used by the owner and the group (mode
+ *     0660). A file that a dead process has left there is replaced. */
+#ifndef ANTIPHON_NET_LISTEN_ADDRESS_H
+#define ANTIPHON_NET_LISTEN_ADDRESS_H
+
+#include "base/err.h"
+
+struct listen_address;
+
+/* Fails when anybody listens there already: sockets that share an address do
+ * not notice each other. Returns NULL with *reterr filled. */
+struct listen_address *listen_address_open(const char *text, struct err *reterr);
+
+/* One more descriptor that listens, non-blocking; it is the caller's. Returns -1
+ * with *reterr filled. */
+int listen_address_fd(struct listen_address *a, struct err *reterr);
+
+/* The address with the port that was bound. */
+const char *listen_address_text(const struct listen_address *a);
+
+/* Its own descriptor goes; those handed out listen on. The file of a Unix socket
+ * goes as well, when it is still the one that was made. NULL is fine. */
+void listen_address_close(struct listen_address *a);
+
+/* A single TCP socket on an address, as above; shared: with SO_REUSEPORT.
+ * Returns it, or -1 with *reterr filled. */
+int listen_tcp(const char *address, bool shared, struct err *reterr);
+
+/* The port a TCP socket is bound to. */
+int listen_port(int fd);
+
+/* A Unix socket at path. Returns it, or -1 with *reterr filled. */
+int listen_unix(const char *path, struct err *reterr);
+
+#endif

@@ -1,0 +1,125 @@
+/* listen_tcp.c -- host, port, and a socket on them. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "net/listen_address.h"
+
+enum { BACKLOG = 1024 };
+
+struct host_port {
+    char host[256], port[16];
+};
+
+static bool copy(char *to, size_t size, str s)
+{
+    if (s.len >= size)
+        return false;
+    memcpy(to, s.p, s.len);
+    to[s.len] = '\0';
+    return true;
+}
+
+static bool address_split(const char *address, struct host_port *ret)
+{
+    str s = str_from_c(address);
+    const char *colon = strrchr(address, ':');
+    str host, port;
+    uint64_t number;
+
+    if (colon == NULL)
+        return false;
+    host = str_from(s.p, (size_t)(colon - address));
+    port = str_from_c(colon + 1);
+    if (str_starts_with(host, STR("[")) && str_ends_with(host, STR("]")))
+        host = str_from(host.p + 1, host.len - 2);
+    else if (str_find_char(host, ':') != host.len)
+        return false; /* an IPv6 address needs its brackets */
+    if (!num_uint(port, &number) || number > UINT16_MAX)
+        return false; /* getaddrinfo() would cut a larger one */
+    return copy(ret->host, sizeof(ret->host), host) && copy(ret->port, sizeof(ret->port), port);
+}
+
+/* A listening socket, or -1 with errno set. "::" takes IPv4 as well. */
+static int listen_on(const struct addrinfo *a, bool shared)
+{
+    int on = 1, off = 0;
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd == -1)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (a->ai_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if ((shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == -1) ||
+        bind(fd, a->ai_addr, a->ai_addrlen) == -1 || listen(fd, BACKLOG) == -1) {
+        int error = errno;
+
+        (void)close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+static int listen_family(const struct addrinfo *list, int family, bool shared)
+{
+    int fd = -1;
+
+    for (const struct addrinfo *a = list; a != NULL && fd == -1; a = a->ai_next) {
+        if (a->ai_family == family)
+            fd = listen_on(a, shared);
+    }
+    return fd;
+}
+
+/* Names give IPv4 first: that is what most configured clients dial. */
+int listen_tcp(const char *address, bool shared, struct err *reterr)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list = NULL;
+    struct host_port at;
+    bool any;
+    int rc, fd;
+
+    if (!address_split(address, &at)) {
+        err_set(reterr, ERR_INTERNAL, "listen %s: write HOST:PORT, [IPV6]:PORT or :PORT", address);
+        return -1;
+    }
+    any = at.host[0] == '\0';
+    /* RFC 6761: localhost is the loopback address, whatever a machine's files say. */
+    if (strcmp(at.host, "localhost") == 0)
+        (void)copy(at.host, sizeof(at.host), STR("127.0.0.1"));
+    rc = getaddrinfo(any ? NULL : at.host, at.port, &hints, &list);
+    if (rc != 0) {
+        err_set(reterr, ERR_INTERNAL, "listen %s: %s", address, gai_strerror(rc));
+        return -1;
+    }
+    errno = EADDRNOTAVAIL;
+    fd = listen_family(list, any ? AF_INET6 : AF_INET, shared);
+    if (fd == -1)
+        fd = listen_family(list, any ? AF_INET : AF_INET6, shared);
+    if (fd == -1)
+        err_set(reterr, ERR_INTERNAL, "listen %s: %s%s", address, strerror(errno),
+                errno == EADDRINUSE ? "; stop what listens there or take another port" : "");
+    freeaddrinfo(list);
+    return fd;
+}
+
+int listen_port(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } bound = {.any = {0}};
+    socklen_t len = sizeof(bound);
+
+    (void)getsockname(fd, &bound.any, &len);
+    return ntohs(bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
+}
