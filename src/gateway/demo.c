@@ -314,6 +314,9 @@ static void on_request(void *arg, struct http_exchange *x, const struct http_req
         http_exchange_respond(x, 200, &type, 1, models);
     } else if (str_eq(r->path, STR("/v1/models/demo"))) {
         http_exchange_respond(x, 200, &type, 1, model);
+    } else if (!str_starts_with(r->path, STR("/v1/models/"))) {
+        err_set(&e, ERR_NOT_FOUND, "The demo upstream has no %.*s.", STR_ARG(r->path));
+        http_exchange_respond_error(x, &e, NULL, 0);
     } else {
         err_set(&e, ERR_MODEL_NOT_FOUND, "The demo upstream has only the model 'demo'.");
         http_exchange_respond_error(x, &e, NULL, 0);

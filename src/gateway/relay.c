@@ -117,22 +117,44 @@ static bool passes_back(str name)
     return !is_one_of(name, own, sizeof(own) / sizeof(*own));
 }
 
-/* Of the client's headers the upstream gets those that describe the body. */
+/* What the upstream gets of the client's headers: what describes the body, what
+ * the answer should be like, and what belongs to the API. Cookies and keys of
+ * other kinds are for us or for nobody. Names that end in "-" are beginnings. */
+static bool passes_on(str name)
+{
+    static const str passed[] = {
+        STR_INIT("content-type"),  STR_INIT("content-encoding"),
+        STR_INIT("accept"),        STR_INIT("accept-language"),
+        STR_INIT("range"),         STR_INIT("if-range"),
+        STR_INIT("if-none-match"), STR_INIT("if-modified-since"),
+        STR_INIT("user-agent"),    STR_INIT("idempotency-key"),
+        STR_INIT("openai-"),       STR_INIT("x-stainless-"),
+        STR_INIT("traceparent"),   STR_INIT("tracestate"),
+    };
+
+    for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++) {
+        bool is_beginning = str_ends_with(passed[i], STR("-"));
+
+        if (is_beginning ? str_starts_with(name, passed[i]) : str_eq(name, passed[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Room for two more than the client has sent is in out. */
 static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
                                struct http_header *out)
 {
-    static const str passed[] = {STR_INIT("content-type"), STR_INIT("content-encoding"),
-                                 STR_INIT("accept")};
     str key = relay->worker->authorization;
     size_t n = 0;
 
     if (str_is_none(key))
         key = http_request_header(r, STR("authorization"));
-    for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++) {
-        str value = http_request_header(r, passed[i]);
+    for (size_t i = 0; i < r->n_headers; i++) {
+        str name = r->headers[i].name;
 
-        if (!str_is_none(value))
-            out[n++] = (struct http_header){passed[i], value};
+        if (passes_on(name) && !is_nominated(r->headers, r->n_headers, name))
+            out[n++] = r->headers[i];
     }
     out[n++] = (struct http_header){STR("x-request-id"), relay->request_id};
     if (!str_is_none(key))
@@ -205,28 +227,43 @@ static const struct http_exchange_handler exchange_handler = {on_gone, on_blocke
 
 /* ---- the beginning */
 
+str relay_path(str path)
+{
+    const str version = STR("/v1");
+
+    while (str_starts_with(path, version) && (path.len == version.len || path.p[3] == '/'))
+        path = str_skip(path, version.len);
+    return path;
+}
+
+static void write_url(const struct relay *relay, const struct http_request *r, struct buf *out)
+{
+    buf_append(out, relay->worker->upstream);
+    buf_append(out, relay_path(r->path));
+    if (r->query.len > 0) {
+        buf_char(out, '?');
+        buf_append(out, r->query);
+    }
+}
+
 static int start_call(struct relay *relay, const struct http_request *r, struct err *reterr)
 {
-    struct http_header headers[5];
     struct arena *a = http_exchange_arena(relay->x);
+    struct http_header *headers = arena_array(a, r->n_headers + 2, sizeof(*headers));
     struct buf url = {.limit = 0};
     struct http_call_conf call = worker_call_conf(relay->worker);
 
-    buf_append(&url, relay->worker->upstream);
-    buf_append(&url, str_skip(r->path, STR("/v1").len));
-    if (r->query.len > 0) {
-        buf_char(&url, '?');
-        buf_append(&url, r->query);
-    }
+    write_url(relay, r, &url);
     call.url = buf_cstr(&url);
-    call.headers = headers;
-    call.n_headers = upstream_headers(relay, r, headers);
+    call.method = arena_dup(a, r->method).p;
     call.body = r->body;
-    call.method = str_eq(r->method, STR("HEAD")) ? "GET" : arena_dup(a, r->method).p;
-    if (call.method == NULL || buf_failed(&url))
+    if (headers == NULL || call.method == NULL || buf_failed(&url)) {
         err_set_no_memory(reterr);
-    else
+    } else {
+        call.headers = headers;
+        call.n_headers = upstream_headers(relay, r, headers);
         relay->call = http_client_start(relay->worker->client, &call, &call_handler, relay, reterr);
+    }
     buf_fini(&url);
     return relay->call == NULL ? -1 : 0;
 }

@@ -1,5 +1,5 @@
 /* relay.h -- requests passed to the upstream as they are, answers passed back:
- * /v1/chat/completions and /v1/models. */
+ * /v1/chat/completions, /v1/models and what the key `relay` adds (CONTRACT 6). */
 #ifndef ANTIPHON_GATEWAY_RELAY_H
 #define ANTIPHON_GATEWAY_RELAY_H
 
@@ -8,8 +8,12 @@
 
 struct worker;
 
-/* Begins a relay; it answers, and frees itself at its end. The path goes to
- * the upstream with exactly one /v1. */
+/* What a path is below the upstream's base URL, which ends in its /v1: the path
+ * without any /v1 in front, of which clients whose base URL has one as well send
+ * two. "/models" of "/v1/models" and of "/v1/v1/models". */
+str relay_path(str path);
+
+/* Begins a relay; it answers, and frees itself at its end. */
 void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r);
 
 /* The worker ends: running relays are answered with e where nothing has been

@@ -8,10 +8,27 @@
 
 typedef void route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r);
 
+/* Methods as bits; HEAD goes with GET, whose body is not sent, and OPTIONS is
+ * answered for every path. */
+enum { GET = 1, POST = 2, PUT = 4, PATCH = 8, DELETE = 16, HEAD = 32, OPTIONS = 64 };
+enum { EVERY = GET | POST | PUT | PATCH | DELETE };
+
+static const struct {
+    str name;
+    unsigned bit;
+} methods[] = {
+    {STR_INIT("GET"), GET},         {STR_INIT("HEAD"), HEAD},   {STR_INIT("POST"), POST},
+    {STR_INIT("PUT"), PUT},         {STR_INIT("PATCH"), PATCH}, {STR_INIT("DELETE"), DELETE},
+    {STR_INIT("OPTIONS"), OPTIONS},
+};
+
+enum { N_METHODS = sizeof(methods) / sizeof(*methods) };
+
 struct route {
-    const char *method;
     str path;
     bool is_prefix; /* the path may go on */
+    unsigned methods;
+    enum config_relay relay; /* the least setting with which it is there */
     route_fn *run;
 };
 
@@ -39,16 +56,24 @@ static void root(struct worker *w, struct http_exchange *x, const struct http_re
 }
 
 static const struct route routes[] = {
-    {"POST", STR_INIT("/v1/responses"), false, turn_start},
-    {"POST", STR_INIT("/responses"), false, turn_start},
-    {"POST", STR_INIT("/v1/chat/completions"), false, relay_start},
-    {"GET", STR_INIT("/v1/models"), false, relay_start},
-    {"GET", STR_INIT("/v1/models/"), true, relay_start},
-    {"GET", STR_INIT("/health"), false, health},
-    {"GET", STR_INIT("/"), false, root},
+    {STR_INIT("/v1/responses"), false, POST, CONFIG_RELAY_OFF, turn_start},
+    {STR_INIT("/responses"), false, POST, CONFIG_RELAY_OFF, turn_start},
+    {STR_INIT("/v1/chat/completions"), false, POST, CONFIG_RELAY_OFF, relay_start},
+    {STR_INIT("/v1/models"), false, GET, CONFIG_RELAY_OFF, relay_start},
+    {STR_INIT("/v1/models/"), true, GET, CONFIG_RELAY_OFF, relay_start},
+    {STR_INIT("/v1/completions"), false, POST, CONFIG_RELAY_COMMON, relay_start},
+    {STR_INIT("/v1/embeddings"), false, POST, CONFIG_RELAY_COMMON, relay_start},
+    {STR_INIT("/health"), false, GET, CONFIG_RELAY_OFF, health},
+    {STR_INIT("/"), false, GET, CONFIG_RELAY_OFF, root},
+    {STR_INIT("/v1/"), true, EVERY, CONFIG_RELAY_ALL, relay_start},
 };
 
 enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
+
+/* Below /v1 these are the gateway's, served or not: an upstream that knows them
+ * as well has another state behind them. */
+static const str own_folders[] = {STR_INIT("/responses"), STR_INIT("/conversations"),
+                                  STR_INIT("/mcp")};
 
 /* Takes the next character off a path; dots and slashes also percent-encoded,
  * since a server may decode them. */
@@ -88,31 +113,68 @@ static bool climbs(str path)
     return only_dots && n_dots > 0;
 }
 
+/* May a path be passed to the upstream? */
+static bool is_relayable(str path)
+{
+    str below = relay_path(path); /* "/responses/x" of "/v1/v1/responses/x" */
+
+    for (size_t i = 0; i < sizeof(own_folders) / sizeof(*own_folders); i++) {
+        str rest = str_skip(below, own_folders[i].len);
+
+        if (str_starts_with(below, own_folders[i]) && (rest.len == 0 || rest.p[0] == '/'))
+            return false;
+    }
+    return below.len > 1 && !climbs(path);
+}
+
 static bool path_fits(const struct route *route, str path)
 {
     if (!route->is_prefix)
         return str_eq(path, route->path);
-    return path.len > route->path.len && str_starts_with(path, route->path) && !climbs(path);
+    return path.len > route->path.len && str_starts_with(path, route->path) &&
+           (route->run != relay_start || is_relayable(path));
 }
 
-/* HEAD is a GET whose body is not sent. */
-static bool method_fits(const struct route *route, str method)
+/* The bit of a method; 0 for those that no path has. */
+static unsigned method_bit(str method)
 {
-    str wanted = str_from_c(route->method);
-
-    return str_eq(method, wanted) || (str_eq(method, STR("HEAD")) && str_eq(wanted, STR("GET")));
+    for (size_t i = 0; i < N_METHODS; i++) {
+        if (str_eq(method, methods[i].name))
+            return methods[i].bit;
+    }
+    return 0;
 }
 
-/* The path exists, but not with this method. */
-static void refuse_method(struct http_exchange *x, const struct http_request *r,
-                          const struct route *route)
+/* All that is allowed on a route, as a mask. */
+static unsigned allowed_on(const struct route *route)
 {
-    bool is_get = str_eq(str_from_c(route->method), STR("GET"));
-    const struct http_header allow = {STR("allow"),
-                                      is_get ? STR("GET, HEAD, OPTIONS") : STR("POST, OPTIONS")};
+    return route->methods | ((route->methods & GET) != 0 ? HEAD : 0) | OPTIONS;
+}
+
+/* The value of Allow, in the exchange's memory. */
+static str allow_text(struct http_exchange *x, unsigned allowed)
+{
+    struct buf text = {.limit = 0};
+    str result;
+
+    for (size_t i = 0; i < N_METHODS; i++) {
+        if ((allowed & methods[i].bit) == 0)
+            continue;
+        buf_c(&text, text.len == 0 ? "" : ", ");
+        buf_append(&text, methods[i].name);
+    }
+    result = buf_failed(&text) ? STR_NONE : arena_dup(http_exchange_arena(x), buf_str(&text));
+    buf_fini(&text);
+    return result;
+}
+
+/* OPTIONS, and methods that the path does not have. */
+static void tell_methods(struct http_exchange *x, const struct http_request *r, unsigned allowed)
+{
+    const struct http_header allow = {STR("allow"), allow_text(x, allowed)};
     struct err e;
 
-    if (str_eq(r->method, STR("OPTIONS"))) {
+    if (method_bit(r->method) == OPTIONS) {
         http_exchange_respond(x, 204, &allow, 1, STR(""));
         return;
     }
@@ -121,12 +183,9 @@ static void refuse_method(struct http_exchange *x, const struct http_request *r,
     http_exchange_respond_error(x, &e, &allow, 1);
 }
 
-/* OPTIONS * asks about the server as a whole. */
-static void options_of_all(struct http_exchange *x)
+static bool is_turn(str path)
 {
-    const struct http_header allow = {STR("allow"), STR("GET, HEAD, POST, OPTIONS")};
-
-    http_exchange_respond(x, 204, &allow, 1, STR(""));
+    return str_eq(path, STR("/v1/responses")) || str_eq(path, STR("/responses"));
 }
 
 static void refuse_upgrade(struct http_exchange *x)
@@ -146,27 +205,48 @@ static void refuse_path(struct http_exchange *x, const struct http_request *r)
     http_exchange_respond_error(x, &e, NULL, 0);
 }
 
+/* What the path has, whatever the request's method is. */
+static unsigned allowed_methods(const struct worker *w, str path)
+{
+    unsigned allowed = 0;
+
+    if (str_eq(path, STR("*"))) /* only OPTIONS comes with it, and asks about all of us */
+        return GET | HEAD | POST | OPTIONS;
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        if (routes[i].relay <= w->config->relay && path_fits(&routes[i], path))
+            allowed |= allowed_on(&routes[i]);
+    }
+    return allowed;
+}
+
+static const struct route *route_find(const struct worker *w, const struct http_request *r)
+{
+    unsigned wanted = method_bit(r->method) & ~(unsigned)OPTIONS;
+
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        const struct route *route = &routes[i];
+
+        if (route->relay <= w->config->relay && (allowed_on(route) & wanted) != 0 &&
+            path_fits(route, r->path))
+            return route;
+    }
+    return NULL;
+}
+
 void router_on_request(void *arg, struct http_exchange *x, const struct http_request *r)
 {
-    const struct route *other_method = NULL;
+    const struct route *route = route_find(arg, r);
+    unsigned allowed;
 
-    if (str_eq(r->path, STR("*"))) { /* only OPTIONS comes with it */
-        options_of_all(x);
+    if (route != NULL) {
+        route->run(arg, x, r);
         return;
     }
-    for (size_t i = 0; i < N_ROUTES; i++) {
-        if (!path_fits(&routes[i], r->path))
-            continue;
-        if (method_fits(&routes[i], r->method)) {
-            routes[i].run(arg, x, r);
-            return;
-        }
-        other_method = &routes[i];
-    }
-    if (other_method == NULL)
+    allowed = allowed_methods(arg, r->path);
+    if (allowed == 0)
         refuse_path(x, r);
-    else if (r->wants_upgrade && other_method->run == turn_start)
+    else if (r->wants_upgrade && is_turn(r->path))
         refuse_upgrade(x);
     else
-        refuse_method(x, r, other_method);
+        tell_methods(x, r, allowed);
 }

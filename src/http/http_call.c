@@ -7,7 +7,8 @@
 
 bool call_sends_body(const struct http_call_conf *conf)
 {
-    return conf->body.len > 0 || strcmp(conf->method, "POST") == 0;
+    return conf->body.len > 0 || strcmp(conf->method, "POST") == 0 ||
+           strcmp(conf->method, "PUT") == 0 || strcmp(conf->method, "PATCH") == 0;
 }
 
 bool call_check_headers(const struct http_call_conf *conf, struct err *reterr)

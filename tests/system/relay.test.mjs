@@ -1,4 +1,5 @@
-/* relay.test.mjs -- /v1/chat/completions and /v1/models pass through unchanged. */
+/* relay.test.mjs -- /v1/chat/completions, /v1/models and, when configured, all
+ * other paths pass through unchanged. */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { checkError } from '../lib/check.mjs';
@@ -115,6 +116,98 @@ describe('models', { concurrency: false }, () => {
         both.up.always(failure(404, 'no such model'));
         assert.equal((await get(both.daemon, '/v1/models/none')).status, 404);
     });
+});
+
+describe('other paths', { concurrency: false }, () => {
+    const all = shared({ before, beforeEach, after }, '--relay', 'all', '--upstream-key', 'upstream-secret');
+
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+        test(`${method} arrives with path, query and body, and its answer comes back`, async () => {
+            all.up.next({ status: 201, headers: { 'content-type': 'text/x-vendor', 'x-vendor': 'v' }, pieces: ['odd \xe9', ' bytes'] });
+            const body = method === 'GET' || method === 'DELETE' ? undefined : 'any\0thing';
+            const got = await ask(all.daemon, body, { method, path: '/v1/files/a%20b/content?x=1&y=%2F', headers: { 'content-type': 'text/x-own' } });
+            assert.deepEqual([got.status, got.headers['content-type'], got.headers['x-vendor'], got.text], [201, 'text/x-vendor', 'v', 'odd \xe9 bytes']);
+            const request = await all.up.request(0);
+            assert.deepEqual([request.method, request.path, request.raw.toString()], [method, '/v1/files/a%20b/content?x=1&y=%2F', body ?? '']);
+            assert.equal(request.headers['content-type'], 'text/x-own');
+            assert.equal(request.headers.authorization, 'Bearer upstream-secret');
+        });
+    }
+
+    test('a PUT without a body is one with a length of 0', async () => {
+        await ask(all.daemon, '', { method: 'PUT', path: '/v1/x' });
+        assert.equal((await all.up.request(0)).headers['content-length'], '0');
+    });
+
+    test('HEAD is HEAD at the upstream', async () => {
+        all.up.next(json(200, { id: 'x' }, { 'x-vendor': 'v' }));
+        const got = await ask(all.daemon, undefined, { method: 'HEAD', path: '/v1/files/x' });
+        assert.deepEqual([got.status, got.text, got.headers['x-vendor'], (await all.up.request(0)).method], [200, '', 'v', 'HEAD']);
+    });
+
+    for (const [path, wanted] of [['/v1/v1/models', '/v1/models'], ['/v1/v1/v1/x', '/v1/x'], ['/v1/models/v1/x', '/v1/models/v1/x'], ['/v1/v1x', '/v1/v1x']]) {
+        test(`${path} is ${wanted} at the upstream`, async () => {
+            await get(all.daemon, path);
+            assert.equal((await all.up.request(0)).path, wanted);
+        });
+    }
+
+    test('a path that has one method of ours has the others of the upstream', async () => {
+        assert.equal((await get(all.daemon, '/v1/chat/completions?limit=1')).status, 200);
+        assert.equal((await all.up.request(0)).path, '/v1/chat/completions?limit=1');
+        checkError(await get(all.daemon, '/v1/responses'), 405, 'method_not_allowed');
+        assert.equal(all.up.requests.length, 1);
+    });
+
+    test('OPTIONS and odd methods are answered here', async () => {
+        const got = await get(all.daemon, '/v1/files', { method: 'OPTIONS' });
+        assert.deepEqual([got.status, got.headers.allow], [204, 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
+        checkError(await get(all.daemon, '/v1/files', { method: 'PROPFIND' }), 405, 'method_not_allowed');
+        assert.equal(all.up.requests.length, 0);
+    });
+
+    test('an answer without a body has none', async () => {
+        all.up.next({ status: 204 });
+        const got = await ask(all.daemon, undefined, { method: 'DELETE', path: '/v1/files/x' });
+        assert.deepEqual([got.status, got.text, got.headers['transfer-encoding']], [204, '', undefined]);
+    });
+
+    test('headers of the API are passed on; those of the connection, cookies and other keys are not', async () => {
+        const passed = { accept: 'audio/mpeg', 'accept-language': 'de', 'user-agent': 'own/1', 'openai-beta': 'assistants=v2', 'openai-organization': 'org',
+            'openai-project': 'p', 'idempotency-key': 'k', 'x-stainless-lang': 'js', range: 'bytes=0-1', traceparent: '00-1-2-03' };
+        const kept = { cookie: 'a=b', 'x-api-key': 'secret', 'proxy-authorization': 'secret', te: 'trailers', 'keep-alive': 'timeout=5', 'x-own': '1', 'openai-nominated': '1' };
+        await get(all.daemon, '/v1/files', { headers: { ...passed, ...kept, connection: 'close, openai-nominated' } });
+        const { headers } = await all.up.request(0);
+        for (const [name, value] of Object.entries(passed))
+            assert.equal(headers[name], value, name);
+        for (const name of Object.keys(kept))
+            assert.equal(headers[name], undefined, name);
+    });
+});
+
+for (const [setting, found] of [['off', []], ['common', ['/v1/completions', '/v1/embeddings']], [undefined, ['/v1/completions', '/v1/embeddings']],
+    ['all', ['/v1/completions', '/v1/embeddings', '/v1/audio/speech']]]) {
+    test(`relay ${setting ?? 'by default'} adds ${found.length} of the other paths`, async (t) => {
+        const { up, daemon } = await pair(t, ...(setting ? ['--relay', setting] : []));
+        up.always(json(200, { ok: true }));
+        for (const path of ['/v1/completions', '/v1/embeddings', '/v1/audio/speech']) {
+            const got = await ask(daemon, REQUEST, { path });
+            if (found.includes(path))
+                assert.deepEqual(got.json, { ok: true }, path);
+            else
+                checkError(got, 404, 'not_found');
+        }
+        for (const path of [PATH, '/v1/responses'])
+            assert.notEqual((await ask(daemon, REQUEST, { path })).status, 404, path);
+        assert.equal((await get(daemon, '/v1/models')).status, 200);
+        assert.deepEqual(up.requests.map((r) => r.path).filter((path) => path !== PATH && path !== '/v1/models'), found);
+    });
+}
+
+test('the demo model says so when it is asked for more', async (t) => {
+    const daemon = await startDaemon({});
+    t.after(() => daemon.stop());
+    assert.equal(checkError(await ask(daemon, {}, { path: '/v1/embeddings' }), 404, 'not_found').message, 'The demo upstream has no /v1/embeddings.');
 });
 
 test('an unreachable upstream is 502 everywhere', async (t) => {

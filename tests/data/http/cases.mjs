@@ -17,7 +17,7 @@ import { gzipSync } from 'node:zlib';
 import { zstdRepeated } from '../../lib/zstd.mjs';
 
 export const LIMITS = { head: 4096, headers: 30, body: 1024 };
-export const ARGS = ['--max-head', '4KiB', '--max-headers', '30', '--max-body', '1KiB', '--workers', '1'];
+export const ARGS = ['--max-head', '4KiB', '--max-headers', '30', '--max-body', '1KiB', '--relay', 'all', '--workers', '1'];
 
 const KEEP = 'keep', CLOSE = 'close';
 const BAD = ['400 bad_request'];
@@ -336,10 +336,13 @@ const sequences = [
     ['an upgrade with a body', post('Connection: Upgrade', 'Upgrade: h2c', `Content-Length: ${N}`) + BODY + get(), [200, 200], KEEP],
 ];
 
-const climbing = ['/v1/models/../x', '/v1/models/..', '/v1/models/.', '/v1/models/%2e%2e/x', '/v1/models/%2E./x', '/v1/models/.%2e',
+const climbing = ['/v1/..', '/v1/../x', '/v1/%2e%2e/x', '/v1/x/../../y', '/v1/x/%2e%2e%2f%2e%2e%2fy', '/v1/files/..;/x/..', '/v1/v1/../x',
+    '/v1/models/../x', '/v1/models/..', '/v1/models/.', '/v1/models/%2e%2e/x', '/v1/models/%2E./x', '/v1/models/.%2e',
     '/v1/models/..%2fx', '/v1/models/x/%2e%2e%5cy', '/v1/models/..\\x', '/v1/../v1/models/x', '/v1/models/x%2f..%2f..%2fadmin'];
 const paths = [
     ...climbing.map((path) => [`${path} is not asked of the upstream`, head(`GET ${path} HTTP/1.1`, 'Host: x'), UNKNOWN, KEEP]),
+    ...['/v1/responses/x', '/v1/responses/', '/v1/v1/responses', '/v1/v1/responses/x', '/v1/conversations', '/v1/conversations/x/items', '/v1/mcp/servers',
+        '/v1/v1/v1/mcp/servers', '/v1', '/v1/', '/v1/v1', '/v1/v1/'].map((path) => [`${path} is not the upstream's`, head(`GET ${path} HTTP/1.1`, 'Host: x'), UNKNOWN, KEEP]),
     ['a double slash', head('GET //v1/models HTTP/1.1', 'Host: x'), UNKNOWN, KEEP],
     ['a path in capitals', head('GET /V1/MODELS HTTP/1.1', 'Host: x'), UNKNOWN, KEEP],
     ['HEAD of an unknown path', head('HEAD /nothing HTTP/1.1', 'Host: x'), [404], KEEP],
