@@ -40,8 +40,8 @@ void config_help(struct buf *out)
                "  --config FILE\n"
                "      Configuration file: a JSON object, with comments if you like.\n"
                "  --check-config\n"
-               "      Do not serve: say everything that is wrong with the configuration, or print\n"
-               "      the configuration in effect and where each value comes from.\n"
+               "      Do not serve: say everything that is wrong with the configuration, or\n"
+               "      print the configuration in effect and where each value comes from.\n"
                "  --help\n"
                "      This text.\n");
     for (const struct config_key *k = config_keys; k->name != NULL; k++) {

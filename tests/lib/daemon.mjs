@@ -20,7 +20,7 @@ const running = new Set();
 
 /* The gateway reads variables of its own and of others: only ours may reach it. */
 const KEPT = /^(PATH|HOME|TMPDIR|LD_.*|.*SAN_OPTIONS)$/;
-const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)));
+export const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)));
 
 process.on('exit', () => {
     for (const child of running)

@@ -69,6 +69,79 @@ static void later_flag_wins(void **state)
     load_end(&l);
 }
 
+/* The elements of a list, joined with spaces. */
+static void list_is(const struct config_list *list, const char *expected)
+{
+    struct buf joined = {0};
+
+    for (size_t i = 0; i < list->n; i++) {
+        buf_c(&joined, i == 0 ? "" : " ");
+        buf_c(&joined, list->items[i]);
+    }
+    assert_str_c(buf_str(&joined), expected);
+    buf_fini(&joined);
+}
+
+static void list_flags_add_to_each_other_and_replace_other_sources(void **state)
+{
+    struct load l = {.args = {"--listen", "a:1, b:2", "--listen=c:3"},
+                     .env = {"ANTIPHON_LISTEN=d:4", "ANTIPHON_PASS_FIELDS=x , y*"},
+                     .file = "{\"listen\": \"e:5\", \"pass_fields\": \"z\"}"};
+
+    (void)state;
+    load_fine(&l);
+    list_is(&l.config.listen, "a:1 b:2 c:3");
+    list_is(&l.config.pass_fields, "x y*");
+    load_end(&l);
+}
+
+static void empty_list_removes_that_of_other_sources(void **state)
+{
+    struct load flag = {.args = {"--pass-fields", ""}};
+    struct load file = {.file = "{\"pass_fields\": []}"};
+
+    (void)state;
+    load_fine(&flag);
+    load_fine(&file);
+    assert_int_equal(flag.config.pass_fields.n + file.config.pass_fields.n, 0);
+    load_end(&flag);
+    load_end(&file);
+}
+
+static void file_may_hold_lists_as_arrays_and_pairs_as_objects(void **state)
+{
+    struct load l = {.file = "{\"listen\": [\"a:1\", \"unix:/run/a,b\"],"
+                             " \"model_alias\": {\"gpt-4o\": \"qwen3\", \"a,\\u0062\": \"c=d\"}}"};
+
+    (void)state;
+    load_fine(&l);
+    list_is(&l.config.listen, "a:1 unix:/run/a,b");
+    list_is(&l.config.model_alias, "gpt-4o=qwen3 a,b=c=d");
+    load_end(&l);
+}
+
+static void many_elements_are_all_there(void **state)
+{
+    struct load l = {.args = {"--pass-fields"}};
+    struct buf text = {0};
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++) {
+        buf_c(&text, i == 0 ? "f" : ",f");
+        buf_uint(&text, i);
+    }
+    l.args[1] = buf_cstr(&text);
+    load_fine(&l);
+    assert_int_equal(l.config.pass_fields.n, 1000);
+    assert_string_equal(l.config.pass_fields.items[513], "f513");
+    load_end(&l);
+
+    buf_c(&text, ",one_more");
+    l.args[1] = buf_cstr(&text);
+    FAILS(&l, "--pass-fields: more than 1000 elements");
+    buf_fini(&text);
+}
+
 static void units_are_understood(void **state)
 {
     static const struct {
@@ -123,6 +196,16 @@ static void host_and_port_alone_keep_the_other_default(void **state)
         assert_string_equal(l.config.listen.items[0], cases[i].listen);
         load_end(&l);
     }
+}
+
+static void host_alone_replaces_a_socket(void **state)
+{
+    struct load l = {.env = {"API_ADAPTER_HOST=0.0.0.0"}, .file = "{\"listen\": \"unix:/a\"}"};
+
+    (void)state;
+    load_fine(&l);
+    list_is(&l.config.listen, "0.0.0.0:8080");
+    load_end(&l);
 }
 
 static void empty_variables_count_as_not_set(void **state)
@@ -193,6 +276,55 @@ static void only_usable_upstreams_are_taken(void **state)
     }
 }
 
+static void only_usable_elements_are_taken(void **state)
+{
+    static const struct {
+        const char *flag, *value;
+        bool is_good;
+    } cases[] = {
+        {"--listen", "localhost:80", true},
+        {"--listen", "[fe80::1%eth0]:80", true},
+        {"--listen", ":0", true},
+        {"--listen", ":0,:0", true}, /* two free ports */
+        {"--listen", "unix:/run/a.sock", true},
+        {"--listen", "unix:run/a.sock", false},
+        {"--listen", "unix:/", false},
+        {"--listen",
+         "unix:/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaaaaaaaaaaaaaaaaaaaaaaa",
+         false},
+        {"--listen", "::1:80", false},
+        {"--listen", "[localhost]:80", false},
+        {"--listen", "[::1:80", false},
+        {"--listen", "*:80", false},
+        {"--listen", "a:65536", false},
+        {"--listen", "http://a:80", false},
+        {"--model-alias", "*=m", true},
+        {"--model-alias", "a/b:c=d e", true},
+        {"--model-alias", "a", false},
+        {"--model-alias", "=a", false},
+        {"--model-alias", "a=", false},
+        {"--model-alias", "a =b", false},
+        {"--model-alias", "a=\xff", false},
+        {"--pass-fields", "*", true},
+        {"--pass-fields", "a*b", false},
+        {"--pass-fields", "a**", false},
+        {"--cors-origins", "*", true},
+        {"--cors-origins", "https://a.example:1", true},
+        {"--cors-origins", "https://a.example/", false},
+        {"--cors-origins", "a.example", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct load l = {.args = {cases[i].flag, cases[i].value}};
+
+        if ((load(&l) == 0) != cases[i].is_good)
+            fail_msg("%s %s", cases[i].flag, cases[i].value);
+        load_end(&l);
+    }
+}
+
 static void upstream_base_gets_v1_only_without_a_path(void **state)
 {
     static const struct {
@@ -226,13 +358,19 @@ int main(void)
         cmocka_unit_test(flags_win_over_variables_over_aliases_over_the_file),
         cmocka_unit_test(flags_may_be_written_in_every_way),
         cmocka_unit_test(later_flag_wins),
+        cmocka_unit_test(list_flags_add_to_each_other_and_replace_other_sources),
+        cmocka_unit_test(empty_list_removes_that_of_other_sources),
+        cmocka_unit_test(file_may_hold_lists_as_arrays_and_pairs_as_objects),
+        cmocka_unit_test(many_elements_are_all_there),
         cmocka_unit_test(units_are_understood),
         cmocka_unit_test(names_of_open_responses_server_are_understood),
         cmocka_unit_test(host_and_port_alone_keep_the_other_default),
+        cmocka_unit_test(host_alone_replaces_a_socket),
         cmocka_unit_test(empty_variables_count_as_not_set),
         cmocka_unit_test(file_may_hold_comments_trailing_commas_and_plain_values),
         cmocka_unit_test(file_cut_anywhere_is_refused_or_read),
         cmocka_unit_test(only_usable_upstreams_are_taken),
+        cmocka_unit_test(only_usable_elements_are_taken),
         cmocka_unit_test(upstream_base_gets_v1_only_without_a_path),
     };
 
