@@ -12,27 +12,23 @@ struct flag {
     bool is_off; /* --no-name */
 };
 
-static void unknown_flag(const struct flag *f, struct config_problems *problems)
+static void unknown_flag(str name, struct config_problems *problems)
 {
-    struct spelling s = spelling_of(f->name, f->name.len / 2);
-    const struct config_key *near;
+    struct spelling s = spelling_of(name, name.len / 2);
     struct buf meant = {0};
 
     config_key_spell(&s);
-    near = s.best == NULL ? NULL : config_key_find(str_from_c(s.best));
-    if (spelling_try(&s, "config") || spelling_try(&s, "check-config") || spelling_try(&s, "help"))
-        near = NULL;
-    if (near != NULL) {
-        config_key_flag(near, &meant);
-    } else if (s.best != NULL) {
-        buf_c(&meant, "--");
-        buf_c(&meant, s.best);
+    (void)spelling_try(&s, "config");
+    (void)spelling_try(&s, "check-config");
+    (void)spelling_try(&s, "help");
+    if (s.best == NULL) {
+        config_error(problems, "unknown flag --%.*s; see antiphon serve --help", STR_ARG(name));
+        return;
     }
-    if (s.best != NULL)
-        config_error(problems, "unknown flag --%.*s; did you mean %s?", STR_ARG(f->name),
-                     buf_cstr(&meant));
-    else
-        config_error(problems, "unknown flag --%.*s; see antiphon serve --help", STR_ARG(f->name));
+    for (const char *p = s.best; *p != '\0'; p++)
+        buf_char(&meant, *p == '_' ? '-' : *p);
+    config_error(problems, "unknown flag --%.*s; did you mean --%s?", STR_ARG(name),
+                 buf_cstr(&meant));
     buf_fini(&meant);
 }
 
@@ -106,7 +102,7 @@ static int flag_read(int n_words, const char *const *words, struct flag *f,
 
     *f = flag_of(words[0]);
     if (f->meaning == FLAG_WRONG) {
-        unknown_flag(f, problems);
+        unknown_flag(f->name, problems);
         return has_next && str_is_none(f->value) ? 2 : 1; /* the next is probably its value */
     }
     if (stands_alone(f, problems))

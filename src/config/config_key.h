@@ -34,14 +34,13 @@ const struct config_key *config_key_find(str name);
 /* Offers the name of every key. */
 void config_key_spell(struct spelling *s);
 
-/* Parses value into its field and notes the place. A list is cut at its commas.
- * What is not valid goes to problems, which may be NULL. */
+/* Parses value into its field and notes the place. A list is cut at its commas. */
 void config_key_set(struct config *c, const struct config_key *k, str value,
                     const struct config_place *place, struct config_problems *problems);
 
-/* The parts of it, for a list whose elements are known already: begins at a
- * place, where flags go on with the list of the flag before; then adds one
- * element. False when the list takes no more (config_list.c). */
+/* The same for a list that is in pieces already (config_list.c): _begin empties
+ * it, unless a flag goes on with what the flag before it gave; _add appends one
+ * element and returns false when the list takes no more. */
 void config_list_begin(struct config *c, const struct config_key *k,
                        const struct config_place *place);
 bool config_list_add(struct config *c, const struct config_key *k, str element,
@@ -58,7 +57,7 @@ void config_key_refuse_value(struct config *c, const struct config_key *k, str v
  * "antiphon.json: line 3: max_body". */
 void config_key_where(const struct config *c, const struct config_key *k, struct buf *out);
 
-/* May a value of this key be shown? Not secrets, and no URL with credentials. */
+/* Must the value stay unseen? A secret, or a URL with credentials. */
 bool config_key_is_private(const struct config_key *k, str value);
 
 /* Appends the name as a flag ("--max-body") or a variable ("ANTIPHON_MAX_BODY"). */
@@ -79,7 +78,7 @@ const char *config_key_placeholder(const struct config_key *k);
 str config_next_word(str *rest, char separator);
 
 /* The forms of texts (config_form.c). The name of a form is also what stands
- * for a value in the help: --listen HOST:PORT. */
+ * for a value in the help: --listen ADDRESS. */
 struct config_form {
     const char *name;
     bool (*fits)(str value); /* of a value that is not empty */
