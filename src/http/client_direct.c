@@ -27,6 +27,8 @@
 #include "net/h1_response.h"
 #include "net/resolve.h"
 
+enum { MAX_IDLE_MS = 118 * 1000 }; /* servers tend to close after two minutes */
+
 struct direct_client {
     struct loop *loop;
     struct resolver *resolver;
@@ -398,7 +400,7 @@ struct direct_client *direct_client_new(struct loop *loop, size_t max_idle_conne
         return NULL;
     client->loop = loop;
     client->resolver = resolver_new(loop);
-    client->pool = conn_pool_new(loop, max_idle_connections);
+    client->pool = conn_pool_new(loop, max_idle_connections, MAX_IDLE_MS);
     if (client->resolver == NULL || client->pool == NULL) {
         direct_client_free(client);
         return NULL;

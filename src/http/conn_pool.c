@@ -8,13 +8,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_IDLE_MS = 118 * 1000 }; /* servers tend to close after two minutes */
-
 struct conn_pool {
     struct loop *loop;
     struct origin *origins;
     struct pool_conn *newest, *oldest;
     size_t n_idle, max_idle;
+    uint64_t max_idle_ms;
 };
 
 /* --- origins ------------------------------------------------------------------ */
@@ -95,7 +94,7 @@ static void close_old(struct conn_pool *pool)
 {
     uint64_t now = loop_now_ms(pool->loop);
 
-    while (pool->oldest != NULL && pool->oldest->idle_since_ms + MAX_IDLE_MS <= now)
+    while (pool->oldest != NULL && pool->oldest->idle_since_ms + pool->max_idle_ms <= now)
         conn_pool_close(pool->oldest);
 }
 
@@ -197,7 +196,7 @@ struct pool_conn *conn_pool_open(struct conn_pool *pool, struct origin *origin, 
 
 /* --- the pool ------------------------------------------------------------------------ */
 
-struct conn_pool *conn_pool_new(struct loop *loop, size_t max_idle)
+struct conn_pool *conn_pool_new(struct loop *loop, size_t max_idle, uint64_t max_idle_ms)
 {
     struct conn_pool *pool = calloc(1, sizeof(*pool));
 
@@ -205,6 +204,7 @@ struct conn_pool *conn_pool_new(struct loop *loop, size_t max_idle)
         return NULL;
     pool->loop = loop;
     pool->max_idle = max_idle;
+    pool->max_idle_ms = max_idle_ms;
     return pool;
 }
 

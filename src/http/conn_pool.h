@@ -44,8 +44,9 @@ struct pool_conn {
     uint64_t idle_since_ms;
 };
 
-/* NULL when out of memory. */
-struct conn_pool *conn_pool_new(struct loop *loop, size_t max_idle);
+/* Keeps at most max_idle connections that are idle, each for max_idle_ms at most:
+ * older ones are closed when the pool is used. NULL when out of memory. */
+struct conn_pool *conn_pool_new(struct loop *loop, size_t max_idle, uint64_t max_idle_ms);
 
 /* Closes what is idle. No connection may be in use, and no origin be held. NULL
  * is fine. */

@@ -223,6 +223,18 @@ void serve(void)
 
 /* --- the scripted server ------------------------------------------------------ */
 
+static void say_next_byte(void *arg)
+{
+    struct peer *p = arg;
+    char byte[] = {*p->left, '\0'};
+
+    if (!p->open || *p->left == '\0')
+        return;
+    p->left++;
+    peer_say(p, byte);
+    assert_true(loop_defer(fx.loop, say_next_byte, p));
+}
+
 static void scripted_on_bytes(void *arg, str bytes)
 {
     struct peer *p = arg;
@@ -232,9 +244,14 @@ static void scripted_on_bytes(void *arg, str bytes)
     if (!peer_heard(p, "\r\n\r\n"))
         return;
     buf_reset(&p->in);
+    p->n_requests++;
     step = &fx.script[fx.n_steps++];
-    if (step->answer != NULL)
+    if (step->answer != NULL && fx.byte_by_byte) {
+        p->left = step->answer;
+        say_next_byte(p);
+    } else if (step->answer != NULL) {
         peer_say(p, step->answer);
+    }
     if (step->close_after)
         peer_close(p);
 }

@@ -34,7 +34,9 @@ enum { MIB = 1024 * 1024, MAX_PEERS = 4, MAX_ACCEPTED = 8 };
 struct peer {
     struct socket socket;
     struct buf in;
-    bool open, gone; /* gone: the other end has closed, and so have we */
+    bool open, gone;     /* gone: the other end has closed, and so have we */
+    unsigned n_requests; /* heads that the scripted server has read on it */
+    const char *left;    /* of an answer that goes out byte by byte */
 };
 
 /* A step of a scripted server, taken at each request it reads. */
@@ -65,24 +67,27 @@ struct http_fixture {
     int unix_fd;
     struct peer accepted[MAX_ACCEPTED];
     const struct script_step *script;
+    bool byte_by_byte; /* answers go out one byte in each turn of the loop */
     unsigned n_accepted, n_steps;
 };
 
 extern struct http_fixture fx;
 
-/* For cmocka, around each test; the client takes its own transport, or libcurl
- * when the state is http_fixture_curl. The second closes and frees whatever the
- * test left open, so a test need not clean up in fx. */
-extern char http_fixture_curl[];
+/* For cmocka, around each test. The second closes and frees whatever the test
+ * left open, so a test need not clean up in fx. */
 int http_fixture_setup(void **state);
 int http_fixture_teardown(void **state);
 
-#define HTTP_TEST(test)                                                                            \
-    cmocka_unit_test_setup_teardown(test, http_fixture_setup, http_fixture_teardown)
-#define HTTP_TEST_CURL(test)                                                                       \
+/* The client takes its own transport, or libcurl when the state is this. */
+extern char http_fixture_curl[];
+
+#define HTTP_TEST_WITH(test, name, state)                                                          \
     {                                                                                              \
-#test " over libcurl", test, http_fixture_setup, http_fixture_teardown, http_fixture_curl  \
+        name, test, http_fixture_setup, http_fixture_teardown, state                               \
     }
+#define HTTP_TEST(test) HTTP_TEST_WITH(test, #test, NULL)
+#define HTTP_TEST_BOTH(test)                                                                       \
+    HTTP_TEST(test), HTTP_TEST_WITH(test, #test "_over_libcurl", http_fixture_curl)
 
 /* Turns the loop until the condition holds. */
 #define UNTIL(condition)                                                                           \
