@@ -251,6 +251,8 @@ check-clients: ## tests with clients too big for `make check`: the Codex CLI (40
 	@$(SUB) all
 	@$(RUN) --timeout 900 --as codex tests/clients/codex/run
 
+include bench/bench.mk
+
 # --- upkeep -------------------------------------------------------------------
 
 .PHONY: lint format docs clean help
