@@ -10,8 +10,9 @@
 import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
+import { patience } from './patience.mjs';
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = patience(10_000);
 
 const withoutUndefined = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
@@ -92,14 +93,14 @@ class Exchange {
     }
 
     /* Waits until the text holds `what`, or until the function is true. */
-    async until(what, ms = PATIENCE_MS) {
+    async until(what, ms = 10_000) {
         const met = typeof what === 'function' ? what : () => this.text.includes(what);
         if (met())
             return this;
         let look, timer;
         try {
             await new Promise((done, fail) => {
-                timer = setTimeout(() => fail(new Error(`waited ${ms} ms for ${what} in:\n${this.text.slice(-2000)}`)), ms);
+                timer = setTimeout(() => fail(new Error(`waited ${ms} ms for ${what} in:\n${this.text.slice(-2000)}`)), patience(ms));
                 look = () => met() ? done() : (this.ended || this.error) && fail(this.error ?? new Error(`ended without ${what}`));
                 this.#changed.add(look);
             });
@@ -128,7 +129,7 @@ export async function raw(daemon, pieces, enough = () => false, ms = 5000) {
     let got = Buffer.alloc(0);
     await once(socket, 'connect');
     const over = new Promise((done, fail) => {
-        const late = setTimeout(() => fail(new Error(`no end within ${ms} ms after:\n${got.toString('latin1')}`)), ms);
+        const late = setTimeout(() => fail(new Error(`no end within ${ms} ms after:\n${got.toString('latin1')}`)), patience(ms));
         const finish = () => (clearTimeout(late), done());
         socket.on('data', (piece) => {
             got = Buffer.concat([got, piece]);

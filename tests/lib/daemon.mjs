@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { patience } from './patience.mjs';
 import { startUpstream } from './upstream.mjs';
 
 export const ROOT = resolve(fileURLToPath(import.meta.url), '../../..');
@@ -50,7 +51,7 @@ class Daemon {
 
     /* The first match in the log, once it is there. */
     async logged(pattern, ms = 5000) {
-        for (const deadline = performance.now() + ms; ;) {
+        for (const deadline = performance.now() + patience(ms); ;) {
             const match = this.log.match(pattern);
             if (match)
                 return match;
@@ -69,7 +70,7 @@ class Daemon {
     /* Ends it as an administrator would and insists on a clean end. */
     async stop({ ms = 10_000 } = {}) {
         this.child.kill('SIGTERM');
-        const late = setTimeout(() => this.child.kill('SIGKILL'), ms);
+        const late = setTimeout(() => this.child.kill('SIGKILL'), patience(ms));
         const { code, signal } = await this.exited;
         clearTimeout(late);
         if (code !== 0 || COMPLAINT.test(this.log))

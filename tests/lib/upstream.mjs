@@ -13,6 +13,7 @@
  */
 import http from 'node:http';
 import { once } from 'node:events';
+import { patience } from './patience.mjs';
 
 export const HANG = Symbol('say nothing more, keep the connection');
 export const CLOSE = Symbol('close the connection in the middle');
@@ -66,7 +67,7 @@ class Upstream {
 
     /* The i-th request, as soon as it has arrived whole. */
     async request(i = 0, ms = 5000) {
-        const deadline = performance.now() + ms;
+        const deadline = performance.now() + patience(ms);
         while (!this.requests[i]?.whole) {
             if (performance.now() > deadline)
                 throw new Error(`upstream: request ${i} did not arrive within ${ms} ms`);
