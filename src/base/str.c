@@ -41,13 +41,9 @@ size_t str_find_char(str s, char c)
 
 size_t str_find(str s, str needle)
 {
-    if (needle.len == 0)
-        return 0;
-    for (size_t i = 0; i + needle.len <= s.len; i++) {
-        if (memcmp(s.p + i, needle.p, needle.len) == 0)
-            return i;
-    }
-    return s.len;
+    const char *p = s.len == 0 ? NULL : memmem(s.p, s.len, needle.p, needle.len);
+
+    return p == NULL ? s.len : (size_t)(p - s.p);
 }
 
 bool str_has_nocase(str s, str needle)
