@@ -9,7 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { KEEP_PENDING_BYTES = 4096 }; /* memory an idle socket may keep */
+enum {
+    KEEP_PENDING_BYTES = 4096,       /* memory an idle socket may keep */
+    KERNEL_UNSENT_BYTES = 64 * 1024, /* beyond what is on its way to the peer */
+};
 
 static void on_event(uv_poll_t *poll, int status, int events);
 
@@ -183,7 +186,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
 int socket_open(struct socket *s, struct loop *loop, int fd, const struct socket_handler *handler,
                 void *arg, struct err *reterr)
 {
-    int on = 1;
+    int on = 1, unsent_bytes = KERNEL_UNSENT_BYTES;
     int rc;
 
     *s = (struct socket){.loop = loop, .handler = handler, .arg = arg, .fd = fd, .reading = true};
@@ -194,8 +197,10 @@ int socket_open(struct socket *s, struct loop *loop, int fd, const struct socket
         return -1;
     }
     s->poll.data = s;
-    /* Events are small and must leave at once. Fails on a unix socket, rightly. */
+    /* Events are small and must leave at once. Both fail on a unix socket, rightly. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    /* Else the kernel keeps megabytes for a slow reader, where no limit of ours counts. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof(unsent_bytes));
     watch(s);
     return 0;
 }
