@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "ev/log.h"
@@ -42,6 +43,29 @@ static unsigned count_workers(const struct config *c)
     unsigned cpus = uv_available_parallelism();
 
     return c->workers != 0 ? c->workers : cpus;
+}
+
+/* The usual soft limit is low for the sake of programs that use select(); the
+ * hard one is what the administrator means. A client that waits for the
+ * upstream holds two descriptors, one on each side. */
+static void raise_descriptor_limit(const struct config *c)
+{
+    const uint64_t needed = 2 * (uint64_t)c->max_connections;
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == -1)
+        return;
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) == -1 && getrlimit(RLIMIT_NOFILE, &files) == -1)
+        return;
+    log_line(LOG_DEBUG, "descriptors",
+             (struct log_field[]){LOG_INT("limit", files.rlim_cur), LOG_END});
+    if (files.rlim_cur < needed)
+        log_msg(LOG_WARN,
+                "max_connections %llu may need %llu open files, the limit is %llu: raise it "
+                "(ulimit -n, LimitNOFILE) or lower max_connections",
+                (unsigned long long)c->max_connections, (unsigned long long)needed,
+                (unsigned long long)files.rlim_cur);
 }
 
 static int open_addresses(struct server *s, struct err *reterr)
@@ -264,6 +288,7 @@ int server_run(const struct config *config)
     int status = EXIT_FAILURE;
     struct err e;
 
+    raise_descriptor_limit(config);
     s.workers = calloc(s.n_workers, sizeof(struct worker *));
     s.threads = calloc(s.n_workers, sizeof(*s.threads));
     s.loop = loop_new(&e);
