@@ -90,14 +90,13 @@ void config_key_variable(const struct config_key *k, struct buf *out)
 
 static void describe_range(const struct config_key *k, const char *what, struct buf *out)
 {
-    str rest = str_from_c(k->valid);
-    size_t dots = str_find(rest, STR(".."));
+    size_t low = strcspn(k->valid, ".");
 
     buf_c(out, what);
     buf_c(out, " from ");
-    buf_append(out, str_from(rest.p, dots));
+    buf_append(out, str_from(k->valid, low));
     buf_c(out, " to ");
-    buf_append(out, str_skip(rest, dots + 2));
+    buf_c(out, k->valid + low + strlen(".."));
 }
 
 static void describe_choice(const struct config_key *k, struct buf *out)
