@@ -197,8 +197,6 @@ describe('codex', { concurrency: false }, () => {
         const got = await desk.exec('Say something.');
         const asked = got.exchanges.filter(({ path }) => path === '/v1/responses');
         assert.ok(asked.length > 0 && asked.every(({ headers }) => headers['content-encoding'] === 'zstd'), got.log);
-        if (asked.every(({ status }) => status === 415))
-            return t.skip('the gateway does not read compressed requests');
         assert.equal(got.status, 0, got.log);
         assert.deepEqual(messages(got.events), ['All done.']);
         checkStreams({ ...got, exchanges: asked, outside: [] });
