@@ -200,7 +200,7 @@ static void on_tick(void *arg)
         loop_timer_start(r->timer, PACE_MS);
         return;
     }
-    http_exchange_end(r->x);
+    http_exchange_end(r->x, STR(""));
     reply_free(r);
 }
 

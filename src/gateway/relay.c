@@ -197,7 +197,7 @@ static void on_end(void *arg, const struct err *failure)
         return;
     }
     log_end(relay, "relayed");
-    http_exchange_end(relay->x);
+    http_exchange_end(relay->x, STR(""));
     relay_free(relay);
 }
 

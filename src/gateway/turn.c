@@ -114,14 +114,12 @@ static bool is_success(const struct turn *t)
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
 {
     struct turn *t = arg;
-    struct buf *out = turn_fresh_out(t);
 
     t->upstream_status = status;
     t->retry_after_s = retry_after(headers, n_headers);
     if (t->x == NULL || !is_success(t) || !t->request.stream)
         return;
-    turn_begin_stream(t, out);
-    turn_send_events(t);
+    turn_begin_stream(t);
     free_if_over(t);
 }
 
@@ -221,10 +219,7 @@ static void on_timer(void *arg)
     }
     if (!t->request.stream)
         return;
-    if (!t->is_begun) {
-        turn_begin_stream(t, turn_fresh_out(t));
-        turn_send_events(t);
-    }
+    turn_begin_stream(t);
     if (t->x != NULL)
         turn_keep_alive(t);
     free_if_over(t);

@@ -84,18 +84,24 @@ static void respond_object(struct turn *t)
 
 /* ---- streams */
 
+/* Events are missing: better no end of the stream than a wrong one. */
+static bool is_broken(struct turn *t)
+{
+    if (!buf_failed(&t->worker->out))
+        return false;
+    http_exchange_abort(t->x);
+    answered(t);
+    return true;
+}
+
 void turn_send_events(struct turn *t)
 {
     struct buf *out = &t->worker->out;
 
-    if (buf_failed(out)) {
-        /* Events are missing: better no end of the stream than a wrong one. */
-        http_exchange_abort(t->x);
-        answered(t);
-    } else if (out->len > 0) {
-        t->last_write_ms = t->last_event_ms = now_ms(t);
-        http_exchange_write(t->x, buf_str(out));
-    }
+    if (out->len == 0 || is_broken(t))
+        return;
+    t->last_write_ms = t->last_event_ms = now_ms(t);
+    http_exchange_write(t->x, buf_str(out));
 }
 
 struct buf *turn_fresh_out(struct turn *t)
@@ -142,7 +148,7 @@ void turn_keep_alive(struct turn *t)
 
 /* ---- begin and end of a stream */
 
-void turn_begin_stream(struct turn *t, struct buf *out)
+void turn_begin_stream(struct turn *t)
 {
     static const struct http_header head[] = {
         {STR_INIT("content-type"), STR_INIT("text/event-stream; charset=utf-8")},
@@ -155,21 +161,25 @@ void turn_begin_stream(struct turn *t, struct buf *out)
     t->is_begun = true;
     turn_move(t, TURN_STREAM);
     http_exchange_start(t->x, 200, head, sizeof(head) / sizeof(*head));
-    response_start(&t->response, out);
+    response_start(&t->response, turn_fresh_out(t));
     t->last_write_ms = t->last_event_ms = now_ms(t);
     turn_keep_alive(t); /* finds out when to look again */
+    if (!is_broken(t))
+        http_exchange_write_soon(t->x, buf_str(&t->worker->out));
 }
 
 /* The stream's last events are in the buffer. */
 static void finish_stream(struct turn *t, const struct err *e)
 {
+    struct buf *out = &t->worker->out;
+
     log_end(t, e);
-    turn_send_events(t);
-    if (t->worker->out.cap > MAX_KEPT_BYTES)
-        buf_fini(&t->worker->out);
-    if (t->x == NULL)
-        return;
-    http_exchange_end(t->x);
+    if (buf_failed(out))
+        http_exchange_abort(t->x);
+    else
+        http_exchange_end(t->x, buf_str(out));
+    if (out->cap > MAX_KEPT_BYTES)
+        buf_fini(out);
     answered(t);
 }
 

@@ -68,9 +68,9 @@ struct buf *turn_fresh_out(struct turn *t);
 /* Sends what is in that buffer, in one system call. */
 void turn_send_events(struct turn *t);
 
-/* Head of the stream, response.created and response.in_progress, to be sent;
- * nothing when it has begun. */
-void turn_begin_stream(struct turn *t, struct buf *out);
+/* Sends the head of the stream, response.created and response.in_progress,
+ * together with what the upstream may have said already; nothing when it has begun. */
+void turn_begin_stream(struct turn *t);
 
 /* Signs of life in a stream that says nothing; starts the timer for the next. */
 void turn_keep_alive(struct turn *t);

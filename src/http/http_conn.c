@@ -322,6 +322,12 @@ void conn_send(struct http_conn *c, const struct iovec *pieces, size_t n_pieces)
         settle_later(c);
 }
 
+void conn_flush_later(struct http_conn *c)
+{
+    c->flush_later = true;
+    settle_later(c);
+}
+
 void conn_answered(struct http_conn *c)
 {
     c->state = CONN_FLUSH;
@@ -339,6 +345,9 @@ static void conn_settle(void *arg)
         conn_free(c);
         return;
     }
+    if (c->flush_later && c->state == CONN_ANSWER)
+        conn_send(c, NULL, 0);
+    c->flush_later = false;
     pending = socket_pending(&c->socket);
     if (c->state == CONN_FLUSH && pending == 0) {
         exchange_end(c);

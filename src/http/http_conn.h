@@ -56,6 +56,7 @@ struct http_conn {
     size_t drained_bytes;
     struct http_exchange x;
     bool settle_later;   /* conn_settle() has been deferred */
+    bool flush_later;    /* when settling, there are queued bytes to send */
     bool told_blocked;   /* the owner waits for on_blocked(false) */
     bool refused;        /* over max_connections: gets a 503 and nothing else */
     bool is_memory_free; /* closed, but conn_settle() still holds it */
@@ -93,6 +94,9 @@ void conn_reset(struct http_conn *c);
 
 /* Sends a part of the answer; called in CONN_ANSWER. */
 void conn_send(struct http_conn *c, const struct iovec *pieces, size_t n_pieces);
+
+/* Sends what the socket has queued after the batch of events. */
+void conn_flush_later(struct http_conn *c);
 
 /* The answer is complete: the exchange is over for its owner. */
 void conn_answered(struct http_conn *c);

@@ -254,21 +254,61 @@ void http_exchange_start(struct http_exchange *x, int status, const struct http_
         socket_queue(&c->socket, buf_str(out));
 }
 
+/* Room for the size line of a chunk. */
+struct size_text {
+    char bytes[2 * sizeof(size_t) + 2];
+};
+
+static struct iovec size_line(size_t n, struct size_text *text)
+{
+    static const char hex[] = "0123456789abcdef";
+    char *end = text->bytes + sizeof(text->bytes), *p = end;
+
+    *--p = '\n';
+    *--p = '\r';
+    for (; n > 0; n >>= 4)
+        *--p = hex[n & 15];
+    return (struct iovec){p, (size_t)(end - p)};
+}
+
+/* The body's next bytes as pieces; returns how many there are. A chunk without
+ * bytes would be the last. */
+static size_t body_pieces(const struct http_exchange *x, str bytes, struct size_text *size,
+                          struct iovec out[3])
+{
+    if (bytes.len == 0 || !x->has_body)
+        return 0;
+    if (!x->chunked) {
+        out[0] = piece_of(bytes);
+        return 1;
+    }
+    out[0] = size_line(bytes.len, size);
+    out[1] = piece_of(bytes);
+    out[2] = piece_of(STR("\r\n"));
+    return 3;
+}
+
 void http_exchange_write(struct http_exchange *x, str bytes)
 {
-    char size[24];
+    struct size_text size;
     struct iovec pieces[3];
+    size_t n = body_pieces(x, bytes, &size, pieces);
 
     assert(x->conn->state == CONN_ANSWER);
-    if (bytes.len == 0 || !x->has_body)
-        return; /* a chunk without bytes would be the last */
-    pieces[0] = (struct iovec){size, (size_t)snprintf(size, sizeof(size), "%zx\r\n", bytes.len)};
-    pieces[1] = piece_of(bytes);
-    pieces[2] = piece_of(STR("\r\n"));
-    if (x->chunked)
-        conn_send(x->conn, pieces, 3);
-    else
-        conn_send(x->conn, pieces + 1, 1);
+    if (n > 0)
+        conn_send(x->conn, pieces, n);
+}
+
+void http_exchange_write_soon(struct http_exchange *x, str bytes)
+{
+    struct size_text size;
+    struct iovec pieces[3];
+    size_t n = body_pieces(x, bytes, &size, pieces);
+
+    assert(x->conn->state == CONN_ANSWER);
+    for (size_t i = 0; i < n; i++)
+        socket_queue(&x->conn->socket, str_from(pieces[i].iov_base, pieces[i].iov_len));
+    conn_flush_later(x->conn);
 }
 
 void http_exchange_flush(struct http_exchange *x)
@@ -277,12 +317,16 @@ void http_exchange_flush(struct http_exchange *x)
     conn_send(x->conn, NULL, 0);
 }
 
-void http_exchange_end(struct http_exchange *x)
+void http_exchange_end(struct http_exchange *x, str bytes)
 {
-    struct iovec last = piece_of(STR("0\r\n\r\n"));
+    struct size_text size;
+    struct iovec pieces[4];
+    size_t n = body_pieces(x, bytes, &size, pieces);
 
     assert(x->conn->state == CONN_ANSWER);
-    conn_send(x->conn, &last, x->chunked && x->has_body ? 1 : 0);
+    if (x->chunked && x->has_body)
+        pieces[n++] = piece_of(STR("0\r\n\r\n"));
+    conn_send(x->conn, pieces, n);
     conn_answered(x->conn);
 }
 

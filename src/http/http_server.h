@@ -125,8 +125,13 @@ void http_exchange_start(struct http_exchange *x, int status, const struct http_
 void http_exchange_write(struct http_exchange *x, str bytes);
 void http_exchange_flush(struct http_exchange *x);
 
-/* Last chunk; the exchange is over for the caller. */
-void http_exchange_end(struct http_exchange *x);
+/* A write that may wait for the end of the batch of events at hand, to leave
+ * together with what is written until then. */
+void http_exchange_write_soon(struct http_exchange *x, str bytes);
+
+/* The last bytes, which may be none, and the end, in one system call; the
+ * exchange is over for the caller. */
+void http_exchange_end(struct http_exchange *x, str bytes);
 
 /* Breaks the connection: for an answer that cannot be completed honestly. */
 void http_exchange_abort(struct http_exchange *x);

@@ -132,7 +132,7 @@ static void write_on(void)
         fx.left_to_write -= n;
     }
     if (fx.left_to_write == 0) {
-        http_exchange_end(fx.x);
+        http_exchange_end(fx.x, STR(""));
         fx.x = NULL;
     }
 }
@@ -170,7 +170,7 @@ static void answer_stream(struct http_exchange *x)
     http_exchange_start(x, 200, text_type, 1);
     http_exchange_write(x, STR("one "));
     http_exchange_write(x, STR("two"));
-    http_exchange_end(x);
+    http_exchange_end(x, STR(""));
 }
 
 static void answer_error(struct http_exchange *x)

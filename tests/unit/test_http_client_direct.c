@@ -9,6 +9,7 @@
 
 #include "lib/reply.h"
 #include "lib/test.h"
+#include "net/listen_address.h"
 
 #define OK_HELLO "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -76,7 +77,10 @@ static void gather_on_accept(void *arg, int fd, const char *from)
 
 static struct peer *gather_at(const char *address, bool reads)
 {
-    fx.listener = listener_open(fx.loop, address, gather_on_accept, reads ? NULL : &fx, NULL);
+    int fd = listen_tcp(address, false, NULL);
+
+    if (fd != -1)
+        fx.listener = listener_open(fx.loop, fd, gather_on_accept, reads ? NULL : &fx, NULL);
     return &fx.accepted[0];
 }
 

@@ -336,7 +336,7 @@ static void a_silent_owner_does_not_time_out(void **state)
     UNTIL(peer_heard(p, "half"));
     let_pass(60);
     http_exchange_write(fx.x, STR("rest"));
-    http_exchange_end(fx.x);
+    http_exchange_end(fx.x, STR(""));
     UNTIL(peer_heard(p, "rest" LAST_CHUNK));
 }
 
