@@ -300,6 +300,30 @@ void script_play_at(const char *path, const struct script_step *script)
     assert_int_equal(uv_poll_start(&fx.unix_poll, UV_READABLE, on_unix_accept), 0);
 }
 
+/* --- a server in the test's own hands ------------------------------------------ */
+
+static void gather_on_accept(void *arg, int fd, const char *from)
+{
+    struct peer *p = &fx.accepted[fx.n_accepted++];
+
+    (void)from;
+    assert_true(fx.n_accepted <= MAX_ACCEPTED);
+    assert_int_equal(socket_open(&p->socket, fx.loop, fd, &peer_handler, p, NULL), 0);
+    p->open = true;
+    socket_read(&p->socket, arg != NULL);
+}
+
+struct peer *gather(const char *address, bool reads)
+{
+    int fd = listen_tcp(address, false, NULL);
+
+    if (fd == -1)
+        return NULL;
+    fx.listener = listener_open(fx.loop, fd, gather_on_accept, reads ? &fx : NULL, NULL);
+    assert_non_null(fx.listener);
+    return &fx.accepted[0];
+}
+
 /* --- the fixture -------------------------------------------------------------- */
 
 static void on_watchdog(void *arg)

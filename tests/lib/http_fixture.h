@@ -136,4 +136,14 @@ unsigned peer_count(struct peer *p, const char *text);
 void script_play(const struct script_step *script);
 void script_play_at(const char *path, const struct script_step *script);
 
+/* What most scripts answer. */
+#define OK_HELLO "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+/* ---- a server in the test's own hands */
+
+/* fx.accepted[0], which will be the first to connect to fx.listener: it keeps
+ * what it is sent, or takes nothing until socket_read(), and the test answers.
+ * NULL when the machine has no such address. */
+struct peer *gather(const char *address, bool reads);
+
 #endif

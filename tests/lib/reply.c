@@ -78,3 +78,19 @@ void reply_fetch(struct reply *r, const char *path)
     reply_call(r, path, &reply_handler);
     UNTIL(r->ended);
 }
+
+void reply_check_hello(struct reply *r)
+{
+    UNTIL(r->ended);
+    assert_false(r->failed);
+    assert_string_equal(buf_cstr(&r->body), "hello");
+    reply_fini(r);
+}
+
+void reply_fetch_hello(void)
+{
+    struct reply r;
+
+    reply_fetch(&r, "/");
+    reply_check_hello(&r);
+}

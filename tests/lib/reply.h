@@ -35,4 +35,9 @@ void reply_start(struct reply *r, const struct http_call_conf *conf,
 void reply_call(struct reply *r, const char *path, const struct http_call_handler *handler);
 void reply_fetch(struct reply *r, const char *path);
 
+/* Waits for an answer that is OK_HELLO, and finishes the reply; the same with
+ * the call. */
+void reply_check_hello(struct reply *r);
+void reply_fetch_hello(void);
+
 #endif

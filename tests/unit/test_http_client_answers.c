@@ -9,8 +9,6 @@
 #include "lib/reply.h"
 #include "lib/test.h"
 
-#define OK_HELLO "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-
 static void informational_answers_and_trailers_are_not_reported(void **state)
 {
     static const struct script_step script[] = {
