@@ -14,7 +14,8 @@
  * whatever its method: nothing was answered, and a model may be asked twice.
  *
  * A report may drop the call. So while bytes are being dealt with, a dropped
- * call is closed down but its memory stays until they have been. */
+ * call is closed down but its memory stays until they have been, and with it the
+ * views that were reported. */
 #include "http/client_direct.h"
 
 #include <errno.h>
@@ -55,6 +56,12 @@ struct direct_call {
     bool is_retried;
     bool is_receiving, is_dropped; /* both: to be freed when it is not receiving any more */
 };
+
+static void call_free(struct direct_call *d)
+{
+    h1_response_fini(&d->response);
+    free(d);
+}
 
 static struct direct_call *of(struct http_call *call)
 {
@@ -176,7 +183,7 @@ static void on_bytes(void *arg, char *p, size_t n)
         receive_body(d, p, n);
     d->is_receiving = false;
     if (d->is_dropped)
-        free(d);
+        call_free(d);
 }
 
 static void on_release(void *arg)
@@ -310,11 +317,10 @@ static void drop(struct http_call *call)
     origin_unref(d->origin);
     buf_fini(&d->request);
     buf_fini(&d->held);
-    h1_response_fini(&d->response);
     loop_timer_free(d->release);
     d->is_dropped = true;
     if (!d->is_receiving)
-        free(d);
+        call_free(d);
 }
 
 static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])

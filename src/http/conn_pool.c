@@ -5,6 +5,8 @@
 #include "http/conn_pool.h"
 
 #include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -170,6 +172,17 @@ static void on_closed(void *arg)
     free(arg);
 }
 
+/* A machine that vanishes while a model thinks is noticed in a few minutes. Fails
+ * on a unix socket, rightly. */
+static void keep_alive(int fd)
+{
+    int on = 1, idle_s = 60, interval_s = 60;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+}
+
 struct pool_conn *conn_pool_open(struct conn_pool *pool, struct origin *origin, int fd,
                                  const struct pool_user *user, void *arg, struct err *reterr)
 {
@@ -186,6 +199,7 @@ struct pool_conn *conn_pool_open(struct conn_pool *pool, struct origin *origin, 
         return NULL;
     }
     socket_keep_end(&c->socket);
+    keep_alive(fd);
     c->pool = pool;
     c->origin = origin;
     origin->refs++;

@@ -182,16 +182,16 @@ static void cancel_on_head(void *arg, int status, const struct http_header *head
 {
     struct reply *r = arg;
 
-    reply_on_head(arg, status, headers, n);
     http_call_cancel(r->call);
+    reply_on_head(arg, status, headers, n); /* they are still there */
 }
 
 static void cancel_on_body(void *arg, str bytes)
 {
     struct reply *r = arg;
 
-    reply_on_body(arg, bytes);
     http_call_cancel(r->call);
+    reply_on_body(arg, bytes);
 }
 
 static void cancel_on_end(void *arg, const struct err *failure)
