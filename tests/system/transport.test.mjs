@@ -1,4 +1,5 @@
-/* transport.test.mjs -- https upstreams and their certificates, and proxies. */
+/* transport.test.mjs -- upstreams by every way: Unix sockets, names, restarts; https
+ * and certificates; proxies. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before, describe } from 'node:test';
 import { checkError } from '../lib/check.mjs';
@@ -15,6 +16,7 @@ import { startDaemon } from '../lib/daemon.mjs';
 import { startUpstream } from '../lib/upstream.mjs';
 
 const REQUEST = { model: 'm', input: 'Hi' };
+const hasIPv6 = Object.values(networkInterfaces()).flat().some((i) => i.address === '::1');
 
 async function listen(server) {
     server.listen({ port: 0, host: '127.0.0.1' });
@@ -77,6 +79,59 @@ describe('transport', { concurrency: false }, () => {
         }
         await up.close();
         rmSync(folder, { recursive: true });
+    });
+
+    test('a unix socket is an upstream', async (t) => {
+        const path = join(folder, 'up.sock');
+        const local = await startUpstream(path);
+        t.after(() => local.close());
+        const daemon = await withDaemon(t, `unix:${path}`, '--workers', '1');
+        for (let i = 0; i < 3; i++)
+            assert.equal((await ask(daemon, REQUEST)).json.output[0].content[0].text, 'Hello');
+        assert.equal((await local.request(0)).headers.host, 'localhost');
+        assert.equal(local.connections, 1);
+    });
+
+    test('localhost is an upstream that listens on ::1 only', { skip: !hasIPv6 }, async (t) => {
+        const onward = http.createServer((req, res) => forward(req, res, `${up.origin}${req.url}`));
+        onward.listen({ port: 0, host: '::1' });
+        await once(onward, 'listening');
+        t.after(() => {
+            onward.closeAllConnections();
+            onward.close();
+        });
+        const daemon = await withDaemon(t, `http://localhost:${onward.address().port}/v1`);
+        assert.equal((await ask(daemon, REQUEST)).status, 200);
+    });
+
+    test('an upstream that restarts is reached again', async (t) => {
+        const path = join(folder, 'restarts.sock');
+        let local = await startUpstream(path);
+        const daemon = await withDaemon(t, `unix:${path}`, '--workers', '1');
+        assert.equal((await ask(daemon, REQUEST)).status, 200);
+        await local.close();
+        rmSync(path, { force: true });
+        checkError(await ask(daemon, REQUEST), 502, 'upstream_unavailable');
+        local = await startUpstream(path);
+        t.after(() => local.close());
+        assert.equal((await ask(daemon, REQUEST)).status, 200);
+    });
+
+    test('an answer that comes before the whole request was read is passed on', async (t) => {
+        const early = net.createServer((socket) => {
+            socket.on('error', () => {});
+            socket.once('data', () => {
+                socket.pause();
+                socket.write('HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 33\r\n\r\n'
+                    + '{"error":{"message":"too long"}}\n');
+            });
+        });
+        const port = await listen(early);
+        t.after(() => early.close());
+        const daemon = await withDaemon(t, `http://127.0.0.1:${port}/v1`);
+        const answer = await ask(daemon, { ...REQUEST, input: 'x'.repeat(20e6) });
+        checkError(answer, 400, 'upstream_rejected');
+        assert.equal(answer.json.error.message, 'too long');
     });
 
     test('https works with a certificate that is trusted', async (t) => {
