@@ -7,8 +7,13 @@
  *
  * One poll handle serves the attempts in turn: it has to be closed before it can
  * watch the next descriptor. Whatever the moment, exactly one thing is under way
- * that comes back to the dial, the deferred first attempt or the handle, and a
- * dial that is cancelled or done is freed when that has come back. */
+ * that comes back to the dial, the deferred first attempt, the handle or a timer,
+ * and a dial that is cancelled or done is freed when that has come back. Only the
+ * timer is not waited for, since a loop that ends drops it.
+ *
+ * A Unix socket whose queue is full refuses with EAGAIN, and cannot be polled for
+ * room in it. Some servers have a queue of five, so the dial rests and tries the
+ * same address again. */
 #include "net/dial.h"
 
 #include <assert.h>
@@ -16,9 +21,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { REST_MS = 5 };
+
 struct dial {
     uv_poll_t poll;
     struct loop *loop;
+    struct loop_timer *rest; /* NULL when not resting */
     dial_on_done *on_done;
     void *arg;
     int fd; /* being connected, or -1 */
@@ -82,6 +90,25 @@ static bool watch(struct dial *d, int fd)
     return true;
 }
 
+static void on_rested(void *arg)
+{
+    struct dial *d = arg;
+
+    loop_timer_free(d->rest);
+    d->rest = NULL;
+    try_next(d);
+}
+
+static bool rest(struct dial *d)
+{
+    d->rest = loop_timer_new(d->loop, on_rested, d);
+    if (d->rest == NULL)
+        return false;
+    d->next--; /* the same again */
+    loop_timer_start(d->rest, REST_MS);
+    return true;
+}
+
 /* True when there is something to wait for or the dial is over. */
 static bool attempt(struct dial *d, const struct address *to)
 {
@@ -96,7 +123,7 @@ static bool attempt(struct dial *d, const struct address *to)
     d->error = errno;
     if (fd != -1)
         (void)close(fd);
-    return false;
+    return d->error == EAGAIN && rest(d);
 }
 
 static void try_next(void *arg)
@@ -107,7 +134,7 @@ static void try_next(void *arg)
         if (attempt(d, &d->list.at[d->next++]))
             break;
     }
-    if (d->polling)
+    if (d->polling || d->rest != NULL)
         return;
     if (!d->over)
         report(d, -1);
@@ -139,6 +166,11 @@ void dial_cancel(struct dial *d)
     if (d == NULL)
         return;
     d->over = true;
+    if (d->rest != NULL) {
+        loop_timer_free(d->rest);
+        free(d);
+        return;
+    }
     if (d->fd == -1)
         return; /* the deferred attempt or the closing handle comes back */
     uv_close((uv_handle_t *)&d->poll, on_poll_closed);

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "lib/reply.h"
 #include "lib/test.h"
@@ -240,6 +243,33 @@ static void a_call_may_be_cancelled_before_it_is_connected(void **state)
     assert_int_equal(http_server_connections(fx.server), 0);
 }
 
+/* Its queue has room for one or two; calls that find it full are patient. */
+static void a_unix_socket_with_a_short_queue_serves_many(void **state)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct http_call_conf conf = {.method = "GET"};
+    struct reply r[20], cancelled;
+    char url[160];
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    (void)state;
+    (void)snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/test_http.%d.sock", (int)getpid());
+    (void)snprintf(url, sizeof(url), "unix:%s:/", at.sun_path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    serve();
+    assert_int_equal(http_server_listen(fx.server, fd, NULL), 0);
+    conf.url = url;
+    for (size_t i = 0; i < COUNT_OF(r); i++)
+        reply_start(&r[i], &conf, &reply_handler);
+    reply_start(&cancelled, &conf, &reply_handler);
+    assert_true(loop_defer(fx.loop, cancel, &cancelled)); /* while it is patient */
+    for (size_t i = 0; i < COUNT_OF(r); i++)
+        reply_check_hello(&r[i]);
+    assert_false(cancelled.ended);
+    (void)unlink(at.sun_path);
+}
+
 static void many_calls_run_at_once(void **state)
 {
     enum { N_CALLS = 500 };
@@ -283,6 +313,7 @@ int main(void)
         HTTP_TEST(names_are_looked_up_once_for_all_who_wait),
         HTTP_TEST(a_client_may_go_while_names_are_looked_up),
         HTTP_TEST(a_call_may_be_cancelled_before_it_is_connected),
+        HTTP_TEST(a_unix_socket_with_a_short_queue_serves_many),
         HTTP_TEST(many_calls_run_at_once),
     };
 
