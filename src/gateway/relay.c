@@ -167,13 +167,17 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
 {
     struct relay *relay = arg;
+    bool has_cors = relay->worker->config->cors_origins.n > 0; /* then only our word counts */
     struct http_header *passed =
         arena_array(http_exchange_arena(relay->x), n_headers, sizeof(*passed));
     size_t n = 0;
 
     relay->status = status;
     for (size_t i = 0; i < n_headers && passed != NULL; i++) {
-        if (passes_back(headers[i].name) && !is_nominated(headers, n_headers, headers[i].name))
+        str name = headers[i].name;
+
+        if (passes_back(name) && !is_nominated(headers, n_headers, name) &&
+            !(has_cors && str_starts_with(name, STR("access-control-"))))
             passed[n++] = headers[i];
     }
     http_exchange_start(relay->x, status, passed, n);

@@ -168,16 +168,33 @@ static str allow_text(struct http_exchange *x, unsigned allowed)
     return result;
 }
 
-/* OPTIONS, and methods that the path does not have. */
-static void tell_methods(struct http_exchange *x, const struct http_request *r, unsigned allowed)
+/* OPTIONS: what is allowed, and to a browser's preflight what a page of its
+ * origin is. The answer says by itself which origin may read it. */
+static void answer_options(const struct worker *w, struct http_exchange *x,
+                           const struct http_request *r, str allow)
 {
-    const struct http_header allow = {STR("allow"), allow_text(x, allowed)};
+    const struct cors cors = {w->config->cors_origins.items, w->config->cors_origins.n};
+    str origin = cors_allowed_origin(&cors, http_request_header(r, STR("origin")));
+    str asked = http_request_header(r, STR("access-control-request-headers"));
+    str headers = cors_allowed_headers(asked);
+    struct http_header fields[4] = {{STR("allow"), allow}};
+    size_t n = 1;
+
+    if (!str_is_none(origin) &&
+        !str_is_none(http_request_header(r, STR("access-control-request-method")))) {
+        fields[n++] = (struct http_header){STR("access-control-allow-methods"), allow};
+        fields[n++] = (struct http_header){STR("access-control-max-age"), STR("600")};
+        if (!str_is_none(headers))
+            fields[n++] = (struct http_header){STR("access-control-allow-headers"), headers};
+    }
+    http_exchange_respond(x, 204, fields, n, STR(""));
+}
+
+static void refuse_method(struct http_exchange *x, const struct http_request *r, str allow_text)
+{
+    const struct http_header allow = {STR("allow"), allow_text};
     struct err e;
 
-    if (method_bit(r->method) == OPTIONS) {
-        http_exchange_respond(x, 204, &allow, 1, STR(""));
-        return;
-    }
     err_set(&e, ERR_METHOD_NOT_ALLOWED, "Not allowed to %.*s on %.*s.", STR_ARG(r->method),
             STR_ARG(r->path));
     http_exchange_respond_error(x, &e, &allow, 1);
@@ -247,6 +264,8 @@ void router_on_request(void *arg, struct http_exchange *x, const struct http_req
         refuse_path(x, r);
     else if (r->wants_upgrade && is_turn(r->path))
         refuse_upgrade(x);
+    else if (method_bit(r->method) == OPTIONS)
+        answer_options(arg, x, r, allow_text(x, allowed));
     else
-        tell_methods(x, r, allowed);
+        refuse_method(x, r, allow_text(x, allowed));
 }

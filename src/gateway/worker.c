@@ -23,6 +23,7 @@ static struct http_server_conf server_conf(const struct config *c, unsigned n_wo
         .body_timeout_ms = c->body_timeout_ms,
         .keep_alive_ms = c->keep_alive_ms,
         .send_timeout_ms = c->send_timeout_ms,
+        .cors = {c->cors_origins.items, c->cors_origins.n},
     };
 }
 

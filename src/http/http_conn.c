@@ -165,28 +165,16 @@ static void exchange_begin(struct http_conn *c)
     deadline_set(c, 0);
 }
 
-void conn_refuse(struct http_conn *c, const struct err *e)
+/* What the parser knows of the request: its views point into h1's buffer. */
+static int request_read(struct http_conn *c)
 {
-    exchange_begin(c);
-    c->x.close_after = true;
-    http_exchange_respond_error(&c->x, e, NULL, 0);
-}
+    struct http_header *headers =
+        arena_array(&c->x.arena, c->h1.n_headers, sizeof(struct http_header));
 
-/* The request is complete: its views point into h1's buffer. */
-static void request_begin(struct http_conn *c)
-{
-    struct http_exchange *x = &c->x;
-    struct http_header *headers;
-
-    exchange_begin(c);
-    x->close_after = !c->h1.keep_alive;
-    headers = arena_array(&x->arena, c->h1.n_headers, sizeof(*headers));
-    if (headers == NULL && c->h1.n_headers > 0) {
-        socket_break(&c->socket);
-        return;
-    }
+    if (headers == NULL && c->h1.n_headers > 0)
+        return -1;
     h1_headers(&c->h1, headers);
-    x->request = (struct http_request){
+    c->x.request = (struct http_request){
         .method = h1_method(&c->h1),
         .path = h1_path(&c->h1),
         .query = h1_query(&c->h1),
@@ -196,7 +184,29 @@ static void request_begin(struct http_conn *c)
         .wants_upgrade = c->h1.wants_upgrade,
         .peer = str_from_c(c->peer),
     };
-    c->server->on_request(c->server->arg, x, &x->request);
+    return 0;
+}
+
+/* The head, where there is one, tells whose request is refused and which page
+ * may read why. */
+void conn_refuse(struct http_conn *c, const struct err *e)
+{
+    exchange_begin(c);
+    c->x.close_after = true;
+    if (c->h1.has_head && request_read(c) == -1)
+        socket_break(&c->socket);
+    else
+        http_exchange_respond_error(&c->x, e, NULL, 0);
+}
+
+static void request_begin(struct http_conn *c)
+{
+    exchange_begin(c);
+    c->x.close_after = !c->h1.keep_alive;
+    if (request_read(c) == -1)
+        socket_break(&c->socket);
+    else
+        c->server->on_request(c->server->arg, &c->x, &c->x.request);
 }
 
 /* --- bytes in ---------------------------------------------------------------- */

@@ -116,6 +116,20 @@ static void write_connection(struct http_exchange *x, struct buf *out)
         write_header(out, STR("Connection"), STR("keep-alive"));
 }
 
+/* Pages of the origins that are configured may read every answer, errors included. */
+static void write_cors(struct http_exchange *x, struct buf *out)
+{
+    const struct cors *cors = &x->conn->server->conf.cors;
+    str origin = cors_allowed_origin(cors, http_request_header(&x->request, STR("origin")));
+
+    if (cors_varies(cors))
+        write_header(out, STR("Vary"), STR("Origin"));
+    if (str_is_none(origin))
+        return;
+    write_header(out, STR("Access-Control-Allow-Origin"), origin);
+    write_header(out, STR("Access-Control-Expose-Headers"), STR("x-request-id, retry-after"));
+}
+
 /* Some answers never have a body, so they need no length. */
 static bool status_has_length(int status)
 {
@@ -141,6 +155,7 @@ static struct buf *head_start(struct http_exchange *x, int status,
     write_header(out, STR("x-request-id"), http_exchange_request_id(x));
     for (size_t i = 0; i < n_headers; i++)
         write_header(out, headers[i].name, headers[i].value);
+    write_cors(x, out);
     write_connection(x, out);
     return out;
 }

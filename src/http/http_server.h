@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "http/cors.h"
 #include "net/header.h"
 
 /* Most listeners of a server. */
@@ -32,6 +33,7 @@ struct http_server_conf {
     uint64_t body_timeout_ms; /* between two reads of a body: 408 */
     uint64_t keep_alive_ms;   /* idle connection between requests */
     uint64_t send_timeout_ms; /* no byte taken by the client: connection closed; 0: never */
+    struct cors cors;         /* what every answer says about it */
 };
 
 /* Header names are lower case. Views live until the exchange ends. */

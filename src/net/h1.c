@@ -238,6 +238,7 @@ static int on_head_complete(llhttp_t *parser)
     h->is_http_1_0 = parser->http_minor == 0;
     h->body_at = h->bytes.len;
     h->pause = H1_PAUSE_HEAD;
+    h->has_head = true;
     return check_request_line(h) != 0 || check_fields(h) != 0 ? HPE_USER : HPE_PAUSED;
 }
 

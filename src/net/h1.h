@@ -39,6 +39,7 @@ struct h1 {
     /* for the caller to read */
     enum h1_state state;
     size_t n_headers;
+    bool has_head;         /* whole, and to be looked at: from H1_BODY on, and often when failed */
     bool keep_alive;       /* from H1_BODY on: as the client wishes */
     bool is_http_1_0;      /* client knows no chunks */
     bool expects_continue; /* client waits for 100 Continue before it sends the body */
@@ -77,7 +78,7 @@ ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr);
 bool h1_is_idle(const struct h1 *h);
 
 /* Views into the buffer: good until h1_next(); in state H1_BODY only until the
- * next h1_feed(). The path of an absolute target ("http://host/path") comes
+ * next h1_feed(). Not before has_head. The path of an absolute target ("http://host/path") comes
  * without its scheme and host. */
 str h1_method(const struct h1 *h);
 str h1_path(const struct h1 *h);
