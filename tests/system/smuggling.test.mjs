@@ -1,80 +1,14 @@
 /* smuggling.test.mjs -- the cases of tests/data/http: whatever bytes come, every
  * request gets its answer, and no byte is taken for two things. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import net from 'node:net';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { ARGS, GROUPS } from '../data/http/cases.mjs';
 import { checkError } from '../lib/check.mjs';
 import { shared } from '../lib/daemon.mjs';
+import { dial } from '../lib/wire.mjs';
 
-const PATIENCE_MS = 10_000;
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n';
 const isHead = (request) => request.startsWith('HEAD ');
-
-/* One answer off the front of the bytes, or null when it is not whole. */
-function takeAnswer(bytes, hasBody) {
-    const end = bytes.indexOf('\r\n\r\n');
-    if (end < 0)
-        return null;
-    const [, status, fields] = bytes.slice(0, end).match(/^HTTP\/1\.1 (\d{3}) [^\r\n]*((?:\r\n[^\r\n]*)*)$/) ?? assert.fail(`no answer: ${bytes}`);
-    const headers = Object.fromEntries([...fields.matchAll(/\r\n([^:]+): ([^\r\n]*)/g)].map(([, name, value]) => [name.toLowerCase(), value]));
-    const length = hasBody ? Number(headers['content-length'] ?? 0) : 0;
-    assert.equal(headers['transfer-encoding'], undefined, 'the answers of these cases have a length');
-    if (bytes.length < end + 4 + length)
-        return null;
-    const text = bytes.slice(end + 4, end + 4 + length);
-    return { status: Number(status), headers, text, rest: bytes.slice(end + 4 + length) };
-}
-
-/* A connection that counts what it is answered. */
-class Wire {
-    answers = [];
-    #got = '';
-    #waiting = () => {};
-
-    async open(daemon) {
-        this.socket = net.connect({ port: daemon.port, host: daemon.host, allowHalfOpen: true });
-        await once(this.socket, 'connect');
-        this.socket.setEncoding('latin1');
-        this.socket.on('data', (text) => (this.#got += text, this.#waiting()));
-        this.socket.on('end', () => (this.ended = true, this.#waiting()));
-        this.socket.on('error', (error) => (this.error = error, this.#waiting()));
-        return this;
-    }
-
-    send(text, hasBody = true) {
-        this.hasBody = hasBody;
-        this.socket.write(text, 'latin1');
-    }
-
-    async until(met, what) {
-        let late;
-        await new Promise((done, fail) => {
-            late = setTimeout(() => fail(new Error(`waited for ${what} with ${this.answers.length} answers and:\n${this.#got}`)), PATIENCE_MS);
-            this.#waiting = () => {
-                try {
-                    this.#read();
-                    if (met() || this.ended || this.error)
-                        done();
-                } catch (error) {
-                    fail(error);
-                }
-            };
-            this.#waiting();
-        }).finally(() => clearTimeout(late));
-    }
-
-    #read() {
-        for (let answer; (answer = takeAnswer(this.#got, this.hasBody)) !== null;) {
-            this.#got = answer.rest;
-            if (answer.status !== 100)
-                this.answers.push(answer);
-        }
-        if (this.ended)
-            assert.equal(this.#got, '', 'the last answer is whole');
-    }
-}
 
 function checkAnswer(answer, wanted, hasBody) {
     const [status, code] = String(wanted).split(' ');
@@ -84,9 +18,9 @@ function checkAnswer(answer, wanted, hasBody) {
 }
 
 async function serves(daemon) {
-    const wire = await new Wire().open(daemon);
+    const wire = await dial(daemon);
     wire.send(HEALTH);
-    await wire.until(() => wire.answers.length === 1, 'the health of the daemon');
+    await wire.until(() => wire.answers.length === 1);
     assert.equal(wire.answers[0]?.status, 200);
     wire.socket.destroy();
 }
@@ -94,16 +28,16 @@ async function serves(daemon) {
 /* Sends the bytes with a request behind them. It is answered on a connection
  * that is kept, and must not be on one that is closed. */
 async function play(daemon, [, bytes, answers, end]) {
-    const wire = await new Wire().open(daemon), hasBody = !isHead(bytes);
+    const wire = await dial(daemon), hasBody = !isHead(bytes);
     if (end === 'keep') {
         wire.send(bytes, hasBody);
-        await wire.until(() => wire.answers.length >= answers.length, 'the answers');
+        await wire.until(() => wire.answers.length >= answers.length);
         assert.deepEqual([wire.ended, wire.error], [undefined, undefined], 'the connection is kept');
         wire.send(HEALTH);
-        await wire.until(() => wire.answers.length > answers.length, 'an answer on the same connection');
+        await wire.until(() => wire.answers.length > answers.length);
     } else {
         wire.send(bytes + HEALTH, hasBody);
-        await wire.until(() => wire.ended, 'the end');
+        await wire.until(() => wire.ended);
         assert.equal(wire.error, undefined, 'the end is a FIN');
     }
     const all = end === 'keep' ? [...answers, 200] : answers;
