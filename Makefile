@@ -84,6 +84,8 @@ shell_sources := $(filter-out $(core_sources),$(wildcard src/*/*.c))
 lib_sources   := $(wildcard tests/lib/*.c)
 unit_sources  := $(wildcard tests/unit/test_*.c)
 scenario_sources := $(wildcard tests/scenario/*.c)
+load_sources  := $(wildcard tests/load/load_*.c)
+load_shared   := $(filter-out $(load_sources),$(wildcard tests/load/*.c))
 
 object = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 core_objects   := $(call object,$(core_sources))
@@ -97,6 +99,7 @@ BIN       := $(OUT)/antiphon
 fuzz_targets   := $(patsubst tests/fuzz/%.c,$(OUT)/tests/%,$(wildcard tests/fuzz/*.c))
 unit_tests     := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(unit_sources))
 scenario_tests := $(patsubst tests/scenario/%.c,$(OUT)/tests/scenario_%,$(scenario_sources))
+load_programs  := $(patsubst tests/load/%.c,$(OUT)/tests/%,$(load_sources))
 
 # What the user passes in CPPFLAGS, CFLAGS and LDFLAGS comes last and wins.
 C_STD     := -std=c11 -D_GNU_SOURCE -Isrc -Itests
@@ -108,7 +111,7 @@ LINK      := $(CC) $(flags.$(FLAVOUR)) $(link.$(FLAVOUR))
 
 .PHONY: all tests
 all: $(if $(filter build/release,$(OUT)),build/antiphon,$(BIN)) ## build the gateway
-tests: $(unit_tests) $(scenario_tests) ## build the test programs
+tests: $(unit_tests) $(scenario_tests) $(load_programs) ## build the test programs
 
 build/antiphon: build/release/antiphon
 	@ln -f $< $@
@@ -138,7 +141,8 @@ $(OUT)/obj/llhttp/%.o: $(LLHTTP_DIR)/%.c $(OUT)/flags
 $(unit_tests): $(OUT)/tests/%: $(OUT)/obj/tests/unit/%.o
 $(scenario_tests): $(OUT)/tests/scenario_%: $(OUT)/obj/tests/scenario/%.o
 $(fuzz_targets): $(OUT)/tests/%: $(OUT)/obj/tests/fuzz/%.o
-$(unit_tests) $(scenario_tests) $(fuzz_targets): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
+$(load_programs): $(OUT)/tests/%: $(OUT)/obj/tests/load/%.o $(call object,$(load_shared))
+$(unit_tests) $(scenario_tests) $(fuzz_targets) $(load_programs): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
 	@echo "  link  $@"
 	@mkdir -p $(@D)
 	@$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(test_link) $(lib_link)
@@ -195,7 +199,7 @@ scenario: $(scenario_tests) ## scenario tests (of FLAVOUR)
 quick: tests ## unit and scenario tests, in less than two minutes
 	@$(RUN) --as unit $(unit_tests) --as scenario $(scenario_tests)
 
-system: all ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
+system: all $(load_programs) ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
 	@$(RUN) --timeout 900 --as system tests/system/run
 
 clients: all ## tests with real clients: SDKs from npm, curl
