@@ -189,7 +189,7 @@ uninstall: ## remove what install has copied
 
 RUN := tools/run-tests
 
-.PHONY: unit scenario quick system clients asan tsan memcheck coverage check check-clients
+.PHONY: unit scenario quick system clients asan tsan tsan-system memcheck coverage check check-clients
 unit: $(unit_tests) ## unit tests (of FLAVOUR)
 	@$(RUN) --as unit $(unit_tests)
 
@@ -211,8 +211,14 @@ asan: ## unit and scenario tests under AddressSanitizer and UBSan
 tsan: ## unit tests under ThreadSanitizer
 	@$(SUB) unit FLAVOUR=tsan
 
-memcheck: $(unit_tests) ## unit tests under valgrind
-	@$(RUN) --as memcheck --under "valgrind -q --leak-check=full --error-exitcode=99" $(unit_tests)
+tsan-system: $(load_programs) ## tests of the running daemon under ThreadSanitizer
+	@$(SUB) all FLAVOUR=tsan
+	@$(RUN) --timeout 1800 --as system "tools/memcheck tsan"
+
+memcheck: all tests ## unit tests and tests of the running daemon under valgrind
+	@$(RUN) --timeout 1800 \
+	    --as memcheck --under "valgrind -q --leak-check=full --error-exitcode=99" $(unit_tests) \
+	    --as system "tools/memcheck valgrind"
 
 coverage: ## unit and scenario tests; lines covered, by file, in build/coverage/report.txt
 	@$(SUB) quick FLAVOUR=coverage

@@ -7,10 +7,11 @@ import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures, checkStream } from '../lib/check.mjs';
 import { ask, open } from '../lib/client.mjs';
 import { shared } from '../lib/daemon.mjs';
+import { patience } from '../lib/patience.mjs';
 import { HANG, SILENCE, chunk, frames, stream } from '../lib/upstream.mjs';
 
 const AIM_MS = 100;
-const BOUND_MS = 1000;
+const BOUND_MS = patience(1000);
 const captures = new Captures();
 const REQUEST = { model: 'm', input: 'Hi' };
 const STARTED = stream([...frames(chunk({ content: 'one' }), chunk({ content: 'two' })), HANG]);
