@@ -14,7 +14,8 @@
  * open all the time. With more requests, the first and last eighth of them are
  * left out.
  *
- * Prints lines of "name value". */
+ * Prints lines of "name value". Status 75 without a line: on a busy machine the
+ * first stream was nearly over before the last one had begun. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -37,6 +39,7 @@ enum {
 
 struct client {
     int fd;
+    bool waits;  /* for room in the socket */
     size_t sent; /* bytes of the request */
     uint64_t asked_ns;
     uint64_t deltas; /* of the answer before the last read */
@@ -61,6 +64,7 @@ static struct client *clients;
 static int epoll = -1;
 static uint64_t n_open, n_asked, n_answered, n_deltas;
 static uint64_t n_warm; /* streams that have received their first eighth */
+static bool is_late;    /* one has had all but its last eighth */
 static struct mark begin, end;
 static uint64_t idle_rss_kb, busy_rss_kb;
 static uint64_t *first_ns; /* between the marks: from sending to the first delta */
@@ -107,7 +111,9 @@ static void mark_by_deltas(const struct client *c)
 
     if (passes(c, eighth))
         n_warm++;
-    set_marks(n_warm == options.streams, passes(c, options.deltas - eighth));
+    set_marks(n_warm == options.streams && !is_late, passes(c, options.deltas - eighth));
+    if (passes(c, options.deltas - eighth))
+        is_late = true;
 }
 
 static void mark_by_requests(void)
@@ -128,17 +134,16 @@ static void watch(struct client *c, int op, uint32_t events)
 /* Sends what the socket takes; waits for room only if it has to. */
 static void client_write(struct client *c)
 {
-    bool had_to_wait = c->sent > 0;
     ssize_t n = send(c->fd, request.p + c->sent, request.len - c->sent, MSG_NOSIGNAL);
 
     if (n == -1 && errno != EAGAIN)
         bench_fail("send: %s", strerror(errno));
     if (n > 0)
         c->sent += (size_t)n;
-    if (c->sent < request.len)
-        watch(c, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
-    else if (had_to_wait)
-        watch(c, EPOLL_CTL_MOD, EPOLLIN);
+    if (c->waits == (c->sent < request.len))
+        return;
+    c->waits = !c->waits;
+    watch(c, EPOLL_CTL_MOD, EPOLLIN | (c->waits ? EPOLLOUT : 0u));
 }
 
 static void client_ask(struct client *c)
@@ -241,9 +246,7 @@ static int by_size(const void *a, const void *b)
 static void report(void)
 {
     if (!end.is_set)
-        bench_fail("too few deltas or requests to measure between the first and the last ones");
-    if (options.pid != 0 && end.cpu_ns == begin.cpu_ns)
-        bench_fail("process %u used no CPU time: not the proxy?", (unsigned)options.pid);
+        exit(EX_TEMPFAIL);
     print("ns", end.ns - begin.ns);
     print("cpu_ns", end.cpu_ns - begin.cpu_ns);
     print("deltas", end.deltas - begin.deltas);

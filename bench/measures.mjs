@@ -1,97 +1,49 @@
-/* measures.mjs -- what is measured, each as rows of a table.
+/* measures.mjs -- everything that is measured, by the name bench/run takes.
  *
- * A row is { name, unit, antiphon, nginx, target }, a figure { median, min, max }.
+ * A measure is told { runs } and returns rows { name, unit, antiphon, nginx,
+ * target, panel }: a figure is { median, min, max }, a panel the part of the plot
+ * the row is drawn in.
  */
-import { mkdirSync, readFileSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
-import { shortBody } from './bodies.mjs';
-import { directory, during, load, output, startAntiphon, startMock, startNginx } from './processes.mjs';
+import { instructions, syscalls } from './measure_counts.mjs';
+import { cpu } from './measure_cpu.mjs';
+import { memory } from './measure_memory.mjs';
+import { first, startup } from './measure_time.mjs';
 
-export const RESULTS = 'bench/results';
-
-const PROXIES = {
-    antiphon: { start: startAntiphon, api: 'responses' },
-    nginx: { start: startNginx, api: 'chat' },
-};
-
-export function figure(values) {
-    const sorted = [...values].sort((a, b) => a - b);
-    return { median: sorted[Math.floor(sorted.length / 2)], min: sorted[0], max: sorted.at(-1) };
-}
-
-const ask = (server, plan) =>
-    load(server, { kind: PROXIES[server.name].api, body: shortBody(PROXIES[server.name].api, plan), ...plan });
-
-/* On a busy machine some streams start so late that the others are nearly over,
- * and hardly anything lies between the marks. Such a run is made again. */
-async function askUndisturbed(server, plan, tries = 4) {
-    const got = await ask(server, plan);
-    const all = (plan.requests ?? plan.streams) * plan.deltas;
-    if (got.deltas >= all / 3)
-        return got;
-    if (tries === 1)
-        throw new Error('the machine is too busy for this; --realtime may help');
-    console.error(`bench: ${server.name} was disturbed; once more`);
-    return askUndisturbed(server, plan, tries - 1);
-}
-
-/* --- CPU time ------------------------------------------------------------------ */
-
-/* Runs alternate between the proxies, so that what else happens on the machine
- * meets both. */
-async function cpuPer(name, unit, { plan, per, runs, target }) {
-    const mock = await startMock();
-    const servers = [await startAntiphon(mock), await startNginx(mock)];
-    const found = { antiphon: [], nginx: [] };
-    for (let run = 0; run <= runs; run++) {
-        for (const server of servers) {
-            const got = await askUndisturbed(server, plan);
-            if (run > 0) /* the first one warms up */
-                found[server.name].push(got.cpu_ns / 1000 / got[per]);
-        }
-    }
-    for (const server of [...servers, mock])
-        await server.stop();
-    return [{ name, unit, antiphon: figure(found.antiphon), nginx: figure(found.nginx), target }];
-}
-
-/* --- counts ---------------------------------------------------------------------- */
-
-/* Few streams, slow: every event is read and written alone, also under a profiler.
- * Two lengths of stream; their difference is free of starting and ending. */
-const SLOW = { streams: 16, rate: 20, burst: 1 };
-const SHORT = 20;
-const LONG = 120;
-const perEvent = (less, more) => (more - less) / (SLOW.streams * (LONG - SHORT));
-
-async function instructions(name) {
-    const file = join(directory, `callgrind.${name}`);
-    const mock = await startMock();
-    const server = await PROXIES[name].start(mock, ['valgrind', '--tool=callgrind', `--callgrind-out-file=${file}`]);
-    const control = (what) => output('callgrind_control', what, String(server.child.pid));
-    const count = async (deltas, dump) => {
-        await ask(server, { ...SLOW, deltas });
-        await control('--dump');
-        return Number(readFileSync(`${file}.${dump}`, 'utf8').match(/^summary: (\d+)/m)[1]);
-    };
-    await ask(server, { ...SLOW, deltas: SHORT });
-    await control('--zero');
-    const less = await count(SHORT, 1);
-    const more = await count(LONG, 2);
-    mkdirSync(RESULTS, { recursive: true });
-    renameSync(`${file}.2`, join(RESULTS, `callgrind.${name}.out`));
-    await server.stop();
-    await mock.stop();
-    return figure([perEvent(less, more)]);
-}
+const event = { panel: 'CPU time per event', unit: 'us/event', per: 'deltas' };
+const request = { panel: 'CPU time per request', unit: 'us/request', per: 'requests' };
 
 export const measures = {
-    paced500: ({ quick }) => cpuPer('500 streams, 40 events/s each', 'us/event', {
-        plan: { streams: 500, deltas: 160, rate: 40, burst: 1 }, per: 'deltas', runs: quick ? 3 : 5,
-        target: { most: 1.1, ratio: true },
+    paced64: cpu({
+        ...event, name: '64 streams, 40 events/s each',
+        plan: { streams: 64, deltas: 120, rate: 40, burst: 1 },
     }),
-    instructions: async () => [{
-        name: 'Instructions', unit: '1/event', target: { most: 6000 },
-        antiphon: await instructions('antiphon'), nginx: await instructions('nginx'),
-    }],
+    paced500: cpu({
+        ...event, name: '500 streams, 40 events/s each', target: { most: 1.1, ratio: true },
+        plan: { streams: 500, deltas: 120, rate: 40, burst: 1 },
+    }),
+    burst: cpu({
+        ...event, name: '500 streams, 40 events/s, 10 to a write',
+        plan: { streams: 500, deltas: 120, rate: 40, burst: 10 },
+    }),
+    flat: cpu({
+        ...event, name: '64 streams, as fast as they go',
+        plan: { streams: 64, requests: 384, deltas: 500, rate: 0, burst: 64 },
+    }),
+    instructions,
+    syscalls,
+    short: cpu({
+        ...request, name: 'Short request, stream of 3 deltas',
+        plan: { streams: 8, requests: 4000, deltas: 3, rate: 0, burst: 3 },
+    }),
+    whole: cpu({
+        ...request, name: 'Short request, no stream',
+        plan: { streams: 8, requests: 4000, deltas: 20, whole: true },
+    }),
+    kb64: cpu({
+        ...request, name: '64 KiB request, stream of 3 deltas',
+        plan: { streams: 8, requests: 1500, deltas: 3, rate: 0, burst: 3, bytes: 60 * 1024 },
+    }),
+    memory,
+    first,
+    startup,
 };

@@ -339,12 +339,15 @@ static int wait_for_events(struct epoll_event *events)
     return n;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct epoll_event events[EVENTS_PER_WAKEUP], e = {.events = EPOLLIN, .data.ptr = NULL};
     uint16_t port = 0;
-    int listener = bench_listen(&port);
+    int listener;
 
+    if (argc > 1)
+        bench_fail("takes no %s; the models of requests tell what to say", argv[1]);
+    listener = bench_listen(&port);
     script_init(&script);
     epoll = epoll_create1(EPOLL_CLOEXEC);
     (void)prctl(PR_SET_TIMERSLACK, 1);

@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-const PROGRAMS = 'build/release/bench';
+export const PROGRAMS = 'build/release/bench';
+export const RESULTS = 'bench/results';
 const PROXY_CPU = 1;
 const OTHER_CPU = 0;
 const CONNECTIONS = 16384;
@@ -29,26 +30,34 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
     process.on(signal, () => process.exit(1));
 
-/* On a single CPU the figures still come out, with more noise. With --realtime
- * everything goes before what else runs on the machine: a proxy that waits for its
- * CPU finds more events at a time when it gets it, and seems cheaper than it is. */
+/* With --realtime everything goes before what else runs on the machine: a proxy that
+ * waits for its CPU finds more events at a time when it gets it, and seems cheaper
+ * than it is. */
+export function urgent(command) {
+    return process.argv.includes('--realtime') ? ['chrt', '--fifo', '1', ...command] : command;
+}
+
+/* On a single CPU the figures still come out, with more noise. */
 function pinned(cpu, command) {
-    const first = process.argv.includes('--realtime') ? ['chrt', '--fifo', '1'] : [];
-    const on = availableParallelism() > 1 ? ['taskset', '-c', String(cpu)] : [];
-    return [...first, ...on, ...command];
+    return urgent(availableParallelism() > 1 ? ['taskset', '-c', String(cpu), ...command] : command);
 }
 
 export async function output(...command) {
-    const { stdout } = await promisify(execFile)(command[0], command.slice(1), { maxBuffer: 1 << 26 });
+    const { stdout } = await promisify(execFile)(command[0], command.slice(1).map(String), { maxBuffer: 1 << 26 });
     return stdout;
 }
 
-async function freePort() {
-    const server = createServer().listen(0, '127.0.0.1');
-    await new Promise((done) => server.once('listening', done));
-    const { port } = server.address();
-    await new Promise((done) => server.close(done));
-    return port;
+/* Below the ports that connections take for themselves: with those, a client that
+ * tries until somebody listens may end up connected to itself. */
+export async function freePort() {
+    for (;;) {
+        const port = 12000 + Math.floor(Math.random() * 18000);
+        const server = createServer().listen(port, '127.0.0.1');
+        const free = await new Promise((done) => server.on('listening', () => done(true)).on('error', () => done(false)));
+        await new Promise((done) => server.close(done));
+        if (free)
+            return port;
+    }
 }
 
 function accepts(port) {
@@ -61,7 +70,8 @@ function accepts(port) {
 function start(name, cpu, command) {
     const log = join(directory, `${name}.log`);
     const fd = openSync(log, 'w');
-    const child = spawn(...split(pinned(cpu, command)), { stdio: ['ignore', 'pipe', fd] });
+    const [program, ...args] = pinned(cpu, command);
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', fd] });
     children.add(child);
     const exited = new Promise((done) => child.on('close', (code) => {
         children.delete(child);
@@ -74,12 +84,9 @@ function start(name, cpu, command) {
     return { name, child, log, pid: child.pid, stop, exited };
 }
 
-function split([program, ...args]) {
-    return [program, args];
-}
-
-async function ready(server) {
-    while (!await accepts(server.port)) {
+async function ready(server, port) {
+    server.port = port;
+    while (!await accepts(port)) {
         if (server.child.exitCode !== null)
             throw new Error(`${server.name} did not start:\n${readFileSync(server.log, 'utf8')}`);
         await pause(10);
@@ -90,15 +97,8 @@ async function ready(server) {
 export async function startMock() {
     const mock = start('mock', OTHER_CPU, [`${PROGRAMS}/mock_upstream`]);
     mock.port = Number(await new Promise((done) => mock.child.stdout.once('data', done)));
-    mock.exited.then(() => console.error(readFileSync(mock.log, 'utf8')), () => {});
+    mock.exited.then((status) => status !== null && console.error(readFileSync(mock.log, 'utf8')));
     return mock;
-}
-
-export async function startAntiphon(mock, under = []) {
-    const port = await freePort();
-    const server = start('antiphon', PROXY_CPU, [...under, 'build/antiphon', 'serve', '--workers', '1',
-        '--listen', `127.0.0.1:${port}`, '--upstream', `http://127.0.0.1:${mock.port}/v1`]);
-    return ready(Object.assign(server, { port }));
 }
 
 /* A fair nginx: two connections for each stream, kept-alive on both sides without
@@ -139,6 +139,25 @@ http {
 }
 `;
 
+/* Configured as shipped but for one worker. A profiler follows one process, and a
+ * start is timed without forking: there nginx runs without its master. */
+export const commandOf = {
+    antiphon: (port, mock) => ['build/antiphon', 'serve', '--workers', '1',
+        '--listen', `127.0.0.1:${port}`, '--upstream', `http://127.0.0.1:${mock.port}/v1`],
+    nginx: (port, mock, master = 'off') => {
+        const conf = join(directory, 'nginx.conf');
+        writeFileSync(conf, nginxConf(port, mock));
+        return ['nginx', '-p', directory, '-c', conf, '-e', `${directory}/nginx.error.log`,
+            '-g', `master_process ${master};`];
+    },
+};
+
+/* `under`: the command of a profiler. */
+export async function startAntiphon(mock, under = []) {
+    const port = await freePort();
+    return ready(start('antiphon', PROXY_CPU, [...under, ...commandOf.antiphon(port, mock)]), port);
+}
+
 /* The master listens before it has a worker. */
 async function childOf(pid) {
     for (;;) {
@@ -149,33 +168,38 @@ async function childOf(pid) {
     }
 }
 
-/* A profiler follows one process, so under one nginx runs without its master. */
 export async function startNginx(mock, under = []) {
     const port = await freePort();
-    const conf = join(directory, 'nginx.conf');
-    const single = under.length > 0 ? ['-g', 'master_process off;'] : [];
-    writeFileSync(conf, nginxConf(port, mock));
-    const server = start('nginx', PROXY_CPU, [...under, 'nginx', '-p', directory, '-c', conf,
-        '-e', `${directory}/nginx.error.log`, ...single]);
-    await ready(Object.assign(server, { port }));
-    if (single.length === 0)
+    const master = under.length > 0 ? 'off' : 'on';
+    const server = start('nginx', PROXY_CPU, [...under, ...commandOf.nginx(port, mock, master)]);
+    await ready(server, port);
+    if (master === 'on')
         server.pid = await childOf(server.pid);
     return server;
 }
 
-/* Runs the load tool to its end: the figures it prints, as numbers by name. */
+const DISTURBED = 75;
+
+/* Runs the load tool to its end: the figures it prints, as numbers by name, or null
+ * when it was disturbed. */
 export async function load(server, { kind, body, deltas, streams, requests = streams }) {
     const file = join(directory, 'body.json');
     writeFileSync(file, body);
-    const text = await output(...pinned(OTHER_CPU, [`${PROGRAMS}/load`, '--port', String(server.port),
-        '--pid', String(server.pid), '--kind', kind, '--body', file, '--deltas', String(deltas),
-        '--streams', String(streams), '--requests', String(requests)]));
-    return Object.fromEntries(text.trim().split('\n').map((line) => line.split(' ')).map(([k, v]) => [k, Number(v)]));
+    try {
+        const text = await output(...pinned(OTHER_CPU, [`${PROGRAMS}/load`, '--port', server.port,
+            '--pid', server.pid, '--kind', kind, '--body', file, '--deltas', deltas,
+            '--streams', streams, '--requests', requests]));
+        return Object.fromEntries([...text.matchAll(/^(\w+) (\d+)$/gm)].map(([, name, n]) => [name, Number(n)]));
+    } catch (error) {
+        if (error.code === DISTURBED)
+            return null;
+        throw error;
+    }
 }
 
-/* Runs what follows a server from outside, such as strace, while `work` is done. */
+/* Lets a program look at a server from outside, such as strace, while `work` is done. */
 export async function during(command, work) {
-    const [program, args] = split(pinned(OTHER_CPU, command));
+    const [program, ...args] = pinned(OTHER_CPU, command);
     const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     children.add(child);
     const exited = new Promise((done) => child.on('close', done));

@@ -30,7 +30,7 @@ static const struct kind {
                     STR_INIT("\"finish_reason\":\"stop\""), STR_INIT("data: [DONE]")},
     [REPLY_RESPONSES_WHOLE] = {"responses-whole", STR_INIT(""),
                                STR_INIT("\"status\":\"completed\""), STR_INIT("")},
-    [REPLY_CHAT_WHOLE] = {"chat-whole", STR_INIT(""), STR_INIT("\"finish_reason\":\"stop\""),
+    [REPLY_CHAT_WHOLE] = {"chat-whole", STR_INIT(""), STR_INIT("\"object\":\"chat.completion\""),
                           STR_INIT("")},
 };
 

@@ -98,13 +98,6 @@ void script_init(struct script *s)
         bench_fail("out of memory");
 }
 
-void script_fini(struct script *s)
-{
-    buf_fini(&s->head);
-    buf_fini(&s->content);
-    buf_fini(&s->tail);
-}
-
 str script_content(const struct script *s, size_t i, size_t n)
 {
     size_t first = i % SCRIPT_CYCLE;

@@ -18,8 +18,8 @@ struct script {
     size_t at[SCRIPT_CYCLE + SCRIPT_MAX_BURST + 1]; /* where each content chunk begins */
 };
 
+/* The bytes live as long as the program. */
 void script_init(struct script *s);
-void script_fini(struct script *s);
 
 /* Content chunks number i to i + n - 1 of a stream; n is at most SCRIPT_MAX_BURST. */
 str script_content(const struct script *s, size_t i, size_t n);
