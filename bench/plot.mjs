@@ -4,6 +4,8 @@
  * run. Every panel has a scale of its own, from zero. The background is drawn, so
  * that it reads the same in a dark viewer.
  */
+import { digits } from './digits.mjs';
+
 const WIDTH = 860;
 const LEFT = 300; /* where bars begin */
 const RIGHT = 130; /* room for the value behind the longest bar */
@@ -14,7 +16,6 @@ const TEXT = '#24292f';
 const QUIET = '#57606a';
 
 const escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-const number = (n) => (n >= 100 ? Math.round(n).toLocaleString('en') : String(Number(n.toPrecision(3))));
 
 function text(x, y, content, more = '') {
     return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="${TEXT}" ${more}>${escape(content)}</text>`;
@@ -37,7 +38,7 @@ function bar(figure, who, y, scale) {
     return [
         `<rect x="${LEFT}" y="${y}" width="${(figure.median * scale).toFixed(1)}" height="${BAR - 2}" fill="${COLOURS[who]}"/>`,
         ...whisker,
-        text(x(Math.max(figure.median, figure.max)) + 8, middle + 4, `${number(figure.median)} ${who}`, 'font-size="12"'),
+        text(x(Math.max(figure.median, figure.max)) + 8, middle + 4, `${digits(figure.median)} ${who}`, 'font-size="12"'),
     ];
 }
 

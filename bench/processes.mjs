@@ -22,9 +22,12 @@ const CONNECTIONS = 16384;
 export const directory = mkdtempSync(join(tmpdir(), 'antiphon-bench-'));
 const children = new Set();
 
+/* The gateway reads variables of its own and of others; none may reach it. */
+const env = { PATH: process.env.PATH };
+
 process.on('exit', () => {
     for (const child of children)
-        child.kill('SIGKILL');
+        child.kill('SIGTERM'); /* not SIGKILL, which would leave nginx's worker alone */
     rmSync(directory, { recursive: true, force: true });
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -43,7 +46,7 @@ function pinned(cpu, command) {
 }
 
 export async function output(...command) {
-    const { stdout } = await promisify(execFile)(command[0], command.slice(1).map(String), { maxBuffer: 1 << 26 });
+    const { stdout } = await promisify(execFile)(command[0], command.slice(1).map(String), { env, maxBuffer: 1 << 26 });
     return stdout;
 }
 
@@ -60,7 +63,7 @@ export async function freePort() {
     }
 }
 
-function accepts(port) {
+function accepts({ port }) {
     return new Promise((done) => {
         const socket = connect(port, '127.0.0.1', () => done(true)).on('error', () => done(false));
         socket.on('close', () => socket.destroy()).on('connect', () => socket.end());
@@ -71,7 +74,7 @@ function start(name, cpu, command) {
     const log = join(directory, `${name}.log`);
     const fd = openSync(log, 'w');
     const [program, ...args] = pinned(cpu, command);
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', fd] });
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', fd] });
     children.add(child);
     const exited = new Promise((done) => child.on('close', (code) => {
         children.delete(child);
@@ -84,9 +87,9 @@ function start(name, cpu, command) {
     return { name, child, log, pid: child.pid, stop, exited };
 }
 
-async function ready(server, port) {
+async function ready(server, port, isUp) {
     server.port = port;
-    while (!await accepts(port)) {
+    while (!await isUp(server)) {
         if (server.child.exitCode !== null)
             throw new Error(`${server.name} did not start:\n${readFileSync(server.log, 'utf8')}`);
         await pause(10);
@@ -155,7 +158,9 @@ export const commandOf = {
 /* `under`: the command of a profiler. */
 export async function startAntiphon(mock, under = []) {
     const port = await freePort();
-    return ready(start('antiphon', PROXY_CPU, [...under, ...commandOf.antiphon(port, mock)]), port);
+    /* It listens for a moment before, to see whether the port is free. */
+    const isUp = ({ log }) => readFileSync(log, 'utf8').includes(' listening ');
+    return ready(start('antiphon', PROXY_CPU, [...under, ...commandOf.antiphon(port, mock)]), port, isUp);
 }
 
 /* The master listens before it has a worker. */
@@ -172,7 +177,7 @@ export async function startNginx(mock, under = []) {
     const port = await freePort();
     const master = under.length > 0 ? 'off' : 'on';
     const server = start('nginx', PROXY_CPU, [...under, ...commandOf.nginx(port, mock, master)]);
-    await ready(server, port);
+    await ready(server, port, accepts);
     if (master === 'on')
         server.pid = await childOf(server.pid);
     return server;
@@ -200,7 +205,7 @@ export async function load(server, { kind, body, deltas, streams, requests = str
 /* Lets a program look at a server from outside, such as strace, while `work` is done. */
 export async function during(command, work) {
     const [program, ...args] = pinned(OTHER_CPU, command);
-    const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     children.add(child);
     const exited = new Promise((done) => child.on('close', done));
     await new Promise((done) => child.stderr.once('data', done)); /* it says that it is attached */

@@ -3,15 +3,11 @@
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
+import { digits } from './digits.mjs';
 import { output, RESULTS } from './processes.mjs';
 import { plot } from './plot.mjs';
 
 /* --- the table ------------------------------------------------------------------- */
-
-/* Three digits are what such figures are worth. */
-export function digits(n) {
-    return Math.abs(n) >= 100 ? Math.round(n).toLocaleString('en') : String(Number(n.toPrecision(3)));
-}
 
 function spread(f) {
     if (f === undefined)
