@@ -1,4 +1,4 @@
-/* relay.c -- bytes through, unchanged.
+/* relay.c -- bytes through, unchanged but for the alias of a model.
  *
  * Status, end-to-end headers and body of the upstream reach the client as they
  * came; what concerns one connection only does not. A failure before the
@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "ev/log.h"
+#include "gateway/relay_headers.h"
+#include "gateway/upstream_options.h"
 #include "gateway/worker.h"
 
 struct relay {
@@ -16,7 +18,8 @@ struct relay {
     struct http_exchange *x;
     struct http_call *call; /* NULL: ended */
     str request_id, method, path;
-    int status; /* of the answer; 0: the upstream has not begun one */
+    struct buf body; /* of the request, with an alias replaced; else empty */
+    int status;      /* of the answer; 0: the upstream has not begun one */
     uint64_t start_ms;
     struct relay *next, **link; /* in the worker's list */
 };
@@ -28,6 +31,7 @@ static void relay_free(struct relay *relay)
     *relay->link = relay->next;
     if (relay->next != NULL)
         relay->next->link = relay->link;
+    buf_fini(&relay->body);
     free(relay);
 }
 
@@ -65,82 +69,6 @@ void relay_end_all(struct worker *w, const struct err *e)
 
 /* ---- headers */
 
-static bool is_one_of(str name, const str *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq_nocase(name, list[i]))
-            return true;
-    }
-    return false;
-}
-
-/* Is name one of the words between the commas? */
-static bool is_listed(str list, str name)
-{
-    while (list.len > 0) {
-        size_t n = str_find_char(list, ',');
-
-        if (str_eq_nocase(str_trim(str_from(list.p, n)), name))
-            return true;
-        list = str_skip(list, n + 1);
-    }
-    return false;
-}
-
-/* Does Connection say that a header concerns this connection only? */
-static bool is_nominated(const struct http_header *headers, size_t n_headers, str name)
-{
-    for (size_t i = 0; i < n_headers; i++) {
-        if (str_eq_nocase(headers[i].name, STR("connection")) && is_listed(headers[i].value, name))
-            return true;
-    }
-    return false;
-}
-
-/* RFC 9110, 7.6.1, and what this server writes itself. */
-static bool passes_back(str name)
-{
-    static const str own[] = {
-        STR_INIT("connection"),
-        STR_INIT("keep-alive"),
-        STR_INIT("proxy-connection"),
-        STR_INIT("proxy-authenticate"),
-        STR_INIT("te"),
-        STR_INIT("trailer"),
-        STR_INIT("transfer-encoding"),
-        STR_INIT("upgrade"),
-        STR_INIT("content-length"),
-        STR_INIT("date"),
-        STR_INIT("x-request-id"),
-    };
-
-    return !is_one_of(name, own, sizeof(own) / sizeof(*own));
-}
-
-/* What the upstream gets of the client's headers: what describes the body, what
- * the answer should be like, and what belongs to the API. Cookies and keys of
- * other kinds are for us or for nobody. Names that end in "-" are beginnings. */
-static bool passes_on(str name)
-{
-    static const str passed[] = {
-        STR_INIT("content-type"),  STR_INIT("content-encoding"),
-        STR_INIT("accept"),        STR_INIT("accept-language"),
-        STR_INIT("range"),         STR_INIT("if-range"),
-        STR_INIT("if-none-match"), STR_INIT("if-modified-since"),
-        STR_INIT("user-agent"),    STR_INIT("idempotency-key"),
-        STR_INIT("openai-"),       STR_INIT("x-stainless-"),
-        STR_INIT("traceparent"),   STR_INIT("tracestate"),
-    };
-
-    for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++) {
-        bool is_beginning = str_ends_with(passed[i], STR("-"));
-
-        if (is_beginning ? str_starts_with(name, passed[i]) : str_eq(name, passed[i]))
-            return true;
-    }
-    return false;
-}
-
 /* Room for two more than the client has sent is in out. */
 static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
                                struct http_header *out)
@@ -153,7 +81,9 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
     for (size_t i = 0; i < r->n_headers; i++) {
         str name = r->headers[i].name;
 
-        if (passes_on(name) && !is_nominated(r->headers, r->n_headers, name))
+        if (relay->body.len > 0 && str_eq(name, STR("content-encoding")))
+            continue; /* it was taken off to find the model */
+        if (relay_passes_on(name) && !relay_is_nominated(r->headers, r->n_headers, name))
             out[n++] = r->headers[i];
     }
     out[n++] = (struct http_header){STR("x-request-id"), relay->request_id};
@@ -176,7 +106,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     for (size_t i = 0; i < n_headers && passed != NULL; i++) {
         str name = headers[i].name;
 
-        if (passes_back(name) && !is_nominated(headers, n_headers, name) &&
+        if (relay_passes_back(name) && !relay_is_nominated(headers, n_headers, name) &&
             !(has_cors && str_starts_with(name, STR("access-control-"))))
             passed[n++] = headers[i];
     }
@@ -250,6 +180,18 @@ static void write_url(const struct relay *relay, const struct http_request *r, s
     }
 }
 
+/* False when out of memory. A body that cannot be decoded is the upstream's to judge. */
+static bool replace_alias(struct relay *relay, const struct http_request *r)
+{
+    const struct name_list aliases = upstream_model_aliases(relay->worker->config);
+    str plain;
+
+    if (aliases.n == 0 || r->body.len == 0 || http_exchange_body(relay->x, &plain, NULL) == -1)
+        return true;
+    (void)model_alias_rewrite(aliases, plain, &relay->body);
+    return !buf_failed(&relay->body);
+}
+
 static int start_call(struct relay *relay, const struct http_request *r, struct err *reterr)
 {
     struct arena *a = http_exchange_arena(relay->x);
@@ -260,10 +202,10 @@ static int start_call(struct relay *relay, const struct http_request *r, struct 
     write_url(relay, r, &url);
     call.url = buf_cstr(&url);
     call.method = arena_dup(a, r->method).p;
-    call.body = r->body;
-    if (headers == NULL || call.method == NULL || buf_failed(&url)) {
+    if (!replace_alias(relay, r) || headers == NULL || call.method == NULL || buf_failed(&url)) {
         err_set_no_memory(reterr);
     } else {
+        call.body = relay->body.len > 0 ? buf_str(&relay->body) : r->body;
         call.headers = headers;
         call.n_headers = upstream_headers(relay, r, headers);
         relay->call = http_client_start(relay->worker->client, &call, &call_handler, relay, reterr);

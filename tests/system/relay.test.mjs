@@ -1,6 +1,7 @@
 /* relay.test.mjs -- /v1/chat/completions, /v1/models and, when configured, all
  * other paths pass through unchanged. */
 import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { checkError } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
@@ -223,4 +224,32 @@ test("without an own key the client's is passed on, its cookies never", async (t
     for (const path of [PATH, '/v1/responses'])
         await ask(daemon, { ...REQUEST, input: 'Hi' }, { path, headers: { authorization: 'Bearer client-secret', cookie: 'a=b' } });
     assert.deepEqual(up.requests.map(({ headers }) => [headers.authorization, headers.cookie]), Array(2).fill(['Bearer client-secret', undefined]));
+});
+
+test('an alias is replaced in the body and nothing else is', async (t) => {
+    const { up, daemon } = await pair(t, '--model-alias', 'gpt-4o=qwen3', '--relay', 'all');
+    const body = '{ "n" : 1,\n"model": "gpt-4\\u006f" , "messages":[{"role":"user","content":"gpt-4o"}], "x":1.50 }';
+    const want = body.replace('"gpt-4\\u006f"', '"qwen3"');
+    const headers = { 'content-type': 'application/json' };
+    up.always(json(200, { ok: true }));
+    await ask(daemon, body, { path: PATH, headers });
+    await ask(daemon, body, { path: '/v1/embeddings', headers });
+    await ask(daemon, gzipSync(body), { path: PATH, headers: { ...headers, 'content-encoding': 'gzip' } });
+    for (const r of up.requests) {
+        assert.equal(String(r.raw), want);
+        assert.equal(r.headers['content-encoding'], undefined);
+        assert.equal(Number(r.headers['content-length']), want.length);
+    }
+});
+
+test('without an alias for it a body passes as it came, whatever it is', async (t) => {
+    const { up, daemon } = await pair(t, '--model-alias', 'gpt-4o=qwen3');
+    const packed = gzipSync('{"model":"m"}');
+    up.always(json(200, { ok: true }));
+    for (const body of ['{"model":"m", "x":1}', '{"model":7}', 'no JSON at all', '[]'])
+        await ask(daemon, body, { path: PATH, headers: { 'content-type': 'application/json' } });
+    await ask(daemon, packed, { path: PATH, headers: { 'content-encoding': 'gzip' } });
+    assert.deepEqual(up.requests.slice(0, 4).map((r) => String(r.raw)), ['{"model":"m", "x":1}', '{"model":7}', 'no JSON at all', '[]']);
+    assert.ok(up.requests[4].raw.equals(packed));
+    assert.equal(up.requests[4].headers['content-encoding'], 'gzip');
 });
