@@ -112,15 +112,15 @@ static bool scan_escape(struct jr *j)
     j->has_escape = true;
     if (j->end - j->p < 2)
         return fail(j, "string not closed");
-    if (j->p[1] == 'u') {
-        if (j->end - j->p < 6 || !is_hex4(j->p + 2))
-            return fail(j, "bad \\u escape");
-        j->p += 6;
+    if (is_short_escape[(unsigned char)j->p[1]]) {
+        j->p += 2;
         return true;
     }
-    if (!is_short_escape[(unsigned char)j->p[1]])
+    if (j->p[1] != 'u')
         return fail(j, "bad escape");
-    j->p += 2;
+    if (j->end - j->p < 6 || !is_hex4(j->p + 2))
+        return fail(j, "bad \\u escape");
+    j->p += 6;
     return true;
 }
 

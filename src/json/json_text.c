@@ -197,8 +197,8 @@ static void splice_unit(struct json_splice *s, uint16_t c, struct buf *out)
         append_escape(is_low(c) ? 0xFFFD : c, out);
 }
 
-/* Bytes that can be copied as they are: no escape, no line breaker's first byte. */
-static size_t harmless(str s)
+/* The first byte of s that could need care, or s.len. */
+static size_t next_suspect(str s)
 {
     size_t n = 0;
 
@@ -215,11 +215,25 @@ static size_t harmless(str s)
     return n;
 }
 
-/* Something other than a plain run at the start of *s. */
+/* Bytes that can be copied as they are: up to a \u escape or a line breaker. */
+static size_t harmless(str s)
+{
+    size_t n = next_suspect(s);
+    const char *escape;
+
+    while (n < s.len) {
+        if (is_unicode_escape(str_skip(s, n)) || line_breaker(str_skip(s, n), &escape) > 0)
+            return n;
+        n += s.p[n] == '\\' ? 2 : 1;
+        n += next_suspect(str_skip(s, n));
+    }
+    return s.len;
+}
+
+/* A \u escape or a line breaker at the start of *s. */
 static void splice_special(struct json_splice *s, str *rest, struct buf *out)
 {
     const char *escape;
-    size_t n;
 
     if (is_unicode_escape(*rest)) {
         splice_unit(s, hex4(rest->p + 2), out);
@@ -227,16 +241,8 @@ static void splice_special(struct json_splice *s, str *rest, struct buf *out)
         return;
     }
     drop_held(s, out);
-    if (rest->p[0] == '\\') {
-        n = 2;
-        buf_append(out, str_from(rest->p, n));
-    } else if ((n = line_breaker(*rest, &escape)) > 0) {
-        buf_c(out, escape);
-    } else {
-        n = 1;
-        buf_append(out, str_from(rest->p, n));
-    }
-    *rest = str_skip(*rest, n);
+    *rest = str_skip(*rest, line_breaker(*rest, &escape));
+    buf_c(out, escape);
 }
 
 size_t json_text_splice(struct json_splice *s, str escaped, struct buf *out)
