@@ -74,7 +74,7 @@ struct http_server *http_server_open(struct loop *loop, const char *address,
                                      struct err *reterr)
 {
     struct http_server *server;
-    int fd = listen_tcp(address, true, reterr);
+    int fd = listen_tcp(address, reterr);
 
     if (fd == -1)
         return NULL;

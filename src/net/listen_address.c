@@ -28,15 +28,11 @@ static char *with_port(const char *address, int port)
     return text;
 }
 
-/* A socket that does not share finds out whether the address is free. */
 static int open_tcp(struct listen_address *a, const char *text, struct err *reterr)
 {
-    int probe = listen_tcp(text, false, reterr);
-
-    if (probe == -1)
+    if (listen_tcp_check_free(text, reterr) == -1)
         return -1;
-    (void)close(probe);
-    a->fd = listen_tcp(text, true, reterr);
+    a->fd = listen_tcp(text, reterr);
     if (a->fd == -1)
         return -1;
     a->text = with_port(text, listen_port(a->fd));
@@ -81,7 +77,7 @@ int listen_address_fd(struct listen_address *a, struct err *reterr)
 
     if (a->path == NULL) {
         a->fd = -1;
-        return fd != -1 ? fd : listen_tcp(a->text, true, reterr);
+        return fd != -1 ? fd : listen_tcp(a->text, reterr);
     }
     fd = fcntl(a->fd, F_DUPFD_CLOEXEC, 0);
     if (fd == -1)

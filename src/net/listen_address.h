@@ -33,9 +33,13 @@ const char *listen_address_text(const struct listen_address *a);
  * goes as well, when it is still the one that was made. NULL is fine. */
 void listen_address_close(struct listen_address *a);
 
-/* A single TCP socket on an address, as above; shared: with SO_REUSEPORT.
+/* A TCP socket that listens on an address together with others (SO_REUSEPORT).
  * Returns it, or -1 with *reterr filled. */
-int listen_tcp(const char *address, bool shared, struct err *reterr);
+int listen_tcp(const char *address, struct err *reterr);
+
+/* Does nobody listen there? Takes no connection while it finds out. Returns 0,
+ * or -1 with *reterr filled. */
+int listen_tcp_check_free(const char *address, struct err *reterr);
 
 /* The port a TCP socket is bound to. */
 int listen_port(int fd);

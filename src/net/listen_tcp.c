@@ -45,8 +45,9 @@ static bool address_split(const char *address, struct host_port *ret)
     return copy(ret->host, sizeof(ret->host), host) && copy(ret->port, sizeof(ret->port), port);
 }
 
-/* A listening socket, or -1 with errno set. "::" takes IPv4 as well. */
-static int listen_on(const struct addrinfo *a, bool shared)
+/* A socket that listens together with others, or one that is only bound and
+ * wants the address for itself; -1 with errno set. "::" takes IPv4 as well. */
+static int open_on(const struct addrinfo *a, bool listens)
 {
     int on = 1, off = 0;
     int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -56,8 +57,8 @@ static int listen_on(const struct addrinfo *a, bool shared)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (a->ai_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    if ((shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == -1) ||
-        bind(fd, a->ai_addr, a->ai_addrlen) == -1 || listen(fd, BACKLOG) == -1) {
+    if ((listens && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == -1) ||
+        bind(fd, a->ai_addr, a->ai_addrlen) == -1 || (listens && listen(fd, BACKLOG) == -1)) {
         int error = errno;
 
         (void)close(fd);
@@ -67,19 +68,19 @@ static int listen_on(const struct addrinfo *a, bool shared)
     return fd;
 }
 
-static int listen_family(const struct addrinfo *list, int family, bool shared)
+static int open_family(const struct addrinfo *list, int family, bool listens)
 {
     int fd = -1;
 
     for (const struct addrinfo *a = list; a != NULL && fd == -1; a = a->ai_next) {
         if (a->ai_family == family)
-            fd = listen_on(a, shared);
+            fd = open_on(a, listens);
     }
     return fd;
 }
 
 /* Names give IPv4 first: that is what most configured clients dial. */
-int listen_tcp(const char *address, bool shared, struct err *reterr)
+static int open_at(const char *address, bool listens, struct err *reterr)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list = NULL;
@@ -101,14 +102,29 @@ int listen_tcp(const char *address, bool shared, struct err *reterr)
         return -1;
     }
     errno = EADDRNOTAVAIL;
-    fd = listen_family(list, any ? AF_INET6 : AF_INET, shared);
+    fd = open_family(list, any ? AF_INET6 : AF_INET, listens);
     if (fd == -1)
-        fd = listen_family(list, any ? AF_INET : AF_INET6, shared);
+        fd = open_family(list, any ? AF_INET : AF_INET6, listens);
     if (fd == -1)
         err_set(reterr, ERR_INTERNAL, "listen %s: %s%s", address, strerror(errno),
                 errno == EADDRINUSE ? "; stop what listens there or take another port" : "");
     freeaddrinfo(list);
     return fd;
+}
+
+int listen_tcp(const char *address, struct err *reterr)
+{
+    return open_at(address, true, reterr);
+}
+
+int listen_tcp_check_free(const char *address, struct err *reterr)
+{
+    int fd = open_at(address, false, reterr);
+
+    if (fd == -1)
+        return -1;
+    (void)close(fd);
+    return 0;
 }
 
 int listen_port(int fd)

@@ -243,6 +243,7 @@ static void set_message(struct err *e, enum err_code code, str plain, int status
     }
     if (code == ERR_RATE_LIMIT && retry_after_s > 0 &&
         !str_has_nocase(buf_str(&text), STR("try again in"))) {
+        buf_c(&text, str_ends_with(buf_str(&text), STR(".")) ? "" : ".");
         buf_c(&text, " Please try again in ");
         buf_int(&text, retry_after_s);
         buf_c(&text, "s.");

@@ -273,7 +273,7 @@ static void scripted_on_accept(void *arg, int fd, const char *peer)
 void script_play(const struct script_step *script)
 {
     fx.script = script;
-    fx.listener = listener_open(fx.loop, listen_tcp("127.0.0.1:0", false, NULL), scripted_on_accept,
+    fx.listener = listener_open(fx.loop, listen_tcp("127.0.0.1:0", NULL), scripted_on_accept,
                                 NULL, NULL);
     assert_non_null(fx.listener);
 }
@@ -315,7 +315,7 @@ static void gather_on_accept(void *arg, int fd, const char *from)
 
 struct peer *gather(const char *address, bool reads)
 {
-    int fd = listen_tcp(address, false, NULL);
+    int fd = listen_tcp(address, NULL);
 
     if (fd == -1)
         return NULL;
