@@ -146,6 +146,8 @@ static void read_delta(struct chat_reader *r, str raw, str logprobs)
     }
     if (reasoning_content.len == 0)
         reasoning_content = reasoning;
+    else if (reasoning.len > 0)
+        chat_reader_says_other(r); /* where the first is empty, the second counts */
     says_reasoning(r, reasoning_content);
     says_raw(r, details);
     says_content(r, content);

@@ -27,6 +27,10 @@ static const struct body_case cases[] = {
     {.name = "text_of_every_kind_in_one_delta",
      .body = DELTA("\"content\":\"c\",\"refusal\":\"f\",\"reasoning\":\"r\"") DONE,
      .transcript = "reasoning r|text c|refusal f|stop"},
+    {.name = "reasoning_counts_when_reasoning_content_has_become_empty",
+     .body = DELTA("\"reasoning_content\":\"r\",\"reasoning\":\"r\"")
+         DELTA("\"reasoning_content\":\"\",\"reasoning\":\"r\"") DONE,
+     .transcript = "reasoning r|reasoning r|stop"},
     {.name = "content_and_calls_in_one_delta_lose_neither",
      .body = DELTA("\"content\":\"c\"," CALL(
          "\"id\":\"a\"," FUNCTION("\"name\":\"f\",\"arguments\":\"{}\""))) DONE,
