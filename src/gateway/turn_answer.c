@@ -98,7 +98,7 @@ void turn_send_events(struct turn *t)
 {
     struct buf *out = &t->worker->out;
 
-    if (out->len == 0 || is_broken(t))
+    if (is_broken(t) || out->len == 0)
         return;
     t->last_write_ms = t->last_event_ms = now_ms(t);
     http_exchange_write(t->x, buf_str(out));
