@@ -1,8 +1,8 @@
 /* chat_options.h -- what may differ from upstream to upstream in a Chat request.
  *
  * Zeroed, an enum or flag stands for the default of CONTRACT 1 and 2; every
- * other value is for servers that want it otherwise. The keys of the
- * configuration have the same names, and their help says when to use them. */
+ * other value is for servers that want it otherwise. Keys of the configuration
+ * set them (gateway/upstream_options.c), and their help says when. */
 #ifndef ANTIPHON_WIRE_CHAT_OPTIONS_H
 #define ANTIPHON_WIRE_CHAT_OPTIONS_H
 

@@ -1,7 +1,8 @@
 /* chat_request.h -- the request as a Chat Completions server takes it (CONTRACT 1, 2).
  *
- * A turn that sends its request once calls chat_request_build(). One that may
- * have to send less of the conversation keeps it between the two steps:
+ * A turn may have to send its request again with less of the conversation, so it
+ * keeps that between the two steps; whoever sends it once only, as tests do,
+ * calls chat_request_build():
  *
  *     chat_request_conversation(..., &c, ...)
  *     chat_request_write(r, &c, ...)
