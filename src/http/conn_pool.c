@@ -5,9 +5,11 @@
 #include "http/conn_pool.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct conn_pool {
@@ -100,14 +102,29 @@ static void close_old(struct conn_pool *pool)
         conn_pool_close(pool->oldest);
 }
 
+/* The loop may not have told yet what came in: bytes would be read as the answer
+ * to a request that is only about to be sent, perhaps another client's. */
+static bool is_quiet(const struct pool_conn *c)
+{
+    char byte;
+
+    return recv(c->socket.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == -1 && errno == EAGAIN;
+}
+
 struct pool_conn *conn_pool_take(struct conn_pool *pool, const struct origin *origin,
                                  const struct pool_user *user, void *arg)
 {
-    struct pool_conn *c;
+    struct pool_conn *c, *older;
 
     close_old(pool);
-    for (c = pool->newest; c != NULL && c->origin != origin;)
-        c = c->older;
+    for (c = pool->newest; c != NULL; c = older) {
+        older = c->older;
+        if (c->origin != origin)
+            continue;
+        if (is_quiet(c))
+            break;
+        conn_pool_close(c);
+    }
     if (c == NULL)
         return NULL;
     idle_remove(c);

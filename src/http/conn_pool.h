@@ -56,7 +56,8 @@ void conn_pool_free(struct conn_pool *pool);
 struct origin *conn_pool_origin(struct conn_pool *pool, const struct http_url *url);
 void origin_unref(struct origin *origin);
 
-/* An idle connection, or NULL when there is none. */
+/* An idle connection, or NULL when there is none. One on which the upstream has
+ * said something or has closed is not taken, but closed. */
 struct pool_conn *conn_pool_take(struct conn_pool *pool, const struct origin *origin,
                                  const struct pool_user *user, void *arg);
 

@@ -1,4 +1,4 @@
-/* test_conn_pool.c -- how long idle connections are kept, over pairs of sockets. */
+/* test_conn_pool.c -- which idle connections are kept and used, over pairs of sockets. */
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -90,11 +90,35 @@ static void the_oldest_makes_room_for_the_newest(void **state)
         (void)close(far[i]);
 }
 
+/* The loop does not run between what the other end does and the next use. */
+static void a_connection_with_something_to_read_is_not_used(void **state)
+{
+    struct conn_pool *pool = conn_pool_new(fx.loop, 8, 10000);
+    struct origin *origin = conn_pool_origin(pool, &url);
+    struct pool_conn *quiet;
+    int far[3];
+
+    (void)state;
+    quiet = open_idle(pool, origin, &far[0]);
+    (void)open_idle(pool, origin, &far[1]);
+    (void)open_idle(pool, origin, &far[2]);
+    assert_int_equal(send(far[1], "HTTP/1.1 408 \r\n\r\n", 17, 0), 17);
+    (void)close(far[2]);
+    assert_ptr_equal(conn_pool_take(pool, origin, &user, NULL), quiet);
+    assert_null(conn_pool_take(pool, origin, &user, NULL));
+    conn_pool_close(quiet);
+    origin_unref(origin);
+    conn_pool_free(pool);
+    (void)close(far[0]);
+    (void)close(far[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HTTP_TEST(a_connection_that_was_idle_for_too_long_is_not_used),
         HTTP_TEST(the_oldest_makes_room_for_the_newest),
+        HTTP_TEST(a_connection_with_something_to_read_is_not_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
