@@ -76,8 +76,10 @@ static int on_value_complete(llhttp_t *parser)
     name = str_from_c(r->fields.p + r->name_at);
     value = str_trim(str_skip(buf_str(&r->fields), r->value_at));
     r->fields.len = r->value_at + value.len; /* llhttp has skipped leading spaces */
-    if (str_eq(name, STR("transfer-encoding")) && !str_eq_nocase(value, STR("chunked")))
-        r->is_coded = true;
+    if (str_eq(name, STR("transfer-encoding"))) {
+        r->is_coded = r->is_coded || !str_eq_nocase(value, STR("chunked"));
+        r->has_coding = true;
+    }
     r->n_headers++;
     r->name_at = r->fields.len + 1;
     return keep(r, "", 1);
@@ -86,6 +88,20 @@ static int on_value_complete(llhttp_t *parser)
 static bool is_informational(const struct h1_response *r)
 {
     return r->parser.status_code >= 100 && r->parser.status_code < 200;
+}
+
+/* llhttp reads "chunked" before a tab as another coding, and the body after it up
+ * to the end of the stream: its word and ours on that are compared. */
+static bool is_chunked_or_plain(const struct h1_response *r)
+{
+    return !r->has_coding || (!r->is_coded && (r->parser.flags & F_CHUNKED) != 0);
+}
+
+/* RFC 9112, 6.1: a coding in HTTP/1.0 is no framing to build on. */
+static bool may_be_kept(const struct h1_response *r)
+{
+    return llhttp_should_keep_alive(&r->parser) != 0 &&
+           !(r->has_coding && r->parser.http_minor == 0);
 }
 
 static int on_head_complete(llhttp_t *parser)
@@ -98,13 +114,13 @@ static int on_head_complete(llhttp_t *parser)
         return fault(r, H1_FAULT_NOT_HTTP);
     if (is_informational(r) || status == 204 || status == 304 || r->has_no_body)
         parser->flags |= F_SKIPBODY;
-    else if (r->is_coded)
+    else if (!is_chunked_or_plain(r))
         return fault(r, H1_FAULT_CODING);
     if (is_informational(r))
         return 0;
     r->status = (int)status;
     r->ends_by_close = llhttp_message_needs_eof(parser) != 0;
-    r->keep_alive = llhttp_should_keep_alive(parser) != 0;
+    r->keep_alive = may_be_kept(r);
     return HPE_PAUSED;
 }
 
@@ -144,7 +160,7 @@ static void start(struct h1_response *r)
     buf_reset(&r->fields);
     r->name_at = 0;
     r->n_headers = 0;
-    r->is_coded = false;
+    r->has_coding = r->is_coded = false;
 }
 
 void h1_response_init(struct h1_response *r, size_t max_head_bytes, bool is_answer_to_head)

@@ -55,7 +55,8 @@ struct h1_response {
     size_t allowed_bytes; /* of heads, that may still come */
     bool has_no_body;     /* whatever its head says: HEAD was asked for */
     bool ends_by_close;
-    bool is_coded;              /* it has a Transfer-Encoding that is not chunked alone */
+    bool has_coding;            /* it has a Transfer-Encoding */
+    bool is_coded;              /* which is not chunked alone */
     char *piece;                /* what is being fed */
     size_t body_at, body_bytes; /* what of it is body, as far as found */
 };
@@ -66,7 +67,8 @@ void h1_response_fini(struct h1_response *r);
 /* Feeds bytes until they are used up, the head is complete or the response is;
  * in the state H1_RESPONSE_BODY also with n == 0: a response without a body is
  * complete then. Returns the number of bytes used, or -1. *ret_body is what was
- * found of the body, in either case, a view into p; the bytes of p are changed. */
+ * found of the body, in either case, a view into p, which is never NULL; the bytes
+ * of p are changed. */
 ssize_t h1_response_feed(struct h1_response *r, char *p, size_t n, str *ret_body);
 
 /* The stream has ended in order. True when that completes the response. */

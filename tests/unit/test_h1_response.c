@@ -149,6 +149,9 @@ static void chunks_come_without_their_framing(void **state)
             "200 keep|transfer-encoding=chunked[abc0123456789z] done"),
         CASE("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\nTrailer: x\r\n\r\n",
              "200 keep|transfer-encoding=Chunked[] done"),
+        CASE("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+             "1\r\nx\r\n0\r\n\r\n",
+             "200 close|connection=keep-alive|transfer-encoding=chunked[x] done"),
         CASE("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
              "200 keep|transfer-encoding=chunked[half] body..."),
     };
@@ -238,6 +241,8 @@ static void what_is_no_answer_is_refused(void **state)
              "[] fault 1"),
         CASE("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "[] fault 3"),
         CASE("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "[] fault 3"),
+        CASE("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\t\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+             "[] fault 3"),
         CASE("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nno\r\n",
              "200 keep|transfer-encoding=chunked[hi] fault 4"),
         CASE("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhis\r\n",
