@@ -279,11 +279,14 @@ static CURLcode set_target(struct curl_call *call, const struct http_client_conf
     (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, conf->verify_tls ? 2L : 0L);
     (void)curl_easy_setopt(easy, CURLOPT_CURLU, call->url);
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
-    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                           call->call.connect_timeout_ms == 0
-                               ? (long)NO_CONNECT_LIMIT_MS
-                               : (long)call->call.connect_timeout_ms);
     return rc;
+}
+
+static CURLcode set_connect_limit(CURL *easy, uint64_t limit_ms)
+{
+    if (limit_ms == 0)
+        limit_ms = NO_CONNECT_LIMIT_MS;
+    return curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)limit_ms);
 }
 
 int curl_call_setup(struct curl_call *call, const struct http_client_conf *client_conf,
@@ -300,7 +303,8 @@ int curl_call_setup(struct curl_call *call, const struct http_client_conf *clien
     call->easy = curl_easy_init();
     if (call->easy == NULL || set_fixed(call->easy) != CURLE_OK ||
         set_callbacks(call) != CURLE_OK || set_method(call, conf) != CURLE_OK ||
-        set_target(call, client_conf) != CURLE_OK) {
+        set_target(call, client_conf) != CURLE_OK ||
+        set_connect_limit(call->easy, conf->connect_timeout_ms) != CURLE_OK) {
         err_set(reterr, ERR_INTERNAL, "The call to the upstream server cannot be set up.");
         return -1;
     }

@@ -6,10 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/reply.h"
 #include "lib/test.h"
+#include "net/listen_address.h"
 
 static void a_call_reports_head_body_and_end(void **state)
 {
@@ -172,6 +177,35 @@ static void a_server_that_stays_silent_times_out(void **state)
     reply_fini(&first);
     reply_fini(&idle);
     reply_fini(&total);
+}
+
+/* The kernel drops who dials a listener whose queue is full. */
+static void a_server_that_does_not_take_the_connection_times_out(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int listener = socket(AF_INET, SOCK_STREAM, 0), waiting[4];
+    struct http_call_conf conf = {.method = "GET", .connect_timeout_ms = 50};
+    struct reply r;
+    char url[60];
+
+    (void)state;
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(listener, 0), 0);
+    at.sin_port = htons((uint16_t)listen_port(listener));
+    for (size_t i = 0; i < COUNT_OF(waiting); i++) {
+        waiting[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        (void)connect(waiting[i], (struct sockaddr *)&at, sizeof(at));
+    }
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/", listen_port(listener));
+    conf.url = url;
+    reply_start(&r, &conf, &reply_handler);
+    UNTIL(r.ended);
+    assert_int_equal(r.failure.code, ERR_UPSTREAM_TIMEOUT);
+    assert_non_null(strstr(r.failure.msg, "no connection within 50 ms"));
+    reply_fini(&r);
+    for (size_t i = 0; i < COUNT_OF(waiting); i++)
+        assert_int_equal(close(waiting[i]), 0);
+    assert_int_equal(close(listener), 0);
 }
 
 /* --- cancel ----------------------------------------------------------------- */
@@ -446,6 +480,7 @@ int main(void)
         HTTP_TEST_BOTH(headers_that_hold_line_breaks_are_refused),
         HTTP_TEST_BOTH(a_name_that_nobody_has_is_not_reachable),
         HTTP_TEST_BOTH(a_server_that_stays_silent_times_out),
+        HTTP_TEST_BOTH(a_server_that_does_not_take_the_connection_times_out),
         HTTP_TEST_BOTH(a_cancelled_call_is_silent_and_its_connection_closed),
         HTTP_TEST_BOTH(cancel_is_harmless_at_the_end),
         HTTP_TEST_BOTH(a_call_may_cancel_another),
