@@ -144,6 +144,7 @@ static bool hold(struct direct_call *d, str rest)
 {
     d->release = loop_timer_new(d->client->loop, on_release, d);
     buf_append(&d->held, rest);
+    (void)buf_cstr(&d->held); /* the parser wants a pointer also when nothing came */
     socket_read(&d->conn->socket, false);
     return d->release != NULL && !buf_failed(&d->held);
 }

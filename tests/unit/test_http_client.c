@@ -469,6 +469,23 @@ static void a_call_paused_on_its_head_reports_no_body(void **state)
     reply_fini(&cancelled);
 }
 
+static void a_call_paused_on_a_lone_head_goes_on(void **state)
+{
+    static const struct http_call_handler handler = {pause_on_head, reply_on_body, reply_on_end};
+    static const struct script_step script[] = {{"HTTP/1.1 204 No\r\n\r\n", false}};
+    struct reply r;
+
+    (void)state;
+    script_play(script);
+    reply_call(&r, "/", &handler);
+    UNTIL(r.status == 204);
+    if (!r.ended) /* libcurl has nothing to hold back */
+        http_call_resume(r.call);
+    UNTIL(r.ended);
+    assert_false(r.failed);
+    reply_fini(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +507,7 @@ int main(void)
         HTTP_TEST_BOTH(a_paused_call_blocks_the_server_and_outlives_the_idle_limit),
         HTTP_TEST_BOTH(a_paused_call_may_be_cancelled),
         HTTP_TEST_BOTH(a_call_paused_on_its_head_reports_no_body),
+        HTTP_TEST_BOTH(a_call_paused_on_a_lone_head_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
