@@ -143,10 +143,12 @@ static void flush(struct socket *s)
  * can still be read, and behind it recv() finds the error again. */
 static void read_kept(struct socket *s)
 {
-    if (s->reading)
+    if (s->reading) {
         receive(s);
-    else
+    } else {
         s->ended = true;
+        s->blocked = false; /* whoever waits for room is only told of the error again */
+    }
     if (!s->gone)
         watch(s);
 }
