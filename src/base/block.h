@@ -7,7 +7,7 @@
  *     size_t n = block_first((block_load(p) == '"') | (block_load(p) == '\\'));
  *
  * The bytes are signed: b < ' ' is true for control characters and for all
- * that is not ASCII. */
+ * that is not ASCII. Where char is unsigned, a constant above 127 needs a cast. */
 #ifndef ANTIPHON_BASE_BLOCK_H
 #define ANTIPHON_BASE_BLOCK_H
 

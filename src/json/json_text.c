@@ -204,7 +204,8 @@ static size_t next_suspect(str s)
 
     while (s.len - n >= BLOCK_BYTES) {
         block b = block_load(s.p + n);
-        size_t first = block_first((b == '\\') | (b == '\xC2') | (b == '\xE2'));
+        size_t first =
+            block_first((b == '\\') | (b == (signed char)'\xC2') | (b == (signed char)'\xE2'));
 
         n += first;
         if (first < BLOCK_BYTES)
