@@ -162,16 +162,6 @@ static struct buf *head_start(struct http_exchange *x, int status,
 
 /* --- whole answers ------------------------------------------------------------- */
 
-static struct iovec piece_of(str s)
-{
-    union {
-        const char *in;
-        void *out; /* sendmsg() only reads, but its type does not say so */
-    } p = {.in = s.p};
-
-    return (struct iovec){p.out, s.len};
-}
-
 void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
                            size_t n_headers, str body)
 {
@@ -190,8 +180,8 @@ void http_exchange_respond(struct http_exchange *x, int status, const struct htt
         conn_close(c); /* out of memory */
         return;
     }
-    pieces[0] = piece_of(buf_str(out));
-    pieces[1] = piece_of(body);
+    pieces[0] = socket_piece(buf_str(out));
+    pieces[1] = socket_piece(body);
     conn_send(c, pieces, x->has_body && body.len > 0 ? 2 : 1);
     conn_answered(c);
 }
@@ -294,12 +284,12 @@ static size_t body_pieces(const struct http_exchange *x, str bytes, struct size_
     if (bytes.len == 0 || !x->has_body)
         return 0;
     if (!x->chunked) {
-        out[0] = piece_of(bytes);
+        out[0] = socket_piece(bytes);
         return 1;
     }
     out[0] = size_line(bytes.len, size);
-    out[1] = piece_of(bytes);
-    out[2] = piece_of(STR("\r\n"));
+    out[1] = socket_piece(bytes);
+    out[2] = socket_piece(STR("\r\n"));
     return 3;
 }
 
@@ -340,7 +330,7 @@ void http_exchange_end(struct http_exchange *x, str bytes)
 
     assert(x->conn->state == CONN_ANSWER);
     if (x->chunked && x->has_body)
-        pieces[n++] = piece_of(STR("0\r\n\r\n"));
+        pieces[n++] = socket_piece(STR("0\r\n\r\n"));
     conn_send(x->conn, pieces, n);
     conn_answered(x->conn);
 }
