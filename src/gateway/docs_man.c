@@ -66,7 +66,8 @@ static const char head[] =
     "Antiphon stands in front of a server that speaks Chat Completions, such as llama.cpp,\n"
     "vLLM or Ollama, and answers requests of the OpenAI Responses API with its help:\n"
     "\\fBPOST /v1/responses\\fR, streamed and not.\n"
-    "Other paths of the server are passed on as they are.\n"
+    "\\fB/v1/chat/completions\\fR, \\fB/v1/models\\fR and what \\fB\\-\\-relay\\fR adds\n"
+    "are passed on to that server.\n"
     "Logs go to standard error.\n"
     ".SH COMMANDS\n";
 
