@@ -63,6 +63,9 @@ enum config_log_level {
 };
 enum config_log_format { CONFIG_LOG_FORMAT_TEXT, CONFIG_LOG_FORMAT_JSON };
 
+/* Most addresses to listen on. */
+enum { CONFIG_MAX_LISTEN = 16 };
+
 /* Texts; they point into memory. */
 struct config_list {
     const char **items;

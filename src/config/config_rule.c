@@ -99,6 +99,11 @@ static bool listens_nowhere(const struct config *c)
     return c->listen.n == 0;
 }
 
+static bool listens_too_often(const struct config *c)
+{
+    return c->listen.n > CONFIG_MAX_LISTEN;
+}
+
 static bool ca_file_is_missing(const struct config *c)
 {
     struct stat s;
@@ -141,6 +146,7 @@ static const struct {
     const char *message;
 } rules[] = {
     {"listen", NULL, false, listens_nowhere, "give at least one address"},
+    {"listen", NULL, false, listens_too_often, "more than 16 addresses; remove some"},
     {"upstream", "listen", false, calls_itself,
      "this gateway listens there itself; change the port of one of the two"},
     {"ca_file", NULL, false, ca_file_is_missing,

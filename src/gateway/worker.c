@@ -11,6 +11,8 @@
 
 enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256 };
 
+_Static_assert((int)CONFIG_MAX_LISTEN <= (int)HTTP_SERVER_LISTENERS, "all can be opened");
+
 static struct http_server_conf server_conf(const struct config *c, unsigned n_workers)
 {
     return (struct http_server_conf){

@@ -214,12 +214,15 @@ static void problems_beyond_the_limit_are_counted(void **state)
 static void keys_that_contradict_each_other_are_refused(void **state)
 {
     struct load nowhere = {.args = {"--listen", ""}};
+    struct load everywhere = {.args = {"--listen", ":1,:2,:3,:4,:5,:6,:7,:8,:9,:10,:11,:12,:13,:14,"
+                                                   ":15,:16,:17"}};
     struct load file = {.args = {"--ca-file", "/nonexistent/ca.pem"}};
     struct load folder = {.env = {"ANTIPHON_CA_FILE=/"}};
     struct load proxy = {.args = {"--proxy", "http://p:1"}};
 
     (void)state;
     FAILS(&nowhere, "--listen: give at least one address");
+    FAILS(&everywhere, "--listen: more than 16 addresses");
     FAILS(&file, "--ca-file: there is no such file");
     FAILS(&folder, "ANTIPHON_CA_FILE: there is no such file");
     FAILS(&proxy, "--proxy: there is no upstream");
