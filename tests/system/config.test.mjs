@@ -151,8 +151,9 @@ describe('the man page', () => {
     test('groff finds nothing wrong with it and shows the text', () => {
         const got = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-P-cbou'], { input: page.stdout, encoding: 'utf8' });
         assert.deepEqual([got.error, got.status, got.stderr], [undefined, 0, '']);
-        for (const text of ['--no-tls-verify', '--listen :8080 --listen unix:/run/antiphon.sock \\\n', 'ANTIPHON_MAX_BODY=8MiB', 'Default: 127.0.0.1:8080.'])
+        for (const text of ['--no-tls-verify', '--listen :8080 --listen unix:/run/antiphon.sock \\\n', 'ANTIPHON_MAX_BODY=8MiB'])
             assert.ok(got.stdout.includes(text), text);
+        assert.match(got.stdout, /Default:\s+127\.0\.0\.1:8080\./);
     });
 
     test('is installed and uninstalled', (t) => {
