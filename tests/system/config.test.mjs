@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { describe } from 'node:test';
 import { BINARY, ENVIRONMENT, ROOT, startDaemon } from '../lib/daemon.mjs';
+import { patience } from '../lib/patience.mjs';
 
 /* Ends by itself: { status, stdout, stderr }. */
 function run(args, env = {}) {
-    return spawnSync(BINARY, args, { encoding: 'utf8', timeout: 10_000, env: { ...ENVIRONMENT, ...env } });
+    return spawnSync(BINARY, args, { encoding: 'utf8', timeout: patience(10_000), env: { ...ENVIRONMENT, ...env } });
 }
 
 const check = (args, env) => run(['serve', '--check-config', ...args], env);

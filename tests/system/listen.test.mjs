@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import test, { describe } from 'node:test';
 import { get } from '../lib/client.mjs';
 import { BINARY, startDaemon } from '../lib/daemon.mjs';
+import { patience } from '../lib/patience.mjs';
 import { chunk, frames, startUpstream, stream } from '../lib/upstream.mjs';
 
 function socketPath(t) {
@@ -49,7 +50,7 @@ describe('addresses', { concurrency: false }, () => {
         const path = socketPath(t);
         const daemon = await listen('127.0.0.1:0');
         t.after(() => daemon.stop());
-        const { status, stderr } = spawnSync(BINARY, ['serve', '--listen', `unix:${path},127.0.0.1:${daemon.port}`], { encoding: 'utf8', timeout: 3000 });
+        const { status, stderr } = spawnSync(BINARY, ['serve', '--listen', `unix:${path},127.0.0.1:${daemon.port}`], { encoding: 'utf8', timeout: patience(3000) });
         assert.equal(status, 1);
         assert.match(stderr, new RegExp(`listen 127\\.0\\.0\\.1:${daemon.port}: `));
         assert.ok(!existsSync(path));
@@ -80,7 +81,7 @@ describe('addresses', { concurrency: false }, () => {
         assert.ok(existsSync(path));
         const daemon = await listen(`unix:${path}`);
         t.after(() => daemon.stop());
-        const { status, stderr } = spawnSync(BINARY, ['serve', '--listen', `unix:${path}`], { encoding: 'utf8', timeout: 3000 });
+        const { status, stderr } = spawnSync(BINARY, ['serve', '--listen', `unix:${path}`], { encoding: 'utf8', timeout: patience(3000) });
         assert.equal(status, 1);
         assert.match(stderr, /another process listens there/);
         assert.equal((await over(path)).status, 200);

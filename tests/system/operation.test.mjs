@@ -9,6 +9,7 @@ import test, { describe } from 'node:test';
 import { Captures, checkStream, readingOf } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
 import { BINARY, pair, startDaemon } from '../lib/daemon.mjs';
+import { patience } from '../lib/patience.mjs';
 import { HANG, chunk, failure, frames, startUpstream, stream, textStream } from '../lib/upstream.mjs';
 
 const captures = new Captures();
@@ -48,7 +49,7 @@ describe('configuration', { concurrency: false }, () => {
         ['an unknown command', ['dance'], /dance/],
     ]) {
         test(`${what} is refused with its name`, () => {
-            const { status, stdout, stderr } = spawnSync(BINARY, args, { encoding: 'utf8', timeout: 5000 });
+            const { status, stdout, stderr } = spawnSync(BINARY, args, { encoding: 'utf8', timeout: patience(5000) });
             assert.ok(status > 0, `status ${status}`);
             assert.match(stdout + stderr, word);
         });
@@ -56,7 +57,7 @@ describe('configuration', { concurrency: false }, () => {
 
     test('an address in use is told and ends the process', async (t) => {
         const { daemon } = await pair(t);
-        const { status, stderr } = spawnSync(BINARY, ['serve', '--listen', `127.0.0.1:${daemon.port}`], { encoding: 'utf8', timeout: 3000 });
+        const { status, stderr } = spawnSync(BINARY, ['serve', '--listen', `127.0.0.1:${daemon.port}`], { encoding: 'utf8', timeout: patience(3000) });
         assert.ok(status > 0, `status ${status}: two gateways must not share an address unnoticed`);
         assert.match(stderr, new RegExp(String(daemon.port)));
     });
