@@ -273,8 +273,8 @@ static void scripted_on_accept(void *arg, int fd, const char *peer)
 void script_play(const struct script_step *script)
 {
     fx.script = script;
-    fx.listener = listener_open(fx.loop, listen_tcp("127.0.0.1:0", NULL), scripted_on_accept,
-                                NULL, NULL);
+    fx.listener =
+        listener_open(fx.loop, listen_tcp("127.0.0.1:0", NULL), scripted_on_accept, NULL, NULL);
     assert_non_null(fx.listener);
 }
 
