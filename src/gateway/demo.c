@@ -270,14 +270,16 @@ static struct demo_reply *reply_new(struct demo *demo, struct http_exchange *x)
     return r;
 }
 
-static void chat(struct demo *demo, struct http_exchange *x, const struct http_request *request)
+static void chat(struct demo *demo, struct http_exchange *x)
 {
     const struct http_header type = {STR("content-type"), STR("text/event-stream")};
     struct demo_answer answer;
     struct demo_reply *r;
     struct err e;
+    str body;
 
-    if (demo_model_answer(request->body, http_exchange_arena(x), &answer, &e) == -1) {
+    if (http_exchange_body(x, &body, &e) == -1 ||
+        demo_model_answer(body, http_exchange_arena(x), &answer, &e) == -1) {
         http_exchange_respond_error(x, &e, NULL, 0);
         return;
     }
@@ -309,7 +311,7 @@ static void on_request(void *arg, struct http_exchange *x, const struct http_req
     struct err e;
 
     if (str_eq(r->path, STR("/v1/chat/completions"))) {
-        chat(arg, x, r);
+        chat(arg, x);
     } else if (str_eq(r->path, STR("/v1/models"))) {
         http_exchange_respond(x, 200, &type, 1, models);
     } else if (str_eq(r->path, STR("/v1/models/demo"))) {
