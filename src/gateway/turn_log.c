@@ -4,6 +4,7 @@
  * words are the gateway's own. */
 #include "gateway/turn_log.h"
 
+#include "conv/reject.h"
 #include "ev/log.h"
 
 enum { MAX_FIELDS = 20 };
@@ -56,13 +57,14 @@ static void add_usage(struct fields *f, const struct usage *u)
 
 void turn_log(const struct turn_summary *s)
 {
+    const struct shown model = shown(s->model);
     struct fields f = {.n = 0};
     bool is_upstream_fault = s->error != NULL && err_http_status(s->error) >= 500;
 
     if (s->response != NULL)
         add(&f, (struct log_field)LOG_STR("id", id_str(&s->response->id)));
     if (!str_is_none(s->model))
-        add(&f, (struct log_field)LOG_STR("model", s->model));
+        add(&f, (struct log_field)LOG_STR("model", str_from_c(model.text)));
     add(&f, (struct log_field)LOG_STR("status", str_from_c(status_word(s))));
     if (s->error != NULL)
         add_error(&f, s->error);
@@ -85,8 +87,11 @@ void turn_log(const struct turn_summary *s)
 
 void turn_log_gone(const struct turn_summary *s)
 {
+    const struct shown model = shown(s->model);
+
     log_line(LOG_INFO, "turn",
-             (struct log_field[]){LOG_STR("model", s->model), LOG_STR("status", STR("client_gone")),
+             (struct log_field[]){LOG_STR("model", str_from_c(model.text)),
+                                  LOG_STR("status", STR("client_gone")),
                                   LOG_INT("total_ms", s->total_ms), LOG_STR("client", s->client),
                                   LOG_STR("request_id", s->request_id), LOG_END});
 }

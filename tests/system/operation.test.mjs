@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { describe } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { Captures, checkStream, readingOf } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
 import { BINARY, pair, startDaemon } from '../lib/daemon.mjs';
@@ -96,6 +97,13 @@ describe('logs', { concurrency: false }, () => {
         await daemon.logged(/find-me/);
         for (const line of daemon.log.trim().split('\n'))
             JSON.parse(line);
+    });
+
+    test('a model is logged by its name, however the client escapes it', async (t) => {
+        const { daemon } = await pair(t);
+        await ask(daemon, '{"model":"org\\/mod\\u0065l","input":"Hi"}', { headers: { 'x-request-id': 'find-me' } });
+        const [line] = await daemon.logged(/^.*request_id=find-me.*$/m);
+        assert.match(line, / model=org\/model /);
     });
 
     test('a model name cannot forge a line', async (t) => {
@@ -210,8 +218,10 @@ describe('the demo model', { concurrency: false }, () => {
         assert.match(readingOf(answer).text, /quite SUNNY/);
 
         assert.equal((await get(daemon, '/v1/models')).json.object, 'list');
-        const chat = await ask(daemon, { model: 'demo', messages: [{ role: 'user', content: 'Hello' }] }, { path: '/v1/chat/completions' });
-        assert.equal(chat.status, 200);
+        const body = JSON.stringify({ model: 'demo', messages: [{ role: 'user', content: 'Hello' }] });
+        const path = '/v1/chat/completions';
+        assert.equal((await ask(daemon, body, { path })).status, 200);
+        assert.equal((await ask(daemon, gzipSync(body), { path, headers: { 'content-encoding': 'gzip' } })).status, 200, 'compressed');
     });
 });
 
