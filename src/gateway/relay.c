@@ -237,8 +237,7 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
         relay->next->link = &relay->next;
     w->relays = relay;
     if (start_call(relay, r, &e) == -1) {
-        http_exchange_respond_error(x, &e, NULL, 0);
-        relay_free(relay);
+        relay_fail(relay, &e);
         return;
     }
     http_exchange_watch(x, &exchange_handler, relay);

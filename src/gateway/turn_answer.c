@@ -31,6 +31,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .total_ms = now_ms(t) - t->start_ms,
         .response = t->has_round ? &t->response : NULL,
         .ignored_fields = t->request.extra.n_ignored,
+        .n_shortened = t->n_shortened,
         .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
     };
 }

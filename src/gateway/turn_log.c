@@ -74,6 +74,8 @@ void turn_log(const struct turn_summary *s)
     }
     if (s->skipped_chunks != 0)
         add(&f, (struct log_field)LOG_INT("skipped_chunks", s->skipped_chunks));
+    if (s->n_shortened != 0)
+        add(&f, (struct log_field)LOG_INT("shortened", s->n_shortened));
     add(&f, (struct log_field)LOG_INT("ttfb_ms", s->first_byte_ms));
     add(&f, (struct log_field)LOG_INT("total_ms", s->total_ms));
     if (s->upstream_status != 0)

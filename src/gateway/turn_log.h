@@ -15,6 +15,7 @@ struct turn_summary {
     uint64_t total_ms;
     size_t ignored_fields; /* of the request, unknown here */
     size_t skipped_chunks; /* chunks of the upstream that were no JSON */
+    unsigned n_shortened;  /* how often the oldest turns were left out (truncation: auto) */
 };
 
 void turn_log(const struct turn_summary *s);

@@ -45,6 +45,7 @@ describe('truncation', { concurrency: false }, () => {
                     assert.equal(messages.at(-1), 'the last question');
                 }
                 assert.deepEqual(sent()[2].slice(1, 3), ['question 6', 'answer 6']);
+                await t.daemon.logged(/ shortened=2 /);
             });
         }
     }
