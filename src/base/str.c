@@ -1,9 +1,10 @@
 /* str.c -- the searches on views that are not worth inlining. */
 #include "base/str.h"
 
-static char lower(char c)
+void str_lower(char *p, size_t n)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    for (size_t i = 0; i < n; i++)
+        p[i] = str_lower_char(p[i]);
 }
 
 bool str_eq_nocase(str a, str b)
@@ -11,7 +12,7 @@ bool str_eq_nocase(str a, str b)
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.p[i]) != lower(b.p[i]))
+        if (str_lower_char(a.p[i]) != str_lower_char(b.p[i]))
             return false;
     }
     return true;

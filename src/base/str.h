@@ -75,6 +75,14 @@ static inline bool str_is_space(char c)
 /* Nothing in it can end a line or a C string. */
 bool str_is_one_line(str s);
 
+static inline char str_lower_char(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* Makes the ASCII letters of these n bytes small. */
+void str_lower(char *p, size_t n);
+
 /* Equal when ASCII letters are compared without case (header names, URL schemes). */
 bool str_eq_nocase(str a, str b);
 

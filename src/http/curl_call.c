@@ -30,7 +30,7 @@ static size_t head_fields(struct curl_call *call, struct http_header *out)
         size_t colon = str_find_char(line, ':');
 
         if (colon > 0 && colon < line.len && line.p[0] != ' ' && line.p[0] != '\t') {
-            call_lower_case(p, colon);
+            str_lower(p, colon);
             out[n++] = (struct http_header){str_trim(str_from(p, colon)),
                                             str_trim(str_skip(line, colon + 1))};
         }

@@ -24,18 +24,10 @@ bool call_check_headers(const struct http_call_conf *conf, struct err *reterr)
     return true;
 }
 
-void call_lower_case(char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] >= 'A' && p[i] <= 'Z')
-            p[i] = (char)(p[i] + ('a' - 'A'));
-    }
-}
-
 const char *call_cause_of_errno(int error, char out[CALL_CAUSE_BYTES])
 {
     (void)snprintf(out, CALL_CAUSE_BYTES, "%s", strerror(error));
-    call_lower_case(out, 1); /* it goes on a sentence */
+    str_lower(out, 1); /* it goes on a sentence */
     return out;
 }
 

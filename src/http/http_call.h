@@ -69,8 +69,6 @@ bool call_sends_body(const struct http_call_conf *conf);
 /* The fields can be sent as they are; otherwise *reterr is filled. */
 bool call_check_headers(const struct http_call_conf *conf, struct err *reterr);
 
-void call_lower_case(char *p, size_t n);
-
 /* Causes, as call_describe() wants them: the end of a sentence, without its stop. */
 #define CAUSE_NO_NAME    "its name cannot be resolved"
 #define CAUSE_NO_ANSWER  "it closed the connection without an answer"

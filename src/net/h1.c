@@ -77,11 +77,6 @@ static int on_target(llhttp_t *parser, const char *p, size_t n)
     return keep(h, p, n);
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
 /* RFC 9110, 5.6.2: the characters of a token, in small letters. */
 static bool is_token_char(char c)
 {
@@ -104,21 +99,18 @@ static int record_open(struct h1 *h)
 static int on_name(llhttp_t *parser, const char *p, size_t n)
 {
     struct h1 *h = of(parser);
-    size_t at;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_token_char(lower(p[i])))
+        if (!is_token_char(str_lower_char(p[i])))
             return fault(h, ERR_BAD_REQUEST, "A header name holds a forbidden character.");
     }
     if (h->state == H1_BODY)
         return 0; /* a trailer field: nothing of ours uses one */
     if (h->record_at == 0 && record_open(h) != 0)
         return HPE_USER;
-    at = h->bytes.len;
     if (keep(h, p, n) != 0)
         return HPE_USER;
-    for (char *c = h->bytes.p + at; c < h->bytes.p + h->bytes.len; c++)
-        *c = lower(*c);
+    str_lower(h->bytes.p + h->bytes.len - n, n);
     return 0;
 }
 

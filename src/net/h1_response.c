@@ -28,21 +28,13 @@ static int keep(struct h1_response *r, const char *p, size_t n)
     return buf_failed(&r->fields) ? fault(r, H1_FAULT_NO_MEMORY) : 0;
 }
 
-static int on_name(llhttp_t *parser, const char *p, size_t n)
+/* A piece of a name or of a value. A trailer field is left out: nothing of ours
+ * uses one. */
+static int on_field(llhttp_t *parser, const char *p, size_t n)
 {
     struct h1_response *r = of(parser);
 
-    if (r->state == H1_RESPONSE_BODY)
-        return 0; /* a trailer field: nothing of ours uses one */
-    if (keep(r, p, n) != 0)
-        return HPE_USER;
-    for (size_t i = r->fields.len - n; i < r->fields.len; i++) {
-        char *c = &r->fields.p[i];
-
-        if (*c >= 'A' && *c <= 'Z')
-            *c = (char)(*c + ('a' - 'A'));
-    }
-    return 0;
+    return r->state == H1_RESPONSE_BODY ? 0 : keep(r, p, n);
 }
 
 static int on_name_complete(llhttp_t *parser)
@@ -53,17 +45,11 @@ static int on_name_complete(llhttp_t *parser)
         return 0;
     if (r->fields.len == r->name_at)
         return fault(r, H1_FAULT_NOT_HTTP);
+    str_lower(r->fields.p + r->name_at, r->fields.len - r->name_at);
     if (keep(r, "", 1) != 0)
         return HPE_USER;
     r->value_at = r->fields.len;
     return 0;
-}
-
-static int on_value(llhttp_t *parser, const char *p, size_t n)
-{
-    struct h1_response *r = of(parser);
-
-    return r->state == H1_RESPONSE_BODY ? 0 : keep(r, p, n);
 }
 
 static int on_value_complete(llhttp_t *parser)
@@ -144,9 +130,9 @@ static int on_message_complete(llhttp_t *parser)
 }
 
 static const llhttp_settings_t callbacks = {
-    .on_header_field = on_name,
+    .on_header_field = on_field,
     .on_header_field_complete = on_name_complete,
-    .on_header_value = on_value,
+    .on_header_value = on_field,
     .on_header_value_complete = on_value_complete,
     .on_headers_complete = on_head_complete,
     .on_body = on_body,

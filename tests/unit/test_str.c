@@ -40,10 +40,14 @@ static void starts_and_ends_are_found(void **state)
 
 static void case_of_ascii_letters_only_is_ignored(void **state)
 {
+    char text[] = "@AZ[Z";
+
     (void)state;
     assert_true(str_eq_nocase(STR("Content-Type"), STR("content-tYPE")));
     assert_false(str_eq_nocase(STR("a"), STR("ab")));
     assert_false(str_eq_nocase(STR("["), STR("{"))); /* 0x20 apart, no letters */
+    str_lower(text, 4);
+    assert_string_equal(text, "@az[Z");
     assert_false(str_eq_nocase(STR("\xC4"), STR("\xE4")));
     assert_true(str_has_nocase(STR("Maximum Context Length is 8"), STR("context length")));
     assert_true(str_has_nocase(STR("x"), STR("")));
