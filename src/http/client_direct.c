@@ -277,7 +277,7 @@ static void on_resolved(void *arg, const struct address_list *list)
         fail_errno(d, ENOMEM);
 }
 
-/* False when out of memory. */
+/* False when out of memory. The path fits: else there would be no call. */
 static bool reach(struct direct_call *d)
 {
     struct address_list list = {.n = 0};
@@ -366,11 +366,19 @@ static void write_request(const struct http_call_conf *conf, const struct http_u
     buf_c(out, "\r\n");
 }
 
-struct http_call *direct_client_start(struct direct_client *client,
-                                      const struct http_call_conf *conf, const struct http_url *url,
-                                      struct err *reterr)
+static bool check_path(const struct http_url *url, struct err *reterr)
 {
-    static const struct call_transport transport = {on_paused, drop, where};
+    struct address_list list;
+
+    if (str_is_none(url->socket_path) || address_of_path(url->socket_path, &list))
+        return true;
+    err_set(reterr, ERR_INTERNAL, "The path of the upstream server's socket is too long.");
+    return false;
+}
+
+static struct direct_call *call_new(struct direct_client *client, const struct http_url *url,
+                                    struct err *reterr)
+{
     struct origin *origin = conn_pool_origin(client->pool, url);
     struct direct_call *d = origin == NULL ? NULL : calloc(1, sizeof(*d));
 
@@ -380,13 +388,25 @@ struct http_call *direct_client_start(struct direct_client *client,
         err_set_no_memory(reterr);
         return NULL;
     }
-    d->call.transport = &transport;
     d->client = client;
     d->origin = origin;
+    return d;
+}
+
+struct http_call *direct_client_start(struct direct_client *client,
+                                      const struct http_call_conf *conf, const struct http_url *url,
+                                      struct err *reterr)
+{
+    static const struct call_transport transport = {on_paused, drop, where};
+    struct direct_call *d = check_path(url, reterr) ? call_new(client, url, reterr) : NULL;
+
+    if (d == NULL)
+        return NULL;
+    d->call.transport = &transport;
     d->body = conf->body;
     write_request(conf, url, &d->request);
     h1_response_init(&d->response, CALL_MAX_HEAD_BYTES, strcmp(conf->method, "HEAD") == 0);
-    d->conn = conn_pool_take(client->pool, origin, &pool_user, d);
+    d->conn = conn_pool_take(client->pool, d->origin, &pool_user, d);
     if (buf_failed(&d->request) || (d->conn == NULL && !reach(d))) {
         drop(&d->call);
         err_set_no_memory(reterr);

@@ -3,7 +3,7 @@
 
 #include "base/num.h"
 
-enum { HTTP_PORT = 80 };
+enum { HTTP_PORT = 80, MAX_HOST_BYTES = 253 /* RFC 1035, 2.3.4, as text */ };
 
 bool http_url_is_unix(const char *url, str *ret_path, const char **ret_target)
 {
@@ -42,7 +42,7 @@ static bool is_host(str host, bool in_brackets)
         if (!is_host_char(host.p[i], in_brackets))
             return false;
     }
-    return host.len > 0;
+    return host.len > 0 && host.len <= MAX_HOST_BYTES;
 }
 
 /* ":port" or nothing. */

@@ -1,8 +1,8 @@
 /* http_url.h -- the URLs that the direct transport serves, taken apart.
  *
  * Only plain ones: the odd cases of URLs (users, fragments, bytes that must be
- * escaped, hosts in other alphabets) and all refusals are libcurl's, which
- * knows them all. */
+ * escaped, hosts in other alphabets or too long) and all refusals are libcurl's,
+ * which knows them all. */
 #ifndef ANTIPHON_HTTP_HTTP_URL_H
 #define ANTIPHON_HTTP_HTTP_URL_H
 

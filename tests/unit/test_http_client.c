@@ -143,6 +143,21 @@ static void a_name_that_nobody_has_is_not_reachable(void **state)
     reply_fini(&r);
 }
 
+static void a_name_that_is_too_long_is_not_reachable(void **state)
+{
+    struct http_call_conf conf = {.method = "GET"};
+    char url[310] = "http://";
+    struct reply r;
+
+    (void)state;
+    memset(url + strlen(url), 'a', 300);
+    conf.url = url;
+    reply_start(&r, &conf, &reply_handler);
+    UNTIL(r.ended);
+    assert_int_equal(r.failure.code, ERR_UPSTREAM_UNAVAILABLE);
+    reply_fini(&r);
+}
+
 static void a_server_that_stays_silent_times_out(void **state)
 {
     struct reply first, idle, total;
@@ -496,6 +511,7 @@ int main(void)
         HTTP_TEST_BOTH(bad_urls_are_refused_at_once),
         HTTP_TEST_BOTH(headers_that_hold_line_breaks_are_refused),
         HTTP_TEST_BOTH(a_name_that_nobody_has_is_not_reachable),
+        HTTP_TEST_BOTH(a_name_that_is_too_long_is_not_reachable),
         HTTP_TEST_BOTH(a_server_that_stays_silent_times_out),
         HTTP_TEST_BOTH(a_server_that_does_not_take_the_connection_times_out),
         HTTP_TEST_BOTH(a_cancelled_call_is_silent_and_its_connection_closed),

@@ -168,6 +168,7 @@ static void a_socket_path_that_is_too_long_is_refused(void **state)
     conf.url = url;
     assert_null(http_client_start(fx.client, &conf, &reply_handler, NULL, &e));
     assert_int_equal(e.code, ERR_INTERNAL);
+    assert_string_equal(e.msg, "The path of the upstream server's socket is too long.");
 }
 
 /* localhost is 127.0.0.1 first, where nobody listens. */
