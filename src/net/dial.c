@@ -53,6 +53,16 @@ static void report(struct dial *d, int fd)
     d->on_done(d->arg, fd, d->error);
 }
 
+/* Of several failures the last is told. But that this machine has no such network
+ * says nothing about the server, which another address may have found. */
+static void note_error(struct dial *d, int error)
+{
+    bool is_ours = error == EAFNOSUPPORT || error == EADDRNOTAVAIL || error == ENETUNREACH;
+
+    if (d->error == 0 || !is_ours)
+        d->error = error;
+}
+
 static void on_writable(uv_poll_t *poll, int status, int events)
 {
     struct dial *d = poll->data;
@@ -70,7 +80,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
         report(d, fd);
         return;
     }
-    d->error = error;
+    note_error(d, error);
     (void)close(fd);
 }
 
@@ -113,6 +123,7 @@ static bool rest(struct dial *d)
 static bool attempt(struct dial *d, const struct address *to)
 {
     int fd = socket(to->to.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int error;
 
     if (fd != -1 && connect(fd, &to->to.any, to->len) == 0) {
         report(d, fd);
@@ -120,10 +131,11 @@ static bool attempt(struct dial *d, const struct address *to)
     }
     if (fd != -1 && errno == EINPROGRESS && watch(d, fd))
         return true;
-    d->error = errno;
+    error = errno;
+    note_error(d, error);
     if (fd != -1)
         (void)close(fd);
-    return d->error == EAGAIN && rest(d);
+    return error == EAGAIN && rest(d);
 }
 
 static void try_next(void *arg)

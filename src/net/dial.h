@@ -11,7 +11,7 @@
 struct dial;
 
 /* A connected, non-blocking descriptor that is now the owner's, or -1 and the
- * errno of the last attempt. */
+ * errno of the last attempt that says something about the server. */
 typedef void dial_on_done(void *arg, int fd, int error);
 
 /* Tries the addresses one after the other, without a limit on the time; there
