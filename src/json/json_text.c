@@ -234,7 +234,7 @@ static size_t harmless(str s)
 /* A \u escape or a line breaker at the start of *s. */
 static void splice_special(struct json_splice *s, str *rest, struct buf *out)
 {
-    const char *escape;
+    const char *escape = "";
 
     if (is_unicode_escape(*rest)) {
         splice_unit(s, hex4(rest->p + 2), out);
