@@ -133,6 +133,27 @@ static void finish(struct turn *t, const struct err *failure, struct buf *out)
     turn_answer(t);
 }
 
+/* The upstream has refused the request, and said why in error_body. */
+static void refused(struct turn *t)
+{
+    struct err e;
+
+    upstream_error_from_answer(t->upstream_status, t->retry_after_s, buf_str(&t->error_body), &e);
+    if (e.code == ERR_UPSTREAM_AUTH && t->is_clients_key)
+        e.code = t->upstream_status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
+    if (!turn_retry_shorter(t, &e))
+        turn_fail(t, &e);
+}
+
+/* An error that is too long is not waited for: it may have no end. */
+static void on_error_body(struct turn *t, str bytes)
+{
+    buf_append(&t->error_body, bytes);
+    if (buf_failed(&t->error_body))
+        refused(t);
+    free_if_over(t);
+}
+
 static void on_body(void *arg, str bytes)
 {
     struct turn *t = arg;
@@ -143,7 +164,7 @@ static void on_body(void *arg, str bytes)
     if (t->x == NULL)
         return;
     if (!is_success(t)) {
-        buf_append(&t->error_body, bytes);
+        on_error_body(t, bytes);
         return;
     }
     round_feed(&t->round, bytes, out);
@@ -157,21 +178,14 @@ static void on_body(void *arg, str bytes)
 static void on_end(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
-    struct err e;
 
     t->call = NULL;
-    if (t->x != NULL && t->upstream_status == 0) {
+    if (t->x != NULL && t->upstream_status == 0)
         turn_fail(t, failure);
-    } else if (t->x != NULL && !is_success(t)) {
-        upstream_error_from_answer(t->upstream_status, t->retry_after_s, buf_str(&t->error_body),
-                                   &e);
-        if (e.code == ERR_UPSTREAM_AUTH && t->is_clients_key)
-            e.code = t->upstream_status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
-        if (!turn_retry_shorter(t, &e))
-            turn_fail(t, &e);
-    } else if (t->x != NULL) {
+    else if (t->x != NULL && !is_success(t))
+        refused(t);
+    else if (t->x != NULL)
         finish(t, failure, turn_fresh_out(t));
-    }
     free_if_over(t);
 }
 

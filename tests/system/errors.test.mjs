@@ -35,6 +35,7 @@ const ROWS = [
     ['503', failure(503, 'Loading model'), 503, 'server_is_overloaded', 'server_error'],
     ['500', failure(500, 'out of luck'), 502, 'upstream_error', 'server_error'],
     ['500 with HTML', { status: 500, headers: { 'content-type': 'text/html' }, pieces: ['<html>oops</html>'] }, 502, 'upstream_error', 'server_error'],
+    ['500 without an end', { status: 500, headers: { 'content-type': 'text/html' }, pieces: ['x'.repeat(100 * 1024), HANG] }, 502, 'upstream_error', 'server_error'],
     ['500 with a text', json(500, { error: 'model runner has unexpectedly stopped' }), 502, 'upstream_error', 'server_error'],
     ['529', failure(529, 'overloaded'), 502, 'upstream_error', 'server_error'],
     ['reset before the head', { before: [RESET] }, 502, 'upstream_unavailable', 'server_error'],
