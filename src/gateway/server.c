@@ -267,11 +267,21 @@ static int run(struct server *s, struct err *reterr)
     return 0;
 }
 
-static void tear_down(struct server *s)
+/* Everybody has been answered: nobody is to wait for a name server that is silent. */
+static void exit_if_resolving(const struct server *s, int status)
+{
+    for (unsigned i = 0; i < s->n_threads; i++) {
+        if (http_client_is_resolving(s->workers[i]->client))
+            _exit(status);
+    }
+}
+
+static void tear_down(struct server *s, int status)
 {
     for (unsigned i = 0; i < s->n_threads; i++)
         (void)uv_thread_join(&s->threads[i].id);
     close_addresses(s);
+    exit_if_resolving(s, status);
     demo_close(s->demo);
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
@@ -299,6 +309,6 @@ int server_run(const struct config *config)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);
-    tear_down(&s);
+    tear_down(&s, status);
     return status;
 }

@@ -435,6 +435,11 @@ struct direct_client *direct_client_new(struct loop *loop, size_t max_idle_conne
     return client;
 }
 
+bool direct_client_is_resolving(const struct direct_client *client)
+{
+    return resolver_is_busy(client->resolver);
+}
+
 void direct_client_free(struct direct_client *client)
 {
     if (client == NULL)

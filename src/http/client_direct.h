@@ -12,6 +12,8 @@ struct direct_client;
 /* NULL when out of memory. */
 struct direct_client *direct_client_new(struct loop *loop, size_t max_idle_connections);
 
+bool direct_client_is_resolving(const struct direct_client *client);
+
 /* After all its calls have been dropped. NULL is fine. */
 void direct_client_free(struct direct_client *client);
 

@@ -224,6 +224,11 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     return client;
 }
 
+bool http_client_is_resolving(const struct http_client *client)
+{
+    return client->direct != NULL && direct_client_is_resolving(client->direct);
+}
+
 void http_client_free(struct http_client *client)
 {
     if (client == NULL)

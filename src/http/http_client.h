@@ -65,6 +65,11 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
  * NULL is fine. */
 void http_client_free(struct http_client *client);
 
+/* Is a name being looked up? Then loop_free() waits for that, and so does exit():
+ * what hangs in the system's resolver cannot be called off. Lookups of libcurl
+ * are not counted, since it leaves them behind. */
+bool http_client_is_resolving(const struct http_client *client);
+
 /* Starts a call, or returns NULL with *reterr filled (bad URL, out of memory). */
 struct http_call *http_client_start(struct http_client *client, const struct http_call_conf *conf,
                                     const struct http_call_handler *handler, void *arg,

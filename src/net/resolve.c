@@ -149,6 +149,15 @@ bool resolver_get(struct resolver *r, const char *host, struct resolve_wait *wai
     return false;
 }
 
+bool resolver_is_busy(const struct resolver *r)
+{
+    const struct name *name = r->names;
+
+    while (name != NULL && name->until_ms != 0)
+        name = name->next;
+    return name != NULL;
+}
+
 struct resolver *resolver_new(struct loop *loop)
 {
     struct resolver *r = calloc(1, sizeof(*r));

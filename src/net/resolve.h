@@ -32,6 +32,9 @@ void resolver_free(struct resolver *resolver);
 bool resolver_get(struct resolver *resolver, const char *host, struct resolve_wait *wait,
                   struct address_list *ret);
 
+/* Is a lookup under way, waited for or not? */
+bool resolver_is_busy(const struct resolver *resolver);
+
 /* Fine when nothing is waited for. */
 void resolve_cancel(struct resolve_wait *wait);
 

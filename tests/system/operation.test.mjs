@@ -16,6 +16,21 @@ import { HANG, chunk, failure, frames, startUpstream, stream, textStream } from 
 const captures = new Captures();
 const REQUEST = { model: 'm', input: 'Hi' };
 
+/* The system's resolver, whose name servers do not answer for one name. */
+const SILENT_RESOLVER = `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **ret)
+{
+    while (host != NULL && strcmp(host, "silent.test") == 0)
+        pause();
+    return ((__typeof__(getaddrinfo) *)dlsym(RTLD_NEXT, "getaddrinfo"))(host, port, hints, ret);
+}
+`;
+
 function folder(t) {
     const dir = mkdtempSync(join(tmpdir(), 'antiphon-test-'));
     t.after(() => rmSync(dir, { recursive: true }));
@@ -177,6 +192,21 @@ describe('the end', { concurrency: false }, () => {
         await call.until('"delta":"first"');
         await Promise.all([daemon.stop(), call.done]);
         captures.keep('drained.sse', call.bytes);
+        assert.equal(checkStream(call.text).response.status, 'failed');
+    });
+
+    test('a lookup that hangs does not keep it from ending', async (t) => {
+        const dir = folder(t);
+        const [source, library] = [join(dir, 'silent.c'), join(dir, 'silent.so')];
+        writeFileSync(source, SILENT_RESOLVER);
+        assert.equal(spawnSync('cc', ['-shared', '-fPIC', '-o', library, source]).status, 0);
+        const daemon = await startDaemon({
+            upstream: 'http://silent.test', args: ['--drain-timeout', '200ms', '--early-error-window', '0'],
+            env: { LD_PRELOAD: library, ASAN_OPTIONS: 'verify_asan_link_order=0' },
+        });
+        const call = open(daemon, { ...REQUEST, stream: true });
+        await call.until('response.in_progress'); /* which does not wait for the upstream */
+        await Promise.all([daemon.stop(), call.done]);
         assert.equal(checkStream(call.text).response.status, 'failed');
     });
 
