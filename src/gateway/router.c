@@ -75,21 +75,24 @@ enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
 static const str own_folders[] = {STR_INIT("/responses"), STR_INIT("/conversations"),
                                   STR_INIT("/mcp")};
 
-/* Takes the next character off a path; dots and slashes also percent-encoded,
- * since a server may decode them. */
+/* The value of a hexadecimal digit, or -1. */
+static int hex_value(char c)
+{
+    const str digits = STR("0123456789abcdef0123456789ABCDEF");
+    size_t at = str_find_char(digits, c);
+
+    return at < digits.len ? (int)(at % 16) : -1;
+}
+
+/* Takes the next character off a path, percent-decoded, since a server may do the
+ * same. */
 static char next_char(str *path)
 {
-    static const struct {
-        str code;
-        char c;
-    } codes[] = {{STR_INIT("%2e"), '.'}, {STR_INIT("%2f"), '/'}, {STR_INIT("%5c"), '/'}};
     char c = path->p[0];
 
-    for (size_t i = 0; path->len >= 3 && i < sizeof(codes) / sizeof(*codes); i++) {
-        if (!str_eq_nocase(str_from(path->p, 3), codes[i].code))
-            continue;
-        *path = str_skip(*path, 3);
-        return codes[i].c;
+    if (c == '%' && path->len >= 3 && hex_value(path->p[1]) >= 0 && hex_value(path->p[2]) >= 0) {
+        c = (char)(hex_value(path->p[1]) * 16 + hex_value(path->p[2]));
+        *path = str_skip(*path, 2);
     }
     *path = str_skip(*path, 1);
     return c == '\\' ? '/' : c;
@@ -113,15 +116,28 @@ static bool climbs(str path)
     return only_dots && n_dots > 0;
 }
 
+/* Is the path the folder or below it, as a server may read it? Slashes in a row
+ * may count as one. */
+static bool is_below(str path, str folder)
+{
+    for (size_t i = 0; i < folder.len;) {
+        char c = path.len == 0 ? '\0' : next_char(&path);
+
+        if (c == '/' && i == 1)
+            continue;
+        if (c != folder.p[i++])
+            return false;
+    }
+    return path.len == 0 || next_char(&path) == '/';
+}
+
 /* May a path be passed to the upstream? */
 static bool is_relayable(str path)
 {
     str below = relay_path(path); /* "/responses/x" of "/v1/v1/responses/x" */
 
     for (size_t i = 0; i < sizeof(own_folders) / sizeof(*own_folders); i++) {
-        str rest = str_skip(below, own_folders[i].len);
-
-        if (str_starts_with(below, own_folders[i]) && (rest.len == 0 || rest.p[0] == '/'))
+        if (is_below(below, own_folders[i]))
             return false;
     }
     return below.len > 1 && !climbs(path);

@@ -160,6 +160,13 @@ describe('other paths', { concurrency: false }, () => {
         assert.equal(all.up.requests.length, 1);
     });
 
+    test("the gateway's own folders are not relayed however they are spelled", async () => {
+        for (const path of ['/v1/responses/x', '/v1/%72esponses/x', '/v1/responses%2fx', '/v1/responses%2Fx', '/v1//responses/x', '/v1/%2fmcp/x', '/v1/%6D%63p'])
+            checkError(await get(all.daemon, path), 404, 'not_found');
+        assert.deepEqual(all.up.requests, []);
+        assert.equal((await get(all.daemon, '/v1/%72esponsesx')).status, 200);
+    });
+
     test('OPTIONS and odd methods are answered here', async () => {
         const got = await get(all.daemon, '/v1/files', { method: 'OPTIONS' });
         assert.deepEqual([got.status, got.headers.allow], [204, 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
