@@ -274,6 +274,7 @@ static void start(struct h1 *h)
 
     *h = (struct h1){.limits = limits, .bytes = bytes};
     h->allowed_bytes = limits->max_head_bytes;
+    h->lines.max_lines = limits->max_headers + 1; /* with the request line */
     llhttp_init(&h->parser, HTTP_REQUEST, &callbacks);
     h->parser.data = h;
 }
@@ -329,7 +330,7 @@ static ssize_t fail(struct h1 *h, llhttp_errno_t verdict, struct err *reterr)
 static bool is_stopped(struct h1 *h)
 {
     if (h->lines.fault != NULL)
-        (void)fault(h, ERR_BAD_REQUEST, h->lines.fault);
+        (void)fault(h, h->lines.is_full ? ERR_HEADERS_TOO_LARGE : ERR_BAD_REQUEST, h->lines.fault);
     else if (h->allowed_bytes == 0 && h->state == H1_HEAD)
         (void)fault(h, ERR_HEADERS_TOO_LARGE, "The request line and headers are too large.");
     else if (h->allowed_bytes == 0)

@@ -2,6 +2,15 @@
  * continued on the next (RFC 9112, 2.2, 5.1 and 5.2). */
 #include "net/h1_lines.h"
 
+/* Counted here, since the parser tells of a line only when its name is whole. */
+static void count_line(struct h1_lines *l, char c)
+{
+    if (l->line_bytes > 0 || c == '\r' || c == '\n')
+        return;
+    l->n_lines++;
+    l->is_full = l->max_lines != 0 && l->n_lines > l->max_lines;
+}
+
 static const char *fault_at(const struct h1_lines *l, char c)
 {
     if (l->last == '\n' && (c == ' ' || c == '\t'))
@@ -10,7 +19,7 @@ static const char *fault_at(const struct h1_lines *l, char c)
         return "A header field has no name.";
     if (c == '\n' && l->last != '\r')
         return "A header line ends without CR.";
-    return NULL;
+    return l->is_full ? "The request has too many header fields." : NULL;
 }
 
 size_t h1_lines_scan(struct h1_lines *l, str s)
@@ -18,6 +27,7 @@ size_t h1_lines_scan(struct h1_lines *l, str s)
     for (size_t i = 0; i < s.len; i++) {
         char c = s.p[i];
 
+        count_line(l, c);
         l->fault = fault_at(l, c);
         if (l->fault != NULL)
             return i;

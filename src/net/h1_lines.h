@@ -9,7 +9,10 @@ struct h1_lines {
     char last;         /* byte seen */
     size_t line_bytes; /* of the current line */
     bool begun;        /* a line that is not empty has been seen */
+    size_t n_lines;    /* that are not empty, with the current one */
+    size_t max_lines;  /* 0: no limit */
     const char *fault; /* why the next byte may not be read on; NULL: it may */
+    bool is_full;      /* because it begins a line too many */
 };
 
 /* A zeroed struct is ready for a head, this one for a trailer: there the first
