@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib';
 import { Captures, checkStream, readingOf } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
 import { BINARY, pair, startDaemon } from '../lib/daemon.mjs';
-import { patience } from '../lib/patience.mjs';
+import { IS_SLOW, patience } from '../lib/patience.mjs';
 import { HANG, chunk, failure, frames, startUpstream, stream, textStream } from '../lib/upstream.mjs';
 
 const captures = new Captures();
@@ -195,7 +195,10 @@ describe('the end', { concurrency: false }, () => {
         assert.equal(checkStream(call.text).response.status, 'failed');
     });
 
-    test('a lookup that hangs does not keep it from ending', async (t) => {
+    /* Its threads cannot be ended, so nothing of the process is tidied up. */
+    const NOT_TIDY = IS_SLOW && 'what it leaves behind on purpose is a leak for a checker';
+
+    test('a lookup that hangs does not keep it from ending', { skip: NOT_TIDY }, async (t) => {
         const dir = folder(t);
         const [source, library] = [join(dir, 'silent.c'), join(dir, 'silent.so')];
         writeFileSync(source, SILENT_RESOLVER);
