@@ -12,12 +12,15 @@
 #include "lib/fixture.h"
 #include "wire/chat_chunk.h"
 
+enum { LONG_NAME_BYTES = 40 };
+
 /* What was said, with all escapes taken off, so that it can be compared. */
 struct reading {
     struct buf kinds;   /* of the deltas, in order, repetitions left out */
     struct buf text[5]; /* by kind */
     struct buf end;
     bool is_json;
+    bool has_long_name; /* escaped, it may pass the limit of names */
 };
 
 static void on_delta(void *arg, const struct delta *d)
@@ -26,12 +29,13 @@ static void on_delta(void *arg, const struct delta *d)
     struct buf *text = &r->text[d->kind];
     char kind = (char)('a' + d->kind);
 
+    r->has_long_name = r->has_long_name || d->name.len > LONG_NAME_BYTES;
     if (r->kinds.len == 0 || r->kinds.p[r->kinds.len - 1] != kind)
         buf_char(&r->kinds, kind);
     buf_char(text, d->kind == DELTA_CALL ? '#' : '.');
     buf_uint(text, d->call);
     json_text_decode(d->call_id, text);
-    buf_append(text, d->name);
+    json_text_decode(d->name, text);
     json_text_decode(d->text, text);
     json_text_decode(d->citation.url, text);
     json_text_decode(d->citation.title, text);
@@ -116,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     uint8_t options = n == 0 ? 0 : bytes[n - 1];
     str json = fuzz_input(bytes, n);
     struct reading first = read_chunk(json, options), again;
-    char *text = first.is_json ? write_again(json) : NULL;
+    char *text = first.is_json && !first.has_long_name ? write_again(json) : NULL;
 
     if (!first.is_json)
         fuzz_promise(first.kinds.len == 0, "nothing is reported of what is no JSON");
