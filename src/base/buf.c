@@ -66,13 +66,13 @@ void buf_c(struct buf *b, const char *s)
 void buf_uint(struct buf *b, uint64_t n)
 {
     char digits[20];
-    size_t i = sizeof(digits);
+    char *end = digits + sizeof(digits), *p = end;
 
     do {
-        digits[--i] = (char)('0' + n % 10);
+        *--p = (char)('0' + n % 10);
         n /= 10;
     } while (n != 0);
-    buf_append(b, str_from(digits + i, sizeof(digits) - i));
+    buf_append(b, str_from(p, (size_t)(end - p)));
 }
 
 void buf_int(struct buf *b, int64_t n)

@@ -55,6 +55,11 @@ static void write_ids(unsigned m, const struct event *e, struct buf *out)
         number_member(STR(",\"annotation_index\":"), e->annotation_index, out);
 }
 
+void event_ids(enum event_type type, const struct event *e, struct buf *out)
+{
+    write_ids(rows[type].members, e, out);
+}
+
 static void write_texts(unsigned m, const struct event *e, struct buf *out)
 {
     if ((m & EV_DELTA) != 0)
@@ -75,7 +80,9 @@ static void write_texts(unsigned m, const struct event *e, struct buf *out)
         buf_append(out, STR(",\"annotation\":"));
         buf_append(out, e->annotation);
     }
-    if ((m & EV_LOGPROBS) != 0) {
+    if ((m & EV_LOGPROBS) != 0 && e->logprobs.len == 0) {
+        buf_append(out, STR(",\"logprobs\":[]"));
+    } else if ((m & EV_LOGPROBS) != 0) {
         buf_append(out, STR(",\"logprobs\":["));
         buf_append(out, e->logprobs);
         buf_char(out, ']');
@@ -89,7 +96,10 @@ void event_begin(enum event_type type, uint64_t sequence_number, const struct ev
 
     buf_append(out, rows[type].head);
     buf_uint(out, sequence_number);
-    write_ids(m, e, out);
+    if (e->ids.len > 0)
+        buf_append(out, e->ids);
+    else
+        write_ids(m, e, out);
     write_texts(m, e, out);
     if ((m & EV_ITEM) != 0)
         buf_append(out, STR(",\"item\":"));

@@ -38,6 +38,7 @@ enum event_member {
 
 /* Values for the members an event has; the others are not read. */
 struct event {
+    str ids; /* what event_ids() has made of the next four; empty: not made */
     str item_id;
     uint64_t output_index, part_index, annotation_index;
     str text;       /* escaped: delta, text, refusal, arguments or input */
@@ -53,6 +54,10 @@ struct event {
 void event_begin(enum event_type type, uint64_t sequence_number, const struct event *e,
                  struct buf *out);
 void event_end(struct buf *out);
+
+/* Appends the members that tell what an event is about. They are the same for
+ * all deltas of a part, so they need to be made only once. */
+void event_ids(enum event_type type, const struct event *e, struct buf *out);
 
 /* "response.created" ... and its members, for the documentation and tests. */
 const char *event_name(enum event_type type);

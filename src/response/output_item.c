@@ -58,6 +58,7 @@ void output_item_fini(struct output_item *item)
 {
     for (struct output_part *p = item->first; p != NULL; p = p->next) {
         buf_fini(&p->text);
+        buf_fini(&p->delta_ids);
         buf_fini(&p->logprobs);
         buf_fini(&p->annotations);
     }

@@ -55,6 +55,7 @@ struct output_citation {
 struct output_part {
     enum output_part_kind kind;
     struct buf text;
+    struct buf delta_ids;             /* members of its deltas that are always the same */
     struct buf logprobs;              /* elements of an array, without brackets */
     struct buf annotations;           /* the same; filled when the part is closed */
     struct output_citation *citation; /* the first of those that will fill it */

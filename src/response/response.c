@@ -59,7 +59,7 @@ static void emit_response(struct response *r, enum event_type type, struct buf *
 
 /* Any event of a part: its added and done, its delta and text. */
 static void emit_part(struct response *r, enum event_type type, const struct output_item *item,
-                      const struct output_part *p, const struct event *texts, struct buf *out)
+                      struct output_part *p, const struct event *texts, struct buf *out)
 {
     struct event e = *texts;
 
@@ -69,6 +69,11 @@ static void emit_part(struct response *r, enum event_type type, const struct out
     e.output_index = item->index;
     e.part_index = item->n_parts - 1;
     e.obfuscate = r->conf.obfuscation;
+    if (type == output_part_row(p->kind)->delta) {
+        if (p->delta_ids.len == 0)
+            event_ids(type, &e, &p->delta_ids);
+        e.ids = buf_failed(&p->delta_ids) ? STR("") : buf_str(&p->delta_ids);
+    }
     event_begin(type, r->next_sequence_number++, &e, out);
     if ((event_members(type) & EV_PART) != 0)
         output_part_write(p, out);

@@ -323,7 +323,7 @@ static void say(struct chat_reader *r, const struct chat_saying *saying)
     str quoted = str_from(saying->text.p - 1, saying->text.len + 2);
 
     if (saying->what == SAYS_CONTENT)
-        chat_speak_content(r, quoted);
+        chat_speak_text(r, saying->text);
     else if (saying->what == SAYS_REASONING)
         chat_speak(r, DELTA_REASONING, saying->text);
     else if (saying->what == SAYS_ARGUMENTS)

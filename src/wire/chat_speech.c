@@ -72,7 +72,7 @@ static void speak_thinking(struct chat_reader *r, str escaped, bool is_end)
     speak_plain(r, DELTA_TEXT, &text);
 }
 
-static void speak_text(struct chat_reader *r, str escaped)
+void chat_speak_text(struct chat_reader *r, str escaped)
 {
     if (!r->think_tags || r->think.state == THINK_OFF)
         chat_speak(r, DELTA_TEXT, escaped);
@@ -126,7 +126,7 @@ static void read_part(struct chat_reader *r, struct jr *j)
     if (str_eq(type, STR("thinking")))
         read_thinking(r, thinking);
     else if (str_eq(type, STR("text")) || str_eq(type, STR("output_text")))
-        speak_text(r, text);
+        chat_speak_text(r, text);
 }
 
 void chat_speak_content(struct chat_reader *r, str raw)
@@ -135,7 +135,7 @@ void chat_speak_content(struct chat_reader *r, str raw)
 
     jr_init(&j, raw);
     if (jr_type_of(raw) == JR_STRING) {
-        speak_text(r, jr_string(&j));
+        chat_speak_text(r, jr_string(&j));
     } else if (jr_enter(&j, JR_ARRAY)) {
         while (jr_next_element(&j))
             read_part(r, &j);

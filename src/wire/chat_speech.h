@@ -22,4 +22,7 @@ void chat_speech_flush(struct chat_reader *r);
 /* The answer ended: what was held back is said. */
 void chat_speech_end(struct chat_reader *r);
 
+/* Text of the answer, in which <think> is looked for when that is wanted. */
+void chat_speak_text(struct chat_reader *r, str escaped);
+
 #endif
