@@ -26,7 +26,13 @@ void jr_init(struct jr *j, str text)
 {
     if (text.len == 0)
         text = STR(""); /* arithmetic on NULL is undefined */
-    *j = (struct jr){.p = text.p, .start = text.p, .end = text.p + text.len};
+    j->p = j->start = text.p;
+    j->end = text.p + text.len;
+    j->error = NULL;
+    j->raw_key = STR_NONE;
+    j->depth = 0;
+    j->first = j->has_escape = false;
+    memset(j->kinds, 0, sizeof(j->kinds)); /* key is filled before it is looked at */
 }
 
 bool jr_ok(const struct jr *j)

@@ -264,6 +264,11 @@ size_t json_text_splice(struct json_splice *s, str escaped, struct buf *out)
     return out->len - before;
 }
 
+bool json_text_splices_as_is(const struct json_splice *s, str escaped)
+{
+    return s->high == 0 && harmless(escaped) == escaped.len;
+}
+
 size_t json_text_splice_end(struct json_splice *s, struct buf *out)
 {
     size_t before = out->len;

@@ -57,24 +57,23 @@ static void emit_response(struct response *r, enum event_type type, struct buf *
     event_end(out);
 }
 
-/* Any event of a part: its added and done, its delta and text. */
+/* Any event of a part: its added and done, its delta and text. *e holds the
+ * texts; the rest is filled in. */
 static void emit_part(struct response *r, enum event_type type, const struct output_item *item,
-                      struct output_part *p, const struct event *texts, struct buf *out)
+                      struct output_part *p, struct event *e, struct buf *out)
 {
-    struct event e = *texts;
-
     if (out == NULL)
         return;
-    e.item_id = id_str(&item->id);
-    e.output_index = item->index;
-    e.part_index = item->n_parts - 1;
-    e.obfuscate = r->conf.obfuscation;
+    e->item_id = id_str(&item->id);
+    e->output_index = item->index;
+    e->part_index = item->n_parts - 1;
+    e->obfuscate = r->conf.obfuscation;
     if (type == output_part_row(p->kind)->delta) {
         if (p->delta_ids.len == 0)
-            event_ids(type, &e, &p->delta_ids);
-        e.ids = buf_failed(&p->delta_ids) ? STR("") : buf_str(&p->delta_ids);
+            event_ids(type, e, &p->delta_ids);
+        e->ids = buf_failed(&p->delta_ids) ? STR("") : buf_str(&p->delta_ids);
     }
-    event_begin(type, r->next_sequence_number++, &e, out);
+    event_begin(type, r->next_sequence_number++, e, out);
     if ((event_members(type) & EV_PART) != 0)
         output_part_write(p, out);
     event_end(out);
@@ -145,7 +144,7 @@ struct output_item *response_add_item(struct response *r, enum output_kind kind,
 
 static bool open_part(struct response *r, enum output_part_kind kind, struct buf *out)
 {
-    const struct event no_text = {.output_index = 0};
+    struct event no_text = {.output_index = 0};
     struct output_part *p;
 
     if (!response_claim(r, sizeof(*p)))

@@ -34,6 +34,10 @@ void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped)
     if (r->splice.high != 0 && r->spliced != kind)
         chat_speech_flush(r);
     r->spliced = kind;
+    if (json_text_splices_as_is(&r->splice, escaped)) {
+        report(r, kind, escaped);
+        return;
+    }
     r->piece.len = 0;
     json_text_splice(&r->splice, escaped, &r->piece);
     report(r, kind, buf_str(&r->piece));
