@@ -54,6 +54,7 @@ enum config_empty_content {
     CONFIG_EMPTY_CONTENT_ABSENT,
 };
 enum config_tool_images { CONFIG_TOOL_IMAGES_USER, CONFIG_TOOL_IMAGES_TOOL };
+enum config_store_failure { CONFIG_STORE_FAILURE_FAIL, CONFIG_STORE_FAILURE_CONTINUE };
 enum config_think_tags { CONFIG_THINK_TAGS_OFF, CONFIG_THINK_TAGS_ON };
 enum config_log_level {
     CONFIG_LOG_LEVEL_ERROR,

@@ -182,6 +182,16 @@ static bool is_origin(str s)
            str_find_char(host, '/') == host.len;
 }
 
+static bool is_store(str s)
+{
+    const str sqlite = STR("sqlite:");
+
+    if (str_starts_with(s, sqlite))
+        return s.len > sqlite.len && has_no_control(s);
+    return str_eq(s, STR("memory")) ||
+           (is_visible(s) && !str_is_none(after_scheme(s, "postgres|postgresql")));
+}
+
 static const struct config_form forms[] = {
     {.name = "ADDRESS",
      .fits = is_address,
@@ -202,6 +212,10 @@ static const struct config_form forms[] = {
     {.name = "PROXY",
      .fits = is_proxy,
      .describe = "a proxy such as http://HOST:PORT or socks5h://HOST:PORT",
+     .may_hold_password = true},
+    {.name = "STORE",
+     .fits = is_store,
+     .describe = "memory, sqlite:PATH or postgres://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE",
      .may_hold_password = true},
     {.name = "KEY", .fits = is_visible, .describe = "visible ASCII characters without spaces"},
     {.name = "NAME", .fits = is_name, .describe = "a name without control characters"},

@@ -130,6 +130,7 @@ static void finish(struct turn *t, const struct err *failure, struct buf *out)
     if (result.failed && turn_retry_shorter(t, &result.error))
         return;
     round_end_response(&t->round, &result, clock_unix_s(), out);
+    response_end(&t->response, out);
     turn_answer(t);
 }
 

@@ -196,6 +196,7 @@ void turn_fail(struct turn *t, const struct err *e)
         return;
     }
     response_fail(&t->response, e, turn_fresh_out(t));
+    response_end(&t->response, &t->worker->out);
     finish_stream(t, e);
 }
 

@@ -1,6 +1,7 @@
 /* response.c -- the life of a response: its start, its prose, its ends.
  *
  *     created -> in_progress -> item* -> completed | incomplete | error, failed -> [DONE]
+ *     \_____ response_start ____/         \_____________ response_end ______________/
  *
  * At most one message or reasoning item ("prose") is open, and none while
  * another item is announced; calls may stay open side by side. */
@@ -310,25 +311,16 @@ static void emit_error(struct response *r, const struct err *e, struct buf *out)
     event_end(out);
 }
 
-static void end_stream(struct response *r, enum event_type terminal, struct buf *out)
-{
-    emit_response(r, terminal, out);
-    if (out != NULL)
-        buf_append(out, STR("data: [DONE]\n\n"));
-}
-
-static void complete(struct response *r, int64_t now_s, struct buf *out)
+static void complete(struct response *r, int64_t now_s)
 {
     r->status = RESPONSE_COMPLETED;
     r->completed_at = now_s < r->conf.created_at ? r->conf.created_at : now_s;
-    end_stream(r, EVENT_COMPLETED, out);
 }
 
-static void cut_short(struct response *r, const char *reason, struct buf *out)
+static void cut_short(struct response *r, const char *reason)
 {
     r->status = RESPONSE_INCOMPLETE;
     r->incomplete_reason = reason;
-    end_stream(r, EVENT_INCOMPLETE, out);
 }
 
 void response_finish(struct response *r, enum finish finish, int64_t now_s, struct buf *out)
@@ -349,9 +341,9 @@ void response_finish(struct response *r, enum finish finish, int64_t now_s, stru
         response_failure(r, &e);
         response_fail(r, &e, out);
     } else if (ok) {
-        complete(r, now_s, out);
+        complete(r, now_s);
     } else {
-        cut_short(r, finish == FINISH_LENGTH ? "max_output_tokens" : "content_filter", out);
+        cut_short(r, finish == FINISH_LENGTH ? "max_output_tokens" : "content_filter");
     }
 }
 
@@ -368,7 +360,20 @@ void response_fail(struct response *r, const struct err *e, struct buf *out)
         *r->error = *e;
     else
         r->error = &out_of_memory;
-    if (out != NULL && r->conf.error_event)
+}
+
+void response_end(struct response *r, struct buf *out)
+{
+    static const enum event_type terminal[] = {
+        [RESPONSE_COMPLETED] = EVENT_COMPLETED,
+        [RESPONSE_INCOMPLETE] = EVENT_INCOMPLETE,
+        [RESPONSE_FAILED] = EVENT_FAILED,
+    };
+
+    if (out == NULL)
+        return;
+    if (r->status == RESPONSE_FAILED && r->conf.error_event)
         emit_error(r, r->error, out);
-    end_stream(r, EVENT_FAILED, out);
+    emit_response(r, terminal[r->status], out);
+    buf_append(out, STR("data: [DONE]\n\n"));
 }

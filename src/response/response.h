@@ -1,7 +1,7 @@
 /* response.h -- the response state machine (CONTRACT 3, 4). Pure: deltas in,
  * event bytes out, nothing else.
  *
- *     response_start -> response_delta* -> response_end
+ *     response_start -> response_delta* -> response_finish or _fail -> response_end
  *
  * Promise: no event about an item before its added, none after its done, every
  * added gets its done, indexes and sequence numbers contiguous, whatever the
@@ -98,12 +98,20 @@ void response_add_usage(struct response *r, const struct usage *usage, str servi
 /* `keepalive`, for clients that do not count comments (CONTRACT 4.1). */
 void response_keepalive(struct response *r, struct buf *out);
 
-/* Ends of a response. Each closes all items, sends the terminal event and
- * [DONE]; once, as the last call. now_s: seconds since 1970. */
+/* Ends of a response: all items are closed and its status is set. What was
+ * finished may still fail, when it could not be kept. now_s: seconds since 1970. */
 void response_finish(struct response *r, enum finish finish, int64_t now_s, struct buf *out);
 void response_fail(struct response *r, const struct err *e, struct buf *out);
 
+/* The terminal event and [DONE], as the last call. */
+void response_end(struct response *r, struct buf *out);
+
 /* The response object as it stands. */
 void response_object(const struct response *r, struct buf *out);
+
+/* The same in pieces: what stands before the output's items, joined by commas,
+ * and what behind. */
+void response_object_head(const struct response *r, struct buf *out);
+void response_object_tail(const struct response *r, struct buf *out);
 
 #endif

@@ -68,7 +68,7 @@ static void write_state(const struct response *r, struct jw *w)
     }
 }
 
-void response_object(const struct response *r, struct buf *out)
+void response_object_head(const struct response *r, struct buf *out)
 {
     struct jw w = jw_to(out);
 
@@ -76,6 +76,24 @@ void response_object(const struct response *r, struct buf *out)
     write_state(r, &w);
     jw_key(&w, "output");
     jw_array(&w);
+}
+
+void response_object_tail(const struct response *r, struct buf *out)
+{
+    struct jw w = jw_to(out);
+
+    jw_array_end(&w);
+    write_usage(&r->usage, &w);
+    jw_key_escaped(&w, "service_tier", r->service_tier);
+    if (r->conf.echo.len > 0)
+        buf_char(out, ',');
+    buf_append(out, r->conf.echo);
+    jw_object_end(&w);
+}
+
+void response_object(const struct response *r, struct buf *out)
+{
+    response_object_head(r, out);
     /* While it runs the object shows none of its items (CONTRACT 4.3, rule 9). */
     if (r->status != RESPONSE_IN_PROGRESS) {
         for (const struct output_item *item = r->first; item != NULL; item = item->next) {
@@ -84,11 +102,5 @@ void response_object(const struct response *r, struct buf *out)
             output_item_write(item, out);
         }
     }
-    jw_array_end(&w);
-    write_usage(&r->usage, &w);
-    jw_key_escaped(&w, "service_tier", r->service_tier);
-    if (r->conf.echo.len > 0)
-        buf_char(out, ',');
-    buf_append(out, r->conf.echo);
-    jw_object_end(&w);
+    response_object_tail(r, out);
 }

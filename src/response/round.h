@@ -30,7 +30,7 @@ bool round_is_over(const struct round *round);
  * held back and adds up usage; the response stays open. */
 struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out);
 
-/* The end of the response that follows from that result. */
+/* How the response ends follows from that result: response_finish() or response_fail(). */
 void round_end_response(struct round *round, const struct chat_result *result, int64_t now_s,
                         struct buf *out);
 

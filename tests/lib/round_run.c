@@ -83,6 +83,7 @@ void round_run(const struct round_conf *conf, str body, struct cutting cutting, 
         ret->chat = round_end(&run.round, conf->failure, out_of(&run));
         round_end_response(&run.round, &ret->chat, TEST_NOW, out_of(&run));
     }
+    response_end(&run.response, out_of(&run));
     send(&run);
     response_object(&run.response, &ret->object);
     round_fini(&run.round);

@@ -137,6 +137,7 @@ static void keepalives_are_numbered_like_any_event(void **state)
     assert_true(response_delta(&r, &text, &out));
     response_keepalive(&r, &out);
     response_finish(&r, FINISH_STOP, 5, &out);
+    response_end(&r, &out);
     assert_true(str_ends_with(buf_str(&out), STR("data: [DONE]\n\n")));
     assert_true(str_find(buf_str(&out), STR("event: keepalive\ndata: {\"type\":\"keepalive\","
                                             "\"sequence_number\":2}\n\n")) < out.len);

@@ -1,0 +1,82 @@
+/* sql.h -- one connection to an SQL database, whichever it is.
+ *
+ * The statements are the table in sql_statement.def, written so that SQLite and
+ * PostgreSQL both understand them: parameters are $1, $2 and so on. Every connection
+ * prepares them as they are first used. A connection belongs to one thread at
+ * a time. Internal to the store. */
+#ifndef ANTIPHON_STORE_SQL_H
+#define ANTIPHON_STORE_SQL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum sql_statement {
+#define STATEMENT(symbol, parameters, columns, text) SQL_##symbol,
+#include "store/sql_statement.def"
+#undef STATEMENT
+    SQL_STATEMENTS
+};
+
+/* parameters and columns have a letter for each: i a 64-bit integer, t a text, b bytes. */
+struct sql_statement_row {
+    const char *name, *parameters, *columns, *text;
+};
+
+extern const struct sql_statement_row sql_statements[SQL_STATEMENTS];
+
+/* An integer, or a view: STR_NONE is NULL. Which one is told by the statement's
+ * letter; an integer is never NULL as a parameter, and 0 for NULL in a column. */
+struct sql_value {
+    int64_t i;
+    str s;
+};
+
+/* One row of an answer; the views die when it returns. Returns 0, or -1 with
+ * *reterr filled, which ends the statement. */
+typedef int sql_on_row(void *arg, const struct sql_value *columns, struct err *reterr);
+
+struct sql_conf {
+    const char *place; /* a path or URL, as the driver wants it */
+    bool sync;
+    uint64_t timeout_ms;
+};
+
+struct sql;
+
+struct sql_driver {
+    const char *name;
+    /* types of the columns in schema scripts, which have {BYTES} and {SEQ}: a
+     * growing integer key */
+    const char *bytes_type, *seq_type;
+    const char *begin_schema; /* a transaction that only one process can be in */
+    bool one_writer;          /* writes go through one connection, several in a transaction */
+
+    int (*connect)(const struct sql_conf *conf, struct sql **ret, struct err *reterr);
+    void (*close)(struct sql *db); /* NULL is fine */
+
+    /* Statements without parameters and rows, separated by semicolons. */
+    int (*script)(struct sql *db, const char *text, struct err *reterr);
+
+    /* on_row may be NULL. *ret_changed, unless NULL: rows written. */
+    int (*run)(struct sql *db, enum sql_statement which, const struct sql_value *values,
+               sql_on_row *on_row, void *arg, uint64_t *ret_changed, struct err *reterr);
+
+    /* The connection is lost: only closing it is left. */
+    bool (*is_lost)(const struct sql *db);
+
+    /* Bytes of the database on disk. */
+    int (*size)(struct sql *db, uint64_t *ret, struct err *reterr);
+};
+
+/* The first member of what a driver returns. */
+struct sql {
+    const struct sql_driver *driver;
+};
+
+extern const struct sql_driver sql_sqlite, sql_postgres;
+
+#endif

@@ -1,0 +1,225 @@
+/* store.h -- what outlives a turn: responses, their items, conversations
+ * (CONTRACT 2.6, 3, 6).
+ *
+ * Everything belongs to a *history*: either a tree of responses that
+ * previous_response_id made, or a conversation. An item is stored once, with the
+ * request or response it came with; what the model is to see of a chain is found
+ * by following it. What is stored never changes, so branches of one parent
+ * cannot influence each other. A deleted response is no longer found, but its
+ * items stay as long as something continues it.
+ *
+ * Bodies are opaque here: what comes in goes out again byte by byte.
+ *
+ * The functions with a session block, and run on a thread of the store
+ * (store_task) or in a command. Each does its work whole or not at all. str in
+ * results are copies in the given arena. Errors: ERR_STORE when the store
+ * cannot do it now (its message says why), ERR_INTERNAL when memory is out, and
+ * what each function names. An id of another owner is an unknown id. */
+#ifndef ANTIPHON_STORE_STORE_H
+#define ANTIPHON_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct loop;
+struct store;
+struct store_session;
+
+/* ---- opening */
+
+struct store_limits {
+    uint64_t max_age_s; /* of a history since its last use; this and the others: 0 is no bound */
+    uint64_t max_responses, max_owner_responses;
+    uint64_t max_bytes, max_owner_bytes; /* of bodies and ids */
+};
+
+struct store_conf {
+    const char *url;      /* "memory", "sqlite:PATH", "postgres://..." */
+    bool sync;            /* SQLite: what is acknowledged survives a power cut as well */
+    unsigned connections; /* threads; memory has one */
+    uint64_t timeout_ms;  /* to connect, and for one statement; or to wait for a lock */
+    uint64_t lock_ms;     /* how long a conversation stays locked when its holder dies */
+    struct store_limits limits;
+};
+
+/* Opens the store, makes or migrates its tables and starts its threads, which
+ * also keep the limits: a purge works in small pieces between the tasks, oldest
+ * histories first. NULL with *reterr filled. conf->url may die afterwards. */
+struct store *store_open(const struct store_conf *conf, struct err *reterr);
+
+/* After the last task has been reported. NULL is fine. */
+void store_close(struct store *store);
+
+/* ---- tasks */
+
+enum store_access { STORE_READ, STORE_WRITE };
+
+/* work runs once or, after a lost connection, twice; what it wrote is undone when
+ * it returns -1 or the store fails. done runs once, on loop, with NULL when the
+ * work has returned 0 and what it wrote is safe, else with what went wrong. */
+struct store_task {
+    enum store_access access;
+    int (*work)(struct store_session *s, void *arg, struct err *reterr);
+    void (*done)(void *arg, const struct err *failure);
+    void *arg;
+    struct loop *loop;
+};
+
+/* Any thread. False when out of memory; then nothing will run. */
+bool store_start(struct store *store, const struct store_task *task);
+
+/* ---- items */
+
+/* body: one JSON object, as it is to be shown. */
+struct store_item {
+    str id, body;
+    bool is_output;
+    bool is_reference; /* the item with this id, stored before; body is STR_NONE */
+};
+
+struct store_items {
+    struct store_item *v; /* in the arena */
+    size_t n;
+};
+
+/* Which part of a list: CONTRACT 6. */
+struct store_page {
+    size_t limit;
+    bool ascending;
+    str after; /* id of the item before the first one wanted, or STR_NONE */
+};
+
+struct store_list {
+    struct store_items items;
+    bool has_more;
+};
+
+/* The newest item with this id, of a response or conversation that still
+ * exists. ERR_NOT_FOUND. */
+int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
+                    struct store_item *ret, struct err *reterr);
+
+/* ---- responses */
+
+enum store_status { STORE_COMPLETED, STORE_INCOMPLETE, STORE_FAILED, STORE_CANCELLED };
+
+/* A response object is stored as what stands before its output items, and what
+ * behind; the items themselves, joined by commas, complete it. */
+struct store_response {
+    str id;
+    str parent_id;       /* STR_NONE: it continues no response */
+    str conversation_id; /* STR_NONE: it belongs to none */
+    str lock;            /* by which its conversation is locked; saving unlocks it */
+    enum store_status status;
+    int64_t created_at;
+    str head, tail;
+    struct store_items items; /* of its request, then of its output */
+};
+
+/* A conversation gets the items unless the response has failed.
+ * ERR_PREVIOUS_NOT_FOUND or ERR_NOT_FOUND when the parent or conversation is gone. */
+int store_save_response(struct store_session *s, str owner, const struct store_response *r,
+                        struct err *reterr);
+
+/* Fills all but lock; items are those of its output. ERR_NOT_FOUND. */
+int store_get_response(struct store_session *s, str owner, str id, struct arena *a,
+                       struct store_response *ret, struct err *reterr);
+
+/* ERR_NOT_FOUND. */
+int store_delete_response(struct store_session *s, str owner, str id, struct err *reterr);
+
+/* Items of its request alone. ERR_NOT_FOUND, also for page->after. */
+int store_list_input_items(struct store_session *s, str owner, str response_id,
+                           const struct store_page *page, struct arena *a, struct store_list *ret,
+                           struct err *reterr);
+
+/* What stands before a new request's own items. */
+struct store_history {
+    struct store_items items; /* oldest first */
+    str tail;                 /* of the previous response; STR_NONE for a conversation */
+};
+
+/* ERR_PREVIOUS_NOT_FOUND, also for a response that did not end well. */
+int store_load_history(struct store_session *s, str owner, str response_id, struct arena *a,
+                       struct store_history *ret, struct err *reterr);
+
+/* ---- conversations */
+
+struct store_conversation {
+    str id;
+    int64_t created_at;
+    str metadata; /* a JSON object */
+};
+
+int store_create_conversation(struct store_session *s, str owner,
+                              const struct store_conversation *c, const struct store_items *items,
+                              struct err *reterr);
+
+/* The others: ERR_NOT_FOUND for the conversation, and for an item of it. */
+int store_get_conversation(struct store_session *s, str owner, str id, struct arena *a,
+                           struct store_conversation *ret, struct err *reterr);
+int store_update_conversation(struct store_session *s, str owner, str id, str metadata,
+                              struct err *reterr);
+
+/* Its items stay where responses hold them. */
+int store_delete_conversation(struct store_session *s, str owner, str id, struct err *reterr);
+
+int store_add_items(struct store_session *s, str owner, str conversation_id,
+                    const struct store_items *items, struct err *reterr);
+int store_list_items(struct store_session *s, str owner, str conversation_id,
+                     const struct store_page *page, struct arena *a, struct store_list *ret,
+                     struct err *reterr);
+int store_get_item(struct store_session *s, str owner, str conversation_id, str item_id,
+                   struct arena *a, struct store_item *ret, struct err *reterr);
+int store_delete_item(struct store_session *s, str owner, str conversation_id, str item_id,
+                      struct err *reterr);
+
+/* Locks a conversation for one response, under a name that is new each time, and
+ * loads its items. The store renews the lock while the process lives.
+ * ERR_CONVERSATION_LOCKED. */
+int store_lock_conversation(struct store_session *s, str owner, str id, str lock, struct arena *a,
+                            struct store_history *ret, struct err *reterr);
+
+/* For a response that is not going to be saved. No error when it is not locked so. */
+int store_unlock_conversation(struct store_session *s, str id, str lock, struct err *reterr);
+
+/* ---- maintenance (antiphon store) */
+
+/* A session of the caller's own, for commands. NULL with *reterr filled. */
+struct store_session *store_session_open(const struct store_conf *conf, struct err *reterr);
+void store_session_close(struct store_session *s);
+
+struct store_stats {
+    uint64_t n_histories, n_conversations, n_responses, n_items, n_owners;
+    uint64_t bytes;      /* of bodies and ids, as the limits count them */
+    uint64_t file_bytes; /* what the database takes altogether; 0 for memory */
+    int64_t oldest_use;  /* seconds since 1970; 0 when empty */
+    int schema_version;
+};
+
+int store_stats(struct store_session *s, struct store_stats *ret, struct err *reterr);
+
+/* Removes up to max_histories that pass the limits, oldest first, as of now_s.
+ * *ret_n: how many; fewer than max_histories: nothing is left to remove. */
+int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_s,
+                size_t max_histories, size_t *ret_n, struct err *reterr);
+
+/* Gives unused space back to the system. */
+int store_vacuum(struct store_session *s, struct err *reterr);
+
+/* Every response that can still be found, oldest first, and every conversation
+ * after them. The views die when the function returns; it returns 0, or -1 to stop. */
+struct store_exporter {
+    int (*on_response)(void *arg, str owner, const struct store_response *r);
+    int (*on_conversation)(void *arg, str owner, const struct store_conversation *c,
+                           const struct store_items *items);
+    void *arg;
+};
+
+int store_export(struct store_session *s, const struct store_exporter *to, struct err *reterr);
+
+#endif
