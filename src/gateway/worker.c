@@ -40,6 +40,8 @@ static int listen_on_all(struct worker *w, const struct worker_conf *conf, struc
     return 0;
 }
 
+static void check_drained(void *arg);
+
 static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
 {
     const struct http_server_conf server = server_conf(conf->config, conf->n_workers);
@@ -53,6 +55,11 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
     w->loop = loop_new(reterr);
     if (w->loop == NULL)
         return -1;
+    w->drain_timer = loop_timer_new(w->loop, check_drained, w);
+    if (w->drain_timer == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
     w->client = http_client_new(w->loop, &client);
     if (w->client == NULL) {
         err_set(reterr, ERR_INTERNAL, "The upstream client could not be set up.");
@@ -137,7 +144,7 @@ static void check_drained(void *arg)
 
     if (is_late)
         fail_all(w);
-    if (is_late || http_server_exchanges(w->server) == 0)
+    if (w->n_store_tasks == 0 && (is_late || http_server_exchanges(w->server) == 0))
         loop_stop(w->loop);
     else
         loop_timer_start(w->drain_timer, DRAIN_CHECK_MS);
@@ -151,10 +158,6 @@ void worker_drain(void *arg)
         return;
     w->is_draining = true;
     http_server_drain(w->server);
-    w->drain_timer = loop_timer_new(w->loop, check_drained, w);
     w->drain_deadline_ms = loop_now_ms(w->loop) + w->config->drain_timeout_ms;
-    if (w->drain_timer == NULL)
-        loop_stop(w->loop);
-    else
-        check_drained(w);
+    check_drained(w);
 }

@@ -12,6 +12,7 @@
 
 struct listen_address;
 struct relay;
+struct store;
 struct turn;
 
 struct worker {
@@ -22,8 +23,10 @@ struct worker {
     struct loop *loop;
     struct http_server *server;
     struct http_client *client;
-    struct buf out;     /* events of the read at hand, on their way to one send */
-    struct turn *turns; /* all that are running */
+    struct store *store;  /* shared by all workers; outlives what runs on the loop */
+    size_t n_store_tasks; /* under way (state_task.h) */
+    struct buf out;       /* events of the read at hand, on their way to one send */
+    struct turn *turns;   /* all that are running */
     struct relay *relays;
     struct loop_timer *drain_timer;
     uint64_t drain_deadline_ms;
@@ -52,7 +55,8 @@ void worker_run(struct worker *w);
 struct http_call_conf worker_call_conf(const struct worker *w);
 
 /* On the thread of the worker arg (through loop_post): stop accepting, let running
- * exchanges finish until drain_timeout, then fail them and stop. */
+ * exchanges finish until drain_timeout, then fail them and stop. Work on the store
+ * that is under way is always waited for: it has timeouts of its own. */
 void worker_drain(void *arg);
 
 #endif
