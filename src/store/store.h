@@ -78,6 +78,7 @@ bool store_start(struct store *store, const struct store_task *task);
 struct store_item {
     str id, body;
     bool is_output;
+    bool is_hidden;    /* for the model alone: no answer shows it */
     bool is_reference; /* the item with this id, stored before; body is STR_NONE */
 };
 
@@ -125,7 +126,7 @@ struct store_response {
 int store_save_response(struct store_session *s, str owner, const struct store_response *r,
                         struct err *reterr);
 
-/* Fills all but lock; items are those of its output. ERR_NOT_FOUND. */
+/* Fills all but lock; items are those of its output, without hidden ones. ERR_NOT_FOUND. */
 int store_get_response(struct store_session *s, str owner, str id, struct arena *a,
                        struct store_response *ret, struct err *reterr);
 
