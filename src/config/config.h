@@ -78,6 +78,7 @@ struct config_list {
 #define CONFIG_FIELD_TEXT(name)     const char *name;
 #define CONFIG_FIELD_LIST(name)     struct config_list name;
 #define CONFIG_FIELD_SECRET(name)   const char *name;
+#define CONFIG_FIELD_SECRETS(name)  struct config_list name;
 #define CONFIG_FIELD_DURATION(name) uint64_t name##_ms;
 #define CONFIG_FIELD_SIZE(name)     size_t name##_bytes;
 #define CONFIG_FIELD_COUNT(name)    unsigned name;
@@ -140,6 +141,10 @@ void config_fini(struct config *c);
 /* Appends every key with its value and where that came from, as a file that
  * could be loaded; secrets are shown as ***, in comments. */
 void config_show(const struct config *c, struct buf *out);
+
+/* Reads a file that the operator named, of at most 1 MiB. False with the reason
+ * among the problems; buf_fini() *out either way. */
+bool config_read_file(const char *path, struct buf *out, struct config_problems *problems);
 
 /* The upstream as a base to which "/chat/completions" can be appended: no
  * slash at the end, /v1 when there was no path. A copy in a; STR_NONE when out

@@ -24,13 +24,14 @@ struct file {
     str name, value; /* of the member; value is raw */
 };
 
-static bool read_file(const char *path, struct buf *out, struct config_problems *problems)
+bool config_read_file(const char *path, struct buf *out, struct config_problems *problems)
 {
     FILE *f = fopen(path, "re");
     char piece[4096];
     size_t n;
     int error = 0;
 
+    buf_init(out, MAX_FILE_BYTES);
     if (f == NULL) {
         config_error(problems, "%s: cannot be opened: %s; check the name of the file", path,
                      strerror(errno));
@@ -254,7 +255,7 @@ static void load_member(const struct file *f)
     if (f->config->places[k->id].source == CONFIG_FROM_FILE)
         config_warning(f->problems, "%s: line %zu: %s is there twice; the last one counts",
                        f->place.name, f->place.line, k->name);
-    if (k->kind == CONFIG_LIST)
+    if (config_key_is_list(k))
         load_list(f, k);
     else
         load_scalar(f, k);
@@ -310,8 +311,7 @@ void config_file_load(struct config *c, const char *path, struct config_problems
 {
     struct buf text;
 
-    buf_init(&text, MAX_FILE_BYTES);
-    if (read_file(path, &text, problems))
+    if (config_read_file(path, &text, problems))
         config_file_parse(c, path, buf_str(&text), problems);
     buf_fini(&text);
 }

@@ -17,7 +17,7 @@ static void help_key(const struct config_key *k, struct buf *out)
         buf_fini(&flag);
     }
     buf_c(out, config_key_placeholder(k));
-    buf_c(out, k->kind == CONFIG_LIST ? ",..." : "");
+    buf_c(out, config_key_is_list(k) ? ",..." : "");
     buf_char(out, '\n');
     prose_wrap(k->help, out);
     buf_c(&initial, "Default: ");

@@ -9,6 +9,7 @@
 #define FIELD_TEXT(name)     name
 #define FIELD_SECRET(name)   name
 #define FIELD_LIST(name)     name
+#define FIELD_SECRETS(name)  name
 #define FIELD_DURATION(name) name##_ms
 #define FIELD_SIZE(name)     name##_bytes
 #define FIELD_COUNT(name)    name
@@ -66,6 +67,11 @@ const struct config_key *config_key_find(str name)
     return NULL;
 }
 
+bool config_key_is_list(const struct config_key *k)
+{
+    return k->kind == CONFIG_LIST || k->kind == CONFIG_SECRETS;
+}
+
 void config_key_spell(struct spelling *s)
 {
     for (const struct config_key *k = config_keys; k->name != NULL; k++) {
@@ -117,6 +123,7 @@ void config_key_describe(const struct config_key *k, struct buf *out)
     case CONFIG_TEXT:
     case CONFIG_SECRET:
     case CONFIG_LIST:
+    case CONFIG_SECRETS:
         buf_c(out, config_form_find(k->valid)->describe);
         return;
     case CONFIG_DURATION:
@@ -144,6 +151,7 @@ const char *config_key_placeholder(const struct config_key *k)
     case CONFIG_TEXT:
     case CONFIG_SECRET:
     case CONFIG_LIST:
+    case CONFIG_SECRETS:
     case CONFIG_CHOICE:
         return k->valid;
     case CONFIG_DURATION:
@@ -165,14 +173,14 @@ void config_key_initial(const struct config_key *k, struct buf *out)
         buf_c(out, "none");
     for (const char *p = k->initial; *p != '\0'; p++) {
         buf_char(out, *p);
-        if (k->kind == CONFIG_LIST && *p == ',')
+        if (config_key_is_list(k) && *p == ',')
             buf_char(out, ' ');
     }
 }
 
 void config_key_takes(const struct config_key *k, struct buf *out)
 {
-    buf_c(out, k->kind == CONFIG_LIST ? "a list, each element " : "");
+    buf_c(out, config_key_is_list(k) ? "a list, each element " : "");
     config_key_describe(k, out);
 }
 
@@ -248,6 +256,7 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
     switch (k->kind) {
     case CONFIG_GROUP:
     case CONFIG_LIST:
+    case CONFIG_SECRETS:
         return false;
     case CONFIG_TEXT:
     case CONFIG_SECRET:
@@ -274,7 +283,7 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
 
 bool config_key_is_private(const struct config_key *k, str value)
 {
-    return k->kind == CONFIG_SECRET ||
+    return k->kind == CONFIG_SECRET || k->kind == CONFIG_SECRETS ||
            (k->kind == CONFIG_TEXT && config_form_find(k->valid)->may_hold_password &&
             str_find_char(value, '@') < value.len);
 }
@@ -340,7 +349,7 @@ static void set_list(struct config *c, const struct config_key *k, str value,
 void config_key_set(struct config *c, const struct config_key *k, str value,
                     const struct config_place *place, struct config_problems *problems)
 {
-    if (k->kind == CONFIG_LIST) {
+    if (config_key_is_list(k)) {
         set_list(c, k, value, place, problems);
         return;
     }

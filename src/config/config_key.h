@@ -10,6 +10,7 @@ enum config_kind {
     CONFIG_TEXT,
     CONFIG_SECRET,
     CONFIG_LIST,
+    CONFIG_SECRETS, /* a list of them */
     CONFIG_DURATION,
     CONFIG_SIZE,
     CONFIG_COUNT,
@@ -30,6 +31,9 @@ extern const struct config_key config_keys[];
 
 /* NULL when there is no such key. A flag's dashes count as underscores. */
 const struct config_key *config_key_find(str name);
+
+/* Does it have elements? */
+bool config_key_is_list(const struct config_key *k);
 
 /* Offers the name of every key. */
 void config_key_spell(struct spelling *s);

@@ -70,9 +70,10 @@ static void refuse_repeated(struct config *c, const struct config_key *k, str el
                             struct config_problems *problems)
 {
     char message[sizeof(struct config_quote) + sizeof(" is there twice; remove one")];
+    bool is_private = config_key_is_private(k, element);
 
     (void)snprintf(message, sizeof(message), "%s is there twice; remove one",
-                   config_quote(identity(k, element)).text);
+                   is_private ? "a value" : config_quote(identity(k, element)).text);
     config_key_refuse(c, k, problems, message);
 }
 

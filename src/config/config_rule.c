@@ -104,6 +104,30 @@ static bool listens_too_often(const struct config *c)
     return c->listen.n > CONFIG_MAX_LISTEN;
 }
 
+/* An unset variable on the command line must not open the gateway to everybody. */
+static bool key_is_empty(const struct config *c)
+{
+    return c->api_key.n == 0 && c->places[CONFIG_KEY_api_key].source == CONFIG_FROM_FLAG;
+}
+
+static bool keys_file_is_empty(const struct config *c)
+{
+    return c->api_keys_file == NULL &&
+           c->places[CONFIG_KEY_api_keys_file].source == CONFIG_FROM_FLAG;
+}
+
+static bool anyone_is_served(const struct config *c)
+{
+    bool is_public = false;
+
+    for (size_t i = 0; i < c->listen.n; i++) {
+        const char *listen = c->listen.items[i];
+
+        is_public |= !is_unix(listen) && !is_loopback(address_of(str_from_c(listen), 0).host);
+    }
+    return is_public && c->api_key.n == 0 && c->api_keys_file == NULL;
+}
+
 static bool ca_file_is_missing(const struct config *c)
 {
     struct stat s;
@@ -149,6 +173,11 @@ static const struct {
     {"listen", NULL, false, listens_too_often, "more than 16 addresses; remove some"},
     {"upstream", "listen", false, calls_itself,
      "this gateway listens there itself; change the port of one of the two"},
+    {"api_key", NULL, false, key_is_empty, "the value is empty; give a key, or leave the flag out"},
+    {"api_keys_file", NULL, false, keys_file_is_empty,
+     "the value is empty; give a file, or leave the flag out"},
+    {"listen", "api_key", true, anyone_is_served,
+     "other machines may connect and no key is asked for; give --api-key or --api-keys-file"},
     {"ca_file", NULL, false, ca_file_is_missing,
      "there is no such file that can be read; check its path and permissions"},
     {"proxy", "upstream", false, proxy_leads_nowhere,

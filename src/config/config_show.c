@@ -60,6 +60,7 @@ static void show_value(const struct config_key *k, const void *field, struct buf
         show_text(str_from_c(*(const char *const *)field), out);
         return;
     case CONFIG_LIST:
+    case CONFIG_SECRETS:
         show_list(field, out);
         return;
     case CONFIG_DURATION:
@@ -86,6 +87,8 @@ static bool is_hidden(const struct config_key *k, const void *field)
 {
     const char *text;
 
+    if (k->kind == CONFIG_SECRETS)
+        return ((const struct config_list *)field)->n > 0;
     if (k->kind != CONFIG_SECRET && k->kind != CONFIG_TEXT)
         return false;
     text = *(const char *const *)field;

@@ -117,7 +117,8 @@ static bool same_list(const struct config_list *a, const struct config_list *b)
 }
 
 /* Secrets are not shown, and neither are the credentials of a proxy. */
-#define SAME_SECRET(name) true
+#define SAME_SECRET(name)  true
+#define SAME_SECRETS(name) true
 #define SAME_TEXT(name)                                                                            \
     (same_text(a->name, b->name) || (a->name != NULL && strchr(a->name, '@') != NULL))
 #define SAME_LIST(name)     same_list(&a->name, &b->name)

@@ -36,10 +36,11 @@ describe('--check-config', () => {
     test('a good configuration is printed with the source of every value', (t) => {
         const file = fileWith(t, '{ // mine\n "model": "m",\n "listen": [":1", "unix:/run/a.sock"] }');
         const got = check(['--config', file, '--workers', '3', '--listen', 'a:2', '--listen', 'b:3'],
-            { ANTIPHON_MAX_BODY: '2MiB', LOG_LEVEL: 'DEBUG' });
+            { ANTIPHON_MAX_BODY: '2MiB', LOG_LEVEL: 'DEBUG', ANTIPHON_API_KEY: 'k' });
         assert.deepEqual([got.status, got.stderr], [0, '']);
         const config = shown(got.stdout);
         assert.deepEqual(Object.keys(config), keys());
+        assert.deepEqual(config.api_key, ['***', 'variable ANTIPHON_API_KEY']);
         assert.deepEqual(config.model, ['m', `file ${file}, line 2`]);
         assert.deepEqual(config.listen, [['a:2', 'b:3'], 'flag --listen']);
         assert.deepEqual(config.workers, [3, 'flag --workers']);

@@ -108,6 +108,11 @@ static void secrets_stay_out_of_messages(void **state)
         {.args = {"--upstream-key", "hu", "hush", "--upstream-kye", "hush"}},
         {.args = {"--upstream", "http://me:hush@host"}},
         {.args = {"--proxy", "socks9://me:hush@host"}},
+        {.args = {"--api-key", "hush,hush"}},
+        {.args = {"--api-key", "hu", "hush", "--api-kye", "hush"}},
+        {.env = {"ANTIPHON_API_KEY=hu hush"}},
+        {.file = "{\"api_key\": [\"hu\", \"hush \"]}"},
+        {.file = "{\"api_key\": {\"hush\": \"hush\"}}"},
     };
 
     (void)state;
@@ -255,7 +260,8 @@ static void upstream_must_not_be_the_gateway_itself(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct load l = {.args = {"--listen", cases[i].listen, "--upstream", cases[i].upstream}};
+        struct load l = {.args = {"--listen", cases[i].listen, "--upstream", cases[i].upstream},
+                         .env = {"ANTIPHON_API_KEY=k"}};
 
         if (cases[i].is_itself) {
             FAILS(&l, "--upstream: this gateway listens there itself");
@@ -265,6 +271,47 @@ static void upstream_must_not_be_the_gateway_itself(void **state)
         assert_int_equal(l.problems.n_kept, 0);
         load_end(&l);
     }
+}
+
+/* Without a word. */
+static void load_quietly(struct load *l)
+{
+    load_fine(l);
+    assert_int_equal(l->problems.n_kept, 0);
+    load_end(l);
+}
+
+static void listening_for_other_machines_without_a_key_is_a_warning(void **state)
+{
+    static const char *const open[] = {":1",     "0.0.0.0:1", "192.0.2.1:1",
+                                       "[::]:1", "host:1",    "localhost:1,:2"};
+    static const char *const local[] = {"localhost:1", "127.0.0.9:1", "[::1]:1", "unix:/run/a"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(open); i++) {
+        struct load none = {.args = {"--listen", open[i]}};
+        struct load key = {.args = {"--listen", open[i], "--api-key", "k"}};
+        struct load file = {.args = {"--listen", open[i], "--api-keys-file", "f"}};
+
+        WARNS(&none, "--listen: other machines may connect and no key is asked for");
+        load_quietly(&key);
+        load_quietly(&file);
+    }
+    for (size_t i = 0; i < COUNT_OF(local); i++) {
+        struct load none = {.args = {"--listen", local[i]}};
+
+        load_quietly(&none);
+    }
+}
+
+static void a_flag_for_keys_without_a_value_is_refused(void **state)
+{
+    struct load key = {.args = {"--api-key="}, .env = {"ANTIPHON_API_KEY=k"}};
+    struct load file = {.args = {"--api-keys-file", ""}};
+
+    (void)state;
+    FAILS(&key, "--api-key: the value is empty");
+    FAILS(&file, "--api-keys-file: the value is empty");
 }
 
 static void risks_are_warnings(void **state)
@@ -281,11 +328,8 @@ static void risks_are_warnings(void **state)
     WARNS(&unix_proxy, "--proxy: has no effect");
     WARNS(&unchecked, "--tls-verify: anyone on the way");
     WARNS(&idle, "--keep-alive: common clients keep");
-    load_fine(&local);
-    load_fine(&safe);
-    assert_int_equal(local.problems.n_kept + safe.problems.n_kept, 0);
-    load_end(&local);
-    load_end(&safe);
+    load_quietly(&local);
+    load_quietly(&safe);
 }
 
 static void only_variables_that_are_nearly_ours_are_worth_a_warning(void **state)
@@ -318,6 +362,8 @@ int main(void)
         cmocka_unit_test(problems_beyond_the_limit_are_counted),
         cmocka_unit_test(keys_that_contradict_each_other_are_refused),
         cmocka_unit_test(upstream_must_not_be_the_gateway_itself),
+        cmocka_unit_test(listening_for_other_machines_without_a_key_is_a_warning),
+        cmocka_unit_test(a_flag_for_keys_without_a_value_is_refused),
         cmocka_unit_test(risks_are_warnings),
         cmocka_unit_test(only_variables_that_are_nearly_ours_are_worth_a_warning),
     };

@@ -47,13 +47,14 @@ static void values_are_shown_with_their_source(void **state)
 static void secrets_are_shown_as_stars_in_comments(void **state)
 {
     struct load l = {.args = {"--upstream", "https://h", "--proxy", "http://me:hush@p:1"},
-                     .env = {"OPENAI_API_KEY=hush"}};
+                     .env = {"OPENAI_API_KEY=hush", "ANTIPHON_API_KEY=hush,hush2"}};
     struct buf shown = {0};
 
     (void)state;
     load_fine(&l);
     shown_is(&l,
              (const char *const[]){"\n  // \"upstream_key\": \"***\", // variable OPENAI_API_KEY\n",
+                                   "\n  // \"api_key\": \"***\", // variable ANTIPHON_API_KEY\n",
                                    "\n  // \"proxy\": \"***\", // flag --proxy\n", NULL});
     config_show(&l.config, &shown);
     assert_null(strstr(buf_cstr(&shown), "hush"));
