@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "config/spelling.h"
 #include "ev/log.h"
+#include "gateway/api_key.h"
 #include "gateway/docs.h"
 #include "gateway/server.h"
 
@@ -66,12 +67,13 @@ static int show(const struct config *config)
     return status;
 }
 
-static int run(const struct config *config, const struct config_problems *warnings)
+static int run(const struct config *config, const struct api_keys *keys,
+               const struct config_problems *warnings)
 {
     log_setup((enum log_level)config->log_level, (enum log_format)config->log_format);
     for (size_t i = 0; i < warnings->n_kept; i++)
         log_msg(LOG_WARN, "%s", warnings->kept[i].text);
-    return server_run(config);
+    return server_run(config, keys);
 }
 
 static int serve(int n_args, const char *const *args)
@@ -81,18 +83,23 @@ static int serve(int n_args, const char *const *args)
     bool is_check = has_word(n_args, args, "--check-config");
     struct config_problems problems = {.n_kept = 0};
     struct config config;
+    struct api_keys keys;
+    bool is_wrong;
     int status = EXIT_USAGE;
 
     if (has_word(n_args, args, "--help") || has_word(n_args, args, "-h"))
         return print_made_by(config_help);
-    if (config_load(&config, &sources, &problems) == -1) {
+    is_wrong = config_load(&config, &sources, &problems) == -1;
+    is_wrong = api_keys_load(&keys, &config, &problems) == -1 || is_wrong;
+    if (is_wrong) {
         print_problems(&problems);
     } else if (is_check) {
         print_problems(&problems);
         status = show(&config);
     } else {
-        status = run(&config, &problems);
+        status = run(&config, &keys, &problems);
     }
+    api_keys_fini(&keys);
     config_fini(&config);
     config_problems_fini(&problems);
     return status;

@@ -137,6 +137,8 @@ static void put_field(struct line *l, const struct log_field *f)
 {
     char digits[24];
 
+    if (f->kind == LOG_FIELD_STR && str_is_none(f->text))
+        return;
     put_key(l, f->key);
     if (f->kind == LOG_FIELD_STR) {
         put_string(l, f->text);

@@ -19,7 +19,7 @@ enum log_format { LOG_TEXT, LOG_JSON };
 struct log_field {
     const char *key; /* NULL ends the list */
     enum { LOG_FIELD_STR, LOG_FIELD_INT } kind;
-    str text;
+    str text; /* STR_NONE: the field is left out */
     int64_t number;
 };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ev/log.h"
+#include "gateway/api_key.h"
 #include "gateway/relay_headers.h"
 #include "gateway/upstream_options.h"
 #include "gateway/worker.h"
@@ -18,6 +19,7 @@ struct relay {
     struct http_exchange *x;
     struct http_call *call; /* NULL: ended */
     str request_id, method, path;
+    struct caller caller;
     struct buf body; /* of the request, with an alias replaced; else empty */
     int status;      /* of the answer; 0: the upstream has not begun one */
     uint64_t start_ms;
@@ -42,7 +44,8 @@ static void log_end(const struct relay *relay, const char *outcome)
                  LOG_STR("request_id", relay->request_id), LOG_STR("method", relay->method),
                  LOG_STR("path", relay->path), LOG_STR("outcome", str_from_c(outcome)),
                  LOG_INT("status", relay->status),
-                 LOG_INT("total_ms", loop_now_ms(relay->worker->loop) - relay->start_ms), LOG_END});
+                 LOG_INT("total_ms", loop_now_ms(relay->worker->loop) - relay->start_ms),
+                 LOG_STR("owner", relay->caller.name), LOG_END});
 }
 
 static void relay_fail(struct relay *relay, const struct err *e)
@@ -73,11 +76,9 @@ void relay_end_all(struct worker *w, const struct err *e)
 static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
                                struct http_header *out)
 {
-    str key = relay->worker->authorization;
+    str key = worker_authorization(relay->worker, r);
     size_t n = 0;
 
-    if (str_is_none(key))
-        key = http_request_header(r, STR("authorization"));
     for (size_t i = 0; i < r->n_headers; i++) {
         str name = r->headers[i].name;
 
@@ -214,7 +215,8 @@ static int start_call(struct relay *relay, const struct http_request *r, struct 
     return relay->call == NULL ? -1 : 0;
 }
 
-void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r)
+void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                 const struct caller *caller)
 {
     struct relay *relay = calloc(1, sizeof(*relay));
     struct err e;
@@ -230,6 +232,7 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
                             .request_id = http_exchange_request_id(x),
                             .method = r->method,
                             .path = r->path,
+                            .caller = *caller,
                             .start_ms = loop_now_ms(w->loop),
                             .next = w->relays,
                             .link = &w->relays};

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "http/http_server.h"
 
+struct caller;
 struct worker;
 
 /* What a path is below the upstream's base URL, which ends in its /v1: the path
@@ -15,7 +16,8 @@ struct worker;
 str relay_path(str path);
 
 /* Begins a relay; it answers, and frees itself at its end. */
-void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r);
+void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                 const struct caller *caller);
 
 /* The worker ends: running relays are answered with e where nothing has been
  * answered yet, and broken off elsewhere. */

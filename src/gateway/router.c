@@ -2,11 +2,14 @@
 #include "gateway/router.h"
 
 #include "base/version.h"
+#include "ev/log.h"
+#include "gateway/api_key.h"
 #include "gateway/relay.h"
 #include "gateway/turn.h"
 #include "gateway/worker.h"
 
-typedef void route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r);
+typedef void route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                      const struct caller *caller);
 
 /* Methods as bits; HEAD goes with GET, whose body is not sent, and OPTIONS is
  * answered for every path. */
@@ -39,19 +42,23 @@ static void respond_json(struct http_exchange *x, int status, str body)
     http_exchange_respond(x, status, &type, 1, body);
 }
 
-static void health(struct worker *w, struct http_exchange *x, const struct http_request *r)
+static void health(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                   const struct caller *caller)
 {
     (void)r;
+    (void)caller;
     if (w->is_draining)
         respond_json(x, 503, STR("{\"status\":\"draining\"}"));
     else
         respond_json(x, 200, STR("{\"status\":\"ok\"}"));
 }
 
-static void root(struct worker *w, struct http_exchange *x, const struct http_request *r)
+static void root(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                 const struct caller *caller)
 {
     (void)w;
     (void)r;
+    (void)caller;
     respond_json(x, 200, STR("{\"name\":\"antiphon\",\"version\":\"" ANTIPHON_VERSION "\"}"));
 }
 
@@ -266,22 +273,52 @@ static const struct route *route_find(const struct worker *w, const struct http_
     return NULL;
 }
 
-void router_on_request(void *arg, struct http_exchange *x, const struct http_request *r)
+static void refuse_caller(struct http_exchange *x, const struct http_request *r,
+                          const struct err *e)
 {
-    const struct route *route = route_find(arg, r);
-    unsigned allowed;
+    const struct http_header scheme = {STR("www-authenticate"), STR("Bearer")};
 
-    if (route != NULL) {
-        route->run(arg, x, r);
-        return;
-    }
-    allowed = allowed_methods(arg, r->path);
+    log_line(LOG_INFO, "unauthorized",
+             (struct log_field[]){LOG_STR("method", r->method), LOG_STR("path", r->path),
+                                  LOG_STR("client", r->peer),
+                                  LOG_STR("request_id", http_exchange_request_id(x)), LOG_END});
+    http_exchange_respond_error(x, e, &scheme, 1);
+}
+
+/* Needs it no key? A browser's preflight carries none. */
+static bool is_open(const struct route *route, const struct http_request *r)
+{
+    return method_bit(r->method) == OPTIONS ||
+           (route != NULL && (route->run == health || route->run == root));
+}
+
+/* No route for it: says what there is instead. */
+static void refuse(const struct worker *w, struct http_exchange *x, const struct http_request *r)
+{
+    unsigned allowed = allowed_methods(w, r->path);
+
     if (allowed == 0)
         refuse_path(x, r);
     else if (r->wants_upgrade && is_turn(r->path))
         refuse_upgrade(x);
     else if (method_bit(r->method) == OPTIONS)
-        answer_options(arg, x, r, allow_text(x, allowed));
+        answer_options(w, x, r, allow_text(x, allowed));
     else
         refuse_method(x, r, allow_text(x, allowed));
+}
+
+void router_on_request(void *arg, struct http_exchange *x, const struct http_request *r)
+{
+    struct worker *w = arg;
+    const struct route *route = route_find(w, r);
+    struct caller caller = {STR(""), STR_NONE};
+    struct err e;
+
+    if (!is_open(route, r) &&
+        api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &caller, &e) == -1)
+        refuse_caller(x, r, &e);
+    else if (route != NULL)
+        route->run(w, x, r, &caller);
+    else
+        refuse(w, x, r);
 }

@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "ev/log.h"
+#include "gateway/api_key.h"
 #include "gateway/demo.h"
 #include "gateway/worker.h"
 #include "net/listen_address.h"
 
 struct server {
     const struct config *config;
+    const struct api_keys *keys;
     struct arena memory;
     struct listen_address **addresses;
     size_t n_addresses;
@@ -121,6 +123,7 @@ static int set_upstream(struct server *s, struct err *reterr)
 static int open_workers(struct server *s, struct err *reterr)
 {
     const struct worker_conf conf = {.config = s->config,
+                                     .keys = s->keys,
                                      .addresses = s->addresses,
                                      .n_addresses = s->n_addresses,
                                      .n_workers = s->n_workers};
@@ -243,8 +246,9 @@ static void print_curl(const struct server *s)
     for (size_t i = 0; i < s->n_addresses; i++) {
         (void)printf("  curl -N ");
         print_target(listen_address_text(s->addresses[i]));
-        (void)printf("/v1/responses -H 'Content-Type: application/json' \\\n"
-                     "    -d '{\"model\":\"demo\",\"input\":\"Hello!\",\"stream\":true}'\n\n");
+        (void)printf("/v1/responses -H 'Content-Type: application/json' \\\n%s"
+                     "    -d '{\"model\":\"demo\",\"input\":\"Hello!\",\"stream\":true}'\n\n",
+                     s->keys->n > 0 ? "    -H 'Authorization: Bearer KEY' \\\n" : "");
     }
     (void)fflush(stdout);
 }
@@ -292,9 +296,9 @@ static void tear_down(struct server *s, int status)
     arena_fini(&s->memory);
 }
 
-int server_run(const struct config *config)
+int server_run(const struct config *config, const struct api_keys *keys)
 {
-    struct server s = {.config = config, .n_workers = count_workers(config)};
+    struct server s = {.config = config, .keys = keys, .n_workers = count_workers(config)};
     int status = EXIT_FAILURE;
     struct err e;
 

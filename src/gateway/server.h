@@ -2,10 +2,11 @@
 #ifndef ANTIPHON_GATEWAY_SERVER_H
 #define ANTIPHON_GATEWAY_SERVER_H
 
+struct api_keys;
 struct config;
 
 /* Runs until SIGINT or SIGTERM, then drains. Returns the exit status of the
  * process; what went wrong has been logged. Main thread, once. */
-int server_run(const struct config *config);
+int server_run(const struct config *config, const struct api_keys *keys);
 
 #endif

@@ -267,7 +267,8 @@ static struct turn *turn_new(struct worker *w, struct http_exchange *x)
     return t;
 }
 
-void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r)
+void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                const struct caller *caller)
 {
     struct turn *t = turn_new(w, x);
     struct err e;
@@ -279,6 +280,7 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
     }
     t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
     t->client = arena_dup(&t->arena, r->peer);
+    t->caller = *caller;
     t->http = r;
     if (turn_prepare(t, &e) == -1) {
         turn_answer_error(t, &e);

@@ -5,12 +5,14 @@
 #include "base/err.h"
 #include "http/http_server.h"
 
+struct caller;
 struct turn;
 struct worker;
 
 /* Begins the turn of a request; it answers, and frees itself when the last
  * thing it started has ended. */
-void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r);
+void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                const struct caller *caller);
 
 /* Ends a running turn with an error: an HTTP error, or response.failed in a
  * stream that has begun. */

@@ -25,6 +25,7 @@ struct turn_summary turn_summarize(const struct turn *t)
     return (struct turn_summary){
         .request_id = t->request_id,
         .client = t->client,
+        .owner = t->caller.name,
         .model = t->request.model,
         .upstream_status = t->upstream_status,
         .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,

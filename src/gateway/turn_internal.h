@@ -6,6 +6,7 @@
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
 #define ANTIPHON_GATEWAY_TURN_INTERNAL_H
 
+#include "gateway/api_key.h"
 #include "gateway/turn.h"
 #include "gateway/turn_log.h"
 #include "gateway/worker.h"
@@ -23,7 +24,8 @@ struct turn {
     struct turn *next, **link; /* in the worker's list */
 
     struct arena arena;
-    str request_id, client;          /* in the arena */
+    str request_id, client; /* in the arena */
+    struct caller caller;
     const struct http_request *http; /* lives as long as x */
     struct responses_request request;
     struct chat_request_options chat;

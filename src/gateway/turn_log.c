@@ -7,7 +7,7 @@
 #include "conv/reject.h"
 #include "ev/log.h"
 
-enum { MAX_FIELDS = 20 };
+enum { MAX_FIELDS = 24 };
 
 struct fields {
     struct log_field list[MAX_FIELDS + 1];
@@ -83,6 +83,7 @@ void turn_log(const struct turn_summary *s)
     if (s->ignored_fields != 0)
         add(&f, (struct log_field)LOG_INT("ignored_fields", s->ignored_fields));
     add(&f, (struct log_field)LOG_STR("client", s->client));
+    add(&f, (struct log_field)LOG_STR("owner", s->owner));
     add(&f, (struct log_field)LOG_STR("request_id", s->request_id));
     log_line(is_upstream_fault ? LOG_WARN : LOG_INFO, "turn", f.list);
 }
@@ -92,8 +93,8 @@ void turn_log_gone(const struct turn_summary *s)
     const struct shown model = shown(s->model);
 
     log_line(LOG_INFO, "turn",
-             (struct log_field[]){LOG_STR("model", str_from_c(model.text)),
-                                  LOG_STR("status", STR("client_gone")),
-                                  LOG_INT("total_ms", s->total_ms), LOG_STR("client", s->client),
-                                  LOG_STR("request_id", s->request_id), LOG_END});
+             (struct log_field[]){
+                 LOG_STR("model", str_from_c(model.text)), LOG_STR("status", STR("client_gone")),
+                 LOG_INT("total_ms", s->total_ms), LOG_STR("client", s->client),
+                 LOG_STR("owner", s->owner), LOG_STR("request_id", s->request_id), LOG_END});
 }

@@ -7,6 +7,7 @@
 
 struct turn_summary {
     str request_id, client;          /* the client's address */
+    str owner;                       /* the name of its key, or STR_NONE */
     str model;                       /* escaped; STR_NONE when the request was not understood */
     const struct err *error;         /* NULL: none */
     const struct response *response; /* NULL: the request did not get that far */

@@ -44,13 +44,12 @@ static void init_round(struct turn *t)
     t->has_round = true;
 }
 
-/* The gateway's own key, else what the client sent. */
 static str authorization(struct turn *t)
 {
-    if (!str_is_none(t->worker->authorization))
-        return t->worker->authorization;
-    t->is_clients_key = !str_is_none(http_request_header(t->http, STR("authorization")));
-    return http_request_header(t->http, STR("authorization"));
+    str value = worker_authorization(t->worker, t->http);
+
+    t->is_clients_key = str_is_none(t->worker->authorization) && !str_is_none(value);
+    return value;
 }
 
 static int start_call(struct turn *t, struct err *reterr)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ev/log.h"
+#include "gateway/api_key.h"
 #include "gateway/relay.h"
 #include "gateway/router.h"
 #include "gateway/turn.h"
@@ -78,6 +79,7 @@ struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
         return NULL;
     }
     w->config = conf->config;
+    w->keys = conf->keys;
     w->upstream = conf->upstream;
     w->authorization = conf->authorization;
     w->ids = (struct id_source){random_fill, NULL};
@@ -120,6 +122,13 @@ struct http_call_conf worker_call_conf(const struct worker *w)
         .idle_timeout_ms = w->config->idle_timeout_ms,
         .total_timeout_ms = w->config->total_timeout_ms,
     };
+}
+
+str worker_authorization(const struct worker *w, const struct http_request *r)
+{
+    if (!str_is_none(w->authorization) || w->keys->n > 0)
+        return w->authorization;
+    return http_request_header(r, STR("authorization"));
 }
 
 /* ---- draining */

@@ -10,6 +10,7 @@
 #include "http/http_client.h"
 #include "http/http_server.h"
 
+struct api_keys;
 struct listen_address;
 struct relay;
 struct store;
@@ -17,8 +18,9 @@ struct turn;
 
 struct worker {
     const struct config *config;
-    str upstream;      /* base URL without a slash at its end; outlives the worker */
-    str authorization; /* value of the header sent upstream, or STR_NONE */
+    const struct api_keys *keys; /* of the clients; outlives the worker */
+    str upstream;                /* base URL without a slash at its end; outlives the worker */
+    str authorization;           /* value of the header sent upstream, or STR_NONE */
     struct id_source ids;
     struct loop *loop;
     struct http_server *server;
@@ -35,6 +37,7 @@ struct worker {
 
 struct worker_conf {
     const struct config *config;
+    const struct api_keys *keys;
     str upstream, authorization;
     struct listen_address *const *addresses; /* where to accept clients */
     size_t n_addresses;
@@ -53,6 +56,10 @@ void worker_run(struct worker *w);
 
 /* What every upstream call of the worker has in common: the timeouts. */
 struct http_call_conf worker_call_conf(const struct worker *w);
+
+/* The Authorization of a call for this request: the gateway's, or else the client's
+ * as it came, unless that is for the gateway. STR_NONE: none. */
+str worker_authorization(const struct worker *w, const struct http_request *r);
 
 /* On the thread of the worker arg (through loop_post): stop accepting, let running
  * exchanges finish until drain_timeout, then fail them and stop. Work on the store
