@@ -293,6 +293,7 @@ static int read_mcp_call(const struct reading *r)
     if (str_is_none(r->f.output) && !str_is_none(r->f.error))
         return set_error_output(r);
     r->item->has_output = !str_is_none(r->f.output);
+    r->item->is_partial = !r->item->has_output && r->f.id.len > 0;
     return content_parse_output(r->f.output, &at, r->options, r->arena, &r->item->content,
                                 r->reterr);
 }
@@ -303,6 +304,7 @@ static int read_code_call(const struct reading *r)
         return 0;
     r->item->name = STR("code_interpreter");
     r->item->has_output = true;
+    r->item->is_partial = str_is_none(r->f.outputs) && r->f.id.len > 0;
     if (set_call_id(r) == -1 || set_text_argument(r, "code", r->f.code) == -1 ||
         content_collect(r->f.outputs, STR("logs"), r->arena, &r->item->content, r->reterr) == -1)
         return -1;
@@ -423,64 +425,15 @@ static int read_object(struct reading *r, struct jr *j)
     return type->read(r);
 }
 
-static int read_item(struct reading *r, struct jr *j)
+int item_read(struct jr *j, const struct path *at, const struct input_options *o,
+              const struct id_source *ids, struct arena *a, struct item *ret, struct err *reterr)
 {
-    r->f = (struct item_fields){0};
+    struct reading r = {
+        .at = at, .options = o, .ids = ids, .arena = a, .item = ret, .reterr = reterr};
+
     if (jr_peek(j) != JR_STRING)
-        return read_object(r, j);
-    r->item->kind = ITEM_MESSAGE; /* a bare string is what the user says */
-    r->item->role = ROLE_USER;
-    return content_from_text(jr_string(j), r->arena, &r->item->content, r->reterr);
-}
-
-static struct item *append(struct item_list *list, struct arena *a)
-{
-    struct item *it = arena_alloc(a, sizeof(*it));
-
-    if (it == NULL)
-        return NULL;
-    if (list->last == NULL)
-        list->first = it;
-    else
-        list->last->next = it;
-    list->last = it;
-    it->index = list->n++;
-    return it;
-}
-
-static int parse_item(struct jr *j, const struct path *at, struct reading *r,
-                      struct item_list *list)
-{
-    r->at = at;
-    r->item = append(list, r->arena);
-    if (r->item == NULL)
-        return reject_memory(r->reterr);
-    if (read_item(r, j) == -1)
-        return -1;
-    list->n_ignored += r->item->kind == ITEM_IGNORED;
-    return 0;
-}
-
-int item_list_parse(str input, const struct input_options *o, const struct id_source *ids,
-                    struct arena *a, struct item_list *ret, struct err *reterr)
-{
-    const struct path input_at = path_member(NULL, STR("input"));
-    struct reading r = {.options = o, .ids = ids, .arena = a, .reterr = reterr};
-    struct item_list list = {0};
-    struct jr j;
-
-    jr_init(&j, input);
-    if (jr_type_of(input) == JR_STRING) {
-        if (parse_item(&j, &input_at, &r, &list) == -1)
-            return -1;
-    } else if (jr_enter(&j, JR_ARRAY)) {
-        while (jr_next_element(&j)) {
-            struct path at = path_index(&input_at, list.n);
-
-            if (parse_item(&j, &at, &r, &list) == -1)
-                return -1;
-        }
-    }
-    *ret = list;
-    return 0;
+        return read_object(&r, j);
+    ret->kind = ITEM_MESSAGE; /* a bare string is what the user says */
+    ret->role = ROLE_USER;
+    return content_from_text(jr_string(j), a, &ret->content, reterr);
 }

@@ -1,4 +1,4 @@
-/* item.h -- the items of `input`, reduced to what a chat message needs.
+/* item.h -- the items of `input` and of what came before, reduced to what a chat message needs.
  *
  * Many item types say the same thing in different words: a function_call, a
  * custom_tool_call and a local_shell_call are all a call with a name and an
@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "conv/content.h"
+#include "json/json_read.h"
 
 enum item_kind {
     ITEM_MESSAGE,           /* role, content */
@@ -32,7 +33,7 @@ enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
 struct item {
     enum item_kind kind;
     enum role role;
-    size_t index; /* in `input`, for messages */
+    size_t index; /* in its list, for messages */
     str id;       /* escaped, STR_NONE when not given */
     str call_id;  /* escaped, never empty in calls and outputs: made up when the client gave none */
     str name;     /* upstream name, plain; STR_NONE in an output without one */
@@ -40,18 +41,37 @@ struct item {
     str tools;     /* raw array */
     struct content content;
     bool has_output;
+    bool is_partial; /* of a hosted call: the store may know its output, by id */
     struct item *next;
 };
 
+/* The store has it, or has more of it. */
+static inline bool item_is_stored(const struct item *it)
+{
+    return it->kind == ITEM_REFERENCE || it->is_partial;
+}
+
 struct item_list {
     struct item *first, *last;
-    size_t n, n_ignored;
+    size_t n;
 };
 
-/* input is the raw value of the request's field: a string is one user message,
- * an array holds items. It must be valid JSON. A call without an id gets one
- * from ids. */
-int item_list_parse(str input, const struct input_options *o, const struct id_source *ids,
-                    struct arena *a, struct item_list *ret, struct err *reterr);
+/* Reads the next value as an item into *ret, which must be zeroed but for index
+ * and next. The value must be valid JSON; at is its place. A call without an id
+ * gets one from ids. */
+int item_read(struct jr *j, const struct path *at, const struct input_options *o,
+              const struct id_source *ids, struct arena *a, struct item *ret, struct err *reterr);
+
+/* input is a raw value: a string is one user message, an array holds items. at
+ * is its place. */
+int item_list_parse(str input, const struct path *at, const struct input_options *o,
+                    const struct id_source *ids, struct arena *a, struct item_list *ret,
+                    struct err *reterr);
+
+/* A new, zeroed item at the end of the list, its index set; NULL when out of memory. */
+struct item *item_list_add(struct item_list *list, struct arena *a);
+
+/* Puts the items of before in front of those of list. */
+void item_list_prepend(struct item_list *list, const struct item_list *before);
 
 #endif

@@ -5,6 +5,7 @@
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "wire/chat_request.h"
+#include "wire/request_resolve.h"
 #include "wire/response_echo.h"
 #include "json/json_text.h"
 
@@ -87,6 +88,20 @@ static int check_media_type(const struct http_request *r, struct err *reterr)
     return -1;
 }
 
+/* This gateway keeps nothing yet, so whatever a request refers to is unknown. */
+static int resolve(struct turn *t, const struct responses_request_options *options,
+                   struct err *reterr)
+{
+    const struct request_history nothing = {.n = 0};
+    struct responses_request *r = &t->request;
+
+    if (!str_is_none(r->previous_response_id))
+        return request_reject_previous(r, reterr);
+    if (!str_is_none(r->conversation_id))
+        return request_reject_conversation(r, reterr);
+    return request_resolve(r, &nothing, options, &t->worker->ids, &t->arena, reterr);
+}
+
 static int read_request(struct turn *t, struct err *reterr)
 {
     const struct responses_request_options options = upstream_request_options(t->worker->config);
@@ -94,7 +109,10 @@ static int read_request(struct turn *t, struct err *reterr)
 
     if (check_media_type(t->http, reterr) == -1 || http_exchange_body(t->x, &body, reterr) == -1)
         return -1;
-    return responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr);
+    if (responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr) ==
+        -1)
+        return -1;
+    return t->request.needs_store ? resolve(t, &options, reterr) : 0;
 }
 
 /* The conversation is kept: it may have to be sent again, shorter. */

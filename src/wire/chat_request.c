@@ -4,6 +4,8 @@
  * for sampling, and several reject what they do not know. */
 #include "wire/chat_request.h"
 
+#include <assert.h>
+
 #include "conv/call_id.h"
 #include "conv/reject.h"
 #include "wire/chat_extra.h"
@@ -159,7 +161,9 @@ int chat_request_conversation(const struct responses_request *r,
                               const struct chat_request_options *o, const struct id_source *ids,
                               struct arena *arena, struct conversation *ret, struct err *reterr)
 {
-    if (conversation_build(&r->items, r->instructions, false, ids, arena, ret, reterr) == -1)
+    assert(!r->needs_store);
+    if (conversation_build(&r->items, r->instructions, responses_request_continues(r), ids, arena,
+                           ret, reterr) == -1)
         return -1;
     return o->short_call_ids ? call_ids_shorten(ret, ids, arena, reterr) : 0;
 }

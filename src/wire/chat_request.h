@@ -16,7 +16,7 @@
 #include "wire/chat_options.h"
 #include "wire/responses_request.h"
 
-/* The messages of the request, with the call ids that the upstream wants. They
+/* The messages of the request, which is complete, with the call ids that the upstream wants. They
  * are views of *r and live in the arena. Returns 0, or -1 with *reterr filled. */
 int chat_request_conversation(const struct responses_request *r,
                               const struct chat_request_options *o, const struct id_source *ids,

@@ -1,7 +1,7 @@
 /* request_fields.h -- the fields of the request while they are read and checked.
  *
- * Two steps of responses_request_parse() share it: responses_request.c reads
- * and ties things together, request_check.c holds the limits and enums. */
+ * responses_request.c reads and ties things together, request_check.c holds the
+ * limits and enums, request_resolve.c what may have to wait for the store. */
 #ifndef ANTIPHON_WIRE_REQUEST_FIELDS_H
 #define ANTIPHON_WIRE_REQUEST_FIELDS_H
 
@@ -12,7 +12,7 @@ struct request_fields {
     /* raw values of which r keeps only the meaning */
     str stream, store, background, stream_options, include_obfuscation, conversation;
     str max_output_tokens, max_tool_calls, top_logprobs;
-    str tool_choice, text, format, reasoning, generate_summary, include, prompt;
+    str text, format, reasoning, generate_summary, include, prompt;
     str without_effect;
 };
 
@@ -21,5 +21,13 @@ int request_check_types(const struct request_fields *in, struct err *reterr);
 
 /* Enums and limits; notes in in->r what `include` asks for and the integers. */
 int request_check_values(struct request_fields *in, struct err *reterr);
+
+/* Tools and tool_choice, from r's items and raw values. While r needs the store
+ * the choice may name tools that are not there yet. */
+int request_read_tools(struct responses_request *r, const struct responses_request_options *options,
+                       const struct id_source *ids, struct arena *a, struct err *reterr);
+
+/* What a request names besides items of the store must exist. */
+int request_look_up(const struct responses_request *r, struct err *reterr);
 
 #endif

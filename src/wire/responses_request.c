@@ -35,7 +35,7 @@ static const struct field request_table[] = {
     PLACE("frequency_penalty", FIELD_NUMBER, r.frequency_penalty),
     PLACE("top_logprobs", FIELD_INTEGER, top_logprobs),
     PLACE("tools", FIELD_ARRAY, r.tools_json),
-    PLACE("tool_choice", FIELD_TEXT_OR_OBJECT, tool_choice),
+    PLACE("tool_choice", FIELD_TEXT_OR_OBJECT, r.tool_choice_json),
     PLACE("parallel_tool_calls", FIELD_BOOLEAN, r.parallel_tool_calls),
     PLACE("text", FIELD_OBJECT, text),
     PLACE("reasoning", FIELD_OBJECT, reasoning),
@@ -188,9 +188,8 @@ static bool is_empty_array(str raw)
 static int require_input(const struct responses_request *r, struct err *reterr)
 {
     const struct path at = path_member(NULL, STR("input"));
-    bool has_history = !str_is_none(r->previous_response_id) || !str_is_none(r->conversation_id);
 
-    if (has_history || (!str_is_none(r->input) && !is_empty_array(r->input)))
+    if (responses_request_continues(r) || (!str_is_none(r->input) && !is_empty_array(r->input)))
         return 0;
     if (!str_is_none(r->input) && !str_is_none(r->instructions))
         return 0;
@@ -256,23 +255,29 @@ static int check_values(struct request_fields *in, struct err *reterr)
     return check_background(&in->r, reterr);
 }
 
-static int read_tools_and_items(struct request_fields *in,
+static bool refers_to_stored(const struct item_list *items)
+{
+    for (const struct item *it = items->first; it != NULL; it = it->next) {
+        if (item_is_stored(it))
+            return true;
+    }
+    return false;
+}
+
+static int read_items_and_tools(struct responses_request *r,
                                 const struct responses_request_options *options,
                                 const struct id_source *ids, struct arena *a, struct err *reterr)
 {
-    struct responses_request *r = &in->r;
-    struct tool_index index;
+    const struct path input_at = path_member(NULL, STR("input"));
 
     if (!str_is_none(r->input) &&
-        item_list_parse(r->input, &options->input, ids, a, &r->items, reterr) == -1)
+        item_list_parse(r->input, &input_at, &options->input, ids, a, &r->items, reterr) == -1)
         return -1;
-    if (tool_set_parse(r->tools_json, &r->items, options->reject_unserved_tools, ids, a, &r->tools,
-                       &index, reterr) == -1)
-        return -1;
-    return tool_choice_parse(in->tool_choice, &index, &r->tools, a, &r->tool_choice, reterr);
+    r->needs_store = responses_request_continues(r) || refers_to_stored(&r->items);
+    return request_read_tools(r, options, ids, a, reterr);
 }
 
-/* ---- exclusions and lookups */
+/* ---- exclusions */
 
 static int check_exclusions(const struct responses_request *r, struct err *reterr)
 {
@@ -281,52 +286,6 @@ static int check_exclusions(const struct responses_request *r, struct err *reter
     err_set_param(reterr, ERR_MUTUALLY_EXCLUSIVE, "previous_response_id",
                   "Mutually exclusive parameters: 'previous_response_id' and 'conversation'.");
     return -1;
-}
-
-/* What an item refers to would be in the store. */
-static int look_up_item(const struct item *it, struct err *reterr)
-{
-    const struct path input_at = path_member(NULL, STR("input"));
-    const struct path item_at = path_index(&input_at, it->index);
-    const struct path id_at = path_member(&item_at, STR("approval_request_id"));
-
-    if (it->kind == ITEM_REFERENCE) {
-        err_set_param(reterr, ERR_NOT_FOUND, "input", "Item with id '%s' not found.",
-                      shown(it->id).text);
-        return -1;
-    }
-    if (it->kind == ITEM_APPROVAL_RESPONSE) {
-        err_set_param(reterr, ERR_INVALID_VALUE, path_name(&id_at).text,
-                      "Invalid '%s': no approval request with id '%s' is waiting.",
-                      path_name(&id_at).text, shown(it->id).text);
-        return -1;
-    }
-    return 0;
-}
-
-/* This gateway keeps nothing yet, so whatever a request refers to is unknown. */
-static int look_up(const struct responses_request *r, struct err *reterr)
-{
-    if (!str_is_none(r->previous_response_id)) {
-        err_set_param(reterr, ERR_PREVIOUS_NOT_FOUND, "previous_response_id",
-                      "Previous response with id '%s' not found.",
-                      shown(r->previous_response_id).text);
-        return -1;
-    }
-    if (!str_is_none(r->conversation_id)) {
-        err_set_param(reterr, ERR_NOT_FOUND, "conversation", "Conversation with id '%s' not found.",
-                      shown(r->conversation_id).text);
-        return -1;
-    }
-    for (const struct item *it = r->items.first; it != NULL; it = it->next) {
-        if (look_up_item(it, reterr) == -1)
-            return -1;
-    }
-    if (r->tools.unknown_server != NULL) {
-        *reterr = *r->tools.unknown_server;
-        return -1;
-    }
-    return 0;
 }
 
 int responses_request_parse(str body, const struct responses_request_options *options,
@@ -341,8 +300,10 @@ int responses_request_parse(str body, const struct responses_request_options *op
         return -1;
     note_switches(&in);
     if (check_required(&in, options, arena, reterr) == -1 || check_values(&in, reterr) == -1 ||
-        read_tools_and_items(&in, options, ids, arena, reterr) == -1 ||
-        check_exclusions(&in.r, reterr) == -1 || look_up(&in.r, reterr) == -1)
+        read_items_and_tools(&in.r, options, ids, arena, reterr) == -1 ||
+        check_exclusions(&in.r, reterr) == -1)
+        return -1;
+    if (!in.r.needs_store && request_look_up(&in.r, reterr) == -1)
         return -1;
     *ret = in.r;
     return 0;

@@ -2,7 +2,8 @@
  *
  * One call does all that needs no store and no network: JSON, types, required
  * fields, limits, tools, tool_choice, items, exclusions, in the order of
- * CONTRACT 1.1, and reports the first finding with its path. */
+ * CONTRACT 1.1, and reports the first finding with its path. A request that
+ * refers to what is stored is then completed by request_resolve.h. */
 #ifndef ANTIPHON_WIRE_RESPONSES_REQUEST_H
 #define ANTIPHON_WIRE_RESPONSES_REQUEST_H
 
@@ -37,7 +38,7 @@ struct responses_request {
     struct text_format format;
 
     /* raw values, as the client wrote them */
-    str input, tools_json, metadata, parallel_tool_calls;
+    str input, tools_json, tool_choice_json, metadata, parallel_tool_calls;
     str temperature, top_p, presence_penalty, frequency_penalty;
 
     bool stream, store, background, include_obfuscation;
@@ -47,6 +48,10 @@ struct responses_request {
 
     /* 0: not given */
     int64_t max_output_tokens, max_tool_calls, top_logprobs;
+
+    /* It refers to what is stored: items, tools and tool_choice are not all there
+     * before request_resolve(). */
+    bool needs_store;
 
     struct item_list items;
     struct tool_set tools;
@@ -61,6 +66,12 @@ struct responses_request_options {
     struct input_options input;
     bool reject_unserved_tools; /* else such tools are left out of the upstream's request */
 };
+
+/* The gateway holds what came before the items of the request. */
+static inline bool responses_request_continues(const struct responses_request *r)
+{
+    return !str_is_none(r->previous_response_id) || !str_is_none(r->conversation_id);
+}
 
 /* Views in *ret point into body and arena, which must outlive it. ids makes up
  * missing call ids and seeds the tables. */

@@ -43,10 +43,12 @@ const char *tool_choice_word(enum tool_choice_mode mode)
     return words[mode];
 }
 
-/* ---- finding what is named */
+/* ---- finding what is named; what a partial index lacks may still come */
 
 static int reject_unknown(const struct choice_reader *r, str type)
 {
+    if (r->index->is_partial)
+        return 0;
     err_set_param(r->reterr, ERR_INVALID_VALUE, "tool_choice",
                   "Tool choice '%s' not found in 'tools' parameter.", shown(type).text);
     return -1;
@@ -54,6 +56,8 @@ static int reject_unknown(const struct choice_reader *r, str type)
 
 static int reject_unserved(const struct choice_reader *r, str type)
 {
+    if (r->index->is_partial)
+        return 0;
     err_set_param(r->reterr, ERR_INVALID_VALUE, "tool_choice",
                   "Tool choice '%s' names a tool that this gateway cannot serve.",
                   shown(type).text);
@@ -62,6 +66,8 @@ static int reject_unserved(const struct choice_reader *r, str type)
 
 static int reject_no_tools(const struct choice_reader *r, const char *what)
 {
+    if (r->index->is_partial)
+        return 0;
     err_set_param(r->reterr, ERR_INVALID_VALUE, "tool_choice",
                   "Tool choice '%s' must be specified with 'tools' parameter.", what);
     return -1;

@@ -24,7 +24,8 @@ struct tool_choice {
 /* "auto", "none" or "required". */
 const char *tool_choice_word(enum tool_choice_mode mode);
 
-/* raw is the field's value or STR_NONE. allowed_tools marks what is sent in *set. */
+/* raw is the field's value or STR_NONE. allowed_tools marks what is sent in *set.
+ * With a partial index only the form of the choice is checked. */
 int tool_choice_parse(str raw, const struct tool_index *index, struct tool_set *set,
                       struct arena *a, struct tool_choice *ret, struct err *reterr);
 

@@ -199,7 +199,7 @@ static int check_label(struct tool_reader *r, const struct source *s)
     slot = str_is_none(label) ? NULL : str_map_slot(&r->labels, label, r->arena);
     if (slot == NULL)
         return reject_memory(r->reterr);
-    if (*slot != NULL) {
+    if (*slot != NULL && !r->additional) {
         err_set_param(r->reterr, ERR_INVALID_VALUE, path_name(&at).text,
                       "Invalid '%s': more than one MCP tool has the server label '%s'.",
                       path_name(&at).text, shown(label).text);

@@ -47,6 +47,7 @@ struct tool_set {
 struct tool_index {
     struct str_map by_name; /* upstream name -> struct tool */
     struct str_map types;   /* plain type -> not NULL */
+    bool is_partial;        /* stored items may bring more tools */
 };
 
 /* Reads the request's `tools` (raw, or STR_NONE) and those of additional_tools

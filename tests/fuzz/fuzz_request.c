@@ -9,6 +9,7 @@
 #include "conv/trim.h"
 #include "lib/fixture.h"
 #include "wire/chat_request.h"
+#include "wire/request_resolve.h"
 #include "wire/response_echo.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -145,6 +146,11 @@ static void check_chat(const struct responses_request *r, const struct options *
     buf_fini(&chat);
 }
 
+static void check_refusal(const struct err *e)
+{
+    fuzz_promise(err_http_status(e) >= 400 && e->msg[0] != '\0', "a refusal says why");
+}
+
 static void check_outputs(const struct responses_request *r, const struct options *o,
                           const struct id_source *ids, struct arena *arena)
 {
@@ -152,8 +158,11 @@ static void check_outputs(const struct responses_request *r, const struct option
     struct buf echo = {0};
     struct err e;
 
-    fuzz_promise(chat_request_conversation(r, &o->chat, ids, arena, &c, &e) == 0,
-                 "a good request has a conversation");
+    if (chat_request_conversation(r, &o->chat, ids, arena, &c, &e) == -1) {
+        fuzz_promise(responses_request_continues(r), "a request of its own has a conversation");
+        check_refusal(&e);
+        return;
+    }
     check_chat(r, o, &c);
     if (o->trim_percent > 0 && conversation_trim(&c, o->trim_percent))
         check_chat(r, o, &c);
@@ -163,6 +172,17 @@ static void check_outputs(const struct responses_request *r, const struct option
     fuzz_promise(jr_is_valid(buf_str(&echo)), "the echo is valid JSON");
     fuzz_promise(str_find_char(buf_str(&echo), '\n') == echo.len, "the echo is one line");
     buf_fini(&echo);
+}
+
+static int read_request(str body, const struct responses_request_options *o,
+                        const struct id_source *ids, struct arena *arena,
+                        struct responses_request *ret, struct err *reterr)
+{
+    const struct request_history nothing = {.n = 0};
+
+    if (responses_request_parse(body, o, ids, arena, ret, reterr) == -1)
+        return -1;
+    return ret->needs_store ? request_resolve(ret, &nothing, o, ids, arena, reterr) : 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
@@ -177,11 +197,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     struct err e = {.code = ERR_NONE};
 
     test_ids_reset(&ids);
-    if (responses_request_parse(str_from(body, body_len), &options.request, &ids.source, &arena, &r,
-                                &e) == 0)
+    if (read_request(str_from(body, body_len), &options.request, &ids.source, &arena, &r, &e) == 0)
         check_outputs(&r, &options, &ids.source, &arena);
     else
-        fuzz_promise(err_http_status(&e) >= 400 && e.msg[0] != '\0', "a refusal says why");
+        check_refusal(&e);
     arena_fini(&arena);
     free(body);
     return 0;

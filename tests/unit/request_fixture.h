@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "wire/chat_request.h"
+#include "wire/request_resolve.h"
 #include "wire/response_echo.h"
 #include "wire/responses_request.h"
 
@@ -58,29 +59,28 @@ static inline int fixture_parse_with(struct fixture *f,
                                    &f->request, &f->err);
 }
 
+/* The same with the usual options; what it refers to is then not stored. */
 static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
 {
     const struct responses_request_options options = {.default_model = STR_NONE};
+    const struct request_history nothing = {.n = 0};
 
-    return fixture_parse_with(f, &options, body, arena_limit);
+    if (fixture_parse_with(f, &options, body, arena_limit) == -1)
+        return -1;
+    if (!f->request.needs_store)
+        return 0;
+    return request_resolve(&f->request, &nothing, &options, &f->ids, &f->arena, &f->err);
 }
 
 /* The Chat request of a parsed body as a tree; NULL with f->err set. */
-static inline json_t *fixture_chat(struct fixture *f, const struct chat_request_options *options,
-                                   bool stateful)
+static inline json_t *fixture_chat(struct fixture *f, const struct chat_request_options *options)
 {
     struct conversation c;
     struct buf out = {0};
     json_t *tree;
     json_error_t where;
-    int rc;
 
-    if (stateful)
-        rc = conversation_build(&f->request.items, f->request.instructions, true, &f->ids,
-                                &f->arena, &c, &f->err);
-    else
-        rc = chat_request_conversation(&f->request, options, &f->ids, &f->arena, &c, &f->err);
-    if (rc == -1)
+    if (chat_request_conversation(&f->request, options, &f->ids, &f->arena, &c, &f->err) == -1)
         return NULL;
     assert_int_equal(chat_request_write(&f->request, &c, options, &out, &f->err), 0);
     tree = json_loadb(out.p, out.len, JSON_REJECT_DUPLICATES, &where);
@@ -99,7 +99,7 @@ static inline json_t *chat_of(const char *body)
 
     if (fixture_parse(&f, str_from_c(body), 0) == -1)
         fail_msg("%s (%s) for %s", f.err.msg, f.err.param, body);
-    chat = fixture_chat(&f, &options, false);
+    chat = fixture_chat(&f, &options);
     assert_non_null(chat);
     fixture_fini(&f);
     return chat;

@@ -24,7 +24,7 @@ static char *ids_of(const char *items)
     buf_c(&body, items);
     buf_c(&body, "]}");
     assert_int_equal(fixture_parse(&f, buf_str(&body), 0), 0);
-    chat = fixture_chat(&f, &short_ids, false);
+    chat = fixture_chat(&f, &short_ids);
     json_array_foreach(json_object_get(chat, "messages"), i, message)
     {
         json_array_foreach(json_object_get(message, "tool_calls"), k, call)

@@ -71,7 +71,7 @@ static void an_openai_upstream_gets_its_own_fields(void **state)
                                             "\"low\"},\"service_tier\":\"flex\"")),
                                    0),
                      0);
-    chat = fixture_chat(&f, &options, false);
+    chat = fixture_chat(&f, &options);
     json_object_del(chat, "messages");
     assert_json("openai", chat,
                 "{\"model\":\"up/stream\",\"stream\":true,\"stream_options\":{\"include_usage\":"
@@ -251,7 +251,7 @@ static void every_changed_byte_is_survived(void **state)
             memcpy(body, everything, sizeof(everything));
             body[i] = bytes[b];
             if (fixture_parse(&f, str_from(body, sizeof(body) - 1), 0) == 0)
-                json_decref(fixture_chat(&f, &options, false));
+                json_decref(fixture_chat(&f, &options));
             fixture_fini(&f);
         }
     }

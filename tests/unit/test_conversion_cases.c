@@ -2,7 +2,8 @@
  *
  * A case has a request, to which a model is added, and what must come out:
  * "messages", "chat" (members with these values), "absent" (members that must
- * not be there) or "error". "stateful" stands for a history held by the gateway. */
+ * not be there) or "error". "stateful": it continues a response that the gateway
+ * holds, which has no items. */
 #include "request_fixture.h"
 
 #define CASES "tests/data/conversion/cases.json"
@@ -57,9 +58,11 @@ static void run_case(const json_t *c)
     char *body;
 
     json_object_set_new(request, "model", json_string("m"));
+    if (json_is_true(json_object_get(c, "stateful")))
+        json_object_set_new(request, "previous_response_id", json_string("resp_1"));
     body = json_dumps(request, JSON_INDENT(2));
     if (fixture_parse(&f, str_from_c(body), 0) == 0)
-        chat = fixture_chat(&f, &options, json_is_true(json_object_get(c, "stateful")));
+        chat = fixture_chat(&f, &options);
     if (chat == NULL)
         check_error(name, json_object_get(c, "error"), &f.err);
     else

@@ -222,7 +222,7 @@ static json_t *convert(const struct config *c, str body, struct fixture *f)
         const struct chat_request_options options =
             upstream_chat_options(c, &f->request, &f->arena);
 
-        chat = fixture_chat(f, &options, false);
+        chat = fixture_chat(f, &options);
     }
     fixture_fini(f);
     return chat;
@@ -326,7 +326,7 @@ static json_t *convert_zeroed(str body, struct fixture *f)
     json_t *chat = NULL;
 
     if (fixture_parse_with(f, &request, body, 0) == 0)
-        chat = fixture_chat(f, &options, false);
+        chat = fixture_chat(f, &options);
     fixture_fini(f);
     return chat;
 }

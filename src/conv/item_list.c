@@ -1,0 +1,53 @@
+/* item_list.c -- the items of a request, one after the other. */
+#include "conv/item.h"
+
+struct item *item_list_add(struct item_list *list, struct arena *a)
+{
+    struct item *it = arena_alloc(a, sizeof(*it));
+
+    if (it == NULL)
+        return NULL;
+    if (list->last == NULL)
+        list->first = it;
+    else
+        list->last->next = it;
+    list->last = it;
+    it->index = list->n++;
+    return it;
+}
+
+void item_list_prepend(struct item_list *list, const struct item_list *before)
+{
+    if (before->last == NULL)
+        return;
+    before->last->next = list->first;
+    list->first = before->first;
+    if (list->last == NULL)
+        list->last = before->last;
+    list->n += before->n;
+}
+
+int item_list_parse(str input, const struct path *at, const struct input_options *o,
+                    const struct id_source *ids, struct arena *a, struct item_list *ret,
+                    struct err *reterr)
+{
+    const bool is_array = jr_type_of(input) == JR_ARRAY;
+    struct item_list list = {0};
+    struct item *it;
+    struct jr j;
+
+    jr_init(&j, input);
+    if (is_array)
+        (void)jr_enter(&j, JR_ARRAY);
+    while (is_array ? jr_next_element(&j) : list.n == 0) {
+        const struct path element = path_index(at, list.n);
+
+        it = item_list_add(&list, a);
+        if (it == NULL)
+            return reject_memory(reterr);
+        if (item_read(&j, is_array ? &element : at, o, ids, a, it, reterr) == -1)
+            return -1;
+    }
+    *ret = list;
+    return 0;
+}

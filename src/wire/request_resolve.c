@@ -1,0 +1,233 @@
+/* request_resolve.c -- what of a request may have to wait for the store.
+ *
+ * Tools depend on items, since an additional_tools item may stand in the
+ * history, and tool_choice depends on tools. So all three are read again when
+ * the history is there; without history they are read once. */
+#include "wire/request_resolve.h"
+
+#include "wire/request_fields.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+/* ---- references */
+
+static size_t count_references(const struct item_list *items)
+{
+    size_t n = 0;
+
+    for (const struct item *it = items->first; it != NULL; it = it->next)
+        n += item_is_stored(it);
+    return n;
+}
+
+int request_references(const struct responses_request *r, struct arena *a,
+                       struct request_references *ret, struct err *reterr)
+{
+    struct request_references list = {.n = 0};
+
+    list.v = arena_array(a, count_references(&r->items), sizeof(*list.v));
+    if (list.v == NULL)
+        return reject_memory(reterr);
+    for (const struct item *it = r->items.first; it != NULL; it = it->next) {
+        if (!item_is_stored(it))
+            continue;
+        list.v[list.n].id = json_text_dup(a, it->id);
+        list.v[list.n].must_exist = it->kind == ITEM_REFERENCE;
+        if (str_is_none(list.v[list.n++].id))
+            return reject_memory(reterr);
+    }
+    *ret = list;
+    return 0;
+}
+
+/* ---- items */
+
+struct resolution {
+    struct responses_request *r;
+    const struct request_history *history;
+    const struct responses_request_options *options;
+    const struct id_source *ids;
+    struct arena *arena;
+    struct err *reterr;
+};
+
+/* What was good when it was stored does not become an error by other options.
+ * A summary that the gateway sent is the model's own reasoning. */
+static int read_stored(const struct resolution *s, const struct request_history_item *stored,
+                       const struct path *at, struct item *ret)
+{
+    struct input_options o = s->options->input;
+    struct jr j;
+
+    o.ignore_unknown_items = true;
+    o.reasoning_from_summary = o.reasoning_from_summary || stored->is_output;
+    jr_init(&j, stored->body);
+    return item_read(&j, at, &o, s->ids, s->arena, ret, s->reterr);
+}
+
+static int reject_reference(const struct item *it, struct err *reterr)
+{
+    err_set_param(reterr, ERR_NOT_FOUND, "input", "Item with id '%s' not found.",
+                  shown(it->id).text);
+    return -1;
+}
+
+static int replace_item(const struct resolution *s, const struct request_history_item *stored,
+                        struct item *it)
+{
+    const struct path input_at = path_member(NULL, STR("input"));
+    const struct path at = path_index(&input_at, it->index);
+    struct item whole = {.index = it->index, .next = it->next};
+
+    if (stored == NULL || str_is_none(stored->body))
+        return it->kind == ITEM_REFERENCE ? reject_reference(it, s->reterr) : 0;
+    if (read_stored(s, stored, &at, &whole) == -1)
+        return -1;
+    *it = whole;
+    return 0;
+}
+
+static int replace_references(const struct resolution *s)
+{
+    const struct request_history_item *found = s->history->found;
+    size_t n = 0;
+
+    for (struct item *it = s->r->items.first; it != NULL; it = it->next) {
+        if (item_is_stored(it) && replace_item(s, found == NULL ? NULL : &found[n++], it) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+static int prepend_history(const struct resolution *s)
+{
+    const struct path history_at =
+        path_member(NULL, str_is_none(s->r->conversation_id) ? STR("previous_response_id")
+                                                             : STR("conversation"));
+    struct item_list list = {0};
+
+    for (size_t i = 0; i < s->history->n; i++) {
+        const struct path at = path_index(&history_at, i);
+        struct item *it;
+
+        if (str_is_none(s->history->items[i].body))
+            continue;
+        it = item_list_add(&list, s->arena);
+        if (it == NULL)
+            return reject_memory(s->reterr);
+        if (read_stored(s, &s->history->items[i], &at, it) == -1)
+            return -1;
+    }
+    item_list_prepend(&s->r->items, &list);
+    return 0;
+}
+
+/* ---- tools */
+
+/* What stands behind the output of a response object, as an object of its own. */
+static str tail_object(str tail, struct arena *a)
+{
+    str members = str_skip(tail, 2);
+    char *object;
+
+    if (!str_starts_with(tail, STR("],")))
+        return STR("{}");
+    object = arena_alloc(a, 1 + members.len);
+    if (object == NULL)
+        return STR_NONE;
+    object[0] = '{';
+    memcpy(object + 1, members.p, members.len);
+    return str_from(object, 1 + members.len);
+}
+
+/* Each for itself, but a choice means nothing without its tools. An inherited
+ * "auto" may have been no choice at all. */
+static int inherit_tools(const struct resolution *s)
+{
+    struct responses_request *r = s->r;
+    str object, choice;
+
+    if (!str_is_none(r->tools_json) || str_is_none(s->history->previous_tail))
+        return 0;
+    object = tail_object(s->history->previous_tail, s->arena);
+    if (str_is_none(object))
+        return reject_memory(s->reterr);
+    r->tools_json = jr_member(object, STR("tools"));
+    choice = jr_member(object, STR("tool_choice"));
+    if (str_is_none(r->tool_choice_json) && !str_eq(choice, STR("\"auto\"")))
+        r->tool_choice_json = choice;
+    return 0;
+}
+
+int request_read_tools(struct responses_request *r, const struct responses_request_options *options,
+                       const struct id_source *ids, struct arena *a, struct err *reterr)
+{
+    struct tool_index index;
+
+    if (tool_set_parse(r->tools_json, &r->items, options->reject_unserved_tools, ids, a, &r->tools,
+                       &index, reterr) == -1)
+        return -1;
+    index.is_partial = r->needs_store;
+    return tool_choice_parse(r->tool_choice_json, &index, &r->tools, a, &r->tool_choice, reterr);
+}
+
+/* ---- lookups */
+
+static int look_up_approvals(const struct item_list *items, struct err *reterr)
+{
+    const struct path input_at = path_member(NULL, STR("input"));
+
+    for (const struct item *it = items->first; it != NULL; it = it->next) {
+        const struct path item_at = path_index(&input_at, it->index);
+        const struct path id_at = path_member(&item_at, STR("approval_request_id"));
+
+        if (it->kind != ITEM_APPROVAL_RESPONSE)
+            continue;
+        err_set_param(reterr, ERR_INVALID_VALUE, path_name(&id_at).text,
+                      "Invalid '%s': no approval request with id '%s' is waiting.",
+                      path_name(&id_at).text, shown(it->id).text);
+        return -1;
+    }
+    return 0;
+}
+
+static int look_up_servers(const struct tool_set *tools, struct err *reterr)
+{
+    if (tools->unknown_server == NULL)
+        return 0;
+    *reterr = *tools->unknown_server;
+    return -1;
+}
+
+int request_look_up(const struct responses_request *r, struct err *reterr)
+{
+    return look_up_approvals(&r->items, reterr) == -1 ? -1 : look_up_servers(&r->tools, reterr);
+}
+
+int request_reject_previous(const struct responses_request *r, struct err *reterr)
+{
+    err_set_param(reterr, ERR_PREVIOUS_NOT_FOUND, "previous_response_id",
+                  "Previous response with id '%s' not found.", shown(r->previous_response_id).text);
+    return -1;
+}
+
+int request_reject_conversation(const struct responses_request *r, struct err *reterr)
+{
+    err_set_param(reterr, ERR_NOT_FOUND, "conversation", "Conversation with id '%s' not found.",
+                  shown(r->conversation_id).text);
+    return -1;
+}
+
+int request_resolve(struct responses_request *r, const struct request_history *h,
+                    const struct responses_request_options *options, const struct id_source *ids,
+                    struct arena *a, struct err *reterr)
+{
+    const struct resolution s = {r, h, options, ids, a, reterr};
+
+    r->needs_store = false;
+    if (replace_references(&s) == -1 || look_up_approvals(&r->items, reterr) == -1 ||
+        prepend_history(&s) == -1 || inherit_tools(&s) == -1 ||
+        request_read_tools(r, options, ids, a, reterr) == -1)
+        return -1;
+    return look_up_servers(&r->tools, reterr);
+}

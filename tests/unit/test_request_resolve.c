@@ -1,0 +1,414 @@
+/* test_request_resolve.c -- requests that refer to what the store has. */
+#include "request_fixture.h"
+
+#define CONTINUES(members) "{\"model\":\"m\",\"previous_response_id\":\"resp_1\"," members "}"
+#define IN_CONVERSATION(members)                                                                   \
+    "{\"model\":\"m\",\"conversation\":{\"id\":\"conv_1\"}," members "}"
+#define INPUT(items)    "\"input\":[" items "]"
+#define REFERENCE(id)   "{\"type\":\"item_reference\",\"id\":\"" id "\"}"
+#define USER(text)      "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define ASSISTANT(text) "{\"role\":\"assistant\",\"content\":\"" text "\"}"
+#define SYSTEM(text)    "{\"role\":\"system\",\"content\":\"" text "\"}"
+#define CALL            "{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{}\"}"
+#define OUTPUT          "{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"o\"}"
+#define CALLED                                                                                     \
+    "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":"             \
+    "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},"                          \
+    "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"o\"}"
+#define FUNCTION(name) "{\"type\":\"function\",\"name\":\"" name "\"}"
+#define ADDITIONAL(tools)                                                                          \
+    "{\"type\":\"additional_tools\",\"role\":\"developer\",\"tools\":[" tools "]}"
+#define TAIL(members) "],\"usage\":{\"tools\":7},\"metadata\":{}," members "}"
+
+enum { MAX_STORED = 4 };
+
+struct stored {
+    const char *body;
+    bool is_output;
+};
+
+struct resolve_case {
+    const char *claim, *body;
+    struct stored history[MAX_STORED], found[MAX_STORED]; /* up to the first without a body */
+    const char *tail;
+    const char *messages; /* expected, without the brackets; NULL: refused with the following */
+    const char *error, *param;
+};
+
+static size_t fill(struct request_history_item *items, const struct stored *stored)
+{
+    size_t n = 0;
+
+    for (; n < MAX_STORED && stored[n].body != NULL; n++)
+        items[n] = (struct request_history_item){
+            .body = stored[n].body[0] == '\0' ? STR_NONE : str_from_c(stored[n].body),
+            .is_output = stored[n].is_output,
+        };
+    return n;
+}
+
+/* Parses and resolves; 0 or -1 with f->err set. */
+static int resolve(struct fixture *f, const struct resolve_case *c)
+{
+    const struct responses_request_options options = {.default_model = STR_NONE};
+    struct request_history_item items[MAX_STORED], found[MAX_STORED];
+    struct request_references references;
+    struct request_history history = {
+        .items = items, .found = found, .previous_tail = str_from_c(c->tail)};
+
+    history.n = fill(items, c->history);
+    if (fixture_parse_with(f, &options, str_from_c(c->body), 0) == -1)
+        fail_msg("%s: %s", c->claim, f->err.msg);
+    assert_true(f->request.needs_store);
+    assert_int_equal(request_references(&f->request, &f->arena, &references, &f->err), 0);
+    if (references.n != fill(found, c->found))
+        fail_msg("%s: %zu references", c->claim, references.n);
+    return request_resolve(&f->request, &history, &options, &f->ids, &f->arena, &f->err);
+}
+
+static void check_case(const struct resolve_case *c)
+{
+    const struct chat_request_options options = {0};
+    struct buf expected = {0};
+    struct fixture f;
+    json_t *chat = resolve(&f, c) == 0 ? fixture_chat(&f, &options) : NULL;
+
+    if (c->messages == NULL) {
+        if (chat != NULL)
+            fail_msg("%s: accepted", c->claim);
+        assert_string_equal(f.err.msg, c->error);
+        assert_string_equal(f.err.param, c->param);
+    } else {
+        if (chat == NULL)
+            fail_msg("%s: %s", c->claim, f.err.msg);
+        buf_char(&expected, '[');
+        buf_append(&expected, str_from_c(c->messages));
+        buf_char(&expected, ']');
+        assert_json(c->claim, json_object_get(chat, "messages"), buf_cstr(&expected));
+    }
+    json_decref(chat);
+    buf_fini(&expected);
+    fixture_fini(&f);
+}
+
+#define CHECK(cases)                                                                               \
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*(cases)); i++)                                  \
+    check_case(&(cases)[i])
+
+static void history_stands_before_the_input(void **state)
+{
+    static const struct resolve_case cases[] = {
+        {"text after items", CONTINUES("\"input\":\"b\""),
+         .history = {{USER("a"), false}, {ASSISTANT("x"), true}},
+         .messages = USER("a") "," ASSISTANT("x") "," USER("b")},
+        {"without input", IN_CONVERSATION("\"input\":[]"), .history = {{USER("a"), false}},
+         .messages = USER("a")},
+        {"instructions come first, system items of the history with them",
+         CONTINUES("\"instructions\":\"i\",\"input\":\"b\""),
+         .history = {{SYSTEM("s"), false}, {USER("a"), false}},
+         .messages = SYSTEM("i\\n\\ns") "," USER("a") "," USER("b")},
+        {"an output finds its call", CONTINUES(INPUT(OUTPUT)),
+         .history = {{USER("a"), false}, {CALL, true}}, .messages = USER("a") "," CALLED},
+        {"items that are gone are passed over", CONTINUES("\"input\":\"b\""),
+         .history = {{"", false}, {USER("a"), false}}, .messages = USER("a") "," USER("b")},
+        {"an item type that is unknown now", CONTINUES("\"input\":\"b\""),
+         .history = {{"{\"type\":\"new\"}", false}}, .messages = USER("b")},
+        {"an orphan is the client's mistake", IN_CONVERSATION(INPUT(OUTPUT)),
+         .error = "No tool call found for function call output with call_id c.", .param = "input"},
+        {"approvals are not waiting",
+         CONTINUES(INPUT(USER("x") ",{\"type\":\"mcp_approval_response\",\"approval_request_id\":"
+                                   "\"mcpr_1\",\"approve\":true}")),
+         .history = {{USER("a"), false}},
+         .error = "Invalid 'input[1].approval_request_id': no approval request with id 'mcpr_1' is "
+                  "waiting.",
+         .param = "input[1].approval_request_id"},
+    };
+
+    (void)state;
+    CHECK(cases);
+}
+
+static void a_reference_becomes_the_item_it_means(void **state)
+{
+    static const struct resolve_case cases[] = {
+        {"in its place",
+         "{\"model\":\"m\"," INPUT(USER("a") "," REFERENCE("msg_1") "," USER("b")) "}",
+         .found = {{ASSISTANT("x"), true}}, .messages = USER("a") "," ASSISTANT("x") "," USER("b")},
+        {"several, in their order",
+         "{\"model\":\"m\"," INPUT(REFERENCE("fc_1") ",{\"id\":\"fco_1\"}," USER("b")) "}",
+         .found = {{CALL, true}, {OUTPUT, false}}, .messages = CALLED "," USER("b")},
+        {"behind the history", CONTINUES(INPUT(REFERENCE("msg_1"))),
+         .history = {{USER("a"), false}}, .found = {{USER("b"), false}},
+         .messages = USER("a") "," USER("b")},
+        {"the first that is unknown is reported",
+         "{\"model\":\"m\"," INPUT(REFERENCE("a") "," REFERENCE("\\u0062")) "}",
+         .found = {{USER("a"), false}, {"", false}}, .error = "Item with id 'b' not found.",
+         .param = "input"},
+    };
+
+    (void)state;
+    CHECK(cases);
+}
+
+/* The Agents SDK sends hosted calls without what they returned. */
+static void a_hosted_call_is_completed_from_the_store(void **state)
+{
+#define SEARCH(rest)                                                                               \
+    "{\"type\":\"mcp_call\",\"id\":\"mcp_1\",\"server_label\":\"s\",\"name\":\"f\","               \
+    "\"arguments\":\"{}\"" rest "}"
+#define SEARCHED(output)                                                                           \
+    "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"mcp_1\",\"type\":"         \
+    "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\","       \
+    "\"tool_call_id\":\"mcp_1\",\"content\":\"" output "\"},"
+    static const struct resolve_case cases[] = {
+        {"with what is stored", "{\"model\":\"m\"," INPUT(SEARCH("") "," USER("a")) "}",
+         .found = {{SEARCH(",\"output\":\"found\""), true}},
+         .messages = SEARCHED("found") USER("a")},
+        {"it does without", "{\"model\":\"m\"," INPUT(SEARCH("") "," USER("a")) "}",
+         .found = {{"", false}}, .messages = SEARCHED("[no output]") USER("a")},
+        {"one that has its output is left alone",
+         "{\"model\":\"m\"," INPUT(REFERENCE("x") "," SEARCH(",\"output\":\"own\"")) "}",
+         .found = {{USER("a"), false}},
+         .messages = USER("a") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":"
+                               "\"mcp_1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
+                               "\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":"
+                               "\"mcp_1\",\"content\":\"own\"}"},
+    };
+
+    (void)state;
+    CHECK(cases);
+}
+
+static void a_summary_the_gateway_sent_is_the_models_reasoning(void **state)
+{
+#define SUMMARY                                                                                    \
+    "{\"type\":\"reasoning\",\"content\":[],\"summary\":[{\"type\":\"summary_text\","              \
+    "\"text\":\"t\"}]}"
+    static const struct resolve_case cases[] = {
+        {"of an output", CONTINUES("\"input\":\"b\""),
+         .history = {{SUMMARY, true}, {ASSISTANT("x"), true}},
+         .messages =
+             "{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"t\"}," USER("b")},
+        {"not of an input", CONTINUES("\"input\":\"b\""),
+         .history = {{SUMMARY, false}, {ASSISTANT("x"), true}},
+         .messages = ASSISTANT("x") "," USER("b")},
+    };
+
+    (void)state;
+    CHECK(cases);
+}
+
+/* ---- tools */
+
+struct tools_case {
+    struct resolve_case request;
+    const char *tools, *choice; /* names of the echoed tools; the echoed choice */
+    const char *sent_choice;    /* what the upstream gets, or NULL */
+};
+
+static void check_tools(const struct tools_case *c)
+{
+    const struct chat_request_options options = {0};
+    const char *claim = c->request.claim;
+    struct buf echo = {0}, names = {0};
+    json_t *chat, *tree, *tool;
+    struct fixture f;
+    size_t i;
+
+    if (resolve(&f, &c->request) == -1)
+        fail_msg("%s: %s", claim, f.err.msg);
+    chat = fixture_chat(&f, &options);
+    assert_non_null(chat);
+    buf_char(&echo, '{');
+    responses_request_echo(&f.request, &echo);
+    buf_char(&echo, '}');
+    tree = json_loadb(echo.p, echo.len, 0, NULL);
+    json_array_foreach(json_object_get(tree, "tools"), i, tool)
+        buf_append(&names, str_from_c(json_string_value(json_object_get(tool, "name"))));
+    if (strcmp(buf_cstr(&names), c->tools) != 0)
+        fail_msg("%s: tools %s", claim, buf_cstr(&names));
+    assert_json(claim, json_object_get(tree, "tool_choice"), c->choice);
+    if (c->sent_choice != NULL)
+        assert_json(claim, json_object_get(chat, "tool_choice"), c->sent_choice);
+    else
+        assert_null(json_object_get(chat, "tool_choice"));
+    json_decref(tree);
+    json_decref(chat);
+    buf_fini(&names);
+    buf_fini(&echo);
+    fixture_fini(&f);
+}
+
+#define CHOICE_A "{\"type\":\"function\",\"name\":\"a\"}"
+#define SENT_A   "{\"type\":\"function\",\"function\":{\"name\":\"a\"}}"
+
+static void tools_that_are_not_named_are_inherited(void **state)
+{
+    static const struct tools_case cases[] = {
+        {{"tools and choice", CONTINUES("\"input\":\"b\""),
+          .tail = TAIL("\"tools\":[" FUNCTION("a") "],\"tool_choice\":" CHOICE_A)},
+         "a",
+         CHOICE_A,
+         SENT_A},
+        {{"an inherited auto is not sent", CONTINUES("\"input\":\"b\""),
+          .tail = TAIL("\"tool_choice\":\"auto\",\"tools\":[" FUNCTION("a") "]")},
+         "a",
+         "\"auto\"",
+         NULL},
+        {{"a choice of its own among inherited tools",
+          CONTINUES("\"input\":\"b\",\"tool_choice\":" CHOICE_A),
+          .tail = TAIL("\"tools\":[" FUNCTION("a") "],\"tool_choice\":\"none\"")},
+         "a",
+         CHOICE_A,
+         SENT_A},
+        {{"tools of its own end the choice",
+          CONTINUES("\"input\":\"b\",\"tools\":[" FUNCTION("b") "]"),
+          .tail = TAIL("\"tools\":[" FUNCTION("a") "],\"tool_choice\":" CHOICE_A)},
+         "b",
+         "\"auto\"",
+         NULL},
+        {{"no tools are tools of its own", CONTINUES("\"input\":\"b\",\"tools\":[]"),
+          .tail = TAIL("\"tools\":[" FUNCTION("a") "],\"tool_choice\":\"required\"")},
+         "",
+         "\"auto\"",
+         NULL},
+        {{"null is not named", CONTINUES("\"input\":\"b\",\"tools\":null,\"tool_choice\":null"),
+          .tail = TAIL("\"tools\":[" FUNCTION("a") "],\"tool_choice\":\"required\"")},
+         "a",
+         "\"required\"",
+         "\"required\""},
+        {{"none are inherited", CONTINUES("\"input\":\"b\""),
+          .tail = TAIL("\"tools\":[],\"tool_choice\":\"none\"")},
+         "",
+         "\"none\"",
+         NULL},
+        {{"a conversation has none", IN_CONVERSATION("\"input\":\"b\""), .tail = NULL},
+         "",
+         "\"auto\"",
+         NULL},
+        {{"tools of the history can be chosen",
+          IN_CONVERSATION("\"input\":\"b\",\"tool_choice\":" CHOICE_A),
+          .history = {{ADDITIONAL(FUNCTION("a")), false}}},
+         "",
+         CHOICE_A,
+         SENT_A},
+        {{"tools of the history may come again",
+          CONTINUES(INPUT(ADDITIONAL(FUNCTION("a")) "," USER("b"))),
+          .history = {{ADDITIONAL(FUNCTION("a")), false}, {ADDITIONAL(FUNCTION("a")), false}},
+          .tail = TAIL("\"tools\":[],\"tool_choice\":" CHOICE_A)},
+         "",
+         CHOICE_A,
+         SENT_A},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        check_tools(&cases[i]);
+}
+
+static void a_choice_must_be_among_all_tools(void **state)
+{
+    static const struct resolve_case cases[] = {
+        {"a function that is nowhere", CONTINUES("\"input\":\"b\",\"tool_choice\":" CHOICE_A),
+         .tail = TAIL("\"tools\":[" FUNCTION("b") "],\"tool_choice\":\"auto\""),
+         .error = "Tool choice 'function' not found in 'tools' parameter.", .param = "tool_choice"},
+        {"required without tools", CONTINUES("\"input\":\"b\",\"tool_choice\":\"required\""),
+         .tail = TAIL("\"tools\":[],\"tool_choice\":\"auto\""),
+         .error = "Tool choice 'required' must be specified with 'tools' parameter.",
+         .param = "tool_choice"},
+    };
+
+    (void)state;
+    CHECK(cases);
+}
+
+/* ---- before the store is asked */
+
+static void what_needs_no_store_is_refused_at_once(void **state)
+{
+    static const struct {
+        const char *body, *param;
+    } cases[] = {
+        {CONTINUES("\"input\":\"b\",\"tool_choice\":\"never\""), "tool_choice"},
+        {CONTINUES("\"input\":\"b\",\"tool_choice\":{\"type\":\"function\"}"), "tool_choice.name"},
+        {CONTINUES("\"input\":\"b\",\"tools\":[{\"type\":\"function\"}]"), "tools[0].name"},
+        {CONTINUES(INPUT("{\"type\":\"message\"}")), "input[0].role"},
+        {CONTINUES("\"conversation\":\"c\""), "previous_response_id"},
+    };
+    const struct responses_request_options options = {.default_model = STR_NONE};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct fixture f;
+
+        assert_int_equal(fixture_parse_with(&f, &options, str_from_c(cases[i].body), 0), -1);
+        assert_string_equal(f.err.param, cases[i].param);
+        fixture_fini(&f);
+    }
+}
+
+static void a_request_of_its_own_needs_no_store(void **state)
+{
+    const struct responses_request_options options = {.default_model = STR_NONE};
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(
+        fixture_parse_with(&f, &options, STR("{\"model\":\"m\"," INPUT(USER("a")) "}"), 0), 0);
+    assert_false(f.request.needs_store);
+    fixture_fini(&f);
+}
+
+static void references_are_listed_as_plain_text(void **state)
+{
+    const struct responses_request_options options = {.default_model = STR_NONE};
+    struct request_references references;
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(
+        fixture_parse_with(&f, &options,
+                           STR("{\"model\":\"m\"," INPUT(REFERENCE("\\u0061b") "," SEARCH("")) "}"),
+                           0),
+        0);
+    assert_int_equal(request_references(&f.request, &f.arena, &references, &f.err), 0);
+    assert_int_equal(references.n, 2);
+    assert_true(str_eq(references.v[0].id, STR("ab")) && references.v[0].must_exist);
+    assert_true(str_eq(references.v[1].id, STR("mcp_1")) && !references.v[1].must_exist);
+    fixture_fini(&f);
+}
+
+static void what_is_unknown_is_named(void **state)
+{
+    struct responses_request r = {.previous_response_id = STR("resp_\\u0078"),
+                                  .conversation_id = STR("conv_x")};
+    struct err e;
+
+    (void)state;
+    assert_int_equal(request_reject_previous(&r, &e), -1);
+    assert_int_equal(e.code, ERR_PREVIOUS_NOT_FOUND);
+    assert_string_equal(e.param, "previous_response_id");
+    assert_string_equal(e.msg, "Previous response with id 'resp_x' not found.");
+    assert_int_equal(request_reject_conversation(&r, &e), -1);
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+    assert_string_equal(e.param, "conversation");
+    assert_string_equal(e.msg, "Conversation with id 'conv_x' not found.");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(history_stands_before_the_input),
+        cmocka_unit_test(a_reference_becomes_the_item_it_means),
+        cmocka_unit_test(a_hosted_call_is_completed_from_the_store),
+        cmocka_unit_test(a_summary_the_gateway_sent_is_the_models_reasoning),
+        cmocka_unit_test(tools_that_are_not_named_are_inherited),
+        cmocka_unit_test(a_choice_must_be_among_all_tools),
+        cmocka_unit_test(what_needs_no_store_is_refused_at_once),
+        cmocka_unit_test(a_request_of_its_own_needs_no_store),
+        cmocka_unit_test(references_are_listed_as_plain_text),
+        cmocka_unit_test(what_is_unknown_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
