@@ -7,6 +7,7 @@
 #include "gateway/relay.h"
 #include "gateway/turn.h"
 #include "gateway/worker.h"
+#include "http/percent.h"
 
 typedef void route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r,
                       const struct caller *caller);
@@ -82,26 +83,14 @@ enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
 static const str own_folders[] = {STR_INIT("/responses"), STR_INIT("/conversations"),
                                   STR_INIT("/mcp")};
 
-/* The value of a hexadecimal digit, or -1. */
-static int hex_value(char c)
-{
-    const str digits = STR("0123456789abcdef0123456789ABCDEF");
-    size_t at = str_find_char(digits, c);
-
-    return at < digits.len ? (int)(at % 16) : -1;
-}
-
 /* Takes the next character off a path, percent-decoded, since a server may do the
  * same. */
 static char next_char(str *path)
 {
-    char c = path->p[0];
+    int byte = percent_byte(*path);
+    char c = byte >= 0 ? (char)byte : path->p[0];
 
-    if (c == '%' && path->len >= 3 && hex_value(path->p[1]) >= 0 && hex_value(path->p[2]) >= 0) {
-        c = (char)(hex_value(path->p[1]) * 16 + hex_value(path->p[2]));
-        *path = str_skip(*path, 2);
-    }
-    *path = str_skip(*path, 1);
+    *path = str_skip(*path, byte >= 0 ? 3 : 1);
     return c == '\\' ? '/' : c;
 }
 

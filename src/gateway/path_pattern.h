@@ -1,0 +1,20 @@
+/* path_pattern.h -- paths with ids in them, such as "/v1/responses/{id}". */
+#ifndef ANTIPHON_GATEWAY_PATH_PATTERN_H
+#define ANTIPHON_GATEWAY_PATH_PATTERN_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+enum { PATH_MAX_IDS = 2 };
+
+/* Views into the path, not percent-decoded; STR_NONE where the pattern has none. */
+struct path_ids {
+    str v[PATH_MAX_IDS];
+};
+
+/* Does the path look like the pattern? Each {...} of it stands for a segment of
+ * the path that is not empty. *ret is set when it does. */
+bool path_pattern_fits(str pattern, str path, struct path_ids *ret);
+
+#endif

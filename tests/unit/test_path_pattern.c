@@ -1,0 +1,68 @@
+/* test_path_pattern.c -- which paths a pattern fits, and the ids in them. */
+#include "gateway/path_pattern.h"
+#include "lib/test.h"
+
+static void ids_are_the_segments_in_braces(void **state)
+{
+    static const struct {
+        const char *pattern, *path, *first, *second;
+    } cases[] = {
+        {"/a/{id}", "/a/x", "x", NULL},
+        {"/a/{id}", "/a/%2F..", "%2F..", NULL},
+        {"/a/{id}/b", "/a/x/b", "x", NULL},
+        {"/a/{id}/b/{more_id}", "/a/x/b/yz", "x", "yz"},
+        {"/a/{id}/{more_id}", "/a/{id}/}", "{id}", "}"},
+        {"/a", "/a", NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct path_ids ids;
+
+        assert_true(
+            path_pattern_fits(str_from_c(cases[i].pattern), str_from_c(cases[i].path), &ids));
+        assert_str_c(ids.v[0], cases[i].first);
+        assert_str_c(ids.v[1], cases[i].second);
+    }
+}
+
+static void other_paths_do_not_fit(void **state)
+{
+    static const struct {
+        const char *pattern, *path;
+    } cases[] = {
+        {"/a/{id}", "/a"},
+        {"/a/{id}", "/a/"},
+        {"/a/{id}", "/a/x/"},
+        {"/a/{id}", "/a//x"},
+        {"/a/{id}", "/a/x/y"},
+        {"/a/{id}", "/b/x"},
+        {"/a/{id}/b", "/a/x"},
+        {"/a/{id}/b", "/a//b"},
+        {"/a/{id}/b", "/a/x/bc"},
+        {"/a/{id}/b", "/a/x/c"},
+        {"/a/{id}/b", "/a/x/b/"},
+        {"/a", ""},
+        {"/a", "/a/"},
+        {"/a", "/b"},
+        {"", "/"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct path_ids ids;
+
+        assert_false(
+            path_pattern_fits(str_from_c(cases[i].pattern), str_from_c(cases[i].path), &ids));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_are_the_segments_in_braces),
+        cmocka_unit_test(other_paths_do_not_fit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
