@@ -90,6 +90,21 @@ int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
     return rc;
 }
 
+int fields_read_body(str body, struct fields f, void *ret, const struct field_sink *others,
+                     struct err *reterr)
+{
+    struct jr j;
+    int rc;
+
+    jr_init(&j, body);
+    rc = fields_read(&j, f, NULL, ret, others, reterr);
+    if (jr_end(&j))
+        return rc;
+    err_set(reterr, ERR_INVALID_JSON, "The request body is not valid JSON. Byte %zu: %s.",
+            jr_offset(&j), j.error);
+    return -1;
+}
+
 int fields_read_raw(str raw, struct fields f, const struct path *at, void *ret, struct err *reterr)
 {
     struct jr j;

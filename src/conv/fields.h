@@ -58,6 +58,11 @@ struct field_sink {
 int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
                 const struct field_sink *others, struct err *reterr);
 
+/* The same for a whole body of a request, which must be JSON to its end: that is
+ * complained of first. */
+int fields_read_body(str body, struct fields f, void *ret, const struct field_sink *others,
+                     struct err *reterr);
+
 /* The same for a value that jr_raw() returned before. */
 int fields_read_raw(str raw, struct fields f, const struct path *at, void *ret, struct err *reterr);
 

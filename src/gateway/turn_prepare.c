@@ -2,6 +2,7 @@
  * upstream's is written and sent. And sent again with less of the conversation,
  * when it was too long and the client allows that. */
 #include "conv/trim.h"
+#include "gateway/request_body.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "wire/chat_request.h"
@@ -77,17 +78,6 @@ static int start_call(struct turn *t, struct err *reterr)
     return t->call == NULL ? -1 : 0;
 }
 
-static int check_media_type(const struct http_request *r, struct err *reterr)
-{
-    str type = http_request_header(r, STR("content-type"));
-    str essence = str_trim(str_from(type.p, str_find_char(type, ';')));
-
-    if (str_is_none(type) || str_eq_nocase(essence, STR("application/json")))
-        return 0;
-    err_set(reterr, ERR_UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json.");
-    return -1;
-}
-
 /* This gateway keeps nothing yet, so whatever a request refers to is unknown. */
 static int resolve(struct turn *t, const struct responses_request_options *options,
                    struct err *reterr)
@@ -107,7 +97,7 @@ static int read_request(struct turn *t, struct err *reterr)
     const struct responses_request_options options = upstream_request_options(t->worker->config);
     str body;
 
-    if (check_media_type(t->http, reterr) == -1 || http_exchange_body(t->x, &body, reterr) == -1)
+    if (request_body(t->x, t->http, &body, reterr) == -1)
         return -1;
     if (responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr) ==
         -1)

@@ -1,4 +1,5 @@
 /* request_check.c -- enums and limits of the request's fields (CONTRACT 1.1). */
+#include "wire/request_check.h"
 #include "conv/fields.h"
 #include "wire/request_fields.h"
 #include "json/json_read.h"
@@ -149,20 +150,25 @@ static const struct include {
 #undef INCLUDE
 };
 
-static int read_include(struct responses_request *r, str value, const struct path *at,
-                        struct err *reterr)
+int request_check_include(str value, const struct path *at, struct err *reterr)
 {
     str names[COUNT(includes)];
 
-    for (size_t i = 0; i < COUNT(includes); i++) {
+    for (size_t i = 0; i < COUNT(includes); i++)
         names[i] = includes[i].name;
-        if (!json_text_eq(value, includes[i].name))
-            continue;
-        if (includes[i].offset != 0)
+    return check_value(at, value, names, COUNT(includes), reterr);
+}
+
+static int read_include(struct responses_request *r, str value, const struct path *at,
+                        struct err *reterr)
+{
+    if (request_check_include(value, at, reterr) == -1)
+        return -1;
+    for (size_t i = 0; i < COUNT(includes); i++) {
+        if (includes[i].offset != 0 && json_text_eq(value, includes[i].name))
             *(bool *)((char *)r + includes[i].offset) = true;
-        return 0;
     }
-    return reject_value(at, value, names, COUNT(includes), reterr);
+    return 0;
 }
 
 static int read_includes(struct request_fields *in, struct err *reterr)
@@ -252,6 +258,11 @@ static int check_metadata_types(str metadata, struct err *reterr)
         jr_skip(&j);
     }
     return 0;
+}
+
+int request_check_metadata(str metadata, struct err *reterr)
+{
+    return check_metadata_types(metadata, reterr) == -1 ? -1 : check_metadata(metadata, reterr);
 }
 
 int request_check_types(const struct request_fields *in, struct err *reterr)

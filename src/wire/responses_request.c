@@ -90,17 +90,10 @@ static int read_body(struct request_fields *in, str body, struct extra_reader *e
                      struct err *reterr)
 {
     const struct field_sink others = {extra_reader_take, extra};
-    struct jr j;
-    int rc;
+    int rc = fields_read_body(body, FIELDS(request_table), in, &others, reterr);
 
-    jr_init(&j, body);
-    rc = fields_read(&j, FIELDS(request_table), NULL, in, &others, reterr);
     in->r.extra = extra->fields;
-    if (jr_end(&j))
-        return rc;
-    err_set(reterr, ERR_INVALID_JSON, "The request body is not valid JSON. Byte %zu: %s.",
-            jr_offset(&j), j.error);
-    return -1;
+    return rc;
 }
 
 static int read_object(struct request_fields *in, str raw, struct fields f, const struct path *at,
