@@ -1,0 +1,153 @@
+/* sql_schema.c -- tables and migrations.
+ *
+ *     history   a tree of responses, or a conversation and what continues it.
+ *               is_deleted: the conversation is; its responses live on.
+ *     response  head and tail are NULL once it was deleted but is still needed
+ *               by those that continue it. last_item: the newest item of the
+ *               history when it was saved, which is where a conversation stood.
+ *     item      response: whose request or output it was, NULL when a client
+ *               added it to a conversation. ref: the item that has the body.
+ *     meta      one row.
+ *
+ * A response belongs to a conversation when it has no parent and its history is
+ * one; it may still be continued by responses that are no part of it.
+ *
+ * Rows of a history are numbered in the order in which they came, since whoever
+ * adds some holds a lock on the row of the history; sequences never go back. */
+#include "store/sql_schema.h"
+
+#include "base/buf.h"
+
+static const char *const migrations[SQL_SCHEMA_VERSION] = {
+    "CREATE TABLE history ("
+    " seq {SEQ},"
+    " owner TEXT NOT NULL,"
+    " conversation_id TEXT UNIQUE,"
+    " metadata {BYTES},"
+    " created_at BIGINT NOT NULL,"
+    " used_at BIGINT NOT NULL,"
+    " is_deleted BIGINT NOT NULL DEFAULT 0,"
+    " locked_by TEXT,"
+    " locked_until BIGINT NOT NULL DEFAULT 0,"
+    " n_responses BIGINT NOT NULL,"
+    " bytes BIGINT NOT NULL);"
+    "CREATE INDEX history_by_use ON history (used_at, seq);"
+    "CREATE INDEX history_by_owner ON history (owner, used_at, seq);"
+    "CREATE INDEX history_by_lock ON history (locked_by) WHERE locked_by IS NOT NULL;"
+
+    "CREATE TABLE response ("
+    " seq {SEQ},"
+    " id TEXT NOT NULL UNIQUE,"
+    " history BIGINT NOT NULL REFERENCES history (seq) ON DELETE CASCADE,"
+    " parent BIGINT,"
+    " status BIGINT NOT NULL,"
+    " created_at BIGINT NOT NULL,"
+    " last_item BIGINT NOT NULL,"
+    " head {BYTES},"
+    " tail {BYTES});"
+    "CREATE INDEX response_by_history ON response (history);"
+    "CREATE INDEX response_by_parent ON response (parent) WHERE parent IS NOT NULL;"
+
+    "CREATE TABLE item ("
+    " seq {SEQ},"
+    " id TEXT NOT NULL,"
+    " history BIGINT NOT NULL REFERENCES history (seq) ON DELETE CASCADE,"
+    " response BIGINT,"
+    " is_output BIGINT NOT NULL,"
+    " in_conversation BIGINT NOT NULL,"
+    " ref BIGINT REFERENCES item (seq) ON DELETE SET NULL,"
+    " body {BYTES});"
+    "CREATE INDEX item_by_id ON item (id, seq);"
+    "CREATE INDEX item_by_history ON item (history, seq);"
+    "CREATE INDEX item_by_response ON item (response, seq) WHERE response IS NOT NULL;"
+    "CREATE INDEX item_by_ref ON item (ref) WHERE ref IS NOT NULL",
+};
+
+/* A script with the types that the driver has for its columns. */
+static void script_write(const struct sql_driver *driver, const char *script, struct buf *out)
+{
+    const struct {
+        str mark;
+        const char *type;
+    } types[] = {{STR("{SEQ}"), driver->seq_type}, {STR("{BYTES}"), driver->bytes_type}};
+    str rest = str_from_c(script);
+
+    while (rest.len > 0) {
+        size_t n = str_find_char(rest, '{');
+
+        buf_append(out, str_from(rest.p, n));
+        rest = str_skip(rest, n);
+        for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+            if (str_starts_with(rest, types[i].mark)) {
+                buf_c(out, types[i].type);
+                rest = str_skip(rest, types[i].mark.len);
+            }
+        }
+    }
+}
+
+static int migrate(struct sql *db, const char *script, struct err *reterr)
+{
+    struct buf text = {0};
+    int rc = -1;
+
+    script_write(db->driver, script, &text);
+    if (buf_failed(&text))
+        err_set_no_memory(reterr);
+    else
+        rc = db->driver->script(db, buf_cstr(&text), reterr);
+    buf_fini(&text);
+    return rc;
+}
+
+static int on_version(void *arg, const struct sql_value *columns, struct err *reterr)
+{
+    int64_t *version = arg;
+
+    (void)reterr;
+    *version = columns[0].i;
+    return 0;
+}
+
+static int version_set(struct sql *db, int64_t version, struct err *reterr)
+{
+    const struct sql_value value = {.i = version};
+
+    if (db->driver->script(db, "DELETE FROM meta", reterr) == -1)
+        return -1;
+    return db->driver->run(db, SQL_SCHEMA_SET, &value, NULL, NULL, NULL, reterr);
+}
+
+static int prepare(struct sql *db, struct err *reterr)
+{
+    int64_t version = 0;
+
+    if (db->driver->script(db, "CREATE TABLE IF NOT EXISTS meta (schema_version BIGINT NOT NULL)",
+                           reterr) == -1 ||
+        db->driver->run(db, SQL_SCHEMA_GET, NULL, on_version, &version, NULL, reterr) == -1)
+        return -1;
+    if (version < 0 || version > SQL_SCHEMA_VERSION) {
+        err_set(reterr, ERR_STORE,
+                "The store was made by a newer version of this program (its tables have version "
+                "%lld, this program knows %d): run that version, or name another store.",
+                (long long)version, SQL_SCHEMA_VERSION);
+        return -1;
+    }
+    if (version == SQL_SCHEMA_VERSION)
+        return 0;
+    for (int64_t v = version; v < SQL_SCHEMA_VERSION; v++) {
+        if (migrate(db, migrations[v], reterr) == -1)
+            return -1;
+    }
+    return version_set(db, SQL_SCHEMA_VERSION, reterr);
+}
+
+int sql_schema_prepare(struct sql *db, struct err *reterr)
+{
+    if (db->driver->script(db, db->driver->begin_schema, reterr) == -1)
+        return -1;
+    if (prepare(db, reterr) == 0 && db->driver->script(db, "COMMIT", reterr) == 0)
+        return 0;
+    (void)db->driver->script(db, "ROLLBACK", NULL);
+    return -1;
+}
