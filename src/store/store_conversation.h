@@ -1,0 +1,12 @@
+/* store_conversation.h -- what other files need of conversations. Internal to the
+ * store; within a transaction. */
+#ifndef ANTIPHON_STORE_STORE_CONVERSATION_H
+#define ANTIPHON_STORE_STORE_CONVERSATION_H
+
+#include "store/store_session.h"
+
+/* All items of a conversation, oldest first. */
+int conversation_items(struct store_session *s, int64_t seq, struct arena *a,
+                       struct store_items *ret, struct err *reterr);
+
+#endif

@@ -1,0 +1,139 @@
+/* store_export.c -- figures, and everything that can be found, one after the other. */
+#include <stdlib.h>
+
+#include "store/sql_schema.h"
+#include "store/store_conversation.h"
+#include "store/store_item.h"
+
+int store_stats(struct store_session *s, struct store_stats *ret, struct err *reterr)
+{
+    struct found row;
+    uint64_t file_bytes;
+
+    if (session_find(s, SQL_STATS, NULL, &row, reterr) == -1 ||
+        s->driver->size(s->db, &file_bytes, reterr) == -1)
+        return -1;
+    *ret = (struct store_stats){.n_histories = (uint64_t)row.v[0],
+                                .n_conversations = (uint64_t)row.v[1],
+                                .n_responses = (uint64_t)row.v[2],
+                                .n_items = (uint64_t)row.v[3],
+                                .n_owners = (uint64_t)row.v[4],
+                                .bytes = (uint64_t)row.v[5],
+                                .file_bytes = file_bytes,
+                                .oldest_use = row.v[6],
+                                .schema_version = SQL_SCHEMA_VERSION};
+    return 0;
+}
+
+int store_vacuum(struct store_session *s, struct err *reterr)
+{
+    return s->driver->script(s->db, s->driver->vacuum, reterr);
+}
+
+/* ---- export */
+
+struct next {
+    struct arena *arena;
+    int64_t seq; /* 0: there is none */
+    str owner, id;
+};
+
+static int on_next(void *arg, const struct sql_value *columns, struct err *reterr)
+{
+    struct next *n = arg;
+
+    n->seq = columns[0].i;
+    n->owner = arena_dup(n->arena, columns[1].s);
+    n->id = arena_dup(n->arena, columns[2].s);
+    if (!str_is_none(n->owner) && !str_is_none(n->id))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+/* What is exported next, or fails; an arena for each keeps the memory small. */
+struct exported {
+    struct store_session *s;
+    const struct store_exporter *to;
+    struct arena arena;
+    struct next next;
+};
+
+static int stopped(struct err *reterr)
+{
+    err_set(reterr, ERR_INTERNAL, "The export was stopped.");
+    return -1;
+}
+
+static int export_response(struct exported *e, struct err *reterr)
+{
+    const struct store_page all = {.limit = INT32_MAX, .ascending = true};
+    struct store_response r;
+    struct store_list input;
+    struct store_items items;
+
+    if (store_get_response(e->s, e->next.owner, e->next.id, &e->arena, &r, reterr) == -1 ||
+        store_list_input_items(e->s, e->next.owner, e->next.id, &all, &e->arena, &input, reterr) ==
+            -1)
+        return -1;
+    items.n = input.items.n + r.items.n;
+    items.v = arena_array(&e->arena, items.n + 1, sizeof(*items.v));
+    if (items.v == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    for (size_t i = 0; i < items.n; i++)
+        items.v[i] = i < input.items.n ? input.items.v[i] : r.items.v[i - input.items.n];
+    r.items = items;
+    return e->to->on_response(e->to->arg, e->next.owner, &r) == 0 ? 0 : stopped(reterr);
+}
+
+static int export_conversation(struct exported *e, struct err *reterr)
+{
+    struct store_conversation c;
+    struct store_items items;
+
+    if (store_get_conversation(e->s, e->next.owner, e->next.id, &e->arena, &c, reterr) == -1 ||
+        conversation_items(e->s, e->next.seq, &e->arena, &items, reterr) == -1)
+        return -1;
+    return e->to->on_conversation(e->to->arg, e->next.owner, &c, &items) == 0 ? 0 : stopped(reterr);
+}
+
+/* One in one state of the database, so that each is whole while others write. */
+static int export_one(struct exported *e, enum sql_statement which, int64_t after,
+                      int (*write)(struct exported *e, struct err *reterr), struct err *reterr)
+{
+    struct tx tx;
+    int rc;
+
+    e->next = (struct next){.arena = &e->arena};
+    if (tx_begin(&tx, e->s, STORE_READ, reterr) == -1)
+        return -1;
+    rc = session_run(e->s, which, &(struct sql_value){.i = after}, on_next, &e->next, NULL, reterr);
+    if (rc == 0 && e->next.seq != 0)
+        rc = write(e, reterr);
+    return tx_end(&tx, rc, reterr);
+}
+
+static int export_all(struct exported *e, enum sql_statement which,
+                      int (*write)(struct exported *e, struct err *reterr), struct err *reterr)
+{
+    int64_t after = 0;
+    int rc;
+
+    do {
+        rc = export_one(e, which, after, write, reterr);
+        after = e->next.seq;
+        arena_fini(&e->arena);
+    } while (rc == 0 && after != 0);
+    return rc;
+}
+
+int store_export(struct store_session *s, const struct store_exporter *to, struct err *reterr)
+{
+    struct exported e = {.s = s, .to = to};
+
+    if (export_all(&e, SQL_EXPORT_RESPONSE, export_response, reterr) == -1)
+        return -1;
+    return export_all(&e, SQL_EXPORT_CONVERSATION, export_conversation, reterr);
+}

@@ -1,0 +1,60 @@
+/* store_history.c -- making, using and removing histories. */
+#include "store/store_history.h"
+
+#include "ev/loop.h"
+#include "store/store_purge.h"
+
+int history_add(struct store_session *s, const struct history_new *h, int64_t *ret_seq,
+                struct err *reterr)
+{
+    const struct sql_value values[] = {
+        {.s = h->owner},      {.s = h->conversation_id},      {.s = h->metadata},
+        {.i = h->created_at}, {.i = (int64_t)h->n_responses}, {.i = (int64_t)h->bytes}};
+    struct found row;
+
+    if (session_find(s, SQL_HISTORY_ADD, values, &row, reterr) == -1)
+        return -1;
+    *ret_seq = row.v[0];
+    store_growth_add(s->growth, h->n_responses, h->bytes);
+    return 0;
+}
+
+int history_use(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
+                bool *ret_is_there, struct err *reterr)
+{
+    const struct sql_value values[] = {
+        {.i = seq}, {.i = clock_unix_s()}, {.i = (int64_t)n_responses}, {.i = (int64_t)bytes}};
+    uint64_t changed = 0;
+
+    if (session_run(s, SQL_HISTORY_USE, values, NULL, NULL, &changed, reterr) == -1)
+        return -1;
+    *ret_is_there = changed > 0;
+    store_growth_add(s->growth, n_responses, bytes);
+    return 0;
+}
+
+int history_shrink(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
+                   bool *ret_is_needed, struct err *reterr)
+{
+    const struct sql_value values[] = {
+        {.i = seq}, {.i = (int64_t)n_responses}, {.i = (int64_t)bytes}};
+    struct found row;
+
+    if (session_find(s, SQL_HISTORY_SHRINK, values, &row, reterr) == -1)
+        return -1;
+    *ret_is_needed = row.v[0] != 0;
+    return 0;
+}
+
+int history_remove(struct store_session *s, int64_t seq, struct err *reterr)
+{
+    static const enum sql_statement steps[] = {SQL_RESCUE_BYTES, SQL_RESCUE_BODIES,
+                                               SQL_HISTORY_REMOVE};
+    const struct sql_value value = {.i = seq};
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        if (session_do(s, steps[i], &value, reterr) == -1)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,256 @@
+/* store_lock.c -- taking, keeping and giving back the lock of a conversation.
+ *
+ * A release is remembered until the next renewal, which repeats it: else a lock
+ * whose release was undone (the disk was full) would be renewed for ever. */
+#include "store/store_lock.h"
+
+#include <stdlib.h>
+#include <uv.h>
+
+#include "base/buf.h"
+#include "store/store_conversation.h"
+#include "store/store_item.h"
+
+struct release {
+    struct release *next;
+    size_t len;
+    char name[];
+};
+
+struct store_locks {
+    uv_mutex_t mutex; /* guards released; nothing else is taken while it is held */
+    struct release *released;
+};
+
+struct store_locks *locks_new(void)
+{
+    struct store_locks *l = calloc(1, sizeof(*l));
+
+    if (l != NULL && uv_mutex_init(&l->mutex) != 0) {
+        free(l);
+        l = NULL;
+    }
+    return l;
+}
+
+static void releases_free(struct release *r)
+{
+    while (r != NULL) {
+        struct release *next = r->next;
+
+        free(r);
+        r = next;
+    }
+}
+
+void locks_free(struct store_locks *l)
+{
+    if (l == NULL)
+        return;
+    releases_free(l->released);
+    uv_mutex_destroy(&l->mutex);
+    free(l);
+}
+
+/* Puts a list before what has come since. */
+static void releases_put(struct store_locks *l, struct release *first)
+{
+    struct release *last = first;
+
+    if (first == NULL)
+        return;
+    while (last->next != NULL)
+        last = last->next;
+    uv_mutex_lock(&l->mutex);
+    last->next = l->released;
+    l->released = first;
+    uv_mutex_unlock(&l->mutex);
+}
+
+static struct release *releases_take(struct store_locks *l)
+{
+    struct release *all;
+
+    uv_mutex_lock(&l->mutex);
+    all = l->released;
+    l->released = NULL;
+    uv_mutex_unlock(&l->mutex);
+    return all;
+}
+
+/* Without memory the lock may stay as long as the process: better than to fail. */
+static void release_remember(struct store_locks *l, str name)
+{
+    struct release *r = l == NULL ? NULL : malloc(sizeof(*r) + name.len);
+
+    if (r == NULL)
+        return;
+    *r = (struct release){.len = name.len};
+    memcpy(r->name, name.p, name.len);
+    releases_put(l, r);
+}
+
+/* ---- names */
+
+static int name_write(const struct store_session *s, str lock, struct buf *out, struct err *reterr)
+{
+    buf_c(out, s->instance);
+    buf_append(out, lock);
+    if (!buf_failed(out))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+int lock_release(struct store_session *s, str lock, struct err *reterr)
+{
+    struct buf name = {0};
+    int rc = name_write(s, lock, &name, reterr);
+
+    if (rc == 0) {
+        release_remember(s->locks, buf_str(&name));
+        rc = session_do(s, SQL_LOCK_RELEASE, &(struct sql_value){.s = buf_str(&name)}, reterr);
+    }
+    buf_fini(&name);
+    return rc;
+}
+
+void lock_set_no_conversation(struct err *e, str id)
+{
+    err_set_param(e, ERR_NOT_FOUND, "conversation", "Conversation with id '%.*s' not found.",
+                  STR_ARG(id));
+}
+
+static void set_locked(struct err *e, str id)
+{
+    err_set_param(e, ERR_CONVERSATION_LOCKED, "conversation",
+                  "Conversation with id '%.*s' is answering another request: try again later.",
+                  STR_ARG(id));
+}
+
+static int check_holder(struct store_session *s, int64_t seq, str id, str lock, struct err *reterr)
+{
+    struct buf name = {0};
+    struct found foreign = {.is = false};
+    int rc = name_write(s, lock, &name, reterr);
+
+    if (rc == 0) {
+        const struct sql_value values[] = {
+            {.i = seq}, {.s = buf_str(&name)}, {.i = store_clock_ms()}};
+
+        rc = session_find(s, SQL_LOCK_IS_FOREIGN, values, &foreign, reterr);
+    }
+    buf_fini(&name);
+    if (rc == 0 && foreign.is) {
+        set_locked(reterr, id);
+        rc = -1;
+    }
+    return rc;
+}
+
+int lock_find_conversation(struct store_session *s, str owner, str id, str lock, int64_t *ret_seq,
+                           struct err *reterr)
+{
+    const struct sql_value values[] = {{.s = id}, {.s = owner}};
+    struct found c = {.is = false};
+
+    if (id_is_possible(id) && session_find(s, SQL_CONVERSATION_FIND, values, &c, reterr) == -1)
+        return -1;
+    if (!c.is) {
+        lock_set_no_conversation(reterr, id);
+        return -1;
+    }
+    *ret_seq = c.v[0];
+    return check_holder(s, c.v[0], id, lock, reterr);
+}
+
+/* ---- for a response */
+
+static int take(struct store_session *s, str owner, str id, str lock, int64_t *ret_seq,
+                struct err *reterr)
+{
+    struct buf name = {0};
+    struct found row = {.is = false};
+    int64_t now_ms = store_clock_ms();
+    int rc = name_write(s, lock, &name, reterr);
+
+    if (rc == 0) {
+        const struct sql_value values[] = {{.s = id},
+                                           {.s = owner},
+                                           {.s = buf_str(&name)},
+                                           {.i = now_ms + (int64_t)s->lock_ms},
+                                           {.i = now_ms}};
+
+        rc = session_find(s, SQL_LOCK_TAKE, values, &row, reterr);
+    }
+    buf_fini(&name);
+    if (rc == 0 && !row.is) {
+        set_locked(reterr, id);
+        rc = -1;
+    }
+    *ret_seq = row.v[0];
+    return rc;
+}
+
+int store_lock_conversation(struct store_session *s, str owner, str id, str lock, struct arena *a,
+                            struct store_history *ret, struct err *reterr)
+{
+    struct store_items items = {0};
+    int64_t seq;
+    struct tx tx;
+    int rc = -1;
+
+    if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
+        return -1;
+    if (lock_find_conversation(s, owner, id, lock, &seq, reterr) == 0 &&
+        take(s, owner, id, lock, &seq, reterr) == 0)
+        rc = conversation_items(s, seq, a, &items, reterr);
+    rc = tx_end(&tx, rc, reterr);
+    if (rc == 0)
+        *ret = (struct store_history){.items = items};
+    return rc;
+}
+
+int store_unlock_conversation(struct store_session *s, str id, str lock, struct err *reterr)
+{
+    struct tx tx;
+
+    (void)id; /* the name is enough */
+    if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
+        return -1;
+    return tx_end(&tx, lock_release(s, lock, reterr), reterr);
+}
+
+/* ---- renewing */
+
+static int renew(struct store_session *s, const struct release *released, struct err *reterr)
+{
+    const struct sql_value mine[] = {{.s = str_from_c(s->instance)},
+                                     {.i = (int64_t)strlen(s->instance)},
+                                     {.i = store_clock_ms() + (int64_t)s->lock_ms}};
+    struct tx tx;
+    int rc = 0;
+
+    if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
+        return -1;
+    for (const struct release *r = released; r != NULL && rc == 0; r = r->next) {
+        const struct sql_value name = {.s = str_from(r->name, r->len)};
+
+        rc = session_do(s, SQL_LOCK_RELEASE, &name, reterr);
+    }
+    if (rc == 0)
+        rc = session_do(s, SQL_LOCK_RENEW, mine, reterr);
+    return tx_end(&tx, rc, reterr);
+}
+
+int locks_renew(struct store_session *s, struct err *reterr)
+{
+    struct release *released = releases_take(s->locks);
+    int rc = renew(s, released, reterr);
+
+    if (rc == 0)
+        releases_free(released);
+    else
+        releases_put(s->locks, released);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* store_lock.h -- conversations are locked for one response at a time. Internal to
+ * the store.
+ *
+ * A lock is a name and a time until which it holds. Names begin with that of the
+ * store's instance, which renews all of its locks together; those of a process
+ * that has died are not renewed and may be taken by anyone. */
+#ifndef ANTIPHON_STORE_STORE_LOCK_H
+#define ANTIPHON_STORE_STORE_LOCK_H
+
+#include "store/store_session.h"
+
+void lock_set_no_conversation(struct err *e, str id);
+
+/* The conversation's seq. ERR_NOT_FOUND; ERR_CONVERSATION_LOCKED when another than
+ * lock, which may be STR_NONE, holds it. Within a transaction. */
+int lock_find_conversation(struct store_session *s, str owner, str id, str lock, int64_t *ret_seq,
+                           struct err *reterr);
+
+/* Within a transaction. */
+int lock_release(struct store_session *s, str lock, struct err *reterr);
+
+/* ---- of a store, any thread */
+
+struct store_locks *locks_new(void); /* NULL when out of memory */
+void locks_free(struct store_locks *l);
+
+/* Renews what the instance holds. A lock whose release may have been undone with its
+ * transaction is released once more. */
+int locks_renew(struct store_session *s, struct err *reterr);
+
+#endif

@@ -1,0 +1,249 @@
+/* store_purge.c -- keeping the limits.
+ *
+ * Whole histories go, the least recently used first: those that are too old, then
+ * those of owners that have too much, then those of everyone. A history that a
+ * response is being made in stays. When there are only too many responses, histories
+ * without any stay as well. */
+#include "store/store_purge.h"
+
+#include "store/store_history.h"
+
+/* ---- when */
+
+void store_growth_add(struct store_growth *g, uint64_t n_responses, uint64_t bytes)
+{
+    if (g == NULL)
+        return;
+    atomic_fetch_add_explicit(&g->n_responses, n_responses, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g->bytes, bytes, memory_order_relaxed);
+}
+
+void store_growth_reset(struct store_growth *g)
+{
+    atomic_store_explicit(&g->n_responses, 0, memory_order_relaxed);
+    atomic_store_explicit(&g->bytes, 0, memory_order_relaxed);
+}
+
+static bool is_much(uint64_t n, uint64_t bound)
+{
+    enum { PART = 16 };
+
+    return bound != 0 && n > bound / PART;
+}
+
+bool store_growth_matters(struct store_growth *g, const struct store_limits *limits)
+{
+    uint64_t responses = atomic_load_explicit(&g->n_responses, memory_order_relaxed);
+    uint64_t bytes = atomic_load_explicit(&g->bytes, memory_order_relaxed);
+
+    return is_much(responses, limits->max_responses) ||
+           is_much(responses, limits->max_owner_responses) || is_much(bytes, limits->max_bytes) ||
+           is_much(bytes, limits->max_owner_bytes);
+}
+
+/* ---- what */
+
+struct candidate {
+    int64_t seq, used_at;
+    uint64_t n_responses, bytes;
+};
+
+struct purge {
+    struct store_session *s;
+    const struct store_limits *limits;
+    int64_t now_s, now_ms;
+    size_t left; /* how many histories may still go */
+    struct candidate candidates[STORE_PURGE_MOST];
+    size_t n_candidates;
+};
+
+/* How much more there is than there may be. */
+struct excess {
+    uint64_t n_responses, bytes;
+};
+
+static bool is_over(const struct excess *e)
+{
+    return e->n_responses > 0 || e->bytes > 0;
+}
+
+static uint64_t above(int64_t n, uint64_t bound)
+{
+    return bound != 0 && n > 0 && (uint64_t)n > bound ? (uint64_t)n - bound : 0;
+}
+
+static uint64_t less(uint64_t n, uint64_t by)
+{
+    return n > by ? n - by : 0;
+}
+
+static int on_candidate(void *arg, const struct sql_value *columns, struct err *reterr)
+{
+    struct purge *p = arg;
+
+    (void)reterr;
+    if (p->n_candidates < STORE_PURGE_MOST)
+        p->candidates[p->n_candidates++] = (struct candidate){
+            columns[0].i, columns[1].i, (uint64_t)columns[2].i, (uint64_t)columns[3].i};
+    return 0;
+}
+
+/* *ret_is_gone is false when somebody has just used it. */
+static int remove_one(struct purge *p, const struct candidate *c, bool *ret_is_gone,
+                      struct err *reterr)
+{
+    const struct sql_value values[] = {{.i = c->seq}, {.i = p->now_ms}, {.i = c->used_at}};
+    uint64_t changed = 0;
+
+    if (session_run(p->s, SQL_CLAIM, values, NULL, NULL, &changed, reterr) == -1)
+        return -1;
+    *ret_is_gone = changed > 0;
+    if (changed == 0)
+        return 0;
+    p->left--;
+    return history_remove(p->s, c->seq, reterr);
+}
+
+/* excess NULL: all of them are to go. */
+static int remove_some(struct purge *p, struct excess *excess, bool *ret_progress,
+                       struct err *reterr)
+{
+    *ret_progress = false;
+    for (size_t i = 0; i < p->n_candidates && p->left > 0; i++) {
+        const struct candidate *c = &p->candidates[i];
+        bool is_gone;
+
+        if (excess != NULL && !is_over(excess))
+            return 0;
+        if (remove_one(p, c, &is_gone, reterr) == -1)
+            return -1;
+        if (!is_gone)
+            continue;
+        *ret_progress = true;
+        if (excess != NULL)
+            *excess = (struct excess){less(excess->n_responses, c->n_responses),
+                                      less(excess->bytes, c->bytes)};
+    }
+    return 0;
+}
+
+/* owner STR_NONE: everyone's. */
+static int remove_excess(struct purge *p, str owner, struct excess *excess, struct err *reterr)
+{
+    enum sql_statement which = str_is_none(owner) ? SQL_OLDEST : SQL_OLDEST_OF_OWNER;
+    bool progress = true;
+
+    while (progress && p->left > 0 && is_over(excess)) {
+        const struct sql_value values[] = {{.i = excess->bytes > 0 ? 0 : 1},
+                                           {.i = p->now_ms},
+                                           {.i = STORE_PURGE_MOST},
+                                           {.s = owner}};
+
+        p->n_candidates = 0;
+        if (session_run(p->s, which, values, on_candidate, p, NULL, reterr) == -1 ||
+            remove_some(p, excess, &progress, reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- the limits, one by one */
+
+static int purge_old(struct purge *p, struct err *reterr)
+{
+    const struct sql_value values[] = {
+        {.i = p->now_s - (int64_t)p->limits->max_age_s}, {.i = p->now_ms}, {.i = STORE_PURGE_MOST}};
+    bool progress = p->limits->max_age_s > 0;
+
+    while (progress && p->left > 0) {
+        p->n_candidates = 0;
+        if (session_run(p->s, SQL_OLDEST_BEFORE, values, on_candidate, p, NULL, reterr) == -1 ||
+            remove_some(p, NULL, &progress, reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+enum { OWNERS_AT_ONCE = 16 };
+
+struct owners {
+    const struct store_limits *limits;
+    struct arena arena;
+    struct owner {
+        str name;
+        struct excess excess;
+    } v[OWNERS_AT_ONCE];
+    size_t n;
+};
+
+static int on_owner(void *arg, const struct sql_value *columns, struct err *reterr)
+{
+    struct owners *o = arg;
+
+    if (o->n == OWNERS_AT_ONCE)
+        return 0;
+    o->v[o->n] = (struct owner){arena_dup(&o->arena, columns[0].s),
+                                {above(columns[1].i, o->limits->max_owner_responses),
+                                 above(columns[2].i, o->limits->max_owner_bytes)}};
+    if (!str_is_none(o->v[o->n++].name))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static int64_t bound_or_none(uint64_t bound)
+{
+    return bound == 0 || bound > INT64_MAX ? INT64_MAX : (int64_t)bound;
+}
+
+static int purge_owners(struct purge *p, struct err *reterr)
+{
+    const struct sql_value values[] = {{.i = bound_or_none(p->limits->max_owner_responses)},
+                                       {.i = bound_or_none(p->limits->max_owner_bytes)},
+                                       {.i = OWNERS_AT_ONCE}};
+    struct owners o = {.limits = p->limits};
+    int rc = 0;
+
+    if (p->left == 0 || (p->limits->max_owner_responses == 0 && p->limits->max_owner_bytes == 0))
+        return 0;
+    rc = session_run(p->s, SQL_OWNERS_ABOVE, values, on_owner, &o, NULL, reterr);
+    for (size_t i = 0; i < o.n && rc == 0; i++)
+        rc = remove_excess(p, o.v[i].name, &o.v[i].excess, reterr);
+    arena_fini(&o.arena);
+    return rc;
+}
+
+static int purge_total(struct purge *p, struct err *reterr)
+{
+    struct excess excess;
+    struct found total;
+
+    if (p->left == 0 || (p->limits->max_responses == 0 && p->limits->max_bytes == 0))
+        return 0;
+    if (session_find(p->s, SQL_TOTAL, NULL, &total, reterr) == -1)
+        return -1;
+    excess = (struct excess){above(total.v[0], p->limits->max_responses),
+                             above(total.v[1], p->limits->max_bytes)};
+    return remove_excess(p, STR_NONE, &excess, reterr);
+}
+
+int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_s,
+                size_t max_histories, size_t *ret_n, struct err *reterr)
+{
+    struct purge p = {.s = s,
+                      .limits = limits,
+                      .now_s = now_s,
+                      .now_ms = store_clock_ms(),
+                      .left = max_histories};
+    struct tx tx;
+    int rc = -1;
+
+    if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
+        return -1;
+    if (purge_old(&p, reterr) == 0 && purge_owners(&p, reterr) == 0 && purge_total(&p, reterr) == 0)
+        rc = 0;
+    rc = tx_end(&tx, rc, reterr);
+    if (rc == 0)
+        *ret_n = max_histories - p.left;
+    return rc;
+}

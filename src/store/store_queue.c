@@ -1,0 +1,79 @@
+/* store_queue.c -- first in, first out, for several threads. */
+#include "store/store_queue.h"
+
+int queue_init(struct store_queue *q)
+{
+    *q = (struct store_queue){.first = NULL};
+    q->end = &q->first;
+    if (uv_mutex_init(&q->mutex) != 0)
+        return -1;
+    if (uv_cond_init(&q->wake) == 0)
+        return 0;
+    uv_mutex_destroy(&q->mutex);
+    return -1;
+}
+
+void queue_fini(struct store_queue *q)
+{
+    uv_cond_destroy(&q->wake);
+    uv_mutex_destroy(&q->mutex);
+}
+
+void queue_put(struct store_queue *q, struct queued_task *t)
+{
+    t->next = NULL;
+    uv_mutex_lock(&q->mutex);
+    *q->end = t;
+    q->end = &t->next;
+    uv_cond_signal(&q->wake);
+    uv_mutex_unlock(&q->mutex);
+}
+
+/* The first tasks, cut from the rest. */
+static struct queued_task *cut(struct store_queue *q, size_t most)
+{
+    struct queued_task *all = q->first, **last = &q->first;
+
+    for (size_t i = 0; i < most && *last != NULL; i++)
+        last = &(*last)->next;
+    q->first = *last;
+    *last = NULL;
+    if (q->first == NULL)
+        q->end = &q->first;
+    return all;
+}
+
+struct queued_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_ms,
+                               bool *ret_is_closed)
+{
+    enum { NS_PER_MS = 1000000 };
+    uint64_t end_ms = store_monotonic_ms() + wait_ms;
+    struct queued_task *tasks = NULL;
+
+    uv_mutex_lock(&q->mutex);
+    while (q->first == NULL && !q->is_closed) {
+        uint64_t now_ms = store_monotonic_ms();
+
+        if (now_ms >= end_ms)
+            break;
+        (void)uv_cond_timedwait(&q->wake, &q->mutex, (end_ms - now_ms) * NS_PER_MS);
+    }
+    if (q->first != NULL)
+        tasks = cut(q, most);
+    *ret_is_closed = tasks == NULL && q->is_closed;
+    uv_mutex_unlock(&q->mutex);
+    return tasks;
+}
+
+void queue_close(struct store_queue *q)
+{
+    uv_mutex_lock(&q->mutex);
+    q->is_closed = true;
+    uv_cond_broadcast(&q->wake);
+    uv_mutex_unlock(&q->mutex);
+}
+
+uint64_t store_monotonic_ms(void)
+{
+    return uv_hrtime() / 1000000;
+}

@@ -1,0 +1,264 @@
+/* store_response.c -- responses: saved, shown, continued, deleted. */
+#include <stdlib.h>
+
+#include "store/store_history.h"
+#include "store/store_item.h"
+#include "store/store_lock.h"
+
+static void set_not_found(struct err *e, str id)
+{
+    err_set(e, ERR_NOT_FOUND, "Response with id '%.*s' not found.", STR_ARG(id));
+}
+
+static void set_previous_not_found(struct err *e, str id)
+{
+    err_set_param(e, ERR_PREVIOUS_NOT_FOUND, "previous_response_id",
+                  "Previous response with id '%.*s' not found.", STR_ARG(id));
+}
+
+/* ---- saving */
+
+struct save {
+    struct store_session *s;
+    str owner;
+    const struct store_response *r;
+    uint64_t bytes;
+    int64_t *refs;
+    int64_t history, parent; /* parent 0: none */
+    bool in_conversation;
+};
+
+static int enter_new(struct save *v, struct err *reterr)
+{
+    const struct history_new h = {
+        .owner = v->owner, .created_at = v->r->created_at, .n_responses = 1, .bytes = v->bytes};
+
+    return history_add(v->s, &h, &v->history, reterr);
+}
+
+/* The parent is looked for once more when nobody else can delete it any longer. */
+static int enter_parents(struct save *v, struct err *reterr)
+{
+    const struct sql_value values[] = {{.s = v->r->parent_id}, {.s = v->owner}};
+    const struct sql_value *seq;
+    struct found parent = {.is = false};
+    bool is_there = false;
+
+    if (id_is_possible(v->r->parent_id) &&
+        session_find(v->s, SQL_PARENT_FIND, values, &parent, reterr) == -1)
+        return -1;
+    v->parent = parent.v[0];
+    v->history = parent.v[1];
+    seq = &(struct sql_value){.i = v->parent};
+    if (parent.is && history_use(v->s, v->history, 1, v->bytes, &is_there, reterr) == -1)
+        return -1;
+    if (is_there && session_find(v->s, SQL_PARENT_IS_THERE, seq, &parent, reterr) == -1)
+        return -1;
+    if (is_there && parent.is)
+        return 0;
+    set_previous_not_found(reterr, v->r->parent_id);
+    return -1;
+}
+
+static int enter_conversation(struct save *v, struct err *reterr)
+{
+    bool is_there;
+
+    if (lock_find_conversation(v->s, v->owner, v->r->conversation_id, v->r->lock, &v->history,
+                               reterr) == -1 ||
+        history_use(v->s, v->history, 1, v->bytes, &is_there, reterr) == -1)
+        return -1;
+    if (!is_there) {
+        lock_set_no_conversation(reterr, v->r->conversation_id);
+        return -1;
+    }
+    v->in_conversation = v->r->status != STORE_FAILED;
+    return str_is_none(v->r->lock) ? 0 : lock_release(v->s, v->r->lock, reterr);
+}
+
+static int enter_history(struct save *v, struct err *reterr)
+{
+    if (!str_is_none(v->r->parent_id))
+        return enter_parents(v, reterr);
+    if (!str_is_none(v->r->conversation_id))
+        return enter_conversation(v, reterr);
+    return enter_new(v, reterr);
+}
+
+static int write_response(struct save *v, struct err *reterr)
+{
+    const struct store_response *r = v->r;
+    const struct sql_value values[] = {
+        {.s = r->id},         {.i = v->history}, {.i = v->parent}, {.i = (int64_t)r->status},
+        {.i = r->created_at}, {.s = r->head},    {.s = r->tail}};
+    struct item_place place = {.history = v->history, .in_conversation = v->in_conversation};
+    struct found row;
+
+    if (session_find(v->s, SQL_RESPONSE_ADD, values, &row, reterr) == -1)
+        return -1;
+    place.response = row.v[0];
+    return items_add(v->s, &place, &r->items, v->refs, reterr);
+}
+
+int store_save_response(struct store_session *s, str owner, const struct store_response *r,
+                        struct err *reterr)
+{
+    struct save v = {.s = s,
+                     .owner = owner,
+                     .r = r,
+                     .bytes = r->id.len + r->head.len + r->tail.len + items_bytes(&r->items)};
+    struct tx tx;
+    int rc = -1;
+
+    if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
+        return -1;
+    if (items_resolve(s, owner, &r->items, &v.refs, reterr) == 0 && enter_history(&v, reterr) == 0)
+        rc = write_response(&v, reterr);
+    free(v.refs);
+    return tx_end(&tx, rc, reterr);
+}
+
+/* ---- showing */
+
+struct get {
+    struct arena *arena;
+    struct store_response *r;
+    int64_t seq; /* 0: not found */
+};
+
+static int on_response(void *arg, const struct sql_value *columns, struct err *reterr)
+{
+    struct get *g = arg;
+
+    g->seq = columns[0].i;
+    *g->r = (struct store_response){.id = arena_dup(g->arena, columns[1].s),
+                                    .status = (enum store_status)columns[2].i,
+                                    .created_at = columns[3].i,
+                                    .parent_id = arena_dup(g->arena, columns[4].s),
+                                    .conversation_id = arena_dup(g->arena, columns[5].s),
+                                    .head = arena_dup(g->arena, columns[6].s),
+                                    .tail = arena_dup(g->arena, columns[7].s)};
+    if (!str_is_none(g->r->id) && !str_is_none(g->r->head) && !str_is_none(g->r->tail))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static int get_response(struct store_session *s, const struct sql_value *id_and_owner,
+                        struct arena *a, struct store_response *ret, struct err *reterr)
+{
+    struct get g = {.arena = a, .r = ret};
+    struct item_rows output = {.arena = a};
+
+    if (id_is_possible(id_and_owner[0].s) &&
+        session_run(s, SQL_RESPONSE_GET, id_and_owner, on_response, &g, NULL, reterr) == -1)
+        return -1;
+    if (g.seq == 0) {
+        set_not_found(reterr, id_and_owner[0].s);
+        return -1;
+    }
+    if (session_run(s, SQL_RESPONSE_OUTPUT, &(struct sql_value){.i = g.seq}, item_rows_add, &output,
+                    NULL, reterr) == -1)
+        return -1;
+    ret->items = output.items;
+    return 0;
+}
+
+int store_get_response(struct store_session *s, str owner, str id, struct arena *a,
+                       struct store_response *ret, struct err *reterr)
+{
+    const struct sql_value values[] = {{.s = id}, {.s = owner}};
+    struct store_response r;
+    struct tx tx;
+    int rc;
+
+    if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
+        return -1;
+    rc = tx_end(&tx, get_response(s, values, a, &r, reterr), reterr);
+    if (rc == 0)
+        *ret = r;
+    return rc;
+}
+
+static int response_find(struct store_session *s, str owner, str id, struct found *ret,
+                         struct err *reterr)
+{
+    const struct sql_value values[] = {{.s = id}, {.s = owner}};
+
+    ret->is = false;
+    if (id_is_possible(id) && session_find(s, SQL_RESPONSE_FIND, values, ret, reterr) == -1)
+        return -1;
+    if (ret->is)
+        return 0;
+    set_not_found(reterr, id);
+    return -1;
+}
+
+int store_list_input_items(struct store_session *s, str owner, str response_id,
+                           const struct store_page *page, struct arena *a, struct store_list *ret,
+                           struct err *reterr)
+{
+    static const struct list_kind input = {SQL_INPUT_ASCENDING, SQL_INPUT_DESCENDING,
+                                           SQL_INPUT_PLACE};
+    struct found response;
+    struct tx tx;
+    int rc;
+
+    if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
+        return -1;
+    rc = response_find(s, owner, response_id, &response, reterr);
+    if (rc == 0)
+        rc = items_list(s, &input, response.v[0], page, a, ret, reterr);
+    return tx_end(&tx, rc, reterr);
+}
+
+/* ---- continuing */
+
+struct previous {
+    struct arena *arena;
+    int64_t seq; /* 0: not found */
+    str tail;
+};
+
+static int on_previous(void *arg, const struct sql_value *columns, struct err *reterr)
+{
+    struct previous *p = arg;
+
+    p->seq = columns[0].i;
+    p->tail = arena_dup(p->arena, columns[2].s);
+    if (!str_is_none(p->tail))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static int load_history(struct store_session *s, const struct sql_value *id_and_owner,
+                        struct arena *a, struct store_history *ret, struct err *reterr)
+{
+    struct previous p = {.arena = a};
+    struct item_rows rows = {.arena = a};
+
+    if (id_is_possible(id_and_owner[0].s) &&
+        session_run(s, SQL_PARENT_FIND, id_and_owner, on_previous, &p, NULL, reterr) == -1)
+        return -1;
+    if (p.seq == 0) {
+        set_previous_not_found(reterr, id_and_owner[0].s);
+        return -1;
+    }
+    if (session_run(s, SQL_CHAIN, &(struct sql_value){.i = p.seq}, item_rows_add, &rows, NULL,
+                    reterr) == -1)
+        return -1;
+    *ret = (struct store_history){.items = rows.items, .tail = p.tail};
+    return 0;
+}
+
+int store_load_history(struct store_session *s, str owner, str response_id, struct arena *a,
+                       struct store_history *ret, struct err *reterr)
+{
+    const struct sql_value values[] = {{.s = response_id}, {.s = owner}};
+    struct tx tx;
+
+    if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
+        return -1;
+    return tx_end(&tx, load_history(s, values, a, ret, reterr), reterr);
+}

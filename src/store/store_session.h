@@ -1,0 +1,87 @@
+/* store_session.h -- one connection with what the store's functions need around
+ * it: transactions, and statements whose failure is remembered. Internal to the
+ * store. A session belongs to one thread at a time.
+ *
+ *     tx_begin -> session_run ... -> tx_end
+ *
+ * A function of store.h opens a transaction for itself, unless a task has
+ * already opened one around it. Inside of a task's transaction a failed
+ * statement spoils all of it, whatever the task makes of the failure. */
+#ifndef ANTIPHON_STORE_STORE_SESSION_H
+#define ANTIPHON_STORE_STORE_SESSION_H
+
+#include "store/sql.h"
+#include "store/store.h"
+
+struct store_locks;
+struct store_growth;
+
+enum { STORE_INSTANCE_CHARS = 16 };
+
+struct store_session {
+    const struct sql_driver *driver;
+    struct sql_conf conf; /* place: own */
+    uint64_t lock_ms;
+    char instance[STORE_INSTANCE_CHARS + 2]; /* "...." and a slash: begins all its locks */
+    struct store_locks *locks;               /* of the store; NULL: a command's session */
+    struct store_growth *growth;             /* the same */
+    struct sql *db;                          /* NULL: not connected */
+    bool in_transaction;
+    bool commit_sent;   /* of the current transaction: nobody knows whether it took effect */
+    struct err failure; /* the first of the current transaction; ERR_NONE: none */
+};
+
+/* Fills *s but does not connect. Returns 0, or -1 with *reterr filled: the URL
+ * is none that we know. */
+int session_init(struct store_session *s, const struct store_conf *conf, struct err *reterr);
+void session_fini(struct store_session *s);
+
+/* Connects for the first time: also prepares the tables. conf names the store in
+ * messages. */
+int session_open(struct store_session *s, const struct store_conf *conf, struct err *reterr);
+
+int session_connect(struct store_session *s, struct err *reterr);
+void session_disconnect(struct store_session *s);
+bool session_is_lost(const struct store_session *s);
+
+/* ---- transactions */
+
+int session_begin(struct store_session *s, enum store_access access, struct err *reterr);
+
+/* Ends the transaction in any case. */
+int session_commit(struct store_session *s, struct err *reterr);
+void session_rollback(struct store_session *s);
+
+struct tx {
+    struct store_session *s;
+    bool is_own; /* else it is a part of the one around it */
+};
+
+int tx_begin(struct tx *tx, struct store_session *s, enum store_access access, struct err *reterr);
+
+/* Commits when rc is 0, else undoes; returns what the whole has come to. */
+int tx_end(struct tx *tx, int rc, struct err *reterr);
+
+/* ---- statements */
+
+/* As sql_driver.run. */
+int session_run(struct store_session *s, enum sql_statement which, const struct sql_value *values,
+                sql_on_row *on_row, void *arg, uint64_t *ret_changed, struct err *reterr);
+
+/* Only whether it went well matters. */
+int session_do(struct store_session *s, enum sql_statement which, const struct sql_value *values,
+               struct err *reterr);
+
+/* A statement whose columns are integers: those of its first row. */
+struct found {
+    bool is;
+    int64_t v[8];
+};
+
+int session_find(struct store_session *s, enum sql_statement which, const struct sql_value *values,
+                 struct found *ret, struct err *reterr);
+
+/* Milliseconds since 1970: what processes on several machines agree upon. */
+int64_t store_clock_ms(void);
+
+#endif
