@@ -1,0 +1,166 @@
+/* store.c -- opening and closing a store, and giving it tasks.
+ *
+ *     database       threads                   queues
+ *     memory         1                         one
+ *     SQLite         1 writes, others read     one for each
+ *     PostgreSQL     any takes any task        one */
+#include "store/store.h"
+
+#include <stdlib.h>
+
+#include "store/store_lock.h"
+#include "store/store_thread.h"
+
+enum { MEMORY_BYTES = 256 * 1024 * 1024, BATCH = 64 };
+
+/* ---- opening */
+
+/* Memory is always bounded. */
+static struct store_limits limits_for(const struct store_conf *conf)
+{
+    struct store_limits limits = conf->limits;
+
+    if (strcmp(conf->url, "memory") == 0 && limits.max_bytes == 0)
+        limits.max_bytes = MEMORY_BYTES;
+    return limits;
+}
+
+static int shared_init(struct store *st, const struct store_conf *conf)
+{
+    st->limits = limits_for(conf);
+    st->timeout_ms = conf->timeout_ms;
+    st->lock_ms = conf->lock_ms;
+    atomic_flag_clear(&st->is_purging);
+    st->locks = locks_new();
+    if (st->locks == NULL || health_init(&st->health) == -1)
+        goto no_health;
+    if (queue_init(&st->queues[0]) == -1)
+        goto no_queue;
+    if (queue_init(&st->queues[1]) == 0)
+        return 0;
+    queue_fini(&st->queues[0]);
+no_queue:
+    health_fini(&st->health);
+no_health:
+    locks_free(st->locks);
+    return -1;
+}
+
+static void shared_fini(struct store *st)
+{
+    queue_fini(&st->queues[0]);
+    queue_fini(&st->queues[1]);
+    health_fini(&st->health);
+    locks_free(st->locks);
+}
+
+/* How many threads, and who takes what. */
+static size_t plan(struct store *st, const struct sql_driver *driver, const struct store_conf *conf)
+{
+    bool is_memory = strcmp(conf->url, "memory") == 0;
+    bool has_readers = driver->one_writer && !is_memory;
+    size_t n = conf->connections == 0 ? 1 : conf->connections;
+
+    st->queue_for[STORE_WRITE] = &st->queues[0];
+    st->queue_for[STORE_READ] = &st->queues[has_readers ? 1 : 0];
+    return is_memory ? 1 : n + (has_readers ? 1 : 0);
+}
+
+static int thread_init(struct store *st, size_t i, const struct store_conf *conf,
+                       struct err *reterr)
+{
+    struct store_thread *t = &st->threads[i];
+
+    t->store = st;
+    t->is_first = i == 0;
+    t->queue = st->queue_for[i == 0 ? STORE_WRITE : STORE_READ];
+    if (session_init(&t->session, conf, reterr) == -1)
+        return -1;
+    t->batch = t->session.driver->one_writer && t->is_first ? BATCH : 1;
+    t->session.locks = st->locks;
+    t->session.growth = &st->growth;
+    t->locks_at_ms = t->limits_at_ms = store_monotonic_ms();
+    /* locks are the store's, not the thread's */
+    memcpy(t->session.instance, st->threads[0].session.instance, sizeof(t->session.instance));
+    return 0;
+}
+
+/* The first connection makes the tables; the others connect as they are needed. */
+static int threads_init(struct store *st, const struct store_conf *conf, struct err *reterr)
+{
+    struct store_session first;
+    size_t n;
+
+    if (session_init(&first, conf, reterr) == -1)
+        return -1;
+    n = plan(st, first.driver, conf);
+    session_fini(&first);
+    st->threads = calloc(n, sizeof(*st->threads));
+    if (st->threads == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    while (st->n_threads < n) {
+        if (thread_init(st, st->n_threads++, conf, reterr) == -1)
+            return -1;
+    }
+    return session_open(&st->threads[0].session, conf, reterr);
+}
+
+static int threads_start(struct store *st, struct err *reterr)
+{
+    for (size_t i = 0; i < st->n_threads; i++) {
+        struct store_thread *t = &st->threads[i];
+
+        t->is_started = uv_thread_create(&t->thread, store_thread_main, t) == 0;
+        if (!t->is_started) {
+            err_set(reterr, ERR_STORE, "The store cannot start its threads.");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct store *store_open(const struct store_conf *conf, struct err *reterr)
+{
+    struct store *st = calloc(1, sizeof(*st));
+
+    if (st == NULL || shared_init(st, conf) == -1) {
+        err_set_no_memory(reterr);
+        free(st);
+        return NULL;
+    }
+    if (threads_init(st, conf, reterr) == 0 && threads_start(st, reterr) == 0)
+        return st;
+    store_close(st);
+    return NULL;
+}
+
+void store_close(struct store *store)
+{
+    if (store == NULL)
+        return;
+    queue_close(&store->queues[0]);
+    queue_close(&store->queues[1]);
+    for (size_t i = 0; i < store->n_threads; i++) {
+        if (store->threads[i].is_started)
+            uv_thread_join(&store->threads[i].thread);
+        session_fini(&store->threads[i].session);
+    }
+    free(store->threads);
+    shared_fini(store);
+    free(store);
+}
+
+/* ---- tasks */
+
+bool store_start(struct store *store, const struct store_task *task)
+{
+    struct queued_task *q = malloc(sizeof(*q));
+
+    if (q == NULL)
+        return false;
+    *q = (struct queued_task){.task = *task, .since_ms = store_monotonic_ms()};
+    queue_put(store->queue_for[task->access], q);
+    return true;
+}

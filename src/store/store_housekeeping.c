@@ -1,0 +1,95 @@
+/* store_housekeeping.c -- what nobody asks for: renewing locks, keeping limits.
+ *
+ * A purge is done in pieces, with what waits in the queue between two of them:
+ * tasks wait for one piece at most, and a busy store is purged nevertheless. */
+#include "ev/loop.h"
+#include "store/store_lock.h"
+#include "store/store_thread.h"
+
+enum { LIMITS_EVERY_MS = 10 * 1000, LOCK_PARTS = 3, PIECE = 16 };
+
+static uint64_t left_until(uint64_t at_ms, uint64_t now_ms)
+{
+    return at_ms > now_ms ? at_ms - now_ms : 0;
+}
+
+uint64_t housekeeping_wait_ms(const struct store_thread *t)
+{
+    enum { LONG_MS = 3600 * 1000 };
+    uint64_t now_ms = store_monotonic_ms();
+    uint64_t locks, limits;
+
+    if (!t->is_first)
+        return LONG_MS;
+    locks = left_until(t->locks_at_ms, now_ms);
+    limits = left_until(t->limits_at_ms, now_ms);
+    return locks < limits ? locks : limits;
+}
+
+static void renew_locks(struct store_thread *t, uint64_t now_ms)
+{
+    struct err failure;
+
+    t->locks_at_ms = now_ms + t->store->lock_ms / LOCK_PARTS;
+    if (locks_renew(&t->session, &failure) == -1)
+        health_note(&t->store->health, &failure);
+}
+
+/* Returns whether there may be more to remove. */
+static bool purge_piece(struct store_thread *t)
+{
+    struct err failure;
+    size_t n = 0;
+
+    store_growth_reset(&t->store->growth);
+    if (store_purge(&t->session, &t->store->limits, clock_unix_s(), PIECE, &n, &failure) == -1)
+        health_note(&t->store->health, &failure);
+    return n == PIECE;
+}
+
+/* One thread at a time: two would only wait for each other. */
+static void keep_limits(struct store_thread *t, uint64_t now_ms)
+{
+    bool is_due = t->is_first && now_ms >= t->limits_at_ms;
+    bool has_more;
+
+    if (!is_due && !store_growth_matters(&t->store->growth, &t->store->limits))
+        return;
+    if (atomic_flag_test_and_set(&t->store->is_purging))
+        return;
+    has_more = purge_piece(t);
+    if (t->is_first)
+        t->limits_at_ms = has_more ? now_ms : now_ms + LIMITS_EVERY_MS;
+    atomic_flag_clear(&t->store->is_purging);
+}
+
+static bool connect_once(struct store_thread *t, uint64_t now_ms)
+{
+    struct err failure;
+
+    if (t->session.db != NULL && !session_is_lost(&t->session))
+        return true;
+    session_disconnect(&t->session);
+    if (now_ms < t->retry_at_ms)
+        return false;
+    if (store_thread_connect(t, 0, &failure) == 0)
+        return true;
+    health_note(&t->store->health, &failure);
+    return false;
+}
+
+void housekeeping_run(struct store_thread *t)
+{
+    uint64_t now_ms = store_monotonic_ms();
+    bool is_due = t->is_first && (now_ms >= t->locks_at_ms || now_ms >= t->limits_at_ms);
+
+    if (!is_due && !store_growth_matters(&t->store->growth, &t->store->limits))
+        return;
+    if (!connect_once(t, now_ms)) {
+        t->locks_at_ms = t->limits_at_ms = t->retry_at_ms;
+        return;
+    }
+    if (t->is_first && now_ms >= t->locks_at_ms)
+        renew_locks(t, now_ms);
+    keep_limits(t, now_ms);
+}

@@ -1,0 +1,220 @@
+/* store_thread.c -- runs tasks on a connection of its own.
+ *
+ *     take -> connect -> begin -> work ... work -> commit -> report
+ *               ^________________ once more ______|
+ *
+ * Tasks that write to a database with one writer are taken together and share one
+ * transaction, each within a savepoint: one wait for the disk serves all. They
+ * are reported when it is over, and all fail when the commit does.
+ *
+ * A lost connection is made again, and what was under way is done once more
+ * unless its commit had been sent: then nobody can know whether it was done. */
+#include "store/store_thread.h"
+
+#include <stdlib.h>
+
+#include "ev/loop.h"
+
+/* ---- connecting */
+
+static void connect_failed(struct store_thread *t, const struct err *failure)
+{
+    enum { FIRST_MS = 50, MOST_MS = 1000 };
+    uint64_t next_ms = t->backoff_ms == 0 ? FIRST_MS : 2 * t->backoff_ms;
+
+    t->backoff_ms = next_ms < MOST_MS ? next_ms : MOST_MS;
+    t->failed_at_ms = store_monotonic_ms();
+    t->retry_at_ms = t->failed_at_ms + t->backoff_ms;
+    t->failure = *failure;
+    health_note(&t->store->health, failure);
+}
+
+int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *reterr)
+{
+    uint64_t deadline_ms = since_ms + t->store->timeout_ms;
+    struct err failure;
+
+    while (t->session.db == NULL) {
+        uint64_t now_ms = store_monotonic_ms();
+
+        if (now_ms >= deadline_ms && t->failed_at_ms >= since_ms && t->failed_at_ms != 0 &&
+            now_ms < t->retry_at_ms) {
+            *reterr = t->failure;
+            return -1;
+        }
+        if (now_ms < t->retry_at_ms && now_ms < deadline_ms) {
+            uint64_t until_ms = t->retry_at_ms < deadline_ms ? t->retry_at_ms : deadline_ms;
+
+            uv_sleep((unsigned)(until_ms - now_ms));
+        } else if (session_connect(&t->session, &failure) == 0) {
+            t->backoff_ms = t->retry_at_ms = 0;
+        } else {
+            connect_failed(t, &failure);
+        }
+    }
+    return 0;
+}
+
+/* ---- reporting */
+
+static struct err no_memory = {.code = ERR_INTERNAL, .msg = "The gateway ran out of memory."};
+
+static struct err *failure_new(const struct err *e)
+{
+    struct err *copy = malloc(sizeof(*copy));
+
+    if (copy == NULL)
+        return &no_memory;
+    *copy = *e;
+    return copy;
+}
+
+static void failure_drop(struct queued_task *q)
+{
+    if (q->failure != &no_memory)
+        free(q->failure);
+    q->failure = NULL;
+}
+
+static void on_loop(void *arg)
+{
+    struct queued_task *q = arg;
+
+    q->task.done(q->task.arg, q->failure);
+    failure_drop(q);
+    free(q);
+}
+
+/* Somebody waits for this, so it is tried until there is memory. */
+static void report(struct queued_task *q)
+{
+    enum { PAUSE_MS = 10 };
+
+    while (!loop_post(q->task.loop, on_loop, q))
+        uv_sleep(PAUSE_MS);
+}
+
+static void report_all(struct store_thread *t, struct queued_task *tasks, const struct err *failure)
+{
+    while (tasks != NULL) {
+        struct queued_task *next = tasks->next;
+
+        if (tasks->failure == NULL && failure != NULL)
+            tasks->failure = failure_new(failure);
+        health_note(&t->store->health, tasks->failure);
+        report(tasks);
+        tasks = next;
+    }
+}
+
+/* ---- running */
+
+/* A statement that failed fails the task, whatever the task has made of it. */
+static int work(struct store_session *s, struct queued_task *q)
+{
+    struct err failure;
+    int rc = q->task.work(s, q->task.arg, &failure);
+
+    if (rc == 0 && s->in_transaction && s->failure.code != ERR_NONE) {
+        failure = s->failure;
+        rc = -1;
+    }
+    if (rc == -1)
+        q->failure = failure_new(&failure);
+    return rc;
+}
+
+/* One of several tasks in a transaction. -1: the transaction cannot go on. */
+static int work_apart(struct store_session *s, struct queued_task *q, struct err *reterr)
+{
+    const char *end = "RELEASE task";
+
+    if (s->driver->script(s->db, "SAVEPOINT task", reterr) == -1)
+        return -1;
+    s->failure.code = ERR_NONE;
+    if (work(s, q) == -1)
+        end = "ROLLBACK TO task; RELEASE task";
+    s->failure.code = ERR_NONE;
+    return s->driver->script(s->db, end, reterr);
+}
+
+static int write_several(struct store_session *s, struct queued_task *tasks, struct err *reterr)
+{
+    if (session_begin(s, STORE_WRITE, reterr) == -1)
+        return -1;
+    for (struct queued_task *q = tasks; q != NULL; q = q->next) {
+        if (work_apart(s, q, reterr) == -1) {
+            session_rollback(s);
+            return -1;
+        }
+    }
+    return session_commit(s, reterr);
+}
+
+static int write_one(struct store_session *s, struct queued_task *q, struct err *reterr)
+{
+    if (session_begin(s, STORE_WRITE, reterr) == -1)
+        return -1;
+    if (work(s, q) == 0)
+        return session_commit(s, reterr);
+    session_rollback(s);
+    return 0; /* its failure is its own */
+}
+
+static int attempt(struct store_thread *t, struct queued_task *tasks, struct err *reterr)
+{
+    struct store_session *s = &t->session;
+
+    s->commit_sent = false;
+    if (store_thread_connect(t, tasks->since_ms, reterr) == -1)
+        return -1;
+    if (tasks->next != NULL)
+        return write_several(s, tasks, reterr);
+    if (tasks->task.access == STORE_WRITE)
+        return write_one(s, tasks, reterr);
+    (void)work(s, tasks);
+    return 0;
+}
+
+static void failures_drop(struct queued_task *tasks)
+{
+    for (struct queued_task *q = tasks; q != NULL; q = q->next)
+        failure_drop(q);
+}
+
+static void run(struct store_thread *t, struct queued_task *tasks)
+{
+    enum { ATTEMPTS = 2 };
+    struct err failure;
+    int rc = -1;
+
+    for (int i = 0; i < ATTEMPTS; i++) {
+        bool was_connected = t->session.db != NULL;
+
+        rc = attempt(t, tasks, &failure);
+        if (!session_is_lost(&t->session))
+            break;
+        session_disconnect(&t->session);
+        if (!was_connected || t->session.commit_sent || i + 1 == ATTEMPTS)
+            break;
+        failures_drop(tasks);
+    }
+    report_all(t, tasks, rc == 0 ? NULL : &failure);
+}
+
+void store_thread_main(void *thread)
+{
+    struct store_thread *t = thread;
+    bool is_closed = false;
+
+    while (!is_closed) {
+        struct queued_task *tasks =
+            queue_take(t->queue, t->batch, housekeeping_wait_ms(t), &is_closed);
+
+        if (tasks != NULL)
+            run(t, tasks);
+        if (!is_closed && t->queue == t->store->queue_for[STORE_WRITE])
+            housekeeping_run(t);
+    }
+    session_disconnect(&t->session);
+}

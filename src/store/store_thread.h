@@ -1,0 +1,58 @@
+/* store_thread.h -- the threads of a store, and what they share. Internal to it. */
+#ifndef ANTIPHON_STORE_STORE_THREAD_H
+#define ANTIPHON_STORE_STORE_THREAD_H
+
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "store/store_health.h"
+#include "store/store_purge.h"
+#include "store/store_queue.h"
+#include "store/store_session.h"
+
+struct store_thread {
+    struct store *store;
+    struct store_session session;
+    struct store_queue *queue; /* that it takes its tasks from */
+    size_t batch;              /* how many at once */
+    bool is_first;             /* renews locks and looks at the limits now and then */
+    bool is_started;
+    uv_thread_t thread;
+
+    /* of connecting, in ms of the monotonic clock */
+    uint64_t failed_at_ms, retry_at_ms, backoff_ms;
+    struct err failure;
+
+    /* when it is time again; only of the first */
+    uint64_t locks_at_ms, limits_at_ms;
+};
+
+struct store {
+    struct store_limits limits;
+    uint64_t timeout_ms, lock_ms;
+    struct store_queue queues[2];
+    struct store_queue *queue_for[2]; /* by enum store_access */
+    struct store_locks *locks;
+    struct store_growth growth;
+    struct store_health health;
+    atomic_flag is_purging;
+    struct store_thread *threads;
+    size_t n_threads;
+};
+
+/* The function of a thread: takes tasks until its queue is closed and empty. */
+void store_thread_main(void *thread);
+
+/* Connects when that is needed and not too early to try again. A task that
+ * waits since since_ms waits until the store's timeout. */
+int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *reterr);
+
+/* ---- store_housekeeping.c */
+
+/* How long a thread may wait for tasks. */
+uint64_t housekeeping_wait_ms(const struct store_thread *t);
+
+/* Does what is due, in small pieces: tasks wait meanwhile. */
+void housekeeping_run(struct store_thread *t);
+
+#endif
