@@ -256,13 +256,10 @@ int content_parse(str raw, const struct path *at, const struct input_options *o,
     return 0;
 }
 
-/* An array is content when its first element is a part; [1,2,3] is just JSON. */
-static bool is_content(str raw)
+bool content_is_parts(str raw)
 {
     struct jr j;
 
-    if (jr_type_of(raw) == JR_STRING)
-        return true;
     jr_init(&j, raw);
     if (!jr_enter(&j, JR_ARRAY))
         return false;
@@ -275,7 +272,7 @@ int content_parse_output(str raw, const struct path *at, const struct input_opti
     struct buf json = {0};
     str text;
 
-    if (str_is_none(raw) || is_content(raw))
+    if (str_is_none(raw) || jr_type_of(raw) == JR_STRING || content_is_parts(raw))
         return content_parse(raw, at, o, a, ret, reterr);
     json_copy_value(raw, &json);
     text = json_copy_quote_take(a, &json);

@@ -45,6 +45,10 @@ int content_parse(str raw, const struct path *at, const struct input_options *o,
 int content_parse_output(str raw, const struct path *at, const struct input_options *o,
                          struct arena *a, struct content *ret, struct err *reterr);
 
+/* An array of a tool's output is content when its first element is a part;
+ * [1,2,3] is just JSON. */
+bool content_is_parts(str raw);
+
 /* Only the strings called member of the objects in the array raw. For items
  * in which we overlook what we do not know: reasoning, logs. */
 int content_collect(str raw, str member, struct arena *a, struct content *ret, struct err *reterr);

@@ -382,15 +382,13 @@ static const struct item_type *find_type(str name)
     return NULL;
 }
 
-/* An item without a type is a message when it has a role, a reference when it
- * has an id. */
-static str type_name(const struct item_fields *f)
+str item_type_name(str type, str role, str id)
 {
-    if (!str_is_none(f->type))
-        return f->type;
-    if (!str_is_none(f->role))
+    if (!str_is_none(type))
+        return type;
+    if (!str_is_none(role))
         return STR("message");
-    return str_is_none(f->id) ? STR_NONE : STR("item_reference");
+    return str_is_none(id) ? STR_NONE : STR("item_reference");
 }
 
 static int reject_type_name(const struct path *at, str name, struct err *reterr)
@@ -408,7 +406,7 @@ static int reject_type_name(const struct path *at, str name, struct err *reterr)
 static int read_object(struct reading *r, struct jr *j)
 {
     int rc = fields_read(j, FIELDS(item_table), r->at, &r->f, NULL, r->reterr);
-    str name = type_name(&r->f);
+    str name = item_type_name(r->f.type, r->f.role, r->f.id);
     const struct item_type *type = str_is_none(name) ? NULL : find_type(name);
     bool is_unknown = type == NULL && !str_is_none(name);
 

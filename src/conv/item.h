@@ -56,6 +56,10 @@ struct item_list {
     size_t n;
 };
 
+/* The type of an item with these members, all escaped or STR_NONE: without a type
+ * it is a message when it has a role, a reference when it has an id. */
+str item_type_name(str type, str role, str id);
+
 /* Reads the next value as an item into *ret, which must be zeroed but for index
  * and next. The value must be valid JSON; at is its place. A call without an id
  * gets one from ids. */

@@ -51,6 +51,15 @@ void json_copy_element(struct jw *w, str raw)
     json_copy_value(raw, w->out);
 }
 
+void json_copy_key(struct jw *w, str raw_key)
+{
+    jw_open_string(w);
+    json_copy_text(raw_key, w->out);
+    jw_close_string(w);
+    buf_char(w->out, ':');
+    w->comma = false;
+}
+
 void json_copy_key_value(struct jw *w, const char *key, str raw)
 {
     jw_key(w, key);

@@ -21,6 +21,9 @@ void json_copy_text(str escaped, struct buf *out);
 /* An element of an array. */
 void json_copy_element(struct jw *w, str raw);
 
+/* The name of a member of another object, as jr.raw_key holds it. */
+void json_copy_key(struct jw *w, str raw_key);
+
 /* Name and value in one line; STR_NONE writes null. */
 void json_copy_key_value(struct jw *w, const char *key, str raw);
 void json_copy_key_text(struct jw *w, const char *key, str escaped);

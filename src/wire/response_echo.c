@@ -189,11 +189,7 @@ static void write_namespace(struct jw *w, str raw)
     while (jr_next_member(&j, &key)) {
         bool is_list = str_eq(key, STR("tools")) && jr_peek(&j) == JR_ARRAY;
 
-        jw_open_string(w);
-        json_copy_text(j.raw_key, w->out);
-        jw_close_string(w);
-        buf_char(w->out, ':');
-        w->comma = false;
+        json_copy_key(w, j.raw_key);
         if (is_list)
             write_inner_tools(w, jr_raw(&j));
         else

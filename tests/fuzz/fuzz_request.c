@@ -1,11 +1,13 @@
 /* fuzz_request.c -- any request body, under any options: refused with an error
- * that names a status, or turned into valid JSON for the echo and for the
- * upstream, whose messages are in an order that Chat servers accept.
+ * that names a status, or turned into valid JSON for the echo, for the store, from
+ * which it can be continued, and for the upstream, whose messages are in an order
+ * that Chat servers accept.
  *
  * The input is a body; behind a NUL, which no body can hold, bytes that choose
  * the options may follow. */
 #include "fuzz/fuzz.h"
 
+#include "conv/kept_item.h"
 #include "conv/trim.h"
 #include "lib/fixture.h"
 #include "wire/chat_request.h"
@@ -174,6 +176,53 @@ static void check_outputs(const struct responses_request *r, const struct option
     buf_fini(&echo);
 }
 
+/* ---- promises about what is stored of it */
+
+static void check_kept(const struct kept_items *kept)
+{
+    for (size_t i = 0; i < kept->n; i++) {
+        const struct kept_item *it = &kept->v[i];
+
+        fuzz_promise(it->id.len > 0, "an item that is stored has an id");
+        if (it->is_reference)
+            continue;
+        fuzz_promise(jr_is_valid(it->body), "an item is stored as valid JSON");
+        fuzz_promise(str_find_char(it->body, '\n') == it->body.len, "an item is stored in a line");
+        fuzz_promise(str_eq(jr_member_string(it->body, STR("id")), it->id), "its id is in it");
+    }
+}
+
+/* A request that was good can be continued with what was stored of it. */
+static void check_continuation(const struct kept_items *kept, const struct options *o,
+                               const struct id_source *ids, struct arena *arena)
+{
+    static const char body[] = "{\"model\":\"m\",\"input\":\"x\",\"previous_response_id\":\"r\"}";
+    struct request_history_item *items = calloc(kept->n + 1, sizeof(*items));
+    const struct request_history history = {.items = items, .n = kept->n};
+    struct responses_request r;
+    struct err e;
+
+    for (size_t i = 0; i < kept->n; i++)
+        items[i].body = kept->v[i].body;
+    fuzz_promise(responses_request_parse(str_from_c(body), &o->request, ids, arena, &r, &e) == 0 &&
+                     request_resolve(&r, &history, &o->request, ids, arena, &e) == 0,
+                 "what was stored can be read");
+    check_outputs(&r, o, ids, arena);
+    free(items);
+}
+
+static void check_request(const struct responses_request *r, const struct options *o,
+                          const struct id_source *ids, struct arena *arena)
+{
+    struct kept_items kept;
+    struct err e;
+
+    check_outputs(r, o, ids, arena);
+    fuzz_promise(kept_items_make(r->input, ids, arena, &kept, &e) == 0, "a good input is kept");
+    check_kept(&kept);
+    check_continuation(&kept, o, ids, arena);
+}
+
 static int read_request(str body, const struct responses_request_options *o,
                         const struct id_source *ids, struct arena *arena,
                         struct responses_request *ret, struct err *reterr)
@@ -198,7 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
     test_ids_reset(&ids);
     if (read_request(str_from(body, body_len), &options.request, &ids.source, &arena, &r, &e) == 0)
-        check_outputs(&r, &options, &ids.source, &arena);
+        check_request(&r, &options, &ids.source, &arena);
     else
         check_refusal(&e);
     arena_fini(&arena);

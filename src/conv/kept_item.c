@@ -1,0 +1,171 @@
+/* kept_item.c -- which items there are to keep, and under which ids. */
+#include "conv/kept_item.h"
+
+#include "base/str_map.h"
+#include "conv/fields.h"
+#include "conv/kept_form.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+enum { MAX_ID_BYTES = 128 };
+
+struct maker {
+    const struct id_source *ids;
+    struct arena *arena;
+    struct str_map taken; /* ids; not NULL when an item has it */
+    struct buf body;      /* the item being written */
+};
+
+/* ---- one item */
+
+static const struct field head_table[] = {
+    FIELD(struct kept_head, type, FIELD_TEXT),
+    FIELD(struct kept_head, role, FIELD_TEXT),
+    {STR_INIT("id"), FIELD_TEXT, offsetof(struct kept_head, given_id)},
+};
+
+static bool is_id_char(char c)
+{
+    char lower = str_lower_char(c);
+
+    return (c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'z') || c == '_' || c == ':' ||
+           c == '.' || c == '-';
+}
+
+static bool is_good_id(str id)
+{
+    for (size_t i = 0; i < id.len; i++) {
+        if (!is_id_char(id.p[i]))
+            return false;
+    }
+    return id.len > 0 && id.len <= MAX_ID_BYTES;
+}
+
+/* Lists are walked by id, so no two items of a request may share one. False when
+ * out of memory. */
+static bool claim_id(struct maker *m, str id, bool *ret_is_free)
+{
+    void **slot = str_map_slot(&m->taken, id, m->arena);
+
+    if (slot == NULL)
+        return false;
+    *ret_is_free = *slot == NULL;
+    *slot = m;
+    return true;
+}
+
+/* The client's id if it can be kept, else a new one. STR_NONE when out of memory. */
+static str choose_id(struct maker *m, const struct kept_head *h)
+{
+    str given = json_text_dup(m->arena, h->given_id);
+    bool is_free = false;
+    struct id made;
+
+    if (is_good_id(given) && !claim_id(m, given, &is_free))
+        return STR_NONE;
+    if (is_free)
+        return given;
+    made = id_make(m->ids, kept_form_prefix(h->type), ID_RANDOM_CHARS);
+    return arena_dup(m->arena, id_str(&made));
+}
+
+static bool make_object(struct maker *m, str raw, struct kept_item *ret)
+{
+    struct kept_head h = {.type = STR_NONE};
+
+    (void)fields_read_raw(raw, FIELDS(head_table), NULL, &h, NULL);
+    h.type = item_type_name(h.type, h.role, h.given_id);
+    if (json_text_eq(h.type, STR("item_reference"))) {
+        *ret = (struct kept_item){.id = json_text_dup(m->arena, h.given_id), .is_reference = true};
+        return !str_is_none(ret->id);
+    }
+    h.id = choose_id(m, &h);
+    if (str_is_none(h.id))
+        return false;
+    buf_reset(&m->body);
+    kept_form_write(raw, &h, m->ids, &m->body);
+    if (buf_failed(&m->body))
+        return false;
+    *ret = (struct kept_item){.id = h.id, .body = arena_dup(m->arena, buf_str(&m->body))};
+    return !str_is_none(ret->body);
+}
+
+/* A bare string is what the user says. */
+static bool make_item(struct maker *m, str raw, struct kept_item *ret)
+{
+    str message;
+
+    if (jr_type_of(raw) != JR_STRING)
+        return make_object(m, raw, ret);
+    buf_reset(&m->body);
+    buf_append(&m->body, STR("{\"role\":\"user\",\"content\":"));
+    buf_append(&m->body, raw);
+    buf_char(&m->body, '}');
+    message = buf_failed(&m->body) ? STR_NONE : arena_dup(m->arena, buf_str(&m->body));
+    return !str_is_none(message) && make_object(m, message, ret);
+}
+
+/* ---- all of them */
+
+static size_t count_items(str input)
+{
+    size_t n = 0;
+    struct jr j;
+
+    if (jr_type_of(input) == JR_STRING)
+        return 1;
+    jr_init(&j, input);
+    if (jr_enter(&j, JR_ARRAY)) {
+        for (; jr_next_element(&j); n++)
+            jr_skip(&j);
+    }
+    return n;
+}
+
+static bool make_all(struct maker *m, str input, struct kept_items *ret)
+{
+    struct jr j;
+
+    jr_init(&j, input);
+    if (jr_type_of(input) == JR_STRING)
+        return make_item(m, input, &ret->v[ret->n++]);
+    if (!jr_enter(&j, JR_ARRAY))
+        return true;
+    while (jr_next_element(&j)) {
+        if (!make_item(m, jr_raw(&j), &ret->v[ret->n++]))
+            return false;
+    }
+    return true;
+}
+
+int kept_items_make(str input, const struct id_source *ids, struct arena *a, struct kept_items *ret,
+                    struct err *reterr)
+{
+    struct maker m = {.ids = ids, .arena = a};
+    struct kept_items items = {.n = 0};
+    bool ok;
+
+    if (str_is_none(input)) {
+        *ret = items;
+        return 0;
+    }
+    str_map_init(&m.taken, ids);
+    items.v = arena_array(a, count_items(input), sizeof(*items.v));
+    ok = items.v != NULL && make_all(&m, input, &items);
+    buf_fini(&m.body);
+    if (!ok)
+        return reject_memory(reterr);
+    *ret = items;
+    return 0;
+}
+
+int kept_items_read(str input, const struct path *at, const struct input_options *o,
+                    const struct id_source *ids, struct arena *a, struct kept_items *ret,
+                    struct err *reterr)
+{
+    struct item_list list;
+
+    if (item_list_parse(input, at, o, ids, a, &list, reterr) == -1)
+        return -1;
+    return kept_items_make(input, ids, a, ret, reterr);
+}
