@@ -12,6 +12,7 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/docs.h"
+#include "gateway/key_command.h"
 #include "gateway/server.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };

@@ -18,7 +18,6 @@ enum {
     HASH_CHARS = 2 * HASH_BYTES,
     OWNER_CHARS = 32, /* of a hash, in the owner of a key without a name */
     MAX_NAME_CHARS = 64,
-    MAX_KEY_CHARS = 4096,
     MAX_KEYS = 10000, /* each request is compared with all */
 };
 
@@ -70,25 +69,19 @@ static bool read_hash(str hex, unsigned char hash[HASH_BYTES])
 
 /* ---- texts */
 
-static bool is_visible(str s, size_t max_chars)
+bool api_key_is_key(str key)
 {
-    if (s.len == 0 || s.len > max_chars)
-        return false;
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.p[i] <= ' ' || s.p[i] >= 127)
+    for (size_t i = 0; i < key.len; i++) {
+        if (key.p[i] <= ' ' || key.p[i] >= 127)
             return false;
     }
-    return true;
+    return key.len > 0;
 }
 
 bool api_key_is_name(str name)
 {
-    return is_visible(name, MAX_NAME_CHARS) && name.p[0] != '#';
-}
-
-bool api_key_is_key(str key)
-{
-    return is_visible(key, MAX_KEY_CHARS);
+    return api_key_is_key(name) && name.len <= MAX_NAME_CHARS && name.p[0] != '#' &&
+           name.p[0] != '-';
 }
 
 bool api_key_line(str name, str key, struct buf *out)

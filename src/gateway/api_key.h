@@ -48,8 +48,8 @@ void api_keys_parse(struct api_keys *keys, const char *path, str text,
 int api_keys_identify(const struct api_keys *keys, str authorization, struct caller *ret,
                       struct err *reterr);
 
-/* Can it be a name in the file, or a key? 1 to 64, or to 4096, visible ASCII characters; a
- * name does not begin with "#". */
+/* Can it be a name in the file, or a key? Visible ASCII characters; a name has at
+ * most 64 and does not begin with "#" or "-". */
 bool api_key_is_name(str name);
 bool api_key_is_key(str key);
 
