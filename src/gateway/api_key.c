@@ -18,7 +18,7 @@ enum {
     HASH_CHARS = 2 * HASH_BYTES,
     OWNER_CHARS = 32, /* of a hash, in the owner of a key without a name */
     MAX_NAME_CHARS = 64,
-    MAX_KEYS = 10000, /* each request is compared with all */
+    MAX_KEYS = 4096, /* each request is compared with all */
 };
 
 struct api_key {

@@ -93,12 +93,11 @@ int key_command(int n_args, const char *const *args)
     bool is_hash = n_args > 0 && strcmp(args[0], "hash") == 0;
     str name = n_args == 0 ? STR_NONE : str_from_c(args[n_args - 1]);
 
-    if (is_hash ? n_args != 2 : n_args > 1)
+    if ((is_hash ? n_args != 2 : n_args > 1) || str_starts_with(name, STR("-")))
         return refuse("usage: antiphon key [NAME], or antiphon key hash NAME");
     if (n_args == 0)
         return make_nameless();
     if (!api_key_is_name(name))
-        return refuse("a name has up to 64 visible ASCII characters, the first not # or -; see "
-                      "antiphon help");
+        return refuse("a name has up to 64 visible ASCII characters, the first not # or -");
     return is_hash ? hash_input(name) : make_named(name);
 }

@@ -1,0 +1,398 @@
+/* test_api_key.c -- which keys a file holds, and whose request it is. */
+#include "unit/config_fixture.h"
+
+#include <unistd.h>
+
+#include "gateway/api_key.h"
+#include "lib/fixture.h"
+
+/* SHA-256 of "one", "two" and "three". */
+#define ONE_IN_CAPITALS "7692C3AD3540BB803C020B3AEE66CD8887123234EA0C6E7143C0ADD73FF431ED"
+#define ONE             "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+#define TWO             "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
+#define THREE           "8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f"
+
+/* What is parsed, and the problems with it. */
+struct parsed {
+    struct api_keys keys;
+    struct config_problems problems;
+};
+
+static void parse(struct parsed *p, str text)
+{
+    char *exact = exact_copy(text);
+
+    *p = (struct parsed){.keys = {.list = NULL}};
+    api_keys_parse(&p->keys, "keys", str_from(exact, text.len), &p->problems);
+    free(exact); /* nothing of it is kept */
+}
+
+static void parsed_fini(struct parsed *p)
+{
+    api_keys_fini(&p->keys);
+    config_problems_fini(&p->problems);
+}
+
+/* The owner that a header leads to; "401" when it is refused. */
+static str owner_of(const struct api_keys *keys, const char *header)
+{
+    char *exact = header == NULL ? NULL : exact_copy(str_from_c(header));
+    str value = header == NULL ? STR_NONE : str_from(exact, strlen(header));
+    struct caller caller;
+    struct err e;
+    int rc = api_keys_identify(keys, value, &caller, &e);
+
+    free(exact);
+    if (rc == 0)
+        return caller.owner;
+    assert_int_equal(e.code, ERR_INVALID_API_KEY);
+    return STR("401");
+}
+
+/* ---- the file */
+
+static void lines_are_names_and_hashes(void **state)
+{
+    static const char *const texts[] = {
+        "a " ONE "\nb " TWO "\n",
+        "a " ONE "\nb " TWO, /* no line end */
+        "# a comment\n\n  \t\n   # another\na " ONE "\n\nb " TWO "\n",
+        "a " ONE "\r\nb " TWO "\r\n",
+        "  a\t \t" ONE "  \n\tb " TWO "\t\n",
+        "a " ONE_IN_CAPITALS "\nb " TWO,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct parsed p;
+
+        parse(&p, str_from_c(texts[i]));
+        assert_int_equal(p.problems.n_errors, 0);
+        assert_int_equal(p.keys.n, 2);
+        assert_str_c(owner_of(&p.keys, "Bearer one"), "a");
+        assert_str_c(owner_of(&p.keys, "Bearer two"), "b");
+        assert_str_c(owner_of(&p.keys, "Bearer three"), "401");
+        parsed_fini(&p);
+    }
+}
+
+static void keys_of_one_name_have_one_owner(void **state)
+{
+    struct parsed p;
+
+    (void)state;
+    parse(&p, STR("a " ONE "\na " TWO "\nb " THREE));
+    assert_int_equal(p.problems.n_errors, 0);
+    assert_str_c(owner_of(&p.keys, "Bearer one"), "a");
+    assert_str_c(owner_of(&p.keys, "Bearer two"), "a");
+    assert_str_c(owner_of(&p.keys, "Bearer three"), "b");
+    parsed_fini(&p);
+}
+
+/* One error, which names the line and shows nothing of it; the other line counts. */
+static void line_is_refused(const char *line, const char *message)
+{
+    struct buf text = {.limit = 0}, shown = {.limit = 0};
+    struct parsed p;
+
+    buf_c(&text, "# first\na " ONE "\n");
+    buf_c(&text, line);
+    parse(&p, buf_str(&text));
+    config_problems_print(&p.problems, &shown);
+    assert_int_equal(p.problems.n_errors, 1);
+    if (strstr(buf_cstr(&shown), "keys: line 3: ") == NULL ||
+        strstr(buf_cstr(&shown), message) == NULL || strstr(buf_cstr(&shown), "hush") != NULL)
+        fail_msg("%s\nis not what to say about %s", buf_cstr(&shown), line);
+    assert_int_equal(p.keys.n, 1);
+    assert_str_c(owner_of(&p.keys, "Bearer one"), "a");
+    buf_fini(&text);
+    buf_fini(&shown);
+    parsed_fini(&p);
+}
+
+static void other_lines_are_refused_and_not_shown(void **state)
+{
+    static const char *const lines[] = {
+        "hush",
+        "hush hush",
+        "hush sk-hush",
+        "hush:" TWO,
+        "hush " TWO "0",
+        "hush " TWO " hush",
+        TWO,
+        TWO " hush",
+        "hush 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2g3",
+        "hush 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f",
+        "-hush " TWO,
+        "h\xC3\xBCsh " TWO,
+        "\xEF\xBB\xBFhush " TWO, /* a byte order mark */
+        "hushhushhushhushhushhushhushhushhushhushhushhushhushhushhushhush! " TWO,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        line_is_refused(lines[i], "must be a name and the SHA-256 of a key");
+}
+
+static void a_key_twice_is_refused(void **state)
+{
+    (void)state;
+    line_is_refused("a " ONE, "the same key is in line 2; remove one");
+    line_is_refused("hush " ONE, "the same key is in line 2; remove one");
+}
+
+/* Every beginning of a file is lines of which at most the last is wrong. */
+static void file_may_be_cut_anywhere(void **state)
+{
+    const str whole = STR("# c\na " ONE "\n\nb " TWO "\n");
+
+    (void)state;
+    for (size_t n = 0; n <= whole.len; n++) {
+        struct parsed p;
+
+        parse(&p, str_from(whole.p, n));
+        assert_in_range(p.problems.n_errors, 0, 1);
+        assert_int_equal(p.keys.n, (n >= 4 + 2 + 64) + (n >= 4 + 2 + 64 + 2 + 2 + 64));
+        parsed_fini(&p);
+    }
+}
+
+static void garbage_is_no_key(void **state)
+{
+    struct chance chance = {.state = 7};
+
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        char text[200];
+        size_t n = chance_below(&chance, sizeof(text));
+        struct parsed p;
+
+        for (size_t i = 0; i < n; i++)
+            text[i] = (char)chance_below(&chance, 256);
+        parse(&p, str_from(text, n));
+        assert_int_equal(p.keys.n, 0);
+        parsed_fini(&p);
+    }
+}
+
+static void more_keys_than_can_be_compared_are_refused(void **state)
+{
+    struct buf text = {.limit = 0};
+    struct parsed p;
+
+    (void)state;
+    for (unsigned i = 0; i < 4097; i++) {
+        char line[2 + 64 + 2];
+
+        (void)snprintf(line, sizeof(line), "a %064x\n", i);
+        buf_c(&text, line);
+    }
+    parse(&p, buf_str(&text));
+    assert_int_equal(p.keys.n, 4096);
+    assert_int_equal(p.problems.n_errors, 1);
+    assert_non_null(strstr(p.problems.kept[0].text, "keys: line 4097: more than 4096 keys"));
+    buf_fini(&text);
+    parsed_fini(&p);
+}
+
+/* ---- from the configuration */
+
+/* Loads these keys; each may be NULL. buf_fini() the problems' lines. */
+static struct buf problems_of(const char *key, const char *path)
+{
+    struct load l = {.args = {NULL}};
+    struct api_keys keys;
+    struct buf lines;
+    int rc;
+
+    load_fine(&l);
+    l.config.api_key = (struct config_list){&key, key == NULL ? 0 : 1};
+    l.config.api_keys_file = path;
+    rc = api_keys_load(&keys, &l.config, &l.problems);
+    assert_int_equal(rc, l.problems.n_errors > 0 ? -1 : 0);
+    lines = problem_lines(&l);
+    api_keys_fini(&keys);
+    load_end(&l);
+    return lines;
+}
+
+/* Makes a file of the text; path is a template and becomes its name. */
+static void write_file(char *path, const char *text)
+{
+    int fd = mkstemp(path);
+
+    assert_int_not_equal(fd, -1);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(close(fd), 0);
+}
+
+static void files_that_are_of_no_use_are_refused(void **state)
+{
+    static const struct {
+        const char *key, *text, *message;
+    } cases[] = {
+        {NULL, "a " ONE "\n", ""},
+        {"two", "a " ONE "\n", ""},
+        {NULL, "# nothing yet\n", ": holds no key; `antiphon key NAME` makes one"},
+        {"two", "", ": holds no key"}, /* else the file could be lost without a word */
+        {NULL, "a one\n", ": line 1: must be a name"},
+        {"one", "a " ONE "\n", ": line 1: this key is also given as api_key; remove one"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char path[] = "/tmp/antiphon-keys-XXXXXX";
+        struct buf lines;
+
+        write_file(path, cases[i].text);
+        lines = problems_of(cases[i].key, path);
+        (void)unlink(path);
+        assert_int_equal(lines.len == 0, cases[i].message[0] == '\0');
+        if (strstr(buf_cstr(&lines), cases[i].message) == NULL)
+            fail_msg("%s\ndoes not say %s", buf_cstr(&lines), cases[i].message);
+        buf_fini(&lines);
+    }
+}
+
+static void a_file_that_cannot_be_read_is_refused(void **state)
+{
+    struct buf lines = problems_of(NULL, "/nonexistent/keys");
+
+    (void)state;
+    assert_non_null(strstr(buf_cstr(&lines), "/nonexistent/keys: cannot be opened: "));
+    buf_fini(&lines);
+    lines = problems_of(NULL, "/");
+    assert_non_null(strstr(buf_cstr(&lines), "/: cannot be read: "));
+    buf_fini(&lines);
+}
+
+/* ---- requests */
+
+static void only_bearer_keys_are_recognised(void **state)
+{
+    static const struct {
+        const char *header, *owner;
+    } cases[] = {
+        {"Bearer one", "a"},    {"bearer one", "a"},        {"BEARER one", "a"},
+        {"Bearer   one ", "a"}, {"Bearer two", "401"},      {"Bearer One", "401"},
+        {"Bearer on", "401"},   {"Bearer onee", "401"},     {"Bearer one one", "401"},
+        {"Bearer", "401"},      {"Bearer ", "401"},         {"", "401"},
+        {"one", "401"},         {"Basic one", "401"},       {"Bearerone", "401"},
+        {"Bearer " ONE, "401"}, {"Bearer \xff\x01", "401"}, {NULL, "401"},
+    };
+    struct parsed p;
+
+    (void)state;
+    parse(&p, STR("a " ONE));
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_str_c(owner_of(&p.keys, cases[i].header), cases[i].owner);
+    parsed_fini(&p);
+}
+
+static void a_missing_key_and_a_wrong_one_are_told_apart(void **state)
+{
+    struct caller caller;
+    struct parsed p;
+    struct err e;
+
+    (void)state;
+    parse(&p, STR("a " ONE));
+    assert_int_equal(api_keys_identify(&p.keys, STR_NONE, &caller, &e), -1);
+    assert_non_null(strstr(e.msg, "Authorization: Bearer"));
+    assert_int_equal(api_keys_identify(&p.keys, STR("Bearer hush"), &caller, &e), -1);
+    assert_string_equal(e.msg, "Incorrect API key provided.");
+    parsed_fini(&p);
+}
+
+/* The place of a key in the list does not matter: none ends the comparison. */
+static void each_of_many_keys_is_recognised(void **state)
+{
+    struct api_keys keys = {.list = NULL};
+    char text[32];
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(text, sizeof(text), "key%d", i);
+        assert_int_equal(api_keys_add(&keys, text), 0);
+    }
+    for (int i = 0; i < 100; i++) {
+        str owner;
+
+        (void)snprintf(text, sizeof(text), "Bearer key%d", i);
+        owner = owner_of(&keys, text);
+        assert_str_eq(str_from(owner.p, 4), STR("key-"));
+        for (int other = 0; other < i; other++) {
+            (void)snprintf(text, sizeof(text), "Bearer key%d", other);
+            assert_false(str_eq(owner_of(&keys, text), owner));
+        }
+    }
+    api_keys_fini(&keys);
+}
+
+/* What is in the store must be found by the next version, too. */
+static void owner_of_a_nameless_key_stays_the_same(void **state)
+{
+    struct api_keys keys = {.list = NULL};
+    struct caller caller;
+    struct err e;
+
+    (void)state;
+    assert_int_equal(api_keys_add(&keys, "one"), 0);
+    assert_int_equal(api_keys_identify(&keys, STR("Bearer one"), &caller, &e), 0);
+    assert_str_c(caller.owner, "key-45e7e90ec14704fe5021c2a2fe601dc2");
+    assert_true(str_is_none(caller.name));
+    api_keys_fini(&keys);
+}
+
+static void without_keys_everybody_is_the_same_caller(void **state)
+{
+    const struct api_keys keys = {.list = NULL};
+
+    (void)state;
+    assert_str_c(owner_of(&keys, NULL), "");
+    assert_str_c(owner_of(&keys, "Bearer one"), "");
+    assert_str_c(owner_of(&keys, "Basic one"), "");
+}
+
+/* ---- lines */
+
+static void a_line_that_was_made_is_understood(void **state)
+{
+    struct buf line = {.limit = 0};
+    struct caller caller;
+    struct parsed p;
+    struct err e;
+
+    (void)state;
+    assert_true(api_key_line(STR("me@here"), STR("one"), &line));
+    assert_str_c(buf_str(&line), "me@here " ONE "\n");
+    parse(&p, buf_str(&line));
+    assert_int_equal(api_keys_identify(&p.keys, STR("Bearer one"), &caller, &e), 0);
+    assert_str_c(caller.owner, "me@here");
+    assert_str_c(caller.name, "me@here");
+    buf_fini(&line);
+    parsed_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_names_and_hashes),
+        cmocka_unit_test(keys_of_one_name_have_one_owner),
+        cmocka_unit_test(other_lines_are_refused_and_not_shown),
+        cmocka_unit_test(a_key_twice_is_refused),
+        cmocka_unit_test(file_may_be_cut_anywhere),
+        cmocka_unit_test(garbage_is_no_key),
+        cmocka_unit_test(more_keys_than_can_be_compared_are_refused),
+        cmocka_unit_test(files_that_are_of_no_use_are_refused),
+        cmocka_unit_test(a_file_that_cannot_be_read_is_refused),
+        cmocka_unit_test(only_bearer_keys_are_recognised),
+        cmocka_unit_test(a_missing_key_and_a_wrong_one_are_told_apart),
+        cmocka_unit_test(each_of_many_keys_is_recognised),
+        cmocka_unit_test(owner_of_a_nameless_key_stays_the_same),
+        cmocka_unit_test(without_keys_everybody_is_the_same_caller),
+        cmocka_unit_test(a_line_that_was_made_is_understood),
+    };
+
+    return cmocka_run_group_tests_name("api key", tests, NULL, NULL);
+}
