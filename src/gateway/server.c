@@ -13,6 +13,7 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/demo.h"
+#include "gateway/state_conf.h"
 #include "gateway/worker.h"
 #include "net/listen_address.h"
 
@@ -22,6 +23,7 @@ struct server {
     struct arena memory;
     struct listen_address **addresses;
     size_t n_addresses;
+    struct store *store;
     struct worker **workers;
     struct thread *threads;
     unsigned n_workers, n_threads, n_ended;
@@ -87,6 +89,18 @@ static int open_addresses(struct server *s, struct err *reterr)
     return 0;
 }
 
+static int open_store(struct server *s, struct err *reterr)
+{
+    const struct store_conf conf = state_conf(s->config, &s->memory);
+
+    if (conf.url == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    s->store = store_open(&conf, reterr);
+    return s->store == NULL ? -1 : 0;
+}
+
 /* Nobody new finds the way. */
 static void close_addresses(struct server *s)
 {
@@ -138,6 +152,7 @@ static int open_workers(struct server *s, struct err *reterr)
     for (unsigned i = 0; i < s->n_workers; i++) {
         s->workers[i]->upstream = s->upstream;
         s->workers[i]->authorization = s->authorization;
+        s->workers[i]->store = s->store;
     }
     return 0;
 }
@@ -284,6 +299,7 @@ static void tear_down(struct server *s, int status)
 {
     for (unsigned i = 0; i < s->n_threads; i++)
         (void)uv_thread_join(&s->threads[i].id);
+    store_close(s->store); /* no worker ends before its tasks */
     close_addresses(s);
     exit_if_resolving(s, status);
     demo_close(s->demo);
@@ -308,8 +324,8 @@ int server_run(const struct config *config, const struct api_keys *keys)
     s.loop = loop_new(&e);
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
-    else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
-             run(&s, &e) == 0)
+    else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
+             open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);

@@ -6,13 +6,13 @@
 /* systemd may name several directories, with colons between them. */
 static const char *default_url(struct arena *a)
 {
-    str directory = str_from_c(getenv("STATE_DIRECTORY"));
+    const char *variable = getenv("STATE_DIRECTORY");
+    str directories = str_from_c(variable == NULL || *variable == '\0' ? "." : variable);
     struct buf url = {.limit = 0};
     str kept;
 
-    directory.len = str_find_char(directory, ':');
     buf_c(&url, "sqlite:");
-    buf_append(&url, directory.len == 0 ? STR(".") : directory);
+    buf_append(&url, str_from(directories.p, str_find_char(directories, ':')));
     buf_c(&url, "/antiphon.db");
     kept = buf_failed(&url) ? STR_NONE : arena_dup(a, buf_str(&url));
     buf_fini(&url);

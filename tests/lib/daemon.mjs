@@ -23,6 +23,9 @@ const running = new Set();
 const KEPT = /^(PATH|HOME|TMPDIR|LD_.*|.*SAN_OPTIONS)$/;
 export const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)));
 
+/* What a daemon stores goes with it, unless the test says where to keep it. */
+const NO_FILE = { ANTIPHON_STORE: 'memory' };
+
 process.on('exit', () => {
     for (const child of running)
         child.kill('SIGKILL');
@@ -36,7 +39,7 @@ class Daemon {
             throw new Error(`no gateway at ${BINARY}: build it or set ANTIPHON_BIN`);
         this.child = spawn(BINARY, ['serve', ...args], {
             stdio: ['ignore', 'pipe', 'pipe'],
-            env: { ...ENVIRONMENT, ...env },
+            env: { ...ENVIRONMENT, ...NO_FILE, ...env },
         });
         running.add(this.child);
         for (const output of [this.child.stdout, this.child.stderr])
