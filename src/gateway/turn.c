@@ -1,15 +1,18 @@
 /* turn.c -- one client request to /v1/responses, from parse to last byte.
  *
- *     PARSE -> CONNECT -> STREAM -> DONE        PARSE, CONNECT -> DONE
+ *     PARSE -> [LOAD] -> CONNECT -> [STREAM] -> [SAVE] -> DONE      any -> DONE
  *
- * PARSE    reads the request and starts the upstream call
+ * PARSE    reads the request
+ * LOAD     waits for what it continues; only if it continues something
  * CONNECT  waits for the upstream's status; a failure is still an HTTP error,
  *          until early_error_window has passed and the stream begins without it
- * STREAM   events leave as the upstream's bytes arrive
+ * STREAM   events leave as the upstream's bytes arrive; only if the client streams
+ * SAVE     the response has ended and waits for the store; only if it is to be kept
  * DONE     the client has its answer; the upstream call may still be reading
  *          the end of its body, so that the connection can be used again
  *
- * A turn is freed when the exchange and the upstream call have both ended. */
+ * A turn is freed when the exchange, the upstream call and the work on the store
+ * have all ended. */
 #include "gateway/turn.h"
 
 #include <assert.h>
@@ -27,9 +30,11 @@ static const struct {
     const char *name;
     unsigned may_move_to;
 } states[] = {
-    [TURN_PARSE] = {"parse", 1 << TURN_CONNECT | 1 << TURN_DONE},
-    [TURN_CONNECT] = {"connect", 1 << TURN_STREAM | 1 << TURN_DONE},
-    [TURN_STREAM] = {"stream", 1 << TURN_DONE},
+    [TURN_PARSE] = {"parse", 1 << TURN_LOAD | 1 << TURN_CONNECT | 1 << TURN_DONE},
+    [TURN_LOAD] = {"load", 1 << TURN_CONNECT | 1 << TURN_DONE},
+    [TURN_CONNECT] = {"connect", 1 << TURN_STREAM | 1 << TURN_SAVE | 1 << TURN_DONE},
+    [TURN_STREAM] = {"stream", 1 << TURN_SAVE | 1 << TURN_DONE},
+    [TURN_SAVE] = {"save", 1 << TURN_DONE},
     [TURN_DONE] = {"done", 0},
 };
 
@@ -61,6 +66,7 @@ static void turn_free(struct turn *t)
     *t->link = t->next;
     if (t->next != NULL)
         t->next->link = t->link;
+    turn_unlock(t);
     loop_timer_free(t->timer);
     if (t->has_round) {
         round_fini(&t->round);
@@ -73,9 +79,9 @@ static void turn_free(struct turn *t)
     free(t);
 }
 
-static void free_if_over(struct turn *t)
+void turn_free_if_over(struct turn *t)
 {
-    if (t->x == NULL && t->call == NULL)
+    if (t->x == NULL && t->call == NULL && !t->uses_store)
         turn_free(t);
 }
 
@@ -106,6 +112,12 @@ static int retry_after(const struct http_header *headers, size_t n)
     return 0;
 }
 
+/* Is the answer still being made? Later the upstream may only end its body. */
+static bool is_listening(const struct turn *t)
+{
+    return t->x != NULL && t->state < TURN_SAVE;
+}
+
 static bool is_success(const struct turn *t)
 {
     return t->upstream_status >= 200 && t->upstream_status < 300;
@@ -120,7 +132,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     if (t->x == NULL || !is_success(t) || !t->request.stream)
         return;
     turn_begin_stream(t);
-    free_if_over(t);
+    turn_free_if_over(t);
 }
 
 static void finish(struct turn *t, const struct err *failure, struct buf *out)
@@ -130,8 +142,7 @@ static void finish(struct turn *t, const struct err *failure, struct buf *out)
     if (result.failed && turn_retry_shorter(t, &result.error))
         return;
     round_end_response(&t->round, &result, clock_unix_s(), out);
-    response_end(&t->response, out);
-    turn_answer(t);
+    turn_finish(t);
 }
 
 /* The upstream has refused the request, and said why in error_body. */
@@ -152,7 +163,7 @@ static void on_error_body(struct turn *t, str bytes)
     buf_append(&t->error_body, bytes);
     if (buf_failed(&t->error_body))
         refused(t);
-    free_if_over(t);
+    turn_free_if_over(t);
 }
 
 static void on_body(void *arg, str bytes)
@@ -162,7 +173,7 @@ static void on_body(void *arg, str bytes)
 
     if (t->first_byte_ms == 0)
         t->first_byte_ms = now_ms(t);
-    if (t->x == NULL)
+    if (!is_listening(t))
         return;
     if (!is_success(t)) {
         on_error_body(t, bytes);
@@ -173,7 +184,7 @@ static void on_body(void *arg, str bytes)
         finish(t, NULL, out);
     else if (out != NULL)
         turn_send_events(t);
-    free_if_over(t);
+    turn_free_if_over(t);
 }
 
 static void on_end(void *arg, const struct err *failure)
@@ -181,13 +192,15 @@ static void on_end(void *arg, const struct err *failure)
     struct turn *t = arg;
 
     t->call = NULL;
-    if (t->x != NULL && t->upstream_status == 0)
-        turn_fail(t, failure);
-    else if (t->x != NULL && !is_success(t))
-        refused(t);
-    else if (t->x != NULL)
-        finish(t, failure, turn_fresh_out(t));
-    free_if_over(t);
+    if (is_listening(t)) {
+        if (t->upstream_status == 0)
+            turn_fail(t, failure);
+        else if (!is_success(t))
+            refused(t);
+        else
+            finish(t, failure, turn_fresh_out(t));
+    }
+    turn_free_if_over(t);
 }
 
 const struct http_call_handler turn_call_handler = {on_head, on_body, on_end};
@@ -202,7 +215,7 @@ static void on_gone(void *arg)
     turn_log_gone(&s);
     t->x = NULL;
     turn_cancel_call(t);
-    turn_free(t);
+    turn_free_if_over(t);
 }
 
 /* A slow client: what it has not read yet is not read from the upstream either. */
@@ -229,7 +242,7 @@ static void on_timer(void *arg)
 
     if (t->state == TURN_DONE) {
         turn_cancel_call(t);
-        free_if_over(t);
+        turn_free_if_over(t);
         return;
     }
     if (!t->request.stream)
@@ -237,7 +250,7 @@ static void on_timer(void *arg)
     turn_begin_stream(t);
     if (t->x != NULL)
         turn_keep_alive(t);
-    free_if_over(t);
+    turn_free_if_over(t);
 }
 
 /* ---- the beginning */
@@ -284,11 +297,8 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
     t->http = r;
     if (turn_prepare(t, &e) == -1) {
         turn_answer_error(t, &e);
-        free_if_over(t);
+        turn_free_if_over(t);
         return;
     }
     http_exchange_watch(x, &exchange_handler, t);
-    turn_move(t, TURN_CONNECT);
-    if (t->request.stream)
-        loop_timer_start(t->timer, w->config->early_error_window_ms);
 }

@@ -34,6 +34,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .ignored_fields = t->request.extra.n_ignored,
         .n_shortened = t->n_shortened,
         .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
+        .not_stored = t->not_stored,
     };
 }
 
@@ -187,28 +188,57 @@ static void finish_stream(struct turn *t, const struct err *e)
 
 /* ---- whichever it is */
 
+/* The response is stored, or is not to be. */
+static void conclude(struct turn *t)
+{
+    const struct err *e = t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
+
+    if (t->is_begun) {
+        response_end(&t->response, &t->worker->out);
+        finish_stream(t, e);
+    } else if (e != NULL) {
+        turn_answer_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
+    } else {
+        respond_object(t);
+    }
+}
+
+void turn_on_saved(struct turn *t, const struct err *failure)
+{
+    struct buf *out = turn_fresh_out(t);
+
+    t->not_stored = failure;
+    if (failure != NULL && t->worker->config->store_failure == CONFIG_STORE_FAILURE_FAIL)
+        response_fail(&t->response, failure, out);
+    conclude(t);
+    t->not_stored = NULL;
+}
+
+void turn_finish(struct turn *t)
+{
+    /* Of what fails without a stream the client never learns an id. */
+    bool is_seen = t->is_begun || t->response.status != RESPONSE_FAILED;
+
+    if (!t->request.store || !is_seen) {
+        conclude(t);
+        return;
+    }
+    turn_move(t, TURN_SAVE);
+    if (t->is_begun)
+        turn_send_events(t);
+    if (t->x != NULL)
+        turn_save(t);
+}
+
 /* Before the client has seen anything it is an HTTP error, which SDKs retry. */
 void turn_fail(struct turn *t, const struct err *e)
 {
-    if (t->x == NULL)
+    if (t->x == NULL || t->state == TURN_SAVE)
         return;
     if (!t->is_begun) {
         turn_answer_error(t, e);
         return;
     }
     response_fail(&t->response, e, turn_fresh_out(t));
-    response_end(&t->response, &t->worker->out);
-    finish_stream(t, e);
-}
-
-void turn_answer(struct turn *t)
-{
-    const struct err *e = t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
-
-    if (t->is_begun)
-        finish_stream(t, e);
-    else if (e != NULL)
-        turn_answer_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
-    else
-        respond_object(t);
+    turn_finish(t);
 }

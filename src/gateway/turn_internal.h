@@ -2,19 +2,23 @@
  *
  * turn.c          states, reports of the upstream and the client, time, the end
  * turn_prepare.c  from the request to the upstream call
+ * turn_state.c    what it reads from the store and leaves there
  * turn_answer.c   what the client gets */
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
 #define ANTIPHON_GATEWAY_TURN_INTERNAL_H
 
+#include "conv/kept_item.h"
 #include "gateway/api_key.h"
 #include "gateway/turn.h"
 #include "gateway/turn_log.h"
 #include "gateway/worker.h"
 #include "response/round.h"
+#include "store/store.h"
 #include "wire/chat_request.h"
+#include "wire/request_resolve.h"
 #include "wire/responses_request.h"
 
-enum turn_state { TURN_PARSE, TURN_CONNECT, TURN_STREAM, TURN_DONE };
+enum turn_state { TURN_PARSE, TURN_LOAD, TURN_CONNECT, TURN_STREAM, TURN_SAVE, TURN_DONE };
 
 struct turn {
     struct worker *worker;
@@ -42,6 +46,16 @@ struct turn {
     int retry_after_s;
     struct buf error_body; /* of an upstream answer other than 2xx */
 
+    /* in the arena; while uses_store is set, the store works with them */
+    str previous_id, conversation_id; /* what the request continues, or STR_NONE */
+    str lock_name, lock;              /* lock: the conversation is locked by that name */
+    struct request_references references;
+    struct request_history_item *found; /* one for each of them */
+    struct store_history history;
+    struct store_response record;
+    bool uses_store;
+    const struct err *not_stored; /* why, for the log */
+
     struct loop_timer *timer;
     uint64_t start_ms, first_byte_ms, last_write_ms, last_event_ms;
     bool is_blocked; /* the client reads slowly: the upstream is paused */
@@ -49,18 +63,42 @@ struct turn {
 
 void turn_move(struct turn *t, enum turn_state to);
 void turn_cancel_call(struct turn *t);
+void turn_free_if_over(struct turn *t);
 
 /* ---- turn_prepare.c */
 
-/* Reads the request and starts the upstream call, whose reports go to
- * turn_call_handler. Returns 0, or -1 with *reterr filled. */
+/* Reads the request and goes on with turn_load() or turn_connect(). Returns 0, or -1
+ * with *reterr filled. */
 int turn_prepare(struct turn *t, struct err *reterr);
+
+/* What the request refers to is there: starts the upstream call, whose reports go to
+ * turn_call_handler. Returns 0, or -1 with *reterr filled. */
+int turn_connect(struct turn *t, struct err *reterr);
+
+/* If the turn's memory was too small for the request, e says so afterwards. */
+void turn_explain_size(const struct turn *t, struct err *e);
 
 /* The upstream said e. If it was too much for it, and the client allows the
  * oldest turns to be left out, asks again; otherwise returns false. */
 bool turn_retry_shorter(struct turn *t, const struct err *e);
 
 extern const struct http_call_handler turn_call_handler;
+
+/* ---- turn_state.c */
+
+/* Fetches what the request refers to, then goes on with turn_connect(). Returns 0, or
+ * -1 with *reterr filled. */
+int turn_load(struct turn *t, struct err *reterr);
+
+/* Completes the request with what was fetched. Returns 0, or -1 with *reterr filled. */
+int turn_resolve(struct turn *t, const struct responses_request_options *options,
+                 struct err *reterr);
+
+/* Stores the response, then goes on with turn_on_saved(). */
+void turn_save(struct turn *t);
+
+/* The response in this conversation is not going to be stored. */
+void turn_unlock(struct turn *t);
 
 /* ---- turn_answer.c; each may end the answer, after which t->x is NULL */
 
@@ -77,8 +115,12 @@ void turn_begin_stream(struct turn *t);
 /* Signs of life in a stream that says nothing; starts the timer for the next. */
 void turn_keep_alive(struct turn *t);
 
-/* The response has ended, its last events are in the buffer. */
-void turn_answer(struct turn *t);
+/* The response has ended, but for its terminal event: what was said last is in the
+ * buffer. Stores it if it is to be kept. */
+void turn_finish(struct turn *t);
+
+/* It is stored, or could not be: failure is not NULL. The turn may be over then. */
+void turn_on_saved(struct turn *t, const struct err *failure);
 
 void turn_answer_error(struct turn *t, const struct err *e);
 

@@ -33,7 +33,7 @@ static const char *status_word(const struct turn_summary *s)
 static bool is_own_message(const struct err *e)
 {
     return e->code == ERR_UPSTREAM_UNAVAILABLE || e->code == ERR_UPSTREAM_TIMEOUT ||
-           e->code == ERR_INTERNAL;
+           e->code == ERR_INTERNAL || e->code == ERR_STORE;
 }
 
 static void add_error(struct fields *f, const struct err *e)
@@ -59,7 +59,8 @@ void turn_log(const struct turn_summary *s)
 {
     const struct shown model = shown(s->model);
     struct fields f = {.n = 0};
-    bool is_upstream_fault = s->error != NULL && err_http_status(s->error) >= 500;
+    bool is_trouble =
+        s->not_stored != NULL || (s->error != NULL && err_http_status(s->error) >= 500);
 
     if (s->response != NULL)
         add(&f, (struct log_field)LOG_STR("id", id_str(&s->response->id)));
@@ -68,6 +69,8 @@ void turn_log(const struct turn_summary *s)
     add(&f, (struct log_field)LOG_STR("status", str_from_c(status_word(s))));
     if (s->error != NULL)
         add_error(&f, s->error);
+    if (s->not_stored != NULL)
+        add(&f, (struct log_field)LOG_STR("not_stored", str_from_c(s->not_stored->msg)));
     if (s->response != NULL) {
         add(&f, (struct log_field)LOG_INT("rounds", s->response->n_rounds));
         add_usage(&f, &s->response->usage);
@@ -85,7 +88,7 @@ void turn_log(const struct turn_summary *s)
     add(&f, (struct log_field)LOG_STR("client", s->client));
     add(&f, (struct log_field)LOG_STR("owner", s->owner));
     add(&f, (struct log_field)LOG_STR("request_id", s->request_id));
-    log_line(is_upstream_fault ? LOG_WARN : LOG_INFO, "turn", f.list);
+    log_line(is_trouble ? LOG_WARN : LOG_INFO, "turn", f.list);
 }
 
 void turn_log_gone(const struct turn_summary *s)

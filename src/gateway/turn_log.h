@@ -14,9 +14,10 @@ struct turn_summary {
     int upstream_status;             /* 0: the upstream has not answered */
     uint64_t first_byte_ms; /* from the request to the first byte of the upstream's body; 0: none */
     uint64_t total_ms;
-    size_t ignored_fields; /* of the request, unknown here */
-    size_t skipped_chunks; /* chunks of the upstream that were no JSON */
-    unsigned n_shortened;  /* how often the oldest turns were left out (truncation: auto) */
+    size_t ignored_fields;        /* of the request, unknown here */
+    size_t skipped_chunks;        /* chunks of the upstream that were no JSON */
+    const struct err *not_stored; /* NULL: it did not have to be, or was */
+    unsigned n_shortened;         /* how often the oldest turns were left out (truncation: auto) */
 };
 
 void turn_log(const struct turn_summary *s);

@@ -6,7 +6,6 @@
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "wire/chat_request.h"
-#include "wire/request_resolve.h"
 #include "wire/response_echo.h"
 #include "json/json_text.h"
 
@@ -78,18 +77,12 @@ static int start_call(struct turn *t, struct err *reterr)
     return t->call == NULL ? -1 : 0;
 }
 
-/* This gateway keeps nothing yet, so whatever a request refers to is unknown. */
-static int resolve(struct turn *t, const struct responses_request_options *options,
-                   struct err *reterr)
+void turn_explain_size(const struct turn *t, struct err *e)
 {
-    const struct request_history nothing = {.n = 0};
-    struct responses_request *r = &t->request;
-
-    if (!str_is_none(r->previous_response_id))
-        return request_reject_previous(r, reterr);
-    if (!str_is_none(r->conversation_id))
-        return request_reject_conversation(r, reterr);
-    return request_resolve(r, &nothing, options, &t->worker->ids, &t->arena, reterr);
+    if (t->arena.is_full || t->chat_body.is_full)
+        err_set(e, ERR_REQUEST_TOO_LARGE,
+                "The request needs more than %zu bytes of memory (max_request_memory).",
+                t->worker->config->max_request_memory_bytes);
 }
 
 static int read_request(struct turn *t, struct err *reterr)
@@ -99,16 +92,15 @@ static int read_request(struct turn *t, struct err *reterr)
 
     if (request_body(t->x, t->http, &body, reterr) == -1)
         return -1;
-    if (responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr) ==
-        -1)
-        return -1;
-    return t->request.needs_store ? resolve(t, &options, reterr) : 0;
+    return responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr);
 }
 
 /* The conversation is kept: it may have to be sent again, shorter. */
 static int convert(struct turn *t, struct err *reterr)
 {
-    if (read_request(t, reterr) == -1)
+    const struct responses_request_options options = upstream_request_options(t->worker->config);
+
+    if (t->request.needs_store && turn_resolve(t, &options, reterr) == -1)
         return -1;
     t->chat = upstream_chat_options(t->worker->config, &t->request, &t->arena);
     if (chat_request_conversation(&t->request, &t->chat, &t->worker->ids, &t->arena,
@@ -117,13 +109,10 @@ static int convert(struct turn *t, struct err *reterr)
     return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
 }
 
-int turn_prepare(struct turn *t, struct err *reterr)
+int turn_connect(struct turn *t, struct err *reterr)
 {
     if (convert(t, reterr) == -1) {
-        if (t->arena.is_full || t->chat_body.is_full)
-            err_set(reterr, ERR_REQUEST_TOO_LARGE,
-                    "The request needs more than %zu bytes of memory (max_request_memory).",
-                    t->worker->config->max_request_memory_bytes);
+        turn_explain_size(t, reterr);
         return -1;
     }
     responses_request_echo(&t->request, &t->echo);
@@ -133,7 +122,21 @@ int turn_prepare(struct turn *t, struct err *reterr)
     }
     init_response(t);
     init_round(t);
-    return start_call(t, reterr);
+    if (start_call(t, reterr) == -1)
+        return -1;
+    turn_move(t, TURN_CONNECT);
+    if (t->request.stream)
+        loop_timer_start(t->timer, t->worker->config->early_error_window_ms);
+    return 0;
+}
+
+int turn_prepare(struct turn *t, struct err *reterr)
+{
+    if (read_request(t, reterr) == -1) {
+        turn_explain_size(t, reterr);
+        return -1;
+    }
+    return t->request.needs_store ? turn_load(t, reterr) : turn_connect(t, reterr);
 }
 
 /* ---- truncation: auto */

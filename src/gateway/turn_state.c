@@ -1,0 +1,298 @@
+/* turn_state.c -- what a turn reads from the store and leaves there.
+ *
+ * Before the upstream is asked, what the request refers to is loaded; before the
+ * client hears that its response has ended, the response is stored. A task uses
+ * the turn's arena and nothing of the exchange, which may be gone before it is
+ * done: the turn stays until then. */
+#include <stdlib.h>
+
+#include "ev/log.h"
+#include "gateway/state_task.h"
+#include "gateway/turn_internal.h"
+#include "json/json_text.h"
+
+static int start_task(struct turn *t, enum store_access access,
+                      int (*work)(struct store_session *s, void *arg, struct err *reterr),
+                      void (*done)(void *arg, const struct err *failure), struct err *reterr)
+{
+    t->uses_store = state_task_start(t->worker, access, work, done, t);
+    if (t->uses_store)
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+/* ---- a conversation is locked while a response is made in it */
+
+struct unlocking {
+    struct arena arena;
+    str id, lock;
+};
+
+static int unlock_work(struct store_session *s, void *arg, struct err *reterr)
+{
+    const struct unlocking *u = arg;
+
+    return store_unlock_conversation(s, u->id, u->lock, reterr);
+}
+
+static void on_unlocked(void *arg, const struct err *failure)
+{
+    struct unlocking *u = arg;
+
+    (void)failure; /* the lock ends by itself */
+    arena_fini(&u->arena);
+    free(u);
+}
+
+void turn_unlock(struct turn *t)
+{
+    struct unlocking *u = str_is_none(t->lock) ? NULL : calloc(1, sizeof(*u));
+
+    if (u == NULL)
+        return;
+    u->id = arena_dup(&u->arena, t->conversation_id);
+    u->lock = arena_dup(&u->arena, t->lock);
+    t->lock = STR_NONE;
+    if (str_is_none(u->id) || str_is_none(u->lock) ||
+        !state_task_start(t->worker, STORE_WRITE, unlock_work, on_unlocked, u))
+        on_unlocked(u, NULL);
+}
+
+/* ---- before: what the request refers to */
+
+/* Ids come as they stand in JSON; the store knows them without escapes. */
+static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
+{
+    struct buf plain = {.limit = 0};
+
+    *ret = STR_NONE;
+    if (str_is_none(escaped))
+        return 0;
+    json_text_decode(escaped, &plain);
+    if (!buf_failed(&plain))
+        *ret = arena_dup(&t->arena, plain.len == 0 ? STR("") : buf_str(&plain));
+    buf_fini(&plain);
+    if (!str_is_none(*ret))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static int find_references(struct turn *t, struct store_session *s, struct err *reterr)
+{
+    for (size_t i = 0; i < t->references.n; i++) {
+        struct store_item item;
+        struct err e;
+
+        t->found[i].body = STR_NONE;
+        if (store_find_item(s, t->caller.owner, t->references.v[i].id, &t->arena, &item, &e) == 0) {
+            t->found[i].body = item.body;
+            t->found[i].is_output = item.is_output;
+        } else if (e.code != ERR_NOT_FOUND) {
+            *reterr = e;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int load_work(struct store_session *s, void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+
+    t->history = (struct store_history){.tail = STR_NONE};
+    if (!str_is_none(t->previous_id) && store_load_history(s, t->caller.owner, t->previous_id,
+                                                           &t->arena, &t->history, reterr) == -1)
+        return -1;
+    if (!str_is_none(t->conversation_id) &&
+        store_lock_conversation(s, t->caller.owner, t->conversation_id, t->lock_name, &t->arena,
+                                &t->history, reterr) == -1)
+        return -1;
+    return find_references(t, s, reterr);
+}
+
+/* In the words of the request. */
+static void explain(const struct turn *t, const struct err *failure, struct err *ret)
+{
+    *ret = *failure;
+    if (failure->code == ERR_PREVIOUS_NOT_FOUND)
+        (void)request_reject_previous(&t->request, ret);
+    else if (failure->code == ERR_NOT_FOUND)
+        (void)request_reject_conversation(&t->request, ret);
+    else if (failure->code == ERR_CONVERSATION_LOCKED)
+        err_set_param(ret, ERR_CONVERSATION_LOCKED, "conversation",
+                      "Another response is being made in this conversation. Please try again "
+                      "when it has ended.");
+    else
+        turn_explain_size(t, ret);
+}
+
+static void on_loaded(void *arg, const struct err *failure)
+{
+    struct turn *t = arg;
+    struct err e;
+
+    t->uses_store = false;
+    if (failure == NULL && !str_is_none(t->conversation_id))
+        t->lock = t->lock_name;
+    if (t->x != NULL && failure != NULL) {
+        explain(t, failure, &e);
+        turn_answer_error(t, &e);
+    } else if (t->x != NULL && turn_connect(t, &e) == -1) {
+        turn_answer_error(t, &e);
+    }
+    turn_free_if_over(t);
+}
+
+int turn_load(struct turn *t, struct err *reterr)
+{
+    const struct id lock = id_make(&t->worker->ids, "lock_", ID_RANDOM_CHARS);
+    bool locks = !str_is_none(t->request.conversation_id);
+
+    if (keep_id(t, t->request.previous_response_id, &t->previous_id, reterr) == -1 ||
+        keep_id(t, t->request.conversation_id, &t->conversation_id, reterr) == -1 ||
+        request_references(&t->request, &t->arena, &t->references, reterr) == -1)
+        return -1;
+    t->lock_name = arena_dup(&t->arena, id_str(&lock));
+    t->found = arena_array(&t->arena, t->references.n, sizeof(*t->found));
+    if (str_is_none(t->lock_name) || (t->found == NULL && t->references.n > 0)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    turn_move(t, TURN_LOAD);
+    return start_task(t, locks ? STORE_WRITE : STORE_READ, load_work, on_loaded, reterr);
+}
+
+int turn_resolve(struct turn *t, const struct responses_request_options *options,
+                 struct err *reterr)
+{
+    const struct store_items *stored = &t->history.items;
+    struct request_history h = {.found = t->found, .previous_tail = t->history.tail};
+    struct request_history_item *items = arena_array(&t->arena, stored->n, sizeof(*items));
+
+    if (items == NULL && stored->n > 0) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    for (; h.n < stored->n; h.n++)
+        items[h.n] = (struct request_history_item){stored->v[h.n].body, stored->v[h.n].is_output};
+    h.items = items;
+    return request_resolve(&t->request, &h, options, &t->worker->ids, &t->arena, reterr);
+}
+
+/* ---- after: the response */
+
+static int save_work(struct store_session *s, void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+
+    return store_save_response(s, t->caller.owner, &t->record, reterr);
+}
+
+static void on_saved(void *arg, const struct err *failure)
+{
+    struct turn *t = arg;
+
+    t->uses_store = false;
+    if (failure == NULL)
+        t->lock = STR_NONE; /* saving has unlocked it */
+    if (t->x != NULL)
+        turn_on_saved(t, failure);
+    turn_free_if_over(t);
+}
+
+static enum store_status status_of(const struct response *r)
+{
+    switch (r->status) {
+    case RESPONSE_INCOMPLETE:
+        return STORE_INCOMPLETE;
+    case RESPONSE_FAILED:
+        return STORE_FAILED;
+    case RESPONSE_IN_PROGRESS:
+    case RESPONSE_COMPLETED:
+        break;
+    }
+    return STORE_COMPLETED;
+}
+
+/* A copy of what a function has written into buf, which is emptied. */
+static str keep(struct turn *t, struct buf *buf)
+{
+    str kept = buf_failed(buf) ? STR_NONE : arena_dup(&t->arena, buf_str(buf));
+
+    buf_reset(buf);
+    return kept;
+}
+
+static bool keep_output(struct turn *t, struct store_items *items, struct buf *buf)
+{
+    for (const struct output_item *o = t->response.first; o != NULL; o = o->next) {
+        struct store_item *item = &items->v[items->n++];
+
+        output_item_write(o, buf);
+        *item = (struct store_item){.id = arena_dup(&t->arena, id_str(&o->id)),
+                                    .body = keep(t, buf),
+                                    .is_output = true,
+                                    .is_hidden = false};
+        if (str_is_none(item->id) || str_is_none(item->body))
+            return false;
+    }
+    return true;
+}
+
+static int keep_items(struct turn *t, struct store_items *items, struct err *reterr)
+{
+    struct kept_items input;
+    struct buf buf = {.limit = 0};
+    size_t n_output = 0;
+    bool ok;
+
+    if (kept_items_make(t->request.input, &t->worker->ids, &t->arena, &input, reterr) == -1)
+        return -1;
+    for (const struct output_item *o = t->response.first; o != NULL; o = o->next)
+        n_output++;
+    items->v = arena_array(&t->arena, input.n + n_output, sizeof(*items->v));
+    ok = items->v != NULL || input.n + n_output == 0;
+    for (size_t i = 0; ok && i < input.n; i++)
+        items->v[items->n++] = (struct store_item){
+            .id = input.v[i].id, .body = input.v[i].body, .is_reference = input.v[i].is_reference};
+    ok = ok && keep_output(t, items, &buf);
+    buf_fini(&buf);
+    if (!ok)
+        err_set_no_memory(reterr);
+    return ok ? 0 : -1;
+}
+
+static int keep_response(struct turn *t, struct err *reterr)
+{
+    struct store_response *r = &t->record;
+    struct buf buf = {.limit = 0};
+
+    *r = (struct store_response){
+        .id = id_str(&t->response.id),
+        .parent_id = t->previous_id,
+        .conversation_id = t->conversation_id,
+        .lock = t->lock,
+        .status = status_of(&t->response),
+        .created_at = t->response.conf.created_at,
+    };
+    response_object_head(&t->response, &buf);
+    r->head = keep(t, &buf);
+    response_object_tail(&t->response, &buf);
+    r->tail = keep(t, &buf);
+    buf_fini(&buf);
+    if (str_is_none(r->head) || str_is_none(r->tail)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    return keep_items(t, &r->items, reterr);
+}
+
+void turn_save(struct turn *t)
+{
+    struct err e;
+
+    if (keep_response(t, &e) == -1 || start_task(t, STORE_WRITE, save_work, on_saved, &e) == -1)
+        turn_on_saved(t, &e);
+}
