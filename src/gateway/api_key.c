@@ -189,6 +189,11 @@ static void add_line(const struct file *f, str name, const unsigned char *hash)
         refuse_repeated(f, first);
         return;
     }
+    if (f->keys->n == MAX_KEYS) {
+        config_error(f->problems, "%s: line %zu: more than %d keys; remove some", f->path, f->line,
+                     (int)MAX_KEYS);
+        return;
+    }
     memcpy(k.hash, hash, HASH_BYTES);
     k.caller.owner = k.caller.name = arena_dup(&f->keys->memory, name);
     if (str_is_none(k.caller.owner) || !push(f->keys, &k))
@@ -224,11 +229,6 @@ void api_keys_parse(struct api_keys *keys, const char *path, str text,
         size_t n = str_find_char(text, '\n');
 
         f.line++;
-        if (keys->n == MAX_KEYS) {
-            config_error(problems, "%s: line %zu: more than %d keys; remove some", path, f.line,
-                         (int)MAX_KEYS);
-            return;
-        }
         parse_line(&f, str_trim(str_from(text.p, n)));
         text = str_skip(text, n + 1);
     }
