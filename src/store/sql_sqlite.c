@@ -86,7 +86,7 @@ static int row_report(sqlite3_stmt *st, const char *kinds, sql_on_row *on_row, v
 {
     struct sql_value columns[MOST_COLUMNS] = {{.i = 0}};
 
-    for (int i = 0; kinds[i] != '\0' && i < MOST_COLUMNS; i++) {
+    for (int i = 0; i < MOST_COLUMNS && kinds[i] != '\0'; i++) {
         if (kinds[i] == 'i')
             columns[i].i = sqlite3_column_int64(st, i);
         else

@@ -31,6 +31,7 @@ static int shared_init(struct store *st, const struct store_conf *conf)
     st->timeout_ms = conf->timeout_ms;
     st->lock_ms = conf->lock_ms;
     atomic_flag_clear(&st->is_purging);
+    atomic_init(&st->has_more_to_purge, false);
     st->locks = locks_new();
     if (st->locks == NULL || health_init(&st->health) == -1)
         goto no_health;

@@ -1,5 +1,5 @@
 /* store_health.c -- one line when it begins, one a minute while it lasts, one when
- * it is over. */
+ * it is over. Failures that come and go quickly are not told each time. */
 #include "store/store_health.h"
 
 #include "ev/log.h"
@@ -19,37 +19,35 @@ void health_fini(struct store_health *h)
     uv_mutex_destroy(&h->mutex);
 }
 
-static void note_bad(struct store_health *h, const struct err *failure)
+void health_bad(struct store_health *h, const struct err *failure)
 {
     uint64_t now_ms = store_monotonic_ms();
 
+    if (failure->code != ERR_STORE)
+        return;
     uv_mutex_lock(&h->mutex);
-    if (!atomic_exchange(&h->is_bad, true) || now_ms >= h->logged_at_ms + AGAIN_MS) {
+    atomic_store(&h->is_bad, true);
+    h->n_unlogged++;
+    if (h->logged_at_ms == 0 || now_ms >= h->logged_at_ms + AGAIN_MS) {
         log_line(LOG_ERROR, "store_failed",
                  (struct log_field[]){LOG_STR("reason", str_from_c(failure->msg)),
-                                      LOG_INT("failed_since_last", h->n_unlogged), LOG_END});
+                                      LOG_INT("failures", h->n_unlogged), LOG_END});
+        h->is_logged = true;
         h->logged_at_ms = now_ms;
         h->n_unlogged = 0;
-    } else {
-        h->n_unlogged++;
     }
     uv_mutex_unlock(&h->mutex);
 }
 
-static void note_good(struct store_health *h)
+void health_good(struct store_health *h)
 {
+    if (!atomic_load_explicit(&h->is_bad, memory_order_relaxed))
+        return;
     uv_mutex_lock(&h->mutex);
-    if (atomic_exchange(&h->is_bad, false))
+    if (h->is_logged)
         log_line(LOG_INFO, "store_works_again",
-                 (struct log_field[]){LOG_INT("failed_since_last", h->n_unlogged), LOG_END});
-    h->n_unlogged = 0;
+                 (struct log_field[]){LOG_INT("failures", h->n_unlogged), LOG_END});
+    atomic_store(&h->is_bad, false);
+    h->is_logged = false;
     uv_mutex_unlock(&h->mutex);
-}
-
-void health_note(struct store_health *h, const struct err *failure)
-{
-    if (failure != NULL && failure->code == ERR_STORE)
-        note_bad(h, failure);
-    else if (failure == NULL && atomic_load_explicit(&h->is_bad, memory_order_relaxed))
-        note_good(h);
 }

@@ -11,14 +11,18 @@
 struct store_health {
     atomic_bool is_bad;
     uv_mutex_t mutex; /* guards the rest; the log may be written while it is held */
+    bool is_logged;   /* the failure under way */
     uint64_t logged_at_ms, n_unlogged;
 };
 
 int health_init(struct store_health *h); /* -1 when out of memory */
 void health_fini(struct store_health *h);
 
-/* How something went; NULL: well.
- * Only ERR_STORE is the store's own failure. */
-void health_note(struct store_health *h, const struct err *failure);
+/* A failure; only ERR_STORE is the store's own. */
+void health_bad(struct store_health *h, const struct err *failure);
+
+/* Something was written. That something was read would tell little: a full disk
+ * can be read. */
+void health_good(struct store_health *h);
 
 #endif

@@ -21,6 +21,8 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t)
 
     if (!t->is_first)
         return LONG_MS;
+    if (atomic_load(&t->store->has_more_to_purge))
+        return 0;
     locks = left_until(t->locks_at_ms, now_ms);
     limits = left_until(t->limits_at_ms, now_ms);
     return locks < limits ? locks : limits;
@@ -32,64 +34,66 @@ static void renew_locks(struct store_thread *t, uint64_t now_ms)
 
     t->locks_at_ms = now_ms + t->store->lock_ms / LOCK_PARTS;
     if (locks_renew(&t->session, &failure) == -1)
-        health_note(&t->store->health, &failure);
+        health_bad(&t->store->health, &failure);
 }
 
-/* Returns whether there may be more to remove. */
-static bool purge_piece(struct store_thread *t)
+/* A whole piece means that there may be more to remove. */
+static void purge_piece(struct store_thread *t)
 {
     struct err failure;
     size_t n = 0;
 
     store_growth_reset(&t->store->growth);
     if (store_purge(&t->session, &t->store->limits, clock_unix_s(), PIECE, &n, &failure) == -1)
-        health_note(&t->store->health, &failure);
-    return n == PIECE;
+        health_bad(&t->store->health, &failure);
+    atomic_store(&t->store->has_more_to_purge, n == PIECE);
+}
+
+static bool limits_are_due(const struct store_thread *t, uint64_t now_ms)
+{
+    struct store *st = t->store;
+
+    return (t->is_first && now_ms >= t->limits_at_ms) || atomic_load(&st->has_more_to_purge) ||
+           store_growth_matters(&st->growth, &st->limits);
 }
 
 /* One thread at a time: two would only wait for each other. */
 static void keep_limits(struct store_thread *t, uint64_t now_ms)
 {
-    bool is_due = t->is_first && now_ms >= t->limits_at_ms;
-    bool has_more;
-
-    if (!is_due && !store_growth_matters(&t->store->growth, &t->store->limits))
-        return;
     if (atomic_flag_test_and_set(&t->store->is_purging))
         return;
-    has_more = purge_piece(t);
-    if (t->is_first)
-        t->limits_at_ms = has_more ? now_ms : now_ms + LIMITS_EVERY_MS;
+    purge_piece(t);
+    t->limits_at_ms = now_ms + LIMITS_EVERY_MS;
     atomic_flag_clear(&t->store->is_purging);
 }
 
-static bool connect_once(struct store_thread *t, uint64_t now_ms)
+static bool locks_are_due(const struct store_thread *t, uint64_t now_ms)
+{
+    return t->is_first && now_ms >= t->locks_at_ms;
+}
+
+/* Nobody waits for this: one attempt is enough. */
+static bool connect_once(struct store_thread *t)
 {
     struct err failure;
 
-    if (t->session.db != NULL && !session_is_lost(&t->session))
-        return true;
-    session_disconnect(&t->session);
-    if (now_ms < t->retry_at_ms)
-        return false;
-    if (store_thread_connect(t, 0, &failure) == 0)
-        return true;
-    health_note(&t->store->health, &failure);
-    return false;
+    if (t->session.db != NULL && session_is_lost(&t->session))
+        session_disconnect(&t->session);
+    return store_thread_connect(t, 0, &failure) == 0;
 }
 
 void housekeeping_run(struct store_thread *t)
 {
     uint64_t now_ms = store_monotonic_ms();
-    bool is_due = t->is_first && (now_ms >= t->locks_at_ms || now_ms >= t->limits_at_ms);
 
-    if (!is_due && !store_growth_matters(&t->store->growth, &t->store->limits))
+    if (!locks_are_due(t, now_ms) && !limits_are_due(t, now_ms))
         return;
-    if (!connect_once(t, now_ms)) {
+    if (!connect_once(t)) {
         t->locks_at_ms = t->limits_at_ms = t->retry_at_ms;
         return;
     }
-    if (t->is_first && now_ms >= t->locks_at_ms)
+    if (locks_are_due(t, now_ms))
         renew_locks(t, now_ms);
-    keep_limits(t, now_ms);
+    if (limits_are_due(t, now_ms))
+        keep_limits(t, now_ms);
 }

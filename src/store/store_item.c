@@ -62,6 +62,10 @@ int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
 
     if (find(s, owner, id, &f, reterr) == -1)
         return -1;
+    if (str_is_none(item.id)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
     *ret = item;
     return 0;
 }

@@ -227,6 +227,12 @@ static int purge_total(struct purge *p, struct err *reterr)
     return remove_excess(p, STR_NONE, &excess, reterr);
 }
 
+static bool has_bounds(const struct store_limits *l)
+{
+    return l->max_age_s > 0 || l->max_responses > 0 || l->max_owner_responses > 0 ||
+           l->max_bytes > 0 || l->max_owner_bytes > 0;
+}
+
 int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_s,
                 size_t max_histories, size_t *ret_n, struct err *reterr)
 {
@@ -238,6 +244,9 @@ int store_purge(struct store_session *s, const struct store_limits *limits, int6
     struct tx tx;
     int rc = -1;
 
+    *ret_n = 0;
+    if (!has_bounds(limits))
+        return 0;
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
     if (purge_old(&p, reterr) == 0 && purge_owners(&p, reterr) == 0 && purge_total(&p, reterr) == 0)

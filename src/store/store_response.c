@@ -72,7 +72,7 @@ static int enter_conversation(struct save *v, struct err *reterr)
         lock_set_no_conversation(reterr, v->r->conversation_id);
         return -1;
     }
-    v->in_conversation = v->r->status != STORE_FAILED;
+    v->in_conversation = v->r->status == STORE_COMPLETED || v->r->status == STORE_INCOMPLETE;
     return str_is_none(v->r->lock) ? 0 : lock_release(v->s, v->r->lock, reterr);
 }
 

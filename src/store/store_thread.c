@@ -26,7 +26,7 @@ static void connect_failed(struct store_thread *t, const struct err *failure)
     t->failed_at_ms = store_monotonic_ms();
     t->retry_at_ms = t->failed_at_ms + t->backoff_ms;
     t->failure = *failure;
-    health_note(&t->store->health, failure);
+    health_bad(&t->store->health, failure);
 }
 
 int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *reterr)
@@ -101,7 +101,10 @@ static void report_all(struct store_thread *t, struct queued_task *tasks, const 
 
         if (tasks->failure == NULL && failure != NULL)
             tasks->failure = failure_new(failure);
-        health_note(&t->store->health, tasks->failure);
+        if (tasks->failure != NULL)
+            health_bad(&t->store->health, tasks->failure);
+        else if (tasks->task.access == STORE_WRITE)
+            health_good(&t->store->health);
         report(tasks);
         tasks = next;
     }
@@ -124,18 +127,23 @@ static int work(struct store_session *s, struct queued_task *q)
     return rc;
 }
 
-/* One of several tasks in a transaction. -1: the transaction cannot go on. */
+/* One of several tasks in a transaction. -1: the transaction cannot go on; when the
+ * database has ended it already, then because of what made the task fail. */
 static int work_apart(struct store_session *s, struct queued_task *q, struct err *reterr)
 {
-    const char *end = "RELEASE task";
+    int rc;
 
     if (s->driver->script(s->db, "SAVEPOINT task", reterr) == -1)
         return -1;
     s->failure.code = ERR_NONE;
-    if (work(s, q) == -1)
-        end = "ROLLBACK TO task; RELEASE task";
+    rc = work(s, q);
     s->failure.code = ERR_NONE;
-    return s->driver->script(s->db, end, reterr);
+    if (rc == 0)
+        return s->driver->script(s->db, "RELEASE task", reterr);
+    rc = s->driver->script(s->db, "ROLLBACK TO task; RELEASE task", reterr);
+    if (rc == -1)
+        *reterr = *q->failure;
+    return rc;
 }
 
 static int write_several(struct store_session *s, struct queued_task *tasks, struct err *reterr)
@@ -189,15 +197,13 @@ static void run(struct store_thread *t, struct queued_task *tasks)
     int rc = -1;
 
     for (int i = 0; i < ATTEMPTS; i++) {
-        bool was_connected = t->session.db != NULL;
-
+        failures_drop(tasks);
         rc = attempt(t, tasks, &failure);
-        if (!session_is_lost(&t->session))
+        if (t->session.db == NULL || !session_is_lost(&t->session))
             break;
         session_disconnect(&t->session);
-        if (!was_connected || t->session.commit_sent || i + 1 == ATTEMPTS)
+        if (t->session.commit_sent)
             break;
-        failures_drop(tasks);
     }
     report_all(t, tasks, rc == 0 ? NULL : &failure);
 }

@@ -36,6 +36,7 @@ struct store {
     struct store_growth growth;
     struct store_health health;
     atomic_flag is_purging;
+    atomic_bool has_more_to_purge;
     struct store_thread *threads;
     size_t n_threads;
 };

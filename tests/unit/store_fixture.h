@@ -19,6 +19,8 @@ struct fixture {
     struct err err;
 };
 
+static const str alice = STR_INIT("alice"), bob = STR_INIT("bob");
+
 static char backend_dir[] = "/tmp/antiphon-store-XXXXXX";
 static char backend_url[256];
 static struct store_conf backend_conf = {
@@ -72,6 +74,8 @@ static inline int store_teardown(void **state)
 {
     struct fixture *f = *state;
 
+    /* which a test may have left locked, and then it cannot be purged */
+    (void)store_delete_conversation(f->s, alice, STR("c1"), NULL);
     store_session_close(f->s);
     arena_fini(&f->arena);
     free(f);
@@ -107,7 +111,10 @@ static inline int backends_run(int (*group)(const char *name))
     return failed;
 }
 
+#define ON_STORE(test) cmocka_unit_test_setup_teardown(test, store_setup, store_teardown)
+
 /* ---- making things */
+
 
 static inline str text(struct fixture *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -157,6 +164,39 @@ static inline struct store_response response_from(struct fixture *f, const char 
                                    .items = items_from(f, words)};
 }
 
+static inline void save(struct fixture *f, const char *id, const char *parent, const char *words)
+{
+    struct store_response r = response_from(f, id, parent, words);
+
+    assert_ok(store_save_response(f->s, alice, &r, &f->err));
+}
+
+static inline void create(struct fixture *f, const char *id, const char *words)
+{
+    struct store_conversation c = {
+        .id = str_from_c(id), .created_at = 1700000000, .metadata = STR("{}")};
+    struct store_items items = items_from(f, words);
+
+    assert_ok(store_create_conversation(f->s, alice, &c, &items, &f->err));
+}
+
+static inline void save_in(struct fixture *f, const char *id, const char *conversation,
+                           const char *words)
+{
+    struct store_response r = response_from(f, id, NULL, words);
+
+    r.conversation_id = str_from_c(conversation);
+    assert_ok(store_save_response(f->s, alice, &r, &f->err));
+}
+
+static inline struct store_stats stats(struct fixture *f)
+{
+    struct store_stats st;
+
+    assert_ok(store_stats(f->s, &st, &f->err));
+    return st;
+}
+
 /* The bodies of items, joined. */
 static inline str bodies(struct fixture *f, const struct store_items *items)
 {
@@ -168,6 +208,39 @@ static inline str bodies(struct fixture *f, const struct store_items *items)
     copy = arena_dup(&f->arena, buf_str(&all));
     buf_fini(&all);
     return copy;
+}
+
+static inline void assert_context(struct fixture *f, const char *id, const char *expected)
+{
+    struct store_history h;
+
+    assert_ok(store_load_history(f->s, alice, str_from_c(id), &f->arena, &h, &f->err));
+    assert_str_c(bodies(f, &h.items), expected);
+}
+
+static inline void assert_no_context(struct fixture *f, const char *id)
+{
+    struct store_history h;
+
+    assert_fails(store_load_history(f->s, alice, str_from_c(id), &f->arena, &h, &f->err),
+                 ERR_PREVIOUS_NOT_FOUND);
+}
+
+static inline void assert_no_response(struct fixture *f, const char *id)
+{
+    struct store_response r;
+
+    assert_fails(store_get_response(f->s, alice, str_from_c(id), &f->arena, &r, &f->err),
+                 ERR_NOT_FOUND);
+}
+
+static inline void assert_conversation(struct fixture *f, const char *id, const char *expected)
+{
+    const struct store_page all = {.limit = 1000, .ascending = true};
+    struct store_list list;
+
+    assert_ok(store_list_items(f->s, alice, str_from_c(id), &all, &f->arena, &list, &f->err));
+    assert_str_c(bodies(f, &list.items), expected);
 }
 
 #endif
