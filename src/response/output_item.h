@@ -67,6 +67,7 @@ struct output_item {
     enum output_kind kind;
     enum output_status status;
     unsigned index; /* output_index */
+    bool is_hidden; /* kept for the model; no event and no object shows it, it has no index */
     struct id id;
     /* message, reasoning */
     struct output_part *first, **end, *open;
@@ -89,7 +90,8 @@ void output_item_fini(struct output_item *item);
 struct output_part *output_item_add_part(struct output_item *item, struct arena *a,
                                          enum output_part_kind kind);
 
-/* Appends the item or part as JSON, with what it holds by now. */
+/* Appends the item or part as JSON, with what it holds by now; of a hidden item
+ * what would be shown of it otherwise. */
 void output_item_write(const struct output_item *item, struct buf *out);
 void output_part_write(const struct output_part *part, struct buf *out);
 

@@ -123,11 +123,10 @@ void response_failure(const struct response *r, struct err *ret)
 
 /* ---- items */
 
-struct output_item *response_add_item(struct response *r, enum output_kind kind, struct buf *out)
+static struct output_item *append_item(struct response *r, enum output_kind kind)
 {
     struct output_item *item;
 
-    response_close_prose(r, OUTPUT_COMPLETED, out);
     if (!response_claim(r, sizeof(*item)))
         return NULL;
     item = output_item_new(&r->arena, kind, r->n_items, r->conf.ids);
@@ -135,26 +134,44 @@ struct output_item *response_add_item(struct response *r, enum output_kind kind,
         response_break(r, ERR_INTERNAL);
         return NULL;
     }
-    r->n_items++;
     *r->end = item;
     r->end = &item->next;
     return item;
 }
 
+struct output_item *response_add_item(struct response *r, enum output_kind kind, struct buf *out)
+{
+    struct output_item *item;
+
+    response_close_prose(r, OUTPUT_COMPLETED, out);
+    item = append_item(r, kind);
+    if (item != NULL)
+        r->n_items++;
+    return item;
+}
+
 /* ---- prose: messages and reasoning */
+
+static struct output_part *add_part(struct response *r, struct output_item *item,
+                                    enum output_part_kind kind)
+{
+    struct output_part *p;
+
+    if (!response_claim(r, sizeof(*p)))
+        return NULL;
+    p = output_item_add_part(item, &r->arena, kind);
+    if (p == NULL)
+        response_break(r, ERR_INTERNAL);
+    return p;
+}
 
 static bool open_part(struct response *r, enum output_part_kind kind, struct buf *out)
 {
     struct event no_text = {.output_index = 0};
-    struct output_part *p;
+    struct output_part *p = add_part(r, r->prose, kind);
 
-    if (!response_claim(r, sizeof(*p)))
+    if (p == NULL)
         return false;
-    p = output_item_add_part(r->prose, &r->arena, kind);
-    if (p == NULL) {
-        response_break(r, ERR_INTERNAL);
-        return false;
-    }
     emit_part(r, output_part_row(kind)->added, r->prose, p, &no_text, out);
     return true;
 }
@@ -174,10 +191,18 @@ static void close_part(struct response *r, struct buf *out)
     }
 }
 
+static void close_hidden(struct response *r, enum output_status status)
+{
+    if (r->hidden != NULL)
+        r->hidden->status = status;
+    r->hidden = NULL;
+}
+
 void response_close_prose(struct response *r, enum output_status status, struct buf *out)
 {
     struct output_item *item = r->prose;
 
+    close_hidden(r, status);
     if (item == NULL)
         return;
     close_part(r, out);
@@ -226,21 +251,41 @@ static bool keep_text(struct output_part *p, const struct delta *d)
     return false;
 }
 
+static bool claim_text(struct response *r, struct output_part *p, const struct delta *d)
+{
+    if (!response_claim(r, d->text.len + d->logprobs.len))
+        return false;
+    if (!keep_text(p, d))
+        response_break(r, ERR_INTERNAL);
+    return !r->broken;
+}
+
 static bool add_text(struct response *r, enum output_part_kind kind, const struct delta *d,
                      struct buf *out)
 {
     struct event texts = {.text = d->text, .logprobs = d->logprobs};
-    struct output_part *p;
 
-    if (!enter_part(r, kind, out) || !response_claim(r, d->text.len + d->logprobs.len))
+    if (!enter_part(r, kind, out) || !claim_text(r, r->prose->open, d))
         return false;
-    p = r->prose->open;
-    if (!keep_text(p, d)) {
-        response_break(r, ERR_INTERNAL);
-        return false;
-    }
-    emit_part(r, output_part_row(kind)->delta, r->prose, p, &texts, out);
+    emit_part(r, output_part_row(kind)->delta, r->prose, r->prose->open, &texts, out);
     return true;
+}
+
+/* An item that nobody sees ends none that is seen: the events are those of an
+ * answer without reasoning. */
+static bool hide_text(struct response *r, const struct delta *d)
+{
+    if (r->hidden == NULL) {
+        struct output_item *item = append_item(r, OUTPUT_REASONING);
+
+        if (item == NULL)
+            return false;
+        item->is_hidden = true;
+        if (add_part(r, item, OUTPUT_PART_REASONING) == NULL)
+            return false;
+        r->hidden = item;
+    }
+    return claim_text(r, r->hidden->open, d);
 }
 
 bool response_delta(struct response *r, const struct delta *d, struct buf *out)
@@ -254,7 +299,7 @@ bool response_delta(struct response *r, const struct delta *d, struct buf *out)
         return add_text(r, OUTPUT_PART_REFUSAL, d, out);
     case DELTA_REASONING:
         if (r->conf.reasoning == REASONING_NONE)
-            return true;
+            return hide_text(r, d);
         return add_text(
             r, r->conf.reasoning == REASONING_SUMMARY ? OUTPUT_PART_SUMMARY : OUTPUT_PART_REASONING,
             d, out);
@@ -329,12 +374,13 @@ void response_finish(struct response *r, enum finish finish, int64_t now_s, stru
     bool nameless = response_close_calls(r, ok ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
     struct err e;
 
-    if (nameless && r->first == NULL) {
+    close_hidden(r, ok && !r->broken ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE);
+    if (nameless && r->n_items == 0) {
         err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent a tool call without a name.");
         response_fail(r, &e, out);
         return;
     }
-    if (ok || r->first == NULL)
+    if (ok || r->n_items == 0)
         show_something(r, out);
     response_close_prose(r, ok && !r->broken ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
     if (r->broken) {

@@ -21,7 +21,8 @@
 #include "wire/delta.h"
 #include "wire/tool_set.h"
 
-/* How reasoning is shown (CONTRACT 4.4). */
+/* How reasoning is shown (CONTRACT 4.4). What is not shown is kept in hidden
+ * items, since the model may want it back (2.4). */
 enum reasoning_mode { REASONING_TEXT, REASONING_SUMMARY, REASONING_NONE };
 
 /* Everything pointed to must live as long as the response. */
@@ -70,9 +71,10 @@ struct response {
     unsigned n_rounds; /* that have ended */
     str service_tier;
 
-    struct output_item *first, **end;
-    unsigned n_items;
-    struct output_item *prose; /* the open message or reasoning item */
+    struct output_item *first, **end; /* in the order in which they began, hidden ones as well */
+    unsigned n_items;                 /* without hidden ones */
+    struct output_item *prose;        /* the open message or reasoning item */
+    struct output_item *hidden;       /* the open hidden one */
     struct response_call *calls;
     size_t n_calls, cap_calls;
     size_t used_bytes;

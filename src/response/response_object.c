@@ -91,16 +91,25 @@ void response_object_tail(const struct response *r, struct buf *out)
     jw_object_end(&w);
 }
 
+static void write_items(const struct response *r, struct buf *out)
+{
+    bool is_first = true;
+
+    for (const struct output_item *item = r->first; item != NULL; item = item->next) {
+        if (item->is_hidden)
+            continue;
+        if (!is_first)
+            buf_char(out, ',');
+        is_first = false;
+        output_item_write(item, out);
+    }
+}
+
 void response_object(const struct response *r, struct buf *out)
 {
     response_object_head(r, out);
     /* While it runs the object shows none of its items (CONTRACT 4.3, rule 9). */
-    if (r->status != RESPONSE_IN_PROGRESS) {
-        for (const struct output_item *item = r->first; item != NULL; item = item->next) {
-            if (item != r->first)
-                buf_char(out, ',');
-            output_item_write(item, out);
-        }
-    }
+    if (r->status != RESPONSE_IN_PROGRESS)
+        write_items(r, out);
     response_object_tail(r, out);
 }

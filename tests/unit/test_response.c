@@ -2,6 +2,8 @@
  * answer reaches; the ordinary ways are those of the scenarios. */
 #include "lib/test.h"
 
+#include <ctype.h>
+
 #include "lib/event_check.h"
 #include "lib/round_run.h"
 
@@ -121,6 +123,122 @@ static void reasoning_that_is_not_shown_leaves_no_item(void **state)
     check(&conf, DELTA("\"reasoning\":\"a\"") DONE, "completed", 1);
 }
 
+/* What a response gets from its upstream, one delta after the other. */
+static void feed_deltas(struct response *r, const struct delta *deltas, size_t n, struct buf *out)
+{
+    response_start(r, out);
+    for (size_t i = 0; i < n; i++)
+        assert_true(response_delta(r, &deltas[i], out));
+    response_finish(r, FINISH_STOP, 5, out);
+    response_end(r, out);
+}
+
+static void reasoning_that_is_not_shown_is_kept(void **state)
+{
+    static const struct delta deltas[] = {
+        {.kind = DELTA_REASONING, .text = STR_INIT("a")},
+        {.kind = DELTA_TEXT, .text = STR_INIT("x")},
+        {.kind = DELTA_REASONING, .text = STR_INIT("b")},
+        {.kind = DELTA_TEXT, .text = STR_INIT("y")},
+        {.kind = DELTA_REASONING, .text = STR_INIT("c")},
+    };
+    struct test_ids ids;
+    struct response_conf conf = {.ids = &ids.source, .reasoning = REASONING_NONE};
+    struct buf out = {.limit = 0}, item = {.limit = 0};
+    struct response r;
+
+    (void)state;
+    test_ids_reset(&ids);
+    response_init(&r, &conf);
+    feed_deltas(&r, deltas, COUNT_OF(deltas), &out);
+    assert_true(r.first->is_hidden && !r.first->next->is_hidden && r.first->next->next->is_hidden);
+    assert_null(r.first->next->next->next);
+    assert_int_equal(r.n_items, 1);
+    output_item_write(r.first->next->next, &item);
+    assert_true(str_starts_with(buf_str(&item), STR("{\"id\":\"rs_")));
+    assert_true(str_ends_with(buf_str(&item),
+                              STR("\"type\":\"reasoning\",\"status\":\"completed\",\"summary\":[],"
+                                  "\"content\":[{\"type\":\"reasoning_text\",\"text\":\"bc\"}]}")));
+    response_fini(&r);
+    buf_fini(&out);
+    buf_fini(&item);
+}
+
+/* Overwrites the random part of every id. */
+static void blank_ids(struct buf *events)
+{
+    for (size_t i = 0, n = 0; i <= events->len; i++) {
+        if (i < events->len && isalnum((unsigned char)events->p[i])) {
+            n++;
+            continue;
+        }
+        if (n == ID_RANDOM_CHARS)
+            memset(events->p + i - n, 'x', n);
+        n = 0;
+    }
+}
+
+static void hidden_reasoning_changes_no_event(void **state)
+{
+    static const struct delta deltas[] = {
+        {.kind = DELTA_REASONING, .text = STR_INIT("a")},
+        {.kind = DELTA_TEXT, .text = STR_INIT("x")},
+        {.kind = DELTA_REASONING, .text = STR_INIT("b")},
+        {.kind = DELTA_TEXT, .text = STR_INIT("y")},
+        {.kind = DELTA_CALL,
+         .name = STR_INIT("f"),
+         .call_id = STR_INIT("c"),
+         .text = STR_INIT("{")},
+        {.kind = DELTA_REASONING, .text = STR_INIT("c")},
+        {.kind = DELTA_CALL,
+         .name = STR_INIT("f"),
+         .call_id = STR_INIT("c"),
+         .text = STR_INIT("}")},
+    };
+    struct delta shown[COUNT_OF(deltas)];
+    struct test_ids ids;
+    struct response_conf conf = {.ids = &ids.source, .reasoning = REASONING_NONE};
+    struct buf with = {.limit = 0}, without = {.limit = 0};
+    struct response r;
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(deltas); i++) {
+        if (deltas[i].kind != DELTA_REASONING)
+            shown[n++] = deltas[i];
+    }
+    test_ids_reset(&ids);
+    response_init(&r, &conf);
+    feed_deltas(&r, deltas, COUNT_OF(deltas), &with);
+    response_fini(&r);
+    response_init(&r, &conf);
+    feed_deltas(&r, shown, n, &without);
+    response_fini(&r);
+    blank_ids(&with);
+    blank_ids(&without);
+    assert_str_eq(buf_str(&with), buf_str(&without));
+    buf_fini(&with);
+    buf_fini(&without);
+}
+
+static void hidden_reasoning_counts_as_output(void **state)
+{
+    static const struct delta thought = {.kind = DELTA_REASONING, .text = STR_INIT("0123456789")};
+    struct test_ids ids;
+    struct response_conf conf = {
+        .ids = &ids.source, .reasoning = REASONING_NONE, .max_output_bytes = 10000};
+    struct response r;
+    size_t n = 0;
+
+    (void)state;
+    test_ids_reset(&ids);
+    response_init(&r, &conf);
+    while (response_delta(&r, &thought, NULL))
+        n++;
+    assert_in_range(n, 900, 999);
+    response_fini(&r);
+}
+
 static void keepalives_are_numbered_like_any_event(void **state)
 {
     struct test_ids ids;
@@ -153,6 +271,9 @@ int main(void)
         cmocka_unit_test(names_and_ids_of_any_text_are_made_safe),
         cmocka_unit_test(a_call_id_of_any_length_is_one_of_at_most_64_characters),
         cmocka_unit_test(reasoning_that_is_not_shown_leaves_no_item),
+        cmocka_unit_test(reasoning_that_is_not_shown_is_kept),
+        cmocka_unit_test(hidden_reasoning_changes_no_event),
+        cmocka_unit_test(hidden_reasoning_counts_as_output),
         cmocka_unit_test(keepalives_are_numbered_like_any_event),
     };
 
