@@ -234,7 +234,7 @@ static bool keep_output(struct turn *t, struct store_items *items, struct buf *b
         *item = (struct store_item){.id = arena_dup(&t->arena, id_str(&o->id)),
                                     .body = keep(t, buf),
                                     .is_output = true,
-                                    .is_hidden = false};
+                                    .is_hidden = o->is_hidden};
         if (str_is_none(item->id) || str_is_none(item->body))
             return false;
     }

@@ -7,6 +7,7 @@
  *               history when it was saved, which is where a conversation stood.
  *     item      response: whose request or output it was, NULL when a client
  *               added it to a conversation. ref: the item that has the body.
+ *               is_hidden: the model sees it, clients do not.
  *     meta      one row.
  *
  * A response belongs to a conversation when it has no parent and its history is
@@ -54,6 +55,7 @@ static const char *const migrations[SQL_SCHEMA_VERSION] = {
     " history BIGINT NOT NULL REFERENCES history (seq) ON DELETE CASCADE,"
     " response BIGINT,"
     " is_output BIGINT NOT NULL,"
+    " is_hidden BIGINT NOT NULL,"
     " in_conversation BIGINT NOT NULL,"
     " ref BIGINT REFERENCES item (seq) ON DELETE SET NULL,"
     " body {BYTES});"

@@ -90,13 +90,16 @@ static int export_response(struct exported *e, struct err *reterr)
 
 static int export_conversation(struct exported *e, struct err *reterr)
 {
+    const struct store_page all = {.limit = INT32_MAX, .ascending = true};
     struct store_conversation c;
-    struct store_items items;
+    struct store_list list;
 
     if (store_get_conversation(e->s, e->next.owner, e->next.id, &e->arena, &c, reterr) == -1 ||
-        conversation_items(e->s, e->next.seq, &e->arena, &items, reterr) == -1)
+        store_list_items(e->s, e->next.owner, e->next.id, &all, &e->arena, &list, reterr) == -1)
         return -1;
-    return e->to->on_conversation(e->to->arg, e->next.owner, &c, &items) == 0 ? 0 : stopped(reterr);
+    return e->to->on_conversation(e->to->arg, e->next.owner, &c, &list.items) == 0
+               ? 0
+               : stopped(reterr);
 }
 
 /* One in one state of the database, so that each is whole while others write. */

@@ -102,13 +102,11 @@ int items_add(struct store_session *s, const struct item_place *place,
 {
     for (size_t i = 0; i < items->n; i++) {
         const struct store_item *item = &items->v[i];
-        const struct sql_value values[] = {{.s = item->id},
-                                           {.i = place->history},
-                                           {.i = place->response},
-                                           {.i = item->is_output},
-                                           {.i = place->in_conversation},
-                                           {.i = refs[i]},
-                                           {.s = item->is_reference ? STR_NONE : item->body}};
+        const struct sql_value values[] = {
+            {.s = item->id},        {.i = place->history},
+            {.i = place->response}, {.i = item->is_output},
+            {.i = item->is_hidden}, {.i = place->in_conversation},
+            {.i = refs[i]},         {.s = item->is_reference ? STR_NONE : item->body}};
 
         if (session_do(s, SQL_ITEM_ADD, values, reterr) == -1)
             return -1;
