@@ -73,7 +73,7 @@ const BODIES = {
     responses: (plan) => (plan.bytes
         ? {
             instructions: 'You are a careful programmer.', input: conversation('responses', plan.bytes),
-            tools: tools.map((tool) => ({ type: 'function', ...tool })), parallel_tool_calls: true, store: false,
+            tools: tools.map((tool) => ({ type: 'function', ...tool })), parallel_tool_calls: true,
         }
         : { input: QUESTION }),
     chat: (plan) => (plan.bytes
@@ -84,7 +84,9 @@ const BODIES = {
         : { messages: [{ role: 'user', content: QUESTION }] }),
 };
 
-/* api: responses or chat. A plan with `bytes` gets a conversation of that size. */
+/* api: responses or chat. A plan with `bytes` gets a conversation of that size. What
+ * nginx cannot do is left out, unless the plan is about that. */
 export function bodyOf(api, plan) {
-    return JSON.stringify({ model: model(plan), stream: !plan.whole, ...BODIES[api](plan) });
+    const store = api === 'responses' ? { store: plan.stored === true } : {};
+    return JSON.stringify({ model: model(plan), stream: !plan.whole, ...store, ...BODIES[api](plan) });
 }

@@ -39,6 +39,10 @@ export const measures = {
         ...request, name: 'Short request, no stream',
         plan: { streams: 8, requests: 4000, deltas: 20, whole: true },
     }),
+    stored: cpu({
+        ...request, name: 'Short request, no stream, stored',
+        plan: { streams: 8, requests: 4000, deltas: 20, whole: true, stored: true },
+    }),
     kb64: cpu({
         ...request, name: '64 KiB request, stream of 3 deltas',
         plan: { streams: 8, requests: 1500, deltas: 3, rate: 0, burst: 3, bytes: 60 * 1024 },
