@@ -7,7 +7,6 @@
  *               history when it was saved, which is where a conversation stood.
  *     item      response: whose request or output it was, NULL when a client
  *               added it to a conversation. ref: the item that has the body.
- *               is_hidden: the model sees it, clients do not.
  *     meta      one row.
  *
  * A response belongs to a conversation when it has no parent and its history is

@@ -201,14 +201,13 @@ int store_list_items(struct store_session *s, str owner, str conversation_id,
     return tx_end(&tx, rc, reterr);
 }
 
-int conversation_items(struct store_session *s, int64_t seq, struct arena *a,
-                       struct store_items *ret, struct err *reterr)
+int conversation_context(struct store_session *s, int64_t seq, struct arena *a,
+                         struct store_items *ret, struct err *reterr)
 {
-    const struct sql_value conversation = {.i = seq};
     struct item_rows rows = {.arena = a};
 
-    if (session_run(s, SQL_CONVERSATION_HISTORY, &conversation, item_rows_add, &rows, NULL,
-                    reterr) == -1)
+    if (session_run(s, SQL_CONVERSATION_CONTEXT, &(struct sql_value){.i = seq}, item_rows_add,
+                    &rows, NULL, reterr) == -1)
         return -1;
     *ret = rows.items;
     return 0;

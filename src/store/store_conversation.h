@@ -5,8 +5,8 @@
 
 #include "store/store_session.h"
 
-/* All items of a conversation, oldest first. */
-int conversation_items(struct store_session *s, int64_t seq, struct arena *a,
-                       struct store_items *ret, struct err *reterr);
+/* What the model is to see of a conversation, oldest first. */
+int conversation_context(struct store_session *s, int64_t seq, struct arena *a,
+                         struct store_items *ret, struct err *reterr);
 
 #endif

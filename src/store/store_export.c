@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "store/sql_schema.h"
-#include "store/store_conversation.h"
 #include "store/store_item.h"
 
 int store_stats(struct store_session *s, struct store_stats *ret, struct err *reterr)

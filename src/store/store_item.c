@@ -139,9 +139,10 @@ int item_rows_add(void *arg, const struct sql_value *columns, struct err *reterr
     struct item_rows *rows = arg;
     struct store_item item = {.id = arena_dup(rows->arena, columns[0].s),
                               .is_output = columns[1].i != 0,
-                              .body = arena_dup(rows->arena, columns[2].s)};
+                              .is_hidden = columns[2].i != 0,
+                              .body = arena_dup(rows->arena, columns[3].s)};
 
-    if (str_is_none(columns[2].s))
+    if (str_is_none(columns[3].s))
         return 0; /* two transactions crossed: what it referred to went first */
     if (str_is_none(item.id) || str_is_none(item.body) || !rows_grow(rows)) {
         err_set_no_memory(reterr);

@@ -24,7 +24,7 @@ struct item_place {
 int items_add(struct store_session *s, const struct item_place *place,
               const struct store_items *items, const int64_t *refs, struct err *reterr);
 
-/* Gathers rows of (id, is_output, body) in an arena, in their order. */
+/* Gathers rows of (id, is_output, is_hidden, body) in an arena, in their order. */
 struct item_rows {
     struct arena *arena;
     struct store_items items;

@@ -204,7 +204,7 @@ int store_lock_conversation(struct store_session *s, str owner, str id, str lock
         return -1;
     if (lock_find_conversation(s, owner, id, lock, &seq, reterr) == 0 &&
         take(s, owner, id, lock, &seq, reterr) == 0)
-        rc = conversation_items(s, seq, a, &items, reterr);
+        rc = conversation_context(s, seq, a, &items, reterr);
     rc = tx_end(&tx, rc, reterr);
     if (rc == 0)
         *ret = (struct store_history){.items = items};

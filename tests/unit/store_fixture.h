@@ -115,7 +115,6 @@ static inline int backends_run(int (*group)(const char *name))
 
 /* ---- making things */
 
-
 static inline str text(struct fixture *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -131,8 +130,8 @@ static inline str text(struct fixture *f, const char *format, ...)
     return arena_dup(&f->arena, str_from_c(line));
 }
 
-/* Items from words: "<id" is one of the request, ">id" of the output, "@id" a
- * reference. The body of an item is {id}. */
+/* Items from words: "<id" is one of the request, ">id" of the output, "-id" a
+ * hidden one of the output, "@id" a reference. The body of an item is {id}. */
 static inline struct store_items items_from(struct fixture *f, const char *words)
 {
     struct store_items items = {.v = arena_array(&f->arena, strlen(words) + 1, sizeof(*items.v))};
@@ -145,7 +144,8 @@ static inline struct store_items items_from(struct fixture *f, const char *words
         items.v[items.n++] = (struct store_item){
             .id = id,
             .body = word.p[0] == '@' ? STR_NONE : text(f, "{%.*s}", STR_ARG(id)),
-            .is_output = word.p[0] == '>',
+            .is_output = word.p[0] == '>' || word.p[0] == '-',
+            .is_hidden = word.p[0] == '-',
             .is_reference = word.p[0] == '@'};
         rest = str_trim_start(str_skip(rest, word.len));
     }

@@ -342,6 +342,24 @@ static void a_leaf_with_an_item_that_is_referred_to_keeps_it(void **state)
     assert_context(f, "other", "{a}{b}{c}");
 }
 
+static void hidden_items_are_for_the_model_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct store_response r;
+    struct store_item item;
+    struct store_history h;
+
+    save(f, "r1", NULL, "<a -thought >b");
+    assert_ok(store_get_response(f->s, alice, STR("r1"), &f->arena, &r, &f->err));
+    assert_str_c(bodies(f, &r.items), "{b}");
+    assert_fails(store_find_item(f->s, alice, STR("thought"), &f->arena, &item, &f->err),
+                 ERR_NOT_FOUND);
+    assert_ok(store_load_history(f->s, alice, STR("r1"), &f->arena, &h, &f->err));
+    assert_str_c(bodies(f, &h.items), "{a}{thought}{b}");
+    assert_true(h.items.v[1].is_hidden);
+    assert_false(h.items.v[2].is_hidden);
+}
+
 /* ---- lists */
 
 static void input_items_are_those_of_the_request_alone(void **state)
@@ -543,6 +561,7 @@ static int group(const char *name)
         ON_STORE(a_reference_to_nothing_is_refused_as_a_whole),
         ON_STORE(an_item_that_is_referred_to_outlives_its_response),
         ON_STORE(a_leaf_with_an_item_that_is_referred_to_keeps_it),
+        ON_STORE(hidden_items_are_for_the_model_alone),
         ON_STORE(input_items_are_those_of_the_request_alone),
         ON_STORE(an_unknown_place_in_a_list_is_not_found),
         ON_STORE(an_id_that_occurs_twice_does_not_make_a_list_endless),

@@ -313,6 +313,23 @@ static void pages_make_the_whole_conversation(void **state)
     buf_fini(&seen);
 }
 
+static void hidden_items_are_for_the_model_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct store_history h;
+    struct store_item item;
+
+    create(f, "c1", "<a");
+    save_in(f, "r1", "c1", "<b -thought >c");
+    assert_conversation(f, "c1", "{a}{b}{c}");
+    assert_fails(store_get_item(f->s, alice, c1, STR("thought"), &f->arena, &item, &f->err),
+                 ERR_NOT_FOUND);
+    assert_fails(store_delete_item(f->s, alice, c1, STR("thought"), &f->err), ERR_NOT_FOUND);
+    assert_context(f, "r1", "{a}{b}{thought}{c}");
+    assert_ok(store_lock_conversation(f->s, alice, c1, STR("l"), &f->arena, &h, &f->err));
+    assert_str_c(bodies(f, &h.items), "{a}{b}{thought}{c}");
+}
+
 /* ---- owners */
 
 enum { CALLS = 10 };
@@ -489,6 +506,7 @@ static int group(const char *name)
         ON_STORE(an_item_that_is_referred_to_outlives_its_conversation),
         ON_STORE(items_may_refer_to_stored_ones),
         ON_STORE(pages_make_the_whole_conversation),
+        ON_STORE(hidden_items_are_for_the_model_alone),
         ON_STORE(another_owners_id_is_answered_like_an_unknown_one),
         ON_STORE(owners_may_not_take_each_others_ids),
         ON_STORE(a_lock_gives_what_the_conversation_holds),
