@@ -15,7 +15,7 @@ void str_map_init(struct str_map *m, const struct id_source *randomness)
 
 /* FNV-1a from a random start; the last step brings the low bits to the top,
  * which choose the branches near the root. */
-static uint64_t hash(uint64_t seed, str key)
+uint64_t str_map_hash(uint64_t seed, str key)
 {
     uint64_t h = seed ^ 14695981039346656037U;
 
@@ -28,7 +28,7 @@ void **str_map_slot(struct str_map *m, str key, struct arena *a)
 {
     struct str_map_node **place = &m->root;
 
-    for (uint64_t h = hash(m->seed, key); *place != NULL; h <<= 2) {
+    for (uint64_t h = str_map_hash(m->seed, key); *place != NULL; h <<= 2) {
         if (str_eq((*place)->key, key))
             return &(*place)->value;
         place = &(*place)->child[h >> 62];
@@ -44,7 +44,7 @@ void *str_map_get(const struct str_map *m, str key)
 {
     const struct str_map_node *node = m->root;
 
-    for (uint64_t h = hash(m->seed, key); node != NULL; h <<= 2) {
+    for (uint64_t h = str_map_hash(m->seed, key); node != NULL; h <<= 2) {
         if (str_eq(node->key, key))
             return node->value;
         node = node->child[h >> 62];

@@ -29,4 +29,7 @@ void **str_map_slot(struct str_map *m, str key, struct arena *a);
 /* The pointer kept for key, or NULL. */
 void *str_map_get(const struct str_map *m, str key);
 
+/* The hash of the map, for other tables. A hash may be the seed of the next text. */
+uint64_t str_map_hash(uint64_t seed, str key);
+
 #endif

@@ -13,7 +13,7 @@ struct assembly {
     struct message *first, *last, *turn;
     struct pieces reasoning;
     struct str_map calls; /* call id (plain) -> the newest struct call with it */
-    bool stateful;
+    const struct conversation_context *context;
     struct arena *arena;
     struct err *reterr;
 };
@@ -172,7 +172,7 @@ static struct call *add_orphan(struct assembly *s, const struct item *it, void *
 {
     str name = str_is_none(it->name) ? STR("unknown_tool") : it->name;
 
-    if (s->stateful && str_is_none(it->name)) {
+    if (s->context->is_stateful && str_is_none(it->name)) {
         err_set_param(s->reterr, ERR_INVALID_VALUE, "input",
                       "No tool call found for function call output with call_id %s.",
                       shown(it->call_id).text);
@@ -231,6 +231,32 @@ static int on_item(struct assembly *s, const struct item *it)
 
 /* ---- repair */
 
+/* The first call whose reasoning is known tells that of its message. */
+static int recall(const struct assembly *s, struct message *m)
+{
+    const struct reasoning_source *source = s->context->reasoning;
+    struct content *content;
+    str text = STR_NONE;
+
+    for (const struct call *c = m->first_call; c != NULL && str_is_none(text); c = c->next)
+        (void)source->find(source->arg, c, s->arena, &text);
+    if (str_is_none(text))
+        return 0;
+    content = checked(s, arena_alloc(s->arena, sizeof(*content)));
+    if (content == NULL || content_from_text(text, s->arena, content, s->reterr) == -1)
+        return -1;
+    return add_piece(s, &m->reasoning, content);
+}
+
+static int recall_all(const struct assembly *s)
+{
+    for (struct message *m = s->first; m != NULL; m = m->next) {
+        if (m->reasoning.first == NULL && recall(s, m) == -1)
+            return -1;
+    }
+    return 0;
+}
+
 /* The calls of the last message wait for the client, unless it answered some. */
 static void open_last_calls(const struct assembly *s)
 {
@@ -260,11 +286,11 @@ static bool is_system_only(const struct assembly *s)
     return true;
 }
 
-int conversation_build(const struct item_list *items, str instructions, bool stateful,
-                       const struct id_source *ids, struct arena *a, struct conversation *ret,
-                       struct err *reterr)
+int conversation_build(const struct item_list *items, str instructions,
+                       const struct conversation_context *context, const struct id_source *ids,
+                       struct arena *a, struct conversation *ret, struct err *reterr)
 {
-    struct assembly s = {.stateful = stateful, .arena = a, .reterr = reterr};
+    struct assembly s = {.context = context, .arena = a, .reterr = reterr};
 
     str_map_init(&s.calls, ids);
     for (const struct item *it = items->first; it != NULL; it = it->next) {
@@ -272,6 +298,8 @@ int conversation_build(const struct item_list *items, str instructions, bool sta
             return -1;
     }
     if (is_system_only(&s) && append(&s, ROLE_USER, &nothing) == NULL)
+        return -1;
+    if (context->reasoning != NULL && recall_all(&s) == -1)
         return -1;
     open_last_calls(&s);
     *ret = (struct conversation){

@@ -51,12 +51,25 @@ struct conversation {
     struct message *body;
 };
 
-/* stateful: the items before these are held by the gateway, so an output
- * without its call is the client's mistake (2.5 rule 4). The items and *ret
- * share the arena. */
-int conversation_build(const struct item_list *items, str instructions, bool stateful,
-                       const struct id_source *ids, struct arena *a, struct conversation *ret,
-                       struct err *reterr);
+/* Where the reasoning before a call may be known that the client did not send
+ * back (2.4). find puts it, escaped, into the arena. */
+struct reasoning_source {
+    bool (*find)(void *arg, const struct call *c, struct arena *a, str *ret);
+    void *arg;
+};
+
+/* Zeroed: nothing is held by the gateway. */
+struct conversation_context {
+    /* The items before these are, so an output without its call is the client's
+     * mistake (2.5 rule 4). */
+    bool is_stateful;
+    const struct reasoning_source *reasoning; /* NULL: there is none */
+};
+
+/* The items and *ret share the arena. */
+int conversation_build(const struct item_list *items, str instructions,
+                       const struct conversation_context *context, const struct id_source *ids,
+                       struct arena *a, struct conversation *ret, struct err *reterr);
 
 /* The first of the messages from m on that is not one of the leading system
  * texts, or NULL. */

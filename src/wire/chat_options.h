@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
+#include "conv/conversation.h"
 
 /* CONTRACT 1.3 */
 enum chat_token_field { CHAT_MAX_TOKENS, CHAT_MAX_COMPLETION_TOKENS, CHAT_BOTH_TOKEN_FIELDS };
@@ -43,7 +44,9 @@ struct chat_request_options {
     bool images_in_tool;      /* of a tool's output: in the tool message */
     bool thinking_switch;     /* effort none: chat_template_kwargs.enable_thinking=false, too */
     bool omit_usage;          /* do not ask for token counts */
-    bool short_call_ids;      /* nine letters and digits, see conv/call_id.h */
+    /* For calls that came without the reasoning before them; NULL: none is known. */
+    const struct reasoning_source *reasoning_source;
+    bool short_call_ids; /* nine letters and digits, see conv/call_id.h */
 };
 
 #endif

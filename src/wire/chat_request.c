@@ -161,9 +161,13 @@ int chat_request_conversation(const struct responses_request *r,
                               const struct chat_request_options *o, const struct id_source *ids,
                               struct arena *arena, struct conversation *ret, struct err *reterr)
 {
+    const struct conversation_context context = {
+        .is_stateful = responses_request_continues(r),
+        .reasoning = o->reasoning_field == CHAT_NO_REASONING ? NULL : o->reasoning_source,
+    };
+
     assert(!r->needs_store);
-    if (conversation_build(&r->items, r->instructions, responses_request_continues(r), ids, arena,
-                           ret, reterr) == -1)
+    if (conversation_build(&r->items, r->instructions, &context, ids, arena, ret, reterr) == -1)
         return -1;
     return o->short_call_ids ? call_ids_shorten(ret, ids, arena, reterr) : 0;
 }

@@ -142,6 +142,7 @@ static void a_call_without_an_id_gets_one(void **state)
 
 static void an_orphan_of_a_held_history_is_refused(void **state)
 {
+    const struct conversation_context context = {.is_stateful = true};
     struct conversation c;
     struct fixture f;
 
@@ -149,9 +150,68 @@ static void an_orphan_of_a_held_history_is_refused(void **state)
     assert_int_equal(
         fixture_parse(&f, STR("{\"model\":\"m\",\"input\":[" OUTPUT("c", "1") "]}"), 0), 0);
     assert_int_equal(
-        conversation_build(&f.request.items, STR_NONE, true, &f.ids, &f.arena, &c, &f.err), -1);
+        conversation_build(&f.request.items, STR_NONE, &context, &f.ids, &f.arena, &c, &f.err), -1);
     assert_string_equal(f.err.msg, "No tool call found for function call output with call_id c.");
     fixture_fini(&f);
+}
+
+/* ---- reasoning that the client did not send back */
+
+static bool find_reasoning(void *arg, const struct call *c, struct arena *a, str *ret)
+{
+    bool is_known = str_eq(c->id, STR("2")) && str_eq(c->name, STR("f"));
+
+    (void)a;
+    ++*(size_t *)arg;
+    if (is_known)
+        *ret = STR("t\\u0061");
+    return is_known;
+}
+
+static void a_call_without_its_reasoning_gets_what_is_known(void **state)
+{
+    static const struct {
+        const char *input, *messages;
+        size_t n_asked;
+    } recalls[] = {
+        {CALL_ITEM("1") "," CALL_ITEM("2") "," CALL_ITEM("3") "," USER("u"),
+         "[{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"ta\",\"tool_calls\":"
+         "[" CALL("1") "," CALL("2") "," CALL("3") "]}," TOOL("1", "[no output]") "," TOOL(
+             "2", "[no output]") "," TOOL("3", "[no output]") "," USER("u") "]",
+         2},
+        {THOUGHT("own") "," CALL_ITEM("2"),
+         "[{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"own\","
+         "\"tool_calls\":[" CALL("2") "]}]",
+         0},
+        {CALL_ITEM("1") "," USER("u"),
+         "[" CALLS(CALL("1")) "," TOOL("1", "[no output]") "," USER("u") "]", 1},
+        {ASSISTANT("x"), "[" ASSISTANT("x") "]", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(recalls) / sizeof(*recalls); i++) {
+        size_t n_asked = 0;
+        const struct reasoning_source source = {find_reasoning, &n_asked};
+        struct chat_request_options options = {.reasoning_source = &source};
+        struct buf body = {0};
+        struct fixture f;
+        json_t *chat;
+
+        buf_append(&body, STR("{\"model\":\"m\",\"input\":["));
+        buf_append(&body, str_from_c(recalls[i].input));
+        buf_append(&body, STR("]}"));
+        assert_int_equal(fixture_parse(&f, buf_str(&body), 0), 0);
+        chat = fixture_chat(&f, &options);
+        assert_json(recalls[i].input, json_object_get(chat, "messages"), recalls[i].messages);
+        assert_int_equal(n_asked, recalls[i].n_asked);
+        json_decref(chat);
+        n_asked = 0;
+        options.reasoning_field = CHAT_NO_REASONING;
+        json_decref(fixture_chat(&f, &options));
+        assert_int_equal(n_asked, 0);
+        fixture_fini(&f);
+        buf_fini(&body);
+    }
 }
 
 /* Ten thousand calls, their outputs in the opposite order: a search per output
@@ -186,6 +246,7 @@ int main(void)
         cmocka_unit_test(every_case_is_assembled_as_claimed),
         cmocka_unit_test(a_call_without_an_id_gets_one),
         cmocka_unit_test(an_orphan_of_a_held_history_is_refused),
+        cmocka_unit_test(a_call_without_its_reasoning_gets_what_is_known),
         cmocka_unit_test(many_calls_are_matched_in_linear_time),
     };
 

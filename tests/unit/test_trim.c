@@ -96,6 +96,7 @@ static void old_turns_go_and_the_last_question_stays(void **state)
 /* What the header promises of 50, 50 and 100. */
 static void three_times_is_all_there_is(void **state)
 {
+    const struct conversation_context context = {.is_stateful = false};
     struct conversation c;
     struct fixture f;
 
@@ -106,7 +107,7 @@ static void three_times_is_all_there_is(void **state)
                                    0),
                      0);
     assert_int_equal(
-        conversation_build(&f.request.items, STR_NONE, false, &f.ids, &f.arena, &c, &f.err), 0);
+        conversation_build(&f.request.items, STR_NONE, &context, &f.ids, &f.arena, &c, &f.err), 0);
     assert_true(conversation_trim(&c, 50));
     assert_true(conversation_trim(&c, 50));
     assert_true(conversation_trim(&c, 100));

@@ -1,0 +1,12 @@
+/* response_memory.h -- what a model thought is remembered by the calls it made. */
+#ifndef ANTIPHON_RESPONSE_RESPONSE_MEMORY_H
+#define ANTIPHON_RESPONSE_RESPONSE_MEMORY_H
+
+#include "response/response.h"
+#include "wire/reasoning_cache.h"
+
+/* Puts the reasoning of a response that has ended, shown or not, into the cache
+ * for each of its calls (CONTRACT 2.4). scope: whose response it is. */
+void response_remember(const struct response *r, str scope, struct reasoning_cache *cache);
+
+#endif

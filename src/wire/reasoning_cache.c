@@ -1,0 +1,235 @@
+/* reasoning_cache.c -- a hash table whose entries also stand in a queue by age.
+ *
+ * An entry is one block: its links, then scope, call id and text. Scope and call
+ * id are compared in full; of name and arguments, which may be long, a hash of 64
+ * bits with a random seed stands for the text. */
+#include "wire/reasoning_cache.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/str_map.h"
+#include "json/json_text.h"
+
+enum { MAX_BUCKETS = 1 << 20 };
+
+struct entry {
+    struct entry *older, *newer; /* in the queue */
+    struct entry *next;          /* in its bucket */
+    uint64_t hash;               /* of scope and call id */
+    uint64_t signature;          /* of name and arguments */
+    size_t scope_len, call_id_len, text_len;
+    char bytes[];
+};
+
+struct reasoning_cache {
+    size_t max_entries, max_bytes;
+    size_t n_entries, n_bytes;
+    struct entry *oldest, *newest;
+    uint64_t seeds[2];
+    size_t mask; /* number of buckets - 1 */
+    struct entry *buckets[];
+};
+
+/* A key made ready for comparison. */
+struct probe {
+    str scope, call_id; /* plain */
+    uint64_t hash, signature;
+};
+
+/* ---- entries */
+
+static str entry_scope(const struct entry *e)
+{
+    return str_from(e->bytes, e->scope_len);
+}
+
+static str entry_call_id(const struct entry *e)
+{
+    return str_from(e->bytes + e->scope_len, e->call_id_len);
+}
+
+static str entry_text(const struct entry *e)
+{
+    return str_from(e->bytes + e->scope_len + e->call_id_len, e->text_len);
+}
+
+static size_t entry_size(size_t scope_len, size_t call_id_len, size_t text_len)
+{
+    return sizeof(struct entry) + scope_len + call_id_len + text_len;
+}
+
+static char *append(char *to, str s)
+{
+    if (s.len > 0)
+        memcpy(to, s.p, s.len);
+    return to + s.len;
+}
+
+static struct entry *entry_new(const struct probe *p, str text)
+{
+    struct entry *e = malloc(entry_size(p->scope.len, p->call_id.len, text.len));
+
+    if (e == NULL)
+        return NULL;
+    *e = (struct entry){
+        .hash = p->hash,
+        .signature = p->signature,
+        .scope_len = p->scope.len,
+        .call_id_len = p->call_id.len,
+        .text_len = text.len,
+    };
+    (void)append(append(append(e->bytes, p->scope), p->call_id), text);
+    return e;
+}
+
+/* ---- finding */
+
+/* The probe's texts are in the arena or where key's are. False when out of memory. */
+static bool probe_init(struct probe *p, const struct reasoning_cache *cache,
+                       const struct reasoning_key *key, struct arena *a)
+{
+    str arguments = json_text_dup(a, key->arguments);
+
+    p->scope = key->scope;
+    p->call_id = json_text_dup(a, key->call_id);
+    if (str_is_none(p->call_id) || str_is_none(arguments))
+        return false;
+    p->hash = str_map_hash(str_map_hash(cache->seeds[0], p->scope), p->call_id);
+    p->signature = str_map_hash(str_map_hash(cache->seeds[1], key->name), arguments);
+    return true;
+}
+
+static bool matches(const struct entry *e, const struct probe *p)
+{
+    return e->hash == p->hash && e->signature == p->signature && str_eq(entry_scope(e), p->scope) &&
+           str_eq(entry_call_id(e), p->call_id);
+}
+
+/* The upper bits are mixed best. */
+static size_t bucket_of(const struct reasoning_cache *cache, uint64_t hash)
+{
+    return hash >> 32 & cache->mask;
+}
+
+static struct entry *find(const struct reasoning_cache *cache, const struct probe *p)
+{
+    struct entry *e = cache->buckets[bucket_of(cache, p->hash)];
+
+    while (e != NULL && !matches(e, p))
+        e = e->next;
+    return e;
+}
+
+bool reasoning_cache_find(const struct reasoning_cache *cache, const struct reasoning_key *key,
+                          struct arena *a, str *ret)
+{
+    const struct entry *e;
+    struct probe p;
+    str text;
+
+    if (!probe_init(&p, cache, key, a))
+        return false;
+    e = find(cache, &p);
+    text = e == NULL ? STR_NONE : arena_dup(a, entry_text(e));
+    if (!str_is_none(text))
+        *ret = text;
+    return !str_is_none(text);
+}
+
+/* ---- changing */
+
+static void drop(struct reasoning_cache *cache, struct entry *e)
+{
+    struct entry **place = &cache->buckets[bucket_of(cache, e->hash)];
+
+    while (*place != e)
+        place = &(*place)->next;
+    *place = e->next;
+    if (cache->oldest == e)
+        cache->oldest = e->newer;
+    else
+        e->older->newer = e->newer;
+    if (cache->newest == e)
+        cache->newest = e->older;
+    else
+        e->newer->older = e->older;
+    cache->n_entries--;
+    cache->n_bytes -= entry_size(e->scope_len, e->call_id_len, e->text_len);
+    free(e);
+}
+
+static void add(struct reasoning_cache *cache, struct entry *e, size_t size)
+{
+    struct entry **bucket = &cache->buckets[bucket_of(cache, e->hash)];
+
+    e->next = *bucket;
+    *bucket = e;
+    e->older = cache->newest;
+    if (e->older == NULL)
+        cache->oldest = e;
+    else
+        e->older->newer = e;
+    cache->newest = e;
+    cache->n_entries++;
+    cache->n_bytes += size;
+}
+
+static void put(struct reasoning_cache *cache, const struct probe *p, str text)
+{
+    size_t size = entry_size(p->scope.len, p->call_id.len, text.len);
+    struct entry *e = find(cache, p);
+
+    if (e != NULL)
+        drop(cache, e);
+    if (text.len == 0 || size > cache->max_bytes || cache->max_entries == 0)
+        return;
+    while (cache->n_entries >= cache->max_entries || cache->n_bytes > cache->max_bytes - size)
+        drop(cache, cache->oldest);
+    e = entry_new(p, text);
+    if (e != NULL)
+        add(cache, e, size);
+}
+
+void reasoning_cache_put(struct reasoning_cache *cache, const struct reasoning_key *key, str text)
+{
+    struct arena scratch = {0};
+    struct probe p;
+
+    if (probe_init(&p, cache, key, &scratch))
+        put(cache, &p, text);
+    arena_fini(&scratch);
+}
+
+/* ---- life */
+
+struct reasoning_cache *reasoning_cache_new(size_t max_entries, size_t max_bytes,
+                                            const struct id_source *randomness)
+{
+    struct reasoning_cache *cache;
+    size_t n_buckets = 1;
+
+    while (n_buckets < max_entries && n_buckets < MAX_BUCKETS)
+        n_buckets *= 2;
+    cache = calloc(1, sizeof(*cache) + n_buckets * sizeof(struct entry *));
+    if (cache == NULL)
+        return NULL;
+    cache->max_entries = max_entries;
+    cache->max_bytes = max_bytes;
+    cache->mask = n_buckets - 1;
+    randomness->fill(randomness->arg, cache->seeds, sizeof(cache->seeds));
+    return cache;
+}
+
+void reasoning_cache_free(struct reasoning_cache *cache)
+{
+    struct entry *newer;
+
+    if (cache == NULL)
+        return;
+    for (struct entry *e = cache->oldest; e != NULL; e = newer) {
+        newer = e->newer;
+        free(e);
+    }
+    free(cache);
+}
