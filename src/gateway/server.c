@@ -13,6 +13,7 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/demo.h"
+#include "gateway/reasoning_memory.h"
 #include "gateway/state_conf.h"
 #include "gateway/worker.h"
 #include "net/listen_address.h"
@@ -24,6 +25,7 @@ struct server {
     struct listen_address **addresses;
     size_t n_addresses;
     struct store *store;
+    struct reasoning_memory *reasoning; /* or NULL */
     struct worker **workers;
     struct thread *threads;
     unsigned n_workers, n_threads, n_ended;
@@ -101,6 +103,15 @@ static int open_store(struct server *s, struct err *reterr)
     return s->store == NULL ? -1 : 0;
 }
 
+static int open_reasoning(struct server *s, struct err *reterr)
+{
+    if (s->config->reasoning_cache == 0)
+        return 0;
+    s->reasoning = reasoning_memory_new(s->config->reasoning_cache,
+                                        s->config->reasoning_cache_size_bytes, reterr);
+    return s->reasoning == NULL ? -1 : 0;
+}
+
 /* Nobody new finds the way. */
 static void close_addresses(struct server *s)
 {
@@ -153,6 +164,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->upstream = s->upstream;
         s->workers[i]->authorization = s->authorization;
         s->workers[i]->store = s->store;
+        s->workers[i]->reasoning = s->reasoning;
     }
     return 0;
 }
@@ -305,6 +317,7 @@ static void tear_down(struct server *s, int status)
     demo_close(s->demo);
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
+    reasoning_memory_free(s->reasoning);
     if (s->loop != NULL)
         loop_free(s->loop);
     free(s->workers);
@@ -325,7 +338,7 @@ int server_run(const struct config *config, const struct api_keys *keys)
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
-             open_workers(&s, &e) == 0 && run(&s, &e) == 0)
+             open_reasoning(&s, &e) == 0 && open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);

@@ -2,6 +2,7 @@
  *
  * turn.c          states, reports of the upstream and the client, time, the end
  * turn_prepare.c  from the request to the upstream call
+ * turn_reasoning.c  the reasoning of calls that come back without it
  * turn_state.c    what it reads from the store and leaves there
  * turn_answer.c   what the client gets */
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
@@ -53,6 +54,7 @@ struct turn {
     struct request_history_item *found; /* one for each of them */
     struct store_history history;
     struct store_response record;
+    struct reasoning_source reasoning_source;
     bool uses_store;
     const struct err *not_stored; /* why, for the log */
 
@@ -99,6 +101,14 @@ void turn_save(struct turn *t);
 
 /* The response in this conversation is not going to be stored. */
 void turn_unlock(struct turn *t);
+
+/* ---- turn_reasoning.c */
+
+/* Where the conversation finds reasoning that the client left out; or NULL. */
+const struct reasoning_source *turn_reasoning(struct turn *t);
+
+/* Remembers that of a response that has ended. */
+void turn_keep_reasoning(struct turn *t);
 
 /* ---- turn_answer.c; each may end the answer, after which t->x is NULL */
 

@@ -103,6 +103,7 @@ static int convert(struct turn *t, struct err *reterr)
     if (t->request.needs_store && turn_resolve(t, &options, reterr) == -1)
         return -1;
     t->chat = upstream_chat_options(t->worker->config, &t->request, &t->arena);
+    t->chat.reasoning_source = turn_reasoning(t);
     if (chat_request_conversation(&t->request, &t->chat, &t->worker->ids, &t->arena,
                                   &t->conversation, reterr) == -1)
         return -1;

@@ -12,6 +12,7 @@
 
 struct api_keys;
 struct listen_address;
+struct reasoning_memory;
 struct relay;
 struct store;
 struct turn;
@@ -25,10 +26,11 @@ struct worker {
     struct loop *loop;
     struct http_server *server;
     struct http_client *client;
-    struct store *store;  /* shared by all workers; outlives what runs on the loop */
-    size_t n_store_tasks; /* under way (state_task.h) */
-    struct buf out;       /* events of the read at hand, on their way to one send */
-    struct turn *turns;   /* all that are running */
+    struct reasoning_memory *reasoning; /* shared by all workers; or NULL */
+    struct store *store;                /* shared by all workers; outlives what runs on the loop */
+    size_t n_store_tasks;               /* under way (state_task.h) */
+    struct buf out;                     /* events of the read at hand, on their way to one send */
+    struct turn *turns;                 /* all that are running */
     struct relay *relays;
     struct loop_timer *drain_timer;
     uint64_t drain_deadline_ms;
