@@ -1,7 +1,7 @@
 /* agents.test.mjs -- the OpenAI Agents SDK runs its agents to their end. */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
-import { Agent, ModelBehaviorError, OpenAIResponsesModel, run, setDefaultOpenAIClient, setTracingDisabled, tool } from '@openai/agents';
+import { Agent, ModelBehaviorError, OpenAIConversationsSession, OpenAIResponsesModel, run, setDefaultOpenAIClient, setTracingDisabled, tool } from '@openai/agents';
 import OpenAI, { APIError, BadRequestError, RateLimitError } from 'openai';
 import { z } from 'zod';
 import { shared } from '../lib/daemon.mjs';
@@ -100,6 +100,41 @@ describe('@openai/agents', { concurrency: false }, () => {
                 controller.abort();
         }
         await both.up.requests[0].closed;
+    });
+
+    /* [what carries the turns, options of each run after a first one or none] */
+    for (const [what, optionsFor] of [
+        ['previousResponseId', async (last) => ({ previousResponseId: last?.lastResponseId })],
+        ['a conversation', async (last) => ({ conversationId: last?.conversation ?? (await client.conversations.create({})).id })],
+        ['a session of stored items', async (last) => ({ session: last?.session ?? new OpenAIConversationsSession({ client }) })],
+    ]) {
+        for (const [way, start] of [['run', (input, options) => run(agent, input, options)], ['streamed run', async (...args) => (await streamed(...args)).result]]) {
+            test(`turns of a ${way} with tools, by ${what}`, async () => {
+                both.up.next(callStream(['get_weather', { city: 'Oslo' }, 'a']), textStream('Sunny.', { reasoning: 'Hm' }), textStream('Bye.'));
+                const options = await optionsFor();
+                const first = await start('Weather?', options);
+                assert.equal(first.finalOutput, 'Sunny.');
+                const second = await start('Thanks', await optionsFor({ lastResponseId: first.lastResponseId, conversation: options.conversationId, session: options.session }));
+                assert.equal(second.finalOutput, 'Bye.');
+                const { messages } = both.up.requests[2].body;
+                assert.deepEqual(messages.map((m) => m.tool_calls?.[0].id ?? m.content), ['Be brief.', 'Weather?', 'a', 'Sunny in Oslo', 'Sunny.', 'Thanks']);
+                assert.equal(messages[4].reasoning_content, 'Hm');
+            });
+        }
+    }
+
+    test('a session gives its items, takes back the last one, and is cleared', async () => {
+        const session = new OpenAIConversationsSession({ client });
+        await run(agent, 'One', { session });
+        await run(agent, 'Two', { session });
+        const textOf = (item) => item.content[0].text;
+        assert.deepEqual((await session.getItems()).map(textOf), ['One', 'Hello', 'Two', 'Hello']);
+        assert.deepEqual((await session.getItems(3)).map(textOf), ['Hello', 'Two', 'Hello']);
+        assert.equal(textOf(await session.popItem()), 'Hello');
+        assert.deepEqual((await session.getItems()).map(textOf), ['One', 'Hello', 'Two']);
+        const id = await session.getSessionId();
+        await session.clearSession();
+        await assert.rejects(client.conversations.retrieve(id), { status: 404 });
     });
 
     /* [what happens, the upstream's answer, class of the error, its text] */

@@ -221,27 +221,64 @@ describe('@ai-sdk/openai and reasoning', { concurrency: false }, () => {
     });
 
     /* Where store is not false, this provider names earlier items by their ids. */
-    test('tools after reasoning, by references to stored items', async (t) => {
+    test('tools after reasoning, by references to stored items', async () => {
         const asked = [];
         both.up.next(thoughtfulCall, textStream('Sunny.'));
-        const run = generateText(asking({ providerOptions: THINKS, tools: { weather: weatherTool(asked) }, stopWhen: isStepCount(3) }));
-        await run.catch((error) => assert.deepEqual([error.statusCode, error.data.error.param], [404, 'input']));
-        if (both.up.requests.length === 1)
-            return t.skip('the gateway stores no items');
-        assert.equal((await run).text, 'Sunny.');
-        assert.equal(both.up.requests[1].body.messages[1].reasoning_content, 'Let me look.');
+        const { text } = await generateText(asking({ providerOptions: THINKS, tools: { weather: weatherTool(asked) }, stopWhen: isStepCount(3) }));
+        assert.deepEqual([text, asked], ['Sunny.', ['Oslo']]);
+        const [, call, result] = both.up.requests[1].body.messages;
+        assert.deepEqual([call.reasoning_content, call.tool_calls[0].id, result.tool_call_id], ['Let me look.', 'call_1', 'call_1']);
     });
 
-    test('a second turn, by references to stored items', async (t) => {
+    test('a second turn, by references to stored items', async () => {
         both.up.next(textStream('First.'), textStream('Second.'));
         const first = await generateText(asking({}));
-        const run = generateText(asking({ messages: [{ role: 'user', content: 'Hi' }, ...first.responseMessages, { role: 'user', content: 'Go on' }] }));
-        await run.catch((error) => assert.deepEqual([error.statusCode, error.data.error.param], [404, 'input']));
-        if (both.up.requests.length === 1)
-            return t.skip('the gateway stores no items');
-        assert.equal((await run).text, 'Second.');
+        const second = await generateText(asking({ messages: [{ role: 'user', content: 'Hi' }, ...first.responseMessages, { role: 'user', content: 'Go on' }] }));
+        assert.equal(second.text, 'Second.');
         assert.deepEqual(both.up.requests[1].body.messages.map((m) => m.content), ['Hi', 'First.', 'Go on']);
     });
+});
+
+describe('@ai-sdk/openai and what is stored', { concurrency: false }, () => {
+    const { both, asking } = provider(openai);
+    const ways = [
+        ['generateText', generateText],
+        ['streamText', async (options) => {
+            const result = streamText(options);
+            assert.deepEqual(errorsOf(await partsOf(result)), []);
+            return { text: await result.text, providerMetadata: await result.providerMetadata };
+        }],
+    ];
+
+    for (const [way, call] of ways) {
+        test(`${way} with previousResponseId`, async () => {
+            both.up.next(textStream('First.', { reasoning: 'Hm' }), textStream('Second.'));
+            const first = await call(asking({ prompt: 'One' }));
+            const { responseId } = first.providerMetadata.openai;
+            const second = await call(asking({ prompt: 'Two', providerOptions: { openai: { previousResponseId: responseId } } }));
+            assert.equal(second.text, 'Second.');
+            const { messages } = both.up.requests[1].body;
+            assert.deepEqual(messages.map((m) => m.content), ['One', 'First.', 'Two']);
+            assert.equal(messages[1].reasoning_content, 'Hm');
+        });
+
+        test(`${way} with a conversation`, async () => {
+            const made = await fetch(`${both.daemon.origin}/v1/conversations`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer sk-test' }, body: '{}' });
+            const { id } = await made.json();
+            both.up.next(textStream('First.'), textStream('Second.'));
+            for (const prompt of ['One', 'Two'])
+                await call(asking({ prompt, providerOptions: { openai: { conversation: id } } }));
+            assert.deepEqual(both.up.requests[1].body.messages.map((m) => m.content), ['One', 'First.', 'Two']);
+        });
+
+        test(`${way} after a response that is unknown`, async () => {
+            const run = way === 'streamText' ? streamedText : call;
+            await assert.rejects(run(asking({ providerOptions: { openai: { previousResponseId: 'resp_x' } } })), (error) => {
+                assert.deepEqual([error.statusCode, error.isRetryable, JSON.parse(error.responseBody).error.code], [400, false, 'previous_response_not_found']);
+                return true;
+            });
+        });
+    }
 });
 
 describe('@ai-sdk/open-responses and reasoning', { concurrency: false }, () => {

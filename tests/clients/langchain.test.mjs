@@ -72,6 +72,26 @@ describe('@langchain/openai', { concurrency: false }, () => {
             assert.deepEqual(both.up.requests[1].body.messages.map((m) => m.content), ['One', 'First.', 'Two']);
         });
 
+        test(`${way}: a second turn by previous_response_id`, async () => {
+            both.up.next(textStream('First.', { reasoning: 'Hm' }), textStream('Second.'));
+            const first = await ask(modelWith(), 'One');
+            assert.match(first.response_metadata.id, /^resp_/);
+            const second = await ask(modelWith().withConfig({ previous_response_id: first.response_metadata.id }), 'Two');
+            assert.equal(second.text, 'Second.');
+            const { messages } = both.up.requests[1].body;
+            assert.deepEqual(messages.map((m) => m.content), ['One', 'First.', 'Two']);
+            assert.equal(messages[1].reasoning_content, 'Hm');
+        });
+
+        test(`${way}: a tool's result by previous_response_id`, async () => {
+            both.up.next(callStream(['get_weather', { city: 'Oslo' }, 'a']), textStream('Sunny.'));
+            const first = await ask(modelWith().bindTools([weather]), 'Weather?');
+            const result = await weather.invoke(first.tool_calls[0]);
+            const second = await ask(modelWith().bindTools([weather]).withConfig({ previous_response_id: first.response_metadata.id }), [result]);
+            assert.equal(second.text, 'Sunny.');
+            assert.deepEqual(both.up.requests[1].body.messages.map((m) => m.tool_calls?.[0].id ?? m.content), ['Weather?', 'a', 'Sunny in Oslo']);
+        });
+
         test(`${way}: a reasoning summary`, async () => {
             both.up.next(textStream('Yes.', { reasoning: 'Let me see' }));
             const message = await ask(modelWith({ model: 'o3', reasoning: { summary: 'auto' } }), 'Hi');

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import OpenAI, {
-    APIConnectionError, APIUserAbortError, AuthenticationError, BadRequestError, InternalServerError, NotFoundError, RateLimitError,
+    APIConnectionError, APIUserAbortError, AuthenticationError, BadRequestError, ConflictError, InternalServerError, NotFoundError,
+    RateLimitError,
 } from 'openai';
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
@@ -162,7 +163,7 @@ describe('openai', { concurrency: false }, () => {
         }
     }
 
-    test('an unknown path is a NotFoundError', async () => {
+    test('an unknown response is a NotFoundError', async () => {
         await assert.rejects(client.responses.retrieve('resp_x'), NotFoundError);
     });
 
@@ -202,6 +203,108 @@ describe('openai', { concurrency: false }, () => {
         both.up.always(({ path }) => json(200, path.endsWith('/models') ? { object: 'list', data: [model] } : model));
         assert.deepEqual((await collect(client.models.list())).map((m) => m.id), ['a/b']);
         assert.equal((await client.models.retrieve('a/b')).id, 'a/b');
+    });
+});
+
+describe('openai and what is stored', { concurrency: false }, () => {
+    const both = shared({ before, beforeEach, after });
+    let client;
+
+    before(() => (client = new OpenAI({ baseURL: `${both.daemon.origin}/v1`, apiKey: 'sk-test', maxRetries: 0, fetch: spy.fetch })));
+
+    const ask = (more = {}) => client.responses.create({ model: 'm', input: 'Hi', ...more });
+    const said = () => both.up.requests.at(-1).body.messages.map((m) => m.content);
+    const textsOf = (items) => items.map((item) => item.content[0].text);
+
+    test('responses.retrieve and responses.delete', async () => {
+        const made = await ask({ metadata: { k: 'v' } });
+        assert.deepEqual(await client.responses.retrieve(made.id), made);
+        assert.deepEqual(await client.responses.retrieve(made.id, { include: ['message.output_text.logprobs'] }), made);
+        await client.responses.delete(made.id);
+        await assert.rejects(client.responses.retrieve(made.id), NotFoundError);
+        await assert.rejects(client.responses.delete(made.id), NotFoundError);
+    });
+
+    test('responses.cancel of a response that ran in the foreground', async () => {
+        const { id } = await ask();
+        await assert.rejects(client.responses.cancel(id), BadRequestError);
+        await assert.rejects(client.responses.cancel('resp_x'), NotFoundError);
+    });
+
+    test('responses.inputItems.list, over pages', async () => {
+        const input = ['a', 'b', 'c', 'd', 'e'].map((content) => ({ role: 'user', content }));
+        const { id } = await ask({ input });
+        for (const [order, want] of [['asc', 'abcde'], ['desc', 'edcba']])
+            assert.equal(textsOf(await collect(client.responses.inputItems.list(id, { limit: 2, order }))).join(''), want);
+        const page = await client.responses.inputItems.list(id, { include: ['message.input_image.image_url'] });
+        assert.deepEqual([page.data.length, page.has_more], [5, false]);
+    });
+
+    test('previous_response_id, with tools that the second turn does not name again', async () => {
+        both.up.next(callStream(['get_weather', { city: 'Oslo' }]), textStream('Sunny in Oslo.'));
+        const first = await ask({ input: 'Weather?', tools: [weather] });
+        const second = await ask({ previous_response_id: first.id, input: [{ type: 'function_call_output', call_id: first.output[0].call_id, output: 'sunny' }] });
+        assert.deepEqual([second.output_text, second.previous_response_id, second.tools], ['Sunny in Oslo.', first.id, first.tools]);
+        assert.deepEqual(both.up.requests[1].body.messages.map((m) => m.role), ['user', 'assistant', 'tool']);
+    });
+
+    test('responses.stream and responses.parse with previous_response_id', async () => {
+        both.up.next(textStream('First.', { reasoning: 'Hm' }), textStream('Second.'), textStream('{"n":3}'));
+        const first = await client.responses.stream({ model: 'm', input: 'One' }).finalResponse();
+        const second = await client.responses.stream({ model: 'm', input: 'Two', previous_response_id: first.id }).finalResponse();
+        assert.deepEqual([second.output_text, second.previous_response_id], ['Second.', first.id]);
+        const third = await client.responses.parse({
+            model: 'm', input: 'Three', previous_response_id: second.id, text: { format: zodTextFormat(z.object({ n: z.number() }), 'n') },
+        });
+        assert.deepEqual(third.output_parsed, { n: 3 });
+        assert.deepEqual(said(), ['One', 'First.', 'Two', 'Second.', 'Three']);
+        assert.deepEqual((await client.responses.retrieve(second.id)).output, second.output.map(({ parsed: _, ...item }) => item).map((item) =>
+            item.content ? { ...item, content: item.content.map(({ parsed: __, ...part }) => part) } : item));
+    });
+
+    test('a response that ran in the foreground has no stream to replay', async () => {
+        const { id } = await ask();
+        await assert.rejects(client.responses.stream({ response_id: id }).finalResponse(), BadRequestError);
+    });
+
+    test('store: false', async () => {
+        const { id } = await ask({ store: false });
+        await assert.rejects(client.responses.retrieve(id), NotFoundError);
+        await assert.rejects(ask({ previous_response_id: id }), { status: 400, code: 'previous_response_not_found', param: 'previous_response_id' });
+    });
+
+    test('conversations: create, retrieve, update, delete', async () => {
+        const made = await client.conversations.create({ metadata: { a: 'b' }, items: [{ role: 'user', content: 'Zero' }] });
+        assert.deepEqual(await client.conversations.retrieve(made.id), made);
+        assert.deepEqual((await client.conversations.update(made.id, { metadata: { c: 'd' } })).metadata, { c: 'd' });
+        assert.deepEqual(await client.conversations.delete(made.id), { id: made.id, object: 'conversation.deleted', deleted: true });
+        await assert.rejects(client.conversations.retrieve(made.id), NotFoundError);
+        assert.ok((await client.conversations.create()).id);
+    });
+
+    test('conversations.items: create, list over pages, retrieve, delete', async () => {
+        const { id } = await client.conversations.create();
+        const { data } = await client.conversations.items.create(id, { items: ['a', 'b', 'c', 'd', 'e'].map((content) => ({ role: 'user', content })) });
+        assert.equal(textsOf(data).join(''), 'abcde');
+        assert.equal(textsOf(await collect(client.conversations.items.list(id, { limit: 2, order: 'asc' }))).join(''), 'abcde');
+        assert.deepEqual(await client.conversations.items.retrieve(data[1].id, { conversation_id: id }), data[1]);
+        assert.equal((await client.conversations.items.delete(data[1].id, { conversation_id: id })).id, id);
+        await assert.rejects(client.conversations.items.retrieve(data[1].id, { conversation_id: id }), NotFoundError);
+        assert.equal(textsOf(await collect(client.conversations.items.list(id))).join(''), 'edca');
+    });
+
+    test('responses in a conversation, one at a time', async () => {
+        const { id } = await client.conversations.create({ items: [{ role: 'user', content: 'Zero' }] });
+        both.up.next(textStream('First.'), textStream('Second.'));
+        assert.deepEqual((await ask({ input: 'One', conversation: id })).conversation, { id });
+        await client.responses.stream({ model: 'm', input: 'Two', conversation: { id } }).finalResponse();
+        assert.deepEqual(said(), ['Zero', 'One', 'First.', 'Two']);
+        assert.deepEqual(textsOf(await collect(client.conversations.items.list(id, { order: 'asc' }))), ['Zero', 'One', 'First.', 'Two', 'Second.']);
+
+        both.up.next(stream([...frames(chunk({ content: 'one' })), HANG]));
+        const events = await ask({ conversation: id, stream: true });
+        await assert.rejects(ask({ conversation: id }), ConflictError);
+        events.controller.abort();
     });
 });
 

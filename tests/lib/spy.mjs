@@ -11,6 +11,9 @@
 import assert from 'node:assert/strict';
 import { Captures, checkStream } from './check.mjs';
 
+/* What there is a kind of for the validator: all but one item alone. */
+const JUDGED = /\/(responses(\/[^/]+(\/input_items)?)?|conversations(\/[^/]+(\/items)?)?)$/;
+
 export class Spy {
     #captures = new Captures();
     #faults = [];
@@ -18,7 +21,7 @@ export class Spy {
 
     fetch = async (...args) => {
         const response = await fetch(...args);
-        if (!new URL(args[0].url ?? args[0]).pathname.endsWith('/responses') || response.body === null)
+        if (!JUDGED.test(new URL(args[0].url ?? args[0]).pathname) || response.body === null)
             return response;
         const streamed = response.headers.get('content-type').startsWith('text/event-stream');
         const parts = [];
