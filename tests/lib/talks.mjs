@@ -65,6 +65,7 @@ export class Talks {
         const n = this.turns.length;
         const turn = {
             n, parent, conversation, stream,
+            mayBeLocked: conversation?.mayBeLocked ?? false,
             question: `question ${n} ${'.'.repeat(below(10) === 0 ? 8000 : 20)}`,
             answer: `answer to question ${n}`,
             before: conversation?.turns.flatMap(messagesOf) ?? (parent ? [...parent.before, ...messagesOf(parent)] : []),
@@ -74,11 +75,17 @@ export class Talks {
         const call = open(daemon, { model: 'm', input: turn.question, stream, previous_response_id: parent?.id, conversation: conversation?.id });
         await call.done.catch(() => {});
         this.#see(turn, call);
-        if (turn.fate === 'stored')
-            conversation?.turns.push(turn);
-        else if (conversation && !isLocked(turn))
-            conversation.open = turn;
+        if (conversation && !isLocked(turn))
+            this.#note(conversation, turn);
         return turn;
+    }
+
+    #note(conversation, turn) {
+        conversation.mayBeLocked = turn.fate !== 'stored'; /* until the lock expires */
+        if (turn.fate === 'stored')
+            conversation.turns.push(turn);
+        else
+            conversation.open = turn;
     }
 
     #see(turn, call) {
@@ -113,7 +120,7 @@ export class Talks {
             const turn = await (below(3) === 0 ? this.#continueConversation(daemon) : this.#continueChain(daemon));
             if (turn.fate === 'lost')
                 return;
-            if (turn.fate === 'refused' && !(isLocked(turn) && turn.conversation?.mayBeLocked))
+            if (turn.fate === 'refused' && !(isLocked(turn) && turn.mayBeLocked))
                 await onRefused(turn);
         }
     }
@@ -133,7 +140,6 @@ export class Talks {
             return conversation;
         this.#idle = this.#idle.filter((other) => other !== conversation);
         const turn = await this.ask(daemon, { conversation, stream: below(2) === 0 });
-        conversation.mayBeLocked = turn.fate !== 'stored'; /* its lock stays until it expires */
         if (isLocked(turn))
             this.#idle.unshift(conversation); /* others first, until the lock has expired */
         else
