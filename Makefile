@@ -189,7 +189,7 @@ uninstall: ## remove what install has copied
 
 RUN := tools/run-tests
 
-.PHONY: unit scenario quick system clients asan tsan tsan-system memcheck coverage check check-clients
+.PHONY: unit scenario quick postgres system clients asan tsan tsan-system memcheck coverage check check-clients
 unit: $(unit_tests) ## unit tests (of FLAVOUR)
 	@$(RUN) --as unit $(unit_tests)
 
@@ -198,6 +198,14 @@ scenario: $(scenario_tests) ## scenario tests (of FLAVOUR)
 
 quick: tests ## unit and scenario tests, in less than two minutes
 	@$(RUN) --as unit $(unit_tests) --as scenario $(scenario_tests)
+
+# They run on a PostgreSQL server as well when there is one.
+store_sources := $(wildcard tests/unit/test_store*.c tests/unit/test_sql_postgres.c)
+store_tests   := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(store_sources))
+WITH_POSTGRES := --under tests/lib/with-postgres
+
+postgres: $(store_tests) ## unit tests of the store, with a PostgreSQL server
+	@$(RUN) --as postgres $(WITH_POSTGRES) $(store_tests)
 
 system: all $(load_programs) ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
 	@$(RUN) --timeout 900 --as system tests/system/run
@@ -232,7 +240,9 @@ fuzz: ## every fuzz target for MINUTES (default 1), under clang
 	@tools/fuzz $$(($(MINUTES) * 60)) $(call fuzz_in,fuzz-clang)
 
 # The programs of `make tests` in another build, whether they exist yet or not.
-tests_in     = $(patsubst $(OUT)/%,build/$(1)/%,$(unit_tests) $(scenario_tests))
+build_in     = $(patsubst $(OUT)/%,build/$(1)/%,$(2))
+tests_in     = $(call build_in,$(1),$(filter-out $(store_tests),$(unit_tests)) $(scenario_tests))
+store_in     = $(call build_in,$(1),$(store_tests))
 fuzz_in      = $(patsubst $(OUT)/%,build/$(1)/%,$(fuzz_targets))
 thread_tests = $(patsubst tests/unit/%.c,build/tsan/tests/%,$(wildcard tests/unit/test_loop*.c \
                  tests/unit/test_http*.c))
@@ -248,7 +258,9 @@ check: ## everything; ends with "N passed, N failed"
 	                             "$(SUB) fuzz-targets CC=clang FLAVOUR=fuzz" \
 	                  --as check tools/lint \
 	    --timeout 300 --as release $(call tests_in,release) \
+	                  --as release $(WITH_POSTGRES) $(call store_in,release) \
 	                  --as asan $(call tests_in,asan-clang) \
+	                  --as asan $(WITH_POSTGRES) $(call store_in,asan-clang) \
 	                  --as tsan $(thread_tests) \
 	                  --as fuzz "tools/fuzz fixed $(call fuzz_in,fuzz-clang)" \
 	    --timeout 900 --as system tests/system/run \

@@ -20,10 +20,8 @@ static const struct {
 } kinds[] = {
     {.prefix = STR_INIT("memory"), .driver = &sql_sqlite, .place = ":memory:"},
     {.prefix = STR_INIT("sqlite:"), .driver = &sql_sqlite},
-#ifdef ANTIPHON_POSTGRES
     {.prefix = STR_INIT("postgres://"), .driver = &sql_postgres, .keeps_prefix = true},
     {.prefix = STR_INIT("postgresql://"), .driver = &sql_postgres, .keeps_prefix = true},
-#endif
 };
 
 static int place_set(struct store_session *s, const char *place, struct err *reterr)
