@@ -14,6 +14,7 @@
 #include "gateway/docs.h"
 #include "gateway/key_command.h"
 #include "gateway/server.h"
+#include "gateway/store_command.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -11,4 +11,7 @@ void docs_man(struct buf *out);    /* docs/antiphon.1 */
 /* Text of `antiphon help`. */
 void docs_commands(struct buf *out);
 
+/* The same of one command. */
+void docs_command(const char *name, struct buf *out);
+
 #endif

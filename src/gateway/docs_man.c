@@ -14,6 +14,25 @@ static const struct {
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
 
+static void command(size_t i, struct buf *out)
+{
+    buf_c(out, "  ");
+    buf_c(out, commands[i].name);
+    buf_c(out, commands[i].arguments[0] == '\0' ? "" : " ");
+    buf_c(out, commands[i].arguments);
+    buf_char(out, '\n');
+    prose_wrap(commands[i].help, out);
+}
+
+void docs_command(const char *name, struct buf *out)
+{
+    buf_c(out, "usage: antiphon COMMAND\n\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0)
+            command(i, out);
+    }
+}
+
 void docs_commands(struct buf *out)
 {
     buf_c(out, "usage: antiphon COMMAND\n"
@@ -21,14 +40,8 @@ void docs_commands(struct buf *out)
                "Gives every Chat Completions server the OpenAI Responses API.\n"
                "\n");
     for (size_t i = 0; i < N_COMMANDS; i++) {
-        if (commands[i].help == NULL)
-            continue;
-        buf_c(out, "  ");
-        buf_c(out, commands[i].name);
-        buf_c(out, commands[i].arguments[0] == '\0' ? "" : " ");
-        buf_c(out, commands[i].arguments);
-        buf_char(out, '\n');
-        prose_wrap(commands[i].help, out);
+        if (commands[i].help != NULL)
+            command(i, out);
     }
 }
 
@@ -64,6 +77,10 @@ static const char head[] =
     ".br\n"
     ".B antiphon key hash\n"
     ".I NAME\n"
+    ".br\n"
+    ".B antiphon store\n"
+    ".RI stats|purge|export|vacuum\n"
+    ".RI [ flags ]\n"
     ".br\n"
     ".B antiphon help\n"
     ".br\n"
