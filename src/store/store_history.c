@@ -7,9 +7,10 @@
 int history_add(struct store_session *s, const struct history_new *h, int64_t *ret_seq,
                 struct err *reterr)
 {
-    const struct sql_value values[] = {
-        {.s = h->owner},      {.s = h->conversation_id},      {.s = h->metadata},
-        {.i = h->created_at}, {.i = (int64_t)h->n_responses}, {.i = (int64_t)h->bytes}};
+    const struct sql_value values[] = {{.s = h->owner},         {.s = h->conversation_id},
+                                       {.s = h->metadata},      {.i = h->created_at},
+                                       {.i = clock_unix_s()},   {.i = (int64_t)h->n_responses},
+                                       {.i = (int64_t)h->bytes}};
     struct found row;
 
     if (session_find(s, SQL_HISTORY_ADD, values, &row, reterr) == -1)
