@@ -192,13 +192,26 @@ static void check_kept(const struct kept_items *kept)
     }
 }
 
+/* The end of the object of a response to the request. */
+static str write_tail(const struct responses_request *r, struct buf *tail)
+{
+    buf_append(tail, STR("],\"usage\":null,"));
+    responses_request_echo(r, tail);
+    buf_char(tail, '}');
+    fuzz_promise(!buf_failed(tail), "memory is enough");
+    return buf_str(tail);
+}
+
 /* A request that was good can be continued with what was stored of it. */
-static void check_continuation(const struct kept_items *kept, const struct options *o,
+static void check_continuation(const struct responses_request *before,
+                               const struct kept_items *kept, const struct options *o,
                                const struct id_source *ids, struct arena *arena)
 {
     static const char body[] = "{\"model\":\"m\",\"input\":\"x\",\"previous_response_id\":\"r\"}";
     struct request_history_item *items = calloc(kept->n + 1, sizeof(*items));
-    const struct request_history history = {.items = items, .n = kept->n};
+    struct buf tail = {0};
+    const struct request_history history = {
+        .items = items, .n = kept->n, .previous_tail = write_tail(before, &tail)};
     struct responses_request r;
     struct err e;
 
@@ -207,7 +220,10 @@ static void check_continuation(const struct kept_items *kept, const struct optio
     fuzz_promise(responses_request_parse(str_from_c(body), &o->request, ids, arena, &r, &e) == 0 &&
                      request_resolve(&r, &history, &o->request, ids, arena, &e) == 0,
                  "what was stored can be read");
+    fuzz_promise(r.tools.n == before->tools.n && r.tools.n_sent == before->tools.n_sent,
+                 "tools are inherited");
     check_outputs(&r, o, ids, arena);
+    buf_fini(&tail);
     free(items);
 }
 
@@ -220,7 +236,7 @@ static void check_request(const struct responses_request *r, const struct option
     check_outputs(r, o, ids, arena);
     fuzz_promise(kept_items_make(r->input, ids, arena, &kept, &e) == 0, "a good input is kept");
     check_kept(&kept);
-    check_continuation(&kept, o, ids, arena);
+    check_continuation(r, &kept, o, ids, arena);
 }
 
 static int read_request(str body, const struct responses_request_options *o,

@@ -395,6 +395,37 @@ static void what_is_unknown_is_named(void **state)
     assert_string_equal(e.msg, "Conversation with id 'conv_x' not found.");
 }
 
+static void memory_may_run_out_anywhere(void **state)
+{
+    const struct responses_request_options options = {.default_model = STR_NONE};
+    const struct request_history_item items[] = {{STR(USER("a\\u0062")), false}, {STR(CALL), true}};
+    const struct request_history_item found[] = {{STR(OUTPUT), false}};
+    const struct request_history history = {
+        .items = items,
+        .n = 2,
+        .found = found,
+        .previous_tail = STR(TAIL("\"tools\":[" FUNCTION("a") "],\"tool_choice\":" CHOICE_A))};
+    size_t n_failed = 0;
+    int rc = -1;
+
+    (void)state;
+    for (size_t limit = 1; rc == -1; limit += 16) {
+        struct request_references references;
+        struct fixture f;
+
+        rc = fixture_parse_with(&f, &options, STR(CONTINUES(INPUT(REFERENCE("\\u0078")))), limit);
+        if (rc == 0 &&
+            (request_references(&f.request, &f.arena, &references, &f.err) == -1 ||
+             request_resolve(&f.request, &history, &options, &f.ids, &f.arena, &f.err) == -1)) {
+            n_failed++;
+            rc = -1;
+        }
+        assert_true(rc == 0 || f.err.code == ERR_INTERNAL);
+        fixture_fini(&f);
+    }
+    assert_true(n_failed > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_request_of_its_own_needs_no_store),
         cmocka_unit_test(references_are_listed_as_plain_text),
         cmocka_unit_test(what_is_unknown_is_named),
+        cmocka_unit_test(memory_may_run_out_anywhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
