@@ -5,6 +5,7 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/relay.h"
+#include "gateway/state_calls.h"
 #include "gateway/turn.h"
 #include "gateway/worker.h"
 #include "http/percent.h"
@@ -29,11 +30,12 @@ static const struct {
 enum { N_METHODS = sizeof(methods) / sizeof(*methods) };
 
 struct route {
-    str path;
-    bool is_prefix; /* the path may go on */
+    str path;       /* with {...} for ids */
+    bool is_prefix; /* the path may go on; then it has no ids */
     unsigned methods;
     enum config_relay relay; /* the least setting with which it is there */
-    route_fn *run;
+    route_fn *run;           /* or NULL: the store answers */
+    const struct state_call *call;
 };
 
 static void respond_json(struct http_exchange *x, int status, str body)
@@ -63,17 +65,38 @@ static void root(struct worker *w, struct http_exchange *x, const struct http_re
     respond_json(x, 200, STR("{\"name\":\"antiphon\",\"version\":\"" ANTIPHON_VERSION "\"}"));
 }
 
+#define ROUTE(path, methods, relay, run)                                                           \
+    {                                                                                              \
+        STR_INIT(path), false, methods, CONFIG_RELAY_##relay, run, NULL                            \
+    }
+#define BELOW(path, methods, relay, run)                                                           \
+    {                                                                                              \
+        STR_INIT(path), true, methods, CONFIG_RELAY_##relay, run, NULL                             \
+    }
+#define STATE(path, method, call)                                                                  \
+    {                                                                                              \
+        STR_INIT(path), false, method, CONFIG_RELAY_OFF, NULL, &state_##call                       \
+    }
+
 static const struct route routes[] = {
-    {STR_INIT("/v1/responses"), false, POST, CONFIG_RELAY_OFF, turn_start},
-    {STR_INIT("/responses"), false, POST, CONFIG_RELAY_OFF, turn_start},
-    {STR_INIT("/v1/chat/completions"), false, POST, CONFIG_RELAY_OFF, relay_start},
-    {STR_INIT("/v1/models"), false, GET, CONFIG_RELAY_OFF, relay_start},
-    {STR_INIT("/v1/models/"), true, GET, CONFIG_RELAY_OFF, relay_start},
-    {STR_INIT("/v1/completions"), false, POST, CONFIG_RELAY_COMMON, relay_start},
-    {STR_INIT("/v1/embeddings"), false, POST, CONFIG_RELAY_COMMON, relay_start},
-    {STR_INIT("/health"), false, GET, CONFIG_RELAY_OFF, health},
-    {STR_INIT("/"), false, GET, CONFIG_RELAY_OFF, root},
-    {STR_INIT("/v1/"), true, EVERY, CONFIG_RELAY_ALL, relay_start},
+    ROUTE("/v1/responses", POST, OFF, turn_start),
+    ROUTE("/responses", POST, OFF, turn_start),
+    STATE("/v1/responses/{id}", GET, response_get),
+    STATE("/responses/{id}", GET, response_get),
+    STATE("/v1/responses/{id}", DELETE, response_delete),
+    STATE("/responses/{id}", DELETE, response_delete),
+    STATE("/v1/responses/{id}/cancel", POST, response_cancel),
+    STATE("/responses/{id}/cancel", POST, response_cancel),
+    STATE("/v1/responses/{id}/input_items", GET, response_input_items),
+    STATE("/responses/{id}/input_items", GET, response_input_items),
+    ROUTE("/v1/chat/completions", POST, OFF, relay_start),
+    ROUTE("/v1/models", GET, OFF, relay_start),
+    BELOW("/v1/models/", GET, OFF, relay_start),
+    ROUTE("/v1/completions", POST, COMMON, relay_start),
+    ROUTE("/v1/embeddings", POST, COMMON, relay_start),
+    ROUTE("/health", GET, OFF, health),
+    ROUTE("/", GET, OFF, root),
+    BELOW("/v1/", EVERY, ALL, relay_start),
 };
 
 enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
@@ -139,10 +162,10 @@ static bool is_relayable(str path)
     return below.len > 1 && !climbs(path);
 }
 
-static bool path_fits(const struct route *route, str path)
+static bool path_fits(const struct route *route, str path, struct path_ids *ret_ids)
 {
     if (!route->is_prefix)
-        return str_eq(path, route->path);
+        return path_pattern_fits(route->path, path, ret_ids);
     return path.len > route->path.len && str_starts_with(path, route->path) &&
            (route->run != relay_start || is_relayable(path));
 }
@@ -238,17 +261,19 @@ static void refuse_path(struct http_exchange *x, const struct http_request *r)
 static unsigned allowed_methods(const struct worker *w, str path)
 {
     unsigned allowed = 0;
+    struct path_ids ids;
 
     if (str_eq(path, STR("*"))) /* only OPTIONS comes with it, and asks about all of us */
         return GET | HEAD | POST | OPTIONS;
     for (size_t i = 0; i < N_ROUTES; i++) {
-        if (routes[i].relay <= w->config->relay && path_fits(&routes[i], path))
+        if (routes[i].relay <= w->config->relay && path_fits(&routes[i], path, &ids))
             allowed |= allowed_on(&routes[i]);
     }
     return allowed;
 }
 
-static const struct route *route_find(const struct worker *w, const struct http_request *r)
+static const struct route *route_find(const struct worker *w, const struct http_request *r,
+                                      struct path_ids *ret_ids)
 {
     unsigned wanted = method_bit(r->method) & ~(unsigned)OPTIONS;
 
@@ -256,7 +281,7 @@ static const struct route *route_find(const struct worker *w, const struct http_
         const struct route *route = &routes[i];
 
         if (route->relay <= w->config->relay && (allowed_on(route) & wanted) != 0 &&
-            path_fits(route, r->path))
+            path_fits(route, r->path, ret_ids))
             return route;
     }
     return NULL;
@@ -299,15 +324,18 @@ static void refuse(const struct worker *w, struct http_exchange *x, const struct
 void router_on_request(void *arg, struct http_exchange *x, const struct http_request *r)
 {
     struct worker *w = arg;
-    const struct route *route = route_find(w, r);
+    struct path_ids ids;
+    const struct route *route = route_find(w, r, &ids);
     struct caller caller = {STR(""), STR_NONE};
     struct err e;
 
     if (!is_open(route, r) &&
         api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &caller, &e) == -1)
         refuse_caller(x, r, &e);
-    else if (route != NULL)
+    else if (route == NULL)
+        refuse(w, x, r);
+    else if (route->run != NULL)
         route->run(w, x, r, &caller);
     else
-        refuse(w, x, r);
+        state_request_start(w, x, r, &caller, &ids, route->call);
 }

@@ -150,7 +150,7 @@ static const struct include {
 #undef INCLUDE
 };
 
-int request_check_include(str value, const struct path *at, struct err *reterr)
+int request_check_include(const struct path *at, str value, struct err *reterr)
 {
     str names[COUNT(includes)];
 
@@ -162,7 +162,7 @@ int request_check_include(str value, const struct path *at, struct err *reterr)
 static int read_include(struct responses_request *r, str value, const struct path *at,
                         struct err *reterr)
 {
-    if (request_check_include(value, at, reterr) == -1)
+    if (request_check_include(at, value, reterr) == -1)
         return -1;
     for (size_t i = 0; i < COUNT(includes); i++) {
         if (includes[i].offset != 0 && json_text_eq(value, includes[i].name))

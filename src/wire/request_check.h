@@ -9,6 +9,6 @@
 int request_check_metadata(str metadata, struct err *reterr);
 
 /* One value of `include`, escaped (CONTRACT 1.7). Returns 0, or -1 with *reterr filled. */
-int request_check_include(str value, const struct path *at, struct err *reterr);
+int request_check_include(const struct path *at, str value, struct err *reterr);
 
 #endif

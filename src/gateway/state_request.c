@@ -1,0 +1,179 @@
+/* state_request.c -- the way of a request to the store and back. */
+#include "gateway/state_request.h"
+
+#include <stdlib.h>
+
+#include "ev/log.h"
+#include "gateway/api_key.h"
+#include "gateway/request_body.h"
+#include "gateway/state_task.h"
+#include "gateway/worker.h"
+#include "http/percent.h"
+
+struct state_job {
+    struct state_request request;
+    const struct state_call *call;
+    struct caller caller;
+    struct http_exchange *x;         /* NULL: the client has left */
+    const struct http_request *http; /* lives as long as x, and so does request_id */
+    str request_id;
+    uint64_t start_ms;
+};
+
+static void job_free(struct state_job *job)
+{
+    buf_fini(&job->request.out);
+    arena_fini(&job->request.arena);
+    free(job);
+}
+
+/* What is worth a warning: failures of ours. The message of another may quote the client. */
+static str own_words(const struct err *failure)
+{
+    bool is_ours = failure != NULL && err_http_status(failure) >= 500;
+
+    return is_ours ? str_from_c(failure->msg) : STR_NONE;
+}
+
+static void log_end(const struct state_job *job, const char *outcome, str warning)
+{
+    log_line(str_is_none(warning) ? LOG_INFO : LOG_WARN, "state",
+             (struct log_field[]){
+                 LOG_STR("request_id", job->request_id), LOG_STR("method", job->http->method),
+                 LOG_STR("path", job->http->path), LOG_STR("outcome", str_from_c(outcome)),
+                 LOG_STR("message", warning),
+                 LOG_INT("total_ms", loop_now_ms(job->request.worker->loop) - job->start_ms),
+                 LOG_STR("owner", job->caller.name), LOG_END});
+}
+
+/* ---- the end */
+
+static void respond(struct state_job *job, const struct err *failure)
+{
+    const struct http_header type = {STR("content-type"), STR("application/json")};
+
+    if (failure != NULL)
+        http_exchange_respond_error(job->x, failure, NULL, 0);
+    else
+        http_exchange_respond(job->x, 200, &type, 1, buf_str(&job->request.out));
+}
+
+static void job_end(struct state_job *job, const struct err *failure)
+{
+    struct err e;
+
+    if (failure != NULL && job->request.arena.is_full) {
+        err_set(&e, ERR_REQUEST_TOO_LARGE,
+                "The request or its answer needs more than %zu bytes of memory "
+                "(max_request_memory).",
+                job->request.worker->config->max_request_memory_bytes);
+        failure = &e;
+    }
+    if (job->x != NULL) {
+        log_end(job, failure == NULL ? "answered" : err_wire_code(failure), own_words(failure));
+        respond(job, failure);
+    }
+    job_free(job);
+}
+
+/* ---- the work */
+
+static int run_work(struct store_session *s, void *arg, struct err *reterr)
+{
+    struct state_job *job = arg;
+    struct state_request *q = &job->request;
+
+    buf_reset(&q->out);
+    if (job->call->work(s, q, reterr) == -1)
+        return -1;
+    if (buf_failed(&q->out)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    return 0;
+}
+
+static void on_done(void *arg, const struct err *failure)
+{
+    job_end(arg, failure);
+}
+
+static void on_gone(void *arg)
+{
+    struct state_job *job = arg;
+
+    log_end(job, "client_gone", STR_NONE);
+    job->x = NULL;
+}
+
+/* The answer leaves at once, so nothing can be held back. */
+static void on_blocked(void *arg, bool blocked)
+{
+    (void)arg;
+    (void)blocked;
+}
+
+static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
+
+/* ---- the beginning */
+
+/* False when out of memory. */
+static bool copy_target(struct state_request *q, const struct http_request *r,
+                        const struct path_ids *ids)
+{
+    for (size_t i = 0; i < PATH_MAX_IDS && !str_is_none(ids->v[i]); i++) {
+        q->ids[i] = percent_decode(&q->arena, ids->v[i]);
+        if (str_is_none(q->ids[i]))
+            return false;
+    }
+    return query_read(r->query, &q->arena, &q->query);
+}
+
+static int job_read(struct state_job *job, const struct path_ids *ids, struct err *reterr)
+{
+    str body = STR("");
+
+    if (!copy_target(&job->request, job->http, ids)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    if (job->call->has_body && request_body(job->x, job->http, &body, reterr) == -1)
+        return -1;
+    return job->call->read == NULL ? 0 : job->call->read(&job->request, body, reterr);
+}
+
+static int job_start(struct state_job *job, const struct path_ids *ids, struct err *reterr)
+{
+    if (job_read(job, ids, reterr) == -1)
+        return -1;
+    if (!state_task_start(job->request.worker, job->call->access, run_work, on_done, job)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    http_exchange_watch(job->x, &exchange_handler, job);
+    return 0;
+}
+
+void state_request_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                         const struct caller *caller, const struct path_ids *ids,
+                         const struct state_call *call)
+{
+    struct state_job *job = malloc(sizeof(*job));
+    struct err e;
+
+    if (job == NULL) {
+        err_set_no_memory(&e);
+        http_exchange_respond_error(x, &e, NULL, 0);
+        return;
+    }
+    *job = (struct state_job){.request = {.worker = w, .owner = caller->owner},
+                              .call = call,
+                              .caller = *caller,
+                              .x = x,
+                              .http = r,
+                              .request_id = http_exchange_request_id(x),
+                              .start_ms = loop_now_ms(w->loop)};
+    arena_init(&job->request.arena, w->config->max_request_memory_bytes);
+    if (job_start(job, ids, &e) == -1)
+        job_end(job, &e);
+}
