@@ -1,0 +1,14 @@
+/* state_conversations.h -- what the files about conversations share. */
+#ifndef ANTIPHON_GATEWAY_STATE_CONVERSATIONS_H
+#define ANTIPHON_GATEWAY_STATE_CONVERSATIONS_H
+
+#include "gateway/state_request.h"
+
+/* Reads `items` of a body, a raw array of at most 20, into q->items. Returns 0, or
+ * -1 with *reterr filled. */
+int state_items_read(struct state_request *q, str items, struct err *reterr);
+
+/* The conversation that the path names, as the answer. ERR_NOT_FOUND. */
+int state_conversation_show(struct store_session *s, struct state_request *q, struct err *reterr);
+
+#endif
