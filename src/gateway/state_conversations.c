@@ -102,21 +102,15 @@ static int update(struct store_session *s, struct state_request *q, struct err *
     return state_conversation_show(s, q, reterr);
 }
 
-static int delete (struct store_session *s, struct state_request *q, struct err *reterr)
+static int drop(struct store_session *s, struct state_request *q, struct err *reterr)
 {
-    struct jw w = jw_to(&q->out);
-
     if (store_delete_conversation(s, q->owner, q->ids[0], reterr) == -1)
         return -1;
-    jw_object(&w);
-    jw_key_string(&w, "id", q->ids[0]);
-    jw_key_string(&w, "object", STR("conversation.deleted"));
-    jw_key_bool(&w, "deleted", true);
-    jw_object_end(&w);
+    state_write_deleted(q, STR("conversation.deleted"));
     return 0;
 }
 
 const struct state_call state_conversation_create = {STORE_WRITE, true, read_create, create};
 const struct state_call state_conversation_get = {STORE_READ, false, NULL, state_conversation_show};
 const struct state_call state_conversation_update = {STORE_WRITE, true, read_update, update};
-const struct state_call state_conversation_delete = {STORE_WRITE, false, NULL, delete};
+const struct state_call state_conversation_delete = {STORE_WRITE, false, NULL, drop};

@@ -74,8 +74,6 @@ static int read_add(struct state_request *q, str body, struct err *reterr)
 static int read_list(struct state_request *q, str body, struct err *reterr)
 {
     (void)body;
-    if (state_include_check(&q->query, reterr) == -1)
-        return -1;
     return state_page_read(&q->query, &q->page, reterr);
 }
 
@@ -135,7 +133,7 @@ static int get(struct store_session *s, struct state_request *q, struct err *ret
     return 0;
 }
 
-static int delete (struct store_session *s, struct state_request *q, struct err *reterr)
+static int drop(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     if (store_delete_item(s, q->owner, q->ids[0], q->ids[1], reterr) == -1)
         return -1;
@@ -145,4 +143,4 @@ static int delete (struct store_session *s, struct state_request *q, struct err 
 const struct state_call state_items_list = {STORE_READ, false, read_list, list};
 const struct state_call state_items_add = {STORE_WRITE, true, read_add, add};
 const struct state_call state_item_get = {STORE_READ, false, read_get, get};
-const struct state_call state_item_delete = {STORE_WRITE, false, NULL, delete};
+const struct state_call state_item_delete = {STORE_WRITE, false, NULL, drop};

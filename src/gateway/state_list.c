@@ -116,9 +116,9 @@ int state_page_read(const struct query *q, struct store_page *ret, struct err *r
     str order = query_value(q, STR("order"));
     str after = query_value(q, STR("after"));
 
-    if (read_limit(query_value(q, STR("limit")), &ret->limit, reterr) == -1)
-        return -1;
-    if (check_text(&order_at, order, check_order, reterr) == -1)
+    if (read_limit(query_value(q, STR("limit")), &ret->limit, reterr) == -1 ||
+        check_text(&order_at, order, check_order, reterr) == -1 ||
+        state_include_check(q, reterr) == -1)
         return -1;
     ret->ascending = str_eq(order, STR("asc"));
     ret->after = after.len == 0 ? STR_NONE : after;

@@ -6,7 +6,7 @@
 #include "http/query.h"
 #include "store/store.h"
 
-/* Reads limit, order and after. The views are those of the query. Returns 0, or
+/* Reads limit, order and after, and checks include. The views are those of the query. Returns 0, or
  * -1 with *reterr filled. */
 int state_page_read(const struct query *q, struct store_page *ret, struct err *reterr);
 

@@ -9,6 +9,7 @@
 #include "gateway/state_task.h"
 #include "gateway/worker.h"
 #include "http/percent.h"
+#include "json/json_write.h"
 
 struct state_job {
     struct state_request request;
@@ -91,6 +92,17 @@ static int run_work(struct store_session *s, void *arg, struct err *reterr)
         return -1;
     }
     return 0;
+}
+
+void state_write_deleted(struct state_request *q, str object)
+{
+    struct jw w = jw_to(&q->out);
+
+    jw_object(&w);
+    jw_key_string(&w, "id", q->ids[0]);
+    jw_key_string(&w, "object", object);
+    jw_key_bool(&w, "deleted", true);
+    jw_object_end(&w);
 }
 
 static void on_done(void *arg, const struct err *failure)

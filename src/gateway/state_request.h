@@ -46,4 +46,7 @@ void state_request_start(struct worker *w, struct http_exchange *x, const struct
                          const struct caller *caller, const struct path_ids *ids,
                          const struct state_call *call);
 
+/* The answer to a DELETE: the first id of the path, and what it was. */
+void state_write_deleted(struct state_request *q, str object);
+
 #endif

@@ -1,7 +1,6 @@
 /* state_responses.c -- what can be done with a stored response. */
 #include "gateway/state_calls.h"
 #include "gateway/state_list.h"
-#include "json/json_write.h"
 
 static int find(struct store_session *s, struct state_request *q, struct store_response *ret,
                 struct err *reterr)
@@ -40,17 +39,11 @@ static int get(struct store_session *s, struct state_request *q, struct err *ret
 
 /* ---- DELETE /v1/responses/{id} */
 
-static int delete (struct store_session *s, struct state_request *q, struct err *reterr)
+static int drop(struct store_session *s, struct state_request *q, struct err *reterr)
 {
-    struct jw w = jw_to(&q->out);
-
     if (store_delete_response(s, q->owner, q->ids[0], reterr) == -1)
         return -1;
-    jw_object(&w);
-    jw_key_string(&w, "id", q->ids[0]);
-    jw_key_string(&w, "object", STR("response"));
-    jw_key_bool(&w, "deleted", true);
-    jw_object_end(&w);
+    state_write_deleted(q, STR("response"));
     return 0;
 }
 
@@ -71,8 +64,6 @@ static int cancel(struct store_session *s, struct state_request *q, struct err *
 static int read_input_items(struct state_request *q, str body, struct err *reterr)
 {
     (void)body;
-    if (state_include_check(&q->query, reterr) == -1)
-        return -1;
     return state_page_read(&q->query, &q->page, reterr);
 }
 
@@ -87,7 +78,7 @@ static int list_input_items(struct store_session *s, struct state_request *q, st
 }
 
 const struct state_call state_response_get = {STORE_READ, false, read_get, get};
-const struct state_call state_response_delete = {STORE_WRITE, false, NULL, delete};
+const struct state_call state_response_delete = {STORE_WRITE, false, NULL, drop};
 const struct state_call state_response_cancel = {STORE_READ, false, NULL, cancel};
 const struct state_call state_response_input_items = {STORE_READ, false, read_input_items,
                                                       list_input_items};

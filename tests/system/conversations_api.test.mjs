@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after, before, describe } from 'node:test';
 import { Captures, checkError } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
-import { shared } from '../lib/daemon.mjs';
+import { pair, shared } from '../lib/daemon.mjs';
 
 const captures = new Captures();
 const ROOT = '/v1/conversations';
@@ -197,6 +197,22 @@ describe('conversations', { concurrency: false }, () => {
         await post(items, { items: [message('stayed')] });
         assert.ok(textsOf((await fetch(`${items}?limit=100`)).json).includes('stayed'));
     });
+});
+
+test('what belongs to another key is unknown', async (t) => {
+    const { daemon } = await pair(t, '--api-key', 'key-a', '--api-key', 'key-b');
+    const as = (key, method, path, body) => ask(daemon, body, { method, path, headers: { authorization: `Bearer ${key}` } });
+    const { id } = (await as('key-a', 'POST', ROOT, { items: [message('mine', { id: 'msg_mine' })] })).json;
+    const path = `${ROOT}/${id}`;
+    for (const [method, below, body] of [
+        ['GET', ''], ['POST', '', { metadata: {} }], ['DELETE', ''], ['GET', '/items'], ['POST', '/items', { items: [] }],
+        ['GET', '/items/msg_mine'], ['DELETE', '/items/msg_mine'],
+    ]) {
+        const { message } = checkError(await as('key-b', method, path + below, body), 404, 'not_found', null);
+        assert.equal(message, `Conversation with id '${id}' not found.`);
+    }
+    checkError(await as('key-b', 'POST', ROOT, { items: [{ type: 'item_reference', id: 'msg_mine' }] }), 404, 'not_found');
+    assert.equal((await as('key-a', 'GET', `${path}/items/msg_mine`)).status, 200, 'nothing has changed for its owner');
 });
 
 captures.judge(test);
