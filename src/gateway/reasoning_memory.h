@@ -14,10 +14,9 @@ struct reasoning_memory *reasoning_memory_new(size_t max_entries, size_t max_byt
 /* NULL is fine. */
 void reasoning_memory_free(struct reasoning_memory *m);
 
-/* Remembers what led to the calls of a response that has ended, for the scope. a is for
- * what that needs. Any thread. */
-void reasoning_memory_keep(struct reasoning_memory *m, str scope, const struct response *r,
-                           struct arena *a);
+/* Remembers what led to the calls of a response that has ended (response_memory.h). Any
+ * thread. */
+void reasoning_memory_keep(struct reasoning_memory *m, str scope, const struct response *r);
 
 /* *ret: a copy in the arena, escaped. Any thread. */
 bool reasoning_memory_find(struct reasoning_memory *m, const struct reasoning_key *key,

@@ -49,5 +49,5 @@ void turn_keep_reasoning(struct turn *t)
         return;
     scope = scope_of(t, hash);
     if (!str_is_none(scope))
-        reasoning_memory_keep(t->worker->reasoning, scope, &t->response, &t->arena);
+        reasoning_memory_keep(t->worker->reasoning, scope, &t->response);
 }
