@@ -50,60 +50,72 @@ static int on_next(void *arg, const struct sql_value *columns, struct err *reter
     return -1;
 }
 
-/* What is exported next, or fails; an arena for each keeps the memory small. */
+/* What is exported next; an arena for each keeps the memory small. */
 struct exported {
     struct store_session *s;
     const struct store_exporter *to;
     struct arena arena;
     struct next next;
+    struct store_response response; /* or a conversation with its items */
+    struct store_conversation conversation;
+    struct store_items items;
 };
 
-static int stopped(struct err *reterr)
-{
-    err_set(reterr, ERR_INTERNAL, "The export was stopped.");
-    return -1;
-}
+struct kind {
+    enum sql_statement next;
+    int (*load)(struct exported *e, struct err *reterr);
+    int (*tell)(const struct exported *e);
+};
 
-static int export_response(struct exported *e, struct err *reterr)
+static const struct store_page everything = {.limit = INT32_MAX, .ascending = true};
+
+static int load_response(struct exported *e, struct err *reterr)
 {
-    const struct store_page all = {.limit = INT32_MAX, .ascending = true};
-    struct store_response r;
+    struct store_response *r = &e->response;
     struct store_list input;
     struct store_items items;
 
-    if (store_get_response(e->s, e->next.owner, e->next.id, &e->arena, &r, reterr) == -1 ||
-        store_list_input_items(e->s, e->next.owner, e->next.id, &all, &e->arena, &input, reterr) ==
-            -1)
+    if (store_get_response(e->s, e->next.owner, e->next.id, &e->arena, r, reterr) == -1 ||
+        store_list_input_items(e->s, e->next.owner, e->next.id, &everything, &e->arena, &input,
+                               reterr) == -1)
         return -1;
-    items.n = input.items.n + r.items.n;
+    items.n = input.items.n + r->items.n;
     items.v = arena_array(&e->arena, items.n + 1, sizeof(*items.v));
     if (items.v == NULL) {
         err_set_no_memory(reterr);
         return -1;
     }
     for (size_t i = 0; i < items.n; i++)
-        items.v[i] = i < input.items.n ? input.items.v[i] : r.items.v[i - input.items.n];
-    r.items = items;
-    return e->to->on_response(e->to->arg, e->next.owner, &r) == 0 ? 0 : stopped(reterr);
+        items.v[i] = i < input.items.n ? input.items.v[i] : r->items.v[i - input.items.n];
+    r->items = items;
+    return 0;
 }
 
-static int export_conversation(struct exported *e, struct err *reterr)
+static int tell_response(const struct exported *e)
 {
-    const struct store_page all = {.limit = INT32_MAX, .ascending = true};
-    struct store_conversation c;
+    return e->to->on_response(e->to->arg, e->next.owner, &e->response);
+}
+
+static int load_conversation(struct exported *e, struct err *reterr)
+{
     struct store_list list;
 
-    if (store_get_conversation(e->s, e->next.owner, e->next.id, &e->arena, &c, reterr) == -1 ||
-        store_list_items(e->s, e->next.owner, e->next.id, &all, &e->arena, &list, reterr) == -1)
+    if (store_get_conversation(e->s, e->next.owner, e->next.id, &e->arena, &e->conversation,
+                               reterr) == -1 ||
+        store_list_items(e->s, e->next.owner, e->next.id, &everything, &e->arena, &list, reterr) ==
+            -1)
         return -1;
-    return e->to->on_conversation(e->to->arg, e->next.owner, &c, &list.items) == 0
-               ? 0
-               : stopped(reterr);
+    e->items = list.items;
+    return 0;
 }
 
-/* One in one state of the database, so that each is whole while others write. */
-static int export_one(struct exported *e, enum sql_statement which, int64_t after,
-                      int (*write)(struct exported *e, struct err *reterr), struct err *reterr)
+static int tell_conversation(const struct exported *e)
+{
+    return e->to->on_conversation(e->to->arg, e->next.owner, &e->conversation, &e->items);
+}
+
+/* In one state of the database, so that each is whole while others write. */
+static int load_next(struct exported *e, const struct kind *kind, int64_t after, struct err *reterr)
 {
     struct tx tx;
     int rc;
@@ -111,20 +123,33 @@ static int export_one(struct exported *e, enum sql_statement which, int64_t afte
     e->next = (struct next){.arena = &e->arena};
     if (tx_begin(&tx, e->s, STORE_READ, reterr) == -1)
         return -1;
-    rc = session_run(e->s, which, &(struct sql_value){.i = after}, on_next, &e->next, NULL, reterr);
+    rc = session_run(e->s, kind->next, &(struct sql_value){.i = after}, on_next, &e->next, NULL,
+                     reterr);
     if (rc == 0 && e->next.seq != 0)
-        rc = write(e, reterr);
+        rc = kind->load(e, reterr);
     return tx_end(&tx, rc, reterr);
 }
 
-static int export_all(struct exported *e, enum sql_statement which,
-                      int (*write)(struct exported *e, struct err *reterr), struct err *reterr)
+/* It is told outside of the transaction: whoever listens may be slow, and a server
+ * ends transactions that do nothing. */
+static int export_next(struct exported *e, const struct kind *kind, int64_t after,
+                       struct err *reterr)
+{
+    if (load_next(e, kind, after, reterr) == -1)
+        return -1;
+    if (e->next.seq == 0 || kind->tell(e) == 0)
+        return 0;
+    err_set(reterr, ERR_INTERNAL, "The export was stopped.");
+    return -1;
+}
+
+static int export_all(struct exported *e, const struct kind *kind, struct err *reterr)
 {
     int64_t after = 0;
     int rc;
 
     do {
-        rc = export_one(e, which, after, write, reterr);
+        rc = export_next(e, kind, after, reterr);
         after = e->next.seq;
         arena_fini(&e->arena);
     } while (rc == 0 && after != 0);
@@ -133,9 +158,12 @@ static int export_all(struct exported *e, enum sql_statement which,
 
 int store_export(struct store_session *s, const struct store_exporter *to, struct err *reterr)
 {
+    static const struct kind responses = {SQL_EXPORT_RESPONSE, load_response, tell_response};
+    static const struct kind conversations = {SQL_EXPORT_CONVERSATION, load_conversation,
+                                              tell_conversation};
     struct exported e = {.s = s, .to = to};
 
-    if (export_all(&e, SQL_EXPORT_RESPONSE, export_response, reterr) == -1)
+    if (export_all(&e, &responses, reterr) == -1)
         return -1;
-    return export_all(&e, SQL_EXPORT_CONVERSATION, export_conversation, reterr);
+    return export_all(&e, &conversations, reterr);
 }

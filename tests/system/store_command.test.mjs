@@ -1,6 +1,7 @@
 /* store_command.test.mjs -- `antiphon store` beside a gateway that uses the store. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -137,6 +138,32 @@ for (const kind of [SQLITE, POSTGRES]) {
         });
     });
 }
+
+/* A server ends transactions that stand still. */
+test('an export whose reader is slow stays whole', { skip: NO_POSTGRES }, async (t) => {
+    const server = await startPostgres();
+    t.after(() => server.close());
+    const url = await server.database();
+    const up = await startUpstream();
+    t.after(() => up.close());
+    const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'm', '--store', url] });
+    t.after(() => daemon.stop());
+    const long = 'x'.repeat(300_000); /* more than a pipe takes */
+    await ask(daemon, { input: long, store: true });
+    await ask(daemon, { input: 'and more', store: true });
+
+    const child = spawn(BINARY, ['store', 'export', '--store', url, '--store-timeout', '200ms'], { env: { ...ENVIRONMENT, PGAPPNAME: 'export' } });
+    t.after(() => child.kill());
+    const stands = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'export' AND state LIKE 'idle%' AND state_change < clock_timestamp() - interval '1s'";
+    for (const deadline = performance.now() + patience(20_000); (await server.sql(stands)).length === 0;)
+        assert.ok(performance.now() < deadline && child.exitCode === null, 'the export waits for its reader');
+    let out = '', told = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => (out += text));
+    child.stderr.setEncoding('utf8').on('data', (text) => (told += text));
+    const [status] = await once(child, 'close');
+    assert.equal(status, 0, told);
+    assert.deepEqual(lines(out).map(({ input }) => input[0].content[0].text), [long, 'and more']);
+});
 
 /* ---- what does not ---- */
 
