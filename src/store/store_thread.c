@@ -27,6 +27,8 @@ static void connect_failed(struct store_thread *t, const struct err *failure)
     t->retry_at_ms = t->failed_at_ms + t->backoff_ms;
     t->failure = *failure;
     health_bad(&t->store->health, failure);
+    if (failure->code == ERR_STORE) /* hosts, users and paths are for the log, not for clients */
+        err_set(&t->failure, ERR_STORE, "The store cannot be reached.");
 }
 
 int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *reterr)
