@@ -12,8 +12,7 @@
  * Rows come one by one (single-row mode) instead of as a whole result: the
  * context of a long conversation, which goes into an arena anyway, is not held
  * twice. A result object for each row costs far less than fetching it. So
- * on_row cannot run another statement on its connection.
- */
+ * on_row cannot run another statement on its connection. */
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
