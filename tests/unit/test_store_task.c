@@ -1,0 +1,513 @@
+/* test_store_task.c -- tasks, the threads that run them, and what these do besides. */
+#include <uv.h>
+
+#include "ev/loop.h"
+#include "store_fixture.h"
+
+/* A store, and a loop that runs until nothing is under way. */
+struct setting {
+    struct fixture f; /* no session: another thread has one */
+    struct store *store;
+    struct loop *loop;
+    unsigned n_running;
+    char log[64]; /* a letter for each end: the step's own, or ! after a failure */
+};
+
+/* A task of a test. */
+struct step {
+    struct setting *s;
+    int (*run)(struct store_session *s, struct step *step, struct err *reterr);
+    const char *id, *parent;
+    char letter;
+    struct err failure; /* ERR_NONE: it went well */
+};
+
+static struct store_conf conf; /* of the next store_start_up() */
+
+static void start_up(struct setting *s)
+{
+    s->store = store_open(&conf, &s->f.err);
+    if (s->store == NULL)
+        print_error("%s\n", s->f.err.msg);
+    assert_non_null(s->store);
+}
+
+static int setting_setup(void **state)
+{
+    struct setting *s = calloc(1, sizeof(*s));
+    struct store_session *wipe = store_session_open(&backend_conf, NULL);
+
+    store_empty(wipe);
+    store_session_close(wipe);
+    conf = backend_conf;
+    s->loop = loop_new(NULL);
+    *state = s;
+    return s->loop == NULL ? -1 : 0;
+}
+
+static int setting_teardown(void **state)
+{
+    struct setting *s = *state;
+
+    store_close(s->store);
+    loop_free(s->loop);
+    arena_fini(&s->f.arena);
+    free(s);
+    return 0;
+}
+
+#define ON_SETTING(test) cmocka_unit_test_setup_teardown(test, setting_setup, setting_teardown)
+
+static int step_work(struct store_session *session, void *arg, struct err *reterr)
+{
+    struct step *step = arg;
+
+    return step->run(session, step, reterr);
+}
+
+static void step_done(void *arg, const struct err *failure)
+{
+    struct step *step = arg;
+    struct setting *s = step->s;
+    size_t n = strlen(s->log);
+
+    step->failure.code = ERR_NONE;
+    if (failure != NULL)
+        step->failure = *failure;
+    if (n + 1 < sizeof(s->log))
+        s->log[n] = failure == NULL ? step->letter : '!';
+    if (--s->n_running == 0)
+        loop_stop(s->loop);
+}
+
+static void begin(struct setting *s, struct step *step, enum store_access access)
+{
+    const struct store_task task = {access, step_work, step_done, step, s->loop};
+
+    step->s = s;
+    s->n_running++;
+    assert_true(store_start(s->store, &task));
+}
+
+static void finish(struct setting *s)
+{
+    loop_run(s->loop);
+    assert_int_equal(s->n_running, 0);
+}
+
+static void do_step(struct setting *s, struct step *step, enum store_access access)
+{
+    begin(s, step, access);
+    finish(s);
+}
+
+/* ---- steps */
+
+static int save_step(struct store_session *session, struct step *step, struct err *reterr)
+{
+    struct store_item items[] = {{.id = STR("in"), .body = STR("{in}")},
+                                 {.id = STR("out"), .body = STR("{out}"), .is_output = true}};
+    const struct store_response r = {.id = str_from_c(step->id),
+                                     .parent_id = str_from_c(step->parent),
+                                     .head = STR("head"),
+                                     .tail = STR("tail"),
+                                     .items = {items, COUNT_OF(items)}};
+
+    return store_save_response(session, alice, &r, reterr);
+}
+
+static int save_and_fail(struct store_session *session, struct step *step, struct err *reterr)
+{
+    if (save_step(session, step, reterr) == -1)
+        return -1;
+    err_set(reterr, ERR_BAD_REQUEST, "changed my mind");
+    return -1;
+}
+
+/* The second save has an id that is taken; the task does not care. */
+static int save_twice_and_ignore(struct store_session *session, struct step *step,
+                                 struct err *reterr)
+{
+    if (save_step(session, step, reterr) == -1)
+        return -1;
+    (void)save_step(session, step, reterr);
+    return 0;
+}
+
+static int get_step(struct store_session *session, struct step *step, struct err *reterr)
+{
+    struct arena a = {0};
+    struct store_response r;
+    int rc = store_get_response(session, alice, str_from_c(step->id), &a, &r, reterr);
+
+    arena_fini(&a);
+    return rc;
+}
+
+static bool is_there(struct setting *s, const char *id)
+{
+    struct step get = {.run = get_step, .id = id};
+
+    do_step(s, &get, STORE_READ);
+    assert_true(get.failure.code == ERR_NONE || get.failure.code == ERR_NOT_FOUND);
+    return get.failure.code == ERR_NONE;
+}
+
+/* ---- tests */
+
+static void a_task_is_reported_on_its_loop_when_it_is_safe(void **state)
+{
+    struct setting *s = *state;
+    struct step save = {.run = save_step, .id = "r1", .letter = 's'};
+
+    start_up(s);
+    do_step(s, &save, STORE_WRITE);
+    assert_string_equal(s->log, "s");
+    assert_true(is_there(s, "r1"));
+}
+
+static void a_failed_task_has_done_nothing(void **state)
+{
+    struct setting *s = *state;
+    struct step save = {.run = save_and_fail, .id = "r1"};
+
+    start_up(s);
+    do_step(s, &save, STORE_WRITE);
+    assert_int_equal(save.failure.code, ERR_BAD_REQUEST);
+    assert_string_equal(save.failure.msg, "changed my mind");
+    assert_false(is_there(s, "r1"));
+}
+
+static void a_failed_statement_fails_its_task_in_any_case(void **state)
+{
+    struct setting *s = *state;
+    struct step save = {.run = save_twice_and_ignore, .id = "r1"};
+
+    start_up(s);
+    do_step(s, &save, STORE_WRITE);
+    assert_int_equal(save.failure.code, ERR_STORE);
+    assert_false(is_there(s, "r1"));
+}
+
+static uv_sem_t gate;
+
+static int wait_at_gate(struct store_session *session, struct step *step, struct err *reterr)
+{
+    (void)session;
+    (void)step;
+    (void)reterr;
+    uv_sem_wait(&gate);
+    return 0;
+}
+
+/* Those behind the gate are queued together. */
+static void tasks_that_wait_together_fail_alone(void **state)
+{
+    struct setting *s = *state;
+    struct step steps[] = {{.run = wait_at_gate, .letter = 'g'},
+                           {.run = save_step, .id = "r1", .letter = '1'},
+                           {.run = save_and_fail, .id = "r2", .letter = '2'},
+                           {.run = save_twice_and_ignore, .id = "r3", .letter = '3'},
+                           {.run = save_step, .id = "r4", .parent = "r1", .letter = '4'}};
+
+    conf.connections = 1;
+    start_up(s);
+    assert_int_equal(uv_sem_init(&gate, 0), 0);
+    for (size_t i = 0; i < COUNT_OF(steps); i++)
+        begin(s, &steps[i], STORE_WRITE);
+    uv_sem_post(&gate);
+    finish(s);
+    uv_sem_destroy(&gate);
+    assert_string_equal(s->log, "g1!!4");
+    assert_true(is_there(s, "r1"));
+    assert_false(is_there(s, "r2"));
+    assert_false(is_there(s, "r3"));
+    assert_true(is_there(s, "r4"));
+}
+
+static void closing_waits_for_what_is_queued(void **state)
+{
+    struct setting *s = *state;
+    struct step steps[20];
+
+    start_up(s);
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        steps[i] = (struct step){.run = save_step, .id = text(&s->f, "r%zu", i).p, .letter = 's'};
+        begin(s, &steps[i], STORE_WRITE);
+    }
+    store_close(s->store);
+    s->store = NULL;
+    finish(s);
+    assert_string_equal(s->log, "ssssssssssssssssssss");
+}
+
+/* ---- load */
+
+enum { LOOPS = 2, CHAINS = 8, TURNS = 12 };
+
+/* One chain of responses: each turn loads what was there and saves what follows. */
+struct chain {
+    struct load *load;
+    int number, turn;
+    char id[32], parent[32];
+    size_t n_seen;
+};
+
+struct load {
+    struct store *store;
+    struct loop *loop;
+    uv_thread_t thread;
+    int number, n_running, n_failed;
+    struct chain chains[CHAINS];
+};
+
+static int chain_load(struct store_session *session, void *arg, struct err *reterr)
+{
+    struct chain *c = arg;
+    struct arena a = {0};
+    struct store_history h = {.items = {0}};
+    int rc = c->turn == 0
+                 ? 0
+                 : store_load_history(session, alice, str_from_c(c->parent), &a, &h, reterr);
+
+    c->n_seen = h.items.n;
+    arena_fini(&a);
+    return rc;
+}
+
+static int chain_save(struct store_session *session, void *arg, struct err *reterr)
+{
+    struct chain *c = arg;
+    struct step step = {.id = c->id, .parent = c->turn == 0 ? NULL : c->parent};
+
+    return save_step(session, &step, reterr);
+}
+
+static void chain_next(struct chain *c);
+
+static void chain_saved(void *arg, const struct err *failure)
+{
+    struct chain *c = arg;
+
+    c->load->n_failed += failure != NULL;
+    memcpy(c->parent, c->id, sizeof(c->parent));
+    c->turn++;
+    chain_next(c);
+}
+
+static void chain_loaded(void *arg, const struct err *failure)
+{
+    struct chain *c = arg;
+    const struct store_task save = {STORE_WRITE, chain_save, chain_saved, c, c->load->loop};
+
+    c->load->n_failed += failure != NULL || c->n_seen != 2 * (size_t)c->turn;
+    assert_true(store_start(c->load->store, &save));
+}
+
+static void chain_next(struct chain *c)
+{
+    const struct store_task load = {STORE_READ, chain_load, chain_loaded, c, c->load->loop};
+
+    if (c->turn == TURNS) {
+        if (--c->load->n_running == 0)
+            loop_stop(c->load->loop);
+        return;
+    }
+    (void)snprintf(c->id, sizeof(c->id), "r-%d-%d-%d", c->load->number, c->number, c->turn);
+    assert_true(store_start(c->load->store, &load));
+}
+
+static void load_run(void *arg)
+{
+    struct load *l = arg;
+
+    for (int i = 0; i < CHAINS; i++) {
+        l->chains[i] = (struct chain){.load = l, .number = i};
+        l->n_running++;
+        chain_next(&l->chains[i]);
+    }
+    loop_run(l->loop);
+}
+
+static void run_loads(struct store *const stores[LOOPS])
+{
+    struct load loads[LOOPS];
+
+    for (int i = 0; i < LOOPS; i++) {
+        loads[i] = (struct load){.store = stores[i], .loop = loop_new(NULL), .number = i};
+        assert_non_null(loads[i].loop);
+        assert_int_equal(uv_thread_create(&loads[i].thread, load_run, &loads[i]), 0);
+    }
+    for (int i = 0; i < LOOPS; i++) {
+        uv_thread_join(&loads[i].thread);
+        loop_free(loads[i].loop);
+        assert_int_equal(loads[i].n_failed, 0);
+    }
+}
+
+static void two_loops_share_a_store(void **state)
+{
+    struct setting *s = *state;
+
+    start_up(s);
+    run_loads((struct store *[]){s->store, s->store});
+    assert_true(is_there(s, "r-1-7-11"));
+}
+
+static void two_stores_share_a_database(void **state)
+{
+    struct setting *s = *state;
+    struct store *other;
+
+    start_up(s);
+    other = store_open(&conf, &s->f.err);
+    assert_non_null(other);
+    run_loads((struct store *[]){s->store, other});
+    store_close(other);
+    assert_true(is_there(s, "r-1-7-11"));
+}
+
+/* ---- what the threads do besides */
+
+static int stats_step(struct store_session *session, struct step *step, struct err *reterr)
+{
+    struct store_stats st;
+
+    if (store_stats(session, &st, reterr) == -1)
+        return -1;
+    step->letter = (char)('0' + st.n_responses);
+    return 0;
+}
+
+static void limits_are_kept_while_responses_come(void **state)
+{
+    enum { MANY = 40, BOUND = 5 };
+    struct setting *s = *state;
+    struct step count = {.run = stats_step};
+
+    conf.limits.max_responses = BOUND;
+    start_up(s);
+    for (int i = 0; i < MANY; i++) {
+        struct step save = {.run = save_step, .id = text(&s->f, "r%d", i).p};
+
+        do_step(s, &save, STORE_WRITE);
+        assert_int_equal(save.failure.code, ERR_NONE);
+    }
+    do
+        do_step(s, &count, STORE_READ);
+    while (count.letter > '0' + BOUND);
+    assert_true(is_there(s, "r39"));
+    assert_false(is_there(s, "r0"));
+}
+
+static int create_step(struct store_session *session, struct step *step, struct err *reterr)
+{
+    const struct store_conversation c = {.id = STR("c1"), .metadata = STR("{}")};
+
+    (void)step;
+    (void)store_delete_conversation(session, alice, c.id, NULL);
+    return store_create_conversation(session, alice, &c, &(struct store_items){.n = 0}, reterr);
+}
+
+static int lock_step(struct store_session *session, struct step *step, struct err *reterr)
+{
+    struct arena a = {0};
+    struct store_history h;
+    int rc =
+        store_lock_conversation(session, alice, STR("c1"), str_from_c(step->id), &a, &h, reterr);
+
+    arena_fini(&a);
+    return rc;
+}
+
+static int unlock_and_fail(struct store_session *session, struct step *step, struct err *reterr)
+{
+    if (store_unlock_conversation(session, STR("c1"), str_from_c(step->id), reterr) == -1)
+        return -1;
+    err_set(reterr, ERR_STORE, "as if the disk were full");
+    return -1;
+}
+
+static int remove_step(struct store_session *session, struct step *step, struct err *reterr)
+{
+    (void)step;
+    return store_delete_conversation(session, alice, STR("c1"), reterr);
+}
+
+static void do_well(struct setting *s, struct step step)
+{
+    do_step(s, &step, STORE_WRITE);
+    assert_string_equal(step.failure.code == ERR_NONE ? "" : step.failure.msg, "");
+}
+
+static bool can_lock(struct setting *s, const char *name)
+{
+    struct step lock = {.run = lock_step, .id = name};
+
+    do_step(s, &lock, STORE_WRITE);
+    assert_true(lock.failure.code == ERR_NONE || lock.failure.code == ERR_CONVERSATION_LOCKED);
+    return lock.failure.code == ERR_NONE;
+}
+
+static void a_lock_holds_for_as_long_as_it_is_wanted(void **state)
+{
+    struct setting *s = *state;
+    uint64_t end;
+
+    conf.lock_ms = 600;
+    start_up(s);
+    do_well(s, (struct step){.run = create_step});
+    assert_true(can_lock(s, "mine"));
+    end = uv_hrtime() + 2 * conf.lock_ms * 1000000;
+    while (uv_hrtime() < end)
+        assert_false(can_lock(s, "other"));
+    do_well(s, (struct step){.run = remove_step});
+}
+
+/* The task is undone, the wish to release the lock is not. */
+static void a_lock_that_could_not_be_released_does_not_stay(void **state)
+{
+    struct setting *s = *state;
+    struct step unlock = {.run = unlock_and_fail, .id = "mine"};
+
+    conf.lock_ms = 1000;
+    start_up(s);
+    do_well(s, (struct step){.run = create_step});
+    assert_true(can_lock(s, "mine"));
+    do_step(s, &unlock, STORE_WRITE);
+    assert_int_equal(unlock.failure.code, ERR_STORE);
+    assert_false(can_lock(s, "other"));
+    while (!can_lock(s, "other"))
+        continue;
+    do_well(s, (struct step){.run = remove_step});
+}
+
+static int group(const char *name)
+{
+    const struct CMUnitTest tests[] = {
+        ON_SETTING(a_task_is_reported_on_its_loop_when_it_is_safe),
+        ON_SETTING(a_failed_task_has_done_nothing),
+        ON_SETTING(a_failed_statement_fails_its_task_in_any_case),
+        ON_SETTING(tasks_that_wait_together_fail_alone),
+        ON_SETTING(closing_waits_for_what_is_queued),
+        ON_SETTING(two_loops_share_a_store),
+        ON_SETTING(limits_are_kept_while_responses_come),
+        ON_SETTING(a_lock_holds_for_as_long_as_it_is_wanted),
+        ON_SETTING(a_lock_that_could_not_be_released_does_not_stay),
+    };
+
+    const struct CMUnitTest shared[] = {
+        ON_SETTING(two_stores_share_a_database),
+    };
+    int failed = cmocka_run_group_tests_name(name, tests, NULL, NULL);
+
+    /* each store in memory is a database of its own */
+    if (strcmp(backend_url, "memory") != 0)
+        failed += cmocka_run_group_tests_name(name, shared, NULL, NULL);
+    return failed;
+}
+
+int main(void)
+{
+    return backends_run(group);
+}
