@@ -183,6 +183,8 @@ static int take(struct store_session *s, str owner, str id, str lock, int64_t *r
 
         rc = session_find(s, SQL_LOCK_TAKE, values, &row, reterr);
     }
+    if (rc == 0 && row.is)
+        buf_append(&s->taken, buf_str(&name));
     buf_fini(&name);
     if (rc == 0 && !row.is) {
         set_locked(reterr, id);
@@ -219,6 +221,12 @@ int store_unlock_conversation(struct store_session *s, str id, str lock, struct 
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
     return tx_end(&tx, lock_release(s, lock, reterr), reterr);
+}
+
+void locks_doubt(struct store_session *s)
+{
+    if (s->taken.len > 0)
+        release_remember(s->locks, buf_str(&s->taken));
 }
 
 /* ---- renewing */

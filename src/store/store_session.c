@@ -73,6 +73,7 @@ void session_fini(struct store_session *s)
     char *place = (char *)(uintptr_t)s->conf.place; /* ours: strdup() made it */
 
     session_disconnect(s);
+    buf_fini(&s->taken);
     free(place);
     s->conf.place = NULL;
 }
@@ -123,6 +124,8 @@ int session_begin(struct store_session *s, enum store_access access, struct err 
     const char *begin = access == STORE_WRITE ? s->driver->begin_write : s->driver->begin_read;
 
     assert(!s->in_transaction);
+    s->access = access;
+    buf_reset(&s->taken);
     s->commit_sent = false;
     s->failure.code = ERR_NONE;
     if (s->driver->script(s->db, begin, reterr) == -1)
@@ -139,7 +142,7 @@ int session_commit(struct store_session *s, struct err *reterr)
         session_rollback(s);
         return -1;
     }
-    s->commit_sent = true;
+    s->commit_sent = s->access == STORE_WRITE;
     if (s->driver->script(s->db, "COMMIT", reterr) == -1) {
         session_rollback(s);
         return -1;

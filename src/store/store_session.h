@@ -10,6 +10,7 @@
 #ifndef ANTIPHON_STORE_STORE_SESSION_H
 #define ANTIPHON_STORE_STORE_SESSION_H
 
+#include "base/buf.h"
 #include "store/sql.h"
 #include "store/store.h"
 
@@ -27,8 +28,10 @@ struct store_session {
     struct store_growth *growth;             /* the same */
     struct sql *db;                          /* NULL: not connected */
     bool in_transaction;
-    bool commit_sent;   /* of the current transaction: nobody knows whether it took effect */
-    struct err failure; /* the first of the current transaction; ERR_NONE: none */
+    enum store_access access; /* of the current transaction */
+    bool commit_sent;         /* for something written: did it take effect? */
+    struct buf taken;         /* lock that was taken in it; empty: none */
+    struct err failure;       /* the first of the current transaction; ERR_NONE: none */
 };
 
 /* Fills *s but does not connect. Returns 0, or -1 with *reterr filled: the URL

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "ev/loop.h"
+#include "store/store_lock.h"
 
 /* ---- connecting */
 
@@ -192,21 +193,32 @@ static void failures_drop(struct queued_task *tasks)
         failure_drop(q);
 }
 
+/* The connection was lost before the answer to COMMIT came. */
+static void set_in_doubt(struct store_thread *t, struct err *e)
+{
+    locks_doubt(&t->session);
+    err_set(e, ERR_STORE,
+            "The connection to the store was lost while it was saving: it may have saved or not.");
+}
+
 static void run(struct store_thread *t, struct queued_task *tasks)
 {
     enum { ATTEMPTS = 2 };
+    struct store_session *s = &t->session;
     struct err failure;
     int rc = -1;
 
     for (int i = 0; i < ATTEMPTS; i++) {
         failures_drop(tasks);
         rc = attempt(t, tasks, &failure);
-        if (t->session.db == NULL || !session_is_lost(&t->session))
+        if (s->db == NULL || !session_is_lost(s))
             break;
-        session_disconnect(&t->session);
-        if (t->session.commit_sent)
+        session_disconnect(s);
+        if (s->commit_sent || (rc == 0 && tasks->failure == NULL))
             break;
     }
+    if (rc == -1 && s->commit_sent && s->db == NULL)
+        set_in_doubt(t, &failure);
     report_all(t, tasks, rc == 0 ? NULL : &failure);
 }
 

@@ -1,4 +1,5 @@
 /* test_store_task.c -- tasks, the threads that run them, and what these do besides. */
+#include <libpq-fe.h>
 #include <uv.h>
 
 #include "ev/loop.h"
@@ -482,6 +483,59 @@ static void a_lock_that_could_not_be_released_does_not_stay(void **state)
     do_well(s, (struct step){.run = remove_step});
 }
 
+/* ---- a server that goes away */
+
+/* Ends all connections to the database but this one. */
+static void cut_connections(void)
+{
+    PGconn *server = PQconnectdb(backend_url);
+    PGresult *result;
+
+    assert_int_equal(PQstatus(server), CONNECTION_OK);
+    result = PQexec(server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                            " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    assert_int_equal(PQresultStatus(result), PGRES_TUPLES_OK);
+    PQclear(result);
+    PQfinish(server);
+}
+
+static void a_connection_that_was_lost_is_made_again(void **state)
+{
+    struct setting *s = *state;
+
+    start_up(s);
+    for (int i = 0; i < 5; i++) {
+        cut_connections();
+        do_well(s, (struct step){.run = save_step, .id = text(&s->f, "r%d", i).p});
+        cut_connections();
+        assert_true(is_there(s, text(&s->f, "r%d", i).p));
+    }
+}
+
+static int n_attempts;
+
+static int save_and_lose(struct store_session *session, struct step *step, struct err *reterr)
+{
+    if (save_step(session, step, reterr) == -1)
+        return -1;
+    if (n_attempts++ == 0)
+        cut_connections();
+    step = &(struct step){.id = "second", .parent = step->id};
+    return save_step(session, step, reterr);
+}
+
+static void a_task_that_lost_its_connection_is_done_once_more(void **state)
+{
+    struct setting *s = *state;
+
+    n_attempts = 0;
+    start_up(s);
+    do_well(s, (struct step){.run = save_and_lose, .id = "first"});
+    assert_int_equal(n_attempts, 2);
+    assert_true(is_there(s, "first"));
+    assert_true(is_there(s, "second"));
+}
+
 static int group(const char *name)
 {
     const struct CMUnitTest tests[] = {
@@ -499,11 +553,17 @@ static int group(const char *name)
     const struct CMUnitTest shared[] = {
         ON_SETTING(two_stores_share_a_database),
     };
+    const struct CMUnitTest served[] = {
+        ON_SETTING(a_connection_that_was_lost_is_made_again),
+        ON_SETTING(a_task_that_lost_its_connection_is_done_once_more),
+    };
     int failed = cmocka_run_group_tests_name(name, tests, NULL, NULL);
 
     /* each store in memory is a database of its own */
     if (strcmp(backend_url, "memory") != 0)
         failed += cmocka_run_group_tests_name(name, shared, NULL, NULL);
+    if (strcmp(name, "postgres") == 0)
+        failed += cmocka_run_group_tests_name(name, served, NULL, NULL);
     return failed;
 }
 
