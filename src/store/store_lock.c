@@ -11,15 +11,9 @@
 #include "store/store_conversation.h"
 #include "store/store_item.h"
 
-struct release {
-    struct release *next;
-    size_t len;
-    char name[];
-};
-
 struct store_locks {
-    uv_mutex_t mutex; /* guards released; nothing else is taken while it is held */
-    struct release *released;
+    uv_mutex_t mutex;    /* guards released; nothing else is taken while it is held */
+    struct buf released; /* names, a line for each */
 };
 
 struct store_locks *locks_new(void)
@@ -33,61 +27,40 @@ struct store_locks *locks_new(void)
     return l;
 }
 
-static void releases_free(struct release *r)
-{
-    while (r != NULL) {
-        struct release *next = r->next;
-
-        free(r);
-        r = next;
-    }
-}
-
 void locks_free(struct store_locks *l)
 {
     if (l == NULL)
         return;
-    releases_free(l->released);
+    buf_fini(&l->released);
     uv_mutex_destroy(&l->mutex);
     free(l);
 }
 
-/* Puts a list before what has come since. */
-static void releases_put(struct store_locks *l, struct release *first)
+/* Without memory a lock may stay as long as the process: better than to fail. */
+static void remember_lines(struct store_locks *l, str names, str end)
 {
-    struct release *last = first;
-
-    if (first == NULL)
+    if (l == NULL)
         return;
-    while (last->next != NULL)
-        last = last->next;
     uv_mutex_lock(&l->mutex);
-    last->next = l->released;
-    l->released = first;
+    buf_append(&l->released, names);
+    buf_append(&l->released, end);
     uv_mutex_unlock(&l->mutex);
 }
 
-static struct release *releases_take(struct store_locks *l)
+static void release_remember(struct store_locks *l, str name)
 {
-    struct release *all;
+    remember_lines(l, name, STR("\n"));
+}
+
+static struct buf releases_take(struct store_locks *l)
+{
+    struct buf all;
 
     uv_mutex_lock(&l->mutex);
     all = l->released;
-    l->released = NULL;
+    l->released = (struct buf){0};
     uv_mutex_unlock(&l->mutex);
     return all;
-}
-
-/* Without memory the lock may stay as long as the process: better than to fail. */
-static void release_remember(struct store_locks *l, str name)
-{
-    struct release *r = l == NULL ? NULL : malloc(sizeof(*r) + name.len);
-
-    if (r == NULL)
-        return;
-    *r = (struct release){.len = name.len};
-    memcpy(r->name, name.p, name.len);
-    releases_put(l, r);
 }
 
 /* ---- names */
@@ -231,21 +204,29 @@ void locks_doubt(struct store_session *s)
 
 /* ---- renewing */
 
-static int renew(struct store_session *s, const struct release *released, struct err *reterr)
+static int release_all(struct store_session *s, str lines, struct err *reterr)
+{
+    while (lines.len > 0) {
+        const struct sql_value name = {.s = {lines.p, str_find_char(lines, '\n')}};
+
+        if (session_do(s, SQL_LOCK_RELEASE, &name, reterr) == -1)
+            return -1;
+        lines = str_skip(lines, name.s.len + 1);
+    }
+    return 0;
+}
+
+static int renew(struct store_session *s, str released, struct err *reterr)
 {
     const struct sql_value mine[] = {{.s = str_from_c(s->instance)},
                                      {.i = (int64_t)strlen(s->instance)},
                                      {.i = store_clock_ms() + (int64_t)s->lock_ms}};
     struct tx tx;
-    int rc = 0;
+    int rc;
 
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    for (const struct release *r = released; r != NULL && rc == 0; r = r->next) {
-        const struct sql_value name = {.s = str_from(r->name, r->len)};
-
-        rc = session_do(s, SQL_LOCK_RELEASE, &name, reterr);
-    }
+    rc = release_all(s, released, reterr);
     if (rc == 0)
         rc = session_do(s, SQL_LOCK_RENEW, mine, reterr);
     return tx_end(&tx, rc, reterr);
@@ -253,12 +234,11 @@ static int renew(struct store_session *s, const struct release *released, struct
 
 int locks_renew(struct store_session *s, struct err *reterr)
 {
-    struct release *released = releases_take(s->locks);
-    int rc = renew(s, released, reterr);
+    struct buf released = releases_take(s->locks);
+    int rc = renew(s, buf_str(&released), reterr);
 
-    if (rc == 0)
-        releases_free(released);
-    else
-        releases_put(s->locks, released);
+    if (rc == -1)
+        remember_lines(s->locks, buf_str(&released), STR("")); /* for the next time */
+    buf_fini(&released);
     return rc;
 }
