@@ -11,7 +11,7 @@
 #include "store/store_lock.h"
 #include "store/store_thread.h"
 
-enum { MEMORY_BYTES = 256 * 1024 * 1024, BATCH = 64 };
+enum { MEMORY_BYTES = 256 * 1024 * 1024 };
 
 /* ---- opening */
 
@@ -77,7 +77,7 @@ static int thread_init(struct store *st, size_t i, const struct store_conf *conf
     t->queue = st->queue_for[i == 0 ? STORE_WRITE : STORE_READ];
     if (session_init(&t->session, conf, reterr) == -1)
         return -1;
-    t->batch = t->session.driver->one_writer && t->is_first ? BATCH : 1;
+    t->batch = t->session.driver->one_writer && t->is_first ? STORE_BATCH : 1;
     t->session.locks = st->locks;
     t->session.growth = &st->growth;
     t->locks_at_ms = t->limits_at_ms = store_monotonic_ms();

@@ -77,7 +77,7 @@ bool store_start(struct store *store, const struct store_task *task);
 /* body: one JSON object, as it is to be shown. */
 struct store_item {
     str id, body;
-    bool is_output;
+    bool is_output;    /* in results also when it is a reference to an output item */
     bool is_hidden;    /* for the model alone: no answer shows it */
     bool is_reference; /* the item with this id, stored before; body is STR_NONE */
 };
@@ -121,8 +121,10 @@ struct store_response {
     struct store_items items; /* of its request, then of its output */
 };
 
-/* A conversation gets the items unless the response has failed.
- * ERR_PREVIOUS_NOT_FOUND or ERR_NOT_FOUND when the parent or conversation is gone. */
+/* A conversation gets the items when the response is completed or incomplete.
+ * ERR_PREVIOUS_NOT_FOUND or ERR_NOT_FOUND when the parent, the conversation or an
+ * item that is referred to is gone, ERR_CONVERSATION_LOCKED when the lock was
+ * lost to another response, ERR_INVALID_VALUE for an item id with a NUL. */
 int store_save_response(struct store_session *s, str owner, const struct store_response *r,
                         struct err *reterr);
 

@@ -6,7 +6,8 @@
 #include "store/store_lock.h"
 #include "store/store_thread.h"
 
-enum { LIMITS_EVERY_MS = 10 * 1000, LOCK_PARTS = 3, PIECE = 16 };
+/* A piece is more than tasks can add at once, so a purge comes to its end. */
+enum { LIMITS_EVERY_MS = 10 * 1000, LOCK_PARTS = 3, PIECE = 2 * STORE_BATCH };
 
 static uint64_t left_until(uint64_t at_ms, uint64_t now_ms)
 {
@@ -22,7 +23,7 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t)
     if (!t->is_first)
         return LONG_MS;
     if (atomic_load(&t->store->has_more_to_purge))
-        return 0;
+        return 1; /* another thread may be at it */
     locks = left_until(t->locks_at_ms, now_ms);
     limits = left_until(t->limits_at_ms, now_ms);
     return locks < limits ? locks : limits;
@@ -60,10 +61,10 @@ static bool limits_are_due(const struct store_thread *t, uint64_t now_ms)
 /* One thread at a time: two would only wait for each other. */
 static void keep_limits(struct store_thread *t, uint64_t now_ms)
 {
+    t->limits_at_ms = now_ms + LIMITS_EVERY_MS;
     if (atomic_flag_test_and_set(&t->store->is_purging))
         return;
     purge_piece(t);
-    t->limits_at_ms = now_ms + LIMITS_EVERY_MS;
     atomic_flag_clear(&t->store->is_purging);
 }
 

@@ -24,12 +24,16 @@ static void connect_failed(struct store_thread *t, const struct err *failure)
     uint64_t next_ms = t->backoff_ms == 0 ? FIRST_MS : 2 * t->backoff_ms;
 
     t->backoff_ms = next_ms < MOST_MS ? next_ms : MOST_MS;
-    t->failed_at_ms = store_monotonic_ms();
-    t->retry_at_ms = t->failed_at_ms + t->backoff_ms;
+    t->retry_at_ms = store_monotonic_ms() + t->backoff_ms;
     t->failure = *failure;
     health_bad(&t->store->health, failure);
     if (failure->code == ERR_STORE) /* hosts, users and paths are for the log, not for clients */
         err_set(&t->failure, ERR_STORE, "The store cannot be reached.");
+}
+
+static void sleep_until(uint64_t until_ms, uint64_t now_ms)
+{
+    uv_sleep((unsigned)(until_ms - now_ms));
 }
 
 int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *reterr)
@@ -39,21 +43,18 @@ int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *
 
     while (t->session.db == NULL) {
         uint64_t now_ms = store_monotonic_ms();
+        bool is_too_early = now_ms < t->retry_at_ms;
 
-        if (now_ms >= deadline_ms && t->failed_at_ms >= since_ms && t->failed_at_ms != 0 &&
-            now_ms < t->retry_at_ms) {
+        if (is_too_early && now_ms >= deadline_ms) {
             *reterr = t->failure;
             return -1;
         }
-        if (now_ms < t->retry_at_ms && now_ms < deadline_ms) {
-            uint64_t until_ms = t->retry_at_ms < deadline_ms ? t->retry_at_ms : deadline_ms;
-
-            uv_sleep((unsigned)(until_ms - now_ms));
-        } else if (session_connect(&t->session, &failure) == 0) {
+        if (is_too_early)
+            sleep_until(t->retry_at_ms < deadline_ms ? t->retry_at_ms : deadline_ms, now_ms);
+        else if (session_connect(&t->session, &failure) == 0)
             t->backoff_ms = t->retry_at_ms = 0;
-        } else {
+        else
             connect_failed(t, &failure);
-        }
     }
     return 0;
 }

@@ -10,6 +10,8 @@
 #include "store/store_queue.h"
 #include "store/store_session.h"
 
+enum { STORE_BATCH = 64 }; /* tasks to take at once, at most */
+
 struct store_thread {
     struct store *store;
     struct store_session session;
@@ -20,8 +22,8 @@ struct store_thread {
     uv_thread_t thread;
 
     /* of connecting, in ms of the monotonic clock */
-    uint64_t failed_at_ms, retry_at_ms, backoff_ms;
-    struct err failure;
+    uint64_t retry_at_ms, backoff_ms;
+    struct err failure; /* the last */
 
     /* when it is time again; only of the first */
     uint64_t locks_at_ms, limits_at_ms;
@@ -44,8 +46,9 @@ struct store {
 /* The function of a thread: takes tasks until its queue is closed and empty. */
 void store_thread_main(void *thread);
 
-/* Connects when that is needed and not too early to try again. A task that
- * waits since since_ms waits until the store's timeout. */
+/* Connects when that is needed. A failed attempt is repeated, with pauses, until the
+ * store's timeout has passed since since_ms; who comes later still has one,
+ * unless another has failed a moment ago. */
 int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *reterr);
 
 /* ---- store_housekeeping.c */
