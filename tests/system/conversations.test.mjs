@@ -317,7 +317,11 @@ describe('responses in a conversation', { concurrency: false }, () => {
 
 describe('two responses at once in a conversation', { concurrency: false }, () => {
     const { both, api, conversation, textsOf } = setup();
-    const start = (more) => open(both.daemon, { model: 'm', input: 'First', ...more });
+    const start = (t, more) => {
+        const call = open(both.daemon, { model: 'm', input: 'First', ...more });
+        t.after(() => call.destroy());
+        return call;
+    };
 
     /* An answer that has begun and waits for the test. */
     function held() {
@@ -327,10 +331,10 @@ describe('two responses at once in a conversation', { concurrency: false }, () =
     }
 
     for (const streamed of [false, true]) {
-        test(`the second is refused while the first runs, and works after it${streamed ? ', streamed' : ''}`, async () => {
+        test(`the second is refused while the first runs, and works after it${streamed ? ', streamed' : ''}`, async (t) => {
             const id = await conversation();
             const release = held();
-            const first = start({ conversation: id, stream: streamed });
+            const first = start(t, { conversation: id, stream: streamed });
             await both.up.request(0);
             for (const stream of [false, true])
                 await api.turnedAway({ input: 'Second', conversation: { id }, stream }, [409, 'conversation_locked']);
@@ -344,10 +348,10 @@ describe('two responses at once in a conversation', { concurrency: false }, () =
     }
 
     for (const streamed of [false, true]) {
-        test(`the second works after the client of the first has left${streamed ? ', streamed' : ''}`, async () => {
+        test(`the second works after the client of the first has left${streamed ? ', streamed' : ''}`, async (t) => {
             const id = await conversation(user('Zero'));
             both.up.next(stream([...frames(chunk({ content: 'Slow' })), HANG]));
-            const first = start({ conversation: id, stream: streamed });
+            const first = start(t, { conversation: id, stream: streamed });
             const request = await both.up.request(0);
             if (streamed)
                 await first.until('Slow');
@@ -375,10 +379,10 @@ describe('two responses at once in a conversation', { concurrency: false }, () =
             assert.equal(texts[texts.indexOf(textOf(answer)) - 1], textOf(answer).slice(3), 'each answer follows its question');
     });
 
-    test('deleting it meanwhile ends in a whole response or in a failure', async () => {
+    test('deleting it meanwhile ends in a whole response or in a failure', async (t) => {
         const id = await conversation(user('Zero'));
         const release = held();
-        const first = start({ conversation: id, stream: true });
+        const first = start(t, { conversation: id, stream: true });
         await first.until('Slow');
         await api.remove(`conversations/${id}`);
         release();
@@ -390,10 +394,10 @@ describe('two responses at once in a conversation', { concurrency: false }, () =
         }
     });
 
-    test('others are not in the way', async () => {
+    test('others are not in the way', async (t) => {
         const [one, two] = [await conversation(), await conversation()];
         const release = held();
-        const first = start({ conversation: one, stream: true });
+        const first = start(t, { conversation: one, stream: true });
         await both.up.request(0);
         await api.respond({ conversation: two });
         await api.respond();

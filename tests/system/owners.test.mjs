@@ -112,10 +112,11 @@ describe('two clients', { concurrency: false }, () => {
         }
     });
 
-    test('that a conversation is locked is not told to others', async () => {
+    test('that a conversation is locked is not told to others', async (t) => {
         let release;
         both.up.next({ ...textStream('Slow'), before: [new Promise((done) => (release = done))] });
         const call = open(both.daemon, { model: 'm', input: 'x', conversation: hers.conversation.id }, { headers: { authorization: 'Bearer key-of-anna' } });
+        t.after(() => call.destroy());
         await both.up.request(0);
         const id = hers.conversation.id;
         assert.deepEqual(telling(await ben.call(...ask({ conversation: id })), id), telling(await ben.call(...ask({ conversation: strange(id) })), strange(id)));

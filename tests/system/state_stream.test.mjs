@@ -23,7 +23,11 @@ const RICH = stream(frames(chunk({ reasoning_content: 'Hm' }), chunk({ content: 
 describe('streamed responses', { concurrency: false }, () => {
     const both = shared({ before, beforeEach, after }, '--early-error-window', '0');
     const api = new Api(both, captures);
-    const start = (more) => open(both.daemon, { model: 'm', input: 'Hi', stream: true, ...more });
+    const start = (t, more) => {
+        const call = open(both.daemon, { model: 'm', input: 'Hi', stream: true, ...more });
+        t.after(() => call.destroy());
+        return call;
+    };
 
     /* [what, upstream's answer, request, status] */
     const ENDINGS = [
@@ -49,10 +53,10 @@ describe('streamed responses', { concurrency: false }, () => {
         });
     }
 
-    test('a response can be fetched and continued as soon as its end is seen', async () => {
+    test('a response can be fetched and continued as soon as its end is seen', async (t) => {
         both.up.always(({ body }) => textStream(`re ${body.messages.at(-1).content}`));
         await Promise.all(Array.from({ length: 20 }, async (_, i) => {
-            const call = start({ input: `q${i}` });
+            const call = start(t, { input: `q${i}` });
             await call.until('"type":"response.completed"');
             await call.until(() => /"type":"response\.completed".*\n/.test(call.text));
             const id = idIn(call.text);
@@ -64,8 +68,8 @@ describe('streamed responses', { concurrency: false }, () => {
         }));
     });
 
-    test('a response whose client left right behind its end is stored', async () => {
-        const call = start();
+    test('a response whose client left right behind its end is stored', async (t) => {
+        const call = start(t);
         await call.until('[DONE]');
         call.destroy();
         assert.equal((await api.read(`responses/${idIn(call.text)}`)).status, 'completed');
@@ -116,19 +120,19 @@ describe('streamed responses', { concurrency: false }, () => {
         await api.refused('GET', `responses/${response.id}`, undefined, NOT_FOUND);
     });
 
-    test('a response that is still running cannot be continued', async () => {
+    test('a response that is still running cannot be continued', async (t) => {
         both.up.next(STARTED);
-        const call = start();
+        const call = start(t);
         await call.until('"delta":"two"');
         await api.turnedAway({ previous_response_id: idIn(call.text) }, NO_PARENT);
         call.destroy();
     });
 
-    test('deleting the parent of a running response ends in a whole chain or in a failure', async () => {
+    test('deleting the parent of a running response ends in a whole chain or in a failure', async (t) => {
         const parent = await api.respond({ input: 'One' });
         let release;
         both.up.next(stream([...frames(chunk({ content: 'Slow' })), new Promise((done) => (release = done)), ...frames(chunk({}, 'stop'), '[DONE]')]));
-        const call = start({ input: 'Two', previous_response_id: parent.id });
+        const call = start(t, { input: 'Two', previous_response_id: parent.id });
         await call.until('Slow');
         await api.remove(`responses/${parent.id}`);
         release();
@@ -141,10 +145,10 @@ describe('streamed responses', { concurrency: false }, () => {
         }
     });
 
-    test('nothing is stored for a client that left in the middle', async () => {
+    test('nothing is stored for a client that left in the middle', async (t) => {
         const parent = await api.respond({ input: 'One' });
         both.up.next(STARTED);
-        const call = start({ input: 'Two', previous_response_id: parent.id });
+        const call = start(t, { input: 'Two', previous_response_id: parent.id });
         await call.until('"delta":"two"');
         call.destroy();
         await both.up.requests.at(-1).closed;
@@ -156,15 +160,14 @@ describe('streamed responses', { concurrency: false }, () => {
         await api.turnedAway({ input: [reference(item)] }, [404, 'not_found', 'input']);
     });
 
-    test('many that leave at any moment leave whole responses or none', async () => {
+    test('many that leave at any moment leave whole responses or none', async (t) => {
         both.up.always(stream(frames(...Array(10).fill(chunk({ content: 'x' })), chunk({}, 'stop'), '[DONE]').flatMap((frame) => [frame, 2])));
         const calls = await Promise.all(Array.from({ length: 40 }, async (_, i) => {
-            const call = start();
+            const call = start(t);
             await call.until(() => (call.text.match(/\n\n/g) ?? []).length >= i % 18);
             call.destroy();
             return call;
         }));
-        await Promise.all(both.up.requests.map((request) => request.closed));
         for (const { text } of calls.filter((call) => call.text.includes('"id":"resp_'))) {
             const got = await api.get(`responses/${idIn(text)}`);
             assert.ok([200, 404].includes(got.status), got.text);
