@@ -84,6 +84,17 @@ export class Api {
         return data;
     }
 
+    /* A list, page by page; the path has a query. */
+    async pages(path) {
+        const pages = [];
+        for (let page = await this.read(path); ; page = await this.read(`${path}&after=${page.last_id}`)) {
+            pages.push(page.data);
+            if (!page.has_more)
+                return pages;
+            assert.ok(pages.length < 100, 'pages come to an end');
+        }
+    }
+
     /* Insists on an error [status, code, param] and gives it. */
     async refused(method, path, body, [status, code, param]) {
         return checkError(await this.call(method, path, body), status, code, param);

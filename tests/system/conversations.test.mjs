@@ -136,13 +136,8 @@ describe('items of a conversation', { concurrency: false }, () => {
         const path = `conversations/${id}/items`;
         const { data, has_more } = await api.read(path);
         assert.deepEqual([data.length, has_more, textOf(data[0])], [20, true, 'item 24']);
-        const texts = [];
-        for (let page = await api.read(`${path}?order=asc&limit=9`); ; page = await api.read(`${path}?order=asc&limit=9&after=${page.last_id}`)) {
-            texts.push(...page.data.map(textOf));
-            if (!page.has_more)
-                break;
-        }
-        assert.deepEqual(texts, users(25).map((item) => item.content));
+        const pages = await api.pages(`${path}?order=asc&limit=9`);
+        assert.deepEqual(pages.flat().map(textOf), users(25).map((item) => item.content));
         for (const [query, error] of [['limit=0', [400, 'integer_below_min_value', 'limit']], ['order=up', [400, 'invalid_value', 'order']], ['after=msg_x', NOT_FOUND]])
             await api.refused('GET', `${path}?${query}`, undefined, error);
     });
@@ -313,6 +308,22 @@ describe('responses in a conversation', { concurrency: false }, () => {
 
     for (const form of [5, [], {}, { id: 5 }, true])
         test(`conversation ${JSON.stringify(form)} is refused`, async () => void await api.turnedAway({ conversation: form }, [400]));
+});
+
+describe('reasoning that clients do not see', { concurrency: false }, () => {
+    const { both, api, conversation } = setup('--reasoning', 'none');
+
+    test('is part of what the model sees of a conversation, and of no list', async () => {
+        const id = await conversation();
+        for (const name of ['One', 'Two', 'Three']) {
+            both.up.next(textStream(`re ${name}`, { reasoning: `secret ${name}` }));
+            const { id: response } = await api.respond({ input: name, conversation: id });
+            assert.ok(!(await api.get(`responses/${response}`)).text.includes('secret'));
+        }
+        assert.deepEqual(messagesOf(both.up).map((m) => m.reasoning_content), [undefined, 'secret One', undefined, 'secret Two', undefined]);
+        const pages = await api.pages(`conversations/${id}/items?order=asc&limit=2`);
+        assert.deepEqual(pages.map((page) => page.map(textOf)), [['One', 're One'], ['Two', 're Two'], ['Three', 're Three']]);
+    });
 });
 
 describe('two responses at once in a conversation', { concurrency: false }, () => {

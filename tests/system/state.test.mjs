@@ -7,7 +7,7 @@ import { shared } from '../lib/daemon.mjs';
 import {
     Api, NOT_FOUND, NO_PARENT, assistant, calling, fn, messagesOf, output, system, textOf, toolResult, user,
 } from '../lib/state.mjs';
-import { callStream, chunk, frames, stream, textStream } from '../lib/upstream.mjs';
+import { callStream, chunk, failure, frames, stream, textStream } from '../lib/upstream.mjs';
 
 const captures = new Captures();
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
@@ -131,6 +131,17 @@ describe('what a chain remembers', { concurrency: false }, () => {
         assert.ok((await api.get(`responses/${first.json.id}`)).bytes.equals(first.bytes));
         await api.respond({ previous_response_id: first.json.id });
         assert.deepEqual(messagesOf(both.up).map((m) => m.content.length), [question.length, answer.length, 2]);
+    });
+
+    test('less of it, when the context overflows and truncation is auto', async () => {
+        const first = await api.respond({ input: [{ role: 'developer', content: 'Rule' }, user('One')] });
+        const second = await api.respond({ input: 'Two', previous_response_id: first.id });
+        both.up.next(failure(400, 'too long', { code: 'context_length_exceeded' }));
+        const third = await api.respond({ input: 'Three', previous_response_id: second.id, truncation: 'auto' });
+        const contents = messagesOf(both.up).map((m) => m.content);
+        assert.deepEqual([contents[0], contents.at(-1), contents.includes('One')], ['Rule', 'Three', false]);
+        await api.respond({ input: 'Four', previous_response_id: third.id }); /* what was left out once is not forgotten */
+        assert.deepEqual(messagesOf(both.up).map((m) => m.content), ['Rule', 'One', 'Hello', 'Two', 'Hello', 'Three', 'Hello', 'Four']);
     });
 
     test('without input, the chain alone is sent', async () => {
