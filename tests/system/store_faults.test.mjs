@@ -8,8 +8,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import net from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { describe } from 'node:test';
 import { Captures, checkError, checkStream, readingOf } from '../lib/check.mjs';
@@ -114,7 +115,7 @@ describe('at start', { concurrency: false }, () => {
     });
 
     test('a PostgreSQL that takes connections and says nothing is given up after store_timeout', async (t) => {
-        const silent = net.createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+        const silent = net.createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
         await once(silent, 'listening');
         t.after(() => silent.close());
         assert.match(refused(`postgres://antiphon:SECRET@127.0.0.1:${silent.address().port}/db`, '--store-timeout', '500ms'), /time/i);
@@ -156,12 +157,13 @@ async function checkRecovery(daemon, talks) {
 
 /* A file system of our own with so many bytes, or a reason why there is none. */
 function smallDisk(t, bytes) {
-    const dir = folder(t);
+    const dir = mkdtempSync(join(tmpdir(), 'antiphon-test-'));
     const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', dir], { encoding: 'utf8' });
-    if (status !== 0)
-        return { reason: `cannot mount a small file system: ${stderr ?? 'no mount'}` };
-    t.after(() => spawnSync('umount', ['-l', dir]));
-    return { dir };
+    t.after(() => {
+        spawnSync('umount', ['-l', dir]);
+        rmSync(dir, { recursive: true });
+    });
+    return status === 0 ? { dir } : { reason: `cannot mount a small file system: ${stderr ?? 'no mount'}` };
 }
 
 /* Takes all of the space that is left. */
