@@ -203,7 +203,7 @@ export class Talks {
     }
 
     /* One more turn in a conversation whose lock may have to expire first. */
-    async resume(daemon, conversation, ms = 20_000) {
+    async resume(daemon, conversation, ms = 10_000) {
         for (const deadline = performance.now() + patience(ms); ; await pause(50)) {
             const turn = await this.ask(daemon, { conversation });
             if (!isLocked(turn) || performance.now() > deadline) {

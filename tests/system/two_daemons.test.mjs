@@ -132,6 +132,25 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
             assert.equal((await get(daemon, '/health')).status, 200);
     }
 
+    test('a conversation whose response could not be stored is free again when the database is back', async () => {
+        afresh();
+        const conversation = await talks.converse(a);
+        await talks.ask(a, { conversation });
+        let release;
+        up.next(stream([...frames(chunk({ content: 'In vain' })), new Promise((done) => (release = done)), ...frames(chunk({}, 'stop'), '[DONE]')]));
+        const call = open(a, { model: 'm', input: 'Hi', conversation: conversation.id, stream: true });
+        await call.until('"delta":"In vain"');
+        await server.stop();
+        release();
+        try {
+            assert.equal(checkStream((await call.done).text).response.status, 'failed');
+        } finally {
+            await server.start();
+        }
+        await talks.resume(b, conversation);
+        await talks.inspect(a);
+    });
+
     for (const [how, leave] of [['stopped', () => server.stop()], ['killed', () => server.kill()]]) {
         test(`the database is ${how} and started again under load: clear errors, then all goes on, nothing acknowledged is lost`, async (t) => {
             afresh();
