@@ -110,23 +110,24 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
     /* What clients are told while the database is away: that this is not their mistake. */
     async function checkOutage(parent, conversation) {
         const post = (body, daemon = a) => ask(daemon, { model: 'm', input: 'Anybody there?', ...body });
-        const told = [
-            ['a new chain', await post({})],
-            ['a continued chain', await post({ previous_response_id: parent })],
-            ['a conversation', await post({ conversation }, b)],
-            ['a continued chain, streamed', await post({ previous_response_id: parent, stream: true }, b)],
-            ['a response', await get(a, `/v1/responses/${parent}`)],
-            ['a list', await get(b, `/v1/conversations/${conversation}/items`)],
-            ['a new conversation', await ask(a, {}, { path: '/v1/conversations' })],
-        ];
-        for (const [what, got] of told) {
+        const told = {
+            'a new chain': post({}),
+            'a continued chain': post({ previous_response_id: parent }),
+            'a conversation': post({ conversation }, b),
+            'a continued chain, streamed': post({ previous_response_id: parent, stream: true }, b),
+            'a response': get(a, `/v1/responses/${parent}`),
+            'a list': get(b, `/v1/conversations/${conversation}/items`),
+            'a new conversation': ask(a, {}, { path: '/v1/conversations' }),
+        };
+        const streamed = post({ stream: true });
+        for (const what in told) {
+            const got = await told[what];
             captures.keep(`outage ${what}.json`, got.bytes, '--kind', 'error');
             assert.ok(got.status >= 500, `${what}: ${got.status} ${got.text}`);
             checkError(got, got.status);
         }
-        const streamed = await post({ stream: true });
-        captures.keep('outage.sse', streamed.bytes);
-        assert.equal(checkStream(streamed.text).response.status, 'failed');
+        captures.keep('outage.sse', (await streamed).bytes);
+        assert.equal(checkStream((await streamed).text).response.status, 'failed');
         assert.equal((await post({ store: false })).status, 200, 'what needs no store is served');
         for (const daemon of [a, b])
             assert.equal((await get(daemon, '/health')).status, 200);
