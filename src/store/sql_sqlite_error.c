@@ -21,7 +21,7 @@ static const struct {
      "The store cannot be opened: look whether its directory exists and can be written"},
     {SQLITE_BUSY, "Another process writes the store for longer than store_timeout allows."},
     {SQLITE_LOCKED, "Another process writes the store for longer than store_timeout allows."},
-    {SQLITE_NOTADB, "The store's file is no SQLite database: name another one, or move it away."},
+    {SQLITE_NOTADB, "The store's file is not a database: name another one, or move it away."},
     {SQLITE_CORRUPT,
      "The store's file is damaged: restore it from a backup, or move it away to start anew."},
     {SQLITE_TOOBIG, "One value is larger than the store can hold (1 GB)."},

@@ -118,7 +118,7 @@ static void a_file_that_is_no_database_is_refused_and_left_alone(void **state)
     for (int i = 0; i < 100; i++)
         assert_true(fputs(words, file) >= 0);
     assert_int_equal(fclose(file), 0);
-    assert_does_not_open(f, "no SQLite database");
+    assert_does_not_open(f, "not a database");
     file = fopen(path, "r");
     assert_int_equal(fread(back, 1, sizeof(back) - 1, file), sizeof(back) - 1);
     assert_string_equal(back, words);
