@@ -67,18 +67,19 @@ describe(`a chain of ${TURNS} turns`, { concurrency: false, timeout: patience(24
         return { id: got.json.id, response: got.json, ms: performance.now() - startedAt };
     }
 
-    /* The whole chain; `look` is called four times on the way, with the turns so far. */
+    /* The whole chain; `look` is called before each quarter and at the end. */
     async function chain(t, store, look = () => {}) {
         const daemon = await startDaemon({ upstream: up.url, args: ['--store', store] });
         t.after(() => daemon.child.kill('SIGKILL'));
         const times = [];
         let id, response;
+        look();
         for (let n = 0; n < TURNS; n++) {
             let ms;
             ({ id, response, ms } = await turn(daemon, n, id));
             times.push(ms);
             if ((n + 1) % STEP === 0)
-                await look(n + 1);
+                look();
         }
         assert.equal(readingOf(response).text, `answer ${number(TURNS - 1)}`);
         const { raw } = await up.request(0);
@@ -106,14 +107,15 @@ describe(`a chain of ${TURNS} turns`, { concurrency: false, timeout: patience(24
 
     test('SQLite: the same bytes, and storage grows with the turns, not with their history', async (t) => {
         const path = folder(t, 'antiphon.db');
-        const sizes = [0], files = [0];
+        const sizes = [], files = [];
         last.sqlite = await chain(t, `sqlite:${path}`, () => {
             sizes.push(stats(`sqlite:${path}`).bytes);
             execFileSync('sqlite3', [path, 'PRAGMA wal_checkpoint(TRUNCATE)']);
             files.push(fileBytes(path));
         });
         checkLinear(t, 'bodies and ids', sizes);
-        checkLinear(t, 'the file', files);
+        if (!IS_CHECKED) /* a short chain has too few pages to tell */
+            checkLinear(t, 'the file', files);
         assert.equal(last.sqlite, last.memory);
     });
 
@@ -121,7 +123,7 @@ describe(`a chain of ${TURNS} turns`, { concurrency: false, timeout: patience(24
         const server = await startPostgres();
         t.after(() => server.close());
         const store = await server.database();
-        const sizes = [0];
+        const sizes = [];
         last.postgres = await chain(t, store, () => sizes.push(stats(store).bytes));
         checkLinear(t, 'bodies and ids', sizes);
         assert.equal(last.postgres, last.memory);

@@ -21,6 +21,7 @@ const captures = new Captures();
 const CHAINS = 100;
 const STARTS = 20;
 const CLIENTS = 4; /* at each daemon */
+const STORE_TIMEOUT_S = 2;
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -51,7 +52,7 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
     before(async () => {
         up = await startUpstream();
         server = await startPostgres();
-        const args = ['--store', await server.database(), '--conversation-lock', '1s', '--store-timeout', '2s'];
+        const args = ['--store', await server.database(), '--conversation-lock', '1s', '--store-timeout', `${STORE_TIMEOUT_S}s`];
         [a, b] = await Promise.all([startDaemon({ upstream: up.url, args }), startDaemon({ upstream: up.url, args })]);
     });
     after(async () => {
@@ -145,6 +146,7 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
         release();
         try {
             assert.equal(checkStream((await call.done).text).response.status, 'failed');
+            await pause(5 * STORE_TIMEOUT_S * 1000); /* what else wanted the store has given up, too */
         } finally {
             await server.start();
         }
