@@ -150,6 +150,7 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
         } finally {
             await server.start();
         }
+        await pause(2000); /* twice conversation_lock: if it is still renewed, it is by now */
         await talks.resume(b, conversation);
         await talks.inspect(a);
     });
