@@ -215,7 +215,7 @@ static int start_signals(struct server *s, struct err *reterr)
     uv_loop_t *uv = loop_uv(s->loop);
 
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a database that may not grow is an error, not the end */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a store that may not grow is an error, not the end */
     s->on_int.data = s->on_term.data = s;
     if (uv_signal_init(uv, &s->on_int) == 0 && uv_signal_init(uv, &s->on_term) == 0 &&
         uv_signal_start(&s->on_int, on_signal, SIGINT) == 0 &&

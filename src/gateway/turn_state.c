@@ -24,39 +24,12 @@ static int start_task(struct turn *t, enum store_access access,
 
 /* ---- a conversation is locked while a response is made in it */
 
-struct unlocking {
-    struct arena arena;
-    str id, lock;
-};
-
-static int unlock_work(struct store_session *s, void *arg, struct err *reterr)
-{
-    const struct unlocking *u = arg;
-
-    return store_unlock_conversation(s, u->id, u->lock, reterr);
-}
-
-static void on_unlocked(void *arg, const struct err *failure)
-{
-    struct unlocking *u = arg;
-
-    (void)failure; /* the lock ends by itself */
-    arena_fini(&u->arena);
-    free(u);
-}
-
 void turn_unlock(struct turn *t)
 {
-    struct unlocking *u = str_is_none(t->lock) ? NULL : calloc(1, sizeof(*u));
-
-    if (u == NULL)
+    if (str_is_none(t->lock))
         return;
-    u->id = arena_dup(&u->arena, t->conversation_id);
-    u->lock = arena_dup(&u->arena, t->lock);
+    store_release_lock(t->worker->store, t->lock);
     t->lock = STR_NONE;
-    if (str_is_none(u->id) || str_is_none(u->lock) ||
-        !state_task_start(t->worker, STORE_WRITE, unlock_work, on_unlocked, u))
-        on_unlocked(u, NULL);
 }
 
 /* ---- before: what the request refers to */

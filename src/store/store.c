@@ -31,7 +31,9 @@ static int shared_init(struct store *st, const struct store_conf *conf)
     st->timeout_ms = conf->timeout_ms;
     st->lock_ms = conf->lock_ms;
     atomic_flag_clear(&st->is_purging);
+    atomic_flag_clear(&st->is_renewing);
     atomic_init(&st->has_more_to_purge, false);
+    atomic_init(&st->has_locks_to_release, false);
     st->locks = locks_new();
     if (st->locks == NULL || health_init(&st->health) == -1)
         goto no_health;
@@ -164,4 +166,11 @@ bool store_start(struct store *store, const struct store_task *task)
     *q = (struct queued_task){.task = *task, .since_ms = store_monotonic_ms()};
     queue_put(store->queue_for[task->access], q);
     return true;
+}
+
+void store_release_lock(struct store *store, str lock)
+{
+    locks_release_later(&store->threads[0].session, lock);
+    atomic_store(&store->has_locks_to_release, true);
+    queue_wake(store->queue_for[STORE_WRITE]);
 }

@@ -187,7 +187,11 @@ int store_delete_item(struct store_session *s, str owner, str conversation_id, s
 int store_lock_conversation(struct store_session *s, str owner, str id, str lock, struct arena *a,
                             struct store_history *ret, struct err *reterr);
 
-/* For a response that is not going to be saved. No error when it is not locked so. */
+/* For a response that is not going to be saved. Any thread, no waiting: it is
+ * unlocked soon, and if the store cannot do it now, as soon as it can. */
+void store_release_lock(struct store *store, str lock);
+
+/* The same at once. No error when it is not locked so. */
 int store_unlock_conversation(struct store_session *s, str id, str lock, struct err *reterr);
 
 /* ---- maintenance (antiphon store) */

@@ -29,13 +29,31 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t)
     return locks < limits ? locks : limits;
 }
 
+/* Again when a lock was given back meanwhile. */
+static int renew_until_done(struct store_thread *t, struct err *reterr)
+{
+    int rc;
+
+    do {
+        atomic_store(&t->store->has_locks_to_release, false);
+        rc = locks_renew(&t->session, reterr);
+    } while (rc == 0 && atomic_load(&t->store->has_locks_to_release));
+    return rc;
+}
+
 static void renew_locks(struct store_thread *t, uint64_t now_ms)
 {
     struct err failure;
 
     t->locks_at_ms = now_ms + t->store->lock_ms / LOCK_PARTS;
-    if (locks_renew(&t->session, &failure) == -1)
+    if (atomic_flag_test_and_set(&t->store->is_renewing))
+        return;
+    if (renew_until_done(t, &failure) == -1) {
         health_bad(&t->store->health, &failure);
+        if (session_is_lost(&t->session))
+            t->locks_at_ms = now_ms; /* as soon as there is a connection */
+    }
+    atomic_flag_clear(&t->store->is_renewing);
 }
 
 /* A whole piece means that there may be more to remove. */
@@ -70,7 +88,8 @@ static void keep_limits(struct store_thread *t, uint64_t now_ms)
 
 static bool locks_are_due(const struct store_thread *t, uint64_t now_ms)
 {
-    return t->is_first && now_ms >= t->locks_at_ms;
+    return (t->is_first && now_ms >= t->locks_at_ms) ||
+           atomic_load(&t->store->has_locks_to_release);
 }
 
 /* Nobody waits for this: one attempt is enough. */
@@ -97,4 +116,10 @@ void housekeeping_run(struct store_thread *t)
         renew_locks(t, now_ms);
     if (limits_are_due(t, now_ms))
         keep_limits(t, now_ms);
+}
+
+void housekeeping_end(struct store_thread *t)
+{
+    if (t->is_first && t->session.db != NULL && atomic_load(&t->store->has_locks_to_release))
+        renew_locks(t, store_monotonic_ms());
 }

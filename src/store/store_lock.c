@@ -1,7 +1,8 @@
 /* store_lock.c -- taking, keeping and giving back the lock of a conversation.
  *
- * A release is remembered until the next renewal, which repeats it: else a lock
- * whose release was undone (the disk was full) would be renewed for ever. */
+ * All locks of an instance are renewed together, so one that nobody wants any
+ * longer must not be forgotten when the store is away: it is remembered until
+ * its release has been committed. */
 #include "store/store_lock.h"
 
 #include <stdlib.h>
@@ -37,30 +38,29 @@ void locks_free(struct store_locks *l)
 }
 
 /* Without memory a lock may stay as long as the process: better than to fail. */
-static void remember_lines(struct store_locks *l, str names, str end)
+static void remember(struct store_locks *l, str name)
 {
-    if (l == NULL)
-        return;
     uv_mutex_lock(&l->mutex);
-    buf_append(&l->released, names);
-    buf_append(&l->released, end);
+    buf_append(&l->released, name);
+    buf_char(&l->released, '\n');
     uv_mutex_unlock(&l->mutex);
 }
 
-static void release_remember(struct store_locks *l, str name)
+static void releases_copy(struct store_locks *l, struct buf *out)
 {
-    remember_lines(l, name, STR("\n"));
+    uv_mutex_lock(&l->mutex);
+    buf_append(out, buf_str(&l->released));
+    uv_mutex_unlock(&l->mutex);
 }
 
-static struct buf releases_take(struct store_locks *l)
+/* The first n bytes, which are the oldest, have been done. */
+static void releases_drop(struct store_locks *l, size_t n)
 {
-    struct buf all;
-
     uv_mutex_lock(&l->mutex);
-    all = l->released;
-    l->released = (struct buf){0};
+    buf_consume(&l->released, n);
+    if (l->released.len == 0)
+        buf_reset(&l->released); /* it may have run out of memory once */
     uv_mutex_unlock(&l->mutex);
-    return all;
 }
 
 /* ---- names */
@@ -80,10 +80,8 @@ int lock_release(struct store_session *s, str lock, struct err *reterr)
     struct buf name = {0};
     int rc = name_write(s, lock, &name, reterr);
 
-    if (rc == 0) {
-        release_remember(s->locks, buf_str(&name));
+    if (rc == 0)
         rc = session_do(s, SQL_LOCK_RELEASE, &(struct sql_value){.s = buf_str(&name)}, reterr);
-    }
     buf_fini(&name);
     return rc;
 }
@@ -137,7 +135,32 @@ int lock_find_conversation(struct store_session *s, str owner, str id, str lock,
     return check_holder(s, c.v[0], id, lock, reterr);
 }
 
+static int release_all(struct store_session *s, str lines, struct err *reterr)
+{
+    while (lines.len > 0) {
+        const struct sql_value name = {.s = {lines.p, str_find_char(lines, '\n')}};
+
+        if (session_do(s, SQL_LOCK_RELEASE, &name, reterr) == -1)
+            return -1;
+        lines = str_skip(lines, name.s.len + 1);
+    }
+    return 0;
+}
+
 /* ---- for a response */
+
+/* What is still to be released must not be in the way of who comes next. */
+static int release_waiting(struct store_session *s, struct err *reterr)
+{
+    struct buf lines = {0};
+    int rc;
+
+    if (s->locks != NULL)
+        releases_copy(s->locks, &lines);
+    rc = release_all(s, buf_str(&lines), reterr);
+    buf_fini(&lines);
+    return rc;
+}
 
 static int take(struct store_session *s, str owner, str id, str lock, int64_t *ret_seq,
                 struct err *reterr)
@@ -177,7 +200,8 @@ int store_lock_conversation(struct store_session *s, str owner, str id, str lock
 
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    if (lock_find_conversation(s, owner, id, lock, &seq, reterr) == 0 &&
+    if (release_waiting(s, reterr) == 0 &&
+        lock_find_conversation(s, owner, id, lock, &seq, reterr) == 0 &&
         take(s, owner, id, lock, &seq, reterr) == 0)
         rc = conversation_context(s, seq, a, &items, reterr);
     rc = tx_end(&tx, rc, reterr);
@@ -196,25 +220,24 @@ int store_unlock_conversation(struct store_session *s, str id, str lock, struct 
     return tx_end(&tx, lock_release(s, lock, reterr), reterr);
 }
 
+/* ---- releasing later */
+
+void locks_release_later(const struct store_session *s, str lock)
+{
+    struct buf name = {0};
+
+    if (name_write(s, lock, &name, NULL) == 0)
+        remember(s->locks, buf_str(&name));
+    buf_fini(&name);
+}
+
 void locks_doubt(struct store_session *s)
 {
     if (s->taken.len > 0)
-        release_remember(s->locks, buf_str(&s->taken));
+        remember(s->locks, buf_str(&s->taken));
 }
 
 /* ---- renewing */
-
-static int release_all(struct store_session *s, str lines, struct err *reterr)
-{
-    while (lines.len > 0) {
-        const struct sql_value name = {.s = {lines.p, str_find_char(lines, '\n')}};
-
-        if (session_do(s, SQL_LOCK_RELEASE, &name, reterr) == -1)
-            return -1;
-        lines = str_skip(lines, name.s.len + 1);
-    }
-    return 0;
-}
 
 static int renew(struct store_session *s, str released, struct err *reterr)
 {
@@ -232,13 +255,17 @@ static int renew(struct store_session *s, str released, struct err *reterr)
     return tx_end(&tx, rc, reterr);
 }
 
+/* What is being released stays in the list until it is committed, so that whoever
+ * takes a lock meanwhile knows of it. */
 int locks_renew(struct store_session *s, struct err *reterr)
 {
-    struct buf released = releases_take(s->locks);
-    int rc = renew(s, buf_str(&released), reterr);
+    struct buf released = {0};
+    int rc;
 
-    if (rc == -1)
-        remember_lines(s->locks, buf_str(&released), STR("")); /* for the next time */
+    releases_copy(s->locks, &released);
+    rc = renew(s, buf_str(&released), reterr);
+    if (rc == 0)
+        releases_drop(s->locks, released.len);
     buf_fini(&released);
     return rc;
 }

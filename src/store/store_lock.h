@@ -24,12 +24,15 @@ int lock_release(struct store_session *s, str lock, struct err *reterr);
 struct store_locks *locks_new(void); /* NULL when out of memory */
 void locks_free(struct store_locks *l);
 
+/* Any thread; s may be another's: the lock is released with the next renewal. */
+void locks_release_later(const struct store_session *s, str lock);
+
 /* Nobody knows whether the session's transaction took effect, and its task is told
  * that it has failed: a lock that it may hold now is to be released. */
 void locks_doubt(struct store_session *s);
 
-/* Renews what the instance holds. A lock whose release may have been undone with its
- * transaction is released once more. */
+/* Releases what was to be released later, and renews what else the instance holds.
+ * Not from two threads at once. */
 int locks_renew(struct store_session *s, struct err *reterr);
 
 #endif

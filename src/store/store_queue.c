@@ -51,18 +51,27 @@ struct queued_task *queue_take(struct store_queue *q, size_t most, uint64_t wait
     struct queued_task *tasks = NULL;
 
     uv_mutex_lock(&q->mutex);
-    while (q->first == NULL && !q->is_closed) {
+    while (q->first == NULL && !q->is_closed && !q->is_woken) {
         uint64_t now_ms = store_monotonic_ms();
 
         if (now_ms >= end_ms)
             break;
         (void)uv_cond_timedwait(&q->wake, &q->mutex, (end_ms - now_ms) * NS_PER_MS);
     }
+    q->is_woken = false;
     if (q->first != NULL)
         tasks = cut(q, most);
     *ret_is_closed = tasks == NULL && q->is_closed;
     uv_mutex_unlock(&q->mutex);
     return tasks;
+}
+
+void queue_wake(struct store_queue *q)
+{
+    uv_mutex_lock(&q->mutex);
+    q->is_woken = true;
+    uv_cond_signal(&q->wake);
+    uv_mutex_unlock(&q->mutex);
 }
 
 void queue_close(struct store_queue *q)

@@ -237,5 +237,6 @@ void store_thread_main(void *thread)
         if (!is_closed && t->queue == t->store->queue_for[STORE_WRITE])
             housekeeping_run(t);
     }
+    housekeeping_end(t);
     session_disconnect(&t->session);
 }

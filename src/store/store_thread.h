@@ -37,8 +37,9 @@ struct store {
     struct store_locks *locks;
     struct store_growth growth;
     struct store_health health;
-    atomic_flag is_purging;
+    atomic_flag is_purging, is_renewing;
     atomic_bool has_more_to_purge;
+    atomic_bool has_locks_to_release;
     struct store_thread *threads;
     size_t n_threads;
 };
@@ -58,5 +59,8 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t);
 
 /* Does what is due, in small pieces: tasks wait meanwhile. */
 void housekeeping_run(struct store_thread *t);
+
+/* What others would wait for when the thread is gone. */
+void housekeeping_end(struct store_thread *t);
 
 #endif

@@ -421,14 +421,6 @@ static int lock_step(struct store_session *session, struct step *step, struct er
     return rc;
 }
 
-static int unlock_and_fail(struct store_session *session, struct step *step, struct err *reterr)
-{
-    if (store_unlock_conversation(session, STR("c1"), str_from_c(step->id), reterr) == -1)
-        return -1;
-    err_set(reterr, ERR_STORE, "as if the disk were full");
-    return -1;
-}
-
 static int remove_step(struct store_session *session, struct step *step, struct err *reterr)
 {
     (void)step;
@@ -465,21 +457,34 @@ static void a_lock_holds_for_as_long_as_it_is_wanted(void **state)
     do_well(s, (struct step){.run = remove_step});
 }
 
-/* The task is undone, the wish to release the lock is not. */
-static void a_lock_that_could_not_be_released_does_not_stay(void **state)
+static void a_lock_that_is_released_is_free_for_the_next(void **state)
 {
     struct setting *s = *state;
-    struct step unlock = {.run = unlock_and_fail, .id = "mine"};
 
-    conf.lock_ms = 1000;
+    start_up(s);
+    do_well(s, (struct step){.run = create_step});
+    for (int i = 0; i < 20; i++) {
+        const char *name = text(&s->f, "lock%d", i).p;
+
+        assert_true(can_lock(s, name));
+        assert_false(can_lock(s, "other"));
+        store_release_lock(s->store, str_from_c(name));
+    }
+    do_well(s, (struct step){.run = remove_step});
+}
+
+/* What is released last, too: another store finds it free. */
+static void closing_releases_locks(void **state)
+{
+    struct setting *s = *state;
+
     start_up(s);
     do_well(s, (struct step){.run = create_step});
     assert_true(can_lock(s, "mine"));
-    do_step(s, &unlock, STORE_WRITE);
-    assert_int_equal(unlock.failure.code, ERR_STORE);
-    assert_false(can_lock(s, "other"));
-    while (!can_lock(s, "other"))
-        continue;
+    store_release_lock(s->store, STR("mine"));
+    store_close(s->store);
+    start_up(s);
+    assert_true(can_lock(s, "next"));
     do_well(s, (struct step){.run = remove_step});
 }
 
@@ -510,6 +515,27 @@ static void a_connection_that_was_lost_is_made_again(void **state)
         cut_connections();
         assert_true(is_there(s, text(&s->f, "r%d", i).p));
     }
+}
+
+static void a_lock_released_without_a_connection_is_free_for_others(void **state)
+{
+    struct setting *s = *state;
+    struct store *other, *mine;
+
+    conf.lock_ms = 1000;
+    start_up(s);
+    mine = s->store;
+    do_well(s, (struct step){.run = create_step});
+    assert_true(can_lock(s, "mine"));
+    other = store_open(&conf, &s->f.err);
+    assert_non_null(other);
+    cut_connections();
+    store_release_lock(mine, STR("mine"));
+    s->store = other;
+    while (!can_lock(s, "other"))
+        continue;
+    do_well(s, (struct step){.run = remove_step});
+    store_close(mine);
 }
 
 static int n_attempts;
@@ -547,15 +573,17 @@ static int group(const char *name)
         ON_SETTING(two_loops_share_a_store),
         ON_SETTING(limits_are_kept_while_responses_come),
         ON_SETTING(a_lock_holds_for_as_long_as_it_is_wanted),
-        ON_SETTING(a_lock_that_could_not_be_released_does_not_stay),
+        ON_SETTING(a_lock_that_is_released_is_free_for_the_next),
     };
 
     const struct CMUnitTest shared[] = {
         ON_SETTING(two_stores_share_a_database),
+        ON_SETTING(closing_releases_locks),
     };
     const struct CMUnitTest served[] = {
         ON_SETTING(a_connection_that_was_lost_is_made_again),
         ON_SETTING(a_task_that_lost_its_connection_is_done_once_more),
+        ON_SETTING(a_lock_released_without_a_connection_is_free_for_others),
     };
     int failed = cmocka_run_group_tests_name(name, tests, NULL, NULL);
 
