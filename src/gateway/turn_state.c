@@ -6,7 +6,6 @@
  * done: the turn stays until then. */
 #include <stdlib.h>
 
-#include "ev/log.h"
 #include "gateway/state_task.h"
 #include "gateway/turn_internal.h"
 #include "json/json_text.h"
@@ -37,16 +36,8 @@ void turn_unlock(struct turn *t)
 /* Ids come as they stand in JSON; the store knows them without escapes. */
 static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
 {
-    struct buf plain = {.limit = 0};
-
-    *ret = STR_NONE;
-    if (str_is_none(escaped))
-        return 0;
-    json_text_decode(escaped, &plain);
-    if (!buf_failed(&plain))
-        *ret = arena_dup(&t->arena, plain.len == 0 ? STR("") : buf_str(&plain));
-    buf_fini(&plain);
-    if (!str_is_none(*ret))
+    *ret = arena_dup(&t->arena, json_text_dup(&t->arena, escaped));
+    if (str_is_none(escaped) || !str_is_none(*ret))
         return 0;
     err_set_no_memory(reterr);
     return -1;
