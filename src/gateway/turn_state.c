@@ -216,12 +216,11 @@ static int keep_items(struct turn *t, struct store_items *items, struct err *ret
         return -1;
     for (const struct output_item *o = t->response.first; o != NULL; o = o->next)
         n_output++;
-    items->v = arena_array(&t->arena, input.n + n_output, sizeof(*items->v));
-    ok = items->v != NULL || input.n + n_output == 0;
-    for (size_t i = 0; ok && i < input.n; i++)
+    items->v = arena_array(&t->arena, input.n + n_output + 1, sizeof(*items->v));
+    for (size_t i = 0; items->v != NULL && i < input.n; i++)
         items->v[items->n++] = (struct store_item){
             .id = input.v[i].id, .body = input.v[i].body, .is_reference = input.v[i].is_reference};
-    ok = ok && keep_output(t, items, &buf);
+    ok = items->v != NULL && keep_output(t, items, &buf);
     buf_fini(&buf);
     if (!ok)
         err_set_no_memory(reterr);
