@@ -17,13 +17,7 @@ static void set_no_item(struct err *e, str id)
     err_set(e, ERR_NOT_FOUND, "Item with id '%.*s' not found.", STR_ARG(id));
 }
 
-struct conversation {
-    int64_t seq;
-    uint64_t n_responses, metadata_bytes;
-};
-
-static int find(struct store_session *s, str owner, str id, struct conversation *ret,
-                struct err *reterr)
+static int find(struct store_session *s, str owner, str id, int64_t *ret_seq, struct err *reterr)
 {
     const struct sql_value values[] = {{.s = id}, {.s = owner}};
     struct found row = {.is = false};
@@ -34,20 +28,16 @@ static int find(struct store_session *s, str owner, str id, struct conversation 
         set_not_found(reterr, id);
         return -1;
     }
-    *ret = (struct conversation){row.v[0], (uint64_t)row.v[1], (uint64_t)row.v[2]};
+    *ret_seq = row.v[0];
     return 0;
 }
 
-/* Finds it and keeps others from changing it. */
 static int find_to_use(struct store_session *s, str owner, str id, uint64_t bytes,
                        struct conversation *ret, struct err *reterr)
 {
-    bool is_there;
-
-    if (find(s, owner, id, ret, reterr) == -1 ||
-        history_use(s, ret->seq, 0, bytes, &is_there, reterr) == -1)
+    if (conversation_use(s, owner, id, 0, bytes, ret, reterr) == -1)
         return -1;
-    if (is_there)
+    if (ret->is)
         return 0;
     set_not_found(reterr, id);
     return -1;
@@ -141,8 +131,7 @@ static int delete_conversation(struct store_session *s, str owner, str id, struc
     struct conversation c;
     bool is_needed;
 
-    /* Once it is locked, what is known of it has to be true. */
-    if (find_to_use(s, owner, id, 0, &c, reterr) == -1 || find(s, owner, id, &c, reterr) == -1)
+    if (find_to_use(s, owner, id, 0, &c, reterr) == -1)
         return -1;
     if (c.n_responses == 0)
         return history_remove(s, c.seq, reterr);
@@ -189,15 +178,15 @@ int store_list_items(struct store_session *s, str owner, str conversation_id,
                      const struct store_page *page, struct arena *a, struct store_list *ret,
                      struct err *reterr)
 {
-    struct conversation c;
     struct tx tx;
+    int64_t seq;
     int rc;
 
     if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
         return -1;
-    rc = find(s, owner, conversation_id, &c, reterr);
+    rc = find(s, owner, conversation_id, &seq, reterr);
     if (rc == 0)
-        rc = items_list(s, &list_of_items, c.seq, page, a, ret, reterr);
+        rc = items_list(s, &list_of_items, seq, page, a, ret, reterr);
     return tx_end(&tx, rc, reterr);
 }
 
@@ -233,15 +222,15 @@ static int get_item(struct store_session *s, int64_t conversation, str id, struc
 int store_get_item(struct store_session *s, str owner, str conversation_id, str item_id,
                    struct arena *a, struct store_item *ret, struct err *reterr)
 {
-    struct conversation c;
     struct tx tx;
+    int64_t seq;
     int rc;
 
     if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
         return -1;
-    rc = find(s, owner, conversation_id, &c, reterr);
+    rc = find(s, owner, conversation_id, &seq, reterr);
     if (rc == 0)
-        rc = get_item(s, c.seq, item_id, a, ret, reterr);
+        rc = get_item(s, seq, item_id, a, ret, reterr);
     return tx_end(&tx, rc, reterr);
 }
 

@@ -2,6 +2,7 @@
 #include "store/store_history.h"
 
 #include "ev/loop.h"
+#include "store/store_item.h"
 #include "store/store_purge.h"
 
 int history_add(struct store_session *s, const struct history_new *h, int64_t *ret_seq,
@@ -31,6 +32,24 @@ int history_use(struct store_session *s, int64_t seq, uint64_t n_responses, uint
         return -1;
     *ret_is_there = changed > 0;
     store_growth_add(s->growth, n_responses, bytes);
+    return 0;
+}
+
+int conversation_use(struct store_session *s, str owner, str id, uint64_t n_responses,
+                     uint64_t bytes, struct conversation *ret, struct err *reterr)
+{
+    const struct sql_value values[] = {{.s = id},
+                                       {.s = owner},
+                                       {.i = clock_unix_s()},
+                                       {.i = (int64_t)n_responses},
+                                       {.i = (int64_t)bytes}};
+    struct found row = {.is = false};
+
+    if (id_is_possible(id) && session_find(s, SQL_CONVERSATION_USE, values, &row, reterr) == -1)
+        return -1;
+    *ret = (struct conversation){row.is, row.v[0], (uint64_t)row.v[1], (uint64_t)row.v[2]};
+    if (row.is)
+        store_growth_add(s->growth, n_responses, bytes);
     return 0;
 }
 

@@ -20,6 +20,16 @@ int history_add(struct store_session *s, const struct history_new *h, int64_t *r
 int history_use(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
                 bool *ret_is_there, struct err *reterr);
 
+/* The same by a conversation's id. */
+struct conversation {
+    bool is; /* else it is unknown */
+    int64_t seq;
+    uint64_t n_responses, metadata_bytes;
+};
+
+int conversation_use(struct store_session *s, str owner, str id, uint64_t n_responses,
+                     uint64_t bytes, struct conversation *ret, struct err *reterr);
+
 /* Something was deleted. *ret_is_needed: something is left that can be found. */
 int history_shrink(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
                    bool *ret_is_needed, struct err *reterr);

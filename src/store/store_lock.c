@@ -99,7 +99,7 @@ static void set_locked(struct err *e, str id)
                   STR_ARG(id));
 }
 
-static int check_holder(struct store_session *s, int64_t seq, str id, str lock, struct err *reterr)
+int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct err *reterr)
 {
     struct buf name = {0};
     struct found foreign = {.is = false};
@@ -119,20 +119,21 @@ static int check_holder(struct store_session *s, int64_t seq, str id, str lock, 
     return rc;
 }
 
-int lock_find_conversation(struct store_session *s, str owner, str id, str lock, int64_t *ret_seq,
-                           struct err *reterr)
+/* ---- for a response */
+
+/* Is it locked, or is it not there? */
+static int explain_not_taken(struct store_session *s, str owner, str id, struct err *reterr)
 {
     const struct sql_value values[] = {{.s = id}, {.s = owner}};
-    struct found c = {.is = false};
+    struct found c;
 
-    if (id_is_possible(id) && session_find(s, SQL_CONVERSATION_FIND, values, &c, reterr) == -1)
+    if (session_find(s, SQL_CONVERSATION_FIND, values, &c, reterr) == -1)
         return -1;
-    if (!c.is) {
+    if (c.is)
+        set_locked(reterr, id);
+    else
         lock_set_no_conversation(reterr, id);
-        return -1;
-    }
-    *ret_seq = c.v[0];
-    return check_holder(s, c.v[0], id, lock, reterr);
+    return -1;
 }
 
 static int release_all(struct store_session *s, str lines, struct err *reterr)
@@ -147,7 +148,22 @@ static int release_all(struct store_session *s, str lines, struct err *reterr)
     return 0;
 }
 
-/* ---- for a response */
+static int take_as(struct store_session *s, str owner, str id, str name, int64_t *ret_seq,
+                   struct err *reterr)
+{
+    int64_t now_ms = store_clock_ms();
+    const struct sql_value values[] = {
+        {.s = id}, {.s = owner}, {.s = name}, {.i = now_ms + (int64_t)s->lock_ms}, {.i = now_ms}};
+    struct found row;
+
+    if (session_find(s, SQL_LOCK_TAKE, values, &row, reterr) == -1)
+        return -1;
+    if (!row.is)
+        return explain_not_taken(s, owner, id, reterr);
+    buf_append(&s->taken, name);
+    *ret_seq = row.v[0];
+    return 0;
+}
 
 /* What is still to be released must not be in the way of who comes next. */
 static int release_waiting(struct store_session *s, struct err *reterr)
@@ -166,27 +182,13 @@ static int take(struct store_session *s, str owner, str id, str lock, int64_t *r
                 struct err *reterr)
 {
     struct buf name = {0};
-    struct found row = {.is = false};
-    int64_t now_ms = store_clock_ms();
-    int rc = name_write(s, lock, &name, reterr);
+    int rc = -1;
 
-    if (rc == 0) {
-        const struct sql_value values[] = {{.s = id},
-                                           {.s = owner},
-                                           {.s = buf_str(&name)},
-                                           {.i = now_ms + (int64_t)s->lock_ms},
-                                           {.i = now_ms}};
-
-        rc = session_find(s, SQL_LOCK_TAKE, values, &row, reterr);
-    }
-    if (rc == 0 && row.is)
-        buf_append(&s->taken, buf_str(&name));
+    if (!id_is_possible(id))
+        lock_set_no_conversation(reterr, id);
+    else if (name_write(s, lock, &name, reterr) == 0)
+        rc = take_as(s, owner, id, buf_str(&name), ret_seq, reterr);
     buf_fini(&name);
-    if (rc == 0 && !row.is) {
-        set_locked(reterr, id);
-        rc = -1;
-    }
-    *ret_seq = row.v[0];
     return rc;
 }
 
@@ -200,9 +202,7 @@ int store_lock_conversation(struct store_session *s, str owner, str id, str lock
 
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    if (release_waiting(s, reterr) == 0 &&
-        lock_find_conversation(s, owner, id, lock, &seq, reterr) == 0 &&
-        take(s, owner, id, lock, &seq, reterr) == 0)
+    if (release_waiting(s, reterr) == 0 && take(s, owner, id, lock, &seq, reterr) == 0)
         rc = conversation_context(s, seq, a, &items, reterr);
     rc = tx_end(&tx, rc, reterr);
     if (rc == 0)

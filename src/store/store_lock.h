@@ -11,10 +11,10 @@
 
 void lock_set_no_conversation(struct err *e, str id);
 
-/* The conversation's seq. ERR_NOT_FOUND; ERR_CONVERSATION_LOCKED when another than
- * lock, which may be STR_NONE, holds it. Within a transaction. */
-int lock_find_conversation(struct store_session *s, str owner, str id, str lock, int64_t *ret_seq,
-                           struct err *reterr);
+/* ERR_CONVERSATION_LOCKED when another than lock, which may be STR_NONE, holds the
+ * conversation (by its seq, and id for the message). Within a transaction that has
+ * used it: else another could take it right behind the check. */
+int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct err *reterr);
 
 /* Within a transaction. */
 int lock_release(struct store_session *s, str lock, struct err *reterr);

@@ -62,16 +62,18 @@ static int enter_parents(struct save *v, struct err *reterr)
 
 static int enter_conversation(struct save *v, struct err *reterr)
 {
-    bool is_there;
+    str id = v->r->conversation_id;
+    struct conversation c;
 
-    if (lock_find_conversation(v->s, v->owner, v->r->conversation_id, v->r->lock, &v->history,
-                               reterr) == -1 ||
-        history_use(v->s, v->history, 1, v->bytes, &is_there, reterr) == -1)
+    if (conversation_use(v->s, v->owner, id, 1, v->bytes, &c, reterr) == -1)
         return -1;
-    if (!is_there) {
-        lock_set_no_conversation(reterr, v->r->conversation_id);
+    if (!c.is) {
+        lock_set_no_conversation(reterr, id);
         return -1;
     }
+    if (lock_check(v->s, c.seq, id, v->r->lock, reterr) == -1)
+        return -1;
+    v->history = c.seq;
     v->in_conversation = v->r->status == STORE_COMPLETED || v->r->status == STORE_INCOMPLETE;
     return str_is_none(v->r->lock) ? 0 : lock_release(v->s, v->r->lock, reterr);
 }
