@@ -68,13 +68,13 @@ int history_shrink(struct store_session *s, int64_t seq, uint64_t n_responses, u
 
 int history_remove(struct store_session *s, int64_t seq, struct err *reterr)
 {
-    static const enum sql_statement steps[] = {SQL_RESCUE_BYTES, SQL_RESCUE_BODIES,
-                                               SQL_HISTORY_REMOVE};
     const struct sql_value value = {.i = seq};
+    uint64_t n_referrers = 0;
 
-    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-        if (session_do(s, steps[i], &value, reterr) == -1)
-            return -1;
-    }
-    return 0;
+    if (session_run(s, SQL_RESCUE_CLAIM, &value, NULL, NULL, &n_referrers, reterr) == -1)
+        return -1;
+    if (n_referrers > 0 && (session_do(s, SQL_RESCUE_BYTES, &value, reterr) == -1 ||
+                            session_do(s, SQL_RESCUE_BODIES, &value, reterr) == -1))
+        return -1;
+    return session_do(s, SQL_HISTORY_REMOVE, &value, reterr);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "store/store_history.h"
 
 bool id_is_possible(str id)
 {
@@ -22,7 +23,8 @@ uint64_t items_bytes(const struct store_items *items)
 /* ---- finding one */
 
 struct item_find {
-    int64_t seq;         /* 0: not found */
+    int64_t seq; /* 0: not found */
+    int64_t history;
     struct arena *arena; /* NULL: only seq is wanted */
     struct store_item *item;
 };
@@ -32,10 +34,11 @@ static int on_item(void *arg, const struct sql_value *columns, struct err *reter
     struct item_find *f = arg;
 
     f->seq = columns[0].i;
+    f->history = columns[1].i;
     if (f->arena == NULL)
         return 0;
-    f->item->is_output = columns[1].i != 0;
-    f->item->body = arena_dup(f->arena, columns[2].s);
+    f->item->is_output = columns[2].i != 0;
+    f->item->body = arena_dup(f->arena, columns[3].s);
     if (!str_is_none(f->item->body))
         return 0;
     err_set_no_memory(reterr);
@@ -72,6 +75,22 @@ int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
 
 /* ---- storing */
 
+/* It may go, or another take its place, until its history is kept from changing. */
+static int resolve(struct store_session *s, str owner, str id, int64_t *ret_seq, struct err *reterr)
+{
+    struct item_find f = {.seq = 0};
+    bool is_there;
+
+    do {
+        *ret_seq = f.seq;
+        f.seq = 0;
+        if (find(s, owner, id, &f, reterr) == -1 ||
+            history_use(s, f.history, 0, 0, &is_there, reterr) == -1)
+            return -1;
+    } while (f.seq != *ret_seq);
+    return 0;
+}
+
 int items_resolve(struct store_session *s, str owner, const struct store_items *items,
                   int64_t **ret, struct err *reterr)
 {
@@ -84,15 +103,13 @@ int items_resolve(struct store_session *s, str owner, const struct store_items *
     }
     for (size_t i = 0; i < items->n; i++) {
         const struct store_item *item = &items->v[i];
-        struct item_find f = {.seq = 0};
 
         if (!id_is_possible(item->id)) {
             err_set(reterr, ERR_INVALID_VALUE, "The id of an item contains a NUL character.");
             return -1;
         }
-        if (item->is_reference && find(s, owner, item->id, &f, reterr) == -1)
+        if (item->is_reference && resolve(s, owner, item->id, &refs[i], reterr) == -1)
             return -1;
-        refs[i] = f.seq;
     }
     return 0;
 }
@@ -142,8 +159,6 @@ int item_rows_add(void *arg, const struct sql_value *columns, struct err *reterr
                               .is_hidden = columns[2].i != 0,
                               .body = arena_dup(rows->arena, columns[3].s)};
 
-    if (str_is_none(columns[3].s))
-        return 0; /* two transactions crossed: what it referred to went first */
     if (str_is_none(item.id) || str_is_none(item.body) || !rows_grow(rows)) {
         err_set_no_memory(reterr);
         return -1;

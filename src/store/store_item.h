@@ -11,7 +11,7 @@ bool id_is_possible(str id);
 uint64_t items_bytes(const struct store_items *items);
 
 /* The rows that references refer to, 0 for other items: to be found before
- * anything is written. *ret is to be freed, also after a failure. ERR_NOT_FOUND,
+ * anything is written, and nobody else can remove them until the transaction ends. *ret is to be freed, also after a failure. ERR_NOT_FOUND,
  * and ERR_INVALID_VALUE for an id that no database can hold. */
 int items_resolve(struct store_session *s, str owner, const struct store_items *items,
                   int64_t **ret, struct err *reterr);
