@@ -52,10 +52,10 @@ struct sql_driver {
     /* types of the columns in schema scripts, which have {BYTES} and {SEQ}: a
      * growing integer key */
     const char *bytes_type, *seq_type;
-    const char *begin_schema;             /* a transaction that only one process can be in */
     const char *begin_read, *begin_write; /* the first sees one state of everything throughout */
-    const char *vacuum;                   /* gives unused space back; outside of transactions */
-    bool one_writer; /* writes go through one connection, several in a transaction */
+    const char *stay_alone; /* in a write transaction: until its end, no other gets past this */
+    const char *vacuum;     /* gives unused space back; outside of transactions */
+    bool one_writer;        /* writes go through one connection, several in a transaction */
 
     int (*connect)(const struct sql_conf *conf, struct sql **ret, struct err *reterr);
     void (*close)(struct sql *db); /* NULL is fine */

@@ -373,10 +373,9 @@ const struct sql_driver sql_postgres = {
     .name = "postgres",
     .bytes_type = "BYTEA",
     .seq_type = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-    .begin_schema =
-        "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(7020676865323462510)",
     .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     .begin_write = "BEGIN ISOLATION LEVEL READ COMMITTED",
+    .stay_alone = "SELECT pg_advisory_xact_lock(7020676865323462510)",
     .vacuum = "VACUUM",
     .one_writer = false,
     .connect = postgres_connect,

@@ -145,9 +145,10 @@ static int prepare(struct sql *db, struct err *reterr)
 
 int sql_schema_prepare(struct sql *db, struct err *reterr)
 {
-    if (db->driver->script(db, db->driver->begin_schema, reterr) == -1)
+    if (db->driver->script(db, db->driver->begin_write, reterr) == -1)
         return -1;
-    if (prepare(db, reterr) == 0 && db->driver->script(db, "COMMIT", reterr) == 0)
+    if (db->driver->script(db, db->driver->stay_alone, reterr) == 0 && prepare(db, reterr) == 0 &&
+        db->driver->script(db, "COMMIT", reterr) == 0)
         return 0;
     (void)db->driver->script(db, "ROLLBACK", NULL);
     return -1;

@@ -233,6 +233,17 @@ static bool has_bounds(const struct store_limits *l)
            l->max_bytes > 0 || l->max_owner_bytes > 0;
 }
 
+/* Two processes that purge at the same time would both remove what is too much. */
+static int purge_all(struct purge *p, struct err *reterr)
+{
+    struct store_session *s = p->s;
+
+    if (s->driver->script(s->db, s->driver->stay_alone, reterr) == -1 ||
+        purge_old(p, reterr) == -1 || purge_owners(p, reterr) == -1)
+        return -1;
+    return purge_total(p, reterr);
+}
+
 int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_s,
                 size_t max_histories, size_t *ret_n, struct err *reterr)
 {
@@ -242,16 +253,14 @@ int store_purge(struct store_session *s, const struct store_limits *limits, int6
                       .now_ms = store_clock_ms(),
                       .left = max_histories};
     struct tx tx;
-    int rc = -1;
+    int rc;
 
     *ret_n = 0;
     if (!has_bounds(limits))
         return 0;
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    if (purge_old(&p, reterr) == 0 && purge_owners(&p, reterr) == 0 && purge_total(&p, reterr) == 0)
-        rc = 0;
-    rc = tx_end(&tx, rc, reterr);
+    rc = tx_end(&tx, purge_all(&p, reterr), reterr);
     if (rc == 0)
         *ret_n = max_histories - p.left;
     return rc;

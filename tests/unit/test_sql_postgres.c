@@ -176,31 +176,38 @@ static void a_server_that_became_read_only_is_left(void **state)
     sql_postgres.close(db);
 }
 
+static void begin_alone(struct sql *db)
+{
+    check_script(db, sql_postgres.begin_write);
+    check_script(db, sql_postgres.stay_alone);
+}
+
 static void a_transaction_left_open_does_not_hold_others_up_for_ever(void **state)
 {
     struct sql *stopped = connect_to(server_url(), HASTY_MS);
     struct sql *other = connect_to(server_url(), PATIENT_MS);
 
     (void)state;
-    check_script(stopped, sql_postgres.begin_schema);
-    check_script(other, sql_postgres.begin_schema);
+    begin_alone(stopped);
+    begin_alone(other);
     check_script(other, "COMMIT");
     check_failure(stopped, "COMMIT", "", true);
     sql_postgres.close(stopped);
     sql_postgres.close(other);
 }
 
-static void one_process_at_a_time_changes_the_schema(void **state)
+static void one_process_at_a_time_stays_alone(void **state)
 {
     struct sql *first = connect_to(server_url(), PATIENT_MS);
     struct sql *second = connect_to(server_url(), HASTY_MS);
 
     (void)state;
-    check_script(first, sql_postgres.begin_schema);
-    check_failure(second, sql_postgres.begin_schema, "within store_timeout", false);
+    begin_alone(first);
+    check_script(second, sql_postgres.begin_write);
+    check_failure(second, sql_postgres.stay_alone, "within store_timeout", false);
     check_script(second, "ROLLBACK");
     check_script(first, "COMMIT");
-    check_script(second, sql_postgres.begin_schema);
+    begin_alone(second);
     check_script(second, "COMMIT");
     sql_postgres.close(first);
     sql_postgres.close(second);
@@ -276,7 +283,7 @@ int main(void)
         cmocka_unit_test(a_connection_that_the_server_ends_is_lost),
         cmocka_unit_test(a_server_that_became_read_only_is_left),
         cmocka_unit_test(a_transaction_left_open_does_not_hold_others_up_for_ever),
-        cmocka_unit_test(one_process_at_a_time_changes_the_schema),
+        cmocka_unit_test(one_process_at_a_time_stays_alone),
         cmocka_unit_test(a_database_has_a_size),
         cmocka_unit_test(every_statement_gives_the_columns_it_names),
     };
