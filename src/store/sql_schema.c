@@ -2,6 +2,8 @@
  *
  *     history   a tree of responses, or a conversation and what continues it.
  *               is_deleted: the conversation is; its responses live on.
+ *               used_at: in milliseconds, for what is used most is used again
+ *               within the second; created_at is what clients see, in seconds.
  *     response  head and tail are NULL once it was deleted but is still needed
  *               by those that continue it. last_item: the newest item of the
  *               history when it was saved, which is where a conversation stood.

@@ -1,7 +1,6 @@
 /* store_history.c -- making, using and removing histories. */
 #include "store/store_history.h"
 
-#include "ev/loop.h"
 #include "store/store_item.h"
 #include "store/store_purge.h"
 
@@ -10,7 +9,7 @@ int history_add(struct store_session *s, const struct history_new *h, int64_t *r
 {
     const struct sql_value values[] = {{.s = h->owner},         {.s = h->conversation_id},
                                        {.s = h->metadata},      {.i = h->created_at},
-                                       {.i = clock_unix_s()},   {.i = (int64_t)h->n_responses},
+                                       {.i = store_clock_ms()}, {.i = (int64_t)h->n_responses},
                                        {.i = (int64_t)h->bytes}};
     struct found row;
 
@@ -25,7 +24,7 @@ int history_use(struct store_session *s, int64_t seq, uint64_t n_responses, uint
                 bool *ret_is_there, struct err *reterr)
 {
     const struct sql_value values[] = {
-        {.i = seq}, {.i = clock_unix_s()}, {.i = (int64_t)n_responses}, {.i = (int64_t)bytes}};
+        {.i = seq}, {.i = store_clock_ms()}, {.i = (int64_t)n_responses}, {.i = (int64_t)bytes}};
     uint64_t changed = 0;
 
     if (session_run(s, SQL_HISTORY_USE, values, NULL, NULL, &changed, reterr) == -1)
@@ -40,7 +39,7 @@ int conversation_use(struct store_session *s, str owner, str id, uint64_t n_resp
 {
     const struct sql_value values[] = {{.s = id},
                                        {.s = owner},
-                                       {.i = clock_unix_s()},
+                                       {.i = store_clock_ms()},
                                        {.i = (int64_t)n_responses},
                                        {.i = (int64_t)bytes}};
     struct found row = {.is = false};

@@ -149,10 +149,19 @@ static int remove_excess(struct purge *p, str owner, struct excess *excess, stru
 
 /* ---- the limits, one by one */
 
+/* Nothing is older than 1970. */
+static int64_t too_old_ms(const struct purge *p)
+{
+    enum { MS_PER_S = 1000 };
+    uint64_t age_s = p->limits->max_age_s;
+
+    return (uint64_t)p->now_s > age_s ? (p->now_s - (int64_t)age_s) * MS_PER_S : 0;
+}
+
 static int purge_old(struct purge *p, struct err *reterr)
 {
     const struct sql_value values[] = {
-        {.i = p->now_s - (int64_t)p->limits->max_age_s}, {.i = p->now_ms}, {.i = STORE_PURGE_MOST}};
+        {.i = too_old_ms(p)}, {.i = p->now_ms}, {.i = STORE_PURGE_MOST}};
     bool progress = p->limits->max_age_s > 0;
 
     while (progress && p->left > 0) {

@@ -120,7 +120,7 @@ for (const kind of [SQLITE, POSTGRES]) {
         });
 
         test('purge removes what was not used for as long as it is told', async () => {
-            await db.sql('UPDATE history SET used_at = used_at - 7200 WHERE n_responses = 2');
+            await db.sql('UPDATE history SET used_at = used_at - 7200000 WHERE n_responses = 2');
             assert.match(fine(['purge', '--older-than', '3h', '--store', db.url]), /^removed 0 /);
             assert.match(fine(['purge', '--older-than=1h', '--store', db.url]), /^removed 1 history; 2 are left, with 1 response and /);
         });

@@ -1,7 +1,7 @@
 /* test_store_purge.c -- limits: what goes, in which order, and what stays.
  *
- * Histories used in the same second go in the order in which they were made. */
-#include "ev/loop.h"
+ * Histories used in the same millisecond go in the order in which they were made. */
+#include "store/store_session.h"
 #include "store_fixture.h"
 
 enum { LONG_AFTER_S = 2000000000, FAR_AFTER_S = 2100000000 };
@@ -90,12 +90,12 @@ static void a_chain_goes_as_a_whole(void **state)
     assert_context(f, "other", "{d}");
 }
 
-/* Uses are told apart by the second. */
-static void wait_for_the_next_second(void)
+/* Uses are told apart by it. */
+static void wait_for_the_next_millisecond(void)
 {
-    int64_t now_s = clock_unix_s();
+    int64_t now_ms = store_clock_ms();
 
-    while (clock_unix_s() == now_s)
+    while (store_clock_ms() == now_ms)
         continue;
 }
 
@@ -104,7 +104,7 @@ static void what_was_continued_is_not_the_oldest(void **state)
     struct fixture *f = *state;
 
     save_each(f, alice, three, 3);
-    wait_for_the_next_second();
+    wait_for_the_next_millisecond();
     save(f, "r1b", "r1", "<c");
     assert_int_equal(purge(f, (struct store_limits){.max_responses = 3}, LONG_AFTER_S, 10), 1);
     assert_no_response(f, "r2");
