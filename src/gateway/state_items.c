@@ -95,18 +95,28 @@ static int list(struct store_session *s, struct state_request *q, struct err *re
     return 0;
 }
 
-/* What the client has only referred to is shown as well. */
-static int complete(struct store_session *s, struct state_request *q, struct store_items *ret,
-                    struct err *reterr)
+static bool is_repeated(const struct store_items *items, size_t i)
 {
-    ret->n = q->items.n;
-    ret->v = arena_array(&q->arena, ret->n, sizeof(*ret->v));
-    if (ret->v == NULL && ret->n > 0)
+    for (size_t k = 0; k < i; k++) {
+        if (str_eq(items->v[k].id, items->v[i].id))
+            return true;
+    }
+    return false;
+}
+
+/* As the conversation holds them: also those that the client has only referred to,
+ * and those that were there before. */
+static int load_added(struct store_session *s, struct state_request *q, struct store_items *ret,
+                      struct err *reterr)
+{
+    ret->v = arena_array(&q->arena, q->items.n, sizeof(*ret->v));
+    if (ret->v == NULL && q->items.n > 0)
         return reject_memory(reterr);
-    for (size_t i = 0; i < ret->n; i++) {
-        ret->v[i] = q->items.v[i];
-        if (ret->v[i].is_reference &&
-            store_find_item(s, q->owner, ret->v[i].id, &q->arena, &ret->v[i], reterr) == -1)
+    ret->n = 0;
+    for (size_t i = 0; i < q->items.n; i++) {
+        if (!is_repeated(&q->items, i) &&
+            store_get_item(s, q->owner, q->ids[0], q->items.v[i].id, &q->arena, &ret->v[ret->n++],
+                           reterr) == -1)
             return -1;
     }
     return 0;
@@ -116,8 +126,8 @@ static int add(struct store_session *s, struct state_request *q, struct err *ret
 {
     struct store_list added = {.has_more = false};
 
-    if (complete(s, q, &added.items, reterr) == -1 ||
-        store_add_items(s, q->owner, q->ids[0], &q->items, reterr) == -1)
+    if (store_add_items(s, q->owner, q->ids[0], &q->items, reterr) == -1 ||
+        load_added(s, q, &added.items, reterr) == -1)
         return -1;
     state_list_write(&added, &q->out);
     return 0;

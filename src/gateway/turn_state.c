@@ -140,7 +140,9 @@ int turn_resolve(struct turn *t, const struct responses_request_options *options
         return -1;
     }
     for (; h.n < stored->n; h.n++)
-        items[h.n] = (struct request_history_item){stored->v[h.n].body, stored->v[h.n].is_output};
+        items[h.n] = (struct request_history_item){.id = stored->v[h.n].id,
+                                                   .body = stored->v[h.n].body,
+                                                   .is_output = stored->v[h.n].is_output};
     h.items = items;
     return request_resolve(&t->request, &h, options, &t->worker->ids, &t->arena, reterr);
 }

@@ -9,6 +9,8 @@
  *               history when it was saved, which is where a conversation stood.
  *     item      response: whose request or output it was, NULL when a client
  *               added it to a conversation. ref: the item that has the body.
+ *               in_conversation: 1; 0 when it never was or was deleted from it; 2
+ *               when the conversation held an item with this id before.
  *     meta      one row.
  *
  * A response belongs to a conversation when it has no parent and its history is

@@ -121,7 +121,8 @@ struct store_response {
     struct store_items items; /* of its request, then of its output */
 };
 
-/* A conversation gets the items when the response is completed or incomplete.
+/* A conversation gets the items when the response is completed or incomplete; not
+ * those whose id it holds already, which are the response's alone.
  * ERR_PREVIOUS_NOT_FOUND or ERR_NOT_FOUND when the parent, the conversation or an
  * item that is referred to is gone, ERR_CONVERSATION_LOCKED when the lock was
  * lost to another response, ERR_INVALID_VALUE for an item id with a NUL. */
@@ -171,6 +172,7 @@ int store_update_conversation(struct store_session *s, str owner, str id, str me
 /* Its items stay where responses hold them. */
 int store_delete_conversation(struct store_session *s, str owner, str id, struct err *reterr);
 
+/* Those whose id it holds already are left out. */
 int store_add_items(struct store_session *s, str owner, str conversation_id,
                     const struct store_items *items, struct err *reterr);
 int store_list_items(struct store_session *s, str owner, str conversation_id,

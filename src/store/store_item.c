@@ -114,18 +114,48 @@ int items_resolve(struct store_session *s, str owner, const struct store_items *
     return 0;
 }
 
+/* Ids of output are new. */
+static int is_held(struct store_session *s, const struct item_place *place,
+                   const struct store_item *item, bool *ret, struct err *reterr)
+{
+    const struct sql_value values[] = {{.i = place->history}, {.s = item->id}};
+    struct found row = {.is = false};
+
+    if (place->in_conversation && !item->is_output &&
+        session_find(s, SQL_CONVERSATION_HOLDS, values, &row, reterr) == -1)
+        return -1;
+    *ret = row.is;
+    return 0;
+}
+
+static int add(struct store_session *s, const struct item_place *place,
+               const struct store_item *item, int64_t ref, struct err *reterr)
+{
+    enum { HELD = 2 };
+    bool held, is_needed;
+
+    if (is_held(s, place, item, &held, reterr) == -1)
+        return -1;
+    if (held && place->response == 0)
+        return history_shrink(s, place->history, 0, item->id.len + item->body.len, &is_needed,
+                              reterr);
+    return session_do(s, SQL_ITEM_ADD,
+                      (const struct sql_value[]){{.s = item->id},
+                                                 {.i = place->history},
+                                                 {.i = place->response},
+                                                 {.i = item->is_output},
+                                                 {.i = item->is_hidden},
+                                                 {.i = held ? HELD : place->in_conversation},
+                                                 {.i = ref},
+                                                 {.s = item->is_reference ? STR_NONE : item->body}},
+                      reterr);
+}
+
 int items_add(struct store_session *s, const struct item_place *place,
               const struct store_items *items, const int64_t *refs, struct err *reterr)
 {
     for (size_t i = 0; i < items->n; i++) {
-        const struct store_item *item = &items->v[i];
-        const struct sql_value values[] = {
-            {.s = item->id},        {.i = place->history},
-            {.i = place->response}, {.i = item->is_output},
-            {.i = item->is_hidden}, {.i = place->in_conversation},
-            {.i = refs[i]},         {.s = item->is_reference ? STR_NONE : item->body}};
-
-        if (session_do(s, SQL_ITEM_ADD, values, reterr) == -1)
+        if (add(s, place, &items->v[i], refs[i], reterr) == -1)
             return -1;
     }
     return 0;

@@ -21,6 +21,8 @@ struct item_place {
     bool in_conversation;
 };
 
+/* Of a conversation's list an id is part once: an item whose id it holds already is
+ * not added again, but stays with its response if it has one. */
 int items_add(struct store_session *s, const struct item_place *place,
               const struct store_items *items, const int64_t *refs, struct err *reterr);
 

@@ -5,6 +5,7 @@
  * the history is there; without history they are read once. */
 #include "wire/request_resolve.h"
 
+#include "base/str_map.h"
 #include "wire/request_fields.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -40,6 +41,72 @@ int request_references(const struct responses_request *r, struct arena *a,
     return 0;
 }
 
+/* ---- what a conversation holds */
+
+/* Ids, each with what is known of it. A conversation takes an id once, so what it
+ * holds, or gets from the items before, says nothing to the model again. Only the
+ * second whole item with an id is new: it is kept under another (kept_item.h). */
+struct held {
+    struct str_map map;
+    bool is_used; /* the request continues a conversation, and has ids */
+};
+
+struct held_id {
+    bool is_held, is_claimed; /* by the conversation; by a whole item */
+};
+
+/* The id of an approval response is that of another item. */
+static bool has_own_id(const struct item *it)
+{
+    return it->id.len > 0 && it->kind != ITEM_APPROVAL_RESPONSE;
+}
+
+static bool has_ids(const struct item_list *items)
+{
+    const struct item *it = items->first;
+
+    while (it != NULL && !has_own_id(it))
+        it = it->next;
+    return it != NULL;
+}
+
+static struct held_id *held_find(struct held *h, str id, struct arena *a)
+{
+    void **slot = str_map_slot(&h->map, id, a);
+
+    if (slot != NULL && *slot == NULL)
+        *slot = arena_array(a, 1, sizeof(struct held_id));
+    return slot == NULL ? NULL : *slot;
+}
+
+static int held_init(struct held *h, const struct responses_request *r,
+                     const struct request_history *history, const struct id_source *ids,
+                     struct arena *a, struct err *reterr)
+{
+    *h = (struct held){.is_used = !str_is_none(r->conversation_id) && has_ids(&r->items)};
+    str_map_init(&h->map, ids);
+    for (size_t i = 0; h->is_used && i < history->n; i++) {
+        struct held_id *known = held_find(h, history->items[i].id, a);
+
+        if (known == NULL)
+            return reject_memory(reterr);
+        *known = (struct held_id){.is_held = true};
+    }
+    return 0;
+}
+
+/* Takes note of the item: does it say nothing new? */
+static bool held_take(struct held_id *known, bool is_reference)
+{
+    bool was_held = known->is_held;
+
+    if (!is_reference && known->is_claimed)
+        return false;
+    known->is_held = true;
+    known->is_claimed = known->is_claimed || !is_reference;
+    return was_held;
+}
+
 /* ---- items */
 
 struct resolution {
@@ -49,6 +116,7 @@ struct resolution {
     const struct id_source *ids;
     struct arena *arena;
     struct err *reterr;
+    struct held *held;
 };
 
 /* What was good when it was stored does not become an error by other options.
@@ -63,6 +131,24 @@ static int read_stored(const struct resolution *s, const struct request_history_
     o.reasoning_from_summary = o.reasoning_from_summary || stored->is_output;
     jr_init(&j, stored->body);
     return item_read(&j, at, &o, s->ids, s->arena, ret, s->reterr);
+}
+
+static int drop_if_held(const struct resolution *s, struct item *it, bool *ret_is_held)
+{
+    struct held_id *known;
+    str id;
+
+    *ret_is_held = false;
+    if (!s->held->is_used || !has_own_id(it))
+        return 0;
+    id = json_text_dup(s->arena, it->id);
+    known = str_is_none(id) ? NULL : held_find(s->held, id, s->arena);
+    if (known == NULL)
+        return reject_memory(s->reterr);
+    *ret_is_held = held_take(known, it->kind == ITEM_REFERENCE);
+    if (*ret_is_held)
+        *it = (struct item){.kind = ITEM_IGNORED, .index = it->index, .next = it->next};
+    return 0;
 }
 
 static int reject_reference(const struct item *it, struct err *reterr)
@@ -93,7 +179,13 @@ static int replace_references(const struct resolution *s)
     size_t n = 0;
 
     for (struct item *it = s->r->items.first; it != NULL; it = it->next) {
-        if (item_is_stored(it) && replace_item(s, found == NULL ? NULL : &found[n++], it) == -1)
+        const struct request_history_item *stored = NULL;
+        bool is_stored = item_is_stored(it), is_held;
+
+        if (is_stored && found != NULL)
+            stored = &found[n++];
+        if (drop_if_held(s, it, &is_held) == -1 ||
+            (is_stored && !is_held && replace_item(s, stored, it) == -1))
             return -1;
     }
     return 0;
@@ -222,9 +314,12 @@ int request_resolve(struct responses_request *r, const struct request_history *h
                     const struct responses_request_options *options, const struct id_source *ids,
                     struct arena *a, struct err *reterr)
 {
-    const struct resolution s = {r, h, options, ids, a, reterr};
+    struct held held;
+    const struct resolution s = {r, h, options, ids, a, reterr, &held};
 
     r->needs_store = false;
+    if (held_init(&held, r, h, ids, a, reterr) == -1)
+        return -1;
     if (replace_references(&s) == -1 || look_up_approvals(&r->items, reterr) == -1 ||
         prepend_history(&s) == -1 || inherit_tools(&s) == -1 ||
         request_read_tools(r, options, ids, a, reterr) == -1)

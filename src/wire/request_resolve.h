@@ -23,6 +23,7 @@ struct request_references {
 };
 
 struct request_history_item {
+    str id;   /* plain text; not read of items found */
     str body; /* a JSON object as stored; STR_NONE: there is none */
     bool is_output;
 };
@@ -41,7 +42,8 @@ int request_references(const struct responses_request *r, struct arena *a,
                        struct request_references *ret, struct err *reterr);
 
 /* Completes *r, which needs the store: references become the items they mean,
- * history comes before the request's own items, tools and tool_choice that it
+ * history comes before the request's own items, of which a conversation has some
+ * already when they have its ids: these say nothing twice; tools and tool_choice that it
  * does not name are those of the previous response. Reports what could not be
  * checked before. Views in *r point into h's texts and the arena. options and
  * ids are those of responses_request_parse(). */

@@ -203,6 +203,21 @@ describe('responses in a conversation', { concurrency: false }, () => {
         assert.deepEqual(await textsOf(id), ['Rule', 'Zero', 'One', 'Hm', 'First.', 'Two', 'Cut', 'Three', 'Third.']);
     });
 
+    test('say nothing twice that the conversation holds already', async () => {
+        const id = await conversation({ ...user('opening'), id: 'msg_opening' });
+        both.up.next(textStream('First'));
+        const { output: [answer] } = await api.respond({ conversation: id, input: 'One' });
+        const again = [reference('msg_opening'), answer, user('Two')];
+        both.up.next(textStream('Second'));
+        const second = await api.respond({ conversation: id, input: again });
+        const before = [user('opening'), user('One'), assistant('First'), user('Two')];
+        assert.deepEqual(messagesOf(both.up), before);
+        assert.deepEqual(await textsOf(id), ['opening', 'One', 'First', 'Two', 'Second']);
+        assert.deepEqual((await api.list(`responses/${second.id}/input_items?order=asc`)).map(textOf), ['opening', 'First', 'Two']);
+        await api.respond({ previous_response_id: second.id, input: 'Three' });
+        assert.deepEqual(messagesOf(both.up), [...before, assistant('Second'), user('Three')]);
+    });
+
     test('are stored like others, with the same items and ids', async () => {
         const id = await conversation();
         const made = await api.answer({ input: 'One', conversation: id });

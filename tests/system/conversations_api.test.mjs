@@ -103,12 +103,14 @@ describe('conversations', { concurrency: false }, () => {
         checkUnknown(await fetch(`${items}?after=msg_none`), 'Item', 'msg_none');
     });
 
-    test('an id given twice finds the newest item', async () => {
-        const { id } = await create({ items: [message('old', { id: 'msg_same' })] });
+    test('an item that is there is not added again', async () => {
+        const { id } = await create({ items: [message('here', { id: 'msg_same' })] });
         const items = `${ROOT}/${id}/items`;
-        await post(items, { items: [message('new', { id: 'msg_same' })] });
-        assert.equal((await fetch(`${items}/msg_same`)).json.content[0].text, 'new');
-        assert.equal((await fetch(items)).json.data.length, 2);
+        const same = { type: 'item_reference', id: 'msg_same' };
+        const added = good(await post(items, { items: [message('again', { id: 'msg_same' }), message('more'), same] }), 'item-list');
+        assert.deepEqual(textsOf(added), ['here', 'more'], 'it is shown as it is held');
+        assert.deepEqual(textsOf(good(await fetch(`${items}?order=asc`), 'item-list')), ['here', 'more']);
+        assert.equal((await fetch(`${items}/msg_same`)).json.content[0].text, 'here');
     });
 
     test('a reference stands for the item it names', async () => {
@@ -119,7 +121,7 @@ describe('conversations', { concurrency: false }, () => {
         assert.deepEqual(textsOf(good(await post(items, { items: [{ id: 'msg_named' }] }), 'item-list')), ['here']);
         for (const path of [ROOT, items])
             checkUnknown(await post(path, { items: [message('x'), { type: 'item_reference', id: 'msg_lost' }] }), 'Item', 'msg_lost');
-        assert.equal((await fetch(items)).json.data.length, 2, 'nothing of a refused list is kept');
+        assert.equal((await fetch(items)).json.data.length, 1, 'nothing of a refused list is kept');
         assert.equal((await fetch(`${ROOT}/${id}/items`)).json.data.length, 1);
     });
 

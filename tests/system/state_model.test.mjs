@@ -87,8 +87,9 @@ class Run {
     async respond() {
         const parent = this.maybe(2) ? this.pick(this.living.filter((r) => r.status !== 'failed' && !r.isBlurred)) : undefined;
         const talk = !parent && this.maybe(2) ? this.pick(this.talks) : undefined;
-        const before = parent ? [...parent.before, ...parent.input, ...parent.output] : [...talk?.items ?? []];
-        const others = this.items.filter((item) => !before.some(({ id }) => id === item.id)); /* a list holds an id once */
+        const before = parent ? [...parent.before, ...parent.fresh, ...parent.output] : [...talk?.items ?? []];
+        const isNew = (item) => !before.some(({ id }) => id === item.id);
+        const others = talk ? this.items : this.items.filter(isNew); /* a conversation takes an id once */
         const refs = this.maybe(4) && others.length > 0 ? [this.pick(others)] : [];
         const fresh = Array.from({ length: 1 + this.below(2) }, () => ({ role: 'user', text: this.new('question') }));
         const ending = this.pick(['completed', 'completed', 'completed', 'incomplete', 'failed']);
@@ -101,7 +102,7 @@ class Run {
             : textStream(answer, { finish: ending === 'incomplete' ? 'length' : 'stop' }));
         const made = ending === 'failed' || this.maybe(2) ? (await this.api.stream(request)).response : await this.api.respond(request);
         assert.equal(made.status, ending);
-        assert.deepEqual(messagesOf(this.both.up), asked([...before, ...refs, ...fresh]));
+        assert.deepEqual(messagesOf(this.both.up), asked([...before, ...refs.filter(isNew), ...fresh]));
         if (request.store)
             await this.keep(made, { before, refs, talk, root: talk ?? parent?.root });
         else
@@ -112,10 +113,11 @@ class Run {
         const itemOf = (item) => ({ id: item.id, role: item.role, text: textOf(item) });
         const input = (await this.api.list(`responses/${made.id}/input_items?order=asc&limit=100`)).map(itemOf);
         assert.deepEqual(input.slice(0, refs.length).map((item) => item.text), refs.map((item) => item.text));
-        const kept = { ...made, made, before, input, output: made.output.map(itemOf), root };
+        const fresh = input.filter((item) => !talk?.items.some(({ id }) => id === item.id));
+        const kept = { ...made, made, before, input, fresh, output: made.output.map(itemOf), root };
         this.responses.push(kept);
         if (made.status !== 'failed')
-            talk?.items.push(...kept.input, ...kept.output);
+            talk?.items.push(...kept.fresh, ...kept.output);
     }
 
     async converse() {

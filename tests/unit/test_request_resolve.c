@@ -41,6 +41,7 @@ static size_t fill(struct request_history_item *items, const struct stored *stor
 
     for (; n < MAX_STORED && stored[n].body != NULL; n++)
         items[n] = (struct request_history_item){
+            .id = jr_member_string(str_from_c(stored[n].body), STR("id")),
             .body = stored[n].body[0] == '\0' ? STR_NONE : str_from_c(stored[n].body),
             .is_output = stored[n].is_output,
         };
@@ -122,6 +123,36 @@ static void history_stands_before_the_input(void **state)
          .error = "Invalid 'input[1].approval_request_id': no approval request with id 'mcpr_1' is "
                   "waiting.",
          .param = "input[1].approval_request_id"},
+    };
+
+    (void)state;
+    CHECK(cases);
+}
+
+#define WITH_ID(id, text) "{\"role\":\"user\",\"id\":\"" id "\",\"content\":\"" text "\"}"
+
+static void a_conversation_says_nothing_twice(void **state)
+{
+    static const struct resolve_case cases[] = {
+        {"a reference to what it holds", IN_CONVERSATION(INPUT(REFERENCE("x") "," USER("b"))),
+         .history = {{WITH_ID("x", "a"), false}}, .found = {{WITH_ID("x", "a"), false}},
+         .messages = USER("a") "," USER("b")},
+        {"an item with its id", IN_CONVERSATION(INPUT(WITH_ID("\\u0078", "a") "," USER("b"))),
+         .history = {{WITH_ID("x", "a"), false}}, .messages = USER("a") "," USER("b")},
+        {"a reference that comes twice",
+         IN_CONVERSATION(INPUT(REFERENCE("x") "," REFERENCE("x") "," USER("b"))),
+         .found = {{WITH_ID("x", "a"), false}, {WITH_ID("x", "a"), false}},
+         .messages = USER("a") "," USER("b")},
+        {"what is behind one that is left out is found",
+         IN_CONVERSATION(INPUT(REFERENCE("x") "," REFERENCE("y"))),
+         .history = {{WITH_ID("x", "a"), false}},
+         .found = {{WITH_ID("x", "a"), false}, {WITH_ID("y", "b"), false}},
+         .messages = USER("a") "," USER("b")},
+        {"the second of two is another item",
+         IN_CONVERSATION(INPUT(WITH_ID("x", "a") "," WITH_ID("x", "b"))),
+         .history = {{WITH_ID("x", "a"), false}}, .messages = USER("a") "," USER("b")},
+        {"but a chain is as the client has made it", CONTINUES(INPUT(WITH_ID("x", "a"))),
+         .history = {{WITH_ID("x", "a"), false}}, .messages = USER("a") "," USER("a")},
     };
 
     (void)state;
@@ -398,8 +429,9 @@ static void what_is_unknown_is_named(void **state)
 static void memory_may_run_out_anywhere(void **state)
 {
     const struct responses_request_options options = {.default_model = STR_NONE};
-    const struct request_history_item items[] = {{STR(USER("a\\u0062")), false}, {STR(CALL), true}};
-    const struct request_history_item found[] = {{STR(OUTPUT), false}};
+    const struct request_history_item items[] = {{.body = STR(USER("a\\u0062"))},
+                                                 {.body = STR(CALL), .is_output = true}};
+    const struct request_history_item found[] = {{.body = STR(OUTPUT)}};
     const struct request_history history = {
         .items = items,
         .n = 2,
@@ -430,6 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(history_stands_before_the_input),
+        cmocka_unit_test(a_conversation_says_nothing_twice),
         cmocka_unit_test(a_reference_becomes_the_item_it_means),
         cmocka_unit_test(a_hosted_call_is_completed_from_the_store),
         cmocka_unit_test(a_summary_the_gateway_sent_is_the_models_reasoning),

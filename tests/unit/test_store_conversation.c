@@ -209,20 +209,50 @@ static void items_are_added_in_order(void **state)
     assert_conversation(f, "c1", "{a}{b}{c}{d}");
 }
 
-static void an_item_is_shown_alone_and_the_newest_wins(void **state)
+static void an_item_is_shown_alone(void **state)
 {
     struct fixture *f = *state;
-    struct store_items again = items_from(f, "<a");
     struct store_item item;
 
     create(f, "c1", "<a <b");
-    again.v[0].body = STR("newer");
-    assert_ok(store_add_items(f->s, alice, c1, &again, &f->err));
     assert_ok(store_get_item(f->s, alice, c1, STR("a"), &f->arena, &item, &f->err));
-    assert_str_c(item.body, "newer");
+    assert_str_c(item.body, "{a}");
     assert_fails(store_get_item(f->s, alice, c1, STR("z"), &f->arena, &item, &f->err),
                  ERR_NOT_FOUND);
     assert_string_equal(f->err.msg, "Item with id 'z' not found.");
+}
+
+static void an_item_that_is_there_is_not_added_again(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t bytes;
+
+    save(f, "r1", NULL, ">x");
+    create(f, "c1", "<a <b @x @x");
+    bytes = stats(f).bytes;
+    add(f, "<a @b @x");
+    assert_conversation(f, "c1", "{a}{b}{x}");
+    assert_int_equal(stats(f).bytes, bytes);
+    remove_item(f, "a");
+    add(f, "<a");
+    assert_conversation(f, "c1", "{b}{x}{a}");
+}
+
+static void what_a_response_brings_along_again_is_its_own_alone(void **state)
+{
+    struct fixture *f = *state;
+    const struct store_page all = {.limit = 10, .ascending = true};
+    struct store_list input;
+
+    create(f, "c1", "<a");
+    save_in(f, "r1", "c1", "<b >c");
+    save_in(f, "r2", "c1", "@a <c <d >e");
+    assert_conversation(f, "c1", "{a}{b}{c}{d}{e}");
+    assert_context(f, "r2", "{a}{b}{c}{d}{e}");
+    assert_ok(store_list_input_items(f->s, alice, STR("r2"), &all, &f->arena, &input, &f->err));
+    assert_str_c(bodies(f, &input.items), "{a}{c}{d}");
+    save(f, "r3", "r2", "<f");
+    assert_context(f, "r3", "{a}{b}{c}{d}{e}{f}");
 }
 
 static void a_deleted_item_is_seen_no_more(void **state)
@@ -288,10 +318,10 @@ static void items_may_refer_to_stored_ones(void **state)
 
     save(f, "r1", NULL, ">a");
     create(f, "c1", "@a");
-    add(f, "@a <b");
-    assert_conversation(f, "c1", "{a}{a}{b}");
+    add(f, "<b");
+    assert_conversation(f, "c1", "{a}{b}");
     drop(f, "r1");
-    assert_conversation(f, "c1", "{a}{a}{b}");
+    assert_conversation(f, "c1", "{a}{b}");
 }
 
 static void pages_make_the_whole_conversation(void **state)
@@ -499,7 +529,9 @@ static int group(const char *name)
         ON_STORE(the_last_deleted_response_leaves_a_living_conversation),
         ON_STORE(a_response_cannot_be_saved_in_a_conversation_that_is_gone),
         ON_STORE(items_are_added_in_order),
-        ON_STORE(an_item_is_shown_alone_and_the_newest_wins),
+        ON_STORE(an_item_is_shown_alone),
+        ON_STORE(an_item_that_is_there_is_not_added_again),
+        ON_STORE(what_a_response_brings_along_again_is_its_own_alone),
         ON_STORE(a_deleted_item_is_seen_no_more),
         ON_STORE(an_item_deleted_from_its_conversation_stays_with_its_response),
         ON_STORE(a_deleted_response_goes_with_its_last_item_in_the_conversation),

@@ -44,6 +44,9 @@ static void assert_true_to_rows(struct fixture *f)
                 " FROM item WHERE item.history = history.seq)");
     assert_none(f, "an item without a body",
                 "SELECT id, seq FROM item WHERE body IS NULL AND ref IS NULL");
+    assert_none(f, "an id twice in a conversation",
+                "SELECT id, MAX(seq) FROM item WHERE in_conversation = 1"
+                " GROUP BY history, id HAVING COUNT(*) > 1");
     assert_none(f, "an item of no response",
                 "SELECT id, seq FROM item WHERE response IS NOT NULL"
                 " AND NOT EXISTS (SELECT 1 FROM response WHERE response.seq = item.response)");
@@ -235,7 +238,7 @@ struct walker {
     struct fixture f;
     size_t index;
     unsigned seed;
-    size_t n; /* responses so far */
+    size_t n; /* the step, which names what it makes */
     uv_thread_t thread;
     struct err unexpected;
 };
@@ -249,9 +252,9 @@ static unsigned below(struct walker *w, unsigned n)
 /* One of the last that some thread has made, if it is still there. */
 static str some_response(struct walker *w)
 {
-    size_t back = below(w, LAST);
+    size_t back = 1 + below(w, w->n < LAST ? (unsigned)w->n : LAST);
 
-    return text(&w->f, "r%u_%zu", below(w, THREADS), w->n > back ? w->n - back : 0);
+    return text(&w->f, "r%u_%zu", below(w, THREADS), w->n - back);
 }
 
 static str some_talk(struct walker *w)
@@ -259,15 +262,15 @@ static str some_talk(struct walker *w)
     return text(&w->f, "c%u", below(w, TALKS));
 }
 
-/* New ones, or some that are there already, or references to them. */
+/* New ones, one of its own once more, or a reference to anyone's. */
 static struct store_items some_items(struct walker *w)
 {
-    str of = some_response(w);
-    str words =
-        text(&w->f, "<i%zu_%zu %sm%.*s >m%.*s", w->index, w->n, below(w, 2) == 0 ? "@" : "<",
-             STR_ARG(of), STR_ARG(text(&w->f, "r%zu_%zu", w->index, w->n)));
+    str other = some_response(w), own = text(&w->f, "r%zu_%zu", w->index, w->n - below(w, 2));
+    const char *words[] = {text(&w->f, "<i%zu_%zu @m%.*s", w->index, w->n, STR_ARG(other)).p,
+                           text(&w->f, "<m%.*s", STR_ARG(own)).p,
+                           text(&w->f, "<a%zu >mr%zu_%zu", w->n, w->index, w->n).p};
 
-    return items_from(&w->f, words.p);
+    return items_from(&w->f, words[below(w, 3)]);
 }
 
 static int save_somewhere(struct walker *w)
@@ -275,7 +278,6 @@ static int save_somewhere(struct walker *w)
     struct fixture *f = &w->f;
     struct store_response r;
 
-    w->n++;
     r = response_from(f, text(f, "r%zu_%zu", w->index, w->n).p, NULL, "");
     r.items = some_items(w);
     if (below(w, 8) == 0)
@@ -293,8 +295,8 @@ static int save_locked(struct walker *w)
     struct store_history before;
     struct store_response r;
 
-    w->n++;
-    r = response_from(f, text(f, "r%zu_%zu", w->index, w->n).p, NULL, "<a >b");
+    r = response_from(f, text(f, "r%zu_%zu", w->index, w->n).p, NULL, "");
+    r.items = some_items(w);
     r.conversation_id = some_talk(w);
     r.lock = text(f, "lock%zu_%zu", w->index, w->n);
     if (store_lock_conversation(f->s, alice, r.conversation_id, r.lock, &f->arena, &before,
@@ -335,7 +337,6 @@ static int add_to_talk(struct walker *w)
 {
     struct store_items items = some_items(w);
 
-    w->n++;
     return store_add_items(w->f.s, alice, some_talk(w), &items, &w->f.err);
 }
 
@@ -377,7 +378,7 @@ static void walk(void *arg)
         update_talk,    update_talk,     delete_from_talk, purge_some};
     struct walker *w = arg;
 
-    for (size_t i = 0; i < STEPS; i++) {
+    for (w->n = 1; w->n <= STEPS; w->n++) {
         if (steps[below(w, sizeof(steps) / sizeof(*steps))](w) == -1 && !is_expected(&w->f.err)) {
             w->unexpected = w->f.err;
             return;
