@@ -66,7 +66,6 @@ static void turn_free(struct turn *t)
     *t->link = t->next;
     if (t->next != NULL)
         t->next->link = t->link;
-    turn_unlock(t);
     loop_timer_free(t->timer);
     if (t->has_round) {
         round_fini(&t->round);
@@ -81,8 +80,10 @@ static void turn_free(struct turn *t)
 
 void turn_free_if_over(struct turn *t)
 {
-    if (t->x == NULL && t->call == NULL && !t->uses_store)
-        turn_free(t);
+    if (t->x != NULL || t->call != NULL || t->uses_store)
+        return;
+    turn_unlock(t);
+    turn_free(t);
 }
 
 void turn_cancel_call(struct turn *t)
@@ -92,6 +93,7 @@ void turn_cancel_call(struct turn *t)
     t->call = NULL;
 }
 
+/* Its worker has ended: nothing can be asked of the store any more. */
 void turn_drop(struct turn *t)
 {
     turn_cancel_call(t);

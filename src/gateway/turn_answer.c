@@ -46,11 +46,13 @@ static void log_end(const struct turn *t, const struct err *e)
     turn_log(&s);
 }
 
-/* The client has its answer. What is left of the upstream call may end by itself. */
+/* The client has its answer, and may use its conversation again. What is left of
+ * the upstream call may end by itself. */
 static void answered(struct turn *t)
 {
     turn_move(t, TURN_DONE);
     t->x = NULL;
+    turn_unlock(t);
     if (t->call != NULL && t->has_round && t->round.stream.done)
         loop_timer_start(t->timer, LINGER_MS);
     else

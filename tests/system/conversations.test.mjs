@@ -391,6 +391,14 @@ describe('two responses at once in a conversation', { concurrency: false }, () =
         });
     }
 
+    test('the second works although the upstream does not close the answer to the first, which is not stored', async () => {
+        const id = await conversation();
+        both.up.next(stream([...frames(chunk({ content: 'Done' }, 'stop'), '[DONE]'), HANG]));
+        await api.respond({ input: 'First', conversation: id, store: false });
+        await api.respond({ input: 'Second', conversation: id });
+        assert.deepEqual(await textsOf(id), ['Second', 'Hello']);
+    });
+
     test('of twenty, each is answered whole or refused, and the conversation has those that were answered', async () => {
         const id = await conversation();
         both.up.always(({ body }) => textStream(`re ${body.messages.at(-1).content}`));

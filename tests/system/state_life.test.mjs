@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { describe } from 'node:test';
 import { Captures } from '../lib/check.mjs';
+import { open } from '../lib/client.mjs';
 import { startDaemon } from '../lib/daemon.mjs';
 import { Api, NOT_FOUND, NO_CONVERSATION, NO_PARENT, assistant, messagesOf, nextSecond, reference, textOf, user } from '../lib/state.mjs';
-import { startUpstream, textStream } from '../lib/upstream.mjs';
+import { HANG, SILENCE, chunk, frames, startUpstream, stream, textStream } from '../lib/upstream.mjs';
 
 const captures = new Captures();
 
@@ -58,6 +59,25 @@ describe('a restart', { concurrency: false }, () => {
             assert.deepEqual(messagesOf(both.up).map((m) => m.content), ['Zero', 'Talk', 'Hello', 'More']);
             await api.respond({ input: [reference(first.json.output.at(-1).id)] });
             assert.deepEqual(messagesOf(both.up), [assistant('First.')]);
+        });
+    }
+
+    /* [what the first daemon does when it has to stop, request, answer of the upstream] */
+    for (const [what, more, answer] of [
+        ['waits for the upstream', {}, SILENCE],
+        ['streams', { stream: true }, stream([...frames(chunk({ content: 'Slow' })), HANG])],
+        ['streams what is not to be stored', { stream: true, store: false }, stream([...frames(chunk({ content: 'Slow' })), HANG])],
+    ]) {
+        test(`leaves no conversation locked: ${what}`, async (t) => {
+            const store = `sqlite:${join(folder(t), 'antiphon.db')}`;
+            const { both, api, restart } = await place(t, { args: ['--store', store, '--drain-timeout', '50ms'] });
+            const conversation = await api.make('conversations', {});
+            both.up.next(answer);
+            const call = open(both.daemon, { model: 'm', input: 'One', conversation: conversation.id, ...more });
+            await both.up.request(0);
+            await restart();
+            assert.match((await call.done).text, /The gateway is shutting down/);
+            await api.respond({ input: 'Two', conversation: conversation.id });
         });
     }
 
