@@ -7,6 +7,7 @@
 
 #include "conv/content.h"
 #include "conv/fields.h"
+#include "conv/tool_copy.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -126,6 +127,17 @@ static void write_output_or_null(const struct keeping *k, const char *key, str r
         write_output(k, key, raw);
 }
 
+/* Of additional_tools, and of what we do not know: tools may hold credentials. */
+static void write_tools(const struct keeping *k, const char *key, str raw)
+{
+    if (jr_type_of(raw) != JR_ARRAY) {
+        json_copy_given_value(k->w, key, raw);
+        return;
+    }
+    jw_key(k->w, key);
+    tool_copy_list(k->w, raw);
+}
+
 /* ---- objects */
 
 struct row {
@@ -164,7 +176,7 @@ static const struct row item_rows[] = {
     ROW("file_search_call", "fs_", STATUS),
     ROW("compaction", "cmp_"),
 };
-static const struct row other_item = ROW("", "item_");
+static const struct row other_item = ROW("", "item_", {"tools", write_tools});
 
 static const struct row part_rows[] = {
     ROW("output_text", NULL, {"annotations", write_array}, {"logprobs", write_array}),

@@ -2,10 +2,10 @@
  *
  * Everything goes through json_copy: a client may send pretty-printed schemas
  * and the echo has to fit into one data line. What must not come back is left
- * out here: credentials of MCP servers. */
+ * out by tool_copy: credentials of MCP servers. */
 #include "wire/response_echo.h"
 
-#include "conv/fields.h"
+#include "conv/tool_copy.h"
 #include "wire/tool_fields.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
@@ -95,109 +95,6 @@ static void write_function(struct jw *w, const struct tool_fields *f)
     jw_object_end(w);
 }
 
-static size_t find_any(str s, const char *set)
-{
-    size_t n = 0;
-
-    while (n < s.len && strchr(set, s.p[n]) == NULL)
-        n++;
-    return n;
-}
-
-/* Position behind the last '@' of an authority, or 0. */
-static size_t user_info_len(str authority)
-{
-    for (size_t n = authority.len; n > 0; n--) {
-        if (authority.p[n - 1] == '@')
-            return n;
-    }
-    return 0;
-}
-
-/* User info and query are where people put keys. */
-static void write_url(struct jw *w, const char *key, str escaped)
-{
-    struct buf plain = {0};
-    str url, rest;
-    size_t scheme;
-
-    json_text_decode(escaped, &plain);
-    url = buf_str(&plain);
-    scheme = str_find(url, STR("://"));
-    scheme = scheme + 1 == find_any(url, "/\\?#@") ? scheme + 3 : 0; /* nothing stands before it */
-    rest = str_skip(url, scheme);
-    rest = str_skip(rest, user_info_len(str_from(rest.p, find_any(rest, "/\\?#"))));
-    rest.len = find_any(rest, "?#");
-    jw_key(w, key);
-    jw_open_string(w);
-    json_text_escape(str_from(url.p, scheme), w->out);
-    json_text_escape(rest, w->out);
-    jw_close_string(w);
-    w->out->failed = w->out->failed || buf_failed(&plain);
-    buf_fini(&plain);
-}
-
-static void write_mcp(struct jw *w, const struct tool_fields *f)
-{
-    jw_object(w);
-    jw_key_string(w, "type", STR("mcp"));
-    json_copy_key_text(w, "server_label", f->server_label);
-    if (!str_is_none(f->server_url))
-        write_url(w, "server_url", f->server_url);
-    json_copy_given_text(w, "server_description", f->server_description);
-    json_copy_given_value(w, "allowed_tools", f->allowed_tools);
-    json_copy_given_value(w, "require_approval", f->require_approval);
-    jw_object_end(w);
-}
-
-static void write_namespace(struct jw *w, str raw);
-
-/* As received, but for what must not be repeated. */
-static void write_inner_tool(struct jw *w, str raw)
-{
-    struct tool_fields f;
-
-    (void)tool_fields_read(raw, NULL, &f, NULL);
-    if (json_text_eq(f.type, STR("mcp")))
-        write_mcp(w, &f);
-    else if (json_text_eq(f.type, STR("namespace")))
-        write_namespace(w, raw);
-    else
-        json_copy_element(w, raw);
-}
-
-static void write_inner_tools(struct jw *w, str raw)
-{
-    struct jr j;
-
-    jw_array(w);
-    jr_init(&j, raw);
-    (void)jr_enter(&j, JR_ARRAY);
-    while (jr_next_element(&j))
-        write_inner_tool(w, jr_raw(&j));
-    jw_array_end(w);
-}
-
-static void write_namespace(struct jw *w, str raw)
-{
-    struct jr j;
-    str key;
-
-    jw_object(w);
-    jr_init(&j, raw);
-    (void)jr_enter(&j, JR_OBJECT);
-    while (jr_next_member(&j, &key)) {
-        bool is_list = str_eq(key, STR("tools")) && jr_peek(&j) == JR_ARRAY;
-
-        json_copy_key(w, j.raw_key);
-        if (is_list)
-            write_inner_tools(w, jr_raw(&j));
-        else
-            json_copy_element(w, jr_raw(&j));
-    }
-    jw_object_end(w);
-}
-
 static void write_tool(struct jw *w, str raw)
 {
     struct tool_fields f;
@@ -207,12 +104,8 @@ static void write_tool(struct jw *w, str raw)
     if (json_text_eq(f.type, STR("function"))) {
         (void)tool_fields_flatten(&f, NULL, NULL);
         write_function(w, &f);
-    } else if (json_text_eq(f.type, STR("mcp"))) {
-        write_mcp(w, &f);
-    } else if (json_text_eq(f.type, STR("namespace"))) {
-        write_namespace(w, raw);
     } else {
-        json_copy_element(w, raw);
+        tool_copy(w, raw);
     }
 }
 

@@ -51,6 +51,17 @@ static const struct form_case {
      "\"text\":\"a\",\"id\":\"p\",\"type\":\"input_text\"}]}",
      "{" MESSAGE "\"user\",\"x\\\"y\":[1,\"\\u2028\"],\"content\":[{\"type\":\"input_text\","
      "\"text\":\"a\",\"id\":\"p\"}]" DONE},
+    {"tools are kept without credentials",
+     "{" ID "\"additional_tools\",\"role\":\"developer\",\"tools\":[{\"type\":\"m\\u0063p\","
+     "\"server_label\":\"l\",\"server_url\":\"https://u:p@h/x?k=v\",\"headers\":{\"a\":\"b\"},"
+     "\"authorization\":\"c\"},{\"type\":\"namespace\",\"name\":\"n\",\"tools\":[{\"type\":\"mcp\","
+     "\"headers\":{}}]},{\"type\":\"function\",\"name\":\"f\"}, 7]}",
+     "{" ID "\"additional_tools\",\"role\":\"developer\",\"tools\":[{\"type\":\"mcp\","
+     "\"server_label\":\"l\",\"server_url\":\"https://h/x\"},{\"type\":\"namespace\",\"name\":"
+     "\"n\",\"tools\":[{\"type\":\"mcp\"}]},{\"type\":\"function\",\"name\":\"f\"},7]}"},
+    {"tools of items that nobody knows too",
+     "{" ID "\"tool_search_output\",\"tools\":[{\"type\":\"mcp\",\"authorization\":\"c\"}]}",
+     "{" ID "\"tool_search_output\",\"tools\":[{\"type\":\"mcp\"}]}"},
     {"arguments are a string",
      "{" ID "\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":{\"a\": 1}}",
      "{" ID
