@@ -57,7 +57,7 @@ static bool claim_id(struct maker *m, str id, bool *ret_is_free)
 /* The client's id if it can be kept, else a new one. STR_NONE when out of memory. */
 static str choose_id(struct maker *m, const struct kept_head *h)
 {
-    str given = json_text_dup(m->arena, h->given_id);
+    str given = json_text_copy(m->arena, h->given_id);
     bool is_free = false;
     struct id made;
 
@@ -76,7 +76,7 @@ static bool make_object(struct maker *m, str raw, struct kept_item *ret)
     (void)fields_read_raw(raw, FIELDS(head_table), NULL, &h, NULL);
     h.type = item_type_name(h.type, h.role, h.given_id);
     if (json_text_eq(h.type, STR("item_reference"))) {
-        *ret = (struct kept_item){.id = json_text_dup(m->arena, h.given_id), .is_reference = true};
+        *ret = (struct kept_item){.id = json_text_copy(m->arena, h.given_id), .is_reference = true};
         return !str_is_none(ret->id);
     }
     h.id = choose_id(m, &h);

@@ -36,7 +36,7 @@ void turn_unlock(struct turn *t)
 /* Ids come as they stand in JSON; the store knows them without escapes. */
 static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
 {
-    *ret = arena_dup(&t->arena, json_text_dup(&t->arena, escaped));
+    *ret = json_text_copy(&t->arena, escaped);
     if (str_is_none(escaped) || !str_is_none(*ret))
         return 0;
     err_set_no_memory(reterr);

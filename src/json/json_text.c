@@ -107,6 +107,13 @@ str json_text_dup(struct arena *a, str escaped)
     return buf_str(&out);
 }
 
+str json_text_copy(struct arena *a, str escaped)
+{
+    str plain = json_text_dup(a, escaped);
+
+    return !str_is_none(plain) && plain.p == escaped.p ? arena_dup(a, plain) : plain;
+}
+
 /* Length of U+0085, U+2028 or U+2029 at the start of s, with its escape; else 0. */
 static size_t line_breaker(str s, const char **ret_escape)
 {

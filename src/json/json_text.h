@@ -19,6 +19,9 @@ void json_text_decode(str escaped, struct buf *out);
  * for STR_NONE or when out of memory. */
 str json_text_dup(struct arena *a, str escaped);
 
+/* The same, but always a copy: it outlives the escaped text. */
+str json_text_copy(struct arena *a, str escaped);
+
 /* Appends plain text in escaped form. Malformed UTF-8 becomes U+FFFD; U+0085,
  * U+2028 and U+2029 are escaped (CONTRACT 4.1). */
 void json_text_escape(str text, struct buf *out);

@@ -18,7 +18,7 @@ struct request_reference {
 };
 
 struct request_references {
-    struct request_reference *v; /* in the arena */
+    struct request_reference *v; /* all in the arena */
     size_t n;
 };
 

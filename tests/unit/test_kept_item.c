@@ -258,6 +258,23 @@ static void a_string_is_one_item_and_nothing_is_none(void **state)
     arena_fini(&f.arena);
 }
 
+/* The store works with them when the client, and its request, may be gone. */
+static void kept_items_outlive_the_input(void **state)
+{
+    char input[] = "[{\"role\":\"user\",\"id\":\"mine\",\"content\":\"a\"},"
+                   "{\"type\":\"item_reference\",\"id\":\"other\"}]";
+    struct kept_items kept;
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(keep(&f, str_from_c(input), &kept), 0);
+    memset(input, '?', sizeof(input));
+    assert_true(str_eq(kept.v[0].id, STR("mine")));
+    assert_true(str_eq(jr_member_string(kept.v[0].body, STR("id")), STR("mine")));
+    assert_true(str_eq(kept.v[1].id, STR("other")));
+    arena_fini(&f.arena);
+}
+
 static void a_bad_item_is_named(void **state)
 {
     struct kept_items kept;
@@ -391,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_call_without_any_id_gets_two),
         cmocka_unit_test(a_reference_is_only_an_id),
         cmocka_unit_test(a_string_is_one_item_and_nothing_is_none),
+        cmocka_unit_test(kept_items_outlive_the_input),
         cmocka_unit_test(a_bad_item_is_named),
         cmocka_unit_test(memory_may_run_out_anywhere),
         cmocka_unit_test(kept_items_are_the_same_conversation),

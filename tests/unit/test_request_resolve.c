@@ -409,6 +409,22 @@ static void references_are_listed_as_plain_text(void **state)
     fixture_fini(&f);
 }
 
+/* The store looks for them when the client, and its request, may be gone. */
+static void references_outlive_the_request(void **state)
+{
+    const struct responses_request_options options = {.default_model = STR_NONE};
+    const str body = STR("{\"model\":\"m\"," INPUT(REFERENCE("msg_1")) "}");
+    struct request_references references;
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_parse_with(&f, &options, body, 0), 0);
+    assert_int_equal(request_references(&f.request, &f.arena, &references, &f.err), 0);
+    memset(f.body, '?', body.len);
+    assert_true(str_eq(references.v[0].id, STR("msg_1")));
+    fixture_fini(&f);
+}
+
 static void what_is_unknown_is_named(void **state)
 {
     struct responses_request r = {.previous_response_id = STR("resp_\\u0078"),
@@ -471,6 +487,7 @@ int main(void)
         cmocka_unit_test(what_needs_no_store_is_refused_at_once),
         cmocka_unit_test(a_request_of_its_own_needs_no_store),
         cmocka_unit_test(references_are_listed_as_plain_text),
+        cmocka_unit_test(references_outlive_the_request),
         cmocka_unit_test(what_is_unknown_is_named),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
