@@ -162,7 +162,7 @@ static const struct row item_rows[] = {
     ROW("local_shell_call", "lsh_", CALL_ID, STATUS),
     ROW("local_shell_call_output", "lsho_", CALL_ID, {"output", write_output}, STATUS),
     ROW("shell_call", "sh_", CALL_ID, {"environment", write_or_null}, STATUS),
-    ROW("shell_call_output", "sho_", CALL_ID, STATUS),
+    ROW("shell_call_output", "sho_", CALL_ID, {"max_output_length", write_or_null}, STATUS),
     ROW("apply_patch_call", "apc_", CALL_ID, STATUS),
     ROW("apply_patch_call_output", "apco_", CALL_ID, STATUS),
     ROW("mcp_call", "mcp_", {"arguments", write_arguments}, {"output", write_output_or_null},
@@ -174,6 +174,7 @@ static const struct row item_rows[] = {
         STATUS),
     ROW("web_search_call", "ws_", STATUS),
     ROW("file_search_call", "fs_", STATUS),
+    ROW("image_generation_call", "ig_", {"result", write_or_null}, STATUS),
     ROW("compaction", "cmp_"),
 };
 static const struct row other_item = ROW("", "item_", {"tools", write_tools});

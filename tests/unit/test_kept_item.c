@@ -98,6 +98,13 @@ static const struct form_case {
      "{" ID "\"code_interpreter_call\",\"container_id\":\"c\",\"code\":\"1\"}",
      "{" ID
      "\"code_interpreter_call\",\"container_id\":\"c\",\"code\":\"1\",\"outputs\":null" DONE},
+    {"a shell's output may have no bound",
+     "{" ID "\"shell_call_output\",\"call_id\":\"c\",\"output\":[]}",
+     "{" ID "\"shell_call_output\",\"output\":[],\"call_id\":\"c\","
+     "\"max_output_length\":null" DONE},
+    {"a picture may not be there yet",
+     "{" ID "\"image_generation_call\",\"status\":\"generating\",\"result\":null}",
+     "{" ID "\"image_generation_call\",\"result\":null,\"status\":\"generating\"}"},
     {"what the gateway ignores is kept",
      "{" ID "\"compaction\",\"encrypted_content\":\"e\",\"created_by\":null}",
      "{" ID "\"compaction\",\"encrypted_content\":\"e\"}"},
