@@ -170,10 +170,17 @@ static bool is_relayable(str path)
     return below.len > 1 && !climbs(path);
 }
 
+/* Words that the API has where an id stands else: /v1/responses/compact is a path of
+ * its own, which is not there, and no response to which POST is not allowed. */
+static bool is_id(str word)
+{
+    return !str_eq(word, STR("compact")) && !str_eq(word, STR("input_tokens"));
+}
+
 static bool path_fits(const struct route *route, str path, struct path_ids *ret_ids)
 {
     if (!route->is_prefix)
-        return path_pattern_fits(route->path, path, ret_ids);
+        return path_pattern_fits(route->path, path, ret_ids) && is_id(ret_ids->v[0]);
     return path.len > route->path.len && str_starts_with(path, route->path) &&
            (route->run != relay_start || is_relayable(path));
 }

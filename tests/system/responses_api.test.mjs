@@ -80,6 +80,14 @@ describe('stored responses', { concurrency: false }, () => {
         checkUnknown(await fetch('/v1/responses/resp_x?stream=true'), 'resp_x');
     });
 
+    test('paths of the API that are not served are no responses', async () => {
+        for (const path of ['/v1/responses/input_tokens', '/v1/responses/compact', '/responses/compact'])
+            for (const method of ['POST', 'GET']) {
+                const { message } = checkError(await get(both.daemon, path, { method }), 404, 'not_found', null);
+                assert.equal(message, `Unknown path: ${method} ${path}.`);
+            }
+    });
+
     test('what was never stored is unknown', async () => {
         const { id } = await create({ store: false });
         for (const unknown of [id, 'resp_x'])
