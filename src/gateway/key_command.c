@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "ev/loop.h"
 #include "gateway/api_key.h"
+#include "gateway/docs.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -29,7 +30,7 @@ static int print(struct buf *text, bool is_made)
     buf_fini(text);
     if (is_printed)
         return EXIT_SUCCESS;
-    (void)fputs("antiphon: the key could not be written\n", stderr);
+    (void)fputs("antiphon: cannot write to standard output\n", stderr);
     return EXIT_FAILURE;
 }
 
@@ -88,11 +89,21 @@ static int hash_input(str name)
     return status;
 }
 
+static int help(void)
+{
+    struct buf text = {.limit = 0};
+
+    docs_command("key", &text);
+    return print(&text, true);
+}
+
 int key_command(int n_args, const char *const *args)
 {
     bool is_hash = n_args > 0 && strcmp(args[0], "hash") == 0;
     str name = n_args == 0 ? STR_NONE : str_from_c(args[n_args - 1]);
 
+    if (n_args > 0 && (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0))
+        return help();
     if ((is_hash ? n_args != 2 : n_args > 1) || str_starts_with(name, STR("-")))
         return refuse("usage: antiphon key [NAME], or antiphon key hash NAME");
     if (n_args == 0)

@@ -236,12 +236,20 @@ describe('antiphon key', () => {
             assert.deepEqual(keyCommand(['hash', 'a'], input).stdout, lineOf('a', 'k'));
     });
 
+    test('has help', () => {
+        for (const flag of ['--help', '-h']) {
+            const { status, stdout, stderr } = keyCommand([flag]);
+            assert.deepEqual([status, stderr], [0, '']);
+            assert.match(stdout, /^ {2}key \[NAME\]$[^]*^ {2}key hash NAME$/m);
+        }
+    });
+
     test('says how it is used', () => {
         for (const [args, input, message] of [
             [['hash'], '', /usage: antiphon key/],
             [['a', 'b'], '', /usage: antiphon key/],
             [['hash', 'a', 'b'], '', /usage: antiphon key/],
-            [['--help'], '', /usage: antiphon key/],
+            [['--hepl'], '', /usage: antiphon key/],
             [['#a'], '', /a name has up to 64/],
             [['x'.repeat(65)], '', /a name has up to 64/],
             [['hash', 'a b'], 'k\n', /a name has up to 64/],
