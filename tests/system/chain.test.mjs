@@ -1,5 +1,6 @@
-/* chain.test.mjs -- a thousand turns behind previous_response_id: what they cost in
+/* chain.test.mjs -- hundreds of turns behind previous_response_id: what they cost in
  * the store, and that every store makes the same of them (contract 2.6).
+ * ANTIPHON_TEST_TURNS sets how many; the work grows with its square.
  *
  * The chain has everything that a history can hold: text, reasoning, calls with
  * their outputs, images. Each daemon sees the same requests, so the upstream has
@@ -18,7 +19,7 @@ import { NO_POSTGRES, startPostgres } from '../lib/postgres.mjs';
 import { callStream, startUpstream, textStream } from '../lib/upstream.mjs';
 
 const IS_CHECKED = IS_SLOW || /asan|tsan/.test(BINARY);
-const TURNS = IS_CHECKED ? 200 : 1000;
+const TURNS = 40 * Math.ceil(Number(process.env.ANTIPHON_TEST_TURNS ?? (IS_CHECKED ? 200 : 400)) / 40);
 const STEP = TURNS / 4; /* turns between two looks at the store */
 const TOOLS = [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }];
 const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -50,7 +51,7 @@ const fileBytes = (path) => [path, `${path}-wal`].filter(existsSync).reduce((sum
 
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
-describe(`a chain of ${TURNS} turns`, { concurrency: false, timeout: patience(240_000) }, () => {
+describe(`a chain of ${TURNS} turns`, { concurrency: false, timeout: patience(60_000 + 300 * TURNS) }, () => {
     const last = {}; /* store -> what the upstream saw of the last turn */
     let up;
 
