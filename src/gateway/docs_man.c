@@ -91,6 +91,7 @@ static const char head[] =
     "\\fBPOST /v1/responses\\fR, streamed and not.\n"
     "\\fB/v1/chat/completions\\fR, \\fB/v1/models\\fR and what \\fB\\-\\-relay\\fR adds\n"
     "are passed on to that server.\n"
+    "Responses and conversations are stored, in a file unless \\fB\\-\\-store\\fR says otherwise.\n"
     "Logs go to standard error.\n"
     ".SH COMMANDS\n";
 
@@ -121,6 +122,9 @@ static const char environment[] =
     ".TP\n"
     "\\fBANTIPHON_CONFIG\\fR\n"
     "The configuration file, when there is no \\fB\\-\\-config\\fR.\n"
+    ".TP\n"
+    "\\fBSTATE_DIRECTORY\\fR\n"
+    "Where the store is, when there is no \\fB\\-\\-store\\fR; systemd sets it.\n"
     ".PP\n"
     "Variables of open\\-responses\\-server are understood, too.\n"
     "Those above win over them.\n";
@@ -132,6 +136,10 @@ static const char rest[] =
     "Its keys are the flags with underscores: \\fB\"max_body\": \"8MiB\"\\fR.\n"
     "A list is an array of strings; \\fBmodel_alias\\fR may be an object.\n"
     "No file is read unless one is named.\n"
+    ".PP\n"
+    "\\fBantiphon.db\\fR, in the directory that \\fBSTATE_DIRECTORY\\fR names or else in the\n"
+    "current one, is what \\fB\\-\\-store\\fR is when it is not given. SQLite keeps two more files\n"
+    "beside it, \\fBantiphon.db\\-wal\\fR and \\fBantiphon.db\\-shm\\fR, while a gateway runs.\n"
     ".SH SIGNALS\n"
     ".TP\n"
     "\\fBSIGTERM\\fR, \\fBSIGINT\\fR\n"
