@@ -46,13 +46,11 @@ static void log_end(const struct turn *t, const struct err *e)
     turn_log(&s);
 }
 
-/* The client has its answer, and may use its conversation again. What is left of
- * the upstream call may end by itself. */
+/* The client has its answer. What is left of the upstream call may end by itself. */
 static void answered(struct turn *t)
 {
     turn_move(t, TURN_DONE);
     t->x = NULL;
-    turn_unlock(t);
     if (t->call != NULL && t->has_round && t->round.stream.done)
         loop_timer_start(t->timer, LINGER_MS);
     else
@@ -63,6 +61,7 @@ static void answered(struct turn *t)
 
 void turn_answer_error(struct turn *t, const struct err *e)
 {
+    turn_unlock(t);
     log_end(t, e);
     http_exchange_respond_error(t->x, e, NULL, 0);
     answered(t);
@@ -190,11 +189,13 @@ static void finish_stream(struct turn *t, const struct err *e)
 
 /* ---- whichever it is */
 
-/* The response is stored, or is not to be. */
+/* The response is stored, or is not to be. Its conversation is free before the client
+ * has the answer, which may come back to it at once, by way of another worker. */
 static void conclude(struct turn *t)
 {
     const struct err *e = t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
 
+    turn_unlock(t);
     if (t->is_begun) {
         response_end(&t->response, &t->worker->out);
         finish_stream(t, e);
