@@ -93,16 +93,17 @@ static bool make_object(struct maker *m, str raw, struct kept_item *ret)
 /* A bare string is what the user says. */
 static bool make_item(struct maker *m, str raw, struct kept_item *ret)
 {
-    str message;
+    struct buf message = {0};
+    bool ok;
 
     if (jr_type_of(raw) != JR_STRING)
         return make_object(m, raw, ret);
-    buf_reset(&m->body);
-    buf_append(&m->body, STR("{\"role\":\"user\",\"content\":"));
-    buf_append(&m->body, raw);
-    buf_char(&m->body, '}');
-    message = buf_failed(&m->body) ? STR_NONE : arena_dup(m->arena, buf_str(&m->body));
-    return !str_is_none(message) && make_object(m, message, ret);
+    buf_append(&message, STR("{\"role\":\"user\",\"content\":"));
+    buf_append(&message, raw);
+    buf_char(&message, '}');
+    ok = !buf_failed(&message) && make_object(m, buf_str(&message), ret);
+    buf_fini(&message);
+    return ok;
 }
 
 /* ---- all of them */

@@ -74,6 +74,7 @@ static void turn_free(struct turn *t)
     buf_fini(&t->chat_body);
     buf_fini(&t->echo);
     buf_fini(&t->error_body);
+    arena_fini(&t->kept);
     arena_fini(&t->arena);
     free(t);
 }
@@ -273,6 +274,7 @@ static struct turn *turn_new(struct worker *w, struct http_exchange *x)
     t->x = x;
     t->start_ms = t->last_write_ms = t->last_event_ms = loop_now_ms(w->loop);
     arena_init(&t->arena, w->config->max_request_memory_bytes);
+    arena_init(&t->kept, w->config->max_request_memory_bytes);
     buf_init(&t->chat_body, w->config->max_request_memory_bytes);
     buf_init(&t->error_body, MAX_ERROR_BODY_BYTES);
     t->next = w->turns;

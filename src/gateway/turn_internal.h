@@ -54,6 +54,7 @@ struct turn {
     struct request_history_item *found; /* one for each of them */
     struct store_history history;
     struct store_response record;
+    struct arena kept; /* of record: what was read of the request leaves it its full size */
     struct reasoning_source reasoning_source;
     bool uses_store;
     const struct err *not_stored; /* why, for the log */

@@ -79,7 +79,7 @@ static int start_call(struct turn *t, struct err *reterr)
 
 void turn_explain_size(const struct turn *t, struct err *e)
 {
-    if (t->arena.is_full || t->chat_body.is_full)
+    if (t->arena.is_full || t->kept.is_full || t->chat_body.is_full)
         err_set(e, ERR_REQUEST_TOO_LARGE,
                 "The request needs more than %zu bytes of memory (max_request_memory).",
                 t->worker->config->max_request_memory_bytes);

@@ -185,7 +185,7 @@ static enum store_status status_of(const struct response *r)
 /* A copy of what a function has written into buf, which is emptied. */
 static str keep(struct turn *t, struct buf *buf)
 {
-    str kept = buf_failed(buf) ? STR_NONE : arena_dup(&t->arena, buf_str(buf));
+    str kept = buf_failed(buf) ? STR_NONE : arena_dup(&t->kept, buf_str(buf));
 
     buf_reset(buf);
     return kept;
@@ -197,7 +197,7 @@ static bool keep_output(struct turn *t, struct store_items *items, struct buf *b
         struct store_item *item = &items->v[items->n++];
 
         output_item_write(o, buf);
-        *item = (struct store_item){.id = arena_dup(&t->arena, id_str(&o->id)),
+        *item = (struct store_item){.id = arena_dup(&t->kept, id_str(&o->id)),
                                     .body = keep(t, buf),
                                     .is_output = true,
                                     .is_hidden = o->is_hidden};
@@ -214,11 +214,11 @@ static int keep_items(struct turn *t, struct store_items *items, struct err *ret
     size_t n_output = 0;
     bool ok;
 
-    if (kept_items_make(t->request.input, &t->worker->ids, &t->arena, &input, reterr) == -1)
+    if (kept_items_make(t->request.input, &t->worker->ids, &t->kept, &input, reterr) == -1)
         return -1;
     for (const struct output_item *o = t->response.first; o != NULL; o = o->next)
         n_output++;
-    items->v = arena_array(&t->arena, input.n + n_output + 1, sizeof(*items->v));
+    items->v = arena_array(&t->kept, input.n + n_output + 1, sizeof(*items->v));
     for (size_t i = 0; items->v != NULL && i < input.n; i++)
         items->v[items->n++] = (struct store_item){
             .id = input.v[i].id, .body = input.v[i].body, .is_reference = input.v[i].is_reference};
@@ -258,6 +258,8 @@ void turn_save(struct turn *t)
 {
     struct err e;
 
-    if (keep_response(t, &e) == -1 || start_task(t, STORE_WRITE, save_work, on_saved, &e) == -1)
-        turn_on_saved(t, &e);
+    if (keep_response(t, &e) == 0 && start_task(t, STORE_WRITE, save_work, on_saved, &e) == 0)
+        return;
+    turn_explain_size(t, &e);
+    turn_on_saved(t, &e);
 }

@@ -180,4 +180,24 @@ describe('limits', { concurrency: true }, () => {
     });
 });
 
+describe('max_request_memory', { concurrency: false }, () => {
+    const start = (t) => place(t, { args: ['--max-request-memory', '1MB'] });
+
+    test('what was read leaves room for what is stored', async (t) => {
+        const { api } = await start(t);
+        const input = 'x'.repeat(500_000);
+        const { id } = await api.respond({ input });
+        assert.equal(textOf((await api.list(`responses/${id}/input_items`))[0]), input);
+    });
+
+    test('an answer that is too large to be stored is told as that', async (t) => {
+        const { both, api } = await start(t);
+        both.up.always(stream([...frames(...Array(12).fill(chunk({ content: 'y'.repeat(100_000) })), chunk({}, 'stop'), '[DONE]')]));
+        await api.refused('POST', 'responses', { model: 'm', input: 'Hi' }, [413, 'request_too_large']);
+        const streamed = await api.stream();
+        assert.deepEqual([streamed.response.status, streamed.response.error.code], ['failed', 'invalid_prompt']);
+        assert.equal((await api.respond({ store: false })).status, 'completed');
+    });
+});
+
 captures.judge(test);
