@@ -84,12 +84,15 @@ describe('the request to the upstream', { concurrency: false }, () => {
     });
 });
 
+const emptyConversation = async (daemon) => (await ask(daemon, {}, { path: '/v1/conversations' })).json.id;
+
 describe('conversion cases', { concurrency: false, skip: CASES === undefined && 'conversion cases not found' }, () => {
     const both = shared({ before, beforeEach, after });
 
     for (const { name, request, stateful, error, messages, chat = {}, absent = [] } of CASES ?? []) {
-        test(name, { skip: stateful && 'needs stored history' }, async () => {
-            const got = await ask(both.daemon, { model: 'm', ...request });
+        test(name, async () => {
+            const history = stateful ? { conversation: await emptyConversation(both.daemon) } : {};
+            const got = await ask(both.daemon, { model: 'm', ...request, ...history });
             if (error)
                 return void checkError(got, error.status, error.code, error.param);
             assert.equal(got.status, 200, got.text);
