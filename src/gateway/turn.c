@@ -7,7 +7,8 @@
  * CONNECT  waits for the upstream's status; a failure is still an HTTP error,
  *          until early_error_window has passed and the stream begins without it
  * STREAM   events leave as the upstream's bytes arrive; only if the client streams
- * SAVE     the response has ended and waits for the store; only if it is to be kept
+ * SAVE     the response has ended and waits for the store; only if it is to be kept,
+ *          or has locked a conversation
  * DONE     the client has its answer; the upstream call may still be reading
  *          the end of its body, so that the connection can be used again
  *
@@ -132,7 +133,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 
     t->upstream_status = status;
     t->retry_after_s = retry_after(headers, n_headers);
-    if (t->x == NULL || !is_success(t) || !t->request.stream)
+    if (!is_listening(t) || !is_success(t) || !t->request.stream)
         return;
     turn_begin_stream(t);
     turn_free_if_over(t);
@@ -249,8 +250,8 @@ static void on_timer(void *arg)
         turn_free_if_over(t);
         return;
     }
-    if (!t->request.stream)
-        return;
+    if (!t->request.stream || (t->state == TURN_SAVE && !t->is_begun))
+        return; /* it will not begin any more */
     turn_begin_stream(t);
     if (t->x != NULL)
         turn_keep_alive(t);

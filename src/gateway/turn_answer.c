@@ -221,16 +221,21 @@ void turn_finish(struct turn *t)
 {
     /* Of what fails without a stream the client never learns an id. */
     bool is_seen = t->is_begun || t->response.status != RESPONSE_FAILED;
+    bool is_kept = t->request.store && is_seen;
 
-    if (!t->request.store || !is_seen) {
+    if (!is_kept && str_is_none(t->lock)) {
         conclude(t);
         return;
     }
     turn_move(t, TURN_SAVE);
     if (t->is_begun)
         turn_send_events(t);
-    if (t->x != NULL)
+    if (t->x == NULL)
+        return;
+    if (is_kept)
         turn_save(t);
+    else
+        turn_release(t);
 }
 
 /* Before the client has seen anything it is an HTTP error, which SDKs retry. */
@@ -238,7 +243,7 @@ void turn_fail(struct turn *t, const struct err *e)
 {
     if (t->x == NULL || t->state == TURN_SAVE)
         return;
-    if (!t->is_begun) {
+    if (!t->is_begun && str_is_none(t->lock)) {
         turn_answer_error(t, e);
         return;
     }

@@ -100,7 +100,11 @@ int turn_resolve(struct turn *t, const struct responses_request_options *options
 /* Stores the response, then goes on with turn_on_saved(). */
 void turn_save(struct turn *t);
 
-/* The response in this conversation is not going to be stored. */
+/* The response in this conversation is not going to be stored: unlocks it, then goes
+ * on with turn_on_saved(). */
+void turn_release(struct turn *t);
+
+/* Unlocks the conversation if it still is locked; nobody waits for that. */
 void turn_unlock(struct turn *t);
 
 /* ---- turn_reasoning.c */
@@ -127,10 +131,12 @@ void turn_begin_stream(struct turn *t);
 void turn_keep_alive(struct turn *t);
 
 /* The response has ended, but for its terminal event: what was said last is in the
- * buffer. Stores it if it is to be kept. */
+ * buffer. Stores it if it is to be kept, else unlocks its conversation: a client that
+ * hears of the end may use it again at once. */
 void turn_finish(struct turn *t);
 
-/* It is stored, or could not be: failure is not NULL. The turn may be over then. */
+/* It is stored, or is not to be, or could not be: failure is not NULL. The turn may be
+ * over then. */
 void turn_on_saved(struct turn *t, const struct err *failure);
 
 void turn_answer_error(struct turn *t, const struct err *e);

@@ -168,6 +168,29 @@ static void on_saved(void *arg, const struct err *failure)
     turn_free_if_over(t);
 }
 
+/* Nothing is stored, but others are to find the conversation free. */
+static int release_work(struct store_session *s, void *arg, struct err *reterr)
+{
+    const struct turn *t = arg;
+
+    return store_unlock_conversation(s, t->conversation_id, t->lock, reterr);
+}
+
+/* What has failed is no matter of the client's: the lock ends by itself. */
+static void on_released(void *arg, const struct err *failure)
+{
+    (void)failure;
+    on_saved(arg, NULL);
+}
+
+void turn_release(struct turn *t)
+{
+    struct err e;
+
+    if (start_task(t, STORE_WRITE, release_work, on_released, &e) == -1)
+        turn_on_saved(t, NULL);
+}
+
 static enum store_status status_of(const struct response *r)
 {
     switch (r->status) {

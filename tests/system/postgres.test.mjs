@@ -5,7 +5,7 @@ import { ask } from '../lib/client.mjs';
 import { startDaemon } from '../lib/daemon.mjs';
 import { patience } from '../lib/patience.mjs';
 import { NO_POSTGRES, PASSWORD, startPostgres } from '../lib/postgres.mjs';
-import { startUpstream } from '../lib/upstream.mjs';
+import { failure, startUpstream, textStream } from '../lib/upstream.mjs';
 
 describe('PostgreSQL', { skip: NO_POSTGRES, concurrency: false }, () => {
     let server, up, daemon;
@@ -54,6 +54,17 @@ describe('PostgreSQL', { skip: NO_POSTGRES, concurrency: false }, () => {
             assert.equal((await respond({ previous_response_id: id })).status, 200, 'what was stored is still there');
         });
     }
+
+    /* Several connections are at work: what unlocks it may be overtaken by what locks it. */
+    test('a conversation is free when the answer is there, also of what is not stored, or fails', async () => {
+        const { json: { id } } = await ask(daemon, {}, { path: '/v1/conversations' });
+        for (let i = 0; i < 60; i++) {
+            const fails = i % 3 === 1;
+            up.next(fails ? failure(500, 'no') : textStream('Hello'));
+            const { status, text } = await respond({ conversation: id, store: i % 2 === 0, stream: i % 4 > 1 });
+            assert.equal(status, fails ? 502 : 200, text);
+        }
+    });
 
     test('the password is in no line of the log', () => void assert.ok(!daemon.log.includes(PASSWORD)));
 });
