@@ -176,10 +176,11 @@ static int release_work(struct store_session *s, void *arg, struct err *reterr)
     return store_unlock_conversation(s, t->conversation_id, t->lock, reterr);
 }
 
-/* What has failed is no matter of the client's: the lock ends by itself. */
+/* What has failed is no matter of the client's: it is done as soon as it can be. */
 static void on_released(void *arg, const struct err *failure)
 {
-    (void)failure;
+    if (failure != NULL)
+        turn_unlock(arg);
     on_saved(arg, NULL);
 }
 
