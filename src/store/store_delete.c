@@ -2,8 +2,8 @@
  *
  * It cannot be found from then on. Its rows stay while something needs them: a
  * response that continues it, a conversation that holds its items, a reference
- * to one of them. When the last such thing goes, what only waited for it goes
- * as well. */
+ * to one of them. When the last response or item of its own history goes, what only
+ * waited for it goes as well; what waited for another history goes with its own. */
 #include "store/store_delete.h"
 
 #include "store/store_history.h"
