@@ -63,16 +63,21 @@ static int read_update(struct state_request *q, str body, struct err *reterr)
 
 /* ---- working */
 
+void state_conversation_write(const struct store_conversation *c, struct jw *w)
+{
+    jw_object(w);
+    jw_key_string(w, "id", c->id);
+    jw_key_string(w, "object", STR("conversation"));
+    jw_key_int(w, "created_at", c->created_at);
+    jw_key_raw(w, "metadata", c->metadata);
+    jw_object_end(w);
+}
+
 static void write_conversation(const struct store_conversation *c, struct buf *out)
 {
     struct jw w = jw_to(out);
 
-    jw_object(&w);
-    jw_key_string(&w, "id", c->id);
-    jw_key_string(&w, "object", STR("conversation"));
-    jw_key_int(&w, "created_at", c->created_at);
-    jw_key_raw(&w, "metadata", c->metadata);
-    jw_object_end(&w);
+    state_conversation_write(c, &w);
 }
 
 int state_conversation_show(struct store_session *s, struct state_request *q, struct err *reterr)

@@ -3,6 +3,10 @@
 #define ANTIPHON_GATEWAY_STATE_CONVERSATIONS_H
 
 #include "gateway/state_request.h"
+#include "json/json_write.h"
+
+/* The object as clients see it. */
+void state_conversation_write(const struct store_conversation *c, struct jw *w);
 
 /* Reads `items` of a body, a raw array of at most 20, into q->items. Returns 0, or
  * -1 with *reterr filled. */

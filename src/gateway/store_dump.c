@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "gateway/state_conversations.h"
 #include "store/store.h"
 #include "json/json_write.h"
 
@@ -78,12 +79,7 @@ static int on_conversation(void *arg, str owner, const struct store_conversation
     struct jw w = begin_line(d, owner);
 
     jw_key(&w, "conversation");
-    jw_object(&w);
-    jw_key_string(&w, "id", c->id);
-    jw_key_string(&w, "object", STR("conversation"));
-    jw_key_int(&w, "created_at", c->created_at);
-    jw_key_raw(&w, "metadata", c->metadata);
-    jw_object_end(&w);
+    state_conversation_write(c, &w);
     jw_key(&w, "items");
     jw_array(&w);
     write_items(&w, items, ALL);
