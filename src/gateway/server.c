@@ -25,6 +25,7 @@ struct server {
     struct listen_address **addresses;
     size_t n_addresses;
     struct store *store;
+    str store_shown;                    /* where it is, as far as the log may know */
     struct reasoning_memory *reasoning; /* or NULL */
     struct worker **workers;
     struct thread *threads;
@@ -99,6 +100,8 @@ static int open_store(struct server *s, struct err *reterr)
         err_set_no_memory(reterr);
         return -1;
     }
+    s->store_shown = str_from_c(conf.url);
+    s->store_shown.len = str_find(s->store_shown, STR("://")); /* behind it may be a password */
     s->store = store_open(&conf, reterr);
     return s->store == NULL ? -1 : 0;
 }
@@ -250,6 +253,7 @@ static void log_start(const struct server *s)
     log_line(LOG_INFO, "listening",
              (struct log_field[]){LOG_STR("address", buf_str(&addresses)),
                                   LOG_STR("upstream", s->demo != NULL ? STR("demo") : s->upstream),
+                                  LOG_STR("store", s->store_shown),
                                   LOG_INT("workers", s->n_workers), LOG_END});
     buf_fini(&addresses);
     if (s->demo != NULL)
