@@ -56,6 +56,7 @@ struct turn {
     struct store_response record;
     struct arena kept; /* of record: what was read of the request leaves it its full size */
     struct reasoning_source reasoning_source;
+    str reasoning_scope; /* whose reasoning it is, or STR_NONE: not asked for yet */
     bool uses_store;
     const struct err *not_stored; /* why, for the log */
 

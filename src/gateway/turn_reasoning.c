@@ -8,11 +8,12 @@
 #include "gateway/api_key.h"
 #include "gateway/reasoning_memory.h"
 #include "gateway/turn_internal.h"
+#include "response/response_memory.h"
 
-/* STR_NONE when it cannot be told. */
-static str scope_of(const struct turn *t, unsigned char hash[EVP_MAX_MD_SIZE])
+static str make_scope(const struct turn *t, struct arena *a)
 {
     str credentials = http_request_header(t->http, STR("authorization"));
+    unsigned char hash[EVP_MAX_MD_SIZE];
     unsigned n;
 
     if (t->worker->keys->n > 0)
@@ -21,15 +22,23 @@ static str scope_of(const struct turn *t, unsigned char hash[EVP_MAX_MD_SIZE])
         return STR("");
     if (EVP_Digest(credentials.p, credentials.len, hash, &n, EVP_sha256(), NULL) != 1)
         return STR_NONE;
-    return str_from((const char *)hash, n);
+    return arena_dup(a, str_from((const char *)hash, n));
+}
+
+/* Made when it is first asked for: most turns need none, some for hundreds of calls.
+ * STR_NONE when it cannot be told. */
+static str scope_of(struct turn *t)
+{
+    if (str_is_none(t->reasoning_scope))
+        t->reasoning_scope = make_scope(t, &t->arena);
+    return t->reasoning_scope;
 }
 
 static bool find(void *arg, const struct call *c, struct arena *a, str *ret)
 {
-    const struct turn *t = arg;
-    unsigned char hash[EVP_MAX_MD_SIZE];
+    struct turn *t = arg;
     const struct reasoning_key key = {
-        .scope = scope_of(t, hash), .call_id = c->id, .arguments = c->arguments, .name = c->name};
+        .scope = scope_of(t), .call_id = c->id, .arguments = c->arguments, .name = c->name};
 
     return !str_is_none(key.scope) && reasoning_memory_find(t->worker->reasoning, &key, a, ret);
 }
@@ -42,12 +51,11 @@ const struct reasoning_source *turn_reasoning(struct turn *t)
 
 void turn_keep_reasoning(struct turn *t)
 {
-    unsigned char hash[EVP_MAX_MD_SIZE];
     str scope;
 
-    if (t->worker->reasoning == NULL)
+    if (t->worker->reasoning == NULL || !response_is_to_remember(&t->response))
         return;
-    scope = scope_of(t, hash);
+    scope = scope_of(t);
     if (!str_is_none(scope))
         reasoning_memory_keep(t->worker->reasoning, scope, &t->response);
 }

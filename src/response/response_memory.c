@@ -40,6 +40,17 @@ static void remember_call(const struct response *r, const struct output_item *it
     buf_fini(&json);
 }
 
+bool response_is_to_remember(const struct response *r)
+{
+    bool has_reasoning = false, has_call = false;
+
+    for (const struct output_item *item = r->first; item != NULL; item = item->next) {
+        has_reasoning = has_reasoning || item->kind == OUTPUT_REASONING;
+        has_call = has_call || item->call_id.len > 0;
+    }
+    return has_reasoning && has_call;
+}
+
 void response_remember(const struct response *r, str scope, struct reasoning_cache *cache)
 {
     struct buf reasoning = {0};

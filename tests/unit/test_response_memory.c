@@ -38,6 +38,7 @@ static const struct memory_case {
      {THOUGHT("a"), CALL(0, "f", "{}"), THOUGHT("b"), CALL(1, "f", "{}")},
      "\"ab\""},
     {"none when there was none", {CALL(0, "f", "{}")}, NULL},
+    {"none without a call", {THOUGHT("why")}, NULL},
 };
 
 static bool find(void *arg, const struct call *c, struct arena *a, str *ret)
@@ -110,6 +111,7 @@ static void check_case(const struct memory_case *c, enum reasoning_mode mode)
     for (size_t i = 0; i < MAX_DELTAS && c->deltas[i].text.len > 0; i++)
         assert_true(response_delta(&r, &c->deltas[i], NULL));
     response_finish(&r, FINISH_TOOL_CALLS, 5, NULL);
+    assert_int_equal(response_is_to_remember(&r), c->reasoning != NULL);
     response_remember(&r, STR("owner"), cache);
     request = sent_back(&r);
     check_sent_back(c, request, cache);
