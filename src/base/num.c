@@ -26,6 +26,14 @@ static size_t digits(str s)
     return n;
 }
 
+int num_hex_digit(char c)
+{
+    const str digits = STR("0123456789abcdef0123456789ABCDEF");
+    size_t at = str_find_char(digits, c);
+
+    return at < digits.len ? (int)(at % 16) : -1;
+}
+
 bool num_uint(str s, uint64_t *ret)
 {
     uint64_t n = 0;

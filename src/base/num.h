@@ -9,6 +9,9 @@
 /* Whole decimal number without sign; false when s is anything else or too large. */
 bool num_uint(str s, uint64_t *ret);
 
+/* The value of a hexadecimal digit, of either case; -1 when c is none. */
+int num_hex_digit(char c);
+
 /* "1000ms", "15s", "2m", "1h" in milliseconds; a bare number (also "15.0") is
  * seconds, as the environment variables of other gateways have it. */
 bool num_duration_ms(str s, uint64_t *ret);

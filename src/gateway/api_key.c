@@ -13,6 +13,8 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include "base/num.h"
+
 enum {
     HASH_BYTES = 32,
     HASH_CHARS = 2 * HASH_BYTES,
@@ -44,21 +46,12 @@ static void append_hex(const unsigned char *bytes, size_t n, struct buf *out)
     }
 }
 
-/* The value of a hexadecimal digit, or -1. */
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = str_lower_char(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_hash(str hex, unsigned char hash[HASH_BYTES])
 {
     if (hex.len != HASH_CHARS)
         return false;
     for (size_t i = 0; i < HASH_BYTES; i++) {
-        int high = hex_value(hex.p[2 * i]), low = hex_value(hex.p[2 * i + 1]);
+        int high = num_hex_digit(hex.p[2 * i]), low = num_hex_digit(hex.p[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return false;

@@ -2,22 +2,18 @@
 #include "http/percent.h"
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "base/utf8.h"
-
-/* The value of a hexadecimal digit, or -1. */
-static int hex_value(char c)
-{
-    const str digits = STR("0123456789abcdef0123456789ABCDEF");
-    size_t at = str_find_char(digits, c);
-
-    return at < digits.len ? (int)(at % 16) : -1;
-}
 
 int percent_byte(str s)
 {
-    if (s.len < 3 || s.p[0] != '%' || hex_value(s.p[1]) < 0 || hex_value(s.p[2]) < 0)
+    int high, low;
+
+    if (s.len < 3 || s.p[0] != '%')
         return -1;
-    return hex_value(s.p[1]) * 16 + hex_value(s.p[2]);
+    high = num_hex_digit(s.p[1]);
+    low = num_hex_digit(s.p[2]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
 static void decode(str s, char plus, struct buf *out)

@@ -55,9 +55,27 @@ static void numbers_are_read_with_their_units(void **state)
     }
 }
 
+static void only_hexadecimal_digits_have_a_value(void **state)
+{
+    const char digits[] = "0123456789abcdefABCDEF";
+
+    (void)state;
+    for (int i = 0; i < 256; i++) {
+        const char c = (char)i, *found = c == '\0' ? NULL : strchr(digits, c);
+        int value = found == NULL ? -1 : (int)(found - digits);
+
+        if (value > 15)
+            value -= 6; /* of the upper case */
+        assert_int_equal(num_hex_digit(c), value);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_are_read_with_their_units)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_read_with_their_units),
+        cmocka_unit_test(only_hexadecimal_digits_have_a_value),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
