@@ -173,7 +173,7 @@ static int release_work(struct store_session *s, void *arg, struct err *reterr)
 {
     const struct turn *t = arg;
 
-    return store_unlock_conversation(s, t->conversation_id, t->lock, reterr);
+    return store_unlock_conversation(s, t->lock, reterr);
 }
 
 /* What has failed is no matter of the client's: it is done as soon as it can be. */

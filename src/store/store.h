@@ -194,7 +194,7 @@ int store_lock_conversation(struct store_session *s, str owner, str id, str lock
 void store_release_lock(struct store *store, str lock);
 
 /* The same at once. No error when it is not locked so. */
-int store_unlock_conversation(struct store_session *s, str id, str lock, struct err *reterr);
+int store_unlock_conversation(struct store_session *s, str lock, struct err *reterr);
 
 /* ---- maintenance (antiphon store) */
 

@@ -210,11 +210,10 @@ int store_lock_conversation(struct store_session *s, str owner, str id, str lock
     return rc;
 }
 
-int store_unlock_conversation(struct store_session *s, str id, str lock, struct err *reterr)
+int store_unlock_conversation(struct store_session *s, str lock, struct err *reterr)
 {
     struct tx tx;
 
-    (void)id; /* the name is enough */
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
     return tx_end(&tx, lock_release(s, lock, reterr), reterr);

@@ -459,9 +459,9 @@ static void a_locked_conversation_answers_one_response_at_a_time(void **state)
     create(f, "c1", "");
     assert_ok(lock(f, f->s, "first"));
     assert_fails(lock(f, f->s, "second"), ERR_CONVERSATION_LOCKED);
-    assert_ok(store_unlock_conversation(f->s, c1, STR("second"), &f->err)); /* not its own */
+    assert_ok(store_unlock_conversation(f->s, STR("second"), &f->err)); /* not its own */
     assert_fails(lock(f, f->s, "second"), ERR_CONVERSATION_LOCKED);
-    assert_ok(store_unlock_conversation(f->s, c1, STR("first"), &f->err));
+    assert_ok(store_unlock_conversation(f->s, STR("first"), &f->err));
     assert_ok(lock(f, f->s, "second"));
 }
 
@@ -480,7 +480,7 @@ static void saving_a_response_unlocks_its_conversation(void **state)
         r.status = any[i];
         assert_ok(store_save_response(f->s, alice, &r, &f->err));
         assert_ok(lock(f, f->s, "second"));
-        assert_ok(store_unlock_conversation(f->s, c1, STR("second"), &f->err));
+        assert_ok(store_unlock_conversation(f->s, STR("second"), &f->err));
     }
 }
 

@@ -156,7 +156,7 @@ static void a_conversation_being_answered_in_stays(void **state)
     assert_ok(store_lock_conversation(f->s, alice, STR("c1"), STR("l"), &f->arena, &h, &f->err));
     assert_int_equal(purge(f, (struct store_limits){.max_age_s = 1}, FAR_AFTER_S, 10), 0);
     assert_int_equal(purge(f, (struct store_limits){.max_bytes = 1}, FAR_AFTER_S, 10), 0);
-    assert_ok(store_unlock_conversation(f->s, STR("c1"), STR("l"), &f->err));
+    assert_ok(store_unlock_conversation(f->s, STR("l"), &f->err));
     assert_int_equal(purge(f, (struct store_limits){.max_age_s = 1}, FAR_AFTER_S, 10), 1);
 }
 

@@ -303,7 +303,7 @@ static int save_locked(struct walker *w)
                                 &f->err) == -1)
         return -1;
     if (below(w, 2) == 0)
-        return store_unlock_conversation(f->s, r.conversation_id, r.lock, &f->err);
+        return store_unlock_conversation(f->s, r.lock, &f->err);
     return store_save_response(f->s, alice, &r, &f->err);
 }
 
