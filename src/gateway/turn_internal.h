@@ -95,8 +95,7 @@ extern const struct http_call_handler turn_call_handler;
 int turn_load(struct turn *t, struct err *reterr);
 
 /* Completes the request with what was fetched. Returns 0, or -1 with *reterr filled. */
-int turn_resolve(struct turn *t, const struct responses_request_options *options,
-                 struct err *reterr);
+int turn_resolve(struct turn *t, struct err *reterr);
 
 /* Stores the response, then goes on with turn_on_saved(). */
 void turn_save(struct turn *t);

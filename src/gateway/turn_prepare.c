@@ -98,9 +98,7 @@ static int read_request(struct turn *t, struct err *reterr)
 /* The conversation is kept: it may have to be sent again, shorter. */
 static int convert(struct turn *t, struct err *reterr)
 {
-    const struct responses_request_options options = upstream_request_options(t->worker->config);
-
-    if (t->request.needs_store && turn_resolve(t, &options, reterr) == -1)
+    if (t->request.needs_store && turn_resolve(t, reterr) == -1)
         return -1;
     t->chat = upstream_chat_options(t->worker->config, &t->request, &t->arena);
     t->chat.reasoning_source = turn_reasoning(t);

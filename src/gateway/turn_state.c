@@ -8,6 +8,7 @@
 
 #include "gateway/state_task.h"
 #include "gateway/turn_internal.h"
+#include "gateway/upstream_options.h"
 #include "json/json_text.h"
 
 static int start_task(struct turn *t, enum store_access access,
@@ -128,9 +129,9 @@ int turn_load(struct turn *t, struct err *reterr)
     return start_task(t, locks ? STORE_WRITE : STORE_READ, load_work, on_loaded, reterr);
 }
 
-int turn_resolve(struct turn *t, const struct responses_request_options *options,
-                 struct err *reterr)
+int turn_resolve(struct turn *t, struct err *reterr)
 {
+    const struct responses_request_options options = upstream_request_options(t->worker->config);
     const struct store_items *stored = &t->history.items;
     struct request_history h = {.found = t->found, .previous_tail = t->history.tail};
     struct request_history_item *items = arena_array(&t->arena, stored->n, sizeof(*items));
@@ -144,7 +145,7 @@ int turn_resolve(struct turn *t, const struct responses_request_options *options
                                                    .body = stored->v[h.n].body,
                                                    .is_output = stored->v[h.n].is_output};
     h.items = items;
-    return request_resolve(&t->request, &h, options, &t->worker->ids, &t->arena, reterr);
+    return request_resolve(&t->request, &h, &options, &t->worker->ids, &t->arena, reterr);
 }
 
 /* ---- after: the response */
