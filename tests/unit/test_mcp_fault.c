@@ -1,0 +1,160 @@
+/* test_mcp_fault.c -- what MCP servers say, with each allocation failing in turn.
+ *
+ * What is made of it is all there, or it is said that something is missing. As
+ * in test_fault.c, the files that allocate are compiled once more here. */
+#include "lib/test.h"
+
+static long allocations_left = -1; /* below 0: no limit */
+
+static bool must_fail(void)
+{
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+static void *malloc_or_fail(size_t n)
+{
+    return must_fail() ? NULL : malloc(n);
+}
+
+static void *realloc_or_fail(void *p, size_t n)
+{
+    return must_fail() ? NULL : realloc(p, n);
+}
+
+/* clang-format off: the order is part of it */
+#define malloc(n)     malloc_or_fail(n)
+#define realloc(p, n) realloc_or_fail((p), (n))
+#include "base/arena.c"
+#include "base/buf.c"
+#undef malloc
+#undef realloc
+/* clang-format on */
+
+#include "lib/fixture.h"
+#include "mcp/mcp_failure.h"
+#include "mcp/mcp_listing.h"
+#include "mcp/mcp_name.h"
+#include "mcp/mcp_result.h"
+#include "mcp/mcp_schema.h"
+
+static bool no_hash(str bytes, unsigned char hash[MCP_SHA256_BYTES])
+{
+    (void)bytes;
+    memset(hash, 0, MCP_SHA256_BYTES);
+    return true;
+}
+
+/* Returns whether it succeeded, with what it made in out. */
+typedef bool run_fn(struct buf *out);
+
+static const str page = STR_INIT(
+    "{\"tools\":[{\"name\":\"na\\u00efve\",\"title\":\"t\\u00e9\",\"inputSchema\":{\"properties\":{"
+    "\"\\u00e9\":{\"type\":\"string\",\"x-mcp-header\":\"\\u0052\"}}}}],\"nextCursor\":\"x\"}");
+
+static bool write_tool(const struct mcp_listed_tool *t, struct mcp_names *names, struct buf *out)
+{
+    str name;
+
+    if (mcp_names_add(names, STR("label"), t->name, out, &name) == -1)
+        return false;
+    buf_append(out, name);
+    mcp_description_write(&t->tool, STR("server"), out);
+    mcp_schema_write(t->tool.schema, out);
+    (void)mcp_mirror_value(t->mirrors, STR("{\"\\u00e9\":\"\\u00e9\"}"), out);
+    return !buf_failed(out);
+}
+
+static bool list_tools(struct buf *out)
+{
+    struct test_ids ids;
+    struct mcp_listing l;
+    struct mcp_names names;
+    struct err e;
+    str cursor = STR_NONE;
+    bool ok;
+
+    test_ids_reset(&ids);
+    mcp_listing_init(&l, &ids.source, true, NULL, NULL);
+    mcp_names_init(&names, &l.arena, &ids.source, no_hash, false);
+    ok = mcp_listing_add(&l, page, &cursor, &e) == 0;
+    assert_true(!ok || l.n == 1);
+    ok = ok && write_tool(l.first, &names, out);
+    mcp_listing_fini(&l);
+    return ok;
+}
+
+static const struct mcp_call_result result = {
+    .content = STR_INIT("[{\"type\":\"text\",\"text\":\"a\\u00e9\"},{\"type\":\"image\",\"data\":"
+                        "\"AA\\/A\"},{\"type\":\"hologram\"}]"),
+};
+
+static bool write_result(struct buf *out)
+{
+    static const struct mcp_result_options options = {.form = MCP_RESULT_PARTS};
+
+    mcp_result_write(&result, &options, out);
+    return !buf_failed(out);
+}
+
+static bool write_structured(struct buf *out)
+{
+    static const struct mcp_call_result structured = {.structured = STR_INIT("{\"a\":[1, 2]}")};
+    static const struct mcp_result_options options = {.form = MCP_RESULT_TEXT};
+
+    mcp_result_write(&structured, &options, out);
+    return !buf_failed(out);
+}
+
+static bool write_failure(struct buf *out)
+{
+    static const struct mcp_failure of_tool = {.cause = MCP_FAILED_TOOL, .result = &result};
+    static const struct mcp_failure of_rpc = {
+        .cause = MCP_FAILED_RPC, .code = 1, .message = STR_INIT("bad")};
+
+    mcp_failure_object(&of_tool, out);
+    mcp_failure_for_model(&of_tool, out);
+    mcp_failure_object(&of_rpc, out);
+    return !buf_failed(out);
+}
+
+/* Runs with the first, second ... allocation failing, until none does. */
+static void fail_each(run_fn *run)
+{
+    struct buf whole = {0};
+    bool ok = false;
+
+    assert_true(run(&whole));
+    for (long n = 0; !ok; n++) {
+        struct buf out = {0};
+        bool has_failed;
+
+        allocations_left = n;
+        ok = run(&out);
+        has_failed = allocations_left < 0;
+        allocations_left = -1;
+        if (ok)
+            assert_str_eq(buf_str(&out), buf_str(&whole));
+        assert_int_equal(ok, !has_failed);
+        buf_fini(&out);
+        assert_true(n < 1000);
+    }
+    buf_fini(&whole);
+}
+
+static void what_is_made_is_whole_or_known_to_be_broken(void **state)
+{
+    static run_fn *const runs[] = {list_tools, write_result, write_structured, write_failure};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(runs); i++)
+        fail_each(runs[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_made_is_whole_or_known_to_be_broken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
