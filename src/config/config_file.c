@@ -1,16 +1,14 @@
 /* config_file.c -- the configuration file: JSON as people write it by hand.
  *
- * Comments (// and the block kind) and commas before a closing bracket are
- * overwritten with spaces; what remains must be one strict JSON object. Line
- * ends stay where they are, so line numbers in messages are right. Values may
- * be written as in a flag ("32MiB") or as JSON numbers and truths, lists as
+ * What json_relax() leaves must be one strict JSON object. Values may be
+ * written as in a flag ("32MiB") or as JSON numbers and truths, lists as
  * arrays, and lists of pairs as objects. */
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/utf8.h"
 #include "config/config_key.h"
 #include "json/json_read.h"
+#include "json/json_relax.h"
 #include "json/json_text.h"
 
 enum { MAX_FILE_BYTES = 1 << 20 };
@@ -49,76 +47,11 @@ bool config_read_file(const char *path, struct buf *out, struct config_problems 
     return false;
 }
 
-static size_t string_end(str text, size_t i)
-{
-    for (i++; i < text.len && text.p[i] != '"'; i++) {
-        if (text.p[i] == '\\')
-            i++;
-    }
-    return i < text.len ? i : text.len - 1;
-}
-
-/* Last byte of the comment that starts at i. */
-static size_t comment_end(str text, size_t i)
-{
-    str rest = str_skip(text, i + 2);
-    size_t n;
-
-    if (text.p[i + 1] == '/')
-        n = str_find_char(rest, '\n');
-    else
-        n = str_find(rest, STR("*/")) + 2;
-    n += i + 1;
-    return n < text.len ? n : text.len - 1;
-}
-
-static void blank(char *p, size_t from, size_t to)
-{
-    for (size_t i = from; i <= to; i++) {
-        if (p[i] != '\n')
-            p[i] = ' ';
-    }
-}
-
-/* Outside of strings: comments become spaces, and so does a comma when the
- * next byte that is not a space closes something. */
-static void blank_extras(char *p, size_t len)
-{
-    str text = str_from(p, len);
-    size_t comma = len;
-
-    for (size_t i = 0; i < len; i++) {
-        if (p[i] == '/' && i + 1 < len && (p[i + 1] == '/' || p[i + 1] == '*')) {
-            size_t end = comment_end(text, i);
-
-            blank(p, i, end);
-            i = end;
-            continue;
-        }
-        if (str_is_space(p[i]))
-            continue;
-        if ((p[i] == '}' || p[i] == ']') && comma < len)
-            p[comma] = ' ';
-        comma = p[i] == ',' ? i : len;
-        if (p[i] == '"')
-            i = string_end(text, i);
-    }
-}
-
 /* Moves the place on to the line of a byte. */
 static void go_to(struct file *f, str text, size_t offset)
 {
     for (; f->offset < offset; f->offset++)
         f->place.line += text.p[f->offset] == '\n';
-}
-
-static size_t column_number(str text, size_t offset)
-{
-    size_t start = offset;
-
-    while (start > 0 && text.p[start - 1] != '\n')
-        start--;
-    return utf8_count(str_from(text.p + start, offset - start)) + 1;
 }
 
 static void unknown_key(const struct file *f)
@@ -278,9 +211,11 @@ static void load_members(struct file *f, str text)
             load_member(f);
     }
     if (!jr_end(&j)) {
-        go_to(f, text, jr_offset(&j));
-        config_error(f->problems, "%s: line %zu, column %zu: %s", f->place.name, f->place.line,
-                     column_number(text, jr_offset(&j)), j.error);
+        size_t line, column;
+
+        json_relax_place(text, jr_offset(&j), &line, &column);
+        config_error(f->problems, "%s: line %zu, column %zu: %s", f->place.name, line, column,
+                     j.error);
     } else if (!is_object) {
         config_error(f->problems, "%s: must hold a JSON object, { ... }", f->place.name);
     }
@@ -301,7 +236,7 @@ void config_file_parse(struct config *c, const char *path, str text,
     if (f.place.name == NULL || buf_failed(&strict)) {
         config_error(problems, "%s: larger than 1 MiB, or out of memory", path);
     } else {
-        blank_extras(strict.p, strict.len);
+        json_relax(strict.p, strict.len);
         load_members(&f, buf_str(&strict));
     }
     buf_fini(&strict);
