@@ -1,0 +1,62 @@
+/* mcp_config_load.c -- the files behind a table of servers: the one that lists
+ * them, and those that hold a token. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "config/config.h"
+#include "mcp/mcp_config.h"
+#include "mcp/mcp_config_entry.h"
+
+static struct mcp_config *load_file(const char *path, const char *const *env,
+                                    struct config_problems *problems)
+{
+    struct mcp_config_source source = {.name = path, .env = env};
+    struct mcp_config *c = NULL;
+    struct buf text;
+    struct stat s;
+
+    if (config_read_file(path, &text, problems)) {
+        source.text = buf_str(&text);
+        source.others_may_read = stat(path, &s) == 0 && (s.st_mode & (S_IRGRP | S_IROTH)) != 0;
+        c = mcp_config_parse(&source, problems);
+    }
+    mcp_config_wipe(buf_str(&text));
+    buf_fini(&text);
+    return c;
+}
+
+struct mcp_config *mcp_config_load(const char *path, bool is_named, const char *const *env,
+                                   struct config_problems *problems)
+{
+    static const struct mcp_config_source none = {.name = "",
+                                                  .text = STR_INIT("{\"servers\": {}}")};
+    struct stat s;
+
+    if (is_named || stat(path, &s) == 0 || errno != ENOENT)
+        return load_file(path, env, problems);
+    config_warning(problems, "%s: there is no such file, so there are no MCP servers", path);
+    return mcp_config_parse(&none, problems);
+}
+
+bool mcp_config_read_token(const char *path, struct buf *out)
+{
+    struct buf text;
+    str token;
+    bool is_good;
+
+    if (!config_read_file(path, &text, NULL)) {
+        buf_fini(&text);
+        return false;
+    }
+    token = str_trim_start(buf_str(&text));
+    token = str_trim(str_from(token.p, str_find_char(token, '\n')));
+    is_good = token.len > 0;
+    for (size_t i = 0; i < token.len; i++)
+        is_good &= token.p[i] > ' ' && token.p[i] <= '~';
+    if (is_good)
+        buf_append(out, token);
+    mcp_config_wipe(buf_str(&text));
+    buf_fini(&text);
+    return is_good && !buf_failed(out);
+}

@@ -1,0 +1,354 @@
+/* mcp_config_rule.c -- what goes together in an entry (MCP 1.2, 1.4), and what
+ * a URL, a header and a variable may be. */
+#include "mcp/mcp_config_entry.h"
+
+#include "mcp/mcp_expand.h"
+#include "json/json_read.h"
+
+static void refuse(struct mcp_entry *e, enum mcp_key key, const char *what)
+{
+    mcp_entry_refuse(e, mcp_where_key(key), "%s", what);
+}
+
+void mcp_entry_check_label(struct mcp_entry *e)
+{
+    str label = e->server->label;
+    bool is_good = label.len > 0 && label.len <= MCP_CONFIG_MAX_LABEL;
+
+    for (size_t i = 0; i < label.len; i++) {
+        char c = label.p[i];
+
+        is_good &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '_' || c == '-';
+    }
+    if (!is_good)
+        refuse(e, MCP_KEY_NONE, "the label must be 1 to 64 letters, digits, _ or -");
+}
+
+/* ---- transports */
+
+static bool is_for_stdio(enum mcp_key key)
+{
+    return key == MCP_KEY_COMMAND || key == MCP_KEY_ARGS || key == MCP_KEY_ENV ||
+           key == MCP_KEY_CWD || key == MCP_KEY_ENV_FILE || key == MCP_KEY_INHERIT_ENV;
+}
+
+static bool is_for_http(enum mcp_key key)
+{
+    return key == MCP_KEY_URL || key == MCP_KEY_HEADERS || key == MCP_KEY_BEARER_TOKEN ||
+           key == MCP_KEY_BEARER_TOKEN_ENV || key == MCP_KEY_BEARER_TOKEN_FILE;
+}
+
+/* Some programs write every key they know: {} and [] say nothing. */
+static bool is_empty_container(str raw)
+{
+    return (jr_type_of(raw) == JR_OBJECT || jr_type_of(raw) == JR_ARRAY) &&
+           str_trim(str_from(raw.p + 1, raw.len - 2)).len == 0;
+}
+
+static void note_idle_keys(struct mcp_entry *e, bool (*is_idle)(enum mcp_key key), const char *what)
+{
+    for (enum mcp_key key = 0; key < MCP_KEYS; key++) {
+        if (is_idle(key) && mcp_entry_has(e, key) && !is_empty_container(e->values[key].raw))
+            mcp_entry_warn(e, mcp_where_key(key), "has no effect on a server that is %s", what);
+    }
+}
+
+static bool is_mixed(struct mcp_entry *e)
+{
+    bool has_url = mcp_entry_has(e, MCP_KEY_URL);
+
+    if (!mcp_entry_has(e, MCP_KEY_COMMAND) || !(has_url || mcp_entry_has(e, MCP_KEY_HEADERS)))
+        return false;
+    refuse(e, has_url ? MCP_KEY_URL : MCP_KEY_HEADERS,
+           "an entry with a \"command\" has no \"url\" and no \"headers\"; remove one of them, or "
+           "make two entries");
+    return true;
+}
+
+/* What the transport needs is missing, and there may be something else. */
+static void refuse_missing(struct mcp_entry *e)
+{
+    if (e->is_guess)
+        refuse(e, MCP_KEY_NONE, "needs a \"command\" to start, or a \"url\" to connect to");
+    else if (e->server->transport == MCP_TRANSPORT_STDIO)
+        refuse(e, MCP_KEY_TYPE,
+               "a stdio server needs a \"command\"; with a \"url\" the type is \"http\"");
+    else
+        refuse(e, MCP_KEY_TYPE,
+               "an HTTP server needs a \"url\"; with a \"command\" the type is \"stdio\"");
+}
+
+bool mcp_entry_settle_transport(struct mcp_entry *e)
+{
+    struct mcp_server_conf *s = e->server;
+
+    if (e->is_guess)
+        s->transport = mcp_entry_has(e, MCP_KEY_URL) ? MCP_TRANSPORT_HTTP : MCP_TRANSPORT_STDIO;
+    if (is_mixed(e))
+        return false;
+    if (mcp_entry_has(e, s->transport == MCP_TRANSPORT_STDIO ? MCP_KEY_COMMAND : MCP_KEY_URL))
+        return true;
+    if (!e->is_guess || !mcp_entry_has(e, MCP_KEY_TYPE)) /* else the type was refused */
+        refuse_missing(e);
+    return false;
+}
+
+/* ---- stdio */
+
+/* A text of the file as it is written there: its references hide what is secret. */
+static const char *shown_of(struct mcp_entry *e, enum mcp_key key)
+{
+    str raw = e->values[key].raw;
+    str text = mcp_text_dup(e->reader->memory, str_from(raw.p + 1, raw.len - 2));
+
+    e->reader->no_memory |= str_is_none(text);
+    return text.p;
+}
+
+static void check_variables(struct mcp_entry *e)
+{
+    for (size_t i = 0; i < e->server->env.n; i++) {
+        str name = e->server->env.items[i].name;
+
+        if (name.len == 0 || str_find_char(name, '=') < name.len ||
+            str_find_char(name, '\0') < name.len)
+            refuse(e, MCP_KEY_ENV, "a name is empty or has a character that none can have");
+    }
+}
+
+void mcp_entry_check_stdio(struct mcp_entry *e)
+{
+    struct mcp_server_conf *s = e->server;
+
+    note_idle_keys(e, is_for_http, "started by a command");
+    check_variables(e);
+    if (s->argv == NULL)
+        return;
+    s->shown = shown_of(e, MCP_KEY_COMMAND);
+    if (s->argv[1] == NULL && strchr(s->argv[0], ' ') != NULL && strchr(s->argv[0], '/') == NULL)
+        mcp_entry_warn(e, mcp_where_key(MCP_KEY_COMMAND),
+                       "is one word, since no shell reads it; put the others into \"args\"");
+}
+
+/* ---- HTTP */
+
+static bool is_token(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.p[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL)))
+            return false;
+    }
+    return s.len > 0;
+}
+
+/* Printable ASCII, and tabs inside. */
+static bool is_header_value(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if ((s.p[i] < ' ' && s.p[i] != '\t') || s.p[i] > '~')
+            return false;
+    }
+    return str_trim(s).len == s.len;
+}
+
+/* The transport writes these itself (MCP 5.1, 6.1). */
+static bool is_set_by_transport(str name)
+{
+    static const str names[] = {
+        STR_INIT("Accept"),  STR_INIT("Accept-Encoding"), STR_INIT("Connection"),
+        STR_INIT("Expect"),  STR_INIT("Keep-Alive"),      STR_INIT("Last-Event-ID"),
+        STR_INIT("TE"),      STR_INIT("Trailer"),         STR_INIT("Transfer-Encoding"),
+        STR_INIT("Upgrade"),
+    };
+    static const str starts[] = {STR_INIT("Content-"), STR_INIT("Mcp-")};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (str_eq_nocase(name, names[i]))
+            return true;
+    }
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+        if (name.len >= starts[i].len && str_eq_nocase(str_from(name.p, starts[i].len), starts[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool has_bearer(const struct mcp_entry *e)
+{
+    return mcp_entry_has(e, MCP_KEY_BEARER_TOKEN) || mcp_entry_has(e, MCP_KEY_BEARER_TOKEN_ENV) ||
+           mcp_entry_has(e, MCP_KEY_BEARER_TOKEN_FILE);
+}
+
+/* Is it to be sent? */
+static bool check_header(struct mcp_entry *e, const struct mcp_pair *header)
+{
+    struct mcp_where where = {MCP_KEY_HEADERS, header->name, SIZE_MAX};
+    str value = header->value.hidden;
+    size_t n = str_find_char(value, ' ');
+
+    if (!is_token(header->name)) {
+        mcp_entry_refuse(e, where, "is not the name of a header");
+        return false;
+    }
+    if (!is_header_value(value)) {
+        mcp_entry_refuse(e, where, "must be printable ASCII without white space at its ends");
+        return false;
+    }
+    if (is_set_by_transport(header->name)) {
+        mcp_entry_warn(e, where, "is set by the gateway itself; this one is not sent");
+        return false;
+    }
+    if (has_bearer(e) && str_eq_nocase(header->name, STR("Authorization"))) {
+        mcp_entry_warn(e, where, "is not sent, since there is a bearer token");
+        return false;
+    }
+    if (n < value.len) /* "Bearer x": x alone is a secret, too */
+        mcp_entry_add_secret(e, str_skip(value, n + 1));
+    return true;
+}
+
+static void check_headers(struct mcp_entry *e)
+{
+    struct mcp_pairs *headers = &e->server->headers;
+    struct mcp_pair *kept = arena_array(e->reader->memory, headers->n, sizeof(*kept));
+    size_t n = 0;
+
+    e->reader->no_memory |= kept == NULL;
+    for (size_t i = 0; kept != NULL && i < headers->n; i++) {
+        if (check_header(e, &headers->items[i]))
+            kept[n++] = headers->items[i];
+    }
+    *headers = (struct mcp_pairs){kept, n};
+}
+
+static void check_bearer(struct mcp_entry *e)
+{
+    str token = e->server->bearer_token.hidden;
+
+    if (mcp_entry_has(e, MCP_KEY_BEARER_TOKEN) + mcp_entry_has(e, MCP_KEY_BEARER_TOKEN_ENV) +
+            mcp_entry_has(e, MCP_KEY_BEARER_TOKEN_FILE) >
+        1)
+        refuse(e, MCP_KEY_NONE,
+               "has several of \"bearerToken\", \"bearerTokenEnv\" and \"bearerTokenFile\"; keep "
+               "one");
+    if (str_is_none(token))
+        return;
+    mcp_entry_add_secret(e, token);
+    if (!is_header_value(token) || str_find_char(token, ' ') < token.len)
+        refuse(e,
+               mcp_entry_has(e, MCP_KEY_BEARER_TOKEN) ? MCP_KEY_BEARER_TOKEN
+                                                      : MCP_KEY_BEARER_TOKEN_ENV,
+               "the token must be printable ASCII without white space");
+}
+
+/* The parts of a URL: scheme "://" [credentials "@"] host path ["?" query]. */
+struct url {
+    str scheme, credentials, host, path, query;
+};
+
+static str cut_at(str *rest, const char *any)
+{
+    str part = str_from(rest->p, 0);
+
+    while (part.len < rest->len && strchr(any, rest->p[part.len]) == NULL)
+        part.len++;
+    *rest = str_skip(*rest, part.len);
+    return part;
+}
+
+static struct url url_of(str text)
+{
+    struct url u = {.scheme = str_from(text.p, str_find(text, STR("://")))};
+    str rest = str_skip(text, u.scheme.len + strlen("://"));
+    size_t at;
+
+    u.host = cut_at(&rest, "/?#");
+    for (at = u.host.len; at > 0 && u.host.p[at - 1] != '@';)
+        at--;
+    if (at > 0) {
+        u.credentials = str_from(u.host.p, at - 1);
+        u.host = str_skip(u.host, at);
+    }
+    u.path = cut_at(&rest, "?#");
+    if (str_starts_with(rest, STR("?"))) {
+        rest = str_skip(rest, 1);
+        u.query = cut_at(&rest, "#");
+    }
+    return u;
+}
+
+static bool is_url(const struct url *u, str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7F)
+            return false;
+    }
+    return u->host.len > 0 && !str_starts_with(u->host, STR(":")) &&
+           (str_eq_nocase(u->scheme, STR("http")) || str_eq_nocase(u->scheme, STR("https")));
+}
+
+/* Credentials and query, whole and in pieces. */
+static void add_url_secrets(struct mcp_entry *e, const struct url *u)
+{
+    str rest = u->query;
+
+    if (u->credentials.len > 0) {
+        mcp_entry_add_secret(e, u->credentials);
+        mcp_entry_add_secret(e, str_skip(u->credentials, str_find_char(u->credentials, ':') + 1));
+    }
+    if (u->query.len > 0)
+        mcp_entry_add_secret(e, u->query);
+    while (rest.len > 0) {
+        str pair = cut_at(&rest, "&");
+
+        mcp_entry_add_secret(e, str_skip(pair, str_find_char(pair, '=') + 1));
+        rest = str_skip(rest, 1);
+    }
+}
+
+/* The URL as the file has it, without credentials and query. */
+static const char *shown_url(struct mcp_entry *e)
+{
+    const char *written = shown_of(e, MCP_KEY_URL);
+    struct url u = url_of(str_from_c(written == NULL ? "" : written));
+    struct buf text = {0};
+    str shown;
+
+    buf_append(&text, u.scheme);
+    buf_c(&text, u.host.len > 0 ? "://" : "");
+    buf_append(&text, u.host);
+    buf_append(&text, u.path);
+    shown = arena_dup(e->reader->memory, buf_str(&text));
+    e->reader->no_memory |= buf_failed(&text) || str_is_none(shown);
+    buf_fini(&text);
+    return shown.p;
+}
+
+static void check_url(struct mcp_entry *e)
+{
+    struct mcp_server_conf *s = e->server;
+    struct url u = url_of(s->url.hidden);
+
+    s->shown = shown_url(e);
+    add_url_secrets(e, &u);
+    if (!is_url(&u, s->url.hidden))
+        refuse(e, MCP_KEY_URL, "must begin with http:// or https:// and a host");
+    while (str_ends_with(u.path, STR("/")))
+        u.path.len--;
+    s->is_sse_guess = e->is_guess && str_ends_with(u.path, STR("/sse"));
+    if (s->is_sse_guess)
+        s->transport = MCP_TRANSPORT_SSE;
+}
+
+void mcp_entry_check_http(struct mcp_entry *e)
+{
+    note_idle_keys(e, is_for_stdio, "connected to by its URL");
+    if (!str_is_none(e->server->url.hidden))
+        check_url(e);
+    check_headers(e);
+    check_bearer(e);
+}
