@@ -1,0 +1,107 @@
+/* mcp_line.c -- cut a byte stream into lines.
+ *
+ * A line that lies in one read is handed on where it stands; only one that
+ * crosses a read is copied. What is kept may be one byte longer than the limit:
+ * a CR that turns out to belong to the end of the line. */
+#include "mcp/mcp_line.h"
+
+#include <assert.h>
+
+enum { KEEP_BYTES = 64 * 1024 }; /* memory that may stay with a cutter between lines */
+
+void mcp_line_init(struct mcp_line *l, size_t limit_bytes, bool cuts)
+{
+    assert(limit_bytes > 0);
+    *l = (struct mcp_line){.limit_bytes = limit_bytes, .cuts = cuts};
+}
+
+void mcp_line_fini(struct mcp_line *l)
+{
+    buf_fini(&l->kept);
+}
+
+/* Blank lines count as kept while they are not known to be blank, so the limit
+ * holds for them as well. */
+static bool is_blank(str line)
+{
+    return str_trim(line).len == 0;
+}
+
+/* Hands out a whole line, without its LF. */
+static int emit(struct mcp_line *l, str line, mcp_line_on_line *on_line, void *arg)
+{
+    if (line.len > 0 && line.p[line.len - 1] == '\r')
+        line.len--;
+    if (line.len > l->limit_bytes && !l->cuts)
+        return -1;
+    if (line.len > l->limit_bytes)
+        line.len = l->limit_bytes;
+    if (!is_blank(line))
+        on_line(arg, line);
+    return 0;
+}
+
+/* The kept start and this rest are a line. */
+static int emit_kept(struct mcp_line *l, str rest, mcp_line_on_line *on_line, void *arg)
+{
+    int rc;
+
+    buf_append(&l->kept, rest);
+    if (buf_failed(&l->kept))
+        return -1;
+    rc = emit(l, buf_str(&l->kept), on_line, arg);
+    if (l->kept.cap > KEEP_BYTES)
+        buf_fini(&l->kept);
+    else
+        buf_reset(&l->kept);
+    return rc;
+}
+
+/* Room for the limit and a CR; what a cutter that cuts need not keep is dropped. */
+static str within_limit(const struct mcp_line *l, str part)
+{
+    size_t room = l->limit_bytes + 1 - l->kept.len;
+
+    return l->cuts && part.len > room ? str_from(part.p, room) : part;
+}
+
+/* Keeps the start of a line that goes on in the next read. */
+static int keep(struct mcp_line *l, str part)
+{
+    part = within_limit(l, part);
+    if (part.len > l->limit_bytes + 1 - l->kept.len)
+        return -1;
+    buf_append(&l->kept, part);
+    return buf_failed(&l->kept) ? -1 : 0;
+}
+
+static int take_line(struct mcp_line *l, str line, mcp_line_on_line *on_line, void *arg)
+{
+    if (l->kept.len == 0)
+        return emit(l, line, on_line, arg);
+    if (!l->cuts && line.len > l->limit_bytes + 1 - l->kept.len)
+        return -1;
+    return emit_kept(l, within_limit(l, line), on_line, arg);
+}
+
+int mcp_line_feed(struct mcp_line *l, str bytes, mcp_line_on_line *on_line, void *arg)
+{
+    while (bytes.len > 0 && !l->failed) {
+        size_t n = str_find_char(bytes, '\n');
+
+        if (n == bytes.len) {
+            l->failed = keep(l, bytes) == -1;
+            break;
+        }
+        l->failed = take_line(l, str_from(bytes.p, n), on_line, arg) == -1;
+        bytes = str_skip(bytes, n + 1);
+    }
+    return l->failed ? -1 : 0;
+}
+
+int mcp_line_end(struct mcp_line *l, mcp_line_on_line *on_line, void *arg)
+{
+    if (!l->failed && l->kept.len > 0)
+        l->failed = emit_kept(l, STR(""), on_line, arg) == -1;
+    return l->failed ? -1 : 0;
+}

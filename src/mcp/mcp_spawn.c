@@ -1,0 +1,321 @@
+/* mcp_spawn.c -- fork(), what the child does before exec, and its report.
+ *
+ * uv_spawn() of libuv 1.44 does much of this: UV_PROCESS_DETACHED makes a session,
+ * signals 1 to 31 and the mask are reset. It is not used because
+ *
+ *   * it leaves open what some library opened without close-on-exec, or what the
+ *     gateway itself inherited;
+ *   * it waits for exec on the loop's thread, as long as a directory or program on
+ *     a network drive likes, and does not say whether the directory or the program
+ *     was missing;
+ *   * reaping is its own, and happens before anyone could signal the process group,
+ *     whose number is free for others from then on.
+ *
+ * posix_spawn() has the first, but shares the other two. vfork() would save the
+ * copy of the page tables, a few milliseconds for a start, and share the stack.
+ *
+ * Between fork and exec only async-signal-safe functions may be called, since
+ * another thread may have held any lock. All that needs memory, such as the list of
+ * places where the program may be, is made before. */
+#include "mcp/mcp_spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "mcp/mcp_env.h"
+
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+enum { REPORT_FD = 3, EXIT_NOT_STARTED = 127 };
+
+enum step { STEP_SETUP, STEP_CHDIR, STEP_EXEC };
+
+/* What the child writes when it fails; at most PIPE_BUF, so it arrives whole. */
+struct report {
+    enum step step;
+    int error;
+};
+
+/* What the child needs, in the types of execve(). */
+struct plan {
+    const char **programs; /* paths to try, ends with NULL */
+    const struct mcp_command *command;
+    const int *theirs;
+};
+
+/* --- pipes -------------------------------------------------------------------- */
+
+void mcp_spawn_close_pipes(int ends[MCP_PIPE_COUNT])
+{
+    for (size_t i = 0; i < MCP_PIPE_COUNT; i++) {
+        if (ends[i] != -1)
+            (void)close(ends[i]);
+        ends[i] = -1;
+    }
+}
+
+/* Pipes and not socket pairs: each end has flags of its own, and a program may
+ * open /dev/stdout. */
+static bool open_pipe(struct mcp_pipes *pipes, enum mcp_pipe which)
+{
+    bool we_write = which == MCP_PIPE_IN;
+    int fds[2];
+
+    if (pipe2(fds, O_CLOEXEC) == -1)
+        return false;
+    pipes->ours[which] = fds[we_write];
+    pipes->theirs[which] = fds[!we_write];
+    return fcntl(pipes->ours[which], F_SETFL, O_NONBLOCK) != -1;
+}
+
+int mcp_spawn_open_pipes(struct mcp_pipes *ret, struct err *reterr)
+{
+    *ret = (struct mcp_pipes){{-1, -1, -1, -1}, {-1, -1, -1, -1}};
+    for (size_t i = 0; i < MCP_PIPE_COUNT; i++) {
+        if (!open_pipe(ret, (enum mcp_pipe)i)) {
+            err_set(reterr, ERR_INTERNAL, "pipe: %s", strerror(errno));
+            mcp_spawn_close_pipes(ret->ours);
+            mcp_spawn_close_pipes(ret->theirs);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* --- where the program may be ------------------------------------------------- */
+
+static bool has_slash(const char *name)
+{
+    return strchr(name, '/') != NULL;
+}
+
+/* "dir/name"; an empty directory is the current one, as everywhere else. */
+static const char *join(struct arena *a, str dir, str name)
+{
+    bool bare = dir.len == 0;
+    char *path = arena_alloc(a, dir.len + !bare + name.len + 1);
+
+    if (path == NULL)
+        return NULL;
+    if (!bare) {
+        memcpy(path, dir.p, dir.len);
+        path[dir.len] = '/';
+    }
+    memcpy(path + dir.len + !bare, name.p, name.len);
+    return path;
+}
+
+/* The paths execve() is to try, from the PATH the child will have. Whether they
+ * exist is left to the child: it runs in its own directory, and may wait. */
+static const char **find_programs(const struct mcp_command *command, struct arena *a)
+{
+    const char *name = command->argv[0];
+    const char *path = mcp_env_get(command->env, "PATH");
+    str rest = str_from_c(path == NULL ? DEFAULT_PATH : path);
+    size_t n = 0, most = 2;
+    const char **programs;
+
+    for (size_t i = 0; i < rest.len; i++)
+        most += rest.p[i] == ':';
+    programs = arena_array(a, most, sizeof(*programs));
+    if (programs == NULL)
+        return NULL;
+    if (has_slash(name) || *name == '\0') {
+        programs[0] = name;
+        return programs;
+    }
+    for (size_t len; n + 1 < most; rest = str_skip(rest, len + 1)) {
+        len = str_find_char(rest, ':');
+        programs[n] = join(a, str_from(rest.p, len), str_from_c(name));
+        if (programs[n++] == NULL)
+            return NULL;
+    }
+    return programs;
+}
+
+/* --- the child ---------------------------------------------------------------- */
+
+/* The array for execve(), whose type does not say that it only reads. */
+static char *const *for_exec(const char *const *list)
+{
+    union {
+        const char *const *in;
+        char *const *out;
+    } p = {.in = list};
+
+    return p.out;
+}
+
+_Noreturn static void give_up(enum step step, int error, int report_fd)
+{
+    struct report r = {step, error};
+
+    ssize_t written = write(report_fd, &r, sizeof(r));
+
+    (void)written; /* -1: the gateway has gone */
+    _exit(EXIT_NOT_STARTED);
+}
+
+/* Ignored signals would stay ignored, SIGPIPE above all. Those the C library keeps
+ * for itself are refused, which does no harm: it never ignores them. */
+static void reset_signals(void)
+{
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
+
+    for (int signal = 1; signal <= SIGRTMAX; signal++)
+        (void)sigaction(signal, &standard, NULL);
+}
+
+/* Descriptors 0, 1, 2 become the pipes and 3 the report; the rest is closed. A
+ * gateway started without standard streams may have got one of the first four for
+ * a pipe, so all are moved out of the way before. */
+static bool arrange_descriptors(const int *theirs)
+{
+    int safe[MCP_PIPE_COUNT];
+
+    for (int i = 0; i < MCP_PIPE_COUNT; i++) {
+        safe[i] = fcntl(theirs[i], F_DUPFD_CLOEXEC, MCP_PIPE_COUNT);
+        if (safe[i] == -1)
+            return false;
+    }
+    for (int i = 0; i < MCP_PIPE_COUNT; i++) {
+        if (dup3(safe[i], i, i == REPORT_FD ? O_CLOEXEC : 0) == -1)
+            return false;
+    }
+    closefrom(MCP_PIPE_COUNT); /* close_range(2), or what does the same on older kernels */
+    return true;
+}
+
+static bool is_elsewhere(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ESTALE ||
+           error == ENODEV || error == ETIMEDOUT || error == ELOOP;
+}
+
+/* Returns why no program could be started. One that may not be run is worth more
+ * to know of than those that do not exist. */
+static int exec_first(const struct plan *plan)
+{
+    int error = ENOENT;
+
+    for (const char **program = plan->programs; *program != NULL; program++) {
+        (void)execve(*program, for_exec(plan->command->argv), for_exec(plan->command->env));
+        if (errno == EACCES)
+            error = EACCES;
+        else if (!is_elsewhere(errno))
+            return errno;
+    }
+    return error;
+}
+
+/* Runs with all signals blocked until the last moment. */
+_Noreturn static void become_program(const struct plan *plan)
+{
+    sigset_t none;
+
+    if (!arrange_descriptors(plan->theirs))
+        give_up(STEP_SETUP, errno, plan->theirs[MCP_PIPE_REPORT]);
+    if (setsid() == -1)
+        give_up(STEP_SETUP, errno, REPORT_FD);
+    if (plan->command->cwd != NULL && chdir(plan->command->cwd) == -1)
+        give_up(STEP_CHDIR, errno, REPORT_FD);
+    reset_signals();
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    give_up(STEP_EXEC, exec_first(plan), REPORT_FD);
+}
+
+pid_t mcp_spawn_fork(const struct mcp_command *command, const struct mcp_pipes *pipes,
+                     struct err *reterr)
+{
+    struct arena a = {.limit = 0};
+    struct plan plan = {find_programs(command, &a), command, pipes->theirs};
+    sigset_t all, before;
+    pid_t pid = -1;
+
+    if (plan.programs == NULL) {
+        err_set_no_memory(reterr);
+        goto out;
+    }
+    (void)sigfillset(&all); /* no handler of ours may run in the child */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = fork();
+    if (pid == 0)
+        become_program(&plan);
+    if (pid == -1)
+        err_set(reterr, ERR_INTERNAL, "fork: %s", strerror(errno));
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+out:
+    arena_fini(&a);
+    return pid;
+}
+
+/* --- why it ended -------------------------------------------------------------- */
+
+/* The next step for the operator, where there is a usual one. */
+static const char *hint(int error, const char *program)
+{
+    switch (error) {
+    case ENOENT:
+        return has_slash(program)
+                   ? ": is it there, and the program its first line names?"
+                   : ": is it on the PATH the server gets, and the program its first line names?";
+    case EACCES:
+        return ": is it a file that may be executed?";
+    case ENOEXEC:
+        return ": a script has to start with a #! line";
+    default:
+        return "";
+    }
+}
+
+static void describe_failure(const struct mcp_command *command, const struct report *r,
+                             struct buf *out)
+{
+    if (r->step == STEP_CHDIR) {
+        buf_c(out, "cannot enter the directory \"");
+        buf_c(out, command->cwd);
+    } else {
+        buf_c(out, "cannot start \"");
+        buf_c(out, command->argv[0]);
+    }
+    buf_c(out, "\": ");
+    buf_c(out, strerror(r->error));
+    if (r->step == STEP_EXEC)
+        buf_c(out, hint(r->error, command->argv[0]));
+}
+
+static void describe_signal(int signal, struct buf *out)
+{
+    const char *name = sigdescr_np(signal);
+
+    buf_c(out, "was ended by signal ");
+    buf_int(out, signal);
+    buf_c(out, " (");
+    buf_c(out, name == NULL ? "unknown" : name);
+    buf_c(out, ")");
+}
+
+int mcp_spawn_why_ended(const struct mcp_command *command, int report_fd, const siginfo_t *died,
+                        struct buf *out)
+{
+    struct report r;
+
+    if (read(report_fd, &r, sizeof(r)) == (ssize_t)sizeof(r)) {
+        describe_failure(command, &r, out);
+        return r.error;
+    }
+    if (died->si_code == CLD_EXITED) {
+        buf_c(out, "exited with status ");
+        buf_int(out, died->si_status);
+    } else if (died->si_code == CLD_KILLED || died->si_code == CLD_DUMPED) {
+        describe_signal(died->si_status, out);
+    } else {
+        buf_c(out, "ended, and someone else has taken its status");
+    }
+    return 0;
+}

@@ -1,0 +1,477 @@
+/* mcp_stdio.c -- one server process, from fork to the last descriptor.
+ *
+ *     runs -> loses: asked to stop, or a stream closed, or a line too long
+ *       |       close its input -> SIGTERM to the group -> SIGKILL to the group
+ *       |       \__ grace_ms ___/\______ grace_ms ______/\______ grace_ms ____/
+ *       \-----------+---- it dies ----------------------------> given up
+ *                   |
+ *            what it has written is read -> on_exit
+ *            its group is ended          -> reaped -> handles closed -> on_closed
+ *
+ * The death of the process is heard of by SIGCHLD, through libuv: a pidfd would be
+ * private, but Linux before 5.3 and valgrind know none. waitid() asks for our pid
+ * alone, and leaves it a zombie (WNOWAIT) until the end of the group: that keeps
+ * the number from being given to others while we send signals to it.
+ *
+ * A launcher may die before what it has launched. As long as someone holds the
+ * other end of standard output or error, the group is taken to be alive and gets
+ * the rest of the steps. Who has closed both is ended with SIGKILL.
+ *
+ * A server that ends by itself is seen in three ways, in any order: its input
+ * breaks, its output ends, the process dies. The last knows best why, so the first
+ * two wait for it a little before on_exit. */
+#include "mcp/mcp_stdio.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ev/log.h"
+#include "mcp/mcp_stdin.h"
+
+enum {
+    REASON_BYTES = 512,
+    REASON_WAIT_MS = 500,      /* for the death to tell why a stream was closed */
+    DRAIN_BYTES = 1024 * 1024, /* after its death: no pipe holds more */
+};
+
+enum step { STEP_NONE, STEP_CLOSE, STEP_TERM, STEP_KILL, STEP_GIVE_UP };
+
+enum stream { IN = MCP_PIPE_IN, OUT = MCP_PIPE_OUT, ERR_OUT = MCP_PIPE_ERR, STREAMS };
+
+struct mcp_stdio {
+    struct loop *loop;
+    const struct mcp_stdio_handler *handler; /* NULL: there is no process, nobody is told */
+    void *arg;
+    struct mcp_stdio_conf conf;
+    pid_t pid;
+
+    struct mcp_pipes pipes;
+    uv_poll_t polls[STREAMS];
+    uv_signal_t child;
+    struct loop_timer *step_timer, *reason_timer;
+    unsigned n_handles; /* of libuv, that are not closed */
+
+    struct mcp_stdin queue;
+    struct mcp_line lines;
+    struct mcp_stderr said;
+
+    enum step step;
+    bool is_dead; /* the process itself, not its group */
+    bool is_told; /* on_exit has been called */
+    bool is_closing;
+    struct mcp_stdio_end end;
+    char reason[REASON_BYTES];
+};
+
+static void close_stream(struct mcp_stdio *m, enum stream which);
+static void close_all(struct mcp_stdio *m);
+static void take_step(struct mcp_stdio *m, enum step step);
+
+/* --- the end of it ------------------------------------------------------------ */
+
+static void tell(struct mcp_stdio *m)
+{
+    if (m->is_told)
+        return;
+    m->is_told = true;
+    loop_timer_stop(m->reason_timer);
+    m->end.reason = m->reason;
+    m->handler->on_exit(m->arg, &m->end);
+}
+
+static void on_reason_timer(void *arg)
+{
+    tell(arg);
+}
+
+/* It is of no more use. The first reason stays, unless its death gives another. */
+static void lose(struct mcp_stdio *m, enum step step, const char *reason)
+{
+    if (m->reason[0] != '\0')
+        return;
+    (void)snprintf(m->reason, sizeof(m->reason), "%s", reason);
+    if (m->is_dead)
+        return;
+    loop_timer_start(m->reason_timer, REASON_WAIT_MS);
+    if (m->step < step)
+        take_step(m, step);
+}
+
+/* --- standard input ------------------------------------------------------------ */
+
+static void on_input_event(uv_poll_t *poll, int status, int events);
+
+static bool has_stream(const struct mcp_stdio *m, enum stream which)
+{
+    return m->pipes.ours[which] != -1;
+}
+
+/* An error of the pipe, which is that nobody reads it, is reported in any case. */
+static void watch_input(struct mcp_stdio *m)
+{
+    int events = mcp_stdin_waiting(&m->queue) > 0 ? UV_WRITABLE : UV_DISCONNECT;
+
+    (void)uv_poll_start(&m->polls[IN], events, on_input_event);
+}
+
+static void on_input_event(uv_poll_t *poll, int status, int events)
+{
+    struct mcp_stdio *m = poll->data;
+
+    (void)events;
+    if (status < 0 || !mcp_stdin_write(&m->queue, m->pipes.ours[IN])) {
+        close_stream(m, IN);
+        lose(m, STEP_CLOSE, "closed its standard input");
+        return;
+    }
+    watch_input(m);
+}
+
+/* An error of the pipe is left to the loop to find, since this is no callback. */
+bool mcp_stdio_send(struct mcp_stdio *m, str json)
+{
+    if (m->step != STEP_NONE || m->is_dead || !has_stream(m, IN) || !mcp_stdin_put(&m->queue, json))
+        return false;
+    (void)mcp_stdin_write(&m->queue, m->pipes.ours[IN]);
+    watch_input(m);
+    return true;
+}
+
+/* --- standard output and error -------------------------------------------------- */
+
+static void on_line(void *arg, str line)
+{
+    struct mcp_stdio *m = arg;
+
+    if (!m->is_told && !m->handler->on_line(m->arg, line))
+        mcp_stderr_noise(&m->said, line);
+}
+
+static void lose_for_line(struct mcp_stdio *m)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof(text), "sent a line of more than %zu bytes", m->conf.line_bytes);
+    m->reason[0] = '\0'; /* says more than that a stream was closed as well */
+    lose(m, STEP_TERM, text);
+}
+
+/* What comes when it is of no use is read only so that it can end. */
+static void take_output(struct mcp_stdio *m, str bytes)
+{
+    if (m->is_told || m->lines.failed)
+        return;
+    if (mcp_line_feed(&m->lines, bytes, on_line, m) == -1)
+        lose_for_line(m);
+}
+
+static void end_output(struct mcp_stdio *m)
+{
+    if (!m->lines.failed && mcp_line_end(&m->lines, on_line, m) == -1)
+        lose_for_line(m);
+    lose(m, STEP_CLOSE, "closed its standard output");
+}
+
+/* Reads once; false when there is nothing to read now. */
+static bool read_stream(struct mcp_stdio *m, enum stream which, size_t *ret_bytes)
+{
+    char *scratch = loop_scratch(m->loop);
+    ssize_t n = read(m->pipes.ours[which], scratch, LOOP_SCRATCH_BYTES);
+
+    if (n == -1)
+        return errno == EINTR;
+    *ret_bytes = (size_t)n;
+    if (n > 0 && which == OUT)
+        take_output(m, str_from(scratch, (size_t)n));
+    else if (n > 0)
+        mcp_stderr_feed(&m->said, str_from(scratch, (size_t)n));
+    if (n > 0)
+        return true;
+    close_stream(m, which);
+    if (which == OUT)
+        end_output(m);
+    else
+        mcp_stderr_end(&m->said);
+    return false;
+}
+
+/* Nobody is left who could write: what the group has been waited for. */
+static bool is_silent(const struct mcp_stdio *m)
+{
+    return !has_stream(m, OUT) && !has_stream(m, ERR_OUT);
+}
+
+static void on_output_event(uv_poll_t *poll, int status, int events)
+{
+    struct mcp_stdio *m = poll->data;
+    size_t n_bytes;
+
+    (void)status; /* read() knows better */
+    (void)events;
+    (void)read_stream(m, poll == &m->polls[OUT] ? OUT : ERR_OUT, &n_bytes);
+    if (m->is_dead && is_silent(m))
+        close_all(m);
+}
+
+/* Everything the process has written before it died. */
+static void drain(struct mcp_stdio *m, enum stream which)
+{
+    size_t n_bytes = 0, total = 0;
+
+    while (has_stream(m, which) && total < DRAIN_BYTES && read_stream(m, which, &n_bytes))
+        total += n_bytes;
+}
+
+/* --- death ----------------------------------------------------------------------- */
+
+/* A line that was too long stays the reason: that is why it was ended. */
+static void describe_death(struct mcp_stdio *m, const siginfo_t *died)
+{
+    struct buf why = {.limit = 0};
+
+    m->end.start_errno =
+        mcp_spawn_why_ended(&m->conf.command, m->pipes.ours[MCP_PIPE_REPORT], died, &why);
+    if (!m->lines.failed)
+        (void)snprintf(m->reason, sizeof(m->reason), "%s", buf_cstr(&why));
+    buf_fini(&why);
+}
+
+/* Until the child has its session, its group is ours. */
+static void signal_group(const struct mcp_stdio *m, int signal)
+{
+    if (m->pid <= 0)
+        return;
+    if (kill(-m->pid, signal) == -1 && errno == ESRCH && !m->is_dead)
+        (void)kill(m->pid, signal);
+}
+
+static void on_child(uv_signal_t *handle, int signal)
+{
+    struct mcp_stdio *m = handle->data;
+    siginfo_t died = {.si_pid = 0};
+
+    (void)signal; /* of any child: */
+    if (waitid(P_PID, (id_t)m->pid, &died, WEXITED | WNOHANG | WNOWAIT) == -1)
+        m->pid = 0; /* someone else has reaped it: the number is not ours any more */
+    else if (died.si_pid == 0)
+        return;
+    (void)uv_signal_stop(handle);
+    m->is_dead = true;
+    close_stream(m, IN);
+    drain(m, OUT);
+    drain(m, ERR_OUT);
+    describe_death(m, &died);
+    tell(m);
+    if (is_silent(m))
+        close_all(m);
+    else if (m->step == STEP_NONE)
+        take_step(m, STEP_TERM);
+}
+
+/* A process that SIGKILL does not end waits for a device, or belongs to someone
+ * else by its set-user-ID bit. If it ever ends, it stays a zombie. */
+static void give_up(struct mcp_stdio *m)
+{
+    if (!m->is_dead) {
+        (void)snprintf(m->reason, sizeof(m->reason), "does not end, not even by SIGKILL");
+        log_msg(LOG_ERROR, "MCP server %s: process %d %s", m->conf.label, (int)m->pid, m->reason);
+    }
+    tell(m);
+    close_all(m);
+}
+
+static void take_step(struct mcp_stdio *m, enum step step)
+{
+    m->step = step;
+    loop_timer_start(m->step_timer, m->conf.grace_ms);
+    close_stream(m, IN);
+    if (step >= STEP_TERM && m->reason[0] != '\0')
+        tell(m); /* what it dies of now is our doing */
+    if (step == STEP_TERM)
+        signal_group(m, SIGTERM);
+    else if (step == STEP_KILL)
+        signal_group(m, SIGKILL);
+    else if (step == STEP_GIVE_UP)
+        give_up(m);
+}
+
+static void on_step_timer(void *arg)
+{
+    struct mcp_stdio *m = arg;
+
+    take_step(m, m->step + 1);
+}
+
+void mcp_stdio_stop(struct mcp_stdio *m)
+{
+    if (m->step != STEP_NONE || m->is_dead)
+        return;
+    m->end.was_asked = true;
+    take_step(m, STEP_CLOSE);
+}
+
+/* --- handles ---------------------------------------------------------------------- */
+
+static void stdio_free(struct mcp_stdio *m)
+{
+    mcp_stdin_fini(&m->queue);
+    mcp_line_fini(&m->lines);
+    mcp_stderr_fini(&m->said);
+    free(m);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct mcp_stdio *m = handle->data;
+
+    m->n_handles--;
+    if (!m->is_closing || m->n_handles > 0)
+        return;
+    if (m->handler != NULL)
+        m->handler->on_closed(m->arg);
+    stdio_free(m);
+}
+
+static void close_stream(struct mcp_stdio *m, enum stream which)
+{
+    if (!has_stream(m, which))
+        return;
+    uv_close((uv_handle_t *)&m->polls[which], on_handle_closed);
+    (void)close(m->pipes.ours[which]);
+    m->pipes.ours[which] = -1;
+}
+
+/* Once. The rest of the group is ended while the number is still ours. */
+static void close_all(struct mcp_stdio *m)
+{
+    m->is_closing = true;
+    signal_group(m, SIGKILL);
+    if (m->pid > 0)
+        (void)waitpid(m->pid, NULL, WNOHANG);
+    loop_timer_free(m->step_timer);
+    loop_timer_free(m->reason_timer);
+    for (enum stream which = IN; which < STREAMS; which++)
+        close_stream(m, which);
+    mcp_spawn_close_pipes(m->pipes.ours);
+    uv_close((uv_handle_t *)&m->child, on_handle_closed);
+}
+
+/* --- start ------------------------------------------------------------------------ */
+
+static void close_unwatched(struct mcp_stdio *m, enum stream first)
+{
+    for (enum stream which = first; which < STREAMS; which++) {
+        (void)close(m->pipes.ours[which]);
+        m->pipes.ours[which] = -1;
+    }
+}
+
+static int watch_streams(struct mcp_stdio *m, struct err *reterr)
+{
+    for (enum stream which = IN; which < STREAMS; which++) {
+        int rc = uv_poll_init(loop_uv(m->loop), &m->polls[which], m->pipes.ours[which]);
+
+        if (rc != 0) {
+            close_unwatched(m, which);
+            err_set(reterr, ERR_INTERNAL, "pipe: %s", uv_strerror(rc));
+            return -1;
+        }
+        m->polls[which].data = m;
+        m->n_handles++;
+    }
+    watch_input(m);
+    (void)uv_poll_start(&m->polls[OUT], UV_READABLE, on_output_event);
+    (void)uv_poll_start(&m->polls[ERR_OUT], UV_READABLE, on_output_event);
+    return 0;
+}
+
+/* All that can fail comes before the fork. */
+static int start(struct mcp_stdio *m, struct err *reterr)
+{
+    int rc;
+
+    m->step_timer = loop_timer_new(m->loop, on_step_timer, m);
+    m->reason_timer = loop_timer_new(m->loop, on_reason_timer, m);
+    if (m->step_timer == NULL || m->reason_timer == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    rc = uv_signal_start(&m->child, on_child, SIGCHLD);
+    if (rc != 0) {
+        err_set(reterr, ERR_INTERNAL, "SIGCHLD: %s", uv_strerror(rc));
+        return -1;
+    }
+    if (mcp_spawn_open_pipes(&m->pipes, reterr) == -1 || watch_streams(m, reterr) == -1)
+        return -1;
+    m->pid = mcp_spawn_fork(&m->conf.command, &m->pipes, reterr);
+    return m->pid == -1 ? -1 : 0;
+}
+
+static void set_defaults(struct mcp_stdio_conf *conf)
+{
+    if (conf->line_bytes == 0)
+        conf->line_bytes = MCP_STDIO_LINE_BYTES;
+    if (conf->queue_bytes == 0)
+        conf->queue_bytes = MCP_STDIO_QUEUE_BYTES;
+    if (conf->grace_ms == 0)
+        conf->grace_ms = MCP_STDIO_GRACE_MS;
+}
+
+/* NULL when there is no memory; then nothing is open. */
+static struct mcp_stdio *stdio_new(struct loop *loop, const struct mcp_stdio_conf *conf, void *arg)
+{
+    struct mcp_stdio *m = calloc(1, sizeof(*m));
+
+    if (m == NULL || uv_signal_init(loop_uv(loop), &m->child) != 0) {
+        free(m);
+        return NULL;
+    }
+    m->child.data = m;
+    m->n_handles = 1;
+    m->loop = loop;
+    m->arg = arg;
+    m->conf = *conf;
+    m->pipes = (struct mcp_pipes){{-1, -1, -1, -1}, {-1, -1, -1, -1}};
+    set_defaults(&m->conf);
+    mcp_stdin_init(&m->queue, m->conf.queue_bytes);
+    mcp_line_init(&m->lines, m->conf.line_bytes, false);
+    mcp_stderr_init(&m->said, loop, conf->label, conf->redact, conf->redact_arg);
+    return m;
+}
+
+struct mcp_stdio *mcp_stdio_start(struct loop *loop, const struct mcp_stdio_conf *conf,
+                                  const struct mcp_stdio_handler *handler, void *arg,
+                                  struct err *reterr)
+{
+    struct mcp_stdio *m = stdio_new(loop, conf, arg);
+    int rc;
+
+    if (m == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    rc = start(m, reterr);
+    mcp_spawn_close_pipes(m->pipes.theirs);
+    if (rc == -1) {
+        close_all(m); /* without a handler: nobody is told */
+        return NULL;
+    }
+    m->handler = handler;
+    m->said.pid = m->pid;
+    return m;
+}
+
+pid_t mcp_stdio_pid(const struct mcp_stdio *m)
+{
+    return m->pid;
+}
+
+void mcp_stdio_last_stderr(const struct mcp_stdio *m, struct buf *out)
+{
+    mcp_stderr_last(&m->said, out);
+}
