@@ -1,0 +1,306 @@
+/* url_policy.c -- a URL is split, its host is made plain, then both are judged.
+ *
+ * Each step returns the reason why the URL is refused, which ends the sentence
+ * that the client reads, or NULL.
+ *
+ * Names in other alphabets are refused, not converted: the tables of IDNA are a
+ * library of their own, who needs such a name can write it as xn--, and the
+ * digits and dots of other alphabets, which some converters turn into those of
+ * an IP address, never come into it. */
+#include "http/url_policy.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+
+enum { MAX_HOST_BYTES = 253, MAX_LABEL_BYTES = 63 /* RFC 1035, 2.3.4 */ };
+
+struct parts {
+    bool is_https, is_ipv6;
+    str host; /* with brackets; without the dot at its end */
+    uint64_t port;
+    str target;
+};
+
+/* --- splitting -------------------------------------------------------------------- */
+
+static const char *check_bytes(str url)
+{
+    if (url.len > URL_MAX_BYTES)
+        return "it is longer than 2048 bytes";
+    for (size_t i = 0; i < url.len; i++) {
+        unsigned char c = (unsigned char)url.p[i];
+
+        if (c >= 0x80)
+            return "it is not ASCII: write the host in its xn-- form, and the rest as %XX";
+        if (c <= ' ' || c == 0x7f)
+            return "it has spaces or control characters";
+        if (c == '\\')
+            return "it has a backslash";
+        if (c == '#')
+            return "it has a fragment";
+    }
+    return NULL;
+}
+
+/* "https://" or "http://", which is taken off url. */
+static const char *read_scheme(str *url, bool *ret_is_https)
+{
+    static const str schemes[] = {STR_INIT("http://"), STR_INIT("https://")};
+
+    for (size_t i = 0; i < 2; i++) {
+        const str *s = &schemes[i];
+
+        if (url->len >= s->len && str_eq_nocase(str_from(url->p, s->len), *s)) {
+            *url = str_skip(*url, s->len);
+            *ret_is_https = i == 1;
+            return NULL;
+        }
+    }
+    return "it does not begin with https://";
+}
+
+/* ":port" or nothing. */
+static const char *read_port(str s, struct parts *ret)
+{
+    ret->port = ret->is_https ? 443 : 80;
+    if (s.len == 0)
+        return NULL;
+    if (s.p[0] != ':' || !num_uint(str_skip(s, 1), &ret->port) || ret->port == 0 ||
+        ret->port > UINT16_MAX)
+        return "its port is not a number from 1 to 65535";
+    return NULL;
+}
+
+static const char *read_authority(str authority, struct parts *ret)
+{
+    size_t end;
+
+    if (str_find_char(authority, '@') != authority.len)
+        return "it has a user or a password";
+    ret->is_ipv6 = str_starts_with(authority, STR("["));
+    end = str_find_char(authority, ret->is_ipv6 ? ']' : ':');
+    if (ret->is_ipv6 && end == authority.len)
+        return "its host is malformed";
+    end += ret->is_ipv6 ? 1 : 0;
+    ret->host = str_from(authority.p, end);
+    if (!ret->is_ipv6 && str_ends_with(ret->host, STR(".")))
+        ret->host.len--;
+    return read_port(str_skip(authority, end), ret);
+}
+
+static const char *split(str url, struct parts *ret)
+{
+    const char *reason = check_bytes(url);
+    size_t end = 0;
+
+    if (reason == NULL)
+        reason = read_scheme(&url, &ret->is_https);
+    if (reason != NULL)
+        return reason;
+    while (end < url.len && url.p[end] != '/' && url.p[end] != '?')
+        end++;
+    ret->target = str_skip(url, end);
+    return read_authority(str_from(url.p, end), ret);
+}
+
+/* --- the host --------------------------------------------------------------------- */
+
+static bool is_label_char(char c)
+{
+    char small = str_lower_char(c);
+
+    return (small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+/* Cuts the part before the next dot off rest. */
+static str next_label(str *rest)
+{
+    str label = str_from(rest->p, str_find_char(*rest, '.'));
+
+    *rest = str_skip(*rest, label.len + 1);
+    return label;
+}
+
+static bool is_label(str label)
+{
+    for (size_t i = 0; i < label.len; i++) {
+        if (!is_label_char(label.p[i]))
+            return false;
+    }
+    return label.len > 0 && label.len <= MAX_LABEL_BYTES;
+}
+
+static bool is_ipv6_literal(str host)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+
+    if (host.len < 2 || host.len - 2 >= sizeof(text))
+        return false;
+    memcpy(text, host.p + 1, host.len - 2);
+    text[host.len - 2] = '\0';
+    return inet_pton(AF_INET6, text, &address) == 1;
+}
+
+static const char *check_host(const struct parts *parts)
+{
+    str rest = parts->host;
+
+    if (parts->is_ipv6)
+        return is_ipv6_literal(rest) ? NULL : "its host is malformed";
+    if (rest.len == 0)
+        return "it has no host";
+    if (rest.len > MAX_HOST_BYTES || str_ends_with(rest, STR(".")))
+        return "its host is malformed";
+    while (rest.len > 0) {
+        if (!is_label(next_label(&rest)))
+            return "its host is malformed";
+    }
+    return NULL;
+}
+
+/* Digits, or 0x and hexadecimal digits: then system libraries read the whole host
+ * as an IPv4 address, of as many parts as they find. No domain ends like that. */
+static bool is_number(str label)
+{
+    bool hex = label.len >= 2 && label.p[0] == '0' && str_lower_char(label.p[1]) == 'x';
+
+    for (size_t i = hex ? 2 : 0; i < label.len; i++) {
+        char c = str_lower_char(label.p[i]);
+
+        if ((c < '0' || c > '9') && !(hex && c >= 'a' && c <= 'f'))
+            return false;
+    }
+    return true;
+}
+
+/* Case does not count, and neither does being longer than the name. */
+static bool is_below(str host, str domain)
+{
+    return host.len > domain.len && str_eq_nocase(str_skip(host, host.len - domain.len), domain);
+}
+
+static const char *check_public(const struct parts *parts)
+{
+    static const str local[] = {STR_INIT(".localhost"), STR_INIT(".local"), STR_INIT(".internal")};
+    str rest = parts->host, label = STR_NONE;
+    size_t n_labels = 0;
+
+    if (!parts->is_https)
+        return "it does not begin with https://";
+    while (rest.len > 0) {
+        label = next_label(&rest);
+        n_labels++;
+    }
+    if (parts->is_ipv6 || is_number(label))
+        return "its host is an IP address";
+    if (n_labels == 1)
+        return "its host has no domain";
+    for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++) {
+        if (is_below(parts->host, local[i]))
+            return "its host is a local name";
+    }
+    return NULL;
+}
+
+static bool is_listed(const struct url_hosts *hosts, str host)
+{
+    for (size_t i = 0; i < hosts->n; i++) {
+        str pattern = str_from_c(hosts->patterns[i]);
+        bool matches = str_starts_with(pattern, STR("*.")) ? is_below(host, str_skip(pattern, 1))
+                                                           : str_eq_nocase(host, pattern);
+
+        if (matches)
+            return true;
+    }
+    return false;
+}
+
+static const char *check_lists(const struct url_policy *policy, str host)
+{
+    if (is_listed(&policy->denied, host) ||
+        (policy->allowed.n > 0 && !is_listed(&policy->allowed, host)))
+        return "the operator of this gateway does not allow its host";
+    return NULL;
+}
+
+/* --- putting it together ----------------------------------------------------------- */
+
+static const char *judge(const struct url_policy *policy, str url, struct parts *ret)
+{
+    const char *reason = split(url, ret);
+
+    if (reason == NULL)
+        reason = check_host(ret);
+    if (reason == NULL && policy->mode == URL_PUBLIC)
+        reason = check_public(ret);
+    if (reason == NULL)
+        reason = check_lists(policy, ret->host);
+    return reason;
+}
+
+static void write_url(const struct parts *parts, struct buf *out, size_t *ret_origin)
+{
+    buf_c(out, parts->is_https ? "https://" : "http://");
+    buf_append(out, parts->host);
+    if (parts->port != (parts->is_https ? 443 : 80)) {
+        buf_char(out, ':');
+        buf_uint(out, parts->port);
+    }
+    *ret_origin = out->len;
+    if (!buf_failed(out))
+        str_lower(out->p, out->len);
+    if (!str_starts_with(parts->target, STR("/")))
+        buf_char(out, '/');
+    buf_append(out, parts->target);
+}
+
+static bool url_keep(const struct parts *parts, struct arena *a, struct allowed_url *ret)
+{
+    struct buf out = {0};
+    size_t origin = 0, scheme = parts->is_https ? strlen("https://") : strlen("http://"), query;
+    str text;
+
+    write_url(parts, &out, &origin);
+    text = buf_failed(&out) ? STR_NONE : arena_dup(a, buf_str(&out));
+    buf_fini(&out);
+    if (str_is_none(text))
+        return false;
+    query = str_find_char(text, '?');
+    *ret = (struct allowed_url){
+        .text = text.p,
+        .origin = str_from(text.p, origin),
+        .host = str_from(text.p + scheme, parts->host.len),
+        .shown = str_from(text.p, query),
+        .query = query == text.len ? STR_NONE : str_skip(text, query + 1),
+    };
+    return true;
+}
+
+int url_policy_check(const struct url_policy *policy, str url, const char *param, struct arena *a,
+                     struct allowed_url *ret, struct err *reterr)
+{
+    struct parts parts = {.host = STR_NONE};
+    const char *reason;
+
+    if (policy->mode == URL_OFF) {
+        err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, param,
+                      "Unsupported parameter: '%s'. This gateway does not connect to servers that "
+                      "a request names.",
+                      param);
+        return -1;
+    }
+    reason = judge(policy, url, &parts);
+    if (reason != NULL) {
+        err_set_param(reterr, ERR_INVALID_VALUE, param, "Invalid URL in '%s': %s.", param, reason);
+        return -1;
+    }
+    if (!url_keep(&parts, a, ret)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    return 0;
+}
