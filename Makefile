@@ -61,7 +61,7 @@ endif
 LIBRARIES := libuv libcurl libcrypto zlib libzstd sqlite3 libpq
 lib_flags := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 lib_link  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lpthread -lm
-test_link := -lcmocka -ljansson
+test_link := -lcmocka -ljansson -lssl
 
 # Debian 12 ships llhttp as C sources; where they are missing, the library is linked.
 LLHTTP_DIR     ?= /usr/share/llhttp

@@ -12,10 +12,14 @@
 
 #include "ev/loop.h"
 #include "http/curl_call.h"
+#include "http/curl_guard.h"
 #include "http/curl_pump.h"
+#include "net/resolve.h"
 
 struct curl_client {
     struct curl_pump *pump;
+    struct loop *loop;
+    struct resolver *resolver; /* of a guarded client, else NULL */
     struct loop_timer *settle_timer;
     const struct http_client_conf *conf;
     struct curl_call *changed;
@@ -71,6 +75,7 @@ static void call_free(struct curl_call *call)
     struct curl_client *client = call->client;
 
     changed_remove(call);
+    resolve_cancel(&call->wait);
     leave(call);
     client->n_calls--;
     keep_connections(client);
@@ -95,10 +100,20 @@ static void call_end(struct curl_call *call, CURLcode result)
     call_on_end(&call->call, &e);
 }
 
+static void call_refuse(struct curl_call *call)
+{
+    struct err e;
+
+    call_describe(&call->call, call->refusal, &e);
+    call_on_end(&call->call, &e);
+}
+
 static void call_settle(struct curl_call *call)
 {
     if (call->cancelled) {
         call_free(call);
+    } else if (call->refusal != NULL) {
+        call_refuse(call);
     } else if (!call->added) {
         call->added = curl_pump_add(call->client->pump, call->easy);
         if (!call->added)
@@ -160,6 +175,29 @@ static void drop(struct http_call *call)
         call_free(of(call));
 }
 
+static void on_resolved(void *arg, const struct address_list *list)
+{
+    struct curl_call *call = arg;
+
+    call->call.connecting_ms = 0;
+    call->refusal = curl_guard_pin(call, list);
+    settle_soon(call);
+}
+
+/* libcurl gets the call when its name has been looked up. */
+static void look_up(struct curl_call *call)
+{
+    struct address_list list;
+
+    call->call.connecting_ms = loop_now_ms(call->client->loop);
+    call->wait.on_resolved = on_resolved;
+    call->wait.arg = call;
+    if (resolver_get(call->client->resolver, call->host, &call->wait, &list))
+        on_resolved(call, &list);
+    else if (call->wait.link == NULL)
+        on_resolved(call, NULL);
+}
+
 static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])
 {
     curl_call_where((const struct curl_call *)call, out);
@@ -184,6 +222,10 @@ struct http_call *curl_client_start(struct curl_client *client, const struct htt
     }
     client->n_calls++;
     keep_connections(client);
+    if (client->resolver != NULL) {
+        look_up(call);
+        return &call->call;
+    }
     if (!curl_pump_is_inside(client->pump))
         call->added = curl_pump_add(client->pump, call->easy);
     if (!call->added)
@@ -205,14 +247,23 @@ struct curl_client *curl_client_new(struct loop *loop, const struct http_client_
         curl_global_cleanup();
         return NULL;
     }
+    client->loop = loop;
     client->conf = conf;
     client->settle_timer = loop_timer_new(loop, settle, client);
     client->pump = curl_pump_new(loop, &handler, client);
-    if (client->settle_timer == NULL || client->pump == NULL) {
+    if (conf->may_connect != NULL)
+        client->resolver = resolver_new(loop);
+    if (client->settle_timer == NULL || client->pump == NULL ||
+        (conf->may_connect != NULL && client->resolver == NULL)) {
         curl_client_free(client);
         return NULL;
     }
     return client;
+}
+
+bool curl_client_is_resolving(const struct curl_client *client)
+{
+    return client->resolver != NULL && resolver_is_busy(client->resolver);
 }
 
 void curl_client_free(struct curl_client *client)
@@ -221,6 +272,7 @@ void curl_client_free(struct curl_client *client)
         return;
     assert(client->pump == NULL || !curl_pump_is_inside(client->pump));
     curl_pump_free(client->pump);
+    resolver_free(client->resolver);
     loop_timer_free(client->settle_timer);
     free(client);
     curl_global_cleanup();

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http/curl_guard.h"
 #include "http/http_url.h"
 
 enum {
@@ -218,6 +219,7 @@ static const struct {
     {CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER_BYTES},
     {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
     {CURLOPT_HTTP09_ALLOWED, 0},
+    {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2}, /* or later */
 };
 
 static CURLcode set_fixed(CURL *easy)
@@ -269,16 +271,20 @@ static CURLcode set_method(struct curl_call *call, const struct http_call_conf *
 static CURLcode set_target(struct curl_call *call, const struct http_client_conf *conf)
 {
     CURL *easy = call->easy;
-    CURLcode rc = curl_easy_setopt(easy, CURLOPT_PROXY, conf->proxy == NULL ? "" : conf->proxy);
+    bool is_guarded = conf->may_connect != NULL, verify = conf->verify_tls || is_guarded;
+    const char *proxy = conf->proxy == NULL || is_guarded ? "" : conf->proxy;
+    CURLcode rc = curl_easy_setopt(easy, CURLOPT_PROXY, proxy);
 
     if (rc == CURLE_OK && call->socket_path != NULL)
         rc = curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, call->socket_path);
     if (rc == CURLE_OK && conf->ca_file != NULL)
         rc = curl_easy_setopt(easy, CURLOPT_CAINFO, conf->ca_file);
-    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, conf->verify_tls ? 1L : 0L);
-    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, conf->verify_tls ? 2L : 0L);
+    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
+    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
     (void)curl_easy_setopt(easy, CURLOPT_CURLU, call->url);
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
+    if (rc == CURLE_OK && is_guarded)
+        rc = curl_guard_setup(call, conf->may_connect);
     return rc;
 }
 
@@ -316,6 +322,8 @@ void curl_call_fini(struct curl_call *call)
     curl_easy_cleanup(call->easy);
     curl_url_cleanup(call->url);
     curl_slist_free_all(call->headers);
+    curl_slist_free_all(call->pins);
+    curl_free(call->host);
     free(call->socket_path);
     buf_fini(&call->head);
 }

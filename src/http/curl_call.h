@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "http/http_call.h"
+#include "net/resolve.h"
 
 struct curl_client;
 
@@ -20,6 +21,11 @@ struct curl_call {
     CURLU *url;
     struct curl_slist *headers;
     char *socket_path; /* NULL unless the URL is unix: */
+    char *host;        /* of a guarded call, like the next four; libcurl's string */
+    bool (*may_connect)(const struct sockaddr *to);
+    struct resolve_wait wait;
+    struct curl_slist *pins; /* see curl_guard.c */
+    const char *refusal;     /* why libcurl does not get to see the call, or NULL */
     char error_text[CURL_ERROR_SIZE];
 
     str body; /* the caller's */

@@ -70,12 +70,13 @@ bool call_sends_body(const struct http_call_conf *conf);
 bool call_check_headers(const struct http_call_conf *conf, struct err *reterr);
 
 /* Causes, as call_describe() wants them: the end of a sentence, without its stop. */
-#define CAUSE_NO_NAME    "its name cannot be resolved"
-#define CAUSE_NO_ANSWER  "it closed the connection without an answer"
-#define CAUSE_CLOSED     "it closed the connection"
-#define CAUSE_CUT        "it closed the connection before the end"
-#define CAUSE_NOT_HTTP   "it does not speak HTTP/1.1"
-#define CAUSE_LARGE_HEAD "the head of its answer is too large, or memory ran out"
+#define CAUSE_NO_NAME     "its name cannot be resolved"
+#define CAUSE_NOT_ALLOWED "it has an address to which this gateway does not connect"
+#define CAUSE_NO_ANSWER   "it closed the connection without an answer"
+#define CAUSE_CLOSED      "it closed the connection"
+#define CAUSE_CUT         "it closed the connection before the end"
+#define CAUSE_NOT_HTTP    "it does not speak HTTP/1.1"
+#define CAUSE_LARGE_HEAD  "the head of its answer is too large, or memory ran out"
 
 /* What the system says, written to out. */
 const char *call_cause_of_errno(int error, char out[CALL_CAUSE_BYTES]);

@@ -117,7 +117,8 @@ void call_on_end(struct http_call *call, const struct err *failure)
 
 /* --- what callers do ------------------------------------------------------------- */
 
-/* A proxy is asked for everything, so the direct way is closed with one. */
+/* A proxy is asked for everything, so the direct way is closed with one; only
+ * libcurl's way is guarded. */
 static struct http_call *start_transport(struct http_client *client,
                                          const struct http_call_conf *conf, struct err *reterr)
 {
@@ -202,7 +203,8 @@ static bool conf_copy(struct http_client *client, const struct http_client_conf 
 
 static bool open_transports(struct http_client *client)
 {
-    bool only_curl = client->conf.only_curl || client->proxy != NULL;
+    bool only_curl =
+        client->conf.only_curl || client->proxy != NULL || client->conf.may_connect != NULL;
 
     client->curl = curl_client_new(client->loop, &client->conf);
     if (!only_curl)
@@ -226,7 +228,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 
 bool http_client_is_resolving(const struct http_client *client)
 {
-    return client->direct != NULL && direct_client_is_resolving(client->direct);
+    return (client->direct != NULL && direct_client_is_resolving(client->direct)) ||
+           curl_client_is_resolving(client->curl);
 }
 
 void http_client_free(struct http_client *client)

@@ -20,6 +20,7 @@
 struct http_call;
 struct http_client;
 struct loop;
+struct sockaddr;
 
 struct http_client_conf {
     size_t max_idle_connections; /* kept open for reuse */
@@ -27,6 +28,15 @@ struct http_client_conf {
     const char *proxy;           /* NULL: none, also not from the environment */
     bool verify_tls;
     bool only_curl; /* libcurl for every URL; so tests compare the two */
+
+    /* Not NULL: a guarded client, for URLs of strangers (MCP 16.3, 16.4). A call
+     * connects to an address only if this is true for it and for all others that
+     * its host has; else it ends with ERR_UPSTREAM_UNAVAILABLE. Names are looked
+     * up by us, and nothing is connected to that was not asked about here.
+     * Connections are never shared with other clients. proxy is not used;
+     * certificates are verified whatever verify_tls says; unix: URLs and IPv6
+     * literals are refused. address_is_public() is made for this. */
+    bool (*may_connect)(const struct sockaddr *to);
 };
 
 struct http_call_conf {
