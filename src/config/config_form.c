@@ -182,6 +182,14 @@ static bool is_origin(str s)
            str_find_char(host, '/') == host.len;
 }
 
+static bool is_host_pattern(str s)
+{
+    str name = str_starts_with(s, STR("*.")) ? str_skip(s, 2) : s;
+
+    return is_visible(name) && name.len > 0 && str_find_char(name, '*') == name.len &&
+           str_find_char(name, '/') == name.len && str_find_char(name, ':') == name.len;
+}
+
 static bool is_store(str s)
 {
     const str sqlite = STR("sqlite:");
@@ -203,6 +211,9 @@ static const struct config_form forms[] = {
     {.name = "ORIGIN",
      .fits = is_origin,
      .describe = "*, or the beginning of a URL such as https://chat.example.org"},
+    {.name = "HOST",
+     .fits = is_host_pattern,
+     .describe = "the name of a host, or *. and the name of a domain"},
     {.name = "FIELD", .fits = is_field, .describe = "the name of a field; it may end in *"},
     {.name = "URL",
      .fits = is_upstream,

@@ -220,8 +220,10 @@ static int on_item(struct assembly *s, const struct item *it)
         return on_hosted_call(s, it);
     case ITEM_OUTPUT:
         return on_output(s, it);
-    case ITEM_REFERENCE:         /* replaced by the stored item before assembly */
+    case ITEM_REFERENCE: /* replaced by the stored item before assembly */
+    case ITEM_APPROVAL_REQUEST:
     case ITEM_APPROVAL_RESPONSE: /* likewise by the call it decides about */
+    case ITEM_TOOL_LIST:
     case ITEM_ADDITIONAL_TOOLS:
     case ITEM_IGNORED:
         break;

@@ -23,7 +23,9 @@ enum item_kind {
     ITEM_OUTPUT,            /* call_id, content; name when the client gave one, arguments */
     ITEM_HOSTED_CALL,       /* a call that carries its output; has_output, content */
     ITEM_REFERENCE,         /* id of a stored item */
-    ITEM_APPROVAL_RESPONSE, /* id of the approval request it answers */
+    ITEM_APPROVAL_REQUEST,  /* a call of an MCP tool that waits: id, server_label, name ... */
+    ITEM_APPROVAL_RESPONSE, /* id of the approval request it answers; approves, reason */
+    ITEM_TOOL_LIST,         /* server_label, tools: an MCP server was listed before */
     ITEM_ADDITIONAL_TOOLS,  /* tools */
     ITEM_IGNORED,           /* nothing for the model */
 };
@@ -37,8 +39,14 @@ struct item {
     str id;       /* escaped, STR_NONE when not given */
     str call_id;  /* escaped, never empty in calls and outputs: made up when the client gave none */
     str name;     /* upstream name, plain; STR_NONE in an output without one */
-    str arguments; /* escaped JSON text */
-    str tools;     /* raw array */
+    str arguments;               /* escaped JSON text */
+    str tools;                   /* raw array */
+    str server_label, tool_name; /* escaped, of what belongs to an MCP tool; name is then what
+                                    the model knows it by, which the tools of the request may
+                                    change once they are known */
+    str approval_request_id;     /* escaped, of an mcp_call that was approved */
+    str reason;                  /* escaped */
+    bool approves;
     struct content content;
     bool has_output;
     bool is_partial; /* of a hosted call: the store may know its output, by id */

@@ -30,7 +30,9 @@ enum output_kind {
 #undef CALL
 };
 
-enum output_status { OUTPUT_IN_PROGRESS, OUTPUT_COMPLETED, OUTPUT_INCOMPLETE };
+enum output_status { OUTPUT_IN_PROGRESS, OUTPUT_COMPLETED, OUTPUT_INCOMPLETE, OUTPUT_FAILED };
+
+struct tool;
 
 struct output_part_row {
     const char *type, *text_member;
@@ -74,7 +76,8 @@ struct output_item {
     unsigned n_parts;
     /* calls; views into the response's arena or the request */
     str call_id, name, name_space;
-    struct buf text; /* arguments or input; action: raw JSON */
+    struct buf text;         /* arguments or input; action: raw JSON */
+    const struct tool *tool; /* of a call, NULL when it has none; in the request */
     struct output_item *next;
 };
 

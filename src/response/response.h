@@ -36,6 +36,7 @@ struct response_conf {
     bool error_event;        /* send `error` before `response.failed` */
     bool obfuscation;        /* pad deltas */
     size_t max_output_bytes; /* of all texts together; 0: no limit */
+    int64_t max_tool_calls;  /* of hosted tools; 0: no limit */
 };
 
 enum response_status {

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include <stdint.h>
+
 #include "base/str.h"
 #include "conv/conversation.h"
 
@@ -29,6 +31,13 @@ enum chat_tool_choice {
     CHAT_CHOICE_AUTO,    /* none: no tools; a chosen tool: only that one; else all */
 };
 
+/* Which upstream call of a response it is (CONTRACT 1.4, 1.5). */
+enum chat_round {
+    CHAT_FIRST_ROUND,
+    CHAT_LATER_ROUND, /* tool_choice is auto, whatever the request says but none */
+    CHAT_LAST_ROUND,  /* tool_choice is none */
+};
+
 /* CONTRACT 2.2: content of an assistant message that only carries calls. */
 enum chat_empty_content { CHAT_CONTENT_NULL, CHAT_CONTENT_EMPTY, CHAT_CONTENT_ABSENT };
 
@@ -46,7 +55,9 @@ struct chat_request_options {
     bool omit_usage;          /* do not ask for token counts */
     /* For calls that came without the reasoning before them; NULL: none is known. */
     const struct reasoning_source *reasoning_source;
-    bool short_call_ids; /* nine letters and digits, see conv/call_id.h */
+    enum chat_round round;
+    int64_t spent_tokens; /* of max_output_tokens, by the rounds before (CONTRACT 1.3) */
+    bool short_call_ids;  /* nine letters and digits, see conv/call_id.h */
 };
 
 #endif

@@ -27,6 +27,13 @@ struct text_format {
     str schema, strict;          /* raw */
 };
 
+/* A call that waited for the client's approval and has it now (CONTRACT 2.1). */
+struct approved_call {
+    const struct item *request; /* ITEM_APPROVAL_REQUEST */
+    const struct tool *tool;
+    struct approved_call *next;
+};
+
 /* Every str is STR_NONE when the field was not given or null. */
 struct responses_request {
     /* escaped text */
@@ -53,9 +60,15 @@ struct responses_request {
      * before request_resolve(). */
     bool needs_store;
 
+    /* It has or may get tools that are not known yet: request_add_hosted() comes before its
+     * tool_choice and its approvals are bound. */
+    bool needs_tools;
+
     struct item_list items;
     struct tool_set tools;
+    struct tool_index tool_index; /* while needs_tools */
     struct tool_choice tool_choice;
+    struct approved_call *approved; /* to be run before the model is asked, in their order */
     struct extra_fields extra;
 };
 
@@ -64,6 +77,7 @@ struct responses_request_options {
     str default_model; /* plain text, STR_NONE: the client has to name one */
     struct extra_fields_options extra;
     struct input_options input;
+    bool has_injected_tools;    /* every request gets tools of the gateway: it needs_tools */
     bool reject_unserved_tools; /* else such tools are left out of the upstream's request */
 };
 

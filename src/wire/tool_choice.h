@@ -11,6 +11,7 @@ enum tool_choice_mode {
     TOOL_CHOICE_NONE,
     TOOL_CHOICE_REQUIRED,
     TOOL_CHOICE_TOOL, /* the model has to call .tool */
+    TOOL_CHOICE_SERVER, /* it has to call a tool of the MCP server .server_label; no others are sent */
 };
 
 struct tool_choice {
@@ -18,6 +19,7 @@ struct tool_choice {
     const struct tool *tool;
     /* For the echo of an object, else STR_NONE. */
     str type, name;    /* escaped */
+    str server_label;  /* escaped; also what TOOL_CHOICE_SERVER is about */
     str allowed_tools; /* raw array */
 };
 

@@ -20,6 +20,7 @@ enum tool_kind {
     TOOL_FUNCTION,    /* a call becomes a function_call item */
     TOOL_CUSTOM,      /* custom_tool_call: the argument "input" is unpacked */
     TOOL_LOCAL_SHELL, /* local_shell_call */
+    TOOL_MCP,         /* mcp_call, or mcp_approval_request: the gateway runs it */
 };
 
 struct tool {
@@ -31,15 +32,46 @@ struct tool {
     str parameters;                         /* raw JSON object, STR_NONE when not given */
     str strict;                             /* raw "true" or "false", STR_NONE when not given */
     str grammar_syntax, grammar_definition; /* custom tools with a grammar, else STR_NONE */
-    bool sent;         /* false: kept out by allowed_tools; a call to it is suppressed */
-    struct tool *next; /* in the order of the request */
+    /* TOOL_MCP */
+    str server_label; /* escaped */
+    bool needs_approval;
+    const void *hosted; /* what its maker needs to run it */
+    bool sent;          /* false: kept out by allowed_tools; a call to it is suppressed */
+    struct tool *next;  /* in the order of the request */
+};
+
+/* A tool of type mcp as a request declares it (CONTRACT 1.5): a server, whose tools have to be
+ * found out before they can be in the set. */
+struct mcp_declaration {
+    str label;            /* plain; no two have the same */
+    str at;               /* plain, where it stands: "tools[0]" */
+    str server_url;       /* plain; STR_NONE: a configured server is meant */
+    str authorization;    /* plain; STR_NONE when not given, as all below */
+    str headers;          /* raw object */
+    str description;      /* escaped: server_description */
+    str allowed_tools;    /* raw: array of texts, or object */
+    str require_approval; /* raw: text or object */
+    bool is_inherited;    /* from the previous response: it has no credentials any more */
+    struct mcp_declaration *next;
 };
 
 struct tool_set {
     struct tool *first, *last;
     size_t n, n_sent;
+    struct mcp_declaration *first_server, *last_server; /* in the order of the request */
+    size_t n_servers;
     struct err *unknown_server; /* the first MCP server that does not exist; NULL: none */
     bool is_restricted; /* by allowed_tools: calls to anything that is not sent are suppressed */
+};
+
+/* A tool that the gateway runs, found out after the request was read. */
+struct hosted_tool {
+    str server_label, name; /* plain */
+    str upstream_name;      /* of nobody else in the set; plain characters only */
+    str description;        /* plain, "" when there is none */
+    str parameters;         /* raw object */
+    bool needs_approval;
+    const void *hosted;
 };
 
 /* What is only needed while the request is parsed: who has which name, and
@@ -56,6 +88,14 @@ struct tool_index {
 int tool_set_parse(str tools, const struct item_list *items, bool reject_unserved,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr);
+
+/* Adds one at the end. Texts are escaped into the arena, parameters and upstream_name are kept as
+ * views. Returns 0, or -1 with *reterr filled. */
+int tool_set_add_hosted(struct tool_set *set, struct tool_index *index,
+                        const struct hosted_tool *tool, struct arena *a, struct err *reterr);
+
+/* The tool of an MCP server (both escaped), or NULL. */
+const struct tool *tool_set_find_hosted(const struct tool_set *set, str server_label, str name);
 
 /* The tool that the upstream calls by this name (plain text), or NULL. Walks the list. */
 const struct tool *tool_set_find(const struct tool_set *set, str upstream_name);

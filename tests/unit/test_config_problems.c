@@ -5,10 +5,10 @@
 
 static void variables_without_effect_are_named_in_one_warning(void **state)
 {
-    struct load l = {.env = {"MCP_SERVERS_CONFIG_PATH=x.json", "LOG_FILE_PATH=y.log"}};
+    struct load l = {.env = {"MAX_CONVERSATION_HISTORY=9", "LOG_FILE_PATH=y.log"}};
 
     (void)state;
-    WARNS(&l, "warning: ", "MCP_SERVERS_CONFIG_PATH, LOG_FILE_PATH");
+    WARNS(&l, "warning: ", "MAX_CONVERSATION_HISTORY, LOG_FILE_PATH");
 }
 
 static void errors_in_the_file_name_file_line_and_key(void **state)
