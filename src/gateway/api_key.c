@@ -11,30 +11,24 @@
 #include <stdlib.h>
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
 #include "base/num.h"
+#include "ev/sha256.h"
 
 enum {
-    HASH_BYTES = 32,
-    HASH_CHARS = 2 * HASH_BYTES,
+    HASH_CHARS = 2 * SHA256_BYTES,
     OWNER_CHARS = 32, /* of a hash, in the owner of a key without a name */
     MAX_NAME_CHARS = 64,
     MAX_KEYS = 4096, /* each request is compared with all */
 };
 
 struct api_key {
-    unsigned char hash[HASH_BYTES];
+    unsigned char hash[SHA256_BYTES];
     struct caller caller;
     size_t line; /* of the file; 0: given as api_key */
 };
 
 /* ---- hashes */
-
-static bool sha256(str s, unsigned char hash[HASH_BYTES])
-{
-    return EVP_Digest(s.p, s.len, hash, NULL, EVP_sha256(), NULL) == 1;
-}
 
 static void append_hex(const unsigned char *bytes, size_t n, struct buf *out)
 {
@@ -46,11 +40,11 @@ static void append_hex(const unsigned char *bytes, size_t n, struct buf *out)
     }
 }
 
-static bool read_hash(str hex, unsigned char hash[HASH_BYTES])
+static bool read_hash(str hex, unsigned char hash[SHA256_BYTES])
 {
     if (hex.len != HASH_CHARS)
         return false;
-    for (size_t i = 0; i < HASH_BYTES; i++) {
+    for (size_t i = 0; i < SHA256_BYTES; i++) {
         int high = num_hex_digit(hex.p[2 * i]), low = num_hex_digit(hex.p[2 * i + 1]);
 
         if (high < 0 || low < 0)
@@ -79,13 +73,13 @@ bool api_key_is_name(str name)
 
 bool api_key_line(str name, str key, struct buf *out)
 {
-    unsigned char hash[HASH_BYTES];
+    unsigned char hash[SHA256_BYTES];
 
     if (!sha256(key, hash))
         return false;
     buf_append(out, name);
     buf_char(out, ' ');
-    append_hex(hash, HASH_BYTES, out);
+    append_hex(hash, SHA256_BYTES, out);
     buf_char(out, '\n');
     return !buf_failed(out);
 }
@@ -94,7 +88,7 @@ bool api_key_line(str name, str key, struct buf *out)
 static str make_owner(struct arena *a, str key)
 {
     struct buf text = {.limit = 0};
-    unsigned char hash[HASH_BYTES];
+    unsigned char hash[SHA256_BYTES];
     str owner = STR_NONE;
 
     buf_c(&text, "antiphon owner ");
@@ -132,7 +126,7 @@ static const struct api_key *find(const struct api_keys *keys, const unsigned ch
     const struct api_key *found = NULL;
 
     for (size_t i = 0; i < keys->n; i++) {
-        if (CRYPTO_memcmp(keys->list[i].hash, hash, HASH_BYTES) == 0)
+        if (CRYPTO_memcmp(keys->list[i].hash, hash, SHA256_BYTES) == 0)
             found = &keys->list[i];
     }
     return found;
@@ -187,7 +181,7 @@ static void add_line(const struct file *f, str name, const unsigned char *hash)
                      (int)MAX_KEYS);
         return;
     }
-    memcpy(k.hash, hash, HASH_BYTES);
+    memcpy(k.hash, hash, SHA256_BYTES);
     k.caller.owner = k.caller.name = arena_dup(&f->keys->memory, name);
     if (str_is_none(k.caller.owner) || !push(f->keys, &k))
         config_error(f->problems, "%s: line %zu: out of memory", f->path, f->line);
@@ -196,7 +190,7 @@ static void add_line(const struct file *f, str name, const unsigned char *hash)
 static void parse_line(const struct file *f, str line)
 {
     size_t name_end = 0;
-    unsigned char hash[HASH_BYTES];
+    unsigned char hash[SHA256_BYTES];
     str name;
 
     if (line.len == 0 || line.p[0] == '#')
@@ -272,7 +266,7 @@ int api_keys_identify(const struct api_keys *keys, str authorization, struct cal
 {
     str token = bearer_token(authorization);
     const struct api_key *found;
-    unsigned char hash[HASH_BYTES];
+    unsigned char hash[SHA256_BYTES];
 
     if (keys->n == 0) {
         *ret = (struct caller){STR(""), STR_NONE};

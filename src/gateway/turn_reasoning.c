@@ -3,8 +3,7 @@
  * It belongs to the client's credentials: to the owner of its key, or, where no
  * keys are asked for, to whatever it sends as Authorization, of which only a
  * hash is kept. */
-#include <openssl/evp.h>
-
+#include "ev/sha256.h"
 #include "gateway/api_key.h"
 #include "gateway/reasoning_memory.h"
 #include "gateway/turn_internal.h"
@@ -13,16 +12,15 @@
 static str make_scope(const struct turn *t, struct arena *a)
 {
     str credentials = http_request_header(t->http, STR("authorization"));
-    unsigned char hash[EVP_MAX_MD_SIZE];
-    unsigned n;
+    unsigned char hash[SHA256_BYTES];
 
     if (t->worker->keys->n > 0)
         return t->caller.owner;
     if (str_is_none(credentials))
         return STR("");
-    if (EVP_Digest(credentials.p, credentials.len, hash, &n, EVP_sha256(), NULL) != 1)
+    if (!sha256(credentials, hash))
         return STR_NONE;
-    return arena_dup(a, str_from((const char *)hash, n));
+    return arena_dup(a, str_from((const char *)hash, SHA256_BYTES));
 }
 
 /* Made when it is first asked for: most turns need none, some for hundreds of calls.
