@@ -145,7 +145,7 @@ static void finish(struct turn *t, const struct err *failure, struct buf *out)
 
     if (result.failed && turn_retry_shorter(t, &result.error))
         return;
-    round_end_response(&t->round, &result, clock_unix_s(), out);
+    (void)round_end_response(&t->round, &result, clock_unix_s(), out);
     turn_keep_reasoning(t);
     turn_finish(t);
 }

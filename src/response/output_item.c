@@ -7,27 +7,27 @@ static const struct output_part_row part_rows[] = {
 #define PART(symbol, type, member, item, added, delta, text_done, done)                            \
     [OUTPUT_PART_##symbol] = {                                                                     \
         type, member, item, EVENT_##added, EVENT_##delta, EVENT_##text_done, EVENT_##done},
-#define CALL(symbol, type, prefix, member, delta, done)
 #include "response/kind.def"
-#undef PART
-#undef CALL
 };
 
-static const struct output_kind_row item_rows[] = {
-    [OUTPUT_MESSAGE] = {"message", "msg_", NULL, EVENT_NONE, EVENT_NONE},
-    [OUTPUT_REASONING] = {"reasoning", "rs_", NULL, EVENT_NONE, EVENT_NONE},
-#define PART(symbol, type, member, item, added, delta, text_done, done)
+static const struct output_kind_row item_rows[OUTPUT_KIND_COUNT] = {
+#define ITEM(symbol, type, prefix) [OUTPUT_##symbol] = {type, prefix, NULL, EVENT_NONE, EVENT_NONE},
 #define CALL(symbol, type, prefix, member, delta, done)                                            \
     [OUTPUT_##symbol] = {type, prefix, member, EVENT_##delta, EVENT_##done},
 #include "response/kind.def"
-#undef PART
-#undef CALL
+};
+
+static const struct output_hosted_row hosted_rows[OUTPUT_KIND_COUNT] = {
+#define HOSTED(symbol, in_progress, completed, failed)                                             \
+    [OUTPUT_##symbol] = {EVENT_##in_progress, EVENT_##completed, EVENT_##failed},
+#include "response/kind.def"
 };
 
 static const char *const status_words[] = {
     [OUTPUT_IN_PROGRESS] = "in_progress",
     [OUTPUT_COMPLETED] = "completed",
     [OUTPUT_INCOMPLETE] = "incomplete",
+    [OUTPUT_FAILED] = "failed",
 };
 
 const struct output_part_row *output_part_row(enum output_part_kind kind)
@@ -38,6 +38,11 @@ const struct output_part_row *output_part_row(enum output_part_kind kind)
 const struct output_kind_row *output_kind_row(enum output_kind kind)
 {
     return &item_rows[kind];
+}
+
+const struct output_hosted_row *output_hosted_row(enum output_kind kind)
+{
+    return &hosted_rows[kind];
 }
 
 struct output_item *output_item_new(struct arena *a, enum output_kind kind, unsigned index,
@@ -138,6 +143,60 @@ static void write_call(const struct output_item *item, struct jw *w)
         jw_key_escaped(w, "namespace", item->name_space);
 }
 
+static void write_mcp_call(const struct output_item *item, struct jw *w)
+{
+    jw_key_escaped(w, "server_label", item->server_label);
+    jw_key_escaped(w, "name", item->name);
+    jw_key_escaped(w, "arguments", buf_str(&item->text));
+    if (item->kind == OUTPUT_MCP_APPROVAL_REQUEST)
+        return;
+    jw_key_escaped(w, "output", item->output);
+    jw_key_raw(w, "error", item->error);
+    jw_key_escaped(w, "approval_request_id", item->approval_request_id);
+}
+
+/* Strict clients take no null here (CONTRACT 3.1). */
+static void write_tool_list(const struct output_item *item, struct jw *w)
+{
+    jw_key_escaped(w, "server_label", item->server_label);
+    write_elements("tools", &item->text, w);
+    if (!str_is_none(item->error))
+        jw_key_escaped(w, "error", item->error);
+}
+
+static bool has_status(enum output_kind kind)
+{
+    return kind != OUTPUT_MCP_LIST_TOOLS && kind != OUTPUT_MCP_APPROVAL_REQUEST;
+}
+
+static void write_members(const struct output_item *item, struct jw *w)
+{
+    switch (item->kind) {
+    case OUTPUT_MESSAGE:
+        jw_key_string(w, "role", STR("assistant"));
+        write_parts(item, "content", false, w);
+        break;
+    case OUTPUT_REASONING:
+        write_parts(item, "summary", true, w);
+        write_parts(item, "content", false, w);
+        break;
+    case OUTPUT_FUNCTION_CALL:
+    case OUTPUT_CUSTOM_TOOL_CALL:
+    case OUTPUT_LOCAL_SHELL_CALL:
+        write_call(item, w);
+        break;
+    case OUTPUT_MCP_LIST_TOOLS:
+        write_tool_list(item, w);
+        break;
+    case OUTPUT_MCP_CALL:
+    case OUTPUT_MCP_APPROVAL_REQUEST:
+        write_mcp_call(item, w);
+        break;
+    case OUTPUT_KIND_COUNT:
+        break;
+    }
+}
+
 void output_item_write(const struct output_item *item, struct buf *out)
 {
     struct jw w = jw_to(out);
@@ -145,21 +204,8 @@ void output_item_write(const struct output_item *item, struct buf *out)
     jw_object(&w);
     jw_key_string(&w, "id", id_str(&item->id));
     jw_key_string(&w, "type", str_from_c(item_rows[item->kind].type));
-    jw_key_string(&w, "status", str_from_c(status_words[item->status]));
-    switch (item->kind) {
-    case OUTPUT_MESSAGE:
-        jw_key_string(&w, "role", STR("assistant"));
-        write_parts(item, "content", false, &w);
-        break;
-    case OUTPUT_REASONING:
-        write_parts(item, "summary", true, &w);
-        write_parts(item, "content", false, &w);
-        break;
-    case OUTPUT_FUNCTION_CALL:
-    case OUTPUT_CUSTOM_TOOL_CALL:
-    case OUTPUT_LOCAL_SHELL_CALL:
-        write_call(item, &w);
-        break;
-    }
+    if (has_status(item->kind))
+        jw_key_string(&w, "status", str_from_c(status_words[item->status]));
+    write_members(item, &w);
     jw_object_end(&w);
 }

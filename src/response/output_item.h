@@ -14,20 +14,14 @@
 
 enum output_part_kind {
 #define PART(symbol, type, member, item, added, delta, text_done, done) OUTPUT_PART_##symbol,
-#define CALL(symbol, type, prefix, member, delta, done)
 #include "response/kind.def"
-#undef PART
-#undef CALL
 };
 
 enum output_kind {
-    OUTPUT_MESSAGE,
-    OUTPUT_REASONING,
-#define PART(symbol, type, member, item, added, delta, text_done, done)
+#define ITEM(symbol, type, prefix)                      OUTPUT_##symbol,
 #define CALL(symbol, type, prefix, member, delta, done) OUTPUT_##symbol,
 #include "response/kind.def"
-#undef PART
-#undef CALL
+    OUTPUT_KIND_COUNT,
 };
 
 enum output_status { OUTPUT_IN_PROGRESS, OUTPUT_COMPLETED, OUTPUT_INCOMPLETE, OUTPUT_FAILED };
@@ -45,8 +39,14 @@ struct output_kind_row {
     enum event_type delta, done; /* of calls */
 };
 
+/* What the gateway does itself; EVENT_NONE for all other kinds. */
+struct output_hosted_row {
+    enum event_type in_progress, completed, failed;
+};
+
 const struct output_part_row *output_part_row(enum output_part_kind kind);
 const struct output_kind_row *output_kind_row(enum output_kind kind);
+const struct output_hosted_row *output_hosted_row(enum output_kind kind);
 
 /* A citation waits until all of the text it refers to is there. */
 struct output_citation {
@@ -76,8 +76,11 @@ struct output_item {
     unsigned n_parts;
     /* calls; views into the response's arena or the request */
     str call_id, name, name_space;
-    struct buf text;         /* arguments or input; action: raw JSON */
+    struct buf text;         /* arguments or input; raw JSON: an action, elements of tools */
     const struct tool *tool; /* of a call, NULL when it has none; in the request */
+    /* of MCP; STR_NONE: there is none, or not yet */
+    str server_label, output, approval_request_id;
+    str error; /* raw JSON; of a listing escaped text */
     struct output_item *next;
 };
 

@@ -1,7 +1,7 @@
-/* response.c -- the life of a response: its start, its prose, its ends.
+/* response.c -- the life of a response: its start and its prose.
  *
  *     created -> in_progress -> item* -> completed | incomplete | error, failed -> [DONE]
- *     \_____ response_start ____/         \_____________ response_end ______________/
+ *     \_____ response_start ____/         \____________ response_end.c _____________/
  *
  * At most one message or reasoning item ("prose") is open, and none while
  * another item is announced; calls may stay open side by side. */
@@ -13,7 +13,7 @@ void response_init(struct response *r, const struct response_conf *conf)
 {
     *r = (struct response){.conf = *conf};
     r->id = id_make(conf->ids, "resp_", ID_RANDOM_CHARS);
-    r->end = &r->first;
+    r->end = r->round_begin = r->replayed = &r->first;
     r->service_tier = str_is_none(conf->service_tier) ? STR("default") : conf->service_tier;
 }
 
@@ -40,14 +40,24 @@ void response_emit_item(struct response *r, enum event_type type, const struct o
 {
     struct event e = {.output_index = item->index};
 
-    if (out == NULL)
+    if (out == NULL || item->is_hidden)
         return;
     event_begin(type, r->next_sequence_number++, &e, out);
     output_item_write(item, out);
     event_end(out);
 }
 
-static void emit_response(struct response *r, enum event_type type, struct buf *out)
+void response_announce_item(struct response *r, const struct output_item *item, struct buf *out)
+{
+    enum event_type in_progress = output_hosted_row(item->kind)->in_progress;
+    struct event e = {.item_id = id_str(&item->id), .output_index = item->index};
+
+    response_emit_item(r, EVENT_ITEM_ADDED, item, out);
+    if (in_progress != EVENT_NONE && !item->is_hidden)
+        response_emit(r, in_progress, &e, out);
+}
+
+void response_emit_object(struct response *r, enum event_type type, struct buf *out)
 {
     struct event e = {.output_index = 0};
 
@@ -82,8 +92,8 @@ static void emit_part(struct response *r, enum event_type type, const struct out
 
 void response_start(struct response *r, struct buf *out)
 {
-    emit_response(r, EVENT_CREATED, out);
-    emit_response(r, EVENT_IN_PROGRESS, out);
+    response_emit_object(r, EVENT_CREATED, out);
+    response_emit_object(r, EVENT_IN_PROGRESS, out);
 }
 
 void response_keepalive(struct response *r, struct buf *out)
@@ -127,7 +137,7 @@ static struct output_item *append_item(struct response *r, enum output_kind kind
 {
     struct output_item *item;
 
-    if (!response_claim(r, sizeof(*item)))
+    if (r->broken || !response_claim(r, sizeof(*item)))
         return NULL;
     item = output_item_new(&r->arena, kind, r->n_items, r->conf.ids);
     if (item == NULL) {
@@ -147,6 +157,15 @@ struct output_item *response_add_item(struct response *r, enum output_kind kind,
     item = append_item(r, kind);
     if (item != NULL)
         r->n_items++;
+    return item;
+}
+
+struct output_item *response_add_hidden(struct response *r, enum output_kind kind)
+{
+    struct output_item *item = append_item(r, kind);
+
+    if (item != NULL)
+        item->is_hidden = true;
     return item;
 }
 
@@ -233,6 +252,11 @@ static bool enter_part(struct response *r, enum output_part_kind kind, struct bu
     return open_part(r, kind, out);
 }
 
+void response_add_empty_message(struct response *r, struct buf *out)
+{
+    (void)enter_part(r, OUTPUT_PART_TEXT, out);
+}
+
 /* All of a delta or nothing: what no event carried must not stand in a done event. */
 static bool keep_text(struct output_part *p, const struct delta *d)
 {
@@ -276,12 +300,9 @@ static bool add_text(struct response *r, enum output_part_kind kind, const struc
 static bool hide_text(struct response *r, const struct delta *d)
 {
     if (r->hidden == NULL) {
-        struct output_item *item = append_item(r, OUTPUT_REASONING);
+        struct output_item *item = response_add_hidden(r, OUTPUT_REASONING);
 
-        if (item == NULL)
-            return false;
-        item->is_hidden = true;
-        if (add_part(r, item, OUTPUT_PART_REASONING) == NULL)
+        if (item == NULL || add_part(r, item, OUTPUT_PART_REASONING) == NULL)
             return false;
         r->hidden = item;
     }
@@ -309,117 +330,4 @@ bool response_delta(struct response *r, const struct delta *d, struct buf *out)
         return response_keep_citation(r, &d->citation);
     }
     return false;
-}
-
-void response_add_usage(struct response *r, const struct usage *u, str service_tier)
-{
-    str tier = service_tier.len == 0 ? STR_NONE : arena_dup(&r->arena, service_tier);
-
-    r->n_rounds++;
-    if (!str_is_none(tier))
-        r->service_tier = tier;
-    if (!u->known)
-        return;
-    r->usage.known = true;
-    r->usage.input += u->input;
-    r->usage.cached += u->cached;
-    r->usage.cache_write += u->cache_write;
-    r->usage.output += u->output;
-    r->usage.reasoning += u->reasoning;
-}
-
-/* ---- ends */
-
-/* A completed response has something to show beside reasoning, and one that was cut
- * short has something to show at all: at least an empty message. */
-static void show_something(struct response *r, struct buf *out)
-{
-    for (const struct output_item *item = r->first; item != NULL; item = item->next) {
-        if (item->kind != OUTPUT_REASONING)
-            return;
-    }
-    (void)enter_part(r, OUTPUT_PART_TEXT, out);
-}
-
-static void emit_error(struct response *r, const struct err *e, struct buf *out)
-{
-    const struct event none = {.output_index = 0};
-    struct jw w = jw_to(out);
-
-    event_begin(EVENT_ERROR, r->next_sequence_number++, &none, out);
-    w.comma = true; /* type and sequence_number stand before */
-    jw_key_string(&w, "code", str_from_c(err_stream_code(e)));
-    jw_key_string(&w, "message", str_from_c(e->msg));
-    jw_key_string(&w, "param", e->param[0] == '\0' ? STR_NONE : str_from_c(e->param));
-    jw_key(&w, "error");
-    response_write_error(e, &w);
-    event_end(out);
-}
-
-static void complete(struct response *r, int64_t now_s)
-{
-    r->status = RESPONSE_COMPLETED;
-    r->completed_at = now_s < r->conf.created_at ? r->conf.created_at : now_s;
-}
-
-static void cut_short(struct response *r, const char *reason)
-{
-    r->status = RESPONSE_INCOMPLETE;
-    r->incomplete_reason = reason;
-}
-
-void response_finish(struct response *r, enum finish finish, int64_t now_s, struct buf *out)
-{
-    bool ok = finish != FINISH_LENGTH && finish != FINISH_CONTENT_FILTER;
-    bool nameless = response_close_calls(r, ok ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
-    struct err e;
-
-    close_hidden(r, ok && !r->broken ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE);
-    if (nameless && r->n_items == 0) {
-        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent a tool call without a name.");
-        response_fail(r, &e, out);
-        return;
-    }
-    if (ok || r->n_items == 0)
-        show_something(r, out);
-    response_close_prose(r, ok && !r->broken ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
-    if (r->broken) {
-        response_failure(r, &e);
-        response_fail(r, &e, out);
-    } else if (ok) {
-        complete(r, now_s);
-    } else {
-        cut_short(r, finish == FINISH_LENGTH ? "max_output_tokens" : "content_filter");
-    }
-}
-
-void response_fail(struct response *r, const struct err *e, struct buf *out)
-{
-    static struct err out_of_memory = {.code = ERR_INTERNAL,
-                                       .msg = "The gateway ran out of memory."};
-
-    (void)response_close_calls(r, OUTPUT_INCOMPLETE, out);
-    response_close_prose(r, OUTPUT_INCOMPLETE, out);
-    r->status = RESPONSE_FAILED;
-    r->error = arena_alloc(&r->arena, sizeof(*r->error));
-    if (r->error != NULL)
-        *r->error = *e;
-    else
-        r->error = &out_of_memory;
-}
-
-void response_end(struct response *r, struct buf *out)
-{
-    static const enum event_type terminal[] = {
-        [RESPONSE_COMPLETED] = EVENT_COMPLETED,
-        [RESPONSE_INCOMPLETE] = EVENT_INCOMPLETE,
-        [RESPONSE_FAILED] = EVENT_FAILED,
-    };
-
-    if (out == NULL)
-        return;
-    if (r->status == RESPONSE_FAILED && r->conf.error_event)
-        emit_error(r, r->error, out);
-    emit_response(r, terminal[r->status], out);
-    buf_append(out, STR("data: [DONE]\n\n"));
 }

@@ -1,7 +1,11 @@
 /* response.h -- the response state machine (CONTRACT 3, 4). Pure: deltas in,
  * event bytes out, nothing else.
  *
- *     response_start -> response_delta* -> response_finish or _fail -> response_end
+ *     response_start -> round* -> response_finish -> response_end
+ *     round: response_delta* -> response_end_round (response_hosted.h)
+ *
+ * and from anywhere response_fail -> response_end. Most responses take one round; what happens
+ * between two is told in response_hosted.h.
  *
  * Promise: no event about an item before its added, none after its done, every
  * added gets its done, indexes and sequence numbers contiguous, whatever the
@@ -56,7 +60,16 @@ struct response_call {
     size_t unsent;            /* arguments that no delta has carried yet start here */
     size_t checked;           /* as long as this they were not complete JSON */
     struct custom_input input;
-    bool suppressed; /* not in allowed_tools: the client never hears of it */
+    bool is_closed;  /* it takes no more arguments */
+    bool suppressed; /* not in allowed_tools, or in the last round: the client never hears of it */
+};
+
+/* What a round came to. */
+struct response_round {
+    bool has_shown;   /* a message or a call; reasoning does not count */
+    bool has_dropped; /* calls, because it was the last */
+    bool is_nameless; /* a call had no name */
+    bool goes_on;     /* the model is to be asked again */
 };
 
 struct response {
@@ -74,10 +87,15 @@ struct response {
 
     struct output_item *first, **end; /* in the order in which they began, hidden ones as well */
     unsigned n_items;                 /* without hidden ones */
+    struct output_item **round_begin; /* the items of the current round start here */
+    struct output_item **replayed;    /* those that were not replayed yet start here */
     struct output_item *prose;        /* the open message or reasoning item */
     struct output_item *hidden;       /* the open hidden one */
     struct response_call *calls;
     size_t n_calls, cap_calls;
+    int64_t n_hosted; /* calls of tools that the gateway runs, as far as the client sees them */
+    bool is_last_round;
+    struct response_round last; /* the round that ended last */
     size_t used_bytes;
     enum err_code broken; /* why nothing more fits: ERR_INTERNAL: no memory; ERR_UPSTREAM_ERROR:
                              past max_output_bytes */
@@ -101,8 +119,10 @@ void response_add_usage(struct response *r, const struct usage *usage, str servi
 /* `keepalive`, for clients that do not count comments (CONTRACT 4.1). */
 void response_keepalive(struct response *r, struct buf *out);
 
-/* Ends of a response: all items are closed and its status is set. What was
- * finished may still fail, when it could not be kept. now_s: seconds since 1970. */
+/* Ends of a response: all items are closed and its status is set. It is finished after
+ * response_end_round(), when no call is open any more; finish: how that round ended, or
+ * FINISH_LENGTH when there is no room for another one. What was finished may still fail, when it
+ * could not be kept. now_s: seconds since 1970. */
 void response_finish(struct response *r, enum finish finish, int64_t now_s, struct buf *out);
 void response_fail(struct response *r, const struct err *e, struct buf *out);
 

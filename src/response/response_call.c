@@ -2,12 +2,13 @@
  *
  * A call is announced when its name is known and its first argument bytes,
  * another item, or the end of the round has arrived (CONTRACT 4.3, rule 10).
- * Until then its arguments wait in call->arguments. Afterwards those of a
- * function call live in the item; those of other kinds stay with the call,
- * because what the client gets is made out of them. */
+ * Until then its arguments wait in call->arguments. Afterwards those that are
+ * shown as they are live in the item; others stay with the call, because what
+ * the client gets is made out of them. */
 #include <stdlib.h>
 
 #include "response/local_shell.h"
+#include "response/response_hosted.h"
 #include "response/response_internal.h"
 #include "json/json_read.h"
 
@@ -41,14 +42,17 @@ static struct response_call *slot(struct response *r, unsigned number)
     return &r->calls[number];
 }
 
+/* Does it take more arguments? */
 static bool is_open(const struct response_call *c)
 {
-    return c->item != NULL && c->item->status == OUTPUT_IN_PROGRESS;
+    return c->item != NULL && !c->is_closed;
 }
 
-static bool is_function(const struct response_call *c)
+/* Are its arguments shown as they are? */
+static bool is_plain(const struct response_call *c)
 {
-    return c->item != NULL && c->item->kind == OUTPUT_FUNCTION_CALL;
+    return c->item != NULL &&
+           (c->item->kind == OUTPUT_FUNCTION_CALL || c->item->kind == OUTPUT_MCP_CALL);
 }
 
 /* ---- growing */
@@ -72,7 +76,8 @@ static void emit_text(struct response *r, enum event_type type, const struct out
                       .name = item->name,
                       .obfuscate = r->conf.obfuscation};
 
-    response_emit(r, type, &e, out);
+    if (!item->is_hidden)
+        response_emit(r, type, &e, out);
 }
 
 /* Unpacks the arguments of a custom call that arrived since the last time. */
@@ -102,7 +107,7 @@ static void grow(struct response *r, struct response_call *c, struct buf *out)
 
     if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL)
         grow_custom(r, c, out);
-    if (!is_function(c))
+    if (!is_plain(c))
         return;
     unsent = str_skip(buf_str(&c->item->text), c->unsent);
     c->unsent = c->item->text.len;
@@ -142,9 +147,12 @@ static enum output_kind kind_of(const struct tool *tool)
         return OUTPUT_CUSTOM_TOOL_CALL;
     case TOOL_LOCAL_SHELL:
         return OUTPUT_LOCAL_SHELL_CALL;
-    default:
-        return OUTPUT_FUNCTION_CALL;
+    case TOOL_MCP:
+        return tool->needs_approval ? OUTPUT_MCP_APPROVAL_REQUEST : OUTPUT_MCP_CALL;
+    case TOOL_FUNCTION:
+        break;
     }
+    return OUTPUT_FUNCTION_CALL;
 }
 
 /* CONTRACT 8: the upstream's id when it has one of at most 64 characters that
@@ -162,23 +170,36 @@ static str choose_call_id(struct response *r, str upstream_id)
     return arena_dup(&r->arena, id_str(&id));
 }
 
+/* Past max_tool_calls the client sees nothing of a hosted call. */
+static struct output_item *new_item(struct response *r, enum output_kind kind, struct buf *out)
+{
+    if (kind == OUTPUT_MCP_CALL && response_has_used_up(r))
+        return response_add_hidden(r, kind);
+    r->n_hosted += kind == OUTPUT_MCP_CALL;
+    response_close_finished_call(r, out);
+    return response_add_item(r, kind, out);
+}
+
 /* Makes the item of a call whose name is known; it still has to be announced. */
 static bool make_item(struct response *r, struct response_call *c, struct buf *out)
 {
+    enum output_kind kind = kind_of(c->tool);
+    bool is_hosted = c->tool != NULL && c->tool->kind == TOOL_MCP;
+    str call_id = is_hosted ? STR("") : choose_call_id(r, c->call_id);
+    str name = c->tool == NULL ? arena_dup(&r->arena, buf_str(&c->name)) : c->tool->name;
     struct output_item *item;
-    str call_id, name;
 
-    response_close_finished_call(r, out);
-    call_id = choose_call_id(r, c->call_id);
-    name = c->tool == NULL ? arena_dup(&r->arena, buf_str(&c->name)) : c->tool->name;
     if (str_is_none(call_id) || str_is_none(name))
         response_break(r, ERR_INTERNAL);
-    item = r->broken ? NULL : response_add_item(r, kind_of(c->tool), out);
+    item = new_item(r, kind, out);
     if (item == NULL)
         return false;
     item->name = name;
     item->name_space = c->tool == NULL ? STR_NONE : c->tool->name_space;
     item->call_id = call_id;
+    item->tool = c->tool;
+    if (is_hosted)
+        item->server_label = c->tool->server_label;
     c->item = item;
     return true;
 }
@@ -186,15 +207,15 @@ static bool make_item(struct response *r, struct response_call *c, struct buf *o
 static bool must_wait(const struct response_call *c)
 {
     return c->item != NULL || c->suppressed || c->name.len == 0 ||
-           kind_of(c->tool) == OUTPUT_LOCAL_SHELL_CALL;
+           output_kind_row(kind_of(c->tool))->delta == EVENT_NONE;
 }
 
 static void announce(struct response *r, struct response_call *c, struct buf *out)
 {
     if (r->broken || must_wait(c) || !make_item(r, c, out))
         return;
-    response_emit_item(r, EVENT_ITEM_ADDED, c->item, out);
-    if (is_function(c)) {
+    response_announce_item(r, c->item, out);
+    if (is_plain(c)) {
         c->item->text = c->arguments;
         buf_init(&c->arguments, 0);
     }
@@ -216,7 +237,7 @@ static void learn(struct response *r, struct response_call *c, const struct delt
         buf_reset(&c->name);
         buf_append(&c->name, d->name);
         c->tool = find_tool(r, buf_str(&c->name));
-        c->suppressed = is_forbidden(r, c->tool);
+        c->suppressed = r->is_last_round || is_forbidden(r, c->tool);
     }
     if (!str_eq(c->call_id, d->call_id))
         c->call_id = arena_dup(&r->arena, d->call_id);
@@ -234,7 +255,7 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
         learn(r, c, d);
     if (r->broken || d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
         return !r->broken;
-    if (!keep(r, is_function(c) ? &c->item->text : &c->arguments, d->text))
+    if (!keep(r, is_plain(c) ? &c->item->text : &c->arguments, d->text))
         return false;
     if (c->item != NULL) {
         grow(r, c, out);
@@ -267,7 +288,7 @@ static void fill_up(struct response *r, struct response_call *c, enum output_sta
 
     if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL && !custom_input_is_unpacked(&c->input))
         rest = buf_str(&c->arguments); /* not the form we asked for: all of it is the input */
-    else if (is_function(c) && c->item->text.len == 0 && status == OUTPUT_COMPLETED)
+    else if (is_plain(c) && c->item->text.len == 0 && status == OUTPUT_COMPLETED)
         rest = STR("{}");
     if (rest.len == 0 || r->broken || !keep(r, &c->item->text, rest))
         return;
@@ -280,25 +301,39 @@ static void close_call(struct response *r, struct response_call *c, enum output_
     struct output_item *item = c->item;
 
     fill_up(r, c, status, out);
-    item->status = status;
+    c->is_closed = true;
     emit_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text), out);
+    if (item->kind == OUTPUT_MCP_CALL && status == OUTPUT_COMPLETED) {
+        response_await_outcome(item);
+        return;
+    }
+    item->status = status;
     response_emit_item(r, EVENT_ITEM_DONE, item, out);
 }
 
-/* A shell call is announced and closed in one breath, when all of it is known. */
-static void show_shell_call(struct response *r, struct response_call *c, struct buf *out)
+static void read_whole(const struct response_call *c, struct buf *text)
 {
-    struct buf action = {.limit = 0};
+    if (c->tool->kind == TOOL_LOCAL_SHELL)
+        local_shell_action(buf_str(&c->arguments), text);
+    else
+        buf_append(text, c->arguments.len == 0 ? STR("{}") : buf_str(&c->arguments));
+}
 
-    local_shell_action(buf_str(&c->arguments), &action);
-    if (buf_failed(&action))
+/* Announced and closed in one breath, when all of it is known. */
+static void show_whole(struct response *r, struct response_call *c, struct buf *out)
+{
+    struct buf text = {.limit = 0};
+
+    read_whole(c, &text);
+    if (buf_failed(&text))
         response_break(r, ERR_INTERNAL);
     if (!make_item(r, c, out)) {
-        buf_fini(&action);
+        buf_fini(&text);
         return;
     }
-    c->item->text = action;
-    response_emit_item(r, EVENT_ITEM_ADDED, c->item, out);
+    c->item->text = text;
+    response_announce_item(r, c->item, out);
+    c->is_closed = true;
     c->item->status = OUTPUT_COMPLETED;
     response_emit_item(r, EVENT_ITEM_DONE, c->item, out);
 }
@@ -311,12 +346,13 @@ void response_close_finished_call(struct response *r, struct buf *out)
     for (size_t i = 0; i < r->n_calls; i++) {
         struct response_call *c = &r->calls[i];
 
-        if (c->item != NULL && (last == NULL || c->item->index > last->item->index))
+        if (c->item != NULL && !c->item->is_hidden &&
+            (last == NULL || c->item->index > last->item->index))
             last = c;
     }
     if (last == NULL || !is_open(last))
         return;
-    arguments = buf_str(is_function(last) ? &last->item->text : &last->arguments);
+    arguments = buf_str(is_plain(last) ? &last->item->text : &last->arguments);
     if (arguments.len == last->checked)
         return;
     last->checked = arguments.len;
@@ -336,7 +372,7 @@ bool response_close_calls(struct response *r, enum output_status status, struct 
         if (is_open(c))
             close_call(r, c, status, out);
         else if (c->item == NULL && c->name.len > 0 && !c->suppressed && status == OUTPUT_COMPLETED)
-            show_shell_call(r, c, out);
+            show_whole(r, c, out);
     }
     response_calls_fini(r);
     return nameless;

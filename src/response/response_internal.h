@@ -1,19 +1,27 @@
 /* response_internal.h -- what the files of the state machine share.
  *
- * response.c       start, text and reasoning, the ends
- * response_call.c  calls of the upstream and the items they become
- * response_citation.c  sources of a text */
+ * response.c           start, text and reasoning
+ * response_call.c      calls of the upstream and the items they become
+ * response_citation.c  sources of a text
+ * response_hosted.c    what the gateway does itself, between rounds
+ * response_replay.c    what a round added, for the next one
+ * response_end.c       the ends of rounds and of the response */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 #define ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 
 #include "response/response.h"
 #include "json/json_write.h"
 
-/* An event without an object; nothing when out is NULL, like the next two. */
+/* An event without an object; nothing when out is NULL, like those that follow. No item that
+ * is hidden is written. */
 void response_emit(struct response *r, enum event_type type, const struct event *e,
                    struct buf *out);
 void response_emit_item(struct response *r, enum event_type type, const struct output_item *item,
                         struct buf *out);
+void response_emit_object(struct response *r, enum event_type type, struct buf *out);
+
+/* output_item.added, and that the gateway has taken it up when it has. */
+void response_announce_item(struct response *r, const struct output_item *item, struct buf *out);
 
 /* {code,message,type,param}, for the error event and the response object. */
 void response_write_error(const struct err *e, struct jw *w);
@@ -27,6 +35,12 @@ bool response_claim(struct response *r, size_t n);
 /* A new item at the end of the output, once the open message or reasoning
  * item is closed; nothing is announced. NULL when out of memory. */
 struct output_item *response_add_item(struct response *r, enum output_kind kind, struct buf *out);
+
+/* A new item that nobody sees and that ends none that is seen; NULL like above. */
+struct output_item *response_add_hidden(struct response *r, enum output_kind kind);
+
+/* Opens an empty message. */
+void response_add_empty_message(struct response *r, struct buf *out);
 
 /* Closes the open message or reasoning item, if any. */
 void response_close_prose(struct response *r, enum output_status status, struct buf *out);
@@ -55,5 +69,16 @@ void response_close_finished_call(struct response *r, struct buf *out);
 bool response_close_calls(struct response *r, enum output_status status, struct buf *out);
 
 void response_calls_fini(struct response *r);
+
+/* ---- response_hosted.c */
+
+/* All of the call is known: it stays open until it has been run, unless it is hidden. */
+void response_await_outcome(struct output_item *item);
+
+/* Closes hosted calls that will not be run any more. */
+void response_cut_hosted(struct response *r, struct buf *out);
+
+/* Closes the listings that were under way when the response failed. */
+void response_fail_listings(struct response *r, const struct err *e, struct buf *out);
 
 #endif

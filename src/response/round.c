@@ -1,6 +1,8 @@
 /* round.c -- the reader of chunks joined to the response state machine. */
 #include "response/round.h"
 
+#include "response/response_hosted.h"
+
 static void on_delta(void *arg, const struct delta *d)
 {
     struct round *round = arg;
@@ -48,11 +50,18 @@ struct chat_result round_end(struct round *round, const struct err *failure, str
     return result;
 }
 
-void round_end_response(struct round *round, const struct chat_result *result, int64_t now_s,
+bool round_end_response(struct round *round, const struct chat_result *result, int64_t now_s,
                         struct buf *out)
 {
-    if (result->failed)
-        response_fail(round->response, &result->error, out);
-    else
-        response_finish(round->response, result->finish, now_s, out);
+    struct response *r = round->response;
+
+    if (result->failed) {
+        response_fail(r, &result->error, out);
+        return true;
+    }
+    response_end_round(r, result->finish, out);
+    if (response_next_call(r, NULL) != NULL || response_goes_on(r))
+        return false;
+    response_finish(r, result->finish, now_s, out);
+    return true;
 }

@@ -30,8 +30,10 @@ bool round_is_over(const struct round *round);
  * held back and adds up usage; the response stays open. */
 struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out);
 
-/* How the response ends follows from that result: response_finish() or response_fail(). */
-void round_end_response(struct round *round, const struct chat_result *result, int64_t now_s,
+/* What follows from that result for the response: its round ends and, unless calls are to be run
+ * or the model is to be asked again (response_hosted.h), so does the response, finished or
+ * failed. Returns whether it has. */
+bool round_end_response(struct round *round, const struct chat_result *result, int64_t now_s,
                         struct buf *out);
 
 #endif

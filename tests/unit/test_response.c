@@ -6,6 +6,7 @@
 
 #include "lib/event_check.h"
 #include "lib/round_run.h"
+#include "response/response_hosted.h"
 
 #define DATA(json)     "data: " json "\n\n"
 #define DELTA(members) DATA("{\"choices\":[{\"delta\":{" members "}}]}")
@@ -129,6 +130,7 @@ static void feed_deltas(struct response *r, const struct delta *deltas, size_t n
     response_start(r, out);
     for (size_t i = 0; i < n; i++)
         assert_true(response_delta(r, &deltas[i], out));
+    response_end_round(r, FINISH_STOP, out);
     response_finish(r, FINISH_STOP, 5, out);
     response_end(r, out);
 }
@@ -254,6 +256,7 @@ static void keepalives_are_numbered_like_any_event(void **state)
     response_keepalive(&r, &out);
     assert_true(response_delta(&r, &text, &out));
     response_keepalive(&r, &out);
+    response_end_round(&r, FINISH_STOP, &out);
     response_finish(&r, FINISH_STOP, 5, &out);
     response_end(&r, &out);
     assert_true(str_ends_with(buf_str(&out), STR("data: [DONE]\n\n")));

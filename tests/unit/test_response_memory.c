@@ -2,6 +2,7 @@
  * without its reasoning: the model gets it all the same. */
 #include "request_fixture.h"
 
+#include "response/response_hosted.h"
 #include "response/response_memory.h"
 
 #define TOOLS                                                                                      \
@@ -110,6 +111,7 @@ static void check_case(const struct memory_case *c, enum reasoning_mode mode)
     response_init(&r, &conf);
     for (size_t i = 0; i < MAX_DELTAS && c->deltas[i].text.len > 0; i++)
         assert_true(response_delta(&r, &c->deltas[i], NULL));
+    response_end_round(&r, FINISH_TOOL_CALLS, NULL);
     response_finish(&r, FINISH_TOOL_CALLS, 5, NULL);
     assert_int_equal(response_is_to_remember(&r), c->reasoning != NULL);
     response_remember(&r, STR("owner"), cache);

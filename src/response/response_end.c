@@ -1,0 +1,178 @@
+/* response_end.c -- the ends of rounds and of the response.
+ *
+ * A round ends with its prose and with the calls that are the client's; calls
+ * that the gateway runs stay open. The response ends once, when no more rounds
+ * follow, or by failing at any time. */
+#include <assert.h>
+
+#include "response/response_hosted.h"
+#include "response/response_internal.h"
+
+/* ---- a round */
+
+static bool is_whole(enum finish finish)
+{
+    return finish != FINISH_LENGTH && finish != FINISH_CONTENT_FILTER;
+}
+
+/* What the model has said in this round, as far as it decides how to go on. */
+struct said {
+    bool anything; /* a message or call that is seen */
+    bool hosted;   /* calls that the gateway answers */
+    bool clients;  /* calls that the client answers, by an output or an approval */
+};
+
+static struct said said_in_round(const struct response *r)
+{
+    struct said said = {.anything = false};
+
+    for (const struct output_item *it = *r->round_begin; it != NULL; it = it->next) {
+        if (it->kind == OUTPUT_REASONING || it->kind == OUTPUT_MCP_LIST_TOOLS ||
+            !str_is_none(it->approval_request_id))
+            continue; /* the last two are not of the model */
+        said.anything = said.anything || !it->is_hidden;
+        said.hosted = said.hosted || it->kind == OUTPUT_MCP_CALL;
+        said.clients = said.clients || (it->kind != OUTPUT_MESSAGE && it->kind != OUTPUT_MCP_CALL);
+    }
+    return said;
+}
+
+void response_end_round(struct response *r, enum finish finish, struct buf *out)
+{
+    bool has_dropped = r->is_last_round && r->n_calls > 0, is_nameless, ok;
+    struct said said;
+
+    is_nameless =
+        response_close_calls(r, is_whole(finish) ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
+    ok = is_whole(finish) && !r->broken;
+    response_close_prose(r, ok ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
+    if (!ok)
+        response_cut_hosted(r, out);
+    said = said_in_round(r);
+    r->last = (struct response_round){.has_shown = said.anything,
+                                      .has_dropped = has_dropped,
+                                      .is_nameless = is_nameless,
+                                      .goes_on = ok && said.hosted && !said.clients};
+    r->round_begin = r->end;
+}
+
+void response_add_usage(struct response *r, const struct usage *u, str service_tier)
+{
+    str tier = service_tier.len == 0 ? STR_NONE : arena_dup(&r->arena, service_tier);
+
+    r->n_rounds++;
+    if (!str_is_none(tier))
+        r->service_tier = tier;
+    if (!u->known)
+        return;
+    r->usage.known = true;
+    r->usage.input += u->input;
+    r->usage.cached += u->cached;
+    r->usage.cache_write += u->cache_write;
+    r->usage.output += u->output;
+    r->usage.reasoning += u->reasoning;
+}
+
+/* ---- the response */
+
+static void cut_short(struct response *r, const char *reason)
+{
+    r->status = RESPONSE_INCOMPLETE;
+    r->incomplete_reason = reason;
+}
+
+static void complete(struct response *r, int64_t now_s)
+{
+    r->status = RESPONSE_COMPLETED;
+    r->completed_at = now_s < r->conf.created_at ? r->conf.created_at : now_s;
+}
+
+static void set_status(struct response *r, enum finish finish, bool is_used_up, int64_t now_s)
+{
+    if (finish == FINISH_LENGTH)
+        cut_short(r, "max_output_tokens");
+    else if (finish == FINISH_CONTENT_FILTER)
+        cut_short(r, "content_filter");
+    else if (is_used_up)
+        cut_short(r, "max_tool_calls");
+    else
+        complete(r, now_s);
+}
+
+/* A completed response has something to show for its last round beside reasoning, and one
+ * that was cut short has something to show at all: at least an empty message. */
+static void show_something(struct response *r, bool is_completed, struct buf *out)
+{
+    if (r->n_items > 0 && (!is_completed || r->last.has_shown))
+        return;
+    response_add_empty_message(r, out);
+    response_close_prose(r, is_completed && !r->broken ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
+}
+
+void response_finish(struct response *r, enum finish finish, int64_t now_s, struct buf *out)
+{
+    bool is_used_up = r->last.has_dropped && !r->last.has_shown;
+    struct err e;
+
+    assert(response_next_call(r, NULL) == NULL);
+    if (r->last.is_nameless && r->n_items == 0) {
+        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent a tool call without a name.");
+        response_fail(r, &e, out);
+        return;
+    }
+    show_something(r, is_whole(finish) && !is_used_up, out);
+    if (r->broken) {
+        response_failure(r, &e);
+        response_fail(r, &e, out);
+        return;
+    }
+    set_status(r, finish, is_used_up, now_s);
+}
+
+void response_fail(struct response *r, const struct err *e, struct buf *out)
+{
+    static struct err out_of_memory = {.code = ERR_INTERNAL,
+                                       .msg = "The gateway ran out of memory."};
+
+    (void)response_close_calls(r, OUTPUT_INCOMPLETE, out);
+    response_close_prose(r, OUTPUT_INCOMPLETE, out);
+    response_cut_hosted(r, out);
+    response_fail_listings(r, e, out);
+    r->status = RESPONSE_FAILED;
+    r->error = arena_alloc(&r->arena, sizeof(*r->error));
+    if (r->error != NULL)
+        *r->error = *e;
+    else
+        r->error = &out_of_memory;
+}
+
+static void emit_error(struct response *r, const struct err *e, struct buf *out)
+{
+    const struct event none = {.output_index = 0};
+    struct jw w = jw_to(out);
+
+    event_begin(EVENT_ERROR, r->next_sequence_number++, &none, out);
+    w.comma = true; /* type and sequence_number stand before */
+    jw_key_string(&w, "code", str_from_c(err_stream_code(e)));
+    jw_key_string(&w, "message", str_from_c(e->msg));
+    jw_key_string(&w, "param", e->param[0] == '\0' ? STR_NONE : str_from_c(e->param));
+    jw_key(&w, "error");
+    response_write_error(e, &w);
+    event_end(out);
+}
+
+void response_end(struct response *r, struct buf *out)
+{
+    static const enum event_type terminal[] = {
+        [RESPONSE_COMPLETED] = EVENT_COMPLETED,
+        [RESPONSE_INCOMPLETE] = EVENT_INCOMPLETE,
+        [RESPONSE_FAILED] = EVENT_FAILED,
+    };
+
+    if (out == NULL)
+        return;
+    if (r->status == RESPONSE_FAILED && r->conf.error_event)
+        emit_error(r, r->error, out);
+    response_emit_object(r, terminal[r->status], out);
+    buf_append(out, STR("data: [DONE]\n\n"));
+}

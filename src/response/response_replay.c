@@ -1,0 +1,72 @@
+/* response_replay.c -- what a round added to the conversation, for the next one.
+ *
+ * An item is written and read again as the item it would be in the client's next
+ * request: so there is one reading of items, and the model is told the same now
+ * and then. */
+#include "conv/reject.h"
+#include "response/response_hosted.h"
+#include "json/json_read.h"
+
+/* What is open or was cut has nothing to tell; listings are in the request's tools. */
+static bool is_for_model(const struct output_item *item)
+{
+    return (item->status == OUTPUT_COMPLETED || item->status == OUTPUT_FAILED) &&
+           item->kind != OUTPUT_MCP_LIST_TOOLS;
+}
+
+static int write_text(const struct output_item *item, struct arena *a, str *ret, struct err *reterr)
+{
+    struct buf json = {.limit = 0};
+
+    output_item_write(item, &json);
+    *ret = buf_failed(&json) ? STR_NONE : arena_dup(a, buf_str(&json));
+    buf_fini(&json);
+    return str_is_none(*ret) ? reject_memory(reterr) : 0;
+}
+
+static int replay(const struct response *r, const struct output_item *item,
+                  const struct input_options *o, struct item_list *items, struct arena *a,
+                  struct err *reterr)
+{
+    struct item *it;
+    struct jr j;
+    str json;
+
+    if (write_text(item, a, &json, reterr) == -1)
+        return -1;
+    it = item_list_add(items, a);
+    if (it == NULL)
+        return reject_memory(reterr);
+    jr_init(&j, json);
+    if (item_read(&j, NULL, o, r->conf.ids, a, it, reterr) == -1)
+        return -1;
+    if (item->tool != NULL)
+        it->name = item->tool->upstream_name;
+    return 0;
+}
+
+/* Reasoning without a text: what follows it is another message of the assistant, although
+ * it may begin with a call. A server that keeps what it has computed for the beginning of a
+ * conversation finds that beginning again. */
+static int begin_message(struct item_list *items, struct arena *a, struct err *reterr)
+{
+    struct item *it = item_list_add(items, a);
+
+    if (it == NULL)
+        return reject_memory(reterr);
+    it->kind = ITEM_REASONING;
+    return 0;
+}
+
+int response_replay(struct response *r, const struct input_options *o, struct item_list *items,
+                    struct arena *a, struct err *reterr)
+{
+    if (begin_message(items, a, reterr) == -1)
+        return -1;
+    for (const struct output_item *item = *r->replayed; item != NULL; item = item->next) {
+        if (is_for_model(item) && replay(r, item, o, items, a, reterr) == -1)
+            return -1;
+    }
+    r->replayed = r->end;
+    return 0;
+}
