@@ -186,7 +186,7 @@ static bool check_output(const struct check *c, json_t *response, bool is_comple
             return fault(c, "item %zu is still open", i);
         if (!json_equal(c->items[i].done, json_array_get(output, i)))
             return fault(c, "output[%zu] differs from the item as it was closed", i);
-        if (is_completed && strcmp(text_of(c->items[i].done, "status"), "completed") != 0)
+        if (is_completed && strcmp(text_of(c->items[i].done, "status"), "incomplete") == 0)
             return fault(c, "item %zu is incomplete in a completed response", i);
     }
     return true;

@@ -3,8 +3,7 @@
  * An independent reading of the promises, made for tests, scenarios and
  * fuzzers: frames, sequence numbers, the life of the response, of its items and
  * of their parts, and that every done repeats what its deltas said. It knows
- * the events of a response without hosted tools and takes any other for a
- * fault. One thread at a time. */
+ * the events that the gateway sends and takes any other for a fault. One thread at a time. */
 #ifndef ANTIPHON_TESTS_LIB_EVENT_CHECK_H
 #define ANTIPHON_TESTS_LIB_EVENT_CHECK_H
 

@@ -2,6 +2,7 @@
  *
  * event_check.c       frames, sequence, the life of the response
  * event_check_item.c  items, parts, deltas
+ * event_check_hosted.c  what the gateway does itself
  *
  * Functions that return bool return false after the first fault, which fault()
  * has put into words. */
@@ -20,6 +21,7 @@ struct seen_item {
     json_t *closed_parts; /* own: {"content": [...], "summary": [...]} */
     struct buf text;      /* what the deltas of the call or of the open part said */
     bool has_text;        /* the event that repeats all of it has come */
+    const char *state;    /* of what the gateway does itself; NULL: none yet */
     const struct part_rule *part;
     json_t *logprobs, *annotations; /* own: of the open part */
 };
@@ -43,6 +45,16 @@ bool check_members(const struct check *c, const char *what, json_t *object, cons
 bool check_logprobs(const struct check *c, json_t *list);
 
 bool check_item_event(struct check *c, const struct event_rule *rule, json_t *event);
+
+/* Has this call been approved by the client? Its arguments are known from the start then. */
+bool is_approved(json_t *item);
+
+/* in_progress, completed, failed of an item. */
+bool check_state(const struct check *c, struct seen_item *item, const struct event_rule *rule);
+
+/* What members of it may be when it is announced and when it is closed. */
+bool check_hosted_added(const struct check *c, const struct item_rule *rule, json_t *item);
+bool check_hosted_done(const struct check *c, const struct seen_item *item, json_t *done);
 
 void seen_items_free(struct check *c);
 

@@ -1,4 +1,5 @@
 /* event_check_item.c -- items, their parts, and that done repeats the deltas. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -51,9 +52,10 @@ static struct seen_item *find_item(const struct check *c, json_t *event, const c
 
 static bool check_item(const struct check *c, const struct item_rule *rule, json_t *item)
 {
-    char members[256] = "id type ";
+    char members[256];
 
-    strncat(members, rule->members, sizeof(members) - strlen(members) - 1);
+    snprintf(members, sizeof(members), "id type %s%s", rule->has_status ? "status " : "",
+             rule->members);
     if (!check_members(c, rule->type, item, members))
         return false;
     if (!str_starts_with(str_from_c(text_of(item, "id")), str_from_c(rule->id_prefix)))
@@ -87,14 +89,14 @@ static bool is_empty(json_t *value)
 
 static bool check_scaffold(const struct check *c, const struct item_rule *rule, json_t *item)
 {
-    if (strcmp(text_of(item, "status"), "in_progress") != 0)
+    if (rule->has_status && strcmp(text_of(item, "status"), "in_progress") != 0)
         return fault(c, "added with status %s", text_of(item, "status"));
     if (!is_empty(json_object_get(item, "content")) ||
         !is_empty(json_object_get(item, "summary")) ||
         json_object_get(item, "encrypted_content") != NULL ||
-        (rule->text != NULL && !is_empty(json_object_get(item, rule->text))))
+        (rule->text != NULL && !is_approved(item) && !is_empty(json_object_get(item, rule->text))))
         return fault(c, "a %s was added with content", rule->type);
-    return true;
+    return check_hosted_added(c, rule, item);
 }
 
 static bool check_overlap(const struct check *c)
@@ -132,17 +134,23 @@ static bool item_added(struct check *c, json_t *event)
 
 /* ---- done */
 
+/* Do deltas make it grow? */
+static bool grows(const struct seen_item *item)
+{
+    return item->rule->text != NULL && !is_approved(item->added);
+}
+
 /* An item keeps who it is: all but its status and what grew. */
 static bool check_unchanged(const struct check *c, const struct seen_item *item, json_t *done)
 {
-    static const char *const grown[] = {"status",    "content", "summary",
-                                        "arguments", "input",   "encrypted_content"};
+    static const char *const grown[] = {"status", "content", "summary", "input",
+                                        "output", "error",   "tools",   "encrypted_content"};
     const char *key;
     json_t *value;
 
     json_object_foreach(done, key, value)
     {
-        bool may_differ = false;
+        bool may_differ = strcmp(key, "arguments") == 0 && grows(item);
 
         for (size_t i = 0; i < sizeof(grown) / sizeof(*grown); i++)
             may_differ = may_differ || strcmp(key, grown[i]) == 0;
@@ -179,13 +187,16 @@ static bool item_done(struct check *c, json_t *event)
 
     if (item == NULL || !check_item(c, item->rule, done) || !check_unchanged(c, item, done))
         return false;
-    if (strcmp(status, "completed") != 0 && strcmp(status, "incomplete") != 0)
+    if (item->rule->has_states && !check_hosted_done(c, item, done))
+        return false;
+    if (item->rule->has_status && !item->rule->has_states && strcmp(status, "completed") != 0 &&
+        strcmp(status, "incomplete") != 0)
         return fault(c, "done with status %s", status);
     if (item->rule->is_prose && !check_content(c, item, done))
         return false;
-    if (item->rule->text != NULL && !item->has_text)
+    if (grows(item) && !item->has_text)
         return fault(c, "a call was closed before the event that repeats its %s", item->rule->text);
-    if (item->rule->text != NULL && !says(item, done, item->rule->text))
+    if (grows(item) && !says(item, done, item->rule->text))
         return fault(c, "%s differs from its deltas", item->rule->text);
     item->done = done;
     return true;
@@ -356,6 +367,10 @@ static bool call_text(const struct check *c, struct seen_item *item, const struc
 
     if (strcmp(item->rule->type, rule->about) != 0)
         return fault(c, "%s for a %s", rule->type, item->rule->type);
+    if (!grows(item))
+        return fault(c, "%s of a call whose arguments were known", rule->type);
+    if (item->rule->has_states && item->state == NULL)
+        return fault(c, "%s before in_progress", rule->type);
     if (rule->act == ACT_CALL_DELTA)
         return add_delta(c, item, event);
     if (name != NULL && !json_equal(name, json_object_get(item->added, "name")))
@@ -384,6 +399,8 @@ bool check_item_event(struct check *c, const struct event_rule *rule, json_t *ev
         return part_text(c, item, rule, event);
     case ACT_PART_ANNOTATION:
         return part_annotation(c, item, event);
+    case ACT_STATE:
+        return check_state(c, item, rule);
     default:
         return call_text(c, item, rule, event);
     }

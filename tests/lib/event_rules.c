@@ -46,14 +46,27 @@ static const struct event_rule event_rules[] = {
      IDS "delta obfuscation?"},
     {"response.custom_tool_call_input.done", ACT_CALL_TEXT, "custom_tool_call", "input",
      IDS "input"},
+    {"response.mcp_list_tools.in_progress", ACT_STATE, "mcp_list_tools", "in_progress", IDS},
+    {"response.mcp_list_tools.completed", ACT_STATE, "mcp_list_tools", "completed", IDS},
+    {"response.mcp_list_tools.failed", ACT_STATE, "mcp_list_tools", "failed", IDS},
+    {"response.mcp_call.in_progress", ACT_STATE, "mcp_call", "in_progress", IDS},
+    {"response.mcp_call.completed", ACT_STATE, "mcp_call", "completed", IDS},
+    {"response.mcp_call.failed", ACT_STATE, "mcp_call", "failed", IDS},
+    {"response.mcp_call_arguments.delta", ACT_CALL_DELTA, "mcp_call", "delta",
+     IDS "delta obfuscation?"},
+    {"response.mcp_call_arguments.done", ACT_CALL_TEXT, "mcp_call", "arguments", IDS "arguments"},
 };
 
 static const struct item_rule item_rules[] = {
-    {"message", "msg_", true, NULL, "status role content"},
-    {"reasoning", "rs_", true, NULL, "status summary content encrypted_content?"},
-    {"function_call", "fc_", false, "arguments", "status call_id name arguments namespace?"},
-    {"custom_tool_call", "ctc_", false, "input", "status call_id name input namespace?"},
-    {"local_shell_call", "lsh_", false, NULL, "status call_id action"},
+    {"message", "msg_", true, NULL, true, false, "role content"},
+    {"reasoning", "rs_", true, NULL, true, false, "summary content encrypted_content?"},
+    {"function_call", "fc_", false, "arguments", true, false, "call_id name arguments namespace?"},
+    {"custom_tool_call", "ctc_", false, "input", true, false, "call_id name input namespace?"},
+    {"local_shell_call", "lsh_", false, NULL, true, false, "call_id action"},
+    {"mcp_list_tools", "mcpl_", false, NULL, false, true, "server_label tools error?"},
+    {"mcp_call", "mcp_", false, "arguments", true, true,
+     "server_label name arguments output error approval_request_id"},
+    {"mcp_approval_request", "mcpr_", false, NULL, false, false, "server_label name arguments"},
 };
 
 static const struct part_rule part_rules[] = {

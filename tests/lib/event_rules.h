@@ -20,6 +20,7 @@ enum event_act {
     ACT_PART_ANNOTATION,
     ACT_CALL_DELTA,
     ACT_CALL_TEXT,
+    ACT_STATE, /* what the gateway does itself: in_progress, completed, failed */
 };
 
 /* Lists of members are words with spaces between them. */
@@ -27,7 +28,7 @@ struct event_rule {
     const char *type;
     enum event_act act;
     const char *about;   /* ACT_RESPONSE: the status; else type of the part or item, or NULL */
-    const char *text;    /* member that holds text, or NULL */
+    const char *text;    /* member that holds text; ACT_STATE: the state; or NULL */
     const char *members; /* besides type and sequence_number */
 };
 
@@ -35,7 +36,9 @@ struct item_rule {
     const char *type, *id_prefix;
     bool is_prose;       /* a message or reasoning item: nothing opens beside it */
     const char *text;    /* calls: the member that deltas make grow; else NULL */
-    const char *members; /* besides id and type; those with ? may be missing */
+    bool has_status;     /* else the item has none */
+    bool has_states;     /* ACT_STATE events are about it */
+    const char *members; /* besides id, type and status; those with ? may be missing */
 };
 
 struct part_rule {
