@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "response/response_hosted.h"
+
 /* What a request that asked for nothing special is repeated as. */
 static const char plain_echo[] =
     "\"background\":false,\"instructions\":null,\"max_output_tokens\":null,"
@@ -15,6 +17,9 @@ static const char plain_echo[] =
 
 /* Bytes go out after every piece, as after every read of the daemon. */
 struct run {
+    const struct round_conf *conf;
+    struct cutting cutting;
+    struct arena arena; /* of the script */
     struct round round;
     struct response response;
     struct buf out;
@@ -55,17 +60,77 @@ static struct response_conf response_conf(const struct round_conf *conf, const s
         .reasoning = conf->reasoning,
         .error_event = !conf->no_error_event,
         .max_output_bytes = conf->max_output_bytes,
+        .max_tool_calls = conf->max_tool_calls,
     };
+}
+
+/* One answer of the upstream; returns whether the response has ended with it. */
+static bool ask(struct run *run, str body)
+{
+    const struct round_conf *conf = run->conf;
+    const struct chat_stream_conf stream = {.think_tags = conf->think_tags,
+                                            .wants_logprobs = conf->logprobs,
+                                            .hold_leading_space = conf->hold_leading_space,
+                                            .max_event_bytes = conf->max_event_bytes};
+    bool has_ended;
+
+    round_init(&run->round, &stream, &run->response);
+    feed_pieces(body, run->cutting, feed, run);
+    run->result->chat = round_end(&run->round, conf->failure, out_of(run));
+    has_ended = round_end_response(&run->round, &run->result->chat, TEST_NOW, out_of(run));
+    round_fini(&run->round);
+    send(run);
+    return has_ended;
+}
+
+/* Goes on to the next round, the n-th; false when the response has ended. */
+static bool go_on(struct run *run, size_t n)
+{
+    static const struct input_options options = {.text_files = false};
+    const struct hosted_script *script = run->conf->script;
+    struct response *r = &run->response;
+    struct item_list items = {.n = 0};
+    struct err e;
+
+    if (!response_goes_on(r) || n >= script->n_rounds) {
+        response_finish(r, response_goes_on(r) ? FINISH_LENGTH : run->result->chat.finish, TEST_NOW,
+                        out_of(run));
+        return false;
+    }
+    if (response_has_used_up(r) || script->rounds[n].is_last)
+        response_begin_last_round(r);
+    if (response_replay(r, &options, &items, &run->arena, &e) == -1) {
+        response_fail(r, &e, out_of(run));
+        return false;
+    }
+    return true;
+}
+
+static void play(struct run *run, str body)
+{
+    const struct hosted_script *script = run->conf->script;
+    bool has_ended;
+
+    if (script != NULL && !hosted_script_begin(script, &run->response, &run->arena, out_of(run)))
+        return;
+    has_ended = ask(run, body);
+    for (size_t n = 1; !has_ended; n++) {
+        if (!hosted_script_play(script == NULL ? STR_NONE : script->rounds[n - 1].outcomes,
+                                &run->response, &run->arena, out_of(run)) ||
+            !go_on(run, n))
+            return;
+        has_ended = ask(run, script->rounds[n].upstream);
+    }
 }
 
 void round_run(const struct round_conf *conf, str body, struct cutting cutting, bool streamed,
                struct round_result *ret)
 {
-    struct chat_stream_conf stream_conf = {.think_tags = conf->think_tags,
-                                           .wants_logprobs = conf->logprobs,
-                                           .hold_leading_space = conf->hold_leading_space,
-                                           .max_event_bytes = conf->max_event_bytes};
-    struct run run = {.streamed = streamed, .forgetful = conf->forgetful, .result = ret};
+    struct run run = {.conf = conf,
+                      .cutting = cutting,
+                      .streamed = streamed,
+                      .forgetful = conf->forgetful,
+                      .result = ret};
     struct response_conf r_conf;
     struct test_ids ids;
 
@@ -75,19 +140,15 @@ void round_run(const struct round_conf *conf, str body, struct cutting cutting, 
     response_init(&run.response, &r_conf);
     response_start(&run.response, out_of(&run));
     send(&run);
-    round_init(&run.round, &stream_conf, &run.response);
-    if (conf->refusal != NULL) {
+    if (conf->refusal != NULL)
         response_fail(&run.response, conf->refusal, out_of(&run));
-    } else {
-        feed_pieces(body, cutting, feed, &run);
-        ret->chat = round_end(&run.round, conf->failure, out_of(&run));
-        round_end_response(&run.round, &ret->chat, TEST_NOW, out_of(&run));
-    }
+    else
+        play(&run, body);
     response_end(&run.response, out_of(&run));
     send(&run);
     response_object(&run.response, &ret->object);
-    round_fini(&run.round);
     response_fini(&run.response);
+    arena_fini(&run.arena);
     buf_fini(&run.out);
 }
 

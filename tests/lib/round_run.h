@@ -1,11 +1,12 @@
-/* round_run.h -- one upstream answer through the pure core, from the first
- * event to the last, and what came of it. */
+/* round_run.h -- the upstream's answers through the pure core, from the first event of a
+ * response to the last, and what came of them. */
 #ifndef ANTIPHON_TESTS_LIB_ROUND_RUN_H
 #define ANTIPHON_TESTS_LIB_ROUND_RUN_H
 
 #include <jansson.h>
 
 #include "lib/fixture.h"
+#include "lib/hosted_script.h"
 #include "response/round.h"
 
 enum { TEST_CREATED_AT = 1767225600, TEST_NOW = TEST_CREATED_AT + 2 };
@@ -17,6 +18,8 @@ struct round_conf {
     bool no_error_event;
     bool forgetful; /* the chunk before is forgotten at every piece: each is read in full */
     const struct tool_set *tools;
+    const struct hosted_script *script;       /* NULL: there is one round */
+    int64_t max_tool_calls;                   /* 0: no limit */
     const struct err *failure;                /* how the body ended, NULL: as it should */
     const struct err *refusal;                /* the upstream refused: there is no body */
     str echo;                                 /* empty: a fixed one */
@@ -24,13 +27,15 @@ struct round_conf {
 };
 
 struct round_result {
-    struct buf events; /* empty when not streamed */
-    struct buf object; /* the response object at the end */
-    struct chat_result chat;
-    bool spoiled; /* a buf ran out of memory: its bytes were not sent */
+    struct buf events;       /* empty when not streamed */
+    struct buf object;       /* the response object at the end */
+    struct chat_result chat; /* of the last round */
+    bool spoiled;            /* a buf ran out of memory: its bytes were not sent */
 };
 
-/* Ids are the same in every call. */
+/* body is the upstream's first answer; more are in the script. When the model is to be asked
+ * again and there are no more, it ends as if no tokens were left. Ids are the same in every
+ * call. */
 void round_run(const struct round_conf *conf, str body, struct cutting cutting, bool streamed,
                struct round_result *ret);
 void round_result_fini(struct round_result *r);

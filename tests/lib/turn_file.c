@@ -29,6 +29,22 @@ static bool read_bytes(const char *path, struct buf *out)
     return f != NULL && !buf_failed(out);
 }
 
+/* ---- rounds */
+
+static struct script_round *last_round(struct turn_file *t)
+{
+    return &t->script.rounds[t->script.n_rounds == 0 ? 0 : t->script.n_rounds - 1];
+}
+
+/* Each `upstream` begins one. */
+static str *next_upstream(struct turn_file *t)
+{
+    if (t->script.n_rounds == MAX_SCRIPT_ROUNDS)
+        return NULL;
+    t->script.n_rounds++;
+    return &last_round(t)->upstream;
+}
+
 /* ---- options */
 
 /* The number behind name in an option such as "status 429". */
@@ -44,6 +60,8 @@ static bool read_option(struct turn_file *t, str option)
 {
     if (str_eq(option, STR("ends broken")))
         return t->ends_broken = true;
+    if (str_eq(option, STR("last")))
+        return last_round(t)->is_last = true;
     return number_option(option, STR("status "), &t->status) ||
            number_option(option, STR("retry-after "), &t->retry_after_s);
 }
@@ -74,12 +92,20 @@ static str *section_named(struct turn_file *t, str name)
     struct {
         str name, *section;
     } sections[] = {
-        {STR("options"), &t->options},   {STR("request"), &t->request},
-        {STR("upstream"), &t->upstream}, {STR("events"), &t->events},
-        {STR("response"), &t->response}, {STR("chat"), &t->chat},
+        {STR("options"), &t->options},
+        {STR("request"), &t->request},
+        {STR("tools"), &t->script.tools},
+        {STR("before"), &t->script.before},
+        {STR("outcomes"), &last_round(t)->outcomes},
+        {STR("events"), &t->events},
+        {STR("stream"), &t->stream},
+        {STR("response"), &t->response},
+        {STR("chat"), &t->chat},
         {STR("error"), &t->error},
     };
 
+    if (str_eq(name, STR("upstream")))
+        return next_upstream(t);
     for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
         if (str_eq(sections[i].name, name))
             return sections[i].section;

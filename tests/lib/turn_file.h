@@ -5,11 +5,18 @@
  *     --token-field both                    flags of the gateway, if any
  *     --- request
  *     {"model":"m","input":"hi"}            the body of POST /v1/responses
+ *     --- tools                             what the gateway runs; see hosted_script.h
+ *     --- before                            the first round: listings, approved calls
  *     --- upstream (option, option)
  *     data: {"choices":[...]}               the bytes of the upstream's answer
  *
+ *     --- outcomes                          of the calls in it; then upstream and outcomes of the
+ *                                           next round, if there is one
  *     --- events
  *     response.output_text.delta {"delta":"Hi"}
+ *     --- stream
+ *     mcp_call.sse                          of the reference streams: the same events, but for
+ *                                           ids, times and what repeats the request
  *     --- response
  *     {"status":"completed"}                of the final object
  *     --- chat
@@ -19,19 +26,22 @@
  *
  * Expected JSON names the members that matter; others may be there as well.
  * Events are listed from the first item to the last event; every event is
- * there. Options of `upstream`: `status N`, `retry-after N`, `ends broken`. */
+ * there. Options of `upstream`: `status N`, `retry-after N`, `ends broken`, and `last` when the
+ * loop ends with this round. */
 #ifndef ANTIPHON_TESTS_LIB_TURN_FILE_H
 #define ANTIPHON_TESTS_LIB_TURN_FILE_H
 
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "lib/hosted_script.h"
 
 /* Views into bytes; a section that is not there is STR_NONE. */
 struct turn_file {
     struct buf bytes;
-    str words, options, request, upstream, events, response, chat, error;
-    int status, retry_after_s; /* 200 and 0 unless said otherwise */
+    str words, options, request, events, stream, response, chat, error;
+    struct hosted_script script; /* its first round is there when the upstream is asked */
+    int status, retry_after_s;   /* 200 and 0 unless said otherwise */
     bool ends_broken;
 };
 

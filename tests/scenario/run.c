@@ -14,6 +14,7 @@
 
 #include "gateway/upstream_options.h"
 #include "lib/event_check.h"
+#include "lib/event_difference.h"
 #include "lib/json_subset.h"
 #include "lib/round_run.h"
 #include "lib/turn_file.h"
@@ -36,6 +37,12 @@ struct scenario {
     struct round_conf conf;
     struct round_result result;
 };
+
+/* The first answer, STR_NONE: it is not asked. */
+static str upstream_of(const struct scenario *s)
+{
+    return s->file.script.rounds[0].upstream;
+}
 
 static bool fault(const struct scenario *s, const char *what, str detail)
 {
@@ -87,8 +94,10 @@ static bool prepare(struct scenario *s)
 
 static void configure(struct scenario *s)
 {
-    const struct responses_request *r = &s->request;
+    struct responses_request *r = &s->request;
     const struct chat_stream_conf stream = upstream_stream_conf(&s->config, r);
+
+    hosted_script_add_tools(&s->file.script, &r->tools, &s->arena);
 
     s->conf = (struct round_conf){
         .reasoning = r->reasoning_summary_requested ? REASONING_SUMMARY : REASONING_TEXT,
@@ -96,6 +105,8 @@ static void configure(struct scenario *s)
         .logprobs = stream.wants_logprobs,
         .hold_leading_space = stream.hold_leading_space,
         .tools = &r->tools,
+        .script = &s->file.script,
+        .max_tool_calls = r->max_tool_calls,
         .echo = buf_str(&s->echo),
     };
     if (s->file.ends_broken) {
@@ -103,7 +114,7 @@ static void configure(struct scenario *s)
         s->conf.failure = &s->upstream_err;
     }
     if (s->file.status != 200) {
-        upstream_error_from_answer(s->file.status, s->file.retry_after_s, s->file.upstream,
+        upstream_error_from_answer(s->file.status, s->file.retry_after_s, upstream_of(s),
                                    &s->upstream_err);
         s->conf.refusal = &s->upstream_err;
     }
@@ -183,12 +194,29 @@ static bool check_events(const struct scenario *s)
     return ok;
 }
 
+static bool check_stream(const struct scenario *s)
+{
+    char name[128], *difference;
+    struct buf stream;
+    bool same;
+
+    if (str_is_none(s->file.stream))
+        return true;
+    snprintf(name, sizeof(name), "streams/%.*s", STR_ARG(str_trim(s->file.stream)));
+    stream = fixture_read(name);
+    difference = event_difference(buf_str(&s->result.events), buf_str(&stream));
+    same = difference == NULL || fault(s, "another stream", str_from_c(difference));
+    free(difference);
+    buf_fini(&stream);
+    return same;
+}
+
 static bool check_cutting(const struct scenario *s, struct cutting cutting)
 {
     struct round_result r;
     bool same;
 
-    round_run(&s->conf, s->file.upstream, cutting, true, &r);
+    round_run(&s->conf, upstream_of(s), cutting, true, &r);
     same = str_eq(buf_str(&r.events), buf_str(&s->result.events));
     round_result_fini(&r);
     return same || fault(s, "other events when the bytes are cut", STR(""));
@@ -198,7 +226,7 @@ static bool check_cuttings(const struct scenario *s)
 {
     bool same = check_cutting(s, BYTE_BY_BYTE);
 
-    for (size_t at = 1; same && at < s->file.upstream.len; at++)
+    for (size_t at = 1; same && at < upstream_of(s).len; at++)
         same = check_cutting(s, CUT_AT(at));
     return same;
 }
@@ -208,7 +236,7 @@ static bool check_not_streamed(const struct scenario *s)
     struct round_result r;
     bool same;
 
-    round_run(&s->conf, s->file.upstream, UNCUT, false, &r);
+    round_run(&s->conf, upstream_of(s), UNCUT, false, &r);
     same = str_eq(buf_str(&r.object), event_response(buf_str(&s->result.events)));
     round_result_fini(&r);
     return same || fault(s, "another response when not streamed", STR(""));
@@ -234,14 +262,14 @@ static bool check_turn(struct scenario *s)
     if (!str_is_none(s->file.chat) &&
         !check_subset(s, "another chat request", buf_str(&s->chat), s->file.chat))
         return false;
-    if (str_is_none(s->file.upstream))
+    if (str_is_none(upstream_of(s)))
         return true;
     configure(s);
-    round_run(&s->conf, s->file.upstream, UNCUT, true, &s->result);
+    round_run(&s->conf, upstream_of(s), UNCUT, true, &s->result);
     what = event_check(buf_str(&s->result.events));
     if (what != NULL)
         return fault(s, what, buf_str(&s->result.events));
-    return check_events(s) &&
+    return (str_is_none(s->file.events) || check_events(s)) && check_stream(s) &&
            (str_is_none(s->file.response) ||
             check_subset(s, "another response", buf_str(&s->result.object), s->file.response)) &&
            check_cuttings(s) && check_not_streamed(s);
@@ -337,7 +365,7 @@ static void print(const char *path)
 
     if (turn_file_read(path, &s.file, &what) && load_config(&s) && prepare(&s)) {
         configure(&s);
-        round_run(&s.conf, s.file.upstream, UNCUT, true, &s.result);
+        round_run(&s.conf, upstream_of(&s), UNCUT, true, &s.result);
         events = event_list(buf_str(&s.result.events));
         printf("--- events\n");
         json_array_foreach(events, i, event)

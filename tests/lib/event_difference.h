@@ -1,0 +1,12 @@
+/* event_difference.h -- do two streams say the same? */
+#ifndef ANTIPHON_TESTS_LIB_EVENT_DIFFERENCE_H
+#define ANTIPHON_TESTS_LIB_EVENT_DIFFERENCE_H
+
+#include "base/str.h"
+
+/* NULL when the events of two faultless streams are the same, but for ids, times, the names of
+ * models, what repeats a request, and the order of members. Else the first that differs, in
+ * words: free() them. */
+char *event_difference(str got, str expected);
+
+#endif
