@@ -1,19 +1,11 @@
 /* item.c -- one input item at a time, by a table of types. */
-#include "conv/item.h"
+#include "conv/item_internal.h"
 
 #include "conv/fields.h"
 #include "conv/tool_name.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
-
-/* Members of all item types. What only some types use is raw and looked at by
- * their readers. */
-struct item_fields {
-    str type, id, role, status, content, call_id, name, name_space, arguments;
-    str input, output, error, action, operation, code, outputs, tools, approval_request_id;
-    str summary;
-};
 
 static const struct field item_table[] = {
     FIELD(struct item_fields, type, FIELD_TEXT),
@@ -35,29 +27,21 @@ static const struct field item_table[] = {
     FIELD(struct item_fields, tools, FIELD_ARRAY),
     FIELD(struct item_fields, approval_request_id, FIELD_TEXT),
     FIELD(struct item_fields, summary, FIELD_ANY),
-};
-
-/* The item being read and what its reader needs. */
-struct reading {
-    struct item_fields f;
-    const struct path *at;
-    const struct input_options *options;
-    const struct id_source *ids;
-    struct arena *arena;
-    struct item *item;
-    struct err *reterr;
+    FIELD(struct item_fields, server_label, FIELD_ANY),
+    FIELD(struct item_fields, approve, FIELD_ANY),
+    FIELD(struct item_fields, reason, FIELD_ANY),
 };
 
 /* ---- pieces that several types share */
 
-static int need(const struct reading *r, str value, str member)
+int item_need(const struct item_reading *r, str value, str member)
 {
     struct path at = path_member(r->at, member);
 
     return str_is_none(value) ? reject_missing(&at, r->reterr) : 0;
 }
 
-static int set_call_id(const struct reading *r)
+int item_set_call_id(const struct item_reading *r)
 {
     struct id made;
 
@@ -69,21 +53,21 @@ static int set_call_id(const struct reading *r)
     return str_is_none(r->item->call_id) ? reject_memory(r->reterr) : 0;
 }
 
-static int set_name(const struct reading *r, str name)
+int item_set_name(const struct item_reading *r, str name)
 {
     r->item->name = tool_name_for_upstream(r->arena, r->f.name_space, name);
     return str_is_none(r->item->name) ? reject_memory(r->reterr) : 0;
 }
 
 /* Takes JSON that was built in a buf as the argument text. */
-static int take_arguments(const struct reading *r, struct buf *json)
+static int take_arguments(const struct item_reading *r, struct buf *json)
 {
     r->item->arguments = json_copy_quote_take(r->arena, json);
     return str_is_none(r->item->arguments) ? reject_memory(r->reterr) : 0;
 }
 
 /* Arguments are a string; some clients resend them parsed. */
-static int set_arguments(const struct reading *r)
+int item_set_arguments(const struct item_reading *r)
 {
     str raw = r->f.arguments;
     struct buf json = {0};
@@ -103,7 +87,7 @@ static int set_arguments(const struct reading *r)
 }
 
 /* Arguments of one string member. */
-static int set_text_argument(const struct reading *r, const char *member, str text)
+static int set_text_argument(const struct item_reading *r, const char *member, str text)
 {
     struct buf json = {0};
     struct jw w = jw_to(&json);
@@ -145,7 +129,7 @@ static const struct field action_table[] = {
 
 enum { N_ACTION_FIELDS = sizeof(action_table) / sizeof(action_table[0]) };
 
-static int set_action_arguments(const struct reading *r, str raw, size_t n_fields)
+static int set_action_arguments(const struct item_reading *r, str raw, size_t n_fields)
 {
     struct action_fields f = {0};
     struct buf json = {0};
@@ -165,9 +149,20 @@ static int set_action_arguments(const struct reading *r, str raw, size_t n_field
     return take_arguments(r, &json);
 }
 
+bool item_hosted_call_ended(const struct item_reading *r)
+{
+    str status = r->f.status;
+
+    if (str_is_none(status) || json_text_eq(status, STR("completed")) ||
+        json_text_eq(status, STR("failed")))
+        return true;
+    r->item->kind = ITEM_IGNORED;
+    return false;
+}
+
 /* ---- item types */
 
-static int read_message(const struct reading *r)
+static int read_message(const struct item_reading *r)
 {
     static const str names[] = {STR_INIT("user"), STR_INIT("assistant"), STR_INIT("system"),
                                 STR_INIT("developer")};
@@ -190,7 +185,7 @@ static int read_message(const struct reading *r)
 }
 
 /* Parts of a summary are paragraphs. */
-static int read_summary(const struct reading *r)
+static int read_summary(const struct item_reading *r)
 {
     struct content *c = &r->item->content;
 
@@ -202,7 +197,7 @@ static int read_summary(const struct reading *r)
 /* Only the reasoning text goes back to the model; a summary is not it, unless
  * the operator says so, and encrypted_content of another service means nothing
  * to us. */
-static int read_reasoning(const struct reading *r)
+static int read_reasoning(const struct item_reading *r)
 {
     struct content *c = &r->item->content;
 
@@ -211,127 +206,83 @@ static int read_reasoning(const struct reading *r)
     return c->first == NULL && r->options->reasoning_from_summary ? read_summary(r) : 0;
 }
 
-static int read_function_call(const struct reading *r)
+static int read_function_call(const struct item_reading *r)
 {
-    if (need(r, r->f.name, STR("name")) == -1 || set_name(r, r->f.name) == -1 ||
-        set_call_id(r) == -1)
+    if (item_need(r, r->f.name, STR("name")) == -1 || item_set_name(r, r->f.name) == -1 ||
+        item_set_call_id(r) == -1)
         return -1;
-    return set_arguments(r);
+    return item_set_arguments(r);
 }
 
-static int read_custom_call(const struct reading *r)
+static int read_custom_call(const struct item_reading *r)
 {
-    if (need(r, r->f.name, STR("name")) == -1 || set_name(r, r->f.name) == -1 ||
-        set_call_id(r) == -1)
+    if (item_need(r, r->f.name, STR("name")) == -1 || item_set_name(r, r->f.name) == -1 ||
+        item_set_call_id(r) == -1)
         return -1;
     return set_text_argument(r, "input", r->f.input);
 }
 
-static int read_local_shell_call(const struct reading *r)
+static int read_local_shell_call(const struct item_reading *r)
 {
     r->item->name = STR("local_shell");
-    return set_call_id(r) == -1 ? -1 : set_action_arguments(r, r->f.action, N_ACTION_FIELDS - 1);
+    return item_set_call_id(r) == -1 ? -1
+                                     : set_action_arguments(r, r->f.action, N_ACTION_FIELDS - 1);
 }
 
-static int read_shell_call(const struct reading *r)
+static int read_shell_call(const struct item_reading *r)
 {
     r->item->name = STR("shell");
-    return set_call_id(r) == -1 ? -1 : set_action_arguments(r, r->f.action, N_ACTION_FIELDS - 1);
+    return item_set_call_id(r) == -1 ? -1
+                                     : set_action_arguments(r, r->f.action, N_ACTION_FIELDS - 1);
 }
 
-static int read_apply_patch_call(const struct reading *r)
+static int read_apply_patch_call(const struct item_reading *r)
 {
     r->item->name = STR("apply_patch");
-    return set_call_id(r) == -1 ? -1 : set_action_arguments(r, r->f.operation, N_ACTION_FIELDS);
+    return item_set_call_id(r) == -1 ? -1
+                                     : set_action_arguments(r, r->f.operation, N_ACTION_FIELDS);
 }
 
-static int read_output(const struct reading *r)
+static int read_output(const struct item_reading *r)
 {
     struct path at = path_member(r->at, STR("output"));
 
-    if (set_call_id(r) == -1 || set_arguments(r) == -1)
+    if (item_set_call_id(r) == -1 || item_set_arguments(r) == -1)
         return -1;
-    if (r->f.name.len > 0 && set_name(r, r->f.name) == -1)
+    if (r->f.name.len > 0 && item_set_name(r, r->f.name) == -1)
         return -1;
     return content_parse_output(r->f.output, &at, r->options, r->arena, &r->item->content,
                                 r->reterr);
 }
 
-/* A call that never ended has nothing to tell; reports whether this one did. */
-static bool hosted_call_ended(const struct reading *r)
+static int read_code_call(const struct item_reading *r)
 {
-    str status = r->f.status;
-
-    if (str_is_none(status) || json_text_eq(status, STR("completed")) ||
-        json_text_eq(status, STR("failed")))
-        return true;
-    r->item->kind = ITEM_IGNORED;
-    return false;
-}
-
-/* Some services write an error as an object. */
-static int set_error_output(const struct reading *r)
-{
-    struct path at = path_member(r->at, STR("error"));
-
-    r->item->has_output = true;
-    if (content_parse_output(r->f.error, &at, r->options, r->arena, &r->item->content, r->reterr) ==
-        -1)
-        return -1;
-    return content_join(&r->item->content, STR("Error: "), STR(""), r->arena, r->reterr);
-}
-
-static int read_mcp_call(const struct reading *r)
-{
-    struct path at = path_member(r->at, STR("output"));
-
-    if (!hosted_call_ended(r))
-        return 0;
-    if (need(r, r->f.name, STR("name")) == -1 || set_name(r, r->f.name) == -1 ||
-        set_call_id(r) == -1 || set_arguments(r) == -1)
-        return -1;
-    if (str_is_none(r->f.output) && !str_is_none(r->f.error))
-        return set_error_output(r);
-    r->item->has_output = !str_is_none(r->f.output);
-    r->item->is_partial = !r->item->has_output && r->f.id.len > 0;
-    return content_parse_output(r->f.output, &at, r->options, r->arena, &r->item->content,
-                                r->reterr);
-}
-
-static int read_code_call(const struct reading *r)
-{
-    if (!hosted_call_ended(r))
+    if (!item_hosted_call_ended(r))
         return 0;
     r->item->name = STR("code_interpreter");
     r->item->has_output = true;
     r->item->is_partial = str_is_none(r->f.outputs) && r->f.id.len > 0;
-    if (set_call_id(r) == -1 || set_text_argument(r, "code", r->f.code) == -1 ||
+    if (item_set_call_id(r) == -1 || set_text_argument(r, "code", r->f.code) == -1 ||
         content_collect(r->f.outputs, STR("logs"), r->arena, &r->item->content, r->reterr) == -1)
         return -1;
     return content_join(&r->item->content, STR(""), STR(""), r->arena, r->reterr);
 }
 
-static int read_reference(const struct reading *r)
+static int read_reference(const struct item_reading *r)
 {
-    return need(r, r->f.id, STR("id"));
+    return item_need(r, r->f.id, STR("id"));
 }
 
-static int read_approval_response(const struct reading *r)
-{
-    r->item->id = r->f.approval_request_id;
-    return need(r, r->item->id, STR("approval_request_id"));
-}
-
-static int read_additional_tools(const struct reading *r)
+static int read_additional_tools(const struct item_reading *r)
 {
     r->item->tools = r->f.tools;
-    return need(r, r->f.tools, STR("tools"));
+    return item_need(r, r->f.tools, STR("tools"));
 }
 
 struct item_type {
     str name;
     enum item_kind kind;
-    int (*read)(const struct reading *r); /* NULL: nothing in it is looked at */
+    int (*read)(const struct item_reading *r); /* NULL: nothing in it is looked at */
 };
 
 #define IGNORED(name)                                                                              \
@@ -352,13 +303,13 @@ static const struct item_type item_types[] = {
     {STR_INIT("shell_call_output"), ITEM_OUTPUT, read_output},
     {STR_INIT("apply_patch_call"), ITEM_CALL, read_apply_patch_call},
     {STR_INIT("apply_patch_call_output"), ITEM_OUTPUT, read_output},
-    {STR_INIT("mcp_call"), ITEM_HOSTED_CALL, read_mcp_call},
+    {STR_INIT("mcp_call"), ITEM_HOSTED_CALL, item_read_mcp_call},
     {STR_INIT("code_interpreter_call"), ITEM_HOSTED_CALL, read_code_call},
     {STR_INIT("item_reference"), ITEM_REFERENCE, read_reference},
-    {STR_INIT("mcp_approval_response"), ITEM_APPROVAL_RESPONSE, read_approval_response},
+    {STR_INIT("mcp_list_tools"), ITEM_TOOL_LIST, item_read_tool_list},
+    {STR_INIT("mcp_approval_request"), ITEM_APPROVAL_REQUEST, item_read_approval_request},
+    {STR_INIT("mcp_approval_response"), ITEM_APPROVAL_RESPONSE, item_read_approval_response},
     {STR_INIT("additional_tools"), ITEM_ADDITIONAL_TOOLS, read_additional_tools},
-    IGNORED("mcp_list_tools"),
-    IGNORED("mcp_approval_request"),
     IGNORED("web_search_call"),
     IGNORED("compaction"),
     IGNORED("compaction_trigger"),
@@ -403,7 +354,7 @@ static int reject_type_name(const struct path *at, str name, struct err *reterr)
     return -1;
 }
 
-static int read_object(struct reading *r, struct jr *j)
+static int read_object(struct item_reading *r, struct jr *j)
 {
     int rc = fields_read(j, FIELDS(item_table), r->at, &r->f, NULL, r->reterr);
     str name = item_type_name(r->f.type, r->f.role, r->f.id);
@@ -426,7 +377,7 @@ static int read_object(struct reading *r, struct jr *j)
 int item_read(struct jr *j, const struct path *at, const struct input_options *o,
               const struct id_source *ids, struct arena *a, struct item *ret, struct err *reterr)
 {
-    struct reading r = {
+    struct item_reading r = {
         .at = at, .options = o, .ids = ids, .arena = a, .item = ret, .reterr = reterr};
 
     if (jr_peek(j) != JR_STRING)

@@ -60,7 +60,7 @@ static void write_url(struct jw *w, const char *key, str escaped)
     buf_fini(&plain);
 }
 
-static void write_mcp(struct jw *w, str raw)
+void tool_copy_mcp(struct jw *w, str raw, str default_approval)
 {
     struct mcp f = {0};
 
@@ -72,7 +72,8 @@ static void write_mcp(struct jw *w, str raw)
         write_url(w, "server_url", f.server_url);
     json_copy_given_text(w, "server_description", f.server_description);
     json_copy_given_value(w, "allowed_tools", f.allowed_tools);
-    json_copy_given_value(w, "require_approval", f.require_approval);
+    json_copy_given_value(w, "require_approval",
+                          str_is_none(f.require_approval) ? default_approval : f.require_approval);
     jw_object_end(w);
 }
 
@@ -101,7 +102,7 @@ void tool_copy(struct jw *w, str raw)
     str type = jr_type_of(raw) == JR_OBJECT ? jr_member_string(raw, STR("type")) : STR_NONE;
 
     if (!str_is_none(type) && json_text_eq(type, STR("mcp")))
-        write_mcp(w, raw);
+        tool_copy_mcp(w, raw, STR_NONE);
     else if (!str_is_none(type) && json_text_eq(type, STR("namespace")))
         write_namespace(w, raw);
     else

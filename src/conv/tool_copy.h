@@ -10,6 +10,10 @@
  * a tool that is accepted. */
 void tool_copy(struct jw *w, str raw);
 
+/* The same of a tool of type mcp that may not say who approves its calls: require_approval
+ * is then this, raw, unless it is STR_NONE. */
+void tool_copy_mcp(struct jw *w, str raw, str default_approval);
+
 /* An array of them. */
 void tool_copy_list(struct jw *w, str raw);
 
