@@ -50,12 +50,15 @@ static void write_sampling(const struct responses_request *r, struct jw *w)
 static void write_token_limit(const struct responses_request *r,
                               const struct chat_request_options *o, struct jw *w)
 {
+    const int64_t left = r->max_output_tokens - o->spent_tokens;
+
     if (r->max_output_tokens == 0)
         return;
+    assert(left > 0);
     if (o->token_field != CHAT_MAX_COMPLETION_TOKENS)
-        jw_key_int(w, "max_tokens", r->max_output_tokens);
+        jw_key_int(w, "max_tokens", left);
     if (o->token_field != CHAT_MAX_TOKENS)
-        jw_key_int(w, "max_completion_tokens", r->max_output_tokens);
+        jw_key_int(w, "max_completion_tokens", left);
 }
 
 static void write_json_schema(const struct text_format *f, struct jw *w)
@@ -93,6 +96,18 @@ static void write_chosen_tool(const struct tool *t, struct jw *w)
     jw_object_end(w);
 }
 
+/* A forced call that were forced again would never end. What the client did not say is
+ * not said later either. */
+static struct tool_choice choice_of_round(const struct tool_choice *c, enum chat_round round)
+{
+    if (round == CHAT_LAST_ROUND)
+        return (struct tool_choice){.mode = TOOL_CHOICE_NONE};
+    if (round == CHAT_FIRST_ROUND || c->mode == TOOL_CHOICE_NOT_GIVEN ||
+        c->mode == TOOL_CHOICE_NONE)
+        return *c;
+    return (struct tool_choice){.mode = TOOL_CHOICE_AUTO};
+}
+
 static void write_tool_choice(const struct tool_choice *c, const struct chat_request_options *o,
                               struct jw *w)
 {
@@ -109,19 +124,20 @@ static void write_tool_choice(const struct tool_choice *c, const struct chat_req
 }
 
 /* Several servers reject a choice without tools. What a server cannot be told
- * by a choice it is told by the tools it gets: the chosen one, or none. */
+ * by a choice it is told by the tools it gets: the chosen ones, or none. */
 static void write_tools(const struct responses_request *r, const struct chat_request_options *o,
                         struct jw *w)
 {
-    const struct tool *only = o->tool_choice == CHAT_CHOICE_FULL ? NULL : r->tool_choice.tool;
+    const struct tool_choice choice = choice_of_round(&r->tool_choice, o->round);
+    const bool names_tool = choice.mode == TOOL_CHOICE_TOOL && o->tool_choice == CHAT_CHOICE_FULL;
 
     if (r->tools.n_sent == 0)
         return;
-    if (o->tool_choice == CHAT_CHOICE_AUTO && r->tool_choice.mode == TOOL_CHOICE_NONE)
+    if (o->tool_choice == CHAT_CHOICE_AUTO && choice.mode == TOOL_CHOICE_NONE)
         return;
     jw_key(w, "tools");
-    chat_tools_write(&r->tools, only, w);
-    write_tool_choice(&r->tool_choice, o, w);
+    chat_tools_write(&r->tools, names_tool ? NULL : &choice, w);
+    write_tool_choice(&choice, o, w);
     json_copy_given_value(w, "parallel_tool_calls", r->parallel_tool_calls);
 }
 

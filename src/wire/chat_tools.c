@@ -71,13 +71,14 @@ static void (*const writers[])(const struct tool *t, struct jw *w) = {
     [TOOL_FUNCTION] = write_function,
     [TOOL_CUSTOM] = write_custom,
     [TOOL_LOCAL_SHELL] = write_shell,
+    [TOOL_MCP] = write_function,
 };
 
-void chat_tools_write(const struct tool_set *set, const struct tool *only, struct jw *w)
+void chat_tools_write(const struct tool_set *set, const struct tool_choice *choice, struct jw *w)
 {
     jw_array(w);
     for (const struct tool *t = set->first; t != NULL; t = t->next) {
-        if (!t->sent || (only != NULL && t != only))
+        if (!t->sent || (choice != NULL && !tool_choice_leaves(choice, t)))
             continue;
         jw_object(w);
         jw_key_string(w, "type", STR("function"));

@@ -22,12 +22,14 @@ int request_check_types(const struct request_fields *in, struct err *reterr);
 /* Enums and limits; notes in in->r what `include` asks for and the integers. */
 int request_check_values(struct request_fields *in, struct err *reterr);
 
-/* Tools and tool_choice, from r's items and raw values. While r needs the store
- * the choice may name tools that are not there yet. */
+/* Tools and tool_choice, from r's items and raw values. While r needs the store or
+ * tools of MCP servers the choice may name tools that are not there yet. */
 int request_read_tools(struct responses_request *r, const struct responses_request_options *options,
                        const struct id_source *ids, struct arena *a, struct err *reterr);
 
-/* What a request names besides items of the store must exist. */
-int request_look_up(const struct responses_request *r, struct err *reterr);
+/* What a request names besides items of the store must exist. Tools of MCP servers
+ * do not while it needs them. */
+int request_look_up(struct responses_request *r, const struct id_source *ids, struct arena *a,
+                    struct err *reterr);
 
 #endif

@@ -5,7 +5,11 @@
  * the history is there; without history they are read once. */
 #include "wire/request_resolve.h"
 
+#include <assert.h>
+
 #include "base/str_map.h"
+#include "conv/tool_name.h"
+#include "wire/request_approval.h"
 #include "wire/request_fields.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -211,6 +215,7 @@ static int prepend_history(const struct resolution *s)
             return -1;
     }
     item_list_prepend(&s->r->items, &list);
+    s->r->n_before = list.n;
     return 0;
 }
 
@@ -245,6 +250,7 @@ static int inherit_tools(const struct resolution *s)
     if (str_is_none(object))
         return reject_memory(s->reterr);
     r->tools_json = jr_member(object, STR("tools"));
+    r->has_inherited_tools = true;
     choice = jr_member(object, STR("tool_choice"));
     if (str_is_none(r->tool_choice_json) && !str_eq(choice, STR("\"auto\"")))
         r->tool_choice_json = choice;
@@ -254,46 +260,77 @@ static int inherit_tools(const struct resolution *s)
 int request_read_tools(struct responses_request *r, const struct responses_request_options *options,
                        const struct id_source *ids, struct arena *a, struct err *reterr)
 {
-    struct tool_index index;
+    const struct tool_sources from = {.tools = r->tools_json,
+                                      .is_inherited = r->has_inherited_tools,
+                                      .items = &r->items,
+                                      .n_before = r->n_before};
+    struct tool_index *index = &r->tool_index;
 
-    if (tool_set_parse(r->tools_json, &r->items, options->reject_unserved_tools, ids, a, &r->tools,
-                       &index, reterr) == -1)
+    if (tool_set_parse(&from, options->reject_unserved_tools, ids, a, &r->tools, index, reterr) ==
+        -1)
         return -1;
-    index.is_partial = r->needs_store;
-    return tool_choice_parse(r->tool_choice_json, &index, &r->tools, a, &r->tool_choice, reterr);
+    r->needs_tools = r->tools.n_servers > 0 || options->has_injected_tools;
+    index->is_partial = r->needs_store || r->needs_tools;
+    return tool_choice_parse(r->tool_choice_json, index, &r->tools, a, &r->tool_choice, reterr);
 }
 
-/* ---- lookups */
+/* ---- tools of MCP servers */
 
-static int look_up_approvals(const struct item_list *items, struct err *reterr)
+/* A tool that is gone has the name it would have (MCP 10.1). */
+static str default_name(const struct item *it, struct arena *a)
 {
-    const struct path input_at = path_member(NULL, STR("input"));
+    struct buf both = {0};
+    str server = STR_NONE;
 
-    for (const struct item *it = items->first; it != NULL; it = it->next) {
-        const struct path item_at = path_index(&input_at, it->index);
-        const struct path id_at = path_member(&item_at, STR("approval_request_id"));
+    buf_append(&both, STR("mcp__"));
+    buf_append(&both, it->server_label);
+    if (!buf_failed(&both))
+        server = arena_dup(a, buf_str(&both));
+    buf_fini(&both);
+    return str_is_none(server) ? STR_NONE : tool_name_for_upstream(a, server, it->tool_name);
+}
 
-        if (it->kind != ITEM_APPROVAL_RESPONSE)
+/* The model knows the calls it made by the names that it sees now. */
+static int name_calls(struct responses_request *r, struct arena *a, struct err *reterr)
+{
+    for (struct item *it = r->items.first; it != NULL; it = it->next) {
+        const struct tool *t;
+
+        if (it->kind != ITEM_HOSTED_CALL || str_is_none(it->server_label))
             continue;
-        err_set_param(reterr, ERR_INVALID_VALUE, path_name(&id_at).text,
-                      "Invalid '%s': no approval request with id '%s' is waiting.",
-                      path_name(&id_at).text, shown(it->id).text);
-        return -1;
+        t = tool_set_find_hosted(&r->tools, it->server_label, it->tool_name);
+        it->name = t != NULL ? t->upstream_name : default_name(it, a);
+        if (str_is_none(it->name))
+            return reject_memory(reterr);
     }
     return 0;
 }
 
-static int look_up_servers(const struct tool_set *tools, struct err *reterr)
+int request_add_hosted(struct responses_request *r, const struct hosted_tool *tools, size_t n,
+                       struct arena *a, struct err *reterr)
 {
-    if (tools->unknown_server == NULL)
-        return 0;
-    *reterr = *tools->unknown_server;
-    return -1;
+    assert(r->needs_tools && !r->needs_store);
+    for (size_t i = 0; i < n; i++) {
+        if (tool_set_add_hosted(&r->tools, &r->tool_index, &tools[i], a, reterr) == -1)
+            return -1;
+    }
+    r->tool_index.is_partial = false;
+    if (tool_choice_parse(r->tool_choice_json, &r->tool_index, &r->tools, a, &r->tool_choice,
+                          reterr) == -1 ||
+        request_approval_bind(r, reterr) == -1)
+        return -1;
+    r->needs_tools = false;
+    return name_calls(r, a, reterr);
 }
 
-int request_look_up(const struct responses_request *r, struct err *reterr)
+/* ---- lookups */
+
+int request_look_up(struct responses_request *r, const struct id_source *ids, struct arena *a,
+                    struct err *reterr)
 {
-    return look_up_approvals(&r->items, reterr) == -1 ? -1 : look_up_servers(&r->tools, reterr);
+    if (request_approval_read(r, ids, a, reterr) == -1)
+        return -1;
+    return r->needs_tools ? 0 : request_approval_bind(r, reterr);
 }
 
 int request_reject_previous(const struct responses_request *r, struct err *reterr)
@@ -320,9 +357,8 @@ int request_resolve(struct responses_request *r, const struct request_history *h
     r->needs_store = false;
     if (held_init(&held, r, h, ids, a, reterr) == -1)
         return -1;
-    if (replace_references(&s) == -1 || look_up_approvals(&r->items, reterr) == -1 ||
-        prepend_history(&s) == -1 || inherit_tools(&s) == -1 ||
+    if (replace_references(&s) == -1 || prepend_history(&s) == -1 || inherit_tools(&s) == -1 ||
         request_read_tools(r, options, ids, a, reterr) == -1)
         return -1;
-    return look_up_servers(&r->tools, reterr);
+    return request_look_up(r, ids, a, reterr);
 }

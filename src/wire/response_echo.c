@@ -74,6 +74,7 @@ static void write_tool_choice(struct jw *w, const struct tool_choice *c)
     jw_key(w, "tool_choice");
     jw_object(w);
     json_copy_key_text(w, "type", c->type);
+    json_copy_given_text(w, "server_label", c->server_label);
     json_copy_given_text(w, "name", c->name);
     if (!str_is_none(c->allowed_tools)) {
         jw_key_string(w, "mode", str_from_c(tool_choice_word(c->mode)));
@@ -95,7 +96,17 @@ static void write_function(struct jw *w, const struct tool_fields *f)
     jw_object_end(w);
 }
 
-static void write_tool(struct jw *w, str raw)
+/* What holds for the calls of a server when its tool does not say (MCP 11.5). */
+static str effective_approval(const struct tool_set *set, str label)
+{
+    for (const struct mcp_declaration *d = set->first_server; d != NULL; d = d->next) {
+        if (json_text_eq(label, d->label))
+            return d->effective_approval;
+    }
+    return STR_NONE;
+}
+
+static void write_tool(struct jw *w, const struct tool_set *set, str raw)
 {
     struct tool_fields f;
 
@@ -104,12 +115,14 @@ static void write_tool(struct jw *w, str raw)
     if (json_text_eq(f.type, STR("function"))) {
         (void)tool_fields_flatten(&f, NULL, NULL);
         write_function(w, &f);
+    } else if (json_text_eq(f.type, STR("mcp"))) {
+        tool_copy_mcp(w, raw, effective_approval(set, f.server_label));
     } else {
         tool_copy(w, raw);
     }
 }
 
-static void write_tools(struct jw *w, str tools)
+static void write_tools(struct jw *w, const struct tool_set *set, str tools)
 {
     struct jr j;
 
@@ -119,7 +132,7 @@ static void write_tools(struct jw *w, str tools)
         jr_init(&j, tools);
         (void)jr_enter(&j, JR_ARRAY);
         while (jr_next_element(&j))
-            write_tool(w, jr_raw(&j));
+            write_tool(w, set, jr_raw(&j));
     }
     jw_array_end(w);
 }
@@ -154,7 +167,7 @@ void responses_request_echo(const struct responses_request *r, struct buf *out)
     write_raw_or(w, "temperature", r->temperature, STR("1.0"));
     write_text(w, r);
     write_tool_choice(w, &r->tool_choice);
-    write_tools(w, r->tools_json);
+    write_tools(w, &r->tools, r->tools_json);
     write_raw_or(w, "top_p", r->top_p, STR("1.0"));
     write_text_or(w, "truncation", r->truncation, STR("disabled"));
     write_raw_or(w, "metadata", r->metadata, STR("{}"));

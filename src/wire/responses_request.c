@@ -296,7 +296,7 @@ int responses_request_parse(str body, const struct responses_request_options *op
         read_items_and_tools(&in.r, options, ids, arena, reterr) == -1 ||
         check_exclusions(&in.r, reterr) == -1)
         return -1;
-    if (!in.r.needs_store && request_look_up(&in.r, reterr) == -1)
+    if (!in.r.needs_store && request_look_up(&in.r, ids, arena, reterr) == -1)
         return -1;
     *ret = in.r;
     return 0;

@@ -29,8 +29,9 @@ struct text_format {
 
 /* A call that waited for the client's approval and has it now (CONTRACT 2.1). */
 struct approved_call {
-    const struct item *request; /* ITEM_APPROVAL_REQUEST */
-    const struct tool *tool;
+    const struct item *request;  /* ITEM_APPROVAL_REQUEST */
+    const struct item *response; /* ITEM_APPROVAL_RESPONSE, of the request's own input */
+    const struct tool *tool;     /* NULL while needs_tools */
     struct approved_call *next;
 };
 
@@ -65,7 +66,9 @@ struct responses_request {
     bool needs_tools;
 
     struct item_list items;
+    size_t n_before; /* so many of the items, the first, are history */
     struct tool_set tools;
+    bool has_inherited_tools;     /* tools_json is that of the previous response */
     struct tool_index tool_index; /* while needs_tools */
     struct tool_choice tool_choice;
     struct approved_call *approved; /* to be run before the model is asked, in their order */

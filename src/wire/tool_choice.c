@@ -37,10 +37,16 @@ const char *tool_choice_word(enum tool_choice_mode mode)
     static const char *const words[] = {
         [TOOL_CHOICE_NOT_GIVEN] = "auto", [TOOL_CHOICE_AUTO] = "auto",
         [TOOL_CHOICE_NONE] = "none",      [TOOL_CHOICE_REQUIRED] = "required",
-        [TOOL_CHOICE_TOOL] = "required",
+        [TOOL_CHOICE_TOOL] = "required",  [TOOL_CHOICE_SERVER] = "required",
     };
 
     return words[mode];
+}
+
+static void allow(struct tool_set *set, struct tool *t)
+{
+    set->n_sent += !t->sent;
+    t->sent = true;
 }
 
 /* ---- finding what is named; what a partial index lacks may still come */
@@ -85,6 +91,11 @@ static bool is_named_type(str type)
     return json_text_eq(type, STR("function")) || json_text_eq(type, STR("custom"));
 }
 
+static bool is_mcp_type(str type)
+{
+    return json_text_eq(type, STR("mcp"));
+}
+
 static int find_named(const struct choice_reader *r, const struct choice_fields *f,
                       struct tool **ret)
 {
@@ -105,6 +116,86 @@ static int find_hosted(const struct choice_reader *r, str type, struct tool **re
     if (json_text_eq(type, STR("local_shell")))
         *ret = str_map_get(&r->index->by_name, STR("local_shell"));
     return 0;
+}
+
+/* ---- tools of MCP servers */
+
+/* Labels have no characters that need an escape, so ours are plain and escaped alike. */
+static bool is_of_server(const struct tool *t, str label)
+{
+    return t->kind == TOOL_MCP && (str_is_none(label) || json_text_eq(label, t->server_label));
+}
+
+static bool has_server(const struct tool_set *set, str label)
+{
+    for (const struct mcp_declaration *d = set->first_server; d != NULL; d = d->next) {
+        if (str_is_none(label) || json_text_eq(label, d->label))
+            return true;
+    }
+    for (const struct tool *t = set->first; t != NULL; t = t->next) {
+        if (is_of_server(t, label))
+            return true;
+    }
+    return false;
+}
+
+/* The first tool from t on that a choice of type mcp means, or NULL; name is plain. */
+static struct tool *next_meant(struct tool *t, str label, str name)
+{
+    while (t != NULL &&
+           (!is_of_server(t, label) || (!str_is_none(name) && !json_text_eq(t->name, name))))
+        t = t->next;
+    return t;
+}
+
+static int read_tool_name(const struct choice_reader *r, const struct choice_fields *f, str *ret)
+{
+    *ret = json_text_dup(r->arena, f->name);
+    return str_is_none(*ret) && !str_is_none(f->name) ? reject_memory(r->reterr) : 0;
+}
+
+/* A server without tools may be allowed, but not a tool that does not exist. */
+static int allow_of_server(const struct choice_reader *r, const struct choice_fields *f)
+{
+    bool is_known = str_is_none(f->name) && has_server(r->set, f->server_label);
+    struct tool *t = r->set->first;
+    str name;
+
+    if (read_tool_name(r, f, &name) == -1)
+        return -1;
+    while ((t = next_meant(t, f->server_label, name)) != NULL) {
+        allow(r->set, t);
+        is_known = true;
+        t = t->next;
+    }
+    return is_known ? 0 : reject_unknown(r, f->type);
+}
+
+static int read_server(const struct choice_reader *r, const struct choice_fields *f,
+                       struct tool_choice *ret)
+{
+    const struct tool *t;
+    str name;
+
+    ret->server_label = f->server_label;
+    ret->name = f->name;
+    if (read_tool_name(r, f, &name) == -1)
+        return -1;
+    t = next_meant(r->set->first, f->server_label, name);
+    if (t == NULL)
+        return str_is_none(name) && has_server(r->set, f->server_label)
+                   ? reject_no_tools(r, "mcp")
+                   : reject_unknown(r, f->type);
+    ret->mode = str_is_none(name) ? TOOL_CHOICE_SERVER : TOOL_CHOICE_TOOL;
+    ret->tool = str_is_none(name) ? NULL : t;
+    return 0;
+}
+
+bool tool_choice_leaves(const struct tool_choice *c, const struct tool *t)
+{
+    if (c->mode == TOOL_CHOICE_TOOL)
+        return t == c->tool;
+    return c->mode != TOOL_CHOICE_SERVER || is_of_server(t, c->server_label);
 }
 
 /* ---- the forms of a choice */
@@ -133,6 +224,7 @@ static int read_fields(const struct choice_reader *r, str raw, const struct path
     struct path type_at = path_member(at, STR("type"));
     struct path function_at = path_member(at, STR("function"));
     struct path name_at = path_member(at, STR("name"));
+    struct path label_at = path_member(at, STR("server_label"));
 
     if (fields_read_raw(raw, FIELDS(choice_table), at, f, r->reterr) == -1)
         return -1;
@@ -143,6 +235,8 @@ static int read_fields(const struct choice_reader *r, str raw, const struct path
         return -1;
     if (is_named_type(f->type) && str_is_none(f->name))
         return reject_missing(&name_at, r->reterr);
+    if (is_mcp_type(f->type) && !str_is_none(f->name) && str_is_none(f->server_label))
+        return reject_missing(&label_at, r->reterr);
     return 0;
 }
 
@@ -154,14 +248,12 @@ static int read_allowed_tool(const struct choice_reader *r, str raw, const struc
 
     if (read_fields(r, raw, at, &f) == -1)
         return -1;
+    if (is_mcp_type(f.type))
+        return allow_of_server(r, &f);
     rc = is_named_type(f.type) ? find_named(r, &f, &t) : find_hosted(r, f.type, &t);
-    if (rc == -1)
-        return -1;
-    if (t != NULL && !t->sent) {
-        t->sent = true;
-        r->set->n_sent++;
-    }
-    return 0;
+    if (rc == 0 && t != NULL)
+        allow(r->set, t);
+    return rc;
 }
 
 static int read_allowed_list(const struct choice_reader *r, str raw)
@@ -220,6 +312,14 @@ static int read_tool_type(const struct choice_reader *r, const struct choice_fie
     return 0;
 }
 
+static int read_object(const struct choice_reader *r, const struct choice_fields *f,
+                       struct tool_choice *ret)
+{
+    if (json_text_eq(f->type, STR("allowed_tools")))
+        return read_allowed(r, f, ret);
+    return is_mcp_type(f->type) ? read_server(r, f, ret) : read_tool_type(r, f, ret);
+}
+
 int tool_choice_parse(str raw, const struct tool_index *index, struct tool_set *set,
                       struct arena *a, struct tool_choice *ret, struct err *reterr)
 {
@@ -239,8 +339,7 @@ int tool_choice_parse(str raw, const struct tool_index *index, struct tool_set *
             return -1;
         choice.type = f.type;
         choice.name = is_named_type(f.type) ? f.name : STR_NONE;
-        rc = json_text_eq(f.type, STR("allowed_tools")) ? read_allowed(&r, &f, &choice)
-                                                        : read_tool_type(&r, &f, &choice);
+        rc = read_object(&r, &f, &choice);
     }
     if (rc == 0)
         *ret = choice;

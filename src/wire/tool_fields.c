@@ -22,6 +22,8 @@ static const struct field tool_table[] = {
     FIELD(struct tool_fields, require_approval, FIELD_TEXT_OR_OBJECT),
     FIELD(struct tool_fields, connector_id, FIELD_TEXT),
     FIELD(struct tool_fields, tunnel_id, FIELD_TEXT),
+    FIELD(struct tool_fields, allowed_callers, FIELD_ARRAY),
+    FIELD(struct tool_fields, defer_loading, FIELD_BOOLEAN),
 };
 
 static const struct field function_table[] = {

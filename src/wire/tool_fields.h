@@ -13,6 +13,7 @@ struct tool_fields {
     str function, format, tools, container;
     str server_label, server_url, server_description, authorization; /* escaped */
     str headers, allowed_tools, require_approval, connector_id, tunnel_id;
+    str allowed_callers, defer_loading; /* of the latter only the type is looked at */
 };
 
 /* raw is one element; it must be an object. */

@@ -8,14 +8,16 @@
 #include "conv/reject.h"
 #include "conv/tool_name.h"
 #include "wire/tool_fields.h"
+#include "wire/tool_mcp.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
 struct tool_reader {
     struct tool_set set;
     struct tool_index index;
-    struct str_map labels; /* of MCP servers; not NULL when taken */
+    struct str_map labels; /* label -> struct mcp_declaration */
     bool additional;       /* the tools come from an input item */
+    bool inherited;        /* they were stored, without their credentials */
     bool reject_unserved;
     struct arena *arena;
     struct err *reterr;
@@ -51,9 +53,20 @@ static int reject_twice(const struct tool *t, struct err *reterr)
     return -1;
 }
 
+static void append(struct tool_set *set, struct tool *t)
+{
+    t->sent = true;
+    if (set->last == NULL)
+        set->first = t;
+    else
+        set->last->next = t;
+    set->last = t;
+    set->n++;
+    set->n_sent++;
+}
+
 static int add_tool(struct tool_reader *r, struct tool *t)
 {
-    struct tool_set *set = &r->set;
     void **slot;
 
     t->upstream_name = tool_name_for_upstream(r->arena, t->name_space, t->name);
@@ -65,14 +78,7 @@ static int add_tool(struct tool_reader *r, struct tool *t)
     if (*slot != NULL)
         return is_repeated(r, *slot, t) ? 0 : reject_twice(t, r->reterr);
     *slot = t;
-    t->sent = true;
-    if (set->last == NULL)
-        set->first = t;
-    else
-        set->last->next = t;
-    set->last = t;
-    set->n++;
-    set->n_sent++;
+    append(&r->set, t);
     return 0;
 }
 
@@ -184,89 +190,60 @@ static int read_code_interpreter(struct tool_reader *r, struct source *s)
     return str_is_none(s->f.container) ? reject_missing(&at, r->reterr) : 0;
 }
 
-/* ---- MCP tools: checked here, so that a mistake is found before anything runs */
+/* ---- servers */
 
-static int check_label(struct tool_reader *r, const struct source *s)
+static int reject_label_twice(const struct source *s, struct err *reterr)
 {
     struct path at = path_member(s->at, STR("server_label"));
-    str label = json_text_dup(r->arena, s->f.server_label);
-    void **slot;
 
-    if (str_is_none(s->f.server_label))
-        return reject_missing(&at, r->reterr);
-    if (s->f.server_label.len == 0)
-        return reject_empty(&at, r->reterr);
-    slot = str_is_none(label) ? NULL : str_map_slot(&r->labels, label, r->arena);
+    err_set_param(reterr, ERR_INVALID_VALUE, path_name(&at).text,
+                  "Invalid '%s': more than one MCP tool has the server label '%s'.",
+                  path_name(&at).text, shown(s->f.server_label).text);
+    return -1;
+}
+
+/* additional_tools may repeat a server, as they may a function. What comes with this
+ * request may bring the credentials that what was stored has lost. */
+static int repeat_server(struct mcp_declaration *known, const struct mcp_declaration *d)
+{
+    struct mcp_declaration *next = known->next;
+
+    if (known->is_inherited && !d->is_inherited) {
+        *known = *d;
+        known->next = next;
+    }
+    return 0;
+}
+
+static int add_server(struct tool_reader *r, const struct source *s, struct mcp_declaration *d)
+{
+    struct tool_set *set = &r->set;
+    void **slot = str_map_slot(&r->labels, d->label, r->arena);
+
     if (slot == NULL)
         return reject_memory(r->reterr);
-    if (*slot != NULL && !r->additional) {
-        err_set_param(r->reterr, ERR_INVALID_VALUE, path_name(&at).text,
-                      "Invalid '%s': more than one MCP tool has the server label '%s'.",
-                      path_name(&at).text, shown(label).text);
-        return -1;
-    }
-    *slot = r;
+    if (*slot != NULL)
+        return r->additional ? repeat_server(*slot, d) : reject_label_twice(s, r->reterr);
+    *slot = d;
+    if (set->last_server == NULL)
+        set->first_server = d;
+    else
+        set->last_server->next = d;
+    set->last_server = d;
+    set->n_servers++;
     return 0;
-}
-
-/* Without a URL the label names a server of the configuration; there is none
- * yet. Look-ups come last, so the finding is kept. */
-static int check_server(struct tool_reader *r, const struct source *s)
-{
-    struct path at = path_member(s->at, STR("server_label"));
-
-    if (!str_is_none(s->f.server_url) || r->set.unknown_server != NULL)
-        return 0;
-    r->set.unknown_server = arena_alloc(r->arena, sizeof(*r->set.unknown_server));
-    if (r->set.unknown_server == NULL)
-        return reject_memory(r->reterr);
-    err_set_param(r->set.unknown_server, ERR_INVALID_VALUE, path_name(&at).text,
-                  "Invalid '%s': no MCP server '%s' is configured; give its 'server_url'.",
-                  path_name(&at).text, shown(s->f.server_label).text);
-    return 0;
-}
-
-static int check_tool_names(const struct source *s, struct err *reterr)
-{
-    struct path list_at = path_member(s->at, STR("allowed_tools"));
-    struct jr j;
-
-    if (jr_type_of(s->f.allowed_tools) != JR_ARRAY)
-        return 0;
-    jr_init(&j, s->f.allowed_tools);
-    (void)jr_enter(&j, JR_ARRAY);
-    for (size_t i = 0; jr_next_element(&j); i++) {
-        struct path at = path_index(&list_at, i);
-
-        if (field_check(jr_raw(&j), FIELD_TEXT, &at, reterr) == -1)
-            return -1;
-    }
-    return 0;
-}
-
-static int check_approval(const struct source *s, struct err *reterr)
-{
-    static const str values[] = {STR_INIT("always"), STR_INIT("never")};
-    struct path at = path_member(s->at, STR("require_approval"));
-
-    if (jr_type_of(s->f.require_approval) != JR_STRING)
-        return 0;
-    return check_value(&at, field_text(s->f.require_approval), values, 2, reterr);
 }
 
 static int read_mcp(struct tool_reader *r, struct source *s)
 {
-    struct path connector_at = path_member(s->at, STR("connector_id"));
-    struct path tunnel_at = path_member(s->at, STR("tunnel_id"));
+    struct mcp_declaration *d = arena_alloc(r->arena, sizeof(*d));
 
-    if (!str_is_none(s->f.connector_id))
-        return reject_unsupported(&connector_at, r->reterr);
-    if (!str_is_none(s->f.tunnel_id))
-        return reject_unsupported(&tunnel_at, r->reterr);
-    if (check_label(r, s) == -1 || check_tool_names(s, r->reterr) == -1 ||
-        check_approval(s, r->reterr) == -1)
+    if (d == NULL)
+        return reject_memory(r->reterr);
+    if (tool_mcp_read(&s->f, s->at, r->arena, d, r->reterr) == -1)
         return -1;
-    return check_server(r, s);
+    d->is_inherited = r->inherited;
+    return add_server(r, s, d);
 }
 
 /* ---- one element, and the lists that hold elements */
@@ -293,7 +270,7 @@ static const struct tool_type {
     {STR_INIT("function"), true, true, read_function},
     {STR_INIT("custom"), true, true, read_custom},
     {STR_INIT("namespace"), false, true, read_namespace},
-    {STR_INIT("mcp"), false, false, read_mcp},
+    {STR_INIT("mcp"), false, true, read_mcp},
     {STR_INIT("code_interpreter"), false, false, read_code_interpreter},
     {STR_INIT("local_shell"), false, true, read_local_shell},
 };
@@ -365,45 +342,93 @@ static int read_list(struct tool_reader *r, str raw, const struct path *at, str 
     return 0;
 }
 
-static int read_additional(struct tool_reader *r, const struct item_list *items)
+static int read_additional(struct tool_reader *r, const struct tool_sources *from)
 {
     struct path input_at = path_member(NULL, STR("input"));
+    size_t n = 0;
 
     r->additional = true;
-    for (const struct item *it = items->first; it != NULL; it = it->next) {
+    for (const struct item *it = from->items->first; it != NULL; it = it->next) {
         struct path item_at = path_index(&input_at, it->index);
         struct path tools_at = path_member(&item_at, STR("tools"));
 
+        r->inherited = n++ < from->n_before;
         if (it->kind == ITEM_ADDITIONAL_TOOLS && read_list(r, it->tools, &tools_at, STR_NONE) == -1)
             return -1;
     }
     return 0;
 }
 
-int tool_set_parse(str tools, const struct item_list *items, bool reject_unserved,
+int tool_set_parse(const struct tool_sources *from, bool reject_unserved,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr)
 {
-    struct tool_reader r = {.reject_unserved = reject_unserved, .arena = a, .reterr = reterr};
+    struct tool_reader r = {.inherited = from->is_inherited,
+                            .reject_unserved = reject_unserved,
+                            .arena = a,
+                            .reterr = reterr};
     struct path tools_at = path_member(NULL, STR("tools"));
 
     str_map_init(&r.index.by_name, ids);
     str_map_init(&r.index.types, ids);
     str_map_init(&r.labels, ids);
-    if (!str_is_none(tools) && read_list(&r, tools, &tools_at, STR_NONE) == -1)
+    if (!str_is_none(from->tools) && read_list(&r, from->tools, &tools_at, STR_NONE) == -1)
         return -1;
-    if (read_additional(&r, items) == -1)
+    if (read_additional(&r, from) == -1)
         return -1;
     *ret = r.set;
     *ret_index = r.index;
     return 0;
 }
 
-const struct tool *tool_set_find(const struct tool_set *set, str upstream_name)
+/* ---- tools of servers */
+
+static str escaped_dup(str plain, struct arena *a)
 {
-    for (const struct tool *t = set->first; t != NULL; t = t->next) {
-        if (str_eq(t->upstream_name, upstream_name))
-            return t;
-    }
-    return NULL;
+    struct buf escaped = {0};
+    str copy = STR_NONE;
+
+    json_text_escape(plain, &escaped);
+    if (!buf_failed(&escaped))
+        copy = arena_dup(a, buf_str(&escaped));
+    buf_fini(&escaped);
+    return copy;
+}
+
+static struct tool *new_hosted(const struct hosted_tool *from, struct arena *a)
+{
+    struct tool *t = arena_alloc(a, sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    *t = (struct tool){
+        .kind = TOOL_MCP,
+        .name = escaped_dup(from->name, a),
+        .upstream_name = from->upstream_name,
+        .parameters = from->parameters,
+        .server_label = escaped_dup(from->server_label, a),
+        .needs_approval = from->needs_approval,
+        .hosted = from->hosted,
+    };
+    if (from->description.len > 0)
+        t->description = escaped_dup(from->description, a);
+    if (str_is_none(t->name) || str_is_none(t->server_label) ||
+        (from->description.len > 0 && str_is_none(t->description)))
+        return NULL;
+    return t;
+}
+
+int tool_set_add_hosted(struct tool_set *set, struct tool_index *index,
+                        const struct hosted_tool *tool, struct arena *a, struct err *reterr)
+{
+    struct tool *t = new_hosted(tool, a);
+    void **slot = t == NULL ? NULL : str_map_slot(&index->by_name, t->upstream_name, a);
+
+    if (slot == NULL)
+        return reject_memory(reterr);
+    if (*slot != NULL)
+        return reject_twice(t, reterr);
+    *slot = t;
+    append(set, t);
+    return 0;
 }

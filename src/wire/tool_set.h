@@ -51,7 +51,10 @@ struct mcp_declaration {
     str description;      /* escaped: server_description */
     str allowed_tools;    /* raw: array of texts, or object */
     str require_approval; /* raw: text or object */
-    bool is_inherited;    /* from the previous response: it has no credentials any more */
+    bool is_inherited;    /* it was stored with what came before: it has no credentials any more */
+    /* raw; to be set, when it is known, by who decides about approvals: what holds if the request
+     * does not say. The echo has it then (MCP 11.5). */
+    str effective_approval;
     struct mcp_declaration *next;
 };
 
@@ -60,7 +63,6 @@ struct tool_set {
     size_t n, n_sent;
     struct mcp_declaration *first_server, *last_server; /* in the order of the request */
     size_t n_servers;
-    struct err *unknown_server; /* the first MCP server that does not exist; NULL: none */
     bool is_restricted; /* by allowed_tools: calls to anything that is not sent are suppressed */
 };
 
@@ -82,10 +84,18 @@ struct tool_index {
     bool is_partial;        /* stored items may bring more tools */
 };
 
-/* Reads the request's `tools` (raw, or STR_NONE) and those of additional_tools
- * items. Tools that cannot be served are checked but not in the set, or refused
- * with reject_unserved. */
-int tool_set_parse(str tools, const struct item_list *items, bool reject_unserved,
+/* Where the tools of a request stand. */
+struct tool_sources {
+    str tools;                     /* raw `tools`, or STR_NONE */
+    bool is_inherited;             /* they are those of the previous response */
+    const struct item_list *items; /* of which additional_tools items have more */
+    size_t n_before;               /* so many of the items, the first, are history */
+};
+
+/* Reads all of them. Tools that cannot be served are checked but not in the set, or
+ * refused with reject_unserved. Those of type mcp become declarations: whether a
+ * label without a URL is configured, and a URL allowed, is for the caller to find out. */
+int tool_set_parse(const struct tool_sources *from, bool reject_unserved,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr);
 

@@ -59,7 +59,8 @@ static inline int fixture_parse_with(struct fixture *f,
                                    &f->request, &f->err);
 }
 
-/* The same with the usual options; what it refers to is then not stored. */
+/* The same with the usual options; what it refers to is then not stored, and servers have
+ * no tools. */
 static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
 {
     const struct responses_request_options options = {.default_model = STR_NONE};
@@ -67,9 +68,11 @@ static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
 
     if (fixture_parse_with(f, &options, body, arena_limit) == -1)
         return -1;
-    if (!f->request.needs_store)
-        return 0;
-    return request_resolve(&f->request, &nothing, &options, &f->ids, &f->arena, &f->err);
+    if (f->request.needs_store &&
+        request_resolve(&f->request, &nothing, &options, &f->ids, &f->arena, &f->err) == -1)
+        return -1;
+    return f->request.needs_tools ? request_add_hosted(&f->request, NULL, 0, &f->arena, &f->err)
+                                  : 0;
 }
 
 /* The Chat request of a parsed body as a tree; NULL with f->err set. */

@@ -296,10 +296,6 @@ static void tools_are_refused_by_their_path(void **state)
          MISSING("tools[0].tools[0].name")},
         {TOOL("\"type\":\"code_interpreter\""), MISSING("tools[0].container")},
         {TOOL("\"type\":\"mcp\""), MISSING("tools[0].server_label")},
-        {TOOL("\"type\":\"mcp\",\"server_label\":\"docs\""), ERR_INVALID_VALUE,
-         "tools[0].server_label",
-         "Invalid 'tools[0].server_label': no MCP server 'docs' is configured; give its "
-         "'server_url'."},
         {TOOL("\"type\":\"mcp\",\"server_label\":\"d\",\"connector_id\":\"c\""),
          UNSUPPORTED("tools[0].connector_id")},
         {TOOL("\"type\":\"mcp\",\"server_label\":\"d\",\"tunnel_id\":\"c\""),
