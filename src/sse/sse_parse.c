@@ -17,6 +17,7 @@ void sse_parser_init(struct sse_parser *p, size_t max_bytes)
     buf_init(&p->line, max_bytes);
     buf_init(&p->data, max_bytes);
     buf_init(&p->event, max_bytes);
+    buf_init(&p->id, max_bytes);
 }
 
 void sse_parser_fini(struct sse_parser *p)
@@ -24,6 +25,7 @@ void sse_parser_fini(struct sse_parser *p)
     buf_fini(&p->line);
     buf_fini(&p->data);
     buf_fini(&p->event);
+    buf_fini(&p->id);
 }
 
 void sse_parser_stop(struct sse_parser *p)
@@ -46,8 +48,20 @@ static void on_data(struct sse_parser *p, str value, const struct sse_handler *h
     keep_data(p, value);
 }
 
+static void on_id(struct sse_parser *p, str value, const struct sse_handler *h)
+{
+    if (h->on_id == NULL || str_find_char(value, '\0') < value.len)
+        return;
+    p->id.len = 0;
+    buf_append(&p->id, value);
+    p->has_id = true;
+}
+
 static void on_blank_line(struct sse_parser *p, const struct sse_handler *h, void *arg)
 {
+    if (p->has_id && !buf_failed(&p->id))
+        h->on_id(arg, buf_str(&p->id));
+    p->has_id = false;
     if (p->has_data && h->on_event != NULL && !buf_failed(&p->data))
         h->on_event(arg, buf_str(&p->data), buf_str(&p->event));
     p->data.len = p->event.len = 0;
@@ -67,8 +81,12 @@ static void on_field(struct sse_parser *p, str line, const struct sse_handler *h
     } else if (str_eq(name, STR("event"))) {
         p->event.len = 0;
         buf_append(&p->event, value);
-    } else if (colon > 0 && !str_eq(name, STR("id")) && !str_eq(name, STR("retry")) &&
-               h->on_other_field != NULL) {
+    } else if (str_eq(name, STR("id"))) {
+        on_id(p, value, h);
+    } else if (str_eq(name, STR("retry"))) {
+        if (h->on_retry != NULL)
+            h->on_retry(arg, value);
+    } else if (colon > 0 && h->on_other_field != NULL) {
         h->on_other_field(arg, name, value);
     }
 }
@@ -119,7 +137,8 @@ static size_t take_line(struct sse_parser *p, str bytes, const struct sse_handle
 
 static int check(struct sse_parser *p, struct err *reterr)
 {
-    if (p->failed || buf_failed(&p->line) || buf_failed(&p->data) || buf_failed(&p->event)) {
+    if (p->failed || buf_failed(&p->line) || buf_failed(&p->data) || buf_failed(&p->event) ||
+        buf_failed(&p->id)) {
         p->failed = true;
         err_set(reterr, ERR_UPSTREAM_ERROR,
                 "The upstream server sent an event that is larger than %zu bytes.", p->line.limit);
@@ -161,6 +180,7 @@ int sse_parser_end(struct sse_parser *p, const struct sse_handler *h, void *arg,
         on_line(p, buf_str(&p->line), h, arg);
         p->line.len = 0;
     }
+    p->has_id = false;
     if (!p->stopped)
         on_blank_line(p, h, arg);
     return check(p, reterr);

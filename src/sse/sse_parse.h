@@ -20,15 +20,21 @@ struct sse_handler {
     void (*on_event)(void *arg, str data, str event);
     /* A field that is none of event, data, id, retry. */
     void (*on_other_field)(void *arg, str name, str value);
+    /* A blank line ended an event that has an id, with data or without; comes before its
+     * on_event. An event that the stream's end cut short keeps its id to itself. */
+    void (*on_id)(void *arg, str id);
+    /* A retry: line. */
+    void (*on_retry)(void *arg, str value);
 };
 
 struct sse_parser {
     struct buf line;  /* the start of a line that crosses a read */
     struct buf data;  /* kept data lines of the current event */
     struct buf event; /* its event: line */
+    struct buf id;    /* its id: line, if somebody asks for it */
     bool started;     /* the first line has been seen */
     bool skip_lf;     /* the last read ended in CR */
-    bool has_data, stopped, failed;
+    bool has_data, has_id, stopped, failed;
 };
 
 /* Lines and events beyond max_bytes end the parse. */

@@ -91,7 +91,8 @@ static void on_other_field(void *arg, str name, str value)
     sse_parser_stop(&s->sse);
 }
 
-static const struct sse_handler handler = {on_data_line, on_event, on_other_field};
+static const struct sse_handler handler = {
+    .on_data_line = on_data_line, .on_event = on_event, .on_other_field = on_other_field};
 
 /* ---- bodies */
 

@@ -27,7 +27,18 @@ static void on_other_field(void *arg, str name, str value)
     on_event(arg, value, name);
 }
 
-static const struct sse_handler handler = {NULL, on_event, on_other_field};
+static void on_id(void *arg, str id)
+{
+    on_event(arg, id, STR("id"));
+}
+
+static void on_retry(void *arg, str value)
+{
+    on_event(arg, value, STR("retry"));
+}
+
+static const struct sse_handler handler = {
+    .on_event = on_event, .on_other_field = on_other_field, .on_id = on_id, .on_retry = on_retry};
 
 static void feed(void *arg, str piece)
 {

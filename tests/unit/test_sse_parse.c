@@ -88,7 +88,8 @@ static void on_other_field(void *arg, str name, str value)
     buf_char(&t->out, '|');
 }
 
-static const struct sse_handler handler = {on_data_line, on_event, on_other_field};
+static const struct sse_handler handler = {
+    .on_data_line = on_data_line, .on_event = on_event, .on_other_field = on_other_field};
 
 static void feed(void *arg, str piece)
 {
@@ -164,7 +165,7 @@ static void a_parser_past_its_limit_is_spent(void **state)
 
 static void handlers_may_be_missing(void **state)
 {
-    const struct sse_handler none = {NULL, NULL, NULL};
+    const struct sse_handler none = {.on_event = NULL};
     struct sse_parser p;
     struct err e;
 
