@@ -406,7 +406,8 @@ struct http_call *direct_client_start(struct direct_client *client,
     d->body = conf->body;
     write_request(conf, url, &d->request);
     h1_response_init(&d->response, CALL_MAX_HEAD_BYTES, strcmp(conf->method, "HEAD") == 0);
-    d->conn = conn_pool_take(client->pool, d->origin, &pool_user, d);
+    if (!conf->is_unique)
+        d->conn = conn_pool_take(client->pool, d->origin, &pool_user, d);
     if (buf_failed(&d->request) || (d->conn == NULL && !reach(d))) {
         drop(&d->call);
         err_set_no_memory(reterr);

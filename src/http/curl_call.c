@@ -263,6 +263,8 @@ static CURLcode set_method(struct curl_call *call, const struct http_call_conf *
     } else {
         (void)curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
     }
+    if (rc == CURLE_OK && conf->is_unique)
+        rc = curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     if (rc == CURLE_OK && strcmp(method, "POST") != 0)
         rc = curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
     return rc;

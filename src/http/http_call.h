@@ -39,6 +39,7 @@ struct http_call {
 
     struct loop_timer *timer;
     uint64_t started_ms, last_read_ms, timer_ms;
+    const char *peer;       /* of the conf, never NULL */
     uint64_t connecting_ms; /* since when; 0: not, or the transport watches over it itself */
     uint64_t connect_timeout_ms, first_byte_timeout_ms, idle_timeout_ms, total_timeout_ms;
 

@@ -142,6 +142,7 @@ struct http_call *http_client_start(struct http_client *client, const struct htt
     call->client = client;
     call->handler = *handler;
     call->arg = arg;
+    call->peer = conf->peer == NULL ? "upstream server" : conf->peer;
     call->connect_timeout_ms = conf->connect_timeout_ms;
     call->first_byte_timeout_ms = conf->first_byte_timeout_ms;
     call->idle_timeout_ms = conf->idle_timeout_ms;

@@ -45,6 +45,9 @@ struct http_call_conf {
     const struct http_header *headers; /* copied */
     size_t n_headers;
     str body;                       /* borrowed: must live until on_end or http_call_cancel() */
+    const char *peer;               /* what messages call the other end; NULL: "upstream server" */
+    bool is_unique;                 /* must not arrive twice: takes no kept connection, since what
+                                     * is lost on one is sent again */
     uint64_t connect_timeout_ms;    /* 0: none, like the next three */
     uint64_t first_byte_timeout_ms; /* from start to the response's head */
     uint64_t idle_timeout_ms;       /* between two reads of the body */
