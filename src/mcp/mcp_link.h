@@ -34,12 +34,12 @@ struct mcp_link_message {
 /* Why there will be no answer. */
 struct mcp_link_failure {
     enum mcp_cause cause;  /* MCP_FAILED_HTTP, _UNREACHABLE, _CLOSED, _LIMIT, _TIMEOUT */
-    int http_status;       /* of MCP_FAILED_HTTP */
+    int http_status;       /* of the answer, good or bad; 0: there was none, an outage */
     bool was_sent;         /* the server may have got it, or some of it */
     bool has_lost_session; /* MCP 5.7: open a new one and ask again, once */
     bool is_hopeless;      /* trying soon again is of no use: no such program, another origin */
-    str message;   /* plain, for logs and errors, without secrets; "" when the cause says all */
-    str challenge; /* WWW-Authenticate of a 401 or 403, or STR_NONE (MCP 18.1) */
+    str message;           /* plain, a sentence, without secrets; "" when the cause says all */
+    str challenge; /* WWW-Authenticate of a 401 or 403, or STR_NONE (MCP 18.1); is in the log */
 };
 
 struct mcp_link_handler {
@@ -48,14 +48,15 @@ struct mcp_link_handler {
     void (*on_up)(void *arg);
     /* A message. carrier is the id of our request whose HTTP exchange brought it, or 0: an
      * error without an id of its own belongs to that (MCP 5.9). http_status is that of the
-     * exchange, 0 when there is none. Views die when it returns. */
+     * exchange, 0 when there is none. An answer that the link could attribute has the id of
+     * our request by now. Views die when it returns. */
     void (*on_message)(void *arg, const struct jsonrpc_message *m, int64_t carrier,
                        int http_status);
     /* The request of this id, or the notification (0), has failed; the link lives on. */
     void (*on_failed)(void *arg, int64_t id, const struct mcp_link_failure *why);
     /* Once: nothing can be sent or will arrive any more; who waits for an answer has failed. */
     void (*on_down)(void *arg, const struct mcp_link_failure *why);
-    /* Once, the last word: the link is gone when it returns. */
+    /* Once, the last word, only after mcp_link_stop(): the link is gone when it returns. */
     void (*on_closed)(void *arg);
 };
 
@@ -103,7 +104,7 @@ static inline void mcp_link_reset_session(struct mcp_link *link)
 }
 
 /* Ends it in an orderly way, and soon: on_down unless it came already, then on_closed
- * (MCP 2.9, 4.7). Once. */
+ * (MCP 2.9, 4.7). Once, and always: a link that is down waits for it. */
 static inline void mcp_link_stop(struct mcp_link *link)
 {
     link->ops->stop(link);
