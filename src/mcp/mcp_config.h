@@ -6,7 +6,7 @@
  * holds a reference to its table. A new file makes a new table, and
  * mcp_config_compare() says what that means for each server.
  *
- *     struct mcp_config *servers = mcp_config_load(path, is_named, environ, &problems);
+ *     struct mcp_config *servers = mcp_config_load(path, is_named, environ, &defaults, &problems);
  *
  *     if (servers == NULL || problems.n_errors > 0) ...     do not start
  *
@@ -92,12 +92,20 @@ struct mcp_config {
     size_t n;
 };
 
+/* What an entry gets that does not say (config mcp_call_timeout, max_mcp_result).
+ * 0 stands for 60 s and 256 KiB. */
+struct mcp_config_defaults {
+    uint64_t call_timeout_ms; /* callTimeoutMs; maxCallMs is ten times this */
+    size_t result_bytes;      /* maxResultBytes */
+};
+
 /* What a table is made from; nothing of it is kept. */
 struct mcp_config_source {
     const char *name;       /* of the file, for messages */
     str text;               /* of it, at most 1 MiB */
     bool others_may_read;   /* the file's mode lets them */
     const char *const *env; /* for ${VAR}: "NAME=value", ends with NULL */
+    struct mcp_config_defaults defaults;
 };
 
 /* Makes a table with one reference, or returns NULL when the file as a whole
@@ -107,8 +115,10 @@ struct mcp_config *mcp_config_parse(const struct mcp_config_source *source,
                                     struct config_problems *problems);
 
 /* The same from a file. When path is only the default (is_named is false) and
- * there is no such file, that is a warning and an empty table. Blocks. */
+ * there is no such file, that is a warning and an empty table. defaults may be NULL.
+ * Blocks. */
 struct mcp_config *mcp_config_load(const char *path, bool is_named, const char *const *env,
+                                   const struct mcp_config_defaults *defaults,
                                    struct config_problems *problems);
 
 /* Any thread. NULL is fine. The last reference wipes the secrets. */

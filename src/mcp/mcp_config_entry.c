@@ -11,6 +11,9 @@
 
 enum { MAX_MS = 24 * 60 * 60 * 1000, SECONDS_BELOW = 1000 };
 
+/* Of an entry that does not say, when the operator does not say either. */
+enum { CALL_TIMEOUT_MS = 60000, RESULT_BYTES = 256 << 10, MAX_CALL_FACTOR = 10 };
+
 void mcp_entry_add_secret(struct mcp_entry *e, str text)
 {
     struct mcp_secret_note *note = arena_alloc(e->reader->memory, sizeof(*note));
@@ -249,6 +252,8 @@ static void keep_canonical(struct mcp_entry *e)
 
 void mcp_entry_read(struct mcp_reader *r, str label_raw, str raw, struct mcp_server_conf *server)
 {
+    const struct mcp_config_defaults *d = &r->source->defaults;
+    const uint64_t call_ms = d->call_timeout_ms != 0 ? d->call_timeout_ms : CALL_TIMEOUT_MS;
     struct mcp_entry e = {.reader = r, .server = server, .label_raw = label_raw};
 
     *server = (struct mcp_server_conf){
@@ -256,11 +261,11 @@ void mcp_entry_read(struct mcp_reader *r, str label_raw, str raw, struct mcp_ser
         .is_enabled = true,
         .shown = "",
         .startup_timeout_ms = 60000,
-        .call_timeout_ms = 60000,
-        .max_call_ms = 600000,
+        .call_timeout_ms = call_ms,
+        .max_call_ms = MAX_CALL_FACTOR * call_ms,
         .max_concurrency = 8,
         .max_message_bytes = 8 << 20,
-        .max_result_bytes = 256 << 10,
+        .max_result_bytes = d->result_bytes != 0 ? d->result_bytes : RESULT_BYTES,
     };
     r->no_memory |= str_is_none(server->label);
     json_relax_place(r->text, (size_t)(label_raw.p - r->text.p), &server->line, &(size_t){0});

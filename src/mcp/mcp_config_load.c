@@ -9,6 +9,7 @@
 #include "mcp/mcp_config_entry.h"
 
 static struct mcp_config *load_file(const char *path, const char *const *env,
+                                    const struct mcp_config_defaults *defaults,
                                     struct config_problems *problems)
 {
     struct mcp_config_source source = {.name = path, .env = env};
@@ -16,6 +17,8 @@ static struct mcp_config *load_file(const char *path, const char *const *env,
     struct buf text;
     struct stat s;
 
+    if (defaults != NULL)
+        source.defaults = *defaults;
     if (config_read_file(path, &text, problems)) {
         source.text = buf_str(&text);
         source.others_may_read = stat(path, &s) == 0 && (s.st_mode & (S_IRGRP | S_IROTH)) != 0;
@@ -27,6 +30,7 @@ static struct mcp_config *load_file(const char *path, const char *const *env,
 }
 
 struct mcp_config *mcp_config_load(const char *path, bool is_named, const char *const *env,
+                                   const struct mcp_config_defaults *defaults,
                                    struct config_problems *problems)
 {
     static const struct mcp_config_source none = {.name = "",
@@ -34,7 +38,7 @@ struct mcp_config *mcp_config_load(const char *path, bool is_named, const char *
     struct stat s;
 
     if (is_named || stat(path, &s) == 0 || errno != ENOENT)
-        return load_file(path, env, problems);
+        return load_file(path, env, defaults, problems);
     config_warning(problems, "%s: there is no such file, so there are no MCP servers", path);
     return mcp_config_parse(&none, problems);
 }

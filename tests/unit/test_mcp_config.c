@@ -391,13 +391,14 @@ static void file_is_read_with_its_mode(void **state)
     static const char text[] = ONE("\"url\": \"http://h/\", \"bearerToken\": \"token\"");
     char tight[] = "/tmp/antiphon-mcp-XXXXXX", loose[] = "/tmp/antiphon-mcp-XXXXXX";
     struct config_problems problems = {0};
-    struct mcp_config *c = mcp_config_load(write_file(tight, text, 0600), true, NULL, &problems);
+    struct mcp_config *c =
+        mcp_config_load(write_file(tight, text, 0600), true, NULL, NULL, &problems);
 
     (void)state;
     assert_int_equal(c->n, 1);
     assert_int_equal(problems.n_kept, 0);
     mcp_config_unref(c);
-    c = mcp_config_load(write_file(loose, text, 0640), true, NULL, &problems);
+    c = mcp_config_load(write_file(loose, text, 0640), true, NULL, NULL, &problems);
     assert_int_equal(c->n, 1);
     assert_int_equal(problems.n_warnings, 1);
     mcp_config_unref(c);
@@ -405,17 +406,39 @@ static void file_is_read_with_its_mode(void **state)
     assert_int_equal(unlink(tight) + unlink(loose), 0);
 }
 
+static void entry_that_does_not_say_takes_the_operators_defaults(void **state)
+{
+    static const struct mcp_config_defaults defaults = {.call_timeout_ms = 5000,
+                                                        .result_bytes = 4096};
+    static const char text[] = "{\"mcpServers\": {\"a\": {\"url\": \"http://h/\"}, \"b\": "
+                               "{\"url\": \"http://h/\", \"callTimeoutMs\": 7000, "
+                               "\"maxCallMs\": 8000, \"maxResultBytes\": 2048}}}";
+    char path[] = "/tmp/antiphon-mcp-XXXXXX";
+    struct mcp_config *c =
+        mcp_config_load(write_file(path, text, 0600), true, NULL, &defaults, NULL);
+
+    (void)state;
+    assert_int_equal(c->servers[0].call_timeout_ms, 5000);
+    assert_int_equal(c->servers[0].max_call_ms, 50000);
+    assert_int_equal(c->servers[0].max_result_bytes, 4096);
+    assert_int_equal(c->servers[1].call_timeout_ms, 7000);
+    assert_int_equal(c->servers[1].max_call_ms, 8000);
+    assert_int_equal(c->servers[1].max_result_bytes, 2048);
+    mcp_config_unref(c);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void missing_file_is_an_error_only_when_named(void **state)
 {
     struct config_problems problems = {0};
-    struct mcp_config *c = mcp_config_load("/nowhere/mcp.json", false, NULL, &problems);
+    struct mcp_config *c = mcp_config_load("/nowhere/mcp.json", false, NULL, NULL, &problems);
 
     (void)state;
     assert_non_null(c);
     assert_int_equal(c->n, 0);
     assert_int_equal(problems.n_warnings, 1);
     mcp_config_unref(c);
-    assert_null(mcp_config_load("/nowhere/mcp.json", true, NULL, &problems));
+    assert_null(mcp_config_load("/nowhere/mcp.json", true, NULL, NULL, &problems));
     assert_int_equal(problems.n_errors, 1);
     config_problems_fini(&problems);
 }
@@ -455,6 +478,7 @@ int main(void)
         cmocka_unit_test(missing_table_compares_as_an_empty_one),
         cmocka_unit_test(table_lives_until_the_last_reference),
         cmocka_unit_test(file_is_read_with_its_mode),
+        cmocka_unit_test(entry_that_does_not_say_takes_the_operators_defaults),
         cmocka_unit_test(missing_file_is_an_error_only_when_named),
         cmocka_unit_test(token_is_the_first_line_of_its_file),
     };
