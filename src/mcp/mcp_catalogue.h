@@ -24,15 +24,20 @@ struct mcp_catalogue {
     size_t n;
 };
 
-/* Copies what may be offered: passes schemas (MCP 10.5, 10.6), the tools a configured
- * server may show (NULL: all), needs no task. What is left out is logged once with the
- * reason. One reference; NULL when out of memory. */
+/* Copies what a configured server may show (MCP 1.3; NULL: all). What no model can be
+ * given, MCP 3.5, 10.5, 10.6 and 10.8, the listing has left out already and named to its
+ * on_drop. One reference; NULL when out of memory. */
 struct mcp_catalogue *mcp_catalogue_new(str label, const struct mcp_listing *listing,
                                         const struct mcp_server_conf *server);
 
 /* From the tools of an mcp_list_tools item (raw array): what the model was shown once. NULL
- * when out of memory. What is malformed is left out. */
+ * when out of memory. What is malformed is left out. A client can have written the item:
+ * is_read_only is its word then, not the server's. */
 struct mcp_catalogue *mcp_catalogue_from_item(str label, str tools);
+
+/* The same tools as those of a server with this label: servers of requests are shared by
+ * requests that call them differently. One reference; NULL when out of memory. */
+struct mcp_catalogue *mcp_catalogue_under(struct mcp_catalogue *c, str label);
 
 /* Any thread; NULL is fine. */
 struct mcp_catalogue *mcp_catalogue_ref(struct mcp_catalogue *c);
