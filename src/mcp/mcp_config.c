@@ -19,6 +19,7 @@ struct shared {
     struct mcp_config table; /* first, so that a pointer to it is one to this */
     struct mcp_server_conf *servers;
     struct arena memory;
+    struct shared *kept; /* the table that some of the servers are from; or NULL */
     atomic_uint n_refs;
 };
 
@@ -36,15 +37,30 @@ void mcp_config_wipe(str text)
         explicit_bzero((void *)(uintptr_t)text.p, text.len);
 }
 
+static void wipe_server(const struct mcp_server_conf *server)
+{
+    for (size_t k = 0; k < server->n_secrets; k++)
+        mcp_config_wipe(server->secrets[k]);
+    mcp_config_wipe(server->canonical.hidden);
+}
+
+/* Is the server one of another table, which it came from? */
+static bool is_borrowed(const struct shared *s, const struct mcp_server_conf *server)
+{
+    const struct mcp_server_conf *origin =
+        s->kept == NULL ? NULL : mcp_config_find(&s->kept->table, server->label);
+
+    return origin != NULL && origin->label.p == server->label.p;
+}
+
 static void shared_free(struct shared *s)
 {
     for (size_t i = 0; i < s->table.n; i++) {
-        const struct mcp_server_conf *server = &s->servers[i];
-
-        for (size_t k = 0; k < server->n_secrets; k++)
-            mcp_config_wipe(server->secrets[k]);
-        mcp_config_wipe(server->canonical.hidden);
+        if (!is_borrowed(s, &s->servers[i]))
+            wipe_server(&s->servers[i]);
     }
+    if (s->kept != NULL)
+        mcp_config_unref(&s->kept->table);
     arena_fini(&s->memory);
     free(s);
 }
@@ -222,6 +238,23 @@ struct mcp_config *mcp_config_parse(const struct mcp_config_source *source,
         s = NULL;
     }
     return s == NULL ? NULL : &s->table;
+}
+
+void mcp_config_keep_usable(struct mcp_config *now, struct mcp_config *old)
+{
+    struct shared *s = now == NULL ? NULL : shared_of(now);
+
+    for (size_t i = 0; old != NULL && s != NULL && i < now->n; i++) {
+        struct mcp_server_conf *server = &s->servers[i];
+        const struct mcp_server_conf *before = mcp_config_find(old, server->label);
+
+        if (server->problem == NULL || before == NULL || before->problem != NULL)
+            continue;
+        wipe_server(server);
+        *server = *before;
+        if (s->kept == NULL)
+            s->kept = shared_of(mcp_config_ref(old));
+    }
 }
 
 /* ---- questions */

@@ -121,6 +121,11 @@ struct mcp_config *mcp_config_load(const char *path, bool is_named, const char *
                                    const struct mcp_config_defaults *defaults,
                                    struct config_problems *problems);
 
+/* A mistake must not stop a server that runs: entries of now, a table of the caller's
+ * alone, that have a problem give way to those of old with the same label that have
+ * none. Both may be NULL. */
+void mcp_config_keep_usable(struct mcp_config *now, struct mcp_config *old);
+
 /* Any thread. NULL is fine. The last reference wipes the secrets. */
 struct mcp_config *mcp_config_ref(struct mcp_config *c);
 void mcp_config_unref(struct mcp_config *c);

@@ -373,6 +373,32 @@ static void table_lives_until_the_last_reference(void **state)
     mcp_config_unref(mcp_config_ref(NULL));
 }
 
+static void broken_entry_gives_way_to_the_one_before(void **state)
+{
+    static const char broken[] =
+        "{\"servers\": {\"a\": {\"url\": \"http://now/?k=secret-2\", \"command\": \"x\"},"
+        "\"b\": {\"command\": \"new\"}, \"c\": {}}}";
+    struct listing old = {
+        .file = "{\"servers\": {\"a\": {\"url\": \"http://h/?k=secret-1\"}, \"b\": {\"command\": "
+                "\"old\"}, \"c\": 1}}"};
+    struct listing first = {.file = broken}, second = {.file = broken};
+
+    (void)state;
+    listing_parse(&old);
+    listing_parse(&first);
+    listing_parse(&second);
+    mcp_config_keep_usable(first.table, old.table);
+    listing_end(&old);
+    mcp_config_keep_usable(second.table, first.table);
+    mcp_config_keep_usable(NULL, first.table);
+    mcp_config_keep_usable(first.table, NULL);
+    listing_end(&first);
+    assert_str_c(listing_server(&second, "a")->url.hidden, "http://h/?k=secret-1");
+    assert_string_equal(listing_server(&second, "b")->argv[0], "new");
+    assert_non_null(listing_server(&second, "c")->problem);
+    listing_end(&second);
+}
+
 /* ---- files */
 
 static const char *write_file(char path[], const char *text, mode_t mode)
@@ -477,6 +503,7 @@ int main(void)
         cmocka_unit_test(every_key_makes_a_change),
         cmocka_unit_test(missing_table_compares_as_an_empty_one),
         cmocka_unit_test(table_lives_until_the_last_reference),
+        cmocka_unit_test(broken_entry_gives_way_to_the_one_before),
         cmocka_unit_test(file_is_read_with_its_mode),
         cmocka_unit_test(entry_that_does_not_say_takes_the_operators_defaults),
         cmocka_unit_test(missing_file_is_an_error_only_when_named),

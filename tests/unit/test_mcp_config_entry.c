@@ -251,6 +251,15 @@ static void parent_variables_are_inherited_by_name_or_all(void **state)
     listing_end(&all);
 }
 
+static void call_may_last_as_long_as_one_wait(void **state)
+{
+    struct listing l = {.file = ONE("\"command\": \"x\", \"callTimeoutMs\": 700000")};
+
+    (void)state;
+    assert_int_equal(listing_one(&l, true)->max_call_ms, 700000);
+    listing_end(&l);
+}
+
 static void timeout_below_a_thousand_is_seconds(void **state)
 {
     static const struct {
@@ -440,6 +449,7 @@ int main(void)
         cmocka_unit_test(numbers_and_truths_may_stand_for_strings),
         cmocka_unit_test(texts_are_expanded_everywhere),
         cmocka_unit_test(parent_variables_are_inherited_by_name_or_all),
+        cmocka_unit_test(call_may_last_as_long_as_one_wait),
         cmocka_unit_test(timeout_below_a_thousand_is_seconds),
         cmocka_unit_test(exclusion_wins_over_allowance),
         cmocka_unit_test(approval_of_the_file_is_a_floor),
