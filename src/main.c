@@ -117,6 +117,7 @@ static int docs(int n_args, const char *const *args)
         {"config", config_docs},
         {"events", docs_events},
         {"errors", docs_errors},
+        {"mcp", docs_mcp},
         {"man", docs_man},
     };
 
@@ -124,7 +125,7 @@ static int docs(int n_args, const char *const *args)
         if (strcmp(args[0], pages[i].page) == 0)
             return print_made_by(pages[i].make);
     }
-    (void)fputs("usage: antiphon docs config|events|errors|man\n", stderr);
+    (void)fputs("usage: antiphon docs config|events|errors|mcp|man\n", stderr);
     return EXIT_USAGE;
 }
 
