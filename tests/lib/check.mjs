@@ -43,6 +43,7 @@ const STREAMED = {
     'response.reasoning_text.delta': ['content', 'response.reasoning_text.done', 'text'],
     'response.reasoning_summary_text.delta': ['summary', 'response.reasoning_summary_text.done', 'text'],
     'response.function_call_arguments.delta': ['call', 'response.function_call_arguments.done', 'arguments'],
+    'response.mcp_call_arguments.delta': ['call', 'response.mcp_call_arguments.done', 'arguments'],
     'response.custom_tool_call_input.delta': ['call', 'response.custom_tool_call_input.done', 'input'],
 };
 const DONE = Object.fromEntries(Object.values(STREAMED).map(([where, done, field]) => [done, [where, field]]));
