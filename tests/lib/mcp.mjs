@@ -8,13 +8,15 @@
  * gateway is asked until every one of them is available, unless `wait` says
  * otherwise. g.stream() and g.respond() have Api's checks (state.mjs).
  */
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { get } from './client.mjs';
 import { startDaemon } from './daemon.mjs';
 import { folder } from './folder.mjs';
 import { patience } from './patience.mjs';
 import { Api } from './state.mjs';
-import { startUpstream } from './upstream.mjs';
+import { chunk, frames, startUpstream, stream, usageChunk } from './upstream.mjs';
 
 export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -29,9 +31,23 @@ export const writeServers = (path, servers) =>
     writeFileSync(path, JSON.stringify({ mcpServers: Object.fromEntries(Object.entries(servers).map(([label, one]) => [label, one.entry ?? one])) }), { mode: 0o600 });
 
 export class Gateway extends Api {
-    constructor(parts, captures = { keep() {} }) {
+    #parts;
+
+    constructor(captures = { keep() {} }) {
+        const parts = {};
         super(parts, captures);
-        Object.assign(this, parts);
+        this.#parts = parts;
+    }
+
+    /* Starts the daemon, in front of `up`. */
+    async start({ servers = {}, file, up, args = [], env = {}, wait = true }) {
+        writeServers(file, servers);
+        const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', '--mcp-config', file, ...args], env });
+        Object.assign(this.#parts, { up, daemon });
+        Object.assign(this, { up, daemon, file });
+        if (wait)
+            await this.available(...Object.keys(servers));
+        return this;
     }
 
     async servers() {
@@ -75,38 +91,72 @@ export class Gateway extends Api {
         this.daemon.child.kill('SIGHUP');
     }
 
-    close() {
-        return this.daemon.stop();
+    /* What the model was shown last. */
+    get messages() {
+        return this.up.requests.at(-1).body.messages;
     }
-}
 
-/* Starts one; `up` and `store` can be those of another, to follow it. */
-async function start({ servers = {}, file, up, args = [], env = {}, wait = true, captures }) {
-    writeServers(file, servers);
-    const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', '--mcp-config', file, ...args], env });
-    const g = new Gateway({ up, daemon, file }, captures);
-    if (wait) {
-        try {
-            await g.available(...Object.keys(servers));
-        } catch (error) {
-            daemon.child.kill('SIGKILL');
-            throw error;
-        }
+    async close() {
+        await this.daemon?.stop();
     }
-    return g;
 }
 
 /* A gateway for one test; the upstream and the scripted servers go with it. */
 export async function gateway(t, options = {}) {
-    const { servers = {} } = options;
     let { up } = options;
     if (up === undefined) {
         up = await startUpstream();
         t.after(() => up.close());
     }
-    let g;
-    t.after(() => g?.close());
-    for (const one of Object.values(servers))
-        t.after(() => one.close?.());
-    return (g = await start({ file: folder(t, 'mcp.json'), ...options, up }));
+    const g = new Gateway(options.captures);
+    t.after(() => g.close());
+    for (const server of Object.values(options.servers ?? {}))
+        t.after(() => server.close?.());
+    return g.start({ file: folder(t, 'mcp.json'), ...options, up });
 }
+
+/* One for all tests of a group. `make` gives the options, and is called when the
+ * group begins; hooks are those of node:test. */
+export function sharedGateway({ before, beforeEach, after }, captures, make) {
+    const g = new Gateway(captures);
+    const dir = mkdtempSync(join(tmpdir(), 'antiphon-test-'));
+    before(async () => {
+        g.up = await startUpstream();
+        g.options = await make();
+        await g.start({ file: join(dir, 'mcp.json'), ...g.options, up: g.up });
+    });
+    beforeEach(() => {
+        g.up.reset();
+        Object.values(g.options.servers ?? {}).forEach((server) => server.reset?.());
+    });
+    after(async () => {
+        await g.close();
+        for (const server of Object.values(g.options?.servers ?? {}))
+            await server.close?.();
+    });
+    after(async () => {
+        await g.up?.close();
+        rmSync(dir, { recursive: true });
+    });
+    return g;
+}
+
+/* ---- what the upstream says ---- */
+
+/* One call whose arguments are any text, after some text if wanted. */
+export function rawCall([name, args, id = 'c1'], { text, finish = 'tool_calls' } = {}) {
+    return stream(frames(...(text === undefined ? [] : [chunk({ content: text })]),
+        chunk({ tool_calls: [{ index: 0, id, type: 'function', function: { name, arguments: args } }] }),
+        chunk({}, finish), usageChunk(20, 5), '[DONE]'));
+}
+
+/* ---- what a client sees ---- */
+
+/* The types of events in short, with those of items; deltas that follow each
+ * other count as one. */
+export const flowOf = (events) => events
+    .map(({ type, item }) => type.replace(/^response\./, '') + (item === undefined ? '' : ` ${item.type}`))
+    .filter((type, i, all) => !(type.endsWith('.delta') && all[i - 1] === type));
+
+/* Items that can be compared with those of another response. */
+export const withoutIds = (items) => items.map(({ id, ...item }) => ({ ...item, id: id.replace(/_.*/, '_') }));

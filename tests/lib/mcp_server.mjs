@@ -297,5 +297,9 @@ export class McpServer {
 
 export async function startMcp({ transport = 'http', ...options } = {}) {
     const { serve } = transport === 'stdio' ? await import('./mcp_pipe.mjs') : await import('./mcp_http.mjs');
-    return serve(new McpServer(options), { transport, ...options });
+    const server = await serve(new McpServer(options), { transport, ...options });
+    const close = server.close;
+    let closing;
+    server.close = () => (closing ??= close());
+    return server;
 }

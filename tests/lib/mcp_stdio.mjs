@@ -4,6 +4,7 @@
  * socket (see mcp_pipe.mjs), and it does what that says, one JSON per line:
  *
  *     { "out": "text" }  { "err": "text" }       write, as it is
+ *     { "bytes": "base64" }                      the same for what is no text
  *     { "exit": 3 }  { "kill": "SIGKILL" }       end
  *     { "deaf": true }                           outlive the end of stdin and SIGTERM
  *     { "spawn": "grandchild" }                  a process of its own that sleeps
@@ -22,6 +23,7 @@ let grandchild;
 const ACTIONS = {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
+    bytes: (base64) => process.stdout.write(Buffer.from(base64, 'base64')),
     exit: (status) => process.exit(status),
     kill: (signal) => process.kill(process.pid, signal),
     deaf: () => {
