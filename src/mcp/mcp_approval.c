@@ -68,8 +68,7 @@ int mcp_name_list_read(str raw, struct arena *a, struct mcp_name_list *ret, stru
     return 0;
 }
 
-/* {"tool_names": [...], "read_only": true}, or only the names. */
-static int filter_read(str raw, struct arena *a, struct mcp_filter *ret, struct buf *why)
+int mcp_filter_read(str raw, struct arena *a, struct mcp_filter *ret, struct buf *why)
 {
     str names = jr_member(raw, STR("tool_names"));
     str read_only = jr_member(raw, STR("read_only"));
@@ -77,7 +76,7 @@ static int filter_read(str raw, struct arena *a, struct mcp_filter *ret, struct 
     if (jr_type_of(raw) == JR_ARRAY)
         names = raw;
     else if (jr_type_of(raw) != JR_OBJECT)
-        return explain(why, "\"always\" and \"never\" must be objects with \"tool_names\"");
+        return explain(why, "must be an array of names or an object with \"tool_names\"");
     switch (jr_type_of(read_only)) {
     case JR_NONE:
     case JR_NULL:
@@ -116,16 +115,16 @@ int mcp_approval_read(str raw, struct arena *a, struct mcp_approval *ret, struct
     if (str_is_none(always) && str_is_none(never))
         return explain(why, valid);
     if (!str_is_none(always) && jr_type_of(always) != JR_NULL &&
-        filter_read(always, a, &policy.always, why) == -1)
+        mcp_filter_read(always, a, &policy.always, why) == -1)
         return -1;
     if (!str_is_none(never) && jr_type_of(never) != JR_NULL &&
-        filter_read(never, a, &policy.never, why) == -1)
+        mcp_filter_read(never, a, &policy.never, why) == -1)
         return -1;
     *ret = policy;
     return 0;
 }
 
-static bool filter_has(const struct mcp_filter *f, str tool, bool is_read_only)
+bool mcp_filter_has(const struct mcp_filter *f, str tool, bool is_read_only)
 {
     if (f->hint == MCP_HINT_ANY && !f->names.is_given)
         return false;
@@ -139,9 +138,9 @@ static bool asks_for(const struct mcp_approval *p, str tool, bool is_read_only)
 {
     if (p->mode == MCP_APPROVAL_NEVER)
         return false;
-    if (p->mode == MCP_APPROVAL_FILTER && filter_has(&p->always, tool, is_read_only))
+    if (p->mode == MCP_APPROVAL_FILTER && mcp_filter_has(&p->always, tool, is_read_only))
         return true;
-    if (p->mode == MCP_APPROVAL_FILTER && filter_has(&p->never, tool, is_read_only))
+    if (p->mode == MCP_APPROVAL_FILTER && mcp_filter_has(&p->never, tool, is_read_only))
         return false;
     return !mcp_name_list_has(&p->also_never, tool);
 }

@@ -26,6 +26,12 @@ struct mcp_filter {
     enum mcp_hint hint;
 };
 
+/* Reads {"tool_names": [...], "read_only": true} or an array of names; *ret is zeroed. As
+ * mcp_approval_read(). */
+int mcp_filter_read(str raw, struct arena *a, struct mcp_filter *ret, struct buf *why);
+
+bool mcp_filter_has(const struct mcp_filter *f, str tool, bool is_read_only);
+
 enum mcp_approval_mode { MCP_APPROVAL_NEVER, MCP_APPROVAL_ALWAYS, MCP_APPROVAL_FILTER };
 
 /* A zeroed one is "never". */

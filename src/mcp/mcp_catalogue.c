@@ -304,7 +304,7 @@ const struct mcp_catalogue_tool *mcp_catalogue_find(const struct mcp_catalogue *
     return NULL;
 }
 
-void mcp_catalogue_write(const struct mcp_catalogue *c, const struct mcp_name_list *names,
+void mcp_catalogue_write(const struct mcp_catalogue *c, const struct mcp_filter *allowed,
                          struct buf *out)
 {
     struct jw w = jw_to(out);
@@ -312,7 +312,7 @@ void mcp_catalogue_write(const struct mcp_catalogue *c, const struct mcp_name_li
     for (size_t i = 0; i < c->n; i++) {
         const struct mcp_catalogue_tool *t = &c->tools[i];
 
-        if (names != NULL && names->is_given && !mcp_name_list_has(names, t->name))
+        if (allowed != NULL && !mcp_filter_has(allowed, t->name, t->is_read_only))
             continue;
         jw_object(&w);
         jw_key_string(&w, "name", t->name);

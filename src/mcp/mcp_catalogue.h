@@ -47,8 +47,8 @@ void mcp_catalogue_unref(struct mcp_catalogue *c);
 const struct mcp_catalogue_tool *mcp_catalogue_find(const struct mcp_catalogue *c, str name);
 
 /* Appends the elements of an mcp_list_tools item's `tools`, without brackets (CONTRACT 3.1:
- * no null). names: only these, all when not given. */
-void mcp_catalogue_write(const struct mcp_catalogue *c, const struct mcp_name_list *names,
+ * no null). Only those that are allowed; NULL: all. */
+void mcp_catalogue_write(const struct mcp_catalogue *c, const struct mcp_filter *allowed,
                          struct buf *out);
 
 #endif

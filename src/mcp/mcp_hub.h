@@ -45,6 +45,10 @@ void mcp_hub_reload(struct mcp_hub *hub, struct mcp_config *now);
 /* Ends all sessions, at most 6 s, and the thread. No task may be under way. NULL is fine. */
 void mcp_hub_free(struct mcp_hub *hub);
 
+/* Are there servers whose tools join every request? by_default is for entries that do not say.
+ * Cheap. */
+bool mcp_hub_injects(struct mcp_hub *hub, bool by_default);
+
 /* ---- what is configured */
 
 struct mcp_server_view {

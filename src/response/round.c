@@ -7,6 +7,7 @@ static void on_delta(void *arg, const struct delta *d)
 {
     struct round *round = arg;
 
+    round->n_deltas++;
     if (!round->refused && !response_delta(round->response, d, round->out))
         round->refused = true;
 }

@@ -13,6 +13,7 @@ struct round {
     struct response *response;
     struct buf *out; /* where events go during a call of this module */
     bool refused;    /* the response took no more */
+    size_t n_deltas; /* of the upstream, for those that do not count their tokens */
 };
 
 /* response must be started and outlive the round. */

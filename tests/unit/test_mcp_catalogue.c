@@ -46,7 +46,7 @@ static struct mcp_catalogue *catalogue_of_item(const char *tools)
     return c;
 }
 
-static void assert_written(const struct mcp_catalogue *c, const struct mcp_name_list *names,
+static void assert_written(const struct mcp_catalogue *c, const struct mcp_filter *names,
                            const char *expected)
 {
     struct buf out = {0};
@@ -131,8 +131,9 @@ static void mirrors_outlive_the_listing(void **state)
 static void item_shows_tools_without_nulls(void **state)
 {
     static const str only_b[] = {STR_INIT("b")};
-    static const struct mcp_name_list names = {true, only_b, 1}, none = {true, NULL, 0},
-                                      not_given = {false, NULL, 0};
+    static const struct mcp_filter names = {{true, only_b, 1}, MCP_HINT_ANY},
+                                   none = {{true, NULL, 0}, MCP_HINT_ANY},
+                                   read_only = {.hint = MCP_HINT_READ_ONLY};
     static const char a[] = "{\"name\":\"a\",\"input_schema\":{\"type\":\"object\"},"
                             "\"annotations\":{\"read_only\":false}}";
     static const char b[] = "{\"name\":\"b\",\"description\":\"\\n\",\"input_schema\":{},"
@@ -146,9 +147,9 @@ static void item_shows_tools_without_nulls(void **state)
     (void)state;
     (void)snprintf(both, sizeof(both), "%s,%s", a, b);
     assert_written(c, NULL, both);
-    assert_written(c, &not_given, both);
     assert_written(c, &names, b);
     assert_written(c, &none, "");
+    assert_written(c, &read_only, "");
     mcp_catalogue_unref(c);
 }
 
