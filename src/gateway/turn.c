@@ -1,12 +1,15 @@
 /* turn.c -- one client request to /v1/responses, from parse to last byte.
  *
- *     PARSE -> [LOAD] -> CONNECT -> [STREAM] -> [SAVE] -> DONE      any -> DONE
- *
+ *     PARSE -> [LOAD] -> [TOOLS] -> [CALLS] -> ROUND -> [CALLS -> ROUND]* -> [SAVE] -> DONE
+ *                                                                      any -> DONE
  * PARSE    reads the request
  * LOAD     waits for what it continues; only if it continues something
- * CONNECT  waits for the upstream's status; a failure is still an HTTP error,
- *          until early_error_window has passed and the stream begins without it
- * STREAM   events leave as the upstream's bytes arrive; only if the client streams
+ * TOOLS    waits for the tools of MCP servers; only if they are not known yet
+ * CALLS    waits for tools that the gateway runs: those the client has approved, then what
+ *          the model has called
+ * ROUND    the model is asked. Events leave as the upstream's bytes arrive, if the client
+ *          streams; until that has begun, when the upstream sends its status or
+ *          early_error_window has passed, a failure is still an HTTP error
  * SAVE     the response has ended and waits for the store; only if it is to be kept,
  *          or has locked a conversation
  * DONE     the client has its answer; the upstream call may still be reading
@@ -31,10 +34,12 @@ static const struct {
     const char *name;
     unsigned may_move_to;
 } states[] = {
-    [TURN_PARSE] = {"parse", 1 << TURN_LOAD | 1 << TURN_CONNECT | 1 << TURN_DONE},
-    [TURN_LOAD] = {"load", 1 << TURN_CONNECT | 1 << TURN_DONE},
-    [TURN_CONNECT] = {"connect", 1 << TURN_STREAM | 1 << TURN_SAVE | 1 << TURN_DONE},
-    [TURN_STREAM] = {"stream", 1 << TURN_SAVE | 1 << TURN_DONE},
+    [TURN_PARSE] = {"parse", 1 << TURN_LOAD | 1 << TURN_TOOLS | 1 << TURN_CALLS | 1 << TURN_ROUND |
+                                 1 << TURN_DONE},
+    [TURN_LOAD] = {"load", 1 << TURN_TOOLS | 1 << TURN_CALLS | 1 << TURN_ROUND | 1 << TURN_DONE},
+    [TURN_TOOLS] = {"tools", 1 << TURN_CALLS | 1 << TURN_ROUND | 1 << TURN_SAVE | 1 << TURN_DONE},
+    [TURN_CALLS] = {"calls", 1 << TURN_ROUND | 1 << TURN_SAVE | 1 << TURN_DONE},
+    [TURN_ROUND] = {"round", 1 << TURN_CALLS | 1 << TURN_SAVE | 1 << TURN_DONE},
     [TURN_SAVE] = {"save", 1 << TURN_DONE},
     [TURN_DONE] = {"done", 0},
 };
@@ -68,10 +73,11 @@ static void turn_free(struct turn *t)
     if (t->next != NULL)
         t->next->link = t->link;
     loop_timer_free(t->timer);
-    if (t->has_round) {
+    if (t->has_round)
         round_fini(&t->round);
+    if (t->has_response)
         response_fini(&t->response);
-    }
+    turn_free_tools(t);
     buf_fini(&t->chat_body);
     buf_fini(&t->echo);
     buf_fini(&t->error_body);
@@ -95,10 +101,17 @@ void turn_cancel_call(struct turn *t)
     t->call = NULL;
 }
 
+void turn_cancel_work(struct turn *t)
+{
+    turn_cancel_call(t);
+    turn_cancel_calls(t);
+    turn_cancel_tools(t);
+}
+
 /* Its worker has ended: nothing can be asked of the store any more. */
 void turn_drop(struct turn *t)
 {
-    turn_cancel_call(t);
+    turn_cancel_work(t);
     turn_free(t);
 }
 
@@ -116,10 +129,10 @@ static int retry_after(const struct http_header *headers, size_t n)
     return 0;
 }
 
-/* Is the answer still being made? Later the upstream may only end its body. */
+/* Is the model still speaking? Later the upstream may only end its body. */
 static bool is_listening(const struct turn *t)
 {
-    return t->x != NULL && t->state < TURN_SAVE;
+    return t->x != NULL && t->state == TURN_ROUND;
 }
 
 static bool is_success(const struct turn *t)
@@ -137,17 +150,6 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
         return;
     turn_begin_stream(t);
     turn_free_if_over(t);
-}
-
-static void finish(struct turn *t, const struct err *failure, struct buf *out)
-{
-    const struct chat_result result = round_end(&t->round, failure, out);
-
-    if (result.failed && turn_retry_shorter(t, &result.error))
-        return;
-    (void)round_end_response(&t->round, &result, clock_unix_s(), out);
-    turn_keep_reasoning(t);
-    turn_finish(t);
 }
 
 /* The upstream has refused the request, and said why in error_body. */
@@ -186,7 +188,7 @@ static void on_body(void *arg, str bytes)
     }
     round_feed(&t->round, bytes, out);
     if (round_is_over(&t->round))
-        finish(t, NULL, out);
+        turn_end_round(t, NULL, out);
     else if (out != NULL)
         turn_send_events(t);
     turn_free_if_over(t);
@@ -203,7 +205,7 @@ static void on_end(void *arg, const struct err *failure)
         else if (!is_success(t))
             refused(t);
         else
-            finish(t, failure, turn_fresh_out(t));
+            turn_end_round(t, failure, turn_fresh_out(t));
     }
     turn_free_if_over(t);
 }
@@ -219,7 +221,7 @@ static void on_gone(void *arg)
 
     turn_log_gone(&s);
     t->x = NULL;
-    turn_cancel_call(t);
+    turn_cancel_work(t);
     turn_free_if_over(t);
 }
 
@@ -250,8 +252,13 @@ static void on_timer(void *arg)
         turn_free_if_over(t);
         return;
     }
-    if (!t->request.stream || (t->state == TURN_SAVE && !t->is_begun))
-        return; /* it will not begin any more */
+    if (t->state == TURN_TOOLS && !t->has_response) {
+        turn_look_for_tools(t);
+        turn_free_if_over(t);
+        return;
+    }
+    if (!t->request.stream || (t->state != TURN_ROUND && !t->is_begun))
+        return; /* nothing to show yet, or not any more */
     turn_begin_stream(t);
     if (t->x != NULL)
         turn_keep_alive(t);

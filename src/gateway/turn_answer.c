@@ -30,7 +30,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .upstream_status = t->upstream_status,
         .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
         .total_ms = now_ms(t) - t->start_ms,
-        .response = t->has_round ? &t->response : NULL,
+        .response = t->has_response ? &t->response : NULL,
         .ignored_fields = t->request.extra.n_ignored,
         .n_shortened = t->n_shortened,
         .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
@@ -50,6 +50,8 @@ static void log_end(const struct turn *t, const struct err *e)
 static void answered(struct turn *t)
 {
     turn_move(t, TURN_DONE);
+    turn_cancel_calls(t);
+    turn_cancel_tools(t);
     t->x = NULL;
     if (t->call != NULL && t->has_round && t->round.stream.done)
         loop_timer_start(t->timer, LINGER_MS);
@@ -163,7 +165,6 @@ void turn_begin_stream(struct turn *t)
     if (t->is_begun)
         return;
     t->is_begun = true;
-    turn_move(t, TURN_STREAM);
     http_exchange_start(t->x, 200, head, sizeof(head) / sizeof(*head));
     response_start(&t->response, turn_fresh_out(t));
     t->last_write_ms = t->last_event_ms = now_ms(t);
@@ -243,7 +244,9 @@ void turn_fail(struct turn *t, const struct err *e)
 {
     if (t->x == NULL || t->state == TURN_SAVE)
         return;
-    if (!t->is_begun && str_is_none(t->lock)) {
+    turn_cancel_calls(t);
+    turn_cancel_tools(t);
+    if (!t->has_response || (!t->is_begun && str_is_none(t->lock))) {
         turn_answer_error(t, e);
         return;
     }

@@ -1,10 +1,14 @@
 /* turn_internal.h -- what the files of a turn share.
  *
- * turn.c          states, reports of the upstream and the client, time, the end
- * turn_prepare.c  from the request to the upstream call
+ * turn.c            states, reports of the upstream and the client, time, the end
+ * turn_prepare.c    the request is read
+ * turn_state.c      what it reads from the store and leaves there
+ * turn_tools.c      the tools of MCP servers that it may use
+ * turn_tool_set.c   which of them, by what names, and who has to approve
+ * turn_round.c      one round with the model after the other
+ * turn_calls.c      the calls of tools that the gateway runs
  * turn_reasoning.c  the reasoning of calls that come back without it
- * turn_state.c    what it reads from the store and leaves there
- * turn_answer.c   what the client gets */
+ * turn_answer.c     what the client gets */
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
 #define ANTIPHON_GATEWAY_TURN_INTERNAL_H
 
@@ -13,13 +17,40 @@
 #include "gateway/turn.h"
 #include "gateway/turn_log.h"
 #include "gateway/worker.h"
+#include "mcp/mcp_hub.h"
+#include "response/response_hosted.h"
 #include "response/round.h"
 #include "store/store.h"
 #include "wire/chat_request.h"
 #include "wire/request_resolve.h"
 #include "wire/responses_request.h"
 
-enum turn_state { TURN_PARSE, TURN_LOAD, TURN_CONNECT, TURN_STREAM, TURN_SAVE, TURN_DONE };
+enum turn_state {
+    TURN_PARSE,
+    TURN_LOAD,
+    TURN_TOOLS,
+    TURN_CALLS,
+    TURN_ROUND,
+    TURN_SAVE,
+    TURN_DONE,
+};
+
+struct turn_call;
+
+/* A server whose tools the request may use, in the arena. */
+struct turn_server {
+    struct turn *turn;
+    struct mcp_declaration *declaration; /* NULL: injected */
+    const struct mcp_server_view *view;  /* of a configured server, else NULL */
+    const struct mcp_remote *remote;     /* of one that the request brought, else NULL */
+    struct mcp_catalogue *tools;         /* a reference; NULL: not known yet */
+    struct mcp_filter allowed;           /* by the request; while is_filtered */
+    struct mcp_approval floor, asked;    /* of approvals; asked by the request if asks */
+    bool is_filtered, asks, is_listed;   /* is_listed: the context has its listing */
+    struct output_item *item;            /* its listing while that is under way; or NULL */
+    struct mcp_task *task;               /* the same */
+    struct turn_server *next;
+};
 
 struct turn {
     struct worker *worker;
@@ -39,9 +70,9 @@ struct turn {
     struct buf chat_body, echo;
     struct response response;
     struct round round;
-    bool has_round;      /* response and round are initialised */
-    bool is_begun;       /* the head of the stream has been sent */
-    bool is_clients_key; /* the upstream gets the client's credentials */
+    bool has_response, has_round; /* are initialised */
+    bool is_begun;                /* the head of the stream has been sent */
+    bool is_clients_key;          /* the upstream gets the client's credentials */
 
     int upstream_status; /* 0: no answer yet */
     int retry_after_s;
@@ -60,27 +91,86 @@ struct turn {
     bool uses_store;
     const struct err *not_stored; /* why, for the log */
 
+    /* MCP */
+    struct mcp_snapshot *servers; /* or NULL */
+    struct turn_server *first_server, *last_server;
+    unsigned n_listings; /* under way */
+    uint64_t tools_deadline_ms;
+    struct turn_call *calls;          /* of the round, in the order of the model; in the arena */
+    unsigned n_calls;                 /* of them under way */
+    unsigned n_rounds;                /* that have begun */
+    struct output_item **round_start; /* where the output ended when the round began */
+    enum finish finish;               /* of the round before the calls */
+
     struct loop_timer *timer;
     uint64_t start_ms, first_byte_ms, last_write_ms, last_event_ms;
     bool is_blocked; /* the client reads slowly: the upstream is paused */
 };
 
 void turn_move(struct turn *t, enum turn_state to);
+
+/* Whatever it waits for, but the store. */
 void turn_cancel_call(struct turn *t);
+void turn_cancel_work(struct turn *t);
 void turn_free_if_over(struct turn *t);
 
 /* ---- turn_prepare.c */
 
-/* Reads the request and goes on with turn_load() or turn_connect(). Returns 0, or -1
+/* Reads the request and goes on with turn_load() or turn_resolved(). Returns 0, or -1
  * with *reterr filled. */
 int turn_prepare(struct turn *t, struct err *reterr);
 
-/* What the request refers to is there: starts the upstream call, whose reports go to
- * turn_call_handler. Returns 0, or -1 with *reterr filled. */
-int turn_connect(struct turn *t, struct err *reterr);
+/* What the request refers to is there. Goes on with turn_tools() or turn_ask(). Returns 0,
+ * or -1 with *reterr filled. */
+int turn_resolved(struct turn *t, struct err *reterr);
 
 /* If the turn's memory was too small for the request, e says so afterwards. */
 void turn_explain_size(const struct turn *t, struct err *e);
+
+/* ---- turn_tools.c */
+
+/* Finds out the tools of the request's servers, which may take a while, then goes on with
+ * turn_run_approved(). Returns 0, or -1 with *reterr filled. */
+int turn_tools(struct turn *t, struct err *reterr);
+
+/* Time has passed in TURN_TOOLS, before there is a response: looks again for servers that are
+ * just being started. */
+void turn_look_for_tools(struct turn *t);
+
+void turn_cancel_tools(struct turn *t);
+void turn_free_tools(struct turn *t);
+
+/* ---- turn_tool_set.c */
+
+/* How requests are read here: injected tools may join each. */
+struct responses_request_options turn_request_options(const struct turn *t);
+
+/* What all configured servers and declarations come to, without their tools: policies,
+ * URLs, headers. Returns 0, or -1 with *reterr filled. */
+int turn_choose_servers(struct turn *t, struct err *reterr);
+
+/* All servers' tools are known: gives them to the request. Returns 0, or -1 with *reterr filled. */
+int turn_add_tools(struct turn *t, struct err *reterr);
+
+/* What is needed to run a tool of the request. */
+struct turn_tool {
+    const struct turn_server *server;
+    const struct mcp_catalogue_tool *tool;
+};
+
+/* ---- turn_round.c */
+
+/* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */
+int turn_open_response(struct turn *t, struct err *reterr);
+
+/* Asks the model; reports go to turn_call_handler. Returns 0, or -1 with *reterr filled. */
+int turn_ask(struct turn *t, struct err *reterr);
+
+/* The model has said all of this round: runs what it called, or ends the response. */
+void turn_end_round(struct turn *t, const struct err *failure, struct buf *out);
+
+/* All calls have ended: the next round, or the end. */
+void turn_go_on(struct turn *t, struct buf *out);
 
 /* The upstream said e. If it was too much for it, and the client allows the
  * oldest turns to be left out, asks again; otherwise returns false. */
@@ -88,9 +178,21 @@ bool turn_retry_shorter(struct turn *t, const struct err *e);
 
 extern const struct http_call_handler turn_call_handler;
 
+/* ---- turn_calls.c */
+
+/* Runs what the client has approved, then goes on with turn_ask(). Returns 0, or -1 with
+ * *reterr filled. */
+int turn_run_approved(struct turn *t, struct err *reterr);
+
+/* Runs what the model has called in this round, then goes on with turn_go_on(). */
+void turn_run_calls(struct turn *t, struct buf *out);
+
+/* Nobody waits for them any more. */
+void turn_cancel_calls(struct turn *t);
+
 /* ---- turn_state.c */
 
-/* Fetches what the request refers to, then goes on with turn_connect(). Returns 0, or
+/* Fetches what the request refers to, then goes on with turn_resolved(). Returns 0, or
  * -1 with *reterr filled. */
 int turn_load(struct turn *t, struct err *reterr);
 

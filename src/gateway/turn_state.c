@@ -104,7 +104,7 @@ static void on_loaded(void *arg, const struct err *failure)
     if (t->x != NULL && failure != NULL) {
         explain(t, failure, &e);
         turn_answer_error(t, &e);
-    } else if (t->x != NULL && turn_connect(t, &e) == -1) {
+    } else if (t->x != NULL && turn_resolved(t, &e) == -1) {
         turn_answer_error(t, &e);
     }
     turn_free_if_over(t);
@@ -131,7 +131,7 @@ int turn_load(struct turn *t, struct err *reterr)
 
 int turn_resolve(struct turn *t, struct err *reterr)
 {
-    const struct responses_request_options options = upstream_request_options(t->worker->config);
+    const struct responses_request_options options = turn_request_options(t);
     const struct store_items *stored = &t->history.items;
     struct request_history h = {.found = t->found, .previous_tail = t->history.tail};
     struct request_history_item *items = arena_array(&t->arena, stored->n, sizeof(*items));

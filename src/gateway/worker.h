@@ -12,6 +12,7 @@
 
 struct api_keys;
 struct listen_address;
+struct mcp_hub;
 struct reasoning_memory;
 struct relay;
 struct store;
@@ -29,6 +30,8 @@ struct worker {
     struct reasoning_memory *reasoning; /* shared by all workers; or NULL */
     struct store *store;                /* shared by all workers; outlives what runs on the loop */
     size_t n_store_tasks;               /* under way (state_task.h) */
+    struct mcp_hub *hub;                /* shared by all workers; or NULL: no MCP */
+    size_t n_mcp_tasks;                 /* that the hub has to do with */
     struct buf out;                     /* events of the read at hand, on their way to one send */
     struct turn *turns;                 /* all that are running */
     struct relay *relays;

@@ -112,7 +112,7 @@ static void other_values_are_refused(void **state)
         {"true", "must be \"never\", \"always\" or"},
         {"{}", "must be \"never\", \"always\" or"},
         {"[\"a\"]", "must be \"never\", \"always\" or"},
-        {"{\"always\": true}", "must be objects with \"tool_names\""},
+        {"{\"always\": true}", "must be an array of names or an object with \"tool_names\""},
         {"{\"never\": {\"tool_names\": \"a\"}}", "must be an array of names in \"tool_names\""},
         {"{\"never\": {\"tool_names\": [1]}}", "must be an array of names in \"tool_names\""},
         {"{\"never\": {\"read_only\": 1}}", "\"read_only\" must be true or false"},

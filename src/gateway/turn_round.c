@@ -1,0 +1,240 @@
+/* turn_round.c -- one round with the model after the other.
+ *
+ * A round is one upstream call. When the model calls tools that the gateway runs, what it said
+ * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
+#include "conv/trim.h"
+#include "gateway/turn_internal.h"
+#include "gateway/upstream_options.h"
+#include "wire/chat_request.h"
+#include "wire/response_echo.h"
+#include "json/json_text.h"
+
+/* ---- the response */
+
+static enum reasoning_mode reasoning_mode(const struct config *c, const struct responses_request *r)
+{
+    if (c->reasoning == CONFIG_REASONING_NONE)
+        return REASONING_NONE;
+    if (c->reasoning == CONFIG_REASONING_SUMMARY)
+        return REASONING_SUMMARY;
+    return c->summary_when_requested && r->reasoning_summary_requested ? REASONING_SUMMARY
+                                                                       : REASONING_TEXT;
+}
+
+int turn_open_response(struct turn *t, struct err *reterr)
+{
+    const struct config *c = t->worker->config;
+    struct response_conf response = {
+        .ids = &t->worker->ids,
+        .tools = &t->request.tools,
+        .service_tier = t->request.service_tier,
+        .created_at = clock_unix_s(),
+        .reasoning = reasoning_mode(c, &t->request),
+        .error_event = c->error_event,
+        .obfuscation = t->request.include_obfuscation,
+        .max_output_bytes = c->max_response_bytes,
+        .max_tool_calls = t->request.max_tool_calls,
+    };
+
+    responses_request_echo(&t->request, &t->echo);
+    if (buf_failed(&t->echo)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    response.echo = buf_str(&t->echo);
+    response_init(&t->response, &response);
+    t->has_response = true;
+    return 0;
+}
+
+/* ---- asking */
+
+static void init_round(struct turn *t)
+{
+    const struct chat_stream_conf stream = upstream_stream_conf(t->worker->config, &t->request);
+
+    if (t->has_round)
+        round_fini(&t->round);
+    round_init(&t->round, &stream, &t->response);
+    t->has_round = true;
+    t->round_start = t->response.end;
+    t->upstream_status = 0;
+    buf_reset(&t->error_body);
+}
+
+static str authorization(struct turn *t)
+{
+    str value = worker_authorization(t->worker, t->http);
+
+    t->is_clients_key = str_is_none(t->worker->authorization) && !str_is_none(value);
+    return value;
+}
+
+static int start_call(struct turn *t, struct err *reterr)
+{
+    const struct http_header headers[] = {
+        {STR("content-type"), STR("application/json")},
+        {STR("accept"), STR("text/event-stream")},
+        {STR("x-request-id"), t->request_id},
+        {STR("authorization"), authorization(t)},
+    };
+    const size_t n_headers = sizeof(headers) / sizeof(*headers);
+    struct buf url = {.limit = 0};
+    struct http_call_conf call = worker_call_conf(t->worker);
+
+    turn_cancel_call(t);
+    buf_append(&url, t->worker->upstream);
+    buf_append(&url, STR("/chat/completions"));
+    call.url = buf_cstr(&url);
+    call.method = "POST";
+    call.headers = headers;
+    call.n_headers = str_is_none(headers[n_headers - 1].value) ? n_headers - 1 : n_headers;
+    call.body = buf_str(&t->chat_body);
+    t->call = http_client_start(t->worker->client, &call, &turn_call_handler, t, reterr);
+    buf_fini(&url);
+    if (t->call == NULL)
+        return -1;
+    if (t->is_blocked)
+        http_call_pause(t->call);
+    return 0;
+}
+
+/* Of the turns that may be dropped, each attempt leaves out so many percent. */
+static const unsigned shorten_percent[] = {50, 50, 100};
+
+/* The conversation is kept: it may have to be sent again, shorter. What did not fit in a round
+ * before does not fit in this one. */
+static int convert(struct turn *t, struct err *reterr)
+{
+    if (chat_request_conversation(&t->request, &t->chat, &t->worker->ids, &t->arena,
+                                  &t->conversation, reterr) == -1)
+        return -1;
+    for (unsigned i = 0; i < t->n_shortened; i++)
+        (void)conversation_trim(&t->conversation, shorten_percent[i]);
+    buf_reset(&t->chat_body);
+    return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
+}
+
+static enum chat_round which_round(const struct turn *t)
+{
+    if (t->n_rounds == 0)
+        return CHAT_FIRST_ROUND;
+    if (t->n_rounds < t->worker->config->max_tool_rounds && !response_has_used_up(&t->response))
+        return CHAT_LATER_ROUND;
+    return CHAT_LAST_ROUND;
+}
+
+static int ask(struct turn *t, struct err *reterr)
+{
+    int64_t spent_tokens = t->chat.spent_tokens;
+
+    t->chat = upstream_chat_options(t->worker->config, &t->request, &t->arena);
+    t->chat.reasoning_source = turn_reasoning(t);
+    t->chat.spent_tokens = spent_tokens;
+    t->chat.round = which_round(t);
+    if (convert(t, reterr) == -1)
+        return -1;
+    init_round(t);
+    if (t->chat.round == CHAT_LAST_ROUND)
+        response_begin_last_round(&t->response);
+    if (start_call(t, reterr) == -1)
+        return -1;
+    t->n_rounds++;
+    turn_move(t, TURN_ROUND);
+    return 0;
+}
+
+int turn_ask(struct turn *t, struct err *reterr)
+{
+    if (ask(t, reterr) == -1) {
+        turn_explain_size(t, reterr);
+        return -1;
+    }
+    if (t->request.stream && !t->is_begun)
+        loop_timer_start(t->timer, t->worker->config->early_error_window_ms);
+    return 0;
+}
+
+/* ---- the end of a round */
+
+static void end_response(struct turn *t, enum finish finish, struct buf *out)
+{
+    response_finish(&t->response, finish, clock_unix_s(), out);
+    turn_keep_reasoning(t);
+    turn_finish(t);
+}
+
+/* Of what the client allows; a round without a count is counted by what it said. */
+static void count_tokens(struct turn *t)
+{
+    const struct usage *u = &t->round.stream.reader.usage;
+
+    t->chat.spent_tokens += u->known ? u->output : (int64_t)t->round.n_deltas;
+}
+
+static bool has_tokens_left(const struct turn *t)
+{
+    return t->request.max_output_tokens == 0 || t->chat.spent_tokens < t->request.max_output_tokens;
+}
+
+void turn_go_on(struct turn *t, struct buf *out)
+{
+    struct err e;
+
+    if (t->n_rounds > 0 && !response_goes_on(&t->response)) {
+        end_response(t, t->finish, out);
+    } else if (!has_tokens_left(t)) {
+        end_response(t, FINISH_LENGTH, out);
+    } else {
+        const struct responses_request_options options = turn_request_options(t);
+
+        if (t->is_begun)
+            turn_send_events(t);
+        if (t->x == NULL)
+            return;
+        if (response_replay(&t->response, &options.input, &t->request.items, &t->arena, &e) == -1 ||
+            turn_ask(t, &e) == -1) {
+            turn_explain_size(t, &e);
+            turn_fail(t, &e);
+        }
+    }
+}
+
+void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
+{
+    const struct chat_result result = round_end(&t->round, failure, out);
+
+    if (result.failed && turn_retry_shorter(t, &result.error))
+        return;
+    count_tokens(t);
+    t->finish = result.finish;
+    if (round_end_response(&t->round, &result, clock_unix_s(), out)) {
+        turn_keep_reasoning(t);
+        turn_finish(t);
+    } else if (response_next_call(&t->response, NULL) != NULL) {
+        turn_run_calls(t, out);
+    } else {
+        turn_go_on(t, out);
+    }
+}
+
+/* ---- truncation: auto */
+
+static bool may_shorten(const struct turn *t, const struct err *e)
+{
+    return t->x != NULL && e->code == ERR_CONTEXT_LENGTH && t->response.end == t->round_start &&
+           json_text_eq(t->request.truncation, STR("auto")) &&
+           t->n_shortened < sizeof(shorten_percent) / sizeof(*shorten_percent);
+}
+
+bool turn_retry_shorter(struct turn *t, const struct err *e)
+{
+    if (!may_shorten(t, e) ||
+        !conversation_trim(&t->conversation, shorten_percent[t->n_shortened++]))
+        return false;
+    buf_reset(&t->chat_body);
+    if (chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, NULL) == -1)
+        return false;
+    init_round(t);
+    return start_call(t, NULL) == 0;
+}

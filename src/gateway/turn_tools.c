@@ -1,0 +1,223 @@
+/* turn_tools.c -- the tools of a request's MCP servers are found out (MCP 11.6 to 11.8).
+ *
+ * Those of configured servers are known, unless a server is just being started. A server that
+ * the request brought is listed, which the client sees as an item, unless the context has a
+ * listing of it already. */
+#include "gateway/turn_internal.h"
+#include "mcp/mcp_failure.h"
+#include "json/json_text.h"
+
+enum { LOOK_AGAIN_MS = 50 };
+
+/* The tools of all servers are known. */
+static int go_on(struct turn *t, struct err *reterr)
+{
+    if (turn_add_tools(t, reterr) == -1)
+        return -1;
+    if (!t->has_response && turn_open_response(t, reterr) == -1)
+        return -1;
+    return turn_run_approved(t, reterr);
+}
+
+static void go_on_or_fail(struct turn *t)
+{
+    struct err e;
+
+    if (go_on(t, &e) == 0)
+        return;
+    turn_explain_size(t, &e);
+    turn_fail(t, &e);
+}
+
+/* ---- servers of the request */
+
+static void fail_listing(struct turn_server *s, const struct mcp_failure *failure, struct buf *out)
+{
+    struct turn *t = s->turn;
+    struct buf text = {.limit = 0}, escaped = {.limit = 0};
+    struct err e;
+
+    mcp_failure_text(failure, &text);
+    json_text_escape(buf_str(&text), &escaped);
+    (void)response_fail_listing(&t->response, s->item, buf_str(&escaped), out);
+    err_set_param(&e, ERR_MCP_LIST_FAILED, "tools",
+                  "Error retrieving tool list from MCP server: '%.*s'. %.*s",
+                  STR_ARG(s->declaration->label), STR_ARG(buf_str(&text)));
+    buf_fini(&text);
+    buf_fini(&escaped);
+    if (out != NULL)
+        turn_send_events(t);
+    turn_fail(t, &e);
+}
+
+static void show_tools(struct turn_server *s, struct buf *out)
+{
+    struct buf tools = {.limit = 0};
+
+    mcp_catalogue_write(s->tools, s->is_filtered ? &s->allowed : NULL, &tools);
+    if (buf_failed(&tools))
+        s->turn->response.broken = ERR_INTERNAL;
+    (void)response_end_listing(&s->turn->response, s->item, buf_str(&tools), out);
+    s->item = NULL;
+    buf_fini(&tools);
+}
+
+static void on_listed(void *arg, const struct mcp_failure *failure, struct mcp_catalogue *tools)
+{
+    struct turn_server *s = arg;
+    struct turn *t = s->turn;
+    struct buf *out = turn_fresh_out(t);
+    struct err e;
+
+    s->task = NULL;
+    s->tools = tools;
+    t->n_listings--;
+    if (failure != NULL) {
+        fail_listing(s, failure, out);
+    } else {
+        show_tools(s, out);
+        if (out != NULL)
+            turn_send_events(t);
+        if (t->response.broken) {
+            response_failure(&t->response, &e);
+            turn_fail(t, &e);
+        } else if (t->x != NULL && t->n_listings == 0) {
+            go_on_or_fail(t);
+        }
+    }
+    turn_free_if_over(t);
+}
+
+static int start_listing(struct turn_server *s, struct buf *out, struct err *reterr)
+{
+    static const struct mcp_listed_handler handler = {on_listed};
+    struct turn *t = s->turn;
+    struct buf label = {.limit = 0};
+
+    json_text_escape(s->declaration->label, &label);
+    s->item = response_begin_listing(&t->response, arena_dup(&t->arena, buf_str(&label)), out);
+    buf_fini(&label);
+    if (s->item == NULL) {
+        response_failure(&t->response, reterr);
+        return -1;
+    }
+    s->task = mcp_hub_list(t->worker->hub, t->worker->loop, &t->worker->n_mcp_tasks, s->remote,
+                           &handler, s, reterr);
+    if (s->task == NULL)
+        return -1;
+    t->n_listings++;
+    return 0;
+}
+
+static bool must_be_listed(const struct turn_server *s)
+{
+    return s->remote != NULL && s->tools == NULL;
+}
+
+/* The client sees that something is being done: its stream begins. */
+static int list_servers(struct turn *t, struct err *reterr)
+{
+    struct buf *out;
+
+    if (turn_open_response(t, reterr) == -1)
+        return -1;
+    if (t->request.stream)
+        turn_begin_stream(t);
+    if (t->x == NULL)
+        return 0;
+    out = turn_fresh_out(t);
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (must_be_listed(s) && start_listing(s, out, reterr) == -1)
+            return -1;
+    }
+    if (out != NULL)
+        turn_send_events(t);
+    return 0;
+}
+
+/* ---- configured servers */
+
+static bool is_waited_for(const struct turn_server *s)
+{
+    return s->view != NULL && s->declaration != NULL && s->view->is_pending;
+}
+
+/* A server that the request names is being started: that may take a moment. */
+static bool must_wait(const struct turn *t)
+{
+    bool waits = false;
+
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next)
+        waits = waits || is_waited_for(s);
+    return waits && loop_now_ms(t->worker->loop) < t->tools_deadline_ms;
+}
+
+static int check_server(const struct turn_server *s, struct err *reterr)
+{
+    str why =
+        s->view == NULL || s->view->error.len == 0 ? STR("It is not connected.") : s->view->error;
+
+    if (s->view == NULL || s->declaration == NULL || s->view->is_available)
+        return 0;
+    err_set_param(reterr, ERR_MCP_LIST_FAILED, "tools",
+                  "Error retrieving tool list from MCP server: '%.*s'. %.*s",
+                  STR_ARG(s->declaration->label), STR_ARG(why));
+    return -1;
+}
+
+static int look(struct turn *t, struct err *reterr)
+{
+    bool lists = false;
+
+    turn_free_tools(t);
+    if (turn_choose_servers(t, reterr) == -1)
+        return -1;
+    if (must_wait(t)) {
+        loop_timer_start(t->timer, LOOK_AGAIN_MS);
+        return 0;
+    }
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (check_server(s, reterr) == -1)
+            return -1;
+        lists = lists || must_be_listed(s);
+    }
+    return lists ? list_servers(t, reterr) : go_on(t, reterr);
+}
+
+int turn_tools(struct turn *t, struct err *reterr)
+{
+    t->tools_deadline_ms = loop_now_ms(t->worker->loop) + t->worker->config->mcp_remote_timeout_ms;
+    turn_move(t, TURN_TOOLS);
+    return look(t, reterr);
+}
+
+void turn_look_for_tools(struct turn *t)
+{
+    struct err e;
+
+    if (look(t, &e) == 0)
+        return;
+    turn_explain_size(t, &e);
+    turn_fail(t, &e);
+}
+
+/* ---- the end */
+
+void turn_cancel_tools(struct turn *t)
+{
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (s->task != NULL)
+            mcp_task_cancel(s->task);
+        s->task = NULL;
+    }
+    t->n_listings = 0;
+}
+
+void turn_free_tools(struct turn *t)
+{
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next)
+        mcp_catalogue_unref(s->tools);
+    t->first_server = t->last_server = NULL;
+    mcp_snapshot_unref(t->servers);
+    t->servers = NULL;
+}
