@@ -1,0 +1,466 @@
+/* mcp_session.c -- states, the life of the link, and who gets a message.
+ *
+ *     start -> open the link -> agree (mcp_handshake.c) -> list (mcp_session_list.c)
+ *       ^           |               |                        |
+ *       |  backoff  v               v                        v
+ *       \----------- leave: calls fail, the link is stopped, closed
+ *
+ * There is one link at a time: the next one is opened when the last has reported its end. */
+#include "mcp/mcp_session.h"
+
+#include <stdlib.h>
+
+#include "ev/log.h"
+#include "mcp/mcp_session_internal.h"
+
+static const char *const state_names[] = {
+    [MCP_STOPPED] = "stopped",   [MCP_STARTING] = "starting", [MCP_READY] = "ready",
+    [MCP_DEGRADED] = "degraded", [MCP_BACKOFF] = "backoff",   [MCP_FAILED] = "failed",
+};
+
+const char *mcp_state_name(enum mcp_state state)
+{
+    return state_names[state];
+}
+
+void mcp_session_move(struct mcp_session *s, enum mcp_state to, str error)
+{
+    struct buf text = {.limit = 0};
+    bool is_new;
+
+    if (s->is_stopping)
+        return;
+    mcp_report_text(s, error, &text);
+    is_new = to != s->state || !str_eq(buf_str(&text), buf_str(&s->error));
+    buf_fini(&s->error);
+    s->error = text;
+    s->state = to;
+    if (is_new)
+        s->handler->on_state(s->arg);
+}
+
+/* ---- leaving */
+
+/* From now on nothing is sent, and what arrives is not looked at. */
+static void disconnect(struct mcp_session *s)
+{
+    if (s->link != NULL && !s->is_leaving)
+        mcp_link_stop(s->link);
+    s->is_leaving = true;
+    s->is_connected = s->is_available = s->opens_when_closed = false;
+    s->version = MCP_VERSION_NONE;
+    loop_timer_stop(s->timer);
+    mcp_pending_remove(&s->pending, &s->handshake.pending);
+    mcp_list_abandon(s);
+    mcp_subscription_end(s);
+    mcp_watch_reset(s);
+}
+
+uint32_t mcp_session_chance(void)
+{
+    uint32_t n;
+
+    random_fill(NULL, &n, sizeof(n));
+    return n;
+}
+
+void mcp_end_words(const struct mcp_session *s, const struct mcp_end *why, struct buf *out)
+{
+    struct mcp_failure f = {
+        .cause = why->cause, .code = why->http_status, .label = s->conf.server->label};
+
+    if (why->text.len > 0)
+        buf_append(out, why->text);
+    else
+        mcp_failure_text(&f, out);
+}
+
+void mcp_session_leave(struct mcp_session *s, const struct mcp_end *why)
+{
+    uint64_t wait_ms = mcp_backoff_next_ms(&s->backoff, loop_now_ms(s->loop), mcp_session_chance());
+    bool is_failed = why->is_hopeless || s->conf.starts_once;
+    struct buf text = {.limit = 0};
+
+    if (why->is_hopeless)
+        wait_ms = MCP_BACKOFF_HOPELESS_MS;
+    disconnect(s);
+    if (!s->conf.starts_once)
+        loop_timer_start(s->timer, wait_ms);
+    mcp_end_words(s, why, &text);
+    mcp_session_move(s, is_failed ? MCP_FAILED : MCP_BACKOFF, buf_str(&text));
+    mcp_report_lost(s, wait_ms);
+    mcp_calls_fail(s, why);
+    buf_fini(&text);
+}
+
+/* ---- the link's reports */
+
+static void on_up(void *arg)
+{
+    struct mcp_session *s = arg;
+
+    if (s->is_leaving)
+        return;
+    s->is_link_up = true;
+    mcp_handshake_begin(s);
+}
+
+static void deliver(struct mcp_session *s, struct mcp_pending *p, const struct mcp_reply *a)
+{
+    mcp_pending_remove(&s->pending, p);
+    p->on_answer(p->arg, a);
+}
+
+static void take_answer(struct mcp_session *s, const struct jsonrpc_message *m, int64_t carrier,
+                        int http_status)
+{
+    struct mcp_pending *p = mcp_pending_match(&s->pending, m, carrier);
+    struct mcp_reply a = {.m = m, .http_status = http_status};
+
+    if (p != NULL)
+        deliver(s, p, &a);
+    else
+        log_line(LOG_DEBUG, "mcp_late_answer",
+                 (struct log_field[]){LOG_STR("server", s->conf.server->label),
+                                      LOG_STR("id", m->id.raw), LOG_END});
+}
+
+static void on_message(void *arg, const struct jsonrpc_message *m, int64_t carrier, int http_status)
+{
+    struct mcp_session *s = arg;
+
+    if (s->is_leaving)
+        return;
+    s->liveness.heard_ms = loop_now_ms(s->loop);
+    s->liveness.misses = 0;
+    if (m->kind == JSONRPC_REQUEST)
+        mcp_notice_request(s, m);
+    else if (m->kind == JSONRPC_NOTIFICATION)
+        mcp_notice_take(s, m);
+    else if (m->kind == JSONRPC_RESULT || m->kind == JSONRPC_ERROR)
+        take_answer(s, m, carrier, http_status);
+}
+
+static void on_failed(void *arg, int64_t id, const struct mcp_link_failure *why)
+{
+    struct mcp_session *s = arg;
+    struct mcp_pending *p = mcp_pending_find(&s->pending, id);
+    struct mcp_reply a = {.failure = why, .http_status = why->http_status};
+
+    if (s->is_leaving)
+        return;
+    mcp_report_failure(s, p == NULL ? MCP_METHOD_COUNT : p->method, why);
+    if (p != NULL)
+        deliver(s, p, &a);
+}
+
+static void on_down(void *arg, const struct mcp_link_failure *why)
+{
+    struct mcp_session *s = arg;
+    struct mcp_end end = {.cause = why->cause,
+                          .http_status = why->http_status,
+                          .is_hopeless = why->is_hopeless,
+                          .text = s->conf.is_remote ? STR("") : why->message};
+
+    if (s->is_leaving)
+        return;
+    if (!s->is_link_up && why->http_status >= 400 && why->http_status < 500)
+        end.is_hopeless = true; /* the only thing it was asked is refused */
+    mcp_report_failure(s, MCP_METHOD_COUNT, why);
+    if (s->is_link_up || !mcp_handshake_link_down(s, why))
+        mcp_session_leave(s, &end);
+}
+
+static void open_link(struct mcp_session *s);
+
+static void on_closed(void *arg)
+{
+    struct mcp_session *s = arg;
+
+    s->link = NULL;
+    if (s->is_stopping)
+        mcp_session_wake(s);
+    else if (s->opens_when_closed)
+        open_link(s);
+}
+
+/* ---- starting */
+
+static mcp_link_opener *const real_links[] = {
+    [MCP_TRANSPORT_STDIO] = mcp_link_stdio_new,
+    [MCP_TRANSPORT_HTTP] = mcp_link_http_new,
+    [MCP_TRANSPORT_SSE] = mcp_link_sse_new,
+};
+
+static void open_link(struct mcp_session *s)
+{
+    static const struct mcp_link_handler handler = {on_up, on_message, on_failed, on_down,
+                                                    on_closed};
+    struct mcp_link_conf conf = {.server = s->conf.server,
+                                 .client = s->conf.client,
+                                 .env = s->conf.env,
+                                 .is_remote = s->conf.is_remote,
+                                 .secrets = &s->secrets};
+    uint64_t now_ms = loop_now_ms(s->loop);
+    struct err e;
+
+    s->opens_when_closed = s->is_link_up = s->is_leaving = false;
+    s->has_tried[s->transport] = true;
+    loop_timer_start(s->timer, s->start_until_ms > now_ms ? s->start_until_ms - now_ms : 0);
+    s->link = s->openers[s->transport](s->loop, &conf, &handler, s, &e);
+    if (s->link == NULL)
+        mcp_session_leave(
+            s, &(struct mcp_end){.cause = MCP_FAILED_UNREACHABLE, .text = str_from_c(e.msg)});
+}
+
+/* When the last link is closed, which it may be already. */
+static void open_soon(struct mcp_session *s)
+{
+    if (s->link == NULL)
+        open_link(s);
+    else
+        s->opens_when_closed = true;
+}
+
+void mcp_session_change_transport(struct mcp_session *s, enum mcp_transport to)
+{
+    disconnect(s);
+    s->transport = to;
+    open_soon(s);
+}
+
+void mcp_session_start_clock(struct mcp_session *s)
+{
+    uint64_t timeout_ms = s->conf.server->startup_timeout_ms;
+
+    s->start_until_ms = loop_now_ms(s->loop) + timeout_ms;
+    loop_timer_start(s->timer, timeout_ms);
+}
+
+static void start(struct mcp_session *s)
+{
+    memset(s->has_tried, 0, sizeof(s->has_tried));
+    s->transport = s->home;
+    mcp_session_start_clock(s);
+    if (s->state != MCP_STARTING)
+        mcp_session_move(s, MCP_STARTING, buf_str(&s->error));
+    if (!s->is_stopping)
+        open_soon(s);
+}
+
+static void leave_in_time(struct mcp_session *s)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof(text), "The server did not answer within %llu s.",
+                   (unsigned long long)(s->conf.server->startup_timeout_ms / 1000));
+    mcp_session_leave(s,
+                      &(struct mcp_end){.cause = MCP_FAILED_UNREACHABLE, .text = str_from_c(text)});
+}
+
+static void on_timer(void *arg)
+{
+    struct mcp_session *s = arg;
+
+    if (s->link != NULL && !s->is_leaving)
+        leave_in_time(s);
+    else
+        start(s);
+}
+
+void mcp_session_agreed(struct mcp_session *s)
+{
+    s->is_connected = true;
+    s->home = s->transport;
+    s->epoch++;
+    loop_timer_stop(s->timer);
+    mcp_watch_reset(s);
+    if (mcp_session_is_modern(s)) {
+        s->era = MCP_ERA_MODERN;
+        if (s->has_tools_changed)
+            mcp_subscription_open(s);
+    } else {
+        s->era = MCP_ERA_LEGACY;
+        mcp_session_notify(s, &(struct mcp_request){.method = MCP_INITIALIZED});
+        if (s->has_tools_changed)
+            mcp_link_listen(s->link, s->version);
+    }
+    mcp_session_wake(s);
+    mcp_list_begin(s);
+}
+
+/* ---- sending */
+
+static bool send_message(struct mcp_session *s, const struct mcp_request *r,
+                         struct mcp_link_message *lm, struct err *reterr)
+{
+    struct buf json = {.limit = 0};
+    bool is_sent = false;
+
+    mcp_request_write(r, &json);
+    lm->json = buf_str(&json);
+    lm->id = r->id;
+    lm->method = r->method;
+    lm->version = r->version;
+    if (buf_failed(&json))
+        err_set_no_memory(reterr);
+    else
+        is_sent = mcp_link_send(s->link, lm, reterr);
+    buf_fini(&json);
+    return is_sent;
+}
+
+bool mcp_session_ask(struct mcp_session *s, struct mcp_pending *p, struct mcp_request *r,
+                     const struct mcp_link_message *call, struct err *reterr)
+{
+    struct mcp_link_message lm = {.id = 0};
+
+    if (call != NULL)
+        lm = *call;
+    p->method = r->method;
+    p->epoch = s->epoch;
+    mcp_pending_add(&s->pending, p);
+    r->id = p->id;
+    if (send_message(s, r, &lm, reterr))
+        return true;
+    mcp_pending_remove(&s->pending, p);
+    return false;
+}
+
+/* What cannot be queued is lost: nobody waits for an answer to it. */
+void mcp_session_notify(struct mcp_session *s, struct mcp_request *r)
+{
+    struct mcp_link_message lm = {.id = 0};
+
+    r->version = s->version;
+    (void)send_message(s, r, &lm, NULL);
+}
+
+/* For a modern server over HTTP the end of the exchange says it; initialize is never
+ * cancelled (MCP 2.2, 8.5). */
+void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const char *reason)
+{
+    int64_t id = p->id;
+    bool is_told = p->method != MCP_INITIALIZE && s->version != MCP_VERSION_NONE &&
+                   (s->transport == MCP_TRANSPORT_STDIO || !mcp_session_is_modern(s));
+
+    mcp_pending_remove(&s->pending, p);
+    if (id == 0 || s->link == NULL || s->is_leaving)
+        return;
+    if (is_told)
+        mcp_session_notify(s, &(struct mcp_request){
+                                  .method = MCP_CANCELLED, .cancelled_id = id, .reason = reason});
+    mcp_link_forget(s->link, id);
+}
+
+/* ---- life */
+
+void mcp_session_wake(struct mcp_session *s)
+{
+    loop_timer_start(s->soon, 0);
+}
+
+static void on_soon(void *arg)
+{
+    struct mcp_session *s = arg;
+
+    if (!s->is_stopping) {
+        mcp_calls_pump(s);
+        return;
+    }
+    mcp_calls_fail(s, &(struct mcp_end){.cause = MCP_FAILED_CLOSED});
+    if (s->link == NULL && !s->is_stopped) {
+        s->is_stopped = true;
+        s->handler->on_stopped(s->arg); /* last: it may free us */
+    }
+}
+
+void mcp_session_set_openers(struct mcp_session *s, mcp_link_opener *const *openers)
+{
+    s->openers = openers;
+}
+
+struct mcp_session *mcp_session_new(struct loop *loop, const struct mcp_session_conf *conf,
+                                    const struct mcp_session_handler *handler, void *arg,
+                                    struct err *reterr)
+{
+    struct mcp_session *s = calloc(1, sizeof(*s));
+
+    if (s == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    s->loop = loop;
+    s->conf = *conf;
+    s->handler = handler;
+    s->arg = arg;
+    s->openers = real_links;
+    s->transport = s->home = mcp_handshake_first_transport(conf->server);
+    s->last = &s->first;
+    s->timer = loop_timer_new(loop, on_timer, s);
+    s->soon = loop_timer_new(loop, on_soon, s);
+    s->watch = loop_timer_new(loop, mcp_watch_fired, s);
+    s->subscription.timer = loop_timer_new(loop, mcp_subscription_open, s);
+    if (!mcp_list_init(s) || s->timer == NULL || s->soon == NULL || s->watch == NULL ||
+        s->subscription.timer == NULL) {
+        err_set_no_memory(reterr);
+        mcp_session_free(s);
+        return NULL;
+    }
+    mcp_link_secrets(conf->server, &s->secrets);
+    return s;
+}
+
+void mcp_session_start(struct mcp_session *s)
+{
+    s->state = MCP_STARTING;
+    loop_timer_start(s->timer, 0);
+}
+
+void mcp_session_stop(struct mcp_session *s)
+{
+    s->is_stopping = true;
+    s->state = MCP_STOPPED;
+    disconnect(s);
+    mcp_session_wake(s);
+}
+
+void mcp_session_free(struct mcp_session *s)
+{
+    if (s == NULL)
+        return;
+    mcp_calls_drop(s);
+    mcp_list_fini(s);
+    loop_timer_free(s->timer);
+    loop_timer_free(s->soon);
+    loop_timer_free(s->watch);
+    loop_timer_free(s->subscription.timer);
+    secrets_fini(&s->secrets);
+    buf_fini(&s->error);
+    free(s);
+}
+
+enum mcp_state mcp_session_state(const struct mcp_session *s)
+{
+    return s->state;
+}
+
+bool mcp_session_is_available(const struct mcp_session *s)
+{
+    return s->is_available;
+}
+
+str mcp_session_error(const struct mcp_session *s)
+{
+    return buf_str(&s->error);
+}
+
+enum mcp_transport mcp_session_transport(const struct mcp_session *s)
+{
+    return s->transport;
+}
+
+enum mcp_version mcp_session_version(const struct mcp_session *s)
+{
+    return s->version;
+}
