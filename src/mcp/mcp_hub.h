@@ -42,8 +42,11 @@ struct mcp_hub *mcp_hub_new(const struct mcp_hub_conf *conf, struct err *reterr)
 /* MCP 1.6. Takes a reference to now. Does not wait. */
 void mcp_hub_reload(struct mcp_hub *hub, struct mcp_config *now);
 
-/* Ends all sessions, at most 6 s, and the thread. No task may be under way. NULL is fine. */
-void mcp_hub_free(struct mcp_hub *hub);
+/* Ends all sessions, at most 6 s (MCP 2.9), and the thread. No task may be under way. NULL
+ * is fine. False when something could not be ended: a server that outlives SIGKILL, a name
+ * that is still being looked up. Then it lives on, and the process is to be left by _exit(),
+ * since exit() would wait for it. */
+bool mcp_hub_free(struct mcp_hub *hub);
 
 /* Are there servers whose tools join every request? by_default is for entries that do not say.
  * Cheap. */
