@@ -181,7 +181,7 @@ static bool add_listed(struct shared *s, const struct mcp_listing *listing,
         struct mcp_catalogue_tool *made = &tools[s->catalogue.n];
 
         if (!is_offered(server, t->name)) {
-            log_line(LOG_DEBUG, "mcp.hidden",
+            log_line(LOG_DEBUG, "mcp_tool_hidden",
                      (struct log_field[]){LOG_STR("server", s->catalogue.label),
                                           LOG_STR("tool", t->name), LOG_END});
             continue;

@@ -153,7 +153,7 @@ static void add_server(struct reload *r, const struct mcp_server_conf *conf)
     struct hub_server *s = calloc(1, sizeof(*s));
 
     if (s == NULL) {
-        log_line(LOG_ERROR, "mcp.start",
+        log_line(LOG_ERROR, "mcp_start_failed",
                  (struct log_field[]){LOG_STR("server", conf->label),
                                       LOG_STR("error", STR("out of memory")), LOG_END});
         return;
@@ -230,7 +230,7 @@ static void on_reload(void *arg)
     struct reload *r = arg;
 
     apply(r);
-    log_line(LOG_INFO, "mcp.reload",
+    log_line(LOG_INFO, "mcp_reload",
              (struct log_field[]){
                  LOG_INT("unchanged", r->n[MCP_UNCHANGED]), LOG_INT("changed", r->n[MCP_CHANGED]),
                  LOG_INT("new", r->n[MCP_NEW]), LOG_INT("removed", r->n[MCP_GONE]), LOG_END});

@@ -36,7 +36,7 @@ static void on_tools(void *arg, const struct mcp_listing *listing)
         mcp_catalogue_new(s->conf->label, listing, s->remote != NULL ? NULL : s->conf);
 
     if (tools == NULL) {
-        log_line(LOG_ERROR, "mcp.tools",
+        log_line(LOG_ERROR, "mcp_tools_failed",
                  (struct log_field[]){LOG_STR("server", s->conf->label),
                                       LOG_STR("error", STR("out of memory")), LOG_END});
         return;
@@ -76,7 +76,7 @@ bool hub_server_start(struct hub_server *s, struct http_client *client)
         secrets_add(&s->secrets, s->conf->secrets[i]);
     s->session = mcp_session_new(s->hub->loop, &conf, &handler, s, &e);
     if (s->session == NULL) {
-        log_line(LOG_ERROR, "mcp.start",
+        log_line(LOG_ERROR, "mcp_start_failed",
                  (struct log_field[]){LOG_STR("server", s->conf->label),
                                       LOG_STR("error", str_from_c(e.msg)), LOG_END});
         return false;

@@ -31,7 +31,9 @@ static void *realloc_or_fail(void *p, size_t n)
 /* clang-format on */
 
 #include "lib/fixture.h"
+#include "mcp/mcp_catalogue.h"
 #include "mcp/mcp_failure.h"
+#include "mcp/mcp_hub_internal.h"
 #include "mcp/mcp_listing.h"
 #include "mcp/mcp_name.h"
 #include "mcp/mcp_result.h"
@@ -117,6 +119,56 @@ static bool write_failure(struct buf *out)
     return !buf_failed(out);
 }
 
+/* From the item that it writes, so that both ways are gone. */
+static bool make_catalogue(struct buf *out)
+{
+    struct test_ids ids;
+    struct mcp_listing l;
+    struct mcp_catalogue *c = NULL, *again = NULL;
+    struct buf item = {0};
+    struct err e;
+    str cursor = STR_NONE;
+
+    test_ids_reset(&ids);
+    mcp_listing_init(&l, &ids.source, true, NULL, NULL);
+    if (mcp_listing_add(&l, page, &cursor, &e) == 0)
+        c = mcp_catalogue_new(STR("label"), &l, NULL);
+    mcp_listing_fini(&l);
+    buf_char(&item, '[');
+    if (c != NULL)
+        mcp_catalogue_write(c, NULL, &item);
+    buf_char(&item, ']');
+    if (c != NULL && !buf_failed(&item))
+        again = mcp_catalogue_from_item(STR("label"), buf_str(&item));
+    if (again != NULL)
+        mcp_catalogue_write(again, NULL, out);
+    assert_true(again == NULL || (c->n == 1 && again->n == 1));
+    buf_fini(&item);
+    mcp_catalogue_unref(c);
+    mcp_catalogue_unref(again);
+    return again != NULL && !buf_failed(out);
+}
+
+static bool write_outcome(struct buf *out)
+{
+    static const struct mcp_failure failure = {.cause = MCP_FAILED_TOOL, .result = &result};
+    static const struct mcp_forms forms = {.result = MCP_RESULT_TEXT};
+    const struct secrets none = {.first = NULL};
+    struct hub_outcome good = {0}, bad = {0};
+    bool ok;
+
+    hub_outcome_write(&good, NULL, &result, STR("label"), &none, &forms);
+    hub_outcome_write(&bad, &failure, NULL, STR("label"), &none, &forms);
+    ok = !good.is_failed && bad.error.len > 0 && bad.error_object.len > 0;
+    assert_true(bad.is_failed);
+    assert_int_equal(bad.error.len > 0, bad.error_object.len > 0);
+    buf_append(out, buf_str(&good.output));
+    buf_append(out, buf_str(&bad.error_object));
+    hub_outcome_fini(&good);
+    hub_outcome_fini(&bad);
+    return ok && !buf_failed(out);
+}
+
 /* Runs with the first, second ... allocation failing, until none does. */
 static void fail_each(run_fn *run)
 {
@@ -143,7 +195,8 @@ static void fail_each(run_fn *run)
 
 static void what_is_made_is_whole_or_known_to_be_broken(void **state)
 {
-    static run_fn *const runs[] = {list_tools, write_result, write_structured, write_failure};
+    static run_fn *const runs[] = {list_tools,    write_result,   write_structured,
+                                   write_failure, make_catalogue, write_outcome};
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(runs); i++)
