@@ -226,14 +226,14 @@ static void task_abort(void *arg)
 /* Gives the task to the hub; NULL when it could not be made, and then it is gone. */
 static struct mcp_task *begin(struct mcp_task *t, bool is_whole, struct err *reterr)
 {
-    if (is_whole && loop_post(t->hub->loop, task_begin, t)) {
-        ++*t->n_tasks;
-        return t;
+    if (t == NULL || !is_whole || !loop_post(t->hub->loop, task_begin, t)) {
+        if (t != NULL)
+            task_free(t);
+        err_set_no_memory(reterr);
+        return NULL;
     }
-    if (t != NULL)
-        task_free(t);
-    err_set_no_memory(reterr);
-    return NULL;
+    ++*t->n_tasks;
+    return t;
 }
 
 static struct mcp_task *task_new(struct mcp_hub *hub, struct loop *loop, size_t *n_tasks, void *arg)
