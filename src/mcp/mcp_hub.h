@@ -48,8 +48,8 @@ void mcp_hub_reload(struct mcp_hub *hub, struct mcp_config *now);
  * since exit() would wait for it. */
 bool mcp_hub_free(struct mcp_hub *hub);
 
-/* Are there servers whose tools join every request? by_default is for entries that do not say.
- * Cheap. */
+/* Are there servers whose tools join every request, as things stand? by_default is for
+ * entries that do not say. Cheap. */
 bool mcp_hub_injects(struct mcp_hub *hub, bool by_default);
 
 /* ---- what is configured */

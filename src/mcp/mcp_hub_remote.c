@@ -10,17 +10,18 @@
  * long as it is there. Calls always go out with the credentials of their own request. */
 #include "mcp/mcp_hub_internal.h"
 
-#include <openssl/evp.h>
 #include <stdlib.h>
 
-enum { HASH_BYTES = 32, MAX_CALL_FACTOR = 10, MAX_CONCURRENCY = 8 /* MCP 1.3 */ };
+#include "ev/sha256.h"
+
+enum { MAX_CALL_FACTOR = 10, MAX_CONCURRENCY = 8 /* MCP 1.3 */ };
 
 struct hub_remote {
     struct hub_server server;
     struct arena memory;    /* of all below */
     struct mcp_remote copy; /* what it was opened for */
     struct mcp_server_conf conf;
-    unsigned char credentials[HASH_BYTES];
+    unsigned char credentials[SHA256_BYTES];
     bool has_public_tools;
     struct mcp_task *waiting; /* for its tools */
     struct loop_timer *timer; /* until its tools must be there, then until it is idle enough */
@@ -79,7 +80,7 @@ void hub_remote_wipe(const struct mcp_remote *r)
 
 /* Names differ in case, values do not. The same fields in another order make another
  * connection, which does no harm. */
-static bool hash_credentials(const struct header_list *headers, unsigned char hash[HASH_BYTES])
+static bool hash_credentials(const struct header_list *headers, unsigned char hash[SHA256_BYTES])
 {
     struct buf text = {0};
     bool is_fine;
@@ -94,20 +95,19 @@ static bool hash_credentials(const struct header_list *headers, unsigned char ha
         buf_append(&text, headers->fields[i].value);
         buf_char(&text, '\0');
     }
-    is_fine = !buf_failed(&text) &&
-              EVP_Digest(buf_str(&text).p, text.len, hash, NULL, EVP_sha256(), NULL) == 1;
+    is_fine = !buf_failed(&text) && sha256(buf_str(&text), hash);
     wipe(buf_str(&text));
     buf_fini(&text);
     return is_fine;
 }
 
 static struct hub_remote *find(const struct mcp_hub *hub, const struct mcp_remote *wanted,
-                               const unsigned char credentials[HASH_BYTES])
+                               const unsigned char credentials[SHA256_BYTES])
 {
     for (struct hub_server *s = hub->remotes; s != NULL; s = s->next) {
         struct hub_remote *r = s->remote;
 
-        if (memcmp(r->credentials, credentials, HASH_BYTES) == 0 &&
+        if (memcmp(r->credentials, credentials, SHA256_BYTES) == 0 &&
             strcmp(r->copy.url.text, wanted->url.text) == 0)
             return r;
     }
@@ -305,7 +305,7 @@ static bool make_conf(struct hub_remote *r)
 }
 
 static struct hub_remote *remote_new(struct mcp_hub *hub, const struct mcp_remote *wanted,
-                                     const unsigned char credentials[HASH_BYTES])
+                                     const unsigned char credentials[SHA256_BYTES])
 {
     struct hub_remote *r = calloc(1, sizeof(*r));
 
@@ -314,7 +314,7 @@ static struct hub_remote *remote_new(struct mcp_hub *hub, const struct mcp_remot
     r->server.hub = hub;
     r->server.remote = r;
     r->server.conf = &r->conf;
-    memcpy(r->credentials, credentials, HASH_BYTES);
+    memcpy(r->credentials, credentials, SHA256_BYTES);
     r->timer = loop_timer_new(hub->loop, on_timer, r);
     if (r->timer != NULL && hub_remote_copy(wanted, &r->memory, &r->copy) && make_conf(r) &&
         hub_server_start(&r->server, hub->remote_client))
@@ -341,7 +341,7 @@ static bool make_room(struct mcp_hub *hub)
 
 /* NULL, and the task has failed. */
 static struct hub_remote *open_for(struct mcp_hub *hub, struct mcp_task *task,
-                                   const unsigned char credentials[HASH_BYTES])
+                                   const unsigned char credentials[SHA256_BYTES])
 {
     struct hub_remote *r;
 
@@ -367,7 +367,7 @@ static struct hub_remote *open_for(struct mcp_hub *hub, struct mcp_task *task,
 static struct hub_remote *find_or_open(struct mcp_hub *hub, struct mcp_task *task, bool lists)
 {
     const struct mcp_remote *wanted = mcp_task_remote(task);
-    unsigned char credentials[HASH_BYTES];
+    unsigned char credentials[SHA256_BYTES];
     struct hub_remote *r;
 
     if (!hash_credentials(&wanted->headers, credentials)) {

@@ -133,6 +133,25 @@ struct mcp_snapshot *mcp_hub_snapshot(struct mcp_hub *hub)
     return s;
 }
 
+static bool injects(const struct mcp_server_view *view, bool by_default)
+{
+    if (!view->is_available)
+        return false;
+    return view->conf->inject == MCP_INJECT_DEFAULT ? by_default
+                                                    : view->conf->inject == MCP_INJECT_ALWAYS;
+}
+
+bool mcp_hub_injects(struct mcp_hub *hub, bool by_default)
+{
+    struct mcp_snapshot *s = mcp_hub_snapshot(hub);
+    bool has_one = false;
+
+    for (size_t i = 0; s != NULL && i < s->n; i++)
+        has_one |= injects(&s->servers[i], by_default);
+    mcp_snapshot_unref(s);
+    return has_one;
+}
+
 const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, str label)
 {
     for (size_t i = 0; i < s->n; i++) {

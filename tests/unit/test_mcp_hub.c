@@ -106,6 +106,20 @@ static void operator_hides_tools(void **state)
     assert_str_c(view_of("s")->tools->tools[0].name, "b");
 }
 
+static void tools_that_join_every_request_are_those_that_are_there(void **state)
+{
+    (void)state;
+    hub_open(SERVER("a", "silent") ",\"b\":{\"command\":\"silent\",\"inject\":\"always\"},"
+                                   "\"c\":{\"command\":\"silent\",\"inject\":\"declared\"}");
+    play_ready("c", TOOL_A);
+    assert_false(mcp_hub_injects(hfx.hub, true));
+    play_ready("a", TOOL_A);
+    assert_true(mcp_hub_injects(hfx.hub, true));
+    assert_false(mcp_hub_injects(hfx.hub, false));
+    play_ready("b", TOOL_A);
+    assert_true(mcp_hub_injects(hfx.hub, false));
+}
+
 /* ---- required servers */
 
 static void start_waits_for_required_servers(void **state)
@@ -498,6 +512,7 @@ int main(void)
         TEST(tools_are_seen_while_they_may_be_offered),
         TEST(snapshot_keeps_what_it_showed),
         TEST(operator_hides_tools),
+        TEST(tools_that_join_every_request_are_those_that_are_there),
         TEST(start_waits_for_required_servers),
         TEST(required_server_that_fails_ends_the_start),
         TEST(required_server_that_is_late_ends_the_start),
