@@ -70,6 +70,18 @@ bool response_close_calls(struct response *r, enum output_status status, struct 
 
 void response_calls_fini(struct response *r);
 
+/* ---- response_replay.c */
+
+struct item;
+struct input_options;
+
+/* Reads an item of the output as the input item that it would be in a later request, with the
+ * name by which the model knows the tool. ret must be zeroed. Returns 0, or -1 with *reterr
+ * filled. */
+int response_read_item(const struct response *r, const struct output_item *item,
+                       const struct input_options *o, struct arena *a, struct item *ret,
+                       struct err *reterr);
+
 /* ---- response_hosted.c */
 
 /* All of the call is known: it stays open until it has been run, unless it is hidden. */

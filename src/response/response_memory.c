@@ -2,15 +2,36 @@
  *
  * A call comes back as an input item, so its key is taken from what its own item
  * reads as: names and arguments are then those of a conversation, whatever kind
- * of tool it was. All of a response becomes one assistant message, so all of its
- * reasoning belongs to each call. */
+ * of tool it was. A response becomes one assistant message, or several when the
+ * gateway has run tools (CONTRACT 2.5); all reasoning of one belongs to each of its
+ * calls. */
 #include "response/response_memory.h"
 
 #include "conv/item.h"
+#include "response/response_internal.h"
 
-static void gather(const struct response *r, struct buf *reasoning)
+static bool is_call(const struct output_item *item)
 {
-    for (const struct output_item *item = r->first; item != NULL; item = item->next) {
+    return item->call_id.len > 0 || item->kind == OUTPUT_MCP_CALL;
+}
+
+/* Of the message that begins with this item: where the next one begins, NULL for the last. */
+static const struct output_item *end_of_message(const struct output_item *item)
+{
+    bool has_hosted = false;
+
+    while (item != NULL &&
+           !(has_hosted && (item->kind == OUTPUT_MESSAGE || item->kind == OUTPUT_REASONING))) {
+        has_hosted = has_hosted || item->kind == OUTPUT_MCP_CALL;
+        item = item->next;
+    }
+    return item;
+}
+
+static void gather(const struct output_item *from, const struct output_item *to,
+                   struct buf *reasoning)
+{
+    for (const struct output_item *item = from; item != to; item = item->next) {
         if (item->kind != OUTPUT_REASONING)
             continue;
         for (const struct output_part *p = item->first; p != NULL; p = p->next)
@@ -24,20 +45,15 @@ static void remember_call(const struct response *r, const struct output_item *it
     const struct input_options options = {.text_files = false};
     struct item call = {.kind = ITEM_IGNORED};
     struct arena scratch = {0};
-    struct buf json = {0};
-    struct jr j;
+    struct err e;
 
-    output_item_write(item, &json);
-    jr_init(&j, buf_str(&json));
-    if (!buf_failed(&json) &&
-        item_read(&j, NULL, &options, r->conf.ids, &scratch, &call, NULL) == 0 &&
-        call.kind == ITEM_CALL) {
+    if (response_read_item(r, item, &options, &scratch, &call, &e) == 0 &&
+        (call.kind == ITEM_CALL || call.kind == ITEM_HOSTED_CALL)) {
         const struct reasoning_key key = {scope, call.call_id, call.arguments, call.name};
 
         reasoning_cache_put(cache, &key, reasoning);
     }
     arena_fini(&scratch);
-    buf_fini(&json);
 }
 
 bool response_is_to_remember(const struct response *r)
@@ -46,19 +62,24 @@ bool response_is_to_remember(const struct response *r)
 
     for (const struct output_item *item = r->first; item != NULL; item = item->next) {
         has_reasoning = has_reasoning || item->kind == OUTPUT_REASONING;
-        has_call = has_call || item->call_id.len > 0;
+        has_call = has_call || is_call(item);
     }
     return has_reasoning && has_call;
 }
 
 void response_remember(const struct response *r, str scope, struct reasoning_cache *cache)
 {
+    const struct output_item *next;
     struct buf reasoning = {0};
 
-    gather(r, &reasoning);
-    for (const struct output_item *item = r->first; item != NULL; item = item->next) {
-        if (reasoning.len > 0 && item->call_id.len > 0)
-            remember_call(r, item, scope, buf_str(&reasoning), cache);
+    for (const struct output_item *first = r->first; first != NULL; first = next) {
+        next = end_of_message(first);
+        buf_reset(&reasoning);
+        gather(first, next, &reasoning);
+        for (const struct output_item *item = first; item != next; item = item->next) {
+            if (reasoning.len > 0 && is_call(item))
+                remember_call(r, item, scope, buf_str(&reasoning), cache);
+        }
     }
     buf_fini(&reasoning);
 }

@@ -5,6 +5,7 @@
  * and then. */
 #include "conv/reject.h"
 #include "response/response_hosted.h"
+#include "response/response_internal.h"
 #include "json/json_read.h"
 
 /* What is open or was cut has nothing to tell; listings are in the request's tools. */
@@ -24,25 +25,30 @@ static int write_text(const struct output_item *item, struct arena *a, str *ret,
     return str_is_none(*ret) ? reject_memory(reterr) : 0;
 }
 
-static int replay(const struct response *r, const struct output_item *item,
-                  const struct input_options *o, struct item_list *items, struct arena *a,
-                  struct err *reterr)
+int response_read_item(const struct response *r, const struct output_item *item,
+                       const struct input_options *o, struct arena *a, struct item *ret,
+                       struct err *reterr)
 {
-    struct item *it;
     struct jr j;
     str json;
 
     if (write_text(item, a, &json, reterr) == -1)
         return -1;
-    it = item_list_add(items, a);
-    if (it == NULL)
-        return reject_memory(reterr);
     jr_init(&j, json);
-    if (item_read(&j, NULL, o, r->conf.ids, a, it, reterr) == -1)
+    if (item_read(&j, NULL, o, r->conf.ids, a, ret, reterr) == -1)
         return -1;
     if (item->tool != NULL)
-        it->name = item->tool->upstream_name;
+        ret->name = item->tool->upstream_name;
     return 0;
+}
+
+static int replay(const struct response *r, const struct output_item *item,
+                  const struct input_options *o, struct item_list *items, struct arena *a,
+                  struct err *reterr)
+{
+    struct item *it = item_list_add(items, a);
+
+    return it == NULL ? reject_memory(reterr) : response_read_item(r, item, o, a, it, reterr);
 }
 
 /* Reasoning without a text: what follows it is another message of the assistant, although
