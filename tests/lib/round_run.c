@@ -5,8 +5,7 @@
 
 #include "response/response_hosted.h"
 
-/* What a request that asked for nothing special is repeated as. */
-static const char plain_echo[] =
+const char round_plain_echo[] =
     "\"background\":false,\"instructions\":null,\"max_output_tokens\":null,"
     "\"max_tool_calls\":null,\"model\":\"m\",\"parallel_tool_calls\":true,"
     "\"previous_response_id\":null,\"reasoning\":{\"effort\":null,\"summary\":null},"
@@ -55,7 +54,7 @@ static struct response_conf response_conf(const struct round_conf *conf, const s
     return (struct response_conf){
         .ids = &ids->source,
         .tools = conf->tools,
-        .echo = conf->echo.len == 0 ? str_from_c(plain_echo) : conf->echo,
+        .echo = conf->echo.len == 0 ? str_from_c(round_plain_echo) : conf->echo,
         .created_at = TEST_CREATED_AT,
         .reasoning = conf->reasoning,
         .error_event = !conf->no_error_event,

@@ -9,6 +9,9 @@
 #include "lib/hosted_script.h"
 #include "response/round.h"
 
+/* What a request that asked for nothing special is repeated as. */
+extern const char round_plain_echo[];
+
 enum { TEST_CREATED_AT = 1767225600, TEST_NOW = TEST_CREATED_AT + 2 };
 
 /* A zeroed one: text reasoning, no tools, an answer that ends as it should. */
