@@ -13,6 +13,7 @@
 #include "gateway/api_key.h"
 #include "gateway/docs.h"
 #include "gateway/key_command.h"
+#include "gateway/mcp_servers.h"
 #include "gateway/server.h"
 #include "gateway/store_command.h"
 
@@ -58,24 +59,26 @@ static void print_problems(const struct config_problems *problems)
     buf_fini(&text);
 }
 
-static int show(const struct config *config)
+static int show(const struct config *config, const struct mcp_config *servers)
 {
     struct buf text = {0};
     int status;
 
     config_show(config, &text);
+    mcp_servers_show(servers, &text);
     status = buf_failed(&text) ? EXIT_FAILED : print(buf_cstr(&text));
     buf_fini(&text);
     return status;
 }
 
-static int run(const struct config *config, const struct api_keys *keys,
+/* Takes the reference to servers. */
+static int run(const struct config *config, const struct api_keys *keys, struct mcp_config *servers,
                const struct config_problems *warnings)
 {
     log_setup((enum log_level)config->log_level, (enum log_format)config->log_format);
     for (size_t i = 0; i < warnings->n_kept; i++)
         log_msg(LOG_WARN, "%s", warnings->kept[i].text);
-    return server_run(config, keys);
+    return server_run(config, keys, servers);
 }
 
 static int serve(int n_args, const char *const *args)
@@ -84,6 +87,7 @@ static int serve(int n_args, const char *const *args)
         .args = args, .n_args = n_args, .env = (const char *const *)environ};
     bool is_check = has_word(n_args, args, "--check-config");
     struct config_problems problems = {.n_kept = 0};
+    struct mcp_config *servers = NULL;
     struct config config;
     struct api_keys keys;
     bool is_wrong;
@@ -93,14 +97,17 @@ static int serve(int n_args, const char *const *args)
         return print_made_by(config_help);
     is_wrong = config_load(&config, &sources, &problems) == -1;
     is_wrong = api_keys_load(&keys, &config, &problems) == -1 || is_wrong;
+    is_wrong = mcp_servers_load(&config, &servers, &problems) == -1 || is_wrong;
     if (is_wrong) {
         print_problems(&problems);
     } else if (is_check) {
         print_problems(&problems);
-        status = show(&config);
+        status = show(&config, servers);
     } else {
-        status = run(&config, &keys, &problems);
+        status = run(&config, &keys, servers, &problems);
+        servers = NULL;
     }
+    mcp_config_unref(servers);
     api_keys_fini(&keys);
     config_fini(&config);
     config_problems_fini(&problems);

@@ -4,6 +4,7 @@
 #include "base/version.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
+#include "gateway/mcp_routes.h"
 #include "gateway/relay.h"
 #include "gateway/state_calls.h"
 #include "gateway/turn.h"
@@ -97,6 +98,8 @@ static const struct route routes[] = {
     STATE("/v1/conversations/{id}/items", POST, items_add),
     STATE("/v1/conversations/{id}/items/{item_id}", GET, item_get),
     STATE("/v1/conversations/{id}/items/{item_id}", DELETE, item_delete),
+    ROUTE("/v1/mcp/servers", GET, OFF, mcp_routes_servers),
+    ROUTE(MCP_ROUTES_TOOLS_PATH, GET, OFF, mcp_routes_tools),
     ROUTE("/v1/chat/completions", POST, OFF, relay_start),
     ROUTE("/v1/models", GET, OFF, relay_start),
     BELOW("/v1/models/", GET, OFF, relay_start),
@@ -180,7 +183,8 @@ static bool is_id(str word)
 static bool path_fits(const struct route *route, str path, struct path_ids *ret_ids)
 {
     if (!route->is_prefix)
-        return path_pattern_fits(route->path, path, ret_ids) && is_id(ret_ids->v[0]);
+        return path_pattern_fits(route->path, path, ret_ids) &&
+               (route->call == NULL || is_id(ret_ids->v[0]));
     return path.len > route->path.len && str_starts_with(path, route->path) &&
            (route->run != relay_start || is_relayable(path));
 }

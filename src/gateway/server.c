@@ -2,7 +2,7 @@
  *
  * The main thread sets everything up, starts one thread for each worker, and
  * waits for a signal. The first SIGINT or SIGTERM drains the workers, the
- * second ends the process at once. */
+ * second ends the process at once. SIGHUP has the MCP servers read again. */
 #include "gateway/server.h"
 
 #include <signal.h>
@@ -13,6 +13,7 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/demo.h"
+#include "gateway/mcp_servers.h"
 #include "gateway/reasoning_memory.h"
 #include "gateway/state_conf.h"
 #include "gateway/worker.h"
@@ -27,13 +28,15 @@ struct server {
     struct store *store;
     str store_shown;                    /* where it is, as far as the log may know */
     struct reasoning_memory *reasoning; /* or NULL */
+    struct mcp_config *servers;         /* as last read; or NULL */
+    struct mcp_hub *hub;                /* or NULL */
     struct worker **workers;
     struct thread *threads;
     unsigned n_workers, n_threads, n_ended;
     struct demo *demo; /* on the main loop, which ends last; or NULL */
     str upstream, authorization;
     struct loop *loop; /* the main thread's: signals, and the ends of workers */
-    uv_signal_t on_int, on_term;
+    uv_signal_t on_int, on_term, on_hup;
     bool is_stopping;
 };
 
@@ -115,6 +118,16 @@ static int open_reasoning(struct server *s, struct err *reterr)
     return s->reasoning == NULL ? -1 : 0;
 }
 
+static int open_hub(struct server *s, struct err *reterr)
+{
+    const struct mcp_hub_conf conf = mcp_servers_hub_conf(s->config, s->servers);
+
+    if (!mcp_servers_need_hub(s->config, s->servers))
+        return 0;
+    s->hub = mcp_hub_new(&conf, reterr);
+    return s->hub == NULL ? -1 : 0;
+}
+
 /* Nobody new finds the way. */
 static void close_addresses(struct server *s)
 {
@@ -168,6 +181,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->authorization = s->authorization;
         s->workers[i]->store = s->store;
         s->workers[i]->reasoning = s->reasoning;
+        s->workers[i]->hub = s->hub;
     }
     return 0;
 }
@@ -213,16 +227,39 @@ static void on_signal(uv_signal_t *handle, int signal)
                                   LOG_END});
 }
 
+static void on_hangup(uv_signal_t *handle, int signal)
+{
+    struct server *s = handle->data;
+    struct mcp_config *now = mcp_servers_reload(s->config, s->servers);
+
+    (void)signal;
+    if (now == NULL)
+        return;
+    mcp_hub_reload(s->hub, now);
+    mcp_config_unref(s->servers);
+    s->servers = now;
+}
+
+/* Of an error where it happens, not the end: a peer that has left, a store that may not grow. */
+static void ignore_signals(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
+static bool watch_signal(struct server *s, uv_signal_t *handle, uv_signal_cb on, int signal)
+{
+    handle->data = s;
+    return uv_signal_init(loop_uv(s->loop), handle) == 0 &&
+           uv_signal_start(handle, on, signal) == 0;
+}
+
+/* Without a file of servers SIGHUP keeps its meaning: the terminal has been closed. */
 static int start_signals(struct server *s, struct err *reterr)
 {
-    uv_loop_t *uv = loop_uv(s->loop);
-
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a store that may not grow is an error, not the end */
-    s->on_int.data = s->on_term.data = s;
-    if (uv_signal_init(uv, &s->on_int) == 0 && uv_signal_init(uv, &s->on_term) == 0 &&
-        uv_signal_start(&s->on_int, on_signal, SIGINT) == 0 &&
-        uv_signal_start(&s->on_term, on_signal, SIGTERM) == 0)
+    if (watch_signal(s, &s->on_int, on_signal, SIGINT) &&
+        watch_signal(s, &s->on_term, on_signal, SIGTERM) &&
+        (s->servers == NULL || watch_signal(s, &s->on_hup, on_hangup, SIGHUP)))
         return 0;
     err_set(reterr, ERR_INTERNAL, "signals cannot be watched");
     return -1;
@@ -298,31 +335,38 @@ static int run(struct server *s, struct err *reterr)
     log_start(s);
     if (s->demo != NULL)
         print_curl(s);
-    loop_run(s->loop); /* until the last worker has ended */
+    loop_run(s->loop);                /* until the last worker has ended */
+    (void)uv_signal_stop(&s->on_int); /* MCP servers may take their time: the next one ends us */
+    (void)uv_signal_stop(&s->on_term);
     log_msg(LOG_INFO, "stopped");
     return 0;
 }
 
-/* Everybody has been answered: nobody is to wait for a name server that is silent. */
-static void exit_if_resolving(const struct server *s, int status)
+static bool is_resolving(const struct server *s)
 {
     for (unsigned i = 0; i < s->n_threads; i++) {
         if (http_client_is_resolving(s->workers[i]->client))
-            _exit(status);
+            return true;
     }
+    return false;
 }
 
 static void tear_down(struct server *s, int status)
 {
+    bool is_over;
+
     for (unsigned i = 0; i < s->n_threads; i++)
         (void)uv_thread_join(&s->threads[i].id);
-    store_close(s->store); /* no worker ends before its tasks */
+    store_close(s->store); /* no worker ends before its tasks, there and at the hub */
+    is_over = mcp_hub_free(s->hub);
     close_addresses(s);
-    exit_if_resolving(s, status);
+    if (!is_over || is_resolving(s))
+        _exit(status); /* everybody has been answered: nobody is to wait for a silent name server */
     demo_close(s->demo);
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
     reasoning_memory_free(s->reasoning);
+    mcp_config_unref(s->servers);
     if (s->loop != NULL)
         loop_free(s->loop);
     free(s->workers);
@@ -330,12 +374,14 @@ static void tear_down(struct server *s, int status)
     arena_fini(&s->memory);
 }
 
-int server_run(const struct config *config, const struct api_keys *keys)
+int server_run(const struct config *config, const struct api_keys *keys, struct mcp_config *servers)
 {
-    struct server s = {.config = config, .keys = keys, .n_workers = count_workers(config)};
+    struct server s = {
+        .config = config, .keys = keys, .servers = servers, .n_workers = count_workers(config)};
     int status = EXIT_FAILURE;
     struct err e;
 
+    ignore_signals();
     raise_descriptor_limit(config);
     s.workers = calloc(s.n_workers, sizeof(struct worker *));
     s.threads = calloc(s.n_workers, sizeof(*s.threads));
@@ -343,7 +389,8 @@ int server_run(const struct config *config, const struct api_keys *keys)
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
-             open_reasoning(&s, &e) == 0 && open_workers(&s, &e) == 0 && run(&s, &e) == 0)
+             open_reasoning(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
+             run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);

@@ -4,9 +4,12 @@
 
 struct api_keys;
 struct config;
+struct mcp_config;
 
-/* Runs until SIGINT or SIGTERM, then drains. Returns the exit status of the
+/* Runs until SIGINT or SIGTERM, then drains. servers, a reference that is taken, are the
+ * MCP servers, or NULL; SIGHUP has them read again. Returns the exit status of the
  * process; what went wrong has been logged. Main thread, once. */
-int server_run(const struct config *config, const struct api_keys *keys);
+int server_run(const struct config *config, const struct api_keys *keys,
+               struct mcp_config *servers);
 
 #endif

@@ -30,8 +30,8 @@ struct worker {
     struct reasoning_memory *reasoning; /* shared by all workers; or NULL */
     struct store *store;                /* shared by all workers; outlives what runs on the loop */
     size_t n_store_tasks;               /* under way (state_task.h) */
-    struct mcp_hub *hub;                /* shared by all workers; or NULL: no MCP */
-    size_t n_mcp_tasks;                 /* that the hub has to do with */
+    struct mcp_hub *hub;                /* shared by all workers, outlives them; or NULL */
+    size_t n_mcp_tasks;                 /* under way (mcp_hub.h) */
     struct buf out;                     /* events of the read at hand, on their way to one send */
     struct turn *turns;                 /* all that are running */
     struct relay *relays;
@@ -68,7 +68,8 @@ str worker_authorization(const struct worker *w, const struct http_request *r);
 
 /* On the thread of the worker arg (through loop_post): stop accepting, let running
  * exchanges finish until drain_timeout, then fail them and stop. Work on the store
- * that is under way is always waited for: it has timeouts of its own. */
+ * that is under way is always waited for: it has timeouts of its own; so is the hub
+ * until it has heard that nobody waits for a task any more. */
 void worker_drain(void *arg);
 
 #endif
