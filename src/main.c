@@ -13,6 +13,7 @@
 #include "gateway/api_key.h"
 #include "gateway/docs.h"
 #include "gateway/key_command.h"
+#include "gateway/mcp_command.h"
 #include "gateway/mcp_servers.h"
 #include "gateway/server.h"
 #include "gateway/store_command.h"
