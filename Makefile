@@ -189,7 +189,7 @@ uninstall: ## remove what install has copied
 
 RUN := tools/run-tests
 
-.PHONY: unit scenario quick postgres system clients asan tsan tsan-system memcheck coverage check check-clients
+.PHONY: unit scenario quick postgres system clients asan tsan tsan-system memcheck coverage check conformance check-clients
 unit: $(unit_tests) ## unit tests (of FLAVOUR)
 	@$(RUN) --as unit $(unit_tests)
 
@@ -267,7 +267,11 @@ check: ## everything; ends with "N passed, N failed"
 	    --timeout 900 --as system tests/system/run \
 	                  --as system-asan --env ANTIPHON_BIN=build/asan-clang/antiphon \
 	                                   tests/system/run \
-	                  --as clients tests/clients/run
+	                  --as clients tests/clients/run \
+	                  --as conformance tests/conformance/run
+
+conformance: all ## the MCP conformance suite, with the gateway as a client
+	@$(RUN) --timeout 900 --as conformance tests/conformance/run
 
 check-clients: ## tests with clients too big for `make check`: the Codex CLI (400 MB)
 	@tools/install-deps check
