@@ -106,24 +106,30 @@ describe('what the configuration lets through', () => {
 });
 
 describe('names', () => {
-    /* The strings are those of the contract's rule, made with another program. */
-    test('what fits is taken as it is, all else ends with a hash', async (t) => {
-        const long = 'x'.repeat(128);
-        const { g, made } = await started(t, { fake: { tools: { 'plain-1_A': () => 'p', 'with.dot': () => 'd', [long]: () => 'l', 'größe': () => 'g' } } });
-        await g.respond({ tools: [declared('fake')] });
-        const names = namesOf(g);
-        assert.equal(names[0], 'mcp__fake__plain-1_A');
-        assert.match(names[1], /^mcp__fake__with_dot__[0-9a-f]{10}$/);
-        assert.match(names[2], /^mcp__fake__x{41}__[0-9a-f]{10}$/);
-        assert.equal(names[2].length, 64);
-        for (const name of names)
-            assert.match(name, /^[A-Za-z0-9_-]{1,64}$/);
-        for (const [i, tool] of ['plain-1_A', 'with.dot', long, 'größe'].entries()) {
-            g.up.next(callStream([names[i], {}, 'c1']), textStream('Done.'));
-            const { output: [item] } = await g.respond({ tools: [declared('fake')] });
-            assert.deepEqual([item.type, item.name], ['mcp_call', tool]);
-        }
-        assert.deepEqual(made.fake.calls.map(({ name }) => name), ['plain-1_A', 'with.dot', long, 'größe']);
+    /* tool -> its name as a function. The digits are those of SHA-256 over the label,
+     * a NUL and the tool, made with another program. */
+    const NAMES = {
+        'plain-1_A': 'mcp__fake__plain-1_A',
+        'with.dot': 'mcp__fake__with_dot__5ddac712a2',
+        'with/slash': 'mcp__fake__with_slash__f821704884',
+        'größe': 'mcp__fake__gr__e__d6e6b4bf29',
+        'a b': 'mcp__fake__a_b__21aecd73f0',
+        '日本': 'mcp__fake______9c4ef8842f',
+        '.': 'mcp__fake_____6a17474f25',
+        ['x'.repeat(53)]: `mcp__fake__${'x'.repeat(53)}`,
+        ['x'.repeat(54)]: `mcp__fake__${'x'.repeat(41)}__22dd8437ef`,
+        ['x'.repeat(128)]: `mcp__fake__${'x'.repeat(41)}__1f980b42c2`,
+    };
+
+    test('what fits is taken as it is, all else ends with a hash, and each leads to its tool', async (t) => {
+        const { g, made } = await started(t, { fake: { tools: Object.fromEntries(Object.keys(NAMES).map((tool) => [tool, () => 'x'])) } });
+        const tools = [declared('fake')];
+        await g.respond({ tools });
+        assert.deepEqual(namesOf(g), Object.values(NAMES));
+        g.up.next(callStream(...Object.values(NAMES).map((name, i) => [name, {}, `c${i}`])), textStream('Done.'));
+        const { output: items } = await g.respond({ tools });
+        assert.deepEqual(items.slice(0, -1).map(({ type, name }) => [type, name]), Object.keys(NAMES).map((tool) => ['mcp_call', tool]));
+        assert.deepEqual(made.fake.calls.map(({ name }) => name).sort(), Object.keys(NAMES).sort());
     });
 
     test('a tool of the client with the same name wins, and ours takes another', async (t) => {
