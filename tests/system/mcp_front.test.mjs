@@ -244,7 +244,7 @@ describe('SIGHUP', () => {
         assert.ok(servers.same.available);
         assert.deepEqual([same.sessions.length, changed.sessions.length, removed.sessions.length, added.sessions.length], [1, 2, 1, 1]);
         assert.equal(changed.process.hello.env.MORE, '1');
-        await g.daemon.logged(/mcp\.reload unchanged=1 changed=1 new=1 removed=1/);
+        await g.daemon.logged(/mcp_reload unchanged=1 changed=1 new=1 removed=1/);
     });
 
     test('a file or an entry with a mistake changes nothing, and the log says why', async (t) => {
@@ -259,7 +259,7 @@ describe('SIGHUP', () => {
         await g.daemon.logged(/mcp\.json: cannot be opened/);
         g.reload({ same: { url: 'nonsense' } });
         await g.daemon.logged(/MCP server \\?"same\\?" is off: url: must begin with/);
-        await g.daemon.logged(/mcp\.reload unchanged=1 changed=0 new=0 removed=0/);
+        await g.daemon.logged(/mcp_reload unchanged=1 changed=0 new=0 removed=0/);
         assert.deepEqual((await g.servers()).same, { server_label: 'same', enabled: true, available: true, required: false, transport: 'stdio' });
         assert.equal(same.sessions.length, 1);
     });
