@@ -1,7 +1,7 @@
 /* fuzz_request.c -- any request body, under any options: refused with an error
  * that names a status, or turned into valid JSON for the echo, for the store, from
  * which it can be continued, and for the upstream, whose messages are in an order
- * that Chat servers accept.
+ * that Chat servers accept. What is approved can be run, and nothing is forced twice.
  *
  * The input is a body; behind a NUL, which no body can hold, bytes that choose
  * the options may follow. */
@@ -22,6 +22,7 @@ struct options {
     struct responses_request_options request;
     struct chat_request_options chat;
     unsigned trim_percent; /* 0: not at all */
+    unsigned tools_per_server;
 };
 
 static uint8_t take(str *bytes)
@@ -36,6 +37,7 @@ static struct options draw_options(str bytes)
 {
     static const char *const pass[] = {"seed", "v*"};
     uint8_t flags = take(&bytes), more = take(&bytes), enums = take(&bytes), rest = take(&bytes);
+    uint8_t hosted = take(&bytes);
 
     return (struct options){
         .request = {.default_model = STR("m"),
@@ -44,6 +46,7 @@ static struct options draw_options(str bytes)
                     .input = {.text_files = (flags & 1) != 0,
                               .reasoning_from_summary = (flags & 2) != 0,
                               .ignore_unknown_items = (flags & 4) != 0},
+                    .has_injected_tools = (hosted & 1) != 0,
                     .reject_unserved_tools = (flags & 8) != 0},
         .chat = {.is_openai = (flags & 16) != 0,
                  .developer_role = (flags & 32) != 0,
@@ -55,9 +58,75 @@ static struct options draw_options(str bytes)
                  .token_field = (enum chat_token_field)(enums % 3),
                  .tool_choice = (enum chat_tool_choice)(enums / 3 % 3),
                  .empty_content = (enum chat_empty_content)(enums / 9 % 3),
-                 .reasoning_field = (enum chat_reasoning_field)(enums / 27 % 4)},
+                 .reasoning_field = (enum chat_reasoning_field)(enums / 27 % 4),
+                 .round = (enum chat_round)(hosted / 2 % 3)},
         .trim_percent = more / 8U,
+        .tools_per_server = hosted / 8 % 4U,
     };
+}
+
+/* ---- tools of servers: of each that is declared, and of one that is not */
+
+static str numbered(const char *name, size_t i, struct arena *arena)
+{
+    struct buf text = {0};
+    str copy;
+
+    buf_c(&text, name);
+    buf_int(&text, (int64_t)i);
+    copy = arena_dup(arena, buf_str(&text));
+    buf_fini(&text);
+    return copy;
+}
+
+static int add_hosted(struct responses_request *r, const struct options *o, struct arena *arena,
+                      struct err *reterr)
+{
+    size_t n_servers = r->tools.n_servers + 1, n = 0;
+    struct hosted_tool *tools = arena_array(arena, n_servers * o->tools_per_server, sizeof(*tools));
+    struct mcp_declaration *d = r->tools.first_server;
+
+    fuzz_promise(tools != NULL, "memory is enough");
+    for (size_t s = 0; s < n_servers; s++) {
+        for (size_t i = 0; i < o->tools_per_server; i++, n++)
+            tools[n] = (struct hosted_tool){.server_label = d == NULL ? STR("injected") : d->label,
+                                            .name = numbered("t.", i, arena),
+                                            .upstream_name = numbered("hosted_", n, arena),
+                                            .description = STR("a \"tool\""),
+                                            .parameters = STR("{}"),
+                                            .needs_approval = i == 1,
+                                            .hosted = "it"};
+        if (d != NULL) {
+            d->effective_approval = STR("\"always\"");
+            d = d->next;
+        }
+    }
+    return request_add_hosted(r, tools, n, arena, reterr);
+}
+
+static void check_hosted(const struct responses_request *r)
+{
+    size_t n = 0, n_sent = 0;
+
+    for (const struct tool *t = r->tools.first; t != NULL; t = t->next, n++)
+        n_sent += t->sent;
+    fuzz_promise(n == r->tools.n && n_sent == r->tools.n_sent, "tools are counted");
+    for (const struct approved_call *c = r->approved; c != NULL; c = c->next)
+        fuzz_promise(c->tool != NULL && c->tool->hosted != NULL, "what is approved can be run");
+    fuzz_promise((r->tool_choice.mode == TOOL_CHOICE_TOOL) == (r->tool_choice.tool != NULL),
+                 "a tool that is chosen is known");
+}
+
+static int complete(struct responses_request *r, const struct request_history *history,
+                    const struct options *o, const struct id_source *ids, struct arena *arena,
+                    struct err *reterr)
+{
+    if (r->needs_store && request_resolve(r, history, &o->request, ids, arena, reterr) == -1)
+        return -1;
+    if (r->needs_tools && add_hosted(r, o, arena, reterr) == -1)
+        return -1;
+    check_hosted(r);
+    return 0;
 }
 
 /* ---- promises about the upstream's request */
@@ -135,16 +204,33 @@ static void check_messages(str chat, const struct options *o)
     fuzz_promise(n > 0, "there is a message");
 }
 
+static void check_choice(str chat, const struct options *o)
+{
+    str choice = jr_member(chat, STR("tool_choice"));
+
+    fuzz_promise(str_is_none(choice) || !str_is_none(jr_member(chat, STR("tools"))),
+                 "a choice has tools");
+    if (o->chat.round == CHAT_FIRST_ROUND || str_is_none(choice))
+        return;
+    fuzz_promise(str_eq(choice, STR("\"none\"")) ||
+                     (o->chat.round == CHAT_LATER_ROUND && str_eq(choice, STR("\"auto\""))),
+                 "nothing is forced twice");
+}
+
 static void check_chat(const struct responses_request *r, const struct options *o,
                        const struct conversation *c)
 {
+    struct chat_request_options options = o->chat;
     struct buf chat = {0};
     struct err e;
 
-    fuzz_promise(chat_request_write(r, c, &o->chat, &chat, &e) == 0, "memory is enough");
+    if (options.round != CHAT_FIRST_ROUND && r->max_output_tokens > 0)
+        options.spent_tokens = r->max_output_tokens - 1;
+    fuzz_promise(chat_request_write(r, c, &options, &chat, &e) == 0, "memory is enough");
     fuzz_promise(jr_is_valid(buf_str(&chat)), "the upstream gets valid JSON");
     check_names(buf_str(&chat));
     check_messages(buf_str(&chat), o);
+    check_choice(buf_str(&chat), o);
     buf_fini(&chat);
 }
 
@@ -218,7 +304,7 @@ static void check_continuation(const struct responses_request *before,
     for (size_t i = 0; i < kept->n; i++)
         items[i].body = kept->v[i].body;
     fuzz_promise(responses_request_parse(str_from_c(body), &o->request, ids, arena, &r, &e) == 0 &&
-                     request_resolve(&r, &history, &o->request, ids, arena, &e) == 0,
+                     complete(&r, &history, o, ids, arena, &e) == 0,
                  "what was stored can be read");
     fuzz_promise(r.tools.n == before->tools.n && r.tools.n_sent == before->tools.n_sent,
                  "tools are inherited");
@@ -239,15 +325,14 @@ static void check_request(const struct responses_request *r, const struct option
     check_continuation(r, &kept, o, ids, arena);
 }
 
-static int read_request(str body, const struct responses_request_options *o,
-                        const struct id_source *ids, struct arena *arena,
-                        struct responses_request *ret, struct err *reterr)
+static int read_request(str body, const struct options *o, const struct id_source *ids,
+                        struct arena *arena, struct responses_request *ret, struct err *reterr)
 {
     const struct request_history nothing = {.n = 0};
 
-    if (responses_request_parse(body, o, ids, arena, ret, reterr) == -1)
+    if (responses_request_parse(body, &o->request, ids, arena, ret, reterr) == -1)
         return -1;
-    return ret->needs_store ? request_resolve(ret, &nothing, o, ids, arena, reterr) : 0;
+    return complete(ret, &nothing, o, ids, arena, reterr);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
@@ -262,7 +347,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     struct err e = {.code = ERR_NONE};
 
     test_ids_reset(&ids);
-    if (read_request(str_from(body, body_len), &options.request, &ids.source, &arena, &r, &e) == 0)
+    if (read_request(str_from(body, body_len), &options, &ids.source, &arena, &r, &e) == 0)
         check_request(&r, &options, &ids.source, &arena);
     else
         check_refusal(&e);

@@ -75,6 +75,33 @@ static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
                                   : 0;
 }
 
+/* Tools of two servers; "a.b" has a name that the upstream cannot have. */
+static const struct hosted_tool fixture_hosted[] = {
+    {STR_INIT("docs"), STR_INIT("search"), STR_INIT("mcp__docs__search"), STR_INIT("Finds \"it\"."),
+     STR_INIT("{\"type\":\"object\"}"), false, "docs search"},
+    {STR_INIT("docs"), STR_INIT("a.b"), STR_INIT("mcp__docs__a_b__0123456789"), STR_INIT(""),
+     STR_INIT("{}"), true, "docs a.b"},
+    {STR_INIT("web"), STR_INIT("search"), STR_INIT("mcp__web__search"), STR_INIT(""),
+     STR_INIT("{}"), false, "web search"},
+};
+
+enum { N_FIXTURE_HOSTED = sizeof(fixture_hosted) / sizeof(fixture_hosted[0]) };
+
+/* Body and what is stored before it to a request that has these tools if it needs any. */
+static inline int fixture_complete(struct fixture *f,
+                                   const struct responses_request_options *options, str body,
+                                   const struct request_history *history, size_t arena_limit)
+{
+    if (fixture_parse_with(f, options, body, arena_limit) == -1)
+        return -1;
+    if (f->request.needs_store &&
+        request_resolve(&f->request, history, options, &f->ids, &f->arena, &f->err) == -1)
+        return -1;
+    if (!f->request.needs_tools)
+        return 0;
+    return request_add_hosted(&f->request, fixture_hosted, N_FIXTURE_HOSTED, &f->arena, &f->err);
+}
+
 /* The Chat request of a parsed body as a tree; NULL with f->err set. */
 static inline json_t *fixture_chat(struct fixture *f, const struct chat_request_options *options)
 {

@@ -78,6 +78,27 @@ static const struct conversation_case cases[] = {
     {"an error may be an object",
      "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"error\":{\"code\": 1}}," USER("u"),
      CALLS(NAMED("m", "q", "{}")) "," TOOL("m", "Error: {\\\"code\\\":1}") "," USER("u")},
+    {"it may have a message",
+     "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"error\":{\"type\":"
+     "\"mcp_protocol_error\",\"code\":-32001,\"message\":\"too \\\"late\\\"\"}}," USER("u"),
+     CALLS(NAMED("m", "q", "{}")) "," TOOL("m", "Error: too \\\"late\\\"") "," USER("u")},
+    {"or what the tool said",
+     "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"error\":{\"type\":"
+     "\"mcp_tool_execution_error\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+     "{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"b\"}]}}," USER("u"),
+     CALLS(NAMED("m", "q", "{}")) "," TOOL("m", "Error: a\\nb") "," USER("u")},
+    {"even if that was nothing",
+     "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"error\":{\"type\":"
+     "\"mcp_tool_execution_error\",\"content\":[]}}," USER("u"),
+     CALLS(NAMED("m", "q", "{}")) "," TOOL("m", "Error: [no content]") "," USER("u")},
+    {"an MCP tool without anything to say is no empty message",
+     "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"output\":\"\"}," USER("u"),
+     CALLS(NAMED("m", "q", "{}")) "," TOOL("m", "[no content]") "," USER("u")},
+    {"lists of tools and open approvals are not for the model",
+     USER("u") ",{\"type\":\"mcp_list_tools\",\"server_label\":\"d\",\"tools\":[]},{\"type\":"
+               "\"mcp_list_tools\"},{\"type\":\"mcp_approval_request\",\"id\":\"r\","
+               "\"server_label\":\"d\",\"name\":\"q\",\"arguments\":\"{}\"}",
+     USER("u")},
     {"an unfinished hosted call is dropped",
      "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"status\":\"in_progress\"}," USER("u"),
      USER("u")},

@@ -90,6 +90,28 @@ static const struct form_case {
      "{" ID "\"mcp_call\",\"server_label\":\"s\",\"name\":\"f\",\"arguments\":\"\"}",
      "{" ID "\"mcp_call\",\"server_label\":\"s\",\"name\":\"f\",\"arguments\":\"\",\"output\":null,"
      "\"error\":null,\"approval_request_id\":null" DONE},
+    {"an error of an MCP call may be an object",
+     "{" ID "\"mcp_call\",\"name\":\"f\",\"server_label\":\"s\",\"arguments\":\"{}\",\"error\":"
+     "{\"type\":\"http_error\", \"code\":502},\"approval_request_id\":\"r\",\"status\":"
+     "\"failed\"}",
+     "{" ID "\"mcp_call\",\"name\":\"f\",\"server_label\":\"s\",\"arguments\":\"{}\",\"output\":"
+     "null,\"error\":{\"type\":\"http_error\",\"code\":502},\"approval_request_id\":\"r\","
+     "\"status\":\"failed\"}"},
+    {"an approval request stays as it is",
+     "{" ID "\"mcp_approval_request\",\"arguments\":\"{\\\"a\\\":1}\",\"name\":\"f\","
+     "\"server_label\":\"s\"}",
+     "{" ID "\"mcp_approval_request\",\"name\":\"f\",\"server_label\":\"s\",\"arguments\":"
+     "\"{\\\"a\\\":1}\"}"},
+    {"and so does the answer",
+     "{" ID "\"mcp_approval_response\",\"approval_request_id\":\"r\",\"approve\":false,"
+     "\"reason\":\"n\"}",
+     "{" ID "\"mcp_approval_response\",\"approval_request_id\":\"r\",\"approve\":false,"
+     "\"reason\":\"n\"}"},
+    {"a list of tools stays as it is",
+     "{" ID "\"mcp_list_tools\",\"server_label\":\"s\",\"tools\":[{\"name\":\"f\","
+     "\"input_schema\":{\"type\":\"object\"}}]}",
+     "{" ID "\"mcp_list_tools\",\"server_label\":\"s\",\"tools\":[{\"name\":\"f\","
+     "\"input_schema\":{\"type\":\"object\"}}]}"},
     {"a call that never ended is kept as it is",
      "{" ID "\"mcp_call\",\"status\":\"in_progress\",\"output\":[{\"type\":\"new\"},7,{\"a\":1}]}",
      "{" ID "\"mcp_call\",\"arguments\":\"{}\",\"output\":[{\"type\":\"new\"},7,{\"type\":null,"
@@ -162,6 +184,10 @@ static void an_item_without_a_good_id_gets_one(void **state)
         {"{\"type\":\"shell_call\"}", "sh_"},
         {"{\"type\":\"apply_patch_call\"}", "apc_"},
         {"{\"type\":\"mcp_list_tools\"}", "mcpl_"},
+        {"{\"type\":\"mcp_call\",\"name\":\"f\"}", "mcp_"},
+        {"{\"type\":\"mcp_approval_request\",\"server_label\":\"s\",\"name\":\"f\"}", "mcpr_"},
+        {"{\"type\":\"mcp_approval_response\",\"approval_request_id\":\"r\",\"approve\":true}",
+         "mcpa_"},
         {"{\"type\":\"web_search_call\",\"id\":7}", "ws_"},
         {"{\"type\":\"compaction\"}", "cmp_"},
         {"{\"type\":\"program\"}", "item_"},
