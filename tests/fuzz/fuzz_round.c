@@ -1,13 +1,44 @@
 /* fuzz_round.c -- any upstream bytes in any cutting give a valid event stream,
- * the same for every cutting, and the same response without streaming. */
+ * the same for every cutting, and the same response without streaming.
+ *
+ * A byte 0x1E begins the answer to the next round, if there is one. */
 #include "fuzz/fuzz.h"
 
 #include "lib/event_check.h"
 #include "lib/round_run.h"
 
+static struct tool approved = {.kind = TOOL_MCP,
+                               .name = STR_INIT("erase"),
+                               .upstream_name = STR_INIT("erase"),
+                               .server_label = STR_INIT("docs"),
+                               .needs_approval = true,
+                               .sent = true};
+static struct tool hosted = {.kind = TOOL_MCP,
+                             .name = STR_INIT("get_weather"),
+                             .upstream_name = STR_INIT("get_weather"),
+                             .server_label = STR_INIT("docs"),
+                             .sent = true,
+                             .next = &approved};
+static const struct tool_set tools = {.first = &hosted, .last = &approved, .n = 2, .n_sent = 2};
+
+static struct hosted_script cut_rounds(str bodies, bool last_is_last)
+{
+    struct hosted_script script = {.n_rounds = 0};
+
+    while (script.n_rounds < MAX_SCRIPT_ROUNDS && (script.n_rounds == 0 || bodies.len > 0)) {
+        size_t end = str_find_char(bodies, '\x1E');
+
+        script.rounds[script.n_rounds++].upstream = str_from(bodies.p, end);
+        bodies = str_skip(bodies, end + 1);
+    }
+    script.rounds[script.n_rounds - 1].is_last = last_is_last;
+    return script;
+}
+
 /* Byte by byte, no chunk is known by the one before; whole, chunks may be. */
 static struct round_result run(str body, uint8_t options, struct cutting cutting, bool streamed)
 {
+    const struct hosted_script script = cut_rounds(body, (options & 8) != 0);
     const struct round_conf conf = {
         .reasoning = options % 3 == 0   ? REASONING_TEXT
                      : options % 3 == 1 ? REASONING_SUMMARY
@@ -16,11 +47,14 @@ static struct round_result run(str body, uint8_t options, struct cutting cutting
         .logprobs = (options & 8) != 0,
         .forgetful = cutting.piece == 1,
         .hold_leading_space = (options & 128) != 0,
+        .tools = (options & 32) != 0 ? &tools : NULL,
+        .script = &script,
+        .max_tool_calls = (options & 64) != 0 ? 2 : 0,
         .max_output_bytes = (options & 16) != 0 ? 2000 : 0,
     };
     struct round_result r;
 
-    round_run(&conf, body, cutting, streamed, &r);
+    round_run(&conf, script.rounds[0].upstream, cutting, streamed, &r);
     return r;
 }
 

@@ -57,7 +57,20 @@ static struct tool patch = {.kind = TOOL_CUSTOM,
                             .upstream_name = STR_INIT("apply_patch"),
                             .sent = true,
                             .next = &shell};
-static const struct tool_set tools = {.first = &patch, .last = &shell, .n = 2, .n_sent = 2};
+static struct tool search = {.kind = TOOL_MCP,
+                             .name = STR_INIT("search"),
+                             .upstream_name = STR_INIT("search"),
+                             .server_label = STR_INIT("docs"),
+                             .sent = true,
+                             .next = &patch};
+static struct tool erase = {.kind = TOOL_MCP,
+                            .name = STR_INIT("erase"),
+                            .upstream_name = STR_INIT("erase"),
+                            .server_label = STR_INIT("docs"),
+                            .needs_approval = true,
+                            .sent = true,
+                            .next = &search};
+static const struct tool_set tools = {.first = &erase, .last = &shell, .n = 4, .n_sent = 4};
 
 #define CALL(index, id, name, arguments)                                                           \
     "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":" index ",\"id\":\"" id            \
@@ -87,23 +100,42 @@ static const char space_before_calls[] =
               "data: {\"choices\":[{\"delta\":{\"content\":\"text\"},\"finish_reason\":\"stop\"}]}\n\n"
               "data: [DONE]\n\n";
 
+static const char two_searches[] =
+    "data: {\"choices\":[{\"delta\":{\"reasoning\":\"why\"}}]}\n\n" CALL(
+        "0", "a", "search", "{\\\"q\\\":1}") CALL("1", "b", "search", "{}") "data: [DONE]\n\n";
+
+static const struct hosted_script listing_and_rounds = {
+    .before = STR_INIT("{\"list\":\"docs\",\"tools\":[{\"name\":\"search\",\"input_schema\":{}}]}\n"
+                       "{\"approved\":\"erase\",\"arguments\":\"{}\","
+                       "\"approval_request_id\":\"mcpr_1\",\"error\":{\"type\":\"x\"}}"),
+    .rounds = {{.outcomes = STR_INIT("{\"call\":1,\"output\":\"found\"}")},
+               {.upstream = STR_INIT(CALL("0", "c", "search", "{}")
+                                         CALL("1", "d", "erase", "{}") "data: [DONE]\n\n")}},
+    .n_rounds = 2,
+};
+
 static const struct {
     const char *name;
     const char *fixture, *body; /* one of them */
     bool think_tags, logprobs, hold_space;
+    const struct hosted_script *script;
+    int64_t max_tool_calls;
 } runs[] = {
-    {"calls_of_every_kind", NULL, calls_of_every_kind, false, false, false},
-    {"citations", NULL, citations, false, false, false},
-    {"tool_interleaved", "upstream/tool_interleaved.sse", NULL, false, false, false},
-    {"tool_arguments_object", "upstream/tool_arguments_object.sse", NULL, false, false, false},
-    {"reasoning_then_tool", "upstream/reasoning_then_tool.sse", NULL, false, false, false},
-    {"think_tags", "upstream/reasoning_think_tags_on.sse", NULL, true, false, false},
-    {"logprobs", "upstream/text_logprobs_null_bytes.sse", NULL, false, true, false},
-    {"refusal", "upstream/refusal.sse", NULL, false, false, false},
-    {"length", "upstream/tool_length.sse", NULL, false, false, false},
-    {"error", "upstream/error_in_chunk.sse", NULL, false, false, false},
-    {"whole", "upstream/whole.json", NULL, false, false, false},
-    {"space_before_calls", NULL, space_before_calls, false, true, true},
+    {"calls_of_every_kind", NULL, calls_of_every_kind, false, false, false, NULL, 0},
+    {"citations", NULL, citations, false, false, false, NULL, 0},
+    {"tool_interleaved", "upstream/tool_interleaved.sse", NULL, false, false, false, NULL, 0},
+    {"tool_arguments_object", "upstream/tool_arguments_object.sse", NULL, false, false, false, NULL,
+     0},
+    {"reasoning_then_tool", "upstream/reasoning_then_tool.sse", NULL, false, false, false, NULL, 0},
+    {"think_tags", "upstream/reasoning_think_tags_on.sse", NULL, true, false, false, NULL, 0},
+    {"logprobs", "upstream/text_logprobs_null_bytes.sse", NULL, false, true, false, NULL, 0},
+    {"refusal", "upstream/refusal.sse", NULL, false, false, false, NULL, 0},
+    {"length", "upstream/tool_length.sse", NULL, false, false, false, NULL, 0},
+    {"error", "upstream/error_in_chunk.sse", NULL, false, false, false, NULL, 0},
+    {"whole", "upstream/whole.json", NULL, false, false, false, NULL, 0},
+    {"space_before_calls", NULL, space_before_calls, false, true, true, NULL, 0},
+    {"several_rounds", NULL, two_searches, false, false, false, &listing_and_rounds, 0},
+    {"hidden_call", NULL, two_searches, false, false, false, &listing_and_rounds, 2},
 };
 
 static void check_events(const char *name, long n, const struct round_result *r)
@@ -124,7 +156,9 @@ static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
     const struct round_conf conf = {.tools = &tools,
                                     .think_tags = runs[i].think_tags,
                                     .logprobs = runs[i].logprobs,
-                                    .hold_leading_space = runs[i].hold_space};
+                                    .hold_leading_space = runs[i].hold_space,
+                                    .script = runs[i].script,
+                                    .max_tool_calls = runs[i].max_tool_calls};
     struct round_result r;
     bool failed;
 
