@@ -61,7 +61,7 @@ struct mcp_challenge mcp_challenge_read(str header)
 {
     struct mcp_challenge c = {STR_NONE, STR_NONE, STR_NONE};
 
-    while (header.len > 0) {
+    for (header = str_trim_start(header); header.len > 0; header = str_trim_start(header)) {
         str word = take_word(&header);
 
         header = str_trim_start(header);
