@@ -1,5 +1,5 @@
 /* test_mcp_hub.c -- configured servers: start, snapshots, calls, a new file, the end. */
-#include "unit/mcp_hub_fixture.h"
+#include "unit/mcp_hub_stage.h"
 
 #define SERVER(label, command) "\"" label "\":{\"command\":\"" command "\"}"
 #define REQUIRED(label, command, ms)                                                               \
@@ -23,7 +23,7 @@ static int teardown(void **state)
 {
     mcp_snapshot_unref(snapshot);
     snapshot = NULL;
-    return hub_teardown(state);
+    return stage_teardown(state);
 }
 
 /* ---- what is seen */
@@ -502,7 +502,7 @@ static void everybody_gets_his_own_result_while_files_change(void **state)
     assert_true(n_told > 0);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, hub_setup, teardown)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, stage_setup, teardown)
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* test_mcp_hub_remote.c -- servers of requests: shared, kept apart, limited, closed. */
-#include "unit/mcp_hub_fixture.h"
+#include "unit/mcp_hub_stage.h"
 
 /* What a request declares. */
 struct declared {
@@ -59,7 +59,7 @@ static const char silent_url[] = "https://silent.example/mcp";
 
 static int setup(void **state)
 {
-    if (hub_setup(state) == -1)
+    if (stage_setup(state) == -1)
         return -1;
     hub_open("");
     return 0;
@@ -412,7 +412,7 @@ static void one_too_many_fails_while_all_are_in_use(void **state)
     told_fini(&refused);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, hub_teardown)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, stage_teardown)
 
 int main(void)
 {
