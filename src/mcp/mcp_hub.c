@@ -243,7 +243,7 @@ void mcp_hub_reload(struct mcp_hub *hub, struct mcp_config *now)
 
     if (r != NULL) {
         *r = (struct reload){.hub = hub, .now = mcp_config_ref(now)};
-        if (loop_post(hub->loop, on_reload, r))
+        if (hub_wake(hub, NULL) == 0 && loop_post(hub->loop, on_reload, r))
             return;
         mcp_config_unref(now);
     }
@@ -295,17 +295,26 @@ static void thread_main(void *arg)
     loop_run(hub->loop);
 }
 
-/* The thread has ended, or was never started. */
-static void hub_fini(struct mcp_hub *hub)
+static void close_all(struct mcp_hub *hub)
 {
     http_client_free(hub->client);
     http_client_free(hub->remote_client);
     loop_timer_free(hub->end_timer);
     loop_free(hub->loop);
+    hub->client = hub->remote_client = NULL;
+    hub->end_timer = NULL;
+    hub->loop = NULL;
+}
+
+/* The thread has ended, or was never started. */
+static void hub_fini(struct mcp_hub *hub)
+{
+    close_all(hub);
     mcp_config_unref(hub->table);
     mcp_config_unref(hub->conf.servers);
     mcp_snapshot_unref(hub->snapshot);
     uv_mutex_destroy(&hub->lock);
+    uv_mutex_destroy(&hub->start_lock);
     uv_sem_destroy(&hub->started);
     free(hub);
 }
@@ -319,6 +328,10 @@ bool mcp_hub_free(struct mcp_hub *hub)
 {
     if (hub == NULL)
         return true;
+    if (hub->loop == NULL) {
+        hub_fini(hub);
+        return true;
+    }
     hub_post(hub->loop, on_end, hub);
     (void)uv_thread_join(&hub->thread);
     if (hub->leaving != NULL)
@@ -366,16 +379,38 @@ static int open_all(struct mcp_hub *hub, struct err *reterr)
     return -1;
 }
 
+int hub_wake(struct mcp_hub *hub, struct err *reterr)
+{
+    int rc = 0;
+
+    uv_mutex_lock(&hub->start_lock);
+    if (hub->loop == NULL) {
+        rc = open_all(hub, reterr);
+        if (rc == -1)
+            close_all(hub);
+    }
+    uv_mutex_unlock(&hub->start_lock);
+    return rc;
+}
+
+static bool init_locks(struct mcp_hub *hub)
+{
+    if (uv_sem_init(&hub->started, 0) != 0)
+        return false;
+    if (uv_mutex_init(&hub->lock) == 0) {
+        if (uv_mutex_init(&hub->start_lock) == 0)
+            return true;
+        uv_mutex_destroy(&hub->lock);
+    }
+    uv_sem_destroy(&hub->started);
+    return false;
+}
+
 static struct mcp_hub *hub_new(const struct mcp_hub_conf *conf)
 {
     struct mcp_hub *hub = calloc(1, sizeof(*hub));
 
-    if (hub == NULL || uv_sem_init(&hub->started, 0) != 0) {
-        free(hub);
-        return NULL;
-    }
-    if (uv_mutex_init(&hub->lock) != 0) {
-        uv_sem_destroy(&hub->started);
+    if (hub == NULL || !init_locks(hub)) {
         free(hub);
         return NULL;
     }
@@ -392,7 +427,11 @@ struct mcp_hub *mcp_hub_new(const struct mcp_hub_conf *conf, struct err *reterr)
         err_set_no_memory(reterr);
         return NULL;
     }
-    if (open_all(hub, reterr) == -1) {
+    if (conf->servers == NULL) { /* most gateways: a thread and clients would only take memory */
+        hub_publish(hub);
+        return hub;
+    }
+    if (hub_wake(hub, reterr) == -1) {
         hub_fini(hub);
         return NULL;
     }

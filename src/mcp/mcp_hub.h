@@ -35,8 +35,9 @@ struct mcp_hub_conf {
 };
 
 /* Starts the thread and all usable servers, and waits for those that are required, each
- * for its startup timeout. NULL with *reterr filled, nothing left running, when one of
- * them does not become available or a resource is missing. */
+ * for its startup timeout; without a table, nothing before the first task. NULL with
+ * *reterr filled, nothing left running, when one of them does not become available or a
+ * resource is missing. */
 struct mcp_hub *mcp_hub_new(const struct mcp_hub_conf *conf, struct err *reterr);
 
 /* MCP 1.6. Takes a reference to now. Does not wait. */

@@ -38,7 +38,8 @@ struct hub_server {
 
 struct mcp_hub {
     struct mcp_hub_conf conf;
-    struct loop *loop;
+    uv_mutex_t start_lock; /* held while the thread is started: one hub has one */
+    struct loop *loop;     /* NULL: it has not been started (hub_wake) */
     uv_thread_t thread;
     struct http_client *client, *remote_client;
 
@@ -69,6 +70,10 @@ void hub_server_changed(struct hub_server *s);
 
 /* Frees soon what has stopped; the session may be the one that reports just now. */
 void hub_sweep_soon(struct mcp_hub *hub);
+
+/* Starts the thread, unless it runs already. Returns 0, or -1 with *reterr filled. Any
+ * thread. */
+int hub_wake(struct mcp_hub *hub, struct err *reterr);
 
 /* Somebody waits for this, so it is tried until there is memory. Any thread. */
 void hub_post(struct loop *loop, void (*fn)(void *arg), void *arg);
