@@ -12,7 +12,7 @@
 #include "http/body_decode.h"
 #include "http/http_conn.h"
 #include "http/request_id.h"
-#include "json/json_write.h"
+#include "json/json_err.h"
 
 static const struct {
     int status;
@@ -186,21 +186,6 @@ void http_exchange_respond(struct http_exchange *x, int status, const struct htt
     conn_answered(c);
 }
 
-static void write_error(const struct err *e, struct buf *out)
-{
-    struct jw w = jw_to(out);
-
-    jw_object(&w);
-    jw_key(&w, "error");
-    jw_object(&w);
-    jw_key_string(&w, "message", str_from_c(e->msg));
-    jw_key_string(&w, "type", str_from_c(err_type(e)));
-    jw_key_string(&w, "param", e->param[0] == '\0' ? STR_NONE : str_from_c(e->param));
-    jw_key_string(&w, "code", str_from_c(err_wire_code(e)));
-    jw_object_end(&w);
-    jw_object_end(&w);
-}
-
 /* Seconds after which a client may try again; 0: no word about it. */
 static int retry_after_s(const struct err *e)
 {
@@ -220,7 +205,7 @@ void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
     char seconds[16];
 
     buf_reset(body);
-    write_error(e, body);
+    json_err_write(e, body);
     if (all == NULL || buf_failed(body)) {
         http_exchange_respond(x, err_http_status(e), NULL, 0, STR(""));
         return;
