@@ -1,0 +1,175 @@
+/* chat_merge_calls.c -- pieces of calls: the gateway's stay here, the client's go on.
+ *
+ * Whose a call is turns out with its name, so its pieces are held back as long as the
+ * name may become that of a tool of the gateway: rarely longer than one chunk. */
+#include "wire/chat_merge_chunk.h"
+
+#include "wire/chat_loop_member.h"
+#include "json/json_copy.h"
+#include "json/json_read.h"
+
+/* A piece with this index in place of its own. */
+static void write_numbered(struct jw *w, size_t index, str raw)
+{
+    struct chat_loop_member member;
+    struct jr j;
+
+    jw_object(w);
+    jw_key_int(w, "index", (int64_t)index);
+    jr_init(&j, raw);
+    (void)jr_enter(&j, JR_OBJECT);
+    while (chat_loop_next_member(&j, &member)) {
+        if (str_eq(member.name, STR("index")))
+            continue;
+        json_copy_key(w, member.key);
+        jw_raw(w, member.value);
+    }
+    jw_object_end(w);
+}
+
+/* ---- what was held back */
+
+static void hold(struct chat_loop_call *call, str raw)
+{
+    buf_char(&call->held, call->held.len == 0 ? '[' : ',');
+    buf_append(&call->held, raw);
+}
+
+static void write_held_delta(struct chat_loop_call *call, struct jw *w)
+{
+    struct jr j;
+
+    jw_object(w);
+    jw_key(w, "tool_calls");
+    jw_array(w);
+    buf_char(&call->held, ']');
+    jr_init(&j, buf_str(&call->held));
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j))
+        write_numbered(w, call->shown_index, jr_raw(&j));
+    jw_array_end(w);
+    jw_object_end(w);
+}
+
+static void write_given(struct jw *w, const char *key, const struct buf *raw)
+{
+    if (raw->len > 0)
+        jw_key_raw(w, key, buf_str(raw));
+}
+
+/* A chunk of our own, like those of the upstream. */
+static void show_held(struct chat_merge *m, struct chat_loop_call *call, struct buf *out)
+{
+    struct jw w = jw_to(out);
+
+    buf_append(out, STR("data: "));
+    jw_object(&w);
+    write_given(&w, "id", &m->id);
+    jw_key_string(&w, "object", STR("chat.completion.chunk"));
+    write_given(&w, "created", &m->created);
+    write_given(&w, "model", &m->model);
+    jw_key(&w, "choices");
+    jw_array(&w);
+    jw_object(&w);
+    jw_key_int(&w, "index", 0);
+    jw_key(&w, "delta");
+    write_held_delta(call, &w);
+    jw_key_raw(&w, "finish_reason", STR("null"));
+    jw_object_end(&w);
+    jw_array_end(&w);
+    jw_object_end(&w);
+    buf_append(out, STR("\n\n"));
+}
+
+/* A call has turned out to be somebody's. */
+static void settle(struct chat_merge *m, struct chat_loop_call *call, struct buf *out)
+{
+    if (call->owner == CHAT_CALL_CLIENTS) {
+        call->shown_index = m->n_shown_calls++;
+        if (call->held.len > 0)
+            show_held(m, call, chat_merge_place(m, out));
+    }
+    if (buf_failed(&call->held))
+        m->said.failed = true;
+    buf_fini(&call->held);
+}
+
+void chat_merge_decide_all(struct chat_merge *m, struct buf *out)
+{
+    for (size_t i = 0; i < m->said.n; i++) {
+        struct chat_loop_call *call = &m->said.calls[i];
+
+        if (call->owner != CHAT_CALL_UNDECIDED)
+            continue;
+        chat_loop_said_decide(&m->said, call, m->conf.tools, true);
+        settle(m, call, out);
+    }
+}
+
+/* ---- pieces */
+
+/* In an answer that is no stream calls have no index. */
+static void show_piece(struct chunk_copy *c, const struct chat_loop_call *call,
+                       const struct chat_loop_piece *piece)
+{
+    bool is_right = piece->has_index && piece->of.index == (int64_t)call->shown_index;
+
+    if (is_right || !c->m->conf.is_stream) {
+        jw_raw(&c->w, piece->raw);
+        return;
+    }
+    write_numbered(&c->w, call->shown_index, piece->raw);
+    c->has_changed = true;
+}
+
+/* Takes a piece in, and shows it if it is for the client. */
+static bool take_piece(struct chunk_copy *c, str raw)
+{
+    struct chat_merge *m = c->m;
+    struct chat_loop_piece piece;
+    struct chat_loop_call *call;
+    bool was_undecided;
+
+    chat_loop_piece_read(raw, &piece);
+    call = chat_loop_said_piece(&m->said, &piece);
+    if (call == NULL)
+        return false;
+    was_undecided = call->owner == CHAT_CALL_UNDECIDED;
+    chat_loop_said_decide(&m->said, call, m->conf.tools,
+                          piece.has_arguments || m->form == CHAT_MERGE_WHOLE);
+    if (call->owner == CHAT_CALL_UNDECIDED)
+        hold(call, raw);
+    else if (was_undecided)
+        settle(m, call, c->out);
+    if (call->owner != CHAT_CALL_CLIENTS)
+        return false;
+    show_piece(c, call, &piece);
+    return true;
+}
+
+void chat_merge_calls(struct chunk_copy *c, str key, str raw)
+{
+    const struct jw before = c->w;
+    size_t len = c->w.out->len;
+    size_t n = 0, n_shown = 0;
+    struct jr j;
+
+    json_copy_key(&c->w, key);
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_ARRAY)) {
+        jw_raw(&c->w, raw);
+        return;
+    }
+    jw_array(&c->w);
+    for (; jr_next_element(&j); n++)
+        n_shown += take_piece(c, jr_raw(&j)) ? 1 : 0;
+    jw_array_end(&c->w);
+    c->says = c->says || n_shown > 0;
+    if (n_shown == n)
+        return;
+    c->has_changed = c->has_lost = true;
+    if (n_shown == 0 && !buf_failed(c->w.out)) {
+        c->w = before;
+        c->w.out->len = len;
+    }
+}
