@@ -77,16 +77,10 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
                                struct http_header *out)
 {
     str key = worker_authorization(relay->worker, r);
-    size_t n = 0;
+    /* The coding was taken off to find the model. */
+    size_t n =
+        relay_headers_on(r, relay->body.len > 0 ? RELAY_WITHOUT_CODING : RELAY_WITH_CODING, out);
 
-    for (size_t i = 0; i < r->n_headers; i++) {
-        str name = r->headers[i].name;
-
-        if (relay->body.len > 0 && str_eq(name, STR("content-encoding")))
-            continue; /* it was taken off to find the model */
-        if (relay_passes_on(name) && !relay_is_nominated(r->headers, r->n_headers, name))
-            out[n++] = r->headers[i];
-    }
     out[n++] = (struct http_header){STR("x-request-id"), relay->request_id};
     if (!str_is_none(key))
         out[n++] = (struct http_header){STR("authorization"), key};
@@ -101,16 +95,9 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     bool has_cors = relay->worker->config->cors_origins.n > 0; /* then only our word counts */
     struct http_header *passed =
         arena_array(http_exchange_arena(relay->x), n_headers, sizeof(*passed));
-    size_t n = 0;
+    size_t n = passed == NULL ? 0 : relay_headers_back(headers, n_headers, has_cors, passed);
 
     relay->status = status;
-    for (size_t i = 0; i < n_headers && passed != NULL; i++) {
-        str name = headers[i].name;
-
-        if (relay_passes_back(name) && !relay_is_nominated(headers, n_headers, name) &&
-            !(has_cors && str_starts_with(name, STR("access-control-"))))
-            passed[n++] = headers[i];
-    }
     http_exchange_start(relay->x, status, passed, n);
     http_exchange_flush(relay->x);
 }

@@ -23,7 +23,8 @@ static bool is_listed(str list, str name)
     return false;
 }
 
-bool relay_is_nominated(const struct http_header *headers, size_t n_headers, str name)
+/* Does Connection say that a field concerns one connection only? */
+static bool is_nominated(const struct http_header *headers, size_t n_headers, str name)
 {
     for (size_t i = 0; i < n_headers; i++) {
         if (str_eq_nocase(headers[i].name, STR("connection")) && is_listed(headers[i].value, name))
@@ -33,7 +34,7 @@ bool relay_is_nominated(const struct http_header *headers, size_t n_headers, str
 }
 
 /* RFC 9110, 7.6.1, and what this server writes itself. */
-bool relay_passes_back(str name)
+static bool passes_back(str name)
 {
     static const str own[] = {
         STR_INIT("connection"),
@@ -55,7 +56,7 @@ bool relay_passes_back(str name)
 /* What the upstream gets of the client's headers: what describes the body, what
  * the answer should be like, and what belongs to the API. Cookies and keys of
  * other kinds are for us or for nobody. Names that end in "-" are beginnings. */
-bool relay_passes_on(str name)
+static bool passes_on(str name)
 {
     static const str passed[] = {
         STR_INIT("content-type"),  STR_INIT("content-encoding"),
@@ -74,4 +75,35 @@ bool relay_passes_on(str name)
             return true;
     }
     return false;
+}
+
+size_t relay_headers_on(const struct http_request *r, enum relay_coding coding,
+                        struct http_header *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_headers; i++) {
+        str name = r->headers[i].name;
+
+        if (coding == RELAY_WITHOUT_CODING && str_eq(name, STR("content-encoding")))
+            continue;
+        if (passes_on(name) && !is_nominated(r->headers, r->n_headers, name))
+            out[n++] = r->headers[i];
+    }
+    return n;
+}
+
+size_t relay_headers_back(const struct http_header *headers, size_t n_headers, bool has_cors,
+                          struct http_header *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_headers; i++) {
+        str name = headers[i].name;
+
+        if (passes_back(name) && !is_nominated(headers, n_headers, name) &&
+            !(has_cors && str_starts_with(name, STR("access-control-"))))
+            out[n++] = headers[i];
+    }
+    return n;
 }

@@ -6,15 +6,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "net/header.h"
+#include "http/http_server.h"
 
-/* From the client to the upstream. */
-bool relay_passes_on(str name);
+/* Of a body whose coding was taken off. */
+enum relay_coding { RELAY_WITH_CODING, RELAY_WITHOUT_CODING };
 
-/* From the upstream to the client. */
-bool relay_passes_back(str name);
+/* From the client to the upstream; out has room for all that came. Returns how many. */
+size_t relay_headers_on(const struct http_request *r, enum relay_coding coding,
+                        struct http_header *out);
 
-/* Does Connection say that a field concerns one connection only? */
-bool relay_is_nominated(const struct http_header *headers, size_t n_headers, str name);
+/* From the upstream to the client, likewise. has_cors: what pages of which origins may
+ * see is for the gateway to say. */
+size_t relay_headers_back(const struct http_header *headers, size_t n_headers, bool has_cors,
+                          struct http_header *out);
 
 #endif
