@@ -4,6 +4,7 @@
 #include "base/version.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
+#include "gateway/chat_turn.h"
 #include "gateway/mcp_routes.h"
 #include "gateway/relay.h"
 #include "gateway/state_calls.h"
@@ -100,7 +101,7 @@ static const struct route routes[] = {
     STATE("/v1/conversations/{id}/items/{item_id}", DELETE, item_delete),
     ROUTE("/v1/mcp/servers", GET, OFF, mcp_routes_servers),
     ROUTE(MCP_ROUTES_TOOLS_PATH, GET, OFF, mcp_routes_tools),
-    ROUTE("/v1/chat/completions", POST, OFF, relay_start),
+    ROUTE("/v1/chat/completions", POST, OFF, chat_turn_start),
     ROUTE("/v1/models", GET, OFF, relay_start),
     BELOW("/v1/models/", GET, OFF, relay_start),
     ROUTE("/v1/completions", POST, COMMON, relay_start),

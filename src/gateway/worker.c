@@ -5,6 +5,7 @@
 
 #include "ev/log.h"
 #include "gateway/api_key.h"
+#include "gateway/chat_turn.h"
 #include "gateway/relay.h"
 #include "gateway/router.h"
 #include "gateway/turn.h"
@@ -98,6 +99,7 @@ void worker_free(struct worker *w)
         next = turn_next(t);
         turn_drop(t);
     }
+    chat_turn_drop_all(w);
     if (w->server != NULL)
         http_server_close(w->server);
     if (w->client != NULL)
@@ -144,6 +146,7 @@ static void fail_all(struct worker *w)
         turn_fail(t, &e);
     }
     relay_end_all(w, &e);
+    chat_turn_end_all(w, &e);
 }
 
 static void check_drained(void *arg)

@@ -11,6 +11,7 @@
 #include "http/http_server.h"
 
 struct api_keys;
+struct chat_turn;
 struct listen_address;
 struct mcp_hub;
 struct reasoning_memory;
@@ -35,6 +36,7 @@ struct worker {
     struct buf out;                     /* events of the read at hand, on their way to one send */
     struct turn *turns;                 /* all that are running */
     struct relay *relays;
+    struct chat_turn *chat_turns;
     struct loop_timer *drain_timer;
     uint64_t drain_deadline_ms;
     bool is_draining;

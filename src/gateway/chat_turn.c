@@ -1,0 +1,367 @@
+/* chat_turn.c -- one request to /v1/chat/completions that has tools of the gateway.
+ *
+ *     MODEL -> TOOLS -> MODEL ... -> DONE      any -> DONE
+ *
+ * MODEL  the upstream is asked, and answers; a client that streams gets its words at once
+ * TOOLS  the tools that the model has called are running. Then the model is asked again;
+ *        or, when it has called tools of the client as well, the answer is complete
+ * DONE   the client has its answer; the upstream call may still be reading the end of its
+ *        body, so that the connection can be used again
+ *
+ * In a round with calls of both kinds the gateway's are run, and only the client's are
+ * returned. What the client sends next holds its own calls alone: what the others have
+ * brought is not kept, since nothing in this API could name it, and the model asks again
+ * if it still needs it.
+ *
+ * A turn is freed when the exchange and the upstream call have ended. Tasks of the hub are
+ * cancelled before, and report nothing any more. */
+#include "gateway/chat_turn.h"
+
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "ev/log.h"
+#include "gateway/chat_turn_internal.h"
+#include "gateway/relay.h"
+#include "gateway/upstream_options.h"
+#include "wire/model_alias.h"
+#include "wire/upstream_error.h"
+
+enum { MAX_ERROR_BODY_BYTES = 64 * 1024 };
+
+/* ---- end of life */
+
+static void turn_free(struct chat_turn *t)
+{
+    *t->link = t->next;
+    if (t->next != NULL)
+        t->next->link = t->link;
+    chat_turn_cancel(t);
+    loop_timer_free(t->timer);
+    chat_merge_fini(&t->merge);
+    mcp_snapshot_unref(t->snapshot);
+    buf_fini(&t->aliased);
+    buf_fini(&t->offer);
+    buf_fini(&t->body);
+    buf_fini(&t->history);
+    buf_fini(&t->error_body);
+    arena_fini(&t->arena);
+    free(t);
+}
+
+void chat_turn_cancel(struct chat_turn *t)
+{
+    if (t->call != NULL)
+        http_call_cancel(t->call);
+    t->call = NULL;
+    chat_turn_cancel_tools(t);
+}
+
+void chat_turn_free_if_over(struct chat_turn *t)
+{
+    if (t->x == NULL && t->call == NULL)
+        turn_free(t);
+}
+
+void chat_turn_end_all(struct worker *w, const struct err *e)
+{
+    for (struct chat_turn *t = w->chat_turns, *next; t != NULL; t = next) {
+        next = t->next;
+        if (t->x != NULL)
+            chat_turn_fail(t, e, chat_turn_fresh_out(t));
+        chat_turn_free_if_over(t);
+    }
+}
+
+void chat_turn_drop_all(struct worker *w)
+{
+    while (w->chat_turns != NULL)
+        turn_free(w->chat_turns);
+}
+
+/* ---- the end of a round */
+
+static void fail_limit(struct chat_turn *t, struct buf *out)
+{
+    struct err e;
+
+    err_set(&e, ERR_INTERNAL, "The model kept calling tools for %u rounds (max_tool_rounds).",
+            t->n_rounds);
+    (void)snprintf(e.own_code, sizeof(e.own_code), "tool_iteration_limit");
+    chat_turn_fail(t, &e, out);
+}
+
+static void end_round(struct chat_turn *t, const struct err *failure, struct buf *out)
+{
+    enum chat_round_end end = chat_merge_end(&t->merge, failure, out);
+
+    if (end == CHAT_ROUND_FAILED) {
+        chat_turn_fail(t, &t->merge.error, out);
+    } else if (end == CHAT_ROUND_LAST) {
+        chat_turn_finish(t, out);
+    } else if (end == CHAT_ROUND_CALLS && t->n_rounds >= t->worker->config->max_tool_rounds) {
+        fail_limit(t, out);
+    } else {
+        t->is_mixed = end == CHAT_ROUND_MIXED;
+        chat_turn_send(t);
+        if (t->x != NULL)
+            chat_turn_call_tools(t);
+    }
+}
+
+void chat_turn_on_results(struct chat_turn *t)
+{
+    struct err e;
+
+    if (t->is_mixed) {
+        chat_turn_finish(t, chat_turn_fresh_out(t));
+    } else {
+        chat_turn_remember(t);
+        if (chat_turn_ask(t, &e) == -1)
+            chat_turn_fail(t, &e, chat_turn_fresh_out(t));
+    }
+}
+
+/* ---- reports of the upstream call */
+
+static int retry_after(const struct http_header *headers, size_t n)
+{
+    uint64_t seconds;
+
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq_nocase(headers[i].name, STR("retry-after")) &&
+            num_uint(headers[i].value, &seconds))
+            return seconds > INT32_MAX ? INT32_MAX : (int)seconds;
+    }
+    return 0;
+}
+
+/* Is its answer still being read? Later the upstream may only end its body. */
+static bool is_listening(const struct chat_turn *t)
+{
+    return t->x != NULL && t->state == CHAT_TURN_MODEL;
+}
+
+static bool is_success(const struct chat_turn *t)
+{
+    return t->upstream_status >= 200 && t->upstream_status < 300;
+}
+
+static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
+{
+    struct chat_turn *t = arg;
+    struct err e;
+
+    if (!is_listening(t))
+        return;
+    t->upstream_status = status;
+    t->retry_after_s = retry_after(headers, n_headers);
+    if (!is_success(t) && !t->is_begun) {
+        chat_turn_relay_head(t, headers, n_headers);
+    } else if (is_success(t) && t->request.stream) {
+        chat_turn_begin(t, headers, n_headers);
+    } else if (is_success(t) && !chat_turn_keep_head(t, headers, n_headers)) {
+        err_set_no_memory(&e);
+        chat_turn_fail(t, &e, chat_turn_fresh_out(t));
+        chat_turn_free_if_over(t);
+    }
+}
+
+/* A later round was refused, and the stream has begun. */
+static void refused(struct chat_turn *t)
+{
+    struct err e;
+
+    upstream_error_from_answer(t->upstream_status, t->retry_after_s, buf_str(&t->error_body), &e);
+    if (e.code == ERR_UPSTREAM_AUTH && t->is_clients_key)
+        e.code = t->upstream_status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
+    chat_turn_fail(t, &e, chat_turn_fresh_out(t));
+}
+
+static void on_answer(struct chat_turn *t, str bytes)
+{
+    struct buf *out = chat_turn_fresh_out(t);
+
+    chat_merge_feed(&t->merge, bytes, out);
+    if (chat_merge_is_over(&t->merge))
+        end_round(t, NULL, out);
+    else
+        chat_turn_send(t);
+}
+
+static void on_body(void *arg, str bytes)
+{
+    struct chat_turn *t = arg;
+
+    if (!is_listening(t))
+        return;
+    if (t->first_byte_ms == 0)
+        t->first_byte_ms = loop_now_ms(t->worker->loop);
+    if (t->is_relayed) {
+        http_exchange_write(t->x, bytes);
+    } else if (is_success(t)) {
+        on_answer(t, bytes);
+    } else {
+        buf_append(&t->error_body, bytes);
+        if (buf_failed(&t->error_body)) /* an error without end is not waited for */
+            refused(t);
+    }
+    chat_turn_free_if_over(t);
+}
+
+static void on_end(void *arg, const struct err *failure)
+{
+    struct chat_turn *t = arg;
+
+    t->call = NULL;
+    if (is_listening(t)) {
+        if (t->is_relayed)
+            chat_turn_relay_end(t, failure);
+        else if (t->upstream_status == 0)
+            chat_turn_fail(t, failure, chat_turn_fresh_out(t));
+        else if (is_success(t))
+            end_round(t, failure, chat_turn_fresh_out(t));
+        else
+            refused(t);
+    }
+    chat_turn_free_if_over(t);
+}
+
+const struct http_call_handler chat_turn_call_handler = {on_head, on_body, on_end};
+
+/* ---- reports of the exchange */
+
+static void on_gone(void *arg)
+{
+    struct chat_turn *t = arg;
+
+    chat_turn_log(t, "client_gone", NULL);
+    t->x = NULL;
+    chat_turn_cancel(t);
+    chat_turn_free_if_over(t);
+}
+
+static void on_blocked(void *arg, bool blocked)
+{
+    struct chat_turn *t = arg;
+
+    t->is_blocked = blocked;
+    if (t->call == NULL)
+        return;
+    if (blocked)
+        http_call_pause(t->call);
+    else
+        http_call_resume(t->call);
+}
+
+static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
+
+static void on_timer(void *arg)
+{
+    struct chat_turn *t = arg;
+
+    if (t->state == CHAT_TURN_DONE)
+        chat_turn_cancel(t);
+    else
+        chat_turn_keep_alive(t);
+    chat_turn_free_if_over(t);
+}
+
+/* ---- the beginning */
+
+static struct chat_turn *turn_new(struct worker *w, struct http_exchange *x,
+                                  const struct http_request *r, struct mcp_snapshot *snapshot)
+{
+    struct chat_turn *t = calloc(1, sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    t->timer = loop_timer_new(w->loop, on_timer, t);
+    if (t->timer == NULL) {
+        free(t);
+        return NULL;
+    }
+    t->worker = w;
+    t->x = x;
+    t->http = r;
+    t->start_ms = t->last_write_ms = loop_now_ms(w->loop);
+    t->snapshot = mcp_snapshot_ref(snapshot);
+    arena_init(&t->arena, w->config->max_request_memory_bytes);
+    buf_init(&t->body, w->config->max_request_memory_bytes);
+    buf_init(&t->history, w->config->max_request_memory_bytes);
+    buf_init(&t->error_body, MAX_ERROR_BODY_BYTES);
+    t->next = w->chat_turns;
+    t->link = &w->chat_turns;
+    if (t->next != NULL)
+        t->next->link = &t->next;
+    w->chat_turns = t;
+    return t;
+}
+
+/* Reads what the client has sent; false when it is better passed on as it is. */
+static bool read_request(struct chat_turn *t)
+{
+    const struct name_list aliases = upstream_model_aliases(t->worker->config);
+    str body;
+
+    if (http_exchange_body(t->x, &body, NULL) == -1)
+        return false; /* the upstream's to judge */
+    if (model_alias_rewrite(aliases, body, &t->aliased))
+        body = buf_str(&t->aliased);
+    return !buf_failed(&t->aliased) && chat_loop_request_read(body, &t->arena, &t->request) &&
+           chat_turn_offer(t) > 0;
+}
+
+static void init_merge(struct chat_turn *t)
+{
+    const struct config *c = t->worker->config;
+    const struct chat_merge_conf conf = {
+        .tools = &t->names,
+        .ids = &t->worker->ids,
+        .is_stream = t->request.stream,
+        .wants_usage = t->request.include_usage,
+        .hides_rounds = c->chat_tool_rounds == CONFIG_CHAT_TOOL_ROUNDS_HIDE,
+        .max_event_bytes = c->max_line_bytes,
+        .max_output_bytes = c->max_response_bytes,
+    };
+
+    chat_merge_init(&t->merge, &conf);
+}
+
+/* False: nothing was done, and the request is to be relayed. */
+static bool start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                  const struct caller *caller, struct mcp_snapshot *snapshot)
+{
+    struct chat_turn *t = turn_new(w, x, r, snapshot);
+    struct err e;
+
+    if (t == NULL)
+        return false;
+    t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
+    t->client = arena_dup(&t->arena, r->peer);
+    t->caller = *caller;
+    if (!read_request(t)) {
+        turn_free(t);
+        return false;
+    }
+    init_merge(t);
+    if (chat_turn_ask(t, &e) == -1) {
+        chat_turn_fail(t, &e, chat_turn_fresh_out(t));
+        chat_turn_free_if_over(t);
+    } else {
+        http_exchange_watch(x, &exchange_handler, t);
+    }
+    return true;
+}
+
+void chat_turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                     const struct caller *caller)
+{
+    struct mcp_snapshot *snapshot = NULL;
+
+    if (w->hub != NULL && w->config->chat_tools != CONFIG_CHAT_TOOLS_OFF)
+        snapshot = mcp_hub_snapshot(w->hub);
+    if (snapshot == NULL || !chat_turn_has_offer(w, snapshot) || !start(w, x, r, caller, snapshot))
+        relay_start(w, x, r, caller);
+    mcp_snapshot_unref(snapshot);
+}

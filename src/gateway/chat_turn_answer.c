@@ -1,0 +1,220 @@
+/* chat_turn_answer.c -- what the client of a chat turn gets: a stream, a completion, an
+ * error of the gateway's, or an answer of the upstream's as it is. */
+#include "conv/reject.h"
+#include "ev/log.h"
+#include "gateway/chat_turn_internal.h"
+#include "gateway/relay_headers.h"
+#include "wire/chat_usage.h"
+
+enum {
+    MAX_KEPT_BYTES = 1024 * 1024, /* of the worker's buffer after a large answer */
+    LINGER_MS = 1000,             /* for the end of the upstream's body after its [DONE] */
+};
+
+/* ---- the end */
+
+/* The client has its answer. What is left of the upstream call may end by itself. */
+static void answered(struct chat_turn *t)
+{
+    t->state = CHAT_TURN_DONE;
+    t->x = NULL;
+    if (t->worker->out.cap > MAX_KEPT_BYTES)
+        buf_fini(&t->worker->out);
+    if (t->call != NULL && t->merge.is_done)
+        loop_timer_start(t->timer, LINGER_MS);
+    else
+        chat_turn_cancel(t);
+}
+
+void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e)
+{
+    bool is_trouble = e != NULL && err_http_status(e) >= 500;
+    uint64_t now_ms = loop_now_ms(t->worker->loop);
+    const struct shown model = shown(t->request.model);
+    struct usage usage = {.known = false};
+
+    (void)chat_usage(buf_str(&t->merge.usage), &usage);
+    log_line(
+        is_trouble ? LOG_WARN : LOG_INFO, "chat",
+        (struct log_field[]){
+            LOG_STR("model", str_is_none(t->request.model) ? STR_NONE : str_from_c(model.text)),
+            LOG_STR("status", str_from_c(status)),
+            LOG_STR("error", e == NULL ? STR_NONE : str_from_c(err_wire_code(e))),
+            LOG_INT("rounds", t->n_rounds), LOG_INT("tool_calls", t->n_made),
+            LOG_INT("input_tokens", usage.input), LOG_INT("output_tokens", usage.output),
+            LOG_INT("ttfb_ms", t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms),
+            LOG_INT("total_ms", now_ms - t->start_ms),
+            LOG_INT("upstream_status", t->upstream_status), LOG_STR("client", t->client),
+            LOG_STR("owner", t->caller.name), LOG_STR("request_id", t->request_id), LOG_END});
+}
+
+/* ---- heads */
+
+/* What a stream of ours says itself (CONTRACT 4.1), and what is not true of it. */
+static bool is_own(str name)
+{
+    static const str own[] = {STR_INIT("content-type"), STR_INIT("content-encoding"),
+                              STR_INIT("cache-control"), STR_INIT("x-accel-buffering")};
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+        if (str_eq(name, own[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The fields that pass, with room for three more. *ret_n is 0 when out of memory. */
+static struct http_header *passed(struct chat_turn *t, const struct http_header *headers, size_t n,
+                                  size_t *ret_n)
+{
+    struct http_header *out = arena_array(&t->arena, n + 3, sizeof(*out));
+
+    *ret_n = out == NULL
+                 ? 0
+                 : relay_headers_back(headers, n, t->worker->config->cors_origins.n > 0, out);
+    return out;
+}
+
+void chat_turn_begin(struct chat_turn *t, const struct http_header *headers, size_t n_headers)
+{
+    static const struct http_header own[] = {
+        {STR_INIT("content-type"), STR_INIT("text/event-stream; charset=utf-8")},
+        {STR_INIT("cache-control"), STR_INIT("no-cache")},
+        {STR_INIT("x-accel-buffering"), STR_INIT("no")},
+    };
+    size_t n_passed, n = 0;
+    struct http_header *head;
+
+    if (t->is_begun)
+        return;
+    t->is_begun = true;
+    head = passed(t, headers, n_headers, &n_passed);
+    for (size_t i = 0; i < n_passed; i++) {
+        if (!is_own(head[i].name))
+            head[n++] = head[i];
+    }
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own) && head != NULL; i++)
+        head[n++] = own[i];
+    http_exchange_start(t->x, t->upstream_status, head, n);
+    http_exchange_flush(t->x);
+    t->last_write_ms = loop_now_ms(t->worker->loop);
+    chat_turn_keep_alive(t); /* finds out when to look again */
+}
+
+void chat_turn_relay_head(struct chat_turn *t, const struct http_header *headers, size_t n_headers)
+{
+    size_t n;
+    struct http_header *head = passed(t, headers, n_headers, &n);
+
+    t->is_begun = t->is_relayed = true;
+    http_exchange_start(t->x, t->upstream_status, head, n);
+    http_exchange_flush(t->x);
+}
+
+void chat_turn_relay_end(struct chat_turn *t, const struct err *failure)
+{
+    chat_turn_log(t, failure == NULL ? "relayed" : "failed", failure);
+    if (failure == NULL)
+        http_exchange_end(t->x, STR(""));
+    else
+        http_exchange_abort(t->x);
+    answered(t);
+}
+
+bool chat_turn_keep_head(struct chat_turn *t, const struct http_header *headers, size_t n_headers)
+{
+    t->headers = passed(t, headers, n_headers, &t->n_headers);
+    for (size_t i = 0; i < t->n_headers; i++) {
+        struct http_header *h = &t->headers[i];
+
+        *h = (struct http_header){arena_dup(&t->arena, h->name), arena_dup(&t->arena, h->value)};
+        if (str_is_none(h->name) || str_is_none(h->value))
+            return false;
+    }
+    return t->headers != NULL;
+}
+
+/* ---- bodies */
+
+struct buf *chat_turn_fresh_out(struct chat_turn *t)
+{
+    buf_reset(&t->worker->out);
+    return &t->worker->out;
+}
+
+/* Frames are missing: better no end of the stream than a wrong one. */
+static bool is_broken(struct chat_turn *t)
+{
+    if (!buf_failed(&t->worker->out))
+        return false;
+    http_exchange_abort(t->x);
+    answered(t);
+    return true;
+}
+
+void chat_turn_send(struct chat_turn *t)
+{
+    struct buf *out = &t->worker->out;
+
+    if (is_broken(t) || out->len == 0)
+        return;
+    t->last_write_ms = loop_now_ms(t->worker->loop);
+    http_exchange_write(t->x, buf_str(out));
+}
+
+void chat_turn_keep_alive(struct chat_turn *t)
+{
+    uint64_t interval_ms = t->worker->config->heartbeat_interval_ms;
+    uint64_t now_ms = loop_now_ms(t->worker->loop);
+
+    if (interval_ms == 0)
+        return;
+    if (now_ms - t->last_write_ms >= interval_ms) {
+        t->last_write_ms = now_ms;
+        if (!t->is_blocked)
+            http_exchange_write(t->x, STR(": heartbeat\n\n"));
+    }
+    loop_timer_start(t->timer, interval_ms - (now_ms - t->last_write_ms));
+}
+
+/* ---- ends of answers */
+
+static void end_stream(struct chat_turn *t, const char *status, const struct err *e)
+{
+    if (is_broken(t))
+        return;
+    chat_turn_log(t, status, e);
+    http_exchange_end(t->x, buf_str(&t->worker->out));
+    answered(t);
+}
+
+void chat_turn_finish(struct chat_turn *t, struct buf *out)
+{
+    struct err e;
+
+    chat_merge_finish(&t->merge, out);
+    if (t->is_begun) {
+        end_stream(t, "completed", NULL);
+    } else if (buf_failed(out)) {
+        err_set_no_memory(&e);
+        chat_turn_fail(t, &e, out);
+    } else {
+        chat_turn_log(t, "completed", NULL);
+        http_exchange_respond(t->x, t->upstream_status, t->headers, t->n_headers, buf_str(out));
+        answered(t);
+    }
+}
+
+void chat_turn_fail(struct chat_turn *t, const struct err *e, struct buf *out)
+{
+    if (t->is_relayed) {
+        chat_turn_relay_end(t, e);
+    } else if (t->is_begun) {
+        chat_merge_fail(&t->merge, e, out);
+        end_stream(t, "failed", e);
+    } else {
+        chat_turn_log(t, t->upstream_status == 0 ? "rejected" : "failed", e);
+        http_exchange_respond_error(t->x, e, NULL, 0);
+        answered(t);
+    }
+}

@@ -1,0 +1,90 @@
+/* chat_turn_round.c -- the upstream call of a round: the client's body, with our tools and
+ * what the rounds before have brought. */
+#include "gateway/chat_turn_internal.h"
+#include "gateway/relay_headers.h"
+
+/* Room for two more than the client has sent is in out. */
+static size_t write_headers(struct chat_turn *t, struct http_header *out)
+{
+    str key = worker_authorization(t->worker, t->http);
+    size_t n_passed = relay_headers_on(t->http, RELAY_WITHOUT_CODING, out), n = 0;
+
+    /* A key stands for one request: with it a second round might get the first's answer. */
+    for (size_t i = 0; i < n_passed; i++) {
+        if (t->n_rounds == 1 || !str_eq(out[i].name, STR("idempotency-key")))
+            out[n++] = out[i];
+    }
+    out[n++] = (struct http_header){STR("x-request-id"), t->request_id};
+    if (!str_is_none(key))
+        out[n++] = (struct http_header){STR("authorization"), key};
+    t->is_clients_key = str_is_none(t->worker->authorization) && !str_is_none(key);
+    return n;
+}
+
+static int write_body(struct chat_turn *t, struct err *reterr)
+{
+    const struct chat_loop_additions add = {
+        .tools = buf_str(&t->offer),
+        .messages = buf_str(&t->history),
+        .is_later_round = t->n_rounds > 1,
+        .asks_for_usage = t->request.stream && t->worker->config->include_usage,
+    };
+
+    buf_reset(&t->body);
+    chat_loop_request_write(&t->request, &add, &t->body);
+    if (!buf_failed(&t->body) && !buf_failed(&t->history))
+        return 0;
+    if (t->body.is_full || t->history.is_full)
+        err_set(reterr, ERR_REQUEST_TOO_LARGE,
+                "The request needs more than %zu bytes of memory (max_request_memory).",
+                t->worker->config->max_request_memory_bytes);
+    else
+        err_set_no_memory(reterr);
+    return -1;
+}
+
+static void write_url(const struct chat_turn *t, struct buf *out)
+{
+    buf_append(out, t->worker->upstream);
+    buf_append(out, STR("/chat/completions"));
+    if (t->http->query.len > 0) {
+        buf_char(out, '?');
+        buf_append(out, t->http->query);
+    }
+}
+
+static int start_call(struct chat_turn *t, struct err *reterr)
+{
+    struct http_header *headers = arena_array(&t->arena, t->http->n_headers + 2, sizeof(*headers));
+    struct http_call_conf call = worker_call_conf(t->worker);
+    struct buf url = {.limit = 0};
+
+    write_url(t, &url);
+    if (headers == NULL || buf_failed(&url)) {
+        err_set_no_memory(reterr);
+        buf_fini(&url);
+        return -1;
+    }
+    call.url = buf_cstr(&url);
+    call.method = "POST";
+    call.headers = headers;
+    call.n_headers = write_headers(t, headers);
+    call.body = buf_str(&t->body);
+    t->call = http_client_start(t->worker->client, &call, &chat_turn_call_handler, t, reterr);
+    buf_fini(&url);
+    if (t->call != NULL && t->is_blocked)
+        http_call_pause(t->call);
+    return t->call == NULL ? -1 : 0;
+}
+
+int chat_turn_ask(struct chat_turn *t, struct err *reterr)
+{
+    if (t->call != NULL)
+        http_call_cancel(t->call); /* it never ended its body */
+    t->call = NULL;
+    t->n_rounds++;
+    t->state = CHAT_TURN_MODEL;
+    t->upstream_status = 0;
+    chat_merge_begin(&t->merge);
+    return write_body(t, reterr) == -1 ? -1 : start_call(t, reterr);
+}
