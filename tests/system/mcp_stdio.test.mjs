@@ -196,7 +196,7 @@ test('the process has descriptors 0, 1 and 2, no blocked signals, its own group,
     const seen = folder(t, 'seen');
     const fake = await startMcp({ transport: 'stdio' });
     const { command, args } = fake.entry;
-    const script = `{ ls /proc/$$/fd; cat /proc/$$/status /proc/$$/stat; pwd; } >'${seen}'; exec '${command}' '${args.join("' '")}'`;
+    const script = `{ ls /proc/$$/fd; cat /proc/self/status /proc/$$/stat; pwd; } >'${seen}'; exec '${command}' '${args.join("' '")}'`;
     Object.assign(fake.entry, { command: '/bin/sh', args: ['-c', script], cwd: '/usr' });
     await gateway(t, { servers: { fake }, captures });
     const lines = readFileSync(seen, 'utf8').split('\n');
