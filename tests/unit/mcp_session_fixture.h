@@ -22,9 +22,9 @@ struct reply {
     bool has_lost_session;
     enum mcp_cause cause;
     const char *message;
+    bool is_hopeless;
     bool downs; /* the link as well */
     bool has_no_id;
-    const char *challenge;
 };
 
 #define RESULT(json) ((struct reply){.members = "\"result\":" json})
@@ -114,12 +114,20 @@ static inline void hear(const char *json)
     fake_loop_pass(fx.loop, 0);
 }
 
+static inline struct mcp_link_failure failure_of(const struct reply *r)
+{
+    return (struct mcp_link_failure){.cause = r->cause,
+                                     .http_status = r->status,
+                                     .was_sent = true,
+                                     .has_lost_session = r->has_lost_session,
+                                     .is_hopeless = r->is_hopeless,
+                                     .message =
+                                         r->message == NULL ? STR("") : str_from_c(r->message)};
+}
+
 static inline void link_down(const struct reply *r)
 {
-    struct mcp_link_failure why = {.cause = r->cause,
-                                   .http_status = r->status,
-                                   .message =
-                                       r->message == NULL ? STR("") : str_from_c(r->message)};
+    struct mcp_link_failure why = failure_of(r);
 
     if (fx.link->is_down)
         return;
@@ -153,12 +161,7 @@ static inline bool is_forgotten(int64_t id)
 
 static inline void answer(int64_t id, const struct reply *r)
 {
-    struct mcp_link_failure why = {.cause = r->cause,
-                                   .http_status = r->status,
-                                   .has_lost_session = r->has_lost_session,
-                                   .was_sent = true,
-                                   .message = r->message == NULL ? STR("") : str_from_c(r->message),
-                                   .challenge = str_from_c(r->challenge)};
+    struct mcp_link_failure why = failure_of(r);
     struct buf json = {.limit = 0};
 
     if (r->fails) {
