@@ -321,6 +321,8 @@ bool mcp_session_ask(struct mcp_session *s, struct mcp_pending *p, struct mcp_re
     p->epoch = s->epoch;
     mcp_pending_add(&s->pending, p);
     r->id = p->id;
+    if (r->method == MCP_CALL_TOOL)
+        r->progress_token = p->id; /* as unique as it has to be (MCP 8.4) */
     if (send_message(s, r, &lm, reterr))
         return true;
     mcp_pending_remove(&s->pending, p);
