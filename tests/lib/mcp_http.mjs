@@ -96,13 +96,19 @@ class Answer {
         if (answer === HANG)
             return;
         if (answer === LOST)
-            this.res.destroy();
+            this.#lose();
         else if (this.postponed)
             this.postponed(answer);
         else if (isHttp(answer))
             this.#plain(answer);
         else
             this.#message(answer);
+    }
+
+    /* The stream has begun, and breaks off. */
+    #lose() {
+        this.open();
+        this.res.write(': gone\n\n', () => this.res.destroy());
     }
 
     #plain({ status, body, headers }) {
