@@ -204,15 +204,21 @@ static bool make_item(struct response *r, struct response_call *c, struct buf *o
     return true;
 }
 
-static bool must_wait(const struct response_call *c)
+/* It is to be announced, and can be. */
+static bool is_to_come(const struct response_call *c)
 {
-    return c->item != NULL || c->suppressed || c->name.len == 0 ||
-           output_kind_row(kind_of(c->tool))->delta == EVENT_NONE;
+    return c->item == NULL && !c->suppressed && c->name.len > 0;
+}
+
+/* Announced when all of it is known. */
+static bool is_shown_whole(const struct response_call *c)
+{
+    return output_kind_row(kind_of(c->tool))->delta == EVENT_NONE;
 }
 
 static void announce(struct response *r, struct response_call *c, struct buf *out)
 {
-    if (r->broken || must_wait(c) || !make_item(r, c, out))
+    if (r->broken || !is_to_come(c) || is_shown_whole(c) || !make_item(r, c, out))
         return;
     response_announce_item(r, c->item, out);
     if (is_plain(c)) {
@@ -222,10 +228,19 @@ static void announce(struct response *r, struct response_call *c, struct buf *ou
     grow(r, c, out);
 }
 
+static void show_finished(struct response *r, struct response_call *c, struct buf *out);
+
+/* Something else is about to begin: items are in the order of their calls. */
+static void announce_past(struct response *r, struct response_call *c, struct buf *out)
+{
+    show_finished(r, c, out);
+    announce(r, c, out);
+}
+
 void response_announce_calls(struct response *r, struct buf *out)
 {
     for (size_t i = 0; i < r->n_calls; i++)
-        announce(r, &r->calls[i], out);
+        announce_past(r, &r->calls[i], out);
 }
 
 /* ---- a delta */
@@ -261,8 +276,9 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
         grow(r, c, out);
         return !r->broken;
     }
-    for (unsigned i = 0; i <= d->call; i++)
-        announce(r, &r->calls[i], out);
+    for (unsigned i = 0; i < d->call; i++)
+        announce_past(r, &r->calls[i], out);
+    announce(r, c, out);
     return !r->broken;
 }
 
@@ -338,6 +354,16 @@ static void show_whole(struct response *r, struct response_call *c, struct buf *
     response_emit_item(r, EVENT_ITEM_DONE, c->item, out);
 }
 
+/* A call that is shown when all of it is known has said all. */
+static void show_finished(struct response *r, struct response_call *c, struct buf *out)
+{
+    if (r->broken || !is_to_come(c) || !is_shown_whole(c) || c->arguments.len == c->checked)
+        return;
+    c->checked = c->arguments.len;
+    if (is_complete_object(buf_str(&c->arguments)))
+        show_whole(r, c, out);
+}
+
 void response_close_finished_call(struct response *r, struct buf *out)
 {
     struct response_call *last = NULL;
@@ -371,7 +397,7 @@ bool response_close_calls(struct response *r, enum output_status status, struct 
         nameless = nameless || c->name.len == 0;
         if (is_open(c))
             close_call(r, c, status, out);
-        else if (c->item == NULL && c->name.len > 0 && !c->suppressed && status == OUTPUT_COMPLETED)
+        else if (is_to_come(c) && status == OUTPUT_COMPLETED)
             show_whole(r, c, out);
     }
     response_calls_fini(r);

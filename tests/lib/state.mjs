@@ -16,6 +16,15 @@ import { patience } from './patience.mjs';
 /* The one line of a stream that ends it, with the response as it was written. */
 const TERMINAL = /^data: \{"type":"response\.(?:completed|incomplete|failed)","sequence_number":\d+,"response":(.*)\}$/m;
 
+/* What the validator has to be told: kinds it cannot guess, and that the schema of Open
+ * Responses knows no hosted tool in tool_choice. */
+function judgedAs(path, body, { status }) {
+    const kind = status !== 200 ? undefined : path.match(/^mcp\/servers(\/[^/]+\/tools)?$/);
+    if (kind)
+        return ['--kind', kind[1] ? 'mcp-tools' : 'mcp-servers'];
+    return JSON.stringify(body?.tool_choice ?? '').includes('"mcp"') ? ['--schema', 'gateway,openai'] : [];
+}
+
 export class Api {
     #both;
     #captures;
@@ -30,7 +39,7 @@ export class Api {
     /* Any answer. */
     async call(method, path, body) {
         const got = await this.#ask(method, path, body);
-        this.#captures.keep(`${method} ${path}.${body?.stream && got.status === 200 ? 'sse' : 'json'}`, asKept(got));
+        this.#captures.keep(`${method} ${path}.${body?.stream && got.status === 200 ? 'sse' : 'json'}`, asKept(got), ...judgedAs(path, body, got));
         return got;
     }
 
@@ -136,7 +145,7 @@ function well(got) {
 
 /* The validator has no kind for an item alone: it sees a list of that one. */
 function asKept(got) {
-    if (got.status !== 200 || !got.headers['content-type'].startsWith('application/json') || got.json.object !== undefined)
+    if (got.status !== 200 || !got.headers['content-type'].startsWith('application/json') || got.json.object !== undefined || got.json.id === undefined)
         return got.bytes;
     return JSON.stringify({ object: 'list', data: [got.json], first_id: got.json.id, last_id: got.json.id, has_more: false });
 }

@@ -146,7 +146,10 @@ describe('approval', { concurrency: false }, () => {
         g.up.next(textStream('Done.'));
         const second = await g.respond({ ...asking(), input: [verdict(one, true), verdict(two, false)], previous_response_id: first.id });
         assert.deepEqual(second.output.map(({ type }) => type), ['mcp_call', 'message']);
-        assert.deepEqual(g.messages.filter(({ role }) => role === 'tool').map(({ content }) => content), ['Echo: a', DECLINED]);
+        const calls = g.messages.flatMap(({ tool_calls }) => tool_calls ?? []);
+        const told = g.messages.filter(({ role }) => role === 'tool')
+            .map(({ tool_call_id, content }) => [calls.find(({ id }) => id === tool_call_id).function.arguments, content]);
+        assert.deepEqual(told.sort(), [['{"message":"a"}', 'Echo: a'], ['{"message":"b"}', DECLINED]]);
     });
 
     /* [what, the tool's require_approval, is it asked] for echo, which only reads, and add */
