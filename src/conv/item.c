@@ -66,7 +66,6 @@ static int take_arguments(const struct item_reading *r, struct buf *json)
     return str_is_none(r->item->arguments) ? reject_memory(r->reterr) : 0;
 }
 
-/* Arguments are a string; some clients resend them parsed. */
 int item_set_arguments(const struct item_reading *r)
 {
     str raw = r->f.arguments;

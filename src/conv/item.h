@@ -44,7 +44,8 @@ struct item {
     str server_label, tool_name; /* escaped, of what belongs to an MCP tool; name is then what
                                     the model knows it by, which the tools of the request may
                                     change once they are known */
-    str approval_request_id;     /* escaped, of an mcp_call that was approved */
+    str approval_request_id;     /* escaped, of an mcp_call that was approved; also when it never
+                                    ended and is ITEM_IGNORED */
     str reason;                  /* escaped */
     bool approves;
     struct content content;

@@ -96,8 +96,8 @@ static void write_chosen_tool(const struct tool *t, struct jw *w)
     jw_object_end(w);
 }
 
-/* A forced call that were forced again would never end. What the client did not say is
- * not said later either. */
+/* A tool that is forced in every round would be called for ever. What the client did not
+ * say is not said later either. */
 static struct tool_choice choice_of_round(const struct tool_choice *c, enum chat_round round)
 {
     if (round == CHAT_LAST_ROUND)

@@ -62,7 +62,8 @@ struct responses_request {
     bool needs_store;
 
     /* It has or may get tools that are not known yet: request_add_hosted() comes before its
-     * tool_choice and its approvals are bound. */
+     * tool_choice and its approvals are bound. Not final while needs_store: it may inherit
+     * servers. */
     bool needs_tools;
 
     struct item_list items;

@@ -81,7 +81,7 @@ struct hosted_tool {
 struct tool_index {
     struct str_map by_name; /* upstream name -> struct tool */
     struct str_map types;   /* plain type -> not NULL */
-    bool is_partial;        /* stored items may bring more tools */
+    bool is_partial;        /* stored items or servers may bring more tools */
 };
 
 /* Where the tools of a request stand. */
@@ -100,7 +100,7 @@ int tool_set_parse(const struct tool_sources *from, bool reject_unserved,
                    struct tool_index *ret_index, struct err *reterr);
 
 /* Adds one at the end. Texts are escaped into the arena, parameters and upstream_name are kept as
- * views. Returns 0, or -1 with *reterr filled. */
+ * views. Returns 0, or -1 with *reterr filled: a name that is taken is a 400. */
 int tool_set_add_hosted(struct tool_set *set, struct tool_index *index,
                         const struct hosted_tool *tool, struct arena *a, struct err *reterr);
 
