@@ -1,9 +1,11 @@
 /* mcp_session_internal.h -- what the files of a session share.
  *
- *     mcp_session.c          states, the life of the link, who gets a message
+ *     mcp_session.c          states, the life of the link
+ *     mcp_session_traffic.c  requests to the server, who gets what comes back
  *     mcp_handshake.c        which era and version, again after a lost session
  *     mcp_session_list.c     listing tools, and when to do so again
- *     mcp_session_call.c     calls: waiting, sent, repeated, answered
+ *     mcp_session_call.c     one call: sent, asked again, answered
+ *     mcp_session_queue.c    all calls: which may be sent, which have waited too long
  *     mcp_session_watch.c    deadlines of everything that waits; is the server alive?
  *     mcp_session_notice.c   what the server says by itself
  *     mcp_session_report.c   errors and log lines, without secrets
@@ -22,7 +24,7 @@
 #include "mcp/mcp_session.h"
 
 enum {
-    MCP_CALL_QUEUE = 256,         /* calls that wait for others to end (MCP 8.3) */
+    MCP_MAX_QUEUED = 256,         /* calls that wait for others to end (MCP 8.3) */
     MCP_INPUT_ROUNDS = 3,         /* MCP 3.4 */
     MCP_LIST_DEBOUNCE_MS = 200,   /* MCP 9.4, like the next four */
     MCP_LIST_PAUSE_MS = 5000,     /* between listings that failed calls suggest */
@@ -111,7 +113,7 @@ struct mcp_session {
 
     struct mcp_pending_table pending;
     struct mcp_session_call *first, **last; /* oldest first */
-    size_t n_queued, n_active;
+    size_t n_queued, n_active, n_refused;
     struct mcp_session_listing list;
     struct mcp_subscription subscription;
     struct mcp_liveness liveness;
@@ -137,17 +139,6 @@ void mcp_session_set_openers(struct mcp_session *s, mcp_link_opener *const *open
 /* From now on it has the server's startup timeout to be connected. */
 void mcp_session_start_clock(struct mcp_session *s);
 
-/* Sends a request whose answer goes to p, which has on_answer and arg set. call adds what a
- * link wants to know of MCP_CALL_TOOL; else NULL. False with *reterr. */
-bool mcp_session_ask(struct mcp_session *s, struct mcp_pending *p, struct mcp_request *r,
-                     const struct mcp_link_message *call, struct err *reterr);
-
-/* Nobody waits any more for p, if anyone did; the server is told in the way of the era
- * (MCP 8.5). reason may be NULL. */
-void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const char *reason);
-
-void mcp_session_notify(struct mcp_session *s, struct mcp_request *r);
-
 /* Does what is to do: soon. */
 void mcp_session_wake(struct mcp_session *s);
 
@@ -169,6 +160,24 @@ static inline bool mcp_session_is_modern(const struct mcp_session *s)
 {
     return mcp_version_is_modern(s->version);
 }
+
+/* ---- mcp_session_traffic.c */
+
+/* Sends a request whose answer goes to p, which has on_answer and arg set. call adds what a
+ * link wants to know of MCP_CALL_TOOL; else NULL. False with *reterr. */
+bool mcp_session_ask(struct mcp_session *s, struct mcp_pending *p, struct mcp_request *r,
+                     const struct mcp_link_message *call, struct err *reterr);
+
+/* Nobody waits any more for p, if anyone did; the server is told in the way of the era
+ * (MCP 8.5). reason may be NULL. */
+void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const char *reason);
+
+void mcp_session_notify(struct mcp_session *s, struct mcp_request *r);
+
+/* For the link. */
+void mcp_session_on_message(void *arg, const struct jsonrpc_message *m, int64_t carrier,
+                            int http_status);
+void mcp_session_on_failed(void *arg, int64_t id, const struct mcp_link_failure *why);
 
 /* ---- mcp_handshake.c */
 
@@ -204,7 +213,7 @@ void mcp_list_changed(struct mcp_session *s);
 void mcp_list_abandon(struct mcp_session *s); /* and plans none */
 void mcp_list_timed_out(struct mcp_session *s);
 
-/* ---- mcp_session_call.c */
+/* ---- mcp_session_queue.c */
 
 /* Sends what may be sent, fails what cannot be. */
 void mcp_calls_pump(struct mcp_session *s);
@@ -249,6 +258,7 @@ void mcp_report_degraded(const struct mcp_session *s);
 void mcp_report_failure(const struct mcp_session *s, enum mcp_method method,
                         const struct mcp_link_failure *why);
 void mcp_report_message(struct mcp_session *s, const struct mcp_notice *n);
+void mcp_report_late(struct mcp_session *s, const struct jsonrpc_message *m);
 void mcp_report_drops(struct mcp_session *s);
 
 #endif

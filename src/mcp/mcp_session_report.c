@@ -79,6 +79,19 @@ void mcp_report_message(struct mcp_session *s, const struct mcp_notice *n)
     buf_fini(&text);
 }
 
+/* An answer that nobody waits for, or not any more. */
+void mcp_report_late(struct mcp_session *s, const struct jsonrpc_message *m)
+{
+    struct log_field fields[] = {LOG_STR("server", s->conf.server->label),
+                                 LOG_INT("id", m->id.number), LOG_END};
+    uint64_t n_left_out;
+
+    if (m->id.kind != JSONRPC_ID_INT)
+        fields[1].key = NULL;
+    if (log_is_on(LOG_DEBUG) && mcp_rate_take(&s->message_rate, loop_now_ms(s->loop), &n_left_out))
+        log_line(LOG_DEBUG, "mcp_late_answer", fields);
+}
+
 /* ---- tools left out */
 
 static str next_text(str *rest)

@@ -149,17 +149,17 @@ static void a_full_queue_refuses_and_the_rest_goes_on(void **state)
     (void)state;
     fx.server.max_concurrency = 2;
     start_silent();
-    for (unsigned i = 0; i < 2 + MCP_CALL_QUEUE + 1; i++)
+    for (unsigned i = 0; i < 2 + MCP_MAX_QUEUED + 1; i++)
         call();
     pass(0);
-    assert_failure(&fx.called[2 + MCP_CALL_QUEUE], MCP_FAILED_LIMIT,
+    assert_failure(&fx.called[2 + MCP_MAX_QUEUED], MCP_FAILED_LIMIT,
                    "Too many calls wait for this MCP server.");
-    assert_int_equal(fx.called[1 + MCP_CALL_QUEUE].n_done, 0);
+    assert_int_equal(fx.called[1 + MCP_MAX_QUEUED].n_done, 0);
     say(MCP_CALL_TOOL, RESULT(TEXT("ok")));
     answer(id_of(0), &RESULT(TEXT("ok")));
     answer(id_of(1), &RESULT(TEXT("ok")));
     pass(0);
-    assert_result(&fx.called[1 + MCP_CALL_QUEUE], OK_CONTENT);
+    assert_result(&fx.called[1 + MCP_MAX_QUEUED], OK_CONTENT);
 }
 
 static void a_message_that_cannot_be_sent_fails_its_call(void **state)
