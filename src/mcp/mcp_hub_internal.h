@@ -146,7 +146,8 @@ void mcp_task_fail(struct mcp_task *t, str sentence);
 
 /* ---- mcp_outcome.c */
 
-/* The texts of a struct mcp_outcome; output or the errors. */
+/* The texts of a struct mcp_outcome; output or the errors. Nothing in it when there was no
+ * memory for them: then is_failed. Any thread, one at a time. */
 struct hub_outcome {
     bool is_failed;
     struct buf output, error, error_object;

@@ -23,7 +23,7 @@ struct hub_remote {
     struct mcp_server_conf conf;
     unsigned char credentials[SHA256_BYTES];
     bool has_public_tools;
-    struct mcp_task *waiting; /* for its tools */
+    struct mcp_task *waiting; /* for its tools; then it is not settled */
     struct loop_timer *timer; /* until its tools must be there, then until it is idle enough */
     bool is_settled;          /* its tools are there, or nobody waits for them any more */
     uint64_t used_ms;
@@ -206,6 +206,8 @@ void hub_remote_changed(struct hub_remote *r)
         hub_remote_close(r, false);
         return;
     }
+    if (r->is_settled) /* what it does by itself is no use of it */
+        return;
     if (hub_server_is_available(&r->server))
         list_to_waiting(r);
     else if (state == MCP_DEGRADED)
@@ -363,7 +365,7 @@ static struct hub_remote *open_for(struct mcp_hub *hub, struct mcp_task *task,
 
 /* ---- tasks */
 
-/* Null, and the task has failed. */
+/* NULL, and the task has failed. */
 static struct hub_remote *find_or_open(struct mcp_hub *hub, struct mcp_task *task, bool lists)
 {
     const struct mcp_remote *wanted = mcp_task_remote(task);
