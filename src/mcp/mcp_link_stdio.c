@@ -106,7 +106,7 @@ static bool on_line(void *arg, str line)
 }
 
 /* Why it has ended is told by what it said last. */
-static void log_end(const struct mcp_child *c, const char *reason)
+static void log_end(const struct mcp_child *c, str reason)
 {
     struct buf last = {.limit = 0};
 
@@ -114,7 +114,7 @@ static void log_end(const struct mcp_child *c, const char *reason)
     log_line(LOG_WARN, "mcp_server_ended",
              (struct log_field[]){LOG_STR("server", c->conf.server->label),
                                   LOG_INT("pid", mcp_stdio_pid(c->stdio)),
-                                  LOG_STR("reason", str_from_c(reason)),
+                                  LOG_STR("reason", reason),
                                   LOG_STR("last_stderr", str_trim(buf_str(&last))), LOG_END});
     buf_fini(&last);
 }
@@ -122,7 +122,7 @@ static void log_end(const struct mcp_child *c, const char *reason)
 static void on_ended(void *arg, const struct mcp_stdio_end *end)
 {
     struct mcp_child *c = arg;
-    struct buf message = {.limit = 0};
+    struct buf reason = {.limit = 0}, message = {.limit = 0};
     struct mcp_link_failure failure = {
         .cause = end->start_errno == 0 ? MCP_FAILED_CLOSED : MCP_FAILED_UNREACHABLE,
         .was_sent = end->start_errno == 0,
@@ -130,14 +130,16 @@ static void on_ended(void *arg, const struct mcp_stdio_end *end)
 
     if (!c->is_stopping)
         loop_timer_stop(c->timer); /* too late for on_up */
-    if (!end->was_asked)
-        log_end(c, end->reason);
-    buf_c(&message, "The MCP server ");
-    secrets_hide(c->conf.secrets, str_from_c(end->reason), &message);
-    buf_char(&message, '.');
-    if (!end->was_asked)
+    if (!end->was_asked) {
+        secrets_hide(c->conf.secrets, str_from_c(end->reason), &reason);
+        log_end(c, buf_str(&reason));
+        buf_c(&message, "The MCP server ");
+        buf_append(&message, buf_str(&reason));
+        buf_c(&message, str_ends_with(buf_str(&reason), STR("?")) ? "" : ".");
         failure.message = buf_str(&message);
+    }
     c->link.handler->on_down(c->link.arg, &failure);
+    buf_fini(&reason);
     buf_fini(&message);
 }
 
