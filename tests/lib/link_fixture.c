@@ -184,6 +184,7 @@ static size_t request_length(const char *text)
 
 static void on_bytes(void *arg, str bytes)
 {
+    static const struct link_step fine = {.status = "200 OK"};
     struct peer *p = arg;
     size_t n;
 
@@ -195,7 +196,8 @@ static void on_bytes(void *arg, str bytes)
         buf_append(&lfx.requests[i], str_from(p->in.p, n));
         buf_consume(&p->in, n);
         lfx.askers[i] = p;
-        answer(p, &lfx.steps[i]);
+        assert_true(i < lfx.n_steps || link_asked(i, "DELETE "));
+        answer(p, i < lfx.n_steps ? &lfx.steps[i] : &fine);
     }
 }
 
@@ -219,9 +221,10 @@ static void on_accept(void *arg, int fd, const char *from)
     p->open = true;
 }
 
-void link_serve(const struct link_step *steps)
+void link_serve_steps(const struct link_step *steps, size_t n)
 {
     lfx.steps = steps;
+    lfx.n_steps = n;
     fx.listener = listener_open(fx.loop, listen_tcp("127.0.0.1:0", NULL), on_accept, NULL, NULL);
     assert_non_null(fx.listener);
     lfx.port = (unsigned)listener_port(fx.listener);

@@ -53,6 +53,7 @@ struct link_fixture {
     void (*on_message)(int64_t id); /* the test's own, behind the note; or NULL */
 
     const struct link_step *steps;
+    size_t n_steps;
     struct buf requests[LINK_MAX_REQUESTS]; /* head and body */
     struct peer *askers[LINK_MAX_REQUESTS];
     size_t n_requests;
@@ -66,8 +67,10 @@ int link_fixture_teardown(void **state);
 #define LINK_TEST(test)                                                                            \
     cmocka_unit_test_setup_teardown(test, link_fixture_setup, link_fixture_teardown)
 
-/* Listens at lfx.url; steps must live until teardown. */
-void link_serve(const struct link_step *steps);
+/* Listens at lfx.url; steps, an array, must live until teardown. A DELETE behind the last
+ * step is answered with 200. */
+#define link_serve(steps) link_serve_steps((steps), COUNT_OF(steps))
+void link_serve_steps(const struct link_step *steps, size_t n);
 
 /* Makes the link; link_up() waits until it is up. */
 void link_start(link_new *constructor);

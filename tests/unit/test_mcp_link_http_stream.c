@@ -11,9 +11,8 @@
 
 /* ---- answers that break off */
 
-static void send_first(const struct link_step *steps, enum mcp_version version)
+static void send_first(enum mcp_version version)
 {
-    link_serve(steps);
     link_up(mcp_link_http_new);
     assert_true(link_send(1, MCP_CALL_TOOL, version));
 }
@@ -58,7 +57,8 @@ static void resuming_is_tried_three_times(void **state)
                                              {.events = EVENT(RESULT(1))}};
 
     (void)state;
-    send_first(steps, LEGACY);
+    link_serve(steps);
+    send_first(LEGACY);
     UNTIL(link_told("failed 1 closed 0 The MCP server ended the stream before its answer.\n"));
     assert_int_equal(lfx.n_requests, 4);
 }
@@ -71,7 +71,8 @@ static void every_stream_that_brings_something_counts_anew(void **state)
                                              {.events = EVENT(RESULT(1))}};
 
     (void)state;
-    send_first(steps, LEGACY);
+    link_serve(steps);
+    send_first(LEGACY);
     UNTIL(link_told("message 1 200 id=1 {}"));
     assert_true(link_asked(6, "Last-Event-ID: 5\r\n"));
 }
@@ -84,7 +85,8 @@ static void what_cannot_be_resumed_has_failed(void **state)
                                              {.events = PRIMING}};
 
     (void)state;
-    send_first(steps, LEGACY); /* no id */
+    link_serve(steps);
+    send_first(LEGACY); /* no id */
     UNTIL(link_told("failed 1 closed 0"));
     assert_true(link_send(2, MCP_CALL_TOOL, LEGACY));
     UNTIL(link_told("failed 2 closed 0"));
@@ -99,7 +101,8 @@ static void a_request_may_be_forgotten_before_it_is_resumed(void **state)
     static const struct link_step steps[] = {{.events = PRIMING}, {.json = RESULT(2)}};
 
     (void)state;
-    send_first(steps, LEGACY);
+    link_serve(steps);
+    send_first(LEGACY);
     UNTIL(lfx.n_requests == 1);
     assert_true(link_send(2, MCP_LIST_TOOLS, LEGACY));
     UNTIL(link_told("message 2"));
@@ -110,9 +113,8 @@ static void a_request_may_be_forgotten_before_it_is_resumed(void **state)
 
 /* ---- what nobody asked for */
 
-static void listen_to(const struct link_step *steps)
+static void listen_up(void)
 {
-    link_serve(steps);
     link_up(mcp_link_http_new);
     assert_true(link_send(1, MCP_INITIALIZE, MCP_VERSION_NONE));
     UNTIL(link_told("message 1"));
@@ -124,11 +126,11 @@ static void a_server_may_speak_unasked(void **state)
     static const struct link_step steps[] = {
         {.json = RESULT(1), .headers = SESSION},
         {.events = "id: 7\nretry: 50\n" EVENT(NOTICE("changed"))},
-        {.events = EVENT(NOTICE("again")), .stays_open = true},
-        {.status = "200 OK"}};
+        {.events = EVENT(NOTICE("again")), .stays_open = true}};
 
     (void)state;
-    listen_to(steps);
+    link_serve(steps);
+    listen_up();
     mcp_link_listen(lfx.link, LEGACY); /* one is enough */
     UNTIL(link_told("message 0 200 id=-1 again"));
     assert_true(link_told("message 0 200 id=-1 changed"));
@@ -153,10 +155,10 @@ static void a_server_without_such_a_stream_is_asked_once_a_session(void **state)
                                           {.status = refusals[i]},
                                           {.json = RESULT(2)},
                                           {.json = RESULT(3), .headers = SESSION},
-                                          {.events = EVENT(NOTICE("a")), .stays_open = true},
-                                          {.status = "200 OK"}};
+                                          {.events = EVENT(NOTICE("a")), .stays_open = true}};
 
-        listen_to(steps);
+        link_serve(steps);
+        listen_up();
         UNTIL(lfx.n_requests == 2);
         assert_true(link_send(2, MCP_LIST_TOOLS, LEGACY));
         UNTIL(link_told("message 2"));
@@ -176,11 +178,11 @@ static void trouble_passes(void **state)
 {
     static const struct link_step steps[] = {{.json = RESULT(1), .headers = SESSION},
                                              {.status = "409 Conflict"},
-                                             {.events = EVENT(NOTICE("a")), .stays_open = true},
-                                             {.status = "200 OK"}};
+                                             {.events = EVENT(NOTICE("a")), .stays_open = true}};
 
     (void)state;
-    listen_to(steps);
+    link_serve(steps);
+    listen_up();
     UNTIL(link_told("message 0 200 id=-1 a"));
 }
 
@@ -189,12 +191,12 @@ static void too_large_a_message_is_not_asked_for_again(void **state)
     static const struct link_step steps[] = {
         {.json = RESULT(1), .headers = SESSION},
         {.events = "id: 1\nretry: 50\n\n" EVENT(NOTICE("a long name, longer than it may be"))},
-        {.events = EVENT(NOTICE("a")), .stays_open = true},
-        {.status = "200 OK"}};
+        {.events = EVENT(NOTICE("a")), .stays_open = true}};
 
     (void)state;
     lfx.server.max_message_bytes = 60;
-    listen_to(steps);
+    link_serve(steps);
+    listen_up();
     UNTIL(link_told("message 0 200 id=-1 a\n"));
     assert_false(link_asked(2, "Last-Event-ID"));
 }
@@ -205,11 +207,11 @@ static void an_answer_may_come_unasked(void **state)
     static const struct link_step steps[] = {{.json = RESULT(1), .headers = SESSION},
                                              {.events = EVENT(NOTICE("a")), .stays_open = true},
                                              {.status = "202 Accepted"},
-                                             {.status = "202 Accepted"},
-                                             {.status = "200 OK"}};
+                                             {.status = "202 Accepted"}};
 
     (void)state;
-    listen_to(steps);
+    link_serve(steps);
+    listen_up();
     UNTIL(link_told("message 0 200 id=-1 a"));
     assert_true(link_send(2, MCP_LIST_TOOLS, LEGACY));
     UNTIL(lfx.n_requests == 3);
@@ -226,7 +228,8 @@ static void modern_servers_have_no_such_stream(void **state)
     static const struct link_step steps[] = {{.json = RESULT(1)}, {.json = RESULT(2)}};
 
     (void)state;
-    send_first(steps, MODERN);
+    link_serve(steps);
+    send_first(MODERN);
     UNTIL(link_told("message 1"));
     mcp_link_listen(lfx.link, MODERN);
     assert_true(link_send(2, MCP_LIST_TOOLS, MODERN));
@@ -247,7 +250,8 @@ static void a_session_may_be_reset_inside_a_message_of_its_stream(void **state)
         {.events = EVENT(NOTICE("a")) EVENT(NOTICE("b")), .stays_open = true}};
 
     (void)state;
-    listen_to(steps);
+    link_serve(steps);
+    listen_up();
     lfx.on_message = reset_it;
     UNTIL(link_told("message 0 200 id=-1 a"));
     UNTIL(lfx.askers[1]->gone);

@@ -96,7 +96,7 @@ static void what_is_no_such_stream_is_the_end(void **state)
     };
 
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
-        link_serve(&ends[i].step);
+        link_serve_steps(&ends[i].step, 1);
         link_start(mcp_link_sse_new);
         UNTIL(link_told(ends[i].down));
         assert_int_equal(link_fixture_teardown(state), 0);
