@@ -226,7 +226,8 @@ static void task_abort(void *arg)
 /* Gives the task to the hub; NULL when it could not be made, and then it is gone. */
 static struct mcp_task *begin(struct mcp_task *t, bool is_whole, struct err *reterr)
 {
-    if (t == NULL || !is_whole || !loop_post(t->hub->loop, task_begin, t)) {
+    if (t == NULL || !is_whole || hub_wake(t->hub, NULL) == -1 ||
+        !loop_post(t->hub->loop, task_begin, t)) {
         if (t != NULL)
             task_free(t);
         err_set_no_memory(reterr);

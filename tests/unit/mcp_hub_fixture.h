@@ -78,11 +78,12 @@ static inline struct mcp_config *hub_file(const char *servers)
     return hfx.listing.table;
 }
 
+/* NULL: without a file. */
 static inline void hub_open(const char *servers)
 {
     struct err e;
 
-    hfx.conf.servers = hub_file(servers);
+    hfx.conf.servers = servers == NULL ? NULL : hub_file(servers);
     hfx.hub = mcp_hub_new(&hfx.conf, &e);
     if (hfx.hub == NULL)
         fail_msg("%s", e.msg);
@@ -115,6 +116,7 @@ static inline void play(void (*fn)(void *arg), void *arg)
     struct play p = {.fn = fn, .arg = arg};
 
     assert_int_equal(uv_sem_init(&p.done, 0), 0);
+    assert_int_equal(hub_wake(hfx.hub, NULL), 0);
     assert_true(loop_post(hfx.hub->loop, play_run, &p));
     uv_sem_wait(&p.done);
     uv_sem_destroy(&p.done);

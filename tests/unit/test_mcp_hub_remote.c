@@ -61,7 +61,7 @@ static int setup(void **state)
 {
     if (stage_setup(state) == -1)
         return -1;
-    hub_open("");
+    hub_open(NULL);
     return 0;
 }
 
@@ -69,7 +69,43 @@ static int setup(void **state)
 static void open_again(void)
 {
     assert_true(mcp_hub_free(hfx.hub));
-    hub_open("");
+    hub_open(NULL);
+}
+
+/* ---- the start */
+
+static void hub_without_a_file_starts_with_its_first_task(void **state)
+{
+    struct mcp_snapshot *empty = mcp_hub_snapshot(hfx.hub);
+    struct told t = {0};
+
+    (void)state;
+    assert_int_equal(empty->n, 0);
+    mcp_snapshot_unref(empty);
+    assert_null(hfx.hub->loop);
+    (void)list("a", (struct declared){.url = ready_url}, &t);
+    assert_non_null(hfx.hub->loop);
+    until_tools(&t, "a", "a");
+    told_fini(&t);
+}
+
+static void hub_that_was_never_asked_ends_at_once(void **state)
+{
+    (void)state;
+    assert_true(mcp_hub_free(hfx.hub));
+    hfx.hub = NULL;
+}
+
+static void file_may_come_later(void **state)
+{
+    struct mcp_snapshot *now;
+
+    (void)state;
+    hub_reload("\"s\":{\"command\":\"ready\"}");
+    (void)play_count(); /* behind the reload on the hub's thread */
+    now = mcp_hub_snapshot(hfx.hub);
+    assert_int_equal(now->n, 1);
+    mcp_snapshot_unref(now);
 }
 
 /* ---- sharing */
@@ -417,6 +453,9 @@ static void one_too_many_fails_while_all_are_in_use(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(hub_without_a_file_starts_with_its_first_task),
+        TEST(hub_that_was_never_asked_ends_at_once),
+        TEST(file_may_come_later),
         TEST(tools_are_listed_under_the_label_of_each_request),
         TEST(those_who_wait_are_told_together),
         TEST(credentials_have_their_own_connection_and_tools),
