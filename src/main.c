@@ -122,11 +122,8 @@ static int docs(int n_args, const char *const *args)
         const char *page;
         void (*make)(struct buf *out);
     } pages[] = {
-        {"config", config_docs},
-        {"events", docs_events},
-        {"errors", docs_errors},
-        {"mcp", docs_mcp},
-        {"man", docs_man},
+        {"config", config_docs}, {"events", docs_events}, {"errors", docs_errors},
+        {"mcp", docs_mcp},       {"man", docs_man},
     };
 
     for (size_t i = 0; n_args == 1 && i < sizeof(pages) / sizeof(*pages); i++) {
