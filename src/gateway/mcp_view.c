@@ -2,6 +2,7 @@
  * `antiphon mcp --json` say. */
 #include "gateway/mcp_view.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "mcp/mcp_hub.h"
@@ -94,6 +95,7 @@ void mcp_view_tools(str label, const struct mcp_catalogue *tools, struct buf *ou
     struct named sorted[MCP_LISTING_MAX_TOOLS];
     struct jw w = jw_to(out);
 
+    assert(n <= MCP_LISTING_MAX_TOOLS);
     for (size_t i = 0; i < n; i++)
         sorted[i] = (struct named){tools->tools[i].name, &tools->tools[i]};
     jw_object(&w);

@@ -338,7 +338,6 @@ static int run(struct server *s, struct err *reterr)
     loop_run(s->loop);                /* until the last worker has ended */
     (void)uv_signal_stop(&s->on_int); /* MCP servers may take their time: the next one ends us */
     (void)uv_signal_stop(&s->on_term);
-    log_msg(LOG_INFO, "stopped");
     return 0;
 }
 
@@ -359,6 +358,8 @@ static void tear_down(struct server *s, int status)
         (void)uv_thread_join(&s->threads[i].id);
     store_close(s->store); /* no worker ends before its tasks, there and at the hub */
     is_over = mcp_hub_free(s->hub);
+    if (status == EXIT_SUCCESS)
+        log_msg(LOG_INFO, "stopped");
     close_addresses(s);
     if (!is_over || is_resolving(s))
         _exit(status); /* everybody has been answered: nobody is to wait for a silent name server */

@@ -184,6 +184,18 @@ describe('at start', () => {
         await g.daemon.stop();
         await zoo.process.ended;
     });
+
+    test('a second signal does not wait for a process that is deaf', async (t) => {
+        const zoo = await scripted(t, { transport: 'stdio' });
+        const daemon = await startDaemon({ args: ['--mcp-config', file(t, { zoo })] });
+        await zoo.until(() => zoo.of('tools/list').length > 0);
+        zoo.process.say({ deaf: true, err: 'deaf now\n' });
+        await daemon.logged(/deaf now/);
+        daemon.child.kill('SIGTERM');
+        await zoo.until(() => zoo.process.end); /* no worker is left: the hub ends its servers */
+        daemon.child.kill('SIGTERM');
+        assert.deepEqual(await daemon.exited, { code: null, signal: 'SIGTERM' });
+    });
 });
 
 describe('--check-config', () => {
