@@ -211,12 +211,11 @@ void mcp_calls_pump(struct mcp_session *s)
 
 void mcp_calls_drop(struct mcp_session *s)
 {
-    while (s->first != NULL) {
-        struct mcp_session_call *c = s->first;
-
-        mcp_call_unlink(c);
+    for (struct mcp_session_call *c = s->first, *next; c != NULL; c = next) {
+        next = c->next;
         mcp_call_free(c);
     }
+    s->first = NULL;
 }
 
 /* ---- the owner's */
