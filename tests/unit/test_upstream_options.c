@@ -184,7 +184,7 @@ static const struct option_case cases[] = {
                                              "\"file_search\"}]",
      NULL, "", "unsupported_parameter", "tools[1].type"},
     {"--unsupported-tools reject",
-     "\"input\":\"x\",\"tools\":[{\"type\":\"mcp\",\"server_label\":\"l\",\"server_url\":\"u\"}]",
+     "\"input\":\"x\",\"tools\":[{\"type\":\"code_interpreter\",\"container\":\"c\"}]",
      NULL, "", "unsupported_parameter", "tools[0].type"},
     {"--unsupported-tools reject", TOOLS, "{\"tools\":[" FN("a") "," FN("b") "]}", "", NULL, NULL},
 
