@@ -33,9 +33,9 @@ struct mcp_link_message {
 
 /* Why there will be no answer. */
 struct mcp_link_failure {
-    enum mcp_cause cause;  /* MCP_FAILED_HTTP, _UNREACHABLE, _CLOSED, _LIMIT, _TIMEOUT */
+    enum mcp_cause cause;  /* MCP_FAILED_HTTP, _UNREACHABLE, _CLOSED, _LIMIT */
     int http_status;       /* of the answer, good or bad; 0: there was none, an outage */
-    bool was_sent;         /* the server may have got it, or some of it */
+    bool was_sent;         /* the server may have got it, or some of it; false: surely not */
     bool has_lost_session; /* MCP 5.7: open a new one and ask again, once */
     bool is_hopeless;      /* trying soon again is of no use: no such program, another origin */
     str message;           /* plain, a sentence, without secrets; "" when the cause says all */

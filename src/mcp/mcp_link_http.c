@@ -126,7 +126,10 @@ void mcp_http_fail(struct mcp_exchange *x, const struct mcp_link_failure *why)
 {
     struct mcp_http *h = mcp_http_of(x->link);
 
-    mcp_exchange_fail(x, why);
+    if (h->state == MCP_HTTP_STOPPING)
+        mcp_exchange_drop(x);
+    else
+        mcp_exchange_fail(x, why);
     settle(h);
 }
 

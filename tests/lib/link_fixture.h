@@ -64,8 +64,13 @@ extern struct link_fixture lfx;
 int link_fixture_setup(void **state);
 int link_fixture_teardown(void **state);
 
-#define LINK_TEST(test)                                                                            \
-    cmocka_unit_test_setup_teardown(test, link_fixture_setup, link_fixture_teardown)
+#define LINK_TEST_WITH(test, name, state)                                                          \
+    {                                                                                              \
+        name, test, link_fixture_setup, link_fixture_teardown, state                               \
+    }
+#define LINK_TEST(test) LINK_TEST_WITH(test, #test, NULL)
+#define LINK_TEST_BOTH(test)                                                                       \
+    LINK_TEST(test), LINK_TEST_WITH(test, #test "_over_libcurl", http_fixture_curl)
 
 /* Listens at lfx.url; steps, an array, must live until teardown. A DELETE behind the last
  * step is answered with 200. */

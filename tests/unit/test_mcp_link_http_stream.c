@@ -261,18 +261,18 @@ static void a_session_may_be_reset_inside_a_message_of_its_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LINK_TEST(an_answer_goes_on_behind_the_last_event),
-        LINK_TEST(resuming_is_tried_three_times),
-        LINK_TEST(every_stream_that_brings_something_counts_anew),
-        LINK_TEST(what_cannot_be_resumed_has_failed),
-        LINK_TEST(a_request_may_be_forgotten_before_it_is_resumed),
-        LINK_TEST(a_server_may_speak_unasked),
-        LINK_TEST(a_server_without_such_a_stream_is_asked_once_a_session),
-        LINK_TEST(trouble_passes),
-        LINK_TEST(too_large_a_message_is_not_asked_for_again),
-        LINK_TEST(an_answer_may_come_unasked),
-        LINK_TEST(modern_servers_have_no_such_stream),
-        LINK_TEST(a_session_may_be_reset_inside_a_message_of_its_stream),
+        LINK_TEST_BOTH(an_answer_goes_on_behind_the_last_event),
+        LINK_TEST_BOTH(resuming_is_tried_three_times),
+        LINK_TEST_BOTH(every_stream_that_brings_something_counts_anew),
+        LINK_TEST_BOTH(what_cannot_be_resumed_has_failed),
+        LINK_TEST_BOTH(a_request_may_be_forgotten_before_it_is_resumed),
+        LINK_TEST_BOTH(a_server_may_speak_unasked),
+        LINK_TEST_BOTH(a_server_without_such_a_stream_is_asked_once_a_session),
+        LINK_TEST_BOTH(trouble_passes),
+        LINK_TEST_BOTH(too_large_a_message_is_not_asked_for_again),
+        LINK_TEST_BOTH(an_answer_may_come_unasked),
+        LINK_TEST_BOTH(modern_servers_have_no_such_stream),
+        LINK_TEST_BOTH(a_session_may_be_reset_inside_a_message_of_its_stream),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

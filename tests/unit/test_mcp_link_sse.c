@@ -253,19 +253,19 @@ static void a_forgotten_message_is_not_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LINK_TEST(answers_come_on_the_stream),
-        LINK_TEST(an_endpoint_may_be_written_in_every_way),
-        LINK_TEST(another_origin_is_no_endpoint),
-        LINK_TEST(what_is_no_such_stream_is_the_end),
-        LINK_TEST(an_endpoint_is_not_waited_for_for_ever),
-        LINK_TEST(the_end_of_the_stream_is_the_end),
-        LINK_TEST(a_message_that_is_not_taken_has_failed),
-        LINK_TEST(what_is_answered_does_not_fail_any_more),
-        LINK_TEST(a_redirected_stream_has_its_endpoint_there),
-        LINK_TEST(the_endpoint_is_a_secret),
-        LINK_TEST(a_link_may_be_stopped_inside_a_message),
-        LINK_TEST(a_link_may_be_stopped_before_it_is_up),
-        LINK_TEST(a_forgotten_message_is_not_reported),
+        LINK_TEST_BOTH(answers_come_on_the_stream),
+        LINK_TEST_BOTH(an_endpoint_may_be_written_in_every_way),
+        LINK_TEST_BOTH(another_origin_is_no_endpoint),
+        LINK_TEST_BOTH(what_is_no_such_stream_is_the_end),
+        LINK_TEST_BOTH(an_endpoint_is_not_waited_for_for_ever),
+        LINK_TEST_BOTH(the_end_of_the_stream_is_the_end),
+        LINK_TEST_BOTH(a_message_that_is_not_taken_has_failed),
+        LINK_TEST_BOTH(what_is_answered_does_not_fail_any_more),
+        LINK_TEST_BOTH(a_redirected_stream_has_its_endpoint_there),
+        LINK_TEST_BOTH(the_endpoint_is_a_secret),
+        LINK_TEST_BOTH(a_link_may_be_stopped_inside_a_message),
+        LINK_TEST_BOTH(a_link_may_be_stopped_before_it_is_up),
+        LINK_TEST_BOTH(a_forgotten_message_is_not_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
