@@ -65,7 +65,7 @@ int mcp_exchange_fetch(struct mcp_exchange *x, const struct mcp_fetch_conf *conf
 /* Off the list, no report follows; gone as soon as nobody is inside. */
 void mcp_exchange_drop(struct mcp_exchange *x);
 
-/* Drops it and reports, with what the server said taken out of the message. */
+/* Drops it and reports that it has failed. */
 void mcp_exchange_fail(struct mcp_exchange *x, const struct mcp_link_failure *why);
 
 static inline bool mcp_status_is_good(int status)

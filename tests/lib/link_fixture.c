@@ -283,6 +283,13 @@ void link_stop(void)
     UNTIL(lfx.link == NULL);
 }
 
+void link_begin_session(void)
+{
+    link_up(mcp_link_http_new);
+    assert_true(link_send(1, MCP_INITIALIZE, MCP_VERSION_NONE));
+    UNTIL(link_told("message 1 200 id=1 {}"));
+}
+
 int link_fixture_setup(void **state)
 {
     (void)http_fixture_setup(state);

@@ -61,6 +61,17 @@ struct link_fixture {
 
 extern struct link_fixture lfx;
 
+/* What servers say. */
+#define RESULT(id) "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"result\":{}}"
+#define REFUSAL(id, words)                                                                         \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":-32000,\"message\":\"" words "\"}}"
+#define NOTICE(method) "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\"}"
+#define EVENT(message) "data: " message "\n\n"
+#define SESSION        "Mcp-Session-Id: s-1234\r\n"
+
+#define LEGACY MCP_2025_11_25
+#define MODERN MCP_2026_07_28
+
 int link_fixture_setup(void **state);
 int link_fixture_teardown(void **state);
 
@@ -92,6 +103,9 @@ bool link_asked(size_t i, const char *text);
 
 /* Says more to whoever sent that request, as a chunk of a body; "" ends the body. */
 void link_say(size_t i, const char *text);
+
+/* Brings a Streamable HTTP link up and initializes with id 1, which takes the first step. */
+void link_begin_session(void);
 
 /* Stops it and waits for its end. */
 void link_stop(void);

@@ -2,13 +2,6 @@
  * that break off, and the stream of the server's own messages. */
 #include "lib/link_fixture.h"
 
-#define RESULT(n) "{\"jsonrpc\":\"2.0\",\"id\":" #n ",\"result\":{}}"
-#define NOTICE(m) "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\"}"
-#define EVENT(m)  "data: " m "\n\n"
-#define SESSION   "Mcp-Session-Id: s-1234\r\n"
-#define LEGACY    MCP_2025_11_25
-#define MODERN    MCP_2026_07_28
-
 /* ---- answers that break off */
 
 static void send_first(enum mcp_version version)
@@ -30,9 +23,7 @@ static void an_answer_goes_on_behind_the_last_event(void **state)
 
     (void)state;
     link_serve(steps);
-    link_up(mcp_link_http_new);
-    assert_true(link_send(1, MCP_INITIALIZE, MCP_VERSION_NONE));
-    UNTIL(link_told("message 1"));
+    link_begin_session();
     assert_true(link_send(2, MCP_CALL_TOOL, LEGACY));
     UNTIL(link_told("message 2 200 id=2 {}"));
     assert_true(link_told("message 2 200 id=-1 a"));
@@ -115,9 +106,7 @@ static void a_request_may_be_forgotten_before_it_is_resumed(void **state)
 
 static void listen_up(void)
 {
-    link_up(mcp_link_http_new);
-    assert_true(link_send(1, MCP_INITIALIZE, MCP_VERSION_NONE));
-    UNTIL(link_told("message 1"));
+    link_begin_session();
     mcp_link_listen(lfx.link, LEGACY);
 }
 

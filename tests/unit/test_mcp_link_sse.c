@@ -1,9 +1,7 @@
 /* test_mcp_link_sse.c -- servers that speak HTTP+SSE of 2024-11-05. */
 #include "lib/link_fixture.h"
 
-#define RESULT(n)   "{\"jsonrpc\":\"2.0\",\"id\":" #n ",\"result\":{}}"
-#define NOTICE(m)   "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\"}"
-#define EVENT(m)    "event: message\ndata: " m "\n\n"
+#define NAMED(m)    "event: message\n" EVENT(m)
 #define ENDPOINT(u) "event: endpoint\ndata: " u "\n\n"
 #define OPEN(u)                                                                                    \
     {                                                                                              \
@@ -31,8 +29,8 @@ static void answers_come_on_the_stream(void **state)
     assert_true(link_asked(1, "\r\n\r\n{\"id\":1}"));
     for (size_t i = 0; i < 2; i++)
         assert_true(link_asked(i, "\r\nX-Key: key-value\r\n"));
-    link_say(0, EVENT(NOTICE("a")));
-    link_say(0, EVENT(RESULT(1)));
+    link_say(0, NAMED(NOTICE("a")));
+    link_say(0, NAMED(RESULT(1)));
     UNTIL(link_told("message 0 200 id=1 {}"));
     assert_true(link_told("message 0 200 id=-1 a"));
     assert_true(link_send(0, MCP_INITIALIZED, MCP_2024_11_05));
@@ -132,14 +130,12 @@ static void the_end_of_the_stream_is_the_end(void **state)
 
 static void a_message_that_is_not_taken_has_failed(void **state)
 {
-    static const struct link_step steps[] = {
-        OPEN("/m"),
-        {.status = "500 Oops"},
-        {.status = "400 No",
-         .json = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"No.\"}}"},
-        {.status = "403 Forbidden"},
-        {.raw = "", .closes = true},
-        {.status = "404 Not Found"}};
+    static const struct link_step steps[] = {OPEN("/m"),
+                                             {.status = "500 Oops"},
+                                             {.status = "400 No", .json = REFUSAL("null", "No.")},
+                                             {.status = "403 Forbidden"},
+                                             {.raw = "", .closes = true},
+                                             {.status = "404 Not Found"}};
 
     (void)state;
     link_serve(steps);
@@ -167,12 +163,12 @@ static void what_is_answered_does_not_fail_any_more(void **state)
     link_up(mcp_link_sse_new);
     assert_true(link_send(1, MCP_LIST_TOOLS, MCP_2024_11_05));
     UNTIL(lfx.n_requests == 2);
-    link_say(0, EVENT(RESULT(1)));
+    link_say(0, NAMED(RESULT(1)));
     UNTIL(link_told("message 0 200 id=1 {}"));
     peer_close(lfx.askers[1]);
     assert_true(link_send(2, MCP_LIST_TOOLS, MCP_2024_11_05));
     UNTIL(lfx.n_requests == 3);
-    link_say(0, EVENT(RESULT(2)));
+    link_say(0, NAMED(RESULT(2)));
     UNTIL(link_told("message 0 200 id=2 {}"));
     assert_false(link_told("failed"));
 }
@@ -213,7 +209,7 @@ static void stop_it(int64_t id)
 static void a_link_may_be_stopped_inside_a_message(void **state)
 {
     static const struct link_step steps[] = {
-        {.events = ENDPOINT("/m") EVENT(NOTICE("a")) EVENT(NOTICE("b")), .stays_open = true}};
+        {.events = ENDPOINT("/m") NAMED(NOTICE("a")) NAMED(NOTICE("b")), .stays_open = true}};
 
     (void)state;
     lfx.on_message = stop_it;
