@@ -75,9 +75,10 @@ struct output_item {
     struct output_part *first, **end, *open;
     unsigned n_parts;
     /* calls; views into the response's arena or the request */
-    str call_id, name, name_space;
-    struct buf text;         /* arguments or input; raw JSON: an action, elements of tools */
-    const struct tool *tool; /* of a call, NULL when it has none; in the request */
+    str call_id, name, name_space; /* that of an MCP call is for another dialect */
+    struct buf text;               /* arguments or input; raw JSON: an action, elements of tools */
+    const struct tool *tool;       /* of a call, NULL when it has none; in the request */
+    bool is_old_form;              /* the upstream wrote the call as function_call (CONTRACT 5.4) */
     /* of MCP; STR_NONE: there is none, or not yet */
     str server_label, output, approval_request_id;
     str error; /* raw JSON; of a listing escaped text */

@@ -7,6 +7,7 @@
  * another item is announced; calls may stay open side by side. */
 #include "response/response.h"
 
+#include "response/legacy.h"
 #include "response/response_internal.h"
 
 void response_init(struct response *r, const struct response_conf *conf)
@@ -29,7 +30,7 @@ void response_fini(struct response *r)
 
 void response_emit(struct response *r, enum event_type type, const struct event *e, struct buf *out)
 {
-    if (out == NULL)
+    if (out == NULL || response_is_legacy(r))
         return;
     event_begin(type, r->next_sequence_number++, e, out);
     event_end(out);
@@ -42,6 +43,10 @@ void response_emit_item(struct response *r, enum event_type type, const struct o
 
     if (out == NULL || item->is_hidden)
         return;
+    if (response_is_legacy(r)) {
+        legacy_emit_item(r, item, type, out);
+        return;
+    }
     event_begin(type, r->next_sequence_number++, &e, out);
     output_item_write(item, out);
     event_end(out);
@@ -63,6 +68,10 @@ void response_emit_object(struct response *r, enum event_type type, struct buf *
 
     if (out == NULL)
         return;
+    if (response_is_legacy(r)) {
+        legacy_emit_object(r, type, out);
+        return;
+    }
     event_begin(type, r->next_sequence_number++, &e, out);
     response_object(r, out);
     event_end(out);
@@ -75,6 +84,10 @@ static void emit_part(struct response *r, enum event_type type, const struct out
 {
     if (out == NULL)
         return;
+    if (response_is_legacy(r)) {
+        legacy_emit_part(item, p, type, e->text, out);
+        return;
+    }
     e->item_id = id_str(&item->id);
     e->output_index = item->index;
     e->part_index = item->n_parts - 1;

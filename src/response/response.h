@@ -29,6 +29,11 @@
  * items, since the model may want it back (2.4). */
 enum reasoning_mode { REASONING_TEXT, REASONING_SUMMARY, REASONING_NONE };
 
+/* Which events a stream has: those of the OpenAI API, or those of open-responses-server
+ * (CONTRACT 4.9), where the response also ends with the round in which a tool of the gateway
+ * was called. That one is for streams only; response_object() knows nothing of it. */
+enum response_dialect { RESPONSE_DIALECT_OPENAI, RESPONSE_DIALECT_ORS };
+
 /* Everything pointed to must live as long as the response. */
 struct response_conf {
     const struct id_source *ids;
@@ -37,6 +42,7 @@ struct response_conf {
     str service_tier; /* escaped; STR_NONE: "default" */
     int64_t created_at;
     enum reasoning_mode reasoning;
+    enum response_dialect dialect;
     bool error_event;        /* send `error` before `response.failed` */
     bool obfuscation;        /* pad deltas */
     size_t max_output_bytes; /* of all texts together; 0: no limit */
@@ -60,6 +66,7 @@ struct response_call {
     size_t unsent;            /* arguments that no delta has carried yet start here */
     size_t checked;           /* as long as this they were not complete JSON */
     struct custom_input input;
+    bool is_old_form;
     bool is_closed;  /* it takes no more arguments */
     bool suppressed; /* not in allowed_tools, or in the last round: the client never hears of it */
 };

@@ -7,6 +7,7 @@
  * the client gets is made out of them. */
 #include <stdlib.h>
 
+#include "response/legacy.h"
 #include "response/local_shell.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
@@ -76,7 +77,11 @@ static void emit_text(struct response *r, enum event_type type, const struct out
                       .name = item->name,
                       .obfuscate = r->conf.obfuscation};
 
-    if (!item->is_hidden)
+    if (item->is_hidden)
+        return;
+    if (response_is_legacy(r) && out != NULL)
+        legacy_emit_call(r, item, type, text, out);
+    else
         response_emit(r, type, &e, out);
 }
 
@@ -185,7 +190,7 @@ static bool make_item(struct response *r, struct response_call *c, struct buf *o
 {
     enum output_kind kind = kind_of(c->tool);
     bool is_hosted = c->tool != NULL && c->tool->kind == TOOL_MCP;
-    str call_id = is_hosted ? STR("") : choose_call_id(r, c->call_id);
+    str call_id = choose_call_id(r, c->call_id);
     str name = c->tool == NULL ? arena_dup(&r->arena, buf_str(&c->name)) : c->tool->name;
     struct output_item *item;
 
@@ -198,6 +203,7 @@ static bool make_item(struct response *r, struct response_call *c, struct buf *o
     item->name_space = c->tool == NULL ? STR_NONE : c->tool->name_space;
     item->call_id = call_id;
     item->tool = c->tool;
+    item->is_old_form = c->is_old_form;
     if (is_hosted)
         item->server_label = c->tool->server_label;
     c->item = item;
@@ -254,6 +260,7 @@ static void learn(struct response *r, struct response_call *c, const struct delt
         c->tool = find_tool(r, buf_str(&c->name));
         c->suppressed = r->is_last_round || is_forbidden(r, c->tool);
     }
+    c->is_old_form = d->is_old_form;
     if (!str_eq(c->call_id, d->call_id))
         c->call_id = arena_dup(&r->arena, d->call_id);
     if (buf_failed(&c->name) || str_is_none(c->call_id))

@@ -52,7 +52,8 @@ void response_end_round(struct response *r, enum finish finish, struct buf *out)
     r->last = (struct response_round){.has_shown = said.anything,
                                       .has_dropped = has_dropped,
                                       .is_nameless = is_nameless,
-                                      .goes_on = ok && said.hosted && !said.clients};
+                                      .goes_on = ok && said.hosted && !said.clients &&
+                                                 !response_is_legacy(r)};
     r->round_begin = r->end;
 }
 
@@ -171,8 +172,9 @@ void response_end(struct response *r, struct buf *out)
 
     if (out == NULL)
         return;
-    if (r->status == RESPONSE_FAILED && r->conf.error_event)
+    if (r->status == RESPONSE_FAILED && r->conf.error_event && !response_is_legacy(r))
         emit_error(r, r->error, out);
     response_emit_object(r, terminal[r->status], out);
-    buf_append(out, STR("data: [DONE]\n\n"));
+    if (!response_is_legacy(r))
+        buf_append(out, STR("data: [DONE]\n\n"));
 }

@@ -5,12 +5,19 @@
  * response_citation.c  sources of a text
  * response_hosted.c    what the gateway does itself, between rounds
  * response_replay.c    what a round added, for the next one
- * response_end.c       the ends of rounds and of the response */
+ * response_end.c       the ends of rounds and of the response
+ * legacy.c, legacy_object.c  the events of another dialect */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 #define ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 
 #include "response/response.h"
 #include "json/json_write.h"
+
+/* Another dialect has its own events; see legacy.h. */
+static inline bool response_is_legacy(const struct response *r)
+{
+    return r->conf.dialect != RESPONSE_DIALECT_OPENAI;
+}
 
 /* An event without an object; nothing when out is NULL, like those that follow. No item that
  * is hidden is written. */

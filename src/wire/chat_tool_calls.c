@@ -8,6 +8,9 @@
 #include "json/json_copy.h"
 #include "json/json_read.h"
 
+/* The call of delta.function_call, which has none of its own. */
+enum { OLD_FORM_INDEX = -1 };
+
 static void splice_arguments(struct chat_reader *r, struct chat_call *c, str raw)
 {
     struct buf compact = {.limit = 0};
@@ -30,7 +33,8 @@ static void report_call(struct chat_reader *r, const struct chat_call *c)
                       .text = buf_str(&r->piece),
                       .call = (unsigned)(c - r->calls.calls),
                       .call_id = c->id_taken ? STR("") : buf_str(&c->id),
-                      .name = buf_str(&c->name)};
+                      .name = buf_str(&c->name),
+                      .is_old_form = c->index == OLD_FORM_INDEX};
 
     r->on_delta(r->arg, &d);
 }
@@ -129,7 +133,7 @@ void chat_tool_calls(struct chat_reader *r, str raw)
 
 void chat_legacy_call(struct chat_reader *r, str raw)
 {
-    struct chat_call_piece piece = {.index = -1};
+    struct chat_call_piece piece = {.index = OLD_FORM_INDEX};
     str arguments = STR_NONE;
 
     if (jr_type_of(raw) != JR_OBJECT)

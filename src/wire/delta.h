@@ -20,11 +20,12 @@ struct citation {
  * escaped JSON text, complete in itself: it never ends in half a character. */
 struct delta {
     enum delta_kind kind;
-    str text;      /* the piece; never empty, except for DELTA_CALL: a piece of the arguments */
-    str logprobs;  /* DELTA_TEXT: elements of a JSON array without its brackets, or empty */
-    unsigned call; /* DELTA_CALL: 0, 1, 2 ... in the order the calls of this round appeared */
-    str call_id;   /* DELTA_CALL: the upstream's id, empty when it gave none or not yet */
-    str name;      /* DELTA_CALL: the name as far as it is known */
+    str text;         /* the piece; never empty, except for DELTA_CALL: a piece of the arguments */
+    str logprobs;     /* DELTA_TEXT: elements of a JSON array without its brackets, or empty */
+    unsigned call;    /* DELTA_CALL: 0, 1, 2 ... in the order the calls of this round appeared */
+    str call_id;      /* DELTA_CALL: the upstream's id, empty when it gave none or not yet */
+    str name;         /* DELTA_CALL: the name as far as it is known */
+    bool is_old_form; /* DELTA_CALL: the upstream wrote function_call, not tool_calls */
     struct citation citation; /* DELTA_CITATION, which has nothing else */
 };
 
