@@ -18,7 +18,7 @@ const char *event_check(str stream);
 /* The same for a stream that was cut between two frames, at any place. */
 const char *event_check_cut(str stream);
 
-/* The events of a faultless stream, in order: a new array. */
+/* The events of a stream of any dialect, in order: a new array. */
 json_t *event_list(str stream);
 
 /* The bytes of the response object in the last event of a whole stream. */

@@ -35,7 +35,7 @@ static void forget_request(json_t *response)
         for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
             counts = counts || strcmp(key, kept[i]) == 0;
         if (!counts)
-            json_object_del(response, key);
+            json_object_set_new(response, key, json_null());
     }
 }
 
@@ -48,7 +48,7 @@ static void forget_in_object(json_t *object)
     json_object_foreach_safe(object, next, key, value)
     {
         if (json_is_string(value) && is_name_of_something(key))
-            json_object_del(object, key);
+            json_object_set_new(object, key, json_null());
         else
             forget(value);
     }

@@ -4,9 +4,9 @@
 
 #include "base/str.h"
 
-/* NULL when the events of two faultless streams are the same, but for ids, times, the names of
- * models, what repeats a request, and the order of members. Else the first that differs, in
- * words: free() them. */
+/* NULL when the events of two faultless streams are the same, but for the order of members and
+ * the values of ids, times and what repeats a request. Else the first that differs, in words:
+ * free() them. */
 char *event_difference(str got, str expected);
 
 #endif

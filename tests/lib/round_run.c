@@ -57,6 +57,7 @@ static struct response_conf response_conf(const struct round_conf *conf, const s
         .echo = conf->echo.len == 0 ? str_from_c(round_plain_echo) : conf->echo,
         .created_at = TEST_CREATED_AT,
         .reasoning = conf->reasoning,
+        .dialect = conf->dialect,
         .error_event = !conf->no_error_event,
         .max_output_bytes = conf->max_output_bytes,
         .max_tool_calls = conf->max_tool_calls,

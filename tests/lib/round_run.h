@@ -17,6 +17,7 @@ enum { TEST_CREATED_AT = 1767225600, TEST_NOW = TEST_CREATED_AT + 2 };
 /* A zeroed one: text reasoning, no tools, an answer that ends as it should. */
 struct round_conf {
     enum reasoning_mode reasoning;
+    enum response_dialect dialect;
     bool think_tags, logprobs, hold_leading_space;
     bool no_error_event;
     bool forgetful; /* the chunk before is forgotten at every piece: each is read in full */

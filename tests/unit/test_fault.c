@@ -44,6 +44,7 @@ static void *realloc_or_fail(void *p, size_t n)
 /* clang-format on */
 
 #include "lib/event_check.h"
+#include "lib/legacy_check.h"
 #include "lib/round_run.h"
 
 /* ---- what is run */
@@ -120,33 +121,52 @@ static const struct {
     bool think_tags, logprobs, hold_space;
     const struct hosted_script *script;
     int64_t max_tool_calls;
+    enum response_dialect dialect;
 } runs[] = {
-    {"calls_of_every_kind", NULL, calls_of_every_kind, false, false, false, NULL, 0},
-    {"citations", NULL, citations, false, false, false, NULL, 0},
-    {"tool_interleaved", "upstream/tool_interleaved.sse", NULL, false, false, false, NULL, 0},
-    {"tool_arguments_object", "upstream/tool_arguments_object.sse", NULL, false, false, false, NULL,
-     0},
-    {"reasoning_then_tool", "upstream/reasoning_then_tool.sse", NULL, false, false, false, NULL, 0},
-    {"think_tags", "upstream/reasoning_think_tags_on.sse", NULL, true, false, false, NULL, 0},
-    {"logprobs", "upstream/text_logprobs_null_bytes.sse", NULL, false, true, false, NULL, 0},
-    {"refusal", "upstream/refusal.sse", NULL, false, false, false, NULL, 0},
-    {"length", "upstream/tool_length.sse", NULL, false, false, false, NULL, 0},
-    {"error", "upstream/error_in_chunk.sse", NULL, false, false, false, NULL, 0},
-    {"whole", "upstream/whole.json", NULL, false, false, false, NULL, 0},
-    {"space_before_calls", NULL, space_before_calls, false, true, true, NULL, 0},
-    {"several_rounds", NULL, two_searches, false, false, false, &listing_and_rounds, 0},
-    {"hidden_call", NULL, two_searches, false, false, false, &listing_and_rounds, 2},
+    {.name = "calls_of_every_kind", .body = calls_of_every_kind},
+    {.name = "citations", .body = citations},
+    {.name = "tool_interleaved", .fixture = "upstream/tool_interleaved.sse"},
+    {.name = "tool_arguments_object", .fixture = "upstream/tool_arguments_object.sse"},
+    {.name = "reasoning_then_tool", .fixture = "upstream/reasoning_then_tool.sse"},
+    {.name = "think_tags", .fixture = "upstream/reasoning_think_tags_on.sse", .think_tags = true},
+    {.name = "logprobs", .fixture = "upstream/text_logprobs_null_bytes.sse", .logprobs = true},
+    {.name = "refusal", .fixture = "upstream/refusal.sse"},
+    {.name = "length", .fixture = "upstream/tool_length.sse"},
+    {.name = "error", .fixture = "upstream/error_in_chunk.sse"},
+    {.name = "whole", .fixture = "upstream/whole.json"},
+    {.name = "space_before_calls",
+     .body = space_before_calls,
+     .logprobs = true,
+     .hold_space = true},
+    {.name = "several_rounds", .body = two_searches, .script = &listing_and_rounds},
+    {.name = "hidden_call",
+     .body = two_searches,
+     .script = &listing_and_rounds,
+     .max_tool_calls = 2},
+    {.name = "legacy_calls", .body = calls_of_every_kind, .dialect = RESPONSE_DIALECT_ORS},
+    {.name = "legacy_mcp",
+     .body = two_searches,
+     .script = &listing_and_rounds,
+     .dialect = RESPONSE_DIALECT_ORS},
 };
 
-static void check_events(const char *name, long n, const struct round_result *r)
+/* Of the legacy dialect only whole streams can be judged. */
+static const char *judge(size_t i, const struct round_result *r)
+{
+    if (runs[i].dialect == RESPONSE_DIALECT_ORS)
+        return r->spoiled ? NULL : legacy_check(buf_str(&r->events));
+    return r->spoiled ? event_check_cut(buf_str(&r->events)) : event_check(buf_str(&r->events));
+}
+
+static void check_events(size_t i, long n, const struct round_result *r)
 {
     const char *what;
 
     if (buf_failed(&r->events) || buf_failed(&r->object))
         return; /* it was the test's own memory that failed */
-    what = r->spoiled ? event_check_cut(buf_str(&r->events)) : event_check(buf_str(&r->events));
+    what = judge(i, r);
     if (what != NULL)
-        fail_msg("%s, allocation %ld%s: %s in\n%.*s", name, n,
+        fail_msg("%s, allocation %ld%s: %s in\n%.*s", runs[i].name, n,
                  fails_for_good ? " and all after" : "", what, STR_ARG(buf_str(&r->events)));
 }
 
@@ -158,7 +178,8 @@ static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
                                     .logprobs = runs[i].logprobs,
                                     .hold_leading_space = runs[i].hold_space,
                                     .script = runs[i].script,
-                                    .max_tool_calls = runs[i].max_tool_calls};
+                                    .max_tool_calls = runs[i].max_tool_calls,
+                                    .dialect = runs[i].dialect};
     struct round_result r;
     bool failed;
 
@@ -166,7 +187,7 @@ static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
     round_run(&conf, body, cutting, true, &r);
     failed = fails_for_good ? allocations_left == 0 : allocations_left < 0;
     allocations_left = -1;
-    check_events(runs[i].name, n, &r);
+    check_events(i, n, &r);
     round_result_fini(&r);
     return failed;
 }

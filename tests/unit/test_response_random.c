@@ -4,6 +4,7 @@
 #include "lib/test.h"
 
 #include "lib/event_check.h"
+#include "lib/legacy_check.h"
 #include "lib/round_run.h"
 
 static struct tool erase = {.kind = TOOL_MCP,
@@ -26,6 +27,8 @@ static struct tool patch = {.kind = TOOL_CUSTOM,
 static const struct tool_set tools = {.first = &patch, .last = &erase, .n = 3, .n_sent = 3};
 
 #define CHOICE(rest) "data: {\"choices\":[{\"index\":0," rest "}]}\n\n"
+
+enum { N_RUNS = 1000 };
 
 /* ---- what a model says */
 
@@ -106,38 +109,39 @@ static bool check_run(const struct round_conf *conf)
 {
     str body = conf->script->rounds[0].upstream;
     struct round_result whole, cut, plain;
+    bool is_legacy = conf->dialect == RESPONSE_DIALECT_ORS, is_completed;
     const char *what;
-    bool is_completed;
 
     round_run(conf, body, UNCUT, true, &whole);
     round_run(conf, body, BYTE_BY_BYTE, true, &cut);
     round_run(conf, body, UNCUT, false, &plain);
-    what = event_check(buf_str(&whole.events));
+    what = is_legacy ? legacy_check(buf_str(&whole.events)) : event_check(buf_str(&whole.events));
     if (what != NULL)
         fail_msg("%s in\n%.*s", what, STR_ARG(buf_str(&whole.events)));
     assert_str_eq(buf_str(&cut.events), buf_str(&whole.events));
-    assert_str_eq(buf_str(&plain.object), event_response(buf_str(&whole.events)));
-    is_completed =
-        str_find(buf_str(&whole.events), STR("event: response.completed")) < whole.events.len;
+    assert_str_eq(buf_str(&plain.object),
+                  is_legacy ? buf_str(&whole.object) : event_response(buf_str(&whole.events)));
+    is_completed = str_find(buf_str(&whole.events), STR("{\"type\":\"response.completed\"")) <
+                   whole.events.len;
     round_result_fini(&whole);
     round_result_fini(&cut);
     round_result_fini(&plain);
     return is_completed;
 }
 
-static void random_rounds_give_faultless_streams(void **state)
+/* Returns how many responses were completed. */
+static size_t check_runs(enum response_dialect dialect)
 {
-    enum { N_RUNS = 1000 };
     struct chance c = {.state = 1};
     size_t completed = 0;
 
-    (void)state;
     for (int run = 0; run < N_RUNS; run++) {
         struct buf bodies[4] = {{.limit = 0}};
         struct hosted_script script = {.n_rounds = 1 + chance_below(&c, 4)};
         const struct round_conf conf = {
             .tools = &tools,
             .script = &script,
+            .dialect = dialect,
             .reasoning = (enum reasoning_mode)chance_below(&c, 3),
             .max_tool_calls = chance_below(&c, 4),
             .max_output_bytes = chance_below(&c, 8) == 0 ? 1 + chance_below(&c, 3000) : 0};
@@ -151,13 +155,26 @@ static void random_rounds_give_faultless_streams(void **state)
         for (size_t i = 0; i < script.n_rounds; i++)
             buf_fini(&bodies[i]);
     }
-    assert_in_range(completed, N_RUNS / 4, N_RUNS - N_RUNS / 8);
+    return completed;
+}
+
+static void random_rounds_give_faultless_streams(void **state)
+{
+    (void)state;
+    assert_in_range(check_runs(RESPONSE_DIALECT_OPENAI), N_RUNS / 4, N_RUNS - N_RUNS / 8);
+}
+
+static void random_rounds_give_faultless_streams_of_the_legacy_dialect(void **state)
+{
+    (void)state;
+    assert_int_equal(check_runs(RESPONSE_DIALECT_ORS), N_RUNS);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_rounds_give_faultless_streams),
+        cmocka_unit_test(random_rounds_give_faultless_streams_of_the_legacy_dialect),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
