@@ -75,8 +75,10 @@ void chat_turn_end_all(struct worker *w, const struct err *e)
 
 void chat_turn_drop_all(struct worker *w)
 {
-    while (w->chat_turns != NULL)
-        turn_free(w->chat_turns);
+    for (struct chat_turn *t = w->chat_turns, *next; t != NULL; t = next) {
+        next = t->next;
+        turn_free(t);
+    }
 }
 
 /* ---- the end of a round */

@@ -273,7 +273,7 @@ size_t chat_loop_said_count(const struct chat_loop_said *s, enum chat_loop_owner
 /* ---- the end */
 
 /* Results are told apart by the id alone, so no two calls may have the same. */
-static void give_id(struct chat_call *entry, const struct id_source *ids)
+static void give_id(struct chat_loop_said *s, struct chat_call *entry, const struct id_source *ids)
 {
     struct id id;
 
@@ -282,22 +282,24 @@ static void give_id(struct chat_call *entry, const struct id_source *ids)
     id = id_make(ids, "call_", ID_CALL_CHARS);
     buf_reset(&entry->id);
     buf_append(&entry->id, id_str(&id));
+    s->failed = s->failed || buf_failed(&entry->id);
 }
 
-static void text_end(struct chat_loop_text *t)
+static void text_end(struct chat_loop_said *s, struct chat_loop_text *t)
 {
     json_text_splice_end(&t->splice, &t->text);
+    s->failed = s->failed || buf_failed(&t->text);
 }
 
 void chat_loop_said_end(struct chat_loop_said *s, const struct id_source *ids)
 {
-    text_end(&s->content);
-    text_end(&s->reasoning_content);
-    text_end(&s->reasoning);
+    text_end(s, &s->content);
+    text_end(s, &s->reasoning_content);
+    text_end(s, &s->reasoning);
     for (size_t i = 0; i < s->n; i++) {
-        text_end(&s->calls[i].arguments);
+        text_end(s, &s->calls[i].arguments);
         if (s->calls[i].owner == CHAT_CALL_OURS)
-            give_id(&s->table.calls[i], ids);
+            give_id(s, &s->table.calls[i], ids);
     }
 }
 

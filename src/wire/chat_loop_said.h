@@ -81,7 +81,7 @@ void chat_loop_said_decide(struct chat_loop_said *s, struct chat_loop_call *c,
 
 size_t chat_loop_said_count(const struct chat_loop_said *s, enum chat_loop_owner owner);
 
-/* All of it has come: texts are closed, and calls without an id of their own get one.
+/* All of it has come: texts are closed, and calls of ours without an id get one.
  * Once, and before what follows. */
 void chat_loop_said_end(struct chat_loop_said *s, const struct id_source *ids);
 

@@ -75,6 +75,13 @@ static void fail(struct chat_merge *m, const struct err *e)
     sse_parser_stop(&m->sse);
 }
 
+static bool is_out_of_memory(const struct chat_merge *m)
+{
+    return buf_failed(&m->chunk) || buf_failed(&m->tail) || buf_failed(&m->shown) ||
+           buf_failed(&m->id) || buf_failed(&m->created) || buf_failed(&m->model) ||
+           buf_failed(&m->usage) || buf_failed(&m->round_usage);
+}
+
 /* Did a chunk bring more than there is room for? */
 static void check_room(struct chat_merge *m)
 {
@@ -85,8 +92,7 @@ static void check_room(struct chat_merge *m)
                 "The upstream server sent more than %zu bytes of text or %d tool calls.",
                 m->conf.max_output_bytes, CHAT_MAX_CALLS);
         fail(m, &e);
-    } else if (buf_failed(&m->chunk) || buf_failed(&m->tail) || buf_failed(&m->shown) ||
-               buf_failed(&m->id) || buf_failed(&m->round_usage)) {
+    } else if (is_out_of_memory(m)) {
         err_set_no_memory(&e);
         fail(m, &e);
     }
@@ -120,10 +126,14 @@ static bool take_chunk(struct chat_merge *m, str json, str event, struct buf *ou
     if (!ok && !utf8_is_valid(json)) {
         utf8_repair(json, &repaired);
         json = buf_str(&repaired);
-        ok = !buf_failed(&repaired) && jr_is_valid(json);
+        ok = jr_is_valid(json);
     }
-    if (ok)
+    if (buf_failed(&repaired)) {
+        m->said.failed = ok = true;
+        check_room(m);
+    } else if (ok) {
         take_json(m, json, event, out);
+    }
     buf_fini(&repaired);
     return ok;
 }
@@ -270,14 +280,16 @@ enum chat_round_end chat_merge_end(struct chat_merge *m, const struct err *failu
 
     end_body(m, failure, out);
     add_usage(m);
+    if (!m->failed) {
+        chat_loop_said_end(&m->said, m->conf.ids);
+        check_room(m);
+    }
     end = judge(m);
     if (end == CHAT_ROUND_CALLS && m->conf.hides_rounds)
         m->has_role = m->had_role;
     else
         buf_append(out, buf_str(&m->shown));
     buf_reset(&m->shown);
-    if (end != CHAT_ROUND_FAILED)
-        chat_loop_said_end(&m->said, m->conf.ids);
     return end;
 }
 

@@ -203,9 +203,10 @@ static void copy_choice(struct chunk_copy *c, str raw)
 /* There is one choice, as the request did not ask for more. */
 static bool is_first_choice(str raw)
 {
-    str index = jr_member(raw, STR("index"));
+    struct jr index;
 
-    return jr_type_of(raw) == JR_OBJECT && (is_nothing(index) || jr_type_of(index) != JR_NUMBER);
+    jr_init(&index, jr_member(raw, STR("index")));
+    return jr_type_of(raw) == JR_OBJECT && jr_int(&index, 0) == 0;
 }
 
 static void copy_choices(struct chunk_copy *c, str key, str raw)
