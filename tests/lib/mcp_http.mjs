@@ -170,6 +170,7 @@ class Front {
     constructor(server, { transport, style }) {
         Object.assign(this, { server, isSse: transport === 'sse' });
         server.exchanges = [];
+        server.forget = () => (server.exchanges.length = 0);
         server.postponed = new Map();
         server.style = { answer: 'sse', type: undefined, eol: '\n', bom: false, priming: null, polling: false, get: 'stream', accepted: [202, ''], sessions: true, lost: 404, strict: true, ...style };
         server.forgetSessions = (lost = server.style.lost) => {

@@ -104,6 +104,7 @@ export class McpServer {
         this.received.length = 0;
         this.calls.length = 0;
         this.#handlers.clear();
+        this.forget?.(); /* of the transport */
     }
 
     /* ---- what came ---- */

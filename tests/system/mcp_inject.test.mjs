@@ -183,14 +183,18 @@ describe('schemas', () => {
         assert.deepEqual(listed, { full, bare: {} });
     });
 
+    const nested = (n) => (n === 0 ? { type: 'string' } : { type: 'object', properties: { a: nested(n - 1) } });
+
+    test('deeper than anybody reads, too', async (t) => {
+        const { g } = await started(t, { fake: { tools: { deep: { inputSchema: nested(200), call: () => 'x' }, good: () => 'x' } } });
+        assert.deepEqual((await g.tools('fake')).map(({ name }) => name), ['good']);
+    });
+
     test('too deep, too big or of another type drop their tool alone; nothing in them is fetched', async (t) => {
         const canary = await startMcp();
         t.after(() => canary.close());
-        let deep = { type: 'string' };
-        for (let i = 0; i < 40; i++) /* two levels each */
-            deep = { type: 'object', properties: { a: deep } };
         const { g } = await started(t, { fake: { tools: {
-            deep: { inputSchema: deep, call: () => 'x' },
+            deep: { inputSchema: nested(40), call: () => 'x' }, /* two levels each */
             big: { inputSchema: { type: 'object', description: 'x'.repeat(300 * 1024) }, call: () => 'x' },
             array: { inputSchema: { type: 'array' }, call: () => 'x' },
             remote: { inputSchema: { type: 'object', properties: { a: { $ref: canary.url } } }, call: () => 'x' },

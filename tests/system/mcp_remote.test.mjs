@@ -217,7 +217,7 @@ describe('a listing that fails', { concurrency: false }, () => {
         ['nobody there', () => ({ server_url: 'http://127.0.0.1:1/mcp' })],
         ['an error of the list', () => (far().on('tools/list', () => {
             throw rpcError(-32603, 'No list');
-        }), { headers: { 'X-Fresh': what } })],
+        }), { headers: { 'X-Fresh': 'list' } })],
     ]) {
         test(`${what}: streamed, an item with the error, and the response fails`, async () => {
             const { events, items, response } = await g.stream({ tools: [remote(far(), broken())] });
@@ -296,11 +296,22 @@ test('secrets are found nowhere: not in the log, the store, answers or metrics, 
     const dir = dirname(folder(t, 'x'));
     const secrets = ['tok-authorization-1', 'tok-header-2', 'tok-query-3', 'tok-entry-4', 'tok-env-5', 'tok-bearer-6'];
     const [authorization, header, query, entry, env, bearer] = secrets;
-    const all = secrets.join(' ');
-    const tools = { ...TOOLS, leak: () => failed(`It is ${all}`), refuse: () => {
-        throw rpcError(-32000, `Not with ${all}`);
-    }, broken: () => http(500, all), html: () => http(200, all, { 'content-type': 'text/html' }) };
-    const [far, near, child] = [await startMcp({ tools, style: { get: 405 } }), await startMcp({ tools }), await startMcp({ tools, transport: 'stdio', entry: { env: { SECRET: env } } })];
+    /* Tools that tell what their server was told. */
+    const indiscreet = (...known) => {
+        const all = known.join(' ');
+        return {
+            ...TOOLS,
+            leak: () => failed(`It is ${all}`),
+            refuse: () => {
+                throw rpcError(-32000, `Not with ${all}`);
+            },
+            broken: () => http(500, all),
+            html: () => http(200, all, { 'content-type': 'text/html' }),
+        };
+    };
+    const far = await startMcp({ tools: indiscreet(authorization, header, query), style: { get: 405 } });
+    const near = await startMcp({ tools: indiscreet(entry, bearer) });
+    const child = await startMcp({ tools: indiscreet(env), transport: 'stdio', entry: { env: { SECRET: env } } });
     t.after(() => far.close());
     Object.assign(near.entry, { headers: { 'X-Entry': entry }, bearerToken: bearer });
     const store = join(dir, 'store.db');
@@ -327,7 +338,7 @@ test('secrets are found nowhere: not in the log, the store, answers or metrics, 
     await tell({ tools: [declaredFar, { ...declaredFar }] });
     await tell({ tools: [{ ...declaredFar, headers: { 'X-Own': `${header}\n` } }] });
     await tell({ tools: [{ ...declaredFar, server_url: `https://u:${query}@x/` }] });
-    far.style.onRequest = () => http(500, all);
+    far.style.onRequest = () => http(500, secrets.join(' '));
     for (const stream of [true, false])
         await tell({ tools: [{ ...declaredFar, headers: { 'X-Own': header, 'X-More': 'fresh' } }], stream });
     g.up.next(failure(500, 'broken'));
@@ -338,7 +349,7 @@ test('secrets are found nowhere: not in the log, the store, answers or metrics, 
 
     const found = (text) => secrets.filter((secret) => text.includes(secret));
     assert.deepEqual(found(g.daemon.log), [], 'the log');
-    assert.deepEqual(found(answers.join('\n')), [], 'answers');
+    assert.deepEqual(answers.flatMap((text) => found(text).map((secret) => `${secret} in ${text.slice(-1500)}`)), [], 'answers');
     for (const file of readdirSync(dir)) /* the database and what belongs to it */
         assert.deepEqual(found(readFileSync(join(dir, file), 'latin1')), [], file);
     assert.ok(far.calls.length >= 10 && near.calls.length >= 10, 'they were called');
