@@ -71,11 +71,18 @@ static void on_done(void *arg, const struct mcp_outcome *outcome)
     turn_free_if_over(t);
 }
 
+static enum mcp_result_form result_form(const struct turn *t)
+{
+    bool is_list = t->worker->config->mcp_results == CONFIG_MCP_RESULTS_JSON ||
+                   t->dialect == RESPONSE_DIALECT_ORS;
+
+    return is_list ? MCP_RESULT_JSON_ARRAY : MCP_RESULT_TEXT;
+}
+
 static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err *reterr)
 {
     static const struct mcp_done_handler handler = {on_done};
     struct turn *t = c->turn;
-    const struct config *config = t->worker->config;
     const struct turn_tool *tool = c->item->tool->hosted;
     const struct mcp_hub_call call = {
         .label = tool->server->tools->label,
@@ -83,8 +90,7 @@ static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err
         .catalogue = tool->server->tools,
         .tool = tool->tool,
         .arguments = arguments,
-        .forms = {.result = config->mcp_results == CONFIG_MCP_RESULTS_JSON ? MCP_RESULT_JSON_ARRAY
-                                                                           : MCP_RESULT_TEXT},
+        .forms = {.result = result_form(t)},
     };
 
     return mcp_hub_call(t->worker->hub, t->worker->loop, &t->worker->n_mcp_tasks, &call, &handler,

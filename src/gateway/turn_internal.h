@@ -64,6 +64,7 @@ struct turn {
     struct caller caller;
     const struct http_request *http; /* lives as long as x */
     struct responses_request request;
+    enum response_dialect dialect; /* of its stream */
     struct chat_request_options chat;
     struct conversation conversation;
     unsigned n_shortened; /* how often it was sent again with less of that */

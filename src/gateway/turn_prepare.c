@@ -12,6 +12,23 @@ void turn_explain_size(const struct turn *t, struct err *e)
                 t->worker->config->max_request_memory_bytes);
 }
 
+/* The client's word, or else the operator's. */
+static int read_dialect(struct turn *t, struct err *reterr)
+{
+    str word = http_request_header(t->http, STR("x-gateway-dialect"));
+
+    t->dialect = RESPONSE_DIALECT_OPENAI;
+    if (str_is_none(word) ? t->worker->config->dialect == CONFIG_DIALECT_ORS
+                          : str_eq_nocase(word, STR("ors")))
+        t->dialect = RESPONSE_DIALECT_ORS;
+    else if (!str_is_none(word) && !str_eq_nocase(word, STR("responses"))) {
+        err_set(reterr, ERR_INVALID_VALUE,
+                "Invalid header 'X-Gateway-Dialect'. Supported values are: 'responses' and 'ors'.");
+        return -1;
+    }
+    return 0;
+}
+
 static int read_request(struct turn *t, struct err *reterr)
 {
     const struct responses_request_options options = turn_request_options(t);
@@ -41,9 +58,13 @@ int turn_resolved(struct turn *t, struct err *reterr)
 
 int turn_prepare(struct turn *t, struct err *reterr)
 {
+    if (read_dialect(t, reterr) == -1)
+        return -1;
     if (read_request(t, reterr) == -1) {
         turn_explain_size(t, reterr);
         return -1;
     }
+    if (!t->request.stream)
+        t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
     return t->request.needs_store ? turn_load(t, reterr) : turn_resolved(t, reterr);
 }

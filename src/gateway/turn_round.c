@@ -34,6 +34,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .obfuscation = t->request.include_obfuscation,
         .max_output_bytes = c->max_response_bytes,
         .max_tool_calls = t->request.max_tool_calls,
+        .dialect = t->dialect,
     };
 
     responses_request_echo(&t->request, &t->echo);
@@ -44,6 +45,8 @@ int turn_open_response(struct turn *t, struct err *reterr)
     response.echo = buf_str(&t->echo);
     response_init(&t->response, &response);
     t->has_response = true;
+    if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */
+        t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
     return 0;
 }
 

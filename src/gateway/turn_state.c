@@ -62,13 +62,26 @@ static int find_references(struct turn *t, struct store_session *s, struct err *
     return 0;
 }
 
+static int load_previous(struct turn *t, struct store_session *s, struct err *reterr)
+{
+    struct err e;
+
+    if (store_load_history(s, t->caller.owner, t->previous_id, &t->arena, &t->history, &e) == 0)
+        return 0;
+    if (e.code == ERR_PREVIOUS_NOT_FOUND && t->dialect == RESPONSE_DIALECT_ORS) {
+        t->previous_id = t->request.previous_response_id = STR_NONE; /* CONTRACT 4.9: ignored */
+        return 0;
+    }
+    *reterr = e;
+    return -1;
+}
+
 static int load_work(struct store_session *s, void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
     t->history = (struct store_history){.tail = STR_NONE};
-    if (!str_is_none(t->previous_id) && store_load_history(s, t->caller.owner, t->previous_id,
-                                                           &t->arena, &t->history, reterr) == -1)
+    if (!str_is_none(t->previous_id) && load_previous(t, s, reterr) == -1)
         return -1;
     if (!str_is_none(t->conversation_id) &&
         store_lock_conversation(s, t->caller.owner, t->conversation_id, t->lock_name, &t->arena,
