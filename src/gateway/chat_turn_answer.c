@@ -26,26 +26,42 @@ static void answered(struct chat_turn *t)
         chat_turn_cancel(t);
 }
 
+/* Numbers that nobody has given are left out. */
+static void add_usage(const struct chat_turn *t, struct log_field out[2])
+{
+    struct usage u = {.known = false};
+
+    if (!chat_usage(buf_str(&t->merge.usage), &u))
+        return;
+    out[0] = (struct log_field)LOG_INT("input_tokens", u.input);
+    out[1] = (struct log_field)LOG_INT("output_tokens", u.output);
+}
+
 void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e)
 {
     bool is_trouble = e != NULL && err_http_status(e) >= 500;
-    uint64_t now_ms = loop_now_ms(t->worker->loop);
+    uint64_t first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms;
     const struct shown model = shown(t->request.model);
-    struct usage usage = {.known = false};
+    bool has_model = !str_is_none(t->request.model);
+    struct log_field fields[] = {
+        LOG_STR("model", has_model ? str_from_c(model.text) : STR_NONE),
+        LOG_STR("status", str_from_c(status)),
+        LOG_STR("error", e == NULL ? STR_NONE : str_from_c(err_wire_code(e))),
+        LOG_INT("rounds", t->n_rounds),
+        LOG_INT("tool_calls", t->n_made),
+        LOG_INT("ttfb_ms", first_byte_ms),
+        LOG_INT("total_ms", loop_now_ms(t->worker->loop) - t->start_ms),
+        LOG_INT("upstream_status", t->upstream_status),
+        LOG_STR("client", t->client),
+        LOG_STR("owner", t->caller.name),
+        LOG_STR("request_id", t->request_id),
+        LOG_END, /* room for the usage */
+        LOG_END,
+        LOG_END,
+    };
 
-    (void)chat_usage(buf_str(&t->merge.usage), &usage);
-    log_line(
-        is_trouble ? LOG_WARN : LOG_INFO, "chat",
-        (struct log_field[]){
-            LOG_STR("model", str_is_none(t->request.model) ? STR_NONE : str_from_c(model.text)),
-            LOG_STR("status", str_from_c(status)),
-            LOG_STR("error", e == NULL ? STR_NONE : str_from_c(err_wire_code(e))),
-            LOG_INT("rounds", t->n_rounds), LOG_INT("tool_calls", t->n_made),
-            LOG_INT("input_tokens", usage.input), LOG_INT("output_tokens", usage.output),
-            LOG_INT("ttfb_ms", t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms),
-            LOG_INT("total_ms", now_ms - t->start_ms),
-            LOG_INT("upstream_status", t->upstream_status), LOG_STR("client", t->client),
-            LOG_STR("owner", t->caller.name), LOG_STR("request_id", t->request_id), LOG_END});
+    add_usage(t, &fields[sizeof(fields) / sizeof(*fields) - 3]);
+    log_line(is_trouble ? LOG_WARN : LOG_INFO, "chat", fields);
 }
 
 /* ---- heads */
@@ -213,7 +229,7 @@ void chat_turn_fail(struct chat_turn *t, const struct err *e, struct buf *out)
         chat_merge_fail(&t->merge, e, out);
         end_stream(t, "failed", e);
     } else {
-        chat_turn_log(t, t->upstream_status == 0 ? "rejected" : "failed", e);
+        chat_turn_log(t, "failed", e);
         http_exchange_respond_error(t->x, e, NULL, 0);
         answered(t);
     }

@@ -25,8 +25,10 @@ static void on_done(void *arg, const struct mcp_outcome *outcome)
     } else {
         buf_append(&c->text, mcp_result_for_model(outcome->output));
     }
-    if (--t->n_running == 0)
-        chat_turn_on_results(t);
+    if (--t->n_running > 0)
+        return;
+    chat_turn_on_results(t);
+    chat_turn_free_if_over(t);
 }
 
 static const struct mcp_done_handler done_handler = {on_done};

@@ -136,10 +136,6 @@ static void copy_finish(struct chunk_copy *c, str key, str raw)
     bool has_clients = chat_loop_said_count(&m->said, CHAT_CALL_CLIENTS) > 0;
     bool is_first = !m->has_finish;
 
-    if (!is_finish(raw)) {
-        copy(c, key, raw);
-        return;
-    }
     if (is_first) {
         m->has_finish = true;
         m->is_cut = is_cut(str_from(raw.p + 1, raw.len - 2));
@@ -195,8 +191,10 @@ static void copy_choice(struct chunk_copy *c, str raw)
                 c->says || (str_eq(member.name, STR("logprobs")) && !is_nothing(member.value));
         }
     }
-    if (!str_is_none(finish))
+    if (is_finish(finish))
         copy_finish(c, key, finish);
+    else if (!str_is_none(finish))
+        copy(c, key, finish);
     jw_object_end(&c->w);
 }
 
@@ -241,7 +239,8 @@ static void copy_usage(struct chunk_copy *c, str key, str raw)
     struct buf sum = {.limit = 0};
 
     if (m->conf.is_stream && !m->conf.wants_usage) {
-        leave_out(c);
+        c->has_changed = true;
+        c->has_lost = c->has_lost || !is_nothing(raw);
     } else if (m->usage.len > 0 && jr_type_of(raw) == JR_OBJECT) {
         chat_loop_usage_write(buf_str(&m->usage), raw, &sum);
         copy_instead(c, key, buf_str(&sum));
@@ -317,6 +316,35 @@ void chat_merge_frame(str json, struct buf *out)
     buf_append(out, STR("\n\n"));
 }
 
+/* What has to be known of a chunk before it is copied; raw. */
+struct look {
+    str choices, usage, error, object, x_groq;
+};
+
+static struct look look_at(str json)
+{
+    struct look l = {.choices = STR_NONE};
+    struct chat_loop_member member;
+    struct jr j;
+
+    jr_init(&j, json);
+    if (!jr_enter(&j, JR_OBJECT))
+        return l;
+    while (chat_loop_next_member(&j, &member)) {
+        if (str_eq(member.name, STR("choices")))
+            l.choices = member.value;
+        else if (str_eq(member.name, STR("usage")))
+            l.usage = member.value;
+        else if (str_eq(member.name, STR("error")))
+            l.error = member.value;
+        else if (str_eq(member.name, STR("object")))
+            l.object = member.value;
+        else if (str_eq(member.name, STR("x_groq")))
+            l.x_groq = member.value;
+    }
+    return l;
+}
+
 /* Does a choice end here? Then the names of all calls are complete. */
 static bool has_finish(str choices)
 {
@@ -335,16 +363,22 @@ static bool has_finish(str choices)
 }
 
 /* Some servers count in every chunk; the last word is right. */
-static void keep_usage(struct chat_merge *m, str json)
+static void keep_usage(struct chat_merge *m, const struct look *look)
 {
-    str usage = jr_member(json, STR("usage"));
+    str usage = look->usage;
 
     if (jr_type_of(usage) != JR_OBJECT)
-        usage = jr_member(jr_member(json, STR("x_groq")), STR("usage"));
+        usage = jr_member(look->x_groq, STR("usage"));
     if (jr_type_of(usage) != JR_OBJECT)
         return;
     buf_reset(&m->round_usage);
     buf_append(&m->round_usage, usage);
+}
+
+static bool is_error(const struct look *look, str event)
+{
+    return !is_nothing(look->error) || str_eq(event, STR("error")) ||
+           str_eq(look->object, STR("\"error\""));
 }
 
 /* An answer that has ended stands. */
@@ -364,19 +398,18 @@ static void read_error(struct chat_merge *m, str json, str error, struct buf *ou
 
 void chat_merge_chunk(struct chat_merge *m, str json, str event, struct buf *out)
 {
-    str error = jr_member(json, STR("error"));
+    const struct look look = look_at(json);
     struct chunk_copy c = {.m = m, .out = out, .w = jw_to(&m->chunk)};
     struct buf *place;
 
-    if (m->conf.is_stream && (!is_nothing(error) || str_eq(event, STR("error")) ||
-                              str_eq(jr_member_string(json, STR("object")), STR("error")))) {
-        read_error(m, json, error, out);
+    if (m->conf.is_stream && is_error(&look, event)) {
+        read_error(m, json, look.error, out);
         return;
     }
-    if (has_finish(jr_member(json, STR("choices"))))
+    if (has_finish(look.choices))
         chat_merge_decide_all(m, out);
     place = chat_merge_place(m, out);
-    keep_usage(m, json);
+    keep_usage(m, &look);
     buf_reset(&m->chunk);
     copy_chunk(&c, json);
     if (c.ends)

@@ -174,6 +174,11 @@ static const struct merge_case cases[] = {
          HEAD "\"usage\":{\"prompt_tokens\":1}," ANY("", "\"stop\"")) USAGE(1) DONE},
      .shown = CHUNK(TEXT("a")) FINISH("stop") DONE,
      .ends = "last"},
+    {.name = "a_chunk_without_choices_or_usage_passes",
+     .rounds = {DATA("{\"choices\":[],\"prompt_filter_results\":[1],\"usage\":null}") FINISH("stop")
+                    DONE},
+     .shown = DATA("{\"choices\":[],\"prompt_filter_results\":[1]}") FINISH("stop") DONE,
+     .ends = "last"},
     {.name = "usage_of_one_round_is_the_upstreams",
      .wants_usage = true,
      .rounds = {DATA(HEAD "\"usage\":null," ANY(TEXT("a"), "null")) FINISH("stop") USAGE(1) DONE},
