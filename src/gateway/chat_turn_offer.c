@@ -26,7 +26,7 @@ static bool needs_approval(const struct mcp_server_view *server,
     return mcp_approval_is_needed(&server->conf->approval, NULL, tool->name, tool->is_read_only);
 }
 
-/* All tools of wanted servers, or as many as the caller wants to know of. */
+/* Those of all servers that are wanted, approved or not. */
 static size_t count_tools(const struct config *c, const struct mcp_snapshot *s)
 {
     size_t n = 0;
