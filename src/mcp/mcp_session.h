@@ -83,7 +83,7 @@ str mcp_session_error(const struct mcp_session *s);
 enum mcp_transport mcp_session_transport(const struct mcp_session *s);
 enum mcp_version mcp_session_version(const struct mcp_session *s); /* NONE before it is agreed on */
 
-/* List the tools again soon, unless that happened in the last 5 s (MCP 9.4). */
+/* List the tools again soon, though not within 5 s of the last time (MCP 9.4). */
 void mcp_session_refresh(struct mcp_session *s);
 
 struct mcp_session_call_conf {

@@ -49,11 +49,12 @@ void mcp_list_changed(struct mcp_session *s)
 void mcp_session_refresh(struct mcp_session *s)
 {
     const struct mcp_session_listing *l = &s->list;
+    uint64_t since_ms = loop_now_ms(s->loop) - l->began_ms;
 
-    if (l->is_running ||
-        (l->has_begun_ever && loop_now_ms(s->loop) - l->began_ms < MCP_LIST_PAUSE_MS))
-        return;
-    mcp_list_soon(s, 0);
+    if (!l->has_begun_ever || since_ms >= MCP_LIST_PAUSE_MS)
+        mcp_list_soon(s, 0);
+    else
+        mcp_list_soon(s, MCP_LIST_PAUSE_MS - since_ms);
 }
 
 /* MCP 9.4. A list that is good for no time at all says nothing about how often it changes. */
