@@ -85,14 +85,12 @@ static struct mcp_exchange *find_asker(struct mcp_exchange *x, const struct json
     return NULL;
 }
 
-/* The answer may have come on another stream than the asker's own (MCP 5.5). */
-static void settle_asker(struct mcp_exchange *asker, const struct mcp_exchange *x)
+/* The answer may have come on another stream than the asker's own, and the asker's may carry
+ * the answer of another (MCP 5.5). */
+static void settle_asker(struct mcp_exchange *asker)
 {
     asker->is_answered = true;
-    if (asker == x)
-        loop_timer_start(asker->timer, LINGER_MS);
-    else
-        mcp_exchange_drop(asker);
+    loop_timer_start(asker->timer, LINGER_MS);
 }
 
 void mcp_http_deliver(struct mcp_exchange *x, const struct jsonrpc_message *m)
@@ -103,7 +101,7 @@ void mcp_http_deliver(struct mcp_exchange *x, const struct jsonrpc_message *m)
 
     if (asker != NULL) {
         message.id = (struct jsonrpc_id){.kind = JSONRPC_ID_INT, .number = asker->id};
-        settle_asker(asker, x);
+        settle_asker(asker);
     }
     link->handler->on_message(link->arg, &message, x->id, x->status);
 }
