@@ -31,7 +31,7 @@
 
 enum jr_type { JR_NONE, JR_OBJECT, JR_ARRAY, JR_STRING, JR_NUMBER, JR_TRUE, JR_FALSE, JR_NULL };
 
-enum { JR_MAX_DEPTH = 128, JR_KEY_BYTES = 48 };
+enum { JR_MAX_DEPTH = 512, JR_KEY_BYTES = 48 };
 
 struct jr {
     const char *p, *end, *start;

@@ -46,6 +46,25 @@ const STREAMED = {
     'response.mcp_call_arguments.delta': ['call', 'response.mcp_call_arguments.done', 'arguments'],
     'response.custom_tool_call_input.delta': ['call', 'response.custom_tool_call_input.done', 'input'],
 };
+
+/* What the gateway runs: the events of an item's life in their order, and which of them stand
+ * for how it closes. */
+const HOSTED = {
+    mcp_call: {
+        begins: ['response.mcp_call.in_progress'],
+        before: 'response.mcp_call_arguments.done',
+        ends: { completed: 'response.mcp_call.completed', failed: 'response.mcp_call.failed' },
+        status: (item) => item.status,
+    },
+    mcp_list_tools: {
+        begins: ['response.mcp_list_tools.in_progress'],
+        ends: { completed: 'response.mcp_list_tools.completed', failed: 'response.mcp_list_tools.failed' },
+        status: (item) => (item.error === undefined ? 'completed' : 'failed'),
+    },
+};
+const MARKS = new Set(Object.values(HOSTED).flatMap(({ begins, ends }) => [...begins, ...Object.values(ends)]));
+const IDS = ['item_id', 'output_index', 'sequence_number', 'type'];
+
 const DONE = Object.fromEntries(Object.values(STREAMED).map(([where, done, field]) => [done, [where, field]]));
 
 const slot = (event, where) => `${event.item_id} ${where} ${event.content_index ?? event.summary_index ?? 0}`;
@@ -56,6 +75,7 @@ class Items {
     closed = [];
     #open = new Map();
     #texts = new Map();
+    #marks = new Map();
 
     take(event) {
         if (event.type === 'response.output_item.added')
@@ -70,18 +90,34 @@ class Items {
         assert.equal(output_index, this.added.length, 'output_index counts announced items');
         assert.ok(!this.added.some((other) => other.id === item.id), `item id ${item.id} is new`);
         assert.ok(item.status === undefined || item.status === 'in_progress', 'announced items are in progress');
+        assert.equal(item.tools?.length ?? 0, 0, 'a listing is announced empty');
         this.added.push(item);
         this.#open.set(item.id, output_index);
+        this.#marks.set(item.id, []);
     }
 
     #close({ item, output_index }) {
         assert.equal(this.#open.get(item.id), output_index, `item ${item.id} closes once, where it was announced`);
         this.#open.delete(item.id);
         this.closed[output_index] = item;
+        if (item.type in HOSTED)
+            this.#closeHosted(item, HOSTED[item.type]);
+    }
+
+    /* An approved call has its arguments from the beginning. */
+    #closeHosted(item, { begins, before, ends, status }) {
+        const { arguments: known } = this.added.find(({ id }) => id === item.id);
+        const end = ends[status(item)];
+        const wanted = [...begins, ...(before !== undefined && !known ? [before] : []), ...(end === undefined ? [] : [end])];
+        assert.deepEqual(this.#marks.get(item.id), wanted, `the life of ${item.type} ${item.id}`);
     }
 
     #within(event) {
         assert.equal(this.#open.get(event.item_id), event.output_index, `${event.type} belongs to an open item`);
+        if (MARKS.has(event.type))
+            assert.deepEqual(Object.keys(event).sort(), IDS, `${event.type} has nothing but ids`);
+        if (MARKS.has(event.type) || event.type === HOSTED.mcp_call.before)
+            this.#marks.get(event.item_id).push(event.type);
         if (event.type in STREAMED) {
             const key = slot(event, STREAMED[event.type][0]);
             assert.notEqual(event.delta, '', 'no empty delta');

@@ -341,7 +341,7 @@ const climbing = ['/v1/..', '/v1/../x', '/v1/%2e%2e/x', '/v1/x/../../y', '/v1/x/
     '/v1/models/..%2fx', '/v1/models/x/%2e%2e%5cy', '/v1/models/..\\x', '/v1/../v1/models/x', '/v1/models/x%2f..%2f..%2fadmin'];
 const paths = [
     ...climbing.map((path) => [`${path} is not asked of the upstream`, head(`GET ${path} HTTP/1.1`, 'Host: x'), UNKNOWN, KEEP]),
-    ...['/v1/responses/x', '/v1/responses/', '/v1/v1/responses', '/v1/v1/responses/x', '/v1/conversations/x', '/v1/conversations/x/items', '/v1/v1/conversations', '/v1/mcp/servers',
+    ...['/v1/responses/x', '/v1/responses/', '/v1/v1/responses', '/v1/v1/responses/x', '/v1/conversations/x', '/v1/conversations/x/items', '/v1/v1/conversations', '/v1/mcp',
         '/v1/v1/v1/mcp/servers', '/v1', '/v1/', '/v1/v1', '/v1/v1/'].map((path) => [`${path} is not the upstream's`, head(`GET ${path} HTTP/1.1`, 'Host: x'), UNKNOWN, KEEP]),
     ['a double slash', head('GET //v1/models HTTP/1.1', 'Host: x'), UNKNOWN, KEEP],
     ['a path in capitals', head('GET /V1/MODELS HTTP/1.1', 'Host: x'), UNKNOWN, KEEP],
