@@ -11,7 +11,7 @@
 #include "mcp/mcp_session_internal.h"
 #include "json/json_text.h"
 
-static void try_next(struct mcp_session *s);
+static bool try_next(struct mcp_session *s);
 
 /* ---- verdicts */
 
@@ -37,22 +37,22 @@ static void agree(struct mcp_session *s, const struct mcp_server_info *info)
 }
 
 /* Refused in every way. By HTTP 5xx that is the trouble of an hour, else it stays. */
-static void give_up(struct mcp_session *s, const struct mcp_reply *a)
+static void give_up(struct mcp_session *s, const struct mcp_reply *reply)
 {
-    struct mcp_end end = {.cause = MCP_FAILED_UNREACHABLE, .http_status = a->http_status};
+    struct mcp_end end = {.cause = MCP_FAILED_UNREACHABLE, .http_status = reply->http_status};
     struct buf text = {.limit = 0};
 
-    end.is_hopeless = a->http_status < 500;
-    if (a->http_status >= 400)
+    end.is_hopeless = reply->http_status < 500;
+    if (reply->http_status >= 400)
         end.cause = MCP_FAILED_HTTP;
-    if (a->m != NULL && a->m->kind == JSONRPC_ERROR) {
+    if (reply->m != NULL && reply->m->kind == JSONRPC_ERROR) {
         buf_c(&text, "The server refused to start a session: ");
-        json_text_decode(a->m->message, &text);
+        json_text_decode(reply->m->message, &text);
         buf_c(&text, " (");
-        buf_int(&text, a->m->code);
+        buf_int(&text, reply->m->code);
         buf_c(&text, ").");
-    } else if (a->failure != NULL && !s->conf.is_remote) {
-        buf_append(&text, a->failure->message);
+    } else if (reply->failure != NULL && !s->conf.is_remote) {
+        buf_append(&text, reply->failure->message);
     }
     end.text = buf_str(&text);
     forget(s);
@@ -68,9 +68,9 @@ static void outage(struct mcp_session *s, const struct mcp_link_failure *why)
 }
 
 /* Nothing that a server has said. */
-static bool is_outage(const struct mcp_reply *a)
+static bool is_outage(const struct mcp_reply *reply)
 {
-    return a->failure != NULL && a->http_status == 0 && !a->failure->has_lost_session;
+    return reply->failure != NULL && reply->http_status == 0 && !reply->failure->has_lost_session;
 }
 
 /* ---- ways */
@@ -122,18 +122,14 @@ bool mcp_handshake_link_down(struct mcp_session *s, const struct mcp_link_failur
     return true;
 }
 
-static void refused(struct mcp_session *s, const struct mcp_reply *a)
+static void refused(struct mcp_session *s, const struct mcp_reply *reply)
 {
-    struct mcp_handshake *h = &s->handshake;
-    bool is_left =
-        (may_be_modern(s) && !h->has_discovered) || (may_be_legacy(s) && !h->has_initialized);
-
-    if (is_left)
-        try_next(s);
-    else if (may_be_sse(s))
+    if (try_next(s))
+        return;
+    if (may_be_sse(s))
         mcp_session_change_transport(s, MCP_TRANSPORT_SSE);
     else
-        give_up(s, a);
+        give_up(s, reply);
 }
 
 /* ---- server/discover */
@@ -142,55 +138,55 @@ static void discover(struct mcp_session *s, enum mcp_version version);
 
 /* Error -32022: the server names what it speaks (MCP 2.5 b). Being offered what was just
  * refused is no reason not to try it, but only once. */
-static void take_supported(struct mcp_session *s, const struct mcp_reply *a)
+static void take_supported(struct mcp_session *s, const struct mcp_reply *reply)
 {
-    str supported = jr_member(a->m->error_data, STR("supported"));
+    str supported = jr_member(reply->m->error_data, STR("supported"));
     enum mcp_version v = mcp_version_newest(supported);
 
     if (jr_type_of(supported) != JR_ARRAY) {
-        refused(s, a);
+        refused(s, reply);
     } else if (v == MCP_VERSION_NONE) {
         fail(s, STR("The server speaks no version of the protocol that we do."));
     } else if (!mcp_version_is_modern(v)) {
-        refused(s, a);
+        refused(s, reply);
     } else if (s->handshake.has_offered_again) {
-        give_up(s, a);
+        give_up(s, reply);
     } else {
         s->handshake.has_offered_again = true;
         discover(s, v);
     }
 }
 
-static void take_discovered(struct mcp_session *s, const struct mcp_reply *a)
+static void take_discovered(struct mcp_session *s, const struct mcp_reply *reply)
 {
     struct mcp_server_info info;
 
-    if (mcp_read_discover(a->m->result, &info, NULL) == -1)
-        refused(s, a);
+    if (mcp_read_discover(reply->m->result, &info, NULL) == -1)
+        refused(s, reply);
     else if (mcp_version_is_modern(info.version))
         agree(s, &info);
     else if (info.version == MCP_VERSION_NONE)
         fail(s, STR("The server speaks no version of the protocol that we do."));
     else
-        refused(s, a);
+        refused(s, reply);
 }
 
-static void on_discovered(void *arg, const struct mcp_reply *a)
+static void on_discovered(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session *s = arg;
 
-    if (is_outage(a))
-        outage(s, a->failure);
-    else if (a->failure != NULL)
-        refused(s, a);
-    else if (a->m->kind == JSONRPC_RESULT)
-        take_discovered(s, a);
-    else if (mcp_reply_lost_version(a))
-        take_supported(s, a);
-    else if (a->m->code == MCP_HEADER_MISMATCH || a->m->code == MCP_CAPABILITY_MISSING)
-        give_up(s, a); /* a modern server that is not content with us */
+    if (is_outage(reply))
+        outage(s, reply->failure);
+    else if (reply->failure != NULL)
+        refused(s, reply);
+    else if (reply->m->kind == JSONRPC_RESULT)
+        take_discovered(s, reply);
+    else if (mcp_reply_lost_version(reply))
+        take_supported(s, reply);
+    else if (reply->m->code == MCP_HEADER_MISMATCH || reply->m->code == MCP_CAPABILITY_MISSING)
+        give_up(s, reply); /* a modern server that is not content with us */
     else
-        refused(s, a);
+        refused(s, reply);
 }
 
 static void ask(struct mcp_session *s, struct mcp_request *r)
@@ -212,37 +208,37 @@ static void discover(struct mcp_session *s, enum mcp_version version)
 
 /* ---- initialize */
 
-static bool is_modern_error(const struct mcp_reply *a)
+static bool is_modern_error(const struct mcp_reply *reply)
 {
-    return a->m != NULL && a->m->kind == JSONRPC_ERROR &&
-           (a->m->code == MCP_HEADER_MISMATCH || a->m->code == MCP_CAPABILITY_MISSING ||
-            a->m->code == MCP_VERSION_UNSUPPORTED);
+    return reply->m != NULL && reply->m->kind == JSONRPC_ERROR &&
+           (reply->m->code == MCP_HEADER_MISMATCH || reply->m->code == MCP_CAPABILITY_MISSING ||
+            reply->m->code == MCP_VERSION_UNSUPPORTED);
 }
 
 /* An answer with another version is the end: the server was free to name any. */
-static void take_initialized(struct mcp_session *s, const struct mcp_reply *a)
+static void take_initialized(struct mcp_session *s, const struct mcp_reply *reply)
 {
     struct mcp_server_info info;
     struct err e;
 
-    if (mcp_read_initialize(a->m->result, &info, &e) == 0)
+    if (mcp_read_initialize(reply->m->result, &info, &e) == 0)
         agree(s, &info);
     else
         fail(s, str_from_c(e.msg));
 }
 
-static void on_initialized(void *arg, const struct mcp_reply *a)
+static void on_initialized(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session *s = arg;
 
-    if (!is_modern_error(a))
-        s->handshake.initialize_status = a->http_status;
-    if (is_outage(a))
-        outage(s, a->failure);
-    else if (a->m != NULL && a->m->kind == JSONRPC_RESULT)
-        take_initialized(s, a);
+    if (!is_modern_error(reply))
+        s->handshake.initialize_status = reply->http_status;
+    if (is_outage(reply))
+        outage(s, reply->failure);
+    else if (reply->m != NULL && reply->m->kind == JSONRPC_RESULT)
+        take_initialized(s, reply);
     else
-        refused(s, a);
+        refused(s, reply);
 }
 
 /* The version stays unnamed: what is offered is in the message, and no header may say it. */
@@ -263,7 +259,8 @@ static bool is_modern_first(const struct mcp_session *s)
     return s->transport == MCP_TRANSPORT_HTTP;
 }
 
-static void try_next(struct mcp_session *s)
+/* False when all that may be tried over this transport has been. */
+static bool try_next(struct mcp_session *s)
 {
     const struct mcp_handshake *h = &s->handshake;
     bool can_discover = may_be_modern(s) && !h->has_discovered;
@@ -273,14 +270,14 @@ static void try_next(struct mcp_session *s)
         discover(s, MCP_2026_07_28);
     else if (can_initialize)
         initialize(s);
-    else
-        fail(s, STR("The server has no transport for the configured protocol."));
+    return can_discover || can_initialize;
 }
 
 void mcp_handshake_begin(struct mcp_session *s)
 {
     s->handshake = (struct mcp_handshake){.initialize_status = 0};
-    try_next(s);
+    if (!try_next(s))
+        fail(s, STR("The server has no transport for the configured protocol."));
 }
 
 /* ---- once more */
@@ -300,7 +297,8 @@ void mcp_handshake_again(struct mcp_session *s, uint64_t epoch, bool forgets_era
     mcp_handshake_begin(s);
 }
 
-bool mcp_reply_lost_version(const struct mcp_reply *a)
+bool mcp_reply_lost_version(const struct mcp_reply *reply)
 {
-    return a->m != NULL && a->m->kind == JSONRPC_ERROR && a->m->code == MCP_VERSION_UNSUPPORTED;
+    return reply->m != NULL && reply->m->kind == JSONRPC_ERROR &&
+           reply->m->code == MCP_VERSION_UNSUPPORTED;
 }

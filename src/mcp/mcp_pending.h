@@ -19,7 +19,7 @@ struct mcp_pending {
     enum mcp_method method;
     uint64_t epoch; /* of the session it was sent in, see mcp_session_internal.h */
     /* The place is out of the table when this is called, and may be used again. */
-    void (*on_answer)(void *arg, const struct mcp_reply *a);
+    void (*on_answer)(void *arg, const struct mcp_reply *reply);
     void *arg;
     struct mcp_pending *next;
 };

@@ -85,6 +85,7 @@ void mcp_session_leave(struct mcp_session *s, const struct mcp_end *why)
     if (!s->is_connected && s->transport == MCP_TRANSPORT_STDIO)
         s->era = MCP_ERA_UNKNOWN; /* it may have died of the wrong question */
     disconnect(s);
+    s->transport = s->home; /* what was tried last proved nothing */
     if (!s->conf.starts_once)
         loop_timer_start(s->timer, wait_ms);
     mcp_end_words(s, why, &text);
@@ -200,7 +201,7 @@ static void start(struct mcp_session *s)
         open_soon(s);
 }
 
-static void leave_in_time(struct mcp_session *s)
+static void leave_for_silence(struct mcp_session *s)
 {
     char text[96];
 
@@ -215,7 +216,7 @@ static void on_timer(void *arg)
     struct mcp_session *s = arg;
 
     if (s->link != NULL && !s->is_leaving)
-        leave_in_time(s);
+        leave_for_silence(s);
     else
         start(s);
 }

@@ -98,7 +98,7 @@ static void fail_tool(struct mcp_session_call *c, const struct mcp_call_result *
 
 /* ---- sending */
 
-static void on_answer(void *arg, const struct mcp_reply *a);
+static void on_answer(void *arg, const struct mcp_reply *reply);
 
 static str given(const struct buf *b)
 {
@@ -133,13 +133,13 @@ void mcp_call_send(struct mcp_session_call *c, const struct mcp_mirror *mirrors)
 
 /* ---- asking again */
 
-static bool ask_in_new_session(struct mcp_session_call *c, const struct mcp_reply *a)
+static bool ask_in_new_session(struct mcp_session_call *c, const struct mcp_reply *reply)
 {
     struct mcp_session *s = c->session;
-    bool has_lost_version = mcp_reply_lost_version(a);
+    bool has_lost_version = mcp_reply_lost_version(reply);
     bool *was_asked_again = has_lost_version ? &c->has_lost_version : &c->has_lost_session;
 
-    if (!has_lost_version && !mcp_reply_lost_session(a))
+    if (!has_lost_version && !mcp_reply_lost_session(reply))
         return false;
     if (*was_asked_again)
         return false;
@@ -151,15 +151,16 @@ static bool ask_in_new_session(struct mcp_session_call *c, const struct mcp_repl
 }
 
 /* The server wants other headers than its last listing said. */
-static bool ask_with_new_headers(struct mcp_session_call *c, const struct mcp_reply *a)
+static bool ask_with_new_headers(struct mcp_session_call *c, const struct mcp_reply *reply)
 {
-    if (a->m == NULL || a->m->kind != JSONRPC_ERROR || a->m->code != MCP_HEADER_MISMATCH ||
-        c->has_relisted || !mcp_session_is_modern(c->session))
+    if (reply->m == NULL || reply->m->kind != JSONRPC_ERROR ||
+        reply->m->code != MCP_HEADER_MISMATCH || c->has_relisted ||
+        !mcp_session_is_modern(c->session))
         return false;
     c->has_relisted = true;
     c->is_in_listing = false;
     buf_reset(&c->refusal);
-    buf_append(&c->refusal, a->m->message);
+    buf_append(&c->refusal, reply->m->message);
     mcp_call_place(c, MCP_CALL_RELISTING);
     mcp_list_soon(c->session, 0);
     return true;
@@ -210,16 +211,16 @@ static void take_result(struct mcp_session_call *c, str raw)
         done(c, NULL, &result);
 }
 
-static void on_answer(void *arg, const struct mcp_reply *a)
+static void on_answer(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session_call *c = arg;
 
-    if (ask_in_new_session(c, a) || ask_with_new_headers(c, a))
+    if (ask_in_new_session(c, reply) || ask_with_new_headers(c, reply))
         return;
-    if (a->failure != NULL)
-        fail_link(c, a->failure);
-    else if (a->m->kind == JSONRPC_RESULT)
-        take_result(c, a->m->result);
+    if (reply->failure != NULL)
+        fail_link(c, reply->failure);
+    else if (reply->m->kind == JSONRPC_RESULT)
+        take_result(c, reply->m->result);
     else
-        mcp_call_fail_rpc(c, a->m->code, a->m->message);
+        mcp_call_fail_rpc(c, reply->m->code, reply->m->message);
 }

@@ -195,7 +195,7 @@ bool mcp_handshake_link_down(struct mcp_session *s, const struct mcp_link_failur
 void mcp_handshake_again(struct mcp_session *s, uint64_t epoch, bool forgets_era);
 
 /* Is it error -32022: the server does not know our version (any more)? */
-bool mcp_reply_lost_version(const struct mcp_reply *a);
+bool mcp_reply_lost_version(const struct mcp_reply *reply);
 
 /* MCP 5.7. */
 static inline bool mcp_reply_lost_session(const struct mcp_reply *r)

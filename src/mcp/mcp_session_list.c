@@ -143,7 +143,7 @@ static void succeeded(struct mcp_session *s)
 
 /* ---- pages */
 
-static void on_page(void *arg, const struct mcp_reply *a);
+static void on_page(void *arg, const struct mcp_reply *reply);
 
 static void ask_page(struct mcp_session *s, str cursor)
 {
@@ -206,11 +206,11 @@ static void take_failure(struct mcp_session *s, const struct mcp_link_failure *w
 }
 
 /* The next agreement lists from the start. Once: it may be that of this very request. */
-static bool is_lost(struct mcp_session *s, const struct mcp_reply *a)
+static bool is_lost(struct mcp_session *s, const struct mcp_reply *reply)
 {
-    bool has_lost_version = mcp_reply_lost_version(a);
+    bool has_lost_version = mcp_reply_lost_version(reply);
 
-    if (!has_lost_version && !mcp_reply_lost_session(a))
+    if (!has_lost_version && !mcp_reply_lost_session(reply))
         return false;
     if (s->list.n_lost++ > 0)
         return false;
@@ -218,18 +218,18 @@ static bool is_lost(struct mcp_session *s, const struct mcp_reply *a)
     return true;
 }
 
-static void on_page(void *arg, const struct mcp_reply *a)
+static void on_page(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session *s = arg;
 
-    if (is_lost(s, a))
+    if (is_lost(s, reply))
         return;
-    if (a->failure != NULL)
-        take_failure(s, a->failure);
-    else if (a->m->kind == JSONRPC_RESULT)
-        take_page(s, a->m->result);
+    if (reply->failure != NULL)
+        take_failure(s, reply->failure);
+    else if (reply->m->kind == JSONRPC_RESULT)
+        take_page(s, reply->m->result);
     else
-        take_error(s, a->m);
+        take_error(s, reply->m);
 }
 
 /* ---- the beginning */

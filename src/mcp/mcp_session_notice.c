@@ -27,18 +27,18 @@ static void open_later(struct mcp_session *s)
 }
 
 /* A refusal is meant for good: the timer finds changes as well. */
-static bool is_refused(const struct mcp_reply *a)
+static bool is_refused(const struct mcp_reply *reply)
 {
-    if (a->m != NULL)
-        return a->m->kind == JSONRPC_ERROR;
-    return a->http_status >= 400 && a->http_status < 500;
+    if (reply->m != NULL)
+        return reply->m->kind == JSONRPC_ERROR;
+    return reply->http_status >= 400 && reply->http_status < 500;
 }
 
-static void on_ended(void *arg, const struct mcp_reply *a)
+static void on_ended(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session *s = arg;
 
-    if (!is_refused(a))
+    if (!is_refused(reply))
         open_later(s);
 }
 

@@ -69,20 +69,20 @@ void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const cha
 
 /* ---- from the server */
 
-static void deliver(struct mcp_session *s, struct mcp_pending *p, const struct mcp_reply *a)
+static void deliver(struct mcp_session *s, struct mcp_pending *p, const struct mcp_reply *reply)
 {
     mcp_pending_remove(&s->pending, p);
-    p->on_answer(p->arg, a);
+    p->on_answer(p->arg, reply);
 }
 
 static void take_answer(struct mcp_session *s, const struct jsonrpc_message *m, int64_t carrier,
                         int http_status)
 {
     struct mcp_pending *p = mcp_pending_match(&s->pending, m, carrier);
-    struct mcp_reply a = {.m = m, .http_status = http_status};
+    struct mcp_reply reply = {.m = m, .http_status = http_status};
 
     if (p != NULL)
-        deliver(s, p, &a);
+        deliver(s, p, &reply);
     else
         mcp_report_late(s, m);
 }
@@ -108,11 +108,11 @@ void mcp_session_on_failed(void *arg, int64_t id, const struct mcp_link_failure 
 {
     struct mcp_session *s = arg;
     struct mcp_pending *p = mcp_pending_find(&s->pending, id);
-    struct mcp_reply a = {.failure = why, .http_status = why->http_status};
+    struct mcp_reply reply = {.failure = why, .http_status = why->http_status};
 
     if (s->is_leaving)
         return;
     mcp_report_failure(s, p == NULL ? MCP_METHOD_COUNT : p->method, why);
     if (p != NULL)
-        deliver(s, p, &a);
+        deliver(s, p, &reply);
 }

@@ -4,7 +4,7 @@
  * noticed when it fires too early. */
 #include "mcp/mcp_session_internal.h"
 
-static void on_pong(void *arg, const struct mcp_reply *a);
+static void on_pong(void *arg, const struct mcp_reply *reply);
 
 /* ---- is the server alive? */
 
@@ -41,12 +41,12 @@ static void miss(struct mcp_session *s, uint64_t now_ms)
 }
 
 /* Any answer shows that it lives; that it was reached at all does as well. */
-static void on_pong(void *arg, const struct mcp_reply *a)
+static void on_pong(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session *s = arg;
     uint64_t now_ms = loop_now_ms(s->loop);
 
-    if (a->failure != NULL && a->http_status == 0)
+    if (reply->failure != NULL && reply->http_status == 0)
         miss(s, now_ms);
     else
         s->liveness.heard_ms = now_ms;

@@ -137,7 +137,7 @@ static const struct era_case {
      .sent = DISCOVER_AND INITIALIZE_AND INITIALIZE_AND LISTING, .changes_transport = true},
     {"http (e) but it is not HTTP+SSE either", HTTP, .state = "failed",
      .discover = {HTTP_STATUS(404)}, .initialize = {HTTP_STATUS(404)}, .sse = HTTP_STATUS(405),
-     .sent = DISCOVER_AND INITIALIZE_AND, .changes_transport = true},
+     .sent = DISCOVER_AND INITIALIZE_AND},
     {"http (e) a modern error", HTTP, .state = "failed", .discover = {HTTP_STATUS(404)},
      .initialize = {WITH_STATUS(400, -32022)}, .sent = DISCOVER_AND INITIALIZE_AND},
     {"http 401 from both", HTTP, .state = "failed", .discover = {HTTP_STATUS(401)},
@@ -161,13 +161,15 @@ static const struct era_case {
     {"stdio modern", STDIO, MODERN, .protocol = MCP_PROTOCOL_2026_07_28, .sent = MODERN_READY},
     {"sse", SSE, LEGACY, .sent = INITIALIZE_AND LISTING},
     {"sse that is none", SSE, .sse = HTTP_STATUS(405), .state = "failed", .sent = ""},
+    {"sse and a protocol that it has not", SSE, .protocol = MCP_PROTOCOL_2026_07_28,
+     .state = "failed", .sent = ""},
     {"sse by its URL, but HTTP", SSE, .is_sse_guess = true, .sse = HTTP_STATUS(405), MODERN,
      .sent = MODERN_READY, .changes_transport = true},
     {"sse by its URL, not reached", SSE, .is_sse_guess = true, .sse = UNREACHABLE,
      .state = "backoff", .sent = ""},
     {"sse by its URL, but neither", SSE, .is_sse_guess = true, .sse = HTTP_STATUS(404),
      .discover = {HTTP_STATUS(404)}, .initialize = {HTTP_STATUS(404)}, .state = "failed",
-     .sent = DISCOVER_AND INITIALIZE_AND, .changes_transport = true},
+     .sent = DISCOVER_AND INITIALIZE_AND},
 #undef HTTP
 #undef STDIO
 #undef SSE
