@@ -50,12 +50,12 @@ void mcp_session_notify(struct mcp_session *s, struct mcp_request *r)
     (void)send_message(s, r, &lm, NULL);
 }
 
-/* For a modern server over HTTP the end of the exchange says it; initialize is never
- * cancelled (MCP 2.2, 8.5). */
+/* For a modern server over HTTP the end of the exchange says it. What is asked before a
+ * version is agreed on is never cancelled (MCP 2.2, 8.5). */
 void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const char *reason)
 {
     int64_t id = p->id;
-    bool is_told = p->method != MCP_INITIALIZE && s->version != MCP_VERSION_NONE &&
+    bool is_told = s->version != MCP_VERSION_NONE &&
                    (s->transport == MCP_TRANSPORT_STDIO || !mcp_session_is_modern(s));
 
     mcp_pending_remove(&s->pending, p);

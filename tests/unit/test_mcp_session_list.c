@@ -95,6 +95,12 @@ static void a_change_before_the_first_page_is_in_it_already(void **state)
     pass(10 * 1000);
     assert_int_equal(n_listings(), 1);
     assert_int_equal(fx.n_listens, 1);
+    hear(TOOLS_CHANGED);
+    pass(MCP_LIST_DEBOUNCE_MS);
+    hear(TOOLS_CHANGED); /* the same for every listing */
+    answer(last_sent(MCP_LIST_TOOLS)->id, &RESULT(ONE_TOOL));
+    pass(10 * 1000);
+    assert_int_equal(n_listings(), 2);
 }
 
 static void over_http_nobody_knows_whether_it_is(void **state)
