@@ -3,14 +3,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import https from 'node:https';
 import test from 'node:test';
 import { Captures } from '../lib/check.mjs';
 import { open } from '../lib/client.mjs';
 import { folder } from '../lib/folder.mjs';
-import { declared, gateway, shown } from '../lib/mcp.mjs';
+import { declared, gateway, pause, shown } from '../lib/mcp.mjs';
 import { TOOLS, http, startMcp } from '../lib/mcp_server.mjs';
+import { patience } from '../lib/patience.mjs';
 import { callStream, textStream } from '../lib/upstream.mjs';
 
 const captures = new Captures();
@@ -99,6 +100,45 @@ test('news before the first list: the tools are there all the same', async (t) =
     fake.on('tools/list', (_, { session }) => void fake.tell(session, 'notifications/tools/list_changed'));
     const g = await gateway(t, { servers: { fake }, captures });
     assert.equal((await g.tools('fake')).length, 4);
+});
+
+/* What the daemon holds open, and the processes it has. */
+const descriptorsOf = ({ child: { pid } }) => readdirSync(`/proc/${pid}/fd`).length;
+const childrenOf = ({ child: { pid } }) => readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter((child) => child.trim() !== ''));
+
+/* Ask again until the answer is true. */
+async function until(met, what, ms = 20_000) {
+    for (const deadline = performance.now() + patience(ms); !met(); await pause(20))
+        assert.ok(performance.now() < deadline, `${what()} within ${ms} ms`);
+}
+
+test('ten new files, ten new processes: nothing is left of the old ones', async (t) => {
+    const fake = await startMcp({ transport: 'stdio' });
+    const g = await gateway(t, { servers: { fake }, captures });
+    const renew = async (i) => {
+        g.reload({ fake: { ...fake.entry, env: { ROUND: String(i) } } });
+        await fake.until(() => fake.process.hello?.env.ROUND === String(i), 20_000);
+        await g.available('fake');
+    };
+    await renew(0);
+    await until(() => childrenOf(g.daemon).length === 1, () => `children ${childrenOf(g.daemon)}`);
+    const before = descriptorsOf(g.daemon);
+    for (let i = 1; i <= 10; i++)
+        await renew(i);
+    await until(() => childrenOf(g.daemon).length === 1, () => `children ${childrenOf(g.daemon)}`);
+    await until(() => descriptorsOf(g.daemon) <= before, () => `${before} descriptors became ${descriptorsOf(g.daemon)}`);
+});
+
+test('servers that requests bring along: so many and no more, until one was idle for long enough', async (t) => {
+    const far = await startMcp({ style: { get: 405 } });
+    t.after(() => far.close());
+    const g = await gateway(t, { args: ['--mcp-remote', 'any', '--mcp-remote-connections', '2', '--mcp-remote-idle', '2s'], captures });
+    const asking = (authorization) => ({ tools: [declared('far', { server_url: far.url, authorization, require_approval: 'never' })] });
+    await Promise.all([g.respond(asking('one')), g.respond(asking('two'))]);
+    await g.turnedAway(asking('three'), [424, 'mcp_list_tools_failed']);
+    await far.until(() => far.exchanges.filter(({ method }) => method === 'DELETE').length >= 2);
+    await g.respond(asking('four'));
 });
 
 /* A scripted server behind TLS; its certificate is nobody's. */
