@@ -130,15 +130,23 @@ test('ten new files, ten new processes: nothing is left of the old ones', async 
     await until(() => descriptorsOf(g.daemon) <= before, () => `${before} descriptors became ${descriptorsOf(g.daemon)}`);
 });
 
-test('servers that requests bring along: so many and no more, until one was idle for long enough', async (t) => {
+test('servers that requests bring along: so many are connected at a time and no more, and idle ones leave', async (t) => {
     const far = await startMcp({ style: { get: 405 } });
     t.after(() => far.close());
-    const g = await gateway(t, { args: ['--mcp-remote', 'any', '--mcp-remote-connections', '2', '--mcp-remote-idle', '2s'], captures });
+    const g = await gateway(t, { args: ['--mcp-remote', 'any', '--mcp-remote-connections', '2', '--mcp-remote-idle', '200ms'], captures });
     const asking = (authorization) => ({ tools: [declared('far', { server_url: far.url, authorization, require_approval: 'never' })] });
-    await Promise.all([g.respond(asking('one')), g.respond(asking('two'))]);
+    const busy = [];
+    for (const token of ['one', 'two']) {
+        g.up.next(callStream([shown('far', 'hang'), {}, 'c1']));
+        busy.push(open(g.daemon, { model: 'm', input: 'Hi', stream: true, ...asking(token) }));
+        await far.called(busy.length);
+    }
     await g.turnedAway(asking('three'), [424, 'mcp_list_tools_failed']);
-    await far.until(() => far.exchanges.filter(({ method }) => method === 'DELETE').length >= 2);
-    await g.respond(asking('four'));
+    busy.forEach((client) => client.destroy());
+    const ended = () => far.exchanges.filter(({ method }) => method === 'DELETE').map(({ headers }) => headers.authorization);
+    await far.until(() => ended().length === 2);
+    assert.deepEqual(ended().sort(), ['Bearer one', 'Bearer two']);
+    await g.respond(asking('three'));
 });
 
 /* A scripted server behind TLS; its certificate is nobody's. */
