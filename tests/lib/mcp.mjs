@@ -32,6 +32,7 @@ export const writeServers = (path, servers) =>
 
 export class Gateway extends Api {
     #parts;
+    #closing;
 
     constructor(captures = { keep() {} }) {
         const parts = {};
@@ -96,8 +97,9 @@ export class Gateway extends Api {
         return this.up.requests.at(-1).body.messages;
     }
 
-    async close() {
-        await this.daemon?.stop();
+    /* Once, however often it is asked to. */
+    close() {
+        return (this.#closing ??= this.daemon?.stop());
     }
 }
 

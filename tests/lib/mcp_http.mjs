@@ -164,7 +164,6 @@ function disagreement(headers, { method, params }, server) {
 
 class Front {
     #sessions = new Map();
-    #sockets = new Set();
     #shared = { id: undefined }; /* the session of those that have none */
 
     constructor(server, { transport, style }) {
@@ -178,7 +177,6 @@ class Front {
             this.#sessions.clear();
         };
         server.dropStreams = () => server.sessions.forEach(({ streams = [] }) => streams.forEach(({ res }) => res.destroy()));
-        server.dropConnections = () => this.#sockets.forEach((socket) => socket.destroy());
     }
 
     async listen() {
@@ -191,8 +189,6 @@ class Front {
         server.connections = 0;
         this.http.on('connection', (socket) => {
             server.connections++;
-            this.#sockets.add(socket);
-            socket.on('close', () => this.#sockets.delete(socket));
             socket.on('error', () => {});
         });
         this.http.listen(0, '127.0.0.1');

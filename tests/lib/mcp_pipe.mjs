@@ -18,7 +18,6 @@ import { LOST, isHttp } from './mcp_server.mjs';
 const CHILD = fileURLToPath(new URL('mcp_stdio.mjs', import.meta.url));
 
 class Process {
-    lines = []; /* as they came, before anything was made of them */
     isOver = false;
 
     constructor(socket, server) {
@@ -43,7 +42,6 @@ class Process {
     }
 
     #line(line, server) {
-        this.lines.push(line);
         const message = JSON.parse(line);
         const push = (what) => this.push(what);
         const way = { session: this, send: push, reply: (answer) => this.#reply(answer) };

@@ -238,8 +238,7 @@ test('an approval outlives the gateway: the call runs exactly once', async (t) =
     const before = await gateway(t, { servers: { fake }, args: ['--store', store], captures });
     before.up.next(callStream(echo('hi')));
     const first = await before.respond(asking());
-    await before.daemon.stop();
-    before.close = () => {};
+    await before.close();
 
     const g = await gateway(t, { servers: { fake }, up: before.up, args: ['--store', store], captures });
     g.up.next(textStream('It said hi.'));

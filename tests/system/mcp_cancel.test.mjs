@@ -115,7 +115,6 @@ test('the end of the gateway in a call: the item is incomplete, the response fai
     const streamed = g.stream(body());
     await fake.called();
     await g.close();
-    g.close = () => {};
     const { items, response } = await streamed;
     assert.deepEqual(items.map(({ type, status }) => [type, status]), [['mcp_call', 'incomplete']]);
     assert.equal(response.status, 'failed');

@@ -72,7 +72,6 @@ describe('what is sent', () => {
         const { g, fake } = await started(t);
         await called(g, echo('hi'));
         await g.close();
-        g.close = () => {};
         const { method, headers } = fake.exchanges.at(-1);
         assert.deepEqual([method, headers['mcp-session-id']], ['DELETE', fake.sessions.at(-1).id]);
     });

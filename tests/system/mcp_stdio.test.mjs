@@ -225,7 +225,6 @@ test('the end of the gateway closes stdin, and the process may leave by itself',
     const { g, fake } = await started(t);
     const { process: child } = fake;
     await g.close();
-    g.close = () => {};
     await child.ended;
     assert.equal(child.end, true);
 });
@@ -245,7 +244,6 @@ for (const [what, launcher] of [['a process', false], ['a launcher and what it s
         const pids = [child.hello.pid, child.grandchild, ...(launcher ? [child.hello.ppid] : [])];
         assert.deepEqual(pids.map(isAlive), pids.map(() => true));
         await g.close();
-        g.close = () => {};
         await until(() => !pids.some(isAlive), 'all are gone', 5000);
     });
 }
