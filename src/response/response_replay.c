@@ -64,13 +64,17 @@ static int begin_message(struct item_list *items, struct arena *a, struct err *r
     return 0;
 }
 
+/* A summary that the gateway sends is the model's own reasoning. */
 int response_replay(struct response *r, const struct input_options *o, struct item_list *items,
                     struct arena *a, struct err *reterr)
 {
+    struct input_options own = *o;
+
+    own.reasoning_from_summary = true;
     if (begin_message(items, a, reterr) == -1)
         return -1;
     for (const struct output_item *item = *r->replayed; item != NULL; item = item->next) {
-        if (is_for_model(item) && replay(r, item, o, items, a, reterr) == -1)
+        if (is_for_model(item) && replay(r, item, &own, items, a, reterr) == -1)
             return -1;
     }
     r->replayed = r->end;

@@ -483,6 +483,31 @@ static void a_round_is_replayed_as_the_items_it_would_be_in_a_request(void **sta
     json_decref(end(&f));
 }
 
+/* The next round gets what the round after a stored response gets. */
+static void a_summary_is_replayed_as_the_reasoning_that_it_is(void **state)
+{
+    static const struct input_options options = {.reasoning_from_summary = false};
+    struct item_list items = {.n = 0};
+    const struct item *it;
+    struct fixture f;
+    struct err e;
+
+    (void)state;
+    begin(&f, 0);
+    f.response.conf.reasoning = REASONING_SUMMARY;
+    say(&f, DELTA_REASONING, "why");
+    call(&f, 0, "docs__search", "{}");
+    end_round(&f);
+    end_all_calls(&f);
+    assert_int_equal(response_replay(&f.response, &options, &items, &f.arena, &e), 0);
+    it = items.first->next;
+    assert_true(it->kind == ITEM_REASONING);
+    assert_non_null(it->content.first);
+    assert_str_c(it->content.first->text, "why");
+    finish(&f, FINISH_STOP);
+    json_decref(end(&f));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +526,7 @@ int main(void)
         cmocka_unit_test(calls_of_the_last_round_are_dropped),
         cmocka_unit_test(a_last_round_of_calls_and_reasoning_is_incomplete),
         cmocka_unit_test(a_round_is_replayed_as_the_items_it_would_be_in_a_request),
+        cmocka_unit_test(a_summary_is_replayed_as_the_reasoning_that_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,41 @@
+/* mcp_rounds.test.mjs -- what one round with the model hands to the next, and what is checked
+ * before anything is done at all. */
+import assert from 'node:assert/strict';
+import test, { describe } from 'node:test';
+import { Captures } from '../lib/check.mjs';
+import { declared, gateway, shown } from '../lib/mcp.mjs';
+import { startMcp } from '../lib/mcp_server.mjs';
+import { chunk, frames, stream, textStream, usageChunk } from '../lib/upstream.mjs';
+
+const captures = new Captures();
+const FAKE = { tools: [declared('fake')] };
+const echo = (message, id = 'c1') => [shown('fake', 'echo'), { message }, id];
+
+/* A call after some reasoning. */
+const thought = (reasoning, [name, args, id]) => stream(frames(
+    chunk({ reasoning_content: reasoning }),
+    chunk({ tool_calls: [{ index: 0, id, type: 'function', function: { name, arguments: JSON.stringify(args) } }] }),
+    chunk({}, 'tool_calls'), usageChunk(20, 5), '[DONE]'));
+
+const reasoningIn = ({ messages }) => messages.filter(({ role }) => role === 'assistant').map((message) => message.reasoning_content);
+
+describe('reasoning before a call reaches the next round', { concurrency: false }, () => {
+    for (const [what, args, more] of [
+        ['as text', [], {}],
+        ['as a summary, if asked for', [], { reasoning: { summary: 'auto' } }],
+        ['as a summary, by the option', ['--reasoning', 'summary'], {}],
+        ['hidden', ['--reasoning', 'none'], {}],
+    ])
+        test(what, async (t) => {
+            const g = await gateway(t, { servers: { fake: await startMcp() }, captures, args });
+            g.up.next(thought('One.', echo('a')), thought('Two.', echo('b')), textStream('Done.', { reasoning: 'Three.' }), textStream('Bye.'));
+            const response = await g.respond({ ...FAKE, ...more });
+            assert.deepEqual(reasoningIn(g), ['One.', 'Two.']);
+            const { messages } = g;
+            await g.respond({ ...FAKE, ...more, previous_response_id: response.id, input: 'Thanks' });
+            assert.deepEqual(reasoningIn(g), ['One.', 'Two.', 'Three.']);
+            assert.deepEqual(g.messages.slice(0, messages.length), messages, 'the next request begins with what was said');
+        });
+});
+
+captures.judge(test);
