@@ -21,6 +21,23 @@ static enum reasoning_mode reasoning_mode(const struct config *c, const struct r
                                                                        : REASONING_TEXT;
 }
 
+/* Listing servers and running what was approved come before the model is asked: a mistake in the
+ * items is to be known before anything is done. */
+static int check_items(const struct turn *t, struct err *reterr)
+{
+    const struct chat_request_options plain = {.short_call_ids = false};
+    struct conversation c;
+    struct arena scratch;
+    int rc;
+
+    if (!t->request.needs_tools && t->request.approved == NULL)
+        return 0;
+    arena_init(&scratch, t->worker->config->max_request_memory_bytes);
+    rc = chat_request_conversation(&t->request, &plain, &t->worker->ids, &scratch, &c, reterr);
+    arena_fini(&scratch);
+    return rc;
+}
+
 int turn_open_response(struct turn *t, struct err *reterr)
 {
     const struct config *c = t->worker->config;
@@ -37,6 +54,8 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .dialect = t->dialect,
     };
 
+    if (check_items(t, reterr) == -1)
+        return -1;
     responses_request_echo(&t->request, &t->echo);
     if (buf_failed(&t->echo)) {
         err_set_no_memory(reterr);

@@ -1,11 +1,12 @@
 /* mcp_rounds.test.mjs -- what one round with the model hands to the next, and what is checked
  * before anything is done at all. */
 import assert from 'node:assert/strict';
-import test, { describe } from 'node:test';
+import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures } from '../lib/check.mjs';
-import { declared, gateway, shown } from '../lib/mcp.mjs';
+import { declared, gateway, sharedGateway, shown } from '../lib/mcp.mjs';
 import { startMcp } from '../lib/mcp_server.mjs';
-import { chunk, frames, stream, textStream, usageChunk } from '../lib/upstream.mjs';
+import { output } from '../lib/state.mjs';
+import { callStream, chunk, frames, stream, textStream, usageChunk } from '../lib/upstream.mjs';
 
 const captures = new Captures();
 const FAKE = { tools: [declared('fake')] };
@@ -36,6 +37,32 @@ describe('reasoning before a call reaches the next round', { concurrency: false 
             assert.deepEqual(reasoningIn(g), ['One.', 'Two.', 'Three.']);
             assert.deepEqual(g.messages.slice(0, messages.length), messages, 'the next request begins with what was said');
         });
+});
+
+describe('an output without its call is found', { concurrency: false }, () => {
+    const g = sharedGateway({ before, beforeEach, after }, captures, async () => ({ servers: { fake: await startMcp() }, args: ['--mcp-remote', 'any'] }));
+    const ORPHAN = output('call_unknown', 'x');
+
+    for (const how of [{}, { stream: true }]) {
+        const what = how.stream ? 'streaming' : 'not streaming';
+
+        test(`before an approved call is run, ${what}`, async () => {
+            const tools = [declared('fake', { require_approval: 'always' })];
+            g.up.next(callStream(echo('hi')));
+            const { id, output: [request] } = await g.respond({ tools });
+            const approval = { type: 'mcp_approval_response', approval_request_id: request.id, approve: true };
+            await g.turnedAway({ ...how, tools, previous_response_id: id, input: [approval, ORPHAN] }, [400, 'invalid_value', 'input']);
+            assert.equal(g.options.servers.fake.calls.length, 0);
+        });
+
+        test(`before a server is listed, ${what}`, async (t) => {
+            const far = await startMcp({ style: { get: 405 } });
+            t.after(() => far.close());
+            const { id } = await g.respond();
+            await g.turnedAway({ ...how, tools: [declared('far', { server_url: far.url })], previous_response_id: id, input: [ORPHAN] }, [400, 'invalid_value', 'input']);
+            assert.equal(far.received.length, 0);
+        });
+    }
 });
 
 captures.judge(test);
