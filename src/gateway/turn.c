@@ -308,10 +308,9 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
     t->client = arena_dup(&t->arena, r->peer);
     t->caller = *caller;
     t->http = r;
-    if (turn_prepare(t, &e) == -1) {
-        turn_answer_error(t, &e);
-        turn_free_if_over(t);
-        return;
-    }
-    http_exchange_watch(x, &exchange_handler, t);
+    if (turn_prepare(t, &e) == -1)
+        turn_refuse(t, &e);
+    if (t->x != NULL)
+        http_exchange_watch(x, &exchange_handler, t);
+    turn_free_if_over(t);
 }

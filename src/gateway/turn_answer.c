@@ -69,6 +69,14 @@ void turn_answer_error(struct turn *t, const struct err *e)
     answered(t);
 }
 
+void turn_refuse(struct turn *t, const struct err *e)
+{
+    if (t->is_begun)
+        turn_fail(t, e);
+    else
+        turn_answer_error(t, e);
+}
+
 static void respond_object(struct turn *t)
 {
     const struct http_header type = {STR("content-type"), STR("application/json")};

@@ -244,6 +244,10 @@ void turn_on_saved(struct turn *t, const struct err *failure);
 
 void turn_answer_error(struct turn *t, const struct err *e);
 
+/* The request cannot be prepared: an HTTP error, unless servers were being listed or approved
+ * calls were to be run and its stream has begun. */
+void turn_refuse(struct turn *t, const struct err *e);
+
 /* For the log line of the turn. */
 struct turn_summary turn_summarize(const struct turn *t);
 

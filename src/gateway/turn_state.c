@@ -118,7 +118,7 @@ static void on_loaded(void *arg, const struct err *failure)
         explain(t, failure, &e);
         turn_answer_error(t, &e);
     } else if (t->x != NULL && turn_resolved(t, &e) == -1) {
-        turn_answer_error(t, &e);
+        turn_refuse(t, &e);
     }
     turn_free_if_over(t);
 }

@@ -65,4 +65,18 @@ describe('an output without its call is found', { concurrency: false }, () => {
     }
 });
 
+/* Approved calls are begun while the request is still being read. */
+describe('a request that ends before the model is asked', { concurrency: false }, () => {
+    const approved = (args) => ({
+        stream: true, store: false, tools: [declared('fake', { require_approval: 'always' })],
+        input: [{ type: 'mcp_approval_request', id: 'mcpr_1', server_label: 'fake', name: 'echo', arguments: args }, { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true }],
+    });
+
+    test('because of what an approved call says, ends its stream as any other', async (t) => {
+        const g = await gateway(t, { servers: { fake: await startMcp() }, captures, args: ['--max-response', '4096'] });
+        const { response } = await g.stream(approved(JSON.stringify({ message: 'x'.repeat(5000) })));
+        assert.deepEqual([response.status, response.output], ['failed', []]);
+    });
+});
+
 captures.judge(test);
