@@ -1,7 +1,13 @@
-/* secrets.c -- a list of secrets, and texts without them. */
+/* secrets.c -- a list of secrets, and texts without them.
+ *
+ * What servers repeat they often repeat as JSON: a line of their log, or the request that
+ * they did not like. So a secret is looked for as it is, and as a JSON string may hold it,
+ * with any of its characters escaped. */
 #include "base/secrets.h"
 
 #include <stdlib.h>
+
+#include "base/utf8.h"
 
 struct secret {
     struct secret *next;
@@ -9,11 +15,20 @@ struct secret {
     char bytes[];
 };
 
+static bool is_known(const struct secrets *s, str secret)
+{
+    for (const struct secret *one = s->first; one != NULL; one = one->next) {
+        if (str_eq(secret, str_from(one->bytes, one->len)))
+            return true;
+    }
+    return false;
+}
+
 void secrets_add(struct secrets *s, str secret)
 {
     struct secret *kept;
 
-    if (secret.len < SECRET_MIN_BYTES)
+    if (secret.len < SECRET_MIN_BYTES || is_known(s, secret))
         return;
     kept = malloc(sizeof(*kept) + secret.len);
     if (kept == NULL) {
@@ -34,14 +49,100 @@ void secrets_add_header(struct secrets *s, str value)
     secrets_add(s, str_trim(str_skip(trimmed, str_find_char(trimmed, ' '))));
 }
 
-/* How many bytes the longest secret has that rest begins with; 0 for none. */
+/* ---- secrets in JSON strings */
+
+static int hex_digit(char c)
+{
+    char small = str_lower_char(c);
+
+    if (small >= '0' && small <= '9')
+        return small - '0';
+    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
+/* The number in "\uXXXX", or -1. */
+static int32_t code_unit(str s)
+{
+    int32_t n = 0;
+
+    if (s.len < 6 || s.p[0] != '\\' || s.p[1] != 'u')
+        return -1;
+    for (size_t i = 2; i < 6; i++) {
+        int digit = hex_digit(s.p[i]);
+
+        if (digit == -1)
+            return -1;
+        n = n * 16 + digit;
+    }
+    return n;
+}
+
+/* An escaped character: returns its length in s, 0 when there is none, and puts what it
+ * stands for into out, *ret_n bytes. */
+static size_t unescape(str s, char out[4], size_t *ret_n)
+{
+    static const str names = STR_INIT("\"\\/bfnrt"), values = STR_INIT("\"\\/\b\f\n\r\t");
+    int32_t high = code_unit(s), low;
+    size_t at;
+
+    if (high >= 0xD800 && high < 0xDC00) {
+        low = code_unit(str_skip(s, 6));
+        if (low < 0xDC00 || low > 0xDFFF)
+            return 0;
+        *ret_n = utf8_encode(0x10000 + (((uint32_t)high - 0xD800) << 10) + ((uint32_t)low - 0xDC00),
+                             out);
+        return 12;
+    }
+    if (high != -1) {
+        *ret_n = utf8_encode((uint32_t)high, out);
+        return 6;
+    }
+    at = s.len < 2 ? names.len : str_find_char(names, s.p[1]);
+    if (at == names.len)
+        return 0;
+    out[0] = values.p[at];
+    *ret_n = 1;
+    return 2;
+}
+
+/* How many bytes of rest are the secret with at least one character escaped; 0: it does
+ * not begin with that. */
+static size_t escaped_at(const struct secret *secret, str rest)
+{
+    size_t at = 0;
+    char c[4];
+
+    for (size_t i = 0, n, used; i < secret->len; i += n, at += used) {
+        if (at >= rest.len)
+            return 0;
+        n = used = 1;
+        c[0] = rest.p[at];
+        if (c[0] == '\\')
+            used = unescape(str_skip(rest, at), c, &n);
+        if (used == 0 || n > secret->len - i || memcmp(c, secret->bytes + i, n) != 0)
+            return 0;
+    }
+    return at;
+}
+
+static size_t length_at(const struct secret *secret, str rest)
+{
+    if (str_starts_with(rest, str_from(secret->bytes, secret->len)))
+        return secret->len;
+    return rest.p[0] == secret->bytes[0] || rest.p[0] == '\\' ? escaped_at(secret, rest) : 0;
+}
+
+/* ---- texts without them */
+
+/* How many bytes the longest secret takes that rest begins with; 0 for none. */
 static size_t longest_at(const struct secrets *s, str rest)
 {
     size_t longest = 0;
 
     for (const struct secret *secret = s->first; secret != NULL; secret = secret->next) {
-        if (secret->len > longest && str_starts_with(rest, str_from(secret->bytes, secret->len)))
-            longest = secret->len;
+        size_t n = length_at(secret, rest);
+
+        longest = n > longest ? n : longest;
     }
     return longest;
 }

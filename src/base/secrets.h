@@ -26,16 +26,16 @@ struct secrets {
     bool failed; /* out of memory: from then on every text is hidden as a whole */
 };
 
-/* Keeps a copy. */
+/* Keeps a copy, of each secret once. */
 void secrets_add(struct secrets *s, str secret);
 
 /* The same for the value of a header, whose credential may be repeated without
  * the word before it ("Bearer ..."). */
 void secrets_add_header(struct secrets *s, str value);
 
-/* Appends text with "[redacted]" in place of every secret. Where they overlap
- * nothing is left of either, so this hides at least what replacing the longest
- * first would. */
+/* Appends text with "[redacted]" in place of every secret, also of one that stands there
+ * as a JSON string holds it ("a\/b", "\u00e9"). Where they overlap nothing is left of
+ * either, so this hides at least what replacing the longest first would. */
 void secrets_hide(const struct secrets *s, str text, struct buf *out);
 
 /* Wipes and frees the copies. */

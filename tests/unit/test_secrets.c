@@ -99,6 +99,61 @@ static void secrets_may_hold_any_byte(void **state)
     secrets_fini(&s);
 }
 
+static void secrets_are_found_in_json_strings(void **state)
+{
+    struct secrets s = {0};
+
+    (void)state;
+    secrets_add(&s, STR("a/b\"c\\d\xc3\xa9\xf0\x9f\x94\x91"));
+    check_hidden(&s, "{\"k\":\"a/b\\\"c\\\\d\xc3\xa9\xf0\x9f\x94\x91\"}", "{\"k\":\"[redacted]\"}");
+    check_hidden(&s, "\"a\\/b\\\"c\\\\d\\u00e9\\ud83d\\udd11\"", "\"[redacted]\"");
+    check_hidden(&s, "\"a\\/b\\\"c\\\\d\\u00E9\\uD83D\\uDD11\"", "\"[redacted]\"");
+    check_hidden(&s, "-\\u0061\\u002fb\\u0022c\\u005Cd\xc3\xa9\xf0\x9f\x94\x91-", "-[redacted]-");
+    secrets_add(&s, STR("1\t2\r\n3"));
+    check_hidden(&s, "1\\t2\\r\\n3 1\\u00092\\r\n3", "[redacted] [redacted]");
+    secrets_fini(&s);
+}
+
+static void what_only_looks_like_an_escape_is_left_alone(void **state)
+{
+    static const char *const texts[] = {
+        "ab\\/",
+        "ab\\/c",
+        "ab\\",
+        "ab\\u",
+        "ab\\u002",
+        "ab\\u002gcd",
+        "ab\\x2fcd",
+        "ab\\u00e9cd",
+        "ab\\ud83dcd",
+        "ab\\ud83d\\u002fcd",
+        "ab\\\\/cd",
+        "ab\\uD83D\\uDD1",
+        "ab\\ud83d\\udd11",
+        "ab\\udd11cd",
+    };
+    struct secrets s = {0};
+
+    (void)state;
+    secrets_add(&s, STR("ab/cd"));
+    secrets_add(&s, STR("ab\xf0\x9f\x94\x91\xf0\x9f\x94\x91"));
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        check_hidden(&s, texts[i], texts[i]);
+    secrets_fini(&s);
+}
+
+static void a_secret_is_kept_once(void **state)
+{
+    struct secrets s = {0}, once;
+
+    (void)state;
+    secrets_add(&s, STR("token-1"));
+    once = s;
+    secrets_add_header(&s, STR("token-1"));
+    assert_ptr_equal(s.first, once.first);
+    secrets_fini(&s);
+}
+
 static void a_set_that_lost_one_hides_all(void **state)
 {
     struct secrets s = {.failed = true};
@@ -117,6 +172,9 @@ int main(void)
         cmocka_unit_test(short_ones_are_left_alone),
         cmocka_unit_test(the_credential_of_a_header_is_hidden_without_its_scheme),
         cmocka_unit_test(secrets_may_hold_any_byte),
+        cmocka_unit_test(secrets_are_found_in_json_strings),
+        cmocka_unit_test(what_only_looks_like_an_escape_is_left_alone),
+        cmocka_unit_test(a_secret_is_kept_once),
         cmocka_unit_test(a_set_that_lost_one_hides_all),
     };
 
