@@ -8,8 +8,8 @@
  * Each of these reasons to ask again counts once for a call. A tool that wants input is asked
  * again at once (MCP 3.4). Otherwise a call is sent once: tools have effects. */
 #include "mcp/mcp_call.h"
+#include "mcp/mcp_redact.h"
 
-#include "json/json_read.h"
 #include "json/json_text.h"
 
 /* ---- the end of a call */
@@ -74,23 +74,15 @@ static void fail_link(struct mcp_session_call *c, const struct mcp_link_failure 
                                           .message = why->message});
 }
 
-/* What a tool says about its own failure leaves us as an error, so secrets go. A text that
- * is no JSON without them is not shown at all. */
-static str without_secrets(const struct mcp_session *s, str raw, struct buf *out)
-{
-    if (str_is_none(raw))
-        return raw;
-    mcp_report_text(s, raw, out);
-    return jr_is_valid(buf_str(out)) ? buf_str(out) : STR("[]");
-}
-
+/* What a tool says about its own failure leaves us as an error, so secrets go. */
 static void fail_tool(struct mcp_session_call *c, const struct mcp_call_result *result)
 {
+    const struct secrets *secrets = &c->session->secrets;
     struct mcp_call_result shown = *result;
     struct buf content = {.limit = 0}, structured = {.limit = 0};
 
-    shown.content = without_secrets(c->session, result->content, &content);
-    shown.structured = without_secrets(c->session, result->structured, &structured);
+    shown.content = mcp_redact_content(secrets, result->content, &content);
+    shown.structured = mcp_redact_structured(secrets, result->structured, &structured);
     mcp_call_fail(c, (struct mcp_failure){.cause = MCP_FAILED_TOOL, .result = &shown});
     buf_fini(&content);
     buf_fini(&structured);

@@ -378,6 +378,11 @@ static const struct {
      MCP_FAILED_TOOL, "no file"},
     {RESULT("{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"key s3cret-token\"}]}"),
      MCP_FAILED_TOOL, "key [redacted]"},
+    {RESULT(
+         "{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"key s3cret\\u002dtoken\"}]}"),
+     MCP_FAILED_TOOL, "key [redacted]"},
+    {RESULT("{\"isError\":true,\"structuredContent\":{\"s3cret-token\":[\"s3cret-token\",4]}}"),
+     MCP_FAILED_TOOL, "{\"[redacted]\":[\"[redacted]\",4]}"},
     {ERROR_REPLY(-32000, "bad key s3cret-token"), MCP_FAILED_RPC, "bad key [redacted] (-32000)"},
     {ERROR_REPLY(-32021, "capability"), MCP_FAILED_RPC, "capability (-32021)"},
     {HTTP_STATUS(401), MCP_FAILED_HTTP, "MCP server docs: HTTP 401"},
@@ -408,6 +413,20 @@ static void failures_are_told_by_their_cause(void **state)
     assert_int_equal(count_sent(MCP_CALL_TOOL), COUNT_OF(failures)); /* none is repeated */
 }
 
+/* Whoever has the variable MODE=text in the environment of a server has a secret "text". */
+static void words_of_the_protocol_may_be_secrets(void **state)
+{
+    (void)state;
+    fx.secrets[0] = STR("text");
+    session_start();
+    say_next(
+        MCP_CALL_TOOL,
+        RESULT("{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"no text file\"}]}"));
+    call();
+    pass(0);
+    assert_failure(&fx.called[0], MCP_FAILED_TOOL, "no [redacted] file");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +448,7 @@ int main(void)
         SESSION_TEST(one_that_answers_is_left_in_peace),
         SESSION_TEST(without_calls_and_in_the_modern_era_nobody_pings),
         SESSION_TEST(failures_are_told_by_their_cause),
+        SESSION_TEST(words_of_the_protocol_may_be_secrets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
