@@ -5,6 +5,7 @@
  * since people do. Messages name the place and never show a value. */
 #include "mcp/mcp_config_entry.h"
 
+#include "mcp/mcp_env.h"
 #include "mcp/mcp_expand.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -27,28 +28,13 @@ static str value_of(const struct mcp_entry *e, enum mcp_key key)
     return e->values[key].raw;
 }
 
-/* Every child gets these variables anyway (MCP 4.4); the others may be secrets. */
-static bool is_public(str variable)
-{
-    static const str names[] = {
-        STR_INIT("HOME"), STR_INIT("LOGNAME"), STR_INIT("PATH"), STR_INIT("SHELL"),
-        STR_INIT("TERM"), STR_INIT("USER"),    STR_INIT("LANG"), STR_INIT("LC_ALL"),
-        STR_INIT("TZ"),   STR_INIT("TMPDIR"),
-    };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (str_eq(variable, names[i]))
-            return true;
-    }
-    return false;
-}
-
+/* What every child gets anyway is no secret. */
 static void on_value(void *arg, str variable, str value)
 {
     struct mcp_entry *e = arg;
     str copy;
 
-    if (is_public(variable) || value.len == 0)
+    if (mcp_env_is_always(variable) || value.len == 0)
         return;
     copy = arena_dup(e->reader->memory, value);
     if (str_is_none(copy))

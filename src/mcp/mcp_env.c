@@ -34,6 +34,11 @@ static bool matches(str name, str pattern)
     return str_eq(name, pattern);
 }
 
+bool mcp_env_is_always(str name)
+{
+    return is_among(name, always, sizeof(always) / sizeof(*always));
+}
+
 static bool is_withheld(const struct mcp_env_source *source, str name)
 {
     for (size_t i = 0; i < source->n_withheld; i++) {
@@ -48,7 +53,7 @@ static bool is_inherited(const struct mcp_env_source *source, str name, str valu
 {
     if (str_starts_with(value, STR("()")) || is_withheld(source, name))
         return false;
-    return source->inherits_all || is_among(name, always, sizeof(always) / sizeof(*always)) ||
+    return source->inherits_all || mcp_env_is_always(name) ||
            is_among(name, source->inherit, source->n_inherit);
 }
 

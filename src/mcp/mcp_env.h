@@ -38,6 +38,9 @@ struct mcp_env_source {
 const char *const *mcp_env_build(const struct mcp_env_source *source, struct arena *a,
                                  struct err *reterr);
 
+/* Is it a variable that every child gets? */
+bool mcp_env_is_always(str name);
+
 /* The value of a variable, or NULL. */
 const char *mcp_env_get(const char *const *env, const char *name);
 

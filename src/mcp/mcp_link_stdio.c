@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "ev/log.h"
 #include "mcp/mcp_env.h"
+#include "mcp/mcp_env_file.h"
 #include "mcp/mcp_links.h"
 #include "mcp/mcp_stdio.h"
 
@@ -57,6 +58,28 @@ static struct mcp_env_var *list_vars(const struct mcp_pairs *pairs, struct arena
     return vars;
 }
 
+static bool add_secret(void *arg, str name, str value)
+{
+    (void)name;
+    secrets_add(arg, value);
+    return true;
+}
+
+/* The server may repeat what else it was given as well as what the entry says (MCP 16.6).
+ * Who lets it inherit everything has not said what of that is a secret. */
+static void add_secrets(struct mcp_child *c, str file, const char *const *env)
+{
+    const struct mcp_name_list *inherited = &c->conf.server->inherit_env;
+
+    (void)mcp_env_file_read(file, add_secret, c->conf.secrets, NULL);
+    for (size_t i = 0; i < inherited->n; i++) {
+        const char *value = mcp_env_get(env, inherited->items[i].p);
+
+        if (value != NULL && !mcp_env_is_always(inherited->items[i]))
+            secrets_add(c->conf.secrets, str_from_c(value));
+    }
+}
+
 static const char *const *build_env(struct mcp_child *c, struct err *reterr)
 {
     const struct mcp_server_conf *server = c->conf.server;
@@ -77,6 +100,8 @@ static const char *const *build_env(struct mcp_child *c, struct err *reterr)
         if (server->env_file != NULL)
             source.file = buf_str(&file);
         env = mcp_env_build(&source, &c->memory, reterr);
+        if (env != NULL)
+            add_secrets(c, buf_str(&file), env);
     }
     if (file.p != NULL)
         explicit_bzero(file.p, file.len);

@@ -6,6 +6,9 @@
 
 static const char *const gateway_env[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                                           "HOME=/h",
+                                          "LOGNAME=logname",
+                                          "GIVEN_KEY=given-key",
+                                          "OTHER_KEY=other-key",
                                           "ANTIPHON_API_KEY=key-1",
                                           "OPENAI_API_KEY=key-2",
                                           "OTHER=o",
@@ -63,6 +66,28 @@ static void a_server_sees_what_it_is_meant_to(void **state)
     run(SAY("$HOME,$OTHER,$OWN,$FILE,$MORE,$ANTIPHON_API_KEY,$OPENAI_API_KEY,$PWD") "cat");
     UNTIL(link_told("message 0 0 id=-1 /h,o,w,later,m,,,/"));
     (void)unlink(path);
+}
+
+static void what_a_server_is_given_besides_is_secret_as_well(void **state)
+{
+    static const str inherited[] = {STR_INIT("GIVEN_KEY"), STR_INIT("LOGNAME"),
+                                    STR_INIT("NOTHING")};
+    char path[] = "/tmp/test_mcp_env.XXXXXX";
+    static const char text[] = "FILE_KEY='file-key'\n";
+    int fd = mkstemp(path);
+    struct buf shown = {0};
+
+    (void)state;
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+    lfx.server.env_file = path;
+    lfx.server.inherit_env.items = inherited;
+    lfx.server.inherit_env.n = COUNT_OF(inherited);
+    run("cat");
+    (void)unlink(path);
+    secrets_hide(&lfx.secrets, STR("file-key given-key other-key logname"), &shown);
+    assert_string_equal(buf_cstr(&shown), "[redacted] [redacted] other-key logname");
+    buf_fini(&shown);
 }
 
 static void a_bad_env_file_is_told_at_once(void **state)
@@ -142,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LINK_TEST(lines_are_messages),
         LINK_TEST(a_server_sees_what_it_is_meant_to),
+        LINK_TEST(what_a_server_is_given_besides_is_secret_as_well),
         LINK_TEST(a_bad_env_file_is_told_at_once),
         LINK_TEST(the_end_of_a_server_says_why),
         LINK_TEST(a_program_that_does_not_exist_is_hopeless),
