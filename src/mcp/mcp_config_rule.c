@@ -2,6 +2,8 @@
  * a URL, a header and a variable may be. */
 #include "mcp/mcp_config_entry.h"
 
+#include "base/base64.h"
+#include "http/percent.h"
 #include "mcp/mcp_expand.h"
 #include "json/json_read.h"
 
@@ -291,15 +293,35 @@ static bool is_url(const struct url *u, str text)
            (str_eq_nocase(u->scheme, STR("http")) || str_eq_nocase(u->scheme, STR("https")));
 }
 
+static void add_credentials(struct mcp_entry *e, str credentials)
+{
+    mcp_entry_add_secret(e, credentials);
+    mcp_entry_add_secret(e, str_skip(credentials, str_find_char(credentials, ':') + 1));
+}
+
+/* As the URL has them, and as the server gets them: without %XX, and as Basic. */
+static void add_credential_secrets(struct mcp_entry *e, str credentials)
+{
+    str plain = percent_decode(e->reader->memory, credentials), basic;
+    struct buf text = {0};
+
+    base64_write(plain, &text);
+    basic = arena_dup(e->reader->memory, buf_str(&text));
+    e->reader->no_memory |= str_is_none(plain) || str_is_none(basic) || buf_failed(&text);
+    mcp_config_wipe(buf_str(&text));
+    buf_fini(&text);
+    add_credentials(e, credentials);
+    add_credentials(e, plain);
+    mcp_entry_add_secret(e, basic);
+}
+
 /* Credentials and query, whole and in pieces. */
 static void add_url_secrets(struct mcp_entry *e, const struct url *u)
 {
     str rest = u->query;
 
-    if (u->credentials.len > 0) {
-        mcp_entry_add_secret(e, u->credentials);
-        mcp_entry_add_secret(e, str_skip(u->credentials, str_find_char(u->credentials, ':') + 1));
-    }
+    if (u->credentials.len > 0)
+        add_credential_secrets(e, u->credentials);
     if (u->query.len > 0)
         mcp_entry_add_secret(e, u->query);
     while (rest.len > 0) {

@@ -1,6 +1,7 @@
 /* mcp_mirror.c -- find the annotations of a schema, write the headers of a call. */
 #include "mcp/mcp_mirror.h"
 
+#include "base/base64.h"
 #include "mcp/mcp_place.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -236,22 +237,6 @@ static bool is_marked(str text)
            str_ends_with(text, STR("?="));
 }
 
-static void append_base64(str bytes, struct buf *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    while (bytes.len > 0) {
-        size_t n = bytes.len < 3 ? bytes.len : 3;
-        uint32_t bits = 0;
-
-        for (size_t i = 0; i < 3; i++)
-            bits = bits << 8 | (i < n ? (unsigned char)bytes.p[i] : 0);
-        for (size_t i = 0; i < 4; i++)
-            buf_char(out, i <= n ? digits[bits >> (18 - 6 * i) & 63] : '=');
-        bytes = str_skip(bytes, n);
-    }
-}
-
 void mcp_header_value(str text, struct buf *out)
 {
     if (is_plain(text) && !is_marked(text)) {
@@ -259,7 +244,7 @@ void mcp_header_value(str text, struct buf *out)
         return;
     }
     buf_append(out, STR("=?base64?"));
-    append_base64(text, out);
+    base64_write(text, out);
     buf_append(out, STR("?="));
 }
 

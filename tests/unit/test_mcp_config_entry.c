@@ -325,13 +325,14 @@ static bool is_secret(const struct mcp_server_conf *s, const char *text)
 
 static void secrets_are_known_for_redaction(void **state)
 {
-    static const char *const of_http[] = {"user:pass", "pass", "k=v-query&z=w", "v-query", "w",
-                                          "Basic abc", "abc",  "host-value",    "token"};
+    static const char *const of_http[] = {"user:p%40ss",   "p%40ss",     "p@ss", "dXNlcjpwQHNz",
+                                          "k=v-query&z=w", "v-query",    "w",    "Basic abc",
+                                          "abc",           "host-value", "token"};
     struct listing stdio = {.env = {"V=arg-value", "HOME=/h"},
                             .file = ONE("\"command\": \"${HOME}/x\", \"args\": [\"--k=${V}\"], "
                                         "\"env\": {\"A\": \"env-value\"}")};
     struct listing http = {.env = {"V=host-value"},
-                           .file = ONE("\"url\": \"http://user:pass@${V}/p?k=v-query&z=w#f\", "
+                           .file = ONE("\"url\": \"http://user:p%40ss@${V}/p?k=v-query&z=w#f\", "
                                        "\"headers\": {\"A\": \"Basic abc\"}, "
                                        "\"bearerToken\": \"token\"")};
     const struct mcp_server_conf *s = listing_one(&stdio, true);
