@@ -103,17 +103,23 @@ export class Gateway extends Api {
     }
 }
 
+/* Ends all of it, also what stands behind a daemon that ended badly: what is
+ * left open would keep the test's process alive. */
+async function endAll(g, servers, up) {
+    try {
+        await g.close();
+    } finally {
+        for (const server of Object.values(servers ?? {}))
+            await server.close?.();
+        await up?.close();
+    }
+}
+
 /* A gateway for one test; the upstream and the scripted servers go with it. */
 export async function gateway(t, options = {}) {
-    let { up } = options;
-    if (up === undefined) {
-        up = await startUpstream();
-        t.after(() => up.close());
-    }
     const g = new Gateway(options.captures);
-    t.after(() => g.close());
-    for (const server of Object.values(options.servers ?? {}))
-        t.after(() => server.close?.());
+    const up = options.up ?? await startUpstream();
+    t.after(() => endAll(g, options.servers, options.up ? undefined : up));
     return g.start({ file: folder(t, 'mcp.json'), ...options, up });
 }
 
@@ -131,15 +137,8 @@ export function sharedGateway({ before, beforeEach, after }, captures, make) {
         g.up.reset();
         Object.values(g.options.servers ?? {}).forEach((server) => server.reset?.());
     });
-    after(async () => {
-        await g.close();
-        for (const server of Object.values(g.options?.servers ?? {}))
-            await server.close?.();
-    });
-    after(async () => {
-        await g.up?.close();
-        rmSync(dir, { recursive: true });
-    });
+    after(() => endAll(g, g.options?.servers, g.up));
+    after(() => rmSync(dir, { recursive: true }));
     return g;
 }
 
