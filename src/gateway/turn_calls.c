@@ -111,12 +111,13 @@ static void start(struct turn_call *c, struct buf *out)
         refuse(c, &failure, out);
     } else {
         c->task = call_tool(c, arguments, &e);
-        failure.cause = MCP_FAILED_LIMIT;
-        failure.message = str_from_c(e.msg);
-        if (c->task != NULL)
+        if (c->task != NULL) {
             c->turn->n_calls++;
-        else
+        } else {
+            failure.cause = MCP_FAILED_LIMIT;
+            failure.message = str_from_c(e.msg);
             refuse(c, &failure, out);
+        }
     }
     buf_fini(&plain);
 }
