@@ -166,7 +166,10 @@ int kept_items_read(str input, const struct path *at, const struct input_options
 {
     struct item_list list;
 
-    if (item_list_parse(input, at, o, ids, a, &list, reterr) == -1)
+    if (item_list_parse(input, at, o, ids, a, &list, reterr) == -1 ||
+        kept_items_make(input, ids, a, ret, reterr) == -1)
         return -1;
-    return kept_items_make(input, ids, a, ret, reterr);
+    for (const struct item *it = list.first; it != NULL; it = it->next)
+        ret->v[it->index].is_partial = it->is_partial;
+    return 0;
 }

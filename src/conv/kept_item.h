@@ -19,6 +19,8 @@ struct kept_item {
     str id;            /* plain text */
     str body;          /* one line of JSON */
     bool is_reference; /* an item_reference: id names another item, body is STR_NONE */
+    bool is_partial;   /* of kept_items_read(): a call without its output, which a stored item of
+                          this id may have */
 };
 
 struct kept_items {

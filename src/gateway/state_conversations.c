@@ -92,7 +92,8 @@ int state_conversation_show(struct store_session *s, struct state_request *q, st
 
 static int create(struct store_session *s, struct state_request *q, struct err *reterr)
 {
-    if (store_create_conversation(s, q->owner, &q->conversation, &q->items, reterr) == -1)
+    if (state_items_complete(s, q, reterr) == -1 ||
+        store_create_conversation(s, q->owner, &q->conversation, &q->items, reterr) == -1)
         return -1;
     write_conversation(&q->conversation, &q->out);
     return 0;

@@ -12,6 +12,10 @@ void state_conversation_write(const struct store_conversation *c, struct jw *w);
  * -1 with *reterr filled. */
 int state_items_read(struct state_request *q, str items, struct err *reterr);
 
+/* Of these, what is partial becomes a reference to the stored item, if there is one. Returns 0,
+ * or -1 with *reterr filled. */
+int state_items_complete(struct store_session *s, struct state_request *q, struct err *reterr);
+
 /* The conversation that the path names, as the answer. ERR_NOT_FOUND. */
 int state_conversation_show(struct store_session *s, struct state_request *q, struct err *reterr);
 

@@ -33,11 +33,13 @@ static int check_count(str items, struct err *reterr)
 static int convert(struct state_request *q, const struct kept_items *kept, struct err *reterr)
 {
     q->items.v = arena_array(&q->arena, kept->n, sizeof(*q->items.v));
-    if (q->items.v == NULL && kept->n > 0)
+    q->is_partial = arena_array(&q->arena, kept->n, sizeof(*q->is_partial));
+    if ((q->items.v == NULL || q->is_partial == NULL) && kept->n > 0)
         return reject_memory(reterr);
     for (; q->items.n < kept->n; q->items.n++) {
         const struct kept_item *k = &kept->v[q->items.n];
 
+        q->is_partial[q->items.n] = k->is_partial;
         q->items.v[q->items.n] =
             (struct store_item){.id = k->id, .body = k->body, .is_reference = k->is_reference};
     }
@@ -85,6 +87,24 @@ static int read_get(struct state_request *q, str body, struct err *reterr)
 
 /* ---- working */
 
+int state_items_complete(struct store_session *s, struct state_request *q, struct err *reterr)
+{
+    for (size_t i = 0; i < q->items.n; i++) {
+        struct store_item *item = &q->items.v[i], found;
+        struct err e;
+
+        if (!q->is_partial[i] || item->is_reference)
+            continue;
+        if (store_find_item(s, q->owner, item->id, &q->arena, &found, &e) == 0) {
+            *item = (struct store_item){.id = item->id, .is_reference = true};
+        } else if (e.code != ERR_NOT_FOUND) {
+            *reterr = e;
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int list(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     struct store_list found;
@@ -126,7 +146,8 @@ static int add(struct store_session *s, struct state_request *q, struct err *ret
 {
     struct store_list added = {.has_more = false};
 
-    if (store_add_items(s, q->owner, q->ids[0], &q->items, reterr) == -1 ||
+    if (state_items_complete(s, q, reterr) == -1 ||
+        store_add_items(s, q->owner, q->ids[0], &q->items, reterr) == -1 ||
         load_added(s, q, &added.items, reterr) == -1)
         return -1;
     state_list_write(&added, &q->out);

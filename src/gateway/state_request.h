@@ -29,6 +29,7 @@ struct state_request {
     struct store_page page;
     struct store_conversation conversation;
     struct store_items items;
+    bool *is_partial; /* for each of them, see struct kept_item */
 };
 
 struct state_call {

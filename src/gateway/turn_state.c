@@ -245,6 +245,17 @@ static bool keep_output(struct turn *t, struct store_items *items, struct buf *b
     return true;
 }
 
+/* What came without its output, and is stored with it, is not stored again without. */
+static void refer_to_found(const struct turn *t, struct kept_items *input)
+{
+    for (size_t i = 0; i < t->references.n; i++) {
+        const struct request_reference *r = &t->references.v[i];
+
+        if (!str_is_none(t->found[i].body))
+            input->v[r->index] = (struct kept_item){.id = r->id, .is_reference = true};
+    }
+}
+
 static int keep_items(struct turn *t, struct store_items *items, struct err *reterr)
 {
     struct kept_items input;
@@ -254,6 +265,7 @@ static int keep_items(struct turn *t, struct store_items *items, struct err *ret
 
     if (kept_items_make(t->request.input, &t->worker->ids, &t->kept, &input, reterr) == -1)
         return -1;
+    refer_to_found(t, &input);
     for (const struct output_item *o = t->response.first; o != NULL; o = o->next)
         n_output++;
     items->v = arena_array(&t->kept, input.n + n_output + 1, sizeof(*items->v));

@@ -37,6 +37,7 @@ int request_references(const struct responses_request *r, struct arena *a,
         if (!item_is_stored(it))
             continue;
         list.v[list.n].id = json_text_copy(a, it->id);
+        list.v[list.n].index = it->index;
         list.v[list.n].must_exist = it->kind == ITEM_REFERENCE;
         if (str_is_none(list.v[list.n++].id))
             return reject_memory(reterr);

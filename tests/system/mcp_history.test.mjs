@@ -52,6 +52,34 @@ describe('what a chain remembers of calls', { concurrency: false }, () => {
         assert.deepEqual(g.messages, [...before, assistant('Done.'), user('And now?')]);
     });
 
+    test('an item that came back without its output is stored with it', async () => {
+        g.up.next(callStream(echo('a')), textStream('Done.'));
+        const { output: [call] } = await g.respond(FAKE);
+        const { output: _output, error: _error, ...bare } = call;
+        const conversation = (await g.make('conversations', {})).id;
+        const input = [user('Hi'), bare, user('And now?')];
+        for (const more of [{}, { conversation }]) {
+            const { id } = await g.respond({ ...FAKE, ...more, input });
+            const said = g.messages;
+            assert.deepEqual((await g.list(`responses/${id}/input_items`))[1], call);
+            await g.respond({ ...FAKE, previous_response_id: id, input: 'Bye' });
+            assert.deepEqual(g.messages, [...said, assistant('Hello'), user('Bye')]);
+        }
+        assert.deepEqual((await g.list(`conversations/${conversation}/items`)).filter(({ type }) => type === 'mcp_call'), [call]);
+        const made = await g.make('conversations', { items: [bare] });
+        assert.deepEqual(await g.list(`conversations/${made.id}/items`), [call]);
+        const { data } = await g.make(`conversations/${(await g.make('conversations', {})).id}/items`, { items: [bare] });
+        assert.deepEqual(data, [call]);
+    });
+
+    test('an item without output that nobody knows is kept as it came', async () => {
+        const bare = { type: 'mcp_call', id: 'mcp_of_another_service', server_label: 'fake', name: 'echo', arguments: '{}' };
+        const { id } = await g.respond({ ...FAKE, input: [user('Hi'), bare, user('And now?')] });
+        assert.deepEqual(g.messages[2], toolResult(bare.id, '[no output]'));
+        const [, kept] = await g.list(`responses/${id}/input_items`);
+        assert.deepEqual([kept.id, kept.output], [bare.id, null]);
+    });
+
     test('an item_reference means the call and its result', async () => {
         g.up.next(callStream(echo('a')), textStream('Done.'), textStream('Still there.'));
         const first = await g.respond(FAKE);
