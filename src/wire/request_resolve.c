@@ -272,6 +272,7 @@ int request_read_tools(struct responses_request *r, const struct responses_reque
         return -1;
     r->needs_tools = r->tools.n_servers > 0 || options->has_injected_tools;
     index->is_partial = r->needs_store || r->needs_tools;
+    index->has_all_servers = !r->needs_store && !options->has_injected_tools;
     return tool_choice_parse(r->tool_choice_json, index, &r->tools, a, &r->tool_choice, reterr);
 }
 

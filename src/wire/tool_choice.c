@@ -51,13 +51,16 @@ static void allow(struct tool_set *set, struct tool *t)
 
 /* ---- finding what is named; what a partial index lacks may still come */
 
-static int reject_unknown(const struct choice_reader *r, str type)
+static int say_unknown(const struct choice_reader *r, str type)
 {
-    if (r->index->is_partial)
-        return 0;
     err_set_param(r->reterr, ERR_INVALID_VALUE, "tool_choice",
                   "Tool choice '%s' not found in 'tools' parameter.", shown(type).text);
     return -1;
+}
+
+static int reject_unknown(const struct choice_reader *r, str type)
+{
+    return r->index->is_partial ? 0 : say_unknown(r, type);
 }
 
 static int reject_unserved(const struct choice_reader *r, str type)
@@ -139,6 +142,14 @@ static bool has_server(const struct tool_set *set, str label)
     return false;
 }
 
+/* That a server is not there is known before its tools would be. */
+static int reject_unknown_server(const struct choice_reader *r, const struct choice_fields *f)
+{
+    if (r->index->has_all_servers && !has_server(r->set, f->server_label))
+        return say_unknown(r, f->type);
+    return reject_unknown(r, f->type);
+}
+
 /* The first tool from t on that a choice of type mcp means, or NULL; name is plain. */
 static struct tool *next_meant(struct tool *t, str label, str name)
 {
@@ -168,7 +179,7 @@ static int allow_of_server(const struct choice_reader *r, const struct choice_fi
         is_known = true;
         t = t->next;
     }
-    return is_known ? 0 : reject_unknown(r, f->type);
+    return is_known ? 0 : reject_unknown_server(r, f);
 }
 
 static int read_server(const struct choice_reader *r, const struct choice_fields *f,
@@ -185,7 +196,7 @@ static int read_server(const struct choice_reader *r, const struct choice_fields
     if (t == NULL)
         return str_is_none(name) && has_server(r->set, f->server_label)
                    ? reject_no_tools(r, "mcp")
-                   : reject_unknown(r, f->type);
+                   : reject_unknown_server(r, f);
     ret->mode = str_is_none(name) ? TOOL_CHOICE_SERVER : TOOL_CHOICE_TOOL;
     ret->tool = str_is_none(name) ? NULL : t;
     return 0;

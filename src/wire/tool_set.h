@@ -82,6 +82,7 @@ struct tool_index {
     struct str_map by_name; /* upstream name -> struct tool */
     struct str_map types;   /* plain type -> not NULL */
     bool is_partial;        /* stored items or servers may bring more tools */
+    bool has_all_servers;   /* no tool will be of a server that is not in the set */
 };
 
 /* Where the tools of a request stand. */

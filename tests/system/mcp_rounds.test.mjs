@@ -39,14 +39,14 @@ describe('reasoning before a call reaches the next round', { concurrency: false 
         });
 });
 
-describe('an output without its call is found', { concurrency: false }, () => {
+describe('mistakes are found before anything is done', { concurrency: false }, () => {
     const g = sharedGateway({ before, beforeEach, after }, captures, async () => ({ servers: { fake: await startMcp() }, args: ['--mcp-remote', 'any'] }));
     const ORPHAN = output('call_unknown', 'x');
 
     for (const how of [{}, { stream: true }]) {
         const what = how.stream ? 'streaming' : 'not streaming';
 
-        test(`before an approved call is run, ${what}`, async () => {
+        test(`an output without its call, before an approved call is run, ${what}`, async () => {
             const tools = [declared('fake', { require_approval: 'always' })];
             g.up.next(callStream(echo('hi')));
             const { id, output: [request] } = await g.respond({ tools });
@@ -55,13 +55,21 @@ describe('an output without its call is found', { concurrency: false }, () => {
             assert.equal(g.options.servers.fake.calls.length, 0);
         });
 
-        test(`before a server is listed, ${what}`, async (t) => {
+        test(`an output without its call, before a server is listed, ${what}`, async (t) => {
             const far = await startMcp({ style: { get: 405 } });
             t.after(() => far.close());
             const { id } = await g.respond();
             await g.turnedAway({ ...how, tools: [declared('far', { server_url: far.url })], previous_response_id: id, input: [ORPHAN] }, [400, 'invalid_value', 'input']);
             assert.equal(far.received.length, 0);
         });
+
+        for (const tool_choice of [{ type: 'mcp', server_label: 'near' }, { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'mcp', server_label: 'near' }] }])
+            test(`${tool_choice.type} of another server, before one is listed, ${what}`, async (t) => {
+                const far = await startMcp({ style: { get: 405 } });
+                t.after(() => far.close());
+                await g.turnedAway({ ...how, tools: [declared('far', { server_url: far.url })], tool_choice }, [400, 'invalid_value', 'tool_choice']);
+                assert.equal(far.received.length, 0);
+            });
     }
 });
 
