@@ -137,13 +137,14 @@ static int convert(struct turn *t, struct err *reterr)
     return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
 }
 
+/* The first may be the last: approved calls count, too. */
 static enum chat_round which_round(const struct turn *t)
 {
+    if (response_has_used_up(&t->response))
+        return CHAT_LAST_ROUND;
     if (t->n_rounds == 0)
         return CHAT_FIRST_ROUND;
-    if (t->n_rounds < t->worker->config->max_tool_rounds && !response_has_used_up(&t->response))
-        return CHAT_LATER_ROUND;
-    return CHAT_LAST_ROUND;
+    return t->n_rounds < t->worker->config->max_tool_rounds ? CHAT_LATER_ROUND : CHAT_LAST_ROUND;
 }
 
 static int ask(struct turn *t, struct err *reterr)

@@ -87,4 +87,17 @@ describe('a request that ends before the model is asked', { concurrency: false }
     });
 });
 
+test('an approved call counts for max_tool_calls: when it is the last, the model may only speak', async (t) => {
+    const g = await gateway(t, { servers: { fake: await startMcp() }, captures });
+    const tools = [declared('fake', { require_approval: { always: { tool_names: ['echo'] }, never: { tool_names: ['add'] } } })];
+    const next = async (max_tool_calls) => {
+        g.up.next(callStream(echo('hi')));
+        const { id, output: [request] } = await g.respond({ tools });
+        g.up.next(textStream('Done.'));
+        await g.respond({ tools, max_tool_calls, previous_response_id: id, input: [{ type: 'mcp_approval_response', approval_request_id: request.id, approve: true }] });
+        return g.up.requests.at(-1).body.tool_choice;
+    };
+    assert.deepEqual([await next(1), await next(2)], ['none', undefined]);
+});
+
 captures.judge(test);
