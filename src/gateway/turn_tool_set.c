@@ -173,6 +173,7 @@ static int add_remote(struct turn *t, struct mcp_declaration *d, struct err *ret
         return -1;
     }
     s->remote = remote;
+    remote->owner = t->caller.owner;
     remote->label = d->label;
     s->floor.mode = t->worker->config->mcp_remote_approval == CONFIG_MCP_REMOTE_APPROVAL_ALWAYS
                         ? MCP_APPROVAL_ALWAYS

@@ -87,6 +87,7 @@ const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, st
 
 /* A server that a request declares. */
 struct mcp_remote {
+    str owner;                  /* whose request it is; "" when nobody is asked who they are */
     str label;                  /* plain */
     struct allowed_url url;     /* has passed url_policy_check() */
     struct header_list headers; /* has passed header_policy_check(); secrets */
@@ -97,8 +98,8 @@ struct mcp_listed_handler {
     void (*on_listed)(void *arg, const struct mcp_failure *failure, struct mcp_catalogue *tools);
 };
 
-/* Copies *remote. Connections and lists are shared between requests with the same URL and
- * header fields (MCP 9.6). NULL with *reterr filled when out of memory. */
+/* Copies *remote. Connections and lists are shared between requests of the same owner with
+ * the same URL and header fields (MCP 9.6). NULL with *reterr filled when out of memory. */
 struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop, size_t *n_tasks,
                               const struct mcp_remote *remote,
                               const struct mcp_listed_handler *handler, void *arg,

@@ -2,7 +2,8 @@
  *
  *     opened -> tools listed, or not in time -> used ... used -> idle for a while -> closed
  *
- * Requests with the same URL and the same header fields share one (MCP 8.1, 9.6). While it
+ * Requests of an owner with the same URL and the same header fields share one (MCP 8.1,
+ * 9.6): a server may know its clients by their session alone, and keep things for them. While it
  * is connected its session keeps the list of tools fresh; both go when nobody has used it
  * for a while, or when the connection is lost: the next request then opens another.
  *
@@ -51,8 +52,8 @@ static bool copy_url(const struct allowed_url *url, struct arena *a, struct allo
 bool hub_remote_copy(const struct mcp_remote *r, struct arena *a, struct mcp_remote *ret)
 {
     struct http_header *fields = arena_array(a, r->headers.n, sizeof(*fields));
-    bool is_fine =
-        fields != NULL && dup_to(a, r->label, &ret->label) && copy_url(&r->url, a, &ret->url);
+    bool is_fine = fields != NULL && dup_to(a, r->owner, &ret->owner) &&
+                   dup_to(a, r->label, &ret->label) && copy_url(&r->url, a, &ret->url);
 
     ret->headers = (struct header_list){fields, 0};
     for (size_t i = 0; is_fine && i < r->headers.n; i++, ret->headers.n++)
@@ -80,11 +81,14 @@ void hub_remote_wipe(const struct mcp_remote *r)
 
 /* Names differ in case, values do not. The same fields in another order make another
  * connection, which does no harm. */
-static bool hash_credentials(const struct header_list *headers, unsigned char hash[SHA256_BYTES])
+static bool hash_credentials(const struct mcp_remote *r, unsigned char hash[SHA256_BYTES])
 {
+    const struct header_list *headers = &r->headers;
     struct buf text = {0};
     bool is_fine;
 
+    buf_append(&text, r->owner);
+    buf_char(&text, '\0');
     for (size_t i = 0; i < headers->n; i++) {
         size_t from = text.len;
 
@@ -372,7 +376,7 @@ static struct hub_remote *find_or_open(struct mcp_hub *hub, struct mcp_task *tas
     unsigned char credentials[SHA256_BYTES];
     struct hub_remote *r;
 
-    if (!hash_credentials(&wanted->headers, credentials)) {
+    if (!hash_credentials(wanted, credentials)) {
         mcp_task_fail(task, STR("The gateway ran out of memory."));
         return NULL;
     }

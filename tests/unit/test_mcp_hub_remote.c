@@ -3,7 +3,7 @@
 
 /* What a request declares. */
 struct declared {
-    const char *url, *query;
+    const char *owner, *url, *query;
     struct http_header fields[2];
     size_t n_fields;
 };
@@ -11,6 +11,7 @@ struct declared {
 static struct mcp_remote remote_of(const char *label, struct declared *d)
 {
     return (struct mcp_remote){
+        .owner = str_from_c(d->owner),
         .label = str_from_c(label),
         .url = {.text = d->url,
                 .shown = str_from(d->url, str_find_char(str_from_c(d->url), '?')),
@@ -154,6 +155,26 @@ static void credentials_have_their_own_connection_and_tools(void **state)
     assert_int_equal(play_count().n_made, 2);
     told_fini(&a);
     told_fini(&b);
+}
+
+/* Two clients of ours with the same credentials, or none. */
+static void owners_have_their_own_connection(void **state)
+{
+    struct told a = {0}, b = {0}, again = {0};
+
+    (void)state;
+    (void)list("a", (struct declared){.owner = "one", .url = silent_url}, &a);
+    play_ready("a", TOOL_A);
+    (void)list("b", (struct declared){.owner = "two", .url = silent_url}, &b);
+    play_ready("b", TOOL_B);
+    until_tools(&a, "a", "a");
+    until_tools(&b, "b", "b");
+    (void)list("c", (struct declared){.owner = "one", .url = silent_url}, &again);
+    until_tools(&again, "c", "a");
+    assert_int_equal(play_count().n_made, 2);
+    told_fini(&a);
+    told_fini(&b);
+    told_fini(&again);
 }
 
 static void names_of_fields_differ_in_case_only(void **state)
@@ -459,6 +480,7 @@ int main(void)
         TEST(tools_are_listed_under_the_label_of_each_request),
         TEST(those_who_wait_are_told_together),
         TEST(credentials_have_their_own_connection_and_tools),
+        TEST(owners_have_their_own_connection),
         TEST(names_of_fields_differ_in_case_only),
         TEST(fields_are_told_apart_by_where_they_end),
         TEST(public_tools_serve_all_credentials_but_calls_do_not),
