@@ -5,6 +5,7 @@
  * out by tool_copy: credentials of MCP servers. */
 #include "wire/response_echo.h"
 
+#include "conv/fields.h"
 #include "conv/tool_copy.h"
 #include "wire/tool_fields.h"
 #include "json/json_copy.h"
@@ -65,6 +66,43 @@ static void write_text(struct jw *w, const struct responses_request *r)
     jw_object_end(w);
 }
 
+/* Some clients put the whole declaration of a server there, credentials included. */
+static void write_choice(struct jw *w, str raw)
+{
+    struct choice {
+        str type, server_label, name;
+    } f = {0};
+    static const struct field table[] = {
+        FIELD(struct choice, type, FIELD_TEXT),
+        FIELD(struct choice, server_label, FIELD_TEXT),
+        FIELD(struct choice, name, FIELD_TEXT),
+    };
+
+    (void)fields_read_raw(raw, FIELDS(table), NULL, &f, NULL);
+    if (!json_text_eq(f.type, STR("mcp"))) {
+        json_copy_element(w, raw);
+        return;
+    }
+    jw_object(w);
+    jw_key_string(w, "type", STR("mcp"));
+    json_copy_given_text(w, "server_label", f.server_label);
+    json_copy_given_text(w, "name", f.name);
+    jw_object_end(w);
+}
+
+static void write_choices(struct jw *w, str choices)
+{
+    struct jr j;
+
+    jw_key(w, "tools");
+    jw_array(w);
+    jr_init(&j, choices);
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j))
+        write_choice(w, jr_raw(&j));
+    jw_array_end(w);
+}
+
 static void write_tool_choice(struct jw *w, const struct tool_choice *c)
 {
     if (str_is_none(c->type)) {
@@ -78,7 +116,7 @@ static void write_tool_choice(struct jw *w, const struct tool_choice *c)
     json_copy_given_text(w, "name", c->name);
     if (!str_is_none(c->allowed_tools)) {
         jw_key_string(w, "mode", str_from_c(tool_choice_word(c->mode)));
-        json_copy_key_value(w, "tools", c->allowed_tools);
+        write_choices(w, c->allowed_tools);
     }
     jw_object_end(w);
 }

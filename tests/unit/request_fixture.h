@@ -135,26 +135,32 @@ static inline json_t *chat_of(const char *body)
     return chat;
 }
 
-/* The echo as an object; it must be one line of JSON. */
-static inline json_t *echo_of(const char *body)
+/* The echo as an object; it must be one line of JSON. The request goes. */
+static inline json_t *fixture_echo(struct fixture *f)
 {
     struct buf out = {0};
-    struct fixture f;
     json_error_t where;
     json_t *tree;
 
-    if (fixture_parse(&f, str_from_c(body), 0) == -1)
-        fail_msg("%s (%s) for %s", f.err.msg, f.err.param, body);
     buf_char(&out, '{');
-    responses_request_echo(&f.request, &out);
+    responses_request_echo(&f->request, &out);
     buf_char(&out, '}');
-    fixture_fini(&f);
+    fixture_fini(f);
     assert_null(memchr(out.p, '\n', out.len));
     tree = json_loadb(out.p, out.len, JSON_REJECT_DUPLICATES, &where);
     if (tree == NULL)
         fail_msg("%s at %d in %.*s", where.text, where.position, (int)out.len, out.p);
     buf_fini(&out);
     return tree;
+}
+
+static inline json_t *echo_of(const char *body)
+{
+    struct fixture f;
+
+    if (fixture_parse(&f, str_from_c(body), 0) == -1)
+        fail_msg("%s (%s) for %s", f.err.msg, f.err.param, body);
+    return fixture_echo(&f);
 }
 
 /* Fails unless tree is the JSON in expected; frees neither. */

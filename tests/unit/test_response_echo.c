@@ -138,6 +138,29 @@ static void the_echo_of_a_choice_has_the_flat_form(void **state)
     }
 }
 
+static void secrets_of_mcp_tools_are_not_repeated_as_a_choice(void **state)
+{
+    static const char body[] = WITH(
+        "\"tools\":[{\"type\":\"mcp\",\"server_label\":\"docs\",\"server_url\":\"https://h/\"}],"
+        "\"tool_choice\":{\"type\":\"allowed_tools\",\"mode\":\"auto\",\"tools\":[{"
+        "\"authorization\":\"s\",\"allowed_tools\":5,\"type\":\"mcp\",\"server_label\":\"docs\","
+        "\"headers\":{\"k\":\"s\"},\"server_url\":\"https://h/?s\"},{\"type\":\"\\u006dcp\","
+        "\"server_label\":\"docs\",\"name\":\"search\",\"authorization\":\"s\"}]}");
+    const struct responses_request_options options = {.default_model = STR_NONE};
+    const struct request_history nothing = {.n = 0};
+    struct fixture f;
+    json_t *echo;
+
+    (void)state;
+    assert_int_equal(fixture_complete(&f, &options, str_from_c(body), &nothing, 0), 0);
+    echo = fixture_echo(&f);
+    assert_json("choice", json_object_get(echo, "tool_choice"),
+                "{\"type\":\"allowed_tools\",\"mode\":\"auto\",\"tools\":[{\"type\":\"mcp\","
+                "\"server_label\":\"docs\"},{\"type\":\"mcp\",\"server_label\":\"docs\",\"name\":"
+                "\"search\"}]}");
+    json_decref(echo);
+}
+
 static void the_echo_escapes_what_splits_lines(void **state)
 {
     static const char body[] = WITH("\"instructions\":\"a\xE2\x80\xA8"
@@ -162,6 +185,7 @@ int main(void)
         cmocka_unit_test(the_echo_repeats_what_was_given),
         cmocka_unit_test(the_echo_of_tools_is_complete_and_keeps_secrets),
         cmocka_unit_test(secrets_of_mcp_tools_are_not_repeated),
+        cmocka_unit_test(secrets_of_mcp_tools_are_not_repeated_as_a_choice),
         cmocka_unit_test(names_of_members_come_back_as_they_were),
         cmocka_unit_test(the_echo_of_a_choice_has_the_flat_form),
         cmocka_unit_test(the_echo_escapes_what_splits_lines),
