@@ -44,6 +44,15 @@ size_t utf8_char(str s)
     return n;
 }
 
+bool utf8_is_control(str s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+
+    if (s.len == 0)
+        return false;
+    return p[0] < 0x20 || p[0] == 0x7F || (p[0] == 0xC2 && s.len > 1 && p[1] < 0xA0);
+}
+
 size_t utf8_encode(uint32_t c, char out[4])
 {
     if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))

@@ -14,6 +14,10 @@ size_t utf8_char(str s);
  * value above U+10FFFF is written as U+FFFD. */
 size_t utf8_encode(uint32_t code_point, char out[4]);
 
+/* Is the well-formed character that s starts with a control character? Those of C1 are
+ * commands to terminals as well (U+009B is ESC [). */
+bool utf8_is_control(str s);
+
 bool utf8_is_valid(str s);
 
 /* The longest prefix of at most limit bytes that does not end inside a character. */

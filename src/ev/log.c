@@ -83,10 +83,10 @@ static size_t put_escaped_char(struct line *l, str s)
 
     if (escape != 0) {
         put(l, str_from((char[]){'\\', escape}, 2));
-    } else if ((unsigned char)s.p[0] < 0x20 || s.p[0] == 0x7f) {
-        char code[ESCAPE_BYTES + 1];
+    } else if (n > 0 && utf8_is_control(s)) {
+        char code[ESCAPE_BYTES + 1]; /* the last byte of C1 is its code as well */
 
-        (void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)(unsigned char)s.p[0]);
+        (void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)(unsigned char)s.p[n - 1]);
         put(l, str_from_c(code));
     } else if (n == 0) {
         put(l, STR("?")); /* not UTF-8: a log collector would drop the whole line */

@@ -111,14 +111,9 @@ void mcp_schema_write(str schema, struct buf *out)
 
 /* ---- descriptions */
 
-/* C0 but tab and line feed, DEL, and C1, whose characters begin with C2. */
-static bool is_control(str character)
+static bool is_shown(str character)
 {
-    unsigned char c = (unsigned char)character.p[0];
-
-    if (character.len == 2)
-        return c == 0xC2 && (unsigned char)character.p[1] < 0xA0;
-    return c == 0x7F || (c < ' ' && c != '\t' && c != '\n');
+    return !utf8_is_control(character) || character.p[0] == '\t' || character.p[0] == '\n';
 }
 
 static void append_without_controls(str text, struct buf *out)
@@ -126,7 +121,7 @@ static void append_without_controls(str text, struct buf *out)
     while (text.len > 0) {
         size_t n = utf8_char(text);
 
-        if (n > 0 && !is_control(str_from(text.p, n)))
+        if (n > 0 && is_shown(str_from(text.p, n)))
             buf_append(out, str_from(text.p, n));
         text = str_skip(text, n > 0 ? n : 1);
     }

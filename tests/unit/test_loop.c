@@ -230,6 +230,23 @@ static void a_text_line_quotes_only_what_needs_it(void **state)
                         " info turn id=resp_1 text=\"a \\\"b\\\"\\n?\" n=-3\n");
 }
 
+/* U+009B does for a terminal what ESC [ does. */
+static void a_line_has_no_control_characters(void **state)
+{
+    const struct log_field fields[] = {
+        LOG_STR("text", STR("\x01\x1b[1m\x7f\xc2\x80\xc2\x9b\xc2\xa0\xc3\x9b\xc2")), LOG_END};
+    static const char expected[] = "\"\\u0001\\u001b[1m\\u007f\\u0080\\u009b\xc2\xa0\xc3\x9b?\"";
+    const char *line;
+
+    (void)state;
+    log_setup(LOG_INFO, LOG_TEXT);
+    line = logged(fields);
+    assert_non_null(strstr(line, expected));
+    log_setup(LOG_INFO, LOG_JSON);
+    line = logged(fields);
+    assert_non_null(strstr(line, expected));
+}
+
 static void a_json_line_is_json_even_when_it_is_cut(void **state)
 {
     static char long_text[6000];
@@ -268,6 +285,7 @@ int main(void)
         WITH_LOOP(messages_keep_their_order),
         cmocka_unit_test(random_bytes_do_not_repeat),
         cmocka_unit_test(a_text_line_quotes_only_what_needs_it),
+        cmocka_unit_test(a_line_has_no_control_characters),
         cmocka_unit_test(a_json_line_is_json_even_when_it_is_cut),
         cmocka_unit_test(a_quiet_level_writes_nothing),
     };
