@@ -39,11 +39,14 @@ static int print(struct buf *text, int status)
 static int refuse_server(const struct mcp_visited *s)
 {
     str why = mcp_report_error(s);
+    struct buf text = {.limit = 0};
 
     if (why.len == 0)
         why = s->conf->is_enabled ? STR("is not available") : STR("is disabled");
-    (void)fprintf(stderr, "antiphon: MCP server %.*s: %.*s\n", STR_ARG(s->conf->label),
-                  STR_ARG(why));
+    mcp_report_words(why, &text);
+    (void)fprintf(stderr, "antiphon: MCP server %.*s: %s\n", STR_ARG(s->conf->label),
+                  buf_cstr(&text));
+    buf_fini(&text);
     return EXIT_FAILURE;
 }
 
@@ -115,11 +118,13 @@ static void tools(struct mcp_visit *v, void *arg)
 
 static int print_failure(const struct mcp_failure *failure)
 {
-    struct buf text = {.limit = 0};
+    struct buf text = {.limit = 0}, words = {.limit = 0};
 
     mcp_failure_text(failure, &text);
-    (void)fprintf(stderr, "antiphon: %s\n", buf_cstr(&text));
+    mcp_report_words(buf_str(&text), &words);
+    (void)fprintf(stderr, "antiphon: %s\n", buf_cstr(&words));
     buf_fini(&text);
+    buf_fini(&words);
     return EXIT_FAILURE;
 }
 

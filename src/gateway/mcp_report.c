@@ -1,7 +1,7 @@
 /* mcp_report.c -- servers and tools as tables.
  *
- * What servers say about themselves goes to a terminal, which would obey control
- * characters; a table has none. */
+ * What servers say goes to a terminal, which would obey control characters; a table has
+ * none, and other texts have the ends of their lines. */
 #include "gateway/mcp_report.h"
 
 #include <stdio.h>
@@ -11,20 +11,30 @@
 
 enum { COLUMNS = 6, GAP = 2 };
 
-static void append_visible(str s, struct buf *out)
+static void append_visible(str s, bool keeps_lines, struct buf *out)
 {
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.p[i];
+    while (s.len > 0) {
+        size_t n = utf8_char(s);
+        bool is_shown = n > 0 && !utf8_is_control(s);
 
-        buf_char(out, c < ' ' || c == 0x7F ? ' ' : s.p[i]);
+        if (is_shown || (keeps_lines && s.p[0] == '\n'))
+            buf_append(out, str_from(s.p, n));
+        else
+            buf_char(out, ' ');
+        s = str_skip(s, n > 0 ? n : 1);
     }
+}
+
+void mcp_report_words(str text, struct buf *out)
+{
+    append_visible(text, true, out);
 }
 
 /* The last cell is as long as it is, the others are padded. */
 static void append_row(const str *cells, const size_t *widths, size_t n, struct buf *out)
 {
     for (size_t i = 0; i < n; i++) {
-        append_visible(cells[i], out);
+        append_visible(cells[i], false, out);
         for (size_t k = utf8_count(cells[i]); i + 1 < n && k < widths[i] + GAP; k++)
             buf_char(out, ' ');
     }

@@ -8,7 +8,7 @@ import { get } from '../lib/client.mjs';
 import { BINARY, ENVIRONMENT } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
 import { gateway, writeServers } from '../lib/mcp.mjs';
-import { TOOLS, rpcError, startMcp } from '../lib/mcp_server.mjs';
+import { TOOLS, failed, rpcError, startMcp } from '../lib/mcp_server.mjs';
 import { patience } from '../lib/patience.mjs';
 
 class Command {
@@ -135,6 +135,18 @@ describe('tools', () => {
         await refused(t, ['tools', 'off', '--mcp-config', path], 1, /off: is disabled/);
         await refused(t, ['tools', '--url', 'http://127.0.0.1:1/mcp'], 1, /command-line/);
     });
+});
+
+test('control characters of a server do not reach the terminal', async (t) => {
+    const escapes = 'a\u001b[1m\u009b1m\u007f\nb';
+    const { fake, flags } = await one(t, { tools: { [escapes]: () => failed(escapes) } });
+    assert.equal(await fine(t, ['tools', 'fake', ...flags]), 'a [1m 1m  b\n');
+    assert.equal(await refused(t, ['call', 'fake', escapes, ...flags], 1, /antiphon/), 'antiphon: a [1m 1m \nb\n');
+    fake.on('initialize', () => {
+        throw rpcError(-32000, escapes);
+    });
+    const seen = await refused(t, ['tools', 'fake', ...flags], 1, /a \[1m 1m \nb/);
+    assert.ok(!/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/.test(seen), JSON.stringify(seen));
 });
 
 describe('call', () => {
