@@ -106,23 +106,6 @@ static bool make_item(struct maker *m, str raw, struct kept_item *ret)
     return ok;
 }
 
-/* ---- all of them */
-
-static size_t count_items(str input)
-{
-    size_t n = 0;
-    struct jr j;
-
-    if (jr_type_of(input) == JR_STRING)
-        return 1;
-    jr_init(&j, input);
-    if (jr_enter(&j, JR_ARRAY)) {
-        for (; jr_next_element(&j); n++)
-            jr_skip(&j);
-    }
-    return n;
-}
-
 static bool make_all(struct maker *m, str input, struct kept_items *ret)
 {
     struct jr j;
@@ -151,7 +134,8 @@ int kept_items_make(str input, const struct id_source *ids, struct arena *a, str
         return 0;
     }
     str_map_init(&m.taken, ids);
-    items.v = arena_array(a, count_items(input), sizeof(*items.v));
+    items.v =
+        arena_array(a, jr_type_of(input) == JR_STRING ? 1 : jr_count(input), sizeof(*items.v));
     ok = items.v != NULL && make_all(&m, input, &items);
     buf_fini(&m.body);
     if (!ok)

@@ -467,6 +467,24 @@ str jr_member_string(str raw, str name)
     return jr_type_of(value) == JR_STRING ? str_from(value.p + 1, value.len - 2) : STR_NONE;
 }
 
+size_t jr_count(str raw)
+{
+    struct jr j;
+    size_t n = 0;
+    str name;
+
+    jr_init(&j, raw);
+    if (jr_type_of(raw) == JR_ARRAY) {
+        (void)jr_enter(&j, JR_ARRAY);
+        for (; jr_next_element(&j); n++)
+            jr_skip(&j);
+    } else if (jr_enter(&j, JR_OBJECT)) {
+        for (; jr_next_member(&j, &name); n++)
+            jr_skip(&j);
+    }
+    return n;
+}
+
 bool jr_is_string_content(str text)
 {
     struct jr j;

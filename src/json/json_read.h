@@ -86,6 +86,9 @@ str jr_member(str raw, str name);
 /* The same when it is a string: its raw content; else STR_NONE. */
 str jr_member_string(str raw, str name);
 
+/* How many elements or members an array or object has that jr_raw() returned; 0 for all else. */
+size_t jr_count(str raw);
+
 /* Type of a value that jr_raw() returned. */
 enum jr_type jr_type_of(str raw);
 

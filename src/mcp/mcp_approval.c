@@ -19,47 +19,23 @@ static int explain(struct buf *why, const char *what)
     return -1;
 }
 
-/* The number of strings of an array; false when raw is something else. */
-static bool count_strings(str raw, size_t *ret)
-{
-    bool all = jr_type_of(raw) == JR_ARRAY;
-    struct jr j;
-
-    *ret = 0;
-    jr_init(&j, raw);
-    if (jr_enter(&j, JR_ARRAY)) {
-        while (jr_next_element(&j)) {
-            all &= jr_peek(&j) == JR_STRING;
-            jr_skip(&j);
-            *ret += 1;
-        }
-    }
-    return all;
-}
-
-str mcp_text_dup(struct arena *a, str escaped)
-{
-    str text = json_text_dup(a, escaped);
-
-    return text.p == escaped.p ? arena_dup(a, text) : text;
-}
-
 int mcp_name_list_read(str raw, struct arena *a, struct mcp_name_list *ret, struct buf *why)
 {
+    static const char not_names[] = "must be an array of names";
     struct mcp_name_list names = {.is_given = true};
-    str *items;
-    size_t n;
+    str *items = arena_array(a, jr_count(raw), sizeof(*items));
     struct jr j;
 
-    if (!count_strings(raw, &n))
-        return explain(why, "must be an array of names");
-    items = arena_array(a, n, sizeof(*items));
+    if (jr_type_of(raw) != JR_ARRAY)
+        return explain(why, not_names);
     if (items == NULL)
         return explain(why, "out of memory");
     jr_init(&j, raw);
     (void)jr_enter(&j, JR_ARRAY);
-    while (names.n < n && jr_next_element(&j)) {
-        items[names.n] = mcp_text_dup(a, jr_string(&j));
+    while (jr_next_element(&j)) {
+        if (jr_peek(&j) != JR_STRING)
+            return explain(why, not_names);
+        items[names.n] = json_text_copy(a, jr_string(&j));
         if (str_is_none(items[names.n++]))
             return explain(why, "out of memory");
     }

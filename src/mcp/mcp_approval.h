@@ -48,9 +48,6 @@ int mcp_approval_read(str raw, struct arena *a, struct mcp_approval *ret, struct
 /* Reads an array of strings; the same conventions. */
 int mcp_name_list_read(str raw, struct arena *a, struct mcp_name_list *ret, struct buf *why);
 
-/* The characters of an escaped text, always copied, with a NUL behind. */
-str mcp_text_dup(struct arena *a, str escaped);
-
 /* Must this tool be approved? floor is the configuration's; asked is the
  * request's, or NULL when it says nothing. For a server without configuration
  * pass the request's own, or "always", as floor (MCP 15.1). */

@@ -207,21 +207,6 @@ struct mcp_catalogue *mcp_catalogue_new(str label, const struct mcp_listing *lis
     return NULL;
 }
 
-/* ---- from an item */
-
-static size_t count_elements(str array)
-{
-    size_t n = 0;
-    struct jr j;
-
-    jr_init(&j, array);
-    if (jr_enter(&j, JR_ARRAY)) {
-        for (; jr_next_element(&j); n++)
-            jr_skip(&j);
-    }
-    return n;
-}
-
 static str given(str raw)
 {
     return jr_type_of(raw) == JR_NULL ? STR_NONE : raw;
@@ -264,7 +249,7 @@ static bool add_element(struct shared *s, struct mcp_catalogue_tool *place, str 
 
 static bool add_elements(struct shared *s, str array)
 {
-    size_t n = count_elements(array);
+    size_t n = jr_count(array);
     struct mcp_catalogue_tool *tools;
     bool is_fine;
     struct jr j;

@@ -8,6 +8,7 @@
 #include "mcp/mcp_expand.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
+#include "json/json_text.h"
 
 enum { MAX_MS = 24 * 60 * 60 * 1000, SECONDS_BELOW = 1000 };
 
@@ -259,7 +260,7 @@ void mcp_entry_read(struct mcp_reader *r, str label_raw, str raw, struct mcp_ser
     struct mcp_entry e = {.reader = r, .server = server, .label_raw = label_raw};
 
     *server = (struct mcp_server_conf){
-        .label = mcp_text_dup(r->memory, label_raw),
+        .label = json_text_copy(r->memory, label_raw),
         .is_enabled = true,
         .shown = "",
         .startup_timeout_ms = 60000,

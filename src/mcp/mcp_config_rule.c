@@ -6,6 +6,7 @@
 #include "http/percent.h"
 #include "mcp/mcp_expand.h"
 #include "json/json_read.h"
+#include "json/json_text.h"
 
 static void refuse(struct mcp_entry *e, enum mcp_key key, const char *what)
 {
@@ -102,7 +103,7 @@ bool mcp_entry_settle_transport(struct mcp_entry *e)
 static const char *shown_of(struct mcp_entry *e, enum mcp_key key)
 {
     str raw = e->values[key].raw;
-    str text = mcp_text_dup(e->reader->memory, str_from(raw.p + 1, raw.len - 2));
+    str text = json_text_copy(e->reader->memory, str_from(raw.p + 1, raw.len - 2));
 
     e->reader->no_memory |= str_is_none(text);
     return text.p;

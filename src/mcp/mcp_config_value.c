@@ -191,23 +191,6 @@ void mcp_value_read_names(struct mcp_entry *e, enum mcp_key key, struct mcp_name
     buf_fini(&why);
 }
 
-static size_t count_children(str raw)
-{
-    struct jr j;
-    size_t n = 0;
-    str name;
-
-    jr_init(&j, raw);
-    if (jr_type_of(raw) == JR_ARRAY && jr_enter(&j, JR_ARRAY)) {
-        for (; jr_next_element(&j); n++)
-            jr_skip(&j);
-    } else if (jr_enter(&j, JR_OBJECT)) {
-        for (; jr_next_member(&j, &name); n++)
-            jr_skip(&j);
-    }
-    return n;
-}
-
 /* The command is there; behind it come the words of args, which may be missing. */
 void mcp_value_read_argv(struct mcp_entry *e, const char *const **field)
 {
@@ -221,7 +204,7 @@ void mcp_value_read_argv(struct mcp_entry *e, const char *const **field)
                          "must be an array of strings, one for each word");
         return;
     }
-    argv = arena_array(e->reader->memory, count_children(raw) + 2, sizeof(*argv));
+    argv = arena_array(e->reader->memory, jr_count(raw) + 2, sizeof(*argv));
     if (argv == NULL) {
         e->reader->no_memory = true;
         return;
@@ -255,7 +238,7 @@ void mcp_value_read_pairs(struct mcp_entry *e, enum mcp_key key, struct mcp_pair
 {
     str raw = value_of(e, key), name;
     struct mcp_pair *items;
-    size_t n = 0, most = count_children(raw);
+    size_t n = 0, most = jr_count(raw);
     struct jr j;
 
     if (str_is_none(raw))
@@ -268,7 +251,7 @@ void mcp_value_read_pairs(struct mcp_entry *e, enum mcp_key key, struct mcp_pair
     e->reader->no_memory |= items == NULL;
     jr_init(&j, raw);
     for (bool more = items != NULL && jr_enter(&j, JR_OBJECT); more && jr_next_member(&j, &name);) {
-        struct mcp_pair pair = {.name = mcp_text_dup(e->reader->memory, j.raw_key)};
+        struct mcp_pair pair = {.name = json_text_copy(e->reader->memory, j.raw_key)};
         struct mcp_where where = where_member(key, pair.name);
 
         pair.value.hidden = read_plain(e, where, jr_raw(&j));

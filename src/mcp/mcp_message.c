@@ -122,18 +122,6 @@ static struct mcp_tool read_tool(str raw)
     return t;
 }
 
-static size_t count_elements(str array)
-{
-    struct jr j;
-    size_t n = 0;
-
-    jr_init(&j, array);
-    (void)jr_enter(&j, JR_ARRAY);
-    for (; jr_next_element(&j); n++)
-        jr_skip(&j);
-    return n;
-}
-
 static void read_tool_array(str array, struct mcp_tool_page *page)
 {
     struct jr j;
@@ -171,7 +159,7 @@ int mcp_read_tools(str result, struct arena *a, struct mcp_tool_page *ret, struc
         return -1;
     if (jr_type_of(array) != JR_ARRAY)
         return refuse(reterr, "a result of tools/list without an array of tools");
-    page.tools = arena_array(a, count_elements(array) + 1, sizeof(*page.tools));
+    page.tools = arena_array(a, jr_count(array) + 1, sizeof(*page.tools));
     if (page.tools == NULL) {
         err_set_no_memory(reterr);
         return -1;

@@ -54,21 +54,6 @@ static bool find_members(struct chat_loop_request *r, str *ret_n)
     return jr_end(&j);
 }
 
-static size_t count_elements(str array)
-{
-    struct jr j;
-    size_t n = 0;
-
-    jr_init(&j, array);
-    if (!jr_enter(&j, JR_ARRAY))
-        return 0;
-    while (jr_next_element(&j)) {
-        jr_skip(&j);
-        n++;
-    }
-    return n;
-}
-
 /* The name in {"type":"function","function":{"name"}}, whatever the type is. */
 static str tool_name(str tool)
 {
@@ -82,7 +67,7 @@ static str tool_name(str tool)
 
 static bool read_names(struct chat_loop_request *r, struct arena *a)
 {
-    size_t n = count_elements(r->value[CHAT_LOOP_TOOLS]);
+    size_t n = jr_count(r->value[CHAT_LOOP_TOOLS]);
     str *names = arena_array(a, n, sizeof(*names));
     struct jr j;
 

@@ -200,6 +200,16 @@ static void raw_values_tell_their_type(void **state)
     assert_string_equal(jr_type_name(JR_STRING), "a string");
 }
 
+static void elements_and_members_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(jr_count(STR("[]")), 0);
+    assert_int_equal(jr_count(STR("[1,[2,3],{\"a\":4}]")), 3);
+    assert_int_equal(jr_count(STR("{\"a\":1,\"b\":{\"c\":2}}")), 2);
+    assert_int_equal(jr_count(STR("\"[1,2]\"")), 0);
+    assert_int_equal(jr_count(STR_NONE), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +223,7 @@ int main(void)
         cmocka_unit_test(nesting_has_a_limit),
         cmocka_unit_test(every_beginning_of_a_text_is_no_value),
         cmocka_unit_test(raw_values_tell_their_type),
+        cmocka_unit_test(elements_and_members_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
