@@ -219,7 +219,10 @@ void hub_remote_changed(struct hub_remote *r)
     else
         return;
     r->is_settled = true;
-    hub_remote_touch(r);
+    if (hub_server_is_available(&r->server) || is_in_use(r))
+        hub_remote_touch(r);
+    else
+        hub_remote_close(r, false); /* who asks again is to have it listed at once */
 }
 
 void hub_remote_listed(struct hub_remote *r, const struct mcp_cache *cache)
