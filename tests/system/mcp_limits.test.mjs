@@ -144,8 +144,7 @@ test('servers that requests bring along: so many are connected at a time and no 
     await g.turnedAway(asking('three'), [424, 'mcp_list_tools_failed']);
     busy.forEach((client) => client.destroy());
     const ended = () => far.exchanges.filter(({ method }) => method === 'DELETE').map(({ headers }) => headers.authorization);
-    await far.until(() => ended().length === 2);
-    assert.deepEqual(ended().sort(), ['Bearer one', 'Bearer two']);
+    await far.until(() => ['Bearer one', 'Bearer two'].every((one) => ended().includes(one)));
     await g.respond(asking('three'));
 });
 
