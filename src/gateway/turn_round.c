@@ -64,8 +64,6 @@ int turn_open_response(struct turn *t, struct err *reterr)
     response.echo = buf_str(&t->echo);
     response_init(&t->response, &response);
     t->has_response = true;
-    if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */
-        t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
     return 0;
 }
 
@@ -155,6 +153,8 @@ static int ask(struct turn *t, struct err *reterr)
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.spent_tokens = spent_tokens;
     t->chat.round = which_round(t);
+    if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */
+        t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
     if (convert(t, reterr) == -1)
         return -1;
     init_round(t);

@@ -84,6 +84,14 @@ describe('the legacy dialect', { concurrency: false }, () => {
     });
 });
 
+test('tool_choice is not forwarded when a server had to be listed first, either', async (t) => {
+    const far = await startMcp({ style: { get: 405 } });
+    t.after(() => far.close());
+    const g = await gateway(t, { args: ['--mcp-remote', 'any'] });
+    await stream(g, { tools: [declared('far', { server_url: far.url })], tool_choice: 'required' });
+    assert.equal(g.up.requests[0].body.tool_choice, undefined);
+});
+
 test('dialect ors is for all that do not say otherwise', async (t) => {
     const g = await gateway(t, { args: ['--dialect', 'ors'] });
     g.up.next(textStream('Hello'), textStream('Hello'));
