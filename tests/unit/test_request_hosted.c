@@ -292,7 +292,7 @@ static void a_choice_of_nothing_is_refused_once_tools_are_known(void **state)
         buf_c(&body, "{\"model\":\"m\",\"input\":\"x\",\"tools\":[" ALL_TOOLS "],\"tool_choice\":");
         buf_c(&body, cases[i].choice);
         buf_char(&body, '}');
-        assert_int_equal(fixture_parse_with(&f, &usual, buf_str(&body), 0), 0);
+        assert_int_equal(fixture_parse_with(&f, &injecting, buf_str(&body), 0), 0);
         assert_null(f.request.tool_choice.tool);
         if (request_add_hosted(&f.request, fixture_hosted, N_FIXTURE_HOSTED, &f.arena, &f.err) == 0)
             fail_msg("accepted: %s", cases[i].choice);
@@ -301,6 +301,28 @@ static void a_choice_of_nothing_is_refused_once_tools_are_known(void **state)
         assert_string_equal(f.err.msg, cases[i].msg);
         fixture_fini(&f);
         buf_fini(&body);
+    }
+}
+
+/* Its tools are not waited for, unless it may be one whose tools join every request. */
+static void a_choice_of_an_unknown_server_is_refused_at_once(void **state)
+{
+    static const char *const bodies[] = {
+        CHOICE("{\"type\":\"mcp\",\"server_label\":\"files\"}"),
+        CHOICE("{\"type\":\"mcp\",\"server_label\":\"files\",\"name\":\"a\"}"),
+        CHOICE(ALLOWED("auto", MCP("files"))),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
+        struct fixture f;
+
+        assert_int_equal(fixture_parse_with(&f, &usual, str_from_c(bodies[i]), 0), -1);
+        assert_int_equal(f.err.code, ERR_INVALID_VALUE);
+        assert_string_equal(f.err.param, "tool_choice");
+        fixture_fini(&f);
+        assert_int_equal(fixture_parse_with(&f, &injecting, str_from_c(bodies[i]), 0), 0);
+        fixture_fini(&f);
     }
 }
 
@@ -440,6 +462,7 @@ int main(void)
         cmocka_unit_test(nothing_is_called_in_the_last_round),
         cmocka_unit_test(later_rounds_have_what_is_left_of_the_tokens),
         cmocka_unit_test(a_choice_of_nothing_is_refused_once_tools_are_known),
+        cmocka_unit_test(a_choice_of_an_unknown_server_is_refused_at_once),
         cmocka_unit_test(the_form_of_a_choice_is_checked_at_once),
         cmocka_unit_test(calls_of_the_history_have_the_name_the_model_sees),
         cmocka_unit_test(the_echo_names_the_server_of_a_choice),
