@@ -57,6 +57,14 @@ struct direct_call {
     bool is_receiving, is_dropped; /* both: to be freed when it is not receiving any more */
 };
 
+/* There are credentials in its head. */
+static void forget_request(struct direct_call *d)
+{
+    if (d->request.p != NULL)
+        explicit_bzero(d->request.p, d->request.len);
+    buf_fini(&d->request);
+}
+
 static void call_free(struct direct_call *d)
 {
     h1_response_fini(&d->response);
@@ -131,7 +139,7 @@ static bool report_head(struct direct_call *d)
         return false;
     h1_response_headers(r, headers);
     if (socket_pending(&d->conn->socket) == 0)
-        buf_fini(&d->request);
+        forget_request(d);
     call_on_head(&d->call, r->status, headers, r->n_headers);
     free(headers);
     return true;
@@ -316,7 +324,7 @@ static void drop(struct http_call *call)
     if (d->conn != NULL)
         conn_pool_close(d->conn);
     origin_unref(d->origin);
-    buf_fini(&d->request);
+    forget_request(d);
     buf_fini(&d->held);
     loop_timer_free(d->release);
     d->is_dropped = true;
@@ -343,11 +351,23 @@ static void write_field(struct buf *out, str name, str value)
     buf_c(out, "\r\n");
 }
 
+/* At least the size of the head, so that it never moves and leaves a copy behind. */
+static size_t head_size(const struct http_call_conf *conf, const struct http_url *url)
+{
+    enum { FRAME = 128, FIELD_FRAME = 4 };
+    size_t n = FRAME + strlen(conf->method) + url->target.len + url->authority.len;
+
+    for (size_t i = 0; i < conf->n_headers; i++)
+        n += conf->headers[i].name.len + conf->headers[i].value.len + FIELD_FRAME;
+    return n;
+}
+
 static void write_request(const struct http_call_conf *conf, const struct http_url *url,
                           struct buf *out)
 {
     bool has_host = false;
 
+    (void)buf_reserve(out, head_size(conf, url));
     buf_c(out, conf->method);
     buf_c(out, str_starts_with(url->target, STR("/")) ? " " : " /");
     buf_append(out, url->target);

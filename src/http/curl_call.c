@@ -183,10 +183,13 @@ static bool header_copy(struct curl_call *call, const struct http_header *h)
     struct buf line = {0};
     bool ok;
 
+    (void)buf_reserve(&line, h->name.len + h->value.len + 3); /* never moves: no copy stays */
     buf_append(&line, h->name);
     buf_c(&line, h->value.len == 0 ? ";" : ": ");
     buf_append(&line, h->value);
     ok = header_add(call, buf_cstr(&line)) && !buf_failed(&line);
+    if (line.p != NULL)
+        explicit_bzero(line.p, line.len);
     buf_fini(&line);
     return ok;
 }
@@ -323,6 +326,8 @@ void curl_call_fini(struct curl_call *call)
 {
     curl_easy_cleanup(call->easy);
     curl_url_cleanup(call->url);
+    for (struct curl_slist *h = call->headers; h != NULL; h = h->next)
+        explicit_bzero(h->data, strlen(h->data)); /* credentials are among them */
     curl_slist_free_all(call->headers);
     curl_slist_free_all(call->pins);
     curl_free(call->host);

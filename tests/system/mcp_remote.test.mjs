@@ -1,14 +1,15 @@
 /* mcp_remote.test.mjs -- servers that a request brings along: which URLs and
  * headers are taken, what is listed and shown, and where their secrets stay. */
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures } from '../lib/check.mjs';
 import { ask, get } from '../lib/client.mjs';
 import { folder } from '../lib/folder.mjs';
-import { declared, flowOf, gateway, sharedGateway, shown } from '../lib/mcp.mjs';
+import { declared, flowOf, gateway, pause, sharedGateway, shown } from '../lib/mcp.mjs';
 import { TOOLS, failed, http, rpcError, startMcp } from '../lib/mcp_server.mjs';
+import { patience } from '../lib/patience.mjs';
 import { callStream, failure, textStream } from '../lib/upstream.mjs';
 
 const captures = new Captures();
@@ -264,6 +265,17 @@ describe('connections', { concurrency: false }, () => {
         assert.equal(far().received.length, seen);
     });
 
+    test('of two clients with one token are not', async (t) => {
+        const own = await gateway(t, { args: [...ANY, '--api-key', 'key-of-anna', '--api-key', 'key-of-ben'], wait: false, captures });
+        for (const key of ['key-of-anna', 'key-of-ben', 'key-of-anna']) {
+            own.up.next(callStream(echo('far')), textStream('Done.'));
+            const got = await ask(own.daemon, { model: 'm', input: 'Hi', tools: [remote(far(), { authorization: 'same' })] }, { headers: { authorization: `Bearer ${key}` } });
+            assert.equal(got.status, 200, got.text);
+        }
+        const [first, second, third] = far().calls.map(({ headers }) => headers['mcp-session-id']);
+        assert.ok(first !== undefined && first === third && first !== second, `${[first, second, third]}`);
+    });
+
     test('of two tokens are not: sessions apart, lists never mixed', async () => {
         far().on('tools/list', (_, { headers }) => ({ tools: [{ name: `of_${headers.authorization.slice(7)}`, inputSchema: { type: 'object' } }] }));
         const names = await Promise.all(['alice', 'bob', 'alice', 'bob'].map(async (authorization) =>
@@ -290,6 +302,47 @@ describe('connections', { concurrency: false }, () => {
         const { output: items } = await g.respond({ tools: [remote(old)] });
         assert.equal(items[1].output, 'Echo: hi');
     });
+});
+
+/* How often the bytes are in the memory of the process; undefined when that cannot be read. */
+function countInMemory(pid, bytes) {
+    let n = 0, fd;
+    try {
+        fd = openSync(`/proc/${pid}/mem`, 'r');
+    } catch {
+        return undefined;
+    }
+    for (const line of readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n')) {
+        const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line) ?? [];
+        if (from === undefined)
+            continue;
+        const piece = Buffer.alloc(parseInt(to, 16) - parseInt(from, 16));
+        try {
+            readSync(fd, piece, 0, piece.length, parseInt(from, 16));
+        } catch {
+            continue; /* the map is older than the memory */
+        }
+        for (let at = piece.indexOf(bytes); at !== -1; at = piece.indexOf(bytes, at + 1))
+            n++;
+    }
+    closeSync(fd);
+    return n;
+}
+
+test('requests with a token do not stay in memory', async (t) => {
+    const far = await startMcp({ style: { get: 405 } });
+    t.after(() => far.close());
+    const g = await gateway(t, { args: [...ANY, '--mcp-remote-idle', '1ms'], captures });
+    g.up.next(callStream(echo('far')), textStream('Done.'));
+    await g.respond({ tools: [remote(far, { authorization: TOKEN })] });
+    await far.until(() => far.exchanges.some(({ method }) => method === 'DELETE')); /* it is closed */
+    const count = () => countInMemory(g.daemon.child.pid, `Authorization: Bearer ${TOKEN}\r\n`);
+    if (count() === undefined) {
+        t.skip('the memory of the daemon cannot be read');
+        return;
+    }
+    for (const deadline = performance.now() + patience(10_000); count() > 0; await pause(50))
+        assert.ok(performance.now() < deadline, `${count()} of them`);
 });
 
 test('secrets are found nowhere: not in the log, the store, answers or metrics, whatever failed', async (t) => {
