@@ -202,27 +202,21 @@ void hub_remote_changed(struct hub_remote *r)
 {
     const struct mcp_session *session = r->server.session;
     enum mcp_state state = mcp_session_state(session);
+    bool has_no_list = state == MCP_DEGRADED && !hub_server_is_available(&r->server);
 
-    if (state == MCP_FAILED || state == MCP_BACKOFF) { /* it will not start again */
+    /* It will not start again, or list again only when some time has passed. */
+    if (state == MCP_FAILED || state == MCP_BACKOFF || (has_no_list && !r->is_settled)) {
         str why = mcp_session_error(session);
 
         fail_waiting(r, why.len > 0 ? why : STR("The MCP server is not available."));
         hub_remote_close(r, false);
         return;
     }
-    if (r->is_settled) /* what it does by itself is no use of it */
+    if (r->is_settled || !hub_server_is_available(&r->server)) /* by itself, or not ready yet */
         return;
-    if (hub_server_is_available(&r->server))
-        list_to_waiting(r);
-    else if (state == MCP_DEGRADED)
-        fail_waiting(r, mcp_session_error(session));
-    else
-        return;
+    list_to_waiting(r);
     r->is_settled = true;
-    if (hub_server_is_available(&r->server) || is_in_use(r))
-        hub_remote_touch(r);
-    else
-        hub_remote_close(r, false); /* who asks again is to have it listed at once */
+    hub_remote_touch(r);
 }
 
 void hub_remote_listed(struct hub_remote *r, const struct mcp_cache *cache)
@@ -400,7 +394,7 @@ void hub_remote_list(struct mcp_hub *hub, struct mcp_task *task)
         hub_remote_touch(r);
         return;
     }
-    if (r->is_settled) { /* the last listing came too late or failed: another chance */
+    if (r->is_settled) { /* the last listing came too late: another chance */
         r->is_settled = false;
         mcp_session_refresh(r->server.session);
         loop_timer_start(r->timer, hub->conf.remote_timeout_ms);

@@ -263,8 +263,9 @@ static void silent_server_is_given_up(void **state)
     told_fini(&t);
 }
 
-/* Connected, but the list cannot be had: the next request asks anew, and at once. */
-static void failed_listing_gets_another_chance(void **state)
+/* Connected, but the list cannot be had: the next request asks at once, and the session it
+ * would have to wait for is closed. */
+static void failed_listing_is_the_end_of_a_connection(void **state)
 {
     struct told first = {0}, second = {0};
 
@@ -275,6 +276,7 @@ static void failed_listing_gets_another_chance(void **state)
     (void)list("s", (struct declared){.url = silent_url}, &second);
     play_ready("s", TOOL_A);
     until_tools(&second, "s", "a");
+    play_settle();
     assert_int_equal(play_count().n_made, 2);
     assert_int_equal(play_count().n_live, 1);
     told_fini(&first);
@@ -486,7 +488,7 @@ int main(void)
         TEST(public_tools_serve_all_credentials_but_calls_do_not),
         TEST(failure_says_why_and_the_next_request_tries_again),
         TEST(silent_server_is_given_up),
-        TEST(failed_listing_gets_another_chance),
+        TEST(failed_listing_is_the_end_of_a_connection),
         TEST(lost_connection_is_opened_again_by_the_next_request),
         TEST(cancelled_listing_is_not_reported),
         TEST(call_opens_a_connection_of_its_own),
