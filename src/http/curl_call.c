@@ -68,8 +68,10 @@ static size_t on_header_line(char *p, size_t size, size_t n, void *arg)
 
     if (call->cancelled)
         return 0;
-    if (call->call.head_done)
-        return size * n; /* a trailer: nothing of ours uses one */
+    if (call->call.head_done) { /* nothing of ours uses a trailer, but libcurl keeps all of them */
+        call->trailer_bytes += size * n;
+        return call->trailer_bytes <= CALL_MAX_HEAD_BYTES ? size * n : 0;
+    }
     if (line.len == 0)
         return head_end(call) ? size * n : 0;
     if (str_starts_with(line, STR("HTTP/"))) {

@@ -32,6 +32,7 @@ struct curl_call {
     size_t body_sent;
     struct buf head; /* lines of the answer's head, each with a NUL behind it */
     size_t n_lines;
+    size_t trailer_bytes; /* behind the body, which nobody gets */
 
     bool added;     /* to libcurl */
     bool changed;   /* is in the client's list of these */

@@ -1,11 +1,12 @@
 /* test_http_client_answers.c -- answers that are not as simple as they could be,
  * or not as they should be, from a scripted server.
  *
- * Everything here holds for both transports and is run over each. */
+ * All that holds for both transports is run over each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "http/http_call.h"
 #include "lib/reply.h"
 #include "lib/test.h"
 
@@ -25,6 +26,27 @@ static void informational_answers_and_trailers_are_not_reported(void **state)
     assert_int_equal(r.status, 201);
     assert_string_equal(buf_cstr(&r.headers), "x-name=value\ntransfer-encoding=chunked\n");
     assert_string_equal(buf_cstr(&r.body), "hello");
+    reply_fini(&r);
+}
+
+/* libcurl keeps them all, so what never ends would take all memory. */
+static void trailers_are_limited(void **state)
+{
+    enum { FIELD = 16 };
+    static char answer[CALL_MAX_HEAD_BYTES + 1024];
+    const struct script_step script[] = {{answer, false}};
+    struct reply r;
+    size_t n = (size_t)snprintf(answer, sizeof(answer),
+                                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n");
+
+    (void)state;
+    for (size_t left = CALL_MAX_HEAD_BYTES + FIELD; left >= FIELD; left -= FIELD, n += FIELD)
+        memcpy(answer + n, "Trailer: 90123\r\n", FIELD);
+    memcpy(answer + n, "\r\n", 3);
+    script_play(script);
+    reply_fetch(&r, "/");
+    assert_true(r.failed);
+    assert_int_equal(r.failure.code, ERR_UPSTREAM_ERROR);
     reply_fini(&r);
 }
 
@@ -183,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HTTP_TEST_BOTH(informational_answers_and_trailers_are_not_reported),
+        HTTP_TEST_WITH(trailers_are_limited, "trailers_are_limited", http_fixture_curl),
         HTTP_TEST_BOTH(an_answer_that_breaks_off_is_an_error),
         HTTP_TEST_BOTH(a_server_that_answers_nothing_is_not_reachable),
         HTTP_TEST_BOTH(a_kept_connection_that_is_dead_is_replaced),
