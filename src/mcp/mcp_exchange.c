@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { MAX_NOTICES = 64 }; /* of a link, under way; its stream counts as one */
+
 static void enter(struct mcp_exchange *x)
 {
     x->depth++;
@@ -183,6 +185,15 @@ struct mcp_link_failure mcp_status_failure(const struct mcp_exchange *x)
                                      .has_lost_session = x->is_lost,
                                      .challenge = x->fetch == NULL ? STR_NONE
                                                                    : mcp_fetch_challenge(x->fetch)};
+}
+
+bool mcp_exchange_may_notify(const struct mcp_exchange *list)
+{
+    size_t n = 0;
+
+    for (; list != NULL; list = list->next)
+        n += list->id == 0;
+    return n < MAX_NOTICES;
 }
 
 struct mcp_exchange *mcp_exchange_find(struct mcp_exchange *list, int64_t id)

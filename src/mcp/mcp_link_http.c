@@ -216,6 +216,10 @@ static bool http_send(struct mcp_link *link, const struct mcp_link_message *m, s
         err_set(reterr, ERR_UPSTREAM_UNAVAILABLE, "The connection is being closed.");
         return false;
     }
+    if (m->id == 0 && !mcp_exchange_may_notify(h->exchanges)) {
+        err_set(reterr, ERR_UPSTREAM_UNAVAILABLE, "The MCP server does not take what it is sent.");
+        return false;
+    }
     if (m->version != MCP_VERSION_NONE && !mcp_version_is_modern(m->version))
         h->version = m->version;
     return mcp_http_post(h, m, reterr);

@@ -219,6 +219,10 @@ static bool sse_send(struct mcp_link *link, const struct mcp_link_message *m, st
         err_set(reterr, ERR_UPSTREAM_UNAVAILABLE, "The MCP server is not connected.");
         return false;
     }
+    if (m->id == 0 && !mcp_exchange_may_notify(s->exchanges)) {
+        err_set(reterr, ERR_UPSTREAM_UNAVAILABLE, "The MCP server does not take what it is sent.");
+        return false;
+    }
     x = mcp_exchange_new(&s->exchanges, &s->link, &s->site, &post);
     if (x == NULL) {
         err_set_no_memory(reterr);

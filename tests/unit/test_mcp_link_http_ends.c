@@ -259,6 +259,22 @@ static void a_link_may_be_stopped_before_it_is_up(void **state)
     assert_string_equal(buf_cstr(&lfx.told), "down closed 0\nclosed\n");
 }
 
+/* Each answer to a server is a request of its own: one that asks without end gets no more. */
+static void a_server_that_takes_no_answers_gets_no_more(void **state)
+{
+    enum { MOST = 64 };
+
+    (void)state;
+    lfx.server.url.hidden = STR("http://127.0.0.1:1/mcp"); /* nobody is there */
+    link_up(mcp_link_http_new);
+    for (size_t i = 0; i < MOST; i++)
+        assert_true(link_send(0, MCP_METHOD_COUNT, MCP_2025_11_25));
+    assert_false(link_send(0, MCP_METHOD_COUNT, MCP_2025_11_25));
+    assert_true(link_send(1, MCP_CALL_TOOL, MCP_2025_11_25)); /* a request of ours */
+    UNTIL(link_told("failed 1 "));
+    UNTIL(link_send(0, MCP_METHOD_COUNT, MCP_2025_11_25));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +290,7 @@ int main(void)
         LINK_TEST_BOTH(stopping_says_goodbye_to_the_session),
         LINK_TEST_BOTH(a_server_that_does_not_answer_is_left_all_the_same),
         LINK_TEST_BOTH(a_link_may_be_stopped_before_it_is_up),
+        LINK_TEST(a_server_that_takes_no_answers_gets_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,19 @@ static void a_forgotten_message_is_not_reported(void **state)
     assert_string_equal(buf_cstr(&lfx.told), "up\n");
 }
 
+static void a_server_that_takes_no_answers_gets_no_more(void **state)
+{
+    static const struct link_step steps[] = {OPEN("/m")};
+    size_t n = 0;
+
+    (void)state;
+    link_serve(steps);
+    link_up(mcp_link_sse_new);
+    while (n < 1000 && link_send(0, MCP_METHOD_COUNT, MCP_2024_11_05))
+        n++;
+    assert_int_equal(n, 63); /* its stream is an exchange as well */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +275,7 @@ int main(void)
         LINK_TEST_BOTH(a_link_may_be_stopped_inside_a_message),
         LINK_TEST_BOTH(a_link_may_be_stopped_before_it_is_up),
         LINK_TEST_BOTH(a_forgotten_message_is_not_reported),
+        LINK_TEST(a_server_that_takes_no_answers_gets_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
