@@ -122,6 +122,8 @@ static int start_call(struct turn *t, struct err *reterr)
 /* Of the turns that may be dropped, each attempt leaves out so many percent. */
 static const unsigned shorten_percent[] = {50, 50, 100};
 
+enum { MAX_SHORTENED = sizeof(shorten_percent) / sizeof(*shorten_percent) };
+
 /* The conversation is kept: it may have to be sent again, shorter. What did not fit in a round
  * before does not fit in this one. */
 static int convert(struct turn *t, struct err *reterr)
@@ -129,7 +131,7 @@ static int convert(struct turn *t, struct err *reterr)
     if (chat_request_conversation(&t->request, &t->chat, &t->worker->ids, &t->arena,
                                   &t->conversation, reterr) == -1)
         return -1;
-    for (unsigned i = 0; i < t->n_shortened; i++)
+    for (unsigned i = 0; i < t->n_shortened && i < MAX_SHORTENED; i++)
         (void)conversation_trim(&t->conversation, shorten_percent[i]);
     buf_reset(&t->chat_body);
     return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
@@ -246,8 +248,7 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
 static bool may_shorten(const struct turn *t, const struct err *e)
 {
     return t->x != NULL && e->code == ERR_CONTEXT_LENGTH && t->response.end == t->round_start &&
-           json_text_eq(t->request.truncation, STR("auto")) &&
-           t->n_shortened < sizeof(shorten_percent) / sizeof(*shorten_percent);
+           json_text_eq(t->request.truncation, STR("auto")) && t->n_shortened < MAX_SHORTENED;
 }
 
 bool turn_retry_shorter(struct turn *t, const struct err *e)
