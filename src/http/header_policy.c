@@ -30,29 +30,6 @@ static bool is_reserved(str name)
     return false;
 }
 
-/* RFC 9110, 5.6.2. */
-static bool is_token(str name)
-{
-    static const str marks = STR_INIT("!#$%&'*+-.^_`|~");
-
-    for (size_t i = 0; i < name.len; i++) {
-        char c = str_lower_char(name.p[i]);
-
-        if ((c < 'a' || c > 'z') && (c < '0' || c > '9') && str_find_char(marks, c) == marks.len)
-            return false;
-    }
-    return name.len > 0;
-}
-
-static bool is_printable(str value)
-{
-    for (size_t i = 0; i < value.len; i++) {
-        if ((value.p[i] < ' ' && value.p[i] != '\t') || value.p[i] > '~')
-            return false;
-    }
-    return true;
-}
-
 static bool is_authorization(str name)
 {
     return str_eq_nocase(name, STR("authorization"));
@@ -76,11 +53,11 @@ static int refuse(const char *at, const char *member, str name, const char *reas
 
 static int check_field(const struct http_header *h, const char *at, struct err *reterr)
 {
-    if (!is_token(h->name))
+    if (!header_is_name(h->name))
         return refuse(at, "headers", STR(""), "a name is not one of an HTTP header", reterr);
     if (is_reserved(h->name))
         return refuse(at, "headers", h->name, "is set by the gateway", reterr);
-    if (!is_printable(h->value))
+    if (!header_is_value(h->value))
         return refuse(at, "headers", h->name, "has characters other than printable ASCII", reterr);
     return 0;
 }
@@ -149,7 +126,7 @@ int header_policy_check(const struct http_header *headers, size_t n, str authori
     if (check_fields(headers, n, authorization.len, at, reterr) == -1)
         return -1;
     if (!str_is_none(authorization) &&
-        (str_trim(authorization).len == 0 || !is_printable(authorization)))
+        (str_trim(authorization).len == 0 || !header_is_value(authorization)))
         return refuse(at, "authorization", STR(""), "it must be a token of printable ASCII",
                       reterr);
     if (!gather(headers, n, str_is_none(authorization) ? STR_NONE : str_trim(authorization), a,

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "http/percent.h"
-#include "mcp/mcp_expand.h"
+#include "net/header.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -134,28 +134,10 @@ void mcp_entry_check_stdio(struct mcp_entry *e)
                        "is one word, since no shell reads it; put the others into \"args\"");
 }
 
-/* ---- HTTP */
-
-static bool is_token(str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.p[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL)))
-            return false;
-    }
-    return s.len > 0;
-}
-
-/* Printable ASCII, and tabs inside. */
+/* Tabs are fine inside only. */
 static bool is_header_value(str s)
 {
-    for (size_t i = 0; i < s.len; i++) {
-        if ((s.p[i] < ' ' && s.p[i] != '\t') || s.p[i] > '~')
-            return false;
-    }
-    return str_trim(s).len == s.len;
+    return header_is_value(s) && str_trim(s).len == s.len;
 }
 
 /* The transport writes these itself (MCP 5.1, 6.1). */
@@ -193,7 +175,7 @@ static bool check_header(struct mcp_entry *e, const struct mcp_pair *header)
     str value = header->value.hidden;
     size_t n = str_find_char(value, ' ');
 
-    if (!is_token(header->name)) {
+    if (!header_is_name(header->name)) {
         mcp_entry_refuse(e, where, "is not the name of a header");
         return false;
     }

@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "mcp/mcp_place.h"
+#include "net/header.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -34,19 +35,6 @@ static int no_memory(struct search *s)
 {
     err_set_no_memory(s->reterr);
     return -1;
-}
-
-static bool is_token(str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.p[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-
-        if (c == '\0' ||
-            (!is_letter && !(c >= '0' && c <= '9') && strchr("!#$%&'*+-.^_`|~", c) == NULL))
-            return false;
-    }
-    return s.len > 0;
 }
 
 static bool is_taken(const struct search *s, str header)
@@ -110,7 +98,7 @@ static int read_annotation(struct search *s, str schema, const struct mcp_step *
     name = json_text_dup(s->arena, str_from(raw.p + 1, raw.len - 2));
     if (str_is_none(name))
         return no_memory(s);
-    if (!is_token(name))
+    if (!header_is_name(name))
         return refuse(s, "is not the name of a header");
     return add_mirror(s, name, path);
 }

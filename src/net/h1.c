@@ -77,13 +77,6 @@ static int on_target(llhttp_t *parser, const char *p, size_t n)
     return keep(h, p, n);
 }
 
-/* RFC 9110, 5.6.2: the characters of a token, in small letters. */
-static bool is_token_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
-}
-
 static int record_open(struct h1 *h)
 {
     static const struct record empty = {0};
@@ -101,7 +94,7 @@ static int on_name(llhttp_t *parser, const char *p, size_t n)
     struct h1 *h = of(parser);
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_token_char(str_lower_char(p[i])))
+        if (!header_is_name_char(p[i]))
             return fault(h, ERR_BAD_REQUEST, "A header name holds a forbidden character.");
     }
     if (h->state == H1_BODY)
