@@ -75,6 +75,16 @@ void buf_uint(struct buf *b, uint64_t n)
     buf_append(b, str_from(p, (size_t)(end - p)));
 }
 
+void buf_hex(struct buf *b, const unsigned char *bytes, size_t n)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < n; i++) {
+        buf_char(b, digits[bytes[i] >> 4]);
+        buf_char(b, digits[bytes[i] & 15]);
+    }
+}
+
 void buf_int(struct buf *b, int64_t n)
 {
     if (n < 0) {

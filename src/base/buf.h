@@ -38,6 +38,7 @@ static inline void buf_char(struct buf *b, char c);
 void buf_c(struct buf *b, const char *s); /* s NUL-terminated */
 void buf_uint(struct buf *b, uint64_t n);
 void buf_int(struct buf *b, int64_t n);
+void buf_hex(struct buf *b, const unsigned char *bytes, size_t n); /* two small digits each */
 
 /* Drops the first n bytes, or all of them. */
 void buf_consume(struct buf *b, size_t n);

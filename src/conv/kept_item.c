@@ -106,6 +106,8 @@ static bool make_item(struct maker *m, str raw, struct kept_item *ret)
     return ok;
 }
 
+/* ---- all of them */
+
 static bool make_all(struct maker *m, str input, struct kept_items *ret)
 {
     struct jr j;

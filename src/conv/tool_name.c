@@ -10,16 +10,16 @@
 
 enum { KEPT_CHARS = 55 }; /* of a long name, before "_" and the 8 digits of its hash */
 
-static bool is_name_char(char c)
+bool tool_name_is_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-';
 }
 
-static bool is_clean(str name)
+bool tool_name_is_clean(str name)
 {
     for (size_t i = 0; i < name.len; i++) {
-        if (!is_name_char(name.p[i]))
+        if (!tool_name_is_char(name.p[i]))
             return false;
     }
     return name.len > 0 && name.len <= TOOL_NAME_MAX;
@@ -44,7 +44,7 @@ static size_t clean(str s, char out[TOOL_NAME_MAX])
     while (s.len > 0) {
         size_t len = utf8_char(s);
 
-        char c = is_name_char(s.p[0]) ? s.p[0] : '_';
+        char c = tool_name_is_char(s.p[0]) ? s.p[0] : '_';
 
         if (n < TOOL_NAME_MAX)
             out[n] = c;
@@ -72,7 +72,7 @@ str tool_name_for_upstream(struct arena *a, str name_space, str name)
     struct buf whole = {0};
     str result = STR_NONE;
 
-    if (name_space.len == 0 && is_clean(name))
+    if (name_space.len == 0 && tool_name_is_clean(name))
         return name;
     if (name_space.len > 0) {
         json_text_decode(name_space, &whole);

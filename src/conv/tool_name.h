@@ -12,6 +12,12 @@
 
 enum { TOOL_NAME_MAX = 64 };
 
+/* One of [A-Za-z0-9_-]. */
+bool tool_name_is_char(char c);
+
+/* Such characters only, 1 to TOOL_NAME_MAX of them? Labels of MCP servers look the same. */
+bool tool_name_is_clean(str name);
+
 /* Both arguments are escaped; name_space may be STR_NONE. The result is plain
  * text, a view of name when nothing has to change. STR_NONE when out of memory. */
 str tool_name_for_upstream(struct arena *a, str name_space, str name);

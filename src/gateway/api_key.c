@@ -30,16 +30,6 @@ struct api_key {
 
 /* ---- hashes */
 
-static void append_hex(const unsigned char *bytes, size_t n, struct buf *out)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < n; i++) {
-        buf_char(out, digits[bytes[i] >> 4]);
-        buf_char(out, digits[bytes[i] & 15]);
-    }
-}
-
 static bool read_hash(str hex, unsigned char hash[SHA256_BYTES])
 {
     if (hex.len != HASH_CHARS)
@@ -79,7 +69,7 @@ bool api_key_line(str name, str key, struct buf *out)
         return false;
     buf_append(out, name);
     buf_char(out, ' ');
-    append_hex(hash, SHA256_BYTES, out);
+    buf_hex(out, hash, SHA256_BYTES);
     buf_char(out, '\n');
     return !buf_failed(out);
 }
@@ -96,7 +86,7 @@ static str make_owner(struct arena *a, str key)
     if (!buf_failed(&text) && sha256(buf_str(&text), hash)) {
         buf_reset(&text);
         buf_c(&text, "key-");
-        append_hex(hash, OWNER_CHARS / 2, &text);
+        buf_hex(&text, hash, OWNER_CHARS / 2);
         owner = buf_failed(&text) ? STR_NONE : arena_dup(a, buf_str(&text));
     }
     buf_fini(&text);

@@ -2,7 +2,6 @@
  *
  * Nobody can be asked for an approval here, so tools that need one are not offered. */
 #include "ev/log.h"
-#include "ev/sha256.h"
 #include "gateway/chat_turn_internal.h"
 #include "mcp/mcp_name.h"
 #include "json/json_copy.h"
@@ -72,7 +71,7 @@ static int offer_tool(struct chat_turn *t, struct mcp_names *names, str *shown,
     struct chat_turn_tool *place = &t->tools[t->names.n];
     str name;
 
-    if (mcp_names_add(names, server->conf->label, tool->name, place, &name) == -1)
+    if (mcp_names_add(names, server->conf->label, tool->name, &name) == -1)
         return -1;
     if (str_is_none(name)) {
         log_left_out(t, server->conf->label, tool->name, "its name is taken");
@@ -108,7 +107,7 @@ size_t chat_turn_offer(struct chat_turn *t)
     t->tools = arena_array(&t->arena, n, sizeof(*t->tools));
     if (n == 0 || shown == NULL || t->tools == NULL)
         return 0;
-    mcp_names_init(&names, &t->arena, &t->worker->ids, sha256,
+    mcp_names_init(&names, &t->arena, &t->worker->ids,
                    c->mcp_tool_names == CONFIG_MCP_TOOL_NAMES_BARE);
     for (size_t i = 0; i < t->request.n_names; i++) {
         if (mcp_names_reserve(&names, t->request.names[i]) == -1)

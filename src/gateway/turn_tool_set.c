@@ -4,14 +4,11 @@
  * A configured server takes part when the request declares its label, or when its tools are
  * injected into every request. A declaration with a URL is a server of its own, and hides a
  * configured one of its label. */
-#include "ev/sha256.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "mcp/mcp_name.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
-
-_Static_assert((int)MCP_SHA256_BYTES == (int)SHA256_BYTES, "sha256() makes the names of tools");
 
 static int reject(const struct mcp_declaration *d, const char *member, const char *why,
                   struct err *reterr)
@@ -284,7 +281,7 @@ static int add_tool(struct gathering *g, const struct turn_server *s,
     struct hosted_tool *tool = &g->tools[g->n];
 
     if (hosted == NULL ||
-        mcp_names_add(&g->names, s->tools->label, m->name, hosted, &tool->upstream_name) == -1) {
+        mcp_names_add(&g->names, s->tools->label, m->name, &tool->upstream_name) == -1) {
         err_set_no_memory(reterr);
         return -1;
     }
@@ -342,7 +339,7 @@ int turn_add_tools(struct turn *t, struct err *reterr)
         err_set_no_memory(reterr);
         return -1;
     }
-    mcp_names_init(&g.names, &t->arena, &t->worker->ids, sha256, bare);
+    mcp_names_init(&g.names, &t->arena, &t->worker->ids, bare);
     if (reserve_names(&g, reterr) == -1)
         return -1;
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {

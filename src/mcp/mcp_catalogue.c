@@ -207,6 +207,8 @@ struct mcp_catalogue *mcp_catalogue_new(str label, const struct mcp_listing *lis
     return NULL;
 }
 
+/* ---- from an item */
+
 static str given(str raw)
 {
     return jr_type_of(raw) == JR_NULL ? STR_NONE : raw;

@@ -19,7 +19,7 @@
 #include "config/config_problems.h"
 #include "mcp/mcp_approval.h"
 
-enum { MCP_CONFIG_MAX_SERVERS = 256, MCP_CONFIG_MAX_LABEL = 64 };
+enum { MCP_CONFIG_MAX_SERVERS = 256 };
 
 /* A text that must not be logged, stored or sent back. It is a struct so that
  * it cannot be printed by mistake; a NUL follows that does not count. */

@@ -3,6 +3,7 @@
 #include "mcp/mcp_config_entry.h"
 
 #include "base/base64.h"
+#include "conv/tool_name.h"
 #include "http/percent.h"
 #include "net/header.h"
 #include "json/json_read.h"
@@ -15,16 +16,7 @@ static void refuse(struct mcp_entry *e, enum mcp_key key, const char *what)
 
 void mcp_entry_check_label(struct mcp_entry *e)
 {
-    str label = e->server->label;
-    bool is_good = label.len > 0 && label.len <= MCP_CONFIG_MAX_LABEL;
-
-    for (size_t i = 0; i < label.len; i++) {
-        char c = label.p[i];
-
-        is_good &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                   c == '_' || c == '-';
-    }
-    if (!is_good)
+    if (!tool_name_is_clean(e->server->label))
         refuse(e, MCP_KEY_NONE, "the label must be 1 to 64 letters, digits, _ or -");
 }
 
@@ -133,6 +125,8 @@ void mcp_entry_check_stdio(struct mcp_entry *e)
         mcp_entry_warn(e, mcp_where_key(MCP_KEY_COMMAND),
                        "is one word, since no shell reads it; put the others into \"args\"");
 }
+
+/* ---- HTTP */
 
 /* Tabs are fine inside only. */
 static bool is_header_value(str s)

@@ -3,10 +3,9 @@
 #include "wire/tool_mcp.h"
 
 #include "conv/fields.h"
+#include "conv/tool_name.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
-
-enum { LABEL_MAX_CHARS = 64 };
 
 /* ---- types */
 
@@ -106,22 +105,6 @@ static int check_types(const struct tool_fields *f, const struct path *at, struc
 
 /* ---- values */
 
-static bool is_label_char(char c)
-{
-    char lower = str_lower_char(c);
-
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-}
-
-static bool is_label(str plain)
-{
-    for (size_t i = 0; i < plain.len; i++) {
-        if (!is_label_char(plain.p[i]))
-            return false;
-    }
-    return plain.len > 0 && plain.len <= LABEL_MAX_CHARS;
-}
-
 static int check_label(const struct tool_fields *f, str plain, const struct path *tool_at,
                        struct err *reterr)
 {
@@ -133,12 +116,12 @@ static int check_label(const struct tool_fields *f, str plain, const struct path
         return reject_empty(&at, reterr);
     if (str_is_none(plain))
         return reject_memory(reterr);
-    if (is_label(plain))
+    if (tool_name_is_clean(plain))
         return 0;
     err_set_param(reterr, ERR_INVALID_VALUE, path_name(&at).text,
                   "Invalid '%s': '%s'. A server label is made of at most %d letters, digits, '_' "
                   "and '-'.",
-                  path_name(&at).text, shown(f->server_label).text, LABEL_MAX_CHARS);
+                  path_name(&at).text, shown(f->server_label).text, TOOL_NAME_MAX);
     return -1;
 }
 

@@ -6,6 +6,7 @@
 #include "fuzz/fuzz.h"
 
 #include "base/utf8.h"
+#include "conv/tool_name.h"
 #include "lib/fixture.h"
 #include "mcp/mcp_failure.h"
 #include "mcp/mcp_listing.h"
@@ -16,15 +17,6 @@
 #include "json/json_text.h"
 
 enum { LIMIT_BYTES = 100, NOTE_BYTES = 40 };
-
-/* Names need a hash; a bad one will do. */
-static bool weak_hash(str bytes, unsigned char hash[MCP_SHA256_BYTES])
-{
-    memset(hash, 0, MCP_SHA256_BYTES);
-    for (size_t i = 0; i < bytes.len; i++)
-        hash[i % 5] = (unsigned char)(hash[i % 5] * 31 + (unsigned char)bytes.p[i]);
-    return true;
-}
 
 static void promise_one_line_of_json(struct buf *b, const char *what)
 {
@@ -121,14 +113,14 @@ static void check_call(str result)
 
 static void check_name(str label, str tool, struct arena *a)
 {
-    str name = mcp_name(label, tool, weak_hash, a);
+    str name = mcp_name(label, tool, a);
 
-    fuzz_promise(name.len > 0 && name.len <= MCP_NAME_MAX, "a name has 1 to 64 characters");
+    fuzz_promise(name.len > 0 && name.len <= TOOL_NAME_MAX, "a name has 1 to 64 characters");
     for (size_t i = 0; i < name.len; i++)
         fuzz_promise(strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-",
                             name.p[i]) != NULL,
                      "of these");
-    fuzz_promise(str_eq(name, mcp_name(label, tool, weak_hash, a)), "and is always the same");
+    fuzz_promise(str_eq(name, mcp_name(label, tool, a)), "and is always the same");
 }
 
 static void check_schema(str schema)

@@ -3,6 +3,7 @@
 #include "fuzz/fuzz.h"
 
 #include "base/utf8.h"
+#include "conv/tool_name.h"
 #include "lib/fixture.h"
 #include "mcp/mcp_config.h"
 #include "json/json_read.h"
@@ -55,7 +56,7 @@ static void check_usable(const struct mcp_server_conf *s)
 {
     bool is_stdio = s->transport == MCP_TRANSPORT_STDIO;
 
-    fuzz_promise(s->label.len > 0 && s->label.len <= MCP_CONFIG_MAX_LABEL, "a label has a length");
+    fuzz_promise(s->label.len > 0 && s->label.len <= TOOL_NAME_MAX, "a label has a length");
     fuzz_promise(is_stdio == (s->argv != NULL), "a command is what stdio has");
     fuzz_promise(is_stdio == str_is_none(s->url.hidden), "a URL is what HTTP has");
     fuzz_promise(!is_stdio || s->argv[0][0] != '\0', "a command is not empty");

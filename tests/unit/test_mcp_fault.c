@@ -39,13 +39,6 @@ static void *realloc_or_fail(void *p, size_t n)
 #include "mcp/mcp_result.h"
 #include "mcp/mcp_schema.h"
 
-static bool no_hash(str bytes, unsigned char hash[MCP_SHA256_BYTES])
-{
-    (void)bytes;
-    memset(hash, 0, MCP_SHA256_BYTES);
-    return true;
-}
-
 /* Returns whether it succeeded, with what it made in out. */
 typedef bool run_fn(struct buf *out);
 
@@ -57,7 +50,7 @@ static bool write_tool(const struct mcp_listed_tool *t, struct mcp_names *names,
 {
     str name;
 
-    if (mcp_names_add(names, STR("label"), t->name, out, &name) == -1)
+    if (mcp_names_add(names, STR("label"), t->name, &name) == -1)
         return false;
     buf_append(out, name);
     mcp_description_write(&t->tool, STR("server"), out);
@@ -77,7 +70,7 @@ static bool list_tools(struct buf *out)
 
     test_ids_reset(&ids);
     mcp_listing_init(&l, &ids.source, true, NULL, NULL);
-    mcp_names_init(&names, &l.arena, &ids.source, no_hash, false);
+    mcp_names_init(&names, &l.arena, &ids.source, false);
     ok = mcp_listing_add(&l, page, &cursor, &e) == 0;
     assert_true(!ok || l.n == 1);
     ok = ok && write_tool(l.first, &names, out);
