@@ -5,7 +5,7 @@
  * that goes on behind a mistake, so that one look at the messages is enough. */
 #include "mcp/mcp_config_entry.h"
 
-#include "mcp/mcp_expand.h"
+#include "mcp/mcp_env.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
 #include "json/json_text.h"
@@ -196,7 +196,7 @@ static void read_bearer_variable(struct mcp_entry *e)
     mcp_value_read_text(e, MCP_KEY_BEARER_TOKEN_ENV, &name);
     if (name == NULL)
         return;
-    value = mcp_expand_variable(e->reader->source->env, str_from_c(name));
+    value = mcp_env_get(e->reader->source->env, str_from_c(name));
     if (value.len == 0) {
         mcp_entry_refuse(e, mcp_where_key(MCP_KEY_BEARER_TOKEN_ENV),
                          "the environment variable %s is not set",

@@ -162,13 +162,13 @@ const char *const *mcp_env_build(const struct mcp_env_source *source, struct are
     return e.at;
 }
 
-const char *mcp_env_get(const char *const *env, const char *name)
+str mcp_env_get(const char *const *env, str name)
 {
-    size_t n = strlen(name);
+    for (; env != NULL && *env != NULL; env++) {
+        str var = str_from_c(*env);
 
-    for (; *env != NULL; env++) {
-        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
-            return *env + n + 1;
+        if (str_starts_with(var, name) && str_starts_with(str_skip(var, name.len), STR("=")))
+            return str_skip(var, name.len + 1);
     }
-    return NULL;
+    return STR_NONE;
 }

@@ -1,6 +1,8 @@
 /* mcp_expand.c -- cut a text at its references and put their values in. */
 #include "mcp/mcp_expand.h"
 
+#include "mcp/mcp_env.h"
+
 /* A reference, cut into its parts. */
 struct reference {
     str whole;    /* with ${ and } */
@@ -14,24 +16,13 @@ static bool is_name_char(char c, bool is_first)
            (!is_first && c >= '0' && c <= '9');
 }
 
-bool mcp_expand_is_name(str name)
+static bool is_name(str name)
 {
     for (size_t i = 0; i < name.len; i++) {
         if (!is_name_char(name.p[i], i == 0))
             return false;
     }
     return name.len > 0;
-}
-
-str mcp_expand_variable(const char *const *env, str name)
-{
-    for (; env != NULL && *env != NULL; env++) {
-        str line = str_from_c(*env);
-
-        if (str_starts_with(line, name) && str_starts_with(str_skip(line, name.len), STR("=")))
-            return str_skip(line, name.len + 1);
-    }
-    return STR_NONE;
 }
 
 /* whole is "${...}". */
@@ -51,7 +42,7 @@ static struct reference reference_of(str whole)
     if (n < inner.len)
         r.fallback = str_skip(inner, n + 2);
     inner.len = n;
-    if (mcp_expand_is_name(inner))
+    if (is_name(inner))
         r.variable = inner;
     return r;
 }
@@ -76,7 +67,7 @@ static int put_in(const struct mcp_expansion *x, const struct reference *r, stru
                        "${userHome}");
     if (!str_is_none(r->fallback) && str_find(r->fallback, STR("${")) < r->fallback.len)
         return explain(why, r->variable, ": its default has a reference, which is not replaced");
-    value = mcp_expand_variable(x->env, r->variable);
+    value = mcp_env_get(x->env, r->variable);
     if (str_is_none(value) && str_is_none(r->fallback)) {
         buf_append(why, r->whole);
         buf_c(why, ": the environment variable ");

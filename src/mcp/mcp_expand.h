@@ -25,10 +25,4 @@ struct mcp_expansion {
  * the bufs is for the caller to notice. */
 int mcp_expand(const struct mcp_expansion *x, str text, struct buf *out, struct buf *why);
 
-/* The value of a variable; STR_NONE when it is not set. It may be empty. */
-str mcp_expand_variable(const char *const *env, str name);
-
-/* Can it be the name of a variable? A letter or _, then letters, digits and _. */
-bool mcp_expand_is_name(str name);
-
 #endif

@@ -73,10 +73,8 @@ static void add_secrets(struct mcp_child *c, str file, const char *const *env)
 
     (void)mcp_env_file_read(file, add_secret, c->conf.secrets, NULL);
     for (size_t i = 0; i < inherited->n; i++) {
-        const char *value = mcp_env_get(env, inherited->items[i].p);
-
-        if (value != NULL && !mcp_env_is_always(inherited->items[i]))
-            secrets_add(c->conf.secrets, str_from_c(value));
+        if (!mcp_env_is_always(inherited->items[i]))
+            secrets_add(c->conf.secrets, mcp_env_get(env, inherited->items[i]));
     }
 }
 

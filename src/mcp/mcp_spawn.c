@@ -114,8 +114,8 @@ static const char *join(struct arena *a, str dir, str name)
 static const char **find_programs(const struct mcp_command *command, struct arena *a)
 {
     const char *name = command->argv[0];
-    const char *path = mcp_env_get(command->env, "PATH");
-    str rest = str_from_c(path == NULL ? DEFAULT_PATH : path);
+    str path = mcp_env_get(command->env, STR("PATH"));
+    str rest = str_is_none(path) ? STR(DEFAULT_PATH) : path;
     size_t n = 0, most = 2;
     const char **programs;
 

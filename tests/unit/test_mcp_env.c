@@ -255,6 +255,18 @@ static void a_nul_byte_is_an_error(void **state)
     assert_int_equal(out.len, 0);
 }
 
+static void a_variable_is_found_by_its_whole_name(void **state)
+{
+    static const char *const env[] = {"HOME=/home", "EMPTY=", NULL};
+
+    (void)state;
+    assert_str_c(mcp_env_get(env, STR("HOME")), "/home");
+    assert_str_c(mcp_env_get(env, STR("EMPTY")), "");
+    assert_true(str_is_none(mcp_env_get(env, STR("HOM"))));
+    assert_true(str_is_none(mcp_env_get(env, STR("B"))));
+    assert_true(str_is_none(mcp_env_get(NULL, STR("HOME"))));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_gateways_secret_may_be_given_by_name),
         cmocka_unit_test(many_variables_fit),
         cmocka_unit_test(what_no_environment_can_hold_is_an_error_that_shows_no_value),
+        cmocka_unit_test(a_variable_is_found_by_its_whole_name),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_file_is_read_as_people_write_them),
         cmocka_unit_test(quotes_keep_blanks_and_only_double_ones_have_escapes),

@@ -110,15 +110,6 @@ static void caller_is_told_of_each_value(void **state)
     buf_fini(&notes);
 }
 
-static void no_environment_is_an_empty_one(void **state)
-{
-    (void)state;
-    assert_true(str_is_none(mcp_expand_variable(NULL, STR("A"))));
-    assert_true(str_is_none(mcp_expand_variable(env, STR("B"))));
-    assert_true(str_is_none(mcp_expand_variable(env, STR("HOM"))));
-    assert_str_c(mcp_expand_variable(env, STR("EMPTY")), "");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,7 +118,6 @@ int main(void)
         cmocka_unit_test(what_cannot_be_replaced_is_named),
         cmocka_unit_test(complaint_shows_no_value),
         cmocka_unit_test(caller_is_told_of_each_value),
-        cmocka_unit_test(no_environment_is_an_empty_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
