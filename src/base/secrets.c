@@ -5,6 +5,7 @@
  * with any of its characters escaped. */
 #include "base/secrets.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -166,6 +167,19 @@ void secrets_hide(const struct secrets *s, str text, struct buf *out)
         if (i >= hidden_to)
             buf_char(out, text.p[i]);
     }
+}
+
+/* The view is const, the memory is not. */
+void secret_wipe(str secret)
+{
+    if (secret.len > 0)
+        explicit_bzero((void *)(uintptr_t)secret.p, secret.len);
+}
+
+void secret_buf_fini(struct buf *b)
+{
+    secret_wipe(buf_str(b));
+    buf_fini(b);
 }
 
 void secrets_fini(struct secrets *s)

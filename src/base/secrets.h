@@ -41,4 +41,10 @@ void secrets_hide(const struct secrets *s, str text, struct buf *out);
 /* Wipes and frees the copies. */
 void secrets_fini(struct secrets *s);
 
+/* Overwrites a secret. The bytes are the caller's, in memory that may be written. */
+void secret_wipe(str secret);
+
+/* The same for a buf that has held one, and buf_fini(). */
+void secret_buf_fini(struct buf *b);
+
 #endif

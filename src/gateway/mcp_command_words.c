@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/secrets.h"
 #include "config/spelling.h"
 #include "gateway/mcp_servers.h"
 #include "mcp/mcp_request.h"
@@ -222,9 +223,7 @@ static void load_url(struct mcp_command *c, const struct words *w, struct config
     write_file(w, &text);
     source.text = buf_str(&text);
     c->servers = mcp_config_parse(&source, problems);
-    if (text.p != NULL)
-        explicit_bzero(text.p, text.len);
-    buf_fini(&text);
+    secret_buf_fini(&text);
 }
 
 static void refuse_label(const struct mcp_command *c, struct config_problems *problems)

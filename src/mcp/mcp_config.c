@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/secrets.h"
 #include "config/spelling.h"
 #include "mcp/mcp_config_entry.h"
 #include "json/json_read.h"
@@ -30,18 +31,11 @@ static struct shared *shared_of(struct mcp_config *c)
 
 /* ---- the life of a table */
 
-/* The bytes are in memory that this module took, so they may be written. */
-void mcp_config_wipe(str text)
-{
-    if (text.len > 0)
-        explicit_bzero((void *)(uintptr_t)text.p, text.len);
-}
-
 static void wipe_server(const struct mcp_server_conf *server)
 {
     for (size_t k = 0; k < server->n_secrets; k++)
-        mcp_config_wipe(server->secrets[k]);
-    mcp_config_wipe(server->canonical.hidden);
+        secret_wipe(server->secrets[k]);
+    secret_wipe(server->canonical.hidden);
 }
 
 /* Is the server one of another table, which it came from? */
@@ -231,8 +225,7 @@ struct mcp_config *mcp_config_parse(const struct mcp_config_source *source,
         r.text = buf_str(&strict);
         is_fine = load(s, &r);
     }
-    mcp_config_wipe(buf_str(&strict));
-    buf_fini(&strict);
+    secret_buf_fini(&strict);
     if (!is_fine && s != NULL) {
         shared_free(s);
         s = NULL;

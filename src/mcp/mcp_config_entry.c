@@ -5,6 +5,7 @@
  * that goes on behind a mistake, so that one look at the messages is enough. */
 #include "mcp/mcp_config_entry.h"
 
+#include "base/secrets.h"
 #include "mcp/mcp_env.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
@@ -249,8 +250,7 @@ static void keep_canonical(struct mcp_entry *e)
     if (!buf_failed(&form))
         e->server->canonical.hidden = arena_dup(e->reader->memory, buf_str(&form));
     e->reader->no_memory |= str_is_none(e->server->canonical.hidden);
-    mcp_config_wipe(buf_str(&form));
-    buf_fini(&form);
+    secret_buf_fini(&form);
 }
 
 void mcp_entry_read(struct mcp_reader *r, str label_raw, str raw, struct mcp_server_conf *server)

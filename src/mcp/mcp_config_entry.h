@@ -112,7 +112,4 @@ void mcp_entry_check_http(struct mcp_entry *e);
 /* The canonical form, when everything else is there. */
 void mcp_config_canonical(const struct mcp_server_conf *s, struct buf *out);
 
-/* Overwrites it. */
-void mcp_config_wipe(str text);
-
 #endif

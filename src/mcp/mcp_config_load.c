@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/secrets.h"
 #include "config/config.h"
 #include "mcp/mcp_config.h"
-#include "mcp/mcp_config_entry.h"
 
 static struct mcp_config *load_file(const char *path, const char *const *env,
                                     const struct mcp_config_defaults *defaults,
@@ -24,8 +24,7 @@ static struct mcp_config *load_file(const char *path, const char *const *env,
         source.others_may_read = stat(path, &s) == 0 && (s.st_mode & (S_IRGRP | S_IROTH)) != 0;
         c = mcp_config_parse(&source, problems);
     }
-    mcp_config_wipe(buf_str(&text));
-    buf_fini(&text);
+    secret_buf_fini(&text);
     return c;
 }
 
@@ -60,7 +59,6 @@ bool mcp_config_read_token(const char *path, struct buf *out)
         is_good &= token.p[i] > ' ' && token.p[i] <= '~';
     if (is_good)
         buf_append(out, token);
-    mcp_config_wipe(buf_str(&text));
-    buf_fini(&text);
+    secret_buf_fini(&text);
     return is_good && !buf_failed(out);
 }

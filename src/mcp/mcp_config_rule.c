@@ -3,6 +3,7 @@
 #include "mcp/mcp_config_entry.h"
 
 #include "base/base64.h"
+#include "base/secrets.h"
 #include "conv/tool_name.h"
 #include "http/percent.h"
 #include "net/header.h"
@@ -285,8 +286,7 @@ static void add_credential_secrets(struct mcp_entry *e, str credentials)
     base64_write(plain, &text);
     basic = arena_dup(e->reader->memory, buf_str(&text));
     e->reader->no_memory |= str_is_none(plain) || str_is_none(basic) || buf_failed(&text);
-    mcp_config_wipe(buf_str(&text));
-    buf_fini(&text);
+    secret_buf_fini(&text);
     add_credentials(e, credentials);
     add_credentials(e, plain);
     mcp_entry_add_secret(e, basic);

@@ -5,6 +5,7 @@
  * since people do. Messages name the place and never show a value. */
 #include "mcp/mcp_config_entry.h"
 
+#include "base/secrets.h"
 #include "mcp/mcp_env.h"
 #include "mcp/mcp_expand.h"
 #include "json/json_read.h"
@@ -76,10 +77,8 @@ static str expand(struct mcp_entry *e, struct mcp_where where, str escaped)
     else
         kept = keep(e, where, &text);
     e->reader->no_memory |= buf_failed(&decoded) || buf_failed(&why);
-    mcp_config_wipe(buf_str(&decoded));
-    mcp_config_wipe(buf_str(&text));
-    buf_fini(&decoded);
-    buf_fini(&text);
+    secret_buf_fini(&decoded);
+    secret_buf_fini(&text);
     buf_fini(&why);
     return kept;
 }

@@ -29,13 +29,6 @@ struct mcp_fetch {
     struct buf challenge;
 };
 
-static void wipe(struct buf *b)
-{
-    if (b->p != NULL)
-        explicit_bzero(b->p, b->len);
-    buf_fini(b);
-}
-
 /* --- the site ------------------------------------------------------------------- */
 
 /* True when there is a token that differs from the one before. */
@@ -49,14 +42,14 @@ static bool read_token(struct mcp_site *site)
     if (!mcp_config_read_token(path, &token)) {
         log_msg(LOG_WARN, "MCP server %.*s: no bearer token can be read from %s",
                 STR_ARG(site->conf.server->label), path);
-        wipe(&token);
+        secret_buf_fini(&token);
         return false;
     }
     if (str_eq(buf_str(&token), buf_str(&site->token))) {
-        wipe(&token);
+        secret_buf_fini(&token);
         return false;
     }
-    wipe(&site->token);
+    secret_buf_fini(&site->token);
     site->token = token;
     site->n_tokens++;
     secrets_add(site->conf.secrets, buf_str(&token));
@@ -82,7 +75,7 @@ void mcp_site_set_session(struct mcp_site *site, str id)
 
 void mcp_site_fini(struct mcp_site *site)
 {
-    wipe(&site->token);
+    secret_buf_fini(&site->token);
 }
 
 /* --- header fields --------------------------------------------------------------- */
@@ -96,9 +89,10 @@ void mcp_fields_add(struct mcp_fields *f, str name, str value)
     f->n++;
 }
 
-void mcp_fields_fini(struct mcp_fields *f)
+/* Session ids are among them. */
+static void fields_fini(struct mcp_fields *f)
 {
-    wipe(&f->text);
+    secret_buf_fini(&f->text);
     f->n = 0;
 }
 
@@ -173,7 +167,7 @@ static int start_call(struct mcp_fetch *f, struct err *reterr)
         f->call = http_client_start(f->site->conf.client, &conf, &call_handler, f, reterr);
     }
     free(fields);
-    wipe(&bearer);
+    secret_buf_fini(&bearer);
     return f->call == NULL ? -1 : 0;
 }
 
@@ -182,7 +176,7 @@ static void fetch_free(struct mcp_fetch *f)
     buf_fini(&f->url);
     buf_fini(&f->body);
     buf_fini(&f->challenge);
-    mcp_fields_fini(&f->fields);
+    fields_fini(&f->fields);
     free(f);
 }
 
@@ -378,7 +372,7 @@ struct mcp_fetch *mcp_fetch_start(struct mcp_site *site, const struct mcp_fetch_
     struct mcp_fetch *f = calloc(1, sizeof(*f));
 
     if (f == NULL) {
-        mcp_fields_fini(conf->fields);
+        fields_fini(conf->fields);
         err_set_no_memory(reterr);
         return NULL;
     }

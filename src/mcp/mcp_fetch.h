@@ -43,7 +43,6 @@ struct mcp_fields {
 
 /* Neither may hold a NUL or a line end. */
 void mcp_fields_add(struct mcp_fields *f, str name, str value);
-void mcp_fields_fini(struct mcp_fields *f); /* wipes: session ids are among them */
 
 struct mcp_fetch;
 

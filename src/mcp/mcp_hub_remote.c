@@ -62,19 +62,12 @@ bool hub_remote_copy(const struct mcp_remote *r, struct arena *a, struct mcp_rem
     return is_fine;
 }
 
-/* The bytes are in an arena of ours, so they may be written. */
-static void wipe(str text)
-{
-    if (text.len > 0)
-        explicit_bzero((void *)(uintptr_t)text.p, text.len);
-}
-
 void hub_remote_wipe(const struct mcp_remote *r)
 {
-    wipe(str_from_c(r->url.text));
-    wipe(r->url.query);
+    secret_wipe(str_from_c(r->url.text));
+    secret_wipe(r->url.query);
     for (size_t i = 0; i < r->headers.n; i++)
-        wipe(r->headers.fields[i].value);
+        secret_wipe(r->headers.fields[i].value);
 }
 
 /* ---- finding one */
@@ -100,8 +93,7 @@ static bool hash_credentials(const struct mcp_remote *r, unsigned char hash[SHA2
         buf_char(&text, '\0');
     }
     is_fine = !buf_failed(&text) && sha256(buf_str(&text), hash);
-    wipe(buf_str(&text));
-    buf_fini(&text);
+    secret_buf_fini(&text);
     return is_fine;
 }
 

@@ -6,7 +6,6 @@
  * on their way a second. */
 #include <stdlib.h>
 
-#include "mcp/mcp_config_entry.h"
 #include "mcp/mcp_http.h"
 
 enum {
@@ -19,7 +18,7 @@ enum {
 
 static void forget_session(struct mcp_http *h)
 {
-    mcp_config_wipe(buf_str(&h->session));
+    secret_wipe(buf_str(&h->session));
     buf_reset(&h->session);
     h->version = MCP_VERSION_NONE;
     h->has_no_stream = false;

@@ -242,9 +242,7 @@ static bool sse_send(struct mcp_link *link, const struct mcp_link_message *m, st
 static void sse_free(struct mcp_sse *s)
 {
     drop_all(s);
-    if (s->endpoint.p != NULL)
-        explicit_bzero(s->endpoint.p, s->endpoint.len);
-    buf_fini(&s->endpoint);
+    secret_buf_fini(&s->endpoint);
     mcp_site_fini(&s->site);
     loop_timer_free(s->timer);
     free(s);

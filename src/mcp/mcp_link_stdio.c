@@ -101,9 +101,7 @@ static const char *const *build_env(struct mcp_child *c, struct err *reterr)
         if (env != NULL)
             add_secrets(c, buf_str(&file), env);
     }
-    if (file.p != NULL)
-        explicit_bzero(file.p, file.len);
-    buf_fini(&file);
+    secret_buf_fini(&file);
     return env;
 }
 
