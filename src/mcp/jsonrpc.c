@@ -9,30 +9,6 @@
 #include "base/utf8.h"
 #include "json/json_text.h"
 
-static const struct {
-    int64_t code;
-    const char *meaning;
-} meanings[] = {
-    {JSONRPC_PARSE_ERROR, "the server could not parse our message"},
-    {JSONRPC_INVALID_REQUEST, "the server found our request invalid"},
-    {JSONRPC_METHOD_NOT_FOUND, "the server does not know the method"},
-    {JSONRPC_INVALID_PARAMS, "invalid parameters, or an unknown tool or cursor"},
-    {JSONRPC_INTERNAL_ERROR, "the server failed internally"},
-    {MCP_HEADER_MISMATCH, "headers and body of our request disagree"},
-    {MCP_CAPABILITY_MISSING, "the server needs a client capability that we do not have"},
-    {MCP_VERSION_UNSUPPORTED, "the server does not speak this protocol version"},
-    {MCP_URL_ELICITATION, "the server wants a person to open a web page first"},
-};
-
-const char *jsonrpc_code_meaning(int64_t code)
-{
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
-        if (meanings[i].code == code)
-            return meanings[i].meaning;
-    }
-    return NULL;
-}
-
 /* ---- ids */
 
 static bool is_digits(str s)

@@ -60,8 +60,6 @@ struct jsonrpc_message {
 /* Codes that mean something to us. What lies between -32000 and -32019 is each
  * server's own (MCP 14.2), but the first two are also what we report ourselves. */
 enum jsonrpc_code {
-    JSONRPC_PARSE_ERROR = -32700,
-    JSONRPC_INVALID_REQUEST = -32600,
     JSONRPC_METHOD_NOT_FOUND = -32601,
     JSONRPC_INVALID_PARAMS = -32602,
     JSONRPC_INTERNAL_ERROR = -32603,
@@ -70,11 +68,7 @@ enum jsonrpc_code {
     MCP_HEADER_MISMATCH = -32020,
     MCP_CAPABILITY_MISSING = -32021,
     MCP_VERSION_UNSUPPORTED = -32022,
-    MCP_URL_ELICITATION = -32042,
 };
-
-/* What a server means by that code, for logs; NULL when nobody can know. */
-const char *jsonrpc_code_meaning(int64_t code);
 
 struct jsonrpc_reader {
     struct jr j;

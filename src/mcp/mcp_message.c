@@ -3,8 +3,6 @@
 
 #include "json/json_text.h"
 
-#define META "io.modelcontextprotocol/"
-
 static int refuse(struct err *reterr, const char *what)
 {
     err_set(reterr, ERR_UPSTREAM_ERROR, "The server sent %s.", what);
@@ -59,7 +57,7 @@ static void read_server(str result, struct mcp_server_info *s)
     str info = object_member(result, STR("serverInfo"));
 
     if (str_is_none(info)) /* where modern servers have it */
-        info = object_member(jr_member(result, STR("_meta")), STR(META "serverInfo"));
+        info = object_member(jr_member(result, STR("_meta")), STR(MCP_META "serverInfo"));
     s->has_tools = !str_is_none(tools);
     s->has_tools_changed = is_true(tools, STR("listChanged"));
     s->name = jr_member_string(info, STR("name"));
@@ -228,7 +226,7 @@ struct mcp_notice mcp_read_notification(const struct jsonrpc_message *m)
     struct mcp_notice n = {.kind = MCP_NOTICE_OTHER};
     str meta = jr_member(m->params, STR("_meta"));
 
-    n.subscription = jsonrpc_id_of(jr_member(meta, STR(META "subscriptionId")));
+    n.subscription = jsonrpc_id_of(jr_member(meta, STR(MCP_META "subscriptionId")));
     for (size_t i = 0; i < sizeof(notices) / sizeof(*notices); i++) {
         if (!jsonrpc_is(m, notices[i].method))
             continue;

@@ -10,8 +10,6 @@
 #include "json/json_copy.h"
 #include "json/json_text.h"
 
-#define META "io.modelcontextprotocol/"
-
 enum { LEGACY = 1, MODERN = 2 }; /* the eras a method exists in */
 
 static void client_info(struct jw *w, const char *key)
@@ -82,11 +80,6 @@ const char *mcp_method_name(enum mcp_method method)
     return methods[method].name;
 }
 
-bool mcp_method_is_notification(enum mcp_method method)
-{
-    return methods[method].is_notification;
-}
-
 static void meta(struct jw *w, const struct mcp_request *r, bool is_modern)
 {
     if (!is_modern && r->progress_token == 0)
@@ -94,9 +87,9 @@ static void meta(struct jw *w, const struct mcp_request *r, bool is_modern)
     jw_key(w, "_meta");
     jw_object(w);
     if (is_modern) {
-        jw_key_string(w, META "protocolVersion", mcp_version_name(r->version));
-        client_info(w, META "clientInfo");
-        jw_key_raw(w, META "clientCapabilities", STR("{}"));
+        jw_key_string(w, MCP_META "protocolVersion", mcp_version_name(r->version));
+        client_info(w, MCP_META "clientInfo");
+        jw_key_raw(w, MCP_META "clientCapabilities", STR("{}"));
     }
     if (r->progress_token != 0)
         jw_key_int(w, "progressToken", r->progress_token);

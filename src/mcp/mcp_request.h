@@ -27,9 +27,6 @@ enum mcp_method {
 /* The name of a method; also what the header Mcp-Method says (MCP 6.1). */
 const char *mcp_method_name(enum mcp_method method);
 
-/* Notifications have no id and get no answer. */
-bool mcp_method_is_notification(enum mcp_method method);
-
 /* Zeroed is absent, but for id and cancelled_id. */
 struct mcp_request {
     enum mcp_method method;

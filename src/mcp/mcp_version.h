@@ -16,6 +16,9 @@ enum mcp_version {
     MCP_NEWEST_LEGACY = MCP_2025_11_25,
 };
 
+/* How the names of members of _meta begin that belong to the protocol. */
+#define MCP_META "io.modelcontextprotocol/"
+
 /* Modern: no handshake and no session, every request says who asks. Legacy, all
  * that is older: initialize, then a session. */
 static inline bool mcp_version_is_modern(enum mcp_version version)

@@ -309,7 +309,7 @@ struct buf *chat_merge_place(struct chat_merge *m, struct buf *out)
     return m->conf.hides_rounds ? &m->shown : out;
 }
 
-void chat_merge_frame(str json, struct buf *out)
+static void write_frame(str json, struct buf *out)
 {
     buf_append(out, STR("data: "));
     buf_append(out, json);
@@ -392,7 +392,7 @@ static void read_error(struct chat_merge *m, str json, str error, struct buf *ou
         return;
     buf_append(out, buf_str(&m->shown));
     buf_reset(&m->shown);
-    chat_merge_frame(json, out);
+    write_frame(json, out);
     m->is_told = true;
 }
 
@@ -417,5 +417,5 @@ void chat_merge_chunk(struct chat_merge *m, str json, str event, struct buf *out
     if (!m->conf.is_stream)
         buf_append(&m->tail, c.has_changed ? buf_str(&m->chunk) : json);
     else if (c.says || (c.counts && !c.leads_on) || !c.has_lost)
-        chat_merge_frame(c.has_changed ? buf_str(&m->chunk) : json, place);
+        write_frame(c.has_changed ? buf_str(&m->chunk) : json, place);
 }

@@ -26,8 +26,6 @@ void chat_merge_chunk(struct chat_merge *m, str json, str event, struct buf *out
 /* Where a frame for the client goes now. */
 struct buf *chat_merge_place(struct chat_merge *m, struct buf *out);
 
-void chat_merge_frame(str json, struct buf *out);
-
 /* ---- chat_merge_calls.c */
 
 /* Copies the member tool_calls, raw, but for calls of the gateway's tools. Nothing is

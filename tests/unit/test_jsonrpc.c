@@ -168,15 +168,6 @@ static void a_method_with_an_escaped_slash_is_the_same_method(void **state)
     jsonrpc_reader_fini(&r);
 }
 
-static void only_codes_that_are_defined_have_a_meaning(void **state)
-{
-    (void)state;
-    assert_non_null(jsonrpc_code_meaning(MCP_HEADER_MISMATCH));
-    assert_non_null(jsonrpc_code_meaning(JSONRPC_INVALID_PARAMS));
-    for (int64_t code = -32019; code <= -32000; code++)
-        assert_null(jsonrpc_code_meaning(code));
-}
-
 static void answers_repeat_the_id_as_it_came(void **state)
 {
     struct jsonrpc_id text = jsonrpc_id_of(STR("\"a\\n\\u00e9\"")),
@@ -234,7 +225,6 @@ int main(void)
         cmocka_unit_test(ids_keep_all_their_64_bits),
         cmocka_unit_test(an_error_has_its_parts),
         cmocka_unit_test(a_method_with_an_escaped_slash_is_the_same_method),
-        cmocka_unit_test(only_codes_that_are_defined_have_a_meaning),
         cmocka_unit_test(answers_repeat_the_id_as_it_came),
         cmocka_unit_test(recorded_lines_are_messages_and_noise_is_none),
     };
