@@ -19,15 +19,11 @@
 
 #include <stdlib.h>
 
-#include "base/num.h"
 #include "ev/log.h"
 #include "gateway/chat_turn_internal.h"
 #include "gateway/relay.h"
 #include "gateway/upstream_options.h"
 #include "wire/model_alias.h"
-#include "wire/upstream_error.h"
-
-enum { MAX_ERROR_BODY_BYTES = 64 * 1024 };
 
 /* ---- end of life */
 
@@ -44,7 +40,7 @@ static void turn_free(struct chat_turn *t)
     buf_fini(&t->offer);
     buf_fini(&t->body);
     buf_fini(&t->history);
-    buf_fini(&t->error_body);
+    upstream_answer_fini(&t->answer);
     arena_fini(&t->arena);
     free(t);
 }
@@ -126,27 +122,10 @@ void chat_turn_on_results(struct chat_turn *t)
 
 /* ---- reports of the upstream call */
 
-static int retry_after(const struct http_header *headers, size_t n)
-{
-    uint64_t seconds;
-
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq_nocase(headers[i].name, STR("retry-after")) &&
-            num_uint(headers[i].value, &seconds))
-            return seconds > INT32_MAX ? INT32_MAX : (int)seconds;
-    }
-    return 0;
-}
-
 /* Is its answer still being read? Later the upstream may only end its body. */
 static bool is_listening(const struct chat_turn *t)
 {
     return t->x != NULL && t->state == CHAT_TURN_MODEL;
-}
-
-static bool is_success(const struct chat_turn *t)
-{
-    return t->upstream_status >= 200 && t->upstream_status < 300;
 }
 
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
@@ -156,13 +135,12 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 
     if (!is_listening(t))
         return;
-    t->upstream_status = status;
-    t->retry_after_s = retry_after(headers, n_headers);
-    if (!is_success(t) && !t->is_begun) {
+    upstream_answer_head(&t->answer, status, headers, n_headers);
+    if (!upstream_answer_is_good(&t->answer) && !t->is_begun) {
         chat_turn_relay_head(t, headers, n_headers);
-    } else if (is_success(t) && t->request.stream) {
+    } else if (upstream_answer_is_good(&t->answer) && t->request.stream) {
         chat_turn_begin(t, headers, n_headers);
-    } else if (is_success(t) && !chat_turn_keep_head(t, headers, n_headers)) {
+    } else if (upstream_answer_is_good(&t->answer) && !chat_turn_keep_head(t, headers, n_headers)) {
         err_set_no_memory(&e);
         chat_turn_fail(t, &e, chat_turn_fresh_out(t));
         chat_turn_free_if_over(t);
@@ -174,9 +152,7 @@ static void refused(struct chat_turn *t)
 {
     struct err e;
 
-    upstream_error_from_answer(t->upstream_status, t->retry_after_s, buf_str(&t->error_body), &e);
-    if (e.code == ERR_UPSTREAM_AUTH && t->is_clients_key)
-        e.code = t->upstream_status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
+    upstream_answer_error(&t->answer, worker_passes_key(t->worker, t->http), &e);
     chat_turn_fail(t, &e, chat_turn_fresh_out(t));
 }
 
@@ -201,12 +177,10 @@ static void on_body(void *arg, str bytes)
         t->first_byte_ms = loop_now_ms(t->worker->loop);
     if (t->is_relayed) {
         http_exchange_write(t->x, bytes);
-    } else if (is_success(t)) {
+    } else if (upstream_answer_is_good(&t->answer)) {
         on_answer(t, bytes);
-    } else {
-        buf_append(&t->error_body, bytes);
-        if (buf_failed(&t->error_body)) /* an error without end is not waited for */
-            refused(t);
+    } else if (!upstream_answer_keep(&t->answer, bytes)) {
+        refused(t);
     }
     chat_turn_free_if_over(t);
 }
@@ -219,9 +193,9 @@ static void on_end(void *arg, const struct err *failure)
     if (is_listening(t)) {
         if (t->is_relayed)
             chat_turn_relay_end(t, failure);
-        else if (t->upstream_status == 0)
+        else if (t->answer.status == 0)
             chat_turn_fail(t, failure, chat_turn_fresh_out(t));
-        else if (is_success(t))
+        else if (upstream_answer_is_good(&t->answer))
             end_round(t, failure, chat_turn_fresh_out(t));
         else
             refused(t);
@@ -291,7 +265,7 @@ static struct chat_turn *turn_new(struct worker *w, struct http_exchange *x,
     arena_init(&t->arena, w->config->max_request_memory_bytes);
     buf_init(&t->body, w->config->max_request_memory_bytes);
     buf_init(&t->history, w->config->max_request_memory_bytes);
-    buf_init(&t->error_body, MAX_ERROR_BODY_BYTES);
+    upstream_answer_init(&t->answer);
     t->next = w->chat_turns;
     t->link = &w->chat_turns;
     if (t->next != NULL)

@@ -6,11 +6,6 @@
 #include "gateway/relay_headers.h"
 #include "wire/chat_usage.h"
 
-enum {
-    MAX_KEPT_BYTES = 1024 * 1024, /* of the worker's buffer after a large answer */
-    LINGER_MS = 1000,             /* for the end of the upstream's body after its [DONE] */
-};
-
 /* ---- the end */
 
 /* The client has its answer. What is left of the upstream call may end by itself. */
@@ -18,10 +13,9 @@ static void answered(struct chat_turn *t)
 {
     t->state = CHAT_TURN_DONE;
     t->x = NULL;
-    if (t->worker->out.cap > MAX_KEPT_BYTES)
-        buf_fini(&t->worker->out);
+    worker_shrink_out(t->worker);
     if (t->call != NULL && t->merge.is_done)
-        loop_timer_start(t->timer, LINGER_MS);
+        loop_timer_start(t->timer, UPSTREAM_LINGER_MS);
     else
         chat_turn_cancel(t);
 }
@@ -51,7 +45,7 @@ void chat_turn_log(const struct chat_turn *t, const char *status, const struct e
         LOG_INT("tool_calls", t->n_made),
         LOG_INT("ttfb_ms", first_byte_ms),
         LOG_INT("total_ms", loop_now_ms(t->worker->loop) - t->start_ms),
-        LOG_INT("upstream_status", t->upstream_status),
+        LOG_INT("upstream_status", t->answer.status),
         LOG_STR("client", t->client),
         LOG_STR("owner", t->caller.name),
         LOG_STR("request_id", t->request_id),
@@ -111,7 +105,7 @@ void chat_turn_begin(struct chat_turn *t, const struct http_header *headers, siz
     }
     for (size_t i = 0; i < sizeof(own) / sizeof(*own) && head != NULL; i++)
         head[n++] = own[i];
-    http_exchange_start(t->x, t->upstream_status, head, n);
+    http_exchange_start(t->x, t->answer.status, head, n);
     http_exchange_flush(t->x);
     t->last_write_ms = loop_now_ms(t->worker->loop);
     chat_turn_keep_alive(t); /* finds out when to look again */
@@ -123,7 +117,7 @@ void chat_turn_relay_head(struct chat_turn *t, const struct http_header *headers
     struct http_header *head = passed(t, headers, n_headers, &n);
 
     t->is_begun = t->is_relayed = true;
-    http_exchange_start(t->x, t->upstream_status, head, n);
+    http_exchange_start(t->x, t->answer.status, head, n);
     http_exchange_flush(t->x);
 }
 
@@ -216,7 +210,7 @@ void chat_turn_finish(struct chat_turn *t, struct buf *out)
         chat_turn_fail(t, &e, out);
     } else {
         chat_turn_log(t, "completed", NULL);
-        http_exchange_respond(t->x, t->upstream_status, t->headers, t->n_headers, buf_str(out));
+        http_exchange_respond(t->x, t->answer.status, t->headers, t->n_headers, buf_str(out));
         answered(t);
     }
 }

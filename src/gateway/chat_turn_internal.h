@@ -10,6 +10,7 @@
 
 #include "gateway/api_key.h"
 #include "gateway/chat_turn.h"
+#include "gateway/upstream_answer.h"
 #include "gateway/worker.h"
 #include "mcp/mcp_hub.h"
 #include "wire/chat_loop_request.h"
@@ -60,14 +61,11 @@ struct chat_turn {
     size_t n_calls, n_running;
     size_t n_made; /* in all rounds, for the log */
 
-    int upstream_status; /* of the round; 0: no answer yet */
-    int retry_after_s;
-    struct http_header *headers; /* of it, for an answer without a stream: in the arena */
+    struct upstream_answer answer; /* of the round's call */
+    struct http_header *headers;   /* of it, for an answer without a stream: in the arena */
     size_t n_headers;
-    struct buf error_body; /* of an answer other than 2xx, when a stream has begun */
-    bool is_begun;         /* the head of the answer has been sent */
-    bool is_relayed;       /* an answer of the upstream's passes as it is */
-    bool is_clients_key;   /* the upstream gets the client's credentials */
+    bool is_begun;   /* the head of the answer has been sent */
+    bool is_relayed; /* an answer of the upstream's passes as it is */
 
     struct loop_timer *timer;
     uint64_t start_ms, first_byte_ms, last_write_ms;

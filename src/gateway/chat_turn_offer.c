@@ -11,8 +11,7 @@
 static bool is_wanted(const struct config *c, const struct mcp_server_view *server)
 {
     bool is_injected =
-        server->conf->inject == MCP_INJECT_ALWAYS ||
-        (server->conf->inject == MCP_INJECT_DEFAULT && c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
+        mcp_server_conf_injects(server->conf, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
 
     return server->is_available && server->tools != NULL &&
            (c->chat_tools == CONFIG_CHAT_TOOLS_ALL ||

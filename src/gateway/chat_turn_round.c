@@ -17,7 +17,6 @@ static size_t write_headers(struct chat_turn *t, struct http_header *out)
     out[n++] = (struct http_header){STR("x-request-id"), t->request_id};
     if (!str_is_none(key))
         out[n++] = (struct http_header){STR("authorization"), key};
-    t->is_clients_key = str_is_none(t->worker->authorization) && !str_is_none(key);
     return n;
 }
 
@@ -84,7 +83,7 @@ int chat_turn_ask(struct chat_turn *t, struct err *reterr)
     t->call = NULL;
     t->n_rounds++;
     t->state = CHAT_TURN_MODEL;
-    t->upstream_status = 0;
+    upstream_answer_reset(&t->answer);
     chat_merge_begin(&t->merge);
     return write_body(t, reterr) == -1 ? -1 : start_call(t, reterr);
 }

@@ -22,13 +22,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/num.h"
 #include "ev/log.h"
 #include "gateway/turn_internal.h"
 #include "gateway/turn_log.h"
-#include "wire/upstream_error.h"
-
-enum { MAX_ERROR_BODY_BYTES = 64 * 1024 };
 
 static const struct {
     const char *name;
@@ -80,7 +76,7 @@ static void turn_free(struct turn *t)
     turn_free_tools(t);
     buf_fini(&t->chat_body);
     buf_fini(&t->echo);
-    buf_fini(&t->error_body);
+    upstream_answer_fini(&t->answer);
     arena_fini(&t->kept);
     arena_fini(&t->arena);
     free(t);
@@ -101,7 +97,8 @@ void turn_cancel_call(struct turn *t)
     t->call = NULL;
 }
 
-void turn_cancel_work(struct turn *t)
+/* Whatever it waits for, but the store. */
+static void cancel_work(struct turn *t)
 {
     turn_cancel_call(t);
     turn_cancel_calls(t);
@@ -111,23 +108,11 @@ void turn_cancel_work(struct turn *t)
 /* Its worker has ended: nothing can be asked of the store any more. */
 void turn_drop(struct turn *t)
 {
-    turn_cancel_work(t);
+    cancel_work(t);
     turn_free(t);
 }
 
 /* ---- reports of the upstream call */
-
-static int retry_after(const struct http_header *headers, size_t n)
-{
-    uint64_t seconds;
-
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq_nocase(headers[i].name, STR("retry-after")) &&
-            num_uint(headers[i].value, &seconds))
-            return seconds > INT32_MAX ? INT32_MAX : (int)seconds;
-    }
-    return 0;
-}
 
 /* Is the model still speaking? Later the upstream may only end its body. */
 static bool is_listening(const struct turn *t)
@@ -135,31 +120,23 @@ static bool is_listening(const struct turn *t)
     return t->x != NULL && t->state == TURN_ROUND;
 }
 
-static bool is_success(const struct turn *t)
-{
-    return t->upstream_status >= 200 && t->upstream_status < 300;
-}
-
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
 {
     struct turn *t = arg;
 
-    t->upstream_status = status;
-    t->retry_after_s = retry_after(headers, n_headers);
-    if (!is_listening(t) || !is_success(t) || !t->request.stream)
+    upstream_answer_head(&t->answer, status, headers, n_headers);
+    if (!is_listening(t) || !upstream_answer_is_good(&t->answer) || !t->request.stream)
         return;
     turn_begin_stream(t);
     turn_free_if_over(t);
 }
 
-/* The upstream has refused the request, and said why in error_body. */
+/* The upstream has refused the request, and said why. */
 static void refused(struct turn *t)
 {
     struct err e;
 
-    upstream_error_from_answer(t->upstream_status, t->retry_after_s, buf_str(&t->error_body), &e);
-    if (e.code == ERR_UPSTREAM_AUTH && t->is_clients_key)
-        e.code = t->upstream_status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
+    upstream_answer_error(&t->answer, worker_passes_key(t->worker, t->http), &e);
     if (!turn_retry_shorter(t, &e))
         turn_fail(t, &e);
 }
@@ -167,8 +144,7 @@ static void refused(struct turn *t)
 /* An error that is too long is not waited for: it may have no end. */
 static void on_error_body(struct turn *t, str bytes)
 {
-    buf_append(&t->error_body, bytes);
-    if (buf_failed(&t->error_body))
+    if (!upstream_answer_keep(&t->answer, bytes))
         refused(t);
     turn_free_if_over(t);
 }
@@ -182,7 +158,7 @@ static void on_body(void *arg, str bytes)
         t->first_byte_ms = now_ms(t);
     if (!is_listening(t))
         return;
-    if (!is_success(t)) {
+    if (!upstream_answer_is_good(&t->answer)) {
         on_error_body(t, bytes);
         return;
     }
@@ -200,9 +176,9 @@ static void on_end(void *arg, const struct err *failure)
 
     t->call = NULL;
     if (is_listening(t)) {
-        if (t->upstream_status == 0)
+        if (t->answer.status == 0)
             turn_fail(t, failure);
-        else if (!is_success(t))
+        else if (!upstream_answer_is_good(&t->answer))
             refused(t);
         else
             turn_end_round(t, failure, turn_fresh_out(t));
@@ -221,7 +197,7 @@ static void on_gone(void *arg)
 
     turn_log_gone(&s);
     t->x = NULL;
-    turn_cancel_work(t);
+    cancel_work(t);
     turn_free_if_over(t);
 }
 
@@ -284,7 +260,7 @@ static struct turn *turn_new(struct worker *w, struct http_exchange *x)
     arena_init(&t->arena, w->config->max_request_memory_bytes);
     arena_init(&t->kept, w->config->max_request_memory_bytes);
     buf_init(&t->chat_body, w->config->max_request_memory_bytes);
-    buf_init(&t->error_body, MAX_ERROR_BODY_BYTES);
+    upstream_answer_init(&t->answer);
     t->next = w->turns;
     t->link = &w->turns;
     if (t->next != NULL)

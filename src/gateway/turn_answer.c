@@ -8,11 +8,6 @@
 #include "gateway/turn_internal.h"
 #include "gateway/turn_log.h"
 
-enum {
-    MAX_KEPT_BYTES = 1024 * 1024, /* of the worker's buffer after a large response */
-    LINGER_MS = 1000,             /* for the end of the upstream's body after its [DONE] */
-};
-
 static uint64_t now_ms(const struct turn *t)
 {
     return loop_now_ms(t->worker->loop);
@@ -27,7 +22,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .client = t->client,
         .owner = t->caller.name,
         .model = t->request.model,
-        .upstream_status = t->upstream_status,
+        .upstream_status = t->answer.status,
         .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
         .total_ms = now_ms(t) - t->start_ms,
         .response = t->has_response ? &t->response : NULL,
@@ -54,7 +49,7 @@ static void answered(struct turn *t)
     turn_cancel_tools(t);
     t->x = NULL;
     if (t->call != NULL && t->has_round && t->round.stream.done)
-        loop_timer_start(t->timer, LINGER_MS);
+        loop_timer_start(t->timer, UPSTREAM_LINGER_MS);
     else
         turn_cancel_call(t);
 }
@@ -191,8 +186,7 @@ static void finish_stream(struct turn *t, const struct err *e)
         http_exchange_abort(t->x);
     else
         http_exchange_end(t->x, buf_str(out));
-    if (out->cap > MAX_KEPT_BYTES)
-        buf_fini(out);
+    worker_shrink_out(t->worker);
     answered(t);
 }
 

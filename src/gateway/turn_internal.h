@@ -16,6 +16,7 @@
 #include "gateway/api_key.h"
 #include "gateway/turn.h"
 #include "gateway/turn_log.h"
+#include "gateway/upstream_answer.h"
 #include "gateway/worker.h"
 #include "mcp/mcp_hub.h"
 #include "response/response_hosted.h"
@@ -64,20 +65,17 @@ struct turn {
     struct caller caller;
     const struct http_request *http; /* lives as long as x */
     struct responses_request request;
+    enum response_dialect dialect; /* of its stream */
     struct chat_request_options chat;
     struct conversation conversation;
+    unsigned n_shortened; /* how often it was sent again with less of that */
     struct buf chat_body, echo;
     struct response response;
     struct round round;
-    enum response_dialect dialect; /* of its stream */
-    unsigned n_shortened;          /* how often it was sent again with less of the conversation */
-    bool has_response, has_round;  /* are initialised */
-    bool is_begun;                 /* the head of the stream has been sent */
-    bool is_clients_key;           /* the upstream gets the client's credentials */
+    bool has_response, has_round; /* are initialised */
+    bool is_begun;                /* the head of the stream has been sent */
 
-    int upstream_status; /* 0: no answer yet */
-    int retry_after_s;
-    struct buf error_body; /* of an upstream answer other than 2xx */
+    struct upstream_answer answer; /* of this round's call */
 
     /* in the arena; while uses_store is set, the store works with them */
     str previous_id, conversation_id; /* what the request continues, or STR_NONE */
@@ -95,11 +93,12 @@ struct turn {
     /* MCP */
     struct mcp_snapshot *servers; /* or NULL */
     struct turn_server *first_server, *last_server;
+    unsigned n_listings; /* under way */
     uint64_t tools_deadline_ms;
     struct turn_call *calls;          /* of the round, in the order of the model; in the arena */
-    struct output_item **round_start; /* where the output ended when the round began */
-    unsigned n_listings, n_calls;     /* under way */
+    unsigned n_calls;                 /* of them under way */
     unsigned n_rounds;                /* that have begun */
+    struct output_item **round_start; /* where the output ended when the round began */
     enum finish finish;               /* of the round before the calls */
 
     struct loop_timer *timer;
@@ -109,9 +108,8 @@ struct turn {
 
 void turn_move(struct turn *t, enum turn_state to);
 
-/* Whatever it waits for, but the store. */
+/* Of the upstream. */
 void turn_cancel_call(struct turn *t);
-void turn_cancel_work(struct turn *t);
 void turn_free_if_over(struct turn *t);
 
 /* ---- turn_prepare.c */

@@ -78,16 +78,7 @@ static void init_round(struct turn *t)
     round_init(&t->round, &stream, &t->response);
     t->has_round = true;
     t->round_start = t->response.end;
-    t->upstream_status = 0;
-    buf_reset(&t->error_body);
-}
-
-static str authorization(struct turn *t)
-{
-    str value = worker_authorization(t->worker, t->http);
-
-    t->is_clients_key = str_is_none(t->worker->authorization) && !str_is_none(value);
-    return value;
+    upstream_answer_reset(&t->answer);
 }
 
 static int start_call(struct turn *t, struct err *reterr)
@@ -96,7 +87,7 @@ static int start_call(struct turn *t, struct err *reterr)
         {STR("content-type"), STR("application/json")},
         {STR("accept"), STR("text/event-stream")},
         {STR("x-request-id"), t->request_id},
-        {STR("authorization"), authorization(t)},
+        {STR("authorization"), worker_authorization(t->worker, t->http)},
     };
     const size_t n_headers = sizeof(headers) / sizeof(*headers);
     struct buf url = {.limit = 0};

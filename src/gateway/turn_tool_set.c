@@ -35,13 +35,6 @@ static struct mcp_declaration *find_declaration(const struct turn *t, str label)
     return NULL;
 }
 
-static bool is_injected(const struct turn *t, const struct mcp_server_conf *conf)
-{
-    if (conf->inject == MCP_INJECT_DEFAULT)
-        return t->worker->config->mcp_inject == CONFIG_MCP_INJECT_ALWAYS;
-    return conf->inject == MCP_INJECT_ALWAYS;
-}
-
 static struct turn_server *add_server(struct turn *t, struct mcp_declaration *d, struct err *reterr)
 {
     struct turn_server *s = arena_alloc(&t->arena, sizeof(*s));
@@ -62,12 +55,15 @@ static struct turn_server *add_server(struct turn *t, struct mcp_declaration *d,
 /* In the order of the file, so that the model's tools stay in their order (MCP 10.9). */
 static int add_configured(struct turn *t, struct err *reterr)
 {
+    const bool by_default = t->worker->config->mcp_inject == CONFIG_MCP_INJECT_ALWAYS;
+
     for (size_t i = 0; t->servers != NULL && i < t->servers->n; i++) {
         const struct mcp_server_view *view = &t->servers->servers[i];
         struct mcp_declaration *d = find_declaration(t, view->conf->label);
         struct turn_server *s;
 
-        if (d == NULL ? !is_injected(t, view->conf) : !str_is_none(d->server_url))
+        if (d == NULL ? !mcp_server_conf_injects(view->conf, by_default)
+                      : !str_is_none(d->server_url))
             continue;
         s = add_server(t, d, reterr);
         if (s == NULL)

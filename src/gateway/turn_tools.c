@@ -29,6 +29,14 @@ static void go_on_or_fail(struct turn *t)
     turn_fail(t, &e);
 }
 
+/* The tools of a server that the request declares cannot be had. */
+static void set_list_failed(const struct turn_server *s, str why, struct err *reterr)
+{
+    err_set_param(reterr, ERR_MCP_LIST_FAILED, "tools",
+                  "Error retrieving tool list from MCP server: '%.*s'. %.*s",
+                  STR_ARG(s->declaration->label), STR_ARG(why));
+}
+
 /* ---- servers of the request */
 
 static void fail_listing(struct turn_server *s, const struct mcp_failure *failure, struct buf *out)
@@ -40,9 +48,7 @@ static void fail_listing(struct turn_server *s, const struct mcp_failure *failur
     mcp_failure_text(failure, &text);
     json_text_escape(buf_str(&text), &escaped);
     (void)response_fail_listing(&t->response, s->item, buf_str(&escaped), out);
-    err_set_param(&e, ERR_MCP_LIST_FAILED, "tools",
-                  "Error retrieving tool list from MCP server: '%.*s'. %.*s",
-                  STR_ARG(s->declaration->label), STR_ARG(buf_str(&text)));
+    set_list_failed(s, buf_str(&text), &e);
     buf_fini(&text);
     buf_fini(&escaped);
     if (out != NULL)
@@ -159,9 +165,7 @@ static int check_server(const struct turn_server *s, struct err *reterr)
 
     if (s->view == NULL || s->declaration == NULL || s->view->is_available)
         return 0;
-    err_set_param(reterr, ERR_MCP_LIST_FAILED, "tools",
-                  "Error retrieving tool list from MCP server: '%.*s'. %.*s",
-                  STR_ARG(s->declaration->label), STR_ARG(why));
+    set_list_failed(s, why, reterr);
     return -1;
 }
 

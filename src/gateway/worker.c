@@ -11,7 +11,7 @@
 #include "gateway/turn.h"
 #include "net/listen_address.h"
 
-enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256 };
+enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256, KEPT_OUT_BYTES = 1024 * 1024 };
 
 _Static_assert((int)CONFIG_MAX_LISTEN <= (int)HTTP_SERVER_LISTENERS, "all can be opened");
 
@@ -131,6 +131,17 @@ str worker_authorization(const struct worker *w, const struct http_request *r)
     if (!str_is_none(w->authorization) || w->keys->n > 0)
         return w->authorization;
     return http_request_header(r, STR("authorization"));
+}
+
+bool worker_passes_key(const struct worker *w, const struct http_request *r)
+{
+    return str_is_none(w->authorization) && !str_is_none(worker_authorization(w, r));
+}
+
+void worker_shrink_out(struct worker *w)
+{
+    if (w->out.cap > KEPT_OUT_BYTES)
+        buf_fini(&w->out);
 }
 
 /* ---- draining */

@@ -68,6 +68,12 @@ struct http_call_conf worker_call_conf(const struct worker *w);
  * as it came, unless that is for the gateway. STR_NONE: none. */
 str worker_authorization(const struct worker *w, const struct http_request *r);
 
+/* Is that the client's? */
+bool worker_passes_key(const struct worker *w, const struct http_request *r);
+
+/* Gives back what a large answer has made of w->out. */
+void worker_shrink_out(struct worker *w);
+
 /* On the thread of the worker arg (through loop_post): stop accepting, let running
  * exchanges finish until drain_timeout, then fail them and stop. Work on the store
  * that is under way is always waited for: it has timeouts of its own; so is the hub

@@ -272,6 +272,11 @@ bool mcp_server_conf_offers(const struct mcp_server_conf *s, str tool)
            !mcp_name_list_has(&s->excluded_tools, tool);
 }
 
+bool mcp_server_conf_injects(const struct mcp_server_conf *s, bool by_default)
+{
+    return s->inject == MCP_INJECT_DEFAULT ? by_default : s->inject == MCP_INJECT_ALWAYS;
+}
+
 const char *mcp_transport_name(enum mcp_transport transport)
 {
     static const char *const names[] = {"stdio", "streamable_http", "sse"};

@@ -139,6 +139,9 @@ bool mcp_server_conf_is_usable(const struct mcp_server_conf *s);
 /* May clients see this tool? allowedTools, less excludeTools. */
 bool mcp_server_conf_offers(const struct mcp_server_conf *s, str tool);
 
+/* Do its tools join every request? by_default is for entries that do not say. */
+bool mcp_server_conf_injects(const struct mcp_server_conf *s, bool by_default);
+
 /* "stdio", "streamable_http" or "sse", as in MCP 17.1. */
 const char *mcp_transport_name(enum mcp_transport transport);
 

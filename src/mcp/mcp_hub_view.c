@@ -133,21 +133,14 @@ struct mcp_snapshot *mcp_hub_snapshot(struct mcp_hub *hub)
     return s;
 }
 
-static bool injects(const struct mcp_server_view *view, bool by_default)
-{
-    if (!view->is_available)
-        return false;
-    return view->conf->inject == MCP_INJECT_DEFAULT ? by_default
-                                                    : view->conf->inject == MCP_INJECT_ALWAYS;
-}
-
 bool mcp_hub_injects(struct mcp_hub *hub, bool by_default)
 {
     struct mcp_snapshot *s = mcp_hub_snapshot(hub);
     bool has_one = false;
 
     for (size_t i = 0; s != NULL && i < s->n; i++)
-        has_one |= injects(&s->servers[i], by_default);
+        has_one |=
+            s->servers[i].is_available && mcp_server_conf_injects(s->servers[i].conf, by_default);
     mcp_snapshot_unref(s);
     return has_one;
 }

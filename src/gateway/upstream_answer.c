@@ -1,0 +1,63 @@
+/* upstream_answer.c -- good answers and refusals. */
+#include "gateway/upstream_answer.h"
+
+#include <stdint.h>
+
+#include "base/num.h"
+#include "wire/upstream_error.h"
+
+enum { MAX_ERROR_BODY_BYTES = 64 * 1024 };
+
+void upstream_answer_init(struct upstream_answer *a)
+{
+    *a = (struct upstream_answer){.status = 0};
+    buf_init(&a->error_body, MAX_ERROR_BODY_BYTES);
+}
+
+void upstream_answer_fini(struct upstream_answer *a)
+{
+    buf_fini(&a->error_body);
+}
+
+void upstream_answer_reset(struct upstream_answer *a)
+{
+    a->status = a->retry_after_s = 0;
+    buf_reset(&a->error_body);
+}
+
+static int retry_after(const struct http_header *headers, size_t n)
+{
+    uint64_t seconds;
+
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq_nocase(headers[i].name, STR("retry-after")) &&
+            num_uint(headers[i].value, &seconds))
+            return seconds > INT32_MAX ? INT32_MAX : (int)seconds;
+    }
+    return 0;
+}
+
+void upstream_answer_head(struct upstream_answer *a, int status, const struct http_header *headers,
+                          size_t n_headers)
+{
+    a->status = status;
+    a->retry_after_s = retry_after(headers, n_headers);
+}
+
+bool upstream_answer_is_good(const struct upstream_answer *a)
+{
+    return a->status >= 200 && a->status < 300;
+}
+
+bool upstream_answer_keep(struct upstream_answer *a, str bytes)
+{
+    buf_append(&a->error_body, bytes);
+    return !buf_failed(&a->error_body);
+}
+
+void upstream_answer_error(const struct upstream_answer *a, bool is_clients_key, struct err *ret)
+{
+    upstream_error_from_answer(a->status, a->retry_after_s, buf_str(&a->error_body), ret);
+    if (ret->code == ERR_UPSTREAM_AUTH && is_clients_key)
+        ret->code = a->status == 401 ? ERR_INVALID_API_KEY : ERR_PERMISSION_DENIED;
+}

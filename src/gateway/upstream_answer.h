@@ -1,0 +1,39 @@
+/* upstream_answer.h -- how the upstream took a call: what a turn keeps of the head of its
+ * answer, and of the body when that says why it refuses. */
+#ifndef ANTIPHON_GATEWAY_UPSTREAM_ANSWER_H
+#define ANTIPHON_GATEWAY_UPSTREAM_ANSWER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/header.h"
+
+/* How long the end of a body may take after its [DONE], so that the connection can be kept. */
+enum { UPSTREAM_LINGER_MS = 1000 };
+
+struct upstream_answer {
+    int status; /* 0: none yet */
+    int retry_after_s;
+    struct buf error_body; /* when it is not good */
+};
+
+void upstream_answer_init(struct upstream_answer *a);
+void upstream_answer_fini(struct upstream_answer *a);
+
+/* Another call begins. */
+void upstream_answer_reset(struct upstream_answer *a);
+
+void upstream_answer_head(struct upstream_answer *a, int status, const struct http_header *headers,
+                          size_t n_headers);
+
+/* 2xx */
+bool upstream_answer_is_good(const struct upstream_answer *a);
+
+/* The next bytes of why it refuses. False when they are too many to wait for their end,
+ * which may never come. */
+bool upstream_answer_keep(struct upstream_answer *a, str bytes);
+
+/* It refuses: the error that this is to the client. is_clients_key: the credentials that it
+ * refuses, if it does, are the client's own. */
+void upstream_answer_error(const struct upstream_answer *a, bool is_clients_key, struct err *ret);
+
+#endif
