@@ -335,8 +335,8 @@ void chat_turn_start(struct worker *w, struct http_exchange *x, const struct htt
 {
     struct mcp_snapshot *snapshot = NULL;
 
-    if (w->hub != NULL && w->config->chat_tools != CONFIG_CHAT_TOOLS_OFF)
-        snapshot = mcp_hub_snapshot(w->hub);
+    if (w->config->chat_tools != CONFIG_CHAT_TOOLS_OFF)
+        snapshot = worker_mcp_servers(w);
     if (snapshot == NULL || !chat_turn_has_offer(w, snapshot) || !start(w, x, r, caller, snapshot))
         relay_start(w, x, r, caller);
     mcp_snapshot_unref(snapshot);

@@ -22,7 +22,7 @@ static void respond(struct http_exchange *x, const struct buf *body)
 void mcp_routes_servers(struct worker *w, struct http_exchange *x, const struct http_request *r,
                         const struct caller *caller)
 {
-    struct mcp_snapshot *snapshot = w->hub == NULL ? NULL : mcp_hub_snapshot(w->hub);
+    struct mcp_snapshot *snapshot = worker_mcp_servers(w);
     struct buf body = {.limit = 0};
 
     (void)r;
@@ -56,7 +56,7 @@ static int check(const struct mcp_server_view *server, str label, struct err *re
 void mcp_routes_tools(struct worker *w, struct http_exchange *x, const struct http_request *r,
                       const struct caller *caller)
 {
-    struct mcp_snapshot *snapshot = w->hub == NULL ? NULL : mcp_hub_snapshot(w->hub);
+    struct mcp_snapshot *snapshot = worker_mcp_servers(w);
     const struct mcp_server_view *server = NULL;
     struct path_ids ids = {{STR_NONE}};
     struct buf body = {.limit = 0};

@@ -221,8 +221,7 @@ int turn_choose_servers(struct turn *t, struct err *reterr)
                       most);
         return -1;
     }
-    if (t->worker->hub != NULL)
-        t->servers = mcp_hub_snapshot(t->worker->hub);
+    t->servers = worker_mcp_servers(t->worker);
     if (add_configured(t, reterr) == -1)
         return -1;
     for (struct mcp_declaration *d = t->request.tools.first_server; d != NULL; d = d->next) {
@@ -349,10 +348,12 @@ int turn_add_tools(struct turn *t, struct err *reterr)
 
 struct responses_request_options turn_request_options(const struct turn *t)
 {
-    struct responses_request_options o = upstream_request_options(t->worker->config);
+    const struct config *c = t->worker->config;
+    struct responses_request_options o = upstream_request_options(c);
+    struct mcp_snapshot *servers = worker_mcp_servers(t->worker);
 
     o.has_injected_tools =
-        t->worker->hub != NULL &&
-        mcp_hub_injects(t->worker->hub, t->worker->config->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
+        servers != NULL && mcp_snapshot_injects(servers, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
+    mcp_snapshot_unref(servers);
     return o;
 }

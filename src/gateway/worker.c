@@ -9,6 +9,7 @@
 #include "gateway/relay.h"
 #include "gateway/router.h"
 #include "gateway/turn.h"
+#include "mcp/mcp_hub.h"
 #include "net/listen_address.h"
 
 enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256, KEPT_OUT_BYTES = 1024 * 1024 };
@@ -136,6 +137,16 @@ str worker_authorization(const struct worker *w, const struct http_request *r)
 bool worker_passes_key(const struct worker *w, const struct http_request *r)
 {
     return str_is_none(w->authorization) && !str_is_none(worker_authorization(w, r));
+}
+
+static bool has_servers(const struct worker *w)
+{
+    return w->hub != NULL && w->config->mcp_config != NULL;
+}
+
+struct mcp_snapshot *worker_mcp_servers(const struct worker *w)
+{
+    return has_servers(w) ? mcp_hub_snapshot(w->hub) : NULL;
 }
 
 void worker_shrink_out(struct worker *w)

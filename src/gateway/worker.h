@@ -14,6 +14,7 @@ struct api_keys;
 struct chat_turn;
 struct listen_address;
 struct mcp_hub;
+struct mcp_snapshot;
 struct reasoning_memory;
 struct relay;
 struct store;
@@ -70,6 +71,10 @@ str worker_authorization(const struct worker *w, const struct http_request *r);
 
 /* Is that the client's? */
 bool worker_passes_key(const struct worker *w, const struct http_request *r);
+
+/* The configured MCP servers as they stand: a reference, or NULL when there is no file of them
+ * (then no lock is taken), or no memory. */
+struct mcp_snapshot *worker_mcp_servers(const struct worker *w);
 
 /* Gives back what a large answer has made of w->out. */
 void worker_shrink_out(struct worker *w);

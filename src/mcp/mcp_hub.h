@@ -49,10 +49,6 @@ void mcp_hub_reload(struct mcp_hub *hub, struct mcp_config *now);
  * since exit() would wait for it. */
 bool mcp_hub_free(struct mcp_hub *hub);
 
-/* Are there servers whose tools join every request, as things stand? by_default is for
- * entries that do not say. Cheap. */
-bool mcp_hub_injects(struct mcp_hub *hub, bool by_default);
-
 /* ---- what is configured */
 
 struct mcp_server_view {
@@ -76,7 +72,12 @@ struct mcp_snapshot *mcp_hub_snapshot(struct mcp_hub *hub);
 struct mcp_snapshot *mcp_snapshot_ref(struct mcp_snapshot *s);
 void mcp_snapshot_unref(struct mcp_snapshot *s); /* NULL is fine */
 
+/* NULL when there is none of that label. */
 const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, str label);
+
+/* Are there servers whose tools join every request? by_default is for entries that do not
+ * say. */
+bool mcp_snapshot_injects(const struct mcp_snapshot *s, bool by_default);
 
 /* ---- tasks
  *

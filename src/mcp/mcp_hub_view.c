@@ -133,16 +133,13 @@ struct mcp_snapshot *mcp_hub_snapshot(struct mcp_hub *hub)
     return s;
 }
 
-bool mcp_hub_injects(struct mcp_hub *hub, bool by_default)
+bool mcp_snapshot_injects(const struct mcp_snapshot *s, bool by_default)
 {
-    struct mcp_snapshot *s = mcp_hub_snapshot(hub);
-    bool has_one = false;
-
-    for (size_t i = 0; s != NULL && i < s->n; i++)
-        has_one |=
-            s->servers[i].is_available && mcp_server_conf_injects(s->servers[i].conf, by_default);
-    mcp_snapshot_unref(s);
-    return has_one;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->servers[i].is_available && mcp_server_conf_injects(s->servers[i].conf, by_default))
+            return true;
+    }
+    return false;
 }
 
 const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, str label)

@@ -106,18 +106,27 @@ static void operator_hides_tools(void **state)
     assert_str_c(view_of("s")->tools->tools[0].name, "b");
 }
 
+static bool injects(bool by_default)
+{
+    struct mcp_snapshot *s = mcp_hub_snapshot(hfx.hub);
+    bool has_one = mcp_snapshot_injects(s, by_default);
+
+    mcp_snapshot_unref(s);
+    return has_one;
+}
+
 static void tools_that_join_every_request_are_those_that_are_there(void **state)
 {
     (void)state;
     hub_open(SERVER("a", "silent") ",\"b\":{\"command\":\"silent\",\"inject\":\"always\"},"
                                    "\"c\":{\"command\":\"silent\",\"inject\":\"declared\"}");
     play_ready("c", TOOL_A);
-    assert_false(mcp_hub_injects(hfx.hub, true));
+    assert_false(injects(true));
     play_ready("a", TOOL_A);
-    assert_true(mcp_hub_injects(hfx.hub, true));
-    assert_false(mcp_hub_injects(hfx.hub, false));
+    assert_true(injects(true));
+    assert_false(injects(false));
     play_ready("b", TOOL_A);
-    assert_true(mcp_hub_injects(hfx.hub, false));
+    assert_true(injects(false));
 }
 
 /* ---- required servers */
