@@ -24,7 +24,7 @@ static void leave(struct mcp_exchange *x)
         exchange_free(x);
 }
 
-/* --- what the answer holds --------------------------------------------------------- */
+/* ---- what the answer holds */
 
 static void on_message(void *arg, const struct jsonrpc_message *m)
 {
@@ -43,7 +43,7 @@ static void on_event(void *arg, str name, str data)
 
 static const struct mcp_answer_handler answer_handler = {on_message, on_event};
 
-/* --- what the fetch reports ---------------------------------------------------------- */
+/* ---- what the fetch reports */
 
 static void on_head(void *arg, const struct mcp_fetch_head *head)
 {
@@ -111,7 +111,7 @@ static void on_timer(void *arg)
     leave(x);
 }
 
-/* --- for the kinds --------------------------------------------------------------------- */
+/* ---- for the kinds */
 
 struct mcp_exchange *mcp_exchange_new(struct mcp_exchange **list, struct mcp_link *link,
                                       struct mcp_site *site, const struct mcp_exchange_kind *kind)

@@ -29,7 +29,7 @@ struct mcp_fetch {
     struct buf challenge;
 };
 
-/* --- the site ------------------------------------------------------------------- */
+/* ---- the site */
 
 /* True when there is a token that differs from the one before. */
 static bool read_token(struct mcp_site *site)
@@ -78,7 +78,7 @@ void mcp_site_fini(struct mcp_site *site)
     secret_buf_fini(&site->token);
 }
 
-/* --- header fields --------------------------------------------------------------- */
+/* ---- header fields */
 
 void mcp_fields_add(struct mcp_fields *f, str name, str value)
 {
@@ -139,7 +139,7 @@ static size_t all_fields(const struct mcp_fetch *f, str bearer, struct http_head
     return n;
 }
 
-/* --- calls -------------------------------------------------------------------------- */
+/* ---- calls */
 
 static const struct http_call_handler call_handler;
 
@@ -217,7 +217,7 @@ static void send_again(struct mcp_fetch *f)
     end(f, &failure);
 }
 
-/* --- the head of an answer ------------------------------------------------------------ */
+/* ---- the head of an answer */
 
 static str find_header(const struct http_header *headers, size_t n, str name)
 {
@@ -328,7 +328,7 @@ static void on_body(void *arg, str bytes)
     f->handler->on_body(f->arg, bytes);
 }
 
-/* --- the end ---------------------------------------------------------------------------- */
+/* ---- the end */
 
 /* Where a stranger's name leads, and why not, would tell about our network (MCP 14.2). */
 static const char *words_for_strangers(enum err_code code)
@@ -363,7 +363,7 @@ static void on_end(void *arg, const struct err *e)
 
 static const struct http_call_handler call_handler = {on_head, on_body, on_end};
 
-/* --- start ------------------------------------------------------------------------------ */
+/* ---- start */
 
 struct mcp_fetch *mcp_fetch_start(struct mcp_site *site, const struct mcp_fetch_conf *conf,
                                   const struct mcp_fetch_handler *handler, void *arg,

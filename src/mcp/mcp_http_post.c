@@ -16,7 +16,7 @@ enum {
     MAX_TRIES = 3,
 };
 
-/* --- the request ------------------------------------------------------------------- */
+/* ---- the request */
 
 static void add_name(const struct mcp_link_message *m, struct mcp_fields *f)
 {
@@ -62,7 +62,7 @@ static void add_fields(const struct mcp_http *h, const struct mcp_link_message *
         mcp_http_session_fields(h, f);
 }
 
-/* --- going on with an answer that broke off ------------------------------------------- */
+/* ---- going on with an answer that broke off */
 
 static const struct mcp_link_failure broke_off = {
     .cause = MCP_FAILED_CLOSED,
@@ -116,7 +116,7 @@ static void resume_on_end(struct mcp_exchange *x)
     try_again(x);
 }
 
-/* --- the answer ------------------------------------------------------------------------- */
+/* ---- the answer */
 
 static void fail_for_content(struct mcp_exchange *x, const char *message)
 {

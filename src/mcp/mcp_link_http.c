@@ -14,7 +14,7 @@ enum {
     SESSION_MAX_BYTES = 4096,
 };
 
-/* --- the session ------------------------------------------------------------------ */
+/* ---- the session */
 
 static void forget_session(struct mcp_http *h)
 {
@@ -51,7 +51,7 @@ void mcp_http_session_fields(const struct mcp_http *h, struct mcp_fields *f)
         mcp_fields_add(f, STR("MCP-Protocol-Version"), mcp_version_name(h->version));
 }
 
-/* --- what exchanges do to the link --------------------------------------------------- */
+/* ---- what exchanges do to the link */
 
 int mcp_http_get(struct mcp_exchange *x, struct err *reterr)
 {
@@ -130,7 +130,7 @@ void mcp_http_fail(struct mcp_exchange *x, const struct mcp_link_failure *why)
     settle(h);
 }
 
-/* --- good-bye ------------------------------------------------------------------------ */
+/* ---- good-bye */
 
 static void goodbye_on_head(struct mcp_exchange *x, const struct mcp_fetch_head *head)
 {
@@ -169,7 +169,7 @@ static void say_goodbye(struct mcp_http *h)
         mcp_exchange_drop(x);
 }
 
-/* --- the link ------------------------------------------------------------------------- */
+/* ---- the link */
 
 static void http_free(struct mcp_http *h)
 {

@@ -71,7 +71,7 @@ static void down_because(struct mcp_exchange *x, enum mcp_cause cause, bool is_h
     down(of(x->link), &failure);
 }
 
-/* --- the stream ------------------------------------------------------------------ */
+/* ---- the stream */
 
 static void stream_on_head(struct mcp_exchange *x, const struct mcp_fetch_head *head)
 {
@@ -163,7 +163,7 @@ static int open_stream(struct mcp_sse *s, struct err *reterr)
     return mcp_exchange_fetch(x, &conf, reterr);
 }
 
-/* --- messages to the server --------------------------------------------------------- */
+/* ---- messages to the server */
 
 static void post_on_head(struct mcp_exchange *x, const struct mcp_fetch_head *head)
 {
@@ -237,7 +237,7 @@ static bool sse_send(struct mcp_link *link, const struct mcp_link_message *m, st
     return false;
 }
 
-/* --- the link ------------------------------------------------------------------------ */
+/* ---- the link */
 
 static void sse_free(struct mcp_sse *s)
 {

@@ -27,7 +27,7 @@ static struct mcp_child *of(struct mcp_link *link)
     return (struct mcp_child *)link;
 }
 
-/* --- its environment ---------------------------------------------------------------- */
+/* ---- its environment */
 
 /* The gateway's own variables, and the key under the name that another gateway has
  * for it (MCP 4.4). */
@@ -105,7 +105,7 @@ static const char *const *build_env(struct mcp_child *c, struct err *reterr)
     return env;
 }
 
-/* --- what it does -------------------------------------------------------------------- */
+/* ---- what it does */
 
 static bool on_line(void *arg, str line)
 {
@@ -204,7 +204,7 @@ static void redact(void *arg, str text, struct buf *out)
     secrets_hide(arg, text, out);
 }
 
-/* --- the link ------------------------------------------------------------------------ */
+/* ---- the link */
 
 static bool child_send(struct mcp_link *link, const struct mcp_link_message *m, struct err *reterr)
 {

@@ -47,7 +47,7 @@ struct plan {
     const int *theirs;
 };
 
-/* --- pipes -------------------------------------------------------------------- */
+/* ---- pipes */
 
 void mcp_spawn_close_pipes(int ends[MCP_PIPE_COUNT])
 {
@@ -86,7 +86,7 @@ int mcp_spawn_open_pipes(struct mcp_pipes *ret, struct err *reterr)
     return 0;
 }
 
-/* --- where the program may be ------------------------------------------------- */
+/* ---- where the program may be */
 
 static bool has_slash(const char *name)
 {
@@ -137,7 +137,7 @@ static const char **find_programs(const struct mcp_command *command, struct aren
     return programs;
 }
 
-/* --- the child ---------------------------------------------------------------- */
+/* ---- the child */
 
 /* The array for execve(), whose type does not say that it only reads. */
 static char *const *for_exec(const char *const *list)
@@ -254,7 +254,7 @@ out:
     return pid;
 }
 
-/* --- why it ended -------------------------------------------------------------- */
+/* ---- why it ended */
 
 /* The next step for the operator, where there is a usual one. */
 static const char *hint(int error, const char *program)

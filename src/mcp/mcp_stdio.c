@@ -72,7 +72,7 @@ static void close_stream(struct mcp_stdio *m, enum stream which);
 static void close_all(struct mcp_stdio *m);
 static void take_step(struct mcp_stdio *m, enum step step);
 
-/* --- the end of it ------------------------------------------------------------ */
+/* ---- the end of it */
 
 static void tell(struct mcp_stdio *m)
 {
@@ -102,7 +102,7 @@ static void lose(struct mcp_stdio *m, enum step step, const char *reason)
         take_step(m, step);
 }
 
-/* --- standard input ------------------------------------------------------------ */
+/* ---- standard input */
 
 static void on_input_event(uv_poll_t *poll, int status, int events);
 
@@ -142,7 +142,7 @@ bool mcp_stdio_send(struct mcp_stdio *m, str json)
     return true;
 }
 
-/* --- standard output and error -------------------------------------------------- */
+/* ---- standard output and error */
 
 static void on_line(void *arg, str line)
 {
@@ -227,7 +227,7 @@ static void drain(struct mcp_stdio *m, enum stream which)
         total += n_bytes;
 }
 
-/* --- death ----------------------------------------------------------------------- */
+/* ---- death */
 
 /* A line that was too long stays the reason: that is why it was ended. */
 static void describe_death(struct mcp_stdio *m, const siginfo_t *died)
@@ -315,7 +315,7 @@ void mcp_stdio_stop(struct mcp_stdio *m)
     take_step(m, STEP_CLOSE);
 }
 
-/* --- handles ---------------------------------------------------------------------- */
+/* ---- handles */
 
 static void stdio_free(struct mcp_stdio *m)
 {
@@ -361,7 +361,7 @@ static void close_all(struct mcp_stdio *m)
     uv_close((uv_handle_t *)&m->child, on_handle_closed);
 }
 
-/* --- start ------------------------------------------------------------------------ */
+/* ---- start */
 
 static void close_unwatched(struct mcp_stdio *m, enum stream first)
 {
