@@ -46,7 +46,7 @@ static void call_tool(struct chat_turn_call *c, const struct chat_turn_tool *too
     struct mcp_hub_call call = {.label = tool->label,
                                 .catalogue = tool->catalogue,
                                 .tool = tool->tool,
-                                .forms = {.result = result_form(t)}};
+                                .form = result_form(t)};
     struct err e;
 
     if (mcp_arguments(arguments, &call.arguments, &e) == -1) {

@@ -90,7 +90,7 @@ static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err
         .catalogue = tool->server->tools,
         .tool = tool->tool,
         .arguments = arguments,
-        .forms = {.result = result_form(t)},
+        .form = result_form(t),
     };
 
     return mcp_hub_call(t->worker->hub, t->worker->loop, &t->worker->n_mcp_tasks, &call, &handler,

@@ -57,8 +57,8 @@ struct mcp_server_view {
     enum mcp_transport transport; /* what carries it, or the guess before that is known */
     bool is_available;            /* its tools may be offered now */
     bool is_pending;              /* its first listing has neither succeeded nor failed yet */
-    str error;                    /* plain, redacted: the last failure; "" when there is none */
-    struct mcp_catalogue *tools;  /* NULL unless is_available */
+    str error; /* plain, redacted: its mistake or last failure; "" when there is none */
+    struct mcp_catalogue *tools; /* NULL unless is_available */
 };
 
 /* How things stand at one moment. Never changes. */
@@ -106,13 +106,6 @@ struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop, size_t *n_
                               const struct mcp_listed_handler *handler, void *arg,
                               struct err *reterr);
 
-/* How an outcome is written. */
-struct mcp_forms {
-    enum mcp_result_form result;
-    bool others_as_json;
-    size_t result_limit_bytes; /* 0: the server's own */
-};
-
 struct mcp_outcome {
     bool is_failed;
     str output;       /* plain: the result as text; of a failure "" */
@@ -129,8 +122,8 @@ struct mcp_hub_call {
     const struct mcp_remote *remote; /* copied */
     struct mcp_catalogue *catalogue; /* that the tool is from: the task takes a reference */
     const struct mcp_catalogue_tool *tool;
-    str arguments; /* raw, a JSON object */
-    struct mcp_forms forms;
+    str arguments;             /* raw, a JSON object */
+    enum mcp_result_form form; /* of the output */
 };
 
 struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop, size_t *n_tasks,

@@ -154,11 +154,11 @@ struct hub_outcome {
 };
 
 /* Writes a failure (not NULL) with the label that the request knows, and without secrets,
- * or a result. Results are not searched for secrets: a server may be asked for one, and
+ * or a result as the options have it. Results are not searched for secrets: a server may be asked for one, and
  * what is short or common would be torn out of every text. */
 void hub_outcome_write(struct hub_outcome *o, const struct mcp_failure *failure,
                        const struct mcp_call_result *result, str label,
-                       const struct secrets *secrets, const struct mcp_forms *forms);
+                       const struct secrets *secrets, const struct mcp_result_options *options);
 void hub_outcome_fini(struct hub_outcome *o);
 
 #endif

@@ -30,18 +30,6 @@ static void write_failure(struct hub_outcome *o, const struct mcp_failure *failu
     buf_fini(&structured);
 }
 
-static void write_result(struct hub_outcome *o, const struct mcp_call_result *result,
-                         const struct mcp_forms *forms)
-{
-    const struct mcp_result_options options = {
-        .form = forms->result,
-        .limit_bytes = forms->result_limit_bytes,
-        .others_as_json = forms->others_as_json,
-    };
-
-    mcp_result_write(result, &options, &o->output);
-}
-
 static bool has_failed(const struct hub_outcome *o)
 {
     return buf_failed(&o->output) || buf_failed(&o->error) || buf_failed(&o->error_object);
@@ -49,13 +37,13 @@ static bool has_failed(const struct hub_outcome *o)
 
 void hub_outcome_write(struct hub_outcome *o, const struct mcp_failure *failure,
                        const struct mcp_call_result *result, str label,
-                       const struct secrets *secrets, const struct mcp_forms *forms)
+                       const struct secrets *secrets, const struct mcp_result_options *options)
 {
     o->is_failed = failure != NULL;
     if (failure != NULL)
         write_failure(o, failure, label, secrets);
     else
-        write_result(o, result, forms);
+        mcp_result_write(result, options, &o->output);
     if (has_failed(o)) {
         hub_outcome_fini(o);
         o->is_failed = true;

@@ -212,7 +212,7 @@ static bool write_part(str part, struct buf *piece)
 /* ---- all parts */
 
 /* Returns whether one of them was text. */
-static bool write_parts(str content, const struct mcp_result_options *o, struct sink *s)
+static bool write_parts(str content, struct sink *s)
 {
     struct buf piece = {0};
     bool any_text = false;
@@ -227,12 +227,8 @@ static bool write_parts(str content, const struct mcp_result_options *o, struct 
 
         buf_reset(&piece);
         is_text = write_part(part, &piece);
-        if (!is_text && o->form == MCP_RESULT_JSON_ARRAY)
+        if (!is_text && s->form == MCP_RESULT_JSON_ARRAY)
             continue;
-        if (!is_text && o->others_as_json) {
-            buf_reset(&piece);
-            json_copy_value(part, &piece);
-        }
         if (buf_failed(&piece))
             s->out->failed = true;
         remove_nul(&piece);
@@ -249,7 +245,7 @@ void mcp_result_write(const struct mcp_call_result *r, const struct mcp_result_o
     struct sink s;
 
     sink_init(&s, o, out);
-    if (!write_parts(r->content, o, &s) && !str_is_none(r->structured)) {
+    if (!write_parts(r->content, &s) && !str_is_none(r->structured)) {
         struct buf json = {0};
 
         json_copy_value(r->structured, &json);

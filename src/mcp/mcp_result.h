@@ -19,8 +19,7 @@ enum mcp_result_form {
 
 struct mcp_result_options {
     enum mcp_result_form form;
-    size_t limit_bytes;  /* of the text; 0: MCP_RESULT_LIMIT_BYTES */
-    bool others_as_json; /* parts that hold no text as their JSON, instead of named */
+    size_t limit_bytes; /* of the text; 0: MCP_RESULT_LIMIT_BYTES */
 };
 
 /* Appends the text of a result that needs no input. Text is well-formed UTF-8

@@ -31,7 +31,7 @@ struct mcp_task {
     str label, tool, arguments; /* of a call, like the next two */
     struct mcp_catalogue *catalogue;
     const struct mcp_mirror *mirrors;
-    struct mcp_forms forms;
+    enum mcp_result_form form;
 
     /* of the hub's thread */
     struct mcp_task *next; /* that waits for the same tools */
@@ -131,7 +131,7 @@ void mcp_task_fail(struct mcp_task *t, str sentence)
     const struct mcp_failure failure = {.cause = MCP_FAILED_LIMIT, .message = sentence};
     const struct secrets none = {.first = NULL};
 
-    hub_outcome_write(&t->outcome, &failure, NULL, t->label, &none, &t->forms);
+    hub_outcome_write(&t->outcome, &failure, NULL, t->label, &none, NULL);
     over(t);
 }
 
@@ -148,11 +148,10 @@ static void on_called(void *arg, const struct mcp_failure *failure,
                       const struct mcp_call_result *result)
 {
     struct mcp_task *t = arg;
-    struct mcp_forms forms = t->forms;
+    const struct mcp_result_options options = {.form = t->form,
+                                               .limit_bytes = t->server->conf->max_result_bytes};
 
-    if (forms.result_limit_bytes == 0)
-        forms.result_limit_bytes = t->server->conf->max_result_bytes;
-    hub_outcome_write(&t->outcome, failure, result, t->label, &t->server->secrets, &forms);
+    hub_outcome_write(&t->outcome, failure, result, t->label, &t->server->secrets, &options);
     t->call = NULL;
     hub_server_call_ended(t->server);
     over(t);
@@ -271,7 +270,7 @@ static bool set_call(struct mcp_task *t, const struct mcp_hub_call *call)
 {
     t->catalogue = mcp_catalogue_ref(call->catalogue);
     t->mirrors = call->tool->mirrors;
-    t->forms = call->forms;
+    t->form = call->form;
     t->tool = arena_dup(&t->memory, call->tool->name);
     t->arguments = arena_dup(&t->memory, call->arguments);
     if (call->remote != NULL && !set_remote(t, call->remote))

@@ -61,10 +61,9 @@ static void check_inputs(const struct mcp_call_result *r)
 
 /* ---- what goes to clients and models */
 
-static void check_form(const struct mcp_call_result *r, enum mcp_result_form form, bool as_json)
+static void check_form(const struct mcp_call_result *r, enum mcp_result_form form)
 {
-    const struct mcp_result_options options = {
-        .form = form, .limit_bytes = LIMIT_BYTES, .others_as_json = as_json};
+    const struct mcp_result_options options = {.form = form, .limit_bytes = LIMIT_BYTES};
     struct buf out = {0};
 
     mcp_result_write(r, &options, &out);
@@ -102,10 +101,8 @@ static void check_call(str result)
         check_inputs(&r);
         return;
     }
-    for (int form = MCP_RESULT_TEXT; form <= MCP_RESULT_PARTS; form++) {
-        check_form(&r, (enum mcp_result_form)form, false);
-        check_form(&r, (enum mcp_result_form)form, true);
-    }
+    for (int form = MCP_RESULT_TEXT; form <= MCP_RESULT_PARTS; form++)
+        check_form(&r, (enum mcp_result_form)form);
     check_failure(&f);
 }
 

@@ -145,13 +145,13 @@ static bool make_catalogue(struct buf *out)
 static bool write_outcome(struct buf *out)
 {
     static const struct mcp_failure failure = {.cause = MCP_FAILED_TOOL, .result = &result};
-    static const struct mcp_forms forms = {.result = MCP_RESULT_TEXT};
+    static const struct mcp_result_options options = {.form = MCP_RESULT_TEXT};
     const struct secrets none = {.first = NULL};
     struct hub_outcome good = {0}, bad = {0};
     bool ok;
 
-    hub_outcome_write(&good, NULL, &result, STR("label"), &none, &forms);
-    hub_outcome_write(&bad, &failure, NULL, STR("label"), &none, &forms);
+    hub_outcome_write(&good, NULL, &result, STR("label"), &none, &options);
+    hub_outcome_write(&bad, &failure, NULL, STR("label"), &none, &options);
     ok = !good.is_failed && bad.error.len > 0 && bad.error_object.len > 0;
     assert_true(bad.is_failed);
     assert_int_equal(bad.error.len > 0, bad.error_object.len > 0);

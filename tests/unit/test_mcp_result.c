@@ -91,15 +91,6 @@ static void a_json_array_holds_the_text_parts_alone(void **state)
     check("{\"content\":[],\"structuredContent\":{\"a\":1}}", &options, "[\"{\\\"a\\\":1}\"]");
 }
 
-static void other_parts_may_be_given_as_json(void **state)
-{
-    const struct mcp_result_options options = {.form = MCP_RESULT_TEXT, .others_as_json = true};
-
-    (void)state;
-    check(MIXED, &options,
-          "one\nt\"wo\n{\"type\":\"image\",\"data\":\"iVBORw0KGgo=\",\"mimeType\":\"image/png\"}");
-}
-
 static void parts_of_an_error_are_texts(void **state)
 {
     const struct mcp_result_options options = {.form = MCP_RESULT_PARTS};
@@ -176,7 +167,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_part_becomes_exactly_this_text),
         cmocka_unit_test(a_json_array_holds_the_text_parts_alone),
-        cmocka_unit_test(other_parts_may_be_given_as_json),
         cmocka_unit_test(parts_of_an_error_are_texts),
         cmocka_unit_test(what_passes_the_limit_is_counted_in_a_note),
         cmocka_unit_test(the_usual_limit_is_256_kib),
