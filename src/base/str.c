@@ -7,6 +7,14 @@ void str_lower(char *p, size_t n)
         p[i] = str_lower_char(p[i]);
 }
 
+int str_order(str a, str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n == 0 ? 0 : memcmp(a.p, b.p, n);
+
+    return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 bool str_eq_nocase(str a, str b)
 {
     if (a.len != b.len)

@@ -66,6 +66,9 @@ static inline str str_skip(str s, size_t n)
     return (str){s.len == 0 ? s.p : s.p + s.len, 0}; /* NULL + 0 is undefined */
 }
 
+/* Below, equal to or above 0 as a comes before b, byte by byte: for qsort(). */
+int str_order(str a, str b);
+
 /* White space of JSON, and of most other texts. */
 static inline bool str_is_space(char c)
 {

@@ -36,7 +36,7 @@ void mcp_routes_servers(struct worker *w, struct http_exchange *x, const struct 
 /* 0 when the tools can be shown, or -1 with *reterr saying why not. */
 static int check(const struct mcp_server_view *server, str label, struct err *reterr)
 {
-    str why = server == NULL ? STR("") : mcp_view_error(server);
+    str why = server == NULL ? STR("") : server->error;
 
     if (server == NULL)
         err_set(reterr, ERR_NOT_FOUND, "Unknown MCP server: '%.*s'.", STR_ARG(label));

@@ -16,13 +16,7 @@ struct named {
 
 static int by_name(const void *a, const void *b)
 {
-    str left = ((const struct named *)a)->name, right = ((const struct named *)b)->name;
-    size_t n = left.len < right.len ? left.len : right.len;
-    int order = n == 0 ? 0 : memcmp(left.p, right.p, n);
-
-    if (order == 0)
-        return (left.len > right.len) - (left.len < right.len);
-    return order;
+    return str_order(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
 /* Writes an array with one element for each thing. */
@@ -38,17 +32,9 @@ static void write_sorted(struct jw *w, struct named *things, size_t n,
 
 /* ---- servers */
 
-str mcp_view_error(const struct mcp_server_view *server)
-{
-    if (server->error.len == 0 && server->conf->problem != NULL)
-        return str_from_c(server->conf->problem);
-    return server->error;
-}
-
 static void write_server(struct jw *w, const void *thing)
 {
     const struct mcp_server_view *s = thing;
-    str error = mcp_view_error(s);
 
     jw_object(w);
     jw_key_string(w, "server_label", s->conf->label);
@@ -56,8 +42,8 @@ static void write_server(struct jw *w, const void *thing)
     jw_key_bool(w, "available", s->is_available);
     jw_key_bool(w, "required", s->conf->is_required);
     jw_key_string(w, "transport", str_from_c(mcp_transport_name(s->transport)));
-    if (error.len > 0)
-        jw_key_string(w, "error", error);
+    if (s->error.len > 0)
+        jw_key_string(w, "error", s->error);
     jw_object_end(w);
 }
 

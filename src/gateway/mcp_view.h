@@ -14,7 +14,4 @@ void mcp_view_servers(const struct mcp_snapshot *snapshot, struct buf *out);
 /* Appends the tools of an available server, by name. NULL is a server without any. */
 void mcp_view_tools(str label, const struct mcp_catalogue *tools, struct buf *out);
 
-/* Why a server is not available: plain, "" when nothing is wrong with it. Points into it. */
-str mcp_view_error(const struct mcp_server_view *server);
-
 #endif

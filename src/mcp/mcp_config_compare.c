@@ -11,11 +11,7 @@
 
 static int compare_names(const void *a, const void *b)
 {
-    const struct mcp_pair *left = a, *right = b;
-    str l = left->name, r = right->name;
-    int order = memcmp(l.p, r.p, l.len < r.len ? l.len : r.len);
-
-    return order != 0 ? order : (l.len > r.len) - (l.len < r.len);
+    return str_order(((const struct mcp_pair *)a)->name, ((const struct mcp_pair *)b)->name);
 }
 
 static void write_pairs(struct jw *w, const char *key, const struct mcp_pairs *pairs)

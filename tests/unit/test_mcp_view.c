@@ -8,8 +8,7 @@ static const struct mcp_server_conf zoo = {.label = STR_INIT("zoo"), .is_enabled
 static const struct mcp_server_conf web = {
     .label = STR_INIT("web"), .is_enabled = true, .is_required = true};
 static const struct mcp_server_conf web2 = {.label = STR_INIT("web-2")};
-static const struct mcp_server_conf bad = {
-    .label = STR_INIT("bad"), .is_enabled = true, .problem = "needs a \"command\""};
+static const struct mcp_server_conf bad = {.label = STR_INIT("bad"), .is_enabled = true};
 
 static void servers_are_sorted_and_tell_what_is_wrong(void **state)
 {
@@ -17,7 +16,7 @@ static void servers_are_sorted_and_tell_what_is_wrong(void **state)
         {.conf = &zoo, .transport = MCP_TRANSPORT_STDIO, .error = STR("exited with 1")},
         {.conf = &web2, .transport = MCP_TRANSPORT_SSE, .error = STR("")},
         {.conf = &web, .transport = MCP_TRANSPORT_HTTP, .is_available = true, .error = STR("")},
-        {.conf = &bad, .error = STR("")},
+        {.conf = &bad, .error = STR("needs a \"command\"")},
     };
     const struct mcp_snapshot snapshot = {servers, COUNT_OF(servers)};
     struct buf out = {.limit = 0};

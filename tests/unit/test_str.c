@@ -75,6 +75,16 @@ static void find_gives_the_length_when_there_is_nothing(void **state)
     assert_int_equal(str_find(STR("a"), STR("")), 0);
 }
 
+static void order_is_that_of_the_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(str_order(STR("ab"), STR("ab")), 0);
+    assert_true(str_order(STR("a"), STR("ab")) < 0);
+    assert_true(str_order(STR("b"), STR("ab")) > 0);
+    assert_true(str_order(STR(""), STR("a")) < 0);
+    assert_int_equal(str_order(STR_NONE, STR("")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +95,7 @@ int main(void)
         cmocka_unit_test(case_of_ascii_letters_only_is_ignored),
         cmocka_unit_test(trim_takes_white_space_off_both_ends),
         cmocka_unit_test(find_gives_the_length_when_there_is_nothing),
+        cmocka_unit_test(order_is_that_of_the_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
