@@ -156,10 +156,9 @@ static bool mirrors_make(struct mcp_catalogue_tool *t, struct arena *a)
     struct mcp_mirror *mirrors;
     struct err why;
 
-    if (mcp_mirrors_read(t->schema, a, &mirrors, &why) == 0)
-        t->mirrors = mirrors;
-    else
+    if (mcp_mirrors_read(t->schema, a, &mirrors, &why) == -1)
         return why.code == ERR_UPSTREAM_ERROR; /* else out of memory */
+    t->mirrors = mirrors;
     return true;
 }
 

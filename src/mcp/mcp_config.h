@@ -92,10 +92,19 @@ struct mcp_config {
     size_t n;
 };
 
-/* What an entry gets that does not say (config mcp_call_timeout, max_mcp_result).
- * 0 stands for 60 s and 256 KiB. */
+/* What an entry gets that does not say (MCP 1.3), and the server of a request. */
+enum {
+    MCP_STARTUP_TIMEOUT_MS = 60 * 1000,
+    MCP_CALL_TIMEOUT_MS = 60 * 1000, /* when the operator does not say either */
+    MCP_MAX_CALL_FACTOR = 10,        /* times callTimeoutMs is maxCallMs */
+    MCP_MAX_CONCURRENCY = 8,
+    MCP_MAX_MESSAGE_BYTES = 8 * 1024 * 1024,
+};
+
+/* What the operator says about that (config mcp_call_timeout, max_mcp_result). 0 stands for
+ * MCP_CALL_TIMEOUT_MS and MCP_RESULT_LIMIT_BYTES. */
 struct mcp_config_defaults {
-    uint64_t call_timeout_ms; /* callTimeoutMs; maxCallMs is ten times this */
+    uint64_t call_timeout_ms; /* callTimeoutMs; see MCP_MAX_CALL_FACTOR */
     size_t result_bytes;      /* maxResultBytes */
 };
 

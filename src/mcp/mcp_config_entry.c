@@ -7,14 +7,19 @@
 
 #include "base/secrets.h"
 #include "mcp/mcp_env.h"
+#include "mcp/mcp_result.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
 #include "json/json_text.h"
 
-enum { MAX_MS = 24 * 60 * 60 * 1000, SECONDS_BELOW = 1000 };
-
-/* Of an entry that does not say, when the operator does not say either. */
-enum { CALL_TIMEOUT_MS = 60000, RESULT_BYTES = 256 << 10, MAX_CALL_FACTOR = 10 };
+/* What values may be. */
+enum {
+    MAX_MS = 24 * 60 * 60 * 1000,
+    SECONDS_BELOW = 1000, /* of "timeout" */
+    MOST_CONCURRENCY = 1024,
+    LEAST_BYTES = 1024,
+    MOST_BYTES = 1024 * 1024 * 1024,
+};
 
 void mcp_entry_add_secret(struct mcp_entry *e, str text)
 {
@@ -119,9 +124,9 @@ static void read_limits(struct mcp_entry *e)
         s->max_call_ms = s->call_timeout_ms;
     mcp_value_read_count(e, MCP_KEY_MAX_CALL, 1, MAX_MS, &s->max_call_ms);
     mcp_value_read_count(e, MCP_KEY_REFRESH_INTERVAL, 1, MAX_MS, &s->refresh_interval_ms);
-    mcp_value_read_count(e, MCP_KEY_MAX_CONCURRENCY, 1, 1024, &s->max_concurrency);
-    mcp_value_read_count(e, MCP_KEY_MAX_MESSAGE, 1 << 10, 1 << 30, &message);
-    mcp_value_read_count(e, MCP_KEY_MAX_RESULT, 1 << 10, 1 << 30, &result);
+    mcp_value_read_count(e, MCP_KEY_MAX_CONCURRENCY, 1, MOST_CONCURRENCY, &s->max_concurrency);
+    mcp_value_read_count(e, MCP_KEY_MAX_MESSAGE, LEAST_BYTES, MOST_BYTES, &message);
+    mcp_value_read_count(e, MCP_KEY_MAX_RESULT, LEAST_BYTES, MOST_BYTES, &result);
     s->max_message_bytes = (size_t)message;
     s->max_result_bytes = (size_t)result;
 }
@@ -256,19 +261,19 @@ static void keep_canonical(struct mcp_entry *e)
 void mcp_entry_read(struct mcp_reader *r, str label_raw, str raw, struct mcp_server_conf *server)
 {
     const struct mcp_config_defaults *d = &r->source->defaults;
-    const uint64_t call_ms = d->call_timeout_ms != 0 ? d->call_timeout_ms : CALL_TIMEOUT_MS;
+    const uint64_t call_ms = d->call_timeout_ms != 0 ? d->call_timeout_ms : MCP_CALL_TIMEOUT_MS;
     struct mcp_entry e = {.reader = r, .server = server, .label_raw = label_raw};
 
     *server = (struct mcp_server_conf){
         .label = json_text_copy(r->memory, label_raw),
         .is_enabled = true,
         .shown = "",
-        .startup_timeout_ms = 60000,
+        .startup_timeout_ms = MCP_STARTUP_TIMEOUT_MS,
         .call_timeout_ms = call_ms,
-        .max_call_ms = MAX_CALL_FACTOR * call_ms,
-        .max_concurrency = 8,
-        .max_message_bytes = 8 << 20,
-        .max_result_bytes = d->result_bytes != 0 ? d->result_bytes : RESULT_BYTES,
+        .max_call_ms = MCP_MAX_CALL_FACTOR * call_ms,
+        .max_concurrency = MCP_MAX_CONCURRENCY,
+        .max_message_bytes = MCP_MAX_MESSAGE_BYTES,
+        .max_result_bytes = d->result_bytes != 0 ? d->result_bytes : MCP_RESULT_LIMIT_BYTES,
     };
     r->no_memory |= str_is_none(server->label);
     json_relax_place(r->text, (size_t)(label_raw.p - r->text.p), &server->line, &(size_t){0});

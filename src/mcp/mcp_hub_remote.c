@@ -15,8 +15,6 @@
 
 #include "ev/sha256.h"
 
-enum { MAX_CALL_FACTOR = 10, MAX_CONCURRENCY = 8 /* MCP 1.3 */ };
-
 struct hub_remote {
     struct hub_server server;
     struct arena memory;    /* of all below */
@@ -287,8 +285,8 @@ static bool make_conf(struct hub_remote *r)
         .url = {str_from_c(r->copy.url.text)},
         .startup_timeout_ms = hub->remote_timeout_ms,
         .call_timeout_ms = hub->call_timeout_ms,
-        .max_call_ms = MAX_CALL_FACTOR * hub->call_timeout_ms,
-        .max_concurrency = MAX_CONCURRENCY,
+        .max_call_ms = MCP_MAX_CALL_FACTOR * hub->call_timeout_ms,
+        .max_concurrency = MCP_MAX_CONCURRENCY,
         .max_message_bytes = hub->remote_message_bytes,
         .max_result_bytes = hub->remote_result_bytes,
     };
