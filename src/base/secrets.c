@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 
 struct secret {
@@ -52,15 +53,6 @@ void secrets_add_header(struct secrets *s, str value)
 
 /* ---- secrets in JSON strings */
 
-static int hex_digit(char c)
-{
-    char small = str_lower_char(c);
-
-    if (small >= '0' && small <= '9')
-        return small - '0';
-    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
-}
-
 /* The number in "\uXXXX", or -1. */
 static int32_t code_unit(str s)
 {
@@ -69,7 +61,7 @@ static int32_t code_unit(str s)
     if (s.len < 6 || s.p[0] != '\\' || s.p[1] != 'u')
         return -1;
     for (size_t i = 2; i < 6; i++) {
-        int digit = hex_digit(s.p[i]);
+        int digit = num_hex_digit(s.p[i]);
 
         if (digit == -1)
             return -1;
