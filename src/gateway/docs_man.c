@@ -95,7 +95,7 @@ static const char head[] =
     "vLLM or Ollama, and answers requests of the OpenAI Responses API with its help:\n"
     "\\fBPOST /v1/responses\\fR, streamed and not.\n"
     "\\fB/v1/chat/completions\\fR, \\fB/v1/models\\fR and what \\fB\\-\\-relay\\fR adds\n"
-    "are passed on to that server.\n"
+    "are passed on to that server, the first with the tools that \\fB\\-\\-chat\\-tools\\fR says.\n"
     "Tools of MCP servers, which \\fB\\-\\-mcp\\-config\\fR or a request names, it runs itself.\n"
     "Responses and conversations are stored, in a file unless \\fB\\-\\-store\\fR says otherwise.\n"
     "Logs go to standard error.\n"

@@ -4,7 +4,7 @@
  * A response may take several rounds:
  *
  *     response_start
- *     for each server that was declared: response_begin_listing, response_end_listing
+ *     for each server that has to be listed: response_begin_listing, response_end_listing
  *     for each call that was approved:   response_approved_call, response_call_ended
  *     round: response_delta*, response_end_round
  *         for each response_next_call: run it, response_call_ended      in any order
