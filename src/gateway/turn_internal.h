@@ -65,15 +65,15 @@ struct turn {
     struct caller caller;
     const struct http_request *http; /* lives as long as x */
     struct responses_request request;
-    enum response_dialect dialect; /* of its stream */
     struct chat_request_options chat;
     struct conversation conversation;
-    unsigned n_shortened; /* how often it was sent again with less of that */
     struct buf chat_body, echo;
     struct response response;
     struct round round;
-    bool has_response, has_round; /* are initialised */
-    bool is_begun;                /* the head of the stream has been sent */
+    enum response_dialect dialect; /* of its stream */
+    unsigned n_shortened;          /* how often it was sent again with less of the conversation */
+    bool has_response, has_round;  /* are initialised */
+    bool is_begun;                 /* the head of the stream has been sent */
 
     struct upstream_answer answer; /* of this round's call */
 
@@ -93,12 +93,11 @@ struct turn {
     /* MCP */
     struct mcp_snapshot *servers; /* or NULL */
     struct turn_server *first_server, *last_server;
-    unsigned n_listings; /* under way */
     uint64_t tools_deadline_ms;
     struct turn_call *calls;          /* of the round, in the order of the model; in the arena */
-    unsigned n_calls;                 /* of them under way */
-    unsigned n_rounds;                /* that have begun */
     struct output_item **round_start; /* where the output ended when the round began */
+    unsigned n_listings, n_calls;     /* under way */
+    unsigned n_rounds;                /* that have begun */
     enum finish finish;               /* of the round before the calls */
 
     struct loop_timer *timer;
