@@ -160,7 +160,7 @@ static int refuse_tool(const struct mcp_visited *s, str name)
 
 static void call(struct mcp_visit *v, void *arg)
 {
-    static const struct mcp_session_call_handler handler = {NULL, on_done};
+    static const struct mcp_session_call_handler handler = {on_done};
     struct job *job = arg;
     const struct mcp_visited *s = mcp_visit_server(v, 0);
     const struct mcp_catalogue_tool *tool =

@@ -51,20 +51,12 @@ static int require_complete(str result, struct err *reterr)
 
 /* ---- initialize, server/discover */
 
-static void read_server(str result, struct mcp_server_info *s)
+static void read_capabilities(str result, struct mcp_server_info *s)
 {
     str tools = object_member(jr_member(result, STR("capabilities")), STR("tools"));
-    str info = object_member(result, STR("serverInfo"));
 
-    if (str_is_none(info)) /* where modern servers have it */
-        info = object_member(jr_member(result, STR("_meta")), STR(MCP_META "serverInfo"));
     s->has_tools = !str_is_none(tools);
     s->has_tools_changed = is_true(tools, STR("listChanged"));
-    s->name = jr_member_string(info, STR("name"));
-    s->title = jr_member_string(info, STR("title"));
-    s->own_version = jr_member_string(info, STR("version"));
-    s->instructions = jr_member_string(result, STR("instructions"));
-    s->cache = read_cache(result);
 }
 
 int mcp_read_initialize(str result, struct mcp_server_info *ret, struct err *reterr)
@@ -83,7 +75,7 @@ int mcp_read_initialize(str result, struct mcp_server_info *ret, struct err *ret
                 STR_ARG(mcp_version_name(MCP_NEWEST_LEGACY)), STR_ARG(offered));
         return -1;
     }
-    read_server(result, &s);
+    read_capabilities(result, &s);
     *ret = s;
     return 0;
 }
@@ -97,7 +89,7 @@ int mcp_read_discover(str result, struct mcp_server_info *ret, struct err *reter
         return -1;
     if (jr_type_of(versions) != JR_ARRAY)
         return refuse(reterr, "a result of server/discover without supportedVersions");
-    read_server(result, &s);
+    read_capabilities(result, &s);
     *ret = s;
     return 0;
 }

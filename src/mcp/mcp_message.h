@@ -22,12 +22,9 @@ struct mcp_cache {
 
 /* From initialize or server/discover. */
 struct mcp_server_info {
-    enum mcp_version version;     /* what is spoken from now on */
-    bool has_tools;               /* else there is nothing to list (MCP 9.1) */
-    bool has_tools_changed;       /* it tells when its tools change */
-    str name, title, own_version; /* escaped or STR_NONE */
-    str instructions;             /* escaped or STR_NONE */
-    struct mcp_cache cache;
+    enum mcp_version version; /* what is spoken from now on */
+    bool has_tools;           /* else there is nothing to list (MCP 9.1) */
+    bool has_tools_changed;   /* it tells when its tools change */
 };
 
 /* Fails on a version that we do not speak, naming both (MCP 2.3). */

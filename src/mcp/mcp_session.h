@@ -95,8 +95,6 @@ struct mcp_session_call_conf {
 };
 
 struct mcp_session_call_handler {
-    /* The server works on it; for whoever watches. message is plain or STR_NONE. May be NULL. */
-    void (*on_progress)(void *arg, str message);
     /* Once: either has failed with failure, secrets removed, or result, which has no error
      * (isError is MCP_FAILED_TOOL). Views die when it returns. */
     void (*on_done)(void *arg, const struct mcp_failure *failure,

@@ -229,7 +229,7 @@ uint64_t mcp_calls_deadline(const struct mcp_session *s);
 void mcp_calls_time_out(struct mcp_session *s, uint64_t now_ms);
 
 /* Progress for the request of that id. */
-void mcp_calls_progress(struct mcp_session *s, int64_t token, str message);
+void mcp_calls_progress(struct mcp_session *s, int64_t token);
 
 /* A listing begins, has succeeded, or has not (NULL): for calls that wait for new mirrors. */
 void mcp_calls_listing_begins(struct mcp_session *s);

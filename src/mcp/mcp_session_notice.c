@@ -1,6 +1,5 @@
 /* mcp_session_notice.c -- what a server says without being asked (MCP 3.2, 3.3, 6.6). */
 #include "mcp/mcp_session_internal.h"
-#include "json/json_read.h"
 
 /* Its ids are its own and may be equal to ours, so they are only sent back (MCP 3.2). */
 void mcp_notice_request(struct mcp_session *s, const struct jsonrpc_message *m)
@@ -88,7 +87,7 @@ void mcp_notice_take(struct mcp_session *s, const struct jsonrpc_message *m)
     switch (n.kind) {
     case MCP_NOTICE_PROGRESS:
         if (n.id.kind == JSONRPC_ID_INT)
-            mcp_calls_progress(s, n.id.number, jr_member_string(m->params, STR("message")));
+            mcp_calls_progress(s, n.id.number);
         break;
     case MCP_NOTICE_TOOLS_CHANGED:
         mcp_list_changed(s);

@@ -53,23 +53,15 @@ void mcp_call_free(struct mcp_session_call *c)
 /* ---- progress */
 
 /* It restarts the idle timer only (MCP 8.4). */
-void mcp_calls_progress(struct mcp_session *s, int64_t token, str message)
+void mcp_calls_progress(struct mcp_session *s, int64_t token)
 {
     struct mcp_pending *p = mcp_pending_find(&s->pending, token);
-    struct buf plain = {.limit = 0}, shown = {.limit = 0};
     struct mcp_session_call *c;
 
     if (p == NULL || p->method != MCP_CALL_TOOL)
         return;
     c = p->arg;
     c->idle_until_ms = loop_now_ms(s->loop) + c->idle_ms;
-    if (c->handler->on_progress == NULL)
-        return;
-    json_text_decode(message, &plain);
-    mcp_report_text(s, buf_str(&plain), &shown);
-    c->handler->on_progress(c->arg, str_is_none(message) ? STR_NONE : buf_str(&shown));
-    buf_fini(&plain);
-    buf_fini(&shown);
 }
 
 /* ---- deadlines */

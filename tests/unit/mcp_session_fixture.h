@@ -55,7 +55,7 @@ struct sent {
 
 struct called {
     struct mcp_session_call *call; /* NULL once done */
-    unsigned n_done, n_progress;
+    unsigned n_done;
     bool is_failed;
     enum mcp_cause cause;
     int64_t code;
@@ -404,14 +404,6 @@ static inline void on_stopped(void *arg)
     assert_null(fx.link);
 }
 
-static inline void on_progress(void *arg, str message)
-{
-    struct called *c = arg;
-
-    (void)message;
-    c->n_progress++;
-}
-
 static inline void on_done(void *arg, const struct mcp_failure *failure,
                            const struct mcp_call_result *result)
 {
@@ -430,7 +422,7 @@ static inline void on_done(void *arg, const struct mcp_failure *failure,
     mcp_failure_text(failure, &c->text);
 }
 
-static const struct mcp_session_call_handler call_handler = {on_progress, on_done};
+static const struct mcp_session_call_handler call_handler = {on_done};
 
 static inline struct called *call_with(const struct mcp_session_call_conf *conf)
 {

@@ -60,11 +60,6 @@ static void a_handshake_tells_what_the_server_can(void **state)
     assert_int_equal(mcp_read_initialize(result_of(&r, 0), &s, NULL), 0);
     assert_int_equal(s.version, MCP_2025_11_25);
     assert_true(s.has_tools && s.has_tools_changed);
-    assert_str_c(s.name, "mcp-servers/everything");
-    assert_str_c(s.title, "Everything Reference Server");
-    assert_str_c(s.own_version, "2.0.0");
-    assert_true(str_starts_with(s.instructions, STR("# Everything Server")));
-    assert_int_equal(s.cache.ttl_ms, -1);
     buf_fini(&r.file);
 }
 
@@ -105,10 +100,6 @@ static void a_modern_server_is_discovered(void **state)
     assert_int_equal(mcp_read_discover(jr_member(message, STR("result")), &s, NULL), 0);
     assert_int_equal(s.version, MCP_2026_07_28);
     assert_true(s.has_tools_changed);
-    assert_str_c(s.name, "modern-demo");
-    assert_str_c(s.instructions, "Demo server");
-    assert_int_equal(s.cache.ttl_ms, 0);
-    assert_false(s.cache.is_public);
     buf_fini(&r.file);
 }
 

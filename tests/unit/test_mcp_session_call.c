@@ -211,7 +211,7 @@ static void a_call_without_answer_times_out_and_is_cancelled_once(void **state)
     assert_true(is_forgotten(id_of(0)));
     progress_of(0);
     answer(id_of(0), &RESULT(TEXT("late")));
-    assert_int_equal(c->n_progress, 0);
+    assert_int_equal(c->n_done, 1);
 }
 
 static void progress_keeps_a_call_alive_until_the_hard_limit(void **state)
@@ -226,7 +226,6 @@ static void progress_keeps_a_call_alive_until_the_hard_limit(void **state)
         progress_of(0);
         assert_int_equal(c->n_done, 0);
     }
-    assert_int_equal(c->n_progress, 4);
     pass(400);
     assert_failure(c, MCP_FAILED_TIMEOUT, "tool echo timed out after 12 s");
 }
