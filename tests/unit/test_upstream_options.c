@@ -184,8 +184,8 @@ static const struct option_case cases[] = {
                                              "\"file_search\"}]",
      NULL, "", "unsupported_parameter", "tools[1].type"},
     {"--unsupported-tools reject",
-     "\"input\":\"x\",\"tools\":[{\"type\":\"code_interpreter\",\"container\":\"c\"}]",
-     NULL, "", "unsupported_parameter", "tools[0].type"},
+     "\"input\":\"x\",\"tools\":[{\"type\":\"code_interpreter\",\"container\":\"c\"}]", NULL, "",
+     "unsupported_parameter", "tools[0].type"},
     {"--unsupported-tools reject", TOOLS, "{\"tools\":[" FN("a") "," FN("b") "]}", "", NULL, NULL},
 
     {"", INPUT("{\"type\":\"new_item\"}," USER("u")), NULL, "", "invalid_value", "input[0].type"},
