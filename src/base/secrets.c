@@ -11,6 +11,10 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
+/* Steps that a text may take, as a whole a fraction of a second: secrets and text may have been
+ * made up so that each of the one is almost found everywhere in the other. */
+enum { WORK = 4096, WORK_PER_BYTE = 256, MOST_WORK = 16 * 1024 * 1024 };
+
 struct secret {
     struct secret *next;
     size_t len;
@@ -118,40 +122,63 @@ static size_t escaped_at(const struct secret *secret, str rest)
     return at;
 }
 
-static size_t length_at(const struct secret *secret, str rest)
+/* Adds what it has cost to *work. n_plain bytes of rest have no escape in them. */
+static size_t length_at(const struct secret *secret, str rest, size_t n_plain, size_t *work)
 {
+    size_t n = n_plain < secret->len ? n_plain : secret->len;
+
+    ++*work;
+    if (n > 0 && rest.p[0] != secret->bytes[0])
+        return 0;
+    *work += n / 16; /* which are compared at once */
+    if (memcmp(rest.p, secret->bytes, n) != 0)
+        return 0;
     if (str_starts_with(rest, str_from(secret->bytes, secret->len)))
         return secret->len;
-    return rest.p[0] == secret->bytes[0] || rest.p[0] == '\\' ? escaped_at(secret, rest) : 0;
+    *work += secret->len;
+    return escaped_at(secret, rest);
 }
 
 /* ---- texts without them */
 
 /* How many bytes the longest secret takes that rest begins with; 0 for none. */
-static size_t longest_at(const struct secrets *s, str rest)
+static size_t longest_at(const struct secrets *s, str rest, size_t n_plain, size_t *work)
 {
     size_t longest = 0;
 
     for (const struct secret *secret = s->first; secret != NULL; secret = secret->next) {
-        size_t n = length_at(secret, rest);
+        size_t n = length_at(secret, rest, n_plain, work);
 
         longest = n > longest ? n : longest;
     }
     return longest;
 }
 
+static size_t work_for(str text)
+{
+    return text.len > MOST_WORK / WORK_PER_BYTE ? MOST_WORK : WORK + WORK_PER_BYTE * text.len;
+}
+
 void secrets_hide(const struct secrets *s, str text, struct buf *out)
 {
     static const str mark = STR_INIT("[redacted]");
-    size_t hidden_to = 0;
+    size_t hidden_to = 0, escape_at = 0, work = 0, most_work = work_for(text);
 
     if (s->failed) {
         buf_append(out, mark);
         return;
     }
     for (size_t i = 0; i < text.len; i++) {
-        size_t n = longest_at(s, str_skip(text, i));
+        str rest = str_skip(text, i);
+        size_t n;
 
+        if (work > most_work) {
+            buf_append(out, mark);
+            return;
+        }
+        if (i == 0 || escape_at < i)
+            escape_at = i + str_find_char(rest, '\\');
+        n = longest_at(s, rest, escape_at - i, &work);
         if (n > 0 && i >= hidden_to)
             buf_append(out, mark);
         if (i + n > hidden_to)

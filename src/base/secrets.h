@@ -35,7 +35,8 @@ void secrets_add_header(struct secrets *s, str value);
 
 /* Appends text with "[redacted]" in place of every secret, also of one that stands there
  * as a JSON string holds it ("a\/b", "\u00e9"). Where they overlap nothing is left of
- * either, so this hides at least what replacing the longest first would. */
+ * either, so this hides at least what replacing the longest first would. What is left of a
+ * text when it has taken too long to search is hidden as a whole. */
 void secrets_hide(const struct secrets *s, str text, struct buf *out);
 
 /* Wipes and frees the copies. */

@@ -154,6 +154,33 @@ static void a_secret_is_kept_once(void **state)
     secrets_fini(&s);
 }
 
+/* Secrets of a client and the text of its server, made for each other. */
+static void a_text_that_takes_too_long_to_search_is_hidden_from_there(void **state)
+{
+    enum { SECRETS = 300, SECRET_BYTES = 200, UNITS = 20000 };
+    static const str unit = STR_INIT("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\\u0061");
+    struct secrets s = {0};
+    struct buf text = {0}, out = {0};
+    char secret[SECRET_BYTES];
+
+    (void)state;
+    memset(secret, 'a', sizeof(secret));
+    for (int i = 0; i < SECRETS; i++) {
+        (void)snprintf(secret + SECRET_BYTES - 4, 4, "%03d", i);
+        secrets_add(&s, str_from(secret, SECRET_BYTES - 1));
+    }
+    for (int i = 0; i < UNITS; i++)
+        buf_append(&text, unit);
+    secrets_hide(&s, buf_str(&text), &out);
+    assert_false(buf_failed(&text) || buf_failed(&out));
+    assert_true(out.len < text.len / 2);
+    assert_true(str_starts_with(buf_str(&text), str_from(out.p, out.len - 10)));
+    assert_true(str_ends_with(buf_str(&out), STR("[redacted]")));
+    buf_fini(&text);
+    buf_fini(&out);
+    secrets_fini(&s);
+}
+
 static void a_set_that_lost_one_hides_all(void **state)
 {
     struct secrets s = {.failed = true};
@@ -175,6 +202,7 @@ int main(void)
         cmocka_unit_test(secrets_are_found_in_json_strings),
         cmocka_unit_test(what_only_looks_like_an_escape_is_left_alone),
         cmocka_unit_test(a_secret_is_kept_once),
+        cmocka_unit_test(a_text_that_takes_too_long_to_search_is_hidden_from_there),
         cmocka_unit_test(a_set_that_lost_one_hides_all),
     };
 
