@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "mcp/mcp_session_internal.h"
 
 static const char *const state_names[] = {
@@ -30,6 +31,7 @@ void mcp_session_move(struct mcp_session *s, enum mcp_state to, str error)
     if (s->is_stopping)
         return;
     mcp_report_text(s, error, &text);
+    text.len = utf8_cut(buf_str(&text), MCP_FAILURE_MAX_CHARS); /* as long as that of a call */
     is_new = to != s->state || !str_eq(buf_str(&text), buf_str(&s->error));
     buf_fini(&s->error);
     s->error = text;
