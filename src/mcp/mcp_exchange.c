@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_NOTICES = 64 }; /* of a link, under way; its stream counts as one */
+enum { MAX_ANSWERS = 64 }; /* to a server, under way; the stream of the link counts as one */
 
 static void enter(struct mcp_exchange *x)
 {
@@ -187,13 +187,15 @@ struct mcp_link_failure mcp_status_failure(const struct mcp_exchange *x)
                                                                    : mcp_fetch_challenge(x->fetch)};
 }
 
-bool mcp_exchange_may_notify(const struct mcp_exchange *list)
+bool mcp_exchange_may_notify(const struct mcp_exchange *list, const struct mcp_site *site,
+                             enum mcp_method method)
 {
-    size_t n = 0;
+    bool is_answer = method == MCP_METHOD_COUNT;
+    size_t n = 0, most = MAX_ANSWERS + (is_answer ? 0 : site->conf.server->max_concurrency);
 
     for (; list != NULL; list = list->next)
         n += list->id == 0;
-    return n < MAX_NOTICES;
+    return n < most;
 }
 
 struct mcp_exchange *mcp_exchange_find(struct mcp_exchange *list, int64_t id)

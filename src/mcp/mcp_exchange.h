@@ -83,8 +83,10 @@ static inline bool mcp_is_answer(const struct jsonrpc_message *m)
 }
 
 /* May another message go out that is no request of ours? A server can ask for answers faster
- * than it takes them, and each is on a connection of its own. */
-bool mcp_exchange_may_notify(const struct mcp_exchange *list);
+ * than it takes them, and each is on a connection of its own. Beside those there is room to
+ * cancel all calls that may be under way. */
+bool mcp_exchange_may_notify(const struct mcp_exchange *list, const struct mcp_site *site,
+                             enum mcp_method method);
 
 /* The exchange of our request of this id that still waits, or NULL. */
 struct mcp_exchange *mcp_exchange_find(struct mcp_exchange *list, int64_t id);

@@ -215,7 +215,7 @@ static bool http_send(struct mcp_link *link, const struct mcp_link_message *m, s
         err_set(reterr, ERR_UPSTREAM_UNAVAILABLE, "The connection is being closed.");
         return false;
     }
-    if (m->id == 0 && !mcp_exchange_may_notify(h->exchanges)) {
+    if (m->id == 0 && !mcp_exchange_may_notify(h->exchanges, &h->site, m->method)) {
         err_set(reterr, ERR_UPSTREAM_UNAVAILABLE, "The MCP server does not take what it is sent.");
         return false;
     }

@@ -219,7 +219,7 @@ static bool sse_send(struct mcp_link *link, const struct mcp_link_message *m, st
         err_set(reterr, ERR_UPSTREAM_UNAVAILABLE, "The MCP server is not connected.");
         return false;
     }
-    if (m->id == 0 && !mcp_exchange_may_notify(s->exchanges)) {
+    if (m->id == 0 && !mcp_exchange_may_notify(s->exchanges, &s->site, m->method)) {
         err_set(reterr, ERR_UPSTREAM_UNAVAILABLE, "The MCP server does not take what it is sent.");
         return false;
     }

@@ -59,6 +59,19 @@ for (const [what, options] of [
     });
 }
 
+for (const transport of ['http', 'sse', 'stdio']) {
+    test(`over ${transport} all of a hundred calls are cancelled together`, async (t) => {
+        const fake = await startMcp({ transport });
+        fake.entry = { ...fake.entry, maxConcurrency: 100 };
+        const g = await gateway(t, { servers: { fake }, captures });
+        g.up.next(callStream(...Array.from({ length: 100 }, (_, i) => [shown('fake', 'hang'), {}, `c${i}`])));
+        const client = open(g.daemon, body());
+        await fake.called(100);
+        client.destroy();
+        await fake.until(() => fake.calls.every(({ cancelled }) => cancelled));
+    });
+}
+
 describe('a client that leaves', { concurrency: false }, () => {
     const g = sharedGateway({ before, beforeEach, after }, captures, async () => ({ servers: { fake: await startMcp() } }));
     const server = () => g.options.servers.fake;

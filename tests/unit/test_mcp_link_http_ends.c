@@ -265,11 +265,15 @@ static void a_server_that_takes_no_answers_gets_no_more(void **state)
     enum { MOST = 64 };
 
     (void)state;
+    lfx.server.max_concurrency = 2;
     lfx.server.url.hidden = STR("http://127.0.0.1:1/mcp"); /* nobody is there */
     link_up(mcp_link_http_new);
     for (size_t i = 0; i < MOST; i++)
         assert_true(link_send(0, MCP_METHOD_COUNT, MCP_2025_11_25));
     assert_false(link_send(0, MCP_METHOD_COUNT, MCP_2025_11_25));
+    for (size_t i = 0; i < 2; i++) /* both calls */
+        assert_true(link_send(0, MCP_CANCELLED, MCP_2025_11_25));
+    assert_false(link_send(0, MCP_CANCELLED, MCP_2025_11_25));
     assert_true(link_send(1, MCP_CALL_TOOL, MCP_2025_11_25)); /* a request of ours */
     UNTIL(link_told("failed 1 "));
     UNTIL(link_send(0, MCP_METHOD_COUNT, MCP_2025_11_25));
