@@ -147,7 +147,7 @@ static void list_to_waiting(struct hub_remote *r)
 
 static bool is_in_use(const struct hub_remote *r)
 {
-    return !r->is_settled || r->server.n_calls > 0;
+    return r->waiting != NULL || r->server.n_calls > 0;
 }
 
 /* Starts the time after which it is closed anew. What is in use then stays, and comes here

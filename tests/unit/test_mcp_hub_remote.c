@@ -451,6 +451,25 @@ static void one_too_many_takes_the_place_of_an_unused_one(void **state)
     told_fini(&b);
 }
 
+static void one_too_many_takes_the_place_of_one_whose_clients_have_left(void **state)
+{
+    struct told a = {0}, b = {0};
+    struct mcp_task *task;
+
+    (void)state;
+    hfx.conf.max_remote = 1;
+    open_again();
+    task = list("a", with_token(silent_url, "one"), &a);
+    play_settle();
+    mcp_task_cancel(task);
+    HUB_UNTIL(hfx.n_tasks == 0);
+    (void)list("b", with_token(ready_url, "two"), &b);
+    until_tools(&b, "b", "a");
+    play_settle();
+    assert_int_equal(play_count().n_live, 1);
+    told_fini(&b);
+}
+
 static void one_too_many_fails_while_all_are_in_use(void **state)
 {
     struct told called = {0}, listed = {0}, refused = {0};
@@ -497,6 +516,7 @@ int main(void)
         TEST(unused_connection_is_closed),
         TEST(connection_that_never_lists_is_closed_after_its_calls),
         TEST(one_too_many_takes_the_place_of_an_unused_one),
+        TEST(one_too_many_takes_the_place_of_one_whose_clients_have_left),
         TEST(one_too_many_fails_while_all_are_in_use),
     };
 
