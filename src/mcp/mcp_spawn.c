@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -160,14 +161,15 @@ _Noreturn static void give_up(enum step step, int error, int report_fd)
     _exit(EXIT_NOT_STARTED);
 }
 
-/* Ignored signals would stay ignored, SIGPIPE above all. Those the C library keeps
- * for itself are refused, which does no harm: it never ignores them. */
+/* No signal is ignored or caught. The kernel is asked, since the C library refuses the two that it
+ * keeps for itself; and what posix_spawn() has started, as we may have been, ignores those. */
 static void reset_signals(void)
 {
-    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    enum { MASK_BYTES = (_NSIG - 1) / 8 };
+    static const unsigned long standard[8]; /* the kernel's struct sigaction: SIG_DFL is 0 */
 
     for (int signal = 1; signal <= SIGRTMAX; signal++)
-        (void)sigaction(signal, &standard, NULL);
+        (void)syscall(SYS_rt_sigaction, signal, standard, NULL, (size_t)MASK_BYTES);
 }
 
 /* Descriptors 0, 1, 2 become the pipes and 3 the report; the rest is closed. A
