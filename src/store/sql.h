@@ -67,6 +67,9 @@ struct sql_driver {
     int (*run)(struct sql *db, enum sql_statement which, const struct sql_value *values,
                sql_on_row *on_row, void *arg, uint64_t *ret_changed, struct err *reterr);
 
+    /* Is a transaction open? Also one that was to end, and did not. */
+    bool (*is_in_transaction)(const struct sql *db);
+
     /* The connection is lost: only closing it is left. */
     bool (*is_lost)(const struct sql *db);
 

@@ -255,6 +255,13 @@ static int postgres_size(struct sql *db, uint64_t *ret, struct err *reterr)
     return finish(p, is_sent, &a, reterr);
 }
 
+static bool postgres_is_in_transaction(const struct sql *db)
+{
+    PGTransactionStatusType status = PQtransactionStatus(((const struct postgres *)db)->conn);
+
+    return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
+}
+
 static bool postgres_is_lost(const struct sql *db)
 {
     const struct postgres *p = (const struct postgres *)db;
@@ -382,6 +389,7 @@ const struct sql_driver sql_postgres = {
     .close = postgres_close,
     .script = postgres_script,
     .run = postgres_run,
+    .is_in_transaction = postgres_is_in_transaction,
     .is_lost = postgres_is_lost,
     .size = postgres_size,
 };

@@ -236,6 +236,11 @@ static int connect_db(const struct sql_conf *conf, struct sql **ret, struct err 
 
 /* ---- the rest */
 
+static bool is_in_transaction(const struct sql *sql)
+{
+    return sqlite3_get_autocommit(((const struct sqlite *)sql)->db) == 0;
+}
+
 static bool is_lost(const struct sql *sql)
 {
     (void)sql;
@@ -274,6 +279,7 @@ const struct sql_driver sql_sqlite = {
     .close = close_db,
     .script = script,
     .run = run,
+    .is_in_transaction = is_in_transaction,
     .is_lost = is_lost,
     .size = size,
 };

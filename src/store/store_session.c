@@ -119,6 +119,12 @@ bool session_is_lost(const struct store_session *s)
 
 /* ---- transactions */
 
+/* To undo a transaction may fail for want of memory. Nothing could begin behind it, for ever. */
+static int end_last(struct store_session *s, struct err *reterr)
+{
+    return s->driver->is_in_transaction(s->db) ? s->driver->script(s->db, "ROLLBACK", reterr) : 0;
+}
+
 int session_begin(struct store_session *s, enum store_access access, struct err *reterr)
 {
     const char *begin = access == STORE_WRITE ? s->driver->begin_write : s->driver->begin_read;
@@ -128,7 +134,7 @@ int session_begin(struct store_session *s, enum store_access access, struct err 
     buf_reset(&s->taken);
     s->commit_sent = false;
     s->failure.code = ERR_NONE;
-    if (s->driver->script(s->db, begin, reterr) == -1)
+    if (end_last(s, reterr) == -1 || s->driver->script(s->db, begin, reterr) == -1)
         return -1;
     s->in_transaction = true;
     return 0;
@@ -151,7 +157,8 @@ int session_commit(struct store_session *s, struct err *reterr)
     return 0;
 }
 
-/* It fails when the database has already done it, or the connection is gone. */
+/* It fails when the database has already done it, or the connection is gone. When there is no
+ * memory for it, the next transaction begins with it. */
 void session_rollback(struct store_session *s)
 {
     (void)s->driver->script(s->db, "ROLLBACK", NULL);

@@ -435,9 +435,25 @@ static void counters_are_true_after_steps_of_several_processes(void **state)
     walk_all(*state, THREADS);
 }
 
+/* ---- a transaction and the next */
+
+/* As when there was no memory to undo what has failed. */
+static void a_transaction_that_stayed_open_is_undone_by_the_next(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_ok(session_begin(f->s, STORE_WRITE, &f->err));
+    save(f, "r1", NULL, "<a >b");
+    f->s->in_transaction = false;
+    save(f, "r2", NULL, "<a >b");
+    assert_context(f, "r2", "{a}{b}");
+    assert_no_response(f, "r1");
+}
+
 static int group(const char *name)
 {
     const struct CMUnitTest tests[] = {
+        ON_STORE(a_transaction_that_stayed_open_is_undone_by_the_next),
         ON_STORE(two_updates_of_a_conversation_count_one),
         ON_STORE(a_lock_that_is_just_being_taken_is_respected),
         ON_STORE(nothing_is_saved_in_a_conversation_that_is_just_being_deleted),
