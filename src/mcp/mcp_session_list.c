@@ -309,7 +309,8 @@ bool mcp_list_init(struct mcp_session *s)
 
 void mcp_list_fini(struct mcp_session *s)
 {
-    mcp_list_abandon(s);
+    if (s->list.timer != NULL) /* else nothing has begun: there was no memory for it */
+        mcp_list_abandon(s);
     loop_timer_free(s->list.timer);
     buf_fini(&s->list.drops);
     buf_fini(&s->list.drops_logged);

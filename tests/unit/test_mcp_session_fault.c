@@ -2,6 +2,7 @@
  *
  * Whatever is missing, every call ends once, and the session can be stopped and freed. As
  * in test_fault.c, the files that allocate are compiled once more here. */
+#include "ev/loop.h"
 #include "lib/test.h"
 
 static long allocations_left = -1; /* below 0: no limit */
@@ -26,7 +27,13 @@ static void *realloc_or_fail(void *p, size_t n)
     return must_fail() ? NULL : realloc(p, n);
 }
 
+static struct loop_timer *timer_or_fail(struct loop *loop, void (*fn)(void *arg), void *arg)
+{
+    return must_fail() ? NULL : loop_timer_new(loop, fn, arg);
+}
+
 /* clang-format off: the order is part of it */
+#define loop_timer_new  timer_or_fail
 #define malloc(n)       malloc_or_fail(n)
 #define calloc(n, size) calloc_or_fail((n), (size))
 #define realloc(p, n)   realloc_or_fail((p), (n))
@@ -34,10 +41,12 @@ static void *realloc_or_fail(void *p, size_t n)
 #include "base/buf.c"
 #include "base/secrets.c"
 #include "mcp/mcp_session.c"
+#include "mcp/mcp_session_list.c"
 #include "mcp/mcp_session_queue.c"
 #undef malloc
 #undef calloc
 #undef realloc
+#undef loop_timer_new
 
 #include "mcp_session_fixture.h"
 /* clang-format on */
