@@ -77,7 +77,7 @@ endif
 # --- sources ------------------------------------------------------------------
 
 # The pure half, which links alone: bytes in, bytes out (see tools/check-purity).
-CORE := base json sse conv wire response
+CORE := base json sse text conv wire response
 
 core_sources  := $(foreach d,$(CORE),$(wildcard src/$(d)/*.c))
 shell_sources := $(filter-out $(core_sources),$(wildcard src/*/*.c))

@@ -200,6 +200,28 @@ static bool is_store(str s)
            (is_visible(s) && !str_is_none(after_scheme(s, "postgres|postgresql")));
 }
 
+/* A name, then words with "=" in them. */
+static bool is_model_settings(str s)
+{
+    size_t space = str_find_char(s, ' ');
+
+    return is_name(s) && is_trimmed(s) && space < s.len && str_find_char(s, '=') > space;
+}
+
+/* today, none, 2026-01-31 */
+static bool is_date(str s)
+{
+    static const char form[] = "dddd-dd-dd";
+
+    if (str_eq(s, STR("today")) || str_eq(s, STR("none")))
+        return true;
+    for (size_t i = 0; i < s.len && s.len == strlen(form); i++) {
+        if (form[i] == 'd' ? !isdigit((unsigned char)s.p[i]) : s.p[i] != form[i])
+            return false;
+    }
+    return s.len == strlen(form);
+}
+
 static const struct config_form forms[] = {
     {.name = "ADDRESS",
      .fits = is_address,
@@ -208,6 +230,11 @@ static const struct config_form forms[] = {
      .fits = is_alias,
      .describe = "NAME=MODEL, both not empty and without spaces around",
      .is_pair = true},
+    {.name = "MODEL NAME=WORD ...",
+     .fits = is_model_settings,
+     .describe = "the name of a model, in which * stands for anything, and settings such as "
+                 "think_tags=on"},
+    {.name = "DATE", .fits = is_date, .describe = "today, none, or a date such as 2026-01-31"},
     {.name = "ORIGIN",
      .fits = is_origin,
      .describe = "*, or the beginning of a URL such as https://chat.example.org"},

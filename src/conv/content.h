@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "conv/reject.h"
+#include "conv/text_seal.h"
 
 enum part_kind { PART_TEXT, PART_IMAGE, PART_FILE, PART_AUDIO };
 
@@ -28,9 +29,10 @@ struct content {
 
 /* How input is read. Zeroed: the defaults of CONTRACT 2. */
 struct input_options {
-    bool text_files;             /* files of text types become text parts */
-    bool reasoning_from_summary; /* for reasoning that has no other text */
-    bool ignore_unknown_items;   /* else a type that the API does not have is refused */
+    bool text_files;              /* files of text types become text parts */
+    bool reasoning_from_summary;  /* for reasoning that has no other text */
+    bool ignore_unknown_items;    /* else a type that the API does not have is refused */
+    const struct text_seal *seal; /* opens encrypted_content; NULL: nobody does */
 };
 
 /* A content that is one text, given escaped. */

@@ -16,6 +16,7 @@
 #include "conv/item.h"
 
 struct call {
+    str server_label, tool_name;  /* escaped, of a tool of an MCP server; else STR_NONE */
     str id;                       /* escaped */
     str name;                     /* plain, as the upstream knows it */
     str arguments;                /* escaped JSON text */
@@ -28,6 +29,7 @@ struct call {
 /* One content of several: texts of a message, pieces of its reasoning. */
 struct piece {
     const struct content *content;
+    enum phase phase; /* of a text of the assistant */
     struct piece *next;
 };
 

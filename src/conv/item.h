@@ -32,13 +32,17 @@ enum item_kind {
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
 
+/* Of a message of the assistant: said before it goes on with its tools, or what it came to. */
+enum phase { PHASE_NONE, PHASE_COMMENTARY, PHASE_FINAL_ANSWER };
+
 struct item {
     enum item_kind kind;
     enum role role;
-    size_t index; /* in its list, for messages */
-    str id;       /* escaped, STR_NONE when not given */
-    str call_id;  /* escaped, never empty in calls and outputs: made up when the client gave none */
-    str name;     /* upstream name, plain; STR_NONE in an output without one */
+    enum phase phase; /* of a message of the assistant, when it has one */
+    size_t index;     /* in its list, for messages */
+    str id;           /* escaped, STR_NONE when not given */
+    str call_id; /* escaped, never empty in calls and outputs: made up when the client gave none */
+    str name;    /* upstream name, plain; STR_NONE in an output without one */
     str arguments;               /* escaped JSON text */
     str tools;                   /* raw array */
     str server_label, tool_name; /* escaped, of what belongs to an MCP tool; name is then what

@@ -15,10 +15,11 @@ static enum reasoning_mode reasoning_mode(const struct config *c, const struct r
 {
     if (c->reasoning == CONFIG_REASONING_NONE)
         return REASONING_NONE;
-    if (c->reasoning == CONFIG_REASONING_SUMMARY)
+    if (c->reasoning == CONFIG_REASONING_SUMMARY ||
+        (c->summary_when_requested && r->reasoning_summary_requested))
         return REASONING_SUMMARY;
-    return c->summary_when_requested && r->reasoning_summary_requested ? REASONING_SUMMARY
-                                                                       : REASONING_TEXT;
+    return c->reasoning == CONFIG_REASONING_OPENRESPONSES ? REASONING_OPEN_RESPONSES
+                                                          : REASONING_TEXT;
 }
 
 /* Listing servers and running what was approved come before the model is asked: a mistake in the

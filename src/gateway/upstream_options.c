@@ -66,6 +66,7 @@ upstream_chat_options(const struct config *c, const struct responses_request *r,
         [CONFIG_REASONING_FIELD_REASONING_CONTENT] = CHAT_REASONING_CONTENT,
         [CONFIG_REASONING_FIELD_REASONING] = CHAT_REASONING,
         [CONFIG_REASONING_FIELD_BOTH] = CHAT_BOTH_REASONING_FIELDS,
+        [CONFIG_REASONING_FIELD_THINK] = CHAT_REASONING_IN_TAGS,
         [CONFIG_REASONING_FIELD_NONE] = CHAT_NO_REASONING,
     };
     static const enum chat_tool_choice choice[] = {

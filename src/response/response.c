@@ -341,6 +341,9 @@ bool response_delta(struct response *r, const struct delta *d, struct buf *out)
         return response_call_delta(r, d, out);
     case DELTA_CITATION:
         return response_keep_citation(r, &d->citation);
+    case DELTA_ITEM_END:
+        response_close_prose(r, OUTPUT_COMPLETED, out);
+        return !r->broken;
     }
     return false;
 }

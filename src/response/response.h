@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "conv/text_seal.h"
 #include "response/custom_input.h"
 #include "response/output_item.h"
 #include "wire/delta.h"
@@ -27,7 +28,12 @@
 
 /* How reasoning is shown (CONTRACT 4.4). What is not shown is kept in hidden
  * items, since the model may want it back (2.4). */
-enum reasoning_mode { REASONING_TEXT, REASONING_SUMMARY, REASONING_NONE };
+enum reasoning_mode {
+    REASONING_TEXT,
+    REASONING_SUMMARY,
+    REASONING_NONE,
+    REASONING_OPEN_RESPONSES, /* like text, with the event names of the Open Responses spec */
+};
 
 /* Which events a stream has: those of the OpenAI API, or those of open-responses-server
  * (CONTRACT 4.9), where the response also ends with the round in which a tool of the gateway
@@ -42,6 +48,7 @@ struct response_conf {
     str service_tier; /* escaped; STR_NONE: "default" */
     int64_t created_at;
     enum reasoning_mode reasoning;
+    const struct text_seal *seal; /* makes encrypted_content; NULL: there is none */
     enum response_dialect dialect;
     bool error_event;        /* send `error` before `response.failed` */
     bool obfuscation;        /* pad deltas */

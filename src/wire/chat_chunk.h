@@ -8,7 +8,7 @@
 #include "wire/chat_call.h"
 #include "wire/chat_memo.h"
 #include "wire/delta.h"
-#include "wire/think.h"
+#include "text/think.h"
 #include "json/json_text.h"
 
 /* Takes a delta. */

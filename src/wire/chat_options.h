@@ -21,7 +21,14 @@ enum chat_reasoning_field {
     CHAT_REASONING_CONTENT,
     CHAT_REASONING,
     CHAT_BOTH_REASONING_FIELDS,
+    CHAT_REASONING_IN_TAGS, /* in front of the content */
     CHAT_NO_REASONING,
+};
+
+/* HARMONY 2.1: of which messages the reasoning is sent. */
+enum chat_reasoning_history {
+    CHAT_ALL_REASONING,
+    CHAT_OPEN_REASONING, /* those behind the last answer: the tool chain that is still open */
 };
 
 /* CONTRACT 1.4: the forms of tool_choice that the server takes. */
@@ -46,6 +53,10 @@ struct chat_request_options {
     bool is_openai; /* also knows verbosity, service_tier, safety_identifier ... */
     enum chat_token_field token_field;
     enum chat_reasoning_field reasoning_field;
+    enum chat_reasoning_history reasoning_history;
+    str think_open, think_close; /* plain; of CHAT_REASONING_IN_TAGS */
+    bool single_calls;           /* one call in each message, its output behind it; no text beside
+                                    reasoning (HARMONY 2.1) */
     enum chat_tool_choice tool_choice;
     enum chat_empty_content empty_content;
     bool developer_role;      /* system messages have the role developer */

@@ -7,8 +7,25 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "conv/item.h"
 
-enum delta_kind { DELTA_TEXT, DELTA_REFUSAL, DELTA_REASONING, DELTA_CALL, DELTA_CITATION };
+enum delta_kind {
+    DELTA_TEXT,
+    DELTA_REFUSAL,
+    DELTA_REASONING,
+    DELTA_CALL,
+    DELTA_CITATION,
+    DELTA_ITEM_END, /* what was begun last is complete: more of its kind is another item */
+};
+
+/* Tools that a model was trained with, which it calls in a form of their own (HARMONY 3). */
+enum builtin_tool {
+    BUILTIN_NONE,
+    BUILTIN_PYTHON, /* the pieces are the code */
+    BUILTIN_BROWSER_SEARCH,
+    BUILTIN_BROWSER_OPEN,
+    BUILTIN_BROWSER_FIND,
+};
 
 /* A source for a stretch of the text, counted in characters of it. */
 struct citation {
@@ -20,12 +37,16 @@ struct citation {
  * escaped JSON text, complete in itself: it never ends in half a character. */
 struct delta {
     enum delta_kind kind;
-    str text;         /* the piece; never empty, except for DELTA_CALL: a piece of the arguments */
+    str text;         /* the piece; never empty, except for DELTA_CALL: a piece of the arguments,
+                         and for an answer that is an empty message: DELTA_TEXT with a phase */
+    enum phase phase; /* DELTA_TEXT: of the message */
     str logprobs;     /* DELTA_TEXT: elements of a JSON array without its brackets, or empty */
     unsigned call;    /* DELTA_CALL: 0, 1, 2 ... in the order the calls of this round appeared */
     str call_id;      /* DELTA_CALL: the upstream's id, empty when it gave none or not yet */
     str name;         /* DELTA_CALL: the name as far as it is known */
     bool is_old_form; /* DELTA_CALL: the upstream wrote function_call, not tool_calls */
+    enum builtin_tool builtin; /* DELTA_CALL: else it is the tool called name */
+    str server_label; /* DELTA_CALL: of an MCP tool that the request does not have; else empty */
     struct citation citation; /* DELTA_CITATION, which has nothing else */
 };
 

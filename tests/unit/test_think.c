@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/think.h"
+#include "text/think.h"
 
 static const struct {
     const char *plain, *reasoning, *text;

@@ -6,7 +6,7 @@
  *   CLOSED   white space after the closing tag
  *   OFF      everything is text
  */
-#include "wire/think.h"
+#include "text/think.h"
 
 static const str opening = STR_INIT("<think>");
 static const str closing = STR_INIT("</think>");

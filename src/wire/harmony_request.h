@@ -1,0 +1,36 @@
+/* harmony_request.h -- a request as a prompt for /v1/completions, in the Harmony format
+ * (HARMONY 2.2, 2.3). */
+#ifndef ANTIPHON_WIRE_HARMONY_REQUEST_H
+#define ANTIPHON_WIRE_HARMONY_REQUEST_H
+
+#include "conv/conversation.h"
+#include "wire/chat_options.h"
+#include "wire/responses_request.h"
+
+struct harmony_options {
+    str date;               /* plain, YYYY-MM-DD; empty: the prompt has none */
+    bool bare_content_type; /* of calls in the history: ` json`, else ` <|constrain|>json` */
+};
+
+/* Can the request be said in a prompt at all? Returns 0, or -1 with *reterr filled: images and
+ * files, tool_choice required, logprobs are a 400. round: which upstream call it is. */
+int harmony_request_check(const struct responses_request *r, const struct conversation *c,
+                          enum chat_round round, struct err *reterr);
+
+/* Appends the prompt, plain text. Reasoning of c that is not to be sent has been left out. */
+void harmony_prompt_write(const struct responses_request *r, const struct conversation *c,
+                          enum chat_round round, const struct harmony_options *options,
+                          struct buf *out);
+
+/* Appends the whole JSON body for /v1/completions, prompt included. Checks first. Returns 0, or -1
+ * with *reterr filled. */
+int harmony_request_write(const struct responses_request *r, const struct conversation *c,
+                          const struct chat_request_options *o,
+                          const struct harmony_options *options, struct buf *out,
+                          struct err *reterr);
+
+/* tool_choice names one function: the prompt ends in the header of its call, and the answer
+ * begins with its arguments. Its name as the model sees it, plain, or STR_NONE. */
+str harmony_request_begun_call(const struct responses_request *r, enum chat_round round);
+
+#endif
