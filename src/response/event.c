@@ -76,6 +76,8 @@ static void write_texts(unsigned m, const struct event *e, struct buf *out)
         text_member(STR(",\"arguments\":\""), e->text, out);
     if ((m & EV_INPUT) != 0)
         text_member(STR(",\"input\":\""), e->text, out);
+    if ((m & EV_CODE) != 0)
+        text_member(STR(",\"code\":\""), e->text, out);
     if ((m & EV_ANNOTATION) != 0) {
         buf_append(out, STR(",\"annotation\":"));
         buf_append(out, e->annotation);

@@ -34,6 +34,7 @@ enum event_member {
     EV_RESPONSE = 1 << 14,
     EV_ANNOTATION_INDEX = 1 << 15,
     EV_ANNOTATION = 1 << 16,
+    EV_CODE = 1 << 17,
 };
 
 /* Values for the members an event has; the others are not read. */
@@ -41,7 +42,7 @@ struct event {
     str ids; /* what event_ids() has made of the next four; empty: not made */
     str item_id;
     uint64_t output_index, part_index, annotation_index;
-    str text;       /* escaped: delta, text, refusal, arguments or input */
+    str text;       /* escaped: delta, text, refusal, arguments, input or code */
     str name;       /* escaped */
     str logprobs;   /* elements without brackets */
     str annotation; /* raw */

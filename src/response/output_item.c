@@ -18,9 +18,14 @@ static const struct output_kind_row item_rows[OUTPUT_KIND_COUNT] = {
 };
 
 static const struct output_hosted_row hosted_rows[OUTPUT_KIND_COUNT] = {
-#define HOSTED(symbol, in_progress, completed, failed)                                             \
-    [OUTPUT_##symbol] = {EVENT_##in_progress, EVENT_##completed, EVENT_##failed},
+#define HOSTED(symbol, in_progress, running, completed, failed)                                    \
+    [OUTPUT_##symbol] = {EVENT_##in_progress, EVENT_##running, EVENT_##completed, EVENT_##failed},
 #include "response/kind.def"
+};
+
+static const char *const phase_words[] = {
+    [PHASE_COMMENTARY] = "commentary",
+    [PHASE_FINAL_ANSWER] = "final_answer",
 };
 
 static const char *const status_words[] = {
@@ -45,6 +50,11 @@ const struct output_hosted_row *output_hosted_row(enum output_kind kind)
     return &hosted_rows[kind];
 }
 
+bool output_is_hosted_call(enum output_kind kind)
+{
+    return hosted_rows[kind].in_progress != EVENT_NONE && item_rows[kind].text_member != NULL;
+}
+
 struct output_item *output_item_new(struct arena *a, enum output_kind kind, unsigned index,
                                     const struct id_source *ids)
 {
@@ -67,7 +77,9 @@ void output_item_fini(struct output_item *item)
         buf_fini(&p->logprobs);
         buf_fini(&p->annotations);
     }
+    buf_fini(&item->sealed);
     buf_fini(&item->text);
+    buf_fini(&item->arguments);
 }
 
 struct output_part *output_item_add_part(struct output_item *item, struct arena *a,
@@ -164,6 +176,14 @@ static void write_tool_list(const struct output_item *item, struct jw *w)
         jw_key_escaped(w, "error", item->error);
 }
 
+/* There is one container, and it has no name (HARMONY 3). */
+static void write_code_call(const struct output_item *item, struct jw *w)
+{
+    jw_key_escaped(w, "code", buf_str(&item->text));
+    jw_key_string(w, "container_id", STR("auto"));
+    jw_key_raw(w, "outputs", item->outputs);
+}
+
 static bool has_status(enum output_kind kind)
 {
     return kind != OUTPUT_MCP_LIST_TOOLS && kind != OUTPUT_MCP_APPROVAL_REQUEST;
@@ -174,11 +194,15 @@ static void write_members(const struct output_item *item, struct jw *w)
     switch (item->kind) {
     case OUTPUT_MESSAGE:
         jw_key_string(w, "role", STR("assistant"));
+        if (item->phase != PHASE_NONE)
+            jw_key_string(w, "phase", str_from_c(phase_words[item->phase]));
         write_parts(item, "content", false, w);
         break;
     case OUTPUT_REASONING:
         write_parts(item, "summary", true, w);
         write_parts(item, "content", false, w);
+        if (item->sealed.len > 0)
+            jw_key_escaped(w, "encrypted_content", buf_str(&item->sealed));
         break;
     case OUTPUT_FUNCTION_CALL:
     case OUTPUT_CUSTOM_TOOL_CALL:
@@ -191,6 +215,12 @@ static void write_members(const struct output_item *item, struct jw *w)
     case OUTPUT_MCP_CALL:
     case OUTPUT_MCP_APPROVAL_REQUEST:
         write_mcp_call(item, w);
+        break;
+    case OUTPUT_CODE_INTERPRETER_CALL:
+        write_code_call(item, w);
+        break;
+    case OUTPUT_WEB_SEARCH_CALL:
+        jw_key_raw(w, item_rows[item->kind].text_member, buf_str(&item->text));
         break;
     case OUTPUT_KIND_COUNT:
         break;

@@ -41,12 +41,15 @@ struct output_kind_row {
 
 /* What the gateway does itself; EVENT_NONE for all other kinds. */
 struct output_hosted_row {
-    enum event_type in_progress, completed, failed;
+    enum event_type in_progress, running, completed, failed;
 };
 
 const struct output_part_row *output_part_row(enum output_part_kind kind);
 const struct output_kind_row *output_kind_row(enum output_kind kind);
 const struct output_hosted_row *output_hosted_row(enum output_kind kind);
+
+/* A call that the gateway runs. */
+bool output_is_hosted_call(enum output_kind kind);
 
 /* A citation waits until all of the text it refers to is there. */
 struct output_citation {
@@ -72,16 +75,22 @@ struct output_item {
     bool is_hidden; /* kept for the model; no event and no object shows it, it has no index */
     struct id id;
     /* message, reasoning */
+    enum phase phase;
+    struct buf sealed; /* encrypted_content; empty: there is none */
     struct output_part *first, **end, *open;
     unsigned n_parts;
     /* calls; views into the response's arena or the request */
     str call_id, name, name_space; /* that of an MCP call is for another dialect */
-    struct buf text;               /* arguments or input; raw JSON: an action, elements of tools */
-    const struct tool *tool;       /* of a call, NULL when it has none; in the request */
-    bool is_old_form;              /* the upstream wrote the call as function_call (CONTRACT 5.4) */
-    /* of MCP; STR_NONE: there is none, or not yet */
-    str server_label, output, approval_request_id;
-    str error; /* raw JSON; of a listing escaped text */
+    struct buf text;         /* arguments, input or code; raw JSON: an action, elements of tools */
+    struct buf arguments;    /* of a call that was announced with an action: what the model wrote */
+    const struct tool *tool; /* of a call, NULL when it has none; in the request */
+    bool is_old_form;        /* the upstream wrote the call as function_call (CONTRACT 5.4) */
+    /* of what the gateway runs; STR_NONE: there is none, or not yet */
+    str output; /* for the model; of an MCP call the client sees it, too */
+    str server_label, approval_request_id; /* of MCP */
+    str error;                             /* of MCP: raw JSON; of a listing escaped text */
+    enum builtin_tool builtin;             /* of code_interpreter_call and web_search_call */
+    str outputs;                           /* of a code_interpreter_call: raw array */
     struct output_item *next;
 };
 

@@ -52,14 +52,19 @@ void response_emit_item(struct response *r, enum event_type type, const struct o
     event_end(out);
 }
 
-void response_announce_item(struct response *r, const struct output_item *item, struct buf *out)
+void response_emit_state(struct response *r, enum event_type type, const struct output_item *item,
+                         struct buf *out)
 {
-    enum event_type in_progress = output_hosted_row(item->kind)->in_progress;
     struct event e = {.item_id = id_str(&item->id), .output_index = item->index};
 
+    if (type != EVENT_NONE && !item->is_hidden)
+        response_emit(r, type, &e, out);
+}
+
+void response_announce_item(struct response *r, const struct output_item *item, struct buf *out)
+{
     response_emit_item(r, EVENT_ITEM_ADDED, item, out);
-    if (in_progress != EVENT_NONE && !item->is_hidden)
-        response_emit(r, in_progress, &e, out);
+    response_emit_state(r, output_hosted_row(item->kind)->in_progress, item, out);
 }
 
 void response_emit_object(struct response *r, enum event_type type, struct buf *out)
@@ -230,6 +235,16 @@ static void close_hidden(struct response *r, enum output_status status)
     r->hidden = NULL;
 }
 
+/* It is opened by the same text as it stands here (CONTRACT 4.4); without it the item is as good. */
+static void seal(const struct response *r, struct output_item *item)
+{
+    const struct text_seal *s = r->conf.seal;
+
+    if (s != NULL && item->kind == OUTPUT_REASONING && item->first != NULL &&
+        !s->close(s->arg, buf_str(&item->first->text), &item->sealed))
+        buf_fini(&item->sealed);
+}
+
 void response_close_prose(struct response *r, enum output_status status, struct buf *out)
 {
     struct output_item *item = r->prose;
@@ -238,27 +253,37 @@ void response_close_prose(struct response *r, enum output_status status, struct 
     if (item == NULL)
         return;
     close_part(r, out);
+    seal(r, item);
     item->status = status;
     r->prose = NULL;
     response_emit_item(r, EVENT_ITEM_DONE, item, out);
 }
 
+static bool open_prose(struct response *r, enum output_kind kind, enum phase phase, struct buf *out)
+{
+    struct output_item *item;
+
+    response_announce_calls(r, out);
+    response_close_finished_call(r, out);
+    item = response_add_item(r, kind, out);
+    if (item == NULL)
+        return false;
+    item->phase = phase;
+    r->prose = item;
+    r->begun = BEGUN_PROSE;
+    response_emit_item(r, EVENT_ITEM_ADDED, item, out);
+    return true;
+}
+
 /* Makes a part of this kind the open one, in a new item if need be. */
-static bool enter_part(struct response *r, enum output_part_kind kind, struct buf *out)
+static bool enter_part(struct response *r, enum output_part_kind kind, enum phase phase,
+                       struct buf *out)
 {
     enum output_kind item_kind = output_part_row(kind)->item;
 
-    if (r->prose == NULL || r->prose->kind != item_kind) {
-        struct output_item *item;
-
-        response_announce_calls(r, out);
-        response_close_finished_call(r, out);
-        item = response_add_item(r, item_kind, out);
-        if (item == NULL)
-            return false;
-        r->prose = item;
-        response_emit_item(r, EVENT_ITEM_ADDED, item, out);
-    }
+    if ((r->prose == NULL || r->prose->kind != item_kind || r->prose->phase != phase) &&
+        !open_prose(r, item_kind, phase, out))
+        return false;
     if (r->prose->open != NULL && r->prose->open->kind == kind)
         return true;
     close_part(r, out);
@@ -267,7 +292,7 @@ static bool enter_part(struct response *r, enum output_part_kind kind, struct bu
 
 void response_add_empty_message(struct response *r, struct buf *out)
 {
-    (void)enter_part(r, OUTPUT_PART_TEXT, out);
+    (void)enter_part(r, OUTPUT_PART_TEXT, PHASE_NONE, out);
 }
 
 /* All of a delta or nothing: what no event carried must not stand in a done event. */
@@ -302,7 +327,11 @@ static bool add_text(struct response *r, enum output_part_kind kind, const struc
 {
     struct event texts = {.text = d->text, .logprobs = d->logprobs};
 
-    if (!enter_part(r, kind, out) || !claim_text(r, r->prose->open, d))
+    if (!enter_part(r, kind, d->phase, out))
+        return false;
+    if (d->text.len == 0)
+        return true; /* the message is empty so far */
+    if (!claim_text(r, r->prose->open, d))
         return false;
     emit_part(r, output_part_row(kind)->delta, r->prose, r->prose->open, &texts, out);
     return true;
@@ -318,8 +347,36 @@ static bool hide_text(struct response *r, const struct delta *d)
         if (item == NULL || add_part(r, item, OUTPUT_PART_REASONING) == NULL)
             return false;
         r->hidden = item;
+        r->begun = BEGUN_HIDDEN;
     }
     return claim_text(r, r->hidden->open, d);
+}
+
+static bool add_reasoning(struct response *r, const struct delta *d, struct buf *out)
+{
+    static const enum output_part_kind parts[] = {
+        [REASONING_TEXT] = OUTPUT_PART_REASONING,
+        [REASONING_SUMMARY] = OUTPUT_PART_SUMMARY,
+        [REASONING_OPEN_RESPONSES] = OUTPUT_PART_OPEN_REASONING,
+    };
+
+    if (r->conf.reasoning == REASONING_NONE)
+        return hide_text(r, d);
+    return add_text(r, parts[r->conf.reasoning], d, out);
+}
+
+static bool end_item(struct response *r, struct buf *out)
+{
+    enum response_begun begun = r->begun;
+
+    r->begun = BEGUN_NOTHING;
+    if (begun == BEGUN_CALL)
+        response_end_call(r, out);
+    else if (begun == BEGUN_PROSE)
+        response_close_prose(r, OUTPUT_COMPLETED, out);
+    else if (begun == BEGUN_HIDDEN)
+        close_hidden(r, OUTPUT_COMPLETED);
+    return !r->broken;
 }
 
 bool response_delta(struct response *r, const struct delta *d, struct buf *out)
@@ -332,18 +389,13 @@ bool response_delta(struct response *r, const struct delta *d, struct buf *out)
     case DELTA_REFUSAL:
         return add_text(r, OUTPUT_PART_REFUSAL, d, out);
     case DELTA_REASONING:
-        if (r->conf.reasoning == REASONING_NONE)
-            return hide_text(r, d);
-        return add_text(
-            r, r->conf.reasoning == REASONING_SUMMARY ? OUTPUT_PART_SUMMARY : OUTPUT_PART_REASONING,
-            d, out);
+        return add_reasoning(r, d, out);
     case DELTA_CALL:
         return response_call_delta(r, d, out);
     case DELTA_CITATION:
         return response_keep_citation(r, &d->citation);
     case DELTA_ITEM_END:
-        response_close_prose(r, OUTPUT_COMPLETED, out);
-        return !r->broken;
+        return end_item(r, out);
     }
     return false;
 }

@@ -69,9 +69,11 @@ struct response_call {
     const struct tool *tool;  /* NULL: a name the request did not declare */
     struct buf name;          /* escaped, as far as the upstream has sent it */
     str call_id;              /* escaped, the upstream's; in the arena */
-    struct buf arguments;     /* escaped; all of them */
-    size_t unsent;            /* arguments that no delta has carried yet start here */
-    size_t checked;           /* as long as this they were not complete JSON */
+    enum builtin_tool builtin;
+    str server_label;     /* escaped, in the arena; empty unless of an unknown MCP tool */
+    struct buf arguments; /* escaped; all of them */
+    size_t unsent;        /* arguments that no delta has carried yet start here */
+    size_t checked;       /* as long as this they were not complete JSON */
     struct custom_input input;
     bool is_old_form;
     bool is_closed;  /* it takes no more arguments */
@@ -85,6 +87,10 @@ struct response_round {
     bool is_nameless; /* a call had no name */
     bool goes_on;     /* the model is to be asked again */
 };
+
+/* What was begun last, and has not been said to be complete: a call is that with the highest
+ * number. */
+enum response_begun { BEGUN_NOTHING, BEGUN_PROSE, BEGUN_HIDDEN, BEGUN_CALL };
 
 struct response {
     struct response_conf conf;
@@ -105,6 +111,7 @@ struct response {
     struct output_item **replayed;    /* those that were not replayed yet start here */
     struct output_item *prose;        /* the open message or reasoning item */
     struct output_item *hidden;       /* the open hidden one */
+    enum response_begun begun;
     struct response_call *calls;
     size_t n_calls, cap_calls;
     int64_t n_hosted; /* calls of tools that the gateway runs, as far as the client sees them */

@@ -1,4 +1,4 @@
-/* response_call.c -- calls of the upstream and the items they become.
+/* response_call.c -- calls of the upstream, from their first delta to their end.
  *
  * A call is announced when its name is known and its first argument bytes,
  * another item, or the end of the round has arrived (CONTRACT 4.3, rule 10).
@@ -7,6 +7,7 @@
  * the client gets is made out of them. */
 #include <stdlib.h>
 
+#include "response/browser_action.h"
 #include "response/legacy.h"
 #include "response/local_shell.h"
 #include "response/response_hosted.h"
@@ -23,10 +24,13 @@ void response_calls_fini(struct response *r)
     free(r->calls);
     r->calls = NULL;
     r->n_calls = r->cap_calls = 0;
+    r->begun = BEGUN_NOTHING;
 }
 
 static struct response_call *slot(struct response *r, unsigned number)
 {
+    if (number >= r->n_calls)
+        r->begun = BEGUN_CALL;
     if (number >= r->cap_calls) {
         size_t cap = number < 4 ? 4 : (size_t)number * 2;
         struct response_call *calls = realloc(r->calls, cap * sizeof(*calls));
@@ -39,7 +43,7 @@ static struct response_call *slot(struct response *r, unsigned number)
         r->cap_calls = cap;
     }
     for (; r->n_calls <= number; r->n_calls++)
-        r->calls[r->n_calls] = (struct response_call){.call_id = STR("")};
+        r->calls[r->n_calls] = (struct response_call){.call_id = STR(""), .server_label = STR("")};
     return &r->calls[number];
 }
 
@@ -53,7 +57,25 @@ static bool is_open(const struct response_call *c)
 static bool is_plain(const struct response_call *c)
 {
     return c->item != NULL &&
-           (c->item->kind == OUTPUT_FUNCTION_CALL || c->item->kind == OUTPUT_MCP_CALL);
+           (c->item->kind == OUTPUT_FUNCTION_CALL || c->item->kind == OUTPUT_MCP_CALL ||
+            c->item->kind == OUTPUT_CODE_INTERPRETER_CALL);
+}
+
+/* Else they are code. */
+static bool has_json_arguments(const struct response_call *c)
+{
+    return c->builtin != BUILTIN_PYTHON;
+}
+
+/* Nothing but white space, as models write it where there is nothing to say. */
+static bool is_blank(str escaped)
+{
+    size_t i = 0;
+
+    while (i < escaped.len && (escaped.p[i] == ' ' ||
+                               (escaped.p[i] == '\\' && strchr("ntr", escaped.p[i + 1]) != NULL)))
+        i += escaped.p[i] == ' ' ? 1 : 2;
+    return i >= escaped.len;
 }
 
 /* ---- growing */
@@ -115,6 +137,8 @@ static void grow(struct response *r, struct response_call *c, struct buf *out)
     if (!is_plain(c))
         return;
     unsent = str_skip(buf_str(&c->item->text), c->unsent);
+    if (c->unsent == 0 && has_json_arguments(c) && is_blank(unsent))
+        return; /* arguments that are to be empty? */
     c->unsent = c->item->text.len;
     if (unsent.len > 0)
         emit_text(r, output_kind_row(c->item->kind)->delta, c->item, unsent, out);
@@ -122,109 +146,21 @@ static void grow(struct response *r, struct response_call *c, struct buf *out)
 
 /* ---- announcing */
 
-static const struct tool *find_tool(struct response *r, str escaped_name)
-{
-    struct buf plain = {.limit = 0};
-    const struct tool *tool = NULL;
-
-    json_text_decode(escaped_name, &plain);
-    if (buf_failed(&plain))
-        response_break(r, ERR_INTERNAL);
-    else if (r->conf.tools != NULL)
-        tool = tool_set_find(r->conf.tools, buf_str(&plain));
-    buf_fini(&plain);
-    return tool;
-}
-
-/* Under allowed_tools everything that was not sent is kept from the client,
- * names the model made up included (CONTRACT 1.4). */
-static bool is_forbidden(const struct response *r, const struct tool *tool)
-{
-    const struct tool_set *set = r->conf.tools;
-
-    return set != NULL && set->is_restricted && (tool == NULL || !tool->sent);
-}
-
-static enum output_kind kind_of(const struct tool *tool)
-{
-    switch (tool == NULL ? TOOL_FUNCTION : tool->kind) {
-    case TOOL_CUSTOM:
-        return OUTPUT_CUSTOM_TOOL_CALL;
-    case TOOL_LOCAL_SHELL:
-        return OUTPUT_LOCAL_SHELL_CALL;
-    case TOOL_MCP:
-        return tool->needs_approval ? OUTPUT_MCP_APPROVAL_REQUEST : OUTPUT_MCP_CALL;
-    case TOOL_FUNCTION:
-        break;
-    }
-    return OUTPUT_FUNCTION_CALL;
-}
-
-/* CONTRACT 8: the upstream's id when it has one of at most 64 characters that
- * is new in this response, else a new one. */
-static str choose_call_id(struct response *r, str upstream_id)
-{
-    bool usable = upstream_id.len > 0 && json_text_count(upstream_id) <= ID_BYTES;
-    struct id id;
-
-    for (const struct output_item *item = r->first; usable && item != NULL; item = item->next)
-        usable = !str_eq(item->call_id, upstream_id);
-    if (usable)
-        return upstream_id;
-    id = id_make(r->conf.ids, "call_", ID_CALL_CHARS);
-    return arena_dup(&r->arena, id_str(&id));
-}
-
-/* Past max_tool_calls the client sees nothing of a hosted call. */
-static struct output_item *new_item(struct response *r, enum output_kind kind, struct buf *out)
-{
-    if (kind == OUTPUT_MCP_CALL && response_has_used_up(r))
-        return response_add_hidden(r, kind);
-    r->n_hosted += kind == OUTPUT_MCP_CALL;
-    response_close_finished_call(r, out);
-    return response_add_item(r, kind, out);
-}
-
-/* Makes the item of a call whose name is known; it still has to be announced. */
-static bool make_item(struct response *r, struct response_call *c, struct buf *out)
-{
-    enum output_kind kind = kind_of(c->tool);
-    bool is_hosted = c->tool != NULL && c->tool->kind == TOOL_MCP;
-    str call_id = choose_call_id(r, c->call_id);
-    str name = c->tool == NULL ? arena_dup(&r->arena, buf_str(&c->name)) : c->tool->name;
-    struct output_item *item;
-
-    if (str_is_none(call_id) || str_is_none(name))
-        response_break(r, ERR_INTERNAL);
-    item = new_item(r, kind, out);
-    if (item == NULL)
-        return false;
-    item->name = name;
-    item->name_space = c->tool == NULL ? STR_NONE : c->tool->name_space;
-    item->call_id = call_id;
-    item->tool = c->tool;
-    item->is_old_form = c->is_old_form;
-    if (is_hosted)
-        item->server_label = c->tool->server_label;
-    c->item = item;
-    return true;
-}
-
 /* It is to be announced, and can be. */
 static bool is_to_come(const struct response_call *c)
 {
-    return c->item == NULL && !c->suppressed && c->name.len > 0;
+    return c->item == NULL && !c->suppressed && response_call_has_name(c);
 }
 
 /* Announced when all of it is known. */
 static bool is_shown_whole(const struct response_call *c)
 {
-    return output_kind_row(kind_of(c->tool))->delta == EVENT_NONE;
+    return output_kind_row(response_call_kind(c))->delta == EVENT_NONE;
 }
 
 static void announce(struct response *r, struct response_call *c, struct buf *out)
 {
-    if (r->broken || !is_to_come(c) || is_shown_whole(c) || !make_item(r, c, out))
+    if (r->broken || !is_to_come(c) || is_shown_whole(c) || !response_call_make_item(r, c, out))
         return;
     response_announce_item(r, c->item, out);
     if (is_plain(c)) {
@@ -243,29 +179,18 @@ static void announce_past(struct response *r, struct response_call *c, struct bu
     announce(r, c, out);
 }
 
-void response_announce_calls(struct response *r, struct buf *out)
+static void announce_before(struct response *r, size_t number, struct buf *out)
 {
-    for (size_t i = 0; i < r->n_calls; i++)
+    for (size_t i = 0; i < number; i++)
         announce_past(r, &r->calls[i], out);
 }
 
-/* ---- a delta */
-
-/* Takes over a name that has become longer, and an id that has become known. */
-static void learn(struct response *r, struct response_call *c, const struct delta *d)
+void response_announce_calls(struct response *r, struct buf *out)
 {
-    if (!str_eq(buf_str(&c->name), d->name)) {
-        buf_reset(&c->name);
-        buf_append(&c->name, d->name);
-        c->tool = find_tool(r, buf_str(&c->name));
-        c->suppressed = r->is_last_round || is_forbidden(r, c->tool);
-    }
-    c->is_old_form = d->is_old_form;
-    if (!str_eq(c->call_id, d->call_id))
-        c->call_id = arena_dup(&r->arena, d->call_id);
-    if (buf_failed(&c->name) || str_is_none(c->call_id))
-        response_break(r, ERR_INTERNAL);
+    announce_before(r, r->n_calls, out);
 }
+
+/* ---- a delta */
 
 bool response_call_delta(struct response *r, const struct delta *d, struct buf *out)
 {
@@ -274,7 +199,7 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
     if (c == NULL)
         return false;
     if (c->item == NULL)
-        learn(r, c, d);
+        response_call_learn(r, c, d);
     if (r->broken || d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
         return !r->broken;
     if (!keep(r, is_plain(c) ? &c->item->text : &c->arguments, d->text))
@@ -283,13 +208,15 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
         grow(r, c, out);
         return !r->broken;
     }
-    for (unsigned i = 0; i < d->call; i++)
-        announce_past(r, &r->calls[i], out);
+    announce_before(r, d->call, out);
     announce(r, c, out);
     return !r->broken;
 }
 
 /* ---- closing */
+
+/* What the model is told of calls that cannot be run. */
+static const str broken_arguments = STR_INIT("Error: the arguments are no JSON object.");
 
 static bool is_complete_object(str escaped)
 {
@@ -311,11 +238,28 @@ static void fill_up(struct response *r, struct response_call *c, enum output_sta
 
     if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL && !custom_input_is_unpacked(&c->input))
         rest = buf_str(&c->arguments); /* not the form we asked for: all of it is the input */
-    else if (is_plain(c) && c->item->text.len == 0 && status == OUTPUT_COMPLETED)
-        rest = STR("{}");
+    else if (is_plain(c) && has_json_arguments(c) && c->unsent == 0) {
+        c->item->text.len = 0; /* none, or white space that was held back */
+        rest = status == OUTPUT_COMPLETED ? STR("{}") : STR("");
+    }
     if (rest.len == 0 || r->broken || !keep(r, &c->item->text, rest))
         return;
     emit_text(r, output_kind_row(c->item->kind)->delta, c->item, rest, out);
+}
+
+/* No more is to come. What the gateway is to run stays open. */
+static void settle(struct response *r, struct response_call *c, enum output_status status,
+                   struct buf *out)
+{
+    struct output_item *item = c->item;
+
+    c->is_closed = true;
+    if (output_is_hosted_call(item->kind) && status == OUTPUT_COMPLETED) {
+        response_await_outcome(item);
+        return;
+    }
+    item->status = status;
+    response_emit_item(r, EVENT_ITEM_DONE, item, out);
 }
 
 static void close_call(struct response *r, struct response_call *c, enum output_status status,
@@ -324,41 +268,46 @@ static void close_call(struct response *r, struct response_call *c, enum output_
     struct output_item *item = c->item;
 
     fill_up(r, c, status, out);
-    c->is_closed = true;
     emit_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text), out);
-    if (item->kind == OUTPUT_MCP_CALL && status == OUTPUT_COMPLETED) {
-        response_await_outcome(item);
-        return;
-    }
-    item->status = status;
-    response_emit_item(r, EVENT_ITEM_DONE, item, out);
+    settle(r, c, status, out);
 }
 
-static void read_whole(const struct response_call *c, struct buf *text)
+/* What is shown of a call whose arguments are all known. False when they are of no use. */
+static bool read_whole(const struct response_call *c, struct buf *text)
 {
-    if (c->tool->kind == TOOL_LOCAL_SHELL)
-        local_shell_action(buf_str(&c->arguments), text);
-    else
-        buf_append(text, c->arguments.len == 0 ? STR("{}") : buf_str(&c->arguments));
+    str arguments = buf_str(&c->arguments);
+
+    switch (response_call_kind(c)) {
+    case OUTPUT_WEB_SEARCH_CALL:
+        return browser_action(c->builtin, arguments, text);
+    case OUTPUT_LOCAL_SHELL_CALL:
+        local_shell_action(arguments, text);
+        return true;
+    default:
+        buf_append(text, is_blank(arguments) ? STR("{}") : arguments);
+        return true;
+    }
 }
 
 /* Announced and closed in one breath, when all of it is known. */
 static void show_whole(struct response *r, struct response_call *c, struct buf *out)
 {
     struct buf text = {.limit = 0};
+    bool is_useful = read_whole(c, &text);
 
-    read_whole(c, &text);
     if (buf_failed(&text))
         response_break(r, ERR_INTERNAL);
-    if (!make_item(r, c, out)) {
+    if (!response_call_make_item(r, c, out)) {
         buf_fini(&text);
         return;
     }
     c->item->text = text;
+    c->item->arguments = c->arguments;
+    buf_init(&c->arguments, 0);
+    if (!is_useful)
+        c->item->output = broken_arguments;
     response_announce_item(r, c->item, out);
-    c->is_closed = true;
-    c->item->status = OUTPUT_COMPLETED;
-    response_emit_item(r, EVENT_ITEM_DONE, c->item, out);
+    settle(r, c, is_useful ? OUTPUT_COMPLETED : OUTPUT_FAILED, out);
 }
 
 /* A call that is shown when all of it is known has said all. */
@@ -383,7 +332,7 @@ void response_close_finished_call(struct response *r, struct buf *out)
             (last == NULL || c->item->index > last->item->index))
             last = c;
     }
-    if (last == NULL || !is_open(last))
+    if (last == NULL || !is_open(last) || !has_json_arguments(last))
         return;
     arguments = buf_str(is_plain(last) ? &last->item->text : &last->arguments);
     if (arguments.len == last->checked)
@@ -391,6 +340,25 @@ void response_close_finished_call(struct response *r, struct buf *out)
     last->checked = arguments.len;
     if (is_complete_object(arguments))
         close_call(r, last, OUTPUT_COMPLETED, out);
+}
+
+/* Closes a call that has been announced, and shows one that is shown whole. */
+static void end_call(struct response *r, struct response_call *c, enum output_status status,
+                     struct buf *out)
+{
+    if (is_open(c))
+        close_call(r, c, status, out);
+    else if (is_to_come(c) && is_shown_whole(c) && status == OUTPUT_COMPLETED)
+        show_whole(r, c, out);
+}
+
+void response_end_call(struct response *r, struct buf *out)
+{
+    struct response_call *c = &r->calls[r->n_calls - 1];
+
+    announce_before(r, r->n_calls - 1, out);
+    announce(r, c, out);
+    end_call(r, c, OUTPUT_COMPLETED, out);
 }
 
 bool response_close_calls(struct response *r, enum output_status status, struct buf *out)
@@ -401,11 +369,8 @@ bool response_close_calls(struct response *r, enum output_status status, struct 
     for (size_t i = 0; i < r->n_calls; i++) {
         struct response_call *c = &r->calls[i];
 
-        nameless = nameless || c->name.len == 0;
-        if (is_open(c))
-            close_call(r, c, status, out);
-        else if (is_to_come(c) && status == OUTPUT_COMPLETED)
-            show_whole(r, c, out);
+        nameless = nameless || !response_call_has_name(c);
+        end_call(r, c, status, out);
     }
     response_calls_fini(r);
     return nameless;

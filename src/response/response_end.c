@@ -31,8 +31,9 @@ static struct said said_in_round(const struct response *r)
             !str_is_none(it->approval_request_id))
             continue; /* the last two are not of the model */
         said.anything = said.anything || !it->is_hidden;
-        said.hosted = said.hosted || it->kind == OUTPUT_MCP_CALL;
-        said.clients = said.clients || (it->kind != OUTPUT_MESSAGE && it->kind != OUTPUT_MCP_CALL);
+        said.hosted = said.hosted || output_is_hosted_call(it->kind);
+        said.clients =
+            said.clients || (it->kind != OUTPUT_MESSAGE && !output_is_hosted_call(it->kind));
     }
     return said;
 }
@@ -46,7 +47,9 @@ void response_end_round(struct response *r, enum finish finish, struct buf *out)
         response_close_calls(r, is_whole(finish) ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
     ok = is_whole(finish) && !r->broken;
     response_close_prose(r, ok ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
-    if (!ok)
+    if (ok)
+        response_run_hosted(r, out);
+    else
         response_cut_hosted(r, out);
     said = said_in_round(r);
     r->last = (struct response_round){.has_shown = said.anything,

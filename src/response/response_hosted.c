@@ -10,32 +10,37 @@
 /* What the model is told of calls past max_tool_calls (CONTRACT 1.5). */
 static const str limit_reached = STR_INIT("Tool call limit reached.");
 
-static bool is_open(const struct output_item *item, enum output_kind kind)
+static bool is_open_call(const struct output_item *item)
 {
-    return item->kind == kind && item->status == OUTPUT_IN_PROGRESS;
+    return output_is_hosted_call(item->kind) && item->status == OUTPUT_IN_PROGRESS;
 }
 
-/* A copy in the response's arena; STR_NONE when that is full. */
-static str keep(struct response *r, str s)
+/* Keeps a copy in the response's arena, unless it is STR_NONE. */
+static bool keep(struct response *r, str s, str *ret)
 {
-    str copy = response_claim(r, s.len) ? arena_dup(&r->arena, s) : STR_NONE;
+    str copy;
 
-    if (str_is_none(copy))
+    if (str_is_none(s))
+        return true;
+    copy = response_claim(r, s.len) ? arena_dup(&r->arena, s) : STR_NONE;
+    if (str_is_none(copy)) {
         response_break(r, ERR_INTERNAL);
-    return copy;
+        return false;
+    }
+    *ret = copy;
+    return true;
 }
 
 static void close_item(struct response *r, struct output_item *item, enum output_status status,
                        struct buf *out)
 {
     const struct output_hosted_row *row = output_hosted_row(item->kind);
-    struct event e = {.item_id = id_str(&item->id), .output_index = item->index};
 
     item->status = status;
     if (status == OUTPUT_COMPLETED)
-        response_emit(r, row->completed, &e, out);
+        response_emit_state(r, row->completed, item, out);
     else if (status == OUTPUT_FAILED)
-        response_emit(r, row->failed, &e, out);
+        response_emit_state(r, row->failed, item, out);
     response_emit_item(r, EVENT_ITEM_DONE, item, out);
 }
 
@@ -67,11 +72,8 @@ bool response_end_listing(struct response *r, struct output_item *item, str tool
 
 bool response_fail_listing(struct response *r, struct output_item *item, str error, struct buf *out)
 {
-    str kept = keep(r, error);
-
-    if (str_is_none(kept))
+    if (!keep(r, error, &item->error))
         return false;
-    item->error = kept;
     close_item(r, item, OUTPUT_FAILED, out);
     return true;
 }
@@ -91,7 +93,7 @@ static str escaped_message(struct response *r, const struct err *e)
 void response_fail_listings(struct response *r, const struct err *e, struct buf *out)
 {
     for (struct output_item *item = r->first; item != NULL; item = item->next) {
-        if (!is_open(item, OUTPUT_MCP_LIST_TOOLS))
+        if (item->kind != OUTPUT_MCP_LIST_TOOLS || item->status != OUTPUT_IN_PROGRESS)
             continue;
         item->error = escaped_message(r, e);
         close_item(r, item, OUTPUT_FAILED, out);
@@ -141,27 +143,62 @@ struct output_item *response_next_call(const struct response *r, const struct ou
 {
     struct output_item *item = last == NULL ? r->first : last->next;
 
-    while (item != NULL && !is_open(item, OUTPUT_MCP_CALL))
+    while (item != NULL && !is_open_call(item))
         item = item->next;
     return item;
+}
+
+static bool replace_action(struct response *r, struct output_item *item, str action)
+{
+    struct buf text = {.limit = 0};
+
+    if (!response_claim(r, action.len))
+        return false;
+    buf_append(&text, action);
+    if (buf_failed(&text)) {
+        response_break(r, ERR_INTERNAL);
+        return false;
+    }
+    buf_fini(&item->text);
+    item->text = text;
+    return true;
+}
+
+static bool keep_outcome(struct response *r, struct output_item *item,
+                         const struct hosted_outcome *o)
+{
+    switch (item->kind) {
+    case OUTPUT_CODE_INTERPRETER_CALL:
+        return keep(r, o->output, &item->output) && keep(r, o->outputs, &item->outputs);
+    case OUTPUT_WEB_SEARCH_CALL:
+        return keep(r, o->output, &item->output) &&
+               (str_is_none(o->action) || replace_action(r, item, o->action));
+    default:
+        return o->is_failed ? keep(r, o->error, &item->error) : keep(r, o->output, &item->output);
+    }
 }
 
 bool response_call_ended(struct response *r, struct output_item *item,
                          const struct hosted_outcome *outcome, struct buf *out)
 {
-    str kept = keep(r, outcome->is_failed ? outcome->error : outcome->output);
-
-    if (str_is_none(kept))
+    if (!keep_outcome(r, item, outcome))
         return false;
-    *(outcome->is_failed ? &item->error : &item->output) = kept;
     close_item(r, item, outcome->is_failed ? OUTPUT_FAILED : OUTPUT_COMPLETED, out);
     return true;
+}
+
+void response_run_hosted(struct response *r, struct buf *out)
+{
+    for (struct output_item *item = r->first; item != NULL; item = item->next) {
+        if (is_open_call(item))
+            response_emit_state(r, output_hosted_row(item->kind)->running, item, out);
+    }
 }
 
 void response_cut_hosted(struct response *r, struct buf *out)
 {
     for (struct output_item *item = r->first; item != NULL; item = item->next) {
-        if (is_open(item, OUTPUT_MCP_CALL))
+        if (is_open_call(item))
             close_item(r, item, OUTPUT_INCOMPLETE, out);
     }
 }

@@ -1,5 +1,5 @@
 /* response_hosted.h -- tools that the gateway runs, as items of a response (CONTRACT 1.5, 3.1, 4.3;
- * MCP 11.6 to 12.6, 15.2, 15.3).
+ * MCP 11.6 to 12.6, 15.2, 15.3; HARMONY 3).
  *
  * A response may take several rounds:
  *
@@ -12,7 +12,9 @@
  *     response_finish, response_end
  *
  * A call of a hosted tool becomes an mcp_call when the model begins it, and stays open until
- * response_call_ended(). If its tool needs an approval it becomes an mcp_approval_request once
+ * response_call_ended(). So do the calls of tools that a model has by itself: python, as a
+ * code_interpreter_call, and its browser, as a web_search_call, which is announced when all of it
+ * is known, and has failed already when its arguments are of no use. If an MCP tool needs an approval it becomes an mcp_approval_request once
  * it is complete, and the response ends with this round. Beyond max_tool_calls it becomes a
  * hidden item: the model is told, the client sees nothing. */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_HOSTED_H
@@ -42,17 +44,26 @@ struct output_item *response_approved_call(struct response *r, const struct tool
 void response_end_round(struct response *r, enum finish finish, struct buf *out);
 
 /* The calls that are open, in the order in which the model made them: the one after `last`, or
- * the first when that is NULL. NULL: no more. item->tool and item->text tell what to run. */
+ * the first when that is NULL. NULL: no more. What to run:
+ *
+ *     mcp_call                item->tool, arguments in item->text; tool NULL: the request has no
+ *                             such tool, the model made it up, and the call can only fail
+ *     code_interpreter_call   the code in item->text
+ *     web_search_call         item->builtin, item->arguments
+ */
 struct output_item *response_next_call(const struct response *r, const struct output_item *last);
 
-/* What a call came to. */
+/* What a call came to. A view that is not read need not be set. */
 struct hosted_outcome {
     bool is_failed;
-    str output; /* escaped; of a failure not read */
-    str error;  /* raw JSON, a text or an object; unless it failed not read */
+    str output;  /* escaped; what the model is told. An mcp_call that failed has an error instead */
+    str error;   /* of an mcp_call that failed: raw JSON, a text or an object */
+    str outputs; /* of a code_interpreter_call, for the client: raw array, or STR_NONE for null */
+    str action;  /* of a web_search_call: a raw object, what it was announced with and what was
+                    found; STR_NONE: no more than it was announced with */
 };
 
-/* Closes it: mcp_call.completed or .failed, output_item.done. False past the limit of the
+/* Closes it: mcp_call.completed or .failed and their like, output_item.done. False past the limit of the
  * output or without memory, like response_delta(). */
 bool response_call_ended(struct response *r, struct output_item *item,
                          const struct hosted_outcome *outcome, struct buf *out);

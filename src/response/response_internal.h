@@ -1,7 +1,8 @@
 /* response_internal.h -- what the files of the state machine share.
  *
  * response.c           start, text and reasoning
- * response_call.c      calls of the upstream and the items they become
+ * response_call.c      calls of the upstream, from their first delta to their end
+ * response_call_item.c what they are, and the items they become
  * response_citation.c  sources of a text
  * response_hosted.c    what the gateway does itself, between rounds
  * response_replay.c    what a round added, for the next one
@@ -26,6 +27,10 @@ void response_emit(struct response *r, enum event_type type, const struct event 
 void response_emit_item(struct response *r, enum event_type type, const struct output_item *item,
                         struct buf *out);
 void response_emit_object(struct response *r, enum event_type type, struct buf *out);
+
+/* An event about a hosted item that has nothing but its ids; none for EVENT_NONE. */
+void response_emit_state(struct response *r, enum event_type type, const struct output_item *item,
+                         struct buf *out);
 
 /* output_item.added, and that the gateway has taken it up when it has. */
 void response_announce_item(struct response *r, const struct output_item *item, struct buf *out);
@@ -68,6 +73,9 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
 /* Announces the calls that waited for arguments; another item is about to begin. */
 void response_announce_calls(struct response *r, struct buf *out);
 
+/* The call that was begun last has said all. */
+void response_end_call(struct response *r, struct buf *out);
+
 /* Closes the call announced last if its arguments are complete. */
 void response_close_finished_call(struct response *r, struct buf *out);
 
@@ -76,6 +84,20 @@ void response_close_finished_call(struct response *r, struct buf *out);
 bool response_close_calls(struct response *r, enum output_status status, struct buf *out);
 
 void response_calls_fini(struct response *r);
+
+/* ---- response_call_item.c */
+
+/* Is it known what is called? */
+bool response_call_has_name(const struct response_call *c);
+
+/* What it becomes, or has become. */
+enum output_kind response_call_kind(const struct response_call *c);
+
+/* Takes over a name that has become longer, and an id that has become known. */
+void response_call_learn(struct response *r, struct response_call *c, const struct delta *d);
+
+/* Makes the item of a call whose name is known; it still has to be announced. */
+bool response_call_make_item(struct response *r, struct response_call *c, struct buf *out);
 
 /* ---- response_replay.c */
 
@@ -93,6 +115,9 @@ int response_read_item(const struct response *r, const struct output_item *item,
 
 /* All of the call is known: it stays open until it has been run, unless it is hidden. */
 void response_await_outcome(struct output_item *item);
+
+/* The calls that are open are going to be run. */
+void response_run_hosted(struct response *r, struct buf *out);
 
 /* Closes hosted calls that will not be run any more. */
 void response_cut_hosted(struct response *r, struct buf *out);

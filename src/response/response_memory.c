@@ -12,7 +12,7 @@
 
 static bool is_call(const struct output_item *item)
 {
-    return item->call_id.len > 0 || item->kind == OUTPUT_MCP_CALL;
+    return item->call_id.len > 0 || output_is_hosted_call(item->kind);
 }
 
 /* Of the message that begins with this item: where the next one begins, NULL for the last. */
@@ -22,7 +22,7 @@ static const struct output_item *end_of_message(const struct output_item *item)
 
     while (item != NULL &&
            !(has_hosted && (item->kind == OUTPUT_MESSAGE || item->kind == OUTPUT_REASONING))) {
-        has_hosted = has_hosted || item->kind == OUTPUT_MCP_CALL;
+        has_hosted = has_hosted || output_is_hosted_call(item->kind);
         item = item->next;
     }
     return item;

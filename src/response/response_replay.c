@@ -42,13 +42,43 @@ int response_read_item(const struct response *r, const struct output_item *item,
     return 0;
 }
 
+/* The items of tools that a model has by itself are made for the client: what came of a call may
+ * not be in them, and that of a search does not tell what the model wrote. */
+static int read_builtin(const struct output_item *item, struct arena *a, struct item *ret,
+                        struct err *reterr)
+{
+    static const str browser_names[] = {
+        [BUILTIN_BROWSER_SEARCH] = STR_INIT("browser.search"),
+        [BUILTIN_BROWSER_OPEN] = STR_INIT("browser.open"),
+        [BUILTIN_BROWSER_FIND] = STR_INIT("browser.find"),
+    };
+
+    if (item->kind == OUTPUT_WEB_SEARCH_CALL) {
+        ret->kind = ITEM_HOSTED_CALL;
+        ret->call_id = arena_dup(a, id_str(&item->id));
+        ret->name = browser_names[item->builtin];
+        ret->arguments = arena_dup(a, buf_str(&item->arguments));
+        ret->has_output = true;
+        if (str_is_none(ret->call_id) || str_is_none(ret->arguments))
+            return reject_memory(reterr);
+    }
+    if (str_is_none(item->output))
+        return 0;
+    ret->content = (struct content){.first = NULL};
+    return content_from_text(item->output, a, &ret->content, reterr);
+}
+
 static int replay(const struct response *r, const struct output_item *item,
                   const struct input_options *o, struct item_list *items, struct arena *a,
                   struct err *reterr)
 {
     struct item *it = item_list_add(items, a);
 
-    return it == NULL ? reject_memory(reterr) : response_read_item(r, item, o, a, it, reterr);
+    if (it == NULL)
+        return reject_memory(reterr);
+    if (response_read_item(r, item, o, a, it, reterr) == -1)
+        return -1;
+    return item->builtin == BUILTIN_NONE ? 0 : read_builtin(item, a, it, reterr);
 }
 
 /* Reasoning without a text: what follows it is another message of the assistant, although
@@ -71,6 +101,7 @@ int response_replay(struct response *r, const struct input_options *o, struct it
     struct input_options own = *o;
 
     own.reasoning_from_summary = true;
+    own.seal = NULL; /* the text is there */
     if (begin_message(items, a, reterr) == -1)
         return -1;
     for (const struct output_item *item = *r->replayed; item != NULL; item = item->next) {

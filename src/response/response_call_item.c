@@ -1,0 +1,130 @@
+/* response_call_item.c -- what a call of the upstream is, and the item made of it. */
+#include "response/response_hosted.h"
+#include "response/response_internal.h"
+#include "json/json_text.h"
+
+/* ---- what is called */
+
+bool response_call_has_name(const struct response_call *c)
+{
+    return c->name.len > 0 || c->builtin != BUILTIN_NONE;
+}
+
+static const struct tool *find_tool(struct response *r, str escaped_name)
+{
+    struct buf plain = {.limit = 0};
+    const struct tool *tool = NULL;
+
+    json_text_decode(escaped_name, &plain);
+    if (buf_failed(&plain))
+        response_break(r, ERR_INTERNAL);
+    else if (r->conf.tools != NULL)
+        tool = tool_set_find(r->conf.tools, buf_str(&plain));
+    buf_fini(&plain);
+    return tool;
+}
+
+/* Under allowed_tools everything that was not sent is kept from the client, names the model
+ * made up included (CONTRACT 1.4). Of the model's own tools it only calls those it was given. */
+static bool is_forbidden(const struct response *r, const struct response_call *c)
+{
+    const struct tool_set *set = r->conf.tools;
+
+    return set != NULL && set->is_restricted && c->builtin == BUILTIN_NONE &&
+           (c->tool == NULL || !c->tool->sent);
+}
+
+enum output_kind response_call_kind(const struct response_call *c)
+{
+    const struct tool *tool = c->tool;
+
+    if (c->builtin != BUILTIN_NONE)
+        return c->builtin == BUILTIN_PYTHON ? OUTPUT_CODE_INTERPRETER_CALL : OUTPUT_WEB_SEARCH_CALL;
+    if (c->server_label.len > 0)
+        return OUTPUT_MCP_CALL;
+    switch (tool == NULL ? TOOL_FUNCTION : tool->kind) {
+    case TOOL_CUSTOM:
+        return OUTPUT_CUSTOM_TOOL_CALL;
+    case TOOL_LOCAL_SHELL:
+        return OUTPUT_LOCAL_SHELL_CALL;
+    case TOOL_MCP:
+        return tool->needs_approval ? OUTPUT_MCP_APPROVAL_REQUEST : OUTPUT_MCP_CALL;
+    case TOOL_FUNCTION:
+        break;
+    }
+    return OUTPUT_FUNCTION_CALL;
+}
+
+/* May it be one of the tools that the request has? */
+static bool is_of_request(const struct response_call *c)
+{
+    return c->builtin == BUILTIN_NONE && c->server_label.len == 0;
+}
+
+void response_call_learn(struct response *r, struct response_call *c, const struct delta *d)
+{
+    if (!str_eq(c->call_id, d->call_id))
+        c->call_id = arena_dup(&r->arena, d->call_id);
+    if (!str_eq(c->server_label, d->server_label))
+        c->server_label = arena_dup(&r->arena, d->server_label);
+    if (c->name.len == 0 || !str_eq(buf_str(&c->name), d->name)) {
+        buf_reset(&c->name);
+        buf_append(&c->name, d->name);
+        c->builtin = d->builtin;
+        c->tool = is_of_request(c) ? find_tool(r, buf_str(&c->name)) : NULL;
+        c->suppressed = r->is_last_round || is_forbidden(r, c);
+    }
+    c->is_old_form = d->is_old_form;
+    if (buf_failed(&c->name) || str_is_none(c->call_id) || str_is_none(c->server_label))
+        response_break(r, ERR_INTERNAL);
+}
+
+/* ---- its item */
+
+/* CONTRACT 8: the upstream's id when it has one of at most 64 characters that
+ * is new in this response, else a new one. */
+static str choose_call_id(struct response *r, str upstream_id)
+{
+    bool usable = upstream_id.len > 0 && json_text_count(upstream_id) <= ID_BYTES;
+    struct id id;
+
+    for (const struct output_item *item = r->first; usable && item != NULL; item = item->next)
+        usable = !str_eq(item->call_id, upstream_id);
+    if (usable)
+        return upstream_id;
+    id = id_make(r->conf.ids, "call_", ID_CALL_CHARS);
+    return arena_dup(&r->arena, id_str(&id));
+}
+
+/* Past max_tool_calls the client sees nothing of a hosted call. */
+static struct output_item *new_item(struct response *r, enum output_kind kind, struct buf *out)
+{
+    if (output_is_hosted_call(kind) && response_has_used_up(r))
+        return response_add_hidden(r, kind);
+    r->n_hosted += output_is_hosted_call(kind);
+    response_close_finished_call(r, out);
+    return response_add_item(r, kind, out);
+}
+
+bool response_call_make_item(struct response *r, struct response_call *c, struct buf *out)
+{
+    enum output_kind kind = response_call_kind(c);
+    str call_id = choose_call_id(r, c->call_id);
+    str name = c->tool == NULL ? arena_dup(&r->arena, buf_str(&c->name)) : c->tool->name;
+    struct output_item *item;
+
+    if (str_is_none(call_id) || str_is_none(name))
+        response_break(r, ERR_INTERNAL);
+    item = new_item(r, kind, out);
+    if (item == NULL)
+        return false;
+    item->name = name;
+    item->name_space = c->tool == NULL ? STR_NONE : c->tool->name_space;
+    item->call_id = call_id;
+    item->tool = c->tool;
+    item->builtin = c->builtin;
+    item->is_old_form = c->is_old_form;
+    item->server_label = c->tool == NULL ? c->server_label : c->tool->server_label;
+    c->item = item;
+    return true;
+}
