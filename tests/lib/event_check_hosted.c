@@ -1,4 +1,5 @@
-/* event_check_hosted.c -- what the gateway does itself: listings, and calls of MCP tools. */
+/* event_check_hosted.c -- what the gateway does itself: listings, calls of MCP tools and of those
+ * that a model has by itself. */
 #include "lib/event_check_internal.h"
 
 static bool is_text(json_t *value)
@@ -25,12 +26,14 @@ bool is_approved(json_t *item)
 
 bool check_state(const struct check *c, struct seen_item *item, const struct event_rule *rule)
 {
+    const char *running = item->rule->running == NULL ? "" : item->rule->running;
     bool begins = strcmp(rule->text, "in_progress") == 0;
+    const char *before = strcmp(rule->text, running) == 0 ? "in_progress" : running;
     bool is_known = item->rule->text == NULL || item->has_text || is_approved(item->added);
 
     if (strcmp(item->rule->type, rule->about) != 0)
         return fault(c, "%s for a %s", rule->type, item->rule->type);
-    if (begins ? item->state != NULL : !state_is(item, "in_progress"))
+    if (begins ? item->state != NULL : !state_is(item, before))
         return fault(c, "%s after %s", rule->type, item->state == NULL ? "added" : item->state);
     if (!begins && !is_known)
         return fault(c, "%s before its arguments were known", rule->type);
@@ -63,12 +66,34 @@ static bool check_tools(const struct check *c, json_t *tools)
     return true;
 }
 
+static bool check_action(const struct check *c, json_t *item)
+{
+    static const struct {
+        const char *type, *members;
+    } rules[] = {
+        {"search", "type query queries? sources?"},
+        {"open_page", "type url"},
+        {"find_in_page", "type url pattern"},
+        {"exec", "type command env timeout_ms? working_directory? user?"},
+    };
+    json_t *action = json_object_get(item, "action");
+
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+        if (strcmp(text_of(action, "type"), rules[i].type) == 0)
+            return check_members(c, rules[i].type, action, rules[i].members);
+    }
+    return fault(c, "an action of type %s", text_of(action, "type"));
+}
+
 bool check_hosted_added(const struct check *c, const struct item_rule *rule, json_t *item)
 {
     if (json_object_get(item, "server_label") != NULL &&
         !is_text(json_object_get(item, "server_label")))
         return fault(c, "a %s without server_label", rule->type);
-    if (is_given(json_object_get(item, "output")) || is_given(json_object_get(item, "error")) ||
+    if (json_object_get(item, "action") != NULL && !check_action(c, item))
+        return false;
+    if (is_given(json_object_get(item, "outputs")) || is_given(json_object_get(item, "output")) ||
+        is_given(json_object_get(item, "error")) ||
         json_array_size(json_object_get(item, "tools")) > 0)
         return fault(c, "a %s was added with what it came to", rule->type);
     return true;
@@ -83,6 +108,52 @@ static bool check_list_done(const struct check *c, const struct seen_item *item,
     if (error != NULL && (!is_text(error) || json_array_size(json_object_get(done, "tools")) > 0))
         return fault(c, "a failed listing has an error text and no tools");
     return check_tools(c, json_object_get(done, "tools"));
+}
+
+/* What is to be searched stays, what was found comes to it. */
+static bool check_search_done(const struct check *c, const struct seen_item *item, json_t *done)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(json_object_get(item->added, "action"), key, value)
+    {
+        if (!json_equal(value, json_object_get(json_object_get(done, "action"), key)))
+            return fault(c, "%s of the action changed", key);
+    }
+    return check_action(c, done);
+}
+
+static bool check_outputs(const struct check *c, json_t *outputs)
+{
+    json_t *output;
+    size_t i;
+
+    if (!json_is_null(outputs) && !json_is_array(outputs))
+        return fault(c, "outputs are no list");
+    json_array_foreach(outputs, i, output)
+    {
+        bool is_logs = strcmp(text_of(output, "type"), "logs") == 0;
+
+        if (!is_logs && strcmp(text_of(output, "type"), "image") != 0)
+            return fault(c, "an output of type %s", text_of(output, "type"));
+        if (!check_members(c, "output", output, is_logs ? "type logs" : "type url"))
+            return false;
+    }
+    return true;
+}
+
+/* There are no events for the failure of the model's own tools. */
+static bool check_builtin_done(const struct check *c, const struct seen_item *item, json_t *done)
+{
+    bool is_completed = strcmp(text_of(done, "status"), "completed") == 0;
+
+    if (is_completed != state_is(item, "completed"))
+        return fault(c, "a call done with status %s after %s", text_of(done, "status"),
+                     item->state == NULL ? "added" : item->state);
+    if (json_object_get(done, "action") != NULL)
+        return check_search_done(c, item, done);
+    return check_outputs(c, json_object_get(done, "outputs"));
 }
 
 static bool check_call_done(const struct check *c, const struct seen_item *item, json_t *done)
@@ -101,5 +172,9 @@ static bool check_call_done(const struct check *c, const struct seen_item *item,
 
 bool check_hosted_done(const struct check *c, const struct seen_item *item, json_t *done)
 {
-    return item->rule->has_status ? check_call_done(c, item, done) : check_list_done(c, item, done);
+    if (!item->rule->has_status)
+        return check_list_done(c, item, done);
+    if (strcmp(item->rule->running, "in_progress") != 0)
+        return check_builtin_done(c, item, done);
+    return check_call_done(c, item, done);
 }

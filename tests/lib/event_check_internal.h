@@ -23,6 +23,7 @@ struct seen_item {
     bool has_text;        /* the event that repeats all of it has come */
     const char *state;    /* of what the gateway does itself; NULL: none yet */
     const struct part_rule *part;
+    str text_events; /* of the open part: how the names of its delta and done begin */
     json_t *logprobs, *annotations; /* own: of the open part */
 };
 
@@ -49,7 +50,7 @@ bool check_item_event(struct check *c, const struct event_rule *rule, json_t *ev
 /* Has this call been approved by the client? Its arguments are known from the start then. */
 bool is_approved(json_t *item);
 
-/* in_progress, completed, failed of an item. */
+/* in_progress and what follows it, up to completed or failed, of an item. */
 bool check_state(const struct check *c, struct seen_item *item, const struct event_rule *rule);
 
 /* What members of it may be when it is announced and when it is closed. */

@@ -62,6 +62,10 @@ static bool check_item(const struct check *c, const struct item_rule *rule, json
         return fault(c, "id %s of a %s", text_of(item, "id"), rule->type);
     if (json_object_get(item, "call_id") != NULL && text_of(item, "call_id")[0] == '\0')
         return fault(c, "a call without call_id");
+    if (json_object_get(item, "phase") != NULL &&
+        strcmp(text_of(item, "phase"), "commentary") != 0 &&
+        strcmp(text_of(item, "phase"), "final_answer") != 0)
+        return fault(c, "phase %s of a %s", text_of(item, "phase"), rule->type);
     if (json_object_get(item, "name") != NULL && text_of(item, "name")[0] == '\0')
         return fault(c, "a call without name");
     return true;
@@ -143,19 +147,25 @@ static bool grows(const struct seen_item *item)
 /* An item keeps who it is: all but its status and what grew. */
 static bool check_unchanged(const struct check *c, const struct seen_item *item, json_t *done)
 {
-    static const char *const grown[] = {"status", "content", "summary", "input",
-                                        "output", "error",   "tools",   "encrypted_content"};
+    static const char *const grown[] = {"status", "content", "summary",
+                                        "output", "outputs", "error",
+                                        "tools",  "action",  "encrypted_content"};
     const char *key;
     json_t *value;
 
     json_object_foreach(done, key, value)
     {
-        bool may_differ = strcmp(key, "arguments") == 0 && grows(item);
+        bool may_differ = grows(item) && strcmp(key, item->rule->text) == 0;
 
         for (size_t i = 0; i < sizeof(grown) / sizeof(*grown); i++)
             may_differ = may_differ || strcmp(key, grown[i]) == 0;
         if (!may_differ && !json_equal(value, json_object_get(item->added, key)))
             return fault(c, "%s changed between added and done", key);
+    }
+    json_object_foreach(item->added, key, value)
+    {
+        if (json_object_get(done, key) == NULL)
+            return fault(c, "%s is gone when the item is done", key);
     }
     return true;
 }
@@ -187,9 +197,9 @@ static bool item_done(struct check *c, json_t *event)
 
     if (item == NULL || !check_item(c, item->rule, done) || !check_unchanged(c, item, done))
         return false;
-    if (item->rule->has_states && !check_hosted_done(c, item, done))
+    if (item->rule->running != NULL && !check_hosted_done(c, item, done))
         return false;
-    if (item->rule->has_status && !item->rule->has_states && strcmp(status, "completed") != 0 &&
+    if (item->rule->has_status && item->rule->running == NULL && strcmp(status, "completed") != 0 &&
         strcmp(status, "incomplete") != 0)
         return fault(c, "done with status %s", status);
     if (item->rule->is_prose && !check_content(c, item, done))
@@ -246,6 +256,7 @@ static bool part_added(const struct check *c, struct seen_item *item, json_t *ev
         !is_empty(json_object_get(part, "annotations")))
         return fault(c, "a part was added with content");
     item->part = rule;
+    item->text_events = STR("");
     item->text.len = 0;
     item->has_text = false;
     json_decref(item->logprobs);
@@ -323,6 +334,17 @@ static bool repeat_text(const struct check *c, struct seen_item *item,
     return true;
 }
 
+/* Some texts may have events of one name or of another, but not of both. */
+static bool check_name(const struct check *c, struct seen_item *item, const struct event_rule *rule)
+{
+    str stem = str_from(rule->type, (size_t)(strrchr(rule->type, '.') - rule->type));
+
+    if (item->text_events.len == 0)
+        item->text_events = stem;
+    return str_eq(item->text_events, stem) ||
+           fault(c, "%s after %.*s", rule->type, STR_ARG(item->text_events));
+}
+
 static bool part_text(const struct check *c, struct seen_item *item, const struct event_rule *rule,
                       json_t *event)
 {
@@ -330,7 +352,7 @@ static bool part_text(const struct check *c, struct seen_item *item, const struc
 
     if (item->part == NULL || strcmp(item->part->type, rule->about) != 0)
         return fault(c, "%s but no such part is open", rule->type);
-    if (!check_part_index(c, item, item->part, event) ||
+    if (!check_name(c, item, rule) || !check_part_index(c, item, item->part, event) ||
         (logprobs != NULL && !check_logprobs(c, logprobs)))
         return false;
     if (rule->act == ACT_PART_DELTA) {
@@ -369,7 +391,7 @@ static bool call_text(const struct check *c, struct seen_item *item, const struc
         return fault(c, "%s for a %s", rule->type, item->rule->type);
     if (!grows(item))
         return fault(c, "%s of a call whose arguments were known", rule->type);
-    if (item->rule->has_states && item->state == NULL)
+    if (item->rule->running != NULL && item->state == NULL)
         return fault(c, "%s before in_progress", rule->type);
     if (rule->act == ACT_CALL_DELTA)
         return add_delta(c, item, event);

@@ -20,7 +20,7 @@ enum event_act {
     ACT_PART_ANNOTATION,
     ACT_CALL_DELTA,
     ACT_CALL_TEXT,
-    ACT_STATE, /* what the gateway does itself: in_progress, completed, failed */
+    ACT_STATE, /* what the gateway does itself: in_progress, searching, completed, failed */
 };
 
 /* Lists of members are words with spaces between them. */
@@ -37,7 +37,7 @@ struct item_rule {
     bool is_prose;       /* a message or reasoning item: nothing opens beside it */
     const char *text;    /* calls: the member that deltas make grow; else NULL */
     bool has_status;     /* else the item has none */
-    bool has_states;     /* ACT_STATE events are about it */
+    const char *running; /* the state before its end; NULL: no ACT_STATE events are about it */
     const char *members; /* besides id, type and status; those with ? may be missing */
 };
 
