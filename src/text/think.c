@@ -1,88 +1,281 @@
 /* think.c -- one state per stretch of the text:
  *
- *   START    white space, then perhaps <think>; anything else -> OFF
+ *   START    white space, then perhaps an opening tag; anything else -> NEVER
  *   OPENED   white space after the opening tag
- *   INSIDE   reasoning; white space and a possible </think> are held back
+ *   INSIDE   reasoning; white space and what may be the closing tag are held back
  *   CLOSED   white space after the closing tag
+ *   NEVER    text that opened with no tag; at the beginning of a line one may close -> CLOSED
  *   OFF      everything is text
- */
+ *
+ * A state takes what it understands from the text and leaves what may be the beginning of a tag.
+ * That is held, at most a tag long, and grows byte by byte until it is certain; everything else
+ * is looked at once and moved in long runs. */
 #include "text/think.h"
 
-static const str opening = STR_INIT("<think>");
-static const str closing = STR_INIT("</think>");
+#include <assert.h>
+
+#include "text/text_scan.h"
+
+static const struct think_tag tags[] = {
+#define THINK_TAG(open, close) {STR_INIT(open), STR_INIT(close)},
+#include "text/think_tag.def"
+#undef THINK_TAG
+};
+
+enum { N_TAGS = sizeof(tags) / sizeof(*tags) };
+
+static const char first_bytes[3] = {'<', '[', '\xE2'};
+
+struct sides {
+    struct buf *reasoning, *text;
+};
+
+const struct think_tag *think_tag_find(str open)
+{
+    for (size_t i = 0; i < N_TAGS; i++) {
+        if (str_eq(tags[i].open, open))
+            return &tags[i];
+    }
+    return NULL;
+}
 
 void think_fini(struct think *t)
 {
-    buf_fini(&t->held);
+    buf_fini(&t->space);
 }
 
-static void release(struct think *t, struct buf *to)
+/* ---- tags */
+
+static enum text_match match_opening(str in, const struct think_tag **ret_tag)
 {
-    buf_append(to, buf_str(&t->held));
-    t->held.len = 0;
+    enum text_match result = TEXT_DIFFERS;
+
+    for (size_t i = 0; i < N_TAGS && result != TEXT_MATCHES; i++) {
+        enum text_match match = text_match(in, tags[i].open);
+
+        if (match == TEXT_MATCHES)
+            *ret_tag = &tags[i];
+        if (match != TEXT_DIFFERS)
+            result = match;
+    }
+    return result;
 }
 
-/* The text may still open with the tag; all of it so far is held. */
-static void start_char(struct think *t, char c, struct buf *text)
+/* of: the row whose tag it has to be; NULL: any. */
+static enum text_match match_closing(const struct think_tag *of, str in, size_t *ret_len)
 {
-    str tag;
+    enum text_match result = TEXT_DIFFERS;
 
-    buf_char(&t->held, c);
-    tag = str_trim_start(buf_str(&t->held));
-    if (str_eq(tag, opening)) {
-        t->held.len = 0;
+    if (of != NULL) {
+        *ret_len = of->close.len;
+        return text_match(in, of->close);
+    }
+    for (size_t i = 0; i < N_TAGS && result != TEXT_MATCHES; i++) {
+        enum text_match match = match_closing(&tags[i], in, ret_len);
+
+        if (match != TEXT_DIFFERS)
+            result = match;
+    }
+    return result;
+}
+
+/* A closing tag at the beginning of a line that nothing opened: only if its line ends with it. */
+static enum text_match match_stray(str in, size_t *ret_len)
+{
+    enum text_match match = match_closing(NULL, in, ret_len);
+
+    if (match != TEXT_MATCHES)
+        return match;
+    if (in.len == *ret_len)
+        return TEXT_MAY_MATCH;
+    return in.p[*ret_len] == '\n' || in.p[*ret_len] == '\r' ? TEXT_MATCHES : TEXT_DIFFERS;
+}
+
+/* ---- one state each: false when the rest has to wait for more */
+
+static void release_space(struct think *t, struct buf *to)
+{
+    buf_append(to, buf_str(&t->space));
+    t->space.len = 0;
+}
+
+/* A text that did not open with a tag: its first line is searched for a closing one as well. */
+static bool start_without_tag(struct think *t, str in, struct sides to)
+{
+    size_t len;
+    enum text_match match = match_stray(in, &len);
+
+    if (match == TEXT_MAY_MATCH)
+        return false;
+    if (match == TEXT_MATCHES)
+        t->space.len = 0;
+    release_space(t, to.text);
+    t->state = THINK_NEVER;
+    t->is_line_start = match == TEXT_MATCHES;
+    return true;
+}
+
+static bool start(struct think *t, str *in, struct sides to)
+{
+    str rest = str_trim_start(*in);
+
+    if (t->start == THINK_FROM_TAG)
+        buf_append(&t->space, text_before(*in, rest));
+    *in = rest;
+    if (rest.len == 0)
+        return true;
+    switch (match_opening(rest, &t->tag)) {
+    case TEXT_MATCHES:
+        *in = str_skip(rest, t->tag->open.len);
+        t->space.len = 0;
         t->state = THINK_OPENED;
-    } else if (!str_starts_with(opening, tag)) {
-        release(t, text);
-        t->state = THINK_OFF;
+        return true;
+    case TEXT_MAY_MATCH:
+        return false;
+    case TEXT_DIFFERS:
+        break;
     }
+    if (t->start == THINK_FROM_TAG)
+        return start_without_tag(t, rest, to);
+    t->state = THINK_INSIDE;
+    return true;
 }
 
-/* Held: white space, then a beginning of the closing tag. */
-static void inside_char(struct think *t, char c, struct buf *reasoning)
+static void reason(struct think *t, str said, struct buf *reasoning)
 {
-    str tag;
+    str visible = text_trim_end(said);
 
-    if (buf_str(&t->held).len > 0 && (c == '<' || str_is_space(c)) &&
-        str_trim_start(buf_str(&t->held)).len > 0)
-        release(t, reasoning);
-    buf_char(&t->held, c);
-    tag = str_trim_start(buf_str(&t->held));
-    if (str_eq(tag, closing)) {
-        t->held.len = 0;
-        t->state = THINK_CLOSED;
-    } else if (!str_starts_with(closing, tag)) {
-        release(t, reasoning);
+    if (visible.len > 0) {
+        release_space(t, reasoning);
+        buf_append(reasoning, visible);
     }
+    buf_append(&t->space, str_skip(said, visible.len));
+}
+
+static bool inside(struct think *t, str *in, struct sides to)
+{
+    size_t n = text_find_first(*in, first_bytes), len;
+
+    reason(t, str_from(in->p, n), to.reasoning);
+    *in = str_skip(*in, n);
+    if (in->len == 0)
+        return true;
+    switch (match_closing(t->tag, *in, &len)) {
+    case TEXT_MATCHES:
+        *in = str_skip(*in, len);
+        t->space.len = 0;
+        t->state = THINK_CLOSED;
+        return true;
+    case TEXT_MAY_MATCH:
+        return false;
+    case TEXT_DIFFERS:
+        break;
+    }
+    reason(t, str_from(in->p, 1), to.reasoning);
+    *in = str_skip(*in, 1);
+    return true;
+}
+
+static bool never_opened(struct think *t, str *in, struct sides to)
+{
+    size_t n, len;
+
+    if (t->is_line_start) {
+        enum text_match match = match_stray(*in, &len);
+
+        if (match == TEXT_MAY_MATCH)
+            return false;
+        if (match == TEXT_MATCHES) {
+            *in = str_skip(*in, len);
+            t->state = THINK_CLOSED;
+            return true;
+        }
+    }
+    n = str_find_char(*in, '\n');
+    t->is_line_start = n < in->len;
+    n += t->is_line_start ? 1 : 0;
+    buf_append(to.text, str_from(in->p, n));
+    *in = str_skip(*in, n);
+    return true;
+}
+
+static bool step(struct think *t, str *in, struct sides to)
+{
+    switch (t->state) {
+    case THINK_START:
+        return start(t, in, to);
+    case THINK_OPENED:
+    case THINK_CLOSED:
+        *in = str_trim_start(*in);
+        if (in->len > 0)
+            t->state = t->state == THINK_OPENED ? THINK_INSIDE : THINK_OFF;
+        return true;
+    case THINK_INSIDE:
+        return inside(t, in, to);
+    case THINK_NEVER:
+        return never_opened(t, in, to);
+    case THINK_OFF:
+        break;
+    }
+    buf_append(to.text, *in);
+    *in = str_skip(*in, in->len);
+    return true;
+}
+
+/* ---- pieces */
+
+/* Takes all that is certain, and holds the rest, which may lie in held already. */
+static void take(struct think *t, str in, struct sides to)
+{
+    while (in.len > 0 && step(t, &in, to))
+        continue;
+    assert(in.len < sizeof(t->held));
+    if (in.len > 0)
+        memmove(t->held, in.p, in.len);
+    t->n_held = in.len;
+}
+
+static void pass_failure_on(const struct think *t, struct sides to)
+{
+    if (buf_failed(&t->space))
+        to.reasoning->failed = to.text->failed = true;
 }
 
 void think_feed(struct think *t, str plain, struct buf *reasoning, struct buf *text)
 {
-    for (; plain.len > 0 && t->state != THINK_OFF; plain = str_skip(plain, 1)) {
-        char c = plain.p[0];
+    struct sides to = {reasoning, text};
 
-        if (t->state == THINK_START) {
-            start_char(t, c, text);
-            continue;
-        }
-        if ((t->state == THINK_OPENED || t->state == THINK_CLOSED) && str_is_space(c))
-            continue;
-        if (t->state == THINK_CLOSED) {
-            t->state = THINK_OFF;
-            break;
-        }
-        t->state = THINK_INSIDE;
-        inside_char(t, c, reasoning);
+    for (; t->n_held > 0 && plain.len > 0; plain = str_skip(plain, 1)) {
+        t->held[t->n_held++] = plain.p[0];
+        take(t, str_from(t->held, t->n_held), to);
     }
-    buf_append(text, plain);
+    if (plain.len > 0)
+        take(t, plain, to);
+    pass_failure_on(t, to);
+}
+
+/* Nothing follows: what is held is no tag, but for a closing one that stands alone. */
+static void end_text(struct think *t, str held, struct buf *text)
+{
+    size_t len;
+
+    if (match_closing(NULL, held, &len) == TEXT_MATCHES)
+        return;
+    release_space(t, text);
+    buf_append(text, held);
 }
 
 void think_end(struct think *t, struct buf *reasoning, struct buf *text)
 {
-    if (t->state == THINK_START)
-        release(t, text);
-    else if (t->state == THINK_INSIDE && str_trim_start(buf_str(&t->held)).len > 0)
-        release(t, reasoning);
-    t->held.len = 0;
+    str held = str_from(t->held, t->n_held);
+    bool is_text =
+        t->state == THINK_NEVER || (t->state == THINK_START && t->start == THINK_FROM_TAG);
+
+    if (is_text)
+        end_text(t, held, text);
+    else
+        reason(t, held, reasoning);
+    t->n_held = t->space.len = 0;
     t->state = THINK_OFF;
+    pass_failure_on(t, (struct sides){reasoning, text});
 }

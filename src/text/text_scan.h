@@ -1,0 +1,24 @@
+/* text_scan.h -- searches in a text that has not come completely. */
+#ifndef ANTIPHON_TEXT_TEXT_SCAN_H
+#define ANTIPHON_TEXT_TEXT_SCAN_H
+
+#include "base/str.h"
+
+enum text_match { TEXT_DIFFERS, TEXT_MAY_MATCH, TEXT_MATCHES };
+
+/* Does s begin with mark, or may it when more of it has come? */
+enum text_match text_match(str s, str mark);
+
+/* The position of the first of these bytes, or s.len. The same byte may be given twice. */
+size_t text_find_first(str s, const char bytes[3]);
+
+/* s without trailing white space. */
+str text_trim_end(str s);
+
+/* The beginning of s that rest, its end, leaves. */
+static inline str text_before(str s, str rest)
+{
+    return str_from(s.p, s.len - rest.len);
+}
+
+#endif
