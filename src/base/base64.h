@@ -1,4 +1,5 @@
-/* base64.h -- bytes as letters (RFC 4648, 4). */
+/* base64.h -- bytes as letters (RFC 4648, 4), and as letters that also may stand in URLs
+ * and in JSON without an escape (5). */
 #ifndef ANTIPHON_BASE_BASE64_H
 #define ANTIPHON_BASE_BASE64_H
 
@@ -7,5 +8,16 @@
 
 /* Appends the bytes in base64, padded. */
 void base64_write(str bytes, struct buf *out);
+
+/* Appends the bytes in base64url, not padded. */
+void base64url_write(str bytes, struct buf *out);
+
+/* How many letters base64url_write() appends for n bytes, and bytes that n letters hold. */
+size_t base64url_letters(size_t n_bytes);
+size_t base64url_bytes(size_t n_letters);
+
+/* Puts base64url_bytes(letters.len) bytes into `to`. False when the letters are not what
+ * base64url_write() makes of any bytes; then `to` may hold anything. */
+bool base64url_read(str letters, char *to);
 
 #endif
