@@ -20,6 +20,12 @@ static bool is_visible(str s)
     return true;
 }
 
+/* Short ones can be guessed by whoever has something that was made with them. */
+static bool is_long_secret(str s)
+{
+    return is_visible(s) && s.len >= 16;
+}
+
 static bool has_no_control(str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -256,6 +262,9 @@ static const struct config_form forms[] = {
      .describe = "memory, sqlite:PATH or postgres://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE",
      .may_hold_password = true},
     {.name = "KEY", .fits = is_visible, .describe = "visible ASCII characters without spaces"},
+    {.name = "SECRET",
+     .fits = is_long_secret,
+     .describe = "at least 16 visible ASCII characters without spaces"},
     {.name = "NAME", .fits = is_name, .describe = "a name without control characters"},
     {.name = "FILE", .fits = has_no_control, .describe = "a path without control characters"},
 };

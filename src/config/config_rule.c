@@ -116,6 +116,23 @@ static bool keys_file_is_empty(const struct config *c)
            c->places[CONFIG_KEY_api_keys_file].source == CONFIG_FROM_FLAG;
 }
 
+static bool encryption_key_is_empty(const struct config *c)
+{
+    return c->encryption_keys.n == 0 &&
+           c->places[CONFIG_KEY_encryption_keys].source == CONFIG_FROM_FLAG;
+}
+
+static bool clients_know_encryption_key(const struct config *c)
+{
+    for (size_t i = 0; i < c->encryption_keys.n; i++) {
+        for (size_t k = 0; k < c->api_key.n; k++) {
+            if (strcmp(c->encryption_keys.items[i], c->api_key.items[k]) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool anyone_is_served(const struct config *c)
 {
     bool is_public = false;
@@ -176,6 +193,10 @@ static const struct {
     {"api_key", NULL, false, key_is_empty, "the value is empty; give a key, or leave the flag out"},
     {"api_keys_file", NULL, false, keys_file_is_empty,
      "the value is empty; give a file, or leave the flag out"},
+    {"encryption_keys", NULL, false, encryption_key_is_empty,
+     "the value is empty; give a secret, or leave the flag out"},
+    {"encryption_keys", "api_key", false, clients_know_encryption_key,
+     "a value is also an api_key, which clients know; give another"},
     {"listen", "api_key", true, anyone_is_served,
      "other machines may connect and no key is asked for; give --api-key or --api-keys-file"},
     {"ca_file", NULL, false, ca_file_is_missing,

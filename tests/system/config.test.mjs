@@ -98,6 +98,8 @@ describe('--check-config', () => {
             [['--upstream-key', 'hush', '--upstream', 'https://h'], {}, 0],
             [['--upstream-key', 'hu', 'hush'], {}, 2],
             [['--upstream-key', 'hush\t'], {}, 2],
+            [['--encryption-keys', 'hush-hush-hush-hush'], {}, 0],
+            [['--encryption-keys', 'hush'], {}, 2],
             [['--upstream', 'http://me:hush@h'], {}, 2],
             [[], { OPENAI_API_KEY: 'hush' }, 0],
             [['--config', fileWith(t, '{"upstream_key": "hush" hush}')], {}, 2],

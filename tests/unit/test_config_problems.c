@@ -113,6 +113,10 @@ static void secrets_stay_out_of_messages(void **state)
         {.env = {"ANTIPHON_API_KEY=hu hush"}},
         {.file = "{\"api_key\": [\"hu\", \"hush \"]}"},
         {.file = "{\"api_key\": {\"hush\": \"hush\"}}"},
+        {.args = {"--encryption-keys", "hush"}},
+        {.env = {"ANTIPHON_ENCRYPTION_KEYS=hush-hush-hush-hush,hush-hush-hush-hush"}},
+        {.file = "{\"encryption_keys\": [\"hush-hush-hush-hush\"], "
+                 "\"api_key\": \"hush-hush-hush-hush\"}"},
     };
 
     (void)state;
@@ -308,10 +312,32 @@ static void a_flag_for_keys_without_a_value_is_refused(void **state)
 {
     struct load key = {.args = {"--api-key="}, .env = {"ANTIPHON_API_KEY=k"}};
     struct load file = {.args = {"--api-keys-file", ""}};
+    struct load secret = {.args = {"--encryption-keys", ""}};
 
     (void)state;
     FAILS(&key, "--api-key: the value is empty");
+    FAILS(&secret, "--encryption-keys: the value is empty");
     FAILS(&file, "--api-keys-file: the value is empty");
+}
+
+static void secrets_that_can_be_guessed_are_refused(void **state)
+{
+    struct load shortest = {.args = {"--encryption-keys", "0123456789abcdef"}};
+    struct load file = {.file =
+                            "{\"encryption_keys\": [\"0123456789abcdef\", \"fedcba9876543210\"]}"};
+    struct load shorter = {.args = {"--encryption-keys", "0123456789abcde"}};
+    struct load second = {.env = {"ANTIPHON_ENCRYPTION_KEYS=0123456789abcdef,secret"}};
+    struct load spaces = {.args = {"--encryption-keys", "0123456789 abcdef"}};
+    struct load known = {
+        .args = {"--encryption-keys", "0123456789abcdef", "--api-key", "k,0123456789abcdef"}};
+
+    (void)state;
+    load_quietly(&shortest);
+    load_quietly(&file);
+    FAILS(&shorter, "--encryption-keys: the value is not valid", "at least 16 visible");
+    FAILS(&second, "ANTIPHON_ENCRYPTION_KEYS: the value is not valid", "at least 16 visible");
+    FAILS(&spaces, "--encryption-keys: the value is not valid", "without spaces");
+    FAILS(&known, "--encryption-keys: a value is also an api_key", "give another");
 }
 
 static void risks_are_warnings(void **state)
@@ -364,6 +390,7 @@ int main(void)
         cmocka_unit_test(upstream_must_not_be_the_gateway_itself),
         cmocka_unit_test(listening_for_other_machines_without_a_key_is_a_warning),
         cmocka_unit_test(a_flag_for_keys_without_a_value_is_refused),
+        cmocka_unit_test(secrets_that_can_be_guessed_are_refused),
         cmocka_unit_test(risks_are_warnings),
         cmocka_unit_test(only_variables_that_are_nearly_ours_are_worth_a_warning),
     };
