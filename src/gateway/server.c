@@ -15,6 +15,7 @@
 #include "gateway/demo.h"
 #include "gateway/mcp_servers.h"
 #include "gateway/reasoning_memory.h"
+#include "gateway/reasoning_seal.h"
 #include "gateway/state_conf.h"
 #include "gateway/worker.h"
 #include "net/listen_address.h"
@@ -28,6 +29,7 @@ struct server {
     struct store *store;
     str store_shown;                    /* where it is, as far as the log may know */
     struct reasoning_memory *reasoning; /* or NULL */
+    struct seal_keys *seal_keys;        /* of encrypted_content */
     struct mcp_config *servers;         /* as last read; or NULL */
     struct mcp_hub *hub;                /* or NULL */
     struct worker **workers;
@@ -118,6 +120,12 @@ static int open_reasoning(struct server *s, struct err *reterr)
     return s->reasoning == NULL ? -1 : 0;
 }
 
+static int open_seal(struct server *s, struct err *reterr)
+{
+    s->seal_keys = reasoning_seal_keys(s->config, reterr);
+    return s->seal_keys == NULL ? -1 : 0;
+}
+
 static int open_hub(struct server *s, struct err *reterr)
 {
     const struct mcp_hub_conf conf = mcp_servers_hub_conf(s->config, s->servers);
@@ -181,6 +189,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->authorization = s->authorization;
         s->workers[i]->store = s->store;
         s->workers[i]->reasoning = s->reasoning;
+        s->workers[i]->seal_keys = s->seal_keys;
         s->workers[i]->hub = s->hub;
     }
     return 0;
@@ -367,6 +376,7 @@ static void tear_down(struct server *s, int status)
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
     reasoning_memory_free(s->reasoning);
+    seal_keys_free(s->seal_keys);
     mcp_config_unref(s->servers);
     if (s->loop != NULL)
         loop_free(s->loop);
@@ -390,8 +400,8 @@ int server_run(const struct config *config, const struct api_keys *keys, struct 
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
-             open_reasoning(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
-             run(&s, &e) == 0)
+             open_reasoning(&s, &e) == 0 && open_seal(&s, &e) == 0 && open_hub(&s, &e) == 0 &&
+             open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);

@@ -7,13 +7,14 @@
  * turn_tool_set.c   which of them, by what names, and who has to approve
  * turn_round.c      one round with the model after the other
  * turn_calls.c      the calls of tools that the gateway runs
- * turn_reasoning.c  the reasoning of calls that come back without it
+ * turn_reasoning.c  reasoning that comes back sealed, or not at all
  * turn_answer.c     what the client gets */
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
 #define ANTIPHON_GATEWAY_TURN_INTERNAL_H
 
 #include "conv/kept_item.h"
 #include "gateway/api_key.h"
+#include "gateway/reasoning_seal.h"
 #include "gateway/turn.h"
 #include "gateway/turn_log.h"
 #include "gateway/upstream_answer.h"
@@ -86,6 +87,7 @@ struct turn {
     struct store_response record;
     struct arena kept; /* of record: what was read of the request leaves it its full size */
     struct reasoning_source reasoning_source;
+    struct reasoning_seal seal;
     str reasoning_scope; /* whose reasoning it is, or STR_NONE: not asked for yet */
     bool uses_store;
     const struct err *not_stored; /* why, for the log */
@@ -140,7 +142,7 @@ void turn_free_tools(struct turn *t);
 /* ---- turn_tool_set.c */
 
 /* How requests are read here: injected tools may join each. */
-struct responses_request_options turn_request_options(const struct turn *t);
+struct responses_request_options turn_request_options(struct turn *t);
 
 /* What all configured servers and declarations come to, without their tools: policies,
  * URLs, headers. Returns 0, or -1 with *reterr filled. */
@@ -210,6 +212,9 @@ void turn_unlock(struct turn *t);
 
 /* Where the conversation finds reasoning that the client left out; or NULL. */
 const struct reasoning_source *turn_reasoning(struct turn *t);
+
+/* What reads encrypted_content, and makes it for a client that asks for it. */
+const struct text_seal *turn_seal(struct turn *t);
 
 /* Remembers that of a response that has ended. */
 void turn_keep_reasoning(struct turn *t);

@@ -1,6 +1,6 @@
-/* turn_reasoning.c -- the reasoning that a client does not send back (CONTRACT 2.4).
+/* turn_reasoning.c -- reasoning that a client sends back sealed, or not at all (CONTRACT 2.4).
  *
- * It belongs to the client's credentials: to the owner of its key, or, where no
+ * What is remembered belongs to the client's credentials: to the owner of its key, or, where no
  * keys are asked for, to whatever it sends as Authorization, of which only a
  * hash is kept. */
 #include "ev/sha256.h"
@@ -45,6 +45,12 @@ const struct reasoning_source *turn_reasoning(struct turn *t)
 {
     t->reasoning_source = (struct reasoning_source){find, t};
     return t->worker->reasoning == NULL ? NULL : &t->reasoning_source;
+}
+
+const struct text_seal *turn_seal(struct turn *t)
+{
+    reasoning_seal_init(&t->seal, t->worker->seal_keys, t->caller.owner);
+    return &t->seal.text;
 }
 
 void turn_keep_reasoning(struct turn *t)

@@ -346,12 +346,13 @@ int turn_add_tools(struct turn *t, struct err *reterr)
 
 /* ---- reading requests */
 
-struct responses_request_options turn_request_options(const struct turn *t)
+struct responses_request_options turn_request_options(struct turn *t)
 {
     const struct config *c = t->worker->config;
     struct responses_request_options o = upstream_request_options(c);
     struct mcp_snapshot *servers = worker_mcp_servers(t->worker);
 
+    o.input.seal = turn_seal(t);
     o.has_injected_tools =
         servers != NULL && mcp_snapshot_injects(servers, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
     mcp_snapshot_unref(servers);

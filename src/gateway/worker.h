@@ -17,6 +17,7 @@ struct mcp_hub;
 struct mcp_snapshot;
 struct reasoning_memory;
 struct relay;
+struct seal_keys;
 struct store;
 struct turn;
 
@@ -30,6 +31,7 @@ struct worker {
     struct http_server *server;
     struct http_client *client;
     struct reasoning_memory *reasoning; /* shared by all workers; or NULL */
+    const struct seal_keys *seal_keys;  /* shared by all workers, outlives them */
     struct store *store;                /* shared by all workers; outlives what runs on the loop */
     size_t n_store_tasks;               /* under way (state_task.h) */
     struct mcp_hub *hub;                /* shared by all workers, outlives them; or NULL */
