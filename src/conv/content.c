@@ -281,7 +281,8 @@ int content_parse_output(str raw, const struct path *at, const struct input_opti
     return content_from_text(text, a, ret, reterr);
 }
 
-int content_collect(str raw, str member, struct arena *a, struct content *ret, struct err *reterr)
+int content_collect(str raw, str except, str member, struct arena *a, struct content *ret,
+                    struct err *reterr)
 {
     struct jr j;
 
@@ -291,8 +292,12 @@ int content_collect(str raw, str member, struct arena *a, struct content *ret, s
     jr_init(&j, raw);
     (void)jr_enter(&j, JR_ARRAY);
     while (jr_next_element(&j)) {
-        str text = jr_member_string(jr_raw(&j), member);
+        str object = jr_raw(&j);
+        str type = str_is_none(except) ? STR_NONE : jr_member_string(object, STR("type"));
+        str text = jr_member_string(object, member);
 
+        if (!str_is_none(type) && json_text_eq(type, except))
+            continue;
         if (!str_is_none(text) && add_text(ret, text, a, reterr) == -1)
             return -1;
     }

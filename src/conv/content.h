@@ -51,9 +51,11 @@ int content_parse_output(str raw, const struct path *at, const struct input_opti
  * [1,2,3] is just JSON. */
 bool content_is_parts(str raw);
 
-/* Only the strings called member of the objects in the array raw. For items
- * in which we overlook what we do not know: reasoning, logs. */
-int content_collect(str raw, str member, struct arena *a, struct content *ret, struct err *reterr);
+/* Only the strings called member of the objects in the array raw, but for objects of the type
+ * except, which may be STR_NONE. For items in which we overlook what we do not know: reasoning,
+ * logs. */
+int content_collect(str raw, str except, str member, struct arena *a, struct content *ret,
+                    struct err *reterr);
 
 /* Makes one text of the text parts, with prefix before it and separator between
  * them, both escaped. */

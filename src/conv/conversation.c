@@ -46,13 +46,13 @@ static struct message *append(struct assembly *s, enum role role, const struct c
     return m;
 }
 
-static int add_piece(const struct assembly *s, struct pieces *list, const struct content *content)
+static int add_piece(const struct assembly *s, struct pieces *list, struct piece piece)
 {
     struct piece *p = checked(s, arena_alloc(s->arena, sizeof(*p)));
 
     if (p == NULL)
         return -1;
-    p->content = content;
+    *p = piece;
     if (list->last == NULL)
         list->first = p;
     else
@@ -112,7 +112,9 @@ static int on_message(struct assembly *s, const struct item *it)
     }
     end_hosted_turn(s);
     m = join_turn(s);
-    return m == NULL ? -1 : add_piece(s, &m->texts, &it->content);
+    if (m == NULL)
+        return -1;
+    return add_piece(s, &m->texts, (struct piece){.content = &it->content, .phase = it->phase});
 }
 
 static int on_reasoning(struct assembly *s, const struct item *it)
@@ -120,7 +122,8 @@ static int on_reasoning(struct assembly *s, const struct item *it)
     end_hosted_turn(s);
     if (it->content.first == NULL)
         return 0;
-    return add_piece(s, &s->reasoning, &it->content);
+    return add_piece(s, &s->reasoning,
+                     (struct piece){.content = &it->content, .is_summary = it->is_summary});
 }
 
 /* Adds the call of it to the current turn. *slot is where its id is kept. */
@@ -131,7 +134,12 @@ static struct call *add_call(struct assembly *s, const struct item *it, str name
 
     if (c == NULL)
         return NULL;
-    *c = (struct call){.id = it->call_id, .name = name, .arguments = it->arguments, .owner = m};
+    *c = (struct call){.server_label = it->server_label,
+                       .tool_name = it->tool_name,
+                       .id = it->call_id,
+                       .name = name,
+                       .arguments = it->arguments,
+                       .owner = m};
     if (m->last_call == NULL)
         m->first_call = c;
     else
@@ -231,7 +239,47 @@ static int on_item(struct assembly *s, const struct item *it)
     return 0;
 }
 
-/* ---- repair */
+/* ---- reasoning */
+
+/* Text that comes with calls was said on the way, unless it says otherwise of itself. */
+static bool is_answer(const struct message *m)
+{
+    for (const struct piece *p = m->texts.first; p != NULL; p = p->next) {
+        if (p->phase == PHASE_FINAL_ANSWER || (p->phase == PHASE_NONE && m->first_call == NULL))
+            return true;
+    }
+    return false;
+}
+
+static struct message *find_last_answer(struct message *m)
+{
+    struct message *last = NULL;
+
+    for (; m != NULL; m = m->next) {
+        if (m->role == ROLE_ASSISTANT && is_answer(m))
+            last = m;
+    }
+    return last;
+}
+
+/* Drops the reasoning of the messages up to last; returns the first behind it. */
+static struct message *close_reasoning(struct message *m, const struct message *last)
+{
+    const struct message *end = last->next;
+
+    for (; m != end; m = m->next)
+        m->reasoning = (struct pieces){0};
+    return m;
+}
+
+static bool has_own_reasoning(const struct message *m)
+{
+    for (const struct piece *p = m->reasoning.first; p != NULL; p = p->next) {
+        if (!p->is_summary)
+            return true;
+    }
+    return false;
+}
 
 /* The first call whose reasoning is known tells that of its message. */
 static int recall(const struct assembly *s, struct message *m)
@@ -247,17 +295,28 @@ static int recall(const struct assembly *s, struct message *m)
     content = checked(s, arena_alloc(s->arena, sizeof(*content)));
     if (content == NULL || content_from_text(text, s->arena, content, s->reterr) == -1)
         return -1;
-    return add_piece(s, &m->reasoning, content);
+    m->reasoning = (struct pieces){0}; /* at most summaries */
+    return add_piece(s, &m->reasoning, (struct piece){.content = content});
 }
 
-static int recall_all(const struct assembly *s)
+/* Which reasoning the model sees again. */
+static int settle_reasoning(const struct assembly *s)
 {
-    for (struct message *m = s->first; m != NULL; m = m->next) {
-        if (m->reasoning.first == NULL && recall(s, m) == -1)
+    const struct message *last = NULL;
+    struct message *m = s->first;
+
+    if (s->context->open_reasoning_only)
+        last = find_last_answer(m);
+    if (last != NULL)
+        m = close_reasoning(m, last);
+    for (; m != NULL && s->context->reasoning != NULL; m = m->next) {
+        if (!has_own_reasoning(m) && recall(s, m) == -1)
             return -1;
     }
     return 0;
 }
+
+/* ---- repair */
 
 /* The calls of the last message wait for the client, unless it answered some. */
 static void open_last_calls(const struct assembly *s)
@@ -301,7 +360,7 @@ int conversation_build(const struct item_list *items, str instructions,
     }
     if (is_system_only(&s) && append(&s, ROLE_USER, &nothing) == NULL)
         return -1;
-    if (context->reasoning != NULL && recall_all(&s) == -1)
+    if (settle_reasoning(&s) == -1)
         return -1;
     open_last_calls(&s);
     *ret = (struct conversation){

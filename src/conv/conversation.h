@@ -30,6 +30,7 @@ struct call {
 struct piece {
     const struct content *content;
     enum phase phase; /* of a text of the assistant */
+    bool is_summary;  /* of reasoning: no more than that is known of it */
     struct piece *next;
 };
 
@@ -66,6 +67,9 @@ struct conversation_context {
      * mistake (2.5 rule 4). */
     bool is_stateful;
     const struct reasoning_source *reasoning; /* NULL: there is none */
+    /* Leave out the reasoning before and of the last answer, that is all but the chain of tool
+     * calls that is still open (HARMONY 2.1). */
+    bool open_reasoning_only;
 };
 
 /* The items and *ret share the arena. */

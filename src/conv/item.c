@@ -11,6 +11,7 @@ static const struct field item_table[] = {
     FIELD(struct item_fields, type, FIELD_TEXT),
     FIELD(struct item_fields, id, FIELD_TEXT),
     FIELD(struct item_fields, role, FIELD_TEXT),
+    FIELD(struct item_fields, phase, FIELD_ANY),
     FIELD(struct item_fields, status, FIELD_TEXT),
     FIELD(struct item_fields, content, FIELD_ANY),
     FIELD(struct item_fields, call_id, FIELD_TEXT),
@@ -30,6 +31,7 @@ static const struct field item_table[] = {
     FIELD(struct item_fields, server_label, FIELD_ANY),
     FIELD(struct item_fields, approve, FIELD_ANY),
     FIELD(struct item_fields, reason, FIELD_ANY),
+    FIELD(struct item_fields, encrypted_content, FIELD_ANY),
 };
 
 /* ---- pieces that several types share */
@@ -161,6 +163,16 @@ bool item_hosted_call_ended(const struct item_reading *r)
 
 /* ---- item types */
 
+/* What else a phase may be means nothing to us, and is no reason to refuse a message. */
+static enum phase phase_of(str raw)
+{
+    str name = jr_type_of(raw) == JR_STRING ? field_text(raw) : STR("");
+
+    if (json_text_eq(name, STR("commentary")))
+        return PHASE_COMMENTARY;
+    return json_text_eq(name, STR("final_answer")) ? PHASE_FINAL_ANSWER : PHASE_NONE;
+}
+
 static int read_message(const struct item_reading *r)
 {
     static const str names[] = {STR_INIT("user"), STR_INIT("assistant"), STR_INIT("system"),
@@ -179,30 +191,10 @@ static int read_message(const struct item_reading *r)
         r->item->role = ROLE_ASSISTANT;
     else
         r->item->role = ROLE_SYSTEM;
+    if (r->item->role == ROLE_ASSISTANT)
+        r->item->phase = phase_of(r->f.phase);
     return content_parse(r->f.content, &content_at, r->options, r->arena, &r->item->content,
                          r->reterr);
-}
-
-/* Parts of a summary are paragraphs. */
-static int read_summary(const struct item_reading *r)
-{
-    struct content *c = &r->item->content;
-
-    if (content_collect(r->f.summary, STR("text"), r->arena, c, r->reterr) == -1)
-        return -1;
-    return c->first == NULL ? 0 : content_join(c, STR(""), STR("\\n\\n"), r->arena, r->reterr);
-}
-
-/* Only the reasoning text goes back to the model; a summary is not it, unless
- * the operator says so, and encrypted_content of another service means nothing
- * to us. */
-static int read_reasoning(const struct item_reading *r)
-{
-    struct content *c = &r->item->content;
-
-    if (content_collect(r->f.content, STR("text"), r->arena, c, r->reterr) == -1)
-        return -1;
-    return c->first == NULL && r->options->reasoning_from_summary ? read_summary(r) : 0;
 }
 
 static int read_function_call(const struct item_reading *r)
@@ -262,7 +254,8 @@ static int read_code_call(const struct item_reading *r)
     r->item->has_output = true;
     r->item->is_partial = str_is_none(r->f.outputs) && r->f.id.len > 0;
     if (item_set_call_id(r) == -1 || set_text_argument(r, "code", r->f.code) == -1 ||
-        content_collect(r->f.outputs, STR("logs"), r->arena, &r->item->content, r->reterr) == -1)
+        content_collect(r->f.outputs, STR_NONE, STR("logs"), r->arena, &r->item->content,
+                        r->reterr) == -1)
         return -1;
     return content_join(&r->item->content, STR(""), STR(""), r->arena, r->reterr);
 }
@@ -293,7 +286,7 @@ static const struct item_type item_types[] = {
     {STR_INIT("message"), ITEM_MESSAGE, read_message},
     {STR_INIT("function_call"), ITEM_CALL, read_function_call},
     {STR_INIT("function_call_output"), ITEM_OUTPUT, read_output},
-    {STR_INIT("reasoning"), ITEM_REASONING, read_reasoning},
+    {STR_INIT("reasoning"), ITEM_REASONING, item_read_reasoning},
     {STR_INIT("custom_tool_call"), ITEM_CALL, read_custom_call},
     {STR_INIT("custom_tool_call_output"), ITEM_OUTPUT, read_output},
     {STR_INIT("local_shell_call"), ITEM_CALL, read_local_shell_call},

@@ -53,6 +53,7 @@ struct item {
     str reason;                  /* escaped */
     bool approves;
     struct content content;
+    bool is_summary; /* of reasoning: the content is its summary, since it has no other text */
     bool has_output;
     bool is_partial; /* of a hosted call: the store may know its output, by id */
     struct item *next;

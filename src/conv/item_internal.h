@@ -1,7 +1,8 @@
 /* item_internal.h -- what the readers of item types share.
  *
- * item.c      the table of types, and all but the following
- * item_mcp.c  items of MCP servers */
+ * item.c            the table of types, and all but the following
+ * item_mcp.c        items of MCP servers
+ * item_reasoning.c  reasoning */
 #ifndef ANTIPHON_CONV_ITEM_INTERNAL_H
 #define ANTIPHON_CONV_ITEM_INTERNAL_H
 
@@ -10,9 +11,9 @@
 /* Members of all item types. What only some types use is raw and looked at by
  * their readers. */
 struct item_fields {
-    str type, id, role, status, content, call_id, name, name_space, arguments;
+    str type, id, role, phase, status, content, call_id, name, name_space, arguments;
     str input, output, error, action, operation, code, outputs, tools, approval_request_id;
-    str summary, server_label, approve, reason;
+    str summary, server_label, approve, reason, encrypted_content;
 };
 
 /* The item being read and what its reader needs. */
@@ -43,6 +44,7 @@ int item_set_arguments(const struct item_reading *r);
 /* A call that never ended has nothing to tell; reports whether this one did. */
 bool item_hosted_call_ended(const struct item_reading *r);
 
+int item_read_reasoning(const struct item_reading *r);
 int item_read_mcp_call(const struct item_reading *r);
 int item_read_tool_list(const struct item_reading *r);
 int item_read_approval_request(const struct item_reading *r);

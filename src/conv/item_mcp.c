@@ -42,7 +42,7 @@ static int collect_error(const struct item_reading *r)
     struct content *c = &r->item->content;
 
     if (jr_type_of(parts) == JR_ARRAY)
-        return content_collect(parts, STR("text"), r->arena, c, r->reterr);
+        return content_collect(parts, STR_NONE, STR("text"), r->arena, c, r->reterr);
     if (!str_is_none(message))
         return content_from_text(message, r->arena, c, r->reterr);
     return content_parse_output(r->f.error, &at, r->options, r->arena, c, r->reterr);

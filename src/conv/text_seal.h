@@ -11,7 +11,7 @@
 #include "base/buf.h"
 
 struct text_seal {
-    /* Appends text sealed, as characters that need no escape. False when that failed; then
+    /* Appends text, escaped, in its sealed form, as characters that need no escape. False when that failed; then
      * nothing is appended. */
     bool (*close)(void *arg, str text, struct buf *out);
     /* The text that close() was given, in the arena. False for what was sealed by others, for

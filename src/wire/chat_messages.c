@@ -2,6 +2,7 @@
 #include "wire/chat_messages.h"
 
 #include "json/json_copy.h"
+#include "json/json_text.h"
 
 /* Separators are the inside of a JSON string. */
 static const str newline = STR_INIT("\\n");
@@ -84,25 +85,14 @@ static void write_parts(const struct content *c, struct jw *w)
         write_part(p, w);
 }
 
-/* All parts of several contents in one array. */
-static void write_all_parts(const struct pieces *list, struct jw *w)
+/* The texts of several contents, as the inside of a string. */
+static void write_pieces(const struct pieces *list, struct jw *w)
 {
-    jw_array(w);
-    for (const struct piece *p = list->first; p != NULL; p = p->next)
-        write_parts(p->content, w);
-    jw_array_end(w);
-}
-
-/* The texts of several contents in one string. */
-static void write_pieces(const struct pieces *list, str separator, struct jw *w)
-{
-    jw_open_string(w);
     for (const struct piece *p = list->first; p != NULL; p = p->next) {
         if (p != list->first)
-            buf_append(w->out, separator);
+            buf_append(w->out, newline);
         content_write_text(p->content, STR(""), w->out);
     }
-    jw_close_string(w);
 }
 
 /* ---- messages */
@@ -159,17 +149,6 @@ static void write_call(const struct call *c, struct jw *w)
     jw_object_end(w);
 }
 
-static void write_calls(const struct message *m, struct jw *w)
-{
-    if (m->first_call == NULL)
-        return;
-    jw_key(w, "tool_calls");
-    jw_array(w);
-    for (const struct call *c = m->first_call; c != NULL; c = c->next)
-        write_call(c, w);
-    jw_array_end(w);
-}
-
 static void write_output_text(const struct call *c, struct jw *w)
 {
     jw_open_string(w);
@@ -195,21 +174,70 @@ static void write_output(const struct call *c, const struct chat_request_options
     jw_object_end(w);
 }
 
-/* Text of an assistant message; without any it is there for its calls. */
-static void write_texts(const struct message *m, const struct chat_request_options *o, struct jw *w)
+/* ---- messages of the assistant */
+
+/* One message of the request: all that the assistant said at once, or the part around one call. */
+struct said {
+    struct pieces texts, reasoning;
+    const struct call *first_call, *end_call;
+};
+
+static bool has_tagged_reasoning(const struct said *s, const struct chat_request_options *o)
 {
-    if (m->texts.first == NULL && o->empty_content == CHAT_CONTENT_ABSENT)
-        return;
-    jw_key(w, "content");
-    if (m->texts.first == NULL && o->empty_content == CHAT_CONTENT_NULL)
-        jw_null(w);
-    else if (has_media(&m->texts))
-        write_all_parts(&m->texts, w);
-    else
-        write_pieces(&m->texts, newline, w);
+    return o->reasoning_field == CHAT_REASONING_IN_TAGS && s->reasoning.first != NULL;
 }
 
-static void write_reasoning(const struct message *m, const struct chat_request_options *o,
+static void write_tagged_reasoning(const struct said *s, const struct chat_request_options *o,
+                                   struct jw *w)
+{
+    if (!has_tagged_reasoning(s, o))
+        return;
+    json_text_escape(o->think_open, w->out);
+    write_pieces(&s->reasoning, w);
+    json_text_escape(o->think_close, w->out);
+}
+
+/* All parts of several contents in one array. */
+static void write_said_parts(const struct said *s, const struct chat_request_options *o,
+                             struct jw *w)
+{
+    jw_array(w);
+    if (has_tagged_reasoning(s, o)) {
+        jw_object(w);
+        jw_key_string(w, "type", STR("text"));
+        jw_key(w, "text");
+        jw_open_string(w);
+        write_tagged_reasoning(s, o, w);
+        jw_close_string(w);
+        jw_object_end(w);
+    }
+    for (const struct piece *p = s->texts.first; p != NULL; p = p->next)
+        write_parts(p->content, w);
+    jw_array_end(w);
+}
+
+/* A message without any text is there for its calls. */
+static void write_said_text(const struct said *s, const struct chat_request_options *o,
+                            struct jw *w)
+{
+    const bool is_empty = s->texts.first == NULL && !has_tagged_reasoning(s, o);
+
+    if (is_empty && o->empty_content == CHAT_CONTENT_ABSENT)
+        return;
+    jw_key(w, "content");
+    if (is_empty && o->empty_content == CHAT_CONTENT_NULL) {
+        jw_null(w);
+    } else if (has_media(&s->texts)) {
+        write_said_parts(s, o, w);
+    } else {
+        jw_open_string(w);
+        write_tagged_reasoning(s, o, w);
+        write_pieces(&s->texts, w);
+        jw_close_string(w);
+    }
+}
+
+static void write_reasoning(const struct said *s, const struct chat_request_options *o,
                             struct jw *w)
 {
     static const struct {
@@ -221,27 +249,68 @@ static void write_reasoning(const struct message *m, const struct chat_request_o
         {"reasoning", {[CHAT_REASONING] = true, [CHAT_BOTH_REASONING_FIELDS] = true}},
     };
 
-    for (size_t i = 0; m->reasoning.first != NULL && i < sizeof(fields) / sizeof(*fields); i++) {
+    for (size_t i = 0; s->reasoning.first != NULL && i < sizeof(fields) / sizeof(*fields); i++) {
         if (!fields[i].in[o->reasoning_field])
             continue;
         jw_key(w, fields[i].name);
-        write_pieces(&m->reasoning, STR(""), w);
+        jw_open_string(w);
+        write_pieces(&s->reasoning, w);
+        jw_close_string(w);
+    }
+}
+
+static void write_calls(const struct said *s, struct jw *w)
+{
+    if (s->first_call == NULL)
+        return;
+    jw_key(w, "tool_calls");
+    jw_array(w);
+    for (const struct call *c = s->first_call; c != s->end_call; c = c->next)
+        write_call(c, w);
+    jw_array_end(w);
+}
+
+static void write_said(const struct said *s, const struct chat_request_options *o, struct jw *w)
+{
+    open_message(w, STR("assistant"));
+    write_said_text(s, o, w);
+    write_reasoning(s, o, w);
+    write_calls(s, w);
+    jw_object_end(w);
+    for (const struct call *c = s->first_call; c != s->end_call; c = c->next) {
+        if (!c->open)
+            write_output(c, o, w);
+    }
+}
+
+/* A template that shows one call of a message takes what stands beside it for reasoning: text
+ * gives way to that (HARMONY 2.1). */
+static void write_single_calls(struct said s, const struct chat_request_options *o, struct jw *w)
+{
+    if (s.reasoning.first != NULL)
+        s.texts = (struct pieces){0};
+    for (const struct call *c = s.first_call; c != NULL; c = c->next) {
+        s.first_call = c;
+        s.end_call = c->next;
+        write_said(&s, o, w);
+        s.texts = s.reasoning = (struct pieces){0};
     }
 }
 
 static void write_assistant(const struct message *m, const struct chat_request_options *o,
                             struct jw *w)
 {
-    open_message(w, STR("assistant"));
-    write_texts(m, o, w);
-    write_reasoning(m, o, w);
-    write_calls(m, w);
-    jw_object_end(w);
-    for (const struct call *c = m->first_call; c != NULL; c = c->next) {
-        if (!c->open)
-            write_output(c, o, w);
-    }
+    struct said s = {.texts = m->texts, .first_call = m->first_call};
+
+    if (o->reasoning_field != CHAT_NO_REASONING)
+        s.reasoning = m->reasoning;
+    if (o->single_calls && s.first_call != NULL)
+        write_single_calls(s, o, w);
+    else
+        write_said(&s, o, w);
 }
+
+/* ---- all messages */
 
 static void write_plain(const struct message *m, str role, struct jw *w)
 {

@@ -54,7 +54,8 @@ struct chat_request_options {
     enum chat_token_field token_field;
     enum chat_reasoning_field reasoning_field;
     enum chat_reasoning_history reasoning_history;
-    str think_open, think_close; /* plain; of CHAT_REASONING_IN_TAGS */
+    str think_open, think_close; /* plain, with the white space that belongs to them: what
+                                    stands around it with CHAT_REASONING_IN_TAGS */
     bool single_calls;           /* one call in each message, its output behind it; no text beside
                                     reasoning (HARMONY 2.1) */
     enum chat_tool_choice tool_choice;

@@ -180,6 +180,7 @@ int chat_request_conversation(const struct responses_request *r,
     const struct conversation_context context = {
         .is_stateful = responses_request_continues(r),
         .reasoning = o->reasoning_field == CHAT_NO_REASONING ? NULL : o->reasoning_source,
+        .open_reasoning_only = o->reasoning_history == CHAT_OPEN_REASONING,
     };
 
     assert(!r->needs_store);

@@ -49,9 +49,9 @@ static const struct conversation_case cases[] = {
      CALLS(CALL("1")) "," TOOL("1", "true")},
     {"an empty output array is empty text", CALL_ITEM("1") "," OUTPUT("1", "[]"),
      CALLS(CALL("1")) "," TOOL("1", "")},
-    {"reasoning joins the whole run",
+    {"the reasoning of a whole run is joined by newlines",
      THOUGHT("a") "," ASSISTANT("x") "," THOUGHT("b") "," CALL_ITEM("1") "," OUTPUT("1", "\"o\""),
-     "{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"ab\",\"tool_calls\":[" CALL(
+     "{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"a\\nb\",\"tool_calls\":[" CALL(
          "1") "]}," TOOL("1", "o")},
     {"reasoning may come without content",
      "{\"type\":\"reasoning\",\"content\":null}," THOUGHT("") "," ASSISTANT("x") "," USER("u"),

@@ -51,6 +51,12 @@ static const struct form_case {
      "\"text\":\"a\",\"id\":\"p\",\"type\":\"input_text\"}]}",
      "{" MESSAGE "\"user\",\"x\\\"y\":[1,\"\\u2028\"],\"content\":[{\"type\":\"input_text\","
      "\"text\":\"a\",\"id\":\"p\"}]" DONE},
+    {"the phase of a message stays",
+     "{" MESSAGE "\"assistant\",\"phase\":\"commentary\",\"content\":\"a\"}",
+     "{" MESSAGE "\"assistant\",\"phase\":\"commentary\",\"content\":[" OUT("a") "]" DONE},
+    {"what was sealed for the client stays",
+     "{" ID "\"reasoning\",\"summary\":[],\"encrypted_content\":\"gw1.x\"}",
+     "{" ID "\"reasoning\",\"encrypted_content\":\"gw1.x\",\"summary\":[],\"content\":[]" DONE},
     {"tools are kept without credentials",
      "{" ID "\"additional_tools\",\"role\":\"developer\",\"tools\":[{\"type\":\"m\\u0063p\","
      "\"server_label\":\"l\",\"server_url\":\"https://u:p@h/x?k=v\",\"headers\":{\"a\":\"b\"},"
