@@ -1,0 +1,107 @@
+/* delta_run.c -- the loop of the daemon without the daemon, and without an upstream. */
+#include "lib/delta_run.h"
+
+#include "lib/hosted_script.h"
+#include "lib/round_run.h"
+#include "response/response_hosted.h"
+
+struct run {
+    struct response response;
+    struct arena arena;
+    struct buf *out;
+    size_t n_items;
+};
+
+/* ---- seals */
+
+static bool seal(void *arg, str text, struct buf *out)
+{
+    (void)arg;
+    if (str_find_char(text, 'x') < text.len)
+        return false;
+    buf_c(out, "gw1.");
+    buf_hex(out, (const unsigned char *)text.p, text.len);
+    return !buf_failed(out);
+}
+
+const struct text_seal delta_seal = {.close = seal};
+
+/* ---- rounds */
+
+static bool fail(struct run *run)
+{
+    struct err e;
+
+    response_failure(&run->response, &e);
+    response_fail(&run->response, &e, run->out);
+    return false;
+}
+
+static bool ask(struct run *run, const struct delta_round *round)
+{
+    if (round->is_last || response_has_used_up(&run->response))
+        response_begin_last_round(&run->response);
+    for (size_t i = 0; i < round->n; i++) {
+        if (!response_delta(&run->response, &round->deltas[i], run->out))
+            return fail(run);
+    }
+    response_end_round(&run->response, round->finish, run->out);
+    return hosted_script_play(STR_NONE, &run->response, &run->arena, run->out);
+}
+
+static bool replay(struct run *run)
+{
+    static const struct input_options options = {.seal = &delta_seal};
+    struct item_list items = {.n = 0};
+    struct err e;
+
+    if (response_replay(&run->response, &options, &items, &run->arena, &e) == -1) {
+        response_fail(&run->response, &e, run->out);
+        return false;
+    }
+    run->n_items += items.n;
+    return true;
+}
+
+static void play(struct run *run, const struct delta_round *rounds, size_t n_rounds)
+{
+    for (size_t i = 0; i < n_rounds; i++) {
+        if (!ask(run, &rounds[i]))
+            return;
+        if (!response_goes_on(&run->response)) {
+            response_finish(&run->response, rounds[i].finish, TEST_NOW, run->out);
+            return;
+        }
+        if (!replay(run))
+            return;
+    }
+    response_finish(&run->response, FINISH_LENGTH, TEST_NOW, run->out);
+}
+
+void delta_run(const struct response_conf *conf, const struct delta_round *rounds, size_t n_rounds,
+               bool streamed, struct delta_result *ret)
+{
+    struct response_conf whole = *conf;
+    struct run run = {.out = streamed ? &ret->events : NULL};
+    struct test_ids ids;
+
+    *ret = (struct delta_result){.n_items = 0};
+    test_ids_reset(&ids);
+    whole.ids = &ids.source;
+    whole.echo = str_from_c(round_plain_echo);
+    whole.created_at = TEST_CREATED_AT;
+    response_init(&run.response, &whole);
+    response_start(&run.response, run.out);
+    play(&run, rounds, n_rounds);
+    response_end(&run.response, run.out);
+    response_object(&run.response, &ret->object);
+    ret->n_items = run.n_items;
+    response_fini(&run.response);
+    arena_fini(&run.arena);
+}
+
+void delta_result_fini(struct delta_result *r)
+{
+    buf_fini(&r->events);
+    buf_fini(&r->object);
+}
