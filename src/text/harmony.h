@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "text/utf8_pieces.h"
 
 enum harmony_channel {
     HARMONY_NO_CHANNEL,
@@ -54,17 +55,24 @@ struct harmony_handler {
 
 enum harmony_state { HARMONY_IN_HEADER, HARMONY_IN_CONTENT, HARMONY_BETWEEN, HARMONY_DONE };
 
-/* Zeroed, it reads what follows a prompt that ends in <|start|>assistant. All members are the
- * parser's own; more may be added to this struct. */
+/* Zeroed but for the handler, it reads what follows a prompt that ends in <|start|>assistant. All
+ * members are the parser's own, but is_cut_off and out_of_memory may be read. */
 struct harmony {
     const struct harmony_handler *handler;
     void *arg;
     enum harmony_state state;
-    struct buf held;
+    bool is_opened;   /* what the text opens with is known: Harmony, or bare text */
     bool is_explicit; /* the header at hand began with <|start|> */
-    bool has_begun;   /* a header was completed before */
-    bool is_cut_off;  /* somebody else than the assistant began to speak */
+    bool is_dropping; /* all text up to the next marker: there was too much of it */
+    bool is_last;     /* <|return|> behind the message at hand ends the turn */
+    bool is_cut_off;  /* somebody else than the assistant began to speak: stop reading */
     bool out_of_memory;
+    struct buf held;  /* the opening, header or stray text at hand; 4 KB at most */
+    size_t n_space;   /* white space that the opening begins with */
+    char pending[24]; /* what may become a marker */
+    size_t n_pending;
+    struct utf8_pieces whole; /* the end of the content */
+    struct buf mended;        /* text made valid, while it is reported */
 };
 
 void harmony_init(struct harmony *h, const struct harmony_handler *handler, void *arg);

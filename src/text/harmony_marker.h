@@ -1,0 +1,42 @@
+/* harmony_marker.h -- the special tokens of the Harmony format, as text (HARMONY 1.1). */
+#ifndef ANTIPHON_TEXT_HARMONY_MARKER_H
+#define ANTIPHON_TEXT_HARMONY_MARKER_H
+
+#include "text/harmony.h"
+
+#define HARMONY_CHANNEL_MARKER   "<|channel|>"
+#define HARMONY_CONSTRAIN_MARKER "<|constrain|>"
+
+enum harmony_marker {
+    HARMONY_MARKER_START,
+    HARMONY_MARKER_CHANNEL,
+    HARMONY_MARKER_CONSTRAIN,
+    HARMONY_MARKER_MESSAGE,
+    HARMONY_MARKER_END,
+    HARMONY_MARKER_CALL,
+    HARMONY_MARKER_RETURN,
+    HARMONY_MARKER_END_OF_TEXT,
+};
+
+/* The longest that can be undecided, and one byte more. */
+enum { HARMONY_MARKER_MAX_BYTES = 24 };
+
+enum harmony_found { HARMONY_NO_MARKER, HARMONY_MARKER_BEGUN, HARMONY_IS_MARKER };
+
+struct harmony_match {
+    enum harmony_found found;
+    enum harmony_marker marker;
+    size_t len; /* of the marker alone */
+};
+
+/* Does s, whose first byte is a `<`, begin with a marker, or could it when more came? In content
+ * most markers are plain text, and two count only in front of certain words (HARMONY 1.4). */
+struct harmony_match harmony_marker_match(str s, bool in_content);
+
+/* HARMONY_OTHER_CHANNEL when the name is none of ours. */
+enum harmony_channel harmony_channel_of(str name);
+
+/* The one of our names that s begins with; empty when there is none. */
+str harmony_channel_prefix(str s);
+
+#endif
