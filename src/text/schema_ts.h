@@ -4,8 +4,12 @@
 
 #include "base/buf.h"
 
-/* Appends the type, as plain text, for a valid JSON schema; its texts as they are. Anything that
- * is no schema is `any`. */
+/* Schemas inside of so many others are `any`. It keeps the time linear: each level is passed
+ * once more than the one around it. And it bounds the indentation, and with it the output. */
+enum { SCHEMA_TS_MAX_DEPTH = 16 };
+
+/* Appends the type, as plain text, for valid JSON; its texts as they are. Anything that is no
+ * schema is `any`. */
 void schema_ts_write(str schema, struct buf *out);
 
 #endif

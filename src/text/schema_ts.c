@@ -1,0 +1,493 @@
+/* schema_ts.c -- the type of a schema, exactly as models have seen it in training.
+ *
+ * Odd as some of it looks, nothing here is free to be nicer: a nested object says its description
+ * twice, only the first line of a text is a comment, arrays of unions have no parentheses.
+ *
+ * A schema is read into views of its members, whose order is free, and then written. */
+#include "text/schema_ts.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "json/json_copy.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+/* Members that tell something, all raw; STR_NONE: not given. */
+struct schema {
+    str type, one_of, properties, required, items, members, examples;
+    str title, description, initial, nullable;
+};
+
+static const struct {
+    str name;
+    size_t offset;
+} keywords[] = {
+    {STR_INIT("type"), offsetof(struct schema, type)},
+    {STR_INIT("oneOf"), offsetof(struct schema, one_of)},
+    {STR_INIT("properties"), offsetof(struct schema, properties)},
+    {STR_INIT("required"), offsetof(struct schema, required)},
+    {STR_INIT("items"), offsetof(struct schema, items)},
+    {STR_INIT("enum"), offsetof(struct schema, members)},
+    {STR_INIT("examples"), offsetof(struct schema, examples)},
+    {STR_INIT("title"), offsetof(struct schema, title)},
+    {STR_INIT("description"), offsetof(struct schema, description)},
+    {STR_INIT("default"), offsetof(struct schema, initial)},
+    {STR_INIT("nullable"), offsetof(struct schema, nullable)},
+};
+
+enum { N_KEYWORDS = sizeof(keywords) / sizeof(keywords[0]) };
+
+enum { PROPERTY_INDENT = 4, VARIANT_INDENT = 3 }; /* spaces */
+
+struct ts {
+    struct buf *out;
+    struct arena arena; /* names of required properties */
+    int depth;
+};
+
+/* Names in the order of str_order(). */
+struct names {
+    str *list;
+    size_t n;
+};
+
+static const str any = STR_INIT("any");
+
+static void write_type(struct ts *t, const struct schema *s, size_t indent);
+
+/* ---- reading */
+
+static str *find_keyword(struct schema *s, str name)
+{
+    for (size_t i = 0; i < N_KEYWORDS; i++) {
+        if (str_eq(name, keywords[i].name))
+            return (str *)(void *)((char *)s + keywords[i].offset);
+    }
+    return NULL;
+}
+
+/* Takes the next value, which may be anything. */
+static struct schema read_schema(struct jr *j)
+{
+    struct schema s = {0};
+    str name;
+
+    if (!jr_enter(j, JR_OBJECT))
+        return s;
+    while (jr_next_member(j, &name)) {
+        str *member = find_keyword(&s, name);
+
+        if (member == NULL)
+            jr_skip(j);
+        else
+            *member = jr_raw(j);
+    }
+    return s;
+}
+
+static bool is_text(str raw)
+{
+    return jr_type_of(raw) == JR_STRING;
+}
+
+/* What is between the quotes of a string. */
+static str inside(str raw)
+{
+    return str_from(raw.p + 1, raw.len - 2);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return str_order(*(const str *)a, *(const str *)b);
+}
+
+/* Lives in the arena; STR_NONE for STR_NONE. */
+static str plain_name(struct ts *t, str escaped)
+{
+    str name = json_text_dup(&t->arena, escaped);
+
+    if (str_is_none(name) && !str_is_none(escaped))
+        t->out->failed = true; /* out of memory */
+    return name;
+}
+
+static struct names read_required(struct ts *t, str raw)
+{
+    struct names names = {.n = 0};
+    struct jr j;
+
+    if (jr_type_of(raw) != JR_ARRAY)
+        return names;
+    names.list = arena_array(&t->arena, jr_count(raw), sizeof(str));
+    if (names.list == NULL) {
+        t->out->failed = true;
+        return names;
+    }
+    jr_init(&j, raw);
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j)) {
+        str name = plain_name(t, jr_string(&j));
+
+        if (!str_is_none(name))
+            names.list[names.n++] = name;
+    }
+    qsort(names.list, names.n, sizeof(str), compare_names);
+    return names;
+}
+
+static bool has_name(const struct names *names, str name)
+{
+    return names->n > 0 &&
+           bsearch(&name, names->list, names->n, sizeof(str), compare_names) != NULL;
+}
+
+/* ---- small parts */
+
+static void write_text(const struct ts *t, str raw)
+{
+    json_text_decode(inside(raw), t->out);
+}
+
+static void write_quoted(const struct ts *t, str raw)
+{
+    buf_char(t->out, '"');
+    write_text(t, raw);
+    buf_char(t->out, '"');
+}
+
+static void write_indent(const struct ts *t, size_t indent)
+{
+    char *to = indent == 0 ? NULL : buf_reserve(t->out, indent);
+
+    if (to == NULL)
+        return;
+    memset(to, ' ', indent);
+    t->out->len += indent;
+}
+
+static void write_comment(const struct ts *t, str raw, size_t indent)
+{
+    write_indent(t, indent);
+    buf_append(t->out, STR("// "));
+    write_text(t, raw);
+    buf_char(t->out, '\n');
+}
+
+static void write_default(const struct ts *t, str raw, bool quoted)
+{
+    buf_append(t->out, STR("default: "));
+    if (!is_text(raw))
+        json_copy_value(raw, t->out);
+    else if (quoted)
+        write_quoted(t, raw);
+    else
+        write_text(t, raw);
+}
+
+/* ---- types by name */
+
+/* False when there is none. */
+static bool write_members(const struct ts *t, str raw)
+{
+    bool first = true;
+    struct jr j;
+
+    jr_init(&j, raw);
+    if (!jr_enter(&j, JR_ARRAY))
+        return false;
+    while (jr_next_element(&j)) {
+        str member = jr_raw(&j);
+
+        if (!is_text(member))
+            continue;
+        if (!first)
+            buf_append(t->out, STR(" | "));
+        write_quoted(t, member);
+        first = false;
+    }
+    return !first;
+}
+
+static void write_string(struct ts *t, const struct schema *s, size_t indent)
+{
+    (void)indent;
+    if (!write_members(t, s->members))
+        buf_append(t->out, STR("string"));
+}
+
+static void write_number(struct ts *t, const struct schema *s, size_t indent)
+{
+    (void)s;
+    (void)indent;
+    buf_append(t->out, STR("number"));
+}
+
+static void write_boolean(struct ts *t, const struct schema *s, size_t indent)
+{
+    (void)s;
+    (void)indent;
+    buf_append(t->out, STR("boolean"));
+}
+
+static void write_array(struct ts *t, const struct schema *s, size_t indent)
+{
+    struct schema items;
+    struct jr j;
+
+    if (str_is_none(s->items)) {
+        buf_append(t->out, STR("Array<any>"));
+        return;
+    }
+    jr_init(&j, s->items);
+    items = read_schema(&j);
+    write_type(t, &items, indent);
+    buf_append(t->out, STR("[]"));
+}
+
+/* ---- unions */
+
+/* null is said once. */
+static void write_nullable_type(struct ts *t, const struct schema *s, size_t indent)
+{
+    size_t from = t->out->len;
+    str type;
+
+    write_type(t, s, indent);
+    type = str_skip(buf_str(t->out), from);
+    if (jr_type_of(s->nullable) == JR_TRUE && str_find(type, STR("null")) == type.len)
+        buf_append(t->out, STR(" | null"));
+}
+
+static void write_variant_comment(const struct ts *t, const struct schema *s, bool described)
+{
+    const bool has_default = !str_is_none(s->initial);
+
+    if (!described && !has_default)
+        return;
+    buf_append(t->out, STR(" // "));
+    if (described)
+        write_text(t, s->description);
+    if (described && has_default)
+        buf_char(t->out, ' ');
+    if (has_default)
+        write_default(t, s->initial, true);
+}
+
+/* hide_first: the description of the first variant is not said. */
+static void write_variants(struct ts *t, str one_of, bool hide_first, size_t indent)
+{
+    struct jr j;
+
+    jr_init(&j, one_of);
+    (void)jr_enter(&j, JR_ARRAY);
+    for (size_t i = 0; jr_next_element(&j); i++) {
+        const struct schema s = read_schema(&j);
+
+        buf_char(t->out, '\n');
+        write_indent(t, indent);
+        buf_append(t->out, STR(" | "));
+        write_nullable_type(t, &s, indent + VARIANT_INDENT);
+        write_variant_comment(t, &s, is_text(s.description) && (i > 0 || !hide_first));
+    }
+}
+
+static void write_type_list(const struct ts *t, str types)
+{
+    bool first = true;
+    struct jr j;
+
+    jr_init(&j, types);
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j)) {
+        str name = jr_string(&j);
+
+        if (str_is_none(name))
+            continue;
+        if (!first)
+            buf_append(t->out, STR(" | "));
+        if (json_text_eq(name, STR("integer")))
+            buf_append(t->out, STR("number"));
+        else
+            json_text_decode(name, t->out);
+        first = false;
+    }
+    if (first)
+        buf_append(t->out, any);
+}
+
+/* ---- objects */
+
+static bool is_one_of(const struct schema *s)
+{
+    return jr_type_of(s->one_of) == JR_ARRAY;
+}
+
+/* Of a property that is a union the description may be that of its first variant. */
+static bool repeats_variant(const struct schema *s)
+{
+    struct jr j;
+
+    if (!is_one_of(s))
+        return false;
+    jr_init(&j, s->one_of);
+    (void)jr_enter(&j, JR_ARRAY);
+    return jr_next_element(&j) && str_eq(read_schema(&j).description, s->description);
+}
+
+static void write_examples(const struct ts *t, str examples, size_t indent)
+{
+    struct jr j;
+
+    jr_init(&j, examples);
+    if (!jr_enter(&j, JR_ARRAY))
+        return;
+    write_indent(t, indent);
+    buf_append(t->out, STR("// Examples:\n"));
+    while (jr_next_element(&j)) {
+        str example = jr_raw(&j);
+
+        if (!is_text(example))
+            continue;
+        write_indent(t, indent);
+        buf_append(t->out, STR("// - "));
+        write_quoted(t, example);
+        buf_char(t->out, '\n');
+    }
+}
+
+static void write_property_comments(const struct ts *t, const struct schema *s, size_t indent)
+{
+    if (is_text(s->title)) {
+        write_comment(t, s->title, indent);
+        write_indent(t, indent);
+        buf_append(t->out, STR("//\n"));
+    }
+    if (is_text(s->description) && !repeats_variant(s))
+        write_comment(t, s->description, indent);
+    write_examples(t, s->examples, indent);
+}
+
+static void write_name(const struct ts *t, str name, bool required, size_t indent)
+{
+    write_indent(t, indent);
+    buf_append(t->out, name);
+    buf_append(t->out, required ? STR(":") : STR("?:"));
+}
+
+static bool quotes_default(const struct schema *s)
+{
+    return jr_type_of(s->members) != JR_ARRAY || jr_count(s->members) == 0;
+}
+
+static void write_union_property(struct ts *t, str name, const struct schema *s, bool required,
+                                 size_t indent)
+{
+    if (!str_is_none(s->initial)) {
+        write_indent(t, indent);
+        buf_append(t->out, STR("// "));
+        write_default(t, s->initial, quotes_default(s));
+        buf_char(t->out, '\n');
+    }
+    write_name(t, name, required, indent);
+    write_variants(t, s->one_of, is_text(s->description), indent);
+    buf_char(t->out, '\n');
+    write_indent(t, indent);
+    buf_append(t->out, STR(",\n"));
+}
+
+static void write_plain_property(struct ts *t, str name, const struct schema *s, bool required,
+                                 size_t indent)
+{
+    write_name(t, name, required, indent);
+    buf_char(t->out, ' ');
+    write_nullable_type(t, s, indent + PROPERTY_INDENT);
+    buf_char(t->out, ',');
+    if (!str_is_none(s->initial)) {
+        buf_append(t->out, STR(" // "));
+        write_default(t, s->initial, quotes_default(s));
+    }
+    buf_char(t->out, '\n');
+}
+
+static void write_properties(struct ts *t, const struct schema *s, size_t indent)
+{
+    const struct names required = read_required(t, s->required);
+    struct jr j;
+    str key;
+
+    jr_init(&j, s->properties);
+    if (!jr_enter(&j, JR_OBJECT))
+        return;
+    while (jr_next_member(&j, &key)) {
+        str name = plain_name(t, j.raw_key);
+        struct schema p = read_schema(&j);
+
+        write_property_comments(t, &p, indent);
+        if (is_one_of(&p))
+            write_union_property(t, name, &p, has_name(&required, name), indent);
+        else
+            write_plain_property(t, name, &p, has_name(&required, name), indent);
+    }
+}
+
+static void write_object(struct ts *t, const struct schema *s, size_t indent)
+{
+    if (is_text(s->description))
+        write_comment(t, s->description, indent);
+    buf_append(t->out, STR("{\n"));
+    write_properties(t, s, indent);
+    write_indent(t, indent);
+    buf_char(t->out, '}');
+}
+
+/* ---- any type */
+
+static const struct {
+    str name;
+    void (*write)(struct ts *t, const struct schema *s, size_t indent);
+} types[] = {
+    {STR_INIT("object"), write_object},   {STR_INIT("string"), write_string},
+    {STR_INIT("number"), write_number},   {STR_INIT("integer"), write_number},
+    {STR_INIT("boolean"), write_boolean}, {STR_INIT("array"), write_array},
+};
+
+static void write_named_type(struct ts *t, const struct schema *s, size_t indent)
+{
+    for (size_t i = 0; is_text(s->type) && i < sizeof(types) / sizeof(types[0]); i++) {
+        if (json_text_eq(inside(s->type), types[i].name)) {
+            types[i].write(t, s, indent);
+            return;
+        }
+    }
+    buf_append(t->out, any);
+}
+
+static void write_type(struct ts *t, const struct schema *s, size_t indent)
+{
+    if (t->depth == SCHEMA_TS_MAX_DEPTH) {
+        buf_append(t->out, any);
+        return;
+    }
+    t->depth++;
+    if (is_one_of(s))
+        write_variants(t, s->one_of, false, indent);
+    else if (jr_type_of(s->type) == JR_ARRAY)
+        write_type_list(t, s->type);
+    else
+        write_named_type(t, s, indent);
+    t->depth--;
+}
+
+void schema_ts_write(str schema, struct buf *out)
+{
+    struct ts t = {.out = out};
+    struct schema s;
+    struct jr j;
+
+    jr_init(&j, schema);
+    s = read_schema(&j);
+    write_type(&t, &s, 0);
+    arena_fini(&t.arena);
+}
