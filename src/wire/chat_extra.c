@@ -77,6 +77,41 @@ static void write_template_arguments(const struct extra_fields *given, struct jw
     jw_object_end(w);
 }
 
+/* Chat words that mean nothing to a prompt, or something else, and what we say ourselves. A form
+ * of the answer would bind the reasoning, and the format around it, as well. */
+static bool is_for_prompts(const struct responses_request *r, const struct extra_field *f)
+{
+    static const str others[] = {
+        STR_INIT("messages"),
+        STR_INIT("prompt"),
+        STR_INIT("max_completion_tokens"),
+        STR_INIT("logprobs"),
+        STR_INIT("response_format"),
+        STR_INIT("reasoning_effort"),
+        STR_INIT("verbosity"),
+        STR_INIT("chat_template_kwargs"),
+        STR_INIT("skip_special_tokens"),
+        STR_INIT("spaces_between_special_tokens"),
+        STR_INIT("add_special_tokens"),
+        STR_INIT("stop_token_ids"),
+        STR_INIT("preserved_tokens"),
+    };
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        if (str_eq(f->name, others[i]))
+            return false;
+    }
+    return !is_ours(r, f->name) && !asks_for_choices(f);
+}
+
+void chat_extra_write_for_prompt(const struct responses_request *r, struct jw *w)
+{
+    for (const struct extra_field *f = r->extra.first; f != NULL; f = f->next) {
+        if (!str_is_none(f->value) && is_for_prompts(r, f))
+            write_member(w, f->raw_name, f->value);
+    }
+}
+
 void chat_extra_write(const struct responses_request *r, const struct chat_request_options *o,
                       struct jw *w)
 {

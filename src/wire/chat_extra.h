@@ -11,4 +11,7 @@
 void chat_extra_write(const struct responses_request *r, const struct chat_request_options *o,
                       struct jw *w);
 
+/* The same for a request to /v1/completions (harmony_request.h). */
+void chat_extra_write_for_prompt(const struct responses_request *r, struct jw *w);
+
 #endif

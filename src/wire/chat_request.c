@@ -1,7 +1,4 @@
-/* chat_request.c -- put the Chat request together from its parts.
- *
- * A field the client did not send is not sent: the server has its own defaults
- * for sampling, and several reject what they do not know. */
+/* chat_request.c -- put the Chat request together from its parts. */
 #include "wire/chat_request.h"
 
 #include <assert.h>
@@ -11,36 +8,12 @@
 #include "wire/chat_extra.h"
 #include "wire/chat_messages.h"
 #include "wire/chat_tools.h"
+#include "wire/upstream_fields.h"
 #include "json/json_copy.h"
 #include "json/json_text.h"
 
-static void write_model(const struct responses_request *r, const struct chat_request_options *o,
-                        struct jw *w)
+static void write_logprobs(const struct responses_request *r, struct jw *w)
 {
-    if (o->model.len > 0)
-        jw_key_string(w, "model", o->model);
-    else
-        json_copy_key_text(w, "model", r->model);
-}
-
-/* Always streamed, whatever the client asked for: there is one way to read an answer. */
-static void write_stream(const struct chat_request_options *o, struct jw *w)
-{
-    jw_key_bool(w, "stream", true);
-    if (o->omit_usage)
-        return;
-    jw_key(w, "stream_options");
-    jw_object(w);
-    jw_key_bool(w, "include_usage", true);
-    jw_object_end(w);
-}
-
-static void write_sampling(const struct responses_request *r, struct jw *w)
-{
-    json_copy_given_value(w, "temperature", r->temperature);
-    json_copy_given_value(w, "top_p", r->top_p);
-    json_copy_given_value(w, "presence_penalty", r->presence_penalty);
-    json_copy_given_value(w, "frequency_penalty", r->frequency_penalty);
     if (r->top_logprobs > 0 || r->include_logprobs)
         jw_key_bool(w, "logprobs", true);
     if (r->top_logprobs > 0)
@@ -50,11 +23,10 @@ static void write_sampling(const struct responses_request *r, struct jw *w)
 static void write_token_limit(const struct responses_request *r,
                               const struct chat_request_options *o, struct jw *w)
 {
-    const int64_t left = r->max_output_tokens - o->spent_tokens;
+    const int64_t left = upstream_tokens_left(r, o);
 
-    if (r->max_output_tokens == 0)
+    if (left == 0)
         return;
-    assert(left > 0);
     if (o->token_field != CHAT_MAX_COMPLETION_TOKENS)
         jw_key_int(w, "max_tokens", left);
     if (o->token_field != CHAT_MAX_TOKENS)
@@ -96,18 +68,6 @@ static void write_chosen_tool(const struct tool *t, struct jw *w)
     jw_object_end(w);
 }
 
-/* A tool that is forced in every round would be called for ever. What the client did not
- * say is not said later either. */
-static struct tool_choice choice_of_round(const struct tool_choice *c, enum chat_round round)
-{
-    if (round == CHAT_LAST_ROUND)
-        return (struct tool_choice){.mode = TOOL_CHOICE_NONE};
-    if (round == CHAT_FIRST_ROUND || c->mode == TOOL_CHOICE_NOT_GIVEN ||
-        c->mode == TOOL_CHOICE_NONE)
-        return *c;
-    return (struct tool_choice){.mode = TOOL_CHOICE_AUTO};
-}
-
 static void write_tool_choice(const struct tool_choice *c, const struct chat_request_options *o,
                               struct jw *w)
 {
@@ -128,7 +88,7 @@ static void write_tool_choice(const struct tool_choice *c, const struct chat_req
 static void write_tools(const struct responses_request *r, const struct chat_request_options *o,
                         struct jw *w)
 {
-    const struct tool_choice choice = choice_of_round(&r->tool_choice, o->round);
+    const struct tool_choice choice = upstream_tool_choice(&r->tool_choice, o->round);
     const bool names_tool = choice.mode == TOOL_CHOICE_TOOL && o->tool_choice == CHAT_CHOICE_FULL;
 
     if (r->tools.n_sent == 0)
@@ -156,12 +116,13 @@ int chat_request_write(const struct responses_request *r, const struct conversat
     struct jw writer = jw_to(out), *w = &writer;
 
     jw_object(w);
-    write_model(r, o, w);
+    upstream_write_model(r, o, w);
     jw_key(w, "messages");
     chat_messages_write(c, o, w);
-    write_stream(o, w);
+    upstream_write_stream(o, w);
     write_token_limit(r, o, w);
-    write_sampling(r, w);
+    upstream_write_sampling(r, w);
+    write_logprobs(r, w);
     write_response_format(&r->format, w);
     json_copy_given_text(w, "reasoning_effort", r->reasoning.effort);
     write_tools(r, o, w);

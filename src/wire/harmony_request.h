@@ -8,8 +8,9 @@
 #include "wire/responses_request.h"
 
 struct harmony_options {
-    str date;               /* plain, YYYY-MM-DD; empty: the prompt has none */
-    bool bare_content_type; /* of calls in the history: ` json`, else ` <|constrain|>json` */
+    str date;                     /* plain, YYYY-MM-DD; empty: the prompt has none */
+    bool bare_content_type;       /* of calls: ` json`, else ` <|constrain|>json` */
+    bool has_browser, has_python; /* the tools of these names are there for the model */
 };
 
 /* Can the request be said in a prompt at all? Returns 0, or -1 with *reterr filled: images and
@@ -17,13 +18,14 @@ struct harmony_options {
 int harmony_request_check(const struct responses_request *r, const struct conversation *c,
                           enum chat_round round, struct err *reterr);
 
-/* Appends the prompt, plain text. Reasoning of c that is not to be sent has been left out. */
+/* Appends the prompt, plain text, of what passed the check. Reasoning of c that is not to be sent
+ * has been left out. out fails when memory runs out or at its limit. */
 void harmony_prompt_write(const struct responses_request *r, const struct conversation *c,
                           enum chat_round round, const struct harmony_options *options,
                           struct buf *out);
 
 /* Appends the whole JSON body for /v1/completions, prompt included. Checks first. Returns 0, or -1
- * with *reterr filled. */
+ * with *reterr filled. For a moment there are two copies of the prompt. */
 int harmony_request_write(const struct responses_request *r, const struct conversation *c,
                           const struct chat_request_options *o,
                           const struct harmony_options *options, struct buf *out,

@@ -1,0 +1,285 @@
+/* harmony_prompt.c -- system message, developer message, history, and where the model goes on.
+ *
+ * Every text is decoded from the JSON of the request straight into the prompt. */
+#include "wire/harmony_request.h"
+
+#include "wire/harmony_message.h"
+#include "wire/harmony_tools.h"
+#include "wire/upstream_fields.h"
+#include "json/json_copy.h"
+#include "json/json_text.h"
+
+/* What it takes to write one prompt. */
+struct prompt {
+    const struct responses_request *request;
+    const struct conversation *conversation;
+    const struct harmony_options *options;
+    bool has_tools;
+    struct buf *out;
+};
+
+/* ---- small parts */
+
+static void write_content(const struct content *c, str separator, struct buf *out)
+{
+    bool first = true;
+
+    for (const struct part *p = c->first; p != NULL; p = p->next) {
+        if (p->kind != PART_TEXT)
+            continue;
+        if (!first)
+            buf_append(out, separator);
+        json_text_decode(p->text, out);
+        first = false;
+    }
+}
+
+static void write_message(const struct harmony_message *m, const struct content *c, struct buf *out)
+{
+    size_t from = harmony_message_open(m, out);
+
+    write_content(c, STR(""), out);
+    harmony_message_close(m, from, out);
+}
+
+/* ---- the system message */
+
+static str effort_for(str escaped)
+{
+    static const struct {
+        str asked, effort;
+    } efforts[] = {
+        {STR_INIT("none"), STR_INIT("low")},   {STR_INIT("minimal"), STR_INIT("low")},
+        {STR_INIT("low"), STR_INIT("low")},    {STR_INIT("high"), STR_INIT("high")},
+        {STR_INIT("xhigh"), STR_INIT("high")},
+    };
+
+    for (size_t i = 0; !str_is_none(escaped) && i < sizeof(efforts) / sizeof(efforts[0]); i++) {
+        if (json_text_eq(escaped, efforts[i].asked))
+            return efforts[i].effort;
+    }
+    return STR("medium");
+}
+
+static void write_system(const struct prompt *p)
+{
+    const struct harmony_message m = {.role.name = STR("system")};
+    const struct harmony_system s = {
+        .identity = STR("You are ChatGPT, a large language model trained by OpenAI."),
+        .knowledge_cutoff = STR("2024-06"),
+        .date = p->options->date,
+        .effort = effort_for(p->request->reasoning.effort),
+        .channels = STR("analysis, commentary, final"),
+        .has_browser = p->options->has_browser,
+        .has_python = p->options->has_python,
+        .has_functions = p->has_tools && harmony_tools_have_functions(&p->request->tools),
+    };
+    size_t from = harmony_message_open(&m, p->out);
+
+    harmony_system_write(&s, p->out);
+    harmony_message_close(&m, from, p->out);
+}
+
+/* ---- the developer message */
+
+static const str instructions_title = STR_INIT("# Instructions");
+
+static bool has_instructions(const struct conversation *c)
+{
+    return !str_is_none(c->instructions) || c->first != c->body;
+}
+
+static bool has_format(const struct responses_request *r)
+{
+    return !str_is_none(r->format.type) && json_text_eq(r->format.type, STR("json_schema"));
+}
+
+/* The instructions and the system messages at the start, as one. */
+static void write_instructions(const struct conversation *c, struct buf *out)
+{
+    buf_append(out, instructions_title);
+    if (!str_is_none(c->instructions)) {
+        buf_append(out, STR("\n\n"));
+        json_text_decode(c->instructions, out);
+    }
+    for (const struct message *m = c->first; m != c->body; m = m->next) {
+        buf_append(out, STR("\n\n"));
+        write_content(m->content, STR(""), out);
+    }
+}
+
+static void write_format(const struct text_format *f, struct buf *out)
+{
+    buf_append(out, STR("# Response Formats\n\n## "));
+    json_text_decode(f->name, out);
+    buf_append(out, STR("\n\n"));
+    if (!str_is_none(f->description))
+        harmony_comment_write(f->description, out);
+    json_copy_value(f->schema, out);
+}
+
+static void write_developer(const struct prompt *p)
+{
+    const struct harmony_message m = {.role.name = STR("developer")};
+    size_t from;
+
+    if (!has_instructions(p->conversation) && !p->has_tools && !has_format(p->request))
+        return;
+    from = harmony_message_open(&m, p->out);
+    if (has_instructions(p->conversation))
+        write_instructions(p->conversation, p->out);
+    if (p->has_tools) {
+        harmony_section_begin(from, p->out);
+        harmony_tools_write(&p->request->tools, p->out);
+    }
+    if (has_format(p->request)) {
+        harmony_section_begin(from, p->out);
+        write_format(&p->request->format, p->out);
+    }
+    harmony_message_close(&m, from, p->out);
+}
+
+/* ---- history */
+
+static void write_late_system(const struct message *m, struct buf *out)
+{
+    const struct harmony_message developer = {.role.name = STR("developer")};
+    size_t from = harmony_message_open(&developer, out);
+
+    buf_append(out, instructions_title);
+    buf_append(out, STR("\n\n"));
+    write_content(m->content, STR(""), out);
+    harmony_message_close(&developer, from, out);
+}
+
+static void write_reasoning(const struct pieces *reasoning, struct buf *out)
+{
+    const struct harmony_message m = {.role.name = STR("assistant"), .channel = STR("analysis")};
+    size_t from;
+
+    if (reasoning->first == NULL)
+        return;
+    from = harmony_message_open(&m, out);
+    for (const struct piece *p = reasoning->first; p != NULL; p = p->next) {
+        if (p != reasoning->first)
+            buf_char(out, '\n');
+        write_content(p->content, STR("\n"), out);
+    }
+    harmony_message_close(&m, from, out);
+}
+
+/* Text that comes with calls was said on the way, unless it says otherwise of itself. */
+static void write_said(const struct piece *p, bool with_calls, struct buf *out)
+{
+    bool on_the_way = p->phase == PHASE_COMMENTARY || (p->phase == PHASE_NONE && with_calls);
+    const struct harmony_message m = {
+        .role.name = STR("assistant"),
+        .channel = on_the_way ? STR("commentary") : STR("final"),
+    };
+
+    write_message(&m, p->content, out);
+}
+
+static struct harmony_message call_of(struct harmony_name tool, const struct harmony_options *o)
+{
+    return (struct harmony_message){
+        .role.name = STR("assistant"),
+        .recipient = tool,
+        .channel = STR("commentary"),
+        .content_type = o->bare_content_type ? STR("json") : STR("<|constrain|>json"),
+    };
+}
+
+static void write_output(struct harmony_name tool, const struct content *output, struct buf *out)
+{
+    const struct harmony_message m = {
+        .role = tool,
+        .recipient.name = STR("assistant"),
+        .channel = STR("commentary"),
+    };
+    size_t from = harmony_message_open(&m, out);
+
+    if (output == NULL)
+        buf_append(out, STR("[no output]"));
+    else
+        write_content(output, STR(""), out);
+    harmony_message_close(&m, from, out);
+}
+
+/* The model knows calls one at a time, each with its output. */
+static void write_call(const struct prompt *p, const struct call *c)
+{
+    const struct harmony_name tool = harmony_tool_name(c->server_label, c->tool_name, c->name);
+    const struct harmony_message m = call_of(tool, p->options);
+    size_t from = harmony_message_open(&m, p->out);
+
+    json_text_decode(c->arguments, p->out);
+    harmony_message_close(&m, from, p->out);
+    if (!c->open)
+        write_output(tool, c->output, p->out);
+}
+
+static void write_assistant(const struct prompt *p, const struct message *m)
+{
+    write_reasoning(&m->reasoning, p->out);
+    for (const struct piece *said = m->texts.first; said != NULL; said = said->next)
+        write_said(said, m->first_call != NULL, p->out);
+    for (const struct call *c = m->first_call; c != NULL; c = c->next)
+        write_call(p, c);
+}
+
+static void write_history(const struct prompt *p)
+{
+    const struct harmony_message user = {.role.name = STR("user")};
+
+    for (const struct message *m = p->conversation->body; m != NULL; m = m->next) {
+        if (m->role == ROLE_ASSISTANT)
+            write_assistant(p, m);
+        else if (m->role == ROLE_SYSTEM)
+            write_late_system(m, p->out);
+        else if (!m->media_only)
+            write_message(&user, m->content, p->out);
+    }
+}
+
+/* ---- the prompt */
+
+static const struct tool *begun_tool(const struct responses_request *r, enum chat_round round)
+{
+    const struct tool_choice choice = upstream_tool_choice(&r->tool_choice, round);
+
+    return choice.mode == TOOL_CHOICE_TOOL ? choice.tool : NULL;
+}
+
+str harmony_request_begun_call(const struct responses_request *r, enum chat_round round)
+{
+    const struct tool *t = begun_tool(r, round);
+
+    return t == NULL ? STR_NONE : t->upstream_name;
+}
+
+void harmony_prompt_write(const struct responses_request *r, const struct conversation *c,
+                          enum chat_round round, const struct harmony_options *options,
+                          struct buf *out)
+{
+    const struct tool_choice choice = upstream_tool_choice(&r->tool_choice, round);
+    const struct tool *begun = begun_tool(r, round);
+    const struct prompt p = {
+        .request = r,
+        .conversation = c,
+        .options = options,
+        .has_tools = r->tools.n_sent > 0 && choice.mode != TOOL_CHOICE_NONE,
+        .out = out,
+    };
+
+    write_system(&p);
+    write_developer(&p);
+    write_history(&p);
+    if (begun == NULL) {
+        buf_append(out, STR("<|start|>assistant"));
+    } else {
+        const struct harmony_message m = call_of(harmony_tool_name_of(begun), options);
+
+        (void)harmony_message_open(&m, out);
+    }
+}

@@ -1,0 +1,152 @@
+/* harmony_tools.c -- namespaces in the order of their names, tools in that of the request. */
+#include "wire/harmony_tools.h"
+
+#include "conv/tool_name.h"
+#include "text/schema_ts.h"
+#include "wire/chat_tools.h"
+#include "json/json_text.h"
+
+static const str functions = STR_INIT("functions");
+
+/* What begins with these is not taken for a server's (HARMONY 3). */
+static const str taken[] = {
+    STR_INIT("functions"), STR_INIT("python"), STR_INIT("browser"),
+    STR_INIT("container"), STR_INIT("mcp"),
+};
+
+static bool is_taken(str label)
+{
+    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+        if (str_eq(label, taken[i]))
+            return true;
+    }
+    return false;
+}
+
+/* A name with a dot or space in it could not be told apart in a header; such tools are functions.
+ * Clean names need no escape. */
+struct harmony_name harmony_tool_name(str server_label, str tool_name, str upstream_name)
+{
+    if (tool_name_is_clean(server_label) && tool_name_is_clean(tool_name) &&
+        !is_taken(server_label))
+        return (struct harmony_name){.space = server_label, .name = tool_name};
+    return (struct harmony_name){.space = functions, .name = upstream_name};
+}
+
+struct harmony_name harmony_tool_name_of(const struct tool *t)
+{
+    if (t->kind != TOOL_MCP)
+        return (struct harmony_name){.space = functions, .name = t->upstream_name};
+    return harmony_tool_name(t->server_label, t->name, t->upstream_name);
+}
+
+static bool is_in(const struct tool *t, str space)
+{
+    return t->sent && str_eq(harmony_tool_name_of(t).space, space);
+}
+
+bool harmony_tools_have_functions(const struct tool_set *set)
+{
+    for (const struct tool *t = set->first; t != NULL; t = t->next) {
+        if (is_in(t, functions))
+            return true;
+    }
+    return false;
+}
+
+/* The first namespace behind this one, or STR_NONE. Each walks the list; there are few. */
+static str next_space(const struct tool_set *set, str before)
+{
+    str next = STR_NONE;
+
+    for (const struct tool *t = set->first; t != NULL; t = t->next) {
+        str space = harmony_tool_name_of(t).space;
+
+        if (!t->sent || (!str_is_none(before) && str_order(space, before) <= 0))
+            continue;
+        if (str_is_none(next) || str_order(space, next) < 0)
+            next = space;
+    }
+    return next;
+}
+
+static void write_lines(str text, struct buf *out)
+{
+    while (text.len > 0) {
+        str line = str_from(text.p, str_find_char(text, '\n'));
+
+        text = str_skip(text, line.len + 1);
+        if (str_ends_with(line, STR("\r")))
+            line.len--;
+        buf_append(out, STR("// "));
+        buf_append(out, line);
+        buf_char(out, '\n');
+    }
+}
+
+void harmony_comment_write(str escaped, struct buf *out)
+{
+    struct buf plain = {0};
+
+    json_text_decode(escaped, &plain);
+    write_lines(buf_str(&plain), out);
+    out->failed = out->failed || buf_failed(&plain);
+    buf_fini(&plain);
+}
+
+static void write_description(const struct tool *t, struct buf *out)
+{
+    struct buf escaped = {0};
+
+    chat_tool_describe(t, &escaped);
+    harmony_comment_write(buf_str(&escaped), out);
+    out->failed = out->failed || buf_failed(&escaped);
+    buf_fini(&escaped);
+}
+
+static void write_tool(const struct tool *t, struct buf *out)
+{
+    str parameters = chat_tool_parameters(t);
+
+    write_description(t, out);
+    buf_append(out, STR("type "));
+    buf_append(out, harmony_tool_name_of(t).name);
+    buf_append(out, STR(" = ("));
+    if (!str_is_none(parameters)) {
+        buf_append(out, STR("_: "));
+        schema_ts_write(parameters, out);
+    }
+    buf_append(out, STR(") => any;\n\n"));
+}
+
+static void write_space_description(const struct tool_set *set, str space, struct buf *out)
+{
+    for (const struct mcp_declaration *d = set->first_server; d != NULL; d = d->next) {
+        if (str_eq(d->label, space) && !is_taken(space) && !str_is_none(d->description))
+            harmony_comment_write(d->description, out);
+    }
+}
+
+static void write_space(const struct tool_set *set, str space, struct buf *out)
+{
+    buf_append(out, STR("\n\n## "));
+    buf_append(out, space);
+    buf_append(out, STR("\n\n"));
+    write_space_description(set, space, out);
+    buf_append(out, STR("namespace "));
+    buf_append(out, space);
+    buf_append(out, STR(" {\n\n"));
+    for (const struct tool *t = set->first; t != NULL; t = t->next) {
+        if (is_in(t, space))
+            write_tool(t, out);
+    }
+    buf_append(out, STR("} // namespace "));
+    buf_append(out, space);
+}
+
+void harmony_tools_write(const struct tool_set *set, struct buf *out)
+{
+    buf_append(out, STR("# Tools"));
+    for (str space = next_space(set, STR_NONE); !str_is_none(space); space = next_space(set, space))
+        write_space(set, space, out);
+}
