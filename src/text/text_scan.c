@@ -28,6 +28,12 @@ size_t text_find_first(str s, const char bytes[3])
     return i;
 }
 
+bool text_is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= ':') || c == '_' ||
+           c == '-' || c == '.' || c == '/';
+}
+
 str text_trim_end(str s)
 {
     while (s.len > 0 && str_is_space(s.p[s.len - 1]))

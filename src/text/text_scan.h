@@ -12,6 +12,9 @@ enum text_match text_match(str s, str mark);
 /* The position of the first of these bytes, or s.len. The same byte may be given twice. */
 size_t text_find_first(str s, const char bytes[3]);
 
+/* A byte of the names of functions: letters, digits and _ - . : / */
+bool text_is_name_char(char c);
+
 /* s without trailing white space. */
 str text_trim_end(str s);
 
