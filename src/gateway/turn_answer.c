@@ -29,6 +29,8 @@ struct turn_summary turn_summarize(const struct turn *t)
         .ignored_fields = t->request.extra.n_ignored,
         .n_shortened = t->n_shortened,
         .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
+        .n_repairs = t->has_round ? t->round.stream.reader.text.n_repairs : 0,
+        .repair = t->has_round ? t->round.stream.reader.text.last_repair : NULL,
         .not_stored = t->not_stored,
     };
 }

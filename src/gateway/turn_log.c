@@ -77,6 +77,10 @@ void turn_log(const struct turn_summary *s)
     }
     if (s->skipped_chunks != 0)
         add(&f, (struct log_field)LOG_INT("skipped_chunks", s->skipped_chunks));
+    if (s->n_repairs != 0) {
+        add(&f, (struct log_field)LOG_INT("repairs", s->n_repairs));
+        add(&f, (struct log_field)LOG_STR("repair", str_from_c(s->repair)));
+    }
     if (s->n_shortened != 0)
         add(&f, (struct log_field)LOG_INT("shortened", s->n_shortened));
     add(&f, (struct log_field)LOG_INT("ttfb_ms", s->first_byte_ms));

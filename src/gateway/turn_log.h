@@ -16,6 +16,8 @@ struct turn_summary {
     uint64_t total_ms;
     size_t ignored_fields;        /* of the request, unknown here */
     size_t skipped_chunks;        /* chunks of the upstream that were no JSON */
+    unsigned n_repairs;           /* of raw text that broke the rules of its format */
+    const char *repair;           /* what the last was */
     const struct err *not_stored; /* NULL: it did not have to be, or was */
     unsigned n_shortened;         /* how often the oldest turns were left out (truncation: auto) */
 };

@@ -100,7 +100,7 @@ struct chat_stream_conf upstream_stream_conf(const struct config *c,
                                              const struct responses_request *r)
 {
     return (struct chat_stream_conf){
-        .think_tags = c->think_tags == CONFIG_THINK_TAGS_ON,
+        .text = {.think = c->think_tags == CONFIG_THINK_TAGS_ON ? MODEL_THINK_ON : MODEL_THINK_OFF},
         .wants_logprobs = r->include_logprobs || r->top_logprobs > 0,
         .hold_leading_space = c->hold_leading_space,
         .max_event_bytes = c->max_line_bytes,

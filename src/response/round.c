@@ -28,6 +28,11 @@ bool round_is_over(const struct round *round)
     return round->refused || chat_stream_is_over(&round->stream);
 }
 
+bool round_is_cut_off(const struct round *round)
+{
+    return round->refused || model_text_is_cut_off(&round->stream.reader.text);
+}
+
 void round_feed(struct round *round, str bytes, struct buf *out)
 {
     if (round_is_over(round))

@@ -27,6 +27,9 @@ void round_feed(struct round *round, str bytes, struct buf *out);
 /* Nothing more is needed from the upstream: its connection may be closed. */
 bool round_is_over(const struct round *round);
 
+/* Nothing more is wanted from it, but it goes on: it is to be stopped. */
+bool round_is_cut_off(const struct round *round);
+
 /* The body ended; failure is NULL when it ended as it should. Reports what was
  * held back and adds up usage; the response stays open. */
 struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out);

@@ -14,6 +14,7 @@ void chat_calls_fini(struct chat_calls *t)
     for (size_t i = 0; i < t->n; i++) {
         buf_fini(&t->calls[i].id);
         buf_fini(&t->calls[i].name);
+        buf_fini(&t->calls[i].server_label);
     }
     free(t->calls);
     *t = (struct chat_calls){.calls = NULL};

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "wire/delta.h"
 #include "json/json_text.h"
 
 enum { CHAT_MAX_CALLS = 1024 };
@@ -18,6 +19,8 @@ struct chat_call {
     struct buf name; /* as far as it is known */
     bool id_taken;   /* another call has the same id: this one has none of its own */
     bool has_arguments;
+    enum builtin_tool builtin;
+    struct buf server_label; /* escaped; of an MCP tool that the request does not have */
     struct json_splice splice;
 };
 

@@ -25,19 +25,17 @@ struct chunk {
     str choices, usage, error, object, x_groq, service_tier;
 };
 
-void chat_reader_init(struct chat_reader *r, bool think_tags, bool wants_logprobs,
-                      chat_on_delta *on_delta, void *arg)
+void chat_reader_init(struct chat_reader *r, const struct model_text_conf *text,
+                      bool wants_logprobs, chat_on_delta *on_delta, void *arg)
 {
-    *r = (struct chat_reader){.think_tags = think_tags,
-                              .wants_logprobs = wants_logprobs,
-                              .on_delta = on_delta,
-                              .arg = arg};
+    *r = (struct chat_reader){.wants_logprobs = wants_logprobs, .on_delta = on_delta, .arg = arg};
+    model_text_init(&r->text, text);
 }
 
 void chat_reader_fini(struct chat_reader *r)
 {
     chat_calls_fini(&r->calls);
-    think_fini(&r->think);
+    model_text_fini(&r->text);
     chat_memo_fini(&r->memo);
     buf_fini(&r->piece);
     buf_fini(&r->logprobs);
@@ -88,13 +86,13 @@ static void says_raw(struct chat_reader *r, str raw)
 /* ---- a choice */
 
 /* Text and what the tokens of it weigh. A chunk without content holds tokens of
- * something else, and so does one inside <think>. */
+ * something else, and so does one in the midst of markup. */
 static void read_weighed_content(struct chat_reader *r, str content, str logprobs)
 {
     if (r->wants_logprobs && !str_is_none(content) && jr_type_of(content) != JR_NULL)
         chat_logprobs(logprobs, &r->logprobs);
     chat_speak_content(r, content);
-    if (r->think.state != THINK_START && r->think.state != THINK_OFF)
+    if (model_text_is_markup(&r->text))
         r->logprobs.len = 0;
 }
 
@@ -153,6 +151,8 @@ static void read_delta(struct chat_reader *r, str raw, str logprobs)
     says_content(r, content);
     says_raw(r, logprobs);
     says_raw(r, annotations);
+    if (reasoning_content.len > 0 || jr_type_of(details) == JR_ARRAY)
+        model_text_is_split(r);
     if (reasoning_content.len > 0)
         chat_speak(r, DELTA_REASONING, reasoning_content);
     else
@@ -165,6 +165,12 @@ static void read_delta(struct chat_reader *r, str raw, str logprobs)
     chat_annotations(r, annotations);
     chat_legacy_call(r, function_call);
     chat_tool_calls(r, tool_calls);
+}
+
+static void read_text(struct chat_reader *r, str text)
+{
+    says_content(r, text);
+    chat_speak_content(r, text);
 }
 
 static void set_finish(struct chat_reader *r, str word, bool has_error)
@@ -205,6 +211,7 @@ static void set_finish(struct chat_reader *r, str word, bool has_error)
 static void read_choice(struct chat_reader *r, struct jr *j, bool has_error)
 {
     str key, delta = STR_NONE, message = STR_NONE, finish = STR_NONE, logprobs = STR_NONE;
+    str text = STR_NONE; /* all that /v1/completions has */
     int64_t index = 0;
 
     if (!jr_enter(j, JR_OBJECT))
@@ -214,6 +221,8 @@ static void read_choice(struct chat_reader *r, struct jr *j, bool has_error)
             delta = jr_raw(j);
         else if (str_eq(key, STR("message")))
             message = jr_raw(j);
+        else if (str_eq(key, STR("text")))
+            text = jr_raw(j);
         else if (str_eq(key, STR("finish_reason")))
             finish = jr_string(j);
         else if (str_eq(key, STR("index")))
@@ -225,7 +234,10 @@ static void read_choice(struct chat_reader *r, struct jr *j, bool has_error)
     }
     if (index != 0)
         return;
-    read_delta(r, jr_type_of(delta) == JR_OBJECT ? delta : message, logprobs);
+    if (jr_type_of(text) == JR_STRING)
+        read_text(r, text);
+    else
+        read_delta(r, jr_type_of(delta) == JR_OBJECT ? delta : message, logprobs);
     set_finish(r, finish, has_error);
 }
 

@@ -8,7 +8,7 @@
 #include "wire/chat_call.h"
 #include "wire/chat_memo.h"
 #include "wire/delta.h"
-#include "text/think.h"
+#include "wire/model_text.h"
 #include "json/json_text.h"
 
 /* Takes a delta. */
@@ -16,13 +16,12 @@ typedef void chat_on_delta(void *arg, const struct delta *delta);
 
 /* What has been read of one round. */
 struct chat_reader {
-    bool think_tags; /* split <think> from text */
     bool wants_logprobs;
     chat_on_delta *on_delta;
     void *arg;
 
     struct chat_calls calls;
-    struct think think;
+    struct model_text text;
     struct chat_saying saying; /* of the chunk at hand: the last of n_said */
     unsigned n_said;
     struct chat_memo memo;
@@ -37,8 +36,9 @@ struct chat_reader {
     struct err *error; /* why; NULL when there was no memory to say it */
 };
 
-void chat_reader_init(struct chat_reader *r, bool think_tags, bool wants_logprobs,
-                      chat_on_delta *on_delta, void *arg);
+/* text: how the upstream's text is read; what it points to outlives the reader. */
+void chat_reader_init(struct chat_reader *r, const struct model_text_conf *text,
+                      bool wants_logprobs, chat_on_delta *on_delta, void *arg);
 void chat_reader_fini(struct chat_reader *r);
 
 /* Reads one JSON text; event is its SSE event name or "". Returns false when

@@ -89,7 +89,7 @@ void chat_space_delta(void *arg, const struct delta *d)
 {
     struct chat_space *s = arg;
 
-    if (d->kind == DELTA_TEXT) {
+    if (d->kind == DELTA_TEXT && d->phase == PHASE_NONE) {
         on_text(s, d);
         return;
     }

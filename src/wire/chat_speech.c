@@ -43,45 +43,52 @@ void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped)
     report(r, kind, buf_str(&r->piece));
 }
 
-static void speak_plain(struct chat_reader *r, enum delta_kind kind, struct buf *plain)
+/* Text that is taken apart, which takes plain characters. */
+static void speak_model_text(struct chat_reader *r, str escaped)
 {
-    struct buf escaped = {.limit = 0};
-
-    json_text_escape(buf_str(plain), &escaped);
-    report(r, kind, buf_str(&escaped));
-    if (buf_failed(plain) || buf_failed(&escaped))
-        chat_reader_out_of_memory(r);
-    buf_fini(&escaped);
-    buf_fini(plain);
-}
-
-/* Text in which <think> has to be looked for, which takes plain characters. */
-static void speak_thinking(struct chat_reader *r, str escaped, bool is_end)
-{
-    struct buf plain = {.limit = 0}, reasoning = {.limit = 0}, text = {.limit = 0};
+    struct buf plain = {.limit = 0};
 
     if (r->splice.high != 0 && r->spliced != DELTA_TEXT)
         chat_speech_flush(r);
     r->spliced = DELTA_TEXT;
     r->piece.len = 0;
     json_text_splice(&r->splice, escaped, &r->piece);
-    if (is_end)
-        json_text_splice_end(&r->splice, &r->piece);
     json_text_decode(buf_str(&r->piece), &plain);
-    think_feed(&r->think, buf_str(&plain), &reasoning, &text);
-    if (is_end)
-        think_end(&r->think, &reasoning, &text);
+    if (buf_failed(&plain))
+        chat_reader_out_of_memory(r);
+    else if (plain.len > 0)
+        model_text_feed(r, buf_str(&plain));
     buf_fini(&plain);
-    speak_plain(r, DELTA_REASONING, &reasoning);
-    speak_plain(r, DELTA_TEXT, &text);
 }
 
 void chat_speak_text(struct chat_reader *r, str escaped)
 {
-    if (!r->think_tags || r->think.state == THINK_OFF)
+    if (model_text_is_plain(&r->text))
         chat_speak(r, DELTA_TEXT, escaped);
     else if (escaped.len > 0)
-        speak_thinking(r, escaped, false);
+        speak_model_text(r, escaped);
+}
+
+void chat_say(struct chat_reader *r, enum delta_kind kind, enum phase phase, str plain)
+{
+    struct buf *escaped = &r->text.scratch;
+    struct delta d = {.kind = kind, .phase = phase};
+
+    escaped->len = 0;
+    json_text_escape(plain, escaped);
+    if (buf_failed(escaped)) {
+        chat_reader_out_of_memory(r);
+    } else if (phase == PHASE_NONE) {
+        report(r, kind, buf_str(escaped));
+    } else {
+        d.text = buf_str(escaped);
+        r->on_delta(r->arg, &d);
+    }
+}
+
+void chat_say_item_end(struct chat_reader *r)
+{
+    r->on_delta(r->arg, &(const struct delta){.kind = DELTA_ITEM_END});
 }
 
 /* ---- content as a list of parts */
@@ -172,9 +179,27 @@ void chat_speak_reasoning_details(struct chat_reader *r, str raw)
     }
 }
 
+/* Half a character at the end of a text that is taken apart: what it stands for. */
+static void end_model_text(struct chat_reader *r)
+{
+    struct buf plain = {.limit = 0};
+
+    if (r->spliced == DELTA_TEXT) {
+        r->piece.len = 0;
+        json_text_splice_end(&r->splice, &r->piece);
+        json_text_decode(buf_str(&r->piece), &plain);
+        if (buf_failed(&plain))
+            chat_reader_out_of_memory(r);
+        else if (plain.len > 0)
+            model_text_feed(r, buf_str(&plain));
+        buf_fini(&plain);
+    }
+    model_text_end(r);
+}
+
 void chat_speech_end(struct chat_reader *r)
 {
-    if (r->think_tags && r->think.state != THINK_OFF)
-        speak_thinking(r, STR(""), true);
+    if (!model_text_is_plain(&r->text))
+        end_model_text(r);
     chat_speech_flush(r);
 }

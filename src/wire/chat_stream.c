@@ -15,10 +15,10 @@ void chat_stream_init(struct chat_stream *s, const struct chat_stream_conf *conf
     *s = (struct chat_stream){.form = CHAT_BODY_UNKNOWN};
     chat_space_init(&s->space, &s->reader, on_delta, arg);
     if (conf->hold_leading_space)
-        chat_reader_init(&s->reader, conf->think_tags, conf->wants_logprobs, chat_space_delta,
+        chat_reader_init(&s->reader, &conf->text, conf->wants_logprobs, chat_space_delta,
                          &s->space);
     else
-        chat_reader_init(&s->reader, conf->think_tags, conf->wants_logprobs, on_delta, arg);
+        chat_reader_init(&s->reader, &conf->text, conf->wants_logprobs, on_delta, arg);
     sse_parser_init(&s->sse, conf->max_event_bytes);
     buf_init(&s->whole, conf->max_event_bytes);
 }
@@ -33,7 +33,7 @@ void chat_stream_fini(struct chat_stream *s)
 
 bool chat_stream_is_over(const struct chat_stream *s)
 {
-    return s->done || s->reader.failed;
+    return s->done || s->reader.failed || model_text_is_cut_off(&s->reader.text);
 }
 
 /* ---- events */
@@ -162,6 +162,8 @@ struct chat_result chat_stream_end(struct chat_stream *s, const struct err *fail
         chat_reader_fail(&s->reader, &e);
     chat_reader_end(&s->reader);
     chat_space_end(&s->space);
+    if (model_text_is_cut_off(&s->reader.text))
+        s->done = true;
     if (!s->done && failure != NULL)
         chat_reader_fail(&s->reader, failure);
     if (!s->done && s->reader.finish == FINISH_NONE) {

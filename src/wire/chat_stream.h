@@ -9,7 +9,8 @@
 #include "wire/chat_space.h"
 
 struct chat_stream_conf {
-    bool think_tags, wants_logprobs, hold_leading_space;
+    struct model_text_conf text;
+    bool wants_logprobs, hold_leading_space;
     size_t max_event_bytes; /* one event, or the whole of a JSON body */
 };
 
@@ -38,7 +39,8 @@ void chat_stream_fini(struct chat_stream *s);
 
 void chat_stream_feed(struct chat_stream *s, str bytes);
 
-/* Nothing that follows can change the result: [DONE] was seen, or an error. */
+/* Nothing that follows can change the result: [DONE] was seen, or an error, or the model went on
+ * to write what others say. */
 bool chat_stream_is_over(const struct chat_stream *s);
 
 /* The body ended: as it should (failure NULL), or broken off. An answer whose

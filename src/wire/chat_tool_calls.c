@@ -34,7 +34,9 @@ static void report_call(struct chat_reader *r, const struct chat_call *c)
                       .call = (unsigned)(c - r->calls.calls),
                       .call_id = c->id_taken ? STR("") : buf_str(&c->id),
                       .name = buf_str(&c->name),
-                      .is_old_form = c->index == OLD_FORM_INDEX};
+                      .is_old_form = c->index == OLD_FORM_INDEX,
+                      .builtin = c->builtin,
+                      .server_label = buf_str(&c->server_label)};
 
     r->on_delta(r->arg, &d);
 }
@@ -146,6 +148,51 @@ void chat_legacy_call(struct chat_reader *r, str raw)
 void chat_more_arguments(struct chat_reader *r, int64_t index, str quoted)
 {
     add_call_piece(r, &(const struct chat_call_piece){.index = index}, quoted);
+}
+
+/* ---- calls in a text */
+
+/* No upstream numbers its calls like that, so each is a new one. */
+static int64_t text_call_index(const struct chat_reader *r)
+{
+    return CHAT_NO_INDEX + 1 + (int64_t)r->calls.n;
+}
+
+unsigned chat_text_call_begin(struct chat_reader *r, const struct chat_text_call *call)
+{
+    struct buf name = {.limit = 0}, id = {.limit = 0};
+    struct chat_call_piece piece = {.index = text_call_index(r)};
+    struct chat_call *c = NULL;
+
+    json_text_escape(call->name, &name);
+    json_text_escape(call->id, &id);
+    piece.name = buf_str(&name);
+    piece.id = buf_str(&id);
+    if (!buf_failed(&name) && !buf_failed(&id))
+        c = chat_calls_take(&r->calls, &piece);
+    buf_fini(&name);
+    buf_fini(&id);
+    if (c == NULL) {
+        fail_no_call(r);
+        return (unsigned)r->calls.n;
+    }
+    c->builtin = call->builtin;
+    json_text_escape(call->server_label, &c->server_label);
+    if (buf_failed(&c->server_label))
+        chat_reader_out_of_memory(r);
+    r->piece.len = 0;
+    report_call(r, c);
+    return (unsigned)(c - r->calls.calls);
+}
+
+void chat_text_call_arguments(struct chat_reader *r, unsigned number, str plain)
+{
+    if (number >= r->calls.n || plain.len == 0)
+        return;
+    r->piece.len = 0;
+    json_text_escape(plain, &r->piece);
+    r->calls.calls[number].has_arguments = true;
+    report_call(r, &r->calls.calls[number]);
 }
 
 static void end_call(struct chat_reader *r, struct chat_call *c)

@@ -47,9 +47,11 @@ static struct reading read_chunk(str json, uint8_t options)
 {
     char *exact = exact_copy(json);
     struct reading r = {.is_json = false};
+    const struct model_text_conf text = {.think =
+                                             (options & 1) != 0 ? MODEL_THINK_ON : MODEL_THINK_OFF};
     struct chat_reader reader;
 
-    chat_reader_init(&reader, (options & 1) != 0, false, on_delta, &r);
+    chat_reader_init(&reader, &text, false, on_delta, &r);
     r.is_json = chat_reader_chunk(&reader, str_from(exact, json.len),
                                   (options & 2) != 0 ? STR("error") : STR(""));
     free(exact); /* nothing may point into it any more */

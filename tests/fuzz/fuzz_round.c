@@ -43,7 +43,7 @@ static struct round_result run(str body, uint8_t options, struct cutting cutting
         .reasoning = options % 3 == 0   ? REASONING_TEXT
                      : options % 3 == 1 ? REASONING_SUMMARY
                                         : REASONING_NONE,
-        .think_tags = (options & 4) != 0,
+        .text = {.think = (options & 4) != 0 ? MODEL_THINK_ON : MODEL_THINK_OFF},
         .logprobs = (options & 8) != 0,
         .forgetful = cutting.piece == 1,
         .hold_leading_space = (options & 128) != 0,

@@ -68,7 +68,7 @@ static struct response_conf response_conf(const struct round_conf *conf, const s
 static bool ask(struct run *run, str body)
 {
     const struct round_conf *conf = run->conf;
-    const struct chat_stream_conf stream = {.think_tags = conf->think_tags,
+    const struct chat_stream_conf stream = {.text = conf->text,
                                             .wants_logprobs = conf->logprobs,
                                             .hold_leading_space = conf->hold_leading_space,
                                             .max_event_bytes = conf->max_event_bytes};

@@ -18,7 +18,8 @@ enum { TEST_CREATED_AT = 1767225600, TEST_NOW = TEST_CREATED_AT + 2 };
 struct round_conf {
     enum reasoning_mode reasoning;
     enum response_dialect dialect;
-    bool think_tags, logprobs, hold_leading_space;
+    struct model_text_conf text;
+    bool logprobs, hold_leading_space;
     bool no_error_event;
     bool forgetful; /* the chunk before is forgotten at every piece: each is read in full */
     const struct tool_set *tools;

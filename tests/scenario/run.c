@@ -109,7 +109,7 @@ static void configure(struct scenario *s)
         .reasoning = r->reasoning_summary_requested ? REASONING_SUMMARY : REASONING_TEXT,
         .dialect = s->config.dialect == CONFIG_DIALECT_ORS ? RESPONSE_DIALECT_ORS
                                                            : RESPONSE_DIALECT_OPENAI,
-        .think_tags = stream.think_tags,
+        .text = stream.text,
         .logprobs = stream.wants_logprobs,
         .hold_leading_space = stream.hold_leading_space,
         .tools = &r->tools,

@@ -230,10 +230,11 @@ static void feed(void *arg, str piece)
 
 static void check_case(const struct body_case *c, struct cutting cutting)
 {
-    const struct chat_stream_conf conf = {.think_tags = c->think_tags,
-                                          .wants_logprobs = c->logprobs,
-                                          .hold_leading_space = c->hold_space,
-                                          .max_event_bytes = 10000};
+    const struct chat_stream_conf conf = {
+        .text = {.think = c->think_tags ? MODEL_THINK_ON : MODEL_THINK_OFF},
+        .wants_logprobs = c->logprobs,
+        .hold_leading_space = c->hold_space,
+        .max_event_bytes = 10000};
     struct buf out = {.limit = 0};
     struct chat_stream s;
     struct chat_result result;

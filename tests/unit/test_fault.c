@@ -173,13 +173,14 @@ static void check_events(size_t i, long n, const struct round_result *r)
 /* Fails the n-th allocation; returns whether there was one. */
 static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
 {
-    const struct round_conf conf = {.tools = &tools,
-                                    .think_tags = runs[i].think_tags,
-                                    .logprobs = runs[i].logprobs,
-                                    .hold_leading_space = runs[i].hold_space,
-                                    .script = runs[i].script,
-                                    .max_tool_calls = runs[i].max_tool_calls,
-                                    .dialect = runs[i].dialect};
+    const struct round_conf conf = {
+        .tools = &tools,
+        .text = {.think = runs[i].think_tags ? MODEL_THINK_ON : MODEL_THINK_OFF},
+        .logprobs = runs[i].logprobs,
+        .hold_leading_space = runs[i].hold_space,
+        .script = runs[i].script,
+        .max_tool_calls = runs[i].max_tool_calls,
+        .dialect = runs[i].dialect};
     struct round_result r;
     bool failed;
 

@@ -101,7 +101,9 @@ static struct round_conf conf_of(const struct form *f)
 {
     json_t *option = json_object_get(f->expect, "option");
 
-    return (struct round_conf){.think_tags = json_is_true(json_object_get(option, "think_tags"))};
+    bool think_tags = json_is_true(json_object_get(option, "think_tags"));
+
+    return (struct round_conf){.text = {.think = think_tags ? MODEL_THINK_ON : MODEL_THINK_OFF}};
 }
 
 static void assert_same_bytes(str got, str expected)

@@ -372,7 +372,8 @@ static void the_answer_is_read_as_configured(void **state)
     (void)state;
     load("--think-tags on --hold-leading-space --max-line 2KiB", &config);
     conf = upstream_stream_conf(&config, &r);
-    assert_true(conf.think_tags && conf.hold_leading_space && conf.wants_logprobs);
+    assert_true(conf.text.think == MODEL_THINK_ON && conf.hold_leading_space &&
+                conf.wants_logprobs);
     assert_int_equal(conf.max_event_bytes, 2048);
     config_fini(&config);
 }
