@@ -20,6 +20,7 @@ static const str prefix = STR_INIT("gw1.");
 enum {
     KEY_BYTES = 32,
     NONCE_BYTES = 12,
+    TEXT_KEY_BYTES = KEY_BYTES + NONCE_BYTES,
     ID_PART = 6,
     ID_LETTERS = 8, /* exactly */
     SALT_PART = 16,
@@ -37,11 +38,6 @@ struct seal_keys {
     EVP_CIPHER *cipher;
     size_t n;
     struct key list[];
-};
-
-/* What one text is encrypted with. */
-struct text_key {
-    unsigned char key[KEY_BYTES], nonce[NONCE_BYTES];
 };
 
 /* ---- keys */
@@ -82,17 +78,12 @@ static bool make_key(const struct seal_keys *keys, str secret, str purpose, stru
            derive(keys, view(ret->secret, KEY_BYTES), STR(""), STR("id"), ret->id, ID_PART);
 }
 
+/* What one text is encrypted with: a key, and the nonce behind it. */
 static bool make_text_key(const struct seal_keys *keys, const struct key *k, const char *salt,
-                          struct text_key *ret)
+                          unsigned char ret[TEXT_KEY_BYTES])
 {
-    unsigned char both[KEY_BYTES + NONCE_BYTES];
-    bool ok = derive(keys, view(k->secret, KEY_BYTES), str_from(salt, SALT_PART), STR("text"), both,
-                     sizeof(both));
-
-    memcpy(ret->key, both, KEY_BYTES);
-    memcpy(ret->nonce, both + KEY_BYTES, NONCE_BYTES);
-    explicit_bzero(both, sizeof(both));
-    return ok;
+    return derive(keys, view(k->secret, KEY_BYTES), str_from(salt, SALT_PART), STR("text"), ret,
+                  TEXT_KEY_BYTES);
 }
 
 static bool make_random_key(struct seal_keys *keys, str purpose)
@@ -103,7 +94,6 @@ static bool make_random_key(struct seal_keys *keys, str purpose)
     random_fill(NULL, secret, sizeof(secret));
     ok = make_key(keys, view(secret, sizeof(secret)), purpose, &keys->list[0]);
     explicit_bzero(secret, sizeof(secret));
-    keys->n = 1;
     return ok;
 }
 
@@ -115,8 +105,8 @@ static bool make_keys(struct seal_keys *keys, const char *const *secrets, size_t
         return false;
     if (n == 0)
         return make_random_key(keys, purpose);
-    for (; keys->n < n; keys->n++) {
-        if (!make_key(keys, str_from_c(secrets[keys->n]), purpose, &keys->list[keys->n]))
+    for (size_t i = 0; i < n; i++) {
+        if (!make_key(keys, str_from_c(secrets[i]), purpose, &keys->list[i]))
             return false;
     }
     return true;
@@ -125,12 +115,14 @@ static bool make_keys(struct seal_keys *keys, const char *const *secrets, size_t
 struct seal_keys *seal_keys_new(const char *const *secrets, size_t n, const char *purpose,
                                 struct err *reterr)
 {
-    struct seal_keys *keys = calloc(1, sizeof(*keys) + (n == 0 ? 1 : n) * sizeof(*keys->list));
+    const size_t n_keys = n == 0 ? 1 : n;
+    struct seal_keys *keys = calloc(1, sizeof(*keys) + n_keys * sizeof(*keys->list));
 
     if (keys == NULL) {
         err_set_no_memory(reterr);
         return NULL;
     }
+    keys->n = n_keys;
     if (!make_keys(keys, secrets, n, str_from_c(purpose))) {
         seal_keys_free(keys);
         err_set(reterr, ERR_INTERNAL,
@@ -175,13 +167,13 @@ static bool apply(const struct seal_keys *keys, const struct key *k, bool encryp
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     unsigned char *text = (unsigned char *)parts + HEAD_PARTS;
-    struct text_key key;
-    bool ok = ctx != NULL && make_text_key(keys, k, parts + ID_PART, &key) &&
-              EVP_CipherInit_ex2(ctx, keys->cipher, key.key, key.nonce, encrypts, NULL) == 1 &&
+    unsigned char key[TEXT_KEY_BYTES];
+    bool ok = ctx != NULL && make_text_key(keys, k, parts + ID_PART, key) &&
+              EVP_CipherInit_ex2(ctx, keys->cipher, key, key + KEY_BYTES, encrypts, NULL) == 1 &&
               run_cipher(ctx, encrypts, owner, text, n_text, text + n_text);
 
     EVP_CIPHER_CTX_free(ctx);
-    explicit_bzero(&key, sizeof(key));
+    explicit_bzero(key, sizeof(key));
     return ok;
 }
 
