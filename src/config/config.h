@@ -216,6 +216,10 @@ bool config_read_file(const char *path, struct buf *out, struct config_problems 
  *     unix:/run/x.sock       unix:/run/x.sock:/v1 */
 str config_upstream_base(struct arena *a, str upstream);
 
+/* The word in effect of the key of this name, which has a choice of words: as config.def spells
+ * it. STR_NONE for other keys. */
+str config_choice(const struct config *c, const char *name);
+
 /* Text of `antiphon serve --help`, and docs/config.md. */
 void config_help(struct buf *out);
 void config_docs(struct buf *out);

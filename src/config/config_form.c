@@ -206,12 +206,9 @@ static bool is_store(str s)
            (is_visible(s) && !str_is_none(after_scheme(s, "postgres|postgresql")));
 }
 
-/* A name, then words with "=" in them. */
 static bool is_model_settings(str s)
 {
-    size_t space = str_find_char(s, ' ');
-
-    return is_name(s) && is_trimmed(s) && space < s.len && str_find_char(s, '=') > space;
+    return is_name(s) && config_model_fits(s);
 }
 
 /* today, none, 2026-01-31 */
@@ -236,7 +233,7 @@ static const struct config_form forms[] = {
      .fits = is_alias,
      .describe = "NAME=MODEL, both not empty and without spaces around",
      .is_pair = true},
-    {.name = "MODEL NAME=WORD ...",
+    {.name = CONFIG_MODEL_FORM,
      .fits = is_model_settings,
      .describe = "the name of a model, in which * stands for anything, and settings such as "
                  "think_tags=on"},

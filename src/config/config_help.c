@@ -2,8 +2,17 @@
 #include "config/config_key.h"
 #include "config/prose.h"
 
+/* Do the words of a choice fit in the line of its flag? */
+static bool fits_line(const struct config_key *k)
+{
+    enum { COLUMNS = 80 };
+
+    return strlen("  -- ") + strlen(k->name) + strlen(config_key_placeholder(k)) <= COLUMNS;
+}
+
 static void help_key(const struct config_key *k, struct buf *out)
 {
+    const bool is_short = k->kind != CONFIG_CHOICE || fits_line(k);
     struct buf initial = {0};
 
     buf_c(out, "  ");
@@ -16,10 +25,15 @@ static void help_key(const struct config_key *k, struct buf *out)
         buf_append(out, str_skip(buf_str(&flag), 2));
         buf_fini(&flag);
     }
-    buf_c(out, config_key_placeholder(k));
+    buf_c(out, is_short ? config_key_placeholder(k) : "WORD");
     buf_c(out, config_key_is_list(k) ? ",..." : "");
     buf_char(out, '\n');
     prose_wrap(k->help, out);
+    if (!is_short) {
+        buf_c(&initial, "WORD is ");
+        config_key_takes(k, &initial);
+        buf_c(&initial, ". ");
+    }
     buf_c(&initial, "Default: ");
     config_key_initial(k, &initial);
     prose_wrap(buf_cstr(&initial), out);

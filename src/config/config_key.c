@@ -232,17 +232,46 @@ static bool set_flag(str value, void *field)
     return false;
 }
 
-static bool set_choice(const struct config_key *k, str value, void *field)
+bool config_key_has_word(const struct config_key *k, str word, unsigned *ret_index)
 {
-    str rest = str_from_c(k->valid), word;
+    str rest = str_from_c(k->valid), known;
 
-    for (unsigned i = 0; !str_is_none(word = config_next_word(&rest, '|')); i++) {
-        if (str_eq_nocase(value, word)) {
-            memcpy(field, &i, sizeof(i));
-            return true;
-        }
+    for (unsigned i = 0; !str_is_none(known = config_next_word(&rest, '|')); i++) {
+        if (!str_eq_nocase(word, known))
+            continue;
+        if (ret_index != NULL)
+            *ret_index = i;
+        return true;
     }
     return false;
+}
+
+static bool set_choice(const struct config_key *k, str value, void *field)
+{
+    unsigned chosen;
+
+    if (!config_key_has_word(k, value, &chosen))
+        return false;
+    memcpy(field, &chosen, sizeof(chosen));
+    return true;
+}
+
+str config_key_chosen(const struct config *c, const struct config_key *k)
+{
+    str rest = str_from_c(k->valid), word = STR_NONE;
+    unsigned chosen;
+
+    memcpy(&chosen, (const char *)c + k->offset, sizeof(chosen));
+    for (unsigned i = 0; i <= chosen; i++)
+        word = config_next_word(&rest, '|');
+    return word;
+}
+
+str config_choice(const struct config *c, const char *name)
+{
+    const struct config_key *k = config_key_find(str_from_c(name));
+
+    return k == NULL || k->kind != CONFIG_CHOICE ? STR_NONE : config_key_chosen(c, k);
 }
 
 _Static_assert(sizeof(enum config_reasoning) == sizeof(unsigned),
@@ -323,11 +352,14 @@ void config_key_refuse(struct config *c, const struct config_key *k,
 void config_key_refuse_value(struct config *c, const struct config_key *k, str value,
                              struct config_problems *problems)
 {
+    const bool is_model = config_key_is_list(k) && strcmp(k->valid, CONFIG_MODEL_FORM) == 0;
     struct buf message = {0};
 
     buf_c(&message, config_key_is_private(k, value) ? "the value" : config_quote(value).text);
-    buf_c(&message, " is not valid; give ");
-    config_key_describe(k, &message);
+    if (!is_model || !config_model_explain(value, &message)) {
+        buf_c(&message, " is not valid; give ");
+        config_key_describe(k, &message);
+    }
     config_key_refuse(c, k, problems, buf_cstr(&message));
     buf_fini(&message);
 }

@@ -109,6 +109,18 @@ void config_flags_load(struct config *c, int n_args, const char *const *args,
 /* The file that --config names, or NULL. */
 const char *config_flags_file(int n_args, const char *const *args);
 
+/* Is the word, in any case, one of a choice? *ret_index, which may be NULL: the how manieth. */
+bool config_key_has_word(const struct config_key *k, str word, unsigned *ret_index);
+
+/* The word of a choice that is in effect. */
+str config_key_chosen(const struct config *c, const struct config_key *k);
+
+/* The lines of model_settings (config_model.c). _explain appends what is wrong in the settings of a
+ * line, and what would be right; false when it is not them that are wrong. */
+#define CONFIG_MODEL_FORM "MODEL NAME=WORD ..."
+bool config_model_fits(str line);
+bool config_model_explain(str line, struct buf *out);
+
 /* What only two keys together, or a look at the world, can tell (config_rule.c). */
 void config_rules_check(const struct config *c, struct config_problems *problems);
 

@@ -39,18 +39,9 @@ static void show_list(const struct config_list *list, struct buf *out)
     buf_char(out, ']');
 }
 
-static void show_choice(const struct config_key *k, unsigned chosen, struct buf *out)
+static void show_value(const struct config *c, const struct config_key *k, struct buf *out)
 {
-    str rest = str_from_c(k->valid), word = STR_NONE;
-
-    for (unsigned i = 0; i <= chosen; i++)
-        word = config_next_word(&rest, '|');
-    show_text(word, out);
-}
-
-static void show_value(const struct config_key *k, const void *field, struct buf *out)
-{
-    unsigned chosen;
+    const void *field = (const char *)c + k->offset;
 
     switch (k->kind) {
     case CONFIG_GROUP:
@@ -76,8 +67,7 @@ static void show_value(const struct config_key *k, const void *field, struct buf
         buf_c(out, *(const bool *)field ? "true" : "false");
         return;
     case CONFIG_CHOICE:
-        memcpy(&chosen, field, sizeof(chosen));
-        show_choice(k, chosen, out);
+        show_text(config_key_chosen(c, k), out);
         return;
     }
 }
@@ -122,8 +112,7 @@ static void show_place(const struct config *c, const struct config_key *k, struc
 
 static void show_key(const struct config *c, const struct config_key *k, struct buf *out)
 {
-    const void *field = (const char *)c + k->offset;
-    bool hidden = is_hidden(k, field);
+    bool hidden = is_hidden(k, (const char *)c + k->offset);
 
     buf_c(out, hidden ? "  // \"" : "  \"");
     buf_c(out, k->name);
@@ -131,7 +120,7 @@ static void show_key(const struct config *c, const struct config_key *k, struct 
     if (hidden)
         buf_c(out, "\"***\"");
     else
-        show_value(k, field, out);
+        show_value(c, k, out);
     buf_char(out, ',');
     show_place(c, k, out);
     buf_char(out, '\n');

@@ -48,7 +48,7 @@ static void errors_name_the_source_the_value_and_the_valid_form(void **state)
     FAILS(&duration, "--idle-timeout: \"5 parsecs\"", "a duration");
     FAILS(&size, "ANTIPHON_MAX_BODY: \"lots\"", "a size from 1 to 4GiB");
     FAILS(&small, "--max-head: \"12\"", "from 1KiB");
-    FAILS(&choice, "--reasoning: \"all\"", "text, summary or none");
+    FAILS(&choice, "--reasoning: \"all\"", "text, summary, openresponses or none");
     FAILS(&flag, "--error-event: \"maybe\"", "true or false");
     FAILS(&alias, "API_ADAPTER_PORT: \"127.0.0.1:http\"", "HOST:PORT");
     FAILS(&listen, "--listen: \"8080\"", "HOST:PORT");
@@ -64,6 +64,12 @@ static void wrong_elements_of_lists_are_named(void **state)
     struct load number = {.file = "{\"pass_fields\": [\"a\", 1]}"};
     struct load pairs = {.file = "{\"pass_fields\": {\"a\": \"b\"}}"};
     struct load gap = {.args = {"--pass-fields", "a,,b"}};
+    struct load bare = {.args = {"--model-settings", "qwen3*"}};
+    struct load pair = {.env = {"ANTIPHON_MODEL_SETTINGS=m think_tags=on, m think_tags"}};
+    struct load name = {.file = "{\n\"model_settings\": [\"m think=on\"]}"};
+    struct load date = {.args = {"--model-settings", "m harmony_date=today"}};
+    struct load word = {.args = {"--model-settings", "m text_calls=off reasoning_history=some"}};
+    struct load said = {.args = {"--model-settings", "m text_calls=off  text_calls=glm"}};
 
     (void)state;
     FAILS(&address, "--listen: \"b\" is not valid");
@@ -74,6 +80,14 @@ static void wrong_elements_of_lists_are_named(void **state)
     FAILS(&number, "pass_fields: every element must be a string");
     FAILS(&pairs, "pass_fields: must be an array of strings, or a string");
     FAILS(&gap, "--pass-fields: \"\" is not valid");
+    FAILS(&bare, "--model-settings: \"qwen3*\" is not valid; give the name of a model");
+    FAILS(&pair, "ANTIPHON_MODEL_SETTINGS: \"m think_tags\": \"think_tags\" is no setting",
+          "give NAME=WORD");
+    FAILS(&name, "line 2: model_settings: \"m think=on\": \"think\" is no setting",
+          "give one of harmony, harmony_content_type, think_tags, text_calls, reasoning_field, ");
+    FAILS(&date, "\"harmony_date\" is no setting");
+    FAILS(&word, "\"some\" is not valid for reasoning_history; give auto, all or open");
+    FAILS(&said, "\"text_calls\" is there twice");
 }
 
 static void wrong_command_lines_are_explained(void **state)
@@ -199,7 +213,7 @@ static void long_values_are_cut(void **state)
     memset(value, 'x', sizeof(value) - 1);
     value[sizeof(value) - 1] = '\0';
     (void)snprintf(text, sizeof(text), "\"%.100s...\" is not", value);
-    FAILS(&l, text, "; give text, summary or none");
+    FAILS(&l, text, "; give text, summary, openresponses or none");
 }
 
 static void problems_beyond_the_limit_are_counted(void **state)

@@ -133,7 +133,7 @@ static void help_stays_within_80_columns(void **state)
     config_help(&help);
     rest = buf_str(&help);
     assert_true(str_find(rest, STR("--no-error-event\n")) < rest.len);
-    assert_true(str_find(rest, STR("--reasoning text|summary|none\n")) < rest.len);
+    assert_true(str_find(rest, STR("--reasoning text|summary|openresponses|none\n")) < rest.len);
     assert_true(str_find(rest, STR("--listen ADDRESS,...\n")) < rest.len);
     while (rest.len > 0) {
         size_t n = str_find_char(rest, '\n');
