@@ -123,14 +123,14 @@ static int docs(int n_args, const char *const *args)
         void (*make)(struct buf *out);
     } pages[] = {
         {"config", config_docs}, {"events", docs_events}, {"errors", docs_errors},
-        {"mcp", docs_mcp},       {"man", docs_man},
+        {"mcp", docs_mcp},       {"models", docs_models}, {"man", docs_man},
     };
 
     for (size_t i = 0; n_args == 1 && i < sizeof(pages) / sizeof(*pages); i++) {
         if (strcmp(args[0], pages[i].page) == 0)
             return print_made_by(pages[i].make);
     }
-    (void)fputs("usage: antiphon docs config|events|errors|mcp|man\n", stderr);
+    (void)fputs("usage: antiphon docs config|events|errors|mcp|models|man\n", stderr);
     return EXIT_USAGE;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gateway/chat_turn_internal.h"
+#include "gateway/upstream_options.h"
 #include "mcp/mcp_failure.h"
 #include "mcp/mcp_request.h"
 #include "json/json_text.h"
@@ -134,6 +135,13 @@ void chat_turn_call_tools(struct chat_turn *t)
         chat_turn_on_results(t);
 }
 
+static bool wants_no_reasoning(struct chat_turn *t)
+{
+    const str model = json_text_dup(&t->arena, t->request.model);
+
+    return upstream_named_profile(t->worker->config, model).reasoning_field == CHAT_NO_REASONING;
+}
+
 void chat_turn_remember(struct chat_turn *t)
 {
     static const enum chat_empty_content empty[] = {
@@ -143,7 +151,7 @@ void chat_turn_remember(struct chat_turn *t)
     };
     const struct chat_loop_message_conf conf = {
         .empty_content = empty[t->worker->config->empty_content],
-        .omits_reasoning = t->worker->config->reasoning_field == CONFIG_REASONING_FIELD_NONE,
+        .omits_reasoning = wants_no_reasoning(t),
     };
     struct buf *out = &t->history;
 

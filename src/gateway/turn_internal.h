@@ -24,6 +24,7 @@
 #include "response/round.h"
 #include "store/store.h"
 #include "wire/chat_request.h"
+#include "wire/model_profile.h"
 #include "wire/request_resolve.h"
 #include "wire/responses_request.h"
 
@@ -66,6 +67,7 @@ struct turn {
     struct caller caller;
     const struct http_request *http; /* lives as long as x */
     struct responses_request request;
+    struct model_profile profile; /* of its model, once there is a response */
     struct chat_request_options chat;
     struct conversation conversation;
     struct buf chat_body, echo;

@@ -56,6 +56,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .seal = t->request.include_encrypted_reasoning ? turn_seal(t) : NULL,
     };
 
+    t->profile = upstream_model_profile(c, &t->request, &t->arena);
     if (check_items(t, reterr) == -1)
         return -1;
     responses_request_echo(&t->request, &t->echo);
@@ -73,7 +74,8 @@ int turn_open_response(struct turn *t, struct err *reterr)
 
 static void init_round(struct turn *t)
 {
-    const struct chat_stream_conf stream = upstream_stream_conf(t->worker->config, &t->request);
+    const struct chat_stream_conf stream =
+        upstream_stream_conf(t->worker->config, &t->request, &t->profile);
 
     if (t->has_round)
         round_fini(&t->round);
@@ -144,7 +146,7 @@ static int ask(struct turn *t, struct err *reterr)
 {
     int64_t spent_tokens = t->chat.spent_tokens;
 
-    t->chat = upstream_chat_options(t->worker->config, &t->request, &t->arena);
+    t->chat = upstream_chat_options(t->worker->config, &t->request, &t->profile, &t->arena);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.spent_tokens = spent_tokens;
     t->chat.round = which_round(t);

@@ -4,6 +4,9 @@
  * so every word is named. */
 #include "gateway/upstream_options.h"
 
+#include <time.h>
+
+#include "ev/loop.h"
 #include "json/json_text.h"
 
 static struct name_list list(const struct config_list *l)
@@ -59,16 +62,28 @@ static str model(const struct config *c, const struct responses_request *r, stru
     return str_is_none(name) ? STR_NONE : model_alias_find(list(&c->model_alias), name);
 }
 
-struct chat_request_options
-upstream_chat_options(const struct config *c, const struct responses_request *r, struct arena *a)
+struct model_profile upstream_named_profile(const struct config *c, str model)
 {
-    static const enum chat_reasoning_field reasoning[] = {
-        [CONFIG_REASONING_FIELD_REASONING_CONTENT] = CHAT_REASONING_CONTENT,
-        [CONFIG_REASONING_FIELD_REASONING] = CHAT_REASONING,
-        [CONFIG_REASONING_FIELD_BOTH] = CHAT_BOTH_REASONING_FIELDS,
-        [CONFIG_REASONING_FIELD_THINK] = CHAT_REASONING_IN_TAGS,
-        [CONFIG_REASONING_FIELD_NONE] = CHAT_NO_REASONING,
-    };
+    struct model_words words;
+
+    for (int s = 0; s < MODEL_SETTINGS; s++)
+        words.of[s] = config_choice(c, model_setting_name((enum model_setting)s));
+    return model_profile_find(model, list(&c->model_settings), &words);
+}
+
+struct model_profile upstream_model_profile(const struct config *c,
+                                            const struct responses_request *r, struct arena *a)
+{
+    str name = json_text_dup(a, r->model);
+    str upstream_name = model_alias_find(list(&c->model_alias), name);
+
+    return upstream_named_profile(c, str_is_none(upstream_name) ? name : upstream_name);
+}
+
+struct chat_request_options upstream_chat_options(const struct config *c,
+                                                  const struct responses_request *r,
+                                                  const struct model_profile *p, struct arena *a)
+{
     static const enum chat_tool_choice choice[] = {
         [CONFIG_TOOL_CHOICE_SUPPORT_FULL] = CHAT_CHOICE_FULL,
         [CONFIG_TOOL_CHOICE_SUPPORT_STRINGS] = CHAT_CHOICE_STRINGS,
@@ -84,7 +99,11 @@ upstream_chat_options(const struct config *c, const struct responses_request *r,
         .model = model(c, r, a),
         .is_openai = c->upstream_kind == CONFIG_UPSTREAM_KIND_OPENAI,
         .token_field = token_field(c),
-        .reasoning_field = reasoning[c->reasoning_field],
+        .reasoning_field = p->reasoning_field,
+        .reasoning_history = p->reasoning_history,
+        .think_open = p->think_open,
+        .think_close = p->think_close,
+        .single_calls = p->single_calls,
         .tool_choice = choice[c->tool_choice_support],
         .empty_content = empty[c->empty_content],
         .developer_role = c->instructions_role == CONFIG_INSTRUCTIONS_ROLE_DEVELOPER,
@@ -96,13 +115,59 @@ upstream_chat_options(const struct config *c, const struct responses_request *r,
     };
 }
 
-struct chat_stream_conf upstream_stream_conf(const struct config *c,
-                                             const struct responses_request *r)
+/* The template that opens the tag for a model does not if it is told not to think. */
+static enum model_think think(const struct config *c, const struct responses_request *r,
+                              const struct model_profile *p)
 {
+    if (p->think == MODEL_THINK_INSIDE && c->thinking_switch &&
+        json_text_eq(r->reasoning.effort, STR("none")))
+        return MODEL_THINK_ON;
+    return p->think;
+}
+
+struct chat_stream_conf upstream_stream_conf(const struct config *c,
+                                             const struct responses_request *r,
+                                             const struct model_profile *p)
+{
+    static const enum model_harmony harmony[] = {
+        [HARMONY_MODE_AUTO] = MODEL_HARMONY_AUTO,
+        [HARMONY_MODE_CHAT] = MODEL_HARMONY_OFF,
+        [HARMONY_MODE_RAW_CHAT] = MODEL_HARMONY_ON,
+        [HARMONY_MODE_COMPLETIONS] = MODEL_HARMONY_ON,
+    };
+
     return (struct chat_stream_conf){
-        .text = {.think = c->think_tags == CONFIG_THINK_TAGS_ON ? MODEL_THINK_ON : MODEL_THINK_OFF},
+        .text = {.harmony = harmony[p->harmony],
+                 .think = think(c, r, p),
+                 .calls = p->text_calls,
+                 .tools = &r->tools},
         .wants_logprobs = r->include_logprobs || r->top_logprobs > 0,
         .hold_leading_space = c->hold_leading_space,
         .max_event_bytes = c->max_line_bytes,
     };
+}
+
+/* Today in UTC, which everybody with the same model has at the same time. */
+static str today(struct arena *a)
+{
+    char text[sizeof("2026-01-31")];
+    const time_t now = clock_unix_s();
+    struct tm day;
+
+    if (gmtime_r(&now, &day) == NULL || strftime(text, sizeof(text), "%Y-%m-%d", &day) == 0)
+        return STR("");
+    return arena_dup(a, str_from_c(text));
+}
+
+struct harmony_options upstream_harmony_options(const struct config *c,
+                                                const struct model_profile *p, struct arena *a)
+{
+    const char *date = c->harmony_date == NULL ? "none" : c->harmony_date;
+    struct harmony_options options = {.date = STR(""), .bare_content_type = p->bare_content_type};
+
+    if (strcmp(date, "today") == 0)
+        options.date = today(a);
+    else if (strcmp(date, "none") != 0)
+        options.date = str_from_c(date);
+    return options;
 }

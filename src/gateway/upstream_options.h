@@ -7,20 +7,36 @@
 #include "config/config.h"
 #include "wire/chat_options.h"
 #include "wire/chat_stream.h"
+#include "wire/harmony_request.h"
 #include "wire/model_alias.h"
+#include "wire/model_profile.h"
 #include "wire/responses_request.h"
 
 /* How requests are read. */
 struct responses_request_options upstream_request_options(const struct config *c);
 
-/* How the upstream's request is written. The arena takes the name of the model
- * while it is looked up. */
-struct chat_request_options
-upstream_chat_options(const struct config *c, const struct responses_request *r, struct arena *a);
+/* What is known of the model of a request, behind its aliases: once for all rounds. The arena takes
+ * its name while it is looked up. */
+struct model_profile upstream_model_profile(const struct config *c,
+                                            const struct responses_request *r, struct arena *a);
+
+/* The same of a model that the upstream knows by this name, plain. */
+struct model_profile upstream_named_profile(const struct config *c, str model);
+
+/* How the upstream's request is written. */
+struct chat_request_options upstream_chat_options(const struct config *c,
+                                                  const struct responses_request *r,
+                                                  const struct model_profile *p, struct arena *a);
 
 /* How its answer is read. */
 struct chat_stream_conf upstream_stream_conf(const struct config *c,
-                                             const struct responses_request *r);
+                                             const struct responses_request *r,
+                                             const struct model_profile *p);
+
+/* How a prompt is written that takes the place of the request (HARMONY 2.3). The date may be in
+ * the arena. */
+struct harmony_options upstream_harmony_options(const struct config *c,
+                                                const struct model_profile *p, struct arena *a);
 
 /* For model_alias_rewrite(). */
 struct name_list upstream_model_aliases(const struct config *c);

@@ -7,6 +7,7 @@
 #include "sse/sse_parse.h"
 #include "wire/chat_chunk.h"
 #include "wire/chat_space.h"
+#include "wire/model_text.h"
 
 struct chat_stream_conf {
     struct model_text_conf text;

@@ -1,16 +1,18 @@
 /* model_profile.h -- what is known about families of models, and what an operator says about
- * single ones: the forms of their reasoning and of their calls.
+ * single ones: the forms of their reasoning and of their calls (HARMONY 2.1, 5; CONTRACT 2.4).
  *
  * The families are rows of model_family.def. An operator's line is a pattern and words, as in
  * "qwen3* think_tags=on text_calls=hermes"; lines that fit a model add to each other, and of two
  * that say the same the first counts. What no line says, the configuration's own keys say; what
- * these leave at `auto`, the family of the model. */
+ * is `auto` then, the family of the model.
+ *
+ * In a pattern * stands for anything. Case does not count, nor what a path puts in front of a name:
+ * "gpt-oss*" fits "openai/gpt-oss-20b", too. */
 #ifndef ANTIPHON_WIRE_MODEL_PROFILE_H
 #define ANTIPHON_WIRE_MODEL_PROFILE_H
 
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "wire/chat_options.h"
 #include "wire/extra_fields.h"
 #include "wire/model_text.h"
@@ -26,23 +28,38 @@ enum harmony_mode {
 /* All decided: nothing is `auto` any more but the harmony mode, where it is a mode. */
 struct model_profile {
     enum harmony_mode harmony;
+    bool bare_content_type; /* of calls in a Harmony prompt, see harmony_request.h */
     enum model_think think;
     enum text_call_format text_calls;
     enum chat_reasoning_field reasoning_field;
     enum chat_reasoning_history reasoning_history;
     bool single_calls;           /* one call in each message of the assistant (HARMONY 2.1) */
-    str think_open, think_close; /* plain: the tags around reasoning that is sent as text */
+    str think_open, think_close; /* see chat_options.h */
 };
 
-/* Words of the settings, one for each member: harmony, think_tags, text_calls, reasoning_field,
- * reasoning_history, call_messages, as their keys in config.def; NULL: auto. */
+/* What can be said of a model. A setting is called like its key in config.def, and has its words. */
+enum model_setting {
+    MODEL_HARMONY,
+    MODEL_HARMONY_CONTENT_TYPE,
+    MODEL_THINK_TAGS,
+    MODEL_TEXT_CALLS,
+    MODEL_REASONING_FIELD,
+    MODEL_REASONING_HISTORY,
+    MODEL_CALL_MESSAGES,
+    MODEL_SETTINGS
+};
+
+const char *model_setting_name(enum model_setting s);
+
+/* Is it a word of this setting? */
+bool model_setting_has_word(enum model_setting s, str word);
+
 struct model_words {
-    const char *harmony, *think_tags, *text_calls, *reasoning_field, *reasoning_history,
-        *call_messages;
+    str of[MODEL_SETTINGS];
 };
 
 /* The profile of the model that the upstream knows by this name (plain text). lines: those of
- * the operator, which the configuration has checked; defaults: the configuration's own keys. */
+ * the operator, which the configuration has checked; defaults: what its own keys say. */
 struct model_profile model_profile_find(str model, struct name_list lines,
                                         const struct model_words *defaults);
 

@@ -32,6 +32,7 @@ struct scenario {
     struct test_ids ids;
     struct arena arena;
     struct responses_request request;
+    struct model_profile profile;
     struct buf chat, echo;
     struct err err, upstream_err;
     bool refused; /* err: why the request was */
@@ -85,7 +86,8 @@ static int convert(struct scenario *s)
     if (responses_request_parse(s->file.request, &options, &s->ids.source, &s->arena, &s->request,
                                 &s->err) == -1)
         return -1;
-    chat = upstream_chat_options(&s->config, &s->request, &s->arena);
+    s->profile = upstream_model_profile(&s->config, &s->request, &s->arena);
+    chat = upstream_chat_options(&s->config, &s->request, &s->profile, &s->arena);
     return chat_request_build(&s->request, &chat, &s->ids.source, &s->arena, &s->chat, &s->err);
 }
 
@@ -101,7 +103,7 @@ static bool prepare(struct scenario *s)
 static void configure(struct scenario *s)
 {
     struct responses_request *r = &s->request;
-    const struct chat_stream_conf stream = upstream_stream_conf(&s->config, r);
+    const struct chat_stream_conf stream = upstream_stream_conf(&s->config, r, &s->profile);
 
     hosted_script_add_tools(&s->file.script, &r->tools, &s->arena);
 

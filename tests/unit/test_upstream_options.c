@@ -219,8 +219,9 @@ static json_t *convert(const struct config *c, str body, struct fixture *f)
     json_t *chat = NULL;
 
     if (fixture_parse_with(f, &request, body, 0) == 0) {
+        const struct model_profile profile = upstream_model_profile(c, &f->request, &f->arena);
         const struct chat_request_options options =
-            upstream_chat_options(c, &f->request, &f->arena);
+            upstream_chat_options(c, &f->request, &profile, &f->arena);
 
         chat = fixture_chat(f, &options);
     }
@@ -366,14 +367,16 @@ static void the_default_configuration_is_zeroed_options(void **state)
 static void the_answer_is_read_as_configured(void **state)
 {
     const struct responses_request r = {.include_logprobs = true};
+    struct model_profile profile;
     struct chat_stream_conf conf;
     struct config config;
 
     (void)state;
     load("--think-tags on --hold-leading-space --max-line 2KiB", &config);
-    conf = upstream_stream_conf(&config, &r);
-    assert_true(conf.text.think == MODEL_THINK_ON && conf.hold_leading_space &&
-                conf.wants_logprobs);
+    profile = upstream_named_profile(&config, STR("m"));
+    conf = upstream_stream_conf(&config, &r, &profile);
+    assert_int_equal(conf.text.think, MODEL_THINK_ON);
+    assert_true(conf.hold_leading_space && conf.wants_logprobs);
     assert_int_equal(conf.max_event_bytes, 2048);
     config_fini(&config);
 }

@@ -1,0 +1,248 @@
+/* model_profile.c -- lines, keys and families all speak in the same words; the first that says
+ * something counts. */
+#include "wire/model_profile.h"
+
+#include <assert.h>
+
+/* ---- words */
+
+struct word {
+    str word;
+    int value;
+};
+
+enum { AUTO = -1, MAX_WORDS = 10 };
+
+#define AUTO_WORD                                                                                  \
+    {                                                                                              \
+        STR_INIT("auto"), AUTO                                                                     \
+    }
+
+/* Ends with a word that is STR_NONE, or is full. */
+static const struct setting {
+    const char *name;
+    struct word words[MAX_WORDS];
+} settings[] = {
+    [MODEL_HARMONY] = {"harmony",
+                       {{STR_INIT("auto"), HARMONY_MODE_AUTO},
+                        {STR_INIT("chat"), HARMONY_MODE_CHAT},
+                        {STR_INIT("harmony-chat"), HARMONY_MODE_RAW_CHAT},
+                        {STR_INIT("harmony-completions"), HARMONY_MODE_COMPLETIONS}}},
+    [MODEL_HARMONY_CONTENT_TYPE] = {"harmony_content_type",
+                                    {{STR_INIT("constrain"), false}, {STR_INIT("bare"), true}}},
+    [MODEL_THINK_TAGS] = {"think_tags",
+                          {AUTO_WORD,
+                           {STR_INIT("off"), MODEL_THINK_OFF},
+                           {STR_INIT("on"), MODEL_THINK_ON},
+                           {STR_INIT("inside"), MODEL_THINK_INSIDE}}},
+    [MODEL_TEXT_CALLS] = {"text_calls",
+                          {AUTO_WORD,
+                           {STR_INIT("off"), TEXT_CALLS_NONE},
+                           {STR_INIT("hermes"), TEXT_CALLS_HERMES},
+                           {STR_INIT("qwen-coder"), TEXT_CALLS_QWEN_CODER},
+                           {STR_INIT("glm"), TEXT_CALLS_GLM},
+                           {STR_INIT("llama3"), TEXT_CALLS_LLAMA3},
+                           {STR_INIT("mistral"), TEXT_CALLS_MISTRAL},
+                           {STR_INIT("deepseek"), TEXT_CALLS_DEEPSEEK},
+                           {STR_INIT("kimi"), TEXT_CALLS_KIMI},
+                           {STR_INIT("pythonic"), TEXT_CALLS_PYTHONIC}}},
+    [MODEL_REASONING_FIELD] = {"reasoning_field",
+                               {AUTO_WORD,
+                                {STR_INIT("reasoning_content"), CHAT_REASONING_CONTENT},
+                                {STR_INIT("reasoning"), CHAT_REASONING},
+                                {STR_INIT("both"), CHAT_BOTH_REASONING_FIELDS},
+                                {STR_INIT("think"), CHAT_REASONING_IN_TAGS},
+                                {STR_INIT("none"), CHAT_NO_REASONING}}},
+    [MODEL_REASONING_HISTORY] = {"reasoning_history",
+                                 {AUTO_WORD,
+                                  {STR_INIT("all"), CHAT_ALL_REASONING},
+                                  {STR_INIT("open"), CHAT_OPEN_REASONING}}},
+    [MODEL_CALL_MESSAGES] = {"call_messages",
+                             {AUTO_WORD, {STR_INIT("merged"), false}, {STR_INIT("single"), true}}},
+};
+
+const char *model_setting_name(enum model_setting s)
+{
+    return settings[s].name;
+}
+
+/* The configuration takes words in any case, so we do. */
+static const struct word *find_word(enum model_setting s, str word)
+{
+    for (size_t i = 0; i < MAX_WORDS && !str_is_none(settings[s].words[i].word); i++) {
+        if (str_eq_nocase(settings[s].words[i].word, word))
+            return &settings[s].words[i];
+    }
+    return NULL;
+}
+
+bool model_setting_has_word(enum model_setting s, str word)
+{
+    return find_word(s, word) != NULL;
+}
+
+/* ---- names */
+
+/* A name comes from a client; one that is longer is nobody's. */
+enum { MAX_NAME_BYTES = 1024 };
+
+/* Where the last * could not take in less, it takes in one letter more: the stars before it need
+ * not be tried again. */
+static bool fits_name(str pattern, str name)
+{
+    size_t p = 0, n = 0, star = pattern.len, resume = 0;
+
+    while (n < name.len) {
+        if (p < pattern.len && pattern.p[p] == '*') {
+            star = p++;
+            resume = n;
+        } else if (p < pattern.len && str_lower_char(pattern.p[p]) == str_lower_char(name.p[n])) {
+            p++;
+            n++;
+        } else if (star < pattern.len) {
+            p = star + 1;
+            n = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && pattern.p[p] == '*')
+        p++;
+    return p == pattern.len;
+}
+
+/* The whole name, or what stands behind one of the separators. */
+static bool fits(str pattern, str name, const char *separators)
+{
+    if (fits_name(pattern, name))
+        return true;
+    if (str_starts_with(pattern, STR("*")))
+        return false; /* it has been tried with all that stands behind something */
+    for (size_t i = 0; i < name.len; i++) {
+        if (strchr(separators, name.p[i]) != NULL && fits_name(pattern, str_skip(name, i + 1)))
+            return true;
+    }
+    return false;
+}
+
+/* The text up to the separator, which is cut off with it. */
+static str cut(str *rest, char separator)
+{
+    size_t n = str_find_char(*rest, separator);
+    str piece = str_from(rest->p, n);
+
+    *rest = str_skip(*rest, n < rest->len ? n + 1 : n);
+    return piece;
+}
+
+/* ---- families */
+
+struct family {
+    str patterns;
+    str words[MODEL_SETTINGS];
+    str think_open, think_close;
+};
+
+#define THINK_LINES STR_INIT("<think>\n"), STR_INIT("\n</think>\n\n")
+#define THINK_MARKS STR_INIT("[THINK]"), STR_INIT("[/THINK]")
+
+static const struct family families[] = {
+#define FAMILY(patterns, think, calls, field, history, messages, tags, source)                     \
+    {STR_INIT(patterns),                                                                           \
+     {[MODEL_THINK_TAGS] = STR_INIT(think),                                                        \
+      [MODEL_TEXT_CALLS] = STR_INIT(calls),                                                        \
+      [MODEL_REASONING_FIELD] = STR_INIT(field),                                                   \
+      [MODEL_REASONING_HISTORY] = STR_INIT(history),                                               \
+      [MODEL_CALL_MESSAGES] = STR_INIT(messages)},                                                 \
+     tags},
+#include "wire/model_family.def"
+};
+
+enum { N_FAMILIES = sizeof(families) / sizeof(*families) };
+
+/* Files of models have the name of the maker in front, too: "openai_gpt-oss-20b.gguf". */
+static bool is_of_family(const struct family *f, str model)
+{
+    str rest = f->patterns;
+
+    while (rest.len > 0) {
+        if (fits(cut(&rest, '|'), model, "/_"))
+            return true;
+    }
+    return false;
+}
+
+static const struct family *find_family(str model)
+{
+    size_t i = 0;
+
+    while (i < N_FAMILIES - 1 && !is_of_family(&families[i], model))
+        i++;
+    return &families[i];
+}
+
+/* ---- all together */
+
+/* Takes over what has not been said yet. */
+static void read_line(str line, struct model_words *words)
+{
+    while (line.len > 0) {
+        str word = cut(&line, ' '), name = cut(&word, '=');
+
+        for (int s = 0; s < MODEL_SETTINGS; s++) {
+            if (str_is_none(words->of[s]) && str_eq(name, str_from_c(settings[s].name)))
+                words->of[s] = word;
+        }
+    }
+}
+
+static struct model_words find_words(str model, struct name_list lines,
+                                     const struct model_words *defaults)
+{
+    struct model_words words = {{{NULL, 0}}};
+
+    for (size_t i = 0; i < lines.n; i++) {
+        str line = str_from_c(lines.names[i]), pattern = cut(&line, ' ');
+
+        if (fits(pattern, model, "/"))
+            read_line(line, &words);
+    }
+    for (int s = 0; s < MODEL_SETTINGS; s++) {
+        if (str_is_none(words.of[s]))
+            words.of[s] = defaults->of[s];
+    }
+    return words;
+}
+
+static int value_of(enum model_setting s, const struct model_words *words, const struct family *f)
+{
+    const struct word *w = find_word(s, words->of[s]);
+
+    if (w == NULL || w->value == AUTO)
+        w = find_word(s, f->words[s]);
+    assert(w != NULL);
+    return w->value;
+}
+
+struct model_profile model_profile_find(str model, struct name_list lines,
+                                        const struct model_words *defaults)
+{
+    const str name = model.len > MAX_NAME_BYTES ? STR("") : model;
+    const struct model_words words = find_words(name, lines, defaults);
+    const struct family *f = find_family(name);
+    int values[MODEL_SETTINGS];
+
+    for (int s = 0; s < MODEL_SETTINGS; s++)
+        values[s] = value_of((enum model_setting)s, &words, f);
+    return (struct model_profile){
+        .harmony = (enum harmony_mode)values[MODEL_HARMONY],
+        .bare_content_type = values[MODEL_HARMONY_CONTENT_TYPE] != 0,
+        .think = (enum model_think)values[MODEL_THINK_TAGS],
+        .text_calls = (enum text_call_format)values[MODEL_TEXT_CALLS],
+        .reasoning_field = (enum chat_reasoning_field)values[MODEL_REASONING_FIELD],
+        .reasoning_history = (enum chat_reasoning_history)values[MODEL_REASONING_HISTORY],
+        .single_calls = values[MODEL_CALL_MESSAGES] != 0,
+        .think_open = f->think_open,
+        .think_close = f->think_close,
+    };
+}
