@@ -248,6 +248,16 @@ static void write_array(struct ts *t, const struct schema *s, size_t indent)
 
 /* ---- unions */
 
+static bool is_one_of(const struct schema *s)
+{
+    struct jr j;
+
+    if (jr_type_of(s->one_of) != JR_ARRAY)
+        return false;
+    jr_init(&j, s->one_of);
+    return jr_enter(&j, JR_ARRAY) && jr_next_element(&j);
+}
+
 /* null is said once. */
 static void write_nullable_type(struct ts *t, const struct schema *s, size_t indent)
 {
@@ -303,7 +313,7 @@ static void write_type_list(const struct ts *t, str types)
     while (jr_next_element(&j)) {
         str name = jr_string(&j);
 
-        if (str_is_none(name))
+        if (name.len == 0)
             continue;
         if (!first)
             buf_append(t->out, STR(" | "));
@@ -318,11 +328,6 @@ static void write_type_list(const struct ts *t, str types)
 }
 
 /* ---- objects */
-
-static bool is_one_of(const struct schema *s)
-{
-    return jr_type_of(s->one_of) == JR_ARRAY;
-}
 
 /* Of a property that is a union the description may be that of its first variant. */
 static bool repeats_variant(const struct schema *s)

@@ -51,7 +51,9 @@ static void what_is_no_schema_is_any(void **state)
     CHECK("[1]", "any");
     CHECK("{\"type\":7}", "any");
     CHECK("{\"type\":[]}", "any");
-    CHECK("{\"type\":[1]}", "any");
+    CHECK("{\"type\":[1,\"\"]}", "any");
+    CHECK("{\"oneOf\":[]}", "any");
+    CHECK("{\"oneOf\":[],\"type\":\"string\"}", "string");
     CHECK("{\"type\":\"object\",\"properties\":{\"a\":true,\"b\":null}}",
           "{\na?: any,\nb?: any,\n}");
     CHECK("{\"type\":\"object\",\"properties\":[],\"required\":{}}", "{\n}");
