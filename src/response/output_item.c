@@ -18,8 +18,9 @@ static const struct output_kind_row item_rows[OUTPUT_KIND_COUNT] = {
 };
 
 static const struct output_hosted_row hosted_rows[OUTPUT_KIND_COUNT] = {
-#define HOSTED(symbol, in_progress, running, completed, failed)                                    \
-    [OUTPUT_##symbol] = {EVENT_##in_progress, EVENT_##running, EVENT_##completed, EVENT_##failed},
+#define HOSTED(symbol, in_progress, running, completed, failed, cut)                               \
+    [OUTPUT_##symbol] = {EVENT_##in_progress, EVENT_##running, EVENT_##completed, EVENT_##failed,  \
+                         OUTPUT_##cut},
 #include "response/kind.def"
 };
 

@@ -42,6 +42,7 @@ struct output_kind_row {
 /* What the gateway does itself; EVENT_NONE for all other kinds. */
 struct output_hosted_row {
     enum event_type in_progress, running, completed, failed;
+    enum output_status cut; /* of one that will not be run any more */
 };
 
 const struct output_part_row *output_part_row(enum output_part_kind kind);

@@ -199,7 +199,7 @@ void response_cut_hosted(struct response *r, struct buf *out)
 {
     for (struct output_item *item = r->first; item != NULL; item = item->next) {
         if (is_open_call(item))
-            close_item(r, item, OUTPUT_INCOMPLETE, out);
+            close_item(r, item, output_hosted_row(item->kind)->cut, out);
     }
 }
 

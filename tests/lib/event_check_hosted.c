@@ -143,12 +143,14 @@ static bool check_outputs(const struct check *c, json_t *outputs)
     return true;
 }
 
-/* There are no events for the failure of the model's own tools. */
+/* There are no events for the failure of the model's own tools, and no incomplete searches. */
 static bool check_builtin_done(const struct check *c, const struct seen_item *item, json_t *done)
 {
     bool is_completed = strcmp(text_of(done, "status"), "completed") == 0;
+    bool is_incomplete = strcmp(text_of(done, "status"), "incomplete") == 0;
 
-    if (is_completed != state_is(item, "completed"))
+    if (is_completed != state_is(item, "completed") ||
+        (is_incomplete && json_object_get(done, "action") != NULL))
         return fault(c, "a call done with status %s after %s", text_of(done, "status"),
                      item->state == NULL ? "added" : item->state);
     if (json_object_get(done, "action") != NULL)

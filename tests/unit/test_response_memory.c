@@ -14,6 +14,10 @@
         .kind = DELTA_CALL, .call = number, .call_id = STR_INIT("c" #number),                      \
         .name = STR_INIT(tool), .text = STR_INIT(text_of_arguments)                                \
     }
+#define CODE(text_of_code)                                                                         \
+    {                                                                                              \
+        .kind = DELTA_CALL, .builtin = BUILTIN_PYTHON, .text = STR_INIT(text_of_code)              \
+    }
 #define THOUGHT(words)                                                                             \
     {                                                                                              \
         .kind = DELTA_REASONING, .text = STR_INIT(words)                                           \
@@ -35,6 +39,7 @@ static const struct memory_case {
      {THOUGHT("why"), CALL(0, "local_shell", "{\\\"command\\\":[\\\"ls\\\"]}")},
      "\"why\""},
     {"a tool that is not declared", {THOUGHT("why"), CALL(0, "made_up", "{}")}, "\"why\""},
+    {"a tool of the model's own", {THOUGHT("why"), CODE("print(1)")}, "\"why\""},
     {"all of it, wherever it stood",
      {THOUGHT("a"), CALL(0, "f", "{}"), THOUGHT("b"), CALL(1, "f", "{}")},
      "\"ab\""},
@@ -94,6 +99,15 @@ static void check_sent_back(const struct memory_case *c, json_t *request,
     free(body);
 }
 
+static void run_calls(struct response *r)
+{
+    static const struct hosted_outcome outcome = {.outputs = STR_INIT("[]")};
+    struct output_item *item;
+
+    while ((item = response_next_call(r, NULL)) != NULL)
+        assert_true(response_call_ended(r, item, &outcome, NULL));
+}
+
 static void check_case(const struct memory_case *c, enum reasoning_mode mode)
 {
     struct response_conf conf = {.reasoning = mode, .echo = STR("\"echo\":1")};
@@ -112,6 +126,7 @@ static void check_case(const struct memory_case *c, enum reasoning_mode mode)
     for (size_t i = 0; i < MAX_DELTAS && c->deltas[i].text.len > 0; i++)
         assert_true(response_delta(&r, &c->deltas[i], NULL));
     response_end_round(&r, FINISH_TOOL_CALLS, NULL);
+    run_calls(&r);
     response_finish(&r, FINISH_TOOL_CALLS, 5, NULL);
     assert_int_equal(response_is_to_remember(&r), c->reasoning != NULL);
     response_remember(&r, STR("owner"), cache);
