@@ -138,7 +138,7 @@ static void grow(struct response *r, struct response_call *c, struct buf *out)
         return;
     unsent = str_skip(buf_str(&c->item->text), c->unsent);
     if (c->unsent == 0 && has_json_arguments(c) && is_blank(unsent))
-        return; /* arguments that are to be empty? */
+        return; /* if no more comes, there are none */
     c->unsent = c->item->text.len;
     if (unsent.len > 0)
         emit_text(r, output_kind_row(c->item->kind)->delta, c->item, unsent, out);
@@ -236,9 +236,9 @@ static void fill_up(struct response *r, struct response_call *c, enum output_sta
 {
     str rest = STR("");
 
-    if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL && !custom_input_is_unpacked(&c->input))
+    if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL && !custom_input_is_unpacked(&c->input)) {
         rest = buf_str(&c->arguments); /* not the form we asked for: all of it is the input */
-    else if (is_plain(c) && has_json_arguments(c) && c->unsent == 0) {
+    } else if (is_plain(c) && has_json_arguments(c) && c->unsent == 0) {
         c->item->text.len = 0; /* none, or white space that was held back */
         rest = status == OUTPUT_COMPLETED ? STR("{}") : STR("");
     }

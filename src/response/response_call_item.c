@@ -65,7 +65,7 @@ void response_call_learn(struct response *r, struct response_call *c, const stru
 {
     if (!str_eq(c->call_id, d->call_id))
         c->call_id = arena_dup(&r->arena, d->call_id);
-    if (!str_eq(c->server_label, d->server_label))
+    if (d->server_label.len > 0 && !str_eq(c->server_label, d->server_label))
         c->server_label = arena_dup(&r->arena, d->server_label);
     if (c->name.len == 0 || !str_eq(buf_str(&c->name), d->name)) {
         buf_reset(&c->name);

@@ -1,0 +1,141 @@
+/* test_response_fault.c -- what models with tools of their own say, with each allocation failing
+ * in turn; test_fault.c does the same for the bytes of an upstream. */
+#include "lib/test.h"
+
+static long allocations_left = -1; /* below 0: no limit */
+static bool fails_for_good;        /* else once only */
+
+static bool must_fail(void)
+{
+    if (allocations_left < 0 || allocations_left-- > 0)
+        return false;
+    allocations_left = fails_for_good ? 0 : -1;
+    return true;
+}
+
+static void *malloc_or_fail(size_t n)
+{
+    return must_fail() ? NULL : malloc(n);
+}
+
+static void *realloc_or_fail(void *p, size_t n)
+{
+    return must_fail() ? NULL : realloc(p, n);
+}
+
+/* The linker prefers these to those in the library. */
+/* clang-format off: the order is part of it */
+#define malloc(n)     malloc_or_fail(n)
+#define realloc(p, n) realloc_or_fail((p), (n))
+#define grow          response_call_grow /* buf.c has one as well */
+#include "response/response_call.c"
+#undef grow
+#include "base/arena.c"
+#include "base/buf.c"
+#undef malloc
+#undef realloc
+/* clang-format on */
+
+#include "lib/delta_run.h"
+#include "lib/event_check.h"
+
+static const struct delta ends = {.kind = DELTA_ITEM_END};
+
+/* Each message is followed by its end. */
+static const struct delta first_round[] = {
+    {.kind = DELTA_REASONING, .text = STR_INIT("why")},
+    {.kind = DELTA_TEXT, .phase = PHASE_COMMENTARY, .text = STR_INIT("first")},
+    {.kind = DELTA_CALL,
+     .call = 0,
+     .builtin = BUILTIN_BROWSER_SEARCH,
+     .text = STR_INIT("{\\\"query\\\":\\\"a\\\"}")},
+    {.kind = DELTA_CALL, .call = 1, .builtin = BUILTIN_BROWSER_OPEN, .text = STR_INIT("{")},
+    {.kind = DELTA_CALL,
+     .call = 2,
+     .name = STR_INIT("list"),
+     .server_label = STR_INIT("repo"),
+     .text = STR_INIT(" ")},
+    {.kind = DELTA_CALL, .call = 3, .builtin = BUILTIN_BROWSER_FIND, .text = STR_INIT("{}")},
+    {.kind = DELTA_CALL, .call = 4, .builtin = BUILTIN_PYTHON, .text = STR_INIT("print(1)")},
+};
+static const struct delta second_round[] = {
+    {.kind = DELTA_REASONING, .text = STR_INIT("so")},
+    {.kind = DELTA_CALL, .call = 0, .builtin = BUILTIN_PYTHON, .text = STR_INIT("print(2)")},
+};
+static const struct delta third_round[] = {
+    {.kind = DELTA_TEXT, .phase = PHASE_FINAL_ANSWER, .text = STR_INIT("done")},
+};
+
+enum { MAX_DELTAS = 2 * COUNT_OF(first_round) };
+
+static struct delta_round with_ends(const struct delta *messages, size_t n,
+                                    struct delta to[MAX_DELTAS])
+{
+    for (size_t i = 0; i < n; i++) {
+        to[2 * i] = messages[i];
+        to[2 * i + 1] = ends;
+    }
+    return (struct delta_round){to, 2 * n, FINISH_STOP, false};
+}
+
+/* Fails the n-th allocation; returns whether there was one. */
+static bool run_with_failure(enum reasoning_mode mode, long n)
+{
+    struct delta deltas[3][MAX_DELTAS];
+    const struct delta_round rounds[] = {
+        with_ends(first_round, COUNT_OF(first_round), deltas[0]),
+        with_ends(second_round, COUNT_OF(second_round), deltas[1]),
+        with_ends(third_round, COUNT_OF(third_round), deltas[2]),
+    };
+    const struct response_conf conf = {
+        .reasoning = mode, .seal = &delta_seal, .error_event = true, .max_tool_calls = 4};
+    struct delta_result r;
+    const char *what = NULL;
+    bool failed;
+
+    allocations_left = n;
+    delta_run(&conf, rounds, COUNT_OF(rounds), true, &r);
+    failed = fails_for_good ? allocations_left == 0 : allocations_left < 0;
+    allocations_left = -1;
+    if (!buf_failed(&r.events)) /* else it was the test's own memory */
+        what = event_check(buf_str(&r.events));
+    if (what != NULL)
+        fail_msg("allocation %ld%s: %s in\n%.*s", n, fails_for_good ? " and all after" : "", what,
+                 STR_ARG(buf_str(&r.events)));
+    delta_result_fini(&r);
+    return failed;
+}
+
+static void check_runs(bool for_good)
+{
+    fails_for_good = for_good;
+    for (int mode = REASONING_TEXT; mode <= REASONING_OPEN_RESPONSES; mode++) {
+        long n = 0;
+
+        while (run_with_failure((enum reasoning_mode)mode, n))
+            n++;
+        assert_true(n > 20);
+    }
+}
+
+static void one_failed_allocation_does_no_harm(void **state)
+{
+    (void)state;
+    check_runs(false);
+}
+
+static void having_no_memory_left_does_no_harm(void **state)
+{
+    (void)state;
+    check_runs(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_failed_allocation_does_no_harm),
+        cmocka_unit_test(having_no_memory_left_does_no_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
