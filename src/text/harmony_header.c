@@ -259,7 +259,7 @@ static str skip_header_words(str section)
         str s = str_trim_start(section), rest = s;
         str word = harmony_header_word(&rest);
 
-        if (word.len == 0)
+        if (word.len == 0 || opens_json(word.p[0]))
             return s;
         if (str_starts_with(word, constrain_marker))
             rest = str_skip(s, constrain_word(s).len);

@@ -32,7 +32,8 @@ static str mended(struct harmony *h, str text)
 
 void harmony_warn(struct harmony *h, const char *what, str text)
 {
-    text = mended(h, str_from(text.p, utf8_cut(text, MAX_WARNING_BYTES)));
+    text = mended(h, text);
+    text.len = utf8_cut(text, MAX_WARNING_BYTES);
     if (!h->out_of_memory)
         h->handler->on_warning(h->arg, what, text);
 }

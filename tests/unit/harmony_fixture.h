@@ -21,6 +21,7 @@ struct heard {
     struct buf head, content; /* of the message at hand */
     bool is_open;
     size_t n_pieces;              /* of content, in all */
+    str last_piece;               /* the view that was reported, for comparing the place */
     size_t max_held;              /* bytes that the parser kept between two pieces */
     const char *const *functions; /* declared; ends with NULL */
     void (*on_message)(void *arg, const struct harmony_header *header, str content,
@@ -68,6 +69,7 @@ static void heard_content(void *arg, str plain)
     assert_true(t->is_open);
     assert_true(plain.len > 0 && utf8_is_valid(plain));
     t->n_pieces++;
+    t->last_piece = plain;
     buf_append(&t->content, plain);
 }
 

@@ -1,81 +1,135 @@
-/* test_harmony_fault.c -- a Harmony prompt with each of its allocations failing in turn: it is
- * whole, or there is an error; never a part of it.
+/* test_harmony_fault.c -- reading Harmony with each allocation failing in turn: it is told, and
+ * nothing is reported from then on.
  *
- * The files that allocate are compiled once more here, with an allocator that fails on demand; the
- * linker prefers them to those in the library. */
+ * The one file below the parser that allocates is compiled once more here, with an allocator that
+ * fails on demand. */
 #include "lib/test.h"
 
 static long allocations_left = -1; /* below 0: no limit */
 
-static bool must_fail(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-static void *malloc_or_fail(size_t n)
-{
-    return must_fail() ? NULL : malloc(n);
-}
-
 static void *realloc_or_fail(void *p, size_t n)
 {
-    return must_fail() ? NULL : realloc(p, n);
+    if (allocations_left == 0)
+        return NULL;
+    if (allocations_left > 0)
+        allocations_left--;
+    return realloc(p, n);
 }
 
 /* clang-format off: the order is part of it */
-#define malloc(n)     malloc_or_fail(n)
 #define realloc(p, n) realloc_or_fail((p), (n))
-#include "base/arena.c"
 #include "base/buf.c"
-#undef malloc
 #undef realloc
 /* clang-format on */
 
-#include "request_fixture.h"
-#include "wire/harmony_request.h"
+#include "lib/fixture.h"
+#include "text/harmony.h"
 
-static const char request[] =
-    "{\"instructions\":\"<|end|> of it\",\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":"
-    "\"<|start|>\"},{\"type\":\"function_call\",\"call_id\":\"1\",\"name\":\"f\",\"arguments\":"
-    "\"{}\"},{\"type\":\"function_call_output\",\"call_id\":\"1\",\"output\":\"o\"}],\"tools\":["
-    "{\"type\":\"function\",\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":"
-    "\"object\",\"required\":[\"\\u0061\",\"b\"],\"properties\":{\"\\u0061\":{\"type\":\"string\"},"
-    "\"b\":{}}}},{\"type\":\"custom\",\"name\":\"c\",\"description\":\"d\"}],\"text\":{\"format\":"
-    "{\"type\":\"json_schema\",\"name\":\"n\",\"description\":\"d\",\"schema\":{}}}}";
+/* Every buffer is used, and those that can grow do. */
+static const char text[] = "<|channel|>analysis<|message|>a\xFF"
+                           "b\xE2\x82<|end|>"
+                           "stray \xFF text<|channel|>\xFF<|message|>\xFF<|end|>"
+                           "commentary to=f<|message|>{}<|call|>"
+                           "<|start|>assistant<|channel|>final \xFF and text<|end|>"
+                           "end";
 
-static void a_prompt_without_memory_is_an_error_and_never_a_part(void **state)
+struct reports {
+    struct harmony parser;
+    size_t n, n_after_failure;
+    bool failed;
+};
+
+static void count(struct reports *r)
 {
-    const struct chat_request_options o = {0};
-    const struct harmony_options harmony = {0};
-    struct conversation c;
-    struct fixture f;
-    struct buf whole = {0};
-    long n = 0;
-    int rc;
+    r->n++;
+    r->n_after_failure += r->failed || r->parser.out_of_memory;
+}
+
+static void on_message(void *arg, const struct harmony_header *header)
+{
+    (void)header;
+    count(arg);
+}
+
+static void on_content(void *arg, str plain)
+{
+    (void)plain;
+    count(arg);
+}
+
+static void on_end(void *arg, enum harmony_end by)
+{
+    (void)by;
+    count(arg);
+}
+
+static void on_warning(void *arg, const char *what, str warned)
+{
+    (void)what;
+    (void)warned;
+    count(arg);
+}
+
+static bool is_function(void *arg, str name)
+{
+    (void)arg;
+    return str_eq(name, STR("f"));
+}
+
+static const struct harmony_handler handler = {.on_message = on_message,
+                                               .on_content = on_content,
+                                               .on_end = on_end,
+                                               .on_warning = on_warning,
+                                               .is_function = is_function};
+
+static void feed(void *arg, str piece)
+{
+    struct reports *r = arg;
+
+    r->failed = !harmony_feed(&r->parser, piece) || r->failed;
+}
+
+/* Returns whether memory ran out, as the parser tells. */
+static bool run(long limit, struct cutting cutting, size_t *ret_n)
+{
+    struct reports r = {.n = 0};
+
+    allocations_left = limit;
+    harmony_init(&r.parser, &handler, &r);
+    feed_pieces(str_from_c(text), cutting, feed, &r);
+    r.failed = !harmony_finish(&r.parser) || r.failed;
+    assert_int_equal(r.failed, r.parser.out_of_memory);
+    assert_int_equal(r.n_after_failure, 0);
+    assert_true(harmony_is_done(&r.parser));
+    harmony_fini(&r.parser);
+    allocations_left = -1;
+    *ret_n = r.n;
+    return r.failed;
+}
+
+static void each_allocation_that_fails_is_told_and_ends_the_reports(void **state)
+{
+    const struct cutting cuttings[] = {UNCUT, BYTE_BY_BYTE, {7, 7}};
 
     (void)state;
-    assert_int_equal(fixture_parse(&f, str_from_c(request), 0), 0);
-    assert_int_equal(chat_request_conversation(&f.request, &o, &f.ids, &f.arena, &c, &f.err), 0);
-    assert_int_equal(harmony_request_write(&f.request, &c, &o, &harmony, &whole, &f.err), 0);
-    do {
-        struct buf out = {0};
+    for (size_t i = 0; i < COUNT_OF(cuttings); i++) {
+        size_t n_all, n = 0;
+        long limit = 0;
 
-        allocations_left = n++;
-        rc = harmony_request_write(&f.request, &c, &o, &harmony, &out, &f.err);
-        allocations_left = -1;
-        if (rc == 0)
-            assert_str_eq(buf_str(&out), buf_str(&whole));
-        buf_fini(&out);
-    } while (rc == -1);
-    assert_true(n > 10);
-    buf_fini(&whole);
-    fixture_fini(&f);
+        assert_false(run(-1, cuttings[i], &n_all));
+        while (run(limit, cuttings[i], &n)) {
+            assert_true(n < n_all);
+            limit++;
+        }
+        assert_true(limit > 2);
+        assert_int_equal(n, n_all);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_prompt_without_memory_is_an_error_and_never_a_part),
+        cmocka_unit_test(each_allocation_that_fails_is_told_and_ends_the_reports),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
