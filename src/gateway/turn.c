@@ -163,6 +163,8 @@ static void on_body(void *arg, str bytes)
         return;
     }
     round_feed(&t->round, bytes, out);
+    if (round_is_cut_off(&t->round))
+        turn_cancel_call(t);
     if (round_is_over(&t->round))
         turn_end_round(t, NULL, out);
     else if (out != NULL)

@@ -97,6 +97,17 @@ static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err
                         c, reterr);
 }
 
+/* The model made up a server or its tool (HARMONY 3). */
+static void refuse_unknown(struct turn_call *c, struct buf *out)
+{
+    const struct mcp_failure failure = {
+        .cause = MCP_FAILED_LIMIT,
+        .message = STR("There is no such tool. Call only tools that you were given."),
+    };
+
+    refuse(c, &failure, out);
+}
+
 static void start(struct turn_call *c, struct buf *out)
 {
     struct mcp_failure failure = {.cause = MCP_FAILED_ARGUMENTS};
@@ -105,6 +116,10 @@ static void start(struct turn_call *c, struct buf *out)
     struct err e;
 
     c->is_started = true;
+    if (c->item->tool == NULL) {
+        refuse_unknown(c, out);
+        return;
+    }
     json_text_decode(buf_str(&c->item->text), &plain);
     if (mcp_arguments(buf_str(&plain), &arguments, &e) == -1) {
         failure.message = str_from_c(e.msg);

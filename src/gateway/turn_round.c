@@ -6,6 +6,7 @@
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "wire/chat_request.h"
+#include "wire/harmony_request.h"
 #include "wire/response_echo.h"
 #include "json/json_text.h"
 
@@ -35,6 +36,8 @@ static int check_items(const struct turn *t, struct err *reterr)
         return 0;
     arena_init(&scratch, t->worker->config->max_request_memory_bytes);
     rc = chat_request_conversation(&t->request, &plain, &t->worker->ids, &scratch, &c, reterr);
+    if (rc == 0 && t->profile.harmony == HARMONY_MODE_COMPLETIONS)
+        rc = harmony_request_check(&t->request, &c, CHAT_FIRST_ROUND, reterr);
     arena_fini(&scratch);
     return rc;
 }
@@ -72,10 +75,24 @@ int turn_open_response(struct turn *t, struct err *reterr)
 
 /* ---- asking */
 
+static bool is_completion(const struct turn *t)
+{
+    return t->profile.harmony == HARMONY_MODE_COMPLETIONS;
+}
+
+static struct chat_stream_conf stream_conf(const struct turn *t)
+{
+    struct chat_stream_conf conf =
+        upstream_stream_conf(t->worker->config, &t->request, &t->profile);
+
+    if (is_completion(t))
+        conf.text.begun_call = harmony_request_begun_call(&t->request, t->chat.round);
+    return conf;
+}
+
 static void init_round(struct turn *t)
 {
-    const struct chat_stream_conf stream =
-        upstream_stream_conf(t->worker->config, &t->request, &t->profile);
+    const struct chat_stream_conf stream = stream_conf(t);
 
     if (t->has_round)
         round_fini(&t->round);
@@ -99,7 +116,7 @@ static int start_call(struct turn *t, struct err *reterr)
 
     turn_cancel_call(t);
     buf_append(&url, t->worker->upstream);
-    buf_append(&url, STR("/chat/completions"));
+    buf_append(&url, is_completion(t) ? STR("/completions") : STR("/chat/completions"));
     call.url = buf_cstr(&url);
     call.method = "POST";
     call.headers = headers;
@@ -119,6 +136,19 @@ static const unsigned shorten_percent[] = {50, 50, 100};
 
 enum { MAX_SHORTENED = sizeof(shorten_percent) / sizeof(*shorten_percent) };
 
+static int write_body(struct turn *t, struct err *reterr)
+{
+    buf_reset(&t->chat_body);
+    if (is_completion(t)) {
+        const struct harmony_options options =
+            upstream_harmony_options(t->worker->config, &t->profile, &t->arena);
+
+        return harmony_request_write(&t->request, &t->conversation, &t->chat, &options,
+                                     &t->chat_body, reterr);
+    }
+    return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
+}
+
 /* The conversation is kept: it may have to be sent again, shorter. What did not fit in a round
  * before does not fit in this one. */
 static int convert(struct turn *t, struct err *reterr)
@@ -128,8 +158,7 @@ static int convert(struct turn *t, struct err *reterr)
         return -1;
     for (unsigned i = 0; i < t->n_shortened && i < MAX_SHORTENED; i++)
         (void)conversation_trim(&t->conversation, shorten_percent[i]);
-    buf_reset(&t->chat_body);
-    return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
+    return write_body(t, reterr);
 }
 
 /* The first may be the last: approved calls count, too. */
@@ -251,8 +280,7 @@ bool turn_retry_shorter(struct turn *t, const struct err *e)
     if (!may_shorten(t, e) ||
         !conversation_trim(&t->conversation, shorten_percent[t->n_shortened++]))
         return false;
-    buf_reset(&t->chat_body);
-    if (chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, NULL) == -1)
+    if (write_body(t, NULL) == -1)
         return false;
     init_round(t);
     return start_call(t, NULL) == 0;
