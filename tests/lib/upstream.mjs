@@ -1,4 +1,5 @@
-/* upstream.mjs -- a Chat Completions server that says what the test tells it to.
+/* upstream.mjs -- a server of Chat Completions, and of plain ones, that says what the test tells
+ * it to.
  *
  *     const up = await startUpstream();
  *     up.next(stream(frames(chunk({ content: 'Hi' }), '[DONE]')));   // one answer, in order
@@ -211,6 +212,34 @@ export function callStream(...calls) {
     return stream(frames(...pieces.map((p) => chunk({ tool_calls: [p] })),
         chunk({}, 'tool_calls'), usageChunk(20, 5), '[DONE]'));
 }
+
+/* ---- what the same server may say at /v1/completions ---- */
+
+export const completionChunk = (text, finish_reason = null, more = {}) => ({
+    id: 'cmpl-1',
+    object: 'text_completion',
+    created: 1767225600,
+    model: 'upstream-model',
+    choices: [{ index: 0, text, logprobs: null, finish_reason }],
+    ...more,
+});
+
+export const completionUsage = (prompt_tokens, completion_tokens) => ({
+    ...completionChunk(''),
+    choices: [],
+    usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+});
+
+/* A model's own text, in these pieces: over /v1/completions, and as the content of a chat whose
+ * server does not look into it. One write, unless the test needs to look in between. */
+export const rawCompletion = (pieces, finish = 'stop') => stream([frames(
+    ...[pieces].flat().map((text) => completionChunk(text)),
+    completionChunk('', finish), completionUsage(20, 5), '[DONE]').join('')]);
+
+export const rawChat = (pieces, finish = 'stop') => stream([frames(
+    chunk({ role: 'assistant', content: '' }),
+    ...[pieces].flat().map((content) => chunk({ content })),
+    chunk({}, finish), usageChunk(20, 5), '[DONE]').join('')]);
 
 export function splitEvery(bytes, size) {
     const pieces = [];

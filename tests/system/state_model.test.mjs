@@ -12,25 +12,12 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { Captures } from '../lib/check.mjs';
 import { startDaemon } from '../lib/daemon.mjs';
+import { SEED, dice } from '../lib/dice.mjs';
 import { Api, NOT_FOUND, NO_CONVERSATION, NO_ITEM, NO_PARENT, messagesOf, reference, textOf, user } from '../lib/state.mjs';
 import { CLOSE, chunk, frames, startUpstream, stream, textStream } from '../lib/upstream.mjs';
 
 const STEPS = Number(process.env.ANTIPHON_TEST_STEPS ?? 300);
-const SEED = Number(process.env.ANTIPHON_TEST_SEED ?? Date.now() % 1_000_000);
 const captures = new Captures();
-
-/* Numbers below n, the same for each seed (xorshift). */
-function dice(seed) {
-    let state = (seed * 2654435761) >>> 0 || 1;
-    return (n) => {
-        state ^= state << 13;
-        state >>>= 0;
-        state ^= state >>> 17;
-        state ^= state << 5;
-        state >>>= 0;
-        return state % n;
-    };
-}
 
 /* What the upstream is asked for these items: answers in a row are one message. */
 function asked(items) {
