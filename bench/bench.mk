@@ -1,6 +1,6 @@
 # bench.mk -- the benchmark's programs and how to run it; included by Makefile.
 
-bench_programs := $(addprefix $(OUT)/bench/,mock_upstream load startup)
+bench_programs := $(addprefix $(OUT)/bench/,mock_upstream load startup parsers)
 bench_objects  := $(call object,$(addprefix bench/,bench_sys.c reply.c script.c timers.c))
 
 $(bench_programs): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(bench_objects) $(CORE_LIB)

@@ -4,7 +4,7 @@
  * target, panel }: a figure is { median, min, max }, a panel the part of the plot
  * the row is drawn in.
  */
-import { instructions, syscalls } from './measure_counts.mjs';
+import { instructions, parsers, syscalls } from './measure_counts.mjs';
 import { cpu } from './measure_cpu.mjs';
 import { memory } from './measure_memory.mjs';
 import { first, startup } from './measure_time.mjs';
@@ -31,6 +31,7 @@ export const measures = {
     }),
     instructions,
     syscalls,
+    parsers,
     short: cpu({
         ...request, name: 'Short request, stream of 3 deltas',
         plan: { streams: 8, requests: 4000, deltas: 3, rate: 0, burst: 3 },
