@@ -32,10 +32,12 @@ void text_calls_init(struct text_calls *t, enum text_call_format format,
 
 void text_calls_fini(struct text_calls *t)
 {
-    struct buf *const bufs[] = {&t->space, &t->held, &t->name, &t->id, &t->key, &t->arguments};
-
-    for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
-        buf_fini(bufs[i]);
+    buf_fini(&t->space);
+    buf_fini(&t->held);
+    buf_fini(&t->name);
+    buf_fini(&t->id);
+    buf_fini(&t->key);
+    buf_fini(&t->arguments);
 }
 
 /* ---- reports */

@@ -112,6 +112,16 @@ static bool json_char(struct text_span *s, char c)
     return false;
 }
 
+/* A value that is neither an array nor an object stands before any name. */
+static void note_nameless(struct text_span *s, char c, size_t at)
+{
+    bool is_scalar = c != '{' && c != '[' && c != ']' && !str_is_space(c);
+
+    if (s->name_end == 0 && is_scalar &&
+        (s->expected == SPAN_VALUE || s->expected == SPAN_VALUE_OR_END))
+        s->name_at = s->name_end = at;
+}
+
 static void note_first_name(struct text_span *s, size_t at)
 {
     if (s->name_end == 0 && s->expected == SPAN_COLON && s->quote != 0)
@@ -131,6 +141,7 @@ enum text_match text_span_json(struct text_span *s, str text, size_t *at)
             note_first_name(s, *at);
             continue;
         }
+        note_nameless(s, c, *at);
         if (!json_char(s, c))
             return TEXT_DIFFERS;
         ++*at;

@@ -25,7 +25,9 @@ struct text_span {
     } expected;
     char quote; /* of the string it is in, or 0 */
     bool is_escaped;
-    size_t name_at, name_end; /* of the first member, or of the first function; 0: not seen yet */
+    /* The first member of all, or the first function; empty where a value stands before any;
+     * name_end is 0 until it has come. */
+    size_t name_at, name_end;
     unsigned char kinds[TEXT_SPAN_DEPTH / 8]; /* a bit each level: is it an object */
 };
 

@@ -190,19 +190,30 @@ static void only_what_may_be_a_call_is_held_back(void **state)
     buf_fini(&t.said);
 }
 
-/* An answer in JSON goes on at once when it cannot be a call any more. */
-static void json_that_is_no_call_is_told_by_its_first_member(void **state)
+/* What stands there after begun, and after the rest of it. */
+static void check_goes_on(enum text_call_format format, const char *begun, const char *rest)
 {
     struct transcript t = {.said = {.limit = 0}};
 
-    (void)state;
-    text_calls_init(&t.calls, TEXT_CALLS_LLAMA3, &by_name, &t);
-    feed_transcript(&t, STR("{\"answer"));
+    text_calls_init(&t.calls, format, &by_name, &t);
+    feed_transcript(&t, str_from_c(begun));
     assert_string_equal(buf_cstr(&t.said), "");
-    feed_transcript(&t, STR("\": "));
-    assert_string_equal(buf_cstr(&t.said), "{\"answer\":");
+    feed_transcript(&t, str_from_c(rest));
+    assert_true(str_starts_with(buf_str(&t.said), str_from_c(begun)));
+    assert_true(str_ends_with(buf_str(&t.said), str_from_c(rest)));
     text_calls_fini(&t.calls);
     buf_fini(&t.said);
+}
+
+/* An answer in JSON goes on at once when it cannot be a call any more. */
+static void json_that_is_no_call_is_told_by_its_beginning(void **state)
+{
+    (void)state;
+    check_goes_on(TEXT_CALLS_LLAMA3, "{\"answer", "\":");
+    check_goes_on(TEXT_CALLS_MISTRAL, "[{\"answer", "\":");
+    check_goes_on(TEXT_CALLS_MISTRAL, "[ ", "1");
+    check_goes_on(TEXT_CALLS_MISTRAL, "[[", "\"a");
+    check_goes_on(TEXT_CALLS_PYTHONIC, "[other", "(");
 }
 
 /* Each would take hours if a byte were looked at again with every one that follows. */
@@ -257,7 +268,7 @@ int main(void)
         cmocka_unit_test(a_call_that_never_ends_is_text),
         cmocka_unit_test(marks_in_an_answer_about_them_are_text),
         cmocka_unit_test(only_what_may_be_a_call_is_held_back),
-        cmocka_unit_test(json_that_is_no_call_is_told_by_its_first_member),
+        cmocka_unit_test(json_that_is_no_call_is_told_by_its_beginning),
         cmocka_unit_test(megabytes_of_almost_calls_take_one_look),
     };
 
