@@ -436,6 +436,23 @@ static void the_model_is_told_what_its_tools_returned(void **state)
                  "code_interpreter_call completed, code_interpreter_call completed");
 }
 
+static void a_phase_is_read_again(void **state)
+{
+    const struct item *it;
+    struct fixture f;
+
+    (void)state;
+    begin(&f);
+    say(&f, PHASE_COMMENTARY, "a");
+    end_item(&f);
+    say(&f, PHASE_NONE, "b");
+    end_round(&f, FINISH_STOP);
+    it = replay(&f).first->next;
+    assert_int_equal(it->phase, PHASE_COMMENTARY);
+    assert_int_equal(it->next->phase, PHASE_NONE);
+    json_decref(output_of(&f, FINISH_STOP));
+}
+
 /* ---- reasoning */
 
 static const char *sealed(json_t *item)
@@ -532,6 +549,7 @@ int main(void)
         cmocka_unit_test(a_tool_that_the_model_made_up_can_only_fail),
         cmocka_unit_test(made_up_tools_are_not_shown_under_allowed_tools),
         cmocka_unit_test(the_model_is_told_what_its_tools_returned),
+        cmocka_unit_test(a_phase_is_read_again),
         cmocka_unit_test(reasoning_is_sealed_when_it_is_done),
         cmocka_unit_test(each_shown_reasoning_item_is_sealed_once),
         cmocka_unit_test(open_responses_has_other_names_for_the_text_of_reasoning),
