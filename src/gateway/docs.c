@@ -21,6 +21,7 @@ static const struct {
     {EV_REFUSAL, "refusal"},
     {EV_ARGUMENTS, "arguments"},
     {EV_INPUT, "input"},
+    {EV_CODE, "code"},
     {EV_ANNOTATION, "annotation"},
     {EV_LOGPROBS, "logprobs"},
     {EV_ERROR, "code, message, param, error"},

@@ -235,7 +235,7 @@ static void close_hidden(struct response *r, enum output_status status)
     r->hidden = NULL;
 }
 
-/* It is opened by the same text as it stands here (CONTRACT 4.4); without it the item is as good. */
+/* The text is sealed as it stands here, escaped. An item without is as good (CONTRACT 4.4). */
 static void seal(const struct response *r, struct output_item *item)
 {
     const struct text_seal *s = r->conf.seal;

@@ -14,9 +14,11 @@
  * A call of a hosted tool becomes an mcp_call when the model begins it, and stays open until
  * response_call_ended(). So do the calls of tools that a model has by itself: python, as a
  * code_interpreter_call, and its browser, as a web_search_call, which is announced when all of it
- * is known, and has failed already when its arguments are of no use. If an MCP tool needs an approval it becomes an mcp_approval_request once
- * it is complete, and the response ends with this round. Beyond max_tool_calls it becomes a
- * hidden item: the model is told, the client sees nothing. */
+ * is known, and has failed already when its arguments are of no use.
+ *
+ * A call of an MCP tool that needs an approval becomes an mcp_approval_request once it is
+ * complete, and the response ends with this round. Beyond max_tool_calls all calls become hidden
+ * items: the model is told, the client sees nothing. */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_HOSTED_H
 #define ANTIPHON_RESPONSE_RESPONSE_HOSTED_H
 
@@ -63,8 +65,8 @@ struct hosted_outcome {
                     found; STR_NONE: no more than it was announced with */
 };
 
-/* Closes it: mcp_call.completed or .failed and their like, output_item.done. False past the limit of the
- * output or without memory, like response_delta(). */
+/* Closes it: mcp_call.completed or .failed and their like, output_item.done. False past the limit
+ * of the output or without memory, like response_delta(). */
 bool response_call_ended(struct response *r, struct output_item *item,
                          const struct hosted_outcome *outcome, struct buf *out);
 
