@@ -7,7 +7,7 @@
  *
  * Here the text is cut into markers and what is between them; harmony_state.c decides what either
  * is. Only a `<` can begin a marker: what follows one waits in `pending` until it is a marker or
- * none, after 24 bytes at most. So each byte is looked at a limited number of times, and content
+ * none, which the next 20 bytes tell. So each byte is looked at a limited number of times, and content
  * is looked for `<`, checked for valid UTF-8 and handed on where it stands.
  *
  * The very first bytes are looked at one by one: they tell whether this is Harmony at all. */
@@ -44,7 +44,7 @@ static size_t scan_text(struct harmony *h, str bytes)
 /* One byte more behind what may be a marker. */
 static size_t scan_pending(struct harmony *h, char c)
 {
-    char settled[HARMONY_MARKER_MAX_BYTES];
+    char settled[sizeof(h->pending)];
     size_t n = h->n_pending + 1;
     struct harmony_match m;
 

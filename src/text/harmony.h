@@ -42,12 +42,14 @@ enum harmony_end {
     HARMONY_END_OF_STREAM,
 };
 
-/* Every on_message is followed by any number of on_content and one on_end, before the next. */
+/* Every on_message is followed by any number of on_content and one on_end, before the next. All
+ * are needed; none may call the parser. */
 struct harmony_handler {
     void (*on_message)(void *arg, const struct harmony_header *header);
     void (*on_content)(void *arg, str plain); /* valid UTF-8, not empty, no half character */
     void (*on_end)(void *arg, enum harmony_end by);
-    /* For the log: what, a constant, and the model's text in question, which may be empty. */
+    /* For the log, which has to limit them: what, a constant, and the model's text in question,
+     * which may be empty and is cut to 120 bytes. */
     void (*on_warning)(void *arg, const char *what, str text);
     /* Did the request declare a function of this name (without "functions.")? */
     bool (*is_function)(void *arg, str name);

@@ -18,9 +18,6 @@ enum harmony_marker {
     HARMONY_MARKER_END_OF_TEXT,
 };
 
-/* The longest that can be undecided, and one byte more. */
-enum { HARMONY_MARKER_MAX_BYTES = 24 };
-
 enum harmony_found { HARMONY_NO_MARKER, HARMONY_MARKER_BEGUN, HARMONY_IS_MARKER };
 
 struct harmony_match {
@@ -30,7 +27,8 @@ struct harmony_match {
 };
 
 /* Does s, whose first byte is a `<`, begin with a marker, or could it when more came? In content
- * most markers are plain text, and two count only in front of certain words (HARMONY 1.4). */
+ * most markers are plain text, and two count only in front of certain words (HARMONY 1.4). What is
+ * undecided is 20 bytes at most. */
 struct harmony_match harmony_marker_match(str s, bool in_content);
 
 /* HARMONY_OTHER_CHANNEL when the name is none of ours. */

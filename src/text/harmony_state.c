@@ -17,7 +17,8 @@ bool harmony_ran_out(struct harmony *h, const struct buf *b)
     return h->out_of_memory;
 }
 
-/* A text that came in one piece, valid; dies with the next call. Empty when out of memory. */
+/* A text that came in one piece, valid: as it is, or a copy that dies with the next one. Empty when
+ * out of memory. */
 static str mended(struct harmony *h, str text)
 {
     struct utf8_pieces pieces = {.n_begun = 0};
@@ -261,25 +262,12 @@ static void resume_header(struct harmony *h, enum harmony_marker marker)
 
 /* ---- markers and what is between them */
 
-static enum harmony_end end_of(enum harmony_marker marker)
-{
-    switch (marker) {
-    case HARMONY_MARKER_END:
-        return HARMONY_END;
-    case HARMONY_MARKER_CALL:
-        return HARMONY_CALL;
-    case HARMONY_MARKER_RETURN:
-        return HARMONY_RETURN;
-    case HARMONY_MARKER_END_OF_TEXT:
-        return HARMONY_END_OF_TEXT;
-    case HARMONY_MARKER_START:
-    case HARMONY_MARKER_CHANNEL:
-    case HARMONY_MARKER_CONSTRAIN:
-    case HARMONY_MARKER_MESSAGE:
-        break;
-    }
-    return HARMONY_IMPLICIT;
-}
+/* What each closes a message as. */
+static const enum harmony_end ends[] = {
+    [HARMONY_MARKER_START] = HARMONY_IMPLICIT, [HARMONY_MARKER_CHANNEL] = HARMONY_IMPLICIT,
+    [HARMONY_MARKER_END] = HARMONY_END,        [HARMONY_MARKER_CALL] = HARMONY_CALL,
+    [HARMONY_MARKER_RETURN] = HARMONY_RETURN,  [HARMONY_MARKER_END_OF_TEXT] = HARMONY_END_OF_TEXT,
+};
 
 static void header_marker(struct harmony *h, enum harmony_marker marker)
 {
@@ -290,7 +278,7 @@ static void header_marker(struct harmony *h, enum harmony_marker marker)
     } else if (marker == HARMONY_MARKER_MESSAGE) {
         end_header(h);
     } else {
-        rescue_message(h, end_of(marker));
+        rescue_message(h, ends[marker]);
         if (marker == HARMONY_MARKER_START && h->state != HARMONY_DONE)
             begin_header(h, true);
     }
@@ -318,7 +306,7 @@ static void between_marker(struct harmony *h, enum harmony_marker marker)
 
 static void content_marker(struct harmony *h, enum harmony_marker marker)
 {
-    end_message(h, end_of(marker));
+    end_message(h, ends[marker]);
     if (h->state == HARMONY_BETWEEN &&
         (marker == HARMONY_MARKER_START || marker == HARMONY_MARKER_CHANNEL))
         between_marker(h, marker);
