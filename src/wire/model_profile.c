@@ -114,6 +114,7 @@ static bool fits_name(str pattern, str name)
 /* The whole name, or what stands behind one of the separators. */
 static bool fits(str pattern, str name, const char *separators)
 {
+    assert(!str_is_none(pattern));
     if (fits_name(pattern, name))
         return true;
     if (str_starts_with(pattern, STR("*")))
