@@ -233,8 +233,9 @@ static const struct config_form forms[] = {
      .fits = is_alias,
      .describe = "NAME=MODEL, both not empty and without spaces around",
      .is_pair = true},
-    {.name = CONFIG_MODEL_FORM,
+    {.name = "MODEL NAME=WORD ...",
      .fits = is_model_settings,
+     .explain = config_model_explain,
      .describe = "the name of a model, in which * stands for anything, and settings such as "
                  "think_tags=on"},
     {.name = "DATE", .fits = is_date, .describe = "today, none, or a date such as 2026-01-31"},

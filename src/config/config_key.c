@@ -349,14 +349,24 @@ void config_key_refuse(struct config *c, const struct config_key *k,
     buf_fini(&where);
 }
 
+/* Appends what in particular is wrong with a text or an element, if its form can tell. */
+static bool explain_form(const struct config_key *k, str value, struct buf *out)
+{
+    const struct config_form *form;
+
+    if (k->kind != CONFIG_TEXT && k->kind != CONFIG_LIST)
+        return false;
+    form = config_form_find(k->valid);
+    return form->explain != NULL && form->explain(value, out);
+}
+
 void config_key_refuse_value(struct config *c, const struct config_key *k, str value,
                              struct config_problems *problems)
 {
-    const bool is_model = config_key_is_list(k) && strcmp(k->valid, CONFIG_MODEL_FORM) == 0;
     struct buf message = {0};
 
     buf_c(&message, config_key_is_private(k, value) ? "the value" : config_quote(value).text);
-    if (!is_model || !config_model_explain(value, &message)) {
+    if (!explain_form(k, value, &message)) {
         buf_c(&message, " is not valid; give ");
         config_key_describe(k, &message);
     }

@@ -87,12 +87,19 @@ struct config_form {
     const char *name;
     bool (*fits)(str value); /* of a value that is not empty */
     const char *describe;
+    /* Appends what in particular is wrong with a value, and what would be right; false when that
+     * is only that it has not this form. NULL: it always is. */
+    bool (*explain)(str value, struct buf *out);
     bool is_pair;           /* NAME=...: in a list, no two elements have the same name */
     bool may_hold_password; /* before an @ */
 };
 
 /* Never NULL: the table names every form that config.def uses. */
 const struct config_form *config_form_find(const char *name);
+
+/* The form of the lines of model_settings (config_model.c). */
+bool config_model_fits(str line);
+bool config_model_explain(str line, struct buf *out);
 
 /* HOST:PORT in its two parts; the host keeps its brackets and may be empty.
  * False when it is none. */
@@ -114,12 +121,6 @@ bool config_key_has_word(const struct config_key *k, str word, unsigned *ret_ind
 
 /* The word of a choice that is in effect. */
 str config_key_chosen(const struct config *c, const struct config_key *k);
-
-/* The lines of model_settings (config_model.c). _explain appends what is wrong in the settings of a
- * line, and what would be right; false when it is not them that are wrong. */
-#define CONFIG_MODEL_FORM "MODEL NAME=WORD ..."
-bool config_model_fits(str line);
-bool config_model_explain(str line, struct buf *out);
 
 /* What only two keys together, or a look at the world, can tell (config_rule.c). */
 void config_rules_check(const struct config *c, struct config_problems *problems);
