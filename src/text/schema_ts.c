@@ -217,20 +217,6 @@ static void write_string(struct ts *t, const struct schema *s, size_t indent)
         buf_append(t->out, STR("string"));
 }
 
-static void write_number(struct ts *t, const struct schema *s, size_t indent)
-{
-    (void)s;
-    (void)indent;
-    buf_append(t->out, STR("number"));
-}
-
-static void write_boolean(struct ts *t, const struct schema *s, size_t indent)
-{
-    (void)s;
-    (void)indent;
-    buf_append(t->out, STR("boolean"));
-}
-
 static void write_array(struct ts *t, const struct schema *s, size_t indent)
 {
     struct schema items;
@@ -450,23 +436,27 @@ static void write_object(struct ts *t, const struct schema *s, size_t indent)
 /* ---- any type */
 
 static const struct {
-    str name;
+    str name, word; /* a word, or else a writer */
     void (*write)(struct ts *t, const struct schema *s, size_t indent);
 } types[] = {
-    {STR_INIT("object"), write_object},   {STR_INIT("string"), write_string},
-    {STR_INIT("number"), write_number},   {STR_INIT("integer"), write_number},
-    {STR_INIT("boolean"), write_boolean}, {STR_INIT("array"), write_array},
+    {.name = STR_INIT("object"), .write = write_object},
+    {.name = STR_INIT("string"), .write = write_string},
+    {.name = STR_INIT("array"), .write = write_array},
+    {.name = STR_INIT("number"), .word = STR_INIT("number")},
+    {.name = STR_INIT("integer"), .word = STR_INIT("number")},
+    {.name = STR_INIT("boolean"), .word = STR_INIT("boolean")},
 };
 
 static void write_named_type(struct ts *t, const struct schema *s, size_t indent)
 {
-    for (size_t i = 0; is_text(s->type) && i < sizeof(types) / sizeof(types[0]); i++) {
-        if (json_text_eq(inside(s->type), types[i].name)) {
-            types[i].write(t, s, indent);
-            return;
-        }
-    }
-    buf_append(t->out, any);
+    size_t i = 0, n = sizeof(types) / sizeof(types[0]);
+
+    while (i < n && !(is_text(s->type) && json_text_eq(inside(s->type), types[i].name)))
+        i++;
+    if (i < n && types[i].write != NULL)
+        types[i].write(t, s, indent);
+    else
+        buf_append(t->out, i < n ? types[i].word : any);
 }
 
 static void write_type(struct ts *t, const struct schema *s, size_t indent)

@@ -1,7 +1,8 @@
 /* fuzz_request.c -- any request body, under any options: refused with an error
  * that names a status, or turned into valid JSON for the echo, for the store, from
  * which it can be continued, and for the upstream, whose messages are in an order
- * that Chat servers accept. What is approved can be run, and nothing is forced twice.
+ * that Chat servers accept; as a prompt it has no marker of the client's. What is
+ * approved can be run, and nothing is forced twice.
  *
  * The input is a body; behind a NUL, which no body can hold, bytes that choose
  * the options may follow. */
@@ -11,6 +12,7 @@
 #include "conv/trim.h"
 #include "lib/fixture.h"
 #include "wire/chat_request.h"
+#include "wire/harmony_request.h"
 #include "wire/request_resolve.h"
 #include "wire/response_echo.h"
 #include "json/json_read.h"
@@ -221,6 +223,52 @@ static void check_choice(str chat, const struct options *o)
                  "nothing is forced twice");
 }
 
+static void check_refusal(const struct err *e)
+{
+    fuzz_promise(err_http_status(e) >= 400 && e->msg[0] != '\0', "a refusal says why");
+}
+
+static size_t count(str text, str needle)
+{
+    size_t n = 0;
+
+    for (size_t i = str_find(text, needle); i < text.len; i = str_find(text, needle)) {
+        text = str_skip(text, i + needle.len);
+        n++;
+    }
+    return n;
+}
+
+/* Every message is begun and ended once: no text of the client is a marker. */
+static void check_markers(str prompt, bool has_begun_call)
+{
+    size_t n = count(prompt, STR("<|start|>"));
+
+    fuzz_promise(count(prompt, STR("<|message|>")) == n - !has_begun_call, "n headers");
+    fuzz_promise(count(prompt, STR("<|end|>")) + count(prompt, STR("<|call|>")) == n - 1, "n ends");
+}
+
+/* The same as a Harmony prompt. */
+static void check_harmony(const struct responses_request *r,
+                          const struct chat_request_options *options, const struct conversation *c)
+{
+    const struct harmony_options harmony = {.bare_content_type = options->omit_usage};
+    struct buf body = {0}, prompt = {0};
+    struct err e;
+
+    if (harmony_request_write(r, c, options, &harmony, &body, &e) == 0) {
+        fuzz_promise(jr_is_valid(buf_str(&body)), "the upstream gets valid JSON");
+        check_names(buf_str(&body));
+        harmony_prompt_write(r, c, options->round, &harmony, &prompt);
+        check_markers(buf_str(&prompt),
+                      !str_is_none(harmony_request_begun_call(r, options->round)));
+    } else {
+        check_refusal(&e);
+    }
+    buf_fini(&body);
+    buf_fini(&prompt);
+}
+
 static void check_chat(const struct responses_request *r, const struct options *o,
                        const struct conversation *c)
 {
@@ -236,11 +284,7 @@ static void check_chat(const struct responses_request *r, const struct options *
     check_messages(buf_str(&chat), o);
     check_choice(buf_str(&chat), o);
     buf_fini(&chat);
-}
-
-static void check_refusal(const struct err *e)
-{
-    fuzz_promise(err_http_status(e) >= 400 && e->msg[0] != '\0', "a refusal says why");
+    check_harmony(r, &options, c);
 }
 
 static void check_outputs(const struct responses_request *r, const struct options *o,
