@@ -69,7 +69,7 @@ static void say(struct text_calls *t, str plain)
 {
     str visible = text_trim_end(plain);
 
-    if (plain.len == 0)
+    if (plain.len == 0 || t->out_of_memory)
         return;
     t->is_line_start = plain.p[plain.len - 1] == '\n';
     if (visible.len > 0) {
