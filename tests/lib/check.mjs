@@ -41,6 +41,7 @@ const STREAMED = {
     'response.output_text.delta': ['content', 'response.output_text.done', 'text'],
     'response.refusal.delta': ['content', 'response.refusal.done', 'refusal'],
     'response.reasoning_text.delta': ['content', 'response.reasoning_text.done', 'text'],
+    'response.reasoning.delta': ['content', 'response.reasoning.done', 'text'],
     'response.reasoning_summary_text.delta': ['summary', 'response.reasoning_summary_text.done', 'text'],
     'response.function_call_arguments.delta': ['call', 'response.function_call_arguments.done', 'arguments'],
     'response.mcp_call_arguments.delta': ['call', 'response.mcp_call_arguments.done', 'arguments'],

@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { folder } from './folder.mjs';
 import { patience } from './patience.mjs';
 import { startUpstream } from './upstream.mjs';
 
@@ -104,6 +105,18 @@ export async function pair(t, ...args) {
     const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', ...args] });
     t.after(() => daemon.stop());
     return { up, daemon };
+}
+
+/* Gives a daemon, and each time another one that continues what the last has kept. */
+export function successors(t, up, ...args) {
+    const kept = ['--store', `sqlite:${folder(t, 'antiphon.db')}`];
+    const env = { ANTIPHON_ENCRYPTION_KEYS: 'a-key-that-outlives-the-daemon-01' };
+    let last;
+    t.after(() => last?.stop());
+    return async () => {
+        await last?.stop();
+        return (last = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', ...kept, ...args], env }));
+    };
 }
 
 /* The same for all tests of a file; hooks are those of node:test. */

@@ -21,7 +21,8 @@ const MARKERS = /<\|(start|end|message|channel|constrain|call|return|endoftext|s
 
 const captures = new Captures();
 
-const asked = (id) => VECTORS.get(id).request;
+/* The requests of the vectors name no model. */
+const asked = (id) => ({ model: 'gpt-oss-20b', ...VECTORS.get(id).request });
 const prompt = (id) => VECTORS.get(id).expected;
 const promptsOf = (up) => up.requests.map(({ path, body }) => (path === '/v1/completions' ? body.prompt : path));
 const lastPrompt = (up) => promptsOf(up).at(-1);
@@ -42,12 +43,12 @@ describe('the prompt of a request', { concurrency: false }, () => {
     const api = new Api(both, captures);
 
     /* Of the others, G018 enables tools that the gateway does not run, and G019 has a server. */
-    for (const [id, { title, layer, request, expected }] of VECTORS) {
+    for (const [id, { title, layer, expected }] of VECTORS) {
         if (layer !== 'request' || id === 'G018' || id === 'G019')
             continue;
         test(`${id} ${title}`, async () => {
             both.up.always(written(final('Hi')));
-            await api.respond(request);
+            await api.respond(asked(id));
             assert.deepEqual(promptsOf(both.up), [expected]);
         });
     }
@@ -107,12 +108,12 @@ const WANTED = [
 async function converse(up, daemon, carry) {
     const both = { up, daemon: await daemon() };
     const talk = await begin(new Api(both, captures), carry);
-    const { tools } = asked('G013');
+    const { input: _, ...request } = asked('G013');
     let input = [user('q')];
     for (const [i, said] of [...SAID, [final('Bye.')]].entries()) {
         both.daemon = await daemon();
         up.next(written(...said));
-        const got = await talk.ask(input, { tools });
+        const got = await talk.ask(input, request);
         assert.equal(lastPrompt(up), WANTED[i], `round ${i}`);
         const made = got.output.find(({ type }) => type === 'function_call');
         input = [made ? output(made.call_id, String(i + 1)) : user('c')];
@@ -142,13 +143,13 @@ describe('two calls, an answer and a new question', { concurrency: false }, () =
         test(`${id} as it came about: ${VECTORS.get(id).title}`, async (t) => {
             const { up, daemon } = await pair(t, ...PROMPT);
             const api = new Api({ up, daemon }, captures);
-            const { tools } = asked(id);
+            const { input: _, ...request } = asked(id);
             up.next(written(...said));
-            const first = await api.respond({ tools, input: [user('q')] });
+            const first = await api.respond({ ...request, input: [user('q')] });
             const outputs = first.output.filter(({ type }) => type === 'function_call').map(({ call_id }, i) => output(call_id, results[i]));
             up.always(written(final('Hi')));
-            await api.respond({ tools, input: [user('q'), ...first.output, ...outputs] });
-            await api.respond({ tools, input: outputs, previous_response_id: first.id });
+            await api.respond({ ...request, input: [user('q'), ...first.output, ...outputs] });
+            await api.respond({ ...request, input: outputs, previous_response_id: first.id });
             assert.deepEqual(promptsOf(up).slice(1), Array(2).fill(prompt(id)));
         });
 });
