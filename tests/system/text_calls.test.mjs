@@ -46,7 +46,7 @@ const wanted = ({ content, calls }) => ({
 describe('vectors', { concurrency: false }, () => {
     const both = shared({ before, beforeEach, after }, ...SETTINGS);
     const api = new Api(both, captures);
-    const stream_ = async (vector, model, pieces) => {
+    const streamed = async (vector, model, pieces) => {
         both.up.next(rawChat(pieces));
         return checkStream((await ask(both.daemon, { ...requestOf(vector, model), stream: true })).text).response;
     };
@@ -57,7 +57,7 @@ describe('vectors', { concurrency: false }, () => {
 
         test(`${id} ${format}: ${title}, in every cutting`, async () => {
             for (const pieces of [byCharacter(input), [input], everyFew(input, 5), atRandom(input, dice())])
-                assert.deepEqual(seen(await stream_(vector, model, pieces)), wanted(vector), JSON.stringify(pieces));
+                assert.deepEqual(seen(await streamed(vector, model, pieces)), wanted(vector), JSON.stringify(pieces));
             both.up.next(rawChat(byCharacter(input)));
             await api.stream(requestOf(vector, model));
             both.up.next(rawChat(byCharacter(input)));
@@ -65,7 +65,7 @@ describe('vectors', { concurrency: false }, () => {
         });
 
         test(`${id} ${format}: ${title}, is text for a model without a setting`, async () => {
-            assert.deepEqual(seen(await stream_(vector, 'm', byCharacter(input))), { content: input, calls: [], items: ['message'] });
+            assert.deepEqual(seen(await streamed(vector, 'm', byCharacter(input))), { content: input, calls: [], items: ['message'] });
         });
 
         if (calls.length === 0)
