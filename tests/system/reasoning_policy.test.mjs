@@ -2,7 +2,8 @@
  * messages, for every policy and for the families of models that have one of their own.
  *
  * The conversation is always the same: thought, call, output, thought, call, output, thought,
- * answer, question, thought, call, output. Every request is compared whole. */
+ * answer, question, thought, call, output. Every request is compared whole. Whose reasoning it is
+ * stands in reasoning_cache.test.mjs and encrypted_reasoning.test.mjs. */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { CARRIES, begin } from '../lib/carries.mjs';
@@ -122,34 +123,6 @@ describe('the configuration\'s own keys', { concurrency: false }, () => {
             const { up, daemon } = await pair(t, ...flags);
             await converse({ up }, async () => daemon, policy, carry);
         });
-});
-
-/* ---- whose reasoning it is ---- */
-
-describe('reasoning that a client does not send', { concurrency: false }, () => {
-    const both = shared({ before, beforeEach, after });
-
-    test('is not that of another client with the same call', async () => {
-        const [anna, ben] = ['key-of-anna', 'key-of-ben'].map((key) => new Api(both, captures, key));
-        both.up.next(said(TURNS[0]));
-        const { output: items } = await anna.respond({ ...TOOLS, input: [user('What is new?')] });
-        const request = { ...TOOLS, input: [user('What is new?'), items.find(({ type }) => type === 'function_call'), ...TURNS[0].then] };
-        await ben.respond(request);
-        assert.deepEqual(messagesOf(both.up)[1], calling(TURNS[0].call));
-        await anna.respond(request);
-        assert.deepEqual(messagesOf(both.up)[1], PUT.reasoning_content(calling(TURNS[0].call), TURNS[0].thinks));
-    });
-
-    test('is not that of a response of another client', async () => {
-        const [anna, ben] = ['key-of-anna', 'key-of-ben'].map((key) => new Api(both, captures, key));
-        both.up.next(said(TURNS[0]));
-        const { output: [sealed] } = await anna.respond({ ...TOOLS, include: ['reasoning.encrypted_content'] });
-        const request = { ...TOOLS, input: [user('Hi'), { ...sealed, content: undefined }, { type: 'function_call', call_id: 'other', name: 'news', arguments: '{}' }, output('other', 'o')] };
-        await ben.respond(request);
-        assert.deepEqual(messagesOf(both.up)[1], calling(['other', 'news', {}]), 'nor when it is sealed');
-        await anna.respond(request);
-        assert.equal(messagesOf(both.up)[1].reasoning_content, TURNS[0].thinks);
-    });
 });
 
 /* ---- calls made together ---- */
