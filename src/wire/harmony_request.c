@@ -78,20 +78,26 @@ static const struct {
                                   "\"<|constrain|>\"]")},
 };
 
-/* Without a limit several servers would stop after sixteen tokens; null is none. */
+/* Without the field several servers would stop after sixteen tokens; null is no limit, where it is
+ * understood. */
 static void write_token_limit(const struct responses_request *r,
-                              const struct chat_request_options *o, struct jw *w)
+                              const struct chat_request_options *o,
+                              const struct harmony_options *options, struct jw *w)
 {
     const int64_t left = upstream_tokens_left(r, o);
 
     if (left > 0)
         jw_key_int(w, "max_tokens", left);
-    else if (str_is_none(extra_fields_get(&r->extra, STR("max_tokens"))))
+    else if (!str_is_none(extra_fields_get(&r->extra, STR("max_tokens"))))
+        return;
+    else if (options->max_tokens > 0)
+        jw_key_int(w, "max_tokens", options->max_tokens);
+    else
         jw_key_raw(w, "max_tokens", STR("null"));
 }
 
 static void write_body(const struct responses_request *r, const struct chat_request_options *o,
-                       str prompt, struct buf *out)
+                       const struct harmony_options *options, str prompt, struct buf *out)
 {
     struct jw writer = jw_to(out), *w = &writer;
 
@@ -99,7 +105,7 @@ static void write_body(const struct responses_request *r, const struct chat_requ
     upstream_write_model(r, o, w);
     jw_key_string(w, "prompt", prompt);
     upstream_write_stream(o, w);
-    write_token_limit(r, o, w);
+    write_token_limit(r, o, options, w);
     upstream_write_sampling(r, w);
     json_copy_given_text(w, "user", r->user);
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
@@ -122,7 +128,7 @@ int harmony_request_write(const struct responses_request *r, const struct conver
     harmony_prompt_write(r, c, o->round, options, &prompt);
     ok = !buf_failed(&prompt);
     if (ok)
-        write_body(r, o, buf_str(&prompt), out);
+        write_body(r, o, options, buf_str(&prompt), out);
     buf_fini(&prompt);
     return ok && !buf_failed(out) ? 0 : reject_memory(reterr);
 }

@@ -11,6 +11,7 @@ struct harmony_options {
     str date;                     /* plain, YYYY-MM-DD; empty: the prompt has none */
     bool bare_content_type;       /* of calls: ` json`, else ` <|constrain|>json` */
     bool has_browser, has_python; /* the tools of these names are there for the model */
+    int64_t max_tokens;           /* for a request without a limit; 0: none either */
 };
 
 /* Can the request be said in a prompt at all? Returns 0, or -1 with *reterr filled: images and

@@ -176,9 +176,11 @@ static void tools_of_servers_have_names_that_can_be_read_again(void **state)
 
 /* ---- the body */
 
+static int64_t max_tokens; /* of the operator */
+
 static json_t *body_with(const char *request, const struct chat_request_options *o, struct err *e)
 {
-    const struct harmony_options harmony = {.date = STR("2025-06-28")};
+    const struct harmony_options harmony = {.date = STR("2025-06-28"), .max_tokens = max_tokens};
     struct conversation c;
     struct fixture f;
     struct buf out = {0};
@@ -218,6 +220,18 @@ static void a_plain_request_has_a_prompt_and_no_limit(void **state)
     check_body("{\"input\":\"q\",\"stream\":false}", &(struct chat_request_options){0},
                "{\"model\":\"gpt-oss\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
                "\"max_tokens\":null," SETTINGS "}");
+}
+
+static void the_operators_limit_stands_in_for_the_clients(void **state)
+{
+    (void)state;
+    max_tokens = 900;
+    check_body("{\"input\":\"q\"}", &(struct chat_request_options){.omit_usage = true},
+               "{\"model\":\"gpt-oss\",\"stream\":true,\"max_tokens\":900," SETTINGS "}");
+    check_body("{\"input\":\"q\",\"max_output_tokens\":50}",
+               &(struct chat_request_options){.omit_usage = true},
+               "{\"model\":\"gpt-oss\",\"stream\":true,\"max_tokens\":50," SETTINGS "}");
+    max_tokens = 0;
 }
 
 static void the_body_has_what_the_request_has(void **state)
@@ -351,6 +365,7 @@ int main(void)
         cmocka_unit_test(other_kinds_of_tools_are_functions),
         cmocka_unit_test(tools_of_servers_have_names_that_can_be_read_again),
         cmocka_unit_test(a_plain_request_has_a_prompt_and_no_limit),
+        cmocka_unit_test(the_operators_limit_stands_in_for_the_clients),
         cmocka_unit_test(the_body_has_what_the_request_has),
         cmocka_unit_test(what_is_for_chats_only_is_not_sent),
         cmocka_unit_test(the_prompt_is_escaped_once),
