@@ -18,6 +18,11 @@ const weather = tool({
     execute: async ({ city }) => `Sunny in ${city}`,
 });
 
+/* Thinks, then calls the tool. */
+const thoughtfulCall = (reasoning_content, id, city) => stream(frames(chunk({ reasoning_content }),
+    chunk({ tool_calls: [{ index: 0, id, type: 'function', function: { name: 'get_weather', arguments: JSON.stringify({ city }) } }] }),
+    chunk({}, 'tool_calls'), '[DONE]'));
+
 const isTextDelta = (event) => event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta';
 
 describe('@openai/agents', { concurrency: false }, () => {
@@ -83,6 +88,21 @@ describe('@openai/agents', { concurrency: false }, () => {
         assert.deepEqual(messages.map((m) => m.content), ['Be brief.', 'One', 'First.', 'Two']);
         assert.equal(messages[2].reasoning_content, 'Hm');
     });
+
+    /* What an agent asks for decides in which form it carries its reasoning; the model gets it in any. */
+    for (const [what, modelSettings] of [
+        ['text', {}],
+        ['a summary', { reasoning: { summary: 'auto' } }],
+        ['sealed', { store: false, reasoning: { summary: 'auto' }, providerData: { include: ['reasoning.encrypted_content'] } }],
+    ])
+        test(`reasoning between calls goes back to the model: ${what}`, async () => {
+            both.up.next(thoughtfulCall('One.', 'a', 'Oslo'), thoughtfulCall('Two.', 'b', 'Rome'), textStream('Sunny.'));
+            const thinker = new Agent({ name: 'Thinker', model: 'm', tools: [weather], modelSettings });
+            assert.equal((await run(thinker, 'Weather?')).finalOutput, 'Sunny.');
+            const { messages, include } = both.up.requests[2].body;
+            assert.deepEqual(messages.filter(({ role }) => role === 'assistant').map((message) => message.reasoning_content), ['One.', 'Two.']);
+            assert.equal(include, undefined);
+        });
 
     test('an OpenAIResponsesModel with a client of its own', async () => {
         both.up.next(textStream('Hello'));

@@ -213,11 +213,22 @@ describe('@ai-sdk/openai and reasoning', { concurrency: false }, () => {
         assert.deepEqual([textOf(parts, 'text-delta'), errorsOf(parts)], ['Yes.', []]);
     });
 
+    /* It asks for sealed reasoning then, and sends that back. */
     test('tools after reasoning, with nothing stored', async () => {
         const asked = [];
         both.up.next(thoughtfulCall, textStream('Sunny.'));
         const { text, steps } = await generateText(asking({ providerOptions: { openai: { ...THINKS.openai, store: false } }, tools: { weather: weatherTool(asked) }, stopWhen: isStepCount(3) }));
         assert.deepEqual([text, asked, steps[0].reasoningText], ['Sunny.', ['Oslo'], 'Let me look.']);
+        const [, call] = both.up.requests[1].body.messages;
+        assert.deepEqual([call.reasoning_content, call.tool_calls[0].id], ['Let me look.', 'call_1']);
+    });
+
+    test('an answer\'s reasoning in a second turn, with nothing stored', async () => {
+        const providerOptions = { openai: { ...THINKS.openai, store: false } };
+        both.up.next(textStream('First.', { reasoning: 'Hm' }), textStream('Second.'));
+        const first = await generateText(asking({ providerOptions }));
+        await generateText(asking({ providerOptions, messages: [{ role: 'user', content: 'One' }, ...first.response.messages, { role: 'user', content: 'Two' }] }));
+        assert.equal(both.up.requests[1].body.messages[1].reasoning_content, 'Hm');
     });
 
     /* Where store is not false, this provider names earlier items by their ids. */

@@ -7,9 +7,10 @@ import OpenAI, {
 } from 'openai';
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
+import { byCharacter } from '../lib/cutting.mjs';
 import { shared } from '../lib/daemon.mjs';
 import { Spy } from '../lib/spy.mjs';
-import { CLOSE, HANG, callStream, chunk, failure, frames, json, stream, textStream } from '../lib/upstream.mjs';
+import { CLOSE, HANG, callStream, chunk, failure, frames, json, rawChat, stream, textStream } from '../lib/upstream.mjs';
 
 const spy = new Spy();
 const weather = { type: 'function', name: 'get_weather', description: null, strict: false,
@@ -110,6 +111,35 @@ describe('openai', { concurrency: false }, () => {
         assert.equal(again.output_text, 'Yes.');
         const assistant = both.up.requests.at(-1).body.messages.find((m) => m.role === 'assistant');
         assert.deepEqual([assistant.content, assistant.reasoning_content], ['Yes.', 'Let me see']);
+    });
+
+    test('reasoning that is sealed for the gateway, with nothing stored', async () => {
+        const sealed = { store: false, include: ['reasoning.encrypted_content'], reasoning: { summary: 'auto' } };
+        both.up.always(textStream('Yes.', { reasoning: 'Let me see' }));
+        const whole = await ask(sealed);
+        const streamed = await client.responses.stream({ model: 'm', input: 'Hi', ...sealed }).finalResponse();
+        for (const { output } of [whole, streamed]) {
+            assert.match(output[0].encrypted_content, /^gw1\./);
+            const kept = output.map((item) => (item.type === 'reasoning' ? { ...item, summary: [] } : item));
+            await ask({ ...sealed, input: [{ role: 'user', content: 'a' }, ...kept, { role: 'user', content: 'b' }] });
+            assert.deepEqual(both.up.requests.at(-1).body.messages[1], { role: 'assistant', content: 'Yes.', reasoning_content: 'Let me see' });
+        }
+    });
+
+    test('raw Harmony, call by call', async () => {
+        const thought = '<|channel|>analysis<|message|>Let me look.<|end|><|start|>assistant';
+        both.up.next(rawChat(byCharacter(`${thought}<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}<|call|>`)),
+            rawChat(byCharacter(`${thought}<|channel|>final<|message|>Sunny.<|return|>`)));
+        const first = await client.responses.stream({ model: 'gpt-oss-20b', input: 'Weather?', tools: [weather] }).finalResponse();
+        assert.deepEqual(first.output.map(({ type, phase }) => [type, phase]), [['reasoning', undefined], ['message', 'commentary'], ['function_call', undefined]]);
+        const call = first.output[2];
+        const second = await client.responses.stream({
+            model: 'gpt-oss-20b', tools: [weather],
+            input: [{ role: 'user', content: 'Weather?' }, ...first.output, { type: 'function_call_output', call_id: call.call_id, output: 'sunny' }],
+        }).finalResponse();
+        assert.deepEqual([second.output_text, second.output.at(-1).phase], ['Sunny.', 'final_answer']);
+        const [, asked, result] = both.up.requests[1].body.messages;
+        assert.deepEqual([asked.reasoning, asked.tool_calls[0].id, result.tool_call_id], ['Let me look.', call.call_id, call.call_id]);
     });
 
     test('refusals', async () => {
