@@ -53,6 +53,14 @@ describe('the prompt of a request', { concurrency: false }, () => {
         });
     }
 
+    /* Whoever has Harmony written for a model says that it is one of gpt-oss. */
+    for (const id of ['G010', 'G011', 'G012'])
+        test(`${id} is the same for a model of any name`, async () => {
+            both.up.always(written(final('Hi')));
+            await api.respond({ ...asked(id), model: 'my-own-name' });
+            assert.deepEqual(promptsOf(both.up), [prompt(id)]);
+        });
+
     test('goes to /v1/completions with what its server has to know', async () => {
         both.up.always(written(final('Hi')));
         await api.respond({ input: 'Hi', model: 'gpt-oss-20b', temperature: 0.5, max_output_tokens: 9, top_k: 3, tools: [fn('f')] });
