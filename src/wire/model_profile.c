@@ -173,6 +173,14 @@ static bool is_of_family(const struct family *f, str model)
     return false;
 }
 
+/* Only models of one family write Harmony, by whatever name they go. */
+static bool writes_harmony(const struct model_words *words)
+{
+    const struct word *w = find_word(MODEL_HARMONY, words->of[MODEL_HARMONY]);
+
+    return w != NULL && (w->value == HARMONY_MODE_RAW_CHAT || w->value == HARMONY_MODE_COMPLETIONS);
+}
+
 static const struct family *find_family(str model)
 {
     size_t i = 0;
@@ -230,7 +238,7 @@ struct model_profile model_profile_find(str model, struct name_list lines,
 {
     const str name = model.len > MAX_NAME_BYTES ? STR("") : model;
     const struct model_words words = find_words(name, lines, defaults);
-    const struct family *f = find_family(name);
+    const struct family *f = find_family(writes_harmony(&words) ? STR("gpt-oss") : name);
     int values[MODEL_SETTINGS];
 
     for (int s = 0; s < MODEL_SETTINGS; s++)

@@ -4,7 +4,8 @@
  * The families are rows of model_family.def. An operator's line is a pattern and words, as in
  * "qwen3* think_tags=on text_calls=hermes"; lines that fit a model add to each other, and of two
  * that say the same the first counts. What no line says, the configuration's own keys say; what
- * is `auto` then, the family of the model.
+ * is `auto` then, the family of the model; a model that is said to write Harmony is of that of
+ * gpt-oss.
  *
  * In a pattern * stands for anything. Case does not count, nor what a path puts in front of a name:
  * "gpt-oss*" fits "openai/gpt-oss-20b", too. */

@@ -196,6 +196,17 @@ static void the_first_that_says_something_counts(void **state)
     assert_int_equal(p.think, MODEL_THINK_INSIDE);
 }
 
+static void who_writes_harmony_is_of_its_family(void **state)
+{
+    static const char *const chat[] = {"mine harmony=harmony-chat"};
+    static const char *const completions[] = {"mine harmony=harmony-completions"};
+
+    (void)state;
+    assert_int_equal(profile_of("mine", NULL, 0).reasoning_history, CHAT_ALL_REASONING);
+    assert_int_equal(profile_of("mine", chat, 1).reasoning_history, CHAT_OPEN_REASONING);
+    assert_int_equal(profile_of("mine", completions, 1).reasoning_history, CHAT_OPEN_REASONING);
+}
+
 /* Of a megabyte with as many beginnings, all patterns would be tried behind each. */
 static void a_name_without_end_is_nobodys(void **state)
 {
@@ -223,6 +234,7 @@ int main(void)
         cmocka_unit_test(every_family_uses_words_there_are),
         cmocka_unit_test(a_line_fits_by_its_pattern),
         cmocka_unit_test(the_first_that_says_something_counts),
+        cmocka_unit_test(who_writes_harmony_is_of_its_family),
         cmocka_unit_test(a_name_without_end_is_nobodys),
     };
 
