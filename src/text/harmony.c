@@ -7,8 +7,8 @@
  *
  * Here the text is cut into markers and what is between them; harmony_state.c decides what either
  * is. Only a `<` can begin a marker: what follows one waits in `pending` until it is a marker or
- * none, which the next 20 bytes tell. So each byte is looked at a limited number of times, and content
- * is looked for `<`, checked for valid UTF-8 and handed on where it stands.
+ * none, which the next 20 bytes tell. So each byte is looked at a limited number of times, and
+ * content is looked for `<`, checked for valid UTF-8 and handed on where it stands.
  *
  * The very first bytes are looked at one by one: they tell whether this is Harmony at all. */
 #include "text/harmony.h"
@@ -24,14 +24,14 @@ static struct harmony_match match(const struct harmony *h, str s)
 /* Up to the end of the next marker; returns how many bytes that was. */
 static size_t scan_text(struct harmony *h, str bytes)
 {
-    struct harmony_match m = {.found = HARMONY_NO_MARKER};
+    struct harmony_match m = {.match = TEXT_DIFFERS};
     size_t at = str_find_char(bytes, '<');
 
-    while (at < bytes.len && (m = match(h, str_skip(bytes, at))).found == HARMONY_NO_MARKER)
+    while (at < bytes.len && (m = match(h, str_skip(bytes, at))).match == TEXT_DIFFERS)
         at += 1 + str_find_char(str_skip(bytes, at + 1), '<');
     harmony_take_text(h, str_from(bytes.p, at));
     bytes = str_skip(bytes, at);
-    if (m.found == HARMONY_IS_MARKER) {
+    if (m.match == TEXT_MATCHES) {
         harmony_take_marker(h, m.marker);
         return at + m.len;
     }
@@ -51,12 +51,12 @@ static size_t scan_pending(struct harmony *h, char c)
     memcpy(settled, h->pending, h->n_pending);
     settled[h->n_pending] = c;
     m = match(h, str_from(settled, n));
-    if (m.found == HARMONY_MARKER_BEGUN) {
+    if (m.match == TEXT_MAY_MATCH) {
         h->pending[h->n_pending++] = c;
         return 1;
     }
     h->n_pending = 0;
-    if (m.found == HARMONY_IS_MARKER) {
+    if (m.match == TEXT_MATCHES) {
         harmony_take_marker(h, m.marker);
         harmony_take_text(h, str_skip(str_from(settled, n), m.len));
         return 1;

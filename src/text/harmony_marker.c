@@ -30,55 +30,44 @@ static const struct {
 
 enum { N_MARKERS = sizeof(markers) / sizeof(*markers) };
 
-/* Is s the word with anything behind it, the beginning of the word, or neither? */
-static enum harmony_found compare(str s, str word)
+static enum text_match match_channels(str s)
 {
-    if (str_starts_with(s, word))
-        return HARMONY_IS_MARKER;
-    return str_starts_with(word, s) ? HARMONY_MARKER_BEGUN : HARMONY_NO_MARKER;
+    enum text_match match = TEXT_DIFFERS;
+
+    for (size_t i = 0; i < N_CHANNELS; i++)
+        match = text_match_better(match, text_match(s, channels[i].name));
+    return match;
 }
 
-static enum harmony_found compare_channels(str s)
-{
-    enum harmony_found found = HARMONY_NO_MARKER;
-
-    for (size_t i = 0; i < N_CHANNELS; i++) {
-        enum harmony_found one = compare(s, channels[i].name);
-
-        found = one > found ? one : found;
-    }
-    return found;
-}
-
-static enum harmony_found compare_follower(str s, enum in_content in_content)
+static enum text_match match_follower(str s, enum in_content in_content)
 {
     switch (in_content) {
     case IS_TEXT:
         break;
     case IS_MARKER:
-        return HARMONY_IS_MARKER;
+        return TEXT_MATCHES;
     case BEFORE_ASSISTANT:
-        return compare(s, STR("assistant"));
+        return text_match(s, STR("assistant"));
     case BEFORE_CHANNEL:
-        return compare_channels(s);
+        return match_channels(s);
     }
-    return HARMONY_NO_MARKER;
+    return TEXT_DIFFERS;
 }
 
 struct harmony_match harmony_marker_match(str s, bool in_content)
 {
-    struct harmony_match m = {.found = HARMONY_NO_MARKER};
+    struct harmony_match m = {.match = TEXT_DIFFERS};
 
     if (s.len > 1 && s.p[1] != '|')
         return m; /* soon said: text is full of `<` */
-    for (size_t i = 0; i < N_MARKERS && m.found == HARMONY_NO_MARKER; i++) {
+    for (size_t i = 0; i < N_MARKERS && m.match == TEXT_DIFFERS; i++) {
         if (in_content && markers[i].in_content == IS_TEXT)
             continue;
-        m.found = compare(s, markers[i].text);
+        m.match = text_match(s, markers[i].text);
         m.marker = (enum harmony_marker)i;
         m.len = markers[i].text.len;
-        if (in_content && m.found == HARMONY_IS_MARKER)
-            m.found = compare_follower(str_skip(s, m.len), markers[i].in_content);
+        if (in_content && m.match == TEXT_MATCHES)
+            m.match = match_follower(str_skip(s, m.len), markers[i].in_content);
     }
     return m;
 }

@@ -3,6 +3,7 @@
 #define ANTIPHON_TEXT_HARMONY_MARKER_H
 
 #include "text/harmony.h"
+#include "text/text_scan.h"
 
 #define HARMONY_CHANNEL_MARKER   "<|channel|>"
 #define HARMONY_CONSTRAIN_MARKER "<|constrain|>"
@@ -18,10 +19,8 @@ enum harmony_marker {
     HARMONY_MARKER_END_OF_TEXT,
 };
 
-enum harmony_found { HARMONY_NO_MARKER, HARMONY_MARKER_BEGUN, HARMONY_IS_MARKER };
-
 struct harmony_match {
-    enum harmony_found found;
+    enum text_match match;
     enum harmony_marker marker;
     size_t len; /* of the marker alone */
 };

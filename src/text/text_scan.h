@@ -4,10 +4,17 @@
 
 #include "base/str.h"
 
+/* From the worst to the best. */
 enum text_match { TEXT_DIFFERS, TEXT_MAY_MATCH, TEXT_MATCHES };
 
 /* Does s begin with mark, or may it when more of it has come? */
 enum text_match text_match(str s, str mark);
+
+/* Of two marks: does s begin with either? */
+static inline enum text_match text_match_better(enum text_match a, enum text_match b)
+{
+    return a > b ? a : b;
+}
 
 /* The position of the first of these bytes, or s.len. The same byte may be given twice. */
 size_t text_find_first(str s, const char bytes[3]);

@@ -152,7 +152,7 @@ static void read_delta(struct chat_reader *r, str raw, str logprobs)
     says_raw(r, logprobs);
     says_raw(r, annotations);
     if (reasoning_content.len > 0 || jr_type_of(details) == JR_ARRAY)
-        model_text_is_split(r);
+        model_text_ignore_tags(r);
     if (reasoning_content.len > 0)
         chat_speak(r, DELTA_REASONING, reasoning_content);
     else

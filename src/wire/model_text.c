@@ -203,8 +203,10 @@ static const struct text_calls_handler calls_handler = {.on_text = on_text,
                                                         .is_function = is_function,
                                                         .parameter_type = parameter_type};
 
-static void begin_split(struct model_text *m, struct chat_reader *r)
+static void begin_split(struct chat_reader *r)
 {
+    struct model_text *m = &r->text;
+
     m->state = MODEL_TEXT_SPLIT;
     m->think.start = m->conf.think == MODEL_THINK_INSIDE ? THINK_FROM_HERE : THINK_FROM_TAG;
     if (m->conf.think == MODEL_THINK_OFF)
@@ -242,7 +244,7 @@ static void feed_split(struct chat_reader *r, str plain)
     settle(m);
 }
 
-void model_text_is_split(struct chat_reader *r)
+void model_text_ignore_tags(struct chat_reader *r)
 {
     struct model_text *m = &r->text;
 
@@ -257,15 +259,6 @@ void model_text_is_split(struct chat_reader *r)
 
 /* ---- the first bytes */
 
-enum answer { NO, PERHAPS, YES };
-
-static enum answer opens_with(str text, str marker)
-{
-    if (str_starts_with(text, marker))
-        return YES;
-    return str_starts_with(marker, text) ? PERHAPS : NO;
-}
-
 static bool is_recipient_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -273,29 +266,27 @@ static bool is_recipient_char(char c)
 }
 
 /* " to=NAME<|channel|>...": ordinary text may begin like that, too, but for the marker. */
-static enum answer opens_with_recipient(str text)
+static enum text_match match_recipient(str text)
 {
-    enum answer begins = opens_with(text, STR(" to="));
+    enum text_match match = text_match(text, STR(" to="));
 
-    if (begins != YES)
-        return begins;
+    if (match != TEXT_MATCHES)
+        return match;
     text = str_skip(text, strlen(" to="));
     while (text.len > 0 && is_recipient_char(text.p[0]))
         text = str_skip(text, 1);
     while (text.len > 0 && text.p[0] == ' ')
         text = str_skip(text, 1);
-    return opens_with(text, STR("<|"));
+    return text_match(text, STR("<|"));
 }
 
-static enum answer opens_harmony(str text)
+static enum text_match match_harmony(str text)
 {
-    const enum answer answers[] = {opens_with(text, STR("<|channel|>")),
-                                   opens_with(text, STR("<|start|>")), opens_with_recipient(text)};
-    enum answer answer = NO;
+    enum text_match match =
+        text_match_better(text_match(text, STR("<|channel|>")), text_match(text, STR("<|start|>")));
 
-    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
-        answer = answers[i] > answer ? answers[i] : answer;
-    return answer == PERHAPS && text.len > MAX_OPENING_BYTES ? NO : answer;
+    match = text_match_better(match, match_recipient(text));
+    return match == TEXT_MAY_MATCH && text.len > MAX_OPENING_BYTES ? TEXT_DIFFERS : match;
 }
 
 /* What was held back goes to whoever reads from now on. */
@@ -303,26 +294,25 @@ static void decide(struct chat_reader *r, bool is_harmony)
 {
     struct model_text *m = &r->text;
 
-    if (is_harmony)
-        begin_harmony(r);
-    else
-        begin_split(m, r);
     check(r, !buf_failed(&m->opening));
-    if (is_harmony)
+    if (is_harmony) {
+        begin_harmony(r);
         check(r, harmony_feed(&m->harmony, buf_str(&m->opening)));
-    else
+    } else {
+        begin_split(r);
         feed_split(r, buf_str(&m->opening));
+    }
     buf_fini(&m->opening);
 }
 
 static void feed_opening(struct chat_reader *r, str plain)
 {
-    enum answer answer;
+    enum text_match match;
 
     buf_append(&r->text.opening, plain);
-    answer = opens_harmony(buf_str(&r->text.opening));
-    if (answer != PERHAPS)
-        decide(r, answer == YES);
+    match = match_harmony(buf_str(&r->text.opening));
+    if (match != TEXT_MAY_MATCH)
+        decide(r, match == TEXT_MATCHES);
 }
 
 /* ---- the whole */

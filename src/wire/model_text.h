@@ -72,7 +72,7 @@ bool model_text_is_cut_off(const struct model_text *m);
 void model_text_feed(struct chat_reader *r, str plain);
 
 /* The server tells reasoning from text itself: tags are text. */
-void model_text_is_split(struct chat_reader *r);
+void model_text_ignore_tags(struct chat_reader *r);
 
 /* The text ended. */
 void model_text_end(struct chat_reader *r);
