@@ -1,6 +1,8 @@
 /* utf8.c -- checks by the table of RFC 3629, section 4. */
 #include "base/utf8.h"
 
+#include "base/block.h"
+
 static bool is_tail(unsigned char c)
 {
     return (c & 0xC0) == 0x80;
@@ -79,16 +81,25 @@ size_t utf8_encode(uint32_t c, char out[4])
     return 4;
 }
 
-bool utf8_is_valid(str s)
+size_t utf8_valid_prefix(str s)
 {
-    while (s.len > 0) {
-        size_t n = utf8_char(s);
+    size_t at = 0;
 
+    while (at < s.len) {
+        size_t n;
+
+        if (s.len - at >= BLOCK_BYTES) {
+            n = block_first(block_load(s.p + at) < 0);
+            at += n;
+            if (n == BLOCK_BYTES)
+                continue;
+        }
+        n = utf8_char(str_skip(s, at));
         if (n == 0)
-            return false;
-        s = str_skip(s, n);
+            break;
+        at += n;
     }
-    return true;
+    return at;
 }
 
 size_t utf8_cut(str s, size_t limit)
@@ -118,7 +129,7 @@ void utf8_repair(str s, struct buf *out)
     while (s.len > 0) {
         size_t n = utf8_char(s);
 
-        buf_append(out, n == 0 ? STR("\xEF\xBF\xBD") : str_from(s.p, n));
+        buf_append(out, n == 0 ? STR(UTF8_REPLACEMENT) : str_from(s.p, n));
         s = str_skip(s, n == 0 ? 1 : n);
     }
 }

@@ -7,6 +7,9 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+/* What stands where a character should: U+FFFD. */
+#define UTF8_REPLACEMENT "\xEF\xBF\xBD"
+
 /* Length in bytes of the well-formed character that s starts with, or 0. */
 size_t utf8_char(str s);
 
@@ -18,7 +21,13 @@ size_t utf8_encode(uint32_t code_point, char out[4]);
  * commands to terminals as well (U+009B is ESC [). */
 bool utf8_is_control(str s);
 
-bool utf8_is_valid(str s);
+/* Length of the longest prefix that is valid as it stands. */
+size_t utf8_valid_prefix(str s);
+
+static inline bool utf8_is_valid(str s)
+{
+    return utf8_valid_prefix(s) == s.len;
+}
 
 /* The longest prefix of at most limit bytes that does not end inside a character. */
 size_t utf8_cut(str s, size_t limit_bytes);

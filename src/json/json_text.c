@@ -165,7 +165,7 @@ void json_text_escape(str text, struct buf *out)
             buf_c(out, escape);
         } else {
             n = utf8_char(text);
-            buf_append(out, n == 0 ? STR("\xEF\xBF\xBD") : str_from(text.p, n));
+            buf_append(out, n == 0 ? STR(UTF8_REPLACEMENT) : str_from(text.p, n));
             n += n == 0;
         }
         text = str_skip(text, n);

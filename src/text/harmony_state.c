@@ -23,7 +23,7 @@ static str mended(struct harmony *h, str text)
 {
     struct utf8_pieces pieces = {.n_begun = 0};
 
-    if (utf8_pieces_valid(text) == text.len)
+    if (utf8_is_valid(text))
         return text;
     buf_reset(&h->mended);
     utf8_pieces_add(&pieces, text, &h->mended);
@@ -89,7 +89,7 @@ static void report_mended(struct harmony *h)
 
 static void content_text(struct harmony *h, str text)
 {
-    size_t n = h->whole.n_begun == 0 ? utf8_pieces_valid(text) : 0;
+    size_t n = h->whole.n_begun == 0 ? utf8_valid_prefix(text) : 0;
 
     if (n > 0)
         h->handler->on_content(h->arg, str_from(text.p, n));

@@ -1,31 +1,7 @@
 /* utf8_pieces.c -- at most three bytes wait; all others are looked at once. */
 #include "text/utf8_pieces.h"
 
-#include "base/block.h"
 #include "base/utf8.h"
-
-static const str replacement = STR_INIT("\xEF\xBF\xBD");
-
-size_t utf8_pieces_valid(str s)
-{
-    size_t at = 0;
-
-    while (at < s.len) {
-        size_t n;
-
-        if (s.len - at >= BLOCK_BYTES) {
-            n = block_first(block_load(s.p + at) < 0);
-            at += n;
-            if (n == BLOCK_BYTES)
-                continue;
-        }
-        n = utf8_char(str_skip(s, at));
-        if (n == 0)
-            break;
-        at += n;
-    }
-    return at;
-}
 
 /* Can a character begin with all of s, which is one to three bytes? */
 static bool is_beginning(str s)
@@ -54,14 +30,14 @@ static size_t beginning(str s)
 static void add(struct utf8_pieces *u, str s, struct buf *out)
 {
     while (s.len > 0) {
-        size_t n = utf8_pieces_valid(s);
+        size_t n = utf8_valid_prefix(s);
 
         buf_append(out, str_from(s.p, n));
         s = str_skip(s, n);
         n = beginning(s);
         if (n == s.len)
             break;
-        buf_append(out, replacement);
+        buf_append(out, STR(UTF8_REPLACEMENT));
         s = str_skip(s, n == 0 ? 1 : n);
     }
     if (s.len > 0)
@@ -88,6 +64,6 @@ void utf8_pieces_add(struct utf8_pieces *u, str bytes, struct buf *out)
 void utf8_pieces_end(struct utf8_pieces *u, struct buf *out)
 {
     if (u->n_begun > 0)
-        buf_append(out, replacement);
+        buf_append(out, STR(UTF8_REPLACEMENT));
     u->n_begun = 0;
 }

@@ -13,9 +13,6 @@ struct utf8_pieces {
     size_t n_begun;
 };
 
-/* Length of the longest prefix that is valid as it stands. */
-size_t utf8_pieces_valid(str s);
-
 /* Appends what is whole by now. */
 void utf8_pieces_add(struct utf8_pieces *u, str bytes, struct buf *out);
 

@@ -117,6 +117,19 @@ static void any_bytes_are_valid_once_repaired(void **state)
     }
 }
 
+static void the_valid_prefix_ends_at_the_first_byte_that_is_not(void **state)
+{
+    char text[40];
+
+    (void)state;
+    for (size_t at = 0; at < sizeof(text); at++) {
+        memset(text, 'a', sizeof(text));
+        assert_int_equal(utf8_valid_prefix(str_from(text, sizeof(text))), sizeof(text));
+        text[at] = '\xE2';
+        assert_int_equal(utf8_valid_prefix(str_from(text, sizeof(text))), at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +138,7 @@ int main(void)
         cmocka_unit_test(a_cut_never_ends_inside_a_character),
         cmocka_unit_test(malformed_bytes_are_replaced_and_nothing_else),
         cmocka_unit_test(any_bytes_are_valid_once_repaired),
+        cmocka_unit_test(the_valid_prefix_ends_at_the_first_byte_that_is_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

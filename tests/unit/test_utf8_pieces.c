@@ -62,24 +62,10 @@ static void invalid_parts_are_replaced_one_by_one_in_any_cutting(void **state)
     }
 }
 
-static void the_valid_prefix_ends_at_the_first_byte_that_is_not(void **state)
-{
-    char text[40];
-
-    (void)state;
-    for (size_t at = 0; at < sizeof(text); at++) {
-        memset(text, 'a', sizeof(text));
-        assert_int_equal(utf8_pieces_valid(str_from(text, sizeof(text))), sizeof(text));
-        text[at] = '\xE2';
-        assert_int_equal(utf8_pieces_valid(str_from(text, sizeof(text))), at);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invalid_parts_are_replaced_one_by_one_in_any_cutting),
-        cmocka_unit_test(the_valid_prefix_ends_at_the_first_byte_that_is_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
