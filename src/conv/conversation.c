@@ -241,11 +241,15 @@ static int on_item(struct assembly *s, const struct item *it)
 
 /* ---- reasoning */
 
-/* Text that comes with calls was said on the way, unless it says otherwise of itself. */
-static bool is_answer(const struct message *m)
+bool conversation_is_answer(const struct message *m, const struct piece *p)
+{
+    return p->phase == PHASE_FINAL_ANSWER || (p->phase == PHASE_NONE && m->first_call == NULL);
+}
+
+static bool has_answer(const struct message *m)
 {
     for (const struct piece *p = m->texts.first; p != NULL; p = p->next) {
-        if (p->phase == PHASE_FINAL_ANSWER || (p->phase == PHASE_NONE && m->first_call == NULL))
+        if (conversation_is_answer(m, p))
             return true;
     }
     return false;
@@ -256,7 +260,7 @@ static struct message *find_last_answer(struct message *m)
     struct message *last = NULL;
 
     for (; m != NULL; m = m->next) {
-        if (m->role == ROLE_ASSISTANT && is_answer(m))
+        if (m->role == ROLE_ASSISTANT && has_answer(m))
             last = m;
     }
     return last;
@@ -329,6 +333,15 @@ static void open_last_calls(const struct assembly *s)
     }
     for (struct call *c = first; c != NULL; c = c->next)
         c->open = true;
+}
+
+bool conversation_has_media(const struct pieces *list)
+{
+    for (const struct piece *p = list->first; p != NULL; p = p->next) {
+        if (p->content->has_media)
+            return true;
+    }
+    return false;
 }
 
 struct message *conversation_find_body(struct message *m)

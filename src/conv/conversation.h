@@ -77,6 +77,12 @@ int conversation_build(const struct item_list *items, str instructions,
                        const struct conversation_context *context, const struct id_source *ids,
                        struct arena *a, struct conversation *ret, struct err *reterr);
 
+/* Is the text p of the message m of an assistant what it came to? Else it was said on the way:
+ * that is what comes with calls, unless it says otherwise of itself. */
+bool conversation_is_answer(const struct message *m, const struct piece *p);
+
+bool conversation_has_media(const struct pieces *list);
+
 /* The first of the messages from m on that is not one of the leading system
  * texts, or NULL. */
 struct message *conversation_find_body(struct message *m);

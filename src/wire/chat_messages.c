@@ -70,15 +70,6 @@ static void write_content(const struct message *m, struct jw *w)
     jw_array_end(w);
 }
 
-static bool has_media(const struct pieces *list)
-{
-    for (const struct piece *p = list->first; p != NULL; p = p->next) {
-        if (p->content->has_media)
-            return true;
-    }
-    return false;
-}
-
 static void write_parts(const struct content *c, struct jw *w)
 {
     for (const struct part *p = c->first; p != NULL; p = p->next)
@@ -227,7 +218,7 @@ static void write_said_text(const struct said *s, const struct chat_request_opti
     jw_key(w, "content");
     if (is_empty && o->empty_content == CHAT_CONTENT_NULL) {
         jw_null(w);
-    } else if (has_media(&s->texts)) {
+    } else if (conversation_has_media(&s->texts)) {
         write_said_parts(s, o, w);
     } else {
         jw_open_string(w);

@@ -168,16 +168,14 @@ static void write_reasoning(const struct pieces *reasoning, struct buf *out)
     harmony_message_close(&m, from, out);
 }
 
-/* Text that comes with calls was said on the way, unless it says otherwise of itself. */
-static void write_said(const struct piece *p, bool with_calls, struct buf *out)
+static void write_said(const struct message *m, const struct piece *p, struct buf *out)
 {
-    bool on_the_way = p->phase == PHASE_COMMENTARY || (p->phase == PHASE_NONE && with_calls);
-    const struct harmony_message m = {
+    const struct harmony_message said = {
         .role.name = STR("assistant"),
-        .channel = on_the_way ? STR("commentary") : STR("final"),
+        .channel = conversation_is_answer(m, p) ? STR("final") : STR("commentary"),
     };
 
-    write_message(&m, p->content, out);
+    write_message(&said, p->content, out);
 }
 
 static struct harmony_message call_of(struct harmony_name tool, const struct harmony_options *o)
@@ -223,7 +221,7 @@ static void write_assistant(const struct prompt *p, const struct message *m)
 {
     write_reasoning(&m->reasoning, p->out);
     for (const struct piece *said = m->texts.first; said != NULL; said = said->next)
-        write_said(said, m->first_call != NULL, p->out);
+        write_said(m, said, p->out);
     for (const struct call *c = m->first_call; c != NULL; c = c->next)
         write_call(p, c);
 }

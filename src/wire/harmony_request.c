@@ -18,15 +18,6 @@ static int refuse(const char *param, const char *why, struct err *reterr)
     return -1;
 }
 
-static bool has_media(const struct pieces *list)
-{
-    for (const struct piece *p = list->first; p != NULL; p = p->next) {
-        if (p->content->has_media)
-            return true;
-    }
-    return false;
-}
-
 static bool message_has_media(const struct message *m)
 {
     if (m->content != NULL && m->content->has_media)
@@ -35,7 +26,7 @@ static bool message_has_media(const struct message *m)
         if (c->output != NULL && c->output->has_media)
             return true;
     }
-    return has_media(&m->texts);
+    return conversation_has_media(&m->texts);
 }
 
 static int check_choice(const struct responses_request *r, enum chat_round round,
