@@ -13,8 +13,8 @@
 #include "base/buf.h"
 #include "text/text_span.h"
 
-/* In the order of the words of text_calls in config.def, behind `off` and `auto`. The first three
- * open with the same tag; each of them reads all three forms, since what follows tells. */
+/* The first three open with the same tag; each of them reads all three forms, since what follows
+ * tells. */
 enum text_call_format {
     TEXT_CALLS_NONE,
     TEXT_CALLS_HERMES,     /* Qwen 2.5 and 3, and others */

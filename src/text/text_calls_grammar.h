@@ -80,6 +80,9 @@ bool text_calls_keep(struct text_calls *t, struct buf *in, str plain);
 
 bool text_calls_is_function(const struct text_calls *t, str name);
 
+/* The constant of JSON for True, False and None of Python; every other word as it is. */
+str text_calls_json_word(str word);
+
 /* ---- takers that grammars share */
 
 /* The name of the call at hand. */

@@ -159,15 +159,24 @@ static bool write_dict(struct python *py, struct jw *w)
     return true;
 }
 
-static const struct {
-    str python, json;
-} words[] = {
-    {STR_INIT("True"), STR_INIT("true")},   {STR_INIT("true"), STR_INIT("true")},
-    {STR_INIT("False"), STR_INIT("false")}, {STR_INIT("false"), STR_INIT("false")},
-    {STR_INIT("None"), STR_INIT("null")},   {STR_INIT("null"), STR_INIT("null")},
-};
+str text_calls_json_word(str word)
+{
+    static const struct {
+        str python, json;
+    } words[] = {
+        {STR_INIT("True"), STR_INIT("true")},
+        {STR_INIT("False"), STR_INIT("false")},
+        {STR_INIT("None"), STR_INIT("null")},
+    };
 
-/* A number or a constant: numbers as JSON has them. */
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (str_eq(word, words[i].python))
+            return words[i].json;
+    }
+    return word;
+}
+
+/* A number or a constant, of Python or as JSON has them. */
 static bool write_word(struct python *py, struct jw *w)
 {
     size_t n = 0;
@@ -175,15 +184,9 @@ static bool write_word(struct python *py, struct jw *w)
 
     while (n < py->rest.len && (text_is_name_char(py->rest.p[n]) || py->rest.p[n] == '+'))
         n++;
-    word = str_from(py->rest.p, n);
+    word = text_calls_json_word(str_from(py->rest.p, n));
     py->rest = str_skip(py->rest, n);
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        if (str_eq(word, words[i].python)) {
-            jw_raw(w, words[i].json);
-            return true;
-        }
-    }
-    if (jr_type_of(word) != JR_NUMBER || !jr_is_valid(word))
+    if (!jr_is_valid(word))
         return false;
     jw_raw(w, word);
     return true;

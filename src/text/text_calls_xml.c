@@ -23,17 +23,6 @@ static const struct {
 
 enum { N_TYPES = sizeof(types) / sizeof(*types) };
 
-/* Templates written in Python show its words to the model. */
-static const struct {
-    str python, json;
-} words[] = {
-    {STR_INIT("True"), STR_INIT("true")},
-    {STR_INIT("False"), STR_INIT("false")},
-    {STR_INIT("None"), STR_INIT("null")},
-};
-
-enum { N_WORDS = sizeof(words) / sizeof(*words) };
-
 /* Of a parameter without a known type any JSON is one. */
 static bool fits_type(str json, str type)
 {
@@ -54,10 +43,8 @@ static str typed_json(str value, str type)
 
     if (str_eq(type, STR("string")))
         return STR_NONE;
-    for (size_t i = 0; i < N_WORDS && type.len > 0; i++) {
-        if (str_eq(json, words[i].python))
-            json = words[i].json;
-    }
+    if (type.len > 0) /* templates written in Python show its words to the model */
+        json = text_calls_json_word(json);
     return fits_type(json, type) ? json : STR_NONE;
 }
 
