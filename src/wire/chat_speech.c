@@ -43,22 +43,27 @@ void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped)
     report(r, kind, buf_str(&r->piece));
 }
 
-/* Text that is taken apart, which takes plain characters. */
-static void speak_model_text(struct chat_reader *r, str escaped)
+/* What takes text apart reads plain characters. */
+static void feed_piece(struct chat_reader *r)
 {
     struct buf plain = {.limit = 0};
 
-    if (r->splice.high != 0 && r->spliced != DELTA_TEXT)
-        chat_speech_flush(r);
-    r->spliced = DELTA_TEXT;
-    r->piece.len = 0;
-    json_text_splice(&r->splice, escaped, &r->piece);
     json_text_decode(buf_str(&r->piece), &plain);
     if (buf_failed(&plain))
         chat_reader_out_of_memory(r);
     else if (plain.len > 0)
         model_text_feed(r, buf_str(&plain));
     buf_fini(&plain);
+}
+
+static void speak_model_text(struct chat_reader *r, str escaped)
+{
+    if (r->splice.high != 0 && r->spliced != DELTA_TEXT)
+        chat_speech_flush(r);
+    r->spliced = DELTA_TEXT;
+    r->piece.len = 0;
+    json_text_splice(&r->splice, escaped, &r->piece);
+    feed_piece(r);
 }
 
 void chat_speak_text(struct chat_reader *r, str escaped)
@@ -182,17 +187,10 @@ void chat_speak_reasoning_details(struct chat_reader *r, str raw)
 /* Half a character at the end of a text that is taken apart: what it stands for. */
 static void end_model_text(struct chat_reader *r)
 {
-    struct buf plain = {.limit = 0};
-
     if (r->spliced == DELTA_TEXT) {
         r->piece.len = 0;
         json_text_splice_end(&r->splice, &r->piece);
-        json_text_decode(buf_str(&r->piece), &plain);
-        if (buf_failed(&plain))
-            chat_reader_out_of_memory(r);
-        else if (plain.len > 0)
-            model_text_feed(r, buf_str(&plain));
-        buf_fini(&plain);
+        feed_piece(r);
     }
     model_text_end(r);
 }
