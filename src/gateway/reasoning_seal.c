@@ -1,18 +1,24 @@
 /* reasoning_seal.c -- the keys of the configuration, and the owner of a turn. */
 #include "gateway/reasoning_seal.h"
 
+#include <stdatomic.h>
+
 #include "ev/log.h"
 
 struct seal_keys *reasoning_seal_keys(const struct config *c, struct err *reterr)
 {
     const struct config_list *secrets = &c->encryption_keys;
-    struct seal_keys *keys =
-        seal_keys_new(secrets->items, secrets->n, "antiphon reasoning", reterr);
 
-    if (keys != NULL && secrets->n == 0)
+    return seal_keys_new(secrets->items, secrets->n, "antiphon reasoning", reterr);
+}
+
+void reasoning_seal_tell(const struct config *c)
+{
+    static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+    if (c->encryption_keys.n == 0 && !atomic_flag_test_and_set(&is_said))
         log_msg(LOG_INFO, "encryption_keys is not set: the encrypted_content of reasoning items is "
                           "lost with a restart, and means nothing to other gateways");
-    return keys;
 }
 
 static bool close_text(void *arg, str text, struct buf *out)

@@ -9,9 +9,13 @@
 #include "conv/text_seal.h"
 #include "ev/seal.h"
 
-/* The keys of encryption_keys, or else one that is forgotten with the process, about which
- * the log has a line. For all workers. NULL with *reterr filled. */
+/* The keys of encryption_keys, or else one that is forgotten with the process. For all workers.
+ * NULL with *reterr filled. */
 struct seal_keys *reasoning_seal_keys(const struct config *c, struct err *reterr);
+
+/* A client asks for encrypted_content. The first time in a process, in whatever thread, the log
+ * says so if its key is going to be forgotten. */
+void reasoning_seal_tell(const struct config *c);
 
 /* What one turn seals and opens with. It stays where it is, and keys and owner outlive it. */
 struct reasoning_seal {

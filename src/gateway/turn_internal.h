@@ -215,8 +215,11 @@ void turn_unlock(struct turn *t);
 /* Where the conversation finds reasoning that the client left out; or NULL. */
 const struct reasoning_source *turn_reasoning(struct turn *t);
 
-/* What reads encrypted_content, and makes it for a client that asks for it. */
+/* What reads encrypted_content. */
 const struct text_seal *turn_seal(struct turn *t);
+
+/* What makes it; NULL: the client has not asked for it. */
+const struct text_seal *turn_asked_seal(struct turn *t);
 
 /* Remembers that of a response that has ended. */
 void turn_keep_reasoning(struct turn *t);

@@ -53,6 +53,14 @@ const struct text_seal *turn_seal(struct turn *t)
     return &t->seal.text;
 }
 
+const struct text_seal *turn_asked_seal(struct turn *t)
+{
+    if (!t->request.include_encrypted_reasoning)
+        return NULL;
+    reasoning_seal_tell(t->worker->config);
+    return turn_seal(t);
+}
+
 void turn_keep_reasoning(struct turn *t)
 {
     str scope;

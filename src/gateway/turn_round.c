@@ -56,7 +56,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .max_output_bytes = c->max_response_bytes,
         .max_tool_calls = t->request.max_tool_calls,
         .dialect = t->dialect,
-        .seal = t->request.include_encrypted_reasoning ? turn_seal(t) : NULL,
+        .seal = turn_asked_seal(t),
     };
 
     t->profile = upstream_model_profile(c, &t->request, &t->arena);
