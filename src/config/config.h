@@ -41,46 +41,6 @@ enum config_instructions_role {
     CONFIG_INSTRUCTIONS_ROLE_DEVELOPER,
 };
 enum config_late_system_role { CONFIG_LATE_SYSTEM_ROLE_SYSTEM, CONFIG_LATE_SYSTEM_ROLE_USER };
-enum config_harmony {
-    CONFIG_HARMONY_AUTO,
-    CONFIG_HARMONY_CHAT,
-    CONFIG_HARMONY_HARMONY_CHAT,
-    CONFIG_HARMONY_HARMONY_COMPLETIONS,
-};
-enum config_harmony_content_type {
-    CONFIG_HARMONY_CONTENT_TYPE_CONSTRAIN,
-    CONFIG_HARMONY_CONTENT_TYPE_BARE,
-};
-enum config_text_calls {
-    CONFIG_TEXT_CALLS_OFF,
-    CONFIG_TEXT_CALLS_AUTO,
-    CONFIG_TEXT_CALLS_HERMES,
-    CONFIG_TEXT_CALLS_QWEN_CODER,
-    CONFIG_TEXT_CALLS_GLM,
-    CONFIG_TEXT_CALLS_LLAMA3,
-    CONFIG_TEXT_CALLS_MISTRAL,
-    CONFIG_TEXT_CALLS_DEEPSEEK,
-    CONFIG_TEXT_CALLS_KIMI,
-    CONFIG_TEXT_CALLS_PYTHONIC,
-};
-enum config_reasoning_field {
-    CONFIG_REASONING_FIELD_AUTO,
-    CONFIG_REASONING_FIELD_REASONING_CONTENT,
-    CONFIG_REASONING_FIELD_REASONING,
-    CONFIG_REASONING_FIELD_BOTH,
-    CONFIG_REASONING_FIELD_THINK,
-    CONFIG_REASONING_FIELD_NONE,
-};
-enum config_reasoning_history {
-    CONFIG_REASONING_HISTORY_AUTO,
-    CONFIG_REASONING_HISTORY_ALL,
-    CONFIG_REASONING_HISTORY_OPEN,
-};
-enum config_call_messages {
-    CONFIG_CALL_MESSAGES_AUTO,
-    CONFIG_CALL_MESSAGES_MERGED,
-    CONFIG_CALL_MESSAGES_SINGLE,
-};
 enum config_tool_choice_support {
     CONFIG_TOOL_CHOICE_SUPPORT_FULL,
     CONFIG_TOOL_CHOICE_SUPPORT_STRINGS,
@@ -94,12 +54,6 @@ enum config_empty_content {
 };
 enum config_tool_images { CONFIG_TOOL_IMAGES_USER, CONFIG_TOOL_IMAGES_TOOL };
 enum config_store_failure { CONFIG_STORE_FAILURE_FAIL, CONFIG_STORE_FAILURE_CONTINUE };
-enum config_think_tags {
-    CONFIG_THINK_TAGS_OFF,
-    CONFIG_THINK_TAGS_AUTO,
-    CONFIG_THINK_TAGS_ON,
-    CONFIG_THINK_TAGS_INSIDE,
-};
 enum config_dialect { CONFIG_DIALECT_RESPONSES, CONFIG_DIALECT_ORS };
 enum config_mcp_inject { CONFIG_MCP_INJECT_DECLARED, CONFIG_MCP_INJECT_ALWAYS };
 enum config_mcp_tool_names { CONFIG_MCP_TOOL_NAMES_PREFIXED, CONFIG_MCP_TOOL_NAMES_BARE };
@@ -145,6 +99,7 @@ struct config_list {
 #define CONFIG_FIELD_COUNT(name)    unsigned name;
 #define CONFIG_FIELD_FLAG(name)     bool name;
 #define CONFIG_FIELD_CHOICE(name)   enum config_##name name;
+#define CONFIG_FIELD_WORD(name)     unsigned name; /* for config_choice() */
 
 /* Where a value was written. */
 enum config_source {

@@ -15,6 +15,7 @@
 #define FIELD_COUNT(name)    name
 #define FIELD_FLAG(name)     name
 #define FIELD_CHOICE(name)   name
+#define FIELD_WORD(name)     name
 
 const struct config_key config_keys[] = {
 #define GROUP(title) {title, CONFIG_GROUP, 0, 0, NULL, NULL, NULL},

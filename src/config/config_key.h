@@ -16,6 +16,7 @@ enum config_kind {
     CONFIG_COUNT,
     CONFIG_FLAG,
     CONFIG_CHOICE,
+    CONFIG_WORD = CONFIG_CHOICE,
 };
 
 struct config_key {
