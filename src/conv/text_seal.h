@@ -11,8 +11,8 @@
 #include "base/buf.h"
 
 struct text_seal {
-    /* Appends text, escaped, in its sealed form, as characters that need no escape. False when that failed; then
-     * nothing is appended. */
+    /* Appends text, escaped, in its sealed form, as characters that need no escape. False when
+     * that failed; then nothing is appended. */
     bool (*close)(void *arg, str text, struct buf *out);
     /* The text that close() was given, in the arena. False for what was sealed by others, for
      * others, with a key that is gone, or is damaged. */

@@ -53,7 +53,7 @@ static bool is_in(str recipient, str space, str *ret)
     return true;
 }
 
-static struct harmony_route to_tool(str recipient, const struct harmony_tools *tools)
+static struct harmony_route to_tool(str recipient, const struct harmony_route_tools *tools)
 {
     str rest;
 
@@ -74,7 +74,7 @@ static struct harmony_route to_tool(str recipient, const struct harmony_tools *t
 }
 
 struct harmony_route harmony_route(const struct harmony_header *header,
-                                   const struct harmony_tools *tools)
+                                   const struct harmony_route_tools *tools)
 {
     if (header->recipient.len > 0)
         return to_tool(header->recipient, tools);

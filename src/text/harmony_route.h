@@ -4,6 +4,7 @@
 
 #include "text/harmony.h"
 
+/* Prose first, then calls. */
 enum harmony_target {
     HARMONY_TO_ANSWER,    /* message, phase final_answer */
     HARMONY_TO_PREAMBLE,  /* message, phase commentary */
@@ -21,13 +22,13 @@ struct harmony_route {
 };
 
 /* What the request has. */
-struct harmony_tools {
+struct harmony_route_tools {
     bool (*is_function)(void *arg, str name);
     void *arg;
     bool has_python, has_browser;
 };
 
 struct harmony_route harmony_route(const struct harmony_header *header,
-                                   const struct harmony_tools *tools);
+                                   const struct harmony_route_tools *tools);
 
 #endif

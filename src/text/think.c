@@ -19,7 +19,6 @@
 static const struct think_tag tags[] = {
 #define THINK_TAG(open, close) {STR_INIT(open), STR_INIT(close)},
 #include "text/think_tag.def"
-#undef THINK_TAG
 };
 
 enum { N_TAGS = sizeof(tags) / sizeof(*tags) };
@@ -29,15 +28,6 @@ static const char first_bytes[3] = {'<', '[', '\xE2'};
 struct sides {
     struct buf *reasoning, *text;
 };
-
-const struct think_tag *think_tag_find(str open)
-{
-    for (size_t i = 0; i < N_TAGS; i++) {
-        if (str_eq(tags[i].open, open))
-            return &tags[i];
-    }
-    return NULL;
-}
 
 void think_fini(struct think *t)
 {

@@ -19,9 +19,6 @@ struct think_tag {
     str open, close;
 };
 
-/* The row of this opening tag, or NULL. Constant. */
-const struct think_tag *think_tag_find(str open);
-
 /* Where reasoning begins. */
 enum think_start {
     THINK_FROM_TAG,  /* when the text opens with a tag */

@@ -25,8 +25,8 @@ void chat_speech_end(struct chat_reader *r);
 /* Text of the answer, which is taken apart when that is wanted. */
 void chat_speak_text(struct chat_reader *r, str escaped);
 
-/* Plain text that was found in it, and the end of what it belongs to. phase is that of a text, which
- * may be empty then. */
+/* Plain text that was found in it, and the end of what it belongs to. phase is that of a text,
+ * which may be empty then. */
 void chat_say(struct chat_reader *r, enum delta_kind kind, enum phase phase, str plain);
 void chat_say_item_end(struct chat_reader *r);
 

@@ -38,7 +38,8 @@ struct model_profile {
     str think_open, think_close; /* see chat_options.h */
 };
 
-/* What can be said of a model. A setting is called like its key in config.def, and has its words. */
+/* What can be said of a model. A setting is called like its key in config.def, and has its
+ * words. */
 enum model_setting {
     MODEL_HARMONY,
     MODEL_HARMONY_CONTENT_TYPE,

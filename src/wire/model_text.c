@@ -88,10 +88,10 @@ static void on_message(void *arg, const struct harmony_header *header)
 {
     struct chat_reader *r = arg;
     struct model_text *m = &r->text;
-    const struct harmony_tools tools = {.is_function = is_function,
-                                        .arg = r,
-                                        .has_python = m->conf.has_python,
-                                        .has_browser = m->conf.has_browser};
+    const struct harmony_route_tools tools = {.is_function = is_function,
+                                              .arg = r,
+                                              .has_python = m->conf.has_python,
+                                              .has_browser = m->conf.has_browser};
 
     m->route = harmony_route(header, &tools);
     m->is_silent = true;

@@ -33,7 +33,8 @@ static void note(struct transcript *t, str s)
 
 static void on_message(void *arg, const struct harmony_header *header)
 {
-    static const struct harmony_tools tools = {.is_function = is_function, .has_python = true};
+    static const struct harmony_route_tools tools = {.is_function = is_function,
+                                                     .has_python = true};
     const struct harmony_route route = harmony_route(header, &tools);
     struct transcript *t = arg;
 

@@ -39,7 +39,6 @@ static void fini(struct split *s)
 static const struct think_tag tags[] = {
 #define THINK_TAG(open, close) {STR_INIT(open), STR_INIT(close)},
 #include "text/think_tag.def"
-#undef THINK_TAG
 };
 
 enum { N_TAGS = sizeof(tags) / sizeof(*tags) };

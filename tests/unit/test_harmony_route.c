@@ -59,9 +59,9 @@ static void the_recipient_decides_or_else_the_channel(void **state)
         const struct harmony_header header = {.is_assistant = true,
                                               .channel = routes[i].channel,
                                               .recipient = str_from_c(routes[i].recipient)};
-        const struct harmony_tools tools = {.is_function = is_function,
-                                            .has_python = routes[i].has_tools,
-                                            .has_browser = routes[i].has_tools};
+        const struct harmony_route_tools tools = {.is_function = is_function,
+                                                  .has_python = routes[i].has_tools,
+                                                  .has_browser = routes[i].has_tools};
         struct harmony_route route = harmony_route(&header, &tools);
 
         if (route.target != routes[i].target)

@@ -195,10 +195,10 @@ static void on_message(void *arg, const struct harmony_header *header, str conte
 {
     struct run *r = arg;
     const json_t *enabled = json_object_get(r->vector->json, "enabled_tools");
-    const struct harmony_tools tools = {.is_function = heard_is_function,
-                                        .arg = &r->heard,
-                                        .has_python = has_word(enabled, "code_interpreter"),
-                                        .has_browser = has_word(enabled, "web_search")};
+    const struct harmony_route_tools tools = {.is_function = heard_is_function,
+                                              .arg = &r->heard,
+                                              .has_python = has_word(enabled, "code_interpreter"),
+                                              .has_browser = has_word(enabled, "web_search")};
     struct harmony_route route = harmony_route(header, &tools);
 
     if (!is_item(r, route.target, content, by))

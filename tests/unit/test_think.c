@@ -217,17 +217,13 @@ static void every_row_of_the_table_opens_and_closes(void **state)
     static const struct think_tag rows[] = {
 #define THINK_TAG(open, close) {STR_INIT(open), STR_INIT(close)},
 #include "text/think_tag.def"
-#undef THINK_TAG
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const struct think_tag *tag = think_tag_find(rows[i].open);
         struct buf plain = {.limit = 0};
         struct expected e = {THINK_FROM_TAG, NULL, "a", "b"};
 
-        assert_non_null(tag);
-        assert_str_eq(tag->close, rows[i].close);
         buf_append(&plain, rows[i].open);
         buf_c(&plain, " a ");
         buf_append(&plain, rows[i].close);
@@ -240,7 +236,6 @@ static void every_row_of_the_table_opens_and_closes(void **state)
         check(&e);
         buf_fini(&plain);
     }
-    assert_null(think_tag_find(STR("<thin>")));
 }
 
 int main(void)
