@@ -1,43 +1,16 @@
 /* schema_ts.c -- the type of a schema, exactly as models have seen it in training.
  *
  * Odd as some of it looks, nothing here is free to be nicer: a nested object says its description
- * twice, only the first line of a text is a comment, arrays of unions have no parentheses.
- *
- * A schema is read into views of its members, whose order is free, and then written. */
+ * twice, only the first line of a text is a comment, arrays of unions have no parentheses. */
 #include "text/schema_ts.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "text/schema.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
-
-/* Members that tell something, all raw; STR_NONE: not given. */
-struct schema {
-    str type, one_of, properties, required, items, members, examples;
-    str title, description, initial, nullable;
-};
-
-static const struct {
-    str name;
-    size_t offset;
-} keywords[] = {
-    {STR_INIT("type"), offsetof(struct schema, type)},
-    {STR_INIT("oneOf"), offsetof(struct schema, one_of)},
-    {STR_INIT("properties"), offsetof(struct schema, properties)},
-    {STR_INIT("required"), offsetof(struct schema, required)},
-    {STR_INIT("items"), offsetof(struct schema, items)},
-    {STR_INIT("enum"), offsetof(struct schema, members)},
-    {STR_INIT("examples"), offsetof(struct schema, examples)},
-    {STR_INIT("title"), offsetof(struct schema, title)},
-    {STR_INIT("description"), offsetof(struct schema, description)},
-    {STR_INIT("default"), offsetof(struct schema, initial)},
-    {STR_INIT("nullable"), offsetof(struct schema, nullable)},
-};
-
-enum { N_KEYWORDS = sizeof(keywords) / sizeof(keywords[0]) };
 
 enum { PROPERTY_INDENT = 4, VARIANT_INDENT = 3 }; /* spaces */
 
@@ -58,34 +31,6 @@ static const str any = STR_INIT("any");
 static void write_type(struct ts *t, const struct schema *s, size_t indent);
 
 /* ---- reading */
-
-static str *find_keyword(struct schema *s, str name)
-{
-    for (size_t i = 0; i < N_KEYWORDS; i++) {
-        if (str_eq(name, keywords[i].name))
-            return (str *)(void *)((char *)s + keywords[i].offset);
-    }
-    return NULL;
-}
-
-/* Takes the next value, which may be anything. */
-static struct schema read_schema(struct jr *j)
-{
-    struct schema s = {0};
-    str name;
-
-    if (!jr_enter(j, JR_OBJECT))
-        return s;
-    while (jr_next_member(j, &name)) {
-        str *member = find_keyword(&s, name);
-
-        if (member == NULL)
-            jr_skip(j);
-        else
-            *member = jr_raw(j);
-    }
-    return s;
-}
 
 static bool is_text(str raw)
 {
@@ -227,22 +172,12 @@ static void write_array(struct ts *t, const struct schema *s, size_t indent)
         return;
     }
     jr_init(&j, s->items);
-    items = read_schema(&j);
+    items = schema_read(&j);
     write_type(t, &items, indent);
     buf_append(t->out, STR("[]"));
 }
 
 /* ---- unions */
-
-static bool is_one_of(const struct schema *s)
-{
-    struct jr j;
-
-    if (jr_type_of(s->one_of) != JR_ARRAY)
-        return false;
-    jr_init(&j, s->one_of);
-    return jr_enter(&j, JR_ARRAY) && jr_next_element(&j);
-}
 
 /* null is said once. */
 static void write_nullable_type(struct ts *t, const struct schema *s, size_t indent)
@@ -279,7 +214,7 @@ static void write_variants(struct ts *t, str one_of, bool hide_first, size_t ind
     jr_init(&j, one_of);
     (void)jr_enter(&j, JR_ARRAY);
     for (size_t i = 0; jr_next_element(&j); i++) {
-        const struct schema s = read_schema(&j);
+        const struct schema s = schema_read(&j);
 
         buf_char(t->out, '\n');
         write_indent(t, indent);
@@ -320,11 +255,11 @@ static bool repeats_variant(const struct schema *s)
 {
     struct jr j;
 
-    if (!is_one_of(s))
+    if (!schema_is_union(s))
         return false;
     jr_init(&j, s->one_of);
     (void)jr_enter(&j, JR_ARRAY);
-    return jr_next_element(&j) && str_eq(read_schema(&j).description, s->description);
+    return jr_next_element(&j) && str_eq(schema_read(&j).description, s->description);
 }
 
 static void write_examples(const struct ts *t, str examples, size_t indent)
@@ -413,10 +348,10 @@ static void write_properties(struct ts *t, const struct schema *s, size_t indent
         return;
     while (jr_next_member(&j, &key)) {
         str name = plain_name(t, j.raw_key);
-        struct schema p = read_schema(&j);
+        struct schema p = schema_read(&j);
 
         write_property_comments(t, &p, indent);
-        if (is_one_of(&p))
+        if (schema_is_union(&p))
             write_union_property(t, name, &p, has_name(&required, name), indent);
         else
             write_plain_property(t, name, &p, has_name(&required, name), indent);
@@ -466,7 +401,7 @@ static void write_type(struct ts *t, const struct schema *s, size_t indent)
         return;
     }
     t->depth++;
-    if (is_one_of(s))
+    if (schema_is_union(s))
         write_variants(t, s->one_of, false, indent);
     else if (jr_type_of(s->type) == JR_ARRAY)
         write_type_list(t, s->type);
@@ -482,7 +417,7 @@ void schema_ts_write(str schema, struct buf *out)
     struct jr j;
 
     jr_init(&j, schema);
-    s = read_schema(&j);
+    s = schema_read(&j);
     write_type(&t, &s, 0);
     arena_fini(&t.arena);
 }
