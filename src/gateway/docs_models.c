@@ -50,6 +50,8 @@ static const char introduction[] =
     "  start, since the chat template has opened the tag (`inside`). A model that is told not to think\n"
     "  by other means than `--thinking-switch` needs `on`.\n"
     "* `text_calls` is the form of tool calls in the text.\n"
+    "* `harmony` is who reads the format of gpt-oss, and who writes its prompts: see\n"
+    "  [config.md](config.md#harmony).\n"
     "\n"
     "## Families\n"
     "\n"
