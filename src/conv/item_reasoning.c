@@ -8,11 +8,21 @@
 #include "conv/fields.h"
 #include "json/json_text.h"
 
-/* A summary that stands among the reasoning is no chain of thought. */
+/* A summary that stands among the reasoning is no chain of thought, and parts without text are
+ * none either. */
 static int collect_text(const struct item_reading *r)
 {
-    return content_collect(r->f.content, STR("summary_text"), STR("text"), r->arena,
-                           &r->item->content, r->reterr);
+    struct content *c = &r->item->content;
+
+    if (content_collect(r->f.content, STR("summary_text"), STR("text"), r->arena, c, r->reterr) ==
+        -1)
+        return -1;
+    for (const struct part *p = c->first; p != NULL; p = p->next) {
+        if (p->text.len > 0)
+            return 0;
+    }
+    *c = (struct content){0};
+    return 0;
 }
 
 /* Nobody can open what another service has sealed, or what was damaged; neither is an error. */
