@@ -95,9 +95,32 @@ static void on_message(void *arg, const struct harmony_header *header)
 
     m->route = harmony_route(header, &tools);
     m->is_silent = true;
+    m->may_be_stripped = header->channel == HARMONY_NO_CHANNEL && header->recipient.len == 0;
+    m->n_stripped = 0;
     if (m->route.target >= HARMONY_TO_FUNCTION)
         begin_call(r, &m->route);
     m->route.label = m->route.name = STR_NONE;
+}
+
+static void note_repair(struct model_text *m, const char *what)
+{
+    m->n_repairs++;
+    m->last_repair = what;
+}
+
+/* An answer without a channel that opens with the name of one: its server does not print special
+ * tokens, and it cannot be told apart for sure. The operator is told (HARMONY 5). */
+static void look_for_channel(struct model_text *m, str plain)
+{
+    static const str analysis = STR_INIT("analysis");
+
+    for (size_t i = 0; m->may_be_stripped && i < plain.len; i++) {
+        m->may_be_stripped = plain.p[i] == analysis.p[m->n_stripped++];
+        if (m->may_be_stripped && m->n_stripped == analysis.len) {
+            note_repair(m, "the server seems to remove special tokens");
+            m->may_be_stripped = false;
+        }
+    }
 }
 
 static void on_content(void *arg, str plain)
@@ -105,6 +128,7 @@ static void on_content(void *arg, str plain)
     struct chat_reader *r = arg;
     struct model_text *m = &r->text;
 
+    look_for_channel(m, plain);
     m->is_silent = false;
     switch (m->route.target) {
     case HARMONY_TO_ANSWER:
@@ -142,8 +166,7 @@ static void on_warning(void *arg, const char *what, str text)
     struct chat_reader *r = arg;
 
     (void)text; /* what a model says is not for logs */
-    r->text.n_repairs++;
-    r->text.last_repair = what;
+    note_repair(&r->text, what);
 }
 
 static const struct harmony_handler harmony_handler = {.on_message = on_message,

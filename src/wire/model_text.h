@@ -46,6 +46,8 @@ struct model_text {
     struct harmony_route route; /* of the message at hand; its texts are not kept */
     unsigned call;              /* the number of the call at hand */
     bool is_silent;             /* nothing of the message at hand was said yet */
+    bool may_be_stripped;       /* it may open with the name of a channel, */
+    size_t n_stripped;          /* of which so many bytes were there */
     struct think think;
     struct text_calls calls;
     struct buf reasoning, text, scratch;

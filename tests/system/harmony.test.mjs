@@ -214,6 +214,21 @@ for (const { mode, path, raw, piece, choice } of WAYS) {
                 assert.equal(both.up.requests[0].body.max_tokens, 7);
             });
 
+        /* Where nothing is open, there is nothing to close. */
+        for (const [what, more, items] of [
+            ['in a preamble', '<|channel|>commentary<|message|>Let', [message('Let', 'commentary', 'incomplete')]],
+            ['in a call', '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"a', [{ type: 'function_call', name: 'get_weather', arguments: '{"a', status: 'incomplete' }]],
+            ['behind reasoning', '<|channel|>analysis<|message|>Hm<|end|>', [reasoning('Hm')]],
+            ['in the next header', '<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>commentary to=functions.get_wea', [reasoning('Hm')]],
+            ['in the first header', '<|channel|>commentary to=functions.get_weather', [{ type: 'message', text: '', status: 'incomplete' }]],
+            ['before it began', '', [{ type: 'message', text: '', status: 'incomplete' }]],
+        ])
+            test(`that the token limit cut ${what} has no word that was not written`, async () => {
+                both.up.always(raw(more, 'length'));
+                for (const response of [(await api.stream(request)).response, await api.respond(request)])
+                    assert.deepEqual([response.status, response.incomplete_details, seen(response.output)], ['incomplete', { reason: 'max_output_tokens' }, items]);
+            });
+
         test('that breaks off fails, with what there was', async () => {
             both.up.next(stream([...frames(piece('<|channel|>final<|message|>It')), CLOSE]));
             const { response } = await api.stream();
@@ -236,5 +251,27 @@ for (const { mode, path, raw, piece, choice } of WAYS) {
         });
     });
 }
+
+/* ---- what the operator hears ---- */
+
+for (const { mode, raw } of WAYS)
+    test(`the log tells what was repaired, with ${mode}`, async (t) => {
+        const { up, daemon } = await pair(t, '--harmony', mode);
+        const STRIPPED = jsonOf('harmony', 'text_formats.json').harmony_without_special_tokens;
+        const repairOf = async (text) => {
+            up.next(raw(byCharacter(text)));
+            const { id, output } = (await ask(daemon, { model: 'm', input: 'Hi' })).json;
+            const [line] = await daemon.logged(new RegExp(`turn id=${id} .*`));
+            return [output.map(({ content }) => content[0].text).join(), line.match(/ repair="([^"]*)"/)?.[1]];
+        };
+        for (const [text, said, repair] of [
+            [DONE, 'Done.', undefined],
+            ['Four.', 'Four.', 'bare text'],
+            ['analyse this', 'analyse this', 'bare text'],
+            [STRIPPED[0].input, STRIPPED[0].input, 'the server seems to remove special tokens'],
+            [STRIPPED[2].input, STRIPPED[2].input, 'the server seems to remove special tokens'],
+        ])
+            assert.deepEqual(await repairOf(text), [said, repair]);
+    });
 
 captures.judge(test);
