@@ -13,6 +13,7 @@ struct assembly {
     struct message *first, *last, *turn;
     struct pieces reasoning;
     struct str_map calls; /* call id (plain) -> the newest struct call with it */
+    unsigned n_places;    /* given away */
     const struct conversation_context *context;
     struct arena *arena;
     struct err *reterr;
@@ -103,6 +104,7 @@ static void **call_slot(struct assembly *s, const struct item *it)
 
 static int on_message(struct assembly *s, const struct item *it)
 {
+    struct piece text = {.content = &it->content, .phase = it->phase};
     struct message *m;
 
     if (it->role != ROLE_ASSISTANT) {
@@ -114,7 +116,8 @@ static int on_message(struct assembly *s, const struct item *it)
     m = join_turn(s);
     if (m == NULL)
         return -1;
-    return add_piece(s, &m->texts, (struct piece){.content = &it->content, .phase = it->phase});
+    text.place = ++s->n_places;
+    return add_piece(s, &m->texts, text);
 }
 
 static int on_reasoning(struct assembly *s, const struct item *it)
@@ -123,7 +126,9 @@ static int on_reasoning(struct assembly *s, const struct item *it)
     if (it->content.first == NULL)
         return 0;
     return add_piece(s, &s->reasoning,
-                     (struct piece){.content = &it->content, .is_summary = it->is_summary});
+                     (struct piece){.content = &it->content,
+                                    .is_summary = it->is_summary,
+                                    .place = ++s->n_places});
 }
 
 /* Adds the call of it to the current turn. *slot is where its id is kept. */
@@ -139,6 +144,7 @@ static struct call *add_call(struct assembly *s, const struct item *it, str name
                        .id = it->call_id,
                        .name = name,
                        .arguments = it->arguments,
+                       .place = ++s->n_places,
                        .owner = m};
     if (m->last_call == NULL)
         m->first_call = c;
@@ -246,34 +252,45 @@ bool conversation_is_answer(const struct message *m, const struct piece *p)
     return p->phase == PHASE_FINAL_ANSWER || (p->phase == PHASE_NONE && m->first_call == NULL);
 }
 
-static bool has_answer(const struct message *m)
+/* The last answer in a message, or NULL. */
+static const struct piece *answer_of(const struct message *m)
 {
+    const struct piece *answer = NULL;
+
     for (const struct piece *p = m->texts.first; p != NULL; p = p->next) {
         if (conversation_is_answer(m, p))
-            return true;
+            answer = p;
     }
-    return false;
+    return answer;
 }
 
-static struct message *find_last_answer(struct message *m)
+/* With its place in *ret_place. */
+static struct message *find_last_answer(struct message *m, unsigned *ret_place)
 {
     struct message *last = NULL;
 
     for (; m != NULL; m = m->next) {
-        if (m->role == ROLE_ASSISTANT && has_answer(m))
-            last = m;
+        const struct piece *answer = m->role == ROLE_ASSISTANT ? answer_of(m) : NULL;
+
+        if (answer == NULL)
+            continue;
+        last = m;
+        *ret_place = answer->place;
     }
     return last;
 }
 
-/* Drops the reasoning of the messages up to last; returns the first behind it. */
-static struct message *close_reasoning(struct message *m, const struct message *last)
+/* Drops the reasoning up to the answer in last; returns the message behind that. */
+static struct message *close_reasoning(struct message *m, const struct message *last,
+                                       unsigned answer)
 {
-    const struct message *end = last->next;
-
-    for (; m != end; m = m->next)
+    for (; m != last; m = m->next)
         m->reasoning = (struct pieces){0};
-    return m;
+    while (m->reasoning.first != NULL && m->reasoning.first->place < answer)
+        m->reasoning.first = m->reasoning.first->next;
+    if (m->reasoning.first == NULL)
+        m->reasoning.last = NULL;
+    return m->next;
 }
 
 static bool has_own_reasoning(const struct message *m)
@@ -308,11 +325,12 @@ static int settle_reasoning(const struct assembly *s)
 {
     const struct message *last = NULL;
     struct message *m = s->first;
+    unsigned answer = 0;
 
     if (s->context->open_reasoning_only)
-        last = find_last_answer(m);
+        last = find_last_answer(m, &answer);
     if (last != NULL)
-        m = close_reasoning(m, last);
+        m = close_reasoning(m, last, answer);
     for (; m != NULL && s->context->reasoning != NULL; m = m->next) {
         if (!has_own_reasoning(m) && recall(s, m) == -1)
             return -1;

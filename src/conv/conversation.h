@@ -15,6 +15,7 @@
 #include "base/id.h"
 #include "conv/item.h"
 
+/* The parts of an assistant message are kept by kind; their places tell in which order they came. */
 struct call {
     str server_label, tool_name;  /* escaped, of a tool of an MCP server; else STR_NONE */
     str id;                       /* escaped */
@@ -22,6 +23,7 @@ struct call {
     str arguments;                /* escaped JSON text */
     const struct content *output; /* NULL when the client never sent one */
     bool open;                    /* still to be run: no tool message follows */
+    unsigned place;               /* among all parts of its message */
     const struct message *owner;
     struct call *next;
 };
@@ -31,6 +33,7 @@ struct piece {
     const struct content *content;
     enum phase phase; /* of a text of the assistant */
     bool is_summary;  /* of reasoning: no more than that is known of it */
+    unsigned place;   /* among all parts of its message */
     struct piece *next;
 };
 

@@ -274,12 +274,24 @@ static void write_said(const struct said *s, const struct chat_request_options *
     }
 }
 
+static bool has_answer(const struct pieces *texts)
+{
+    for (const struct piece *p = texts->first; p != NULL; p = p->next) {
+        if (p->phase == PHASE_FINAL_ANSWER)
+            return true;
+    }
+    return false;
+}
+
 /* A template that shows one call of a message takes what stands beside it for reasoning: text
- * gives way to that (HARMONY 2.1). */
+ * gives way to that (HARMONY 2.1), but an answer is not lost. */
 static void write_single_calls(struct said s, const struct chat_request_options *o, struct jw *w)
 {
-    if (s.reasoning.first != NULL)
+    if (s.reasoning.first != NULL) {
+        if (has_answer(&s.texts))
+            write_said(&(const struct said){.texts = s.texts}, o, w);
         s.texts = (struct pieces){0};
+    }
     for (const struct call *c = s.first_call; c != NULL; c = c->next) {
         s.first_call = c;
         s.end_call = c->next;

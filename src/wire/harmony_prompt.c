@@ -3,6 +3,8 @@
  * Every text is decoded from the JSON of the request straight into the prompt. */
 #include "wire/harmony_request.h"
 
+#include <limits.h>
+
 #include "wire/harmony_message.h"
 #include "wire/harmony_tools.h"
 #include "wire/upstream_fields.h"
@@ -51,7 +53,7 @@ static str effort_for(str escaped)
     } efforts[] = {
         {STR_INIT("none"), STR_INIT("low")},   {STR_INIT("minimal"), STR_INIT("low")},
         {STR_INIT("low"), STR_INIT("low")},    {STR_INIT("high"), STR_INIT("high")},
-        {STR_INIT("xhigh"), STR_INIT("high")},
+        {STR_INIT("xhigh"), STR_INIT("high")}, {STR_INIT("max"), STR_INIT("high")},
     };
 
     for (size_t i = 0; !str_is_none(escaped) && i < sizeof(efforts) / sizeof(efforts[0]); i++) {
@@ -152,19 +154,12 @@ static void write_late_system(const struct message *m, struct buf *out)
     harmony_message_close(&developer, from, out);
 }
 
-static void write_reasoning(const struct pieces *reasoning, struct buf *out)
+static void write_reasoning(const struct piece *p, struct buf *out)
 {
     const struct harmony_message m = {.role.name = STR("assistant"), .channel = STR("analysis")};
-    size_t from;
+    size_t from = harmony_message_open(&m, out);
 
-    if (reasoning->first == NULL)
-        return;
-    from = harmony_message_open(&m, out);
-    for (const struct piece *p = reasoning->first; p != NULL; p = p->next) {
-        if (p != reasoning->first)
-            buf_char(out, '\n');
-        write_content(p->content, STR("\n"), out);
-    }
+    write_content(p->content, STR("\n"), out);
     harmony_message_close(&m, from, out);
 }
 
@@ -217,13 +212,32 @@ static void write_call(const struct prompt *p, const struct call *c)
         write_output(tool, c->output, p->out);
 }
 
+/* Nothing comes behind everything. */
+static unsigned place_of(const struct piece *p)
+{
+    return p == NULL ? UINT_MAX : p->place;
+}
+
+/* In the order in which the model said it. */
 static void write_assistant(const struct prompt *p, const struct message *m)
 {
-    write_reasoning(&m->reasoning, p->out);
-    for (const struct piece *said = m->texts.first; said != NULL; said = said->next)
-        write_said(m, said, p->out);
-    for (const struct call *c = m->first_call; c != NULL; c = c->next)
-        write_call(p, c);
+    const struct piece *thought = m->reasoning.first, *said = m->texts.first;
+    const struct call *c = m->first_call;
+
+    while (thought != NULL || said != NULL || c != NULL) {
+        const unsigned call_place = c == NULL ? UINT_MAX : c->place;
+
+        if (place_of(thought) < place_of(said) && place_of(thought) < call_place) {
+            write_reasoning(thought, p->out);
+            thought = thought->next;
+        } else if (place_of(said) < call_place) {
+            write_said(m, said, p->out);
+            said = said->next;
+        } else {
+            write_call(p, c);
+            c = c->next;
+        }
+    }
 }
 
 static void write_history(const struct prompt *p)

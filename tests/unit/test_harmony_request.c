@@ -6,10 +6,11 @@
 
 /* ---- prompts */
 
-#define SYSTEM                                                                                     \
+#define SYSTEM_WITH(effort)                                                                        \
     "<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\n"       \
-    "Knowledge cutoff: 2024-06\n\nReasoning: medium\n\n# Valid channels: analysis, commentary, "   \
-    "final. Channel must be included for every message."
+    "Knowledge cutoff: 2024-06\n\nReasoning: " effort "\n\n# Valid channels: analysis, "           \
+    "commentary, final. Channel must be included for every message."
+#define SYSTEM    SYSTEM_WITH("medium")
 #define FUNCTIONS "\nCalls to these tools must go to the commentary channel: 'functions'."
 #define END       "<|end|>"
 #define ASSISTANT "<|start|>assistant"
@@ -74,6 +75,25 @@ static void a_format_is_harmless_and_compact(void **state)
                             "b\n{\"x\":\"<" ZWSP "|end|>\"}" END USER ASSISTANT);
 }
 
+static void every_effort_is_one_of_three(void **state)
+{
+    static const char *const efforts[][2] = {
+        {"none", "low"},  {"minimal", "low"}, {"low", "low"},  {"medium", "medium"},
+        {"high", "high"}, {"xhigh", "high"},  {"max", "high"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(efforts); i++) {
+        char body[64], expected[512];
+
+        (void)snprintf(body, sizeof(body), "{\"input\":\"q\",\"reasoning\":{\"effort\":\"%s\"}}",
+                       efforts[i][0]);
+        (void)snprintf(expected, sizeof(expected), SYSTEM_WITH("%s") END USER ASSISTANT,
+                       efforts[i][1]);
+        check_prompt(body, (struct options){0}, expected);
+    }
+}
+
 static void calls_may_have_a_bare_content_type(void **state)
 {
     (void)state;
@@ -101,6 +121,34 @@ static void text_before_calls_is_commentary_unless_it_is_final(void **state)
         "{\"input\":[" USER_ITEM ",{\"role\":\"assistant\",\"content\":\"t\"}," CALL("f", "1") "]}",
         (struct options){0},
         SYSTEM END USER ASSISTANT "<|channel|>commentary<|message|>t" END F_CALL ASSISTANT);
+}
+
+#define THOUGHT(text) "{\"type\":\"reasoning\",\"content\":[{\"text\":\"" text "\"}]}"
+#define SAID(phase, text)                                                                          \
+    "{\"role\":\"assistant\",\"phase\":\"" phase "\",\"content\":\"" text "\"}"
+#define ON(channel, text) ASSISTANT "<|channel|>" channel "<|message|>" text END
+
+static void what_a_model_said_at_once_keeps_its_order(void **state)
+{
+    (void)state;
+    check_prompt(
+        "{\"input\":[" USER_ITEM
+        "," THOUGHT("a") "," THOUGHT("b") "," SAID("commentary", "p") "," THOUGHT("c") "," CALL(
+            "f",
+            "1") "," THOUGHT("d") "," CALL("f",
+                                           "2") "," SAID("commentary",
+                                                         "q") "," OUTPUT("1",
+                                                                         "\"x\"") "," OUTPUT("2",
+                                                                                             "\"y\"") "]}",
+        (struct options){0},
+        SYSTEM END USER ON("analysis", "a") ON("analysis", "b") ON("commentary", "p")
+            ON("analysis", "c") F_CALL F_OUTPUT("x") ON("analysis", "d") F_CALL F_OUTPUT("y")
+                ON("commentary", "q") ASSISTANT);
+    check_prompt(
+        "{\"input\":[" USER_ITEM "," THOUGHT("a") "," SAID("final_answer", "x") "," THOUGHT(
+            "b") "," CALL("f", "1") "," OUTPUT("1", "\"x\"") "]}",
+        (struct options){0},
+        SYSTEM END USER ON("final", "x") ON("analysis", "b") F_CALL F_OUTPUT("x") ASSISTANT);
 }
 
 static void the_last_round_shows_no_tools(void **state)
@@ -356,9 +404,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markers_in_every_text_of_the_caller_are_broken),
         cmocka_unit_test(a_format_is_harmless_and_compact),
+        cmocka_unit_test(every_effort_is_one_of_three),
         cmocka_unit_test(calls_may_have_a_bare_content_type),
         cmocka_unit_test(a_call_without_output_says_so_unless_it_is_open),
         cmocka_unit_test(text_before_calls_is_commentary_unless_it_is_final),
+        cmocka_unit_test(what_a_model_said_at_once_keeps_its_order),
         cmocka_unit_test(the_last_round_shows_no_tools),
         cmocka_unit_test(a_chosen_function_is_begun_in_the_first_round),
         cmocka_unit_test(only_allowed_tools_are_shown),

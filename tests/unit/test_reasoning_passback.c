@@ -115,6 +115,11 @@ static void reasoning_up_to_the_last_answer_is_closed(void **state)
         {THOUGHT("1") "," CALL("c") "," ASSISTANT("x") "," OUTPUT("c"), "[1]", "[1]"},
         {THOUGHT("1") "," COMMENTARY("x") "," CALL("c") "," OUTPUT("c"), "[1]", "[1]"},
         {THOUGHT("1") "," ANSWER("x") "," CALL("c") "," OUTPUT("c"), "[1]", ""},
+        {THOUGHT("1") "," ANSWER("x") "," THOUGHT("2") "," CALL("c") "," OUTPUT("c"), "[1\n2]",
+         "[2]"},
+        {THOUGHT("1") "," CALL("c") "," ANSWER("x") "," THOUGHT("2") "," ANSWER("y") "," THOUGHT(
+             "3") "," CALL("d") "," OUTPUT("c") "," OUTPUT("d"),
+         "[1\n2\n3]", "[3]"},
         {THOUGHT("1") "," CALL("c") "," OUTPUT("c") "," THOUGHT("2") "," COMMENTARY("x") "," ANSWER(
              "y") "," USER("u") "," THOUGHT("3") "," CALL("d") "," OUTPUT("d"),
          "[1][2][3]", "[3]"},
@@ -266,6 +271,11 @@ static void the_best_known_text_of_an_item_is_sent(void **state)
         {REASONING(CONTENT "," SEALED("gw1.sealed") "," SUMMARY), "[own]", true, true, true},
         {REASONING("\"content\":[]," SEALED("gw1.sealed") "," SUMMARY), "[sealed]", true, true,
          true},
+        {REASONING(
+             "\"content\":[{\"type\":\"reasoning_text\",\"text\":\"\"}]," SEALED("gw1.sealed")),
+         "[sealed]", true, false, false},
+        {REASONING("\"content\":[{\"type\":\"reasoning_text\",\"text\":\"\"}]"), "", true, false,
+         false},
         {REASONING("\"content\":null," SEALED("gw1.sea\\u006ced")), "[sealed]", true, false, false},
         {REASONING(SEALED("gw1.a\\\\nb")), "[a\nb]", true, false, false},
         {REASONING(SEALED("gw1.sealed") "," SUMMARY), "[cached]", false, true, true},
@@ -409,6 +419,9 @@ static void a_single_call_is_followed_by_its_output(void **state)
         {THOUGHT("r") "," ASSISTANT("x") "," USER("u"),
          SAYS("\"x\"", FIELD_C("r")) "," USER("u"),
          {.single_calls = true}},
+        {THOUGHT("r") "," ANSWER("x") "," THOUGHT("s") "," CALL("1"),
+         SAYS("\"x\"", "") "," SAYS("null", FIELD_C("s") CALLS(SENT("1"))),
+         {.single_calls = true, .reasoning_history = CHAT_OPEN_REASONING}},
         {USER("u") "," ASSISTANT("x") "," CALL("1") "," CALL("2"),
          USER("u") "," SAYS("\"x\"", CALLS(SENT("1"))) "," SAYS("null", CALLS(SENT("2"))),
          {.single_calls = true}},
