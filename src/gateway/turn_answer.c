@@ -15,8 +15,24 @@ static uint64_t now_ms(const struct turn *t)
 
 /* ---- the end */
 
+struct turn_flaws turn_flaws(const struct turn *t)
+{
+    const struct model_text *text = &t->round.stream.reader.text;
+    struct turn_flaws flaws = t->flaws;
+
+    if (!t->has_round)
+        return flaws;
+    flaws.skipped_chunks += t->round.stream.skipped;
+    flaws.n_repairs += text->n_repairs;
+    if (text->last_repair != NULL)
+        flaws.repair = text->last_repair;
+    return flaws;
+}
+
 struct turn_summary turn_summarize(const struct turn *t)
 {
+    const struct turn_flaws flaws = turn_flaws(t);
+
     return (struct turn_summary){
         .request_id = t->request_id,
         .client = t->client,
@@ -28,9 +44,9 @@ struct turn_summary turn_summarize(const struct turn *t)
         .response = t->has_response ? &t->response : NULL,
         .ignored_fields = t->request.extra.n_ignored,
         .n_shortened = t->n_shortened,
-        .skipped_chunks = t->has_round ? t->round.stream.skipped : 0,
-        .n_repairs = t->has_round ? t->round.stream.reader.text.n_repairs : 0,
-        .repair = t->has_round ? t->round.stream.reader.text.last_repair : NULL,
+        .skipped_chunks = flaws.skipped_chunks,
+        .n_repairs = flaws.n_repairs,
+        .repair = flaws.repair,
         .not_stored = t->not_stored,
     };
 }

@@ -55,6 +55,13 @@ struct turn_server {
     struct turn_server *next;
 };
 
+/* What an upstream got wrong, for the log. */
+struct turn_flaws {
+    size_t skipped_chunks;
+    unsigned n_repairs;
+    const char *repair; /* the last one, a constant; NULL: there was none */
+};
+
 struct turn {
     struct worker *worker;
     struct http_exchange *x; /* NULL when the answer is complete or the client gone */
@@ -102,6 +109,7 @@ struct turn {
     struct output_item **round_start; /* where the output ended when the round began */
     unsigned n_listings, n_calls;     /* under way */
     unsigned n_rounds;                /* that have begun */
+    struct turn_flaws flaws;          /* of the rounds before */
     enum finish finish;               /* of the round before the calls */
 
     struct loop_timer *timer;
@@ -253,6 +261,9 @@ void turn_answer_error(struct turn *t, const struct err *e);
 /* The request cannot be prepared: an HTTP error, unless servers were being listed or approved
  * calls were to be run and its stream has begun. */
 void turn_refuse(struct turn *t, const struct err *e);
+
+/* Of all rounds until now. */
+struct turn_flaws turn_flaws(const struct turn *t);
 
 /* For the log line of the turn. */
 struct turn_summary turn_summarize(const struct turn *t);

@@ -94,6 +94,7 @@ static void init_round(struct turn *t)
 {
     const struct chat_stream_conf stream = stream_conf(t);
 
+    t->flaws = turn_flaws(t);
     if (t->has_round)
         round_fini(&t->round);
     round_init(&t->round, &stream, &t->response);
