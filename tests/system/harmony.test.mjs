@@ -214,6 +214,15 @@ for (const { mode, path, raw, piece, choice } of WAYS) {
                 assert.equal(both.up.requests[0].body.max_tokens, 7);
             });
 
+        test('that calls a custom tool and one of a namespace has items of their kinds', async () => {
+            const to = (name, args) => `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}<|call|>`;
+            both.up.always(raw(byCharacter(`${to('write', '{"input":"h\\u00e4 \\"x\\""}')}<|start|>assistant${to('crm__get', '{"a":1}')}<|start|>assistant${to('write', 'no JSON')}`)));
+            const tools = [{ type: 'custom', name: 'write' }, { type: 'namespace', name: 'crm', description: 'Customers.', tools: [fn('get')] }];
+            for (const { output } of [(await api.stream({ tools })).response, await api.respond({ tools })])
+                assert.deepEqual(output.map(({ type, name, namespace, input, arguments: args }) => [type, namespace, name, input ?? args]), [
+                    ['custom_tool_call', undefined, 'write', 'hä "x"'], ['function_call', 'crm', 'get', '{"a":1}'], ['custom_tool_call', undefined, 'write', 'no JSON']]);
+        });
+
         /* Where nothing is open, there is nothing to close. */
         for (const [what, more, items] of [
             ['in a preamble', '<|channel|>commentary<|message|>Let', [message('Let', 'commentary', 'incomplete')]],

@@ -284,6 +284,18 @@ describe('tool_choice that names a function', { concurrency: false }, () => {
         });
 });
 
+test('tool_choice with allowed tools shows no other, and no call of another', async (t) => {
+    const { up, daemon } = await pair(t, ...PROMPT);
+    const api = new Api({ up, daemon }, captures);
+    const [tool] = asked('G007').tools;
+    const request = { ...asked('G007'), tools: [tool, fn('other')], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: tool.name }] } };
+    up.always(written(call('Oslo', 'functions.other'), call('Oslo')));
+    for (const { output: items } of [await api.respond(request), (await api.stream(request)).response])
+        assert.deepEqual(items.map(({ type, name }) => [type, name]), [['function_call', tool.name]]);
+    assert.match(lastPrompt(up), /\ntype get_weather /);
+    assert.equal(lastPrompt(up).includes('other'), false);
+});
+
 /* ---- tools of servers ---- */
 
 describe('tools of MCP servers', { concurrency: false }, () => {
@@ -330,6 +342,30 @@ describe('tools of MCP servers', { concurrency: false }, () => {
         await g.respond(request);
         assert.equal(lastPrompt(g.up).includes(EVIL), false);
         assert.deepEqual(lastPrompt(g.up).match(MARKERS).filter((marker) => /return|endoftext|reserved/.test(marker)), []);
+    });
+
+    test('are begun in the first prompt when tool_choice names one', async (t) => {
+        const g = await start(t);
+        g.up.next(written('{"repo":"a/b"}'), written(final('It is a library.')));
+        const { output: [made, answer] } = await g.respond({ ...request, tool_choice: { type: 'mcp', server_label: 'deepwiki', name: 'ask_question' } });
+        assert.deepEqual([made.type, made.name, made.output, answer.type], ['mcp_call', 'ask_question', 'About a/b.', 'message']);
+        const begun = `${prompt('G019')} to=deepwiki.ask_question<|channel|>commentary <|constrain|>json<|message|>`;
+        assert.deepEqual(promptsOf(g.up), [begun, `${begun}{"repo":"a/b"}<|call|><|start|>deepwiki.ask_question to=assistant<|channel|>commentary<|message|>About a/b.<|end|>${NEXT}`]);
+    });
+
+    test('cannot be required by their server alone', async (t) => {
+        const g = await start(t);
+        const error = await g.turnedAway({ ...request, tool_choice: { type: 'mcp', server_label: 'deepwiki' } }, [400]);
+        assert.equal(error.param, 'tool_choice');
+    });
+
+    test('that a client has denied are answered so', async (t) => {
+        const g = await start(t);
+        const asking = { ...request, tools: [declared('deepwiki', { require_approval: 'always' })] };
+        g.up.next(written(ASK), written(final('Then not.')));
+        const { id, output: [approval] } = await g.respond(asking);
+        await g.respond({ ...asking, previous_response_id: id, input: [{ type: 'mcp_approval_response', approval_request_id: approval.id, approve: false }] });
+        assert.ok(lastPrompt(g.up).endsWith(`<|start|>deepwiki.ask_question to=assistant<|channel|>commentary<|message|>The tool call was not approved.<|end|>${NEXT}`), lastPrompt(g.up));
     });
 
     test('that do not exist fail, and the model is told', async (t) => {
