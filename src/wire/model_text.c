@@ -9,11 +9,9 @@
 #include "wire/chat_chunk.h"
 #include "wire/chat_speech.h"
 #include "wire/chat_tool_calls.h"
+#include "wire/model_opening.h"
 #include "wire/tool_parameter.h"
 #include "json/json_text.h"
-
-/* A recipient in the first header is no longer than this. */
-enum { MAX_OPENING_BYTES = 256 };
 
 static void check(struct chat_reader *r, bool ok)
 {
@@ -282,36 +280,6 @@ void model_text_ignore_tags(struct chat_reader *r)
 
 /* ---- the first bytes */
 
-static bool is_recipient_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-}
-
-/* " to=NAME<|channel|>...": ordinary text may begin like that, too, but for the marker. */
-static enum text_match match_recipient(str text)
-{
-    enum text_match match = text_match(text, STR(" to="));
-
-    if (match != TEXT_MATCHES)
-        return match;
-    text = str_skip(text, strlen(" to="));
-    while (text.len > 0 && is_recipient_char(text.p[0]))
-        text = str_skip(text, 1);
-    while (text.len > 0 && text.p[0] == ' ')
-        text = str_skip(text, 1);
-    return text_match(text, STR("<|"));
-}
-
-static enum text_match match_harmony(str text)
-{
-    enum text_match match =
-        text_match_better(text_match(text, STR("<|channel|>")), text_match(text, STR("<|start|>")));
-
-    match = text_match_better(match, match_recipient(text));
-    return match == TEXT_MAY_MATCH && text.len > MAX_OPENING_BYTES ? TEXT_DIFFERS : match;
-}
-
 /* What was held back goes to whoever reads from now on. */
 static void decide(struct chat_reader *r, bool is_harmony)
 {
@@ -333,7 +301,7 @@ static void feed_opening(struct chat_reader *r, str plain)
     enum text_match match;
 
     buf_append(&r->text.opening, plain);
-    match = match_harmony(buf_str(&r->text.opening));
+    match = model_opening_match(buf_str(&r->text.opening));
     if (match != TEXT_MAY_MATCH)
         decide(r, match == TEXT_MATCHES);
 }
@@ -410,7 +378,7 @@ void model_text_end(struct chat_reader *r)
     struct model_text *m = &r->text;
 
     if (m->state == MODEL_TEXT_OPENING && m->opening.len > 0)
-        decide(r, false);
+        decide(r, model_opening_is_header(buf_str(&m->opening)));
     if (m->state == MODEL_TEXT_HARMONY) {
         check(r, harmony_finish(&m->harmony));
     } else if (m->state == MODEL_TEXT_SPLIT) {
