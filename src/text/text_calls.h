@@ -74,7 +74,14 @@ void text_calls_fini(struct text_calls *t);
 /* False when memory ran out; then nothing more is reported. */
 bool text_calls_feed(struct text_calls *t, str plain);
 
-/* The text ended: what was held back is a call without its closing mark, or text. */
+/* How many bytes are held back. */
+static inline size_t text_calls_held(const struct text_calls *t)
+{
+    return t->space.len + t->held.len;
+}
+
+/* The text ended, or is interrupted: what was held back is a call without its closing mark, or
+ * text. */
 bool text_calls_finish(struct text_calls *t);
 
 #endif

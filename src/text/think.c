@@ -255,13 +255,21 @@ static void end_text(struct think *t, str held, struct buf *text)
     buf_append(text, held);
 }
 
+static bool is_in_text(const struct think *t)
+{
+    return t->state == THINK_NEVER || (t->state == THINK_START && t->start == THINK_FROM_TAG);
+}
+
+bool think_holds_text(const struct think *t)
+{
+    return is_in_text(t) && think_held(t) > 0;
+}
+
 void think_end(struct think *t, struct buf *reasoning, struct buf *text)
 {
     str held = str_from(t->held, t->n_held);
-    bool is_text =
-        t->state == THINK_NEVER || (t->state == THINK_START && t->start == THINK_FROM_TAG);
 
-    if (is_text)
+    if (is_in_text(t))
         end_text(t, held, text);
     else
         reason(t, held, reasoning);

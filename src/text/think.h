@@ -46,6 +46,15 @@ void think_fini(struct think *t);
  * runs out here. */
 void think_feed(struct think *t, str plain, struct buf *reasoning, struct buf *text);
 
+/* How many bytes are held back. */
+static inline size_t think_held(const struct think *t)
+{
+    return t->n_held + t->space.len;
+}
+
+/* Is something held back that is text, if nothing follows? */
+bool think_holds_text(const struct think *t);
+
 /* The text ended: what was held back goes where it belongs. */
 void think_end(struct think *t, struct buf *reasoning, struct buf *text);
 

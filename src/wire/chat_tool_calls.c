@@ -57,8 +57,10 @@ static void fail_no_call(struct chat_reader *r)
 static void add_call_piece(struct chat_reader *r, const struct chat_call_piece *piece,
                            str arguments)
 {
-    struct chat_call *c = chat_calls_take(&r->calls, piece);
+    struct chat_call *c;
 
+    model_text_pause(r);
+    c = chat_calls_take(&r->calls, piece);
     if (c == NULL) {
         fail_no_call(r);
         return;

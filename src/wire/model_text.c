@@ -265,19 +265,6 @@ static void feed_split(struct chat_reader *r, str plain)
     settle(m);
 }
 
-void model_text_ignore_tags(struct chat_reader *r)
-{
-    struct model_text *m = &r->text;
-
-    if (m->state == MODEL_TEXT_OPENING)
-        m->conf.think = MODEL_THINK_OFF;
-    if (m->state != MODEL_TEXT_SPLIT || m->think.state == THINK_OFF)
-        return;
-    think_end(&m->think, &m->reasoning, &m->text);
-    say_parts(r);
-    settle(m);
-}
-
 /* ---- the first bytes */
 
 /* What was held back goes to whoever reads from now on. */
@@ -304,6 +291,15 @@ static void feed_opening(struct chat_reader *r, str plain)
     match = model_opening_match(buf_str(&r->text.opening));
     if (match != TEXT_MAY_MATCH)
         decide(r, match == TEXT_MATCHES);
+}
+
+/* Nothing follows that could tell more. */
+static void end_opening(struct chat_reader *r)
+{
+    str opening = buf_str(&r->text.opening);
+
+    if (r->text.state == MODEL_TEXT_OPENING && opening.len > 0)
+        decide(r, model_opening_is_header(opening));
 }
 
 /* ---- the whole */
@@ -351,6 +347,20 @@ static void open_text(struct chat_reader *r)
         decide(r, false);
 }
 
+/* What is held is part of the answer, and limited like it. Harmony holds little. */
+static void check_limit(struct chat_reader *r)
+{
+    const struct model_text *m = &r->text;
+    size_t limit = m->conf.max_held_bytes;
+    struct err e;
+
+    if (limit == 0 || think_held(&m->think) + text_calls_held(&m->calls) <= limit)
+        return;
+    err_set(&e, ERR_UPSTREAM_ERROR,
+            "The output grew past the gateway's limit of %zu bytes (max_response).", limit);
+    chat_reader_fail(r, &e);
+}
+
 void model_text_feed(struct chat_reader *r, str plain)
 {
     struct model_text *m = &r->text;
@@ -371,14 +381,45 @@ void model_text_feed(struct chat_reader *r, str plain)
         on_text(r, plain);
         break;
     }
+    check_limit(r);
+}
+
+void model_text_ignore_tags(struct chat_reader *r)
+{
+    struct model_text *m = &r->text;
+
+    if (m->state == MODEL_TEXT_OPENING) {
+        m->conf.think = MODEL_THINK_OFF;
+        end_opening(r);
+    }
+    if (m->state != MODEL_TEXT_SPLIT || m->think.state == THINK_OFF)
+        return;
+    think_end(&m->think, &m->reasoning, &m->text);
+    say_parts(r);
+    settle(m);
+}
+
+/* Tags stand before all else: behind text that has begun there is none to wait for. */
+void model_text_pause(struct chat_reader *r)
+{
+    struct model_text *m = &r->text;
+
+    end_opening(r);
+    if (m->state != MODEL_TEXT_SPLIT)
+        return;
+    if (think_holds_text(&m->think))
+        think_end(&m->think, &m->reasoning, &m->text);
+    say_parts(r);
+    if (m->conf.calls != TEXT_CALLS_NONE)
+        check(r, text_calls_finish(&m->calls));
+    settle(m);
 }
 
 void model_text_end(struct chat_reader *r)
 {
     struct model_text *m = &r->text;
 
-    if (m->state == MODEL_TEXT_OPENING && m->opening.len > 0)
-        decide(r, model_opening_is_header(buf_str(&m->opening)));
+    end_opening(r);
     if (m->state == MODEL_TEXT_HARMONY) {
         check(r, harmony_finish(&m->harmony));
     } else if (m->state == MODEL_TEXT_SPLIT) {

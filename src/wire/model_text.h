@@ -35,6 +35,7 @@ struct model_text_conf {
     const struct tool_set *tools; /* of the request; or NULL */
     str begun_call; /* Harmony: the prompt ends in the header of this call; or empty */
     bool has_python, has_browser; /* Harmony: the request has these built-in tools */
+    size_t max_held_bytes;        /* of text of which it is not clear yet what it is; 0: no limit */
 };
 
 struct model_text {
@@ -75,6 +76,9 @@ void model_text_feed(struct chat_reader *r, str plain);
 
 /* The server tells reasoning from text itself: tags are text. */
 void model_text_ignore_tags(struct chat_reader *r);
+
+/* Something else than text follows, a call: what was held back is text, in its place. */
+void model_text_pause(struct chat_reader *r);
 
 /* The text ended. */
 void model_text_end(struct chat_reader *r);

@@ -19,7 +19,7 @@ struct body_case {
     const char *name;
     const char *body;
     const char *transcript;
-    bool think_tags, logprobs, hold_space;
+    bool harmony, think_tags, text_calls, logprobs, hold_space;
 };
 
 /* text "..", reasoning "..", refusal "..", call N(id) name + ".." and the end */
@@ -112,6 +112,34 @@ static const struct body_case cases[] = {
     {.name = "half_a_pair_inside_think_stays_reasoning",
      .body = DELTA("\"content\":\"<think>a\\ud83d\"") DONE,
      .transcript = "reasoning a|reasoning \xEF\xBF\xBD|stop",
+     .think_tags = true},
+    {.name = "space_in_front_of_a_call_is_said_before_it",
+     .body = DELTA("\"content\":\"\\n\\n\"") DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
+     .transcript = "text \\n\\n|call 0() f |tool_calls",
+     .think_tags = true,
+     .text_calls = true},
+    {.name = "text_and_what_may_be_a_tag_are_said_before_a_call",
+     .body = DELTA("\"content\":\"Ok.\\n<tool\"") DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
+     .transcript = "text Ok.|text \\n|text <tool|call 0() f |tool_calls",
+     .text_calls = true},
+    {.name = "half_a_call_in_the_text_is_said_before_a_call",
+     .body = DELTA("\"content\":\"<tool_call>{\"") DELTA(CALL(FUNCTION("\"name\":\"f\"")))
+         DELTA("\"content\":\"}\"") DONE,
+     .transcript = "text <tool_call>{|call 0() f |text }|tool_calls",
+     .text_calls = true},
+    {.name = "what_may_be_a_marker_is_said_before_a_call",
+     .body = DELTA("\"content\":\"<|\"") DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
+     .transcript = "text <||call 0() f |tool_calls",
+     .harmony = true},
+    {.name = "what_may_be_a_marker_is_said_before_reasoning",
+     .body =
+         DELTA("\"content\":\"<|\"") DELTA("\"reasoning\":\"r\"") DELTA("\"content\":\"a\"") DONE,
+     .transcript = "text <||reasoning r|text a|stop",
+     .harmony = true},
+    {.name = "reasoning_in_tags_goes_on_behind_a_call",
+     .body = DELTA("\"content\":\"<think>a </th\"") DELTA(CALL(FUNCTION("\"name\":\"f\"")))
+         DELTA("\"content\":\"ink>b\"") DONE,
+     .transcript = "reasoning a|call 0() f |text b|tool_calls",
      .think_tags = true},
     {.name = "logprobs_go_with_their_text",
      .body = DATA("{\"choices\":[{\"delta\":{\"content\":\"a\"},\"logprobs\":{\"content\":"
@@ -231,7 +259,9 @@ static void feed(void *arg, str piece)
 static void check_case(const struct body_case *c, struct cutting cutting)
 {
     const struct chat_stream_conf conf = {
-        .text = {.think = c->think_tags ? MODEL_THINK_ON : MODEL_THINK_OFF},
+        .text = {.harmony = c->harmony ? MODEL_HARMONY_AUTO : MODEL_HARMONY_OFF,
+                 .think = c->think_tags ? MODEL_THINK_ON : MODEL_THINK_OFF,
+                 .calls = c->text_calls ? TEXT_CALLS_HERMES : TEXT_CALLS_NONE},
         .wants_logprobs = c->logprobs,
         .hold_leading_space = c->hold_space,
         .max_event_bytes = 10000};
@@ -294,6 +324,47 @@ static void a_broken_connection_fails_an_unfinished_answer_only(void **state)
     assert_true(result_of(DELTA("\"content\":\"a\""), 0, NULL).failed);
 }
 
+/* Text that may still become something else is text, and no way around the limit. */
+static void held_text_is_limited(void **state)
+{
+    static const struct {
+        enum model_think think;
+        enum text_call_format calls;
+        const char *begin, *more;
+    } held[] = {
+        {MODEL_THINK_ON, TEXT_CALLS_NONE, "", "          "},
+        {MODEL_THINK_INSIDE, TEXT_CALLS_NONE, "a", "          "},
+        {MODEL_THINK_OFF, TEXT_CALLS_HERMES, "a", "          "},
+        {MODEL_THINK_OFF, TEXT_CALLS_HERMES, "<tool_call>{\\\"a\\\":[", "1,1,1,1,1,"},
+        {MODEL_THINK_OFF, TEXT_CALLS_QWEN_CODER, "<function=f><parameter=a>", "0123456789"},
+        {MODEL_THINK_OFF, TEXT_CALLS_LLAMA3, "{\\\"name\\\":\\\"", "0123456789"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(held); i++) {
+        const struct chat_stream_conf conf = {
+            .text = {.think = held[i].think, .calls = held[i].calls, .max_held_bytes = 100}};
+        struct buf out = {.limit = 0}, body = {.limit = 0};
+        struct chat_stream s;
+        size_t n = 0;
+
+        chat_stream_init(&s, &conf, on_delta, &out);
+        for (; n < 100 && !chat_stream_is_over(&s); n++) {
+            body.len = 0;
+            buf_c(&body, "data: {\"choices\":[{\"delta\":{\"content\":\"");
+            buf_c(&body, n == 0 ? held[i].begin : held[i].more);
+            buf_c(&body, "\"}}]}\n\n");
+            chat_stream_feed(&s, buf_str(&body));
+        }
+        assert_in_range(n, 8, 13);
+        assert_true(strstr(chat_stream_end(&s, NULL).error.msg, "100 bytes (max_response)") !=
+                    NULL);
+        chat_stream_fini(&s);
+        buf_fini(&body);
+        buf_fini(&out);
+    }
+}
+
 /* So a model that writes nothing else does not keep the client waiting. */
 static void more_than_a_kilobyte_of_space_is_said(void **state)
 {
@@ -353,6 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_become_deltas_in_any_cutting),
         cmocka_unit_test(a_broken_connection_fails_an_unfinished_answer_only),
+        cmocka_unit_test(held_text_is_limited),
         cmocka_unit_test(more_than_a_kilobyte_of_space_is_said),
         cmocka_unit_test(what_is_larger_than_the_limit_fails),
         cmocka_unit_test(it_is_over_after_done_or_an_error),

@@ -372,12 +372,13 @@ static void the_answer_is_read_as_configured(void **state)
     struct config config;
 
     (void)state;
-    load("--think-tags on --hold-leading-space --max-line 2KiB", &config);
+    load("--think-tags on --hold-leading-space --max-line 2KiB --max-response 3KiB", &config);
     profile = upstream_named_profile(&config, STR("m"));
     conf = upstream_stream_conf(&config, &r, &profile);
     assert_int_equal(conf.text.think, MODEL_THINK_ON);
     assert_true(conf.hold_leading_space && conf.wants_logprobs);
     assert_int_equal(conf.max_event_bytes, 2048);
+    assert_int_equal(conf.text.max_held_bytes, 3072);
     config_fini(&config);
 }
 
