@@ -43,34 +43,42 @@ void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped)
     report(r, kind, buf_str(&r->piece));
 }
 
-/* What takes text apart reads plain characters. */
-static void feed_piece(struct chat_reader *r)
+/* The text of r->piece is taken apart, which takes plain characters. */
+static void feed_decoded(struct chat_reader *r)
 {
-    struct buf plain = {.limit = 0};
+    struct buf *plain = &r->text.plain;
 
-    json_text_decode(buf_str(&r->piece), &plain);
-    if (buf_failed(&plain))
+    plain->len = 0;
+    json_text_decode(buf_str(&r->piece), plain);
+    if (buf_failed(plain))
         chat_reader_out_of_memory(r);
-    else if (plain.len > 0)
-        model_text_feed(r, buf_str(&plain));
-    buf_fini(&plain);
+    else if (plain->len > 0)
+        model_text_feed(r, buf_str(plain));
 }
 
+/* Most text is plain as it stands there. */
 static void speak_model_text(struct chat_reader *r, str escaped)
 {
     if (r->splice.high != 0 && r->spliced != DELTA_TEXT)
         chat_speech_flush(r);
     r->spliced = DELTA_TEXT;
+    if (json_text_splices_as_is(&r->splice, escaped) &&
+        str_find_char(escaped, '\\') == escaped.len) {
+        model_text_feed(r, escaped);
+        return;
+    }
     r->piece.len = 0;
     json_text_splice(&r->splice, escaped, &r->piece);
-    feed_piece(r);
+    feed_decoded(r);
 }
 
 void chat_speak_text(struct chat_reader *r, str escaped)
 {
-    if (model_text_is_plain(&r->text))
+    if (escaped.len == 0)
+        return;
+    if (model_text_is_plain(&r->text) || model_text_opens_plain(&r->text, escaped))
         chat_speak(r, DELTA_TEXT, escaped);
-    else if (escaped.len > 0)
+    else
         speak_model_text(r, escaped);
 }
 
@@ -190,7 +198,7 @@ static void end_model_text(struct chat_reader *r)
     if (r->spliced == DELTA_TEXT) {
         r->piece.len = 0;
         json_text_splice_end(&r->splice, &r->piece);
-        feed_piece(r);
+        feed_decoded(r);
     }
     model_text_end(r);
 }

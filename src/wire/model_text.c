@@ -267,6 +267,17 @@ static void feed_split(struct chat_reader *r, str plain)
 
 /* ---- the first bytes */
 
+/* All ways to open Harmony begin with one of two bytes, and an escape may stand for them. */
+bool model_text_opens_plain(struct model_text *m, str escaped)
+{
+    if (m->state != MODEL_TEXT_OPENING || m->opening.len > 0 ||
+        m->conf.harmony == MODEL_HARMONY_ON || m->conf.think != MODEL_THINK_OFF ||
+        m->conf.calls != TEXT_CALLS_NONE || strchr("< \\", escaped.p[0]) != NULL)
+        return false;
+    m->state = MODEL_TEXT_PLAIN;
+    return true;
+}
+
 /* What was held back goes to whoever reads from now on. */
 static void decide(struct chat_reader *r, bool is_harmony)
 {
@@ -319,6 +330,7 @@ void model_text_fini(struct model_text *m)
     think_fini(&m->think);
     text_calls_fini(&m->calls);
     buf_fini(&m->opening);
+    buf_fini(&m->plain);
     buf_fini(&m->reasoning);
     buf_fini(&m->text);
     buf_fini(&m->scratch);

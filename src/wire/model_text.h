@@ -51,6 +51,7 @@ struct model_text {
     size_t n_stripped;          /* of which so many bytes were there */
     struct think think;
     struct text_calls calls;
+    struct buf plain; /* scratch: the piece at hand, decoded */
     struct buf reasoning, text, scratch;
     unsigned n_repairs;      /* of what a model wrote wrong */
     const char *last_repair; /* what the last was, a constant; NULL: there was none */
@@ -64,6 +65,10 @@ static inline bool model_text_is_plain(const struct model_text *m)
 {
     return m->state == MODEL_TEXT_PLAIN;
 }
+
+/* The text opens with this, escaped or not, in which nothing has to be looked for: from here on
+ * it is plain. False also when that takes a closer look. */
+bool model_text_opens_plain(struct model_text *m, str escaped);
 
 /* What comes now is no part of the answer's text, whose tokens could be counted. */
 bool model_text_is_markup(const struct model_text *m);

@@ -141,6 +141,16 @@ static const struct body_case cases[] = {
          DELTA("\"content\":\"ink>b\"") DONE,
      .transcript = "reasoning a|call 0() f |text b|tool_calls",
      .think_tags = true},
+    {.name = "what_opens_harmony_may_be_escaped",
+     .body = DELTA("\"content\":\"\\u003c|channel|>final<|mess\"")
+         DELTA("\"content\":\"age|>so\\n\"") DELTA("\"content\":\" be\\u0020it\"") DONE,
+     .transcript = "text so\\n|text  be it|stop",
+     .harmony = true},
+    {.name = "text_that_cannot_open_harmony_stays_as_it_is",
+     .body =
+         DELTA("\"content\":\"a\\u0020\\ud83d\"") DELTA("\"content\":\"\\ude00<|channel|>\"") DONE,
+     .transcript = "text a\\u0020|text \\ud83d\\ude00<|channel|>|stop",
+     .harmony = true},
     {.name = "logprobs_go_with_their_text",
      .body = DATA("{\"choices\":[{\"delta\":{\"content\":\"a\"},\"logprobs\":{\"content\":"
                   "[{\"token\":\"a\",\"logprob\":-1}]}}]}") DELTA("\"content\":\"b\"") DONE,
@@ -291,6 +301,25 @@ static void bodies_become_deltas_in_any_cutting(void **state)
     }
 }
 
+static void text_that_cannot_open_harmony_takes_no_memory(void **state)
+{
+    const struct chat_stream_conf conf = {.text = {.harmony = MODEL_HARMONY_AUTO}};
+    struct buf out = {.limit = 0};
+    struct chat_stream s;
+
+    (void)state;
+    chat_stream_init(&s, &conf, on_delta, &out);
+    chat_stream_feed(&s, STR(DELTA("\"content\":\"\"") DELTA("\"content\":\"Hi\"")));
+    assert_true(str_eq(buf_str(&out), STR("text Hi|")));
+    assert_true(model_text_is_plain(&s.reader.text));
+    assert_null(s.reader.piece.p);
+    assert_null(s.reader.text.plain.p);
+    assert_null(s.reader.text.text.p);
+    assert_null(s.reader.text.scratch.p);
+    chat_stream_fini(&s);
+    buf_fini(&out);
+}
+
 /* ---- ends */
 
 static struct chat_result result_of(const char *body, size_t max_bytes, const struct err *failure)
@@ -423,6 +452,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_become_deltas_in_any_cutting),
+        cmocka_unit_test(text_that_cannot_open_harmony_takes_no_memory),
         cmocka_unit_test(a_broken_connection_fails_an_unfinished_answer_only),
         cmocka_unit_test(held_text_is_limited),
         cmocka_unit_test(more_than_a_kilobyte_of_space_is_said),
