@@ -50,13 +50,13 @@ static char as_written(char c)
 
 static bool is_named(const struct config_key *k, str name)
 {
-    if (k->kind == CONFIG_GROUP || strlen(k->name) != name.len)
+    if (k->kind == CONFIG_GROUP)
         return false;
     for (size_t i = 0; i < name.len; i++) {
-        if (k->name[i] != as_written(name.p[i]))
+        if (k->name[i] == '\0' || k->name[i] != as_written(name.p[i]))
             return false;
     }
-    return true;
+    return k->name[name.len] == '\0';
 }
 
 const struct config_key *config_key_find(str name)

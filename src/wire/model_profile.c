@@ -111,17 +111,32 @@ static bool fits_name(str pattern, str name)
     return p == pattern.len;
 }
 
-/* The whole name, or what stands behind one of the separators. */
+/* The next tail of a name, which is not STR_NONE: the whole of it, then what stands behind each of
+ * the separators. */
+static bool next_tail(str name, const char *separators, str *tail)
+{
+    size_t i = str_is_none(*tail) ? 0 : name.len - tail->len;
+
+    if (str_is_none(*tail)) {
+        *tail = name;
+        return true;
+    }
+    while (i < name.len && strchr(separators, name.p[i]) == NULL)
+        i++;
+    *tail = str_skip(name, i < name.len ? i + 1 : i);
+    return i < name.len;
+}
+
 static bool fits(str pattern, str name, const char *separators)
 {
+    str tail = STR_NONE;
+
     assert(!str_is_none(pattern));
-    if (fits_name(pattern, name))
-        return true;
-    if (str_starts_with(pattern, STR("*")))
-        return false; /* it has been tried with all that stands behind something */
-    for (size_t i = 0; i < name.len; i++) {
-        if (strchr(separators, name.p[i]) != NULL && fits_name(pattern, str_skip(name, i + 1)))
+    while (next_tail(name, separators, &tail)) {
+        if (fits_name(pattern, tail))
             return true;
+        if (str_starts_with(pattern, STR("*")))
+            return false; /* it has been tried with all that stands behind something */
     }
     return false;
 }
@@ -161,13 +176,12 @@ static const struct family families[] = {
 
 enum { N_FAMILIES = sizeof(families) / sizeof(*families) };
 
-/* Files of models have the name of the maker in front, too: "openai_gpt-oss-20b.gguf". */
-static bool is_of_family(const struct family *f, str model)
+static bool is_of_family(const struct family *f, str tail)
 {
     str rest = f->patterns;
 
     while (rest.len > 0) {
-        if (fits(cut(&rest, '|'), model, "/_"))
+        if (fits_name(cut(&rest, '|'), tail))
             return true;
     }
     return false;
@@ -181,13 +195,20 @@ static bool writes_harmony(const struct model_words *words)
     return w != NULL && (w->value == HARMONY_MODE_RAW_CHAT || w->value == HARMONY_MODE_COMPLETIONS);
 }
 
+/* Files of models have the name of the maker in front, too: "openai_gpt-oss-20b.gguf". The first
+ * row that fits any of the tails; the last fits all. */
 static const struct family *find_family(str model)
 {
-    size_t i = 0;
+    size_t n = N_FAMILIES - 1;
+    str tail = STR_NONE;
 
-    while (i < N_FAMILIES - 1 && !is_of_family(&families[i], model))
-        i++;
-    return &families[i];
+    while (next_tail(model, "/_", &tail)) {
+        for (size_t i = 0; i < n; i++) {
+            if (is_of_family(&families[i], tail))
+                n = i;
+        }
+    }
+    return &families[n];
 }
 
 /* ---- all together */
@@ -236,7 +257,7 @@ static int value_of(enum model_setting s, const struct model_words *words, const
 struct model_profile model_profile_find(str model, struct name_list lines,
                                         const struct model_words *defaults)
 {
-    const str name = model.len > MAX_NAME_BYTES ? STR("") : model;
+    const str name = str_is_none(model) || model.len > MAX_NAME_BYTES ? STR("") : model;
     const struct model_words words = find_words(name, lines, defaults);
     const struct family *f = find_family(writes_harmony(&words) ? STR("gpt-oss") : name);
     int values[MODEL_SETTINGS];

@@ -117,6 +117,16 @@ static void a_name_may_have_something_in_front(void **state)
     }
 }
 
+static void the_first_row_counts_whatever_part_it_fits(void **state)
+{
+    static const char *const models[] = {"deepseek-r1_qwen3-8b", "qwen3-8b_deepseek-r1",
+                                         "qwen3/x/deepseek-r1_y"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
+        assert_int_equal(profile_of(models[i], NULL, 0).text_calls, TEXT_CALLS_DEEPSEEK);
+}
+
 static void every_family_uses_words_there_are(void **state)
 {
     static const str rows[][MODEL_SETTINGS] = {
@@ -221,6 +231,8 @@ static void a_name_without_end_is_nobodys(void **state)
     p = model_profile_find(str_from(name, LENGTH), (struct name_list){lines, 1}, &all_auto);
     assert_int_equal(p.text_calls, TEXT_CALLS_NONE);
     assert_false(p.single_calls);
+    p = model_profile_find(STR_NONE, (struct name_list){lines, 1}, &all_auto);
+    assert_int_equal(p.text_calls, TEXT_CALLS_NONE);
     p = model_profile_find(str_from(name, 1020), (struct name_list){lines, 1}, &all_auto);
     assert_int_equal(p.text_calls, TEXT_CALLS_HERMES);
     assert_true(p.single_calls);
@@ -231,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_tells_the_family),
         cmocka_unit_test(a_name_may_have_something_in_front),
+        cmocka_unit_test(the_first_row_counts_whatever_part_it_fits),
         cmocka_unit_test(every_family_uses_words_there_are),
         cmocka_unit_test(a_line_fits_by_its_pattern),
         cmocka_unit_test(the_first_that_says_something_counts),
