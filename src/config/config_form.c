@@ -211,18 +211,33 @@ static bool is_model_settings(str s)
     return is_name(s) && config_model_fits(s);
 }
 
-/* today, none, 2026-01-31 */
-static bool is_date(str s)
+static bool has_form_of_date(str s)
 {
     static const char form[] = "dddd-dd-dd";
 
-    if (str_eq(s, STR("today")) || str_eq(s, STR("none")))
-        return true;
     for (size_t i = 0; i < s.len && s.len == strlen(form); i++) {
         if (form[i] == 'd' ? !isdigit((unsigned char)s.p[i]) : s.p[i] != form[i])
             return false;
     }
     return s.len == strlen(form);
+}
+
+/* Day and month are soon exchanged; nobody counts the days of a month. */
+static bool is_day(str s)
+{
+    unsigned month, day;
+
+    if (!has_form_of_date(s))
+        return false;
+    month = (unsigned)(s.p[5] - '0') * 10 + (unsigned)(s.p[6] - '0');
+    day = (unsigned)(s.p[8] - '0') * 10 + (unsigned)(s.p[9] - '0');
+    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+/* today, none, 2026-01-31 */
+static bool is_date(str s)
+{
+    return str_eq(s, STR("today")) || str_eq(s, STR("none")) || is_day(s);
 }
 
 static const struct config_form forms[] = {

@@ -68,6 +68,8 @@ static void wrong_elements_of_lists_are_named(void **state)
     struct load pair = {.env = {"ANTIPHON_MODEL_SETTINGS=m think_tags=on, m think_tags"}};
     struct load name = {.file = "{\n\"model_settings\": [\"m think=on\"]}"};
     struct load date = {.args = {"--model-settings", "m harmony_date=today"}};
+    struct load swapped = {.args = {"--harmony-date", "2026-31-01"}};
+    struct load zero = {.args = {"--harmony-date", "2026-01-00"}};
     struct load word = {.args = {"--model-settings", "m text_calls=off reasoning_history=some"}};
     struct load said = {.args = {"--model-settings", "m text_calls=off  text_calls=glm"}};
 
@@ -86,6 +88,8 @@ static void wrong_elements_of_lists_are_named(void **state)
     FAILS(&name, "line 2: model_settings: \"m think=on\": \"think\" is no setting",
           "give one of harmony, harmony_content_type, think_tags, text_calls, reasoning_field, ");
     FAILS(&date, "\"harmony_date\" is no setting");
+    FAILS(&swapped, "--harmony-date: \"2026-31-01\" is not valid; give today, none, or a date");
+    FAILS(&zero, "--harmony-date: \"2026-01-00\" is not valid");
     FAILS(&word, "\"some\" is not valid for reasoning_history; give auto, all or open");
     FAILS(&said, "\"text_calls\" is there twice");
 }
