@@ -111,6 +111,7 @@ struct chat_request_options upstream_chat_options(const struct config *c,
         .images_in_tool = c->tool_images == CONFIG_TOOL_IMAGES_TOOL,
         .thinking_switch = c->thinking_switch,
         .omit_usage = !c->include_usage,
+        .keep_markers = p->harmony == HARMONY_MODE_RAW_CHAT,
         .short_call_ids = c->call_ids == CONFIG_CALL_IDS_SHORT,
     };
 }

@@ -21,7 +21,7 @@ enum mcp_cause {
     MCP_FAILED_TIMEOUT,     /* tool, seconds */
     MCP_FAILED_ARGUMENTS,   /* the server was not called: message of mcp_arguments() */
     MCP_FAILED_RESULT,      /* an answer that cannot be used: message of its reader */
-    MCP_FAILED_LIMIT,       /* queue full, too large ...: message, a sentence */
+    MCP_FAILED_LIMIT,       /* not tried: queue full, no such tool ...: message, a sentence */
     MCP_CAUSE_COUNT,
 };
 

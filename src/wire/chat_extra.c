@@ -31,6 +31,11 @@ static bool is_ours(const struct responses_request *r, str name)
     return false;
 }
 
+static bool is_said(const struct chat_request_options *o, str name)
+{
+    return o->keep_markers && str_eq(name, STR("skip_special_tokens"));
+}
+
 /* One request has one answer; a second choice would only cost time. */
 static bool asks_for_choices(const struct extra_field *f)
 {
@@ -118,7 +123,8 @@ void chat_extra_write(const struct responses_request *r, const struct chat_reque
     bool thinking_off = switches_thinking_off(r, o);
 
     for (const struct extra_field *f = r->extra.first; f != NULL; f = f->next) {
-        if (str_is_none(f->value) || is_ours(r, f->name) || asks_for_choices(f))
+        if (str_is_none(f->value) || is_ours(r, f->name) || is_said(o, f->name) ||
+            asks_for_choices(f))
             continue;
         if (!thinking_off || !str_eq(f->name, STR("chat_template_kwargs")))
             write_member(w, f->raw_name, f->value);

@@ -65,6 +65,7 @@ struct chat_request_options {
     bool images_in_tool;      /* of a tool's output: in the tool message */
     bool thinking_switch;     /* effort none: chat_template_kwargs.enable_thinking=false, too */
     bool omit_usage;          /* do not ask for token counts */
+    bool keep_markers;        /* the text is to come with its special tokens (HARMONY 2.2) */
     /* For calls that came without the reasoning before them; NULL: none is known. */
     const struct reasoning_source *reasoning_source;
     enum chat_round round;

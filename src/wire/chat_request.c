@@ -129,6 +129,8 @@ int chat_request_write(const struct responses_request *r, const struct conversat
     json_copy_given_text(w, "user", r->user);
     if (o->is_openai)
         write_openai_fields(r, w);
+    if (o->keep_markers)
+        jw_key_bool(w, "skip_special_tokens", false);
     chat_extra_write(r, o, w);
     jw_object_end(w);
     return buf_failed(out) ? reject_memory(reterr) : 0;

@@ -47,6 +47,8 @@ struct model_text {
     struct harmony_route route; /* of the message at hand; its texts are not kept */
     unsigned call;              /* the number of the call at hand */
     bool is_silent;             /* nothing of the message at hand was said yet */
+    bool is_of_prompt;          /* its header is that of the prompt, and nothing says yet that the
+                                   model goes on with it */
     bool may_be_stripped;       /* it may open with the name of a channel, */
     size_t n_stripped;          /* of which so many bytes were there */
     struct think think;
@@ -87,5 +89,8 @@ void model_text_pause(struct chat_reader *r);
 
 /* The text ended. */
 void model_text_end(struct chat_reader *r);
+
+/* Of the parsers, whose arg is the reader: did the request declare a function of this name? */
+bool model_text_is_function(void *arg, str name);
 
 #endif

@@ -287,10 +287,61 @@ static void vectors_give_their_items_and_events(void **state)
     json_decref(root);
 }
 
+/* ---- a call that the prompt has begun */
+
+static char *outputs_of(const char *text)
+{
+    json_t *vector = json_pack("{s:s,s:s}", "input", text, "finish_reason", "stop");
+    struct tool_set none = {.n = 0};
+    const struct round_conf conf = {
+        .text = {.harmony = MODEL_HARMONY_ON, .tools = &none, .begun_call = STR("f")}};
+    struct buf body = body_of(vector, NULL), said = {.limit = 0};
+    struct round_result r;
+    json_t *response, *output;
+    char *copy;
+
+    round_run(&conf, buf_str(&body), UNCUT, true, &r);
+    assert_null(event_check(buf_str(&r.events)));
+    response = round_response(&r);
+    output = json_object_get(response, "output");
+    for (size_t i = 0; i < json_array_size(output); i++) {
+        buf_c(&said, text_of(json_array_get(output, i), "name"));
+        buf_c(&said, text_of(json_array_get(output, i), "arguments"));
+        buf_char(&said, ';');
+    }
+    copy = strdup(buf_cstr(&said));
+    json_decref(response);
+    json_decref(vector);
+    buf_fini(&said);
+    buf_fini(&body);
+    round_result_fini(&r);
+    return copy;
+}
+
+static void a_call_of_the_prompt_is_made_if_the_model_goes_on_with_it(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"a\":1}<|call|>", "f{\"a\":1};"},
+        {"<|call|>", "f{};"},
+        {"{}<|start|>assistant to=functions.g<|channel|>commentary<|message|>{}<|call|>",
+         "f{};g{};"},
+        {"<|channel|>commentary to=functions.g<|message|>{}<|call|>", "g{};"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char *got = outputs_of(cases[i][0]);
+
+        assert_string_equal(got, cases[i][1]);
+        free(got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_give_their_items_and_events),
+        cmocka_unit_test(a_call_of_the_prompt_is_made_if_the_model_goes_on_with_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

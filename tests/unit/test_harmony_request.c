@@ -306,30 +306,6 @@ static void what_is_for_chats_only_is_not_sent(void **state)
                "\"max_tokens\":null," SETTINGS "}");
 }
 
-/* The model knows three; what is beyond them is the nearest. */
-static void every_effort_is_one_of_the_model(void **state)
-{
-    static const char *const efforts[][2] = {
-        {"none", "low"},  {"minimal", "low"}, {"low", "low"},  {"medium", "medium"},
-        {"high", "high"}, {"xhigh", "high"},  {"max", "high"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(efforts); i++) {
-        char request[100], line[40];
-        struct err e;
-        json_t *body;
-
-        (void)snprintf(request, sizeof(request),
-                       "{\"input\":\"q\",\"reasoning\":{\"effort\":\"%s\"}}", efforts[i][0]);
-        (void)snprintf(line, sizeof(line), "\nReasoning: %s\n", efforts[i][1]);
-        body = body_with(request, &(struct chat_request_options){0}, &e);
-        assert_non_null(body);
-        assert_non_null(strstr(get_text(body, "prompt").p, line));
-        json_decref(body);
-    }
-}
-
 static void the_prompt_is_escaped_once(void **state)
 {
     struct err e;
@@ -442,7 +418,6 @@ int main(void)
         cmocka_unit_test(the_operators_limit_stands_in_for_the_clients),
         cmocka_unit_test(the_body_has_what_the_request_has),
         cmocka_unit_test(what_is_for_chats_only_is_not_sent),
-        cmocka_unit_test(every_effort_is_one_of_the_model),
         cmocka_unit_test(the_prompt_is_escaped_once),
         cmocka_unit_test(what_a_prompt_cannot_say_is_refused),
         cmocka_unit_test(a_forced_choice_is_no_matter_of_later_rounds),
