@@ -3,6 +3,7 @@
  * Every text is decoded from the JSON of the request straight into the prompt. */
 #include "wire/harmony_request.h"
 
+#include <assert.h>
 #include <limits.h>
 
 #include "wire/harmony_message.h"
@@ -234,6 +235,7 @@ static void write_assistant(const struct prompt *p, const struct message *m)
             write_said(m, said, p->out);
             said = said->next;
         } else {
+            assert(c != NULL);
             write_call(p, c);
             c = c->next;
         }
