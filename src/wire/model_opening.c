@@ -3,7 +3,8 @@
 
 #include "text/harmony_marker.h"
 
-/* A recipient in the first header is no longer than this. */
+/* What tells is within so many bytes: the rest is not looked at, or it would depend on the cutting
+ * of the text whether it was. */
 enum { MAX_OPENING_BYTES = 256 };
 
 static const str start_marker = STR_INIT("<|start|>");
@@ -93,23 +94,25 @@ static bool is_assistant(str word)
     return str_eq(word, STR("assistant"));
 }
 
+static enum text_match match_opening(str text)
+{
+    if (str_starts_with(text, channel_marker))
+        return match_header(str_skip(text, channel_marker.len), is_channel);
+    if (str_starts_with(text, start_marker))
+        return match_header(str_skip(text, start_marker.len), is_assistant);
+    if (str_starts_with(text, recipient))
+        return match_recipient(str_skip(text, recipient.len));
+    return text_match_better(
+        text_match(text, channel_marker),
+        text_match_better(text_match(text, start_marker), text_match(text, recipient)));
+}
+
 enum text_match model_opening_match(str text)
 {
-    enum text_match best;
+    bool is_all = text.len >= MAX_OPENING_BYTES;
+    enum text_match match = match_opening(is_all ? str_from(text.p, MAX_OPENING_BYTES) : text);
 
-    if (str_starts_with(text, channel_marker))
-        best = match_header(str_skip(text, channel_marker.len), is_channel);
-    else if (str_starts_with(text, start_marker))
-        best = match_header(str_skip(text, start_marker.len), is_assistant);
-    else if (str_starts_with(text, recipient))
-        best = match_recipient(str_skip(text, recipient.len));
-    else
-        best = text_match_better(
-            text_match(text, channel_marker),
-            text_match_better(text_match(text, start_marker), text_match(text, recipient)));
-    if (best == TEXT_MAY_MATCH && text.len > MAX_OPENING_BYTES)
-        return TEXT_DIFFERS;
-    return best;
+    return match == TEXT_MAY_MATCH && is_all ? TEXT_DIFFERS : match;
 }
 
 bool model_opening_is_header(str text)

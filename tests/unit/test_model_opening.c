@@ -23,7 +23,7 @@ static enum text_match match_of(const char *text)
 static void check_all(const char *const *texts, size_t n, enum text_match want)
 {
     for (size_t i = 0; i < n; i++) {
-        if (match_of(texts[i]) != want)
+        if (match_of(texts[i]) != want || model_opening_match(str_from_c(texts[i])) != want)
             fail_msg("%s is %d", texts[i], (int)match_of(texts[i]));
     }
 }
@@ -101,6 +101,8 @@ static void no_text_is_held_back_for_long(void **state)
         memset(text + n, i % 2 == 0 ? 'a' : ' ', sizeof(text) - n);
         assert_int_equal(model_opening_match(str_from(text, 200)), TEXT_MAY_MATCH);
         assert_int_equal(model_opening_match(str_from(text, 257)), TEXT_DIFFERS);
+        memcpy(text + sizeof(text) - strlen("<|message|>"), "<|message|>", strlen("<|message|>"));
+        assert_int_equal(model_opening_match(str_from(text, sizeof(text))), TEXT_DIFFERS);
     }
 }
 
