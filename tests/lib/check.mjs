@@ -77,6 +77,7 @@ class Items {
     #open = new Map();
     #texts = new Map();
     #marks = new Map();
+    #reasoning; /* which of the two names its reasoning events have: that of Open Responses is '' */
 
     take(event) {
         if (event.type === 'response.output_item.added')
@@ -113,12 +114,21 @@ class Items {
         assert.deepEqual(this.#marks.get(item.id), wanted, `the life of ${item.type} ${item.id}`);
     }
 
+    #oneName(type) {
+        const named = /^response\.reasoning(_text)?\.(?:delta|done)$/.exec(type);
+        if (named === null)
+            return;
+        this.#reasoning ??= named[1] ?? '';
+        assert.equal(named[1] ?? '', this.#reasoning, 'a stream has one name for its reasoning events');
+    }
+
     #within(event) {
         assert.equal(this.#open.get(event.item_id), event.output_index, `${event.type} belongs to an open item`);
         if (MARKS.has(event.type))
             assert.deepEqual(Object.keys(event).sort(), IDS, `${event.type} has nothing but ids`);
         if (MARKS.has(event.type) || event.type === HOSTED.mcp_call.before)
             this.#marks.get(event.item_id).push(event.type);
+        this.#oneName(event.type);
         if (event.type in STREAMED) {
             const key = slot(event, STREAMED[event.type][0]);
             assert.notEqual(event.delta, '', 'no empty delta');

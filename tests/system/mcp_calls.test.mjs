@@ -2,7 +2,8 @@
  * servers, and what the model is told of them. */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
-import { Captures } from '../lib/check.mjs';
+import { Captures, checkStream } from '../lib/check.mjs';
+import { open } from '../lib/client.mjs';
 import { declared, flowOf, rawCall, sharedGateway, shown, withoutIds } from '../lib/mcp.mjs';
 import { LOST, TOOLS, failed, http, image, rpcError, startMcp, text } from '../lib/mcp_server.mjs';
 import { assistant, fn, output, textOf, toolResult, user } from '../lib/state.mjs';
@@ -117,13 +118,15 @@ describe('calls of one round', { concurrency: false }, () => {
     const call = (name, id) => [shown('fake', 'gated'), { name }, id];
 
     test('run side by side; items close as they finish, the model gets them in its order', async () => {
-        let open;
-        gates.first = new Promise((done) => (open = done));
+        let release;
+        gates.first = new Promise((done) => (release = done));
         g.up.next(callStream(call('first', 'c1'), call('second', 'c2')), textStream('Both.'));
-        const streamed = g.stream(FAKE);
-        await server().called(2);
-        setImmediate(open); /* after the second, which waits for nothing */
-        const { events, items } = await streamed;
+        const client = open(g.daemon, { model: 'm', input: 'Hi', stream: true, ...FAKE });
+        await client.until('Done: second');
+        release();
+        const { text } = await client.done;
+        captures.keep('side_by_side.sse', text);
+        const { events, items } = checkStream(text);
         const closed = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item.output);
         assert.deepEqual(closed.slice(0, 2), ['Done: second', 'Done: first']);
         assert.deepEqual(callsIn(items).map((item) => item.output), ['Done: first', 'Done: second']);
@@ -132,12 +135,12 @@ describe('calls of one round', { concurrency: false }, () => {
     });
 
     test('run one after the other when the request wants no parallel calls', async () => {
-        let open;
-        gates.first = new Promise((done) => (open = done));
+        let release;
+        gates.first = new Promise((done) => (release = done));
         g.up.next(callStream(call('first', 'c1'), call('second', 'c2')), textStream('Both.'));
         const streamed = g.stream({ ...FAKE, parallel_tool_calls: false });
         await server().called(1);
-        open();
+        release();
         const { items } = await streamed;
         assert.deepEqual(callsIn(items).map((item) => item.output), ['Done: first', 'Done: second']);
         const [first, second] = server().calls;
