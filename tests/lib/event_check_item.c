@@ -66,7 +66,8 @@ static bool check_item(const struct check *c, const struct item_rule *rule, json
         strcmp(text_of(item, "phase"), "commentary") != 0 &&
         strcmp(text_of(item, "phase"), "final_answer") != 0)
         return fault(c, "phase %s of a %s", text_of(item, "phase"), rule->type);
-    if (json_object_get(item, "name") != NULL && text_of(item, "name")[0] == '\0')
+    if (json_object_get(item, "name") != NULL &&
+        json_string_length(json_object_get(item, "name")) == 0) /* it may begin with a NUL */
         return fault(c, "a call without name");
     return true;
 }
