@@ -6,6 +6,7 @@
 #include "mcp/mcp_config_entry.h"
 
 #include "base/secrets.h"
+#include "child/child_spawn.h"
 #include "mcp/mcp_env.h"
 #include "mcp/mcp_result.h"
 #include "json/json_read.h"
@@ -202,7 +203,7 @@ static void read_bearer_variable(struct mcp_entry *e)
     mcp_value_read_text(e, MCP_KEY_BEARER_TOKEN_ENV, &name);
     if (name == NULL)
         return;
-    value = mcp_env_get(e->reader->source->env, str_from_c(name));
+    value = child_env_get(e->reader->source->env, str_from_c(name));
     if (value.len == 0) {
         mcp_entry_refuse(e, mcp_where_key(MCP_KEY_BEARER_TOKEN_ENV),
                          "the environment variable %s is not set",

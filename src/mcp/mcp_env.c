@@ -161,14 +161,3 @@ const char *const *mcp_env_build(const struct mcp_env_source *source, struct are
         return NULL;
     return e.at;
 }
-
-str mcp_env_get(const char *const *env, str name)
-{
-    for (; env != NULL && *env != NULL; env++) {
-        str var = str_from_c(*env);
-
-        if (str_starts_with(var, name) && str_starts_with(str_skip(var, name.len), STR("=")))
-            return str_skip(var, name.len + 1);
-    }
-    return STR_NONE;
-}

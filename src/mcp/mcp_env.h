@@ -41,8 +41,4 @@ const char *const *mcp_env_build(const struct mcp_env_source *source, struct are
 /* Is it a variable that every child gets? */
 bool mcp_env_is_always(str name);
 
-/* The value of a variable, with a NUL behind; STR_NONE when it is not set. It may be empty.
- * env ends with NULL; NULL: empty. */
-str mcp_env_get(const char *const *env, str name);
-
 #endif

@@ -1,6 +1,7 @@
 /* mcp_expand.c -- cut a text at its references and put their values in. */
 #include "mcp/mcp_expand.h"
 
+#include "child/child_spawn.h"
 #include "mcp/mcp_env.h"
 
 /* A reference, cut into its parts. */
@@ -67,7 +68,7 @@ static int put_in(const struct mcp_expansion *x, const struct reference *r, stru
                        "${userHome}");
     if (!str_is_none(r->fallback) && str_find(r->fallback, STR("${")) < r->fallback.len)
         return explain(why, r->variable, ": its default has a reference, which is not replaced");
-    value = mcp_env_get(x->env, r->variable);
+    value = child_env_get(x->env, r->variable);
     if (str_is_none(value) && str_is_none(r->fallback)) {
         buf_append(why, r->whole);
         buf_c(why, ": the environment variable ");

@@ -288,7 +288,7 @@ static void note_refusal(struct mcp_fetch *f, int status, str header)
         buf_reset(&f->challenge);
         secrets_hide(f->site->conf.secrets, header, &f->challenge);
     }
-    if (!mcp_rate_take(&f->site->refused, loop_now_ms(f->site->loop), &n_left_out))
+    if (!log_rate_take(&f->site->refused, loop_now_ms(f->site->loop), &n_left_out))
         return;
     c = mcp_challenge_read(buf_str(&f->challenge));
     log_line(LOG_WARN, "mcp_unauthorized",

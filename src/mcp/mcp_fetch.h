@@ -13,9 +13,9 @@
 #ifndef ANTIPHON_MCP_MCP_FETCH_H
 #define ANTIPHON_MCP_MCP_FETCH_H
 
+#include "ev/log_rate.h"
 #include "mcp/mcp_answer.h"
 #include "mcp/mcp_links.h"
-#include "mcp/mcp_rate.h"
 
 /* Nothing listens there if it takes longer. */
 enum { MCP_CONNECT_TIMEOUT_MS = 10 * 1000 };
@@ -26,7 +26,7 @@ struct mcp_site {
     struct mcp_link_conf conf;
     struct buf token;        /* from bearer_token_file */
     unsigned n_tokens;       /* how many different ones that file has held */
-    struct mcp_rate refused; /* lines of the log about 401 and 403 */
+    struct log_rate refused; /* lines of the log about 401 and 403 */
 };
 
 void mcp_site_init(struct mcp_site *site, struct loop *loop, const struct mcp_link_conf *conf);

@@ -1,22 +1,22 @@
 /* mcp_link_stdio.c -- a server that is a child process (MCP 4).
  *
- * mcp_stdio.c does the work; here its environment is put together, lines become
+ * child.c does the work; here its environment is put together, lines become
  * messages, and its end becomes a failure. The link stays when the process is gone,
  * until it is stopped. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "child/child.h"
 #include "config/config.h"
 #include "ev/log.h"
 #include "mcp/mcp_env.h"
 #include "mcp/mcp_env_file.h"
 #include "mcp/mcp_links.h"
-#include "mcp/mcp_stdio.h"
 
 struct mcp_child {
     struct mcp_link link; /* first */
     struct mcp_link_conf conf;
-    struct mcp_stdio *stdio;  /* NULL once it is closed */
+    struct child *stdio;      /* NULL once it is closed */
     struct loop_timer *timer; /* for on_up, and for the end */
     struct arena memory;      /* of the environment */
     bool is_stopping;
@@ -74,7 +74,7 @@ static void add_secrets(struct mcp_child *c, str file, const char *const *env)
     (void)mcp_env_file_read(file, add_secret, c->conf.secrets, NULL);
     for (size_t i = 0; i < inherited->n; i++) {
         if (!mcp_env_is_always(inherited->items[i]))
-            secrets_add(c->conf.secrets, mcp_env_get(env, inherited->items[i]));
+            secrets_add(c->conf.secrets, child_env_get(env, inherited->items[i]));
     }
 }
 
@@ -131,16 +131,15 @@ static void log_end(const struct mcp_child *c, str reason)
 {
     struct buf last = {.limit = 0};
 
-    mcp_stdio_last_stderr(c->stdio, &last);
+    child_last_stderr(c->stdio, &last);
     log_line(LOG_WARN, "mcp_server_ended",
              (struct log_field[]){LOG_STR("server", c->conf.server->label),
-                                  LOG_INT("pid", mcp_stdio_pid(c->stdio)),
-                                  LOG_STR("reason", reason),
+                                  LOG_INT("pid", child_pid(c->stdio)), LOG_STR("reason", reason),
                                   LOG_STR("last_stderr", str_trim(buf_str(&last))), LOG_END});
     buf_fini(&last);
 }
 
-static void on_ended(void *arg, const struct mcp_stdio_end *end)
+static void on_ended(void *arg, const struct child_end *end)
 {
     struct mcp_child *c = arg;
     struct buf reason = {.limit = 0}, message = {.limit = 0};
@@ -206,35 +205,35 @@ static void redact(void *arg, str text, struct buf *out)
 
 /* ---- the link */
 
-static bool child_send(struct mcp_link *link, const struct mcp_link_message *m, struct err *reterr)
+static bool link_send(struct mcp_link *link, const struct mcp_link_message *m, struct err *reterr)
 {
     struct mcp_child *c = of(link);
 
-    if (c->stdio != NULL && !c->is_stopping && mcp_stdio_send(c->stdio, m->json))
+    if (c->stdio != NULL && !c->is_stopping && child_send(c->stdio, m->json))
         return true;
     err_set(reterr, ERR_UPSTREAM_UNAVAILABLE,
             "The MCP server has ended, or does not read what it is sent.");
     return false;
 }
 
-static void child_forget(struct mcp_link *link, int64_t id)
+static void link_forget(struct mcp_link *link, int64_t id)
 {
     (void)link; /* the session has told the server */
     (void)id;
 }
 
-static void child_listen(struct mcp_link *link, enum mcp_version version)
+static void link_listen(struct mcp_link *link, enum mcp_version version)
 {
     (void)link; /* there is one stream for everything */
     (void)version;
 }
 
-static void child_reset_session(struct mcp_link *link)
+static void link_reset_session(struct mcp_link *link)
 {
     (void)link; /* the process is the session */
 }
 
-static void child_stop(struct mcp_link *link)
+static void link_stop(struct mcp_link *link)
 {
     struct mcp_child *c = of(link);
 
@@ -243,23 +242,24 @@ static void child_stop(struct mcp_link *link)
     if (c->stdio == NULL)
         loop_timer_start(c->timer, 0);
     else
-        mcp_stdio_stop(c->stdio);
+        child_stop(c->stdio);
 }
 
 static int start(struct mcp_child *c, struct loop *loop, struct err *reterr)
 {
-    static const struct mcp_stdio_handler handler = {on_line, on_ended, on_closed};
+    static const struct child_handler handler = {on_line, on_ended, on_closed};
     const struct mcp_server_conf *server = c->conf.server;
-    const struct mcp_stdio_conf conf = {
-        .label = server->label.p, /* a NUL follows: it is from the table */
-        .command = {server->argv, build_env(c, reterr), server->cwd},
-        .line_bytes = server->max_message_bytes,
-        .redact = redact,
-        .redact_arg = c->conf.secrets};
+    const struct child_conf conf = {.kind = "mcp",
+                                    .label =
+                                        server->label.p, /* a NUL follows: it is from the table */
+                                    .command = {server->argv, build_env(c, reterr), server->cwd},
+                                    .line_bytes = server->max_message_bytes,
+                                    .redact = redact,
+                                    .redact_arg = c->conf.secrets};
 
     if (conf.command.env == NULL)
         return -1;
-    c->stdio = mcp_stdio_start(loop, &conf, &handler, c, reterr);
+    c->stdio = child_start(loop, &conf, &handler, c, reterr);
     return c->stdio == NULL ? -1 : 0;
 }
 
@@ -267,8 +267,8 @@ struct mcp_link *mcp_link_stdio_new(struct loop *loop, const struct mcp_link_con
                                     const struct mcp_link_handler *handler, void *arg,
                                     struct err *reterr)
 {
-    static const struct mcp_link_ops ops = {child_send, child_forget, child_listen,
-                                            child_reset_session, child_stop};
+    static const struct mcp_link_ops ops = {link_send, link_forget, link_listen, link_reset_session,
+                                            link_stop};
     struct mcp_child *c = calloc(1, sizeof(*c));
 
     if (c != NULL)

@@ -17,10 +17,10 @@
 #define ANTIPHON_MCP_MCP_SESSION_INTERNAL_H
 
 #include "base/secrets.h"
+#include "ev/log_rate.h"
 #include "mcp/mcp_backoff.h"
 #include "mcp/mcp_links.h"
 #include "mcp/mcp_pending.h"
-#include "mcp/mcp_rate.h"
 #include "mcp/mcp_session.h"
 
 enum {
@@ -117,7 +117,7 @@ struct mcp_session {
     struct mcp_session_listing list;
     struct mcp_subscription subscription;
     struct mcp_liveness liveness;
-    struct mcp_rate message_rate;
+    struct log_rate message_rate;
 };
 
 /* Why a connection or a listing is given up. */

@@ -67,7 +67,7 @@ void mcp_report_message(struct mcp_session *s, const struct mcp_notice *n)
     uint64_t n_left_out;
 
     if (!log_is_on(LOG_DEBUG) ||
-        !mcp_rate_take(&s->message_rate, loop_now_ms(s->loop), &n_left_out))
+        !log_rate_take(&s->message_rate, loop_now_ms(s->loop), &n_left_out))
         return;
     /* Cut twice: what is left at the first cut of a secret would not be known for one. */
     mcp_report_text(s, str_from(n->text.p, utf8_cut(n->text, 2 * TEXT_BYTES)), &text);
@@ -88,7 +88,7 @@ void mcp_report_late(struct mcp_session *s, const struct jsonrpc_message *m)
 
     if (m->id.kind != JSONRPC_ID_INT)
         fields[1].key = NULL;
-    if (log_is_on(LOG_DEBUG) && mcp_rate_take(&s->message_rate, loop_now_ms(s->loop), &n_left_out))
+    if (log_is_on(LOG_DEBUG) && log_rate_take(&s->message_rate, loop_now_ms(s->loop), &n_left_out))
         log_line(LOG_DEBUG, "mcp_late_answer", fields);
 }
 

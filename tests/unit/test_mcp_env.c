@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "lib/fixture.h"
 #include "lib/test.h"
+#include "child/child_spawn.h"
 #include "mcp/mcp_env.h"
 #include "mcp/mcp_env_file.h"
 
@@ -260,11 +261,11 @@ static void a_variable_is_found_by_its_whole_name(void **state)
     static const char *const env[] = {"HOME=/home", "EMPTY=", NULL};
 
     (void)state;
-    assert_str_c(mcp_env_get(env, STR("HOME")), "/home");
-    assert_str_c(mcp_env_get(env, STR("EMPTY")), "");
-    assert_true(str_is_none(mcp_env_get(env, STR("HOM"))));
-    assert_true(str_is_none(mcp_env_get(env, STR("B"))));
-    assert_true(str_is_none(mcp_env_get(NULL, STR("HOME"))));
+    assert_str_c(child_env_get(env, STR("HOME")), "/home");
+    assert_str_c(child_env_get(env, STR("EMPTY")), "");
+    assert_true(str_is_none(child_env_get(env, STR("HOM"))));
+    assert_true(str_is_none(child_env_get(env, STR("B"))));
+    assert_true(str_is_none(child_env_get(NULL, STR("HOME"))));
 }
 
 int main(void)

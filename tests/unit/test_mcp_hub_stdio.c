@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "lib/stdio_fixture.h"
+#include "lib/child_fixture.h"
 #include "unit/mcp_hub_fixture.h"
 
 static const char *const usual_env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};

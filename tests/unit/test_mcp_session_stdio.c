@@ -1,5 +1,5 @@
 /* test_mcp_session_stdio.c -- sessions with real processes, on a real loop. */
-#include "lib/stdio_fixture.h"
+#include "lib/child_fixture.h"
 #include "mcp/mcp_session.h"
 
 /* A server in a few lines of shell. Called with "crash" it dies, with "nothing" it is silent. */

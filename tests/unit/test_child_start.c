@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "lib/stdio_fixture.h"
+#include "lib/child_fixture.h"
 #include "mcp/mcp_env.h"
 
 static void start(const char *const *argv)
@@ -115,7 +115,7 @@ static void it_has_standard_streams_when_the_gateway_has_none(void **state)
         (void)close(fd);
     }
     stdio_serve("read line; echo \"$line\"; [ -p /dev/stderr ] && echo pipe");
-    (void)mcp_stdio_send(sfx.server.stdio, STR("{}"));
+    (void)child_send(sfx.server.stdio, STR("{}"));
     STDIO_UNTIL(sfx.server.n_closed > 0);
     for (int fd = 0; fd < 3; fd++) {
         (void)dup2(saved[fd], fd);
@@ -260,7 +260,7 @@ static void start_next(struct crowd *c, struct served *s)
         abort(); /* perhaps not the thread of the test */
     c->n_open++;
     if (c->n_to_start % 2 == 0)
-        mcp_stdio_stop(s->stdio);
+        child_stop(s->stdio);
 }
 
 static void crowd_run(void *arg)

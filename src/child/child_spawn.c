@@ -1,4 +1,4 @@
-/* mcp_spawn.c -- fork(), what the child does before exec, and its report.
+/* child_spawn.c -- fork(), what the child does before exec, and its report.
  *
  * uv_spawn() of libuv 1.44 does much of this: UV_PROCESS_DETACHED makes a session,
  * signals 1 to 31 and the mask are reset. It is not used because
@@ -17,17 +17,17 @@
  * Between fork and exec only async-signal-safe functions may be called, since
  * another thread may have held any lock. All that needs memory, such as the list of
  * places where the program may be, is made before. */
-#include "mcp/mcp_spawn.h"
+#include "child/child_spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "mcp/mcp_env.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
@@ -44,15 +44,15 @@ struct report {
 /* What the child needs, in the types of execve(). */
 struct plan {
     const char **programs; /* paths to try, ends with NULL */
-    const struct mcp_command *command;
+    const struct child_command *command;
     const int *theirs;
 };
 
 /* ---- pipes */
 
-void mcp_spawn_close_pipes(int ends[MCP_PIPE_COUNT])
+void child_spawn_close_pipes(int ends[CHILD_PIPE_COUNT])
 {
-    for (size_t i = 0; i < MCP_PIPE_COUNT; i++) {
+    for (size_t i = 0; i < CHILD_PIPE_COUNT; i++) {
         if (ends[i] != -1)
             (void)close(ends[i]);
         ends[i] = -1;
@@ -61,9 +61,9 @@ void mcp_spawn_close_pipes(int ends[MCP_PIPE_COUNT])
 
 /* Pipes and not socket pairs: each end has flags of its own, and a program may
  * open /dev/stdout. */
-static bool open_pipe(struct mcp_pipes *pipes, enum mcp_pipe which)
+static bool open_pipe(struct child_pipes *pipes, enum child_pipe which)
 {
-    bool we_write = which == MCP_PIPE_IN;
+    bool we_write = which == CHILD_PIPE_IN;
     int fds[2];
 
     if (pipe2(fds, O_CLOEXEC) == -1)
@@ -73,14 +73,14 @@ static bool open_pipe(struct mcp_pipes *pipes, enum mcp_pipe which)
     return fcntl(pipes->ours[which], F_SETFL, O_NONBLOCK) != -1;
 }
 
-int mcp_spawn_open_pipes(struct mcp_pipes *ret, struct err *reterr)
+int child_spawn_open_pipes(struct child_pipes *ret, struct err *reterr)
 {
-    *ret = (struct mcp_pipes){{-1, -1, -1, -1}, {-1, -1, -1, -1}};
-    for (size_t i = 0; i < MCP_PIPE_COUNT; i++) {
-        if (!open_pipe(ret, (enum mcp_pipe)i)) {
+    *ret = (struct child_pipes){{-1, -1, -1, -1}, {-1, -1, -1, -1}};
+    for (size_t i = 0; i < CHILD_PIPE_COUNT; i++) {
+        if (!open_pipe(ret, (enum child_pipe)i)) {
             err_set(reterr, ERR_INTERNAL, "pipe: %s", strerror(errno));
-            mcp_spawn_close_pipes(ret->ours);
-            mcp_spawn_close_pipes(ret->theirs);
+            child_spawn_close_pipes(ret->ours);
+            child_spawn_close_pipes(ret->theirs);
             return -1;
         }
     }
@@ -88,6 +88,17 @@ int mcp_spawn_open_pipes(struct mcp_pipes *ret, struct err *reterr)
 }
 
 /* ---- where the program may be */
+
+str child_env_get(const char *const *env, str name)
+{
+    for (; env != NULL && *env != NULL; env++) {
+        str var = str_from_c(*env);
+
+        if (str_starts_with(var, name) && str_starts_with(str_skip(var, name.len), STR("=")))
+            return str_skip(var, name.len + 1);
+    }
+    return STR_NONE;
+}
 
 static bool has_slash(const char *name)
 {
@@ -112,10 +123,10 @@ static const char *join(struct arena *a, str dir, str name)
 
 /* The paths execve() is to try, from the PATH the child will have. Whether they
  * exist is left to the child: it runs in its own directory, and may wait. */
-static const char **find_programs(const struct mcp_command *command, struct arena *a)
+static const char **find_programs(const struct child_command *command, struct arena *a)
 {
     const char *name = command->argv[0];
-    str path = mcp_env_get(command->env, STR("PATH"));
+    str path = child_env_get(command->env, STR("PATH"));
     str rest = str_is_none(path) ? STR(DEFAULT_PATH) : path;
     size_t n = 0, most = 2;
     const char **programs;
@@ -172,24 +183,36 @@ static void reset_signals(void)
         (void)syscall(SYS_rt_sigaction, signal, standard, NULL, (size_t)MASK_BYTES);
 }
 
-/* Descriptors 0, 1, 2 become the pipes and 3 the report; the rest is closed. A
- * gateway started without standard streams may have got one of the first four for
- * a pipe, so all are moved out of the way before. */
-static bool arrange_descriptors(const int *theirs)
+/* Descriptors 0, 1, 2 become the pipes, 3 the report, the next what the command wants besides;
+ * the rest is closed. What is to move may be in the way, so all are moved out of it before. */
+static bool arrange_descriptors(const struct plan *plan)
 {
-    int safe[MCP_PIPE_COUNT];
+    const int n = CHILD_PIPE_COUNT + (int)plan->command->n_extra_fds;
+    int safe[CHILD_PIPE_COUNT + CHILD_MAX_EXTRA_FDS];
 
-    for (int i = 0; i < MCP_PIPE_COUNT; i++) {
-        safe[i] = fcntl(theirs[i], F_DUPFD_CLOEXEC, MCP_PIPE_COUNT);
+    for (int i = 0; i < n; i++) {
+        const int fd =
+            i < CHILD_PIPE_COUNT ? plan->theirs[i] : plan->command->extra_fds[i - CHILD_PIPE_COUNT];
+
+        safe[i] = fcntl(fd, F_DUPFD_CLOEXEC, n);
         if (safe[i] == -1)
             return false;
     }
-    for (int i = 0; i < MCP_PIPE_COUNT; i++) {
+    for (int i = 0; i < n; i++) {
         if (dup3(safe[i], i, i == REPORT_FD ? O_CLOEXEC : 0) == -1)
             return false;
     }
-    closefrom(MCP_PIPE_COUNT); /* close_range(2), or what does the same on older kernels */
+    closefrom(n); /* close_range(2), or what does the same on older kernels */
     return true;
+}
+
+/* A process that may do everything becomes one that may do little. */
+static bool change_user(const struct child_command *command)
+{
+    if (command->uid == 0)
+        return true;
+    return setgroups(0, NULL) == 0 && setresgid(command->gid, command->gid, command->gid) == 0 &&
+           setresuid(command->uid, command->uid, command->uid) == 0;
 }
 
 static bool is_elsewhere(int error)
@@ -219,9 +242,9 @@ _Noreturn static void become_program(const struct plan *plan)
 {
     sigset_t none;
 
-    if (!arrange_descriptors(plan->theirs))
-        give_up(STEP_SETUP, errno, plan->theirs[MCP_PIPE_REPORT]);
-    if (setsid() == -1)
+    if (!arrange_descriptors(plan))
+        give_up(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
+    if (setsid() == -1 || !change_user(plan->command))
         give_up(STEP_SETUP, errno, REPORT_FD);
     if (plan->command->cwd != NULL && chdir(plan->command->cwd) == -1)
         give_up(STEP_CHDIR, errno, REPORT_FD);
@@ -231,8 +254,8 @@ _Noreturn static void become_program(const struct plan *plan)
     give_up(STEP_EXEC, exec_first(plan), REPORT_FD);
 }
 
-pid_t mcp_spawn_fork(const struct mcp_command *command, const struct mcp_pipes *pipes,
-                     struct err *reterr)
+pid_t child_spawn_fork(const struct child_command *command, const struct child_pipes *pipes,
+                       struct err *reterr)
 {
     struct arena a = {.limit = 0};
     struct plan plan = {find_programs(command, &a), command, pipes->theirs};
@@ -275,7 +298,7 @@ static const char *hint(int error, const char *program)
     }
 }
 
-static void describe_failure(const struct mcp_command *command, const struct report *r,
+static void describe_failure(const struct child_command *command, const struct report *r,
                              struct buf *out)
 {
     if (r->step == STEP_CHDIR) {
@@ -302,8 +325,8 @@ static void describe_signal(int signal, struct buf *out)
     buf_c(out, ")");
 }
 
-int mcp_spawn_why_ended(const struct mcp_command *command, int report_fd, const siginfo_t *died,
-                        struct buf *out)
+int child_spawn_why_ended(const struct child_command *command, int report_fd, const siginfo_t *died,
+                          struct buf *out)
 {
     struct report r;
 

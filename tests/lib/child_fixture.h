@@ -1,19 +1,19 @@
-/* stdio_fixture.h -- server processes for tests of mcp/mcp_stdio, mostly a line of
+/* child_fixture.h -- server processes for tests of mcp/child, mostly a line of
  * shell.
  *
  * A test starts a server, states what it waits for with STDIO_UNTIL() and looks at
  * what was noted. A watchdog ends the process when a test waits in vain. When a
  * test ends, its servers have to be closed and no child may be left. */
-#ifndef ANTIPHON_TESTS_LIB_STDIO_FIXTURE_H
-#define ANTIPHON_TESTS_LIB_STDIO_FIXTURE_H
+#ifndef ANTIPHON_TESTS_LIB_CHILD_FIXTURE_H
+#define ANTIPHON_TESTS_LIB_CHILD_FIXTURE_H
 
+#include "child/child.h"
 #include "lib/test.h"
-#include "mcp/mcp_stdio.h"
 
 /* A server and what it did. */
 struct served {
-    struct mcp_stdio *stdio; /* NULL once closed */
-    void *arg;               /* the test's own */
+    struct child *stdio; /* NULL once closed */
+    void *arg;           /* the test's own */
     pid_t pid;
     struct buf lines;  /* each with a | behind it */
     struct buf last;   /* its last lines of standard error, as of on_exit */
@@ -25,12 +25,12 @@ struct served {
     void (*on_closed)(struct served *s);         /* or NULL */
 };
 
-struct stdio_fixture {
+struct child_fixture {
     struct loop *loop;
     struct loop_timer *watchdog;
     /* May be changed before a start. Its grace is so long that only servers which end
      * by themselves end in time; see STDIO_SHORT_GRACE_MS. */
-    struct mcp_stdio_conf conf;
+    struct child_conf conf;
     struct served server; /* the usual one */
     int log_fd;           /* of a file with what was logged, see stdio_log_start() */
     int stderr_fd;        /* the real one meanwhile, or -1 */
@@ -39,19 +39,19 @@ struct stdio_fixture {
 /* For servers that have to be ended. */
 enum { STDIO_SHORT_GRACE_MS = 20 };
 
-extern struct stdio_fixture sfx;
+extern struct child_fixture sfx;
 
-int stdio_fixture_setup(void **state);
-int stdio_fixture_teardown(void **state);
+int child_fixture_setup(void **state);
+int child_fixture_teardown(void **state);
 
 #define STDIO_TEST(test)                                                                           \
-    cmocka_unit_test_setup_teardown(test, stdio_fixture_setup, stdio_fixture_teardown)
+    cmocka_unit_test_setup_teardown(test, child_fixture_setup, child_fixture_teardown)
 
 #define STDIO_UNTIL(condition)                                                                     \
     while (!(condition))                                                                           \
     (void)uv_run(loop_uv(sfx.loop), UV_RUN_ONCE)
 
-/* Starts argv, which ends with NULL, or a script of sh. False as mcp_stdio_start(). */
+/* Starts argv, which ends with NULL, or a script of sh. False as child_start(). */
 bool served_start(struct served *s, struct loop *loop, const char *const *argv, struct err *reterr);
 void stdio_serve(const char *script);
 

@@ -1,5 +1,5 @@
-/* stdio_fixture.c -- server processes for tests of mcp/mcp_stdio. */
-#include "lib/stdio_fixture.h"
+/* child_fixture.c -- server processes for tests of mcp/child. */
+#include "lib/child_fixture.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { WATCHDOG_MS = 120000 };
 
-struct stdio_fixture sfx;
+struct child_fixture sfx;
 
 static const char *const usual_env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
 
@@ -24,15 +24,18 @@ static void on_watchdog(void *arg)
     abort();
 }
 
-int stdio_fixture_setup(void **state)
+int child_fixture_setup(void **state)
 {
     (void)state;
     memset(&sfx, 0, sizeof(sfx));
     sfx.stderr_fd = -1;
     (void)signal(SIGPIPE, SIG_IGN);
     sfx.loop = loop_new(NULL);
-    sfx.conf = (struct mcp_stdio_conf){
-        .label = "docs", .command.env = usual_env, .line_bytes = 4096, .grace_ms = WATCHDOG_MS};
+    sfx.conf = (struct child_conf){.kind = "mcp",
+                                   .label = "docs",
+                                   .command.env = usual_env,
+                                   .line_bytes = 4096,
+                                   .grace_ms = WATCHDOG_MS};
     sfx.watchdog = loop_timer_new(sfx.loop, on_watchdog, NULL);
     loop_timer_start(sfx.watchdog, WATCHDOG_MS);
     return 0;
@@ -45,7 +48,7 @@ void served_fini(struct served *s)
     buf_fini(&s->reason);
 }
 
-int stdio_fixture_teardown(void **state)
+int child_fixture_teardown(void **state)
 {
     (void)state;
     if (sfx.stderr_fd != -1) {
@@ -74,7 +77,7 @@ static bool on_line(void *arg, str line)
     return true;
 }
 
-static void on_exit_told(void *arg, const struct mcp_stdio_end *end)
+static void on_exit_told(void *arg, const struct child_end *end)
 {
     struct served *s = arg;
 
@@ -82,8 +85,8 @@ static void on_exit_told(void *arg, const struct mcp_stdio_end *end)
     s->was_asked = end->was_asked;
     s->start_errno = end->start_errno;
     buf_c(&s->reason, end->reason);
-    mcp_stdio_last_stderr(s->stdio, &s->last);
-    assert_false(mcp_stdio_send(s->stdio, STR("{}")));
+    child_last_stderr(s->stdio, &s->last);
+    assert_false(child_send(s->stdio, STR("{}")));
 }
 
 static void on_closed(void *arg)
@@ -99,14 +102,14 @@ static void on_closed(void *arg)
 
 bool served_start(struct served *s, struct loop *loop, const char *const *argv, struct err *reterr)
 {
-    static const struct mcp_stdio_handler handler = {on_line, on_exit_told, on_closed};
-    struct mcp_stdio_conf conf = sfx.conf;
+    static const struct child_handler handler = {on_line, on_exit_told, on_closed};
+    struct child_conf conf = sfx.conf;
 
     conf.command.argv = argv;
-    s->stdio = mcp_stdio_start(loop, &conf, &handler, s, reterr);
+    s->stdio = child_start(loop, &conf, &handler, s, reterr);
     if (s->stdio == NULL)
         return false;
-    s->pid = mcp_stdio_pid(s->stdio);
+    s->pid = child_pid(s->stdio);
     return true;
 }
 

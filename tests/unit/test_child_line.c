@@ -1,10 +1,10 @@
 /* test_mcp_line.c -- lines of a server: ends, limits, any cutting. */
+#include "child/child_line.h"
 #include "lib/fixture.h"
 #include "lib/test.h"
-#include "mcp/mcp_line.h"
 
 struct reading {
-    struct mcp_line lines;
+    struct child_line lines;
     struct buf out; /* each line with a | behind it */
     bool failed;
 };
@@ -21,7 +21,7 @@ static void feed(void *arg, str piece)
 {
     struct reading *r = arg;
 
-    r->failed = mcp_line_feed(&r->lines, piece, on_line, r) == -1;
+    r->failed = child_line_feed(&r->lines, piece, on_line, r) == -1;
 }
 
 /* Reads text in these pieces, and its end; a failure adds a !. */
@@ -30,13 +30,13 @@ static void check_cut(const char *text, size_t limit_bytes, bool cuts, const cha
 {
     struct reading r = {.failed = false};
 
-    mcp_line_init(&r.lines, limit_bytes, cuts);
+    child_line_init(&r.lines, limit_bytes, cuts);
     feed_pieces(str_from_c(text), cutting, feed, &r);
-    if (mcp_line_end(&r.lines, on_line, &r) == -1)
+    if (child_line_end(&r.lines, on_line, &r) == -1)
         buf_char(&r.out, '!');
     assert_str_c(buf_str(&r.out), expected);
     buf_fini(&r.out);
-    mcp_line_fini(&r.lines);
+    child_line_fini(&r.lines);
 }
 
 static void check(const char *text, size_t limit_bytes, bool cuts, const char *expected)
@@ -89,12 +89,12 @@ static void a_failure_is_for_good(void **state)
     struct reading r = {.failed = false};
 
     (void)state;
-    mcp_line_init(&r.lines, 4, false);
-    assert_int_equal(mcp_line_feed(&r.lines, STR("12345\n"), on_line, &r), -1);
-    assert_int_equal(mcp_line_feed(&r.lines, STR("ab\n"), on_line, &r), -1);
-    assert_int_equal(mcp_line_end(&r.lines, on_line, &r), -1);
+    child_line_init(&r.lines, 4, false);
+    assert_int_equal(child_line_feed(&r.lines, STR("12345\n"), on_line, &r), -1);
+    assert_int_equal(child_line_feed(&r.lines, STR("ab\n"), on_line, &r), -1);
+    assert_int_equal(child_line_end(&r.lines, on_line, &r), -1);
     assert_int_equal(r.out.len, 0);
-    mcp_line_fini(&r.lines);
+    child_line_fini(&r.lines);
 }
 
 static void memory_of_a_large_line_is_given_back(void **state)
@@ -104,14 +104,14 @@ static void memory_of_a_large_line_is_given_back(void **state)
 
     (void)state;
     memset(large, 'x', sizeof(large));
-    mcp_line_init(&r.lines, sizeof(large), false);
+    child_line_init(&r.lines, sizeof(large), false);
     feed_pieces(str_from(large, sizeof(large)), (struct cutting){1000, 1000}, feed, &r);
     feed(&r, STR("\nab\n"));
     assert_false(r.failed);
     assert_int_equal(r.out.len, sizeof(large) + strlen("|ab|"));
     assert_int_equal(r.lines.kept.cap, 0);
     buf_fini(&r.out);
-    mcp_line_fini(&r.lines);
+    child_line_fini(&r.lines);
 }
 
 int main(void)

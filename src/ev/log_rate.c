@@ -1,9 +1,9 @@
-/* mcp_rate.c -- a bucket kept as the time it needs to be full again. */
-#include "mcp/mcp_rate.h"
+/* log_rate.c -- a bucket kept as the time it needs to be full again. */
+#include "ev/log_rate.h"
 
-enum { LINE_MS = 1000 / MCP_RATE_PER_S, FULL_MS = MCP_RATE_BURST * LINE_MS };
+enum { LINE_MS = 1000 / LOG_RATE_PER_S, FULL_MS = LOG_RATE_BURST * LINE_MS };
 
-bool mcp_rate_take(struct mcp_rate *r, uint64_t now_ms, uint64_t *ret_refused)
+bool log_rate_take(struct log_rate *r, uint64_t now_ms, uint64_t *ret_refused)
 {
     uint64_t filled_ms = now_ms - r->at_ms;
 

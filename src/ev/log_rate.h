@@ -1,16 +1,16 @@
-/* mcp_rate.h -- how many lines of its own a server may put into our log.
+/* log_rate.h -- how many lines of its own a server may put into our log.
  *
- * A bucket of MCP_RATE_BURST lines that fills by MCP_RATE_PER_S a second. Pure;
+ * A bucket of LOG_RATE_BURST lines that fills by LOG_RATE_PER_S a second. Pure;
  * a zeroed one is full. */
-#ifndef ANTIPHON_MCP_MCP_RATE_H
-#define ANTIPHON_MCP_MCP_RATE_H
+#ifndef ANTIPHON_EV_LOG_RATE_H
+#define ANTIPHON_EV_LOG_RATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MCP_RATE_BURST = 50, MCP_RATE_PER_S = 10 };
+enum { LOG_RATE_BURST = 50, LOG_RATE_PER_S = 10 };
 
-struct mcp_rate {
+struct log_rate {
     uint64_t spent_ms; /* what was used, as time to fill it again, at at_ms */
     uint64_t at_ms;
     uint64_t n_refused; /* since the last that was taken */
@@ -18,6 +18,6 @@ struct mcp_rate {
 
 /* Takes one line, or counts it as refused. *ret_refused is set when one is taken:
  * how many were refused before it. */
-bool mcp_rate_take(struct mcp_rate *r, uint64_t now_ms, uint64_t *ret_refused);
+bool log_rate_take(struct log_rate *r, uint64_t now_ms, uint64_t *ret_refused);
 
 #endif

@@ -1,4 +1,4 @@
-/* mcp_stdio.c -- one server process, from fork to the last descriptor.
+/* child.c -- one server process, from fork to the last descriptor.
  *
  *     runs -> loses: asked to stop, or a stream closed, or a line too long
  *       |       close its input -> SIGTERM to the group -> SIGKILL to the group
@@ -20,7 +20,7 @@
  * A server that ends by itself is seen in three ways, in any order: its input
  * breaks, its output ends, the process dies. The last knows best why, so the first
  * two wait for it a little before on_exit. */
-#include "mcp/mcp_stdio.h"
+#include "child/child.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,8 +30,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child/child_stdin.h"
 #include "ev/log.h"
-#include "mcp/mcp_stdin.h"
 
 enum {
     REASON_BYTES = 512,
@@ -41,40 +41,40 @@ enum {
 
 enum step { STEP_NONE, STEP_CLOSE, STEP_TERM, STEP_KILL, STEP_GIVE_UP };
 
-enum stream { IN = MCP_PIPE_IN, OUT = MCP_PIPE_OUT, ERR_OUT = MCP_PIPE_ERR, STREAMS };
+enum stream { IN = CHILD_PIPE_IN, OUT = CHILD_PIPE_OUT, ERR_OUT = CHILD_PIPE_ERR, STREAMS };
 
-struct mcp_stdio {
+struct child {
     struct loop *loop;
-    const struct mcp_stdio_handler *handler; /* NULL: there is no process, nobody is told */
+    const struct child_handler *handler; /* NULL: there is no process, nobody is told */
     void *arg;
-    struct mcp_stdio_conf conf;
+    struct child_conf conf;
     pid_t pid;
 
-    struct mcp_pipes pipes;
+    struct child_pipes pipes;
     uv_poll_t polls[STREAMS];
     uv_signal_t child;
     struct loop_timer *step_timer, *reason_timer;
     unsigned n_handles; /* of libuv, that are not closed */
 
-    struct mcp_stdin queue;
-    struct mcp_line lines;
-    struct mcp_stderr said;
+    struct child_stdin queue;
+    struct child_line lines;
+    struct child_stderr said;
 
     enum step step;
     bool is_dead; /* the process itself, not its group */
     bool is_told; /* on_exit has been called */
     bool is_closing;
-    struct mcp_stdio_end end;
+    struct child_end end;
     char reason[REASON_BYTES];
 };
 
-static void close_stream(struct mcp_stdio *m, enum stream which);
-static void close_all(struct mcp_stdio *m);
-static void take_step(struct mcp_stdio *m, enum step step);
+static void close_stream(struct child *m, enum stream which);
+static void close_all(struct child *m);
+static void take_step(struct child *m, enum step step);
 
 /* ---- the end of it */
 
-static void tell(struct mcp_stdio *m)
+static void tell(struct child *m)
 {
     if (m->is_told)
         return;
@@ -90,7 +90,7 @@ static void on_reason_timer(void *arg)
 }
 
 /* It is of no more use. The first reason stays, unless its death gives another. */
-static void lose(struct mcp_stdio *m, enum step step, const char *reason)
+static void lose(struct child *m, enum step step, const char *reason)
 {
     if (m->reason[0] != '\0')
         return;
@@ -106,25 +106,25 @@ static void lose(struct mcp_stdio *m, enum step step, const char *reason)
 
 static void on_input_event(uv_poll_t *poll, int status, int events);
 
-static bool has_stream(const struct mcp_stdio *m, enum stream which)
+static bool has_stream(const struct child *m, enum stream which)
 {
     return m->pipes.ours[which] != -1;
 }
 
 /* An error of the pipe, which is that nobody reads it, is reported in any case. */
-static void watch_input(struct mcp_stdio *m)
+static void watch_input(struct child *m)
 {
-    int events = mcp_stdin_waiting(&m->queue) > 0 ? UV_WRITABLE : UV_DISCONNECT;
+    int events = child_stdin_waiting(&m->queue) > 0 ? UV_WRITABLE : UV_DISCONNECT;
 
     (void)uv_poll_start(&m->polls[IN], events, on_input_event);
 }
 
 static void on_input_event(uv_poll_t *poll, int status, int events)
 {
-    struct mcp_stdio *m = poll->data;
+    struct child *m = poll->data;
 
     (void)events;
-    if (status < 0 || !mcp_stdin_write(&m->queue, m->pipes.ours[IN])) {
+    if (status < 0 || !child_stdin_write(&m->queue, m->pipes.ours[IN])) {
         close_stream(m, IN);
         lose(m, STEP_CLOSE, "closed its standard input");
         return;
@@ -133,11 +133,12 @@ static void on_input_event(uv_poll_t *poll, int status, int events)
 }
 
 /* An error of the pipe is left to the loop to find, since this is no callback. */
-bool mcp_stdio_send(struct mcp_stdio *m, str json)
+bool child_send(struct child *m, str json)
 {
-    if (m->step != STEP_NONE || m->is_dead || !has_stream(m, IN) || !mcp_stdin_put(&m->queue, json))
+    if (m->step != STEP_NONE || m->is_dead || !has_stream(m, IN) ||
+        !child_stdin_put(&m->queue, json))
         return false;
-    (void)mcp_stdin_write(&m->queue, m->pipes.ours[IN]);
+    (void)child_stdin_write(&m->queue, m->pipes.ours[IN]);
     watch_input(m);
     return true;
 }
@@ -146,13 +147,13 @@ bool mcp_stdio_send(struct mcp_stdio *m, str json)
 
 static void on_line(void *arg, str line)
 {
-    struct mcp_stdio *m = arg;
+    struct child *m = arg;
 
     if (!m->is_told && !m->handler->on_line(m->arg, line))
-        mcp_stderr_noise(&m->said, line);
+        child_stderr_noise(&m->said, line);
 }
 
-static void lose_for_line(struct mcp_stdio *m)
+static void lose_for_line(struct child *m)
 {
     char text[96];
 
@@ -162,23 +163,23 @@ static void lose_for_line(struct mcp_stdio *m)
 }
 
 /* What comes when it is of no use is read only so that it can end. */
-static void take_output(struct mcp_stdio *m, str bytes)
+static void take_output(struct child *m, str bytes)
 {
     if (m->is_told || m->lines.failed)
         return;
-    if (mcp_line_feed(&m->lines, bytes, on_line, m) == -1)
+    if (child_line_feed(&m->lines, bytes, on_line, m) == -1)
         lose_for_line(m);
 }
 
-static void end_output(struct mcp_stdio *m)
+static void end_output(struct child *m)
 {
-    if (!m->lines.failed && mcp_line_end(&m->lines, on_line, m) == -1)
+    if (!m->lines.failed && child_line_end(&m->lines, on_line, m) == -1)
         lose_for_line(m);
     lose(m, STEP_CLOSE, "closed its standard output");
 }
 
 /* Reads once; false when there is nothing to read now. */
-static bool read_stream(struct mcp_stdio *m, enum stream which, size_t *ret_bytes)
+static bool read_stream(struct child *m, enum stream which, size_t *ret_bytes)
 {
     char *scratch = loop_scratch(m->loop);
     ssize_t n = read(m->pipes.ours[which], scratch, LOOP_SCRATCH_BYTES);
@@ -189,26 +190,26 @@ static bool read_stream(struct mcp_stdio *m, enum stream which, size_t *ret_byte
     if (n > 0 && which == OUT)
         take_output(m, str_from(scratch, (size_t)n));
     else if (n > 0)
-        mcp_stderr_feed(&m->said, str_from(scratch, (size_t)n));
+        child_stderr_feed(&m->said, str_from(scratch, (size_t)n));
     if (n > 0)
         return true;
     close_stream(m, which);
     if (which == OUT)
         end_output(m);
     else
-        mcp_stderr_end(&m->said);
+        child_stderr_end(&m->said);
     return false;
 }
 
 /* Nobody is left who could write: what the group has been waited for. */
-static bool is_silent(const struct mcp_stdio *m)
+static bool is_silent(const struct child *m)
 {
     return !has_stream(m, OUT) && !has_stream(m, ERR_OUT);
 }
 
 static void on_output_event(uv_poll_t *poll, int status, int events)
 {
-    struct mcp_stdio *m = poll->data;
+    struct child *m = poll->data;
     size_t n_bytes;
 
     (void)status; /* read() knows better */
@@ -219,7 +220,7 @@ static void on_output_event(uv_poll_t *poll, int status, int events)
 }
 
 /* Everything the process has written before it died. */
-static void drain(struct mcp_stdio *m, enum stream which)
+static void drain(struct child *m, enum stream which)
 {
     size_t n_bytes = 0, total = 0;
 
@@ -230,19 +231,19 @@ static void drain(struct mcp_stdio *m, enum stream which)
 /* ---- death */
 
 /* A line that was too long stays the reason: that is why it was ended. */
-static void describe_death(struct mcp_stdio *m, const siginfo_t *died)
+static void describe_death(struct child *m, const siginfo_t *died)
 {
     struct buf why = {.limit = 0};
 
     m->end.start_errno =
-        mcp_spawn_why_ended(&m->conf.command, m->pipes.ours[MCP_PIPE_REPORT], died, &why);
+        child_spawn_why_ended(&m->conf.command, m->pipes.ours[CHILD_PIPE_REPORT], died, &why);
     if (!m->lines.failed)
         (void)snprintf(m->reason, sizeof(m->reason), "%s", buf_cstr(&why));
     buf_fini(&why);
 }
 
 /* Until the child has its session, its group is ours. */
-static void signal_group(const struct mcp_stdio *m, int signal)
+static void signal_group(const struct child *m, int signal)
 {
     if (m->pid <= 0)
         return;
@@ -252,7 +253,7 @@ static void signal_group(const struct mcp_stdio *m, int signal)
 
 static void on_child(uv_signal_t *handle, int signal)
 {
-    struct mcp_stdio *m = handle->data;
+    struct child *m = handle->data;
     siginfo_t died = {.si_pid = 0};
 
     (void)signal; /* of any child: */
@@ -275,17 +276,18 @@ static void on_child(uv_signal_t *handle, int signal)
 
 /* A process that SIGKILL does not end waits for a device, or belongs to someone
  * else by its set-user-ID bit. If it ever ends, it stays a zombie. */
-static void give_up(struct mcp_stdio *m)
+static void give_up(struct child *m)
 {
     if (!m->is_dead) {
         (void)snprintf(m->reason, sizeof(m->reason), "does not end, not even by SIGKILL");
-        log_msg(LOG_ERROR, "MCP server %s: process %d %s", m->conf.label, (int)m->pid, m->reason);
+        log_msg(LOG_ERROR, "%s %s: process %d %s", m->conf.kind, m->conf.label, (int)m->pid,
+                m->reason);
     }
     tell(m);
     close_all(m);
 }
 
-static void take_step(struct mcp_stdio *m, enum step step)
+static void take_step(struct child *m, enum step step)
 {
     m->step = step;
     loop_timer_start(m->step_timer, m->conf.grace_ms);
@@ -302,12 +304,12 @@ static void take_step(struct mcp_stdio *m, enum step step)
 
 static void on_step_timer(void *arg)
 {
-    struct mcp_stdio *m = arg;
+    struct child *m = arg;
 
     take_step(m, m->step + 1);
 }
 
-void mcp_stdio_stop(struct mcp_stdio *m)
+void child_stop(struct child *m)
 {
     if (m->step != STEP_NONE || m->is_dead)
         return;
@@ -317,17 +319,17 @@ void mcp_stdio_stop(struct mcp_stdio *m)
 
 /* ---- handles */
 
-static void stdio_free(struct mcp_stdio *m)
+static void stdio_free(struct child *m)
 {
-    mcp_stdin_fini(&m->queue);
-    mcp_line_fini(&m->lines);
-    mcp_stderr_fini(&m->said);
+    child_stdin_fini(&m->queue);
+    child_line_fini(&m->lines);
+    child_stderr_fini(&m->said);
     free(m);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
 {
-    struct mcp_stdio *m = handle->data;
+    struct child *m = handle->data;
 
     m->n_handles--;
     if (!m->is_closing || m->n_handles > 0)
@@ -337,7 +339,7 @@ static void on_handle_closed(uv_handle_t *handle)
     stdio_free(m);
 }
 
-static void close_stream(struct mcp_stdio *m, enum stream which)
+static void close_stream(struct child *m, enum stream which)
 {
     if (!has_stream(m, which))
         return;
@@ -347,7 +349,7 @@ static void close_stream(struct mcp_stdio *m, enum stream which)
 }
 
 /* Once. The rest of the group is ended while the number is still ours. */
-static void close_all(struct mcp_stdio *m)
+static void close_all(struct child *m)
 {
     m->is_closing = true;
     signal_group(m, SIGKILL);
@@ -357,13 +359,13 @@ static void close_all(struct mcp_stdio *m)
     loop_timer_free(m->reason_timer);
     for (enum stream which = IN; which < STREAMS; which++)
         close_stream(m, which);
-    mcp_spawn_close_pipes(m->pipes.ours);
+    child_spawn_close_pipes(m->pipes.ours);
     uv_close((uv_handle_t *)&m->child, on_handle_closed);
 }
 
 /* ---- start */
 
-static void close_unwatched(struct mcp_stdio *m, enum stream first)
+static void close_unwatched(struct child *m, enum stream first)
 {
     for (enum stream which = first; which < STREAMS; which++) {
         (void)close(m->pipes.ours[which]);
@@ -371,7 +373,7 @@ static void close_unwatched(struct mcp_stdio *m, enum stream first)
     }
 }
 
-static int watch_streams(struct mcp_stdio *m, struct err *reterr)
+static int watch_streams(struct child *m, struct err *reterr)
 {
     for (enum stream which = IN; which < STREAMS; which++) {
         int rc = uv_poll_init(loop_uv(m->loop), &m->polls[which], m->pipes.ours[which]);
@@ -391,7 +393,7 @@ static int watch_streams(struct mcp_stdio *m, struct err *reterr)
 }
 
 /* All that can fail comes before the fork. */
-static int start(struct mcp_stdio *m, struct err *reterr)
+static int start(struct child *m, struct err *reterr)
 {
     int rc;
 
@@ -406,26 +408,26 @@ static int start(struct mcp_stdio *m, struct err *reterr)
         err_set(reterr, ERR_INTERNAL, "SIGCHLD: %s", uv_strerror(rc));
         return -1;
     }
-    if (mcp_spawn_open_pipes(&m->pipes, reterr) == -1 || watch_streams(m, reterr) == -1)
+    if (child_spawn_open_pipes(&m->pipes, reterr) == -1 || watch_streams(m, reterr) == -1)
         return -1;
-    m->pid = mcp_spawn_fork(&m->conf.command, &m->pipes, reterr);
+    m->pid = child_spawn_fork(&m->conf.command, &m->pipes, reterr);
     return m->pid == -1 ? -1 : 0;
 }
 
-static void set_defaults(struct mcp_stdio_conf *conf)
+static void set_defaults(struct child_conf *conf)
 {
     if (conf->line_bytes == 0)
-        conf->line_bytes = MCP_STDIO_LINE_BYTES;
+        conf->line_bytes = CHILD_LINE_BYTES;
     if (conf->queue_bytes == 0)
-        conf->queue_bytes = MCP_STDIO_QUEUE_BYTES;
+        conf->queue_bytes = CHILD_QUEUE_BYTES;
     if (conf->grace_ms == 0)
-        conf->grace_ms = MCP_STDIO_GRACE_MS;
+        conf->grace_ms = CHILD_GRACE_MS;
 }
 
 /* NULL when there is no memory; then nothing is open. */
-static struct mcp_stdio *stdio_new(struct loop *loop, const struct mcp_stdio_conf *conf, void *arg)
+static struct child *stdio_new(struct loop *loop, const struct child_conf *conf, void *arg)
 {
-    struct mcp_stdio *m = calloc(1, sizeof(*m));
+    struct child *m = calloc(1, sizeof(*m));
 
     if (m == NULL || uv_signal_init(loop_uv(loop), &m->child) != 0) {
         free(m);
@@ -436,19 +438,18 @@ static struct mcp_stdio *stdio_new(struct loop *loop, const struct mcp_stdio_con
     m->loop = loop;
     m->arg = arg;
     m->conf = *conf;
-    m->pipes = (struct mcp_pipes){{-1, -1, -1, -1}, {-1, -1, -1, -1}};
+    m->pipes = (struct child_pipes){{-1, -1, -1, -1}, {-1, -1, -1, -1}};
     set_defaults(&m->conf);
-    mcp_stdin_init(&m->queue, m->conf.queue_bytes);
-    mcp_line_init(&m->lines, m->conf.line_bytes, false);
-    mcp_stderr_init(&m->said, loop, conf->label, conf->redact, conf->redact_arg);
+    child_stdin_init(&m->queue, m->conf.queue_bytes);
+    child_line_init(&m->lines, m->conf.line_bytes, false);
+    child_stderr_init(&m->said, loop, conf->kind, conf->label, conf->redact, conf->redact_arg);
     return m;
 }
 
-struct mcp_stdio *mcp_stdio_start(struct loop *loop, const struct mcp_stdio_conf *conf,
-                                  const struct mcp_stdio_handler *handler, void *arg,
-                                  struct err *reterr)
+struct child *child_start(struct loop *loop, const struct child_conf *conf,
+                          const struct child_handler *handler, void *arg, struct err *reterr)
 {
-    struct mcp_stdio *m = stdio_new(loop, conf, arg);
+    struct child *m = stdio_new(loop, conf, arg);
     int rc;
 
     if (m == NULL) {
@@ -456,7 +457,7 @@ struct mcp_stdio *mcp_stdio_start(struct loop *loop, const struct mcp_stdio_conf
         return NULL;
     }
     rc = start(m, reterr);
-    mcp_spawn_close_pipes(m->pipes.theirs);
+    child_spawn_close_pipes(m->pipes.theirs);
     if (rc == -1) {
         close_all(m); /* without a handler: nobody is told */
         return NULL;
@@ -466,12 +467,12 @@ struct mcp_stdio *mcp_stdio_start(struct loop *loop, const struct mcp_stdio_conf
     return m;
 }
 
-pid_t mcp_stdio_pid(const struct mcp_stdio *m)
+pid_t child_pid(const struct child *m)
 {
     return m->pid;
 }
 
-void mcp_stdio_last_stderr(const struct mcp_stdio *m, struct buf *out)
+void child_last_stderr(const struct child *m, struct buf *out)
 {
-    mcp_stderr_last(&m->said, out);
+    child_stderr_last(&m->said, out);
 }

@@ -1,22 +1,22 @@
-/* mcp_stdin.c -- appends at one end, writes at the other. */
-#include "mcp/mcp_stdin.h"
+/* child_stdin.c -- appends at one end, writes at the other. */
+#include "child/child_stdin.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 enum { KEEP_BYTES = 64 * 1024 }; /* memory that may stay with an empty queue */
 
-void mcp_stdin_init(struct mcp_stdin *q, size_t limit_bytes)
+void child_stdin_init(struct child_stdin *q, size_t limit_bytes)
 {
-    *q = (struct mcp_stdin){.limit_bytes = limit_bytes};
+    *q = (struct child_stdin){.limit_bytes = limit_bytes};
 }
 
-void mcp_stdin_fini(struct mcp_stdin *q)
+void child_stdin_fini(struct child_stdin *q)
 {
     buf_fini(&q->bytes);
 }
 
-size_t mcp_stdin_waiting(const struct mcp_stdin *q)
+size_t child_stdin_waiting(const struct child_stdin *q)
 {
     return q->bytes.len - q->sent;
 }
@@ -29,11 +29,11 @@ static void blank_line_ends(char *p, size_t n)
     }
 }
 
-bool mcp_stdin_put(struct mcp_stdin *q, str json)
+bool child_stdin_put(struct child_stdin *q, str json)
 {
     char *to;
 
-    if (json.len >= q->limit_bytes - mcp_stdin_waiting(q))
+    if (json.len >= q->limit_bytes - child_stdin_waiting(q))
         return false;
     to = buf_reserve(&q->bytes, json.len + 1);
     if (to == NULL) {
@@ -48,9 +48,9 @@ bool mcp_stdin_put(struct mcp_stdin *q, str json)
     return true;
 }
 
-static void forget_sent(struct mcp_stdin *q)
+static void forget_sent(struct child_stdin *q)
 {
-    if (mcp_stdin_waiting(q) > 0 && q->sent < q->bytes.len / 2)
+    if (child_stdin_waiting(q) > 0 && q->sent < q->bytes.len / 2)
         return; /* keeps the copying linear */
     buf_consume(&q->bytes, q->sent);
     q->sent = 0;
@@ -58,10 +58,10 @@ static void forget_sent(struct mcp_stdin *q)
         buf_fini(&q->bytes);
 }
 
-bool mcp_stdin_write(struct mcp_stdin *q, int fd)
+bool child_stdin_write(struct child_stdin *q, int fd)
 {
-    while (mcp_stdin_waiting(q) > 0) {
-        ssize_t n = write(fd, q->bytes.p + q->sent, mcp_stdin_waiting(q));
+    while (child_stdin_waiting(q) > 0) {
+        ssize_t n = write(fd, q->bytes.p + q->sent, child_stdin_waiting(q));
 
         if (n == -1 && errno == EINTR)
             continue;

@@ -1,21 +1,21 @@
-/* mcp_line.c -- cut a byte stream into lines.
+/* child_line.c -- cut a byte stream into lines.
  *
  * A line that lies in one read is handed on where it stands; only one that
  * crosses a read is copied. What is kept may be one byte longer than the limit:
  * a CR that turns out to belong to the end of the line. */
-#include "mcp/mcp_line.h"
+#include "child/child_line.h"
 
 #include <assert.h>
 
 enum { KEEP_BYTES = 64 * 1024 }; /* memory that may stay with a cutter between lines */
 
-void mcp_line_init(struct mcp_line *l, size_t limit_bytes, bool cuts)
+void child_line_init(struct child_line *l, size_t limit_bytes, bool cuts)
 {
     assert(limit_bytes > 0);
-    *l = (struct mcp_line){.limit_bytes = limit_bytes, .cuts = cuts};
+    *l = (struct child_line){.limit_bytes = limit_bytes, .cuts = cuts};
 }
 
-void mcp_line_fini(struct mcp_line *l)
+void child_line_fini(struct child_line *l)
 {
     buf_fini(&l->kept);
 }
@@ -28,7 +28,7 @@ static bool is_blank(str line)
 }
 
 /* Hands out a whole line, without its LF. */
-static int emit(struct mcp_line *l, str line, mcp_line_on_line *on_line, void *arg)
+static int emit(struct child_line *l, str line, child_line_on_line *on_line, void *arg)
 {
     if (line.len > 0 && line.p[line.len - 1] == '\r')
         line.len--;
@@ -42,7 +42,7 @@ static int emit(struct mcp_line *l, str line, mcp_line_on_line *on_line, void *a
 }
 
 /* The kept start and this rest are a line. */
-static int emit_kept(struct mcp_line *l, str rest, mcp_line_on_line *on_line, void *arg)
+static int emit_kept(struct child_line *l, str rest, child_line_on_line *on_line, void *arg)
 {
     int rc;
 
@@ -58,7 +58,7 @@ static int emit_kept(struct mcp_line *l, str rest, mcp_line_on_line *on_line, vo
 }
 
 /* Room for the limit and a CR; what a cutter that cuts need not keep is dropped. */
-static str within_limit(const struct mcp_line *l, str part)
+static str within_limit(const struct child_line *l, str part)
 {
     size_t room = l->limit_bytes + 1 - l->kept.len;
 
@@ -66,7 +66,7 @@ static str within_limit(const struct mcp_line *l, str part)
 }
 
 /* Keeps the start of a line that goes on in the next read. */
-static int keep(struct mcp_line *l, str part)
+static int keep(struct child_line *l, str part)
 {
     part = within_limit(l, part);
     if (part.len > l->limit_bytes + 1 - l->kept.len)
@@ -75,7 +75,7 @@ static int keep(struct mcp_line *l, str part)
     return buf_failed(&l->kept) ? -1 : 0;
 }
 
-static int take_line(struct mcp_line *l, str line, mcp_line_on_line *on_line, void *arg)
+static int take_line(struct child_line *l, str line, child_line_on_line *on_line, void *arg)
 {
     if (l->kept.len == 0)
         return emit(l, line, on_line, arg);
@@ -84,7 +84,7 @@ static int take_line(struct mcp_line *l, str line, mcp_line_on_line *on_line, vo
     return emit_kept(l, within_limit(l, line), on_line, arg);
 }
 
-int mcp_line_feed(struct mcp_line *l, str bytes, mcp_line_on_line *on_line, void *arg)
+int child_line_feed(struct child_line *l, str bytes, child_line_on_line *on_line, void *arg)
 {
     while (bytes.len > 0 && !l->failed) {
         size_t n = str_find_char(bytes, '\n');
@@ -99,7 +99,7 @@ int mcp_line_feed(struct mcp_line *l, str bytes, mcp_line_on_line *on_line, void
     return l->failed ? -1 : 0;
 }
 
-int mcp_line_end(struct mcp_line *l, mcp_line_on_line *on_line, void *arg)
+int child_line_end(struct child_line *l, child_line_on_line *on_line, void *arg)
 {
     if (!l->failed && l->kept.len > 0)
         l->failed = emit_kept(l, STR(""), on_line, arg) == -1;

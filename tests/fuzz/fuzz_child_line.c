@@ -2,13 +2,13 @@
  * are cut, within the limit, never blank, and no text but ends and blanks is lost. */
 #include "fuzz/fuzz.h"
 
+#include "child/child_line.h"
 #include "lib/fixture.h"
-#include "mcp/mcp_line.h"
 
 enum { LIMIT_BYTES = 16 };
 
 struct transcript {
-    struct mcp_line lines;
+    struct child_line lines;
     struct buf text;
     bool failed;
 };
@@ -27,7 +27,7 @@ static void on_line(void *arg, str line)
 static void feed(void *arg, str piece)
 {
     struct transcript *t = arg;
-    int rc = mcp_line_feed(&t->lines, piece, on_line, t);
+    int rc = child_line_feed(&t->lines, piece, on_line, t);
 
     fuzz_promise(!t->failed || rc == -1, "a failure is for good");
     t->failed = rc == -1;
@@ -37,10 +37,10 @@ static struct transcript read_all(str bytes, struct cutting cutting, bool cuts)
 {
     struct transcript t = {.failed = false};
 
-    mcp_line_init(&t.lines, LIMIT_BYTES, cuts);
+    child_line_init(&t.lines, LIMIT_BYTES, cuts);
     feed_pieces(bytes, cutting, feed, &t);
-    t.failed = mcp_line_end(&t.lines, on_line, &t) == -1;
-    mcp_line_fini(&t.lines);
+    t.failed = child_line_end(&t.lines, on_line, &t) == -1;
+    child_line_fini(&t.lines);
     return t;
 }
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "lib/stdio_fixture.h"
+#include "lib/child_fixture.h"
 
 static str lines(void)
 {
@@ -44,11 +44,11 @@ static void a_message_comes_back_from_an_echo(void **state)
 {
     (void)state;
     stdio_serve("exec cat");
-    assert_true(mcp_stdio_send(sfx.server.stdio, STR("{\"id\":1}")));
-    assert_true(mcp_stdio_send(sfx.server.stdio, STR("{\"id\":2}")));
+    assert_true(child_send(sfx.server.stdio, STR("{\"id\":1}")));
+    assert_true(child_send(sfx.server.stdio, STR("{\"id\":2}")));
     STDIO_UNTIL(count(lines(), "|") == 2);
     assert_str_c(lines(), "{\"id\":1}|{\"id\":2}|");
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
 }
 
@@ -56,10 +56,10 @@ static void line_ends_in_a_message_go_out_as_blanks(void **state)
 {
     (void)state;
     stdio_serve("exec cat");
-    assert_true(mcp_stdio_send(sfx.server.stdio, STR("{\r\n\"id\":\n1}")));
+    assert_true(child_send(sfx.server.stdio, STR("{\r\n\"id\":\n1}")));
     STDIO_UNTIL(lines().len > 0);
     assert_str_c(lines(), "{  \"id\": 1}|");
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
 }
 
@@ -79,11 +79,11 @@ static void a_large_message_passes_in_both_directions(void **state)
     memset(text, 'x', sizeof(text));
     sfx.conf.line_bytes = sizeof(text);
     stdio_serve("exec cat");
-    assert_true(mcp_stdio_send(sfx.server.stdio, str_from(text, sizeof(text))));
-    assert_true(mcp_stdio_send(sfx.server.stdio, STR("{}")));
+    assert_true(child_send(sfx.server.stdio, str_from(text, sizeof(text))));
+    assert_true(child_send(sfx.server.stdio, STR("{}")));
     STDIO_UNTIL(count(lines(), "|") == 2);
     assert_int_equal(lines().len, sizeof(text) + 4);
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
 }
 
@@ -97,7 +97,7 @@ static unsigned fill_queue(void)
 
     do
         (void)snprintf(line, sizeof(line), "%-*u", NUMBERED_BYTES, n++);
-    while (mcp_stdio_send(sfx.server.stdio, str_from(line, NUMBERED_BYTES)));
+    while (child_send(sfx.server.stdio, str_from(line, NUMBERED_BYTES)));
     return n - 1;
 }
 
@@ -127,7 +127,7 @@ static void the_queue_is_bounded_and_keeps_order(void **state)
     assert_in_range(n, 300, 300 + 1100); /* a pipe takes some as well, 1 MiB at most */
     assert_int_equal(kill(sfx.server.pid, SIGCONT), 0);
     STDIO_UNTIL(lines().len == n);
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_int_equal(lines().len, n);
 }
@@ -169,7 +169,7 @@ static void long_noise_is_cut(void **state)
     stdio_serve("printf '%01000d\n' 0 | tr 0 x");
     served_until_closed(&sfx.server);
     stdio_log_read(&log);
-    assert_int_equal(count(buf_str(&log), "xxxxxxxxxx"), MCP_NOISE_BYTES / 10);
+    assert_int_equal(count(buf_str(&log), "xxxxxxxxxx"), CHILD_NOISE_BYTES / 10);
     buf_fini(&log);
 }
 
@@ -184,7 +184,7 @@ static void a_flood_of_noise_leaves_some_lines_in_the_log(void **state)
     served_until_closed(&sfx.server);
     stdio_log_read(&log);
     assert_str_c(lines(), "{}");
-    assert_in_range(count(buf_str(&log), "\n"), MCP_RATE_BURST, 50000);
+    assert_in_range(count(buf_str(&log), "\n"), LOG_RATE_BURST, 50000);
     buf_fini(&log);
 }
 
@@ -211,7 +211,7 @@ static void standard_error_is_logged_without_secrets(void **state)
     stdio_serve("echo 'token s3cret refused' >&2; printf 'no end' >&2");
     served_until_closed(&sfx.server);
     stdio_log_read(&log);
-    assert_int_equal(count(buf_str(&log), "info mcp_stderr server=docs pid="), 2);
+    assert_int_equal(count(buf_str(&log), "info child_stderr server=docs pid="), 2);
     assert_int_equal(count(buf_str(&log), "text=\"token *** refused\"\n"), 1);
     assert_int_equal(count(buf_str(&log), "text=\"no end\"\n"), 1);
     assert_str_c(buf_str(&sfx.server.last), "token *** refused\nno end\n");
@@ -224,7 +224,7 @@ static void the_last_lines_of_standard_error_are_kept(void **state)
     stdio_log_start();
     stdio_serve("seq -f 'line %g' 1000 >&2; exit 1");
     served_until_closed(&sfx.server);
-    assert_int_equal(count(buf_str(&sfx.server.last), "\n"), MCP_STDERR_KEPT_LINES);
+    assert_int_equal(count(buf_str(&sfx.server.last), "\n"), CHILD_STDERR_KEPT_LINES);
     assert_true(str_starts_with(buf_str(&sfx.server.last), STR("line 981\nline 982\n")));
     assert_true(str_ends_with(buf_str(&sfx.server.last), STR("line 1000\n")));
 }
@@ -235,7 +235,7 @@ static void a_long_line_of_standard_error_is_cut(void **state)
     stdio_log_start();
     stdio_serve("printf '%0100000d\nend\n' 0 >&2");
     served_until_closed(&sfx.server);
-    assert_int_equal(count(buf_str(&sfx.server.last), "0"), MCP_STDERR_LINE_BYTES);
+    assert_int_equal(count(buf_str(&sfx.server.last), "0"), CHILD_STDERR_LINE_BYTES);
     assert_true(str_ends_with(buf_str(&sfx.server.last), STR("0\nend\n")));
 }
 
@@ -248,8 +248,8 @@ static void a_crash_is_told_with_its_status_and_last_words(void **state)
     stdio_log_start();
     stdio_serve("read request; echo '{\"result\":{}}'; read request; "
                 "echo 'fatal: out of cheese' >&2; exit 3");
-    assert_true(mcp_stdio_send(sfx.server.stdio, STR("{\"id\":0}")));
-    assert_true(mcp_stdio_send(sfx.server.stdio, STR("{\"id\":1}")));
+    assert_true(child_send(sfx.server.stdio, STR("{\"id\":0}")));
+    assert_true(child_send(sfx.server.stdio, STR("{\"id\":1}")));
     served_until_closed(&sfx.server);
     assert_reason(&sfx.server, "exited with status 3");
     assert_false(sfx.server.was_asked);
@@ -299,9 +299,9 @@ static void closing_standard_error_is_not(void **state)
 {
     (void)state;
     stdio_serve("exec 2>&-; exec cat");
-    assert_true(mcp_stdio_send(sfx.server.stdio, STR("{}")));
+    assert_true(child_send(sfx.server.stdio, STR("{}")));
     STDIO_UNTIL(lines().len > 0);
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_reason(&sfx.server, "exited with status 0");
 }
@@ -333,9 +333,9 @@ static void the_end_of_its_input_ends_a_server(void **state)
 {
     (void)state;
     stdio_serve("while read line; do :; done; echo '{\"last\":true}'; exit 4");
-    mcp_stdio_stop(sfx.server.stdio);
-    assert_false(mcp_stdio_send(sfx.server.stdio, STR("{}")));
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
+    assert_false(child_send(sfx.server.stdio, STR("{}")));
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_reason(&sfx.server, "exited with status 4");
     assert_true(sfx.server.was_asked);
@@ -348,7 +348,7 @@ static void one_deaf_to_the_end_of_its_input_gets_sigterm(void **state)
     sfx.conf.grace_ms = 500; /* it must not be short for what it does at SIGTERM */
     stdio_serve("echo ready; exec tail -f /dev/null");
     STDIO_UNTIL(lines().len > 0);
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_reason(&sfx.server, "was ended by signal 15 (Terminated)");
 }
@@ -359,7 +359,7 @@ static void one_deaf_to_sigterm_as_well_gets_sigkill(void **state)
     sfx.conf.grace_ms = STDIO_SHORT_GRACE_MS;
     stdio_serve("trap '' TERM; echo ready; exec tail -f /dev/null");
     STDIO_UNTIL(lines().len > 0);
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_reason(&sfx.server, "was ended by signal 9 (Killed)");
 }
@@ -371,7 +371,7 @@ static void one_that_is_suspended_ends_as_well(void **state)
     sfx.conf.grace_ms = STDIO_SHORT_GRACE_MS;
     stdio_serve("kill -STOP $$");
     until_suspended(sfx.server.pid);
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_reason(&sfx.server, "was ended by signal 9 (Killed)");
 }
@@ -386,7 +386,7 @@ static void a_launcher_takes_its_grandchild_with_it(void **state)
     STDIO_UNTIL(lines().len > 0);
     grandchild = served_number(&sfx.server);
     assert_true(process_runs(grandchild));
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_false(process_runs(sfx.server.pid));
     until_gone(grandchild);
@@ -401,7 +401,7 @@ static void a_deaf_grandchild_of_a_launcher_that_left_is_ended(void **state)
     stdio_serve("sh -c \"trap '' TERM; echo \\$\\$; exec tail -f /dev/null\" & read line; exit 3");
     STDIO_UNTIL(lines().len > 0);
     grandchild = served_number(&sfx.server);
-    assert_true(mcp_stdio_send(sfx.server.stdio, STR("{}")));
+    assert_true(child_send(sfx.server.stdio, STR("{}")));
     STDIO_UNTIL(sfx.server.n_exits > 0);
     assert_reason(&sfx.server, "exited with status 3");
     assert_int_equal(sfx.server.n_closed, 0);
@@ -418,7 +418,7 @@ static void a_grandchild_without_our_pipes_is_ended_at_once(void **state)
     stdio_serve("tail -f /dev/null <&- >/dev/null 2>&1 & echo $!; read line");
     STDIO_UNTIL(lines().len > 0);
     grandchild = served_number(&sfx.server);
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     until_gone(grandchild);
 }
@@ -435,7 +435,7 @@ static void a_grandchild_in_a_session_of_its_own_is_let_go(void **state)
     grandchild = served_number(&sfx.server);
     while (getsid(grandchild) != grandchild)
         (void)sched_yield();
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_true(process_runs(grandchild));
     assert_int_equal(kill(grandchild, SIGKILL), 0);
@@ -444,7 +444,7 @@ static void a_grandchild_in_a_session_of_its_own_is_let_go(void **state)
 static bool stop_at_line(struct served *s, str line)
 {
     buf_append(&s->lines, line);
-    mcp_stdio_stop(s->stdio);
+    child_stop(s->stdio);
     return true;
 }
 
@@ -462,7 +462,7 @@ static void a_server_may_be_stopped_before_it_has_begun(void **state)
 {
     (void)state;
     stdio_serve("exec cat");
-    mcp_stdio_stop(sfx.server.stdio);
+    child_stop(sfx.server.stdio);
     served_until_closed(&sfx.server);
     assert_true(sfx.server.was_asked);
 }
