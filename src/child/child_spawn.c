@@ -206,6 +206,16 @@ static bool arrange_descriptors(const struct plan *plan)
     return true;
 }
 
+/* Before its descriptors are arranged, which closes these. */
+static bool join_groups(const struct child_command *command)
+{
+    for (size_t i = 0; i < command->n_join_fds; i++) {
+        if (write(command->join_fds[i], "0", 1) != 1)
+            return false;
+    }
+    return true;
+}
+
 /* A process that may do everything becomes one that may do little. */
 static bool change_user(const struct child_command *command)
 {
@@ -242,7 +252,7 @@ _Noreturn static void become_program(const struct plan *plan)
 {
     sigset_t none;
 
-    if (!arrange_descriptors(plan))
+    if (!join_groups(plan->command) || !arrange_descriptors(plan))
         give_up(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
     if (setsid() == -1 || !change_user(plan->command))
         give_up(STEP_SETUP, errno, REPORT_FD);

@@ -196,6 +196,35 @@ static bool is_host_pattern(str s)
            str_find_char(name, '/') == name.len && str_find_char(name, ':') == name.len;
 }
 
+/* "192.0.2.0/24", "2001:db8::/32" */
+static bool is_network(str s)
+{
+    size_t slash = str_find_char(s, '/');
+    bool is_v6 = str_find_char(s, ':') < s.len;
+    char text[INET6_ADDRSTRLEN];
+    unsigned char address[sizeof(struct in6_addr)];
+    uint64_t bits;
+
+    if (slash >= sizeof(text) || !num_uint(str_skip(s, slash + 1), &bits))
+        return false;
+    memcpy(text, s.p, slash);
+    text[slash] = '\0';
+    return inet_pton(is_v6 ? AF_INET6 : AF_INET, text, address) == 1 && bits <= (is_v6 ? 128 : 32);
+}
+
+static bool is_egress(str s)
+{
+    return is_host_pattern(s) || is_network(s);
+}
+
+/* Both sides of the first "/" are there; a tool's name may hold more of them. */
+static bool is_tool_of_server(str s)
+{
+    size_t slash = str_find_char(s, '/');
+
+    return is_name(s) && slash > 0 && slash + 1 < s.len;
+}
+
 static bool is_store(str s)
 {
     const str sqlite = STR("sqlite:");
@@ -260,6 +289,13 @@ static const struct config_form forms[] = {
     {.name = "HOST",
      .fits = is_host_pattern,
      .describe = "the name of a host, or *. and the name of a domain"},
+    {.name = "EGRESS",
+     .fits = is_egress,
+     .describe = "the name of a host, *. and the name of a domain, or a network such as "
+                 "192.0.2.0/24"},
+    {.name = "LABEL/TOOL",
+     .fits = is_tool_of_server,
+     .describe = "the label of an MCP server, / and the name of its tool"},
     {.name = "FIELD", .fits = is_field, .describe = "the name of a field; it may end in *"},
     {.name = "URL",
      .fits = is_upstream,

@@ -23,6 +23,7 @@
 #include "conv/text_seal.h"
 #include "response/custom_input.h"
 #include "response/output_item.h"
+#include "text/cite.h"
 #include "wire/delta.h"
 #include "wire/tool_set.h"
 
@@ -40,6 +41,13 @@ enum reasoning_mode {
  * was called. That one is for streams only; response_object() knows nothing of it. */
 enum response_dialect { RESPONSE_DIALECT_OPENAI, RESPONSE_DIALECT_ORS };
 
+/* What a model may cite. */
+struct response_sources {
+    /* What the marker means: url and title (escaped), or false when it means nothing. */
+    bool (*find)(void *arg, const struct cite_marker *marker, struct citation *ret);
+    void *arg;
+};
+
 /* Everything pointed to must live as long as the response. */
 struct response_conf {
     const struct id_source *ids;
@@ -48,7 +56,10 @@ struct response_conf {
     str service_tier; /* escaped; STR_NONE: "default" */
     int64_t created_at;
     enum reasoning_mode reasoning;
-    const struct text_seal *seal; /* makes encrypted_content; NULL: there is none */
+    str container_id;                       /* escaped: of code_interpreter_call items */
+    bool shows_code_outputs;                /* else their outputs are null */
+    const struct response_sources *sources; /* NULL: markers are text */
+    const struct text_seal *seal;           /* makes encrypted_content; NULL: there is none */
     enum response_dialect dialect;
     bool error_event;        /* send `error` before `response.failed` */
     bool obfuscation;        /* pad deltas */

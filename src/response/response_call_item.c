@@ -47,6 +47,10 @@ enum output_kind response_call_kind(const struct response_call *c)
         return OUTPUT_CUSTOM_TOOL_CALL;
     case TOOL_LOCAL_SHELL:
         return OUTPUT_LOCAL_SHELL_CALL;
+    case TOOL_CODE_INTERPRETER:
+        return OUTPUT_CODE_INTERPRETER_CALL;
+    case TOOL_WEB_SEARCH:
+        return OUTPUT_WEB_SEARCH_CALL;
     case TOOL_MCP:
         return tool->needs_approval ? OUTPUT_MCP_APPROVAL_REQUEST : OUTPUT_MCP_CALL;
     case TOOL_FUNCTION:

@@ -81,7 +81,10 @@ struct responses_request_options {
     str default_model; /* plain text, STR_NONE: the client has to name one */
     struct extra_fields_options extra;
     struct input_options input;
-    bool has_injected_tools;    /* every request gets tools of the gateway: it needs_tools */
+    bool has_injected_tools; /* every request gets tools of the gateway: it needs_tools */
+    /* Which tools of its own the gateway has, and, when it has not, why: for whoever insists. */
+    bool serves_code, serves_search;
+    const char *why_no_code, *why_no_search;
     bool reject_unserved_tools; /* else such tools are left out of the upstream's request */
 };
 

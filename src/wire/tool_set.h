@@ -17,10 +17,27 @@
 #include "conv/item.h"
 
 enum tool_kind {
-    TOOL_FUNCTION,    /* a call becomes a function_call item */
-    TOOL_CUSTOM,      /* custom_tool_call: the argument "input" is unpacked */
-    TOOL_LOCAL_SHELL, /* local_shell_call */
-    TOOL_MCP,         /* mcp_call, or mcp_approval_request: the gateway runs it */
+    TOOL_FUNCTION,         /* a call becomes a function_call item */
+    TOOL_CUSTOM,           /* custom_tool_call: the argument "input" is unpacked */
+    TOOL_LOCAL_SHELL,      /* local_shell_call */
+    TOOL_MCP,              /* mcp_call, or mcp_approval_request: the gateway runs it */
+    TOOL_CODE_INTERPRETER, /* code_interpreter_call: the argument "code" is unpacked, and run here */
+    TOOL_WEB_SEARCH,       /* web_search_call: searched here */
+};
+
+/* What a request says of a tool of type code_interpreter. */
+struct code_declaration {
+    str at;           /* plain, where it stands: "tools[0]" */
+    str container;    /* escaped id; STR_NONE: auto */
+    str memory_limit; /* escaped: "1g", "4g" ...; STR_NONE when not given, as all below */
+};
+
+/* And of one of type web_search and its older names. */
+struct search_declaration {
+    str at;
+    str size;                             /* escaped: low, medium, high */
+    str country, region, city, timezone;  /* escaped */
+    str allowed_domains, blocked_domains; /* raw arrays of texts */
 };
 
 struct tool {
@@ -35,9 +52,11 @@ struct tool {
     /* TOOL_MCP */
     str server_label; /* escaped */
     bool needs_approval;
-    const void *hosted; /* what its maker needs to run it */
-    bool sent;          /* false: kept out by allowed_tools; a call to it is suppressed */
-    struct tool *next;  /* in the order of the request */
+    const void *hosted;                      /* what its maker needs to run it */
+    const struct code_declaration *code;     /* TOOL_CODE_INTERPRETER */
+    const struct search_declaration *search; /* TOOL_WEB_SEARCH */
+    bool sent;         /* false: kept out by allowed_tools; a call to it is suppressed */
+    struct tool *next; /* in the order of the request */
 };
 
 /* A tool of type mcp as a request declares it (CONTRACT 1.5): a server, whose tools have to be

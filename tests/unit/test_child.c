@@ -211,7 +211,7 @@ static void standard_error_is_logged_without_secrets(void **state)
     stdio_serve("echo 'token s3cret refused' >&2; printf 'no end' >&2");
     served_until_closed(&sfx.server);
     stdio_log_read(&log);
-    assert_int_equal(count(buf_str(&log), "info child_stderr server=docs pid="), 2);
+    assert_int_equal(count(buf_str(&log), "info mcp_stderr server=docs pid="), 2);
     assert_int_equal(count(buf_str(&log), "text=\"token *** refused\"\n"), 1);
     assert_int_equal(count(buf_str(&log), "text=\"no end\"\n"), 1);
     assert_str_c(buf_str(&sfx.server.last), "token *** refused\nno end\n");

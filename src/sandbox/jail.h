@@ -1,0 +1,85 @@
+/* jail.h -- a program that sees nothing of this machine but programs and libraries.
+ *
+ * bubblewrap (bwrap) puts a command into namespaces of its own: no network, no process besides its
+ * own, the system's directories read only, /mnt/data and /tmp in memory and of limited size, no
+ * capability, no further namespaces, no environment but what is named here. libseccomp refuses
+ * the system calls that such a program has no use for. A control group, where the gateway may
+ * make one, limits what all processes of a sandbox use together; where it may not, each has
+ * limits of its own (setrlimit), which the command sets itself before it runs anything foreign.
+ *
+ * A jail never changes once made; any thread. */
+#ifndef ANTIPHON_SANDBOX_JAIL_H
+#define ANTIPHON_SANDBOX_JAIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "child/child_spawn.h"
+
+#define JAIL_WORK_DIRECTORY "/mnt/data"
+
+struct jail;
+
+enum jail_cgroup { JAIL_CGROUP_AUTO, JAIL_CGROUP_REQUIRE, JAIL_CGROUP_OFF };
+
+/* Texts must outlive the jail. */
+struct jail_conf {
+    const char *python;       /* its name on the PATH of env, or its path */
+    const char *const *env;   /* the gateway's environment: only its PATH is read; ends with NULL */
+    const char *const *paths; /* further directories that are seen, read only */
+    size_t n_paths;
+    const char *user; /* whom sandboxes run as when we are root */
+    enum jail_cgroup cgroup;
+    size_t disk_bytes; /* of the work directory; /tmp has as much again */
+    unsigned max_processes;
+    unsigned cpu_percent;      /* of one processor; with a control group */
+    const char *egress_socket; /* the proxy's socket, seen as JAIL_EGRESS_SOCKET; NULL: none */
+};
+
+#define JAIL_EGRESS_SOCKET "/run/egress.sock"
+
+/* Finds bwrap, python, user and control groups, and makes the filter of system calls. NULL with
+ * *reterr filled: the message says what is missing and how to get it. Whether a command then runs
+ * is found out by running one. */
+struct jail *jail_new(const struct jail_conf *conf, struct err *reterr);
+
+/* After the last cell has been left. NULL is fine. */
+void jail_free(struct jail *jail);
+
+/* Appends one line for the log: "bubblewrap 0.8.0, Python /usr/bin/python3, control groups v2". */
+void jail_describe(const struct jail *jail, struct buf *out);
+
+/* ---- one sandbox */
+
+/* What it takes to start one, and to clean up behind it. */
+struct jail_cell {
+    struct jail *jail;
+    struct child_command command; /* runs Python with the script, which gets the arguments */
+    struct arena arena;           /* of the command */
+    int fds[CHILD_MAX_EXTRA_FDS];
+    int join_fds[2];
+    char group[64]; /* name of its control group; "" when it has none */
+};
+
+struct jail_cell_conf {
+    const char *name;        /* of the sandbox, for its control group: letters, digits, _ */
+    size_t memory_bytes;     /* of all its processes and files; without a control group of each
+                                 process */
+    const char *script;      /* Python source, run as a program; outlives the cell */
+    const char *const *args; /* of the script, sys.argv[1:]; ends with NULL; NULL: none */
+};
+
+/* Returns 0, or -1 with *reterr filled and nothing left behind. */
+int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct jail_cell *ret,
+                   struct err *reterr);
+
+/* The command has been started, or could not be: closes what only the child needs. */
+void jail_cell_started(struct jail_cell *cell);
+
+/* Kills what is left in it (with a control group) and removes its group. The process itself must
+ * have been reaped. */
+void jail_cell_close(struct jail_cell *cell);
+
+#endif

@@ -1,0 +1,73 @@
+/* page.h -- a web page as text: fetched, made readable, cut into lines (CONTRACT 1.2).
+ *
+ * page_fetch_start() goes through the URL policy with every redirect, and takes no more than its
+ * limits; page_read() is pure. What pages hold is a stranger's. */
+#ifndef ANTIPHON_SEARCH_PAGE_H
+#define ANTIPHON_SEARCH_PAGE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "http/http_client.h"
+#include "http/url_policy.h"
+
+/* ---- text */
+
+struct page_link {
+    str text, url; /* plain; url absolute, http or https */
+};
+
+/* Everything in its arena. Lines are at most PAGE_LINE_CHARS characters, broken between words. */
+enum { PAGE_LINE_CHARS = 120 };
+
+struct page {
+    struct arena arena;
+    str url, title; /* plain; the URL it came from in the end */
+    str *lines; /* without line ends; a link in them reads as 【3†its text】, by its number */
+    size_t n_lines;
+    struct page_link *links;
+    size_t n_links;
+    bool is_cut; /* it was longer than the limit */
+};
+
+struct page_source {
+    str url;
+    str content_type; /* of the head, or STR_NONE */
+    str bytes;
+    bool is_cut;
+    size_t max_text_bytes; /* of the lines together */
+};
+
+/* HTML, XHTML and plain text, in the charset that the head, a byte order mark or the page itself
+ * names; anything else is refused. Returns 0 with *ret to be freed by page_fini(), or -1 with
+ * *reterr filled: a message for the model. Any thread. */
+int page_read(const struct page_source *source, struct page *ret, struct err *reterr);
+void page_fini(struct page *page); /* a zeroed one is fine */
+
+/* ---- fetching */
+
+struct page_fetch_conf {
+    struct url_policy policy; /* of the operator */
+    uint64_t timeout_ms;      /* of all together */
+    size_t max_bytes;         /* after decompression */
+    unsigned max_redirects;
+};
+
+struct page_fetch;
+
+struct page_fetch_handler {
+    /* Either failure, for the model, or the page, which is the handler's to free. Once, never from
+     * inside start; the fetch is gone when it returns. */
+    void (*on_page)(void *arg, const char *failure, struct page *page);
+    /* May the page at this URL, where a redirect leads, be opened? */
+    bool (*allows)(void *arg, str url);
+};
+
+/* On the loop of the client, which is a guarded one unless the policy is URL_ANY. NULL with
+ * *reterr filled: a URL that the policy refuses, or out of memory. */
+struct page_fetch *page_fetch_start(struct http_client *client, const struct page_fetch_conf *conf,
+                                    str url, const struct page_fetch_handler *handler, void *arg,
+                                    struct err *reterr);
+void page_fetch_cancel(struct page_fetch *f); /* NULL is fine */
+
+#endif
