@@ -63,13 +63,23 @@ static int reject_unknown(const struct choice_reader *r, str type)
     return r->index->is_partial ? 0 : say_unknown(r, type);
 }
 
+static const struct declared_type *find_declared(const struct choice_reader *r, str type)
+{
+    struct shown plain = shown(type);
+
+    return str_map_get(&r->index->types, str_from_c(plain.text));
+}
+
 static int reject_unserved(const struct choice_reader *r, str type)
 {
+    const struct declared_type *d = find_declared(r, type);
+    const char *why = d == NULL ? NULL : d->why_not;
+
     if (r->index->is_partial)
         return 0;
     err_set_param(r->reterr, ERR_INVALID_VALUE, "tool_choice",
-                  "Tool choice '%s' names a tool that this gateway cannot serve.",
-                  shown(type).text);
+                  "Tool choice '%s' names a tool that this gateway cannot serve%s%s.",
+                  shown(type).text, why == NULL ? "" : ": ", why == NULL ? "" : why);
     return -1;
 }
 
@@ -80,13 +90,6 @@ static int reject_no_tools(const struct choice_reader *r, const char *what)
     err_set_param(r->reterr, ERR_INVALID_VALUE, "tool_choice",
                   "Tool choice '%s' must be specified with 'tools' parameter.", what);
     return -1;
-}
-
-static bool is_declared(const struct choice_reader *r, str type)
-{
-    struct shown plain = shown(type);
-
-    return str_map_get(&r->index->types, str_from_c(plain.text)) != NULL;
 }
 
 static bool is_named_type(str type)
@@ -113,12 +116,10 @@ static int find_named(const struct choice_reader *r, const struct choice_fields 
 /* The tool of a hosted type; NULL when it is declared but not served. */
 static int find_hosted(const struct choice_reader *r, str type, struct tool **ret)
 {
-    *ret = NULL;
-    if (!is_declared(r, type))
-        return reject_unknown(r, type);
-    if (json_text_eq(type, STR("local_shell")))
-        *ret = str_map_get(&r->index->by_name, STR("local_shell"));
-    return 0;
+    const struct declared_type *d = find_declared(r, type);
+
+    *ret = d == NULL ? NULL : d->tool;
+    return d == NULL ? reject_unknown(r, type) : 0;
 }
 
 /* ---- tools of MCP servers */

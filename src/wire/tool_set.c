@@ -7,8 +7,11 @@
 #include "conv/fields.h"
 #include "conv/reject.h"
 #include "conv/tool_name.h"
+#include "wire/responses_request.h"
+#include "wire/tool_add.h"
 #include "wire/tool_fields.h"
 #include "wire/tool_mcp.h"
+#include "wire/tool_own.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -18,16 +21,20 @@ struct tool_reader {
     struct str_map labels; /* label -> struct mcp_declaration */
     bool additional;       /* the tools come from an input item */
     bool inherited;        /* they were stored, without their credentials */
-    bool reject_unserved;
+    const struct responses_request_options *options;
     struct arena *arena;
     struct err *reterr;
 };
 
 /* One element of `tools` and where it stands. */
 struct source {
+    str raw;
     struct tool_fields f;
     const struct path *at;
-    str name_space; /* STR_NONE outside a namespace */
+    str name_space;                 /* STR_NONE outside a namespace */
+    struct declared_type *declared; /* its type; NULL in a namespace */
+    bool is_first;                  /* of that type */
+    bool is_served;
 };
 
 /* ---- adding to the set */
@@ -45,26 +52,6 @@ static bool is_repeated(const struct tool_reader *r, const struct tool *known, c
            same_text(known->name_space, t->name_space);
 }
 
-static int reject_twice(const struct tool *t, struct err *reterr)
-{
-    err_set_param(reterr, ERR_INVALID_VALUE, "tools",
-                  "Invalid 'tools': more than one tool has the name '%.*s'.",
-                  STR_ARG(t->upstream_name));
-    return -1;
-}
-
-static void append(struct tool_set *set, struct tool *t)
-{
-    t->sent = true;
-    if (set->last == NULL)
-        set->first = t;
-    else
-        set->last->next = t;
-    set->last = t;
-    set->n++;
-    set->n_sent++;
-}
-
 static int add_tool(struct tool_reader *r, struct tool *t)
 {
     void **slot;
@@ -76,9 +63,9 @@ static int add_tool(struct tool_reader *r, struct tool *t)
     if (slot == NULL)
         return reject_memory(r->reterr);
     if (*slot != NULL)
-        return is_repeated(r, *slot, t) ? 0 : reject_twice(t, r->reterr);
+        return is_repeated(r, *slot, t) ? 0 : tool_add_reject(t, r->reterr);
     *slot = t;
-    append(&r->set, t);
+    tool_add(&r->set, t);
     return 0;
 }
 
@@ -179,15 +166,71 @@ static int read_local_shell(struct tool_reader *r, struct source *s)
 
     s->f.name = STR("local_shell");
     t = new_tool(r, s, TOOL_LOCAL_SHELL);
-    return t == NULL ? -1 : add_tool(r, t);
+    if (t == NULL)
+        return -1;
+    if (s->is_first)
+        s->declared->tool = t;
+    return add_tool(r, t);
 }
 
-/* Served only with a provider, which this gateway does not have yet. */
-static int read_code_interpreter(struct tool_reader *r, struct source *s)
-{
-    struct path at = path_member(s->at, STR("container"));
+/* ---- the gateway's own tools */
 
-    return str_is_none(s->f.container) ? reject_missing(&at, r->reterr) : 0;
+static int reject_type_twice(const struct source *s, struct err *reterr)
+{
+    struct path at = path_member(s->at, STR("type"));
+
+    err_set_param(reterr, ERR_INVALID_VALUE, path_name(&at).text,
+                  "Invalid '%s': a request can have only one tool of type '%s'.",
+                  path_name(&at).text, shown(s->f.type).text);
+    return -1;
+}
+
+/* Adds t, which is of such a kind, when the gateway serves it. It gets its upstream name when
+ * those of all others are known. additional_tools may repeat it; the first counts. */
+static int add_own(struct tool_reader *r, struct source *s, struct tool *t, bool is_served,
+                   const char *why_not)
+{
+    s->is_served = is_served;
+    if (!s->is_first)
+        return r->additional ? 0 : reject_type_twice(s, r->reterr);
+    if (!is_served) {
+        s->declared->why_not = why_not;
+        return 0;
+    }
+    s->declared->tool = t;
+    tool_add(&r->set, t);
+    return 0;
+}
+
+static int read_code(struct tool_reader *r, struct source *s)
+{
+    struct code_declaration *d = arena_alloc(r->arena, sizeof(*d));
+    struct tool *t;
+
+    s->f.name = STR("code_interpreter");
+    t = new_tool(r, s, TOOL_CODE_INTERPRETER);
+    if (t == NULL || d == NULL)
+        return reject_memory(r->reterr);
+    if (tool_own_read_code(s->raw, s->at, r->arena, d, r->reterr) == -1)
+        return -1;
+    t->code = d;
+    return add_own(r, s, t, r->options->serves_code, r->options->why_no_code);
+}
+
+static int read_search(struct tool_reader *r, struct source *s)
+{
+    struct search_declaration *d = arena_alloc(r->arena, sizeof(*d));
+    struct tool *t;
+
+    s->f.name = STR("web_search");
+    t = new_tool(r, s, TOOL_WEB_SEARCH);
+    if (t == NULL || d == NULL)
+        return reject_memory(r->reterr);
+    if (tool_own_read_search(s->raw, s->at, r->arena, d, r->reterr) == -1)
+        return -1;
+    d->opens_pages = d->opens_pages && r->options->serves_pages;
+    t->search = d;
+    return add_own(r, s, t, r->options->serves_search, r->options->why_no_search);
 }
 
 /* ---- servers */
@@ -264,51 +307,84 @@ static int read_namespace(struct tool_reader *r, struct source *s)
 static const struct tool_type {
     str name;
     bool in_namespace; /* may stand in one */
-    bool served;       /* else there is no provider for it yet */
     int (*read)(struct tool_reader *r, struct source *s);
 } tool_types[] = {
-    {STR_INIT("function"), true, true, read_function},
-    {STR_INIT("custom"), true, true, read_custom},
-    {STR_INIT("namespace"), false, true, read_namespace},
-    {STR_INIT("mcp"), false, true, read_mcp},
-    {STR_INIT("code_interpreter"), false, false, read_code_interpreter},
-    {STR_INIT("local_shell"), false, true, read_local_shell},
+    {STR_INIT("function"), true, read_function},
+    {STR_INIT("custom"), true, read_custom},
+    {STR_INIT("namespace"), false, read_namespace},
+    {STR_INIT("mcp"), false, read_mcp},
+    {STR_INIT("code_interpreter"), false, read_code},
+    {STR_INIT("web_search"), false, read_search},
+    {STR_INIT("web_search_2025_08_26"), false, read_search},
+    {STR_INIT("web_search_preview"), false, read_search},
+    {STR_INIT("web_search_preview_2025_03_11"), false, read_search},
+    {STR_INIT("local_shell"), false, read_local_shell},
 };
+
+enum { N_TOOL_TYPES = sizeof(tool_types) / sizeof(tool_types[0]) };
 
 /* The reader for a type, or NULL when it cannot be served at this place. */
 static const struct tool_type *find_type(str name, bool in_namespace)
 {
-    for (size_t i = 0; i < sizeof(tool_types) / sizeof(tool_types[0]); i++) {
+    for (size_t i = 0; i < N_TOOL_TYPES; i++) {
         if (json_text_eq(name, tool_types[i].name))
             return in_namespace && !tool_types[i].in_namespace ? NULL : &tool_types[i];
     }
     return NULL;
 }
 
-static int note_type(struct tool_reader *r, str name)
+static int note_name(struct tool_reader *r, str plain, struct declared_type *d)
 {
-    str plain = json_text_dup(r->arena, name);
     void **slot = str_is_none(plain) ? NULL : str_map_slot(&r->index.types, plain, r->arena);
 
     if (slot == NULL)
         return reject_memory(r->reterr);
-    *slot = r;
+    *slot = d;
     return 0;
 }
 
-static int reject_unserved_type(const struct path *at, str type, struct err *reterr)
+/* By all names that mean the same: a choice may use another than the tool. */
+static int note_names(struct tool_reader *r, const struct tool_type *type, struct declared_type *d)
 {
-    const struct path type_at = path_member(at, STR("type"));
+    for (size_t i = 0; i < N_TOOL_TYPES; i++) {
+        if (tool_types[i].read == type->read && note_name(r, tool_types[i].name, d) == -1)
+            return -1;
+    }
+    return 0;
+}
 
-    err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, path_name(&type_at).text,
-                  "Unsupported parameter: '%s'. The gateway cannot serve tools of type '%s' here.",
-                  path_name(&type_at).text, shown(type).text);
+static int note_type(struct tool_reader *r, const struct tool_type *type, struct source *s)
+{
+    struct declared_type *d = type == NULL ? NULL : str_map_get(&r->index.types, type->name);
+
+    s->is_first = d == NULL;
+    if (s->is_first) {
+        d = arena_alloc(r->arena, sizeof(*d));
+        if (d == NULL)
+            return reject_memory(r->reterr);
+    }
+    s->declared = d;
+    if (type != NULL)
+        return s->is_first ? note_names(r, type, d) : 0;
+    return note_name(r, json_text_dup(r->arena, s->f.type), d);
+}
+
+static int reject_unserved_type(const struct source *s, struct err *reterr)
+{
+    const struct path at = path_member(s->at, STR("type"));
+    const char *why = s->declared == NULL ? NULL : s->declared->why_not;
+
+    err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, path_name(&at).text,
+                  "Unsupported parameter: '%s'. The gateway cannot serve tools of type '%s' "
+                  "here%s%s.",
+                  path_name(&at).text, shown(s->f.type).text, why == NULL ? "" : ": ",
+                  why == NULL ? "" : why);
     return -1;
 }
 
 static int read_tool(struct tool_reader *r, str raw, const struct path *at, str name_space)
 {
-    struct source s = {.at = at, .name_space = name_space};
+    struct source s = {.raw = raw, .at = at, .name_space = name_space};
     bool in_namespace = !str_is_none(name_space);
     int rc = tool_fields_read(raw, at, &s.f, r->reterr);
     const struct tool_type *type = find_type(s.f.type, in_namespace);
@@ -317,13 +393,13 @@ static int read_tool(struct tool_reader *r, str raw, const struct path *at, str 
         return -1;
     if (need_name(at, s.f.type, STR("type"), r->reterr) == -1)
         return -1;
-    if (!in_namespace && note_type(r, s.f.type) == -1)
+    if (!in_namespace && note_type(r, type, &s) == -1)
         return -1;
+    s.is_served = type != NULL;
     if (type != NULL && type->read(r, &s) == -1)
         return -1;
-    if (r->reject_unserved && (type == NULL || !type->served))
-        return reject_unserved_type(at, s.f.type, r->reterr);
-    return 0;
+    return r->options->reject_unserved_tools && !s.is_served ? reject_unserved_type(&s, r->reterr)
+                                                             : 0;
 }
 
 static int read_list(struct tool_reader *r, str raw, const struct path *at, str name_space)
@@ -359,14 +435,12 @@ static int read_additional(struct tool_reader *r, const struct tool_sources *fro
     return 0;
 }
 
-int tool_set_parse(const struct tool_sources *from, bool reject_unserved,
+int tool_set_parse(const struct tool_sources *from, const struct responses_request_options *options,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr)
 {
-    struct tool_reader r = {.inherited = from->is_inherited,
-                            .reject_unserved = reject_unserved,
-                            .arena = a,
-                            .reterr = reterr};
+    struct tool_reader r = {
+        .inherited = from->is_inherited, .options = options, .arena = a, .reterr = reterr};
     struct path tools_at = path_member(NULL, STR("tools"));
 
     str_map_init(&r.index.by_name, ids);
@@ -374,61 +448,9 @@ int tool_set_parse(const struct tool_sources *from, bool reject_unserved,
     str_map_init(&r.labels, ids);
     if (!str_is_none(from->tools) && read_list(&r, from->tools, &tools_at, STR_NONE) == -1)
         return -1;
-    if (read_additional(&r, from) == -1)
+    if (read_additional(&r, from) == -1 || tool_add_names(&r.set, &r.index, a, reterr) == -1)
         return -1;
     *ret = r.set;
     *ret_index = r.index;
-    return 0;
-}
-
-/* ---- tools of servers */
-
-static str escaped_dup(str plain, struct arena *a)
-{
-    struct buf escaped = {0};
-    str copy = STR_NONE;
-
-    json_text_escape(plain, &escaped);
-    if (!buf_failed(&escaped))
-        copy = arena_dup(a, buf_str(&escaped));
-    buf_fini(&escaped);
-    return copy;
-}
-
-static struct tool *new_hosted(const struct hosted_tool *from, struct arena *a)
-{
-    struct tool *t = arena_alloc(a, sizeof(*t));
-
-    if (t == NULL)
-        return NULL;
-    *t = (struct tool){
-        .kind = TOOL_MCP,
-        .name = escaped_dup(from->name, a),
-        .upstream_name = from->upstream_name,
-        .parameters = from->parameters,
-        .server_label = escaped_dup(from->server_label, a),
-        .needs_approval = from->needs_approval,
-        .hosted = from->hosted,
-    };
-    if (from->description.len > 0)
-        t->description = escaped_dup(from->description, a);
-    if (str_is_none(t->name) || str_is_none(t->server_label) ||
-        (from->description.len > 0 && str_is_none(t->description)))
-        return NULL;
-    return t;
-}
-
-int tool_set_add_hosted(struct tool_set *set, struct tool_index *index,
-                        const struct hosted_tool *tool, struct arena *a, struct err *reterr)
-{
-    struct tool *t = new_hosted(tool, a);
-    void **slot = t == NULL ? NULL : str_map_slot(&index->by_name, t->upstream_name, a);
-
-    if (slot == NULL)
-        return reject_memory(reterr);
-    if (*slot != NULL)
-        return reject_twice(t, reterr);
-    *slot = t;
-    append(set, t);
     return 0;
 }

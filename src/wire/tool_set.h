@@ -38,6 +38,9 @@ struct search_declaration {
     str size;                             /* escaped: low, medium, high */
     str country, region, city, timezone;  /* escaped */
     str allowed_domains, blocked_domains; /* raw arrays of texts */
+    /* The model may read pages. Not with external_web_access false, which allows what a search
+     * service knows already, but no visits; nor when the gateway does not. */
+    bool opens_pages;
 };
 
 struct tool {
@@ -95,11 +98,17 @@ struct hosted_tool {
     const void *hosted;
 };
 
+/* A type of tools that the request has, servable or not. */
+struct declared_type {
+    struct tool *tool;   /* when such a tool needs no name; NULL: it cannot be served */
+    const char *why_not; /* what is known of the reason, or NULL */
+};
+
 /* What is only needed while the request is parsed: who has which name, and
- * which tool types the client declared, servable or not. */
+ * which tool types the client declared. */
 struct tool_index {
     struct str_map by_name; /* upstream name -> struct tool */
-    struct str_map types;   /* plain type -> not NULL */
+    struct str_map types;   /* plain type, by each of its names -> struct declared_type */
     bool is_partial;        /* stored items or servers may bring more tools */
     bool has_all_servers;   /* no tool will be of a server that is not in the set */
 };
@@ -112,10 +121,13 @@ struct tool_sources {
     size_t n_before;               /* so many of the items, the first, are history */
 };
 
-/* Reads all of them. Tools that cannot be served are checked but not in the set, or
- * refused with reject_unserved. Those of type mcp become declarations: whether a
- * label without a URL is configured, and a URL allowed, is for the caller to find out. */
-int tool_set_parse(const struct tool_sources *from, bool reject_unserved,
+struct responses_request_options;
+
+/* Reads all of them. Tools that cannot be served are checked but not in the set, or refused, as
+ * the options say. Those of type mcp become declarations: whether a label without a URL is
+ * configured, and a URL allowed, is for the caller to find out. The gateway's own tools, at most
+ * one of a kind, get names that no tool of the client has. */
+int tool_set_parse(const struct tool_sources *from, const struct responses_request_options *options,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr);
 
@@ -129,5 +141,8 @@ const struct tool *tool_set_find_hosted(const struct tool_set *set, str server_l
 
 /* The tool that the upstream calls by this name (plain text), or NULL. Walks the list. */
 const struct tool *tool_set_find(const struct tool_set *set, str upstream_name);
+
+/* The first of a kind, or NULL: of the gateway's own the only one. */
+const struct tool *tool_set_find_kind(const struct tool_set *set, enum tool_kind kind);
 
 #endif
