@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <limits.h>
 
+#include "wire/harmony_builtin.h"
 #include "wire/harmony_message.h"
 #include "wire/harmony_tools.h"
 #include "wire/upstream_fields.h"
@@ -17,7 +18,8 @@ struct prompt {
     const struct responses_request *request;
     const struct conversation *conversation;
     const struct harmony_options *options;
-    bool has_tools;
+    struct harmony_builtins builtins; /* that it offers */
+    bool has_tools;                   /* others */
     struct buf *out;
 };
 
@@ -73,9 +75,10 @@ static void write_system(const struct prompt *p)
         .date = p->options->date,
         .effort = effort_for(p->request->reasoning.effort),
         .channels = STR("analysis, commentary, final"),
-        .has_browser = p->options->has_browser,
-        .has_python = p->options->has_python,
-        .has_functions = p->has_tools && harmony_tools_have_functions(&p->request->tools),
+        .has_browser = p->builtins.has_browser,
+        .has_python = p->builtins.has_python,
+        .has_functions =
+            p->has_tools && harmony_tools_have_functions(&p->request->tools, p->builtins),
     };
     size_t from = harmony_message_open(&m, p->out);
 
@@ -133,7 +136,7 @@ static void write_developer(const struct prompt *p)
         write_instructions(p->conversation, p->out);
     if (p->has_tools) {
         harmony_section_begin(from, p->out);
-        harmony_tools_write(&p->request->tools, p->out);
+        harmony_tools_write(&p->request->tools, p->builtins, p->out);
     }
     if (has_format(p->request)) {
         harmony_section_begin(from, p->out);
@@ -184,12 +187,24 @@ static struct harmony_message call_of(struct harmony_name tool, const struct har
     };
 }
 
-static void write_output(struct harmony_name tool, const struct content *output, struct buf *out)
+/* The model calls tools of its own while it thinks. */
+static struct harmony_message builtin_call_of(enum builtin_tool tool)
+{
+    return (struct harmony_message){
+        .role.name = STR("assistant"),
+        .recipient = harmony_builtin_name(tool),
+        .channel = STR("analysis"),
+        .content_type = STR("code"),
+    };
+}
+
+static void write_output(const struct harmony_message *call, const struct content *output,
+                         struct buf *out)
 {
     const struct harmony_message m = {
-        .role = tool,
+        .role = call->recipient,
         .recipient.name = STR("assistant"),
-        .channel = STR("commentary"),
+        .channel = call->channel,
     };
     size_t from = harmony_message_open(&m, out);
 
@@ -200,17 +215,63 @@ static void write_output(struct harmony_name tool, const struct content *output,
     harmony_message_close(&m, from, out);
 }
 
-/* The model knows calls one at a time, each with its output. */
-static void write_call(const struct prompt *p, const struct call *c)
+static enum tool_kind kind_of_call(const struct prompt *p, const struct call *c)
 {
-    const struct harmony_name tool = harmony_tool_name(c->server_label, c->tool_name, c->name);
-    const struct harmony_message m = call_of(tool, p->options);
+    const struct tool *t = tool_set_find(&p->request->tools, c->name);
+
+    if (t != NULL)
+        return t->kind;
+    if (!str_is_none(c->server_label))
+        return TOOL_MCP;
+    /* A tool that earlier requests had and this one has not. */
+    if (str_eq(c->name, STR("code_interpreter")))
+        return TOOL_CODE_INTERPRETER;
+    return str_eq(c->name, STR("web_search")) ? TOOL_WEB_SEARCH : TOOL_FUNCTION;
+}
+
+static struct harmony_message write_function_call(const struct prompt *p, const struct call *c)
+{
+    const struct harmony_message m =
+        call_of(harmony_tool_name(c->server_label, c->tool_name, c->name), p->options);
     size_t from = harmony_message_open(&m, p->out);
 
     json_text_decode(c->arguments, p->out);
     harmony_message_close(&m, from, p->out);
+    return m;
+}
+
+static struct harmony_message write_builtin_call(const struct prompt *p, enum tool_kind kind,
+                                                 const struct call *c)
+{
+    struct harmony_message m;
+    struct buf arguments = {0};
+    enum builtin_tool tool;
+    size_t from;
+
+    json_text_decode(c->arguments, &arguments);
+    tool = harmony_builtin_called(kind, buf_str(&arguments));
+    m = builtin_call_of(tool);
+    from = harmony_message_open(&m, p->out);
+    harmony_builtin_write(tool, buf_str(&arguments), p->out);
+    harmony_message_close(&m, from, p->out);
+    p->out->failed = p->out->failed || buf_failed(&arguments);
+    buf_fini(&arguments);
+    return m;
+}
+
+/* The model knows calls one at a time, each with its output. It has its own tools in the history
+ * also when this round does not offer them. */
+static void write_call(const struct prompt *p, const struct call *c)
+{
+    const struct harmony_builtins builtins = {.has_browser = p->options->has_browser,
+                                              .has_python = p->options->has_python};
+    const enum tool_kind kind = kind_of_call(p, c);
+    const struct harmony_message m = harmony_builtin_serves(builtins, kind)
+                                         ? write_builtin_call(p, kind, c)
+                                         : write_function_call(p, c);
+
     if (!c->open)
-        write_output(tool, c->output, p->out);
+        write_output(&m, c->output, p->out);
 }
 
 /* Nothing comes behind everything. */
@@ -272,28 +333,59 @@ str harmony_request_begun_call(const struct responses_request *r, enum chat_roun
     return t == NULL ? STR_NONE : t->upstream_name;
 }
 
+static bool offers(const struct responses_request *r, enum tool_kind kind)
+{
+    const struct tool *t = tool_set_find_kind(&r->tools, kind);
+
+    return t != NULL && t->sent;
+}
+
+struct harmony_builtins harmony_request_builtins(const struct responses_request *r,
+                                                 enum chat_round round,
+                                                 const struct harmony_options *options)
+{
+    if (upstream_tool_choice(&r->tool_choice, round).mode == TOOL_CHOICE_NONE)
+        return (struct harmony_builtins){.has_python = false};
+    return (struct harmony_builtins){
+        .has_browser = options->has_browser && offers(r, TOOL_WEB_SEARCH),
+        .has_python = options->has_python && offers(r, TOOL_CODE_INTERPRETER),
+    };
+}
+
+/* The header of the model's next message, as far as it is known. */
+static void write_opening(const struct prompt *p, const struct tool *begun)
+{
+    struct harmony_message m;
+
+    if (begun == NULL) {
+        buf_append(p->out, STR("<|start|>assistant"));
+        return;
+    }
+    if (harmony_builtin_serves(p->builtins, begun->kind))
+        m = builtin_call_of(harmony_builtin_called(begun->kind, STR("")));
+    else
+        m = call_of(harmony_tool_name_of(begun), p->options);
+    (void)harmony_message_open(&m, p->out);
+}
+
 void harmony_prompt_write(const struct responses_request *r, const struct conversation *c,
                           enum chat_round round, const struct harmony_options *options,
                           struct buf *out)
 {
     const struct tool_choice choice = upstream_tool_choice(&r->tool_choice, round);
-    const struct tool *begun = begun_tool(r, round);
+    const struct harmony_builtins builtins = harmony_request_builtins(r, round, options);
     const struct prompt p = {
         .request = r,
         .conversation = c,
         .options = options,
-        .has_tools = r->tools.n_sent > 0 && choice.mode != TOOL_CHOICE_NONE,
+        .builtins = builtins,
+        .has_tools =
+            choice.mode != TOOL_CHOICE_NONE && harmony_tools_are_shown(&r->tools, builtins),
         .out = out,
     };
 
     write_system(&p);
     write_developer(&p);
     write_history(&p);
-    if (begun == NULL) {
-        buf_append(out, STR("<|start|>assistant"));
-    } else {
-        const struct harmony_message m = call_of(harmony_tool_name_of(begun), options);
-
-        (void)harmony_message_open(&m, out);
-    }
+    write_opening(&p, begun_tool(r, round));
 }

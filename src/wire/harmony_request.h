@@ -5,14 +5,22 @@
 
 #include "conv/conversation.h"
 #include "wire/chat_options.h"
+#include "wire/harmony_builtin.h"
 #include "wire/responses_request.h"
 
 struct harmony_options {
-    str date;                     /* plain, YYYY-MM-DD; empty: the prompt has none */
-    bool bare_content_type;       /* of calls: ` json`, else ` <|constrain|>json` */
-    bool has_browser, has_python; /* the tools of these names are there for the model */
-    int64_t max_tokens;           /* for a request without a limit; 0: none either */
+    str date;               /* plain, YYYY-MM-DD; empty: the prompt has none */
+    bool bare_content_type; /* of calls: ` json`, else ` <|constrain|>json` */
+    /* web_search and code_interpreter are the browser and python that the model was trained with;
+     * else they are functions. */
+    bool has_browser, has_python;
+    int64_t max_tokens; /* for a request without a limit; 0: none either */
 };
+
+/* Those of them that the prompt of this round offers: who reads the answer has to know. */
+struct harmony_builtins harmony_request_builtins(const struct responses_request *r,
+                                                 enum chat_round round,
+                                                 const struct harmony_options *options);
 
 /* Can the request be said in a prompt at all? Returns 0, or -1 with *reterr filled: images and
  * files, tool_choice required, logprobs are a 400. round: which upstream call it is. */

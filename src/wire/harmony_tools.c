@@ -40,34 +40,54 @@ struct harmony_name harmony_tool_name_of(const struct tool *t)
     return harmony_tool_name(t->server_label, t->name, t->upstream_name);
 }
 
-static bool is_in(const struct tool *t, str space)
+/* The tools of a request that a prompt shows. */
+struct shown_tools {
+    const struct tool_set *set;
+    struct harmony_builtins builtins;
+};
+
+static bool is_shown(const struct shown_tools *s, const struct tool *t)
 {
-    return t->sent && str_eq(harmony_tool_name_of(t).space, space);
+    return t->sent && !harmony_builtin_serves(s->builtins, t->kind);
 }
 
-bool harmony_tools_have_functions(const struct tool_set *set)
+static bool is_in(const struct shown_tools *s, const struct tool *t, str space)
 {
+    return is_shown(s, t) && str_eq(harmony_tool_name_of(t).space, space);
+}
+
+bool harmony_tools_have_functions(const struct tool_set *set, struct harmony_builtins builtins)
+{
+    const struct shown_tools s = {set, builtins};
+
     for (const struct tool *t = set->first; t != NULL; t = t->next) {
-        if (is_in(t, functions))
+        if (is_in(&s, t, functions))
             return true;
     }
     return false;
 }
 
 /* The first namespace behind this one, or STR_NONE. Each walks the list; there are few. */
-static str next_space(const struct tool_set *set, str before)
+static str next_space(const struct shown_tools *s, str before)
 {
     str next = STR_NONE;
 
-    for (const struct tool *t = set->first; t != NULL; t = t->next) {
+    for (const struct tool *t = s->set->first; t != NULL; t = t->next) {
         str space = harmony_tool_name_of(t).space;
 
-        if (!t->sent || (!str_is_none(before) && str_order(space, before) <= 0))
+        if (!is_shown(s, t) || (!str_is_none(before) && str_order(space, before) <= 0))
             continue;
         if (str_is_none(next) || str_order(space, next) < 0)
             next = space;
     }
     return next;
+}
+
+bool harmony_tools_are_shown(const struct tool_set *set, struct harmony_builtins builtins)
+{
+    const struct shown_tools s = {set, builtins};
+
+    return !str_is_none(next_space(&s, STR_NONE));
 }
 
 static void write_lines(str text, struct buf *out)
@@ -127,26 +147,29 @@ static void write_space_description(const struct tool_set *set, str space, struc
     }
 }
 
-static void write_space(const struct tool_set *set, str space, struct buf *out)
+static void write_space(const struct shown_tools *s, str space, struct buf *out)
 {
     buf_append(out, STR("\n\n## "));
     buf_append(out, space);
     buf_append(out, STR("\n\n"));
-    write_space_description(set, space, out);
+    write_space_description(s->set, space, out);
     buf_append(out, STR("namespace "));
     buf_append(out, space);
     buf_append(out, STR(" {\n\n"));
-    for (const struct tool *t = set->first; t != NULL; t = t->next) {
-        if (is_in(t, space))
+    for (const struct tool *t = s->set->first; t != NULL; t = t->next) {
+        if (is_in(s, t, space))
             write_tool(t, out);
     }
     buf_append(out, STR("} // namespace "));
     buf_append(out, space);
 }
 
-void harmony_tools_write(const struct tool_set *set, struct buf *out)
+void harmony_tools_write(const struct tool_set *set, struct harmony_builtins builtins,
+                         struct buf *out)
 {
+    const struct shown_tools s = {set, builtins};
+
     buf_append(out, STR("# Tools"));
-    for (str space = next_space(set, STR_NONE); !str_is_none(space); space = next_space(set, space))
-        write_space(set, space, out);
+    for (str space = next_space(&s, STR_NONE); !str_is_none(space); space = next_space(&s, space))
+        write_space(&s, space, out);
 }

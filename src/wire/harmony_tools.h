@@ -2,8 +2,7 @@
 #ifndef ANTIPHON_WIRE_HARMONY_TOOLS_H
 #define ANTIPHON_WIRE_HARMONY_TOOLS_H
 
-#include "wire/harmony_message.h"
-#include "wire/tool_set.h"
+#include "wire/harmony_builtin.h"
 
 /* What a model calls a tool: label and name of a tool of an MCP server (escaped, or STR_NONE),
  * `functions` and upstream_name (plain) for all others. */
@@ -11,12 +10,15 @@ struct harmony_name harmony_tool_name(str server_label, str tool_name, str upstr
 
 struct harmony_name harmony_tool_name_of(const struct tool *t);
 
-/* Is any of those that are sent a function? */
-bool harmony_tools_have_functions(const struct tool_set *set);
+/* Of the tools that are sent, is any a function; is any shown at all by harmony_tools_write()? Those
+ * that the model has are neither. */
+bool harmony_tools_have_functions(const struct tool_set *set, struct harmony_builtins builtins);
+bool harmony_tools_are_shown(const struct tool_set *set, struct harmony_builtins builtins);
 
-/* Appends the section `# Tools` with those that are sent, plain text that still has to be made
- * harmless. out fails when memory runs out. */
-void harmony_tools_write(const struct tool_set *set, struct buf *out);
+/* Appends the section `# Tools` with them, plain text that still has to be made harmless. out fails
+ * when memory runs out. */
+void harmony_tools_write(const struct tool_set *set, struct harmony_builtins builtins,
+                         struct buf *out);
 
 /* Appends each line of a text (escaped) as a comment; an empty text has none. */
 void harmony_comment_write(str escaped, struct buf *out);

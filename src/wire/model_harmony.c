@@ -4,6 +4,7 @@
 #include "wire/chat_chunk.h"
 #include "wire/chat_speech.h"
 #include "wire/chat_tool_calls.h"
+#include "wire/harmony_builtin.h"
 #include "json/json_text.h"
 
 /* The tool of an MCP server; the prompt had it in the namespace of its label. */
@@ -102,11 +103,15 @@ static void look_for_channel(struct model_text *m, str plain)
 static void accept_call(struct chat_reader *r)
 {
     const struct chat_text_call call = {.name = r->text.conf.begun_call};
+    const struct harmony_route *route = &r->text.route;
 
     if (!r->text.is_of_prompt)
         return;
     r->text.is_of_prompt = false;
-    r->text.call = chat_text_call_begin(r, &call);
+    if (route->target == HARMONY_TO_PYTHON || route->target == HARMONY_TO_BROWSER)
+        begin_call(r, route);
+    else
+        r->text.call = chat_text_call_begin(r, &call);
 }
 
 static void on_content(void *arg, str plain)
@@ -168,6 +173,24 @@ static const struct harmony_handler harmony_handler = {.on_message = on_message,
                                                        .on_warning = on_warning,
                                                        .is_function = model_text_is_function};
 
+/* Who the call of the prompt goes to; as a function also what the prompt has as a tool of a
+ * server. */
+static void write_begun_recipient(const struct model_text_conf *c, struct buf *out)
+{
+    const struct harmony_builtins builtins = {.has_browser = c->has_browser,
+                                              .has_python = c->has_python};
+    const struct tool *t = c->tools == NULL ? NULL : tool_set_find(c->tools, c->begun_call);
+    struct harmony_name name = {STR("functions"), c->begun_call};
+
+    if (t != NULL && harmony_builtin_serves(builtins, t->kind))
+        name = harmony_builtin_name(harmony_builtin_called(t->kind, STR("")));
+    if (name.space.len > 0) {
+        buf_append(out, name.space);
+        buf_char(out, '.');
+    }
+    buf_append(out, name.name);
+}
+
 void model_harmony_begin(struct chat_reader *r)
 {
     struct model_text *m = &r->text;
@@ -180,8 +203,7 @@ void model_harmony_begin(struct chat_reader *r)
     harmony_init(&m->harmony, &harmony_handler, r);
     if (m->conf.begun_call.len == 0)
         return;
-    buf_c(&recipient, "functions.");
-    buf_append(&recipient, m->conf.begun_call);
+    write_begun_recipient(&m->conf, &recipient);
     header.recipient = buf_str(&recipient);
     if (buf_failed(&recipient))
         chat_reader_out_of_memory(r);

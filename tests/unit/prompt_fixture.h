@@ -59,7 +59,10 @@ static inline size_t read_hosted(struct arena *a, const json_t *listed, struct h
 /* The request must be good; listed: the tools of its servers, by label, or NULL. */
 static inline void parse(struct fixture *f, str body, const json_t *listed)
 {
-    const struct responses_request_options options = {.default_model = STR("gpt-oss")};
+    const struct responses_request_options options = {.default_model = STR("gpt-oss"),
+                                                      .serves_code = true,
+                                                      .serves_search = true,
+                                                      .serves_pages = true};
     struct hosted_tool hosted[4];
 
     if (fixture_parse_with(f, &options, body, 0) == -1)

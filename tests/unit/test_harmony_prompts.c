@@ -167,6 +167,9 @@ static str join_channels(struct arena *a, const json_t *channels)
     return copy;
 }
 
+/* Of the tools in a developer message. */
+static const struct harmony_builtins no_builtins = {.has_python = false};
+
 static void write_system(struct arena *a, const json_t *content, const struct tool_set *tools,
                          struct buf *out)
 {
@@ -179,7 +182,7 @@ static void write_system(struct arena *a, const json_t *content, const struct to
         .channels = join_channels(a, json_object_get(content, "channels")),
         .has_browser = names_builtin(content, "browser"),
         .has_python = names_builtin(content, "python"),
-        .has_functions = harmony_tools_have_functions(tools),
+        .has_functions = harmony_tools_have_functions(tools, no_builtins),
     };
 
     harmony_system_write(&s, out);
@@ -195,7 +198,7 @@ static void write_developer(const json_t *content, const struct tool_set *tools,
     }
     if (json_object_get(content, "tools") != NULL) {
         harmony_section_begin(from, out);
-        harmony_tools_write(tools, out);
+        harmony_tools_write(tools, no_builtins, out);
     }
 }
 
