@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { CHILD_MAX_EXTRA_FDS = 4 };
+enum { CHILD_MAX_EXTRA_FDS = 6 };
 
 /* The pipes to a child: its standard streams, and the one that says why there is
  * no program. All descriptors close on exec. */

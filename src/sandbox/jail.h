@@ -48,12 +48,17 @@ struct jail *jail_new(const struct jail_conf *conf, struct err *reterr);
 /* After the last cell has been left. NULL is fine. */
 void jail_free(struct jail *jail);
 
-/* Appends one line for the log: "bubblewrap 0.8.0, Python /usr/bin/python3, control groups v2". */
+/* Appends one line for the log: "bubblewrap 0.8, Python /usr/bin/python3, control groups v2". */
 void jail_describe(const struct jail *jail, struct buf *out);
+
+/* When sandboxes cannot be started: appends what the settings of this machine have to do with it and
+ * what helps, "users may not make namespaces here, which takes sysctl ..."; nothing when they are
+ * as they should be. */
+void jail_advise(struct buf *out);
 
 /* ---- one sandbox */
 
-/* What it takes to start one, and to clean up behind it. */
+/* What it takes to start one, and to clean up behind it. It must not move. */
 struct jail_cell {
     struct jail *jail;
     struct child_command command; /* runs Python with the script, which gets the arguments */
@@ -67,11 +72,12 @@ struct jail_cell_conf {
     const char *name;        /* of the sandbox, for its control group: letters, digits, _ */
     size_t memory_bytes;     /* of all its processes and files; without a control group of each
                                  process */
-    const char *script;      /* Python source, run as a program; outlives the cell */
+    const char *script;      /* Python source, run as a program */
     const char *const *args; /* of the script, sys.argv[1:]; ends with NULL; NULL: none */
 };
 
-/* Returns 0, or -1 with *reterr filled and nothing left behind. */
+/* Returns 0, or -1 with *reterr filled and nothing left behind. The process that starts the command
+ * has to do so in a thread that lives as long as the sandbox, which is killed with it. */
 int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct jail_cell *ret,
                    struct err *reterr);
 

@@ -1,0 +1,188 @@
+/* jail.c -- what is found out once, and what each sandbox starts with. */
+#include "sandbox/jail.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sandbox/jail_internal.h"
+
+/* ---- whom it runs as */
+
+/* Root keeps rights that no limit and no permission of a file takes away, also in a namespace. */
+static int find_user(const char *name, struct jail_user *ret, struct err *reterr)
+{
+    struct passwd entry, *found = NULL;
+    char text[4096];
+
+    *ret = (struct jail_user){0, 0};
+    if (geteuid() != 0)
+        return 0;
+    if (getpwnam_r(name, &entry, text, sizeof(text), &found) != 0 || found == NULL) {
+        err_set(reterr, ERR_INTERNAL, "--code-user: there is no user %s", name);
+        return -1;
+    }
+    if (found->pw_uid == 0) {
+        err_set(reterr, ERR_INTERNAL, "--code-user: sandboxes do not run as root");
+        return -1;
+    }
+    *ret = (struct jail_user){found->pw_uid, found->pw_gid};
+    return 0;
+}
+
+/* ---- the jail */
+
+static int check_paths(const struct jail *jail, struct err *reterr)
+{
+    for (size_t i = 0; i < jail->conf.n_paths; i++) {
+        if (jail_check_path(jail->conf.paths[i], &jail->user, reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+struct jail *jail_new(const struct jail_conf *conf, struct err *reterr)
+{
+    struct jail *jail = calloc(1, sizeof(*jail));
+
+    if (jail == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    jail->conf = *conf;
+    if (find_user(conf->user, &jail->user, reterr) == 0 &&
+        jail_find_bwrap(conf->env, &jail->arena, &jail->bwrap, reterr) == 0 &&
+        jail_find_python(conf->python, conf->env, &jail->user, &jail->arena, &jail->python,
+                         reterr) == 0 &&
+        check_paths(jail, reterr) == 0)
+        return jail;
+    jail_free(jail);
+    return NULL;
+}
+
+void jail_free(struct jail *jail)
+{
+    if (jail == NULL)
+        return;
+    arena_fini(&jail->arena);
+    free(jail);
+}
+
+void jail_describe(const struct jail *jail, struct buf *out)
+{
+    buf_c(out, "bubblewrap ");
+    buf_uint(out, jail->bwrap.major);
+    buf_char(out, '.');
+    buf_uint(out, jail->bwrap.minor);
+    buf_c(out, ", Python ");
+    buf_c(out, jail->python.program);
+}
+
+/* ---- what bwrap reads from descriptors */
+
+static bool write_all(int fd, str bytes)
+{
+    while (bytes.len > 0) {
+        ssize_t n = write(fd, bytes.p, bytes.len);
+
+        if (n == -1 && errno != EINTR)
+            return false;
+        if (n > 0)
+            bytes = str_skip(bytes, (size_t)n);
+    }
+    return true;
+}
+
+/* A file without a name, to be read from its beginning. Each sandbox needs its own, since the
+ * place where the next byte is read from is shared. Returns -1 when that fails. */
+static int make_file(str content)
+{
+    int fd = memfd_create("sandbox", MFD_CLOEXEC);
+
+    if (fd != -1 && write_all(fd, content) && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    if (fd != -1)
+        (void)close(fd);
+    return -1;
+}
+
+static bool make_files(struct jail_cell *cell, const char *script)
+{
+    const str contents[JAIL_FDS] = {
+        [JAIL_FD_SCRIPT] = str_from_c(script),
+        [JAIL_FD_PASSWD] = STR("root:x:0:0::/:/usr/sbin/nologin\n"
+                               "sandbox:x:1000:1000::" JAIL_WORK_DIRECTORY ":/bin/sh\n"
+                               "nobody:x:65534:65534::/:/usr/sbin/nologin\n"),
+        [JAIL_FD_GROUP] = STR("root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"),
+        [JAIL_FD_HOSTS] = STR("127.0.0.1 localhost sandbox\n::1 localhost\n"),
+    };
+
+    for (size_t i = 0; i < JAIL_FDS; i++) {
+        cell->fds[i] = make_file(contents[i]);
+        if (cell->fds[i] == -1)
+            return false;
+    }
+    return true;
+}
+
+/* ---- one sandbox */
+
+static void close_all(int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fds[i] != -1)
+            (void)close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+static void forget_descriptors(struct jail_cell *cell)
+{
+    for (size_t i = 0; i < CHILD_MAX_EXTRA_FDS; i++)
+        cell->fds[i] = -1;
+    for (size_t i = 0; i < sizeof(cell->join_fds) / sizeof(cell->join_fds[0]); i++)
+        cell->join_fds[i] = -1;
+}
+
+int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct jail_cell *ret,
+                   struct err *reterr)
+{
+    static const char *const env[] = {NULL}; /* of bwrap, which makes that of the program */
+
+    *ret = (struct jail_cell){.jail = jail};
+    forget_descriptors(ret);
+    if (!make_files(ret, conf->script)) {
+        err_set(reterr, ERR_INTERNAL, "memfd_create: %s", strerror(errno));
+        jail_cell_close(ret);
+        return -1;
+    }
+    ret->command = (struct child_command){
+        .argv = jail_command_line(jail, conf->args, &ret->arena),
+        .env = env,
+        .cwd = "/",
+        .extra_fds = ret->fds,
+        .n_extra_fds = JAIL_FDS,
+        .join_fds = ret->join_fds,
+        .uid = jail->user.uid,
+        .gid = jail->user.gid,
+    };
+    if (ret->command.argv != NULL)
+        return 0;
+    err_set_no_memory(reterr);
+    jail_cell_close(ret);
+    return -1;
+}
+
+void jail_cell_started(struct jail_cell *cell)
+{
+    close_all(cell->fds, CHILD_MAX_EXTRA_FDS);
+    close_all(cell->join_fds, sizeof(cell->join_fds) / sizeof(cell->join_fds[0]));
+}
+
+void jail_cell_close(struct jail_cell *cell)
+{
+    jail_cell_started(cell);
+    arena_fini(&cell->arena);
+}

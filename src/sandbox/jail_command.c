@@ -1,0 +1,240 @@
+/* jail_command.c -- the command line of bwrap: what a sandbox is, line by line.
+ *
+ * bwrap works through it from left to right, on an empty root directory in memory, and what comes
+ * later lies on top. In the end the root and /dev are read only, so that all that can be written to
+ * has a size. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sandbox/jail_internal.h"
+
+/* Of /dev/shm. */
+enum { SHARED_MEMORY_BYTES = 64 * 1024 * 1024 };
+
+/* bwrap gets them as 4, 5 ... (child_spawn.h). */
+enum { FIRST_FD = 4 };
+
+/* What each sandbox begins with. */
+static const char *const namespaces[] = {
+    "--unshare-all",     /* user (if possible), ipc, pid, net, uts, cgroup (if possible) */
+    "--unshare-user",    /* user, or nothing runs */
+    "--die-with-parent", /* nothing is left when the gateway is killed */
+    "--new-session",     /* no terminal to write into */
+    "--cap-drop",
+    "ALL", /* not even in its own namespaces */
+    "--uid",
+    "1000", /* an ordinary user, whoever it is outside */
+    "--gid",
+    "1000", /**/
+    "--hostname",
+    "sandbox",
+    "--clearenv",
+    NULL,
+};
+
+/* Its environment, all of it. Programs that keep a cache in the home directory are pointed
+ * elsewhere: what appears there is the user's. */
+static const char *const environment[][2] = {
+    {"PATH", "/usr/local/bin:/usr/bin:/bin"},
+    {"HOME", JAIL_WORK_DIRECTORY},
+    {"USER", "sandbox"},
+    {"LOGNAME", "sandbox"},
+    {"LANG", "C.UTF-8"},
+    {"TERM", "dumb"},
+    {"TMPDIR", "/tmp"},
+    {"XDG_CACHE_HOME", "/tmp/.cache"},
+    {"XDG_CONFIG_HOME", "/tmp/.config"},
+    {"MPLCONFIGDIR", "/tmp/.config/matplotlib"},
+    {"MPLBACKEND", "Agg"},
+};
+
+/* Where programs and libraries lie. On most systems all but the first are links into it. */
+static const char *const system_paths[] = {"/usr",   "/bin",   "/sbin",  "/lib",
+                                           "/lib32", "/lib64", "/libx32"};
+
+/* What programs read there and says nothing about this machine. */
+static const char *const etc_paths[] = {
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/alternatives", /* links from /usr/bin go through it */
+    "/etc/localtime",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/fonts",
+    "/etc/mime.types",
+};
+
+/* Written, not taken from this machine. */
+static const struct {
+    const char *option, *path;
+} written[JAIL_FDS] = {
+    [JAIL_FD_SCRIPT] = {"--ro-bind-data", JAIL_SCRIPT},
+    [JAIL_FD_PASSWD] = {"--ro-bind-data", "/etc/passwd"},
+    [JAIL_FD_GROUP] = {"--ro-bind-data", "/etc/group"},
+    [JAIL_FD_HOSTS] = {"--ro-bind-data", "/etc/hosts"},
+};
+
+/* -I: neither the directory of the script nor one of the user's is searched for modules;
+ * -B: nothing is left in the work directory when a module there is imported. */
+static const char *const python_flags[] = {"-I", "-B", JAIL_SCRIPT, NULL};
+
+/* ---- a list of words */
+
+struct words {
+    struct arena *arena;
+    const char **list;
+    size_t n, cap;
+    bool failed;
+};
+
+static void add(struct words *w, const char *word)
+{
+    if (w->n + 1 >= w->cap) {
+        size_t cap = w->cap == 0 ? 256 : 2 * w->cap;
+        const char **list = arena_array(w->arena, cap, sizeof(*list));
+
+        if (list == NULL) {
+            w->failed = true;
+            return;
+        }
+        if (w->n > 0)
+            memcpy(list, w->list, w->n * sizeof(*list));
+        w->list = list;
+        w->cap = cap;
+    }
+    w->list[w->n++] = word;
+}
+
+static void add2(struct words *w, const char *option, const char *value)
+{
+    add(w, option);
+    add(w, value);
+}
+
+static void add3(struct words *w, const char *option, const char *from, const char *to)
+{
+    add2(w, option, from);
+    add(w, to);
+}
+
+static void add_all(struct words *w, const char *const *list)
+{
+    for (; list != NULL && *list != NULL; list++)
+        add(w, *list);
+}
+
+static const char *number(struct words *w, size_t n)
+{
+    struct buf text = {.limit = 0};
+    str copy;
+
+    buf_uint(&text, n);
+    copy = arena_dup(w->arena, buf_str(&text));
+    w->failed |= buf_failed(&text) || str_is_none(copy);
+    buf_fini(&text);
+    return w->failed ? "0" : copy.p;
+}
+
+/* ---- what it sees */
+
+static void add_memory(struct words *w, const char *directory, size_t bytes)
+{
+    add2(w, "--size", number(w, bytes));
+    add2(w, "--tmpfs", directory);
+}
+
+static void add_file_systems(struct words *w, const struct jail_conf *conf)
+{
+    add2(w, "--proc", "/proc");
+    add2(w, "--dev", "/dev");
+    add_memory(w, "/dev/shm", SHARED_MEMORY_BYTES);
+    add_memory(w, "/tmp", conf->disk_bytes);
+    add_memory(w, JAIL_WORK_DIRECTORY, conf->disk_bytes);
+}
+
+/* A link stays a link, so that paths mean what they mean outside. */
+static void add_system_path(struct words *w, const char *path)
+{
+    char target[256];
+    struct stat st;
+    ssize_t len;
+    str copy;
+
+    if (lstat(path, &st) == -1)
+        return;
+    if (!S_ISLNK(st.st_mode)) {
+        add3(w, "--ro-bind", path, path);
+        return;
+    }
+    len = readlink(path, target, sizeof(target));
+    if (len <= 0 || (size_t)len == sizeof(target))
+        return;
+    copy = arena_dup(w->arena, str_from(target, (size_t)len));
+    w->failed |= str_is_none(copy);
+    add3(w, "--symlink", copy.p, path);
+}
+
+static void add_system(struct words *w)
+{
+    for (size_t i = 0; i < sizeof(system_paths) / sizeof(system_paths[0]); i++)
+        add_system_path(w, system_paths[i]);
+    for (size_t i = 0; i < sizeof(etc_paths) / sizeof(etc_paths[0]); i++)
+        add3(w, "--ro-bind-try", etc_paths[i], etc_paths[i]);
+}
+
+/* Those of the configuration last: they may contain the others. */
+static void add_chosen(struct words *w, const struct jail *jail)
+{
+    const struct jail_python *python = &jail->python;
+
+    if (python->link_to != NULL)
+        add3(w, "--symlink", python->link_to, python->program);
+    for (size_t i = 0; python->paths[i] != NULL; i++)
+        add3(w, "--ro-bind", python->paths[i], python->paths[i]);
+    for (size_t i = 0; i < jail->conf.n_paths; i++)
+        add3(w, "--ro-bind", jail->conf.paths[i], jail->conf.paths[i]);
+    if (jail->conf.egress_socket != NULL)
+        add3(w, "--ro-bind", jail->conf.egress_socket, JAIL_EGRESS_SOCKET);
+}
+
+static void add_written(struct words *w)
+{
+    for (size_t i = 0; i < JAIL_FDS; i++)
+        add3(w, written[i].option, number(w, FIRST_FD + i), written[i].path);
+}
+
+/* ---- all of it */
+
+/* From 0.8.0 on, but not when it is installed setuid, it can also make sure itself that no further
+ * user namespace is made; the filter of system calls sees to that in any case. */
+static bool can_disable_user_namespaces(const struct jail_bwrap *bwrap)
+{
+    return !bwrap->is_setuid && (bwrap->major > 0 || bwrap->minor >= 8);
+}
+
+const char *const *jail_command_line(const struct jail *jail, const char *const *args,
+                                     struct arena *a)
+{
+    struct words w = {.arena = a};
+
+    add(&w, jail->bwrap.program);
+    add_all(&w, namespaces);
+    if (can_disable_user_namespaces(&jail->bwrap))
+        add(&w, "--disable-userns");
+    for (size_t i = 0; i < sizeof(environment) / sizeof(environment[0]); i++)
+        add3(&w, "--setenv", environment[i][0], environment[i][1]);
+    add_file_systems(&w, &jail->conf);
+    add_system(&w);
+    add_written(&w);
+    add_chosen(&w, jail);
+    add2(&w, "--remount-ro", "/dev");
+    add2(&w, "--remount-ro", "/");
+    add2(&w, "--chdir", JAIL_WORK_DIRECTORY);
+    add2(&w, "--", jail->python.program);
+    add_all(&w, python_flags);
+    add_all(&w, args);
+    return w.failed ? NULL : w.list;
+}

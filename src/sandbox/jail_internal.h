@@ -1,0 +1,45 @@
+/* jail_internal.h -- what the parts of a jail share. */
+#ifndef ANTIPHON_SANDBOX_JAIL_INTERNAL_H
+#define ANTIPHON_SANDBOX_JAIL_INTERNAL_H
+
+#include "sandbox/jail.h"
+#include "sandbox/jail_paths.h"
+
+/* Where the script lies, and what it is called in a traceback. */
+#define JAIL_SCRIPT "/run/main.py"
+
+struct jail_bwrap {
+    const char *program;
+    uint64_t major, minor;
+    bool is_setuid;
+};
+
+/* Returns 0, or -1 with *reterr filled. */
+int jail_find_bwrap(const char *const *env, struct arena *a, struct jail_bwrap *ret,
+                    struct err *reterr);
+
+struct jail {
+    struct arena arena;
+    struct jail_conf conf;
+    struct jail_bwrap bwrap;
+    struct jail_python python;
+    struct jail_user user;
+};
+
+/* What bwrap reads from a descriptor that it inherits: its number there. */
+enum jail_fd {
+    JAIL_FD_SCRIPT,
+    JAIL_FD_PASSWD,
+    JAIL_FD_GROUP,
+    JAIL_FD_HOSTS,
+    JAIL_FDS,
+};
+
+_Static_assert((int)JAIL_FDS <= (int)CHILD_MAX_EXTRA_FDS, "all are handed over");
+
+/* The command line that runs Python with the script and args; NULL when out of memory. Lives as
+ * long as the arena and the jail. */
+const char *const *jail_command_line(const struct jail *jail, const char *const *args,
+                                     struct arena *a);
+
+#endif
