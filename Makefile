@@ -132,6 +132,9 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
 	@$(COMPILE) $(OWN_FLAGS) -MMD -MP $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# The compiler does not see that the assembler reads it.
+$(call object,src/sandbox/runner.c): src/sandbox/runner.py
+
 # Not our code, not our warnings.
 $(OUT)/obj/llhttp/%.o: $(LLHTTP_DIR)/%.c $(OUT)/flags
 	@echo "  cc    $<"
