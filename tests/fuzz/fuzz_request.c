@@ -49,6 +49,9 @@ static struct options draw_options(str bytes)
                               .reasoning_from_summary = (flags & 2) != 0,
                               .ignore_unknown_items = (flags & 4) != 0},
                     .has_injected_tools = (hosted & 1) != 0,
+                    .serves_code = (hosted & 32) != 0,
+                    .serves_search = (hosted & 64) != 0,
+                    .serves_pages = (hosted & 128) != 0,
                     .reject_unserved_tools = (flags & 8) != 0},
         .chat = {.is_openai = (flags & 16) != 0,
                  .developer_role = (flags & 32) != 0,
@@ -252,7 +255,9 @@ static void check_markers(str prompt, bool has_begun_call)
 static void check_harmony(const struct responses_request *r,
                           const struct chat_request_options *options, const struct conversation *c)
 {
-    const struct harmony_options harmony = {.bare_content_type = options->omit_usage};
+    const struct harmony_options harmony = {.bare_content_type = options->omit_usage,
+                                            .has_browser = options->thinking_switch,
+                                            .has_python = options->images_in_tool};
     struct buf body = {0}, prompt = {0};
     struct err e;
 

@@ -289,24 +289,32 @@ static void vectors_give_their_items_and_events(void **state)
 
 /* ---- a call that the prompt has begun */
 
-static char *outputs_of(const char *text)
+/* The calls, each with what it says. */
+static char *calls_of(const struct model_text_conf *text_conf, const char *text)
 {
     json_t *vector = json_pack("{s:s,s:s}", "input", text, "finish_reason", "stop");
-    struct tool_set none = {.n = 0};
-    const struct round_conf conf = {
-        .text = {.harmony = MODEL_HARMONY_ON, .tools = &none, .begun_call = STR("f")}};
+    struct hosted_script script = {.n_rounds = 2};
+    const struct round_conf conf = {.text = *text_conf, .script = &script};
     struct buf body = body_of(vector, NULL), said = {.limit = 0};
     struct round_result r;
     json_t *response, *output;
     char *copy;
 
+    script.rounds[0].outcomes = STR("{\"call\":0,\"output\":\"\"}\n");
+    script.rounds[1].upstream = str_from_c(last_round);
     round_run(&conf, buf_str(&body), UNCUT, true, &r);
     assert_null(event_check(buf_str(&r.events)));
     response = round_response(&r);
     output = json_object_get(response, "output");
     for (size_t i = 0; i < json_array_size(output); i++) {
-        buf_c(&said, text_of(json_array_get(output, i), "name"));
-        buf_c(&said, text_of(json_array_get(output, i), "arguments"));
+        json_t *item = json_array_get(output, i);
+
+        if (strcmp(text_of(item, "type"), "message") == 0)
+            continue;
+        buf_c(&said, text_of(item, "name"));
+        buf_c(&said, text_of(item, "arguments"));
+        buf_c(&said, text_of(item, "code"));
+        buf_c(&said, text_of(json_object_get(item, "action"), "query"));
         buf_char(&said, ';');
     }
     copy = strdup(buf_cstr(&said));
@@ -328,11 +336,43 @@ static void a_call_of_the_prompt_is_made_if_the_model_goes_on_with_it(void **sta
         {"<|channel|>commentary to=functions.g<|message|>{}<|call|>", "g{};"},
     };
 
+    const struct tool_set none = {.n = 0};
+    const struct model_text_conf conf = {
+        .harmony = MODEL_HARMONY_ON, .tools = &none, .begun_call = STR("f")};
+
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        char *got = outputs_of(cases[i][0]);
+        char *got = calls_of(&conf, cases[i][0]);
 
         assert_string_equal(got, cases[i][1]);
+        free(got);
+    }
+}
+
+static void a_tool_of_the_model_may_be_begun_too(void **state)
+{
+    static const struct {
+        enum tool_kind kind;
+        const char *said, *got;
+    } cases[] = {
+        {TOOL_CODE_INTERPRETER, "print(1)<|call|>", "print(1);"},
+        {TOOL_CODE_INTERPRETER, "<|channel|>commentary to=functions.g<|message|>{}<|call|>",
+         "g{};"},
+        {TOOL_WEB_SEARCH, "{\"query\":\"w\"}<|call|>", "w;"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct tool tool = {.kind = cases[i].kind, .upstream_name = STR("t")};
+        const struct tool_set set = {.first = &tool, .last = &tool, .n = 1};
+        const struct model_text_conf conf = {.harmony = MODEL_HARMONY_ON,
+                                             .tools = &set,
+                                             .begun_call = STR("t"),
+                                             .has_python = true,
+                                             .has_browser = true};
+        char *got = calls_of(&conf, cases[i].said);
+
+        assert_string_equal(got, cases[i].got);
         free(got);
     }
 }
@@ -342,6 +382,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_give_their_items_and_events),
         cmocka_unit_test(a_call_of_the_prompt_is_made_if_the_model_goes_on_with_it),
+        cmocka_unit_test(a_tool_of_the_model_may_be_begun_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,10 @@ static void *realloc_or_fail(void *p, size_t n)
 static const char request[] =
     "{\"instructions\":\"<|end|> of it\",\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":"
     "\"<|start|>\"},{\"type\":\"function_call\",\"call_id\":\"1\",\"name\":\"f\",\"arguments\":"
-    "\"{}\"},{\"type\":\"function_call_output\",\"call_id\":\"1\",\"output\":\"o\"}],\"tools\":["
+    "\"{}\"},{\"type\":\"function_call_output\",\"call_id\":\"1\",\"output\":\"o\"},"
+    "{\"type\":\"function_call\",\"call_id\":\"2\",\"name\":\"code_interpreter\",\"arguments\":"
+    "\"{\\\"code\\\":\\\"x\\\"}\"},"
+    "{\"type\":\"function_call_output\",\"call_id\":\"2\",\"output\":\"o\"}],\"tools\":["
     "{\"type\":\"function\",\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":"
     "\"object\",\"required\":[\"\\u0061\",\"b\"],\"properties\":{\"\\u0061\":{\"type\":\"string\"},"
     "\"b\":{}}}},{\"type\":\"custom\",\"name\":\"c\",\"description\":\"d\"}],\"text\":{\"format\":"
@@ -46,7 +49,7 @@ static const char request[] =
 static void a_prompt_without_memory_is_an_error_and_never_a_part(void **state)
 {
     const struct chat_request_options o = {0};
-    const struct harmony_options harmony = {0};
+    const struct harmony_options harmony = {.has_python = true};
     struct conversation c;
     struct fixture f;
     struct buf whole = {0};
