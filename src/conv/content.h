@@ -32,6 +32,7 @@ struct input_options {
     bool text_files;              /* files of text types become text parts */
     bool reasoning_from_summary;  /* for reasoning that has no other text */
     bool ignore_unknown_items;    /* else a type that the API does not have is refused */
+    bool own_items;               /* the gateway wrote them: some have types of its own */
     const struct text_seal *seal; /* opens encrypted_content; NULL: nobody does */
 };
 

@@ -32,6 +32,7 @@ static const struct field item_table[] = {
     FIELD(struct item_fields, approve, FIELD_ANY),
     FIELD(struct item_fields, reason, FIELD_ANY),
     FIELD(struct item_fields, encrypted_content, FIELD_ANY),
+    FIELD(struct item_fields, container_id, FIELD_ANY),
 };
 
 /* ---- pieces that several types share */
@@ -87,8 +88,7 @@ int item_set_arguments(const struct item_reading *r)
     return take_arguments(r, &json);
 }
 
-/* Arguments of one string member. */
-static int set_text_argument(const struct item_reading *r, const char *member, str text)
+int item_set_text_argument(const struct item_reading *r, const char *member, str text)
 {
     struct buf json = {0};
     struct jw w = jw_to(&json);
@@ -210,7 +210,7 @@ static int read_custom_call(const struct item_reading *r)
     if (item_need(r, r->f.name, STR("name")) == -1 || item_set_name(r, r->f.name) == -1 ||
         item_set_call_id(r) == -1)
         return -1;
-    return set_text_argument(r, "input", r->f.input);
+    return item_set_text_argument(r, "input", r->f.input);
 }
 
 static int read_local_shell_call(const struct item_reading *r)
@@ -244,20 +244,6 @@ static int read_output(const struct item_reading *r)
         return -1;
     return content_parse_output(r->f.output, &at, r->options, r->arena, &r->item->content,
                                 r->reterr);
-}
-
-static int read_code_call(const struct item_reading *r)
-{
-    if (!item_hosted_call_ended(r))
-        return 0;
-    r->item->name = STR("code_interpreter");
-    r->item->has_output = true;
-    r->item->is_partial = str_is_none(r->f.outputs) && r->f.id.len > 0;
-    if (item_set_call_id(r) == -1 || set_text_argument(r, "code", r->f.code) == -1 ||
-        content_collect(r->f.outputs, STR_NONE, STR("logs"), r->arena, &r->item->content,
-                        r->reterr) == -1)
-        return -1;
-    return content_join(&r->item->content, STR(""), STR(""), r->arena, r->reterr);
 }
 
 static int read_reference(const struct item_reading *r)
@@ -296,13 +282,13 @@ static const struct item_type item_types[] = {
     {STR_INIT("apply_patch_call"), ITEM_CALL, read_apply_patch_call},
     {STR_INIT("apply_patch_call_output"), ITEM_OUTPUT, read_output},
     {STR_INIT("mcp_call"), ITEM_HOSTED_CALL, item_read_mcp_call},
-    {STR_INIT("code_interpreter_call"), ITEM_HOSTED_CALL, read_code_call},
+    {STR_INIT("code_interpreter_call"), ITEM_HOSTED_CALL, item_read_code_call},
+    {STR_INIT("web_search_call"), ITEM_IGNORED, item_read_search_call},
     {STR_INIT("item_reference"), ITEM_REFERENCE, read_reference},
     {STR_INIT("mcp_list_tools"), ITEM_TOOL_LIST, item_read_tool_list},
     {STR_INIT("mcp_approval_request"), ITEM_APPROVAL_REQUEST, item_read_approval_request},
     {STR_INIT("mcp_approval_response"), ITEM_APPROVAL_RESPONSE, item_read_approval_response},
     {STR_INIT("additional_tools"), ITEM_ADDITIONAL_TOOLS, read_additional_tools},
-    IGNORED("web_search_call"),
     IGNORED("compaction"),
     IGNORED("compaction_trigger"),
     IGNORED("file_search_call"),
@@ -316,8 +302,15 @@ static const struct item_type item_types[] = {
     IGNORED("configuration_update"),
 };
 
-static const struct item_type *find_type(str name)
+/* Of items that the gateway has stored: whoever could write it would tell the model what a tool
+ * has never said. */
+static const struct item_type result_type = {STR_INIT(ITEM_RESULT_TYPE), ITEM_HOSTED_CALL,
+                                             item_read_call_result};
+
+static const struct item_type *find_type(const struct input_options *o, str name)
 {
+    if (o->own_items && json_text_eq(name, result_type.name))
+        return &result_type;
     for (size_t i = 0; i < sizeof(item_types) / sizeof(item_types[0]); i++) {
         if (json_text_eq(name, item_types[i].name))
             return &item_types[i];
@@ -346,14 +339,22 @@ static int reject_type_name(const struct path *at, str name, struct err *reterr)
     return -1;
 }
 
+/* Is nothing looked at? What is of no use may be as wrong as it likes. */
+static bool is_passed_over(const struct item_reading *r, const struct item_type *type, str name,
+                           bool is_readable)
+{
+    if (type == NULL)
+        return !str_is_none(name) && r->options->ignore_unknown_items;
+    return type->read == NULL || (type->kind == ITEM_IGNORED && !is_readable);
+}
+
 static int read_object(struct item_reading *r, struct jr *j)
 {
     int rc = fields_read(j, FIELDS(item_table), r->at, &r->f, NULL, r->reterr);
     str name = item_type_name(r->f.type, r->f.role, r->f.id);
-    const struct item_type *type = str_is_none(name) ? NULL : find_type(name);
-    bool is_unknown = type == NULL && !str_is_none(name);
+    const struct item_type *type = str_is_none(name) ? NULL : find_type(r->options, name);
 
-    if ((type != NULL && type->read == NULL) || (is_unknown && r->options->ignore_unknown_items)) {
+    if (is_passed_over(r, type, name, rc == 0)) {
         r->item->kind = ITEM_IGNORED;
         return 0;
     }

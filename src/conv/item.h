@@ -30,6 +30,9 @@ enum item_kind {
     ITEM_IGNORED,           /* nothing for the model */
 };
 
+/* Tools of the gateway's own, by what their calls look like in history. */
+enum own_tool { OWN_TOOL_NONE, OWN_TOOL_CODE, OWN_TOOL_SEARCH };
+
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
 
 /* Of a message of the assistant: said before it goes on with its tools, or what it came to. */
@@ -51,11 +54,16 @@ struct item {
     str approval_request_id;     /* escaped, of an mcp_call that was approved; also when it never
                                     ended and is ITEM_IGNORED */
     str reason;                  /* escaped */
+    enum own_tool own_tool;      /* of a hosted call; its name is then "code_interpreter" or
+                               "web_search", which the tools of the request may change, too */
+    str container_id;            /* escaped: where code ran, also when it never ended */
     bool approves;
     struct content content;
     bool is_summary; /* of reasoning: the content is its summary, since it has no other text */
     bool has_output;
-    bool is_partial; /* of a hosted call: the store may know its output, by id */
+    bool is_partial; /* of a hosted call: the store may know its output, by id. A search of which
+                        no more is known is ITEM_IGNORED until then */
+    bool is_result;  /* of a hosted call: it takes the place of the item with its id */
     struct item *next;
 };
 
@@ -69,6 +77,22 @@ struct item_list {
     struct item *first, *last;
     size_t n;
 };
+
+/* What the model was told by a tool of the gateway's own is kept in the store beside the item that
+ * clients see, under its id with this behind:
+ *
+ *     {"id":"ws_1_result","type":"hosted_call_result","call_id":"ws_1","name":"web_search",
+ *      "arguments":"{...}","output":"...","container_id":"..."}
+ *
+ * container_id: of code. Read from the store alone (input_options.own_items). */
+#define ITEM_RESULT_TYPE   "hosted_call_result"
+#define ITEM_RESULT_SUFFIX "_result"
+
+/* Both plain; STR_NONE when out of memory. */
+str item_result_id(str id, struct arena *a);
+
+/* May there be a result for this stored item, a JSON object? */
+bool item_has_result(str body);
 
 /* The type of an item with these members, all escaped or STR_NONE: without a type
  * it is a message when it has a role, a reference when it has an id. */
@@ -88,6 +112,9 @@ int item_list_parse(str input, const struct path *at, const struct input_options
 
 /* A new, zeroed item at the end of the list, its index set; NULL when out of memory. */
 struct item *item_list_add(struct item_list *list, struct arena *a);
+
+/* The container of the last call of code that names one, escaped; STR_NONE: there is none. */
+str item_list_container(const struct item_list *list);
 
 /* Puts the items of before in front of those of list. */
 void item_list_prepend(struct item_list *list, const struct item_list *before);

@@ -2,6 +2,7 @@
  *
  * item.c            the table of types, and all but the following
  * item_mcp.c        items of MCP servers
+ * item_own.c        calls of the gateway's own tools
  * item_reasoning.c  reasoning */
 #ifndef ANTIPHON_CONV_ITEM_INTERNAL_H
 #define ANTIPHON_CONV_ITEM_INTERNAL_H
@@ -13,7 +14,7 @@
 struct item_fields {
     str type, id, role, phase, status, content, call_id, name, name_space, arguments;
     str input, output, error, action, operation, code, outputs, tools, approval_request_id;
-    str summary, server_label, approve, reason, encrypted_content;
+    str summary, server_label, approve, reason, encrypted_content, container_id;
 };
 
 /* The item being read and what its reader needs. */
@@ -41,11 +42,17 @@ int item_set_name(const struct item_reading *r, str name);
 /* Arguments are a string; some clients resend them parsed. */
 int item_set_arguments(const struct item_reading *r);
 
+/* Arguments of one string member. text is escaped; STR_NONE: empty. */
+int item_set_text_argument(const struct item_reading *r, const char *member, str text);
+
 /* A call that never ended has nothing to tell; reports whether this one did. */
 bool item_hosted_call_ended(const struct item_reading *r);
 
 int item_read_reasoning(const struct item_reading *r);
 int item_read_mcp_call(const struct item_reading *r);
+int item_read_code_call(const struct item_reading *r);
+int item_read_search_call(const struct item_reading *r);
+int item_read_call_result(const struct item_reading *r);
 int item_read_tool_list(const struct item_reading *r);
 int item_read_approval_request(const struct item_reading *r);
 int item_read_approval_response(const struct item_reading *r);

@@ -16,6 +16,17 @@ struct item *item_list_add(struct item_list *list, struct arena *a)
     return it;
 }
 
+str item_list_container(const struct item_list *list)
+{
+    str last = STR_NONE;
+
+    for (const struct item *it = list->first; it != NULL; it = it->next) {
+        if (it->container_id.len > 0)
+            last = it->container_id;
+    }
+    return last;
+}
+
 void item_list_prepend(struct item_list *list, const struct item_list *before)
 {
     if (before->last == NULL)

@@ -107,7 +107,11 @@ static const struct conversation_case cases[] = {
      "\"logs\",\"logs\":\"a\"},{\"type\":\"image\"},{\"type\":\"logs\",\"logs\":\"b\"}]}," ASSISTANT(
          "x"),
      CALLS(NAMED("ci", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}")) "," TOOL(
-         "ci", "ab") "," ASSISTANT("x")},
+         "ci", "a[image]b") "," ASSISTANT("x")},
+    {"of a search without its result there is nothing to tell",
+     USER("u") ",{\"type\":\"web_search_call\",\"id\":\"ws\",\"status\":\"completed\",\"action\":"
+               "{\"type\":\"search\",\"query\":\"q\"}}",
+     USER("u")},
     {"a shell call keeps what its action says",
      "{\"type\":\"shell_call\",\"call_id\":\"s\",\"action\":{\"commands\":[\"ls\"],\"timeout_ms\":"
      "null,\"max_output_length\":9}},{\"type\":\"shell_call_output\",\"call_id\":\"s\",\"output\":"

@@ -1,0 +1,128 @@
+/* item_own.c -- calls of the gateway's own tools (CONTRACT 2.1).
+ *
+ * What clients see of them says less than the model was told: of a search no more than what was
+ * searched, of code the logs if they were asked for. The store keeps the rest in items of its own
+ * (item.h). */
+#include "conv/item_internal.h"
+
+#include "conv/fields.h"
+#include "json/json_copy.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+static const struct own_type {
+    str type, name;
+    enum own_tool tool;
+} own_types[] = {
+    {STR_INIT("code_interpreter_call"), STR_INIT("code_interpreter"), OWN_TOOL_CODE},
+    {STR_INIT("web_search_call"), STR_INIT("web_search"), OWN_TOOL_SEARCH},
+};
+
+enum { N_OWN_TYPES = sizeof(own_types) / sizeof(own_types[0]) };
+
+str item_result_id(str id, struct arena *a)
+{
+    static const str suffix = STR_INIT(ITEM_RESULT_SUFFIX);
+    char *text = arena_alloc(a, id.len + suffix.len);
+
+    if (text == NULL)
+        return STR_NONE;
+    memcpy(text, id.p, id.len);
+    memcpy(text + id.len, suffix.p, suffix.len);
+    return str_from(text, id.len + suffix.len);
+}
+
+bool item_has_result(str body)
+{
+    str type = jr_member_string(body, STR("type"));
+
+    for (size_t i = 0; i < N_OWN_TYPES && !str_is_none(type); i++) {
+        if (json_text_eq(type, own_types[i].type))
+            return true;
+    }
+    return false;
+}
+
+/* ---- what clients see */
+
+static void set_container(const struct item_reading *r)
+{
+    if (jr_type_of(r->f.container_id) == JR_STRING)
+        r->item->container_id = field_text(r->f.container_id);
+}
+
+/* An image has no text; that there was one explains what the model said next. */
+static void write_outputs(str outputs, struct buf *text)
+{
+    struct jr j;
+
+    if (jr_type_of(outputs) != JR_ARRAY)
+        return;
+    jr_init(&j, outputs);
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j)) {
+        str object = jr_raw(&j);
+        str logs = jr_member_string(object, STR("logs"));
+        str type = jr_member_string(object, STR("type"));
+
+        if (!str_is_none(logs))
+            json_copy_text(logs, text);
+        else if (!str_is_none(type) && json_text_eq(type, STR("image")))
+            buf_append(text, STR("[image]"));
+    }
+}
+
+static int set_logs(const struct item_reading *r)
+{
+    struct buf text = {0};
+    str logs;
+
+    write_outputs(r->f.outputs, &text);
+    logs = buf_failed(&text) ? STR_NONE : arena_dup(r->arena, buf_str(&text));
+    buf_fini(&text);
+    if (str_is_none(logs))
+        return reject_memory(r->reterr);
+    r->item->has_output = true;
+    return content_from_text(logs, r->arena, &r->item->content, r->reterr);
+}
+
+int item_read_code_call(const struct item_reading *r)
+{
+    set_container(r);
+    if (!item_hosted_call_ended(r))
+        return 0;
+    r->item->own_tool = OWN_TOOL_CODE;
+    r->item->name = STR("code_interpreter");
+    r->item->is_partial = str_is_none(r->f.outputs) && r->f.id.len > 0;
+    if (item_set_call_id(r) == -1 || item_set_text_argument(r, "code", r->f.code) == -1)
+        return -1;
+    return set_logs(r);
+}
+
+int item_read_search_call(const struct item_reading *r)
+{
+    r->item->is_partial = item_hosted_call_ended(r) && r->f.id.len > 0;
+    return 0;
+}
+
+/* ---- what is kept beside it */
+
+int item_read_call_result(const struct item_reading *r)
+{
+    const struct path output_at = path_member(r->at, STR("output"));
+
+    if (item_need(r, r->f.call_id, STR("call_id")) == -1 ||
+        item_need(r, r->f.name, STR("name")) == -1 || item_set_call_id(r) == -1 ||
+        item_set_name(r, r->f.name) == -1 || item_set_arguments(r) == -1)
+        return -1;
+    for (size_t i = 0; i < N_OWN_TYPES; i++) {
+        if (str_eq(r->item->name, own_types[i].name))
+            r->item->own_tool = own_types[i].tool;
+    }
+    set_container(r);
+    r->item->id = r->f.call_id;
+    r->item->is_result = true;
+    r->item->has_output = true;
+    return content_parse_output(r->f.output, &output_at, r->options, r->arena, &r->item->content,
+                                r->reterr);
+}
