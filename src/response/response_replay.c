@@ -1,9 +1,10 @@
 /* response_replay.c -- what a round added to the conversation, for the next one.
  *
- * An item is written and read again as the item it would be in the client's next
- * request: so there is one reading of items, and the model is told the same now
- * and then. */
+ * An item is written and read again as the item it would be in the next request,
+ * as the store keeps it: so there is one reading of items, and the model is told the
+ * same now and then. */
 #include "conv/reject.h"
+#include "response/output_result.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
 #include "json/json_read.h"
@@ -15,11 +16,15 @@ static bool is_for_model(const struct output_item *item)
            item->kind != OUTPUT_MCP_LIST_TOOLS;
 }
 
-static int write_text(const struct output_item *item, struct arena *a, str *ret, struct err *reterr)
+static int write_text(const struct response *r, const struct output_item *item, struct arena *a,
+                      str *ret, struct err *reterr)
 {
     struct buf json = {.limit = 0};
 
-    output_item_write(item, &json);
+    if (output_result_exists(item))
+        output_result_write(item, r->conf.container_id, &json);
+    else
+        output_item_write(item, &json);
     *ret = buf_failed(&json) ? STR_NONE : arena_dup(a, buf_str(&json));
     buf_fini(&json);
     return str_is_none(*ret) ? reject_memory(reterr) : 0;
@@ -29,43 +34,19 @@ int response_read_item(const struct response *r, const struct output_item *item,
                        const struct input_options *o, struct arena *a, struct item *ret,
                        struct err *reterr)
 {
+    struct input_options own = *o;
     struct jr j;
     str json;
 
-    if (write_text(item, a, &json, reterr) == -1)
+    own.own_items = true;
+    if (write_text(r, item, a, &json, reterr) == -1)
         return -1;
     jr_init(&j, json);
-    if (item_read(&j, NULL, o, r->conf.ids, a, ret, reterr) == -1)
+    if (item_read(&j, NULL, &own, r->conf.ids, a, ret, reterr) == -1)
         return -1;
     if (item->tool != NULL)
         ret->name = item->tool->upstream_name;
     return 0;
-}
-
-/* The items of tools that a model has by itself are made for the client: what came of a call may
- * not be in them, and that of a search does not tell what the model wrote. */
-static int read_builtin(const struct output_item *item, struct arena *a, struct item *ret,
-                        struct err *reterr)
-{
-    static const str browser_names[] = {
-        [BUILTIN_BROWSER_SEARCH] = STR_INIT("browser.search"),
-        [BUILTIN_BROWSER_OPEN] = STR_INIT("browser.open"),
-        [BUILTIN_BROWSER_FIND] = STR_INIT("browser.find"),
-    };
-
-    if (item->kind == OUTPUT_WEB_SEARCH_CALL) {
-        ret->kind = ITEM_HOSTED_CALL;
-        ret->call_id = arena_dup(a, id_str(&item->id));
-        ret->name = browser_names[item->builtin];
-        ret->arguments = arena_dup(a, buf_str(&item->arguments));
-        ret->has_output = true;
-        if (str_is_none(ret->call_id) || str_is_none(ret->arguments))
-            return reject_memory(reterr);
-    }
-    if (str_is_none(item->output))
-        return 0;
-    ret->content = (struct content){.first = NULL};
-    return content_from_text(item->output, a, &ret->content, reterr);
 }
 
 static int replay(const struct response *r, const struct output_item *item,
@@ -74,11 +55,7 @@ static int replay(const struct response *r, const struct output_item *item,
 {
     struct item *it = item_list_add(items, a);
 
-    if (it == NULL)
-        return reject_memory(reterr);
-    if (response_read_item(r, item, o, a, it, reterr) == -1)
-        return -1;
-    return item->builtin == BUILTIN_NONE ? 0 : read_builtin(item, a, it, reterr);
+    return it == NULL ? reject_memory(reterr) : response_read_item(r, item, o, a, it, reterr);
 }
 
 /* Reasoning without a text: what follows it is another message of the assistant, although

@@ -420,9 +420,9 @@ static void the_model_is_told_what_its_tools_returned(void **state)
     end_call(&f, (struct hosted_outcome){.outputs =
                                              STR("[{\"type\":\"logs\",\"logs\":\"of outputs\"}]")});
     it = replay(&f).first->next; /* the first begins a message */
-    check_told(it, "browser.find", "{\\\"pattern\\\":\\\"x\\\"}", "line 3");
+    check_told(it, "web_search", "{\\\"pattern\\\":\\\"x\\\"}", "line 3");
     it = it->next;
-    check_told(it, "browser.open", "{", "Error: the arguments are no JSON object.");
+    check_told(it, "web_search", "{", "Error: the arguments are no JSON object.");
     it = it->next;
     check_told(it, "code_interpreter", "{\\\"code\\\":\\\"a\\\"}", "logs");
     it = it->next;

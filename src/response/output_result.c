@@ -1,0 +1,58 @@
+/* output_result.c -- code_interpreter_call and web_search_call items say what clients may see; here
+ * is the call as the model made it, and what it read then. */
+#include "response/output_result.h"
+
+#include "json/json_copy.h"
+#include "json/json_write.h"
+
+bool output_result_exists(const struct output_item *item)
+{
+    const bool is_own =
+        item->kind == OUTPUT_CODE_INTERPRETER_CALL || item->kind == OUTPUT_WEB_SEARCH_CALL;
+    const bool has_ended = item->status == OUTPUT_COMPLETED || item->status == OUTPUT_FAILED;
+
+    return is_own && has_ended && !str_is_none(item->output);
+}
+
+static void write_id(const struct output_item *item, struct jw *w)
+{
+    jw_key(w, "id");
+    jw_open_string(w);
+    buf_append(w->out, id_str(&item->id));
+    buf_append(w->out, STR(ITEM_RESULT_SUFFIX));
+    jw_close_string(w);
+}
+
+/* {"code":...} as the text that arguments are: escaped once more. */
+static void write_code(const struct output_item *item, struct jw *w)
+{
+    struct buf json = {.limit = 0};
+    struct jw arguments = jw_to(&json);
+
+    jw_object(&arguments);
+    json_copy_key_text(&arguments, "code", buf_str(&item->text));
+    jw_object_end(&arguments);
+    jw_key_string(w, "arguments", buf_str(&json));
+    w->out->failed = w->out->failed || buf_failed(&json);
+    buf_fini(&json);
+}
+
+void output_result_write(const struct output_item *item, str container_id, struct buf *out)
+{
+    const bool is_code = item->kind == OUTPUT_CODE_INTERPRETER_CALL;
+    struct jw writer = jw_to(out), *w = &writer;
+
+    jw_object(w);
+    write_id(item, w);
+    jw_key_string(w, "type", STR(ITEM_RESULT_TYPE));
+    jw_key_string(w, "call_id", id_str(&item->id));
+    jw_key_string(w, "name", is_code ? STR("code_interpreter") : STR("web_search"));
+    if (is_code) {
+        write_code(item, w);
+        json_copy_given_text(w, "container_id", container_id);
+    } else {
+        jw_key_escaped(w, "arguments", buf_str(&item->arguments));
+    }
+    jw_key_escaped(w, "output", item->output);
+    jw_object_end(w);
+}

@@ -1,0 +1,16 @@
+/* output_result.h -- what the model was told by the gateway's own tools, as the items that the
+ * store keeps for it (CONTRACT 2.1; conv/item.h has their form). No client sees them. */
+#ifndef ANTIPHON_RESPONSE_OUTPUT_RESULT_H
+#define ANTIPHON_RESPONSE_OUTPUT_RESULT_H
+
+#include "base/arena.h"
+#include "response/output_item.h"
+
+/* Is there more to be kept of the item than it shows? So it is for calls of code_interpreter and
+ * web_search that have ended, hidden ones included. */
+bool output_result_exists(const struct output_item *item);
+
+/* Appends it, for an item that has one, as one line. container_id: escaped, of calls of code. */
+void output_result_write(const struct output_item *item, str container_id, struct buf *out);
+
+#endif
