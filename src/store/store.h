@@ -79,7 +79,8 @@ struct store_item {
     str id, body;
     bool is_output;    /* in results also when it is a reference to an output item */
     bool is_hidden;    /* for the model alone: no answer shows it */
-    bool is_reference; /* the item with this id, stored before; body is STR_NONE */
+    bool is_reference; /* the item with this id, hidden if is_hidden, stored before; body is
+                          STR_NONE */
 };
 
 struct store_items {
@@ -103,6 +104,10 @@ struct store_list {
  * exists. ERR_NOT_FOUND. */
 int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
                     struct store_item *ret, struct err *reterr);
+
+/* The same among hidden items alone. */
+int store_find_hidden(struct store_session *s, str owner, str id, struct arena *a,
+                      struct store_item *ret, struct err *reterr);
 
 /* ---- responses */
 
@@ -182,6 +187,10 @@ int store_get_item(struct store_session *s, str owner, str conversation_id, str 
                    struct arena *a, struct store_item *ret, struct err *reterr);
 int store_delete_item(struct store_session *s, str owner, str conversation_id, str item_id,
                       struct err *reterr);
+
+/* A hidden item, if there is one. */
+int store_delete_hidden(struct store_session *s, str owner, str conversation_id, str item_id,
+                        struct err *reterr);
 
 /* Locks a conversation for one response, under a name that is new each time, and
  * loads its items. The store renews the lock while the process lives.

@@ -252,8 +252,10 @@ static int remove_item(struct store_session *s, int64_t conversation, int64_t it
 }
 
 static int delete_item(struct store_session *s, str owner, str conversation_id, str item_id,
-                       struct err *reterr)
+                       bool is_hidden, struct err *reterr)
 {
+    const enum sql_statement find_place =
+        is_hidden ? SQL_CONVERSATION_HIDDEN_PLACE : SQL_CONVERSATION_PLACE;
     const struct sql_value *values;
     struct conversation c;
     struct found place = {.is = false};
@@ -261,11 +263,12 @@ static int delete_item(struct store_session *s, str owner, str conversation_id, 
     if (find_to_use(s, owner, conversation_id, 0, &c, reterr) == -1)
         return -1;
     values = (const struct sql_value[]){{.i = c.seq}, {.s = item_id}};
-    if (id_is_possible(item_id) &&
-        session_find(s, SQL_CONVERSATION_PLACE, values, &place, reterr) == -1)
+    if (id_is_possible(item_id) && session_find(s, find_place, values, &place, reterr) == -1)
         return -1;
     if (place.v[1] != 0)
         return remove_item(s, c.seq, place.v[1], reterr);
+    if (is_hidden)
+        return 0;
     set_no_item(reterr, item_id);
     return -1;
 }
@@ -277,5 +280,15 @@ int store_delete_item(struct store_session *s, str owner, str conversation_id, s
 
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    return tx_end(&tx, delete_item(s, owner, conversation_id, item_id, reterr), reterr);
+    return tx_end(&tx, delete_item(s, owner, conversation_id, item_id, false, reterr), reterr);
+}
+
+int store_delete_hidden(struct store_session *s, str owner, str conversation_id, str item_id,
+                        struct err *reterr)
+{
+    struct tx tx;
+
+    if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
+        return -1;
+    return tx_end(&tx, delete_item(s, owner, conversation_id, item_id, true, reterr), reterr);
 }

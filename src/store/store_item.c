@@ -25,6 +25,7 @@ uint64_t items_bytes(const struct store_items *items)
 struct item_find {
     int64_t seq; /* 0: not found */
     int64_t history;
+    bool is_hidden;
     struct arena *arena; /* NULL: only seq is wanted */
     struct store_item *item;
 };
@@ -47,7 +48,7 @@ static int on_item(void *arg, const struct sql_value *columns, struct err *reter
 
 static int find(struct store_session *s, str owner, str id, struct item_find *f, struct err *reterr)
 {
-    const struct sql_value values[] = {{.s = id}, {.s = owner}};
+    const struct sql_value values[] = {{.s = id}, {.s = owner}, {.i = f->is_hidden}};
 
     if (id_is_possible(id) && session_run(s, SQL_ITEM_FIND, values, on_item, f, NULL, reterr) == -1)
         return -1;
@@ -57,11 +58,11 @@ static int find(struct store_session *s, str owner, str id, struct item_find *f,
     return -1;
 }
 
-int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
-                    struct store_item *ret, struct err *reterr)
+static int find_whole(struct store_session *s, str owner, str id, bool is_hidden, struct arena *a,
+                      struct store_item *ret, struct err *reterr)
 {
-    struct store_item item = {.id = arena_dup(a, id)};
-    struct item_find f = {.arena = a, .item = &item};
+    struct store_item item = {.id = arena_dup(a, id), .is_hidden = is_hidden};
+    struct item_find f = {.is_hidden = is_hidden, .arena = a, .item = &item};
 
     if (find(s, owner, id, &f, reterr) == -1)
         return -1;
@@ -73,18 +74,31 @@ int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
     return 0;
 }
 
+int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
+                    struct store_item *ret, struct err *reterr)
+{
+    return find_whole(s, owner, id, false, a, ret, reterr);
+}
+
+int store_find_hidden(struct store_session *s, str owner, str id, struct arena *a,
+                      struct store_item *ret, struct err *reterr)
+{
+    return find_whole(s, owner, id, true, a, ret, reterr);
+}
+
 /* ---- storing */
 
 /* It may go, or another take its place, until its history is kept from changing. */
-static int resolve(struct store_session *s, str owner, str id, int64_t *ret_seq, struct err *reterr)
+static int resolve(struct store_session *s, str owner, const struct store_item *item,
+                   int64_t *ret_seq, struct err *reterr)
 {
-    struct item_find f = {.seq = 0};
+    struct item_find f = {.is_hidden = item->is_hidden};
     bool is_there;
 
     do {
         *ret_seq = f.seq;
         f.seq = 0;
-        if (find(s, owner, id, &f, reterr) == -1 ||
+        if (find(s, owner, item->id, &f, reterr) == -1 ||
             history_use(s, f.history, 0, 0, &is_there, reterr) == -1)
             return -1;
     } while (f.seq != *ret_seq);
@@ -108,7 +122,7 @@ int items_resolve(struct store_session *s, str owner, const struct store_items *
             err_set(reterr, ERR_INVALID_VALUE, "The id of an item contains a NUL character.");
             return -1;
         }
-        if (item->is_reference && resolve(s, owner, item->id, &refs[i], reterr) == -1)
+        if (item->is_reference && resolve(s, owner, item, &refs[i], reterr) == -1)
             return -1;
     }
     return 0;

@@ -131,7 +131,8 @@ static inline str text(struct fixture *f, const char *format, ...)
 }
 
 /* Items from words: "<id" is one of the request, ">id" of the output, "-id" a
- * hidden one of the output, "@id" a reference. The body of an item is {id}. */
+ * hidden one of the output, "@id" a reference, "*id" a hidden one to a hidden item. The body of an
+ * item is {id}. */
 static inline struct store_items items_from(struct fixture *f, const char *words)
 {
     struct store_items items = {.v = arena_array(&f->arena, strlen(words) + 1, sizeof(*items.v))};
@@ -140,13 +141,14 @@ static inline struct store_items items_from(struct fixture *f, const char *words
     while (rest.len > 0) {
         str word = str_from(rest.p, str_find_char(rest, ' '));
         str id = str_skip(word, 1);
+        const bool is_reference = word.p[0] == '@' || word.p[0] == '*';
 
-        items.v[items.n++] = (struct store_item){
-            .id = id,
-            .body = word.p[0] == '@' ? STR_NONE : text(f, "{%.*s}", STR_ARG(id)),
-            .is_output = word.p[0] == '>' || word.p[0] == '-',
-            .is_hidden = word.p[0] == '-',
-            .is_reference = word.p[0] == '@'};
+        items.v[items.n++] =
+            (struct store_item){.id = id,
+                                .body = is_reference ? STR_NONE : text(f, "{%.*s}", STR_ARG(id)),
+                                .is_output = word.p[0] == '>' || word.p[0] == '-',
+                                .is_hidden = word.p[0] == '-' || word.p[0] == '*',
+                                .is_reference = is_reference};
         rest = str_trim_start(str_skip(rest, word.len));
     }
     return items;

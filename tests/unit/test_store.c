@@ -360,6 +360,46 @@ static void hidden_items_are_for_the_model_alone(void **state)
     assert_false(h.items.v[2].is_hidden);
 }
 
+static void a_hidden_item_is_found_by_its_owner_as_such(void **state)
+{
+    struct fixture *f = *state;
+    struct store_item item;
+
+    save(f, "r1", NULL, "<a >b -b2");
+    assert_ok(store_find_hidden(f->s, alice, STR("b2"), &f->arena, &item, &f->err));
+    assert_str_c(item.body, "{b2}");
+    assert_true(item.is_hidden && item.is_output);
+    assert_fails(store_find_hidden(f->s, alice, STR("b"), &f->arena, &item, &f->err),
+                 ERR_NOT_FOUND);
+    assert_fails(store_find_hidden(f->s, bob, STR("b2"), &f->arena, &item, &f->err), ERR_NOT_FOUND);
+    assert_ok(store_delete_response(f->s, alice, STR("r1"), &f->err));
+    assert_fails(store_find_hidden(f->s, alice, STR("b2"), &f->arena, &item, &f->err),
+                 ERR_NOT_FOUND);
+}
+
+static void a_hidden_item_that_a_request_refers_to_stays_hidden(void **state)
+{
+    struct fixture *f = *state;
+    const struct store_page all = {.limit = 10, .ascending = true};
+    struct store_response visible = response_from(f, "r3", NULL, "@b2");
+    struct store_list list;
+    struct store_history h;
+
+    save(f, "r1", NULL, "<a >b -b2");
+    assert_fails(store_save_response(f->s, alice, &visible, &f->err), ERR_NOT_FOUND);
+    save(f, "r2", NULL, "@b *b2 <c >d");
+    assert_ok(store_list_input_items(f->s, alice, STR("r2"), &all, &f->arena, &list, &f->err));
+    assert_str_c(bodies(f, &list.items), "{b}{c}");
+    assert_fails(store_list_input_items(f->s, alice, STR("r2"),
+                                        &(struct store_page){.limit = 1, .after = STR("b2")},
+                                        &f->arena, &list, &f->err),
+                 ERR_NOT_FOUND);
+    assert_ok(store_delete_response(f->s, alice, STR("r1"), &f->err));
+    assert_ok(store_load_history(f->s, alice, STR("r2"), &f->arena, &h, &f->err));
+    assert_str_c(bodies(f, &h.items), "{b}{b2}{c}{d}");
+    assert_true(h.items.v[1].is_hidden);
+}
+
 /* ---- lists */
 
 static void input_items_are_those_of_the_request_alone(void **state)
@@ -562,6 +602,8 @@ static int group(const char *name)
         ON_STORE(an_item_that_is_referred_to_outlives_its_response),
         ON_STORE(a_leaf_with_an_item_that_is_referred_to_keeps_it),
         ON_STORE(hidden_items_are_for_the_model_alone),
+        ON_STORE(a_hidden_item_is_found_by_its_owner_as_such),
+        ON_STORE(a_hidden_item_that_a_request_refers_to_stays_hidden),
         ON_STORE(input_items_are_those_of_the_request_alone),
         ON_STORE(an_unknown_place_in_a_list_is_not_found),
         ON_STORE(an_id_that_occurs_twice_does_not_make_a_list_endless),

@@ -360,6 +360,31 @@ static void hidden_items_are_for_the_model_alone(void **state)
     assert_str_c(bodies(f, &h.items), "{a}{b}{thought}{c}");
 }
 
+static void a_hidden_item_can_be_deleted_with_what_it_belongs_to(void **state)
+{
+    struct fixture *f = *state;
+    struct store_stats before;
+
+    create(f, "c1", "<a");
+    before = stats(f);
+    save(f, "r", NULL, "<x >y -z");
+    assert_ok(store_add_items(f->s, alice, c1, &(struct store_items){items_from(f, "@y *z").v, 2},
+                              &f->err));
+    save_in(f, "r1", "c1", "<b >c -d");
+    assert_context(f, "r1", "{a}{y}{z}{b}{c}{d}");
+    assert_fails(store_delete_hidden(f->s, bob, c1, STR("z"), &f->err), ERR_NOT_FOUND);
+    assert_ok(store_delete_hidden(f->s, alice, c1, STR("y"), &f->err));
+    assert_conversation(f, "c1", "{a}{y}{b}{c}");
+    assert_ok(store_delete_hidden(f->s, alice, c1, STR("z"), &f->err));
+    assert_ok(store_delete_hidden(f->s, alice, c1, STR("d"), &f->err));
+    assert_ok(store_delete_response(f->s, alice, STR("r1"), &f->err));
+    for (size_t i = 0; i < 3; i++)
+        assert_ok(store_delete_item(f->s, alice, c1, str_from(&"ybc"[i], 1), &f->err));
+    assert_ok(store_delete_response(f->s, alice, STR("r"), &f->err));
+    assert_int_equal(stats(f).n_items, before.n_items);
+    assert_int_equal(stats(f).bytes, before.bytes);
+}
+
 /* ---- owners */
 
 enum { CALLS = 10 };
@@ -539,6 +564,7 @@ static int group(const char *name)
         ON_STORE(items_may_refer_to_stored_ones),
         ON_STORE(pages_make_the_whole_conversation),
         ON_STORE(hidden_items_are_for_the_model_alone),
+        ON_STORE(a_hidden_item_can_be_deleted_with_what_it_belongs_to),
         ON_STORE(another_owners_id_is_answered_like_an_unknown_one),
         ON_STORE(owners_may_not_take_each_others_ids),
         ON_STORE(a_lock_gives_what_the_conversation_holds),
