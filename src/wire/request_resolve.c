@@ -8,9 +8,9 @@
 #include <assert.h>
 
 #include "base/str_map.h"
-#include "conv/tool_name.h"
 #include "wire/request_approval.h"
 #include "wire/request_fields.h"
+#include "wire/request_names.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -126,15 +126,16 @@ struct resolution {
 
 /* What was good when it was stored does not become an error by other options.
  * A summary that the gateway sent is the model's own reasoning. */
-static int read_stored(const struct resolution *s, const struct request_history_item *stored,
-                       const struct path *at, struct item *ret)
+static int read_stored(const struct resolution *s, str body, bool is_output, const struct path *at,
+                       struct item *ret)
 {
     struct input_options o = s->options->input;
     struct jr j;
 
     o.ignore_unknown_items = true;
-    o.reasoning_from_summary = o.reasoning_from_summary || stored->is_output;
-    jr_init(&j, stored->body);
+    o.own_items = is_output;
+    o.reasoning_from_summary = o.reasoning_from_summary || is_output;
+    jr_init(&j, body);
     return item_read(&j, at, &o, s->ids, s->arena, ret, s->reterr);
 }
 
@@ -163,6 +164,15 @@ static int reject_reference(const struct item *it, struct err *reterr)
     return -1;
 }
 
+/* A result says all that its item does. */
+static int read_found(const struct resolution *s, const struct request_history_item *found,
+                      const struct path *at, struct item *ret)
+{
+    if (!str_is_none(found->result))
+        return read_stored(s, found->result, true, at, ret);
+    return read_stored(s, found->body, found->is_output, at, ret);
+}
+
 static int replace_item(const struct resolution *s, const struct request_history_item *stored,
                         struct item *it)
 {
@@ -172,7 +182,7 @@ static int replace_item(const struct resolution *s, const struct request_history
 
     if (stored == NULL || str_is_none(stored->body))
         return it->kind == ITEM_REFERENCE ? reject_reference(it, s->reterr) : 0;
-    if (read_stored(s, stored, &at, &whole) == -1)
+    if (read_found(s, stored, &at, &whole) == -1)
         return -1;
     *it = whole;
     return 0;
@@ -196,6 +206,26 @@ static int replace_references(const struct resolution *s)
     return 0;
 }
 
+/* A result stands behind its item, and says nothing when that is gone. */
+static int add_stored(const struct resolution *s, const struct request_history_item *stored,
+                      const struct path *at, struct item_list *list)
+{
+    struct item read = {.kind = ITEM_IGNORED}, *it;
+
+    if (read_stored(s, stored->body, stored->is_output, at, &read) == -1)
+        return -1;
+    it = list->last;
+    if (read.is_result && (it == NULL || !str_eq(it->id, read.id)))
+        return 0;
+    if (!read.is_result)
+        it = item_list_add(list, s->arena);
+    if (it == NULL)
+        return reject_memory(s->reterr);
+    read.index = it->index;
+    *it = read;
+    return 0;
+}
+
 static int prepend_history(const struct resolution *s)
 {
     const struct path history_at =
@@ -205,14 +235,9 @@ static int prepend_history(const struct resolution *s)
 
     for (size_t i = 0; i < s->history->n; i++) {
         const struct path at = path_index(&history_at, i);
-        struct item *it;
 
-        if (str_is_none(s->history->items[i].body))
-            continue;
-        it = item_list_add(&list, s->arena);
-        if (it == NULL)
-            return reject_memory(s->reterr);
-        if (read_stored(s, &s->history->items[i], &at, it) == -1)
+        if (!str_is_none(s->history->items[i].body) &&
+            add_stored(s, &s->history->items[i], &at, &list) == -1)
             return -1;
     }
     item_list_prepend(&s->r->items, &list);
@@ -277,36 +302,6 @@ int request_read_tools(struct responses_request *r, const struct responses_reque
 
 /* ---- tools of MCP servers */
 
-/* A tool that is gone has the name it would have (MCP 10.1). */
-static str default_name(const struct item *it, struct arena *a)
-{
-    struct buf both = {0};
-    str server = STR_NONE;
-
-    buf_append(&both, STR("mcp__"));
-    buf_append(&both, it->server_label);
-    if (!buf_failed(&both))
-        server = arena_dup(a, buf_str(&both));
-    buf_fini(&both);
-    return str_is_none(server) ? STR_NONE : tool_name_for_upstream(a, server, it->tool_name);
-}
-
-/* The model knows the calls it made by the names that it sees now. */
-static int name_calls(struct responses_request *r, struct arena *a, struct err *reterr)
-{
-    for (struct item *it = r->items.first; it != NULL; it = it->next) {
-        const struct tool *t;
-
-        if (it->kind != ITEM_HOSTED_CALL || str_is_none(it->server_label))
-            continue;
-        t = tool_set_find_hosted(&r->tools, it->server_label, it->tool_name);
-        it->name = t != NULL ? t->upstream_name : default_name(it, a);
-        if (str_is_none(it->name))
-            return reject_memory(reterr);
-    }
-    return 0;
-}
-
 int request_add_hosted(struct responses_request *r, const struct hosted_tool *tools, size_t n,
                        struct arena *a, struct err *reterr)
 {
@@ -321,7 +316,7 @@ int request_add_hosted(struct responses_request *r, const struct hosted_tool *to
         request_approval_bind(r, reterr) == -1)
         return -1;
     r->needs_tools = false;
-    return name_calls(r, a, reterr);
+    return request_name_calls(r, a, reterr);
 }
 
 /* ---- lookups */
@@ -331,7 +326,10 @@ int request_look_up(struct responses_request *r, const struct id_source *ids, st
 {
     if (request_approval_read(r, ids, a, reterr) == -1)
         return -1;
-    return r->needs_tools ? 0 : request_approval_bind(r, reterr);
+    if (r->needs_tools)
+        return 0;
+    request_name_own_calls(r);
+    return request_approval_bind(r, reterr);
 }
 
 int request_reject_previous(const struct responses_request *r, struct err *reterr)
