@@ -92,8 +92,10 @@ int state_conversation_show(struct store_session *s, struct state_request *q, st
 
 static int create(struct store_session *s, struct state_request *q, struct err *reterr)
 {
-    if (state_items_complete(s, q, reterr) == -1 ||
-        store_create_conversation(s, q->owner, &q->conversation, &q->items, reterr) == -1)
+    struct store_items items;
+
+    if (state_items_complete(s, q, &items, reterr) == -1 ||
+        store_create_conversation(s, q->owner, &q->conversation, &items, reterr) == -1)
         return -1;
     write_conversation(&q->conversation, &q->out);
     return 0;

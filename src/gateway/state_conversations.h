@@ -12,9 +12,11 @@ void state_conversation_write(const struct store_conversation *c, struct jw *w);
  * -1 with *reterr filled. */
 int state_items_read(struct state_request *q, str items, struct err *reterr);
 
-/* Of these, what is partial becomes a reference to the stored item, if there is one. Returns 0,
- * or -1 with *reterr filled. */
-int state_items_complete(struct store_session *s, struct state_request *q, struct err *reterr);
+/* These as they are to be stored: what is partial becomes a reference to the stored item, if
+ * there is one, and what is kept beside an item comes with it. Returns 0, or -1 with *reterr
+ * filled. */
+int state_items_complete(struct store_session *s, struct state_request *q, struct store_items *ret,
+                         struct err *reterr);
 
 /* The conversation that the path names, as the answer. ERR_NOT_FOUND. */
 int state_conversation_show(struct store_session *s, struct state_request *q, struct err *reterr);

@@ -4,6 +4,7 @@
 #include "gateway/state_calls.h"
 #include "gateway/state_conversations.h"
 #include "gateway/state_list.h"
+#include "gateway/stored_item.h"
 #include "gateway/upstream_options.h"
 #include "gateway/worker.h"
 
@@ -87,21 +88,36 @@ static int read_get(struct state_request *q, str body, struct err *reterr)
 
 /* ---- working */
 
-int state_items_complete(struct store_session *s, struct state_request *q, struct err *reterr)
+/* Its result comes behind it. */
+static int complete(struct store_session *s, struct state_request *q, size_t i,
+                    struct store_items *all, struct err *reterr)
 {
-    for (size_t i = 0; i < q->items.n; i++) {
-        struct store_item *item = &q->items.v[i], found;
-        struct err e;
+    struct request_history_item found = {.body = STR_NONE};
+    struct store_item *item = &all->v[all->n++];
 
-        if (!q->is_partial[i] || item->is_reference)
-            continue;
-        if (store_find_item(s, q->owner, item->id, &q->arena, &found, &e) == 0) {
-            *item = (struct store_item){.id = item->id, .is_reference = true};
-        } else if (e.code != ERR_NOT_FOUND) {
-            *reterr = e;
+    *item = q->items.v[i];
+    if ((q->is_partial[i] || item->is_reference) &&
+        stored_item_find(s, q->owner, item->id, &q->arena, &found, reterr) == -1)
+        return -1;
+    if (!str_is_none(found.body))
+        *item = (struct store_item){.id = item->id, .is_reference = true};
+    if (str_is_none(found.result))
+        return 0;
+    return stored_item_refer_to_result(&found, &q->arena, &all->v[all->n++], reterr);
+}
+
+int state_items_complete(struct store_session *s, struct state_request *q, struct store_items *ret,
+                         struct err *reterr)
+{
+    struct store_items all = {.v = arena_array(&q->arena, 2 * q->items.n, sizeof(*all.v))};
+
+    if (all.v == NULL && q->items.n > 0)
+        return reject_memory(reterr);
+    for (size_t i = 0; i < q->items.n; i++) {
+        if (complete(s, q, i, &all, reterr) == -1)
             return -1;
-        }
     }
+    *ret = all;
     return 0;
 }
 
@@ -145,9 +161,10 @@ static int load_added(struct store_session *s, struct state_request *q, struct s
 static int add(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     struct store_list added = {.has_more = false};
+    struct store_items all;
 
-    if (state_items_complete(s, q, reterr) == -1 ||
-        store_add_items(s, q->owner, q->ids[0], &q->items, reterr) == -1 ||
+    if (state_items_complete(s, q, &all, reterr) == -1 ||
+        store_add_items(s, q->owner, q->ids[0], &all, reterr) == -1 ||
         load_added(s, q, &added.items, reterr) == -1)
         return -1;
     state_list_write(&added, &q->out);
@@ -166,7 +183,12 @@ static int get(struct store_session *s, struct state_request *q, struct err *ret
 
 static int drop(struct store_session *s, struct state_request *q, struct err *reterr)
 {
-    if (store_delete_item(s, q->owner, q->ids[0], q->ids[1], reterr) == -1)
+    str result_id = item_result_id(q->ids[1], &q->arena);
+
+    if (str_is_none(result_id))
+        return reject_memory(reterr);
+    if (store_delete_item(s, q->owner, q->ids[0], q->ids[1], reterr) == -1 ||
+        store_delete_hidden(s, q->owner, q->ids[0], result_id, reterr) == -1)
         return -1;
     return state_conversation_show(s, q, reterr);
 }

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 
 #include "gateway/state_task.h"
+#include "gateway/stored_item.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
+#include "response/output_result.h"
 #include "json/json_text.h"
 
 static int start_task(struct turn *t, enum store_access access,
@@ -47,17 +49,9 @@ static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
 static int find_references(struct turn *t, struct store_session *s, struct err *reterr)
 {
     for (size_t i = 0; i < t->references.n; i++) {
-        struct store_item item;
-        struct err e;
-
-        t->found[i].body = STR_NONE;
-        if (store_find_item(s, t->caller.owner, t->references.v[i].id, &t->arena, &item, &e) == 0) {
-            t->found[i].body = item.body;
-            t->found[i].is_output = item.is_output;
-        } else if (e.code != ERR_NOT_FOUND) {
-            *reterr = e;
+        if (stored_item_find(s, t->caller.owner, t->references.v[i].id, &t->arena, &t->found[i],
+                             reterr) == -1)
             return -1;
-        }
     }
     return 0;
 }
@@ -153,10 +147,13 @@ int turn_resolve(struct turn *t, struct err *reterr)
         err_set_no_memory(reterr);
         return -1;
     }
-    for (; h.n < stored->n; h.n++)
-        items[h.n] = (struct request_history_item){.id = stored->v[h.n].id,
-                                                   .body = stored->v[h.n].body,
-                                                   .is_output = stored->v[h.n].is_output};
+    for (; h.n < stored->n; h.n++) {
+        const struct store_item *item = &stored->v[h.n];
+
+        /* A hidden reference may have become the item itself, when that was deleted. */
+        items[h.n] = (struct request_history_item){
+            .id = item->id, .body = item->body, .is_output = item->is_output || item->is_hidden};
+    }
     h.items = items;
     return request_resolve(&t->request, &h, &options, &t->worker->ids, &t->arena, reterr);
 }
@@ -229,50 +226,92 @@ static str keep(struct turn *t, struct buf *buf)
     return kept;
 }
 
+static bool keep_output_item(struct turn *t, const struct output_item *o, struct store_items *items,
+                             struct buf *buf)
+{
+    struct store_item *item = &items->v[items->n++];
+
+    output_item_write(o, buf);
+    *item = (struct store_item){.id = arena_dup(&t->kept, id_str(&o->id)),
+                                .body = keep(t, buf),
+                                .is_output = true,
+                                .is_hidden = o->is_hidden};
+    return !str_is_none(item->id) && !str_is_none(item->body);
+}
+
+/* What the model was told stands behind what is shown of it. */
+static bool keep_result(struct turn *t, const struct output_item *o, struct store_items *items,
+                        struct buf *buf)
+{
+    struct store_item *item = &items->v[items->n++];
+
+    output_result_write(o, t->response.conf.container_id, buf);
+    *item = (struct store_item){.id = item_result_id(id_str(&o->id), &t->kept),
+                                .body = keep(t, buf),
+                                .is_output = true,
+                                .is_hidden = true};
+    return !str_is_none(item->id) && !str_is_none(item->body);
+}
+
 static bool keep_output(struct turn *t, struct store_items *items, struct buf *buf)
 {
     for (const struct output_item *o = t->response.first; o != NULL; o = o->next) {
-        struct store_item *item = &items->v[items->n++];
-
-        output_item_write(o, buf);
-        *item = (struct store_item){.id = arena_dup(&t->kept, id_str(&o->id)),
-                                    .body = keep(t, buf),
-                                    .is_output = true,
-                                    .is_hidden = o->is_hidden};
-        if (str_is_none(item->id) || str_is_none(item->body))
+        if (!keep_output_item(t, o, items, buf) ||
+            (output_result_exists(o) && !keep_result(t, o, items, buf)))
             return false;
     }
     return true;
 }
 
-/* What came without its output, and is stored with it, is not stored again without. */
-static void refer_to_found(const struct turn *t, struct kept_items *input)
+/* What came without its output, and is stored with it, is not stored again without; what is
+ * hidden beside it has to be referred to as well. References come in the order of the input. */
+static int keep_input(struct turn *t, const struct kept_items *input, struct store_items *items,
+                      struct err *reterr)
 {
-    for (size_t i = 0; i < t->references.n; i++) {
-        const struct request_reference *r = &t->references.v[i];
+    const struct request_references *refs = &t->references;
+    size_t k = 0;
 
-        if (!str_is_none(t->found[i].body))
-            input->v[r->index] = (struct kept_item){.id = r->id, .is_reference = true};
+    for (size_t i = 0; i < input->n; i++) {
+        struct store_item *item = &items->v[items->n++];
+        const struct request_history_item *found = NULL;
+
+        *item = (struct store_item){.id = input->v[i].id,
+                                    .body = input->v[i].body,
+                                    .is_reference = input->v[i].is_reference};
+        if (k < refs->n && refs->v[k].index == i)
+            found = &t->found[k++];
+        if (found == NULL || str_is_none(found->body))
+            continue;
+        *item = (struct store_item){.id = found->id, .is_reference = true};
+        if (!str_is_none(found->result) &&
+            stored_item_refer_to_result(found, &t->kept, &items->v[items->n++], reterr) == -1)
+            return -1;
     }
+    return 0;
+}
+
+static size_t count_output(const struct response *r)
+{
+    size_t n = 0;
+
+    for (const struct output_item *o = r->first; o != NULL; o = o->next)
+        n++;
+    return n;
 }
 
 static int keep_items(struct turn *t, struct store_items *items, struct err *reterr)
 {
     struct kept_items input;
     struct buf buf = {.limit = 0};
-    size_t n_output = 0;
+    size_t n;
     bool ok;
 
     if (kept_items_make(t->request.input, &t->worker->ids, &t->kept, &input, reterr) == -1)
         return -1;
-    refer_to_found(t, &input);
-    for (const struct output_item *o = t->response.first; o != NULL; o = o->next)
-        n_output++;
-    items->v = arena_array(&t->kept, input.n + n_output + 1, sizeof(*items->v));
-    for (size_t i = 0; items->v != NULL && i < input.n; i++)
-        items->v[items->n++] = (struct store_item){
-            .id = input.v[i].id, .body = input.v[i].body, .is_reference = input.v[i].is_reference};
-    ok = items->v != NULL && keep_output(t, items, &buf);
+    n = input.n + count_output(&t->response);
+    items->v = arena_array(&t->kept, 2 * n + 1, sizeof(*items->v)); /* each with its result */
+    ok = items->v != NULL && keep_input(t, &input, items, reterr) == 0 &&
+         keep_output(t, items, &buf);
     buf_fini(&buf);
     if (!ok)
         err_set_no_memory(reterr);
