@@ -12,9 +12,9 @@ static const struct unit durations[] = {
 };
 
 static const struct unit sizes[] = {
-    {STR_INIT(""), 1},          {STR_INIT("B"), 1},           {STR_INIT("KiB"), 1 << 10},
-    {STR_INIT("MiB"), 1 << 20}, {STR_INIT("GiB"), 1 << 30},   {STR_INIT("KB"), 1000},
-    {STR_INIT("MB"), 1000000},  {STR_INIT("GB"), 1000000000},
+    {STR_INIT(""), 1},          {STR_INIT("B"), 1},         {STR_INIT("KiB"), 1 << 10},
+    {STR_INIT("MiB"), 1 << 20}, {STR_INIT("GiB"), 1 << 30}, {STR_INIT("TiB"), 1ULL << 40},
+    {STR_INIT("KB"), 1000},     {STR_INIT("MB"), 1000000},  {STR_INIT("GB"), 1000000000},
 };
 
 static size_t digits(str s)
