@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sandbox/jail_filter.h"
 #include "sandbox/jail_internal.h"
 
 /* ---- whom it runs as */
@@ -56,7 +57,7 @@ struct jail *jail_new(const struct jail_conf *conf, struct err *reterr)
         jail_find_bwrap(conf->env, &jail->arena, &jail->bwrap, reterr) == 0 &&
         jail_find_python(conf->python, conf->env, &jail->user, &jail->arena, &jail->python,
                          reterr) == 0 &&
-        check_paths(jail, reterr) == 0)
+        check_paths(jail, reterr) == 0 && jail_filter_write(false, &jail->filter, reterr) == 0)
         return jail;
     jail_free(jail);
     return NULL;
@@ -67,6 +68,7 @@ void jail_free(struct jail *jail)
     if (jail == NULL)
         return;
     arena_fini(&jail->arena);
+    buf_fini(&jail->filter);
     free(jail);
 }
 
@@ -111,6 +113,7 @@ static int make_file(str content)
 static bool make_files(struct jail_cell *cell, const char *script)
 {
     const str contents[JAIL_FDS] = {
+        [JAIL_FD_FILTER] = buf_str(&cell->jail->filter),
         [JAIL_FD_SCRIPT] = str_from_c(script),
         [JAIL_FD_PASSWD] = STR("root:x:0:0::/:/usr/sbin/nologin\n"
                                "sandbox:x:1000:1000::" JAIL_WORK_DIRECTORY ":/bin/sh\n"

@@ -67,10 +67,11 @@ static const char *const etc_paths[] = {
     "/etc/mime.types",
 };
 
-/* Written, not taken from this machine. */
+/* What is read from descriptors: files that are not taken from this machine. */
 static const struct {
     const char *option, *path;
 } written[JAIL_FDS] = {
+    [JAIL_FD_FILTER] = {"--seccomp", NULL},
     [JAIL_FD_SCRIPT] = {"--ro-bind-data", JAIL_SCRIPT},
     [JAIL_FD_PASSWD] = {"--ro-bind-data", "/etc/passwd"},
     [JAIL_FD_GROUP] = {"--ro-bind-data", "/etc/group"},
@@ -202,8 +203,11 @@ static void add_chosen(struct words *w, const struct jail *jail)
 
 static void add_written(struct words *w)
 {
-    for (size_t i = 0; i < JAIL_FDS; i++)
-        add3(w, written[i].option, number(w, FIRST_FD + i), written[i].path);
+    for (size_t i = 0; i < JAIL_FDS; i++) {
+        add2(w, written[i].option, number(w, FIRST_FD + i));
+        if (written[i].path != NULL)
+            add(w, written[i].path);
+    }
 }
 
 /* ---- all of it */

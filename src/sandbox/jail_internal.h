@@ -24,10 +24,12 @@ struct jail {
     struct jail_bwrap bwrap;
     struct jail_python python;
     struct jail_user user;
+    struct buf filter; /* of system calls */
 };
 
 /* What bwrap reads from a descriptor that it inherits: its number there. */
 enum jail_fd {
+    JAIL_FD_FILTER,
     JAIL_FD_SCRIPT,
     JAIL_FD_PASSWD,
     JAIL_FD_GROUP,
