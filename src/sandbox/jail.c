@@ -82,6 +82,12 @@ void jail_describe(const struct jail *jail, struct buf *out)
     buf_c(out, jail->python.program);
 }
 
+bool jail_counts_memory(const struct jail *jail)
+{
+    (void)jail;
+    return false;
+}
+
 /* ---- what bwrap reads from descriptors */
 
 static bool write_all(int fd, str bytes)

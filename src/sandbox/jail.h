@@ -11,6 +11,7 @@
 #ifndef ANTIPHON_SANDBOX_JAIL_H
 #define ANTIPHON_SANDBOX_JAIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,10 @@ void jail_free(struct jail *jail);
 /* Appends one line for the log: "bubblewrap 0.8, Python /usr/bin/python3, control groups v2". */
 void jail_describe(const struct jail *jail, struct buf *out);
 
+/* Whether a control group counts memory and processes of a sandbox. If not, each process has to set
+ * limits for itself. */
+bool jail_counts_memory(const struct jail *jail);
+
 /* When sandboxes cannot be started: appends what the settings of this machine have to do with it and
  * what helps, "users may not make namespaces here, which takes sysctl ..."; nothing when they are
  * as they should be. */
@@ -70,13 +75,12 @@ struct jail_cell {
 
 struct jail_cell_conf {
     const char *name;        /* of the sandbox, for its control group: letters, digits, _ */
-    size_t memory_bytes;     /* of all its processes and files; without a control group of each
-                                 process */
+    size_t memory_bytes;     /* of all its processes and files; see jail_counts_memory() */
     const char *script;      /* Python source, run as a program */
     const char *const *args; /* of the script, sys.argv[1:]; ends with NULL; NULL: none */
 };
 
-/* Returns 0, or -1 with *reterr filled and nothing left behind. The process that starts the command
+/* Copies what conf names. Returns 0, or -1 with *reterr filled and nothing left behind. The process that starts the command
  * has to do so in a thread that lives as long as the sandbox, which is killed with it. */
 int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct jail_cell *ret,
                    struct err *reterr);

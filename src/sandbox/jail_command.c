@@ -123,20 +123,29 @@ static void add3(struct words *w, const char *option, const char *from, const ch
 
 static void add_all(struct words *w, const char *const *list)
 {
-    for (; list != NULL && *list != NULL; list++)
+    for (; *list != NULL; list++)
         add(w, *list);
+}
+
+/* A text that does not live as long as the list. */
+static const char *copy(struct words *w, str text)
+{
+    str kept = arena_dup(w->arena, text);
+
+    w->failed |= str_is_none(kept);
+    return kept.p;
 }
 
 static const char *number(struct words *w, size_t n)
 {
     struct buf text = {.limit = 0};
-    str copy;
+    const char *kept;
 
     buf_uint(&text, n);
-    copy = arena_dup(w->arena, buf_str(&text));
-    w->failed |= buf_failed(&text) || str_is_none(copy);
+    w->failed |= buf_failed(&text);
+    kept = copy(w, buf_str(&text));
     buf_fini(&text);
-    return w->failed ? "0" : copy.p;
+    return kept;
 }
 
 /* ---- what it sees */
@@ -162,7 +171,6 @@ static void add_system_path(struct words *w, const char *path)
     char target[256];
     struct stat st;
     ssize_t len;
-    str copy;
 
     if (lstat(path, &st) == -1)
         return;
@@ -173,9 +181,7 @@ static void add_system_path(struct words *w, const char *path)
     len = readlink(path, target, sizeof(target));
     if (len <= 0 || (size_t)len == sizeof(target))
         return;
-    copy = arena_dup(w->arena, str_from(target, (size_t)len));
-    w->failed |= str_is_none(copy);
-    add3(w, "--symlink", copy.p, path);
+    add3(w, "--symlink", copy(w, str_from(target, (size_t)len)), path);
 }
 
 static void add_system(struct words *w)
@@ -239,6 +245,7 @@ const char *const *jail_command_line(const struct jail *jail, const char *const 
     add2(&w, "--chdir", JAIL_WORK_DIRECTORY);
     add2(&w, "--", jail->python.program);
     add_all(&w, python_flags);
-    add_all(&w, args);
+    for (; args != NULL && *args != NULL; args++)
+        add(&w, copy(&w, str_from_c(*args)));
     return w.failed ? NULL : w.list;
 }

@@ -39,8 +39,8 @@ enum jail_fd {
 
 _Static_assert((int)JAIL_FDS <= (int)CHILD_MAX_EXTRA_FDS, "all are handed over");
 
-/* The command line that runs Python with the script and args; NULL when out of memory. Lives as
- * long as the arena and the jail. */
+/* The command line that runs Python with the script and args, which are copied; NULL when out of
+ * memory. Lives as long as the arena and the jail. */
 const char *const *jail_command_line(const struct jail *jail, const char *const *args,
                                      struct arena *a);
 
