@@ -491,11 +491,15 @@ class Gateway:
                 if pid == 0:
                     return
                 if pid == self.session_pid:
-                    how = os.waitstatus_to_exitcode(status)
-                    what = f"exited with status {how}" if how >= 0 else signal.strsignal(-how)
-                    sys.exit(f"the Python process ended: {what}")
+                    self.end(status)
         except ChildProcessError:
             pass
+
+    @staticmethod
+    def end(status):
+        how = os.waitstatus_to_exitcode(status)
+        what = f"exited with status {how}" if how >= 0 else signal.strsignal(-how)
+        sys.exit(f"the Python process ended: {what}")
 
     def on_output(self):
         """Output belongs to the run that is under way; without one it is dropped."""
@@ -510,8 +514,9 @@ class Gateway:
         """User code can write here, too, if it looks for the descriptor. That ends the sandbox."""
         try:
             lines = self.reports.read()
-            if lines is None:
-                raise ValueError("closed")
+            if lines is None:  # it has ended, as a rule; then this changes nothing
+                os.kill(self.session_pid, signal.SIGKILL)
+                self.end(os.waitpid(self.session_pid, 0)[1])
             for line in lines:
                 self.take_report(json.loads(line))
         except (ValueError, TypeError, KeyError, OSError) as error:
