@@ -13,8 +13,8 @@ static char digit(uint32_t value, const char last[2])
     return value < 62 ? digits[value] : last[value - 62];
 }
 
-/* The value of a digit of base64url, or 64. */
-static uint32_t value_of(char c)
+/* The value of a digit, or 64. */
+static uint32_t value_of(char c, const char last[2])
 {
     if (c >= 'A' && c <= 'Z')
         return (uint32_t)(c - 'A');
@@ -22,7 +22,7 @@ static uint32_t value_of(char c)
         return (uint32_t)(c - 'a') + 26;
     if (c >= '0' && c <= '9')
         return (uint32_t)(c - '0') + 52;
-    return c == url_digits[0] ? 62 : c == url_digits[1] ? 63 : 64;
+    return c == last[0] ? 62 : c == last[1] ? 63 : 64;
 }
 
 /* Four letters of one to three bytes, of which the last may be missing. */
@@ -67,13 +67,13 @@ size_t base64url_bytes(size_t n_letters)
 }
 
 /* Four letters at most; what they hold beyond whole bytes has to be zero. */
-static bool read_group(str letters, char *to)
+static bool read_group(str letters, const char last[2], char *to)
 {
     size_t n = letters.len < 4 ? letters.len : 4, n_bytes = base64url_bytes(n);
     uint32_t bits = 0;
 
     for (size_t i = 0; i < n; i++) {
-        uint32_t value = value_of(letters.p[i]);
+        uint32_t value = value_of(letters.p[i], last);
 
         if (value == 64)
             return false;
@@ -84,11 +84,30 @@ static bool read_group(str letters, char *to)
     return n > 1 && (bits & (0xFFFFFFU >> (8 * n_bytes))) == 0;
 }
 
-bool base64url_read(str letters, char *to)
+static bool read_groups(str letters, const char last[2], char *to)
 {
     for (; letters.len > 0; letters = str_skip(letters, 4), to += 3) {
-        if (!read_group(letters, to))
+        if (!read_group(letters, last, to))
             return false;
     }
     return true;
+}
+
+bool base64url_read(str letters, char *to)
+{
+    return read_groups(letters, url_digits, to);
+}
+
+str base64_unpadded(str letters)
+{
+    if (letters.len == 0 || letters.len % 4 != 0)
+        return letters.len == 0 ? letters : STR_NONE;
+    for (unsigned i = 0; i < 2 && letters.p[letters.len - 1] == '='; i++)
+        letters.len--;
+    return letters;
+}
+
+bool base64_read(str unpadded, char *to)
+{
+    return read_groups(unpadded, plain_digits, to);
 }

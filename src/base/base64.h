@@ -20,4 +20,11 @@ size_t base64url_bytes(size_t n_letters);
  * base64url_write() makes of any bytes; then `to` may hold anything. */
 bool base64url_read(str letters, char *to);
 
+/* Padded base64 without its padding, of which base64url_bytes() knows how many bytes it holds;
+ * STR_NONE when its length cannot be. */
+str base64_unpadded(str letters);
+
+/* Puts those bytes into `to`. False as of base64url_read(). */
+bool base64_read(str unpadded, char *to);
+
 #endif
