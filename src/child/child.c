@@ -230,11 +230,23 @@ static void drain(struct child *m, enum stream which)
 
 /* ---- death */
 
+static int signal_of(const siginfo_t *died)
+{
+    enum { SHELL_SIGNAL = 128 }; /* what shells, and other launchers, add to it */
+
+    if (died->si_code == CLD_KILLED || died->si_code == CLD_DUMPED)
+        return died->si_status;
+    return died->si_code == CLD_EXITED && died->si_status > SHELL_SIGNAL
+               ? died->si_status - SHELL_SIGNAL
+               : 0;
+}
+
 /* A line that was too long stays the reason: that is why it was ended. */
 static void describe_death(struct child *m, const siginfo_t *died)
 {
     struct buf why = {.limit = 0};
 
+    m->end.signal = signal_of(died);
     m->end.start_errno =
         child_spawn_why_ended(&m->conf.command, m->pipes.ours[CHILD_PIPE_REPORT], died, &why);
     if (!m->lines.failed)
@@ -465,6 +477,18 @@ struct child *child_start(struct loop *loop, const struct child_conf *conf,
     m->handler = handler;
     m->said.pid = m->pid;
     return m;
+}
+
+/* Not by take_step(), which may tell. */
+void child_kill(struct child *m)
+{
+    if (m->step >= STEP_KILL || m->is_closing)
+        return;
+    m->end.was_asked = true;
+    m->step = STEP_KILL;
+    loop_timer_start(m->step_timer, m->conf.grace_ms);
+    close_stream(m, IN);
+    signal_group(m, SIGKILL);
 }
 
 pid_t child_pid(const struct child *m)

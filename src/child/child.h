@@ -39,6 +39,7 @@ struct child_end {
     bool was_asked;     /* child_stop() came first */
     int start_errno;    /* not 0: no program was started; ENOENT and EACCES will not heal soon */
     const char *reason; /* "exited with status 3"; dies when on_exit returns */
+    int signal; /* that ended it, or of which its status (128 and the signal) tells; 0: none */
 };
 
 struct child_handler {
@@ -77,6 +78,10 @@ bool child_send(struct child *m, str json);
 /* MCP 4.7. Lines that it still writes are handed on until it has ended.
  * Stopping again, or what has ended, changes nothing. */
 void child_stop(struct child *m);
+
+/* Ends it without asking, and without the steps of child_stop(): SIGKILL. on_exit and on_closed
+ * follow as ever. */
+void child_kill(struct child *m);
 
 pid_t child_pid(const struct child *m);
 

@@ -61,7 +61,7 @@ static void on_line(void *arg, str line)
     buf_reset(slot);
     redacted(s, line, slot);
     slot->len = cut(buf_str(slot), CHILD_STDERR_LINE_BYTES).len;
-    if (log_rate_take(&s->rate, loop_now_ms(s->loop), &n_left_out))
+    if (slot->len > 0 && log_rate_take(&s->rate, loop_now_ms(s->loop), &n_left_out))
         log_text(s, LOG_INFO, "stderr", n_left_out, buf_str(slot));
 }
 

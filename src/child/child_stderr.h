@@ -16,7 +16,8 @@
 
 enum { CHILD_STDERR_LINE_BYTES = 4096, CHILD_STDERR_KEPT_LINES = 20, CHILD_NOISE_BYTES = 200 };
 
-/* Appends text to out without the secrets of the server (MCP 16.6). */
+/* Appends text to out without the secrets of the server (MCP 16.6). A line of which nothing is left
+ * is not logged. */
 typedef void child_redact(void *arg, str text, struct buf *out);
 
 struct child_stderr {
