@@ -249,7 +249,7 @@ store_in     = $(call build_in,$(1),$(store_tests))
 fuzz_in      = $(patsubst $(OUT)/%,build/$(1)/%,$(fuzz_targets))
 thread_tests = $(patsubst tests/unit/%.c,build/tsan/tests/%,$(wildcard tests/unit/test_loop*.c \
                  tests/unit/test_http*.c tests/unit/test_child*.c tests/unit/test_mcp_hub*.c \
-                 tests/unit/test_store_task.c))
+                 tests/unit/test_sandbox*.c tests/unit/test_store_task.c))
 
 # Everything. Builds are suites too: one that breaks is counted, and the rest
 # still runs.

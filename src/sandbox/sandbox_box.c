@@ -1,0 +1,328 @@
+/* sandbox_box.c -- one container, from the first code that it runs to the last descriptor.
+ *
+ *     made --run--> its process starts --> runs, is idle, runs ... --> leaves --> left
+ *        \____________________________________________________________/
+ *
+ * Code waits for other code of the same container. What waits when the process dies is begun
+ * again, as if it had been asked for only now: in a new container, if it may make one. */
+#include "sandbox/sandbox_internal.h"
+
+#include <stdlib.h>
+
+#include "ev/log.h"
+#include "sandbox/runner.h"
+
+static void run_next(struct box *b);
+
+/* ---- idle or not */
+
+bool sandbox_box_is_idle(const struct box *b)
+{
+    return b->waiting == NULL && b->n_reading == 0 &&
+           (b->session == NULL || !sandbox_session_is_running(b->session));
+}
+
+static void on_idle_for_long(void *arg)
+{
+    sandbox_table_remove(arg, SANDBOX_NOT_FOUND, STR(""), "not used for its idle time");
+}
+
+void sandbox_box_used(struct box *b)
+{
+    if (b->is_leaving)
+        return;
+    b->used = ++b->hub->n_uses;
+    b->view.last_active_at = clock_unix_s();
+    if (sandbox_box_is_idle(b))
+        loop_timer_start(b->idle_timer, b->view.idle_ms);
+    else
+        loop_timer_stop(b->idle_timer);
+}
+
+/* ---- its process */
+
+static void on_session_end(void *arg, enum sandbox_failure failure, str detail)
+{
+    struct box *b = arg;
+
+    log_line(
+        failure == SANDBOX_BROKEN ? LOG_WARN : LOG_INFO, "sandbox_failed",
+        (struct log_field[]){LOG_STR("container", b->view.id), LOG_STR("why", detail), LOG_END});
+    if (!b->hub->is_tried)
+        buf_append(&b->hub->detail, detail);
+    sandbox_table_remove(b, failure, STR(""), "its process has ended");
+}
+
+static void on_session_closed(void *arg)
+{
+    struct box *b = arg;
+
+    b->session = NULL;
+    jail_cell_close(&b->cell);
+    sandbox_hub_left(b->hub, b);
+}
+
+/* Lives as long as the box; NULL when out of memory. */
+static const char *write_arguments(struct box *b)
+{
+    const struct sandbox_conf *conf = &b->hub->conf;
+    const struct sandbox_arguments arguments = {
+        .memory_bytes = b->view.memory_bytes,
+        .processes = conf->jail.max_processes,
+        .file_bytes = conf->jail.disk_bytes,
+        .output_bytes = conf->output_bytes,
+        .image_bytes = conf->image_bytes,
+        .egress_socket = conf->jail.egress_socket == NULL ? NULL : JAIL_EGRESS_SOCKET,
+    };
+    struct buf text = {.limit = 0};
+    const char *copy = NULL;
+
+    sandbox_write_arguments(&arguments, &text);
+    if (!buf_failed(&text))
+        copy = arena_dup(&b->memory, buf_str(&text)).p;
+    buf_fini(&text);
+    return copy;
+}
+
+static int open_cell(struct box *b, struct err *reterr)
+{
+    const struct id_source source = {.fill = random_fill};
+    const char *const args[] = {write_arguments(b), NULL};
+    struct jail_cell_conf conf = {
+        .memory_bytes = b->view.memory_bytes, .script = sandbox_runner, .args = args};
+
+    if (args[0] == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    b->name = id_make(&source, "s", ID_CALL_CHARS);
+    conf.name = b->name.text;
+    return jail_cell_open(b->hub->jail, &conf, &b->cell, reterr);
+}
+
+static int open_session(struct box *b, struct err *reterr)
+{
+    static const struct sandbox_session_handler handler = {on_session_end, on_session_closed};
+    const struct sandbox_conf *limits = &b->hub->conf;
+    struct sandbox_session_conf conf = {
+        .label = b->name.text,
+        .container_id = b->view.id,
+        .limits = {limits->output_bytes, limits->image_bytes, limits->file_bytes},
+        .run_timeout_ms = limits->run_timeout_ms,
+    };
+
+    if (open_cell(b, reterr) == -1)
+        return -1;
+    conf.command = b->cell.command;
+    b->session = sandbox_session_new(b->hub->loop, &conf, &handler, b, reterr);
+    jail_cell_started(&b->cell);
+    if (b->session != NULL)
+        return 0;
+    jail_cell_close(&b->cell);
+    return -1;
+}
+
+static bool has_session(struct box *b)
+{
+    struct err e;
+
+    if (b->session != NULL || open_session(b, &e) == 0)
+        return true;
+    on_session_end(b, SANDBOX_BROKEN, str_from_c(e.msg));
+    return false;
+}
+
+/* ---- code */
+
+static void keep_version(const struct box *b)
+{
+    struct sandbox_hub *hub = b->hub;
+
+    if (!hub->is_tried && hub->python.len == 0)
+        buf_append(&hub->python, sandbox_session_python(b->session));
+}
+
+static void on_run_done(void *arg, const struct sandbox_outcome *outcome)
+{
+    struct box *b = arg;
+    struct sandbox_task *t = b->running;
+
+    b->running = NULL;
+    keep_version(b);
+    if (t != NULL)
+        sandbox_task_end(t, outcome);
+    run_next(b);
+    sandbox_box_used(b);
+}
+
+/* The call's own text of the code is not kept: it has been sent. */
+static void run(struct box *b, struct sandbox_task *t)
+{
+    const struct sandbox_call_conf conf = {.op = SANDBOX_RUN,
+                                           .code = t->request.code,
+                                           .memory = &t->memory,
+                                           .on_done = on_run_done,
+                                           .arg = b};
+    struct err e;
+
+    t->box = b;
+    t->call = sandbox_session_call(b->session, &conf, &e);
+    if (t->call == NULL)
+        sandbox_task_fail(t, SANDBOX_BROKEN, str_from_c(e.msg));
+    else
+        b->running = t;
+}
+
+static bool can_run(const struct box *b)
+{
+    return !b->is_leaving && b->waiting != NULL &&
+           (b->session == NULL || !sandbox_session_is_running(b->session));
+}
+
+static void run_next(struct box *b)
+{
+    while (can_run(b)) {
+        struct sandbox_task *t = b->waiting;
+
+        b->waiting = t->next;
+        if (!has_session(b)) {
+            sandbox_task_fail(t, SANDBOX_BROKEN, STR("The sandbox could not be started."));
+            return; /* and the box is gone */
+        }
+        run(b, t);
+    }
+}
+
+void sandbox_box_run(struct box *b, struct sandbox_task *t)
+{
+    struct sandbox_task **last = &b->waiting;
+
+    while (*last != NULL)
+        last = &(*last)->next;
+    t->next = NULL;
+    t->box = b;
+    *last = t;
+    sandbox_box_used(b);
+    run_next(b);
+}
+
+static bool stop_waiting(struct box *b, const struct sandbox_task *t)
+{
+    struct sandbox_task **place = &b->waiting;
+
+    while (*place != NULL && *place != t)
+        place = &(*place)->next;
+    if (*place == NULL)
+        return false;
+    *place = t->next;
+    return true;
+}
+
+/* ---- files */
+
+struct sandbox_call *sandbox_box_read(struct box *b, struct sandbox_task *t,
+                                      const struct sandbox_call_conf *conf)
+{
+    struct err e;
+
+    t->call = sandbox_session_call(b->session, conf, &e);
+    if (t->call == NULL) {
+        sandbox_task_fail(t, SANDBOX_FULL, str_from_c(e.msg));
+        return NULL;
+    }
+    t->box = b;
+    b->n_reading++;
+    sandbox_box_used(b);
+    return t->call;
+}
+
+void sandbox_box_has_read(struct box *b, struct sandbox_task *t)
+{
+    t->call = NULL;
+    b->n_reading--;
+    sandbox_box_used(b);
+}
+
+/* ---- no longer wanted */
+
+void sandbox_box_forget(struct box *b, struct sandbox_task *t)
+{
+    if (t->call == NULL) {
+        (void)stop_waiting(b, t);
+    } else if (t == b->running) {
+        b->running = NULL;
+        sandbox_call_cancel(t->call);
+    } else {
+        sandbox_call_cancel(t->call);
+        sandbox_box_has_read(b, t);
+    }
+    sandbox_box_used(b);
+}
+
+/* ---- the end */
+
+static void begin_again(struct sandbox_task *t, enum sandbox_failure failure, str message)
+{
+    while (t != NULL) {
+        struct sandbox_task *next = t->next;
+
+        t->box = NULL;
+        if (failure == SANDBOX_NOT_FOUND) /* it was deleted, and is not to come back */
+            sandbox_task_fail(t, failure, message);
+        else
+            sandbox_work_begin(t);
+        t = next;
+    }
+}
+
+void sandbox_box_leave(struct box *b, enum sandbox_failure failure, str message)
+{
+    struct sandbox_task *waiting = b->waiting;
+
+    b->is_leaving = true;
+    b->waiting = NULL;
+    loop_timer_stop(b->idle_timer);
+    if (b->session != NULL)
+        sandbox_session_kill(b->session, failure, message);
+    else
+        sandbox_hub_left(b->hub, b);
+    begin_again(waiting, failure, message);
+}
+
+void sandbox_box_free(struct box *b)
+{
+    loop_timer_free(b->idle_timer);
+    arena_fini(&b->memory);
+    free(b);
+}
+
+/* ---- the start */
+
+/* What was asked for, unless that is nothing or too much. */
+static uint64_t at_most(uint64_t asked, uint64_t limit)
+{
+    return asked == 0 || asked > limit ? limit : asked;
+}
+
+struct box *sandbox_box_new(struct sandbox_hub *hub, const struct sandbox_request *request)
+{
+    struct box *b = calloc(1, sizeof(*b));
+
+    if (b == NULL)
+        return NULL;
+    b->hub = hub;
+    b->owner = arena_dup(&b->memory, request->owner);
+    b->view = (struct sandbox_container){
+        .id = arena_dup(&b->memory, request->container_id),
+        .name = arena_dup(&b->memory, request->name),
+        .created_at = clock_unix_s(),
+        .idle_ms = at_most(request->idle_ms, hub->conf.idle_ms),
+        .memory_bytes = at_most(request->memory_bytes, hub->conf.memory_bytes),
+    };
+    b->idle_timer = loop_timer_new(hub->loop, on_idle_for_long, b);
+    if (b->idle_timer != NULL && !str_is_none(b->owner) && !str_is_none(b->view.id) &&
+        !str_is_none(b->view.name))
+        return b;
+    sandbox_box_free(b);
+    return NULL;
+}

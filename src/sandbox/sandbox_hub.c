@@ -1,0 +1,153 @@
+/* sandbox_hub.c -- the hub's thread: its start and its end.
+ *
+ * Sandboxes are children of this thread, and the kernel ends them with it. */
+#include "sandbox/sandbox_internal.h"
+
+#include <stdlib.h>
+
+#include "ev/log.h"
+
+enum { END_MS = 6000 /* longer than a process is given to die of SIGKILL */ };
+
+void sandbox_post(struct loop *loop, void (*fn)(void *arg), void *arg)
+{
+    enum { PAUSE_MS = 10 };
+
+    while (!loop_post(loop, fn, arg))
+        uv_sleep(PAUSE_MS);
+}
+
+void sandbox_hub_left(struct sandbox_hub *hub, struct box *b)
+{
+    struct box **place = &hub->leaving;
+
+    while (*place != b)
+        place = &(*place)->next;
+    *place = b->next;
+    sandbox_box_free(b);
+    if (hub->is_ending && hub->leaving == NULL)
+        loop_stop(hub->loop);
+}
+
+bool sandbox_hub_has(struct sandbox_hub *hub, str owner, str container_id)
+{
+    bool has;
+
+    uv_mutex_lock(&hub->lock);
+    has = sandbox_table_find(hub, owner, container_id) != NULL;
+    uv_mutex_unlock(&hub->lock);
+    return has;
+}
+
+void sandbox_hub_describe(const struct sandbox_hub *hub, struct buf *out)
+{
+    jail_describe(hub->jail, out);
+    buf_c(out, " (");
+    buf_append(out, buf_str(&hub->python));
+    buf_c(out, ")");
+}
+
+/* ---- the end */
+
+static void on_end_too_late(void *arg)
+{
+    const struct sandbox_hub *hub = arg;
+
+    loop_stop(hub->loop);
+}
+
+static void on_end(void *arg)
+{
+    struct sandbox_hub *hub = arg;
+
+    hub->is_ending = true;
+    loop_timer_start(hub->end_timer, END_MS);
+    while (hub->boxes != NULL)
+        sandbox_table_remove(hub->boxes, SANDBOX_NOT_FOUND, STR("The gateway ends."), "end");
+    if (hub->leaving == NULL)
+        loop_stop(hub->loop);
+}
+
+static void thread_main(void *arg)
+{
+    const struct sandbox_hub *hub = arg;
+
+    loop_run(hub->loop);
+}
+
+/* The thread has ended, or was never started. */
+static void hub_fini(struct sandbox_hub *hub)
+{
+    loop_timer_free(hub->end_timer);
+    loop_free(hub->loop);
+    jail_free(hub->jail);
+    buf_fini(&hub->python);
+    buf_fini(&hub->detail);
+    uv_mutex_destroy(&hub->lock);
+    free(hub);
+}
+
+bool sandbox_hub_free(struct sandbox_hub *hub)
+{
+    if (hub == NULL)
+        return true;
+    sandbox_post(hub->loop, on_end, hub);
+    (void)uv_thread_join(&hub->thread);
+    if (hub->leaving != NULL) {
+        log_msg(LOG_WARN, "sandboxes have not ended in %d s and are left alone", END_MS / 1000);
+        return false;
+    }
+    hub_fini(hub);
+    return true;
+}
+
+/* ---- the start */
+
+static int open_all(struct sandbox_hub *hub, struct err *reterr)
+{
+    hub->jail = jail_new(&hub->conf.jail, reterr);
+    if (hub->jail == NULL)
+        return -1;
+    hub->loop = loop_new(reterr);
+    if (hub->loop == NULL)
+        return -1;
+    hub->end_timer = loop_timer_new(hub->loop, on_end_too_late, hub);
+    if (hub->end_timer == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    if (uv_thread_create(&hub->thread, thread_main, hub) == 0)
+        return 0;
+    err_set(reterr, ERR_INTERNAL, "The thread for sandboxes could not be started.");
+    return -1;
+}
+
+static struct sandbox_hub *hub_new(const struct sandbox_conf *conf)
+{
+    struct sandbox_hub *hub = calloc(1, sizeof(*hub));
+
+    if (hub == NULL || uv_mutex_init(&hub->lock) != 0) {
+        free(hub);
+        return NULL;
+    }
+    hub->conf = *conf;
+    return hub;
+}
+
+struct sandbox_hub *sandbox_hub_new(const struct sandbox_conf *conf, struct err *reterr)
+{
+    struct sandbox_hub *hub = hub_new(conf);
+
+    if (hub == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    if (open_all(hub, reterr) == -1) {
+        hub_fini(hub);
+        return NULL;
+    }
+    if (sandbox_probe(hub, reterr) == 0)
+        return hub;
+    (void)sandbox_hub_free(hub);
+    return NULL;
+}

@@ -1,0 +1,157 @@
+/* sandbox_internal.h -- what the files of the hub share.
+ *
+ *     sandbox_hub.c      the thread and its loop, start and end
+ *     sandbox_table.c    the containers there are: found, made, given up for others, expired
+ *     sandbox_box.c      one container: its process, the code that waits for it, its idle time
+ *     sandbox_task.c     what workers ask for: posted, reported, cancelled
+ *     sandbox_work.c     what is done for each of the things that they can ask for
+ *     sandbox_probe.c    a line of code at the start: do sandboxes work here?
+ *     sandbox_session.h  one process that runs code
+ *     sandbox_message.h  what is said to it, and what it says
+ *
+ * Everything here runs on the hub's thread unless it says otherwise. */
+#ifndef ANTIPHON_SANDBOX_SANDBOX_INTERNAL_H
+#define ANTIPHON_SANDBOX_SANDBOX_INTERNAL_H
+
+#include "sandbox/sandbox.h"
+#include "sandbox/sandbox_session.h"
+
+/* A container. On one list of the hub: boxes, or leaving. */
+struct box {
+    struct sandbox_hub *hub;
+    struct box *next;
+    struct arena memory;
+    str owner;
+    struct sandbox_container view; /* its texts are in memory */
+    uint64_t used;                 /* of the hub's uses, its last */
+    struct loop_timer *idle_timer; /* runs while it is idle */
+    bool is_leaving;
+
+    struct sandbox_session *session; /* NULL: not started, or all of it has gone */
+    struct jail_cell cell;           /* of the session */
+    struct id name;                  /* of the cell */
+
+    struct sandbox_task *running; /* NULL: nothing runs, or nobody waits for it */
+    struct sandbox_task *waiting; /* to run, oldest first */
+    size_t n_reading;             /* tasks that list or read files */
+};
+
+struct sandbox_hub {
+    struct sandbox_conf conf;
+    struct jail *jail;
+    struct loop *loop;
+    uv_thread_t thread;
+
+    uv_mutex_t lock;   /* guards boxes for sandbox_hub_has(); nothing else is taken under it */
+    struct box *boxes; /* newest first */
+    struct box *leaving;
+
+    uint64_t n_uses; /* of all boxes */
+
+    /* For sandbox_probe(), which reads them when its task has reported; not changed after. */
+    bool is_tried;
+    struct buf python; /* its version */
+    struct buf detail; /* why a sandbox has failed */
+
+    struct loop_timer *end_timer;
+    bool is_ending;
+};
+
+/* A task, or what has become of it. */
+struct sandbox_task {
+    struct sandbox_hub *hub;
+
+    /* of the worker's thread */
+    struct loop *loop;
+    size_t *n_tasks;
+    const struct sandbox_handler *handler;
+    void *arg;
+    bool is_cancelled, waits_for_release;
+
+    /* written before begin */
+    struct arena memory;
+    struct sandbox_request request; /* its texts are in memory */
+
+    /* of the hub's thread */
+    struct sandbox_task *next; /* that waits for the same container */
+    struct box *box;           /* whose session the call is of */
+    struct sandbox_call *call;
+    bool is_over;
+
+    /* written before the report; its texts are in memory */
+    struct sandbox_outcome outcome;
+};
+
+/* ---- sandbox_hub.c */
+
+/* Somebody waits for this, so it is tried until there is memory. Any thread. */
+void sandbox_post(struct loop *loop, void (*fn)(void *arg), void *arg);
+
+/* Nothing is left of a box that was leaving. Frees it. */
+void sandbox_hub_left(struct sandbox_hub *hub, struct box *b);
+
+/* ---- sandbox_table.c */
+
+/* The container of this owner, or NULL. */
+struct box *sandbox_table_find(const struct sandbox_hub *hub, str owner, str container_id);
+
+/* Makes one, and room for it. NULL with the failure of an outcome when that cannot be. */
+struct box *sandbox_table_add(struct sandbox_hub *hub, const struct sandbox_request *request,
+                              enum sandbox_failure *ret_failure);
+
+/* It is found no longer, and ends. Not for one that is leaving. */
+void sandbox_table_remove(struct box *b, enum sandbox_failure failure, str message,
+                          const char *why);
+
+/* ---- sandbox_box.c */
+
+/* Not on any list; NULL when out of memory. */
+struct box *sandbox_box_new(struct sandbox_hub *hub, const struct sandbox_request *request);
+
+/* Without a session. */
+void sandbox_box_free(struct box *b);
+
+/* Does nothing wait for it? */
+bool sandbox_box_is_idle(const struct box *b);
+
+/* It has been of use: its idle time starts anew. */
+void sandbox_box_used(struct box *b);
+
+/* Runs the code of the task, after that which waits already. */
+void sandbox_box_run(struct box *b, struct sandbox_task *t);
+
+/* Calls its session; the task's outcome is its failure if that cannot be. The process is not
+ * started for this: NULL without one. */
+struct sandbox_call *sandbox_box_read(struct box *b, struct sandbox_task *t,
+                                      const struct sandbox_call_conf *conf);
+
+/* One that reads has been told. */
+void sandbox_box_has_read(struct box *b, struct sandbox_task *t);
+
+/* Takes a task away that waits or runs. */
+void sandbox_box_forget(struct box *b, struct sandbox_task *t);
+
+/* Ends its process; what waits fails. sandbox_hub_left() follows, at once or later. */
+void sandbox_box_leave(struct box *b, enum sandbox_failure failure, str message);
+
+/* ---- sandbox_work.c */
+
+/* Does what is asked, at once or later. */
+void sandbox_work_begin(struct sandbox_task *t);
+
+/* Nobody waits for it any more. It has not ended yet. */
+void sandbox_work_abort(struct sandbox_task *t);
+
+/* ---- sandbox_probe.c */
+
+/* Returns 0, or -1 with *reterr filled. Waits. On the thread that makes the hub. */
+int sandbox_probe(struct sandbox_hub *hub, struct err *reterr);
+
+/* ---- sandbox_task.c */
+
+/* Reports; the task belongs to its worker again. Texts of the outcome are in its memory, or
+ * constant; the message is copied. */
+void sandbox_task_end(struct sandbox_task *t, const struct sandbox_outcome *outcome);
+void sandbox_task_fail(struct sandbox_task *t, enum sandbox_failure failure, str message);
+
+#endif

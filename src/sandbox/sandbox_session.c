@@ -1,0 +1,431 @@
+/* sandbox_session.c -- questions to a process and its answers.
+ *
+ *     starts --ready--> serves --> ended: asked to, dead, deaf or broken --> closed
+ *        \__________________________/
+ *
+ * The clock of a call starts when the process is ready, since the machine may be busy. A call that
+ * was cancelled stays until its answer has come: only then the next code may run, and an answer
+ * to a question that nobody knows is a reason to end the process. */
+#include "sandbox/sandbox_session.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "child/child.h"
+
+enum {
+    START_MS = 30000,
+    ANSWER_MS = 30000,   /* of what does not run code */
+    INTERRUPT_MS = 2000, /* from the interrupt to the end of code, or of the process */
+    MAX_CALLS = 64,
+    PYTHON_BYTES = 32,
+    WORDS_BYTES = 96,
+};
+
+struct sandbox_call {
+    struct sandbox_session *session;
+    struct sandbox_call *next;
+    uint64_t id;
+    struct sandbox_call_conf conf; /* memory NULL: nobody wants to know; on_done NULL: or be told */
+    struct loop_timer *timer;
+    bool is_interrupted, is_late;
+};
+
+struct sandbox_session {
+    struct loop *loop;
+    struct sandbox_session_conf conf;
+    const struct sandbox_session_handler *handler;
+    void *arg;
+    struct child *child;
+    struct loop_timer *start_timer;
+    struct sandbox_call *calls;
+    size_t n_calls;
+    uint64_t last_id;
+    char python[PYTHON_BYTES];
+    char last_words[WORDS_BYTES]; /* of its standard error since it is ready */
+    bool is_ready, is_ended;
+};
+
+/* ---- calls */
+
+static void call_free(struct sandbox_call *c)
+{
+    loop_timer_free(c->timer);
+    free(c);
+}
+
+static void unlink_call(struct sandbox_call *c)
+{
+    struct sandbox_session *s = c->session;
+    struct sandbox_call **place = &s->calls;
+
+    while (*place != c)
+        place = &(*place)->next;
+    *place = c->next;
+    s->n_calls--;
+}
+
+static void report(struct sandbox_call *c, const struct sandbox_outcome *outcome)
+{
+    const struct sandbox_call_conf conf = c->conf;
+
+    unlink_call(c);
+    call_free(c);
+    if (conf.on_done != NULL)
+        conf.on_done(conf.arg, outcome);
+}
+
+bool sandbox_session_is_running(const struct sandbox_session *s)
+{
+    for (const struct sandbox_call *c = s->calls; c != NULL; c = c->next) {
+        if (c->conf.op == SANDBOX_RUN)
+            return true;
+    }
+    return false;
+}
+
+str sandbox_session_python(const struct sandbox_session *s)
+{
+    return str_from_c(s->python);
+}
+
+/* A C string of the beginning of a text, without what terminals could act on. */
+static void keep_plain(char *to, size_t size, str text)
+{
+    size_t n = 0;
+
+    for (; n < text.len && n < size - 1; n++)
+        to[n] = text.p[n] >= ' ' && text.p[n] <= '~' ? text.p[n] : '?';
+    to[n] = '\0';
+}
+
+/* ---- the end */
+
+#define LOST "Its variables and files are gone."
+
+/* Code that has run out of time failed for that, whatever the others fail for. */
+static void fail_calls(struct sandbox_session *s, enum sandbox_failure failure, str message)
+{
+    while (s->calls != NULL) {
+        const struct sandbox_call *c = s->calls;
+        struct sandbox_outcome outcome = {.failure = failure, .message = message};
+
+        if (c->is_late) {
+            outcome.failure = SANDBOX_TIMED_OUT;
+            outcome.message = STR("The code ran for too long and could not be interrupted, so its "
+                                  "process was ended. " LOST);
+        }
+        report(s->calls, &outcome);
+    }
+}
+
+void sandbox_session_kill(struct sandbox_session *s, enum sandbox_failure failure, str message)
+{
+    if (s->is_ended)
+        return;
+    s->is_ended = true;
+    loop_timer_stop(s->start_timer);
+    child_kill(s->child);
+    fail_calls(s, failure, message);
+}
+
+/* From the loop only. */
+static void end(struct sandbox_session *s, enum sandbox_failure failure, str message,
+                const char *why)
+{
+    struct buf detail = {.limit = 0};
+
+    if (s->is_ended)
+        return;
+    s->is_ended = true;
+    buf_c(&detail, why);
+    if (!s->is_ready) {
+        buf_c(&detail, ": ");
+        child_last_stderr(s->child, &detail);
+    }
+    loop_timer_stop(s->start_timer);
+    child_kill(s->child);
+    s->handler->on_end(s->arg, failure, str_trim(buf_str(&detail)));
+    buf_fini(&detail);
+    fail_calls(s, failure, message);
+}
+
+static void broken(struct sandbox_session *s, const char *why)
+{
+    end(s, SANDBOX_BROKEN, STR("The sandbox did not work as it should and was ended. " LOST), why);
+}
+
+static void not_started(struct sandbox_session *s, const char *why)
+{
+    end(s, SANDBOX_BROKEN, STR("The sandbox could not be started."), why);
+}
+
+static void on_start_too_late(void *arg)
+{
+    not_started(arg, "it was not ready in time");
+}
+
+/* ---- time */
+
+/* A process that does not even read is killed by the next turn of the loop. */
+static void interrupt(struct sandbox_call *c)
+{
+    struct buf line = {.limit = 0};
+    bool is_sent;
+
+    c->is_interrupted = true;
+    sandbox_write_interrupt(&line);
+    is_sent = !buf_failed(&line) && child_send(c->session->child, buf_str(&line));
+    buf_fini(&line);
+    if (c->session->is_ready || !is_sent)
+        loop_timer_start(c->timer, is_sent ? INTERRUPT_MS : 0);
+}
+
+static void on_call_timer(void *arg)
+{
+    static const struct sandbox_outcome deaf = {
+        .failure = SANDBOX_BROKEN,
+        .message = STR_INIT("The sandbox did not answer in time."),
+        .is_alive = true,
+    };
+    struct sandbox_call *c = arg;
+    struct sandbox_session *s = c->session;
+
+    if (c->conf.op != SANDBOX_RUN && !sandbox_session_is_running(s)) {
+        broken(s, "it did not answer in time");
+    } else if (c->conf.op != SANDBOX_RUN) { /* code may keep the process from answering */
+        void (*on_done)(void *arg, const struct sandbox_outcome *outcome) = c->conf.on_done;
+
+        c->conf.on_done = NULL;
+        c->conf.memory = NULL;
+        if (on_done != NULL)
+            on_done(c->conf.arg, &deaf);
+    } else if (c->is_interrupted) {
+        end(s, SANDBOX_DIED,
+            STR("The sandbox was ended since its code could not be interrupted. " LOST),
+            "its code could not be interrupted");
+    } else {
+        c->is_late = true;
+        interrupt(c);
+    }
+}
+
+static void start_clock(struct sandbox_call *c)
+{
+    const struct sandbox_session *s = c->session;
+
+    if (c->conf.op != SANDBOX_RUN)
+        loop_timer_start(c->timer, ANSWER_MS);
+    else
+        loop_timer_start(c->timer, c->is_interrupted ? INTERRUPT_MS : s->conf.run_timeout_ms);
+}
+
+/* ---- answers */
+
+static int read_outcome(const struct sandbox_call *c, const struct sandbox_message *m,
+                        struct sandbox_outcome *ret)
+{
+    const struct sandbox_session_conf *conf = &c->session->conf;
+
+    if (c->conf.op == SANDBOX_RUN)
+        return sandbox_read_run(m, &conf->limits, conf->container_id, c->conf.memory, ret);
+    if (c->conf.op == SANDBOX_LIST_FILES)
+        return sandbox_read_files(m, conf->container_id, c->conf.memory, ret);
+    return sandbox_read_content(m, &conf->limits, c->conf.memory, ret);
+}
+
+static void take_answer(struct sandbox_call *c, const struct sandbox_message *m)
+{
+    struct sandbox_outcome outcome = {.is_alive = true};
+
+    if (c->conf.memory != NULL && read_outcome(c, m, &outcome) == -1) {
+        broken(c->session, "its answer has not the form that the protocol has");
+        return;
+    }
+    if (c->is_late) {
+        outcome.failure = SANDBOX_TIMED_OUT;
+        outcome.message = STR("The code ran for too long and was interrupted.");
+    }
+    report(c, &outcome);
+}
+
+static struct sandbox_call *find_call(const struct sandbox_session *s, uint64_t id)
+{
+    struct sandbox_call *c = s->calls;
+
+    while (c != NULL && c->id != id)
+        c = c->next;
+    return c;
+}
+
+static void become_ready(struct sandbox_session *s, str python)
+{
+    s->is_ready = true;
+    keep_plain(s->python, sizeof(s->python), python);
+    loop_timer_stop(s->start_timer);
+    for (struct sandbox_call *c = s->calls; c != NULL; c = c->next)
+        start_clock(c);
+}
+
+static bool on_line(void *arg, str line)
+{
+    struct sandbox_session *s = arg;
+    struct sandbox_message m;
+    struct sandbox_call *c = NULL;
+
+    if (s->is_ended)
+        return true;
+    if (sandbox_message_read(line, &m) == -1)
+        broken(s, "it has sent what is no message");
+    else if (m.id == 0 && !s->is_ready)
+        become_ready(s, m.python);
+    else if (s->is_ready && (c = find_call(s, m.id)) != NULL)
+        take_answer(c, &m);
+    else
+        broken(s, "it has sent what nobody asked for");
+    return true;
+}
+
+/* ---- the process */
+
+/* Nobody but the kernel sends SIGKILL, unless the code has ended itself so. */
+static bool was_killed(const struct sandbox_session *s, const struct child_end *child_end)
+{
+    return child_end->signal == SIGKILL || str_ends_with(str_from_c(s->last_words), STR("Killed"));
+}
+
+static void on_exit_told(void *arg, const struct child_end *child_end)
+{
+    struct sandbox_session *s = arg;
+    const char *why = s->last_words[0] == '\0' ? child_end->reason : s->last_words;
+    struct buf message = {.limit = 0};
+
+    if (!s->is_ready) {
+        not_started(s, child_end->reason);
+        return;
+    }
+    buf_c(&message, "The sandbox has ended: ");
+    buf_c(&message, why);
+    buf_c(&message,
+          was_killed(s, child_end) ? ", perhaps since it used too much memory. " LOST : ". " LOST);
+    end(s, SANDBOX_DIED, buf_str(&message), why);
+    buf_fini(&message);
+}
+
+static void session_free(struct sandbox_session *s)
+{
+    loop_timer_free(s->start_timer);
+    free(s);
+}
+
+static void on_closed(void *arg)
+{
+    struct sandbox_session *s = arg;
+
+    s->handler->on_closed(s->arg);
+    session_free(s);
+}
+
+/* What the runner, or code in its place, says once code may run is not for the log. The last of it
+ * tells why Python has ended. */
+static void on_stderr(void *arg, str text, struct buf *out)
+{
+    struct sandbox_session *s = arg;
+
+    if (!s->is_ready)
+        buf_append(out, text);
+    else
+        keep_plain(s->last_words, sizeof(s->last_words), text);
+}
+
+static struct child *start_child(struct sandbox_session *s, struct err *reterr)
+{
+    static const struct child_handler handler = {on_line, on_exit_told, on_closed};
+    const struct child_conf conf = {
+        .kind = "sandbox",
+        .label = s->conf.label,
+        .command = s->conf.command,
+        .line_bytes = sandbox_line_bytes(&s->conf.limits),
+        .redact = on_stderr,
+        .redact_arg = s,
+    };
+
+    return child_start(s->loop, &conf, &handler, s, reterr);
+}
+
+struct sandbox_session *sandbox_session_new(struct loop *loop,
+                                            const struct sandbox_session_conf *conf,
+                                            const struct sandbox_session_handler *handler,
+                                            void *arg, struct err *reterr)
+{
+    struct sandbox_session *s = calloc(1, sizeof(*s));
+
+    if (s == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    *s = (struct sandbox_session){.loop = loop, .conf = *conf, .handler = handler, .arg = arg};
+    s->start_timer = loop_timer_new(loop, on_start_too_late, s);
+    if (s->start_timer == NULL)
+        err_set_no_memory(reterr);
+    else
+        s->child = start_child(s, reterr);
+    if (s->child == NULL) {
+        session_free(s);
+        return NULL;
+    }
+    loop_timer_start(s->start_timer, START_MS);
+    return s;
+}
+
+/* ---- questions */
+
+static bool send_question(struct sandbox_call *c)
+{
+    const struct sandbox_session *s = c->session;
+    struct buf line = {.limit = 0};
+    bool is_sent;
+
+    if (c->conf.op == SANDBOX_RUN)
+        sandbox_write_run(c->id, c->conf.code, &line);
+    else if (c->conf.op == SANDBOX_LIST_FILES)
+        sandbox_write_files(c->id, &line);
+    else
+        sandbox_write_read(c->id, c->conf.path, s->conf.limits.file_bytes, &line);
+    is_sent = !buf_failed(&line) && child_send(s->child, buf_str(&line));
+    buf_fini(&line);
+    return is_sent;
+}
+
+struct sandbox_call *sandbox_session_call(struct sandbox_session *s,
+                                          const struct sandbox_call_conf *conf, struct err *reterr)
+{
+    struct sandbox_call *c = s->is_ended || s->n_calls == MAX_CALLS ? NULL : calloc(1, sizeof(*c));
+
+    if (c == NULL) {
+        err_set(reterr, ERR_INTERNAL, "The sandbox has too much to do.");
+        return NULL;
+    }
+    *c = (struct sandbox_call){.session = s, .id = ++s->last_id, .conf = *conf};
+    c->timer = loop_timer_new(s->loop, on_call_timer, c);
+    if (c->timer == NULL || !send_question(c)) {
+        call_free(c);
+        err_set(reterr, ERR_INTERNAL, "The sandbox does not take this.");
+        return NULL;
+    }
+    c->next = s->calls;
+    s->calls = c;
+    s->n_calls++;
+    if (s->is_ready)
+        start_clock(c);
+    return c;
+}
+
+void sandbox_call_cancel(struct sandbox_call *c)
+{
+    c->conf.memory = NULL;
+    if (c->conf.op != SANDBOX_RUN)
+        c->conf.on_done = NULL;
+    else if (!c->is_interrupted)
+        interrupt(c);
+}

@@ -1,0 +1,73 @@
+/* sandbox_session.h -- one process that runs code, and what it is asked.
+ *
+ *     new -> (ready) -> call ... call -> on_end -> on_closed
+ *
+ * Calls may be made before it is ready. One call at a time runs code; the others go on meanwhile.
+ * Code that runs for too long, or that nobody waits for, is interrupted, and 2 s later the process
+ * is killed. So it is when it does not speak the protocol.
+ *
+ * Knows processes, not sandboxes: what it runs is given as a command. Everything runs on the
+ * loop's thread; callbacks come from the loop, or from sandbox_session_kill(). */
+#ifndef ANTIPHON_SANDBOX_SANDBOX_SESSION_H
+#define ANTIPHON_SANDBOX_SANDBOX_SESSION_H
+
+#include "child/child_spawn.h"
+#include "ev/loop.h"
+#include "sandbox/sandbox_message.h"
+
+struct sandbox_session;
+struct sandbox_call;
+
+/* Texts must live until on_closed. */
+struct sandbox_session_conf {
+    const char *label; /* in the log */
+    struct child_command command;
+    str container_id; /* of which the ids of its files are made */
+    struct sandbox_limits limits;
+    uint64_t run_timeout_ms;
+};
+
+struct sandbox_session_handler {
+    /* Once, unless it was killed: it is of no more use. Calls fail after this. Detail is for the
+     * log: why it has ended, and what it has said before; dies when it returns. */
+    void (*on_end)(void *arg, enum sandbox_failure failure, str detail);
+    /* Once, the last word: nothing is left of the process, and the session is gone. */
+    void (*on_closed)(void *arg);
+};
+
+/* NULL with *reterr filled when no process can be made; then no callback follows. */
+struct sandbox_session *sandbox_session_new(struct loop *loop,
+                                            const struct sandbox_session_conf *conf,
+                                            const struct sandbox_session_handler *handler,
+                                            void *arg, struct err *reterr);
+
+/* Ends it at once; its calls fail with this. on_closed follows. Again changes nothing. */
+void sandbox_session_kill(struct sandbox_session *s, enum sandbox_failure failure, str message);
+
+/* Does code run, perhaps code that nobody waits for any more? */
+bool sandbox_session_is_running(const struct sandbox_session *s);
+
+/* What it says of itself, "3.11.2"; "" before it is ready. */
+str sandbox_session_python(const struct sandbox_session *s);
+
+/* ---- calls */
+
+struct sandbox_call_conf {
+    enum sandbox_op op;   /* SANDBOX_RUN, SANDBOX_LIST_FILES or SANDBOX_READ_FILE */
+    str code;             /* RUN, when nothing else runs */
+    str path;             /* READ_FILE: relative */
+    struct arena *memory; /* of the outcome; lives until on_done, or until it is cancelled */
+    /* Once; the call is gone then. is_alive tells whether the session goes on. */
+    void (*on_done)(void *arg, const struct sandbox_outcome *outcome);
+    void *arg;
+};
+
+/* NULL with *reterr filled when it takes no more. */
+struct sandbox_call *sandbox_session_call(struct sandbox_session *s,
+                                          const struct sandbox_call_conf *conf, struct err *reterr);
+
+/* Nobody waits for the outcome any more. Code that runs is interrupted, and on_done follows when it
+ * has ended, without an outcome worth reading; for other calls nothing follows. */
+void sandbox_call_cancel(struct sandbox_call *call);
+
+#endif
