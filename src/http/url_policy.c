@@ -189,8 +189,6 @@ static const char *check_public(const struct parts *parts)
     str rest = parts->host, label = STR_NONE;
     size_t n_labels = 0;
 
-    if (!parts->is_https)
-        return "it does not begin with https://";
     while (rest.len > 0) {
         label = next_label(&rest);
         n_labels++;
@@ -204,6 +202,18 @@ static const char *check_public(const struct parts *parts)
             return "its host is a local name";
     }
     return NULL;
+}
+
+/* Elsewhere on a public host are its other services, which take a request for something else. */
+static const char *check_web_port(const struct parts *parts)
+{
+    static const uint64_t ports[] = {80, 443, 8000, 8080, 8443};
+
+    for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++) {
+        if (parts->port == ports[i])
+            return NULL;
+    }
+    return "its port is none of 80, 443, 8000, 8080 and 8443";
 }
 
 static bool is_listed(const struct url_hosts *hosts, str host)
@@ -232,11 +242,16 @@ static const char *check_lists(const struct url_policy *policy, str host)
 static const char *judge(const struct url_policy *policy, str url, struct parts *ret)
 {
     const char *reason = split(url, ret);
+    enum url_mode mode = policy->mode;
 
     if (reason == NULL)
         reason = check_host(ret);
-    if (reason == NULL && policy->mode == URL_PUBLIC)
+    if (reason == NULL && mode == URL_PUBLIC && !ret->is_https)
+        reason = "it does not begin with https://";
+    if (reason == NULL && (mode == URL_PUBLIC || mode == URL_WEB))
         reason = check_public(ret);
+    if (reason == NULL && mode == URL_WEB)
+        reason = check_web_port(ret);
     if (reason == NULL)
         reason = check_lists(policy, ret->host);
     return reason;

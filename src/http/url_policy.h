@@ -19,6 +19,7 @@
 enum url_mode {
     URL_OFF,    /* no URL at all */
     URL_PUBLIC, /* https, and a host that has a public name */
+    URL_WEB,    /* http as well, but only at the ports of web servers: pages to be read */
     URL_ANY,    /* http as well, and any host */
 };
 

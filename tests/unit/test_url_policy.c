@@ -6,6 +6,7 @@
 #include "lib/test.h"
 
 static const struct url_policy public_only = {.mode = URL_PUBLIC};
+static const struct url_policy web = {.mode = URL_WEB};
 static const struct url_policy any = {.mode = URL_ANY};
 
 static struct arena arena;
@@ -205,6 +206,41 @@ static void lengths_have_limits(void **state)
     assert_true(check(&public_only, str_from_c(host), &got, &e));
 }
 
+static void web_mode_takes_http_of_public_hosts_at_usual_ports(void **state)
+{
+    static const char *const urls[][2] = {
+        {"http://example.com/a?b", "http://example.com/a?b"},
+        {"HTTP://Example.com:80", "http://example.com/"},
+        {"https://example.com.:443/", "https://example.com/"},
+        {"http://example.com:443/", "http://example.com:443/"},
+        {"http://example.com:8080/", "http://example.com:8080/"},
+        {"https://example.com:8443/", "https://example.com:8443/"},
+        {"https://example.com:8000/", "https://example.com:8000/"},
+    };
+    static const char *const refused[][2] = {
+        {"ftp://example.com/", NOT_HTTPS},
+        {"http://example.com:22/", "its port is none of"},
+        {"https://example.com:6379/", "its port is none of"},
+        {"http://example.com:65535/", "its port is none of"},
+        {"http://127.0.0.1/", IP},
+        {"http://2130706433/", IP},
+        {"http://93.184.216.34/", IP},
+        {"http://[2606:4700:4700::1111]/", IP},
+        {"http://localhost/", NO_DOMAIN},
+        {"http://intranet:8080/", NO_DOMAIN},
+        {"http://metadata.google.internal/computeMetadata/v1/", LOCAL},
+        {"http://printer.local/", LOCAL},
+        {"http://u:p@example.com/", CREDENTIALS},
+        {"http://example.com\\@127.0.0.1/", "a backslash"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(urls); i++)
+        check_allowed(&web, urls[i][0], urls[i][1]);
+    for (size_t i = 0; i < COUNT_OF(refused); i++)
+        check_refused(&web, str_from_c(refused[i][0]), refused[i][1]);
+}
+
 static void any_mode_takes_http_and_every_host(void **state)
 {
     static const char *const urls[][2] = {
@@ -297,6 +333,7 @@ int main(void)
         cmocka_unit_test_teardown(the_parts_of_a_url_are_told, teardown),
         cmocka_unit_test_teardown(urls_that_may_lead_elsewhere_are_refused, teardown),
         cmocka_unit_test_teardown(lengths_have_limits, teardown),
+        cmocka_unit_test_teardown(web_mode_takes_http_of_public_hosts_at_usual_ports, teardown),
         cmocka_unit_test_teardown(any_mode_takes_http_and_every_host, teardown),
         cmocka_unit_test_teardown(off_mode_takes_nothing, teardown),
         cmocka_unit_test_teardown(lists_of_hosts_narrow_what_is_allowed, teardown),
