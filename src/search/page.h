@@ -47,7 +47,7 @@ void page_fini(struct page *page); /* a zeroed one is fine */
 /* ---- fetching */
 
 struct page_fetch_conf {
-    struct url_policy policy; /* of the operator */
+    struct url_policy policy; /* of the operator; its lists outlive the fetch */
     uint64_t timeout_ms;      /* of all together */
     size_t max_bytes;         /* after decompression */
     unsigned max_redirects;
@@ -56,15 +56,20 @@ struct page_fetch_conf {
 struct page_fetch;
 
 struct page_fetch_handler {
-    /* Either failure, for the model, or the page, which is the handler's to free. Once, never from
-     * inside start; the fetch is gone when it returns. */
+    /* Either failure, a message for the model, or the page: its contents are the handler's, to move
+     * elsewhere or to page_fini(). Once, never from inside start; the fetch is gone when it
+     * returns. */
     void (*on_page)(void *arg, const char *failure, struct page *page);
-    /* May the page at this URL, where a redirect leads, be opened? */
+    /* May the page at this URL be opened? Asked for the first, from inside start, and for each that
+     * a redirect leads to. NULL: all may. */
     bool (*allows)(void *arg, str url);
 };
 
-/* On the loop of the client, which is a guarded one unless the policy is URL_ANY. NULL with
- * *reterr filled: a URL that the policy refuses, or out of memory. */
+/* On the loop of the client, which is a guarded one unless the policy is URL_ANY. The URL is as a
+ * model writes it: it may have a fragment, spaces and letters that are not ASCII. NULL with *reterr
+ * filled, a message for the model: a URL that the policy or the handler refuses, or out of memory.
+ * What is cut at max_bytes, or breaks off, is a page that is cut; other statuses than 2xx, other
+ * types than text, timeout_ms and too many redirects are failures. */
 struct page_fetch *page_fetch_start(struct http_client *client, const struct page_fetch_conf *conf,
                                     str url, const struct page_fetch_handler *handler, void *arg,
                                     struct err *reterr);

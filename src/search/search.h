@@ -74,10 +74,10 @@ struct search_http *search_http_new(struct http_client *client,
 void search_http_free(struct search_http *s); /* no call may be under way; NULL is fine */
 struct searcher search_http_searcher(struct search_http *s);
 
-/* Appends what a searcher gave back, read as a list if it is one in any of the usual forms: an
- * array, or an object with results, of objects with url (link, href), title (name) and snippet
- * (content, description, text). Else ret->text is the answer. Returns 0, or -1 when out of
- * memory. */
+/* Fills *ret with what a searcher gave back, read as a list if it is one in any of the usual forms:
+ * an array, or an object with results, of objects with url (link, href), title (name) and snippet
+ * (content, description, text); or such objects one after the other. Else ret->text is the answer,
+ * well-formed UTF-8 as it was. Returns 0, or -1 when out of memory. */
 int search_results_read(str answer, const struct search_query *query, struct arena *a,
                         struct search_results *ret);
 
