@@ -177,11 +177,10 @@ static void write_tool_list(const struct output_item *item, struct jw *w)
         jw_key_escaped(w, "error", item->error);
 }
 
-/* There is one container, and it has no name (HARMONY 3). */
 static void write_code_call(const struct output_item *item, struct jw *w)
 {
     jw_key_escaped(w, "code", buf_str(&item->text));
-    jw_key_string(w, "container_id", STR("auto"));
+    jw_key_escaped(w, "container_id", item->container_id);
     jw_key_raw(w, "outputs", item->outputs);
 }
 

@@ -83,7 +83,8 @@ struct output_item {
     /* calls; views into the response's arena or the request */
     str call_id, name, name_space; /* that of an MCP call is for another dialect */
     struct buf text;         /* arguments, input or code; raw JSON: an action, elements of tools */
-    struct buf arguments;    /* of a call that was announced with an action: what the model wrote */
+    struct buf arguments;    /* of a web_search_call: escaped {"action":...,...}, whatever form
+                                the model wrote it in (search_action.h) */
     const struct tool *tool; /* of a call, NULL when it has none; in the request */
     bool is_old_form;        /* the upstream wrote the call as function_call (CONTRACT 5.4) */
     /* of what the gateway runs; STR_NONE: there is none, or not yet */
@@ -91,7 +92,7 @@ struct output_item {
     str server_label, approval_request_id; /* of MCP */
     str error;                             /* of MCP: raw JSON; of a listing escaped text */
     enum builtin_tool builtin;             /* of code_interpreter_call and web_search_call */
-    str outputs;                           /* of a code_interpreter_call: raw array */
+    str container_id, outputs; /* of a code_interpreter_call: escaped; raw array, as shown */
     struct output_item *next;
 };
 

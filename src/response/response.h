@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "conv/text_seal.h"
-#include "response/custom_input.h"
+#include "response/argument_text.h"
 #include "response/output_item.h"
 #include "text/cite.h"
 #include "wire/delta.h"
@@ -56,8 +56,8 @@ struct response_conf {
     str service_tier; /* escaped; STR_NONE: "default" */
     int64_t created_at;
     enum reasoning_mode reasoning;
-    str container_id;                       /* escaped: of code_interpreter_call items */
-    bool shows_code_outputs;                /* else their outputs are null */
+    str container_id;        /* escaped: of code_interpreter_call items; "": "auto" */
+    bool shows_code_outputs; /* else their outputs are null */
     const struct response_sources *sources; /* NULL: markers are text */
     const struct text_seal *seal;           /* makes encrypted_content; NULL: there is none */
     enum response_dialect dialect;
@@ -81,11 +81,11 @@ struct response_call {
     struct buf name;          /* escaped, as far as the upstream has sent it */
     str call_id;              /* escaped, the upstream's; in the arena */
     enum builtin_tool builtin;
-    str server_label;     /* escaped, in the arena; empty unless of an unknown MCP tool */
-    struct buf arguments; /* escaped; all of them */
-    size_t unsent;        /* arguments that no delta has carried yet start here */
-    size_t checked;       /* as long as this they were not complete JSON */
-    struct custom_input input;
+    str server_label;          /* escaped, in the arena; empty unless of an unknown MCP tool */
+    struct buf arguments;      /* escaped; all of them */
+    size_t unsent;             /* arguments that no delta has carried yet start here */
+    size_t checked;            /* as long as this they were not complete JSON */
+    struct argument_text text; /* of a call of which one member is shown */
     bool is_old_form;
     bool is_closed;  /* it takes no more arguments */
     bool suppressed; /* not in allowed_tools, or in the last round: the client never hears of it */

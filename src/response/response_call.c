@@ -7,11 +7,11 @@
  * the client gets is made out of them. */
 #include <stdlib.h>
 
-#include "response/browser_action.h"
 #include "response/legacy.h"
 #include "response/local_shell.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
+#include "response/search_action.h"
 #include "json/json_read.h"
 
 void response_calls_fini(struct response *r)
@@ -19,7 +19,7 @@ void response_calls_fini(struct response *r)
     for (size_t i = 0; i < r->n_calls; i++) {
         buf_fini(&r->calls[i].name);
         buf_fini(&r->calls[i].arguments);
-        custom_input_fini(&r->calls[i].input);
+        argument_text_fini(&r->calls[i].text);
     }
     free(r->calls);
     r->calls = NULL;
@@ -53,18 +53,31 @@ static bool is_open(const struct response_call *c)
     return c->item != NULL && !c->is_closed;
 }
 
-/* Are its arguments shown as they are? */
-static bool is_plain(const struct response_call *c)
-{
-    return c->item != NULL &&
-           (c->item->kind == OUTPUT_FUNCTION_CALL || c->item->kind == OUTPUT_MCP_CALL ||
-            c->item->kind == OUTPUT_CODE_INTERPRETER_CALL);
-}
-
 /* Else they are code. */
 static bool has_json_arguments(const struct response_call *c)
 {
     return c->builtin != BUILTIN_PYTHON;
+}
+
+/* Which member of its arguments is shown; NULL: not one alone. */
+static const char *shown_member(const struct response_call *c)
+{
+    switch (c->item->kind) {
+    case OUTPUT_CUSTOM_TOOL_CALL:
+        return "input";
+    case OUTPUT_CODE_INTERPRETER_CALL:
+        return has_json_arguments(c) ? "code" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Are its arguments shown as they are? */
+static bool is_plain(const struct response_call *c)
+{
+    return c->item != NULL && c->text.member == NULL &&
+           (c->item->kind == OUTPUT_FUNCTION_CALL || c->item->kind == OUTPUT_MCP_CALL ||
+            c->item->kind == OUTPUT_CODE_INTERPRETER_CALL);
 }
 
 /* Nothing but white space, as models write it where there is nothing to say. */
@@ -107,8 +120,8 @@ static void emit_text(struct response *r, enum event_type type, const struct out
         response_emit(r, type, &e, out);
 }
 
-/* Unpacks the arguments of a custom call that arrived since the last time. */
-static void grow_custom(struct response *r, struct response_call *c, struct buf *out)
+/* Unpacks the arguments that arrived since the last time. */
+static void grow_unpacked(struct response *r, struct response_call *c, struct buf *out)
 {
     struct buf plain = {.limit = 0};
     size_t before = c->item->text.len;
@@ -116,8 +129,8 @@ static void grow_custom(struct response *r, struct response_call *c, struct buf 
 
     c->unsent = c->arguments.len;
     json_text_decode(arrived, &plain);
-    custom_input_feed(&c->input, buf_str(&plain), &c->item->text);
-    if (buf_failed(&plain) || buf_failed(&c->input.unit) || buf_failed(&c->item->text)) {
+    argument_text_feed(&c->text, buf_str(&plain), &c->item->text);
+    if (buf_failed(&plain) || buf_failed(&c->text.unit) || buf_failed(&c->item->text)) {
         c->item->text.len = before; /* no event carried it */
         response_break(r, ERR_INTERNAL);
     } else if (c->item->text.len > before) {
@@ -132,8 +145,8 @@ static void grow(struct response *r, struct response_call *c, struct buf *out)
 {
     str unsent;
 
-    if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL)
-        grow_custom(r, c, out);
+    if (c->text.member != NULL)
+        grow_unpacked(r, c, out);
     if (!is_plain(c))
         return;
     unsent = str_skip(buf_str(&c->item->text), c->unsent);
@@ -163,6 +176,7 @@ static void announce(struct response *r, struct response_call *c, struct buf *ou
     if (r->broken || !is_to_come(c) || is_shown_whole(c) || !response_call_make_item(r, c, out))
         return;
     response_announce_item(r, c->item, out);
+    c->text.member = shown_member(c);
     if (is_plain(c)) {
         c->item->text = c->arguments;
         buf_init(&c->arguments, 0);
@@ -215,9 +229,6 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
 
 /* ---- closing */
 
-/* What the model is told of calls that cannot be run. */
-static const str broken_arguments = STR_INIT("Error: the arguments are no JSON object.");
-
 static bool is_complete_object(str escaped)
 {
     struct buf plain = {.limit = 0};
@@ -230,14 +241,23 @@ static bool is_complete_object(str escaped)
     return complete;
 }
 
+/* Are its arguments all of the text, since they have not the form we asked for? What was cut short
+ * may still have got it. */
+static bool is_of_other_form(const struct response_call *c, enum output_status status)
+{
+    return c->text.member != NULL && !argument_text_has_begun(&c->text) &&
+           (status == OUTPUT_COMPLETED || argument_text_is_other(&c->text)) &&
+           !is_blank(buf_str(&c->arguments));
+}
+
 /* What a call still lacks when it is closed. */
 static void fill_up(struct response *r, struct response_call *c, enum output_status status,
                     struct buf *out)
 {
     str rest = STR("");
 
-    if (c->item->kind == OUTPUT_CUSTOM_TOOL_CALL && !custom_input_is_unpacked(&c->input)) {
-        rest = buf_str(&c->arguments); /* not the form we asked for: all of it is the input */
+    if (is_of_other_form(c, status)) {
+        rest = buf_str(&c->arguments);
     } else if (is_plain(c) && has_json_arguments(c) && c->unsent == 0) {
         c->item->text.len = 0; /* none, or white space that was held back */
         rest = status == OUTPUT_COMPLETED ? STR("{}") : STR("");
@@ -272,42 +292,48 @@ static void close_call(struct response *r, struct response_call *c, enum output_
     settle(r, c, status, out);
 }
 
-/* What is shown of a call whose arguments are all known. False when they are of no use. */
-static bool read_whole(const struct response_call *c, struct buf *text)
+/* What is made of arguments that are all known. */
+struct whole {
+    struct buf text, arguments; /* of the item */
+    str why_useless;            /* for the model; STR_NONE when they are not */
+};
+
+static struct whole read_whole(const struct response_call *c)
 {
+    struct whole w = {.why_useless = STR_NONE};
     str arguments = buf_str(&c->arguments);
 
     switch (response_call_kind(c)) {
     case OUTPUT_WEB_SEARCH_CALL:
-        return browser_action(c->builtin, arguments, text);
+        w.why_useless = search_action(c->builtin, arguments, &w.text, &w.arguments);
+        break;
     case OUTPUT_LOCAL_SHELL_CALL:
-        local_shell_action(arguments, text);
-        return true;
+        local_shell_action(arguments, &w.text);
+        break;
     default:
-        buf_append(text, is_blank(arguments) ? STR("{}") : arguments);
-        return true;
+        buf_append(&w.text, is_blank(arguments) ? STR("{}") : arguments);
+        break;
     }
+    return w;
 }
 
 /* Announced and closed in one breath, when all of it is known. */
 static void show_whole(struct response *r, struct response_call *c, struct buf *out)
 {
-    struct buf text = {.limit = 0};
-    bool is_useful = read_whole(c, &text);
+    struct whole w = read_whole(c);
 
-    if (buf_failed(&text))
+    if (buf_failed(&w.text) || buf_failed(&w.arguments))
         response_break(r, ERR_INTERNAL);
     if (!response_call_make_item(r, c, out)) {
-        buf_fini(&text);
+        buf_fini(&w.text);
+        buf_fini(&w.arguments);
         return;
     }
-    c->item->text = text;
-    c->item->arguments = c->arguments;
-    buf_init(&c->arguments, 0);
-    if (!is_useful)
-        c->item->output = broken_arguments;
+    c->item->text = w.text;
+    c->item->arguments = w.arguments;
+    c->item->output = w.why_useless;
     response_announce_item(r, c->item, out);
-    settle(r, c, is_useful ? OUTPUT_COMPLETED : OUTPUT_FAILED, out);
+    settle(r, c, str_is_none(w.why_useless) ? OUTPUT_COMPLETED : OUTPUT_FAILED, out);
 }
 
 /* A call that is shown when all of it is known has said all. */

@@ -24,14 +24,31 @@ static const struct tool *find_tool(struct response *r, str escaped_name)
     return tool;
 }
 
+static const struct tool *find_builtin(const struct response *r, enum builtin_tool builtin)
+{
+    enum tool_kind kind = builtin == BUILTIN_PYTHON ? TOOL_CODE_INTERPRETER : TOOL_WEB_SEARCH;
+    const struct tool *tool = r->conf.tools == NULL ? NULL : r->conf.tools->first;
+
+    while (tool != NULL && tool->kind != kind)
+        tool = tool->next;
+    return tool;
+}
+
+/* NULL: it is none of the tools that the request has. */
+static const struct tool *tool_of(struct response *r, const struct response_call *c)
+{
+    if (c->builtin != BUILTIN_NONE)
+        return find_builtin(r, c->builtin);
+    return c->server_label.len > 0 ? NULL : find_tool(r, buf_str(&c->name));
+}
+
 /* Under allowed_tools everything that was not sent is kept from the client, names the model
- * made up included (CONTRACT 1.4). Of the model's own tools it only calls those it was given. */
+ * made up included (CONTRACT 1.4). */
 static bool is_forbidden(const struct response *r, const struct response_call *c)
 {
     const struct tool_set *set = r->conf.tools;
 
-    return set != NULL && set->is_restricted && c->builtin == BUILTIN_NONE &&
-           (c->tool == NULL || !c->tool->sent);
+    return set != NULL && set->is_restricted && (c->tool == NULL || !c->tool->sent);
 }
 
 enum output_kind response_call_kind(const struct response_call *c)
@@ -59,12 +76,6 @@ enum output_kind response_call_kind(const struct response_call *c)
     return OUTPUT_FUNCTION_CALL;
 }
 
-/* May it be one of the tools that the request has? */
-static bool is_of_request(const struct response_call *c)
-{
-    return c->builtin == BUILTIN_NONE && c->server_label.len == 0;
-}
-
 void response_call_learn(struct response *r, struct response_call *c, const struct delta *d)
 {
     if (!str_eq(c->call_id, d->call_id))
@@ -75,7 +86,7 @@ void response_call_learn(struct response *r, struct response_call *c, const stru
         buf_reset(&c->name);
         buf_append(&c->name, d->name);
         c->builtin = d->builtin;
-        c->tool = is_of_request(c) ? find_tool(r, buf_str(&c->name)) : NULL;
+        c->tool = tool_of(r, c);
         c->suppressed = r->is_last_round || is_forbidden(r, c);
     }
     c->is_old_form = d->is_old_form;
@@ -129,6 +140,7 @@ bool response_call_make_item(struct response *r, struct response_call *c, struct
     item->builtin = c->builtin;
     item->is_old_form = c->is_old_form;
     item->server_label = c->tool == NULL ? c->server_label : c->tool->server_label;
+    item->container_id = r->conf.container_id.len == 0 ? STR("auto") : r->conf.container_id;
     c->item = item;
     return true;
 }

@@ -169,10 +169,11 @@ static bool keep_outcome(struct response *r, struct output_item *item,
 {
     switch (item->kind) {
     case OUTPUT_CODE_INTERPRETER_CALL:
-        return keep(r, o->output, &item->output) && keep(r, o->outputs, &item->outputs);
+        return keep(r, o->output, &item->output) &&
+               (!r->conf.shows_code_outputs || keep(r, o->outputs, &item->outputs));
     case OUTPUT_WEB_SEARCH_CALL:
         return keep(r, o->output, &item->output) &&
-               (str_is_none(o->action) || replace_action(r, item, o->action));
+               (o->is_failed || str_is_none(o->action) || replace_action(r, item, o->action));
     default:
         return o->is_failed ? keep(r, o->error, &item->error) : keep(r, o->output, &item->output);
     }

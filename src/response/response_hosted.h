@@ -12,9 +12,9 @@
  *     response_finish, response_end
  *
  * A call of a hosted tool becomes an mcp_call when the model begins it, and stays open until
- * response_call_ended(). So do the calls of tools that a model has by itself: python, as a
- * code_interpreter_call, and its browser, as a web_search_call, which is announced when all of it
- * is known, and has failed already when its arguments are of no use.
+ * response_call_ended(). So do code_interpreter_calls and web_search_calls, whether the model calls
+ * a function for them or tools that it has by itself, python and a browser. A web_search_call is
+ * announced when all of it is known, and has failed already when its arguments are of no use.
  *
  * A call of an MCP tool that needs an approval becomes an mcp_approval_request once it is
  * complete, and the response ends with this round. Beyond max_tool_calls all calls become hidden
@@ -50,8 +50,11 @@ void response_end_round(struct response *r, enum finish finish, struct buf *out)
  *
  *     mcp_call                item->tool, arguments in item->text; tool NULL: the request has no
  *                             such tool, the model made it up, and the call can only fail
- *     code_interpreter_call   the code in item->text
- *     web_search_call         item->builtin, item->arguments
+ *     code_interpreter_call   item->tool, the code in item->text, which may be empty or blank
+ *     web_search_call         item->tool, item->arguments: {"action":...} as a function would have
+ *                             it, also when the model has used its browser
+ *
+ * item->tool of the last two is NULL when the request has no such tool.
  */
 struct output_item *response_next_call(const struct response *r, const struct output_item *last);
 
@@ -60,9 +63,10 @@ struct hosted_outcome {
     bool is_failed;
     str output;  /* escaped; what the model is told. An mcp_call that failed has an error instead */
     str error;   /* of an mcp_call that failed: raw JSON, a text or an object */
-    str outputs; /* of a code_interpreter_call, for the client: raw array, or STR_NONE for null */
-    str action;  /* of a web_search_call: a raw object, what it was announced with and what was
-                    found; STR_NONE: no more than it was announced with */
+    str outputs; /* of a code_interpreter_call, for the client: raw array, or STR_NONE for null. It
+                    is only shown when the client has asked for it */
+    str action;  /* of a web_search_call that did not fail: a raw object, what it was announced
+                    with and what was found; STR_NONE: no more than it was announced with */
 };
 
 /* Closes it: mcp_call.completed or .failed and their like, output_item.done. False past the limit

@@ -10,7 +10,7 @@ static void forget(json_t *value);
 
 static bool is_name_of_something(const char *key)
 {
-    static const char *const keys[] = {"id", "item_id", "call_id"};
+    static const char *const keys[] = {"id", "item_id", "call_id", "container_id"};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         if (strcmp(key, keys[i]) == 0)

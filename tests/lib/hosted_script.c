@@ -4,8 +4,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "lib/turn_file.h"
 #include "response/response_hosted.h"
+#include "json/json_read.h"
 #include "json/json_text.h"
 
 enum { MAX_CALLS = 64 };
@@ -43,10 +45,12 @@ static str text_member(struct arena *a, json_t *object, const char *member)
     return kept;
 }
 
+/* STR_NONE when there is none, or out of memory. */
 static str raw_member(struct arena *a, json_t *object, const char *member)
 {
-    char *raw = json_dumps(json_object_get(object, member), JSON_COMPACT | JSON_ENCODE_ANY);
-    str kept = arena_dup(a, str_from_c(raw));
+    json_t *value = json_object_get(object, member);
+    char *raw = value == NULL ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    str kept = raw == NULL ? STR_NONE : arena_dup(a, str_from_c(raw));
 
     free(raw);
     return kept;
@@ -63,6 +67,35 @@ static bool fail(struct play *p)
 
 /* ---- tools */
 
+static enum tool_kind kind_of(json_t *line)
+{
+    json_t *type = json_object_get(line, "type");
+
+    if (type == NULL)
+        return TOOL_MCP;
+    return strcmp(json_string_value(type), "web_search") == 0 ? TOOL_WEB_SEARCH
+                                                              : TOOL_CODE_INTERPRETER;
+}
+
+static void add_tool(json_t *line, struct tool_set *set, struct arena *a)
+{
+    enum tool_kind kind = kind_of(line);
+    str name = text_member(a, line, kind == TOOL_MCP ? "name" : "type");
+    struct tool *tool = arena_alloc(a, sizeof(*tool));
+
+    *tool = (struct tool){.kind = kind,
+                          .name = name,
+                          .upstream_name = name,
+                          .server_label = text_member(a, line, "server_label"),
+                          .needs_approval = json_is_true(json_object_get(line, "needs_approval")),
+                          .sent = !json_is_true(json_object_get(line, "not_allowed"))};
+    *(set->last == NULL ? &set->first : &set->last->next) = tool;
+    set->last = tool;
+    set->n++;
+    set->n_sent += tool->sent;
+    set->is_restricted = set->is_restricted || !tool->sent;
+}
+
 void hosted_script_add_tools(const struct hosted_script *script, struct tool_set *set,
                              struct arena *a)
 {
@@ -70,21 +103,27 @@ void hosted_script_add_tools(const struct hosted_script *script, struct tool_set
     json_t *line;
 
     while ((line = next_line(&rest)) != NULL) {
-        struct tool *tool = arena_alloc(a, sizeof(*tool));
-
-        *tool =
-            (struct tool){.kind = TOOL_MCP,
-                          .name = text_member(a, line, "name"),
-                          .upstream_name = text_member(a, line, "name"),
-                          .server_label = text_member(a, line, "server_label"),
-                          .needs_approval = json_is_true(json_object_get(line, "needs_approval")),
-                          .sent = true};
-        *(set->last == NULL ? &set->first : &set->last->next) = tool;
-        set->last = tool;
-        set->n++;
-        set->n_sent++;
+        add_tool(line, set, a);
         json_decref(line);
     }
+}
+
+bool hosted_script_source(const struct hosted_script *script, const struct cite_marker *marker,
+                          struct citation *ret)
+{
+    str rest = script->sources;
+
+    while (rest.len > 0) {
+        str line = str_trim(turn_file_line(&rest)), cursor = jr_member(line, STR("cursor"));
+        uint64_t n;
+
+        if (num_uint(cursor, &n) && n == marker->cursor) {
+            ret->url = jr_member_string(line, STR("url"));
+            ret->title = jr_member_string(line, STR("title"));
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- calls */
@@ -93,10 +132,10 @@ static bool end_call(struct play *p, struct output_item *item, json_t *line)
 {
     struct hosted_outcome outcome = {.is_failed = json_object_get(line, "error") != NULL};
 
-    if (outcome.is_failed)
-        outcome.error = raw_member(p->a, line, "error");
-    else
-        outcome.output = text_member(p->a, line, "output");
+    outcome.error = raw_member(p->a, line, "error");
+    outcome.output = text_member(p->a, line, "output");
+    outcome.outputs = raw_member(p->a, line, "outputs");
+    outcome.action = raw_member(p->a, line, "action");
     if (str_is_none(outcome.is_failed ? outcome.error : outcome.output))
         return fail(p);
     return response_call_ended(p->r, item, &outcome, p->out) || fail(p);
@@ -108,7 +147,8 @@ static str with_sources(const struct output_item *item, struct arena *a)
     str action = buf_str(&item->text), kept;
     struct buf json = {.limit = 0};
 
-    if (item->builtin != BUILTIN_BROWSER_SEARCH)
+    if (item->kind != OUTPUT_WEB_SEARCH_CALL ||
+        str_find(action, STR("{\"type\":\"search\"")) == action.len)
         return STR_NONE;
     buf_append(&json, str_from(action.p, action.len - 1));
     buf_c(&json, ",\"sources\":[{\"type\":\"url\",\"url\":\"https://example.com\"}]}");

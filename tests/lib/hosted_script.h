@@ -1,12 +1,17 @@
-/* hosted_script.h -- MCP servers that do in a test what they were told before.
+/* hosted_script.h -- the gateway's tools, which do in a test what they were told before.
  *
  * All parts are lines of JSON:
  *
  *     tools      {"server_label":"docs","name":"search","needs_approval":true}
+ *                {"type":"code_interpreter"} or {"type":"web_search"}; "not_allowed":true with
+ *                each: there are allowed_tools, without it
  *     before     {"list":"docs","tools":[...]}   or "error":"..." in place of its tools
  *                {"approved":"search","arguments":"{}","approval_request_id":"mcpr_1",
  *                 "output":"..."}                or "error"
- *     outcomes   {"call":1,"output":"..."}       or "error": any JSON
+ *     outcomes   {"call":1,"output":"..."}       or "error": any JSON, which is for the client
+ *                                                only if the call is one of MCP
+ *                with "outputs":[...] of code, "action":{...} of a search
+ *     sources    {"cursor":3,"url":"...","title":"..."}   what can be cited
  *
  * "call" counts the calls that are open after a round, from 0; the lines are in the order in
  * which the calls end. Calls without a line end after the others, the last one first; some of
@@ -25,7 +30,7 @@ struct script_round {
 };
 
 struct hosted_script {
-    str tools, before; /* STR_NONE: none */
+    str tools, before, sources; /* STR_NONE: none */
     struct script_round rounds[MAX_SCRIPT_ROUNDS];
     size_t n_rounds;
 };
@@ -33,6 +38,10 @@ struct hosted_script {
 /* Adds the script's tools to the set. */
 void hosted_script_add_tools(const struct hosted_script *script, struct tool_set *set,
                              struct arena *a);
+
+/* What a marker means by the script's sources. */
+bool hosted_script_source(const struct hosted_script *script, const struct cite_marker *marker,
+                          struct citation *ret);
 
 /* What happens before the first round, and to the calls of one. What is kept for the response
  * comes from a. False: the response has failed. */

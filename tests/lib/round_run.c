@@ -21,6 +21,7 @@ struct run {
     struct arena arena; /* of the script */
     struct round round;
     struct response response;
+    struct response_sources sources;
     struct buf out;
     bool streamed, forgetful;
     struct round_result *result;
@@ -49,6 +50,13 @@ static void feed(void *arg, str piece)
     send(run);
 }
 
+static bool find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
+{
+    const struct run *run = arg;
+
+    return hosted_script_source(run->conf->script, marker, ret);
+}
+
 static struct response_conf response_conf(const struct round_conf *conf, const struct test_ids *ids)
 {
     return (struct response_conf){
@@ -58,6 +66,8 @@ static struct response_conf response_conf(const struct round_conf *conf, const s
         .created_at = TEST_CREATED_AT,
         .reasoning = conf->reasoning,
         .dialect = conf->dialect,
+        .container_id = conf->container_id,
+        .shows_code_outputs = conf->shows_code_outputs,
         .error_event = !conf->no_error_event,
         .max_output_bytes = conf->max_output_bytes,
         .max_tool_calls = conf->max_tool_calls,
@@ -137,6 +147,9 @@ void round_run(const struct round_conf *conf, str body, struct cutting cutting, 
     *ret = (struct round_result){.spoiled = false};
     test_ids_reset(&ids);
     r_conf = response_conf(conf, &ids);
+    run.sources = (struct response_sources){find_source, &run};
+    if (conf->script != NULL && conf->script->sources.len > 0)
+        r_conf.sources = &run.sources;
     response_init(&run.response, &r_conf);
     response_start(&run.response, out_of(&run));
     send(&run);

@@ -21,10 +21,12 @@ struct round_conf {
     struct model_text_conf text;
     bool logprobs, hold_leading_space;
     bool no_error_event;
+    bool shows_code_outputs;
     bool forgetful; /* the chunk before is forgotten at every piece: each is read in full */
     const struct tool_set *tools;
     const struct hosted_script *script;       /* NULL: there is one round */
     int64_t max_tool_calls;                   /* 0: no limit */
+    str container_id;                         /* empty: "auto" */
     const struct err *failure;                /* how the body ended, NULL: as it should */
     const struct err *refusal;                /* the upstream refused: there is no body */
     str echo;                                 /* empty: a fixed one */

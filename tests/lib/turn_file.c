@@ -96,6 +96,7 @@ static str *section_named(struct turn_file *t, str name)
         {STR("request"), &t->request},
         {STR("tools"), &t->script.tools},
         {STR("before"), &t->script.before},
+        {STR("sources"), &t->script.sources},
         {STR("outcomes"), &last_round(t)->outcomes},
         {STR("events"), &t->events},
         {STR("stream"), &t->stream},

@@ -6,6 +6,7 @@
  *     --- request
  *     {"model":"m","input":"hi"}            the body of POST /v1/responses
  *     --- tools                             what the gateway runs; see hosted_script.h
+ *     --- sources                           what can be cited; there are no citations without it
  *     --- before                            the first round: listings, approved calls
  *     --- upstream (option, option)
  *     data: {"choices":[...]}               the bytes of the upstream's answer

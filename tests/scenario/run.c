@@ -114,6 +114,8 @@ static void configure(struct scenario *s)
         .text = stream.text,
         .logprobs = stream.wants_logprobs,
         .hold_leading_space = stream.hold_leading_space,
+        .container_id = STR("cntr_00000000000000000000000000000001"),
+        .shows_code_outputs = r->include_code_outputs,
         .tools = &r->tools,
         .script = &s->file.script,
         .max_tool_calls = r->max_tool_calls,

@@ -335,7 +335,8 @@ static void a_search_shows_what_was_found(void **state)
     end_item(&f);
     end_round(&f, FINISH_STOP);
     assert_int_equal(next_call(&f)->builtin, BUILTIN_BROWSER_SEARCH);
-    assert_str_c(buf_str(&next_call(&f)->arguments), "{\\\"query\\\":\\\"q\\\",\\\"topn\\\":3}");
+    assert_str_c(buf_str(&next_call(&f)->arguments),
+                 "{\\\"action\\\":\\\"search\\\",\\\"query\\\":\\\"q\\\",\\\"topn\\\":3}");
     end_call(&f, (struct hosted_outcome){.output = STR("u"), .action = str_from_c(found)});
     output = output_of(&f, FINISH_STOP);
     assert_true(json_equal(json_object_get(json_array_get(output, 0), "action"), expected));
@@ -358,10 +359,15 @@ static void a_tool_that_the_model_made_up_can_only_fail(void **state)
     check_output(&f, FINISH_STOP, "server_label", "status", "repo_browser failed");
 }
 
-/* What was not sent is kept from the client; the model was given its own tools. */
-static void made_up_tools_are_not_shown_under_allowed_tools(void **state)
+/* What was not sent is kept from the client, whatever form the model has for it. */
+static void tools_that_are_not_allowed_are_not_shown(void **state)
 {
-    static const struct tool_set tools = {.is_restricted = true};
+    static struct tool search = {.kind = TOOL_WEB_SEARCH, .name = STR_INIT("web_search")};
+    static struct tool code = {.kind = TOOL_CODE_INTERPRETER,
+                               .name = STR_INIT("code_interpreter"),
+                               .sent = true,
+                               .next = &search};
+    static const struct tool_set tools = {.first = &code, .last = &search, .is_restricted = true};
     struct fixture f;
 
     (void)state;
@@ -370,7 +376,10 @@ static void made_up_tools_are_not_shown_under_allowed_tools(void **state)
     end_item(&f);
     call_builtin(&f, 1, BUILTIN_PYTHON, "1");
     end_item(&f);
+    call_builtin(&f, 2, BUILTIN_BROWSER_SEARCH, "{\\\"query\\\":\\\"q\\\"}");
+    end_item(&f);
     end_round(&f, FINISH_STOP);
+    assert_ptr_equal(next_call(&f)->tool, &code);
     end_call(&f, (struct hosted_outcome){.output = STR("")});
     check_output(&f, FINISH_STOP, "type", "status", "code_interpreter_call completed");
 }
@@ -404,7 +413,7 @@ static void the_model_is_told_what_its_tools_returned(void **state)
     struct fixture f;
 
     (void)state;
-    begin_with(&f, (struct response_conf){.max_tool_calls = 4});
+    begin_with(&f, (struct response_conf){.max_tool_calls = 4, .shows_code_outputs = true});
     call_builtin(&f, 0, BUILTIN_BROWSER_FIND, "{\\\"pattern\\\":\\\"x\\\"}");
     call_builtin(&f, 1, BUILTIN_BROWSER_OPEN, "{");
     end_item(&f);
@@ -420,9 +429,11 @@ static void the_model_is_told_what_its_tools_returned(void **state)
     end_call(&f, (struct hosted_outcome){.outputs =
                                              STR("[{\"type\":\"logs\",\"logs\":\"of outputs\"}]")});
     it = replay(&f).first->next; /* the first begins a message */
-    check_told(it, "web_search", "{\\\"pattern\\\":\\\"x\\\"}", "line 3");
+    check_told(it, "web_search", "{\\\"action\\\":\\\"find_in_page\\\",\\\"pattern\\\":\\\"x\\\"}",
+               "line 3");
     it = it->next;
-    check_told(it, "web_search", "{", "Error: the arguments are no JSON object.");
+    check_told(it, "web_search", "{\\\"action\\\":\\\"open_page\\\"}",
+               "Error: the arguments are no JSON object.");
     it = it->next;
     check_told(it, "code_interpreter", "{\\\"code\\\":\\\"a\\\"}", "logs");
     it = it->next;
@@ -547,7 +558,7 @@ int main(void)
         cmocka_unit_test(calls_of_a_round_that_was_cut_are_not_run),
         cmocka_unit_test(a_search_shows_what_was_found),
         cmocka_unit_test(a_tool_that_the_model_made_up_can_only_fail),
-        cmocka_unit_test(made_up_tools_are_not_shown_under_allowed_tools),
+        cmocka_unit_test(tools_that_are_not_allowed_are_not_shown),
         cmocka_unit_test(the_model_is_told_what_its_tools_returned),
         cmocka_unit_test(a_phase_is_read_again),
         cmocka_unit_test(reasoning_is_sealed_when_it_is_done),
