@@ -56,9 +56,9 @@ struct page_fetch_conf {
 struct page_fetch;
 
 struct page_fetch_handler {
-    /* Either failure, a message for the model, or the page: its contents are the handler's, to move
-     * elsewhere or to page_fini(). Once, never from inside start; the fetch is gone when it
-     * returns. */
+    /* Either failure, for the model, or the page. What is in the page is the handler's, which
+     * copies the struct and finishes the copy. Once, never from inside start; the fetch is gone
+     * when it returns. */
     void (*on_page)(void *arg, const char *failure, struct page *page);
     /* May the page at this URL be opened? Asked for the first, from inside start, and for each that
      * a redirect leads to. NULL: all may. */

@@ -14,15 +14,16 @@ struct web_session;
 struct web_call;
 
 struct web_session_conf {
+    struct loop *loop;
     struct searcher searcher;
     struct http_client *pages; /* for page_fetch_start(); NULL: no page may be opened */
     struct page_fetch_conf fetch;
     struct search_query query; /* all but the query itself; views outlive the session */
     size_t max_view_bytes;     /* of what the model gets at once; 0: as the size says */
-    size_t max_held_bytes;     /* of all pages together; the oldest are forgotten */
+    size_t max_held_bytes;     /* of all pages together; the oldest are forgotten. 0: no limit */
 };
 
-/* NULL when out of memory. */
+/* NULL when out of memory. conf is copied; what it points to must outlive the session. */
 struct web_session *web_session_new(const struct web_session_conf *conf);
 
 /* No call may be under way. NULL is fine. */
@@ -66,14 +67,17 @@ struct web_handler {
     void (*on_done)(void *arg, const struct web_outcome *outcome); /* once, never from inside */
 };
 
-/* Several may be under way. NULL with *reterr filled when out of memory. */
+/* Several may be under way; the action is copied. NULL with *reterr filled when out of memory. */
 struct web_call *web_session_start(struct web_session *s, const struct web_action *action,
                                    const struct web_handler *handler, void *arg,
                                    struct err *reterr);
+
+/* No report follows. Does nothing inside the call's own. */
 void web_call_cancel(struct web_call *call);
 
-/* The page with this number, or NULL. Of a list of results, line says which result: STR_NONE title
- * means that there is none. The views live as long as the session. */
+/* What the view with this number shows, also when its page has been forgotten. Of a list of
+ * results, line says which result is meant (-1: none); a list as a whole is no source. False when
+ * there is no such view or result. The views live as long as the session. */
 bool web_session_source(const struct web_session *s, unsigned cursor, int64_t line,
                         struct web_source *ret);
 
