@@ -99,8 +99,7 @@ static void finish(struct search_call *c)
         end(c, NULL, &results);
         return;
     }
-    (void)snprintf(what, sizeof(what), "gave an answer that cannot be read: %.*s",
-                   FAILURE_BYTES / 2, e.msg);
+    (void)snprintf(what, sizeof(what), "gave no results: %.*s", FAILURE_BYTES / 2, e.msg);
     fail(c, what, NULL);
 }
 

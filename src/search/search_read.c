@@ -240,27 +240,41 @@ static bool is_without_list(str raw)
            str_is_none(jr_member(raw, STR("web")));
 }
 
+/* SearXNG asks others, which turn away who asks too often; without them "nothing found" is untrue. */
+static bool is_without_engines(str raw)
+{
+    return jr_count(jr_member(raw, STR("results"))) == 0 &&
+           jr_count(jr_member(raw, STR("unresponsive_engines"))) > 0;
+}
+
+/* NULL, or what is wrong. */
+static const char *read_answer(struct reader *r, str answer)
+{
+    if (!jr_is_valid(answer))
+        return "it is not JSON";
+    answer = str_trim(answer);
+    if (is_without_engines(answer))
+        return "none of its engines has answered";
+    if (is_without_list(answer))
+        return NULL;
+    read_value(r, answer);
+    return r->has_list ? NULL : "it holds no list of results";
+}
+
 int search_list_read(str answer, const struct search_query *query, struct arena *a,
                      struct search_results *ret, struct err *reterr)
 {
-    bool is_valid = jr_is_valid(answer);
+    const char *fault = NULL;
+    bool has_memory;
     struct reader r;
 
-    if (!reader_init(&r, query, a, ret)) {
+    has_memory = reader_init(&r, query, a, ret);
+    if (has_memory)
+        fault = read_answer(&r, answer);
+    has_memory = reader_fini(&r) && has_memory;
+    if (!has_memory)
         err_set_no_memory(reterr);
-        return -1;
-    }
-    if (is_valid && !is_without_list(str_trim(answer)))
-        read_value(&r, str_trim(answer));
-    else
-        r.has_list = is_valid;
-    if (!reader_fini(&r)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
-    if (r.has_list)
-        return 0;
-    err_set(reterr, ERR_UPSTREAM_ERROR,
-            is_valid ? "it holds no list of results" : "it is not JSON");
-    return -1;
+    else if (fault != NULL)
+        err_set(reterr, ERR_UPSTREAM_ERROR, "%s", fault);
+    return has_memory && fault == NULL ? 0 : -1;
 }

@@ -9,8 +9,8 @@ enum { SEARCH_MAX_RESULTS = 50 };
 /* How many results a query asks for: at most SEARCH_MAX_RESULTS. */
 unsigned search_max_results(const struct search_query *query);
 
-/* Reads the JSON answer of a service. Returns 0, or -1 with *reterr filled: ERR_UPSTREAM_ERROR
- * when it holds no list of results, without its words; or out of memory. */
+/* Reads the JSON answer of a service. Returns 0, or -1 with *reterr filled: ERR_UPSTREAM_ERROR with
+ * what is wrong as the end of a sentence, in words of ours; or out of memory. */
 int search_list_read(str answer, const struct search_query *query, struct arena *a,
                      struct search_results *ret, struct err *reterr);
 
