@@ -45,10 +45,13 @@ bool item_has_result(str body)
 
 /* ---- what clients see */
 
+/* Code that ran in no container of its own says "auto". */
 static void set_container(const struct item_reading *r)
 {
-    if (jr_type_of(r->f.container_id) == JR_STRING)
-        r->item->container_id = field_text(r->f.container_id);
+    str raw = r->f.container_id;
+
+    if (jr_type_of(raw) == JR_STRING && !str_eq(raw, STR("\"auto\"")))
+        r->item->container_id = field_text(raw);
 }
 
 /* An image has no text; that there was one explains what the model said next. */

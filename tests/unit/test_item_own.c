@@ -127,6 +127,7 @@ static void the_last_container_of_code_is_known(void **state)
          "b"},
         {"[" CODE(",\"container_id\":\"a\"") "," CODE(",\"container_id\":null") "," SEARCH("") "]",
          "a"},
+        {"[" CODE(",\"container_id\":\"a\"") "," CODE(",\"container_id\":\"auto\"") "]", "a"},
         {"[" CODE(",\"container_id\":\"a\"") "," CODE(",\"container_id\":7") "]", "a"},
         {"[" CODE(",\"container_id\":\"a\",\"status\":\"incomplete\"") "]", "a"},
         {"[" CODE("") "]", NULL},
