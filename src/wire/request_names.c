@@ -6,22 +6,13 @@
 
 /* ---- the gateway's own tools */
 
-static const struct tool *find_tool(const struct tool_set *set, enum tool_kind kind)
-{
-    const struct tool *t = set->first;
-
-    while (t != NULL && t->kind != kind)
-        t = t->next;
-    return t;
-}
-
 /* Without the tool a call has the name that it had when it was read. */
 void request_name_own_calls(struct responses_request *r)
 {
     const struct tool *const tools[] = {
         [OWN_TOOL_NONE] = NULL,
-        [OWN_TOOL_CODE] = find_tool(&r->tools, TOOL_CODE_INTERPRETER),
-        [OWN_TOOL_SEARCH] = find_tool(&r->tools, TOOL_WEB_SEARCH),
+        [OWN_TOOL_CODE] = tool_set_find_kind(&r->tools, TOOL_CODE_INTERPRETER),
+        [OWN_TOOL_SEARCH] = tool_set_find_kind(&r->tools, TOOL_WEB_SEARCH),
     };
 
     for (struct item *it = r->items.first; it != NULL; it = it->next) {

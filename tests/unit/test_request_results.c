@@ -82,35 +82,34 @@ static void an_own_call_is_completed_with_its_result(void **state)
 /* A function of the client may have the name that a tool of the gateway has by itself. */
 static void a_call_has_the_name_that_its_tool_has_now(void **state)
 {
-    static const struct responses_request_options injecting = {.has_injected_tools = true};
-    static const enum tool_kind kinds[] = {TOOL_CODE_INTERPRETER, TOOL_WEB_SEARCH};
-    static const char *const names[][2] = {{"now", "web_search"}, {"code_interpreter", "now"}};
+    static const struct responses_request_options serving = {.serves_search = true};
+    static const char *const bodies[] = {
+        CONTINUES(
+            "\"input\":\"b\",\"tools\":[" FUNCTION("web_search") ",{\"type\":\"web_search\"}]"),
+        CONTINUES("\"input\":\"b\",\"tools\":[" FUNCTION("web_search") "]"),
+    };
     const struct request_history_item items[] = {
-        {.id = STR("ci_1"), .body = STR(CODE("null")), .is_output = true},
-        {.id = STR("ci_1_result"), .body = STR(CODE_RESULT), .is_output = true},
-        {.id = STR("ws_1"), .body = STR(WEB_SEARCH), .is_output = true},
-        {.id = STR("ws_1_result"), .body = STR(SEARCH_RESULT), .is_output = true},
+        {.body = STR(WEB_SEARCH), .is_output = true},
+        {.body = STR(SEARCH_RESULT), .is_output = true},
         {.body = STR("{\"type\":\"function_call\",\"name\":\"web_search\"}"), .is_output = true},
     };
-    const struct request_history history = {.items = items, .n = 5};
+    const struct request_history history = {.items = items, .n = 3};
 
     (void)state;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const struct item *it;
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        const struct tool *own;
+        const struct item *call;
         struct fixture f;
 
-        assert_int_equal(fixture_parse_with(
-                             &f, &injecting,
-                             STR(CONTINUES("\"input\":\"b\",\"tools\":[" FUNCTION("now") "]")), 0),
+        assert_int_equal(fixture_parse_with(&f, &serving, str_from_c(bodies[i]), 0), 0);
+        assert_int_equal(request_resolve(&f.request, &history, &serving, &f.ids, &f.arena, &f.err),
                          0);
-        assert_int_equal(
-            request_resolve(&f.request, &history, &injecting, &f.ids, &f.arena, &f.err), 0);
-        f.request.tools.first->kind = kinds[i];
-        assert_int_equal(request_add_hosted(&f.request, NULL, 0, &f.arena, &f.err), 0);
-        it = f.request.items.first;
-        assert_true(str_eq(it->name, str_from_c(names[i][0])));
-        assert_true(str_eq(it->next->name, str_from_c(names[i][1])));
-        assert_true(str_eq(it->next->next->name, STR("web_search")));
+        own = tool_set_find_kind(&f.request.tools, TOOL_WEB_SEARCH);
+        call = f.request.items.first;
+        assert_int_equal(own != NULL, i == 0);
+        assert_int_equal(str_eq(call->name, STR("web_search")), own == NULL);
+        assert_true(own == NULL || str_eq(call->name, own->upstream_name));
+        assert_true(str_eq(call->next->name, STR("web_search")));
         fixture_fini(&f);
     }
 }
