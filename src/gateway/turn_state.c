@@ -245,7 +245,7 @@ static bool keep_result(struct turn *t, const struct output_item *o, struct stor
 {
     struct store_item *item = &items->v[items->n++];
 
-    output_result_write(o, t->response.conf.container_id, buf);
+    output_result_write(o, buf);
     *item = (struct store_item){.id = item_result_id(id_str(&o->id), &t->kept),
                                 .body = keep(t, buf),
                                 .is_output = true,

@@ -37,7 +37,7 @@ static void write_code(const struct output_item *item, struct jw *w)
     buf_fini(&json);
 }
 
-void output_result_write(const struct output_item *item, str container_id, struct buf *out)
+void output_result_write(const struct output_item *item, struct buf *out)
 {
     const bool is_code = item->kind == OUTPUT_CODE_INTERPRETER_CALL;
     struct jw writer = jw_to(out), *w = &writer;
@@ -49,7 +49,7 @@ void output_result_write(const struct output_item *item, str container_id, struc
     jw_key_string(w, "name", is_code ? STR("code_interpreter") : STR("web_search"));
     if (is_code) {
         write_code(item, w);
-        json_copy_given_text(w, "container_id", container_id);
+        json_copy_given_text(w, "container_id", item->container_id);
     } else {
         jw_key_escaped(w, "arguments", buf_str(&item->arguments));
     }

@@ -10,7 +10,7 @@
  * web_search that have ended, hidden ones included. */
 bool output_result_exists(const struct output_item *item);
 
-/* Appends it, for an item that has one, as one line. container_id: escaped, of calls of code. */
-void output_result_write(const struct output_item *item, str container_id, struct buf *out);
+/* Appends it, for an item that has one, as one line. */
+void output_result_write(const struct output_item *item, struct buf *out);
 
 #endif

@@ -16,13 +16,12 @@ static bool is_for_model(const struct output_item *item)
            item->kind != OUTPUT_MCP_LIST_TOOLS;
 }
 
-static int write_text(const struct response *r, const struct output_item *item, struct arena *a,
-                      str *ret, struct err *reterr)
+static int write_text(const struct output_item *item, struct arena *a, str *ret, struct err *reterr)
 {
     struct buf json = {.limit = 0};
 
     if (output_result_exists(item))
-        output_result_write(item, r->conf.container_id, &json);
+        output_result_write(item, &json);
     else
         output_item_write(item, &json);
     *ret = buf_failed(&json) ? STR_NONE : arena_dup(a, buf_str(&json));
@@ -39,7 +38,7 @@ int response_read_item(const struct response *r, const struct output_item *item,
     str json;
 
     own.own_items = true;
-    if (write_text(r, item, a, &json, reterr) == -1)
+    if (write_text(item, a, &json, reterr) == -1)
         return -1;
     jr_init(&j, json);
     if (item_read(&j, NULL, &own, r->conf.ids, a, ret, reterr) == -1)

@@ -29,7 +29,7 @@ static void end(struct fixture *f)
 }
 
 /* Writes it, with ID where the id of the item stands. */
-static void check_written(struct fixture *f, str container_id, const char *expected)
+static void check_written(struct fixture *f, const char *expected)
 {
     const str id = id_str(&f->item->id);
     struct buf wanted = {.limit = 0};
@@ -43,7 +43,7 @@ static void check_written(struct fixture *f, str container_id, const char *expec
             rest = str_skip(rest, 1);
         }
     }
-    output_result_write(f->item, container_id, &f->out);
+    output_result_write(f->item, &f->out);
     assert_str_c(buf_str(&f->out), buf_cstr(&wanted));
     buf_fini(&wanted);
 }
@@ -56,11 +56,11 @@ static void the_result_of_code_has_code_output_and_container(void **state)
     begin(&f, OUTPUT_CODE_INTERPRETER_CALL);
     buf_c(&f.item->text, "print(\\\"\\u00e4\\\")\\n");
     f.item->output = STR("\\u00e4\\n");
-    check_written(&f, STR("cntr_1"),
-                  "{\"id\":\"ID_result\",\"type\":\"hosted_call_result\",\"call_id\":\"ID\","
-                  "\"name\":\"code_interpreter\",\"arguments\":\"{\\\"code\\\":\\\"print("
-                  "\\\\\\\"\\\\u00e4\\\\\\\")\\\\n\\\"}\",\"container_id\":\"cntr_1\","
-                  "\"output\":\"\\u00e4\\n\"}");
+    f.item->container_id = STR("cntr_1");
+    check_written(&f, "{\"id\":\"ID_result\",\"type\":\"hosted_call_result\",\"call_id\":\"ID\","
+                      "\"name\":\"code_interpreter\",\"arguments\":\"{\\\"code\\\":\\\"print("
+                      "\\\\\\\"\\\\u00e4\\\\\\\")\\\\n\\\"}\",\"container_id\":\"cntr_1\","
+                      "\"output\":\"\\u00e4\\n\"}");
     end(&f);
 }
 
@@ -73,10 +73,9 @@ static void the_result_of_a_search_has_the_arguments_of_the_model(void **state)
     buf_c(&f.item->text, "{\"type\":\"search\",\"query\":\"q\"}");
     buf_c(&f.item->arguments, "{\\\"action\\\":\\\"search\\\",\\\"query\\\":\\\"q\\\"}");
     f.item->output = STR("[0] q");
-    check_written(&f, STR("cntr_1"),
-                  "{\"id\":\"ID_result\",\"type\":\"hosted_call_result\",\"call_id\":\"ID\","
-                  "\"name\":\"web_search\",\"arguments\":\"{\\\"action\\\":\\\"search\\\","
-                  "\\\"query\\\":\\\"q\\\"}\",\"output\":\"[0] q\"}");
+    check_written(&f, "{\"id\":\"ID_result\",\"type\":\"hosted_call_result\",\"call_id\":\"ID\","
+                      "\"name\":\"web_search\",\"arguments\":\"{\\\"action\\\":\\\"search\\\","
+                      "\\\"query\\\":\\\"q\\\"}\",\"output\":\"[0] q\"}");
     end(&f);
 }
 
@@ -92,7 +91,7 @@ static void what_is_written_is_read_as_the_call(void **state)
     begin(&f, OUTPUT_CODE_INTERPRETER_CALL);
     buf_c(&f.item->text, "\\\"\\\\n\\\"\\ud83d\\ude00");
     f.item->output = STR("Error: \\\"x\\\"");
-    output_result_write(f.item, STR_NONE, &f.out);
+    output_result_write(f.item, &f.out);
     jr_init(&j, buf_str(&f.out));
     assert_int_equal(item_read(&j, NULL, &options, &f.ids.source, &f.arena, &it, &e), 0);
     assert_true(it.is_result && it.own_tool == OWN_TOOL_CODE);
