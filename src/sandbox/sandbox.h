@@ -20,14 +20,15 @@
 struct sandbox_hub;
 struct sandbox_task;
 
+/* Texts must outlive the hub. */
 struct sandbox_conf {
     struct jail_conf jail;
     uint64_t run_timeout_ms, idle_ms;
     size_t memory_bytes;
-    size_t output_bytes; /* of what code prints, and of its result each */
-    size_t image_bytes;  /* of one that a run hands over; 0: none are */
-    size_t file_bytes;   /* of one that is fetched at once */
-    unsigned max_containers, max_per_owner;
+    size_t output_bytes;                    /* of what code prints, and of its result each */
+    size_t image_bytes;                     /* of one that a run hands over; 0: none are */
+    size_t file_bytes;                      /* of one that is fetched at once */
+    unsigned max_containers, max_per_owner; /* that of owner "" may have all */
 };
 
 /* Starts the thread, and a sandbox that has to run a line of code before this returns. NULL with
@@ -69,9 +70,9 @@ struct sandbox_request {
     str container_id;    /* all but LIST */
     bool may_create;     /* RUN: the container is new if it does not exist */
     str code;            /* RUN: plain UTF-8 */
-    str name;            /* CREATE */
-    uint64_t idle_ms;    /* CREATE: 0 or more than the configured: that */
-    size_t memory_bytes; /* CREATE: the same */
+    str name;            /* of a container that is made, like the next two */
+    uint64_t idle_ms;    /* 0 or more than the configured: that */
+    size_t memory_bytes; /* the same */
     str file_id;         /* READ_FILE */
 };
 
@@ -118,7 +119,7 @@ struct sandbox_outcome {
     bool is_raised; /* an exception ended it */
     const struct sandbox_image *images;
     size_t n_images;
-    /* RUN: those that are new or have changed; LIST_FILES: all */
+    /* RUN: those that are new or have changed; LIST_FILES: all; READ_FILE: that one */
     const struct sandbox_file *files;
     size_t n_files;
     /* CREATE, FIND, LIST, DELETE */

@@ -14,11 +14,12 @@
 #include "child/child.h"
 
 enum {
-    START_MS = 30000,
+    START_MS = 60000,    /* many may start at once */
     ANSWER_MS = 30000,   /* of what does not run code */
     INTERRUPT_MS = 2000, /* from the interrupt to the end of code, or of the process */
     MAX_CALLS = 64,
     PYTHON_BYTES = 32,
+    COMPLAINTS_BYTES = 2048,
     WORDS_BYTES = 96,
 };
 
@@ -42,7 +43,8 @@ struct sandbox_session {
     size_t n_calls;
     uint64_t last_id;
     char python[PYTHON_BYTES];
-    char last_words[WORDS_BYTES]; /* of its standard error since it is ready */
+    struct buf complaints;        /* its standard error, until it is ready */
+    char last_words[WORDS_BYTES]; /* the last line of it */
     bool is_ready, is_ended;
 };
 
@@ -139,9 +141,9 @@ static void end(struct sandbox_session *s, enum sandbox_failure failure, str mes
         return;
     s->is_ended = true;
     buf_c(&detail, why);
-    if (!s->is_ready) {
+    if (!s->is_ready && s->complaints.len > 0) {
         buf_c(&detail, ": ");
-        child_last_stderr(s->child, &detail);
+        buf_append(&detail, buf_str(&s->complaints));
     }
     loop_timer_stop(s->start_timer);
     child_kill(s->child);
@@ -289,15 +291,23 @@ static bool on_line(void *arg, str line)
 /* ---- the process */
 
 /* Nobody but the kernel sends SIGKILL, unless the code has ended itself so. */
-static bool was_killed(const struct sandbox_session *s, const struct child_end *child_end)
+static bool was_killed(const struct child_end *child_end, const char *why)
 {
-    return child_end->signal == SIGKILL || str_ends_with(str_from_c(s->last_words), STR("Killed"));
+    return child_end->signal == SIGKILL || str_ends_with(str_from_c(why), STR("Killed"));
+}
+
+/* The runner tells more than its own end does. */
+static const char *why_ended(const struct sandbox_session *s, const struct child_end *child_end)
+{
+    return str_starts_with(str_from_c(s->last_words), STR("the Python process"))
+               ? s->last_words
+               : child_end->reason;
 }
 
 static void on_exit_told(void *arg, const struct child_end *child_end)
 {
     struct sandbox_session *s = arg;
-    const char *why = s->last_words[0] == '\0' ? child_end->reason : s->last_words;
+    const char *why = why_ended(s, child_end);
     struct buf message = {.limit = 0};
 
     if (!s->is_ready) {
@@ -306,8 +316,8 @@ static void on_exit_told(void *arg, const struct child_end *child_end)
     }
     buf_c(&message, "The sandbox has ended: ");
     buf_c(&message, why);
-    buf_c(&message,
-          was_killed(s, child_end) ? ", perhaps since it used too much memory. " LOST : ". " LOST);
+    buf_c(&message, was_killed(child_end, why) ? ", perhaps since it used too much memory. " LOST
+                                               : ". " LOST);
     end(s, SANDBOX_DIED, buf_str(&message), why);
     buf_fini(&message);
 }
@@ -315,6 +325,7 @@ static void on_exit_told(void *arg, const struct child_end *child_end)
 static void session_free(struct sandbox_session *s)
 {
     loop_timer_free(s->start_timer);
+    buf_fini(&s->complaints);
     free(s);
 }
 
@@ -326,16 +337,18 @@ static void on_closed(void *arg)
     session_free(s);
 }
 
-/* What the runner, or code in its place, says once code may run is not for the log. The last of it
- * tells why Python has ended. */
+/* Nothing of it is logged as it comes: it may be what code of strangers wants to be there. */
 static void on_stderr(void *arg, str text, struct buf *out)
 {
     struct sandbox_session *s = arg;
 
-    if (!s->is_ready)
-        buf_append(out, text);
-    else
-        keep_plain(s->last_words, sizeof(s->last_words), text);
+    (void)out;
+    keep_plain(s->last_words, sizeof(s->last_words), text);
+    if (s->is_ready || s->complaints.len + text.len > COMPLAINTS_BYTES)
+        return;
+    if (s->complaints.len > 0)
+        buf_char(&s->complaints, '\n');
+    buf_append(&s->complaints, text);
 }
 
 static struct child *start_child(struct sandbox_session *s, struct err *reterr)

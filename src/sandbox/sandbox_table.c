@@ -22,9 +22,10 @@ struct box *sandbox_table_find(const struct sandbox_hub *hub, str owner, str con
 
 /* ---- the end of one */
 
-static void log_box(enum log_level level, const char *event, const struct box *b, const char *why)
+/* The sandbox that is tried at the start is nobody's container. */
+static void log_box(const char *event, const struct box *b, const char *why)
 {
-    log_line(level, event,
+    log_line(b->hub->is_tried ? LOG_INFO : LOG_DEBUG, event,
              (struct log_field[]){LOG_STR("container", b->view.id), LOG_STR("why", str_from_c(why)),
                                   LOG_END});
 }
@@ -45,7 +46,7 @@ static void unlink_box(struct box *b)
 
 void sandbox_table_remove(struct box *b, enum sandbox_failure failure, str message, const char *why)
 {
-    log_box(LOG_INFO, "container_end", b, why);
+    log_box("container_end", b, why);
     unlink_box(b);
     sandbox_box_leave(b, failure, message);
 }
@@ -118,7 +119,7 @@ struct box *sandbox_table_add(struct sandbox_hub *hub, const struct sandbox_requ
     b->next = hub->boxes;
     hub->boxes = b;
     uv_mutex_unlock(&hub->lock);
-    log_box(LOG_DEBUG, "container", b, "asked for");
+    log_box("container_start", b, NULL);
     sandbox_box_used(b);
     return b;
 }

@@ -44,38 +44,31 @@ static bool copy_view(struct sandbox_task *t, const struct box *b, struct sandbo
     return !str_is_none(to->id) && !str_is_none(to->name);
 }
 
-/* The task ends with those of n containers that are its owner's: all that there are, or one. */
-static void tell(struct sandbox_task *t, const struct box *b, bool all)
+/* NULL when out of memory. */
+static const struct sandbox_container *view_of(struct sandbox_task *t, const struct box *b)
 {
-    struct sandbox_outcome outcome = {.is_alive = true};
-    struct sandbox_container *views;
-    size_t n = 0, left;
+    struct sandbox_container *view = arena_alloc(&t->memory, sizeof(*view));
 
-    for (const struct box *i = b; i != NULL; i = all ? i->next : NULL)
-        n += str_eq(i->owner, t->request.owner);
-    views = arena_array(&t->memory, n, sizeof(*views));
-    for (left = n; views != NULL && left > 0; b = b->next) {
-        if (!str_eq(b->owner, t->request.owner))
-            continue;
-        if (!copy_view(t, b, &views[--left]))
-            views = NULL;
-    }
-    outcome.containers = views;
-    outcome.n_containers = n;
+    return view != NULL && copy_view(t, b, view) ? view : NULL;
+}
+
+static void end_with(struct sandbox_task *t, const struct sandbox_container *views, size_t n)
+{
     if (views == NULL)
         sandbox_task_fail(t, SANDBOX_BROKEN, no_memory);
     else
-        sandbox_task_end(t, &outcome);
+        sandbox_task_end(
+            t, &(struct sandbox_outcome){.is_alive = true, .containers = views, .n_containers = n});
 }
 
 static void begin_create(struct sandbox_task *t)
 {
-    struct box *b = find(t);
+    const struct box *b = find(t);
 
     if (b == NULL)
         b = make_or_fail(t);
     if (b != NULL)
-        tell(t, b, false);
+        end_with(t, view_of(t, b), 1);
 }
 
 static void begin_find(struct sandbox_task *t)
@@ -83,23 +76,37 @@ static void begin_find(struct sandbox_task *t)
     const struct box *b = find_or_fail(t);
 
     if (b != NULL)
-        tell(t, b, false);
+        end_with(t, view_of(t, b), 1);
 }
 
-/* The list has the newest first, and tell() turns it around. */
+/* The hub's list has the newest first. */
 static void begin_list(struct sandbox_task *t)
 {
-    tell(t, t->hub->boxes, true);
+    const struct box *first = t->hub->boxes;
+    struct sandbox_container *views;
+    size_t n = 0, left;
+
+    for (const struct box *b = first; b != NULL; b = b->next)
+        n += str_eq(b->owner, t->request.owner);
+    views = arena_array(&t->memory, n, sizeof(*views));
+    left = n;
+    for (const struct box *b = first; views != NULL && b != NULL; b = b->next) {
+        if (str_eq(b->owner, t->request.owner) && !copy_view(t, b, &views[--left]))
+            views = NULL;
+    }
+    end_with(t, views, n);
 }
 
 static void begin_delete(struct sandbox_task *t)
 {
     struct box *b = find_or_fail(t);
+    const struct sandbox_container *view;
 
     if (b == NULL)
         return;
-    tell(t, b, false);
+    view = view_of(t, b);
     sandbox_table_remove(b, SANDBOX_NOT_FOUND, STR("The container was deleted."), "deleted");
+    end_with(t, view, 1);
 }
 
 /* ---- code */

@@ -84,6 +84,7 @@ static void on_exit_told(void *arg, const struct child_end *end)
     s->n_exits++;
     s->was_asked = end->was_asked;
     s->start_errno = end->start_errno;
+    s->signal = end->signal;
     buf_c(&s->reason, end->reason);
     child_last_stderr(s->stdio, &s->last);
     assert_false(child_send(s->stdio, STR("{}")));

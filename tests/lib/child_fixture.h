@@ -20,7 +20,7 @@ struct served {
     struct buf reason; /* of its end */
     unsigned n_exits, n_closed;
     bool was_asked;
-    int start_errno;
+    int start_errno, signal;
     bool (*on_line)(struct served *s, str line); /* NULL: the line is noted */
     void (*on_closed)(struct served *s);         /* or NULL */
 };

@@ -82,12 +82,47 @@ static void only_letters_that_would_be_written_are_read(void **state)
         assert_false(read_exactly(str_from_c(wrong[i]), STR("")));
 }
 
+/* Into a block of exactly the size that its bytes have. */
+static bool read_padded(str letters, str expected)
+{
+    str unpadded = base64_unpadded(letters);
+    size_t n = base64url_bytes(unpadded.len);
+    char *to = malloc(n == 0 ? 1 : n);
+    bool ok;
+
+    assert_non_null(to);
+    ok = !str_is_none(unpadded) && base64_read(unpadded, to);
+    if (ok)
+        assert_str_eq(str_from(to, n), expected);
+    free(to);
+    return ok;
+}
+
+static void padded_letters_become_bytes_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_true(read_padded(str_from_c(cases[i].plain), cases[i].bytes));
+}
+
+static void only_padded_letters_of_the_plain_alphabet_are_read(void **state)
+{
+    static const char *const wrong[] = {"Zg",   "Zg=",   "Zg===", "====", "Z===", "----",
+                                        "__8=", "Zm9v=", "Zm=v",  "Zh==", "Zm9=", "Zm9vZg== "};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        assert_false(read_padded(str_from_c(wrong[i]), STR("")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_become_letters),
         cmocka_unit_test(letters_become_bytes_again),
         cmocka_unit_test(only_letters_that_would_be_written_are_read),
+        cmocka_unit_test(padded_letters_become_bytes_again),
+        cmocka_unit_test(only_padded_letters_of_the_plain_alphabet_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -467,6 +467,43 @@ static void a_server_may_be_stopped_before_it_has_begun(void **state)
     assert_true(sfx.server.was_asked);
 }
 
+static void one_that_is_killed_is_not_asked(void **state)
+{
+    (void)state;
+    stdio_serve("trap '' TERM; exec tail -f /dev/null");
+    child_kill(sfx.server.stdio);
+    child_kill(sfx.server.stdio);
+    assert_false(child_send(sfx.server.stdio, STR("{}")));
+    served_until_closed(&sfx.server);
+    assert_reason(&sfx.server, "was ended by signal 9 (Killed)");
+    assert_int_equal(sfx.server.signal, SIGKILL);
+}
+
+static void a_status_may_tell_of_a_signal(void **state)
+{
+    (void)state;
+    stdio_serve("exit 137");
+    served_until_closed(&sfx.server);
+    assert_int_equal(sfx.server.signal, SIGKILL);
+}
+
+static bool kill_it(struct served *s, str line)
+{
+    buf_append(&s->lines, line);
+    child_kill(s->stdio);
+    return true;
+}
+
+static void a_server_may_be_killed_from_its_own_line(void **state)
+{
+    (void)state;
+    sfx.server.on_line = kill_it;
+    stdio_serve("echo a; exec tail -f /dev/null");
+    served_until_closed(&sfx.server);
+    assert_str_c(lines(), "a");
+    assert_true(sfx.server.was_asked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +536,9 @@ int main(void)
         STDIO_TEST(a_grandchild_in_a_session_of_its_own_is_let_go),
         STDIO_TEST(a_server_may_be_stopped_from_its_own_line),
         STDIO_TEST(a_server_may_be_stopped_before_it_has_begun),
+        STDIO_TEST(one_that_is_killed_is_not_asked),
+        STDIO_TEST(a_status_may_tell_of_a_signal),
+        STDIO_TEST(a_server_may_be_killed_from_its_own_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
