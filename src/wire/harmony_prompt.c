@@ -215,20 +215,6 @@ static void write_output(const struct harmony_message *call, const struct conten
     harmony_message_close(&m, from, out);
 }
 
-static enum tool_kind kind_of_call(const struct prompt *p, const struct call *c)
-{
-    const struct tool *t = tool_set_find(&p->request->tools, c->name);
-
-    if (t != NULL)
-        return t->kind;
-    if (!str_is_none(c->server_label))
-        return TOOL_MCP;
-    /* A tool that earlier requests had and this one has not. */
-    if (str_eq(c->name, STR("code_interpreter")))
-        return TOOL_CODE_INTERPRETER;
-    return str_eq(c->name, STR("web_search")) ? TOOL_WEB_SEARCH : TOOL_FUNCTION;
-}
-
 static struct harmony_message write_function_call(const struct prompt *p, const struct call *c)
 {
     const struct harmony_message m =
@@ -263,9 +249,14 @@ static struct harmony_message write_builtin_call(const struct prompt *p, enum to
  * also when this round does not offer them. */
 static void write_call(const struct prompt *p, const struct call *c)
 {
+    static const enum tool_kind kinds[] = {
+        [OWN_TOOL_NONE] = TOOL_FUNCTION,
+        [OWN_TOOL_CODE] = TOOL_CODE_INTERPRETER,
+        [OWN_TOOL_SEARCH] = TOOL_WEB_SEARCH,
+    };
     const struct harmony_builtins builtins = {.has_browser = p->options->has_browser,
                                               .has_python = p->options->has_python};
-    const enum tool_kind kind = kind_of_call(p, c);
+    const enum tool_kind kind = kinds[c->own_tool];
     const struct harmony_message m = harmony_builtin_serves(builtins, kind)
                                          ? write_builtin_call(p, kind, c)
                                          : write_function_call(p, c);

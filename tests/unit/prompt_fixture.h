@@ -60,6 +60,7 @@ static inline size_t read_hosted(struct arena *a, const json_t *listed, struct h
 static inline void parse(struct fixture *f, str body, const json_t *listed)
 {
     const struct responses_request_options options = {.default_model = STR("gpt-oss"),
+                                                      .input.own_items = true,
                                                       .serves_code = true,
                                                       .serves_search = true,
                                                       .serves_pages = true};

@@ -9,7 +9,14 @@
 #define ASSISTANT START "assistant"
 #define USER      START "user<|message|>q" END
 #define USER_ITEM "{\"role\":\"user\",\"content\":\"q\"}"
+/* What the store has of a call; arguments as in JSON. */
 #define CALL(name, arguments)                                                                      \
+    "{\"type\":\"hosted_call_result\",\"id\":\"1_result\",\"call_id\":\"1\",\"name\":\"" name      \
+    "\",\"arguments\":\"" arguments "\",\"output\":\"o\"}"
+#define CODE_ITEM                                                                                      \
+    "{\"type\":\"code_interpreter_call\",\"id\":\"1\",\"code\":\"x\",\"outputs\":[{\"type\":\"logs\"," \
+    "\"logs\":\"o\"}]}"
+#define FUNCTION_CALL(name, arguments)                                                             \
     "{\"type\":\"function_call\",\"call_id\":\"1\",\"name\":\"" name                               \
     "\",\"arguments\":\"" arguments "\"}"
 #define OUTPUT         "{\"type\":\"function_call_output\",\"call_id\":\"1\",\"output\":\"o\"}"
@@ -185,27 +192,44 @@ static void calls_are_written_as_the_model_makes_them(void **state)
     }
 }
 
-static void a_tool_that_is_gone_is_known_by_its_name(void **state)
+static void an_item_of_the_client_is_such_a_call_too(void **state)
 {
     (void)state;
-    check_end("\"input\":[" USER_ITEM
-              "," CALL("code_interpreter", "{\\\"code\\\":\\\"x\\\"}") "," OUTPUT "]",
-              &trained, USER BUILTIN("python", "x") ASSISTANT);
+    check_end("\"input\":[" USER_ITEM "," CODE_ITEM "]," TOOLS(CODE), &trained,
+              USER BUILTIN("python", "x") ASSISTANT);
+}
+
+static void the_history_has_tools_that_the_request_has_not(void **state)
+{
+    (void)state;
+    check_end("\"input\":[" USER_ITEM "," CODE_ITEM "]", &trained,
+              USER BUILTIN("python", "x") ASSISTANT);
 }
 
 static void without_training_they_are_functions(void **state)
 {
     (void)state;
-    check_end("\"input\":[" USER_ITEM
-              "," CALL("code_interpreter", "{\\\"code\\\":\\\"x\\\"}") "," OUTPUT "]," TOOLS(CODE),
-              &untrained, USER AS_FUNCTION("code_interpreter", "{\"code\":\"x\"}") ASSISTANT);
+    check_end("\"input\":[" USER_ITEM "," CODE_ITEM "]," TOOLS(CODE), &untrained,
+              USER AS_FUNCTION("code_interpreter", "{\"code\":\"x\"}") ASSISTANT);
+}
+
+static void a_name_that_was_changed_is_still_python(void **state)
+{
+    static const char members[] =
+        "\"input\":[" USER_ITEM "," CODE_ITEM "]," TOOLS(CODE "," FUNCTION("code_interpreter"));
+
+    (void)state;
+    check_end(members, &trained, USER BUILTIN("python", "x") ASSISTANT);
+    check_end(members, &untrained,
+              USER AS_FUNCTION("code_interpreter_2", "{\"code\":\"x\"}") ASSISTANT);
 }
 
 static void a_function_of_the_client_by_that_name_is_a_function(void **state)
 {
     (void)state;
     check_end("\"input\":[" USER_ITEM
-              "," CALL("web_search", "{\\\"q\\\":1}") "," OUTPUT "]," TOOLS(FUNCTION("web_search")),
+              "," FUNCTION_CALL("web_search", "{\\\"q\\\":1}") "," OUTPUT
+                                                               "]," TOOLS(FUNCTION("web_search")),
               &trained, USER AS_FUNCTION("web_search", "{\"q\":1}") ASSISTANT);
 }
 
@@ -232,8 +256,10 @@ int main(void)
         cmocka_unit_test(what_a_round_offers_is_known_to_who_reads_the_answer),
         cmocka_unit_test(functions_beside_them_stay_functions),
         cmocka_unit_test(calls_are_written_as_the_model_makes_them),
-        cmocka_unit_test(a_tool_that_is_gone_is_known_by_its_name),
+        cmocka_unit_test(an_item_of_the_client_is_such_a_call_too),
+        cmocka_unit_test(the_history_has_tools_that_the_request_has_not),
         cmocka_unit_test(without_training_they_are_functions),
+        cmocka_unit_test(a_name_that_was_changed_is_still_python),
         cmocka_unit_test(a_function_of_the_client_by_that_name_is_a_function),
         cmocka_unit_test(a_chosen_tool_is_begun_in_its_own_form),
     };
