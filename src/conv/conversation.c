@@ -141,6 +141,7 @@ static struct call *add_call(struct assembly *s, const struct item *it, str name
         return NULL;
     *c = (struct call){.server_label = it->server_label,
                        .tool_name = it->tool_name,
+                       .own_tool = it->own_tool,
                        .id = it->call_id,
                        .name = name,
                        .arguments = it->arguments,
