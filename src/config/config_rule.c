@@ -179,6 +179,35 @@ static bool connections_end_early(const struct config *c)
     return c->keep_alive_ms > 0 && c->keep_alive_ms < COMMON_POOL_IDLE_MS;
 }
 
+static bool searxng_is_nowhere(const struct config *c)
+{
+    return c->search_provider == CONFIG_SEARCH_PROVIDER_SEARXNG && c->search_url == NULL;
+}
+
+/* HTTP requests to a socket have no name that the service could be asked by. */
+static bool search_is_at_a_socket(const struct config *c)
+{
+    return c->search_url != NULL && is_unix(c->search_url);
+}
+
+static bool search_lacks_key(const struct config *c)
+{
+    return c->search_key == NULL && (c->search_provider == CONFIG_SEARCH_PROVIDER_BRAVE ||
+                                     c->search_provider == CONFIG_SEARCH_PROVIDER_TAVILY ||
+                                     c->search_provider == CONFIG_SEARCH_PROVIDER_EXA);
+}
+
+static bool search_lacks_tool(const struct config *c)
+{
+    return c->search_provider == CONFIG_SEARCH_PROVIDER_MCP &&
+           (c->search_mcp == NULL || c->mcp_config == NULL);
+}
+
+static bool egress_is_idle(const struct config *c)
+{
+    return c->code_network == CONFIG_CODE_NETWORK_OFF && c->code_network_allow.n > 0;
+}
+
 /* The key that the message is about, and another that the rule looks at. */
 static const struct {
     const char *key, *other;
@@ -210,6 +239,16 @@ static const struct {
      "anyone on the way to the upstream can read and change everything"},
     {"keep_alive", NULL, true, connections_end_early,
      "common clients keep idle connections for 90s and may meet one that is closing"},
+    {"search_provider", "search_url", false, searxng_is_nowhere,
+     "needs the address of the SearXNG instance; give --search-url"},
+    {"search_url", NULL, false, search_is_at_a_socket,
+     "searches are not made over unix: sockets; give an http:// or https:// address"},
+    {"search_provider", "search_key", false, search_lacks_key,
+     "the service wants a key; give it as ANTIPHON_SEARCH_KEY"},
+    {"search_provider", "search_mcp", false, search_lacks_tool,
+     "needs the server and the tool that searches; give --search-mcp LABEL/TOOL and --mcp-config"},
+    {"code_network_allow", "code_network", true, egress_is_idle,
+     "has no effect as long as code_network is off"},
 };
 
 static bool is_usable(const struct config *c, const char *name)
