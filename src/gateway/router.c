@@ -4,7 +4,9 @@
 #include "base/version.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
+#include "gateway/builtin_tools.h"
 #include "gateway/chat_turn.h"
+#include "gateway/container_routes.h"
 #include "gateway/mcp_routes.h"
 #include "gateway/relay.h"
 #include "gateway/state_calls.h"
@@ -50,12 +52,17 @@ static void respond_json(struct http_exchange *x, int status, str body)
 static void health(struct worker *w, struct http_exchange *x, const struct http_request *r,
                    const struct caller *caller)
 {
+    struct buf body = {.limit = 0};
+    struct jw j = jw_to(&body);
+
     (void)r;
     (void)caller;
-    if (w->is_draining)
-        respond_json(x, 503, STR("{\"status\":\"draining\"}"));
-    else
-        respond_json(x, 200, STR("{\"status\":\"ok\"}"));
+    jw_object(&j);
+    jw_key_string(&j, "status", w->is_draining ? STR("draining") : STR("ok"));
+    builtin_tools_health(w->builtin, &j);
+    jw_object_end(&j);
+    respond_json(x, w->is_draining ? 503 : 200, buf_str(&body));
+    buf_fini(&body);
 }
 
 static void root(struct worker *w, struct http_exchange *x, const struct http_request *r,
@@ -99,6 +106,13 @@ static const struct route routes[] = {
     STATE("/v1/conversations/{id}/items", POST, items_add),
     STATE("/v1/conversations/{id}/items/{item_id}", GET, item_get),
     STATE("/v1/conversations/{id}/items/{item_id}", DELETE, item_delete),
+    ROUTE("/v1/containers", POST, OFF, container_create),
+    ROUTE("/v1/containers", GET, OFF, container_list),
+    ROUTE(CONTAINER_PATH, GET, OFF, container_get),
+    ROUTE(CONTAINER_PATH, DELETE, OFF, container_delete),
+    ROUTE(CONTAINER_FILES_PATH, GET, OFF, container_files_list),
+    ROUTE(CONTAINER_FILE_PATH, GET, OFF, container_file_get),
+    ROUTE(CONTAINER_CONTENT_PATH, GET, OFF, container_file_content),
     ROUTE("/v1/mcp/servers", GET, OFF, mcp_routes_servers),
     ROUTE(MCP_ROUTES_TOOLS_PATH, GET, OFF, mcp_routes_tools),
     ROUTE("/v1/chat/completions", POST, OFF, chat_turn_start),
@@ -116,7 +130,7 @@ enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
 /* Below /v1 these are the gateway's, served or not: an upstream that knows them
  * as well has another state behind them. */
 static const str own_folders[] = {STR_INIT("/responses"), STR_INIT("/conversations"),
-                                  STR_INIT("/mcp")};
+                                  STR_INIT("/mcp"), STR_INIT("/containers")};
 
 /* Takes the next character off a path, percent-decoded, since a server may do the
  * same. */

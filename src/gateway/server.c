@@ -12,6 +12,7 @@
 
 #include "ev/log.h"
 #include "gateway/api_key.h"
+#include "gateway/builtin_tools.h"
 #include "gateway/demo.h"
 #include "gateway/mcp_servers.h"
 #include "gateway/reasoning_memory.h"
@@ -32,6 +33,7 @@ struct server {
     struct seal_keys *seal_keys;        /* of encrypted_content */
     struct mcp_config *servers;         /* as last read; or NULL */
     struct mcp_hub *hub;                /* or NULL */
+    struct builtin_tools builtin;
     struct worker **workers;
     struct thread *threads;
     unsigned n_workers, n_threads, n_ended;
@@ -191,6 +193,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->reasoning = s->reasoning;
         s->workers[i]->seal_keys = s->seal_keys;
         s->workers[i]->hub = s->hub;
+        s->workers[i]->builtin = &s->builtin;
     }
     return 0;
 }
@@ -353,7 +356,10 @@ static int run(struct server *s, struct err *reterr)
 static bool is_resolving(const struct server *s)
 {
     for (unsigned i = 0; i < s->n_threads; i++) {
-        if (http_client_is_resolving(s->workers[i]->client))
+        const struct worker *w = s->workers[i];
+
+        if (http_client_is_resolving(w->client) ||
+            (w->pages != NULL && http_client_is_resolving(w->pages)))
             return true;
     }
     return false;
@@ -367,6 +373,7 @@ static void tear_down(struct server *s, int status)
         (void)uv_thread_join(&s->threads[i].id);
     store_close(s->store); /* no worker ends before its tasks, there and at the hub */
     is_over = mcp_hub_free(s->hub);
+    is_over = builtin_tools_close(&s->builtin) && is_over;
     if (status == EXIT_SUCCESS)
         log_msg(LOG_INFO, "stopped");
     close_addresses(s);
@@ -401,7 +408,8 @@ int server_run(const struct config *config, const struct api_keys *keys, struct 
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
              open_reasoning(&s, &e) == 0 && open_seal(&s, &e) == 0 && open_hub(&s, &e) == 0 &&
-             open_workers(&s, &e) == 0 && run(&s, &e) == 0)
+             builtin_tools_open(&s.builtin, config, &e) == 0 && open_workers(&s, &e) == 0 &&
+             run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);

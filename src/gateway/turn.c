@@ -74,6 +74,7 @@ static void turn_free(struct turn *t)
     if (t->has_response)
         response_fini(&t->response);
     turn_free_tools(t);
+    turn_free_web(t);
     buf_fini(&t->chat_body);
     buf_fini(&t->echo);
     upstream_answer_fini(&t->answer);

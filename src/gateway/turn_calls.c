@@ -1,140 +1,81 @@
 /* turn_calls.c -- calls of tools that the gateway runs: those the client has approved, and what
- * the model has called in a round.
+ * the model has called in a round. Who runs them is told in turn_call.h.
  *
  * Those of one round run side by side, unless the request says otherwise; each item is closed
  * when its call has ended. That a call fails is for the model to deal with (CONTRACT 1.5). */
-#include "gateway/turn_internal.h"
-#include "mcp/mcp_failure.h"
-#include "mcp/mcp_request.h"
+#include "gateway/turn_call.h"
 #include "json/json_text.h"
-
-struct turn_call {
-    struct turn *turn;
-    struct output_item *item;
-    struct mcp_task *task; /* while it is under way */
-    bool is_started;
-    struct turn_call *next;
-};
 
 /* ---- one call */
 
-static void close_item(struct turn_call *c, const struct mcp_outcome *o, struct buf *out)
+static const struct turn_call_kind *kind_of(const struct output_item *item)
 {
-    struct turn *t = c->turn;
-    struct buf text = {.limit = 0}, error = {.limit = 0};
-    struct jw w = jw_to(&error);
-    struct hosted_outcome outcome = {.is_failed = o->is_failed};
-
-    json_text_escape(o->output, &text);
-    if (o->is_failed && t->worker->config->mcp_errors == CONFIG_MCP_ERRORS_OBJECT)
-        jw_raw(&w, o->error_object);
-    else
-        jw_string(&w, o->error);
-    outcome.output = buf_str(&text);
-    outcome.error = buf_str(&error);
-    if (buf_failed(&text) || buf_failed(&error))
-        t->response.broken = ERR_INTERNAL;
-    (void)response_call_ended(&t->response, c->item, &outcome, out);
-    buf_fini(&text);
-    buf_fini(&error);
+    switch (item->kind) {
+    case OUTPUT_CODE_INTERPRETER_CALL:
+        return &turn_call_code;
+    case OUTPUT_WEB_SEARCH_CALL:
+        return &turn_call_web;
+    default:
+        return &turn_call_mcp;
+    }
 }
 
-/* The server is not asked. */
-static void refuse(struct turn_call *c, const struct mcp_failure *f, struct buf *out)
+static str none_if_empty(const struct buf *b)
 {
-    struct buf text = {.limit = 0}, object = {.limit = 0};
+    return b->len == 0 ? STR_NONE : buf_str(b);
+}
 
-    mcp_failure_text(f, &text);
-    mcp_failure_object(f, &object);
-    close_item(c,
-               &(struct mcp_outcome){.is_failed = true,
-                                     .output = STR(""),
-                                     .error = buf_str(&text),
-                                     .error_object = buf_str(&object)},
-               out);
-    buf_fini(&text);
-    buf_fini(&object);
+/* Closes the item and frees what is in r. */
+static void close_item(struct turn_call *c, struct turn_call_result *r, struct buf *out)
+{
+    struct buf *const all[] = {&r->output, &r->error, &r->outputs, &r->action};
+    const struct hosted_outcome outcome = {
+        .is_failed = r->is_failed,
+        .output = buf_str(&r->output),
+        .error = buf_str(&r->error),
+        .outputs = none_if_empty(&r->outputs),
+        .action = none_if_empty(&r->action),
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (buf_failed(all[i]))
+            c->turn->response.broken = ERR_INTERNAL;
+    }
+    (void)response_call_ended(&c->turn->response, c->item, &outcome, out);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        buf_fini(all[i]);
+}
+
+void turn_call_fail(struct turn_call_result *r, str why)
+{
+    r->is_failed = true;
+    json_text_escape(why, &r->output);
 }
 
 static void after_calls(struct turn *t, struct buf *out);
 
-static void on_done(void *arg, const struct mcp_outcome *outcome)
+void turn_call_ended(struct turn_call *c, struct turn_call_result *r)
 {
-    struct turn_call *c = arg;
     struct turn *t = c->turn;
     struct buf *out = turn_fresh_out(t);
 
-    c->task = NULL;
+    c->work = NULL;
     t->n_calls--;
-    close_item(c, outcome, out);
+    close_item(c, r, out);
     after_calls(t, out);
     turn_free_if_over(t);
 }
 
-static enum mcp_result_form result_form(const struct turn *t)
-{
-    bool is_list = t->worker->config->mcp_results == CONFIG_MCP_RESULTS_JSON ||
-                   t->dialect == RESPONSE_DIALECT_ORS;
-
-    return is_list ? MCP_RESULT_JSON_ARRAY : MCP_RESULT_TEXT;
-}
-
-static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err *reterr)
-{
-    static const struct mcp_done_handler handler = {on_done};
-    struct turn *t = c->turn;
-    const struct turn_tool *tool = c->item->tool->hosted;
-    const struct mcp_hub_call call = {
-        .label = tool->server->tools->label,
-        .remote = tool->server->remote,
-        .catalogue = tool->server->tools,
-        .tool = tool->tool,
-        .arguments = arguments,
-        .form = result_form(t),
-    };
-
-    return mcp_hub_call(t->worker->hub, t->worker->loop, &t->worker->n_mcp_tasks, &call, &handler,
-                        c, reterr);
-}
-
-/* The model made up a server or its tool (HARMONY 3). */
-static void refuse_unknown(struct turn_call *c, struct buf *out)
-{
-    const struct mcp_failure failure = {
-        .cause = MCP_FAILED_LIMIT,
-        .message = STR("There is no such tool. Call only tools that you were given."),
-    };
-
-    refuse(c, &failure, out);
-}
-
 static void start(struct turn_call *c, struct buf *out)
 {
-    struct mcp_failure failure = {.cause = MCP_FAILED_ARGUMENTS};
-    struct buf plain = {.limit = 0};
-    str arguments;
-    struct err e;
+    struct turn_call_result result = {.is_failed = false};
 
     c->is_started = true;
-    if (c->item->tool == NULL) {
-        refuse_unknown(c, out);
-        return;
-    }
-    json_text_decode(buf_str(&c->item->text), &plain);
-    if (mcp_arguments(buf_str(&plain), &arguments, &e) == -1) {
-        failure.message = str_from_c(e.msg);
-        refuse(c, &failure, out);
-    } else {
-        c->task = call_tool(c, arguments, &e);
-        if (c->task != NULL) {
-            c->turn->n_calls++;
-        } else {
-            failure.cause = MCP_FAILED_LIMIT;
-            failure.message = str_from_c(e.msg);
-            refuse(c, &failure, out);
-        }
-    }
-    buf_fini(&plain);
+    c->work = c->kind->start(c, &result);
+    if (c->work != NULL)
+        c->turn->n_calls++;
+    else
+        close_item(c, &result, out);
 }
 
 /* ---- all of them */
@@ -174,7 +115,7 @@ static bool add(struct turn *t, struct output_item *item, struct turn_call **las
 
     if (c == NULL)
         return false;
-    *c = (struct turn_call){.turn = t, .item = item};
+    *c = (struct turn_call){.turn = t, .item = item, .kind = kind_of(item)};
     if (*last == NULL)
         t->calls = c;
     else
@@ -213,9 +154,9 @@ void turn_run_calls(struct turn *t, struct buf *out)
 void turn_cancel_calls(struct turn *t)
 {
     for (struct turn_call *c = t->calls; c != NULL; c = c->next) {
-        if (c->task != NULL)
-            mcp_task_cancel(c->task);
-        c->task = NULL;
+        if (c->work != NULL)
+            c->kind->cancel(c->work);
+        c->work = NULL;
     }
     t->calls = NULL;
     t->n_calls = 0;

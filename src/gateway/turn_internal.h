@@ -6,7 +6,7 @@
  * turn_tools.c      the tools of MCP servers that it may use
  * turn_tool_set.c   which of them, by what names, and who has to approve
  * turn_round.c      one round with the model after the other
- * turn_calls.c      the calls of tools that the gateway runs
+ * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
  * turn_answer.c     what the client gets */
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
@@ -39,6 +39,7 @@ enum turn_state {
 };
 
 struct turn_call;
+struct web_session;
 
 /* A server whose tools the request may use, in the arena. */
 struct turn_server {
@@ -100,6 +101,13 @@ struct turn {
     str reasoning_scope; /* whose reasoning it is, or STR_NONE: not asked for yet */
     bool uses_store;
     const struct err *not_stored; /* why, for the log */
+
+    /* tools of the gateway's own */
+    const struct code_declaration *code; /* NULL: the request has no code interpreter */
+    str container_id;                    /* of its calls, plain */
+    struct web_session *web;             /* what was searched and opened; NULL: nothing yet */
+    struct response_sources sources;
+    struct buf cited_url, cited_title; /* of the source found last, escaped */
 
     /* MCP */
     struct mcp_snapshot *servers; /* or NULL */
@@ -167,6 +175,9 @@ struct turn_tool {
     const struct mcp_catalogue_tool *tool;
 };
 
+/* That kind of tool, if the request has one; or NULL. */
+const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind);
+
 /* ---- turn_round.c */
 
 /* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */
@@ -198,6 +209,19 @@ void turn_run_calls(struct turn *t, struct buf *out);
 
 /* Nobody waits for them any more. */
 void turn_cancel_calls(struct turn *t);
+
+/* ---- turn_call_code.c */
+
+/* Which container the request's code runs in, if it has a code interpreter. Returns 0, or -1 with
+ * *reterr filled. */
+int turn_choose_container(struct turn *t, struct err *reterr);
+
+/* ---- turn_call_web.c */
+
+/* What the answer may cite; NULL: the request has no web search. */
+const struct response_sources *turn_sources(struct turn *t);
+
+void turn_free_web(struct turn *t);
 
 /* ---- turn_state.c */
 

@@ -57,11 +57,14 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .max_tool_calls = t->request.max_tool_calls,
         .dialect = t->dialect,
         .seal = turn_asked_seal(t),
+        .shows_code_outputs = t->request.include_code_outputs,
+        .sources = turn_sources(t),
     };
 
     t->profile = upstream_model_profile(c, &t->request, &t->arena);
-    if (check_items(t, reterr) == -1)
+    if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
         return -1;
+    response.container_id = t->container_id; /* ids need no escapes */
     responses_request_echo(&t->request, &t->echo);
     if (buf_failed(&t->echo)) {
         err_set_no_memory(reterr);
@@ -80,11 +83,20 @@ static bool is_completion(const struct turn *t)
     return t->profile.harmony == HARMONY_MODE_COMPLETIONS;
 }
 
+static bool is_sent(const struct turn *t, enum tool_kind kind)
+{
+    const struct tool *tool = turn_find_tool(t, kind);
+
+    return tool != NULL && tool->sent;
+}
+
 static struct chat_stream_conf stream_conf(const struct turn *t)
 {
     struct chat_stream_conf conf =
         upstream_stream_conf(t->worker->config, &t->request, &t->profile);
 
+    conf.text.has_python = is_sent(t, TOOL_CODE_INTERPRETER);
+    conf.text.has_browser = is_sent(t, TOOL_WEB_SEARCH);
     if (is_completion(t))
         conf.text.begun_call = harmony_request_begun_call(&t->request, t->chat.round);
     return conf;
@@ -141,9 +153,11 @@ static int write_body(struct turn *t, struct err *reterr)
 {
     buf_reset(&t->chat_body);
     if (is_completion(t)) {
-        const struct harmony_options options =
+        struct harmony_options options =
             upstream_harmony_options(t->worker->config, &t->profile, &t->arena);
 
+        options.has_python = is_sent(t, TOOL_CODE_INTERPRETER);
+        options.has_browser = is_sent(t, TOOL_WEB_SEARCH);
         return harmony_request_write(&t->request, &t->conversation, &t->chat, &options,
                                      &t->chat_body, reterr);
     }

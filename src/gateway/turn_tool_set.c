@@ -4,6 +4,7 @@
  * A configured server takes part when the request declares its label, or when its tools are
  * injected into every request. A declaration with a URL is a server of its own, and hides a
  * configured one of its label. */
+#include "gateway/builtin_tools.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "mcp/mcp_name.h"
@@ -344,6 +345,15 @@ int turn_add_tools(struct turn *t, struct err *reterr)
     return request_add_hosted(&t->request, g.tools, g.n, &t->arena, reterr);
 }
 
+const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind)
+{
+    for (const struct tool *tool = t->request.tools.first; tool != NULL; tool = tool->next) {
+        if (tool->kind == kind)
+            return tool;
+    }
+    return NULL;
+}
+
 /* ---- reading requests */
 
 struct responses_request_options turn_request_options(struct turn *t)
@@ -353,6 +363,10 @@ struct responses_request_options turn_request_options(struct turn *t)
     struct mcp_snapshot *servers = worker_mcp_servers(t->worker);
 
     o.input.seal = turn_seal(t);
+    o.why_no_code = t->worker->builtin->why_no_code;
+    o.why_no_search = t->worker->builtin->why_no_search;
+    o.serves_code = o.why_no_code == NULL;
+    o.serves_search = o.why_no_search == NULL;
     o.has_injected_tools =
         servers != NULL && mcp_snapshot_injects(servers, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
     mcp_snapshot_unref(servers);

@@ -5,6 +5,7 @@
 
 #include "ev/log.h"
 #include "gateway/api_key.h"
+#include "gateway/builtin_tools.h"
 #include "gateway/chat_turn.h"
 #include "gateway/relay.h"
 #include "gateway/router.h"
@@ -43,17 +44,52 @@ static int listen_on_all(struct worker *w, const struct worker_conf *conf, struc
     return 0;
 }
 
+static struct http_client_conf client_conf(const struct config *c)
+{
+    return (struct http_client_conf){
+        .max_idle_connections = IDLE_UPSTREAM_CONNECTIONS,
+        .ca_file = c->ca_file,
+        .proxy = c->proxy,
+        .verify_tls = c->tls_verify,
+    };
+}
+
+static int open_client(struct worker *w, struct http_client **ret, struct http_client_conf conf,
+                       struct err *reterr)
+{
+    *ret = http_client_new(w->loop, &conf);
+    if (*ret != NULL)
+        return 0;
+    err_set(reterr, ERR_INTERNAL, "An HTTP client could not be set up.");
+    return -1;
+}
+
+/* What this worker searches the web with. */
+static int open_search(struct worker *w, struct err *reterr)
+{
+    const struct search_http_conf search = builtin_search_conf(w->config);
+    struct http_client_conf pages = client_conf(w->config);
+
+    if (w->config->search_provider == CONFIG_SEARCH_PROVIDER_OFF)
+        return 0;
+    pages.may_connect = builtin_page_guard(w->config);
+    if (w->config->page_fetch != CONFIG_PAGE_FETCH_OFF &&
+        open_client(w, &w->pages, pages, reterr) == -1)
+        return -1;
+    if (!builtin_searches_by_http(w->config))
+        return 0;
+    w->search = search_http_new(w->client, &search);
+    if (w->search != NULL)
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
 static void check_drained(void *arg);
 
 static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
 {
     const struct http_server_conf server = server_conf(conf->config, conf->n_workers);
-    const struct http_client_conf client = {
-        .max_idle_connections = IDLE_UPSTREAM_CONNECTIONS,
-        .ca_file = conf->config->ca_file,
-        .proxy = conf->config->proxy,
-        .verify_tls = conf->config->tls_verify,
-    };
 
     w->loop = loop_new(reterr);
     if (w->loop == NULL)
@@ -63,11 +99,9 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
         err_set_no_memory(reterr);
         return -1;
     }
-    w->client = http_client_new(w->loop, &client);
-    if (w->client == NULL) {
-        err_set(reterr, ERR_INTERNAL, "The upstream client could not be set up.");
+    if (open_client(w, &w->client, client_conf(conf->config), reterr) == -1 ||
+        open_search(w, reterr) == -1)
         return -1;
-    }
     w->server = http_server_new(w->loop, &server, router_on_request, w, reterr);
     return w->server == NULL ? -1 : listen_on_all(w, conf, reterr);
 }
@@ -103,8 +137,9 @@ void worker_free(struct worker *w)
     chat_turn_drop_all(w);
     if (w->server != NULL)
         http_server_close(w->server);
-    if (w->client != NULL)
-        http_client_free(w->client);
+    search_http_free(w->search);
+    http_client_free(w->pages);
+    http_client_free(w->client);
     loop_timer_free(w->drain_timer);
     if (w->loop != NULL)
         loop_free(w->loop);
@@ -178,7 +213,7 @@ static void check_drained(void *arg)
 
     if (is_late)
         fail_all(w);
-    if (w->n_store_tasks == 0 && w->n_mcp_tasks == 0 &&
+    if (w->n_store_tasks == 0 && w->n_mcp_tasks == 0 && w->n_sandbox_tasks == 0 &&
         (is_late || http_server_exchanges(w->server) == 0))
         loop_stop(w->loop);
     else

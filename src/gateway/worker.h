@@ -11,12 +11,14 @@
 #include "http/http_server.h"
 
 struct api_keys;
+struct builtin_tools;
 struct chat_turn;
 struct listen_address;
 struct mcp_hub;
 struct mcp_snapshot;
 struct reasoning_memory;
 struct relay;
+struct search_http;
 struct seal_keys;
 struct store;
 struct turn;
@@ -30,14 +32,18 @@ struct worker {
     struct loop *loop;
     struct http_server *server;
     struct http_client *client;
-    struct reasoning_memory *reasoning; /* shared by all workers; or NULL */
-    const struct seal_keys *seal_keys;  /* shared by all workers, outlives them */
-    struct store *store;                /* shared by all workers; outlives what runs on the loop */
-    size_t n_store_tasks;               /* under way (state_task.h) */
-    struct mcp_hub *hub;                /* shared by all workers, outlives them; or NULL */
-    size_t n_mcp_tasks;                 /* under way (mcp_hub.h) */
-    struct buf out;                     /* events of the read at hand, on their way to one send */
-    struct turn *turns;                 /* all that are running */
+    struct reasoning_memory *reasoning;  /* shared by all workers; or NULL */
+    const struct seal_keys *seal_keys;   /* shared by all workers, outlives them */
+    struct store *store;                 /* shared by all workers; outlives what runs on the loop */
+    size_t n_store_tasks;                /* under way (state_task.h) */
+    struct mcp_hub *hub;                 /* shared by all workers, outlives them; or NULL */
+    size_t n_mcp_tasks;                  /* under way (mcp_hub.h) */
+    const struct builtin_tools *builtin; /* shared by all workers, outlives them */
+    size_t n_sandbox_tasks;              /* under way (sandbox.h) */
+    struct search_http *search;          /* or NULL */
+    struct http_client *pages;           /* fetches pages; NULL: none are */
+    struct buf out;                      /* events of the read at hand, on their way to one send */
+    struct turn *turns;                  /* all that are running */
     struct relay *relays;
     struct chat_turn *chat_turns;
     struct loop_timer *drain_timer;

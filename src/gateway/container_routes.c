@@ -1,0 +1,455 @@
+/* container_routes.c -- a request becomes a task of the sandboxes, its outcome the answer. */
+#include "gateway/container_routes.h"
+
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "conv/fields.h"
+#include "gateway/api_key.h"
+#include "gateway/builtin_tools.h"
+#include "gateway/path_pattern.h"
+#include "gateway/request_body.h"
+#include "gateway/state_list.h"
+#include "gateway/worker.h"
+#include "http/percent.h"
+#include "sandbox/sandbox.h"
+#include "json/json_text.h"
+
+struct container_job {
+    struct worker *worker;
+    struct http_exchange *x;
+    struct arena arena;
+    str ids[PATH_MAX_IDS];
+    struct store_page page; /* of a list */
+    struct sandbox_task *task;
+    /* Writes the answer; returns 0, or -1 with *reterr filled. */
+    int (*write)(struct container_job *job, const struct sandbox_outcome *o, struct buf *out,
+                 struct err *reterr);
+    str content_type;
+};
+
+/* ---- the end */
+
+static void job_free(struct container_job *job)
+{
+    arena_fini(&job->arena);
+    free(job);
+}
+
+/* The answer, or what is wrong; the job is gone afterwards. */
+static void job_end(struct container_job *job, const struct buf *body, const struct err *failure)
+{
+    const struct http_header headers[] = {{STR("content-type"), job->content_type},
+                                          {STR("x-content-type-options"), STR("nosniff")}};
+
+    if (failure != NULL)
+        http_exchange_respond_error(job->x, failure, NULL, 0);
+    else
+        http_exchange_respond(job->x, 200, headers, 2, buf_str(body));
+    job_free(job);
+}
+
+static void on_gone(void *arg)
+{
+    struct container_job *job = arg;
+
+    sandbox_cancel(job->task);
+    job_free(job);
+}
+
+/* The answer leaves at once, so nothing can be held back. */
+static void on_blocked(void *arg, bool blocked)
+{
+    (void)arg;
+    (void)blocked;
+}
+
+static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
+
+static int explain(const struct container_job *job, const struct sandbox_outcome *o,
+                   struct err *reterr)
+{
+    switch (o->failure) {
+    case SANDBOX_OK:
+        return 0;
+    case SANDBOX_NOT_FOUND:
+        err_set(reterr, ERR_NOT_FOUND,
+                "Container '%.*s' was not found. It may have expired: containers that are not used "
+                "are removed, with their files.",
+                STR_ARG(job->ids[0]));
+        break;
+    case SANDBOX_NO_FILE:
+        err_set(reterr, ERR_NOT_FOUND, "File '%.*s' was not found in container '%.*s'.",
+                STR_ARG(job->ids[1]), STR_ARG(job->ids[0]));
+        break;
+    case SANDBOX_FULL:
+        err_set(reterr, ERR_OVERLOADED, "%.*s", STR_ARG(o->message));
+        break;
+    case SANDBOX_TOO_LARGE:
+        err_set(reterr, ERR_REQUEST_TOO_LARGE, "%.*s", STR_ARG(o->message));
+        break;
+    case SANDBOX_TIMED_OUT:
+    case SANDBOX_DIED:
+    case SANDBOX_BROKEN:
+        err_set(reterr, ERR_INTERNAL, "%.*s", STR_ARG(o->message));
+        break;
+    }
+    return -1;
+}
+
+static void on_done(void *arg, const struct sandbox_outcome *outcome)
+{
+    struct container_job *job = arg;
+    struct buf body = {.limit = 0};
+    struct err e;
+
+    if (explain(job, outcome, &e) == -1 || job->write(job, outcome, &body, &e) == -1) {
+        job_end(job, NULL, &e);
+    } else if (buf_failed(&body)) {
+        err_set_no_memory(&e);
+        job_end(job, NULL, &e);
+    } else {
+        job_end(job, &body, NULL);
+    }
+    buf_fini(&body);
+}
+
+/* ---- objects */
+
+static void write_container(const struct sandbox_container *c, struct jw *w)
+{
+    jw_object(w);
+    jw_key_string(w, "id", c->id);
+    jw_key_string(w, "object", STR("container"));
+    jw_key_string(w, "name", c->name);
+    jw_key_int(w, "created_at", c->created_at);
+    jw_key_int(w, "last_active_at", c->last_active_at);
+    jw_key_string(w, "status", STR("running"));
+    jw_key(w, "expires_after");
+    jw_object(w);
+    jw_key_string(w, "anchor", STR("last_active_at"));
+    jw_key_int(w, "minutes", (int64_t)((c->idle_ms + 59999) / 60000));
+    jw_object_end(w);
+    jw_object_end(w);
+}
+
+static void write_file(const struct container_job *job, const struct sandbox_file *f, struct jw *w)
+{
+    jw_object(w);
+    jw_key_string(w, "id", f->id);
+    jw_key_string(w, "object", STR("container.file"));
+    jw_key_string(w, "container_id", job->ids[0]);
+    jw_key_string(w, "path", f->path);
+    jw_key_int(w, "bytes", (int64_t)f->bytes);
+    jw_key_int(w, "created_at", f->modified_at);
+    jw_key_string(w, "source", STR("assistant"));
+    jw_object_end(w);
+}
+
+static int answer_container(struct container_job *job, const struct sandbox_outcome *o,
+                            struct buf *out, struct err *reterr)
+{
+    struct jw w = jw_to(out);
+
+    (void)job;
+    (void)reterr;
+    write_container(&o->containers[0], &w);
+    return 0;
+}
+
+static int answer_deleted(struct container_job *job, const struct sandbox_outcome *o,
+                          struct buf *out, struct err *reterr)
+{
+    struct jw w = jw_to(out);
+
+    (void)o;
+    (void)reterr;
+    jw_object(&w);
+    jw_key_string(&w, "id", job->ids[0]);
+    jw_key_string(&w, "object", STR("container.deleted"));
+    jw_key_bool(&w, "deleted", true);
+    jw_object_end(&w);
+    return 0;
+}
+
+/* ---- lists: what there is is little, and all of it known; a page is cut out of it */
+
+struct listed {
+    const struct sandbox_outcome *outcome;
+    size_t n;
+    str (*id)(const struct sandbox_outcome *o, size_t i);
+    void (*write)(const struct container_job *job, const struct sandbox_outcome *o, size_t i,
+                  struct jw *w);
+};
+
+/* The place of the i-th of the list, in the order that is asked for. */
+static size_t place(const struct container_job *job, const struct listed *l, size_t i)
+{
+    return job->page.ascending ? i : l->n - 1 - i;
+}
+
+static int find_start(const struct container_job *job, const struct listed *l, size_t *ret,
+                      struct err *reterr)
+{
+    *ret = 0;
+    if (str_is_none(job->page.after))
+        return 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if (str_eq(l->id(l->outcome, place(job, l, i)), job->page.after)) {
+            *ret = i + 1;
+            return 0;
+        }
+    }
+    err_set_param(reterr, ERR_NOT_FOUND, "after", "Nothing with the id '%.*s' was found.",
+                  STR_ARG(job->page.after));
+    return -1;
+}
+
+static int write_list(const struct container_job *job, const struct listed *l, struct buf *out,
+                      struct err *reterr)
+{
+    struct jw w = jw_to(out);
+    size_t start, end;
+
+    if (find_start(job, l, &start, reterr) == -1)
+        return -1;
+    end = l->n - start > job->page.limit ? start + job->page.limit : l->n;
+    jw_object(&w);
+    jw_key_string(&w, "object", STR("list"));
+    jw_key(&w, "data");
+    jw_array(&w);
+    for (size_t i = start; i < end; i++)
+        l->write(job, l->outcome, place(job, l, i), &w);
+    jw_array_end(&w);
+    jw_key_string(&w, "first_id", start < end ? l->id(l->outcome, place(job, l, start)) : STR_NONE);
+    jw_key_string(&w, "last_id",
+                  start < end ? l->id(l->outcome, place(job, l, end - 1)) : STR_NONE);
+    jw_key_bool(&w, "has_more", end < l->n);
+    jw_object_end(&w);
+    return 0;
+}
+
+static str container_id(const struct sandbox_outcome *o, size_t i)
+{
+    return o->containers[i].id;
+}
+
+static void write_ith_container(const struct container_job *job, const struct sandbox_outcome *o,
+                                size_t i, struct jw *w)
+{
+    (void)job;
+    write_container(&o->containers[i], w);
+}
+
+static int answer_containers(struct container_job *job, const struct sandbox_outcome *o,
+                             struct buf *out, struct err *reterr)
+{
+    const struct listed l = {o, o->n_containers, container_id, write_ith_container};
+
+    return write_list(job, &l, out, reterr);
+}
+
+static str file_id(const struct sandbox_outcome *o, size_t i)
+{
+    return o->files[i].id;
+}
+
+static void write_ith_file(const struct container_job *job, const struct sandbox_outcome *o,
+                           size_t i, struct jw *w)
+{
+    write_file(job, &o->files[i], w);
+}
+
+static int answer_files(struct container_job *job, const struct sandbox_outcome *o, struct buf *out,
+                        struct err *reterr)
+{
+    const struct listed l = {o, o->n_files, file_id, write_ith_file};
+
+    return write_list(job, &l, out, reterr);
+}
+
+static int answer_file(struct container_job *job, const struct sandbox_outcome *o, struct buf *out,
+                       struct err *reterr)
+{
+    const struct sandbox_outcome missing = {.failure = SANDBOX_NO_FILE};
+    struct jw w = jw_to(out);
+
+    for (size_t i = 0; i < o->n_files; i++) {
+        if (str_eq(o->files[i].id, job->ids[1])) {
+            write_file(job, &o->files[i], &w);
+            return 0;
+        }
+    }
+    return explain(job, &missing, reterr);
+}
+
+static int answer_content(struct container_job *job, const struct sandbox_outcome *o,
+                          struct buf *out, struct err *reterr)
+{
+    (void)reterr;
+    job->content_type = STR("application/octet-stream");
+    buf_append(out, o->content);
+    return 0;
+}
+
+/* ---- the beginning */
+
+/* What one route does. */
+struct container_call {
+    const char *pattern;
+    enum sandbox_op op;
+    bool is_list;
+    int (*write)(struct container_job *job, const struct sandbox_outcome *o, struct buf *out,
+                 struct err *reterr);
+};
+
+struct create_body {
+    str name, expires_after, memory_limit, file_ids; /* name and limit escaped */
+};
+
+static const struct field create_table[] = {
+    FIELD(struct create_body, name, FIELD_TEXT),
+    FIELD(struct create_body, expires_after, FIELD_OBJECT),
+    FIELD(struct create_body, memory_limit, FIELD_TEXT),
+    FIELD(struct create_body, file_ids, FIELD_ARRAY),
+};
+
+struct expiry {
+    str anchor, minutes;
+};
+
+static const struct field expiry_table[] = {
+    FIELD(struct expiry, anchor, FIELD_TEXT),
+    FIELD(struct expiry, minutes, FIELD_INTEGER),
+};
+
+static int read_expiry(str raw, uint64_t *ret_ms, struct err *reterr)
+{
+    const struct path at = path_member(NULL, STR("expires_after"));
+    struct expiry e = {STR_NONE, STR_NONE};
+    uint64_t minutes;
+
+    if (str_is_none(raw))
+        return 0;
+    if (fields_read_raw(raw, FIELDS(expiry_table), &at, &e, reterr) == -1)
+        return -1;
+    if (!num_uint(str_is_none(e.minutes) ? STR("") : e.minutes, &minutes) || minutes == 0 ||
+        minutes > 60 * 24 * 365) {
+        err_set_param(reterr, ERR_INVALID_VALUE, "expires_after.minutes",
+                      "Invalid 'expires_after.minutes': give a whole number of minutes above 0.");
+        return -1;
+    }
+    *ret_ms = minutes * 60 * 1000;
+    return 0;
+}
+
+static int read_create(struct container_job *job, const struct http_request *r,
+                       struct sandbox_request *request, struct err *reterr)
+{
+    const struct id id = id_make(&job->worker->ids, "cntr_", ID_RANDOM_CHARS);
+    const struct path name_at = path_member(NULL, STR("name"));
+    struct create_body in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE};
+    str body;
+
+    if (request_body(job->x, r, &body, reterr) == -1 ||
+        fields_read_body(body, FIELDS(create_table), &in, NULL, reterr) == -1 ||
+        read_expiry(in.expires_after, &request->idle_ms, reterr) == -1)
+        return -1;
+    if (str_is_none(in.name))
+        return reject_missing(&name_at, reterr);
+    request->memory_bytes = builtin_memory_limit(job->worker->config, in.memory_limit);
+    request->name = json_text_dup(&job->arena, in.name);
+    job->ids[0] = request->container_id = arena_dup(&job->arena, id_str(&id));
+    return str_is_none(request->name) || str_is_none(request->container_id) ? reject_memory(reterr)
+                                                                            : 0;
+}
+
+static int read_ids(struct container_job *job, const struct container_call *call,
+                    const struct http_request *r, struct err *reterr)
+{
+    struct path_ids ids = {{STR_NONE}};
+
+    (void)path_pattern_fits(str_from_c(call->pattern), r->path, &ids);
+    for (size_t i = 0; i < PATH_MAX_IDS && !str_is_none(ids.v[i]); i++) {
+        job->ids[i] = percent_decode(&job->arena, ids.v[i]);
+        if (str_is_none(job->ids[i]))
+            return reject_memory(reterr);
+    }
+    return 0;
+}
+
+static int job_read(struct container_job *job, const struct container_call *call,
+                    const struct http_request *r, struct sandbox_request *request,
+                    struct err *reterr)
+{
+    struct query query;
+
+    if (read_ids(job, call, r, reterr) == -1)
+        return -1;
+    request->container_id = job->ids[0];
+    request->file_id = job->ids[1];
+    if (call->op == SANDBOX_CREATE)
+        return read_create(job, r, request, reterr);
+    if (!call->is_list)
+        return 0;
+    return query_read(r->query, &job->arena, &query) ? state_page_read(&query, &job->page, reterr)
+                                                     : reject_memory(reterr);
+}
+
+static int job_start(struct container_job *job, const struct container_call *call,
+                     const struct http_request *r, const struct caller *caller, struct err *reterr)
+{
+    static const struct sandbox_handler handler = {on_done};
+    struct sandbox_request request = {.op = call->op, .owner = caller->owner};
+    struct worker *w = job->worker;
+
+    if (w->builtin->sandboxes == NULL) {
+        err_set(reterr, ERR_NOT_IMPLEMENTED, "There are no containers here: %s",
+                w->builtin->why_no_code);
+        return -1;
+    }
+    if (job_read(job, call, r, &request, reterr) == -1)
+        return -1;
+    job->task = sandbox_start(w->builtin->sandboxes, w->loop, &w->n_sandbox_tasks, &request,
+                              &handler, job, reterr);
+    return job->task == NULL ? -1 : 0;
+}
+
+static void begin(const struct container_call *call, struct worker *w, struct http_exchange *x,
+                  const struct http_request *r, const struct caller *caller)
+{
+    struct container_job *job = calloc(1, sizeof(*job));
+    struct err e;
+
+    if (job == NULL) {
+        err_set_no_memory(&e);
+        http_exchange_respond_error(x, &e, NULL, 0);
+        return;
+    }
+    job->worker = w;
+    job->x = x;
+    job->write = call->write;
+    job->content_type = STR("application/json");
+    arena_init(&job->arena, w->config->max_request_memory_bytes);
+    if (job_start(job, call, r, caller, &e) == -1)
+        job_end(job, NULL, &e);
+    else
+        http_exchange_watch(x, &exchange_handler, job);
+}
+
+#define ROUTE(name, ...)                                                                           \
+    void name(struct worker *w, struct http_exchange *x, const struct http_request *r,             \
+              const struct caller *caller)                                                         \
+    {                                                                                              \
+        static const struct container_call call = {__VA_ARGS__};                                   \
+                                                                                                   \
+        begin(&call, w, x, r, caller);                                                             \
+    }
+
+ROUTE(container_create, "/v1/containers", SANDBOX_CREATE, false, answer_container)
+ROUTE(container_list, "/v1/containers", SANDBOX_LIST, true, answer_containers)
+ROUTE(container_get, CONTAINER_PATH, SANDBOX_FIND, false, answer_container)
+ROUTE(container_delete, CONTAINER_PATH, SANDBOX_DELETE, false, answer_deleted)
+ROUTE(container_files_list, CONTAINER_FILES_PATH, SANDBOX_LIST_FILES, true, answer_files)
+ROUTE(container_file_get, CONTAINER_FILE_PATH, SANDBOX_LIST_FILES, false, answer_file)
+ROUTE(container_file_content, CONTAINER_CONTENT_PATH, SANDBOX_READ_FILE, false, answer_content)
