@@ -24,8 +24,9 @@ const running = new Set();
 const KEPT = /^(PATH|HOME|TMPDIR|LD_.*|.*SAN_OPTIONS)$/;
 export const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)));
 
-/* What a daemon stores goes with it, unless the test says where to keep it. */
-const NO_FILE = { ANTIPHON_STORE: 'memory' };
+/* What a daemon stores goes with it, unless the test says where to keep it; and it tries no sandbox,
+ * which takes a moment, unless the test is about code. */
+const USUAL = { ANTIPHON_STORE: 'memory', ANTIPHON_CODE_INTERPRETER: 'off' };
 
 process.on('exit', () => {
     for (const child of running)
@@ -40,7 +41,7 @@ class Daemon {
             throw new Error(`no gateway at ${BINARY}: build it or set ANTIPHON_BIN`);
         this.child = spawn(BINARY, ['serve', ...args], {
             stdio: ['ignore', 'pipe', 'pipe'],
-            env: { ...ENVIRONMENT, ...NO_FILE, ...env },
+            env: { ...ENVIRONMENT, ...USUAL, ...env },
         });
         running.add(this.child);
         for (const output of [this.child.stdout, this.child.stderr])
