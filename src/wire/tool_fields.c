@@ -12,7 +12,6 @@ static const struct field tool_table[] = {
     FIELD(struct tool_fields, function, FIELD_OBJECT),
     FIELD(struct tool_fields, format, FIELD_OBJECT),
     FIELD(struct tool_fields, tools, FIELD_ARRAY),
-    FIELD(struct tool_fields, container, FIELD_TEXT_OR_OBJECT),
     FIELD(struct tool_fields, server_label, FIELD_TEXT),
     FIELD(struct tool_fields, server_url, FIELD_TEXT),
     FIELD(struct tool_fields, server_description, FIELD_TEXT),
@@ -46,4 +45,21 @@ int tool_fields_flatten(struct tool_fields *f, const struct path *at, struct err
     if (str_is_none(f->function))
         return 0;
     return fields_read_raw(f->function, FIELDS(function_table), &function_at, f, reterr);
+}
+
+int tool_fields_check_texts(str list, const struct path *at, struct err *reterr)
+{
+    struct jr j;
+
+    if (str_is_none(list))
+        return 0;
+    jr_init(&j, list);
+    (void)jr_enter(&j, JR_ARRAY);
+    for (size_t i = 0; jr_next_element(&j); i++) {
+        struct path text_at = path_index(at, i);
+
+        if (field_check(jr_raw(&j), FIELD_TEXT, &text_at, reterr) == -1)
+            return -1;
+    }
+    return 0;
 }

@@ -9,21 +9,6 @@
 
 /* ---- types */
 
-static int check_texts(str raw, const struct path *list_at, struct err *reterr)
-{
-    struct jr j;
-
-    jr_init(&j, raw);
-    (void)jr_enter(&j, JR_ARRAY);
-    for (size_t i = 0; jr_next_element(&j); i++) {
-        struct path at = path_index(list_at, i);
-
-        if (field_check(jr_raw(&j), FIELD_TEXT, &at, reterr) == -1)
-            return -1;
-    }
-    return 0;
-}
-
 /* Which tools of a server: {tool_names, read_only}. */
 static int check_filter(str raw, const struct path *at, struct err *reterr)
 {
@@ -38,7 +23,7 @@ static int check_filter(str raw, const struct path *at, struct err *reterr)
 
     if (fields_read_raw(raw, FIELDS(table), at, &f, reterr) == -1)
         return -1;
-    return str_is_none(f.tool_names) ? 0 : check_texts(f.tool_names, &names_at, reterr);
+    return tool_fields_check_texts(f.tool_names, &names_at, reterr);
 }
 
 static int check_allowed(const struct tool_fields *f, const struct path *tool_at,
@@ -48,7 +33,7 @@ static int check_allowed(const struct tool_fields *f, const struct path *tool_at
 
     if (jr_type_of(f->allowed_tools) == JR_OBJECT)
         return check_filter(f->allowed_tools, &at, reterr);
-    return str_is_none(f->allowed_tools) ? 0 : check_texts(f->allowed_tools, &at, reterr);
+    return tool_fields_check_texts(f->allowed_tools, &at, reterr);
 }
 
 static int check_approval_filters(str raw, const struct path *at, struct err *reterr)
@@ -99,8 +84,7 @@ static int check_types(const struct tool_fields *f, const struct path *at, struc
     if (jr_type_of(f->require_approval) == JR_OBJECT &&
         check_approval_filters(f->require_approval, &approval_at, reterr) == -1)
         return -1;
-    return str_is_none(f->allowed_callers) ? 0
-                                           : check_texts(f->allowed_callers, &callers_at, reterr);
+    return tool_fields_check_texts(f->allowed_callers, &callers_at, reterr);
 }
 
 /* ---- values */

@@ -2,6 +2,7 @@
 #include "wire/tool_own.h"
 
 #include "conv/fields.h"
+#include "wire/tool_fields.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -9,24 +10,6 @@ static int note_place(const struct path *at, struct arena *a, str *ret, struct e
 {
     *ret = arena_dup(a, str_from_c(path_name(at).text));
     return str_is_none(*ret) ? reject_memory(reterr) : 0;
-}
-
-/* STR_NONE is fine. */
-static int check_texts(str raw, const struct path *list_at, struct err *reterr)
-{
-    struct jr j;
-
-    if (str_is_none(raw))
-        return 0;
-    jr_init(&j, raw);
-    (void)jr_enter(&j, JR_ARRAY);
-    for (size_t i = 0; jr_next_element(&j); i++) {
-        struct path at = path_index(list_at, i);
-
-        if (field_check(jr_raw(&j), FIELD_TEXT, &at, reterr) == -1)
-            return -1;
-    }
-    return 0;
 }
 
 /* ---- code_interpreter */
@@ -51,7 +34,7 @@ static int read_new_container(str raw, const struct path *at, str *ret_limit, st
     struct container_fields f = {0};
 
     if (fields_read_raw(raw, FIELDS(container_table), at, &f, reterr) == -1 ||
-        check_texts(f.file_ids, &files_at, reterr) == -1)
+        tool_fields_check_texts(f.file_ids, &files_at, reterr) == -1)
         return -1;
     if (str_is_none(f.type))
         return reject_missing(&type_at, reterr);
@@ -138,9 +121,9 @@ static int read_search_types(str raw, const struct path *at, struct search_field
     if (fields_read_raw(raw, FIELDS(search_table), at, f, reterr) == -1 ||
         read_object(f->user_location, FIELDS(location_table), &location_at, f, reterr) == -1 ||
         read_object(f->filters, FIELDS(filter_table), &filters_at, f, reterr) == -1 ||
-        check_texts(f->allowed_domains, &allowed_at, reterr) == -1)
+        tool_fields_check_texts(f->allowed_domains, &allowed_at, reterr) == -1)
         return -1;
-    return check_texts(f->blocked_domains, &blocked_at, reterr);
+    return tool_fields_check_texts(f->blocked_domains, &blocked_at, reterr);
 }
 
 static int check_search_values(const struct search_fields *f, const struct path *at,
