@@ -76,7 +76,7 @@ static struct web_session *open_session(struct turn *t, const struct search_decl
     struct web_session_conf conf = {
         .searcher = t->worker->search != NULL ? search_http_searcher(t->worker->search)
                                               : turn_search_mcp(t),
-        .pages = t->worker->pages,
+        .pages = d->opens_pages ? t->worker->pages : NULL,
         .fetch = {.policy = builtin_page_policy(c),
                   .timeout_ms = c->search_timeout_ms,
                   .max_bytes = c->max_page_bytes,

@@ -367,6 +367,7 @@ struct responses_request_options turn_request_options(struct turn *t)
     o.why_no_search = t->worker->builtin->why_no_search;
     o.serves_code = o.why_no_code == NULL;
     o.serves_search = o.why_no_search == NULL;
+    o.serves_pages = t->worker->pages != NULL;
     o.has_injected_tools =
         servers != NULL && mcp_snapshot_injects(servers, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
     mcp_snapshot_unref(servers);
