@@ -28,12 +28,12 @@ enum { MAX_STORED = 4 };
 struct stored {
     const char *body;
     bool is_output;
-    const char *result; /* of one that is found */
 };
 
 struct resolve_case {
     const char *claim, *body;
     struct stored history[MAX_STORED], found[MAX_STORED]; /* up to the first without a body */
+    const char *result;                                   /* of the first that is found */
     const char *tail;
     const char *messages; /* expected, without the brackets; NULL: refused with the following */
     const char *error, *param;
@@ -48,7 +48,6 @@ static inline size_t fill(struct request_history_item *items, const struct store
             .id = jr_member_string(str_from_c(stored[n].body), STR("id")),
             .body = stored[n].body[0] == '\0' ? STR_NONE : str_from_c(stored[n].body),
             .is_output = stored[n].is_output,
-            .result = str_from_c(stored[n].result),
         };
     return n;
 }
@@ -69,6 +68,7 @@ static inline int resolve(struct fixture *f, const struct resolve_case *c)
     assert_int_equal(request_references(&f->request, &f->arena, &references, &f->err), 0);
     if (references.n != fill(found, c->found))
         fail_msg("%s: %zu references", c->claim, references.n);
+    found[0].result = references.n > 0 ? str_from_c(c->result) : STR_NONE;
     return request_resolve(&f->request, &history, &options, &f->ids, &f->arena, &f->err);
 }
 

@@ -55,15 +55,17 @@ static void an_own_call_is_completed_with_its_result(void **state)
 {
     static const struct resolve_case cases[] = {
         {"a search that comes back", "{\"model\":\"m\"," INPUT(WEB_SEARCH "," USER("b")) "}",
-         .found = {{WEB_SEARCH, true, SEARCH_RESULT}}, .messages = SEARCH_TOLD "," USER("b")},
+         .found = {{WEB_SEARCH, true}}, .result = SEARCH_RESULT,
+         .messages = SEARCH_TOLD "," USER("b")},
         {"code that comes back", "{\"model\":\"m\"," INPUT(CODE("null") "," USER("b")) "}",
-         .found = {{CODE(LOGS), true, CODE_RESULT}},
+         .found = {{CODE(LOGS), true}}, .result = CODE_RESULT,
          .messages = CODE_TOLD("logs and more") "," USER("b")},
         {"with the logs that a client had stored",
          "{\"model\":\"m\"," INPUT(CODE("null") "," USER("b")) "}", .found = {{CODE(LOGS), false}},
          .messages = CODE_TOLD("l") "," USER("b")},
         {"a reference", "{\"model\":\"m\"," INPUT(REFERENCE("ws_1") "," USER("b")) "}",
-         .found = {{WEB_SEARCH, true, SEARCH_RESULT}}, .messages = SEARCH_TOLD "," USER("b")},
+         .found = {{WEB_SEARCH, true}}, .result = SEARCH_RESULT,
+         .messages = SEARCH_TOLD "," USER("b")},
         {"a search of which nothing is known",
          "{\"model\":\"m\"," INPUT(USER("a") "," WEB_SEARCH "," USER("b")) "}",
          .found = {{"", false}}, .messages = USER("a") "," USER("b")},
@@ -71,8 +73,8 @@ static void an_own_call_is_completed_with_its_result(void **state)
          "{\"model\":\"m\"," INPUT(CODE("null") "," USER("b")) "}", .found = {{"", false}},
          .messages = CODE_TOLD("") "," USER("b")},
         {"not again in a conversation that holds it", IN_CONVERSATION(INPUT(WEB_SEARCH)),
-         .history = {{WEB_SEARCH, true}, {SEARCH_RESULT, true}},
-         .found = {{WEB_SEARCH, true, SEARCH_RESULT}}, .messages = SEARCH_TOLD},
+         .history = {{WEB_SEARCH, true}, {SEARCH_RESULT, true}}, .found = {{WEB_SEARCH, true}},
+         .result = SEARCH_RESULT, .messages = SEARCH_TOLD},
     };
 
     (void)state;
