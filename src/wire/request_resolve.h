@@ -25,9 +25,9 @@ struct request_references {
 };
 
 struct request_history_item {
-    str id;     /* plain text; not read of items found */
-    str body;   /* a JSON object as stored; STR_NONE: there is none */
-    str result; /* of items found: what is kept beside it (conv/item.h), or STR_NONE */
+    str id;         /* plain text; not read of items found */
+    str body;       /* a JSON object as stored; STR_NONE: there is none */
+    str result;     /* of items found: what is kept beside it (conv/item.h), or STR_NONE */
     bool is_output; /* the gateway wrote it */
 };
 
