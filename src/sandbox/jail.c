@@ -44,6 +44,34 @@ static int check_paths(const struct jail *jail, struct err *reterr)
     return 0;
 }
 
+static int find_groups(struct jail *jail, struct err *reterr)
+{
+    struct err *why = &jail->why_no_groups;
+
+    if (jail->conf.cgroup == JAIL_CGROUP_OFF) {
+        err_set(why, ERR_INTERNAL, "off");
+        return 0;
+    }
+    jail->groups = jail_groups_new(why);
+    if (jail->groups != NULL || jail->conf.cgroup != JAIL_CGROUP_REQUIRE)
+        return 0;
+    err_set(reterr, ERR_INTERNAL, "--code-cgroup: there can be no control groups: %s", why->msg);
+    return -1;
+}
+
+static int find_all(struct jail *jail, struct err *reterr)
+{
+    const struct jail_conf *conf = &jail->conf;
+
+    if (find_user(conf->user, &jail->user, reterr) == -1 ||
+        jail_find_bwrap(conf->env, &jail->arena, &jail->bwrap, reterr) == -1 ||
+        jail_find_python(conf->python, conf->env, &jail->user, &jail->arena, &jail->python,
+                         reterr) == -1 ||
+        check_paths(jail, reterr) == -1 || find_groups(jail, reterr) == -1)
+        return -1;
+    return jail_filter_write(jail_counts_memory(jail), &jail->filter, reterr);
+}
+
 struct jail *jail_new(const struct jail_conf *conf, struct err *reterr)
 {
     struct jail *jail = calloc(1, sizeof(*jail));
@@ -53,11 +81,7 @@ struct jail *jail_new(const struct jail_conf *conf, struct err *reterr)
         return NULL;
     }
     jail->conf = *conf;
-    if (find_user(conf->user, &jail->user, reterr) == 0 &&
-        jail_find_bwrap(conf->env, &jail->arena, &jail->bwrap, reterr) == 0 &&
-        jail_find_python(conf->python, conf->env, &jail->user, &jail->arena, &jail->python,
-                         reterr) == 0 &&
-        check_paths(jail, reterr) == 0 && jail_filter_write(false, &jail->filter, reterr) == 0)
+    if (find_all(jail, reterr) == 0)
         return jail;
     jail_free(jail);
     return NULL;
@@ -67,9 +91,15 @@ void jail_free(struct jail *jail)
 {
     if (jail == NULL)
         return;
+    jail_groups_free(jail->groups);
     arena_fini(&jail->arena);
     buf_fini(&jail->filter);
     free(jail);
+}
+
+bool jail_counts_memory(const struct jail *jail)
+{
+    return jail->groups != NULL;
 }
 
 void jail_describe(const struct jail *jail, struct buf *out)
@@ -80,12 +110,14 @@ void jail_describe(const struct jail *jail, struct buf *out)
     buf_uint(out, jail->bwrap.minor);
     buf_c(out, ", Python ");
     buf_c(out, jail->python.program);
-}
-
-bool jail_counts_memory(const struct jail *jail)
-{
-    (void)jail;
-    return false;
+    if (jail->groups != NULL) {
+        buf_c(out, ", control groups v");
+        buf_uint(out, jail_groups_version(jail->groups));
+    } else {
+        buf_c(out, ", no control groups (");
+        buf_c(out, jail->why_no_groups.msg);
+        buf_char(out, ')');
+    }
 }
 
 /* ---- what bwrap reads from descriptors */
@@ -151,35 +183,55 @@ static void forget_descriptors(struct jail_cell *cell)
 {
     for (size_t i = 0; i < CHILD_MAX_EXTRA_FDS; i++)
         cell->fds[i] = -1;
-    for (size_t i = 0; i < sizeof(cell->join_fds) / sizeof(cell->join_fds[0]); i++)
+    for (size_t i = 0; i < JAIL_MAX_JOIN_FDS; i++)
         cell->join_fds[i] = -1;
+}
+
+static int join_group(struct jail_cell *cell, const struct jail_cell_conf *conf, struct err *reterr)
+{
+    const struct jail_conf *limits = &cell->jail->conf;
+    const struct jail_group_limits of_group = {.memory_bytes = conf->memory_bytes,
+                                               .max_processes = limits->max_processes,
+                                               .cpu_percent = limits->cpu_percent};
+
+    if (cell->jail->groups == NULL)
+        return 0;
+    return jail_group_open(cell->jail->groups, conf->name, &of_group, cell->group, cell->join_fds,
+                           &cell->command.n_join_fds, reterr);
+}
+
+static int fill(struct jail_cell *cell, const struct jail_cell_conf *conf, struct err *reterr)
+{
+    static const char *const env[] = {NULL}; /* of bwrap, which makes that of the program */
+
+    if (!make_files(cell, conf->script)) {
+        err_set(reterr, ERR_INTERNAL, "memfd_create: %s", strerror(errno));
+        return -1;
+    }
+    cell->command = (struct child_command){
+        .argv = jail_command_line(cell->jail, conf->args, &cell->arena),
+        .env = env,
+        .cwd = "/",
+        .extra_fds = cell->fds,
+        .n_extra_fds = JAIL_FDS,
+        .join_fds = cell->join_fds,
+        .uid = cell->jail->user.uid,
+        .gid = cell->jail->user.gid,
+    };
+    if (cell->command.argv == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    return join_group(cell, conf, reterr);
 }
 
 int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct jail_cell *ret,
                    struct err *reterr)
 {
-    static const char *const env[] = {NULL}; /* of bwrap, which makes that of the program */
-
     *ret = (struct jail_cell){.jail = jail};
     forget_descriptors(ret);
-    if (!make_files(ret, conf->script)) {
-        err_set(reterr, ERR_INTERNAL, "memfd_create: %s", strerror(errno));
-        jail_cell_close(ret);
-        return -1;
-    }
-    ret->command = (struct child_command){
-        .argv = jail_command_line(jail, conf->args, &ret->arena),
-        .env = env,
-        .cwd = "/",
-        .extra_fds = ret->fds,
-        .n_extra_fds = JAIL_FDS,
-        .join_fds = ret->join_fds,
-        .uid = jail->user.uid,
-        .gid = jail->user.gid,
-    };
-    if (ret->command.argv != NULL)
+    if (fill(ret, conf, reterr) == 0)
         return 0;
-    err_set_no_memory(reterr);
     jail_cell_close(ret);
     return -1;
 }
@@ -187,11 +239,14 @@ int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct 
 void jail_cell_started(struct jail_cell *cell)
 {
     close_all(cell->fds, CHILD_MAX_EXTRA_FDS);
-    close_all(cell->join_fds, sizeof(cell->join_fds) / sizeof(cell->join_fds[0]));
+    close_all(cell->join_fds, JAIL_MAX_JOIN_FDS);
 }
 
 void jail_cell_close(struct jail_cell *cell)
 {
     jail_cell_started(cell);
+    if (cell->group[0] != '\0')
+        jail_group_close(cell->jail->groups, cell->group);
+    cell->group[0] = '\0';
     arena_fini(&cell->arena);
 }

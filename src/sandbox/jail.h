@@ -63,14 +63,16 @@ void jail_advise(struct buf *out);
 
 /* ---- one sandbox */
 
+enum { JAIL_MAX_JOIN_FDS = 3, JAIL_GROUP_BYTES = 160 };
+
 /* What it takes to start one, and to clean up behind it. It must not move. */
 struct jail_cell {
     struct jail *jail;
     struct child_command command; /* runs Python with the script, which gets the arguments */
     struct arena arena;           /* of the command */
     int fds[CHILD_MAX_EXTRA_FDS];
-    int join_fds[2];
-    char group[64]; /* name of its control group; "" when it has none */
+    int join_fds[JAIL_MAX_JOIN_FDS];
+    char group[JAIL_GROUP_BYTES]; /* name of its control group; "" when it has none */
 };
 
 struct jail_cell_conf {

@@ -3,6 +3,7 @@
 #define ANTIPHON_SANDBOX_JAIL_INTERNAL_H
 
 #include "sandbox/jail.h"
+#include "sandbox/jail_cgroup.h"
 #include "sandbox/jail_paths.h"
 
 /* Where the script lies, and what it is called in a traceback. */
@@ -24,7 +25,9 @@ struct jail {
     struct jail_bwrap bwrap;
     struct jail_python python;
     struct jail_user user;
-    struct buf filter; /* of system calls */
+    struct buf filter;          /* of system calls */
+    struct jail_groups *groups; /* NULL: there are no control groups ... */
+    struct err why_no_groups;   /* ... because of this */
 };
 
 /* What bwrap reads from a descriptor that it inherits: its number there. */
