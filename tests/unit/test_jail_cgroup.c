@@ -70,6 +70,7 @@ static void run(const char *script)
 
 /* The directory that groups are made in; found before a jail is made, which may move us. */
 static struct jail_tree tree;
+static bool is_v2;
 
 static void read_file(const char *path, struct buf *out)
 {
@@ -87,7 +88,8 @@ static int find_tree(void **state)
 
     read_file("/proc/self/cgroup", &cgroup);
     read_file("/proc/self/mountinfo", &mounts);
-    if (!jail_tree_find_v1(buf_str(&cgroup), buf_str(&mounts), JAIL_MEMORY, &tree))
+    is_v2 = !jail_tree_find_v1(buf_str(&cgroup), buf_str(&mounts), JAIL_MEMORY, &tree);
+    if (is_v2)
         (void)jail_tree_find_v2(buf_str(&cgroup), buf_str(&mounts), &tree);
     buf_fini(&cgroup);
     buf_fini(&mounts);
@@ -130,6 +132,13 @@ static size_t count_ours(void)
     return count_groups(owner);
 }
 
+/* Version 2 kills bwrap as well, which otherwise tells how its child has ended. */
+static void assert_killed(void)
+{
+    if (!str_eq(buf_str(&sfx.server.reason), STR("was ended by signal 9 (Killed)")))
+        assert_reason(&sfx.server, "exited with status 137");
+}
+
 /* --- what it limits ---------------------------------------------------------------- */
 
 static void memory_of_a_sandbox_is_limited(void **state)
@@ -137,7 +146,7 @@ static void memory_of_a_sandbox_is_limited(void **state)
     (void)state;
     run("bytearray(48 << 20); print('fits', flush=True); bytearray(80 << 20); print('escaped')");
     assert_str_c(buf_str(&sfx.server.lines), "fits|");
-    assert_reason(&sfx.server, "exited with status 137");
+    assert_killed();
 }
 
 /* One process is killed, or all at once; no single one has too much. */
@@ -151,7 +160,7 @@ static void memory_of_all_processes_counts_together(void **state)
     if (sfx.server.lines.len > 0)
         assert_str_c(buf_str(&sfx.server.lines), "killed by 9|");
     else
-        assert_reason(&sfx.server, "exited with status 137");
+        assert_killed();
 }
 
 static void files_and_memory_without_a_name_count_as_well(void **state)
@@ -164,7 +173,7 @@ static void files_and_memory_without_a_name_count_as_well(void **state)
         "    os.write(f, bytes(1 << 20))\n"
         "print('escaped')\n");
     assert_str_c(buf_str(&sfx.server.lines), "starts|");
-    assert_reason(&sfx.server, "exited with status 137");
+    assert_killed();
 }
 
 static void the_number_of_processes_is_limited(void **state)
@@ -240,12 +249,13 @@ static void nothing_is_left_of_a_jail(void **state)
 /* Tells the name of the group and waits for its end. */
 _Noreturn static void be_a_gateway(int out)
 {
+    const struct jail_conf jail_conf = usual();
     const struct jail_cell_conf conf = {
         .name = "left", .memory_bytes = MEMORY_BYTES, .script = "import os; os.read(0, 1)"};
-    struct jail *jail = make();
+    struct jail *jail = jail_new(&jail_conf, NULL);
     struct jail_cell cell;
 
-    if (jail_cell_open(jail, &conf, &cell, NULL) == -1)
+    if (jail == NULL || jail_cell_open(jail, &conf, &cell, NULL) == -1)
         _exit(1);
     sfx.loop = loop_new(NULL);
     sfx.conf.kind = "sandbox";
@@ -257,6 +267,7 @@ _Noreturn static void be_a_gateway(int out)
         (void)pause();
 }
 
+/* Not in version 2, where this process and the one that is killed are in each other's way. */
 static void a_killed_gateway_leaves_no_group(void **state)
 {
     char group[JAIL_GROUP_BYTES];
@@ -265,17 +276,19 @@ static void a_killed_gateway_leaves_no_group(void **state)
 
     (void)state;
     jail_free(make()); /* or skip */
+    if (is_v2)
+        skip();
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     pid = fork();
     if (pid == 0)
         be_a_gateway(fds[1]);
+    (void)close(fds[1]);
     assert_int_equal(read(fds[0], group, sizeof(group)), sizeof(group));
     assert_true(exists(group));
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     until_removed(group);
     (void)close(fds[0]);
-    (void)close(fds[1]);
 }
 
 static void groups_of_gateways_that_are_no_more_are_removed(void **state)
