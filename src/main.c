@@ -15,6 +15,7 @@
 #include "gateway/key_command.h"
 #include "gateway/mcp_command.h"
 #include "gateway/mcp_servers.h"
+#include "gateway/sandbox_command.h"
 #include "gateway/server.h"
 #include "gateway/store_command.h"
 

@@ -108,8 +108,6 @@ void jail_describe(const struct jail *jail, struct buf *out)
     buf_uint(out, jail->bwrap.major);
     buf_char(out, '.');
     buf_uint(out, jail->bwrap.minor);
-    buf_c(out, ", Python ");
-    buf_c(out, jail->python.program);
     if (jail->groups != NULL) {
         buf_c(out, ", control groups v");
         buf_uint(out, jail_groups_version(jail->groups));
@@ -118,6 +116,8 @@ void jail_describe(const struct jail *jail, struct buf *out)
         buf_c(out, jail->why_no_groups.msg);
         buf_char(out, ')');
     }
+    buf_c(out, ", Python ");
+    buf_c(out, jail->python.program);
 }
 
 /* ---- what bwrap reads from descriptors */

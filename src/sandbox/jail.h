@@ -49,7 +49,7 @@ struct jail *jail_new(const struct jail_conf *conf, struct err *reterr);
 /* After the last cell has been left. NULL is fine. */
 void jail_free(struct jail *jail);
 
-/* Appends one line for the log: "bubblewrap 0.8, Python /usr/bin/python3, control groups v2". */
+/* Appends one line for the log: "bubblewrap 0.8, control groups v2, Python /usr/bin/python3.11". */
 void jail_describe(const struct jail *jail, struct buf *out);
 
 /* Whether a control group counts memory and processes of a sandbox. If not, each process has to set

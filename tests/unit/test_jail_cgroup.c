@@ -319,7 +319,7 @@ static void a_jail_says_what_limits_its_sandboxes(void **state)
     conf.cgroup = JAIL_CGROUP_OFF;
     jail = jail_new(&conf, NULL);
     jail_describe(jail, &text);
-    assert_true(str_ends_with(buf_str(&text), STR(", no control groups (off)")));
+    assert_true(str_find(buf_str(&text), STR(", no control groups (off), Python /")) < text.len);
     assert_false(jail_counts_memory(jail));
     jail_free(jail);
     jail = make();
