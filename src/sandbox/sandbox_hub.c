@@ -17,6 +17,12 @@ void sandbox_post(struct loop *loop, void (*fn)(void *arg), void *arg)
         uv_sleep(PAUSE_MS);
 }
 
+static void stop_when_empty(const struct sandbox_hub *hub)
+{
+    if (hub->is_ending && hub->boxes == NULL && hub->leaving == NULL)
+        loop_stop(hub->loop);
+}
+
 void sandbox_hub_left(struct sandbox_hub *hub, struct box *b)
 {
     struct box **place = &hub->leaving;
@@ -25,8 +31,7 @@ void sandbox_hub_left(struct sandbox_hub *hub, struct box *b)
         place = &(*place)->next;
     *place = b->next;
     sandbox_box_free(b);
-    if (hub->is_ending && hub->leaving == NULL)
-        loop_stop(hub->loop);
+    stop_when_empty(hub);
 }
 
 bool sandbox_hub_has(struct sandbox_hub *hub, str owner, str container_id)
@@ -64,8 +69,7 @@ static void on_end(void *arg)
     loop_timer_start(hub->end_timer, END_MS);
     while (hub->boxes != NULL)
         sandbox_table_remove(hub->boxes, SANDBOX_NOT_FOUND, STR("The gateway ends."), "end");
-    if (hub->leaving == NULL)
-        loop_stop(hub->loop);
+    stop_when_empty(hub);
 }
 
 static void thread_main(void *arg)

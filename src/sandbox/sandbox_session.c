@@ -273,7 +273,7 @@ static bool on_line(void *arg, str line)
 {
     struct sandbox_session *s = arg;
     struct sandbox_message m;
-    struct sandbox_call *c = NULL;
+    struct sandbox_call *c;
 
     if (s->is_ended)
         return true;
@@ -281,7 +281,7 @@ static bool on_line(void *arg, str line)
         broken(s, "it has sent what is no message");
     else if (m.id == 0 && !s->is_ready)
         become_ready(s, m.python);
-    else if (s->is_ready && (c = find_call(s, m.id)) != NULL)
+    else if ((c = find_call(s, m.id)) != NULL) /* files are told before it is ready */
         take_answer(c, &m);
     else
         broken(s, "it has sent what nobody asked for");
