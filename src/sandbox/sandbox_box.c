@@ -62,42 +62,42 @@ static void on_session_closed(void *arg)
     sandbox_hub_left(b->hub, b);
 }
 
-/* Lives as long as the box; NULL when out of memory. */
-static const char *write_arguments(struct box *b)
+/* What a control group counts is no limit of each process. */
+static void write_arguments(const struct box *b, struct buf *out)
 {
     const struct sandbox_conf *conf = &b->hub->conf;
+    const bool is_counted = jail_counts_memory(b->hub->jail);
     const struct sandbox_arguments arguments = {
-        .memory_bytes = b->view.memory_bytes,
-        .processes = conf->jail.max_processes,
+        .memory_bytes = is_counted ? 0 : b->view.memory_bytes,
+        .processes = is_counted ? 0 : conf->jail.max_processes,
         .file_bytes = conf->jail.disk_bytes,
         .output_bytes = conf->output_bytes,
         .image_bytes = conf->image_bytes,
         .egress_socket = conf->jail.egress_socket == NULL ? NULL : JAIL_EGRESS_SOCKET,
     };
-    struct buf text = {.limit = 0};
-    const char *copy = NULL;
 
-    sandbox_write_arguments(&arguments, &text);
-    if (!buf_failed(&text))
-        copy = arena_dup(&b->memory, buf_str(&text)).p;
-    buf_fini(&text);
-    return copy;
+    sandbox_write_arguments(&arguments, out);
 }
 
 static int open_cell(struct box *b, struct err *reterr)
 {
     const struct id_source source = {.fill = random_fill};
-    const char *const args[] = {write_arguments(b), NULL};
+    struct buf arguments = {.limit = 0};
+    const char *args[] = {NULL, NULL};
     struct jail_cell_conf conf = {
         .memory_bytes = b->view.memory_bytes, .script = sandbox_runner, .args = args};
+    int rc = -1;
 
-    if (args[0] == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
     b->name = id_make(&source, "s", ID_CALL_CHARS);
     conf.name = b->name.text;
-    return jail_cell_open(b->hub->jail, &conf, &b->cell, reterr);
+    write_arguments(b, &arguments);
+    args[0] = buf_cstr(&arguments);
+    if (buf_failed(&arguments))
+        err_set_no_memory(reterr);
+    else
+        rc = jail_cell_open(b->hub->jail, &conf, &b->cell, reterr);
+    buf_fini(&arguments);
+    return rc;
 }
 
 static int open_session(struct box *b, struct err *reterr)
