@@ -235,8 +235,8 @@ static void lists_of_tools_are_read_in_the_usual_forms(void **state)
         "{\"organic\":[{\"link\":\"https://x.example/\",\"title\":\"X\",\"snippet\":\"s\"}]}",
         "{\"data\":{\"web\":[{\"url\":\"https://x.example/\",\"title\":\"X\",\"description\":\"s\"}]}}",
         "{\"url\":\"https://x.example/\",\"title\":\"X\",\"summary\":\"s\"}",
-        "\n{\"url\":\"https://x.example/\",\"title\":\"X\",\"content\":\"s\"}\n"
-        "{\"url\":\"https://y.example/\"}\n",
+        ("\n{\"url\":\"https://x.example/\",\"title\":\"X\",\"content\":\"s\"}\n"
+         "{\"url\":\"https://y.example/\"}\n"),
     };
 
     (void)state;
