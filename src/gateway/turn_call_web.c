@@ -74,6 +74,7 @@ static struct web_session *open_session(struct turn *t, const struct search_decl
 {
     const struct config *c = t->worker->config;
     struct web_session_conf conf = {
+        .loop = t->worker->loop,
         .searcher = t->worker->search != NULL ? search_http_searcher(t->worker->search)
                                               : turn_search_mcp(t),
         .pages = d->opens_pages ? t->worker->pages : NULL,
