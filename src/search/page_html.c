@@ -317,10 +317,9 @@ static void on_start(struct walk *w, const struct page_piece *p)
     const struct page_element *e = page_element(page_piece_name(p));
     bool is_nothing = e->name.len == 0 && w->hidden_at == 0 && !is_hidden(p->attributes);
 
-    if (is_empty(w, p, e) || is_nothing) {
+    if (is_nothing)
         return;
-    }
-    if (is_alone(e)) {
+    if (is_alone(e) || is_empty(w, p, e)) {
         on_alone(w, e, p->attributes);
         return;
     }

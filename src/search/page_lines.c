@@ -8,7 +8,8 @@
 struct fill {
     size_t end, next; /* the last good place: the line ends at end, the next begins at next */
     size_t link_at;   /* where the link begins that we are in */
-    bool is_in_link, has_text, is_after_ideograph;
+    bool is_in_link, is_link_over; /* its last bracket was passed, which belongs to it */
+    bool has_text, is_after_ideograph;
 };
 
 static void end_here(struct fill *f, size_t end, size_t next)
@@ -29,8 +30,9 @@ static void pass(struct fill *f, str c, size_t at)
 
     if (opens)
         f->link_at = at;
-    f->is_in_link = (f->is_in_link || opens) && !closes;
-    if (f->has_text && !f->is_in_link && !closes) {
+    f->is_in_link = opens || (f->is_in_link && !f->is_link_over);
+    f->is_link_over = closes;
+    if (f->has_text && !f->is_in_link) {
         if (is_blank(*c.p))
             end_here(f, at, at + 1);
         else if (is_ideograph || f->is_after_ideograph)

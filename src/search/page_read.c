@@ -85,7 +85,7 @@ static str whole_characters(const struct page_source *s)
 {
     str bytes = s->bytes;
 
-    for (int i = 0; s->is_cut && i < 3 && bytes.len > 0; i++) {
+    for (int i = 0; s->is_cut && i < 4 && bytes.len > 0; i++) {
         unsigned char last = (unsigned char)bytes.p[bytes.len - 1];
 
         if (last < 0x80)
