@@ -134,12 +134,21 @@ static void decode_with(iconv_t cd, str bytes, struct buf *out)
     }
 }
 
+/* Most pages are valid, and copied at once. */
+static void decode_utf8(str bytes, struct buf *out)
+{
+    size_t n = utf8_valid_prefix(bytes);
+
+    buf_append(out, str_from(bytes.p, n));
+    utf8_repair(str_skip(bytes, n), out);
+}
+
 static void decode(const char *name, str bytes, struct buf *out)
 {
     iconv_t cd;
 
-    if (name == utf8 || strcmp(name, utf8) == 0) {
-        utf8_repair(bytes, out);
+    if (strcmp(name, utf8) == 0) {
+        decode_utf8(bytes, out);
         return;
     }
     cd = strcmp(name, windows) == 0 ? (iconv_t)-1 : iconv_open(utf8, name);

@@ -16,9 +16,10 @@
 #include "search/page_url.h"
 
 enum {
-    MAX_OPEN = 256,
+    MAX_OPEN = 128,
     MAX_IMPLIED = 32, /* how far a start tag looks for what it ends */
     MAX_LISTS = 8,
+    MAX_URLS = PAGE_MAX_LINKS + 1024, /* that are looked at, links or not */
     TITLE_CHARS = 200,
     ALT_CHARS = 80,
 };
@@ -35,6 +36,7 @@ struct walk {
     struct buf plain; /* scratch: a text without references */
     str base;
     bool has_base;
+    unsigned n_urls;
     bool is_raw_title, is_raw_gone; /* what the next RAW piece is */
     bool is_pre_new;                /* a line end here is none */
     struct open_element open[MAX_OPEN];
@@ -136,7 +138,7 @@ static void on_end(struct walk *w, const struct page_piece *p)
     for (size_t i = w->n_open; i > 0; i--) {
         const struct open_element *open = &w->open[i - 1];
 
-        if (open->e == e && strcmp(open->name, p->name) == 0) {
+        if (open->e == e && memcmp(open->name, p->name, sizeof(open->name)) == 0) {
             pop_to(w, i - 1);
             return;
         }
@@ -149,32 +151,35 @@ static void on_end(struct walk *w, const struct page_piece *p)
 
 /* ---- elements that begin */
 
-static bool says(str value, str word)
+static bool style_hides(str style)
 {
-    return !str_is_none(value) && str_eq_nocase(str_trim(value), word);
+    return str_has_nocase(style, STR("display:none")) ||
+           str_has_nocase(style, STR("display: none")) ||
+           str_has_nocase(style, STR("visibility:hidden")) ||
+           str_has_nocase(style, STR("visibility: hidden"));
 }
 
 static bool is_hidden(str attributes)
 {
-    str style;
+    str name, value;
 
-    if (attributes.len < sizeof(" hidden") - 1) /* most tags have none */
-        return false;
-    style = page_tag_attribute(attributes, STR("style"));
-    return !str_is_none(page_tag_attribute(attributes, STR("hidden"))) ||
-           says(page_tag_attribute(attributes, STR("aria-hidden")), STR("true")) ||
-           (!str_is_none(style) && (str_has_nocase(style, STR("display:none")) ||
-                                    str_has_nocase(style, STR("display: none")) ||
-                                    str_has_nocase(style, STR("visibility:hidden")) ||
-                                    str_has_nocase(style, STR("visibility: hidden"))));
+    while (page_tag_next_attribute(&attributes, &name, &value)) {
+        if (str_eq_nocase(name, STR("hidden")) ||
+            (str_eq_nocase(name, STR("style")) && style_hides(value)) ||
+            (str_eq_nocase(name, STR("aria-hidden")) && str_eq_nocase(value, STR("true"))))
+            return true;
+    }
+    return false;
 }
 
 static str url_of(struct walk *w, str attributes)
 {
     str href = page_tag_attribute(attributes, STR("href"));
 
-    return str_is_none(href) ? STR_NONE
-                             : page_url_resolve(w->base, decode(w, href), &w->page->arena);
+    if (str_is_none(href) || w->n_urls == MAX_URLS)
+        return STR_NONE;
+    w->n_urls++;
+    return page_url_resolve(w->base, decode(w, href), &w->page->arena);
 }
 
 static void on_base(struct walk *w, str attributes)

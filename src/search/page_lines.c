@@ -23,34 +23,63 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static void pass(struct fill *f, str c, size_t at)
+static void pass_ascii(struct fill *f, char c, size_t at)
+{
+    if (is_blank(c)) {
+        if (f->has_text && !f->is_in_link)
+            end_here(f, at, at + 1);
+        return;
+    }
+    if (f->is_after_ideograph && !f->is_in_link)
+        end_here(f, at, at);
+    f->has_text = true;
+}
+
+/* A line may end on both sides of an ideograph, but not beside the brackets of a link, though
+ * they are from the same block of Unicode. */
+static void pass_wide(struct fill *f, str c, size_t at)
 {
     bool opens = str_eq(c, STR(PAGE_OPEN)), closes = str_eq(c, STR(PAGE_CLOSE));
     bool is_ideograph = !opens && !closes && page_is_ideograph(c);
 
     if (opens)
         f->link_at = at;
-    f->is_in_link = opens || (f->is_in_link && !f->is_link_over);
-    f->is_link_over = closes;
-    if (f->has_text && !f->is_in_link) {
-        if (is_blank(*c.p))
-            end_here(f, at, at + 1);
-        else if (is_ideograph || f->is_after_ideograph)
-            end_here(f, at, at);
-    }
+    f->is_in_link = f->is_in_link || opens;
+    if (f->has_text && !f->is_in_link && (is_ideograph || f->is_after_ideograph))
+        end_here(f, at, at);
     f->is_after_ideograph = is_ideograph;
-    f->has_text = f->has_text || !is_blank(*c.p);
+    f->is_link_over = closes;
+    f->has_text = true;
+}
+
+/* Passes the character at this place; returns its length. */
+static size_t pass(struct fill *f, str rest, size_t at)
+{
+    size_t n = 1;
+
+    if (f->is_link_over)
+        f->is_in_link = f->is_link_over = false;
+    if ((unsigned char)rest.p[at] < 0x80) {
+        pass_ascii(f, rest.p[at], at);
+        f->is_after_ideograph = false;
+    } else {
+        n = utf8_char(str_skip(rest, at));
+        pass_wide(f, str_from(rest.p + at, n), at);
+    }
+    return n;
 }
 
 /* How much of the paragraph is the next line; the one behind it begins at *ret_next. */
 static size_t line_length(str rest, size_t *ret_next)
 {
     struct fill f = {.end = 0};
-    size_t at = 0, n = 0;
+    size_t at = 0;
 
+    if (rest.len <= PAGE_LINE_CHARS)
+        at = rest.len;
     for (unsigned chars = 0; at < rest.len; chars++) {
-        n = utf8_char(str_skip(rest, at));
-        pass(&f, str_from(rest.p + at, n), at);
+        size_t n = pass(&f, rest, at);
+
         if (chars == PAGE_LINE_CHARS)
             break;
         at += n;

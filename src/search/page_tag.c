@@ -50,8 +50,8 @@ static void skip_spaces(str *s)
     *s = str_skip(*s, n);
 }
 
-/* Cuts the next attribute off; false at the end of the tag. An empty name comes of a "/" alone. */
-static bool next_attribute(str *s, str *ret_name, str *ret_value)
+/* An empty name comes of a "/" alone. */
+bool page_tag_next_attribute(str *s, str *ret_name, str *ret_value)
 {
     size_t n;
 
@@ -81,7 +81,7 @@ str page_tag_attribute(str attributes, str name)
 {
     str found, value;
 
-    while (next_attribute(&attributes, &found, &value)) {
+    while (page_tag_next_attribute(&attributes, &found, &value)) {
         if (str_eq_nocase(found, name))
             return value;
     }
@@ -113,7 +113,7 @@ static bool take_tag(struct page_tags *t, struct page_piece *ret)
     set_name(ret, str_from(t->rest.p, n));
     rest = str_skip(t->rest, n);
     ret->attributes = rest;
-    while (next_attribute(&rest, &name, &value))
+    while (page_tag_next_attribute(&rest, &name, &value))
         continue;
     ret->attributes.len -= rest.len;
     ret->is_empty = str_ends_with(ret->attributes, STR("/"));

@@ -41,8 +41,11 @@ bool page_tags_next(struct page_tags *t, struct page_piece *ret);
  * tags (script, style, title). */
 void page_tags_raw(struct page_tags *t, const struct page_piece *start);
 
-/* Finds the attribute of that name, in lower case: its value with character references, "" when
- * it has none, STR_NONE when there is no such attribute. Of several the first. */
+/* Cuts the next attribute off; false when there is no other. The value has character references;
+ * it is "" when there is none, and STR_NONE when its quote is never closed. */
+bool page_tag_next_attribute(str *attributes, str *ret_name, str *ret_value);
+
+/* The value of the first attribute of that name, in lower case; STR_NONE when there is none. */
 str page_tag_attribute(str attributes, str name);
 
 #endif
