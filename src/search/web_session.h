@@ -19,6 +19,7 @@ struct web_session_conf {
     struct http_client *pages; /* for page_fetch_start(); NULL: no page may be opened */
     struct page_fetch_conf fetch;
     struct search_query query; /* all but the query itself; views outlive the session */
+    size_t first_cursor;       /* of the first view: behind those of earlier responses, if any */
     size_t max_view_bytes;     /* of what the model gets at once; 0: as the size says */
     size_t max_held_bytes;     /* of all pages together; the oldest are forgotten. 0: no limit */
 };

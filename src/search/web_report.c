@@ -1,0 +1,122 @@
+/* web_report.c -- how calls end: with a view, which gets the next number, or with a failure, which
+ * tells the model what to do. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "search/web_session_internal.h"
+#include "search/web_view.h"
+
+void web_call_free(struct web_call *c)
+{
+    arena_fini(&c->arena);
+    free(c);
+}
+
+static void report(struct web_call *c, const struct web_outcome *outcome)
+{
+    c->is_done = true;
+    c->handler.on_done(c->arg, outcome);
+    web_call_free(c);
+}
+
+void web_report_failure(struct web_call *c, str message)
+{
+    report(c, &(struct web_outcome){.is_failed = true, .output = message, .url = c->action.url});
+}
+
+void web_report_no_memory(struct web_call *c)
+{
+    web_report_failure(c, STR("The gateway is out of memory."));
+}
+
+static size_t view_bytes(const struct web_session *s)
+{
+    static const size_t by_size[] = {
+        [SEARCH_MEDIUM] = 8192, [SEARCH_LOW] = 4096, [SEARCH_HIGH] = 16384};
+
+    return s->conf.max_view_bytes > 0 ? s->conf.max_view_bytes : by_size[s->conf.query.size];
+}
+
+static bool add_view(struct web_session *s, struct web_doc *doc)
+{
+    if (s->n_views == s->cap_views) {
+        size_t cap = s->cap_views == 0 ? 8 : s->cap_views * 2;
+        struct web_doc **views = realloc(s->views, cap * sizeof(*views));
+
+        if (views == NULL)
+            return false;
+        s->views = views;
+        s->cap_views = cap;
+    }
+    s->views[s->n_views++] = doc;
+    return true;
+}
+
+static void report_view(struct web_call *c, const struct web_doc *doc, struct buf *output)
+{
+    struct web_outcome outcome = {.output = buf_str(output),
+                                  .url = doc->url.len > 0 ? doc->url : STR_NONE,
+                                  .sources = doc->list.results,
+                                  .n_sources = doc->list.n};
+
+    if (c->action.op != WEB_SEARCH) {
+        outcome.sources = NULL;
+        outcome.n_sources = 0;
+    }
+    report(c, &outcome);
+}
+
+static void write_view(const struct web_call *c, const struct page *page, struct buf *out)
+{
+    const struct web_session *s = c->session;
+    const struct web_action *a = &c->action;
+    struct web_view view = {.cursor = s->conf.first_cursor + s->n_views,
+                            .page = page,
+                            .first_line = a->first_line > 0 ? (size_t)a->first_line : 0,
+                            .n_lines = a->n_lines > 0 ? (size_t)a->n_lines : 0,
+                            .max_bytes = view_bytes(s)};
+
+    if (a->op == WEB_FIND)
+        web_find_write(&view, a->pattern, out);
+    else
+        web_view_write(&view, out);
+}
+
+/* Is the line where the view is to begin behind the end? */
+static bool is_beyond(const struct web_action *a, const struct page *page)
+{
+    return a->op == WEB_OPEN && a->first_line > 0 && page->n_lines > 0 &&
+           (uint64_t)a->first_line >= page->n_lines;
+}
+
+static void fail_line(struct web_call *c, const struct page *page)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof(text), "There is no line %lld: the page has the lines 0 to %zu.",
+                   (long long)c->action.first_line, page->n_lines - 1);
+    web_report_failure(c, str_from_c(text));
+}
+
+void web_report_doc(struct web_call *c, struct web_doc *doc)
+{
+    struct web_session *s = c->session;
+    struct buf out = {.limit = 0};
+
+    if (doc->page == NULL) {
+        web_report_failure(c, STR(WEB_FORGOTTEN));
+        return;
+    }
+    if (is_beyond(&c->action, doc->page)) {
+        fail_line(c, doc->page);
+        return;
+    }
+    write_view(c, doc->page, &out);
+    if (s->conf.max_held_bytes > 0)
+        web_docs_limit(&s->docs, s->conf.max_held_bytes, doc);
+    if (buf_failed(&out) || !add_view(s, doc))
+        web_report_no_memory(c);
+    else
+        report_view(c, doc, &out);
+    buf_fini(&out);
+}
