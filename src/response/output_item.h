@@ -66,6 +66,7 @@ struct output_part {
     struct buf annotations;           /* the same; filled when the part is closed */
     struct output_citation *citation; /* the first of those that will fill it */
     struct output_citation **citations_end;
+    size_t n_counted, n_chars; /* so much of the text is so many characters */
     struct output_part *next;
 };
 

@@ -23,6 +23,8 @@ void response_fini(struct response *r)
     for (struct output_item *item = r->first; item != NULL; item = item->next)
         output_item_fini(item);
     response_calls_fini(r);
+    buf_fini(&r->held.text);
+    buf_fini(&r->held.logprobs);
     arena_fini(&r->arena);
 }
 
@@ -218,6 +220,7 @@ static void close_part(struct response *r, struct buf *out)
     struct output_item *item = r->prose;
     struct output_part *p = item->open;
 
+    response_put_held(r, out);
     if (p != NULL) {
         struct event texts = {.text = buf_str(&p->text), .logprobs = buf_str(&p->logprobs)};
 
@@ -322,19 +325,27 @@ static bool claim_text(struct response *r, struct output_part *p, const struct d
     return !r->broken;
 }
 
+bool response_put_text(struct response *r, const struct delta *d, struct buf *out)
+{
+    struct event texts = {.text = d->text, .logprobs = d->logprobs};
+    struct output_part *p = r->prose->open;
+
+    if (!claim_text(r, p, d))
+        return false;
+    emit_part(r, output_part_row(p->kind)->delta, r->prose, p, &texts, out);
+    return true;
+}
+
 static bool add_text(struct response *r, enum output_part_kind kind, const struct delta *d,
                      struct buf *out)
 {
-    struct event texts = {.text = d->text, .logprobs = d->logprobs};
-
     if (!enter_part(r, kind, d->phase, out))
         return false;
     if (d->text.len == 0)
         return true; /* the message is empty so far */
-    if (!claim_text(r, r->prose->open, d))
-        return false;
-    emit_part(r, output_part_row(kind)->delta, r->prose, r->prose->open, &texts, out);
-    return true;
+    if (r->conf.sources != NULL && kind == OUTPUT_PART_TEXT)
+        return response_put_cited(r, d, out);
+    return response_put_text(r, d, out);
 }
 
 /* An item that nobody sees ends none that is seen: the events are those of an

@@ -74,6 +74,12 @@ enum response_status {
     RESPONSE_FAILED,
 };
 
+/* The end of the open text, which may become a marker that cites a source. */
+struct response_held {
+    struct buf text;     /* escaped; at most CITE_MAX_BYTES */
+    struct buf logprobs; /* of all that no delta has carried yet */
+};
+
 /* One call of the current round, by the number the upstream's reader gave it. */
 struct response_call {
     struct output_item *item; /* NULL until it is announced */
@@ -121,6 +127,7 @@ struct response {
     struct output_item **round_begin; /* the items of the current round start here */
     struct output_item **replayed;    /* those that were not replayed yet start here */
     struct output_item *prose;        /* the open message or reasoning item */
+    struct response_held held;        /* only with conf.sources */
     struct output_item *hidden;       /* the open hidden one */
     enum response_begun begun;
     struct response_call *calls;

@@ -4,6 +4,7 @@
  * response_call.c      calls of the upstream, from their first delta to their end
  * response_call_item.c what they are, and the items they become
  * response_citation.c  sources of a text
+ * response_marker.c    how a model cites them
  * response_hosted.c    what the gateway does itself, between rounds
  * response_replay.c    what a round added, for the next one
  * response_end.c       the ends of rounds and of the response
@@ -54,6 +55,9 @@ struct output_item *response_add_hidden(struct response *r, enum output_kind kin
 /* Opens an empty message. */
 void response_add_empty_message(struct response *r, struct buf *out);
 
+/* More text for the open part; false when it does not fit. */
+bool response_put_text(struct response *r, const struct delta *d, struct buf *out);
+
 /* Closes the open message or reasoning item, if any. */
 void response_close_prose(struct response *r, enum output_status status, struct buf *out);
 
@@ -65,6 +69,14 @@ bool response_keep_citation(struct response *r, const struct citation *c);
 /* The part is about to be closed: sends its citations. */
 void response_emit_citations(struct response *r, const struct output_item *item,
                              struct output_part *p, struct buf *out);
+
+/* ---- response_marker.c: only when there are sources */
+
+/* response_put_text(), with links in place of markers. */
+bool response_put_cited(struct response *r, const struct delta *d, struct buf *out);
+
+/* The open part is about to be closed: what was held back is text. */
+void response_put_held(struct response *r, struct buf *out);
 
 /* ---- response_call.c */
 

@@ -1,5 +1,6 @@
 /* cite.h -- what a model writes to cite a page it has seen: 【3†L5-L9】, 【3†L5】, 【3†source】 or
- * 【3】 (HARMONY 2.3: the browser's own words tell models so). Pure; any thread. */
+ * 【3】 (HARMONY 2.3: the browser's own words tell models so), and what stands in its place for
+ * readers. Pure; any thread. */
 #ifndef ANTIPHON_TEXT_CITE_H
 #define ANTIPHON_TEXT_CITE_H
 
@@ -26,5 +27,9 @@ struct cite_found {
 };
 
 struct cite_found cite_find(str escaped);
+
+/* Appends `([host](url))`, a link in Markdown, as escaped text. What could end the link early or
+ * be no URL is percent-encoded. url is plain. */
+void cite_write_link(str url, struct buf *out);
 
 #endif
