@@ -37,8 +37,9 @@ enum reasoning_mode {
 };
 
 /* Which events a stream has: those of the OpenAI API, or those of open-responses-server
- * (CONTRACT 4.9), where the response also ends with the round in which a tool of the gateway
- * was called. That one is for streams only; response_object() knows nothing of it. */
+ * (CONTRACT 4.9), where the response also ends with the round in which a tool of MCP was called;
+ * what came of code and searches is only to be seen in the answer. That one is for streams only;
+ * response_object() knows nothing of it. */
 enum response_dialect { RESPONSE_DIALECT_OPENAI, RESPONSE_DIALECT_ORS };
 
 /* What a model may cite. */

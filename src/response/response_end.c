@@ -20,6 +20,7 @@ struct said {
     bool anything; /* a message or call that is seen */
     bool hosted;   /* calls that the gateway answers */
     bool clients;  /* calls that the client answers, by an output or an approval */
+    bool mcp;      /* calls with which a response of the legacy dialect ends */
 };
 
 static struct said said_in_round(const struct response *r)
@@ -32,6 +33,7 @@ static struct said said_in_round(const struct response *r)
             continue; /* the last two are not of the model */
         said.anything = said.anything || !it->is_hidden;
         said.hosted = said.hosted || output_is_hosted_call(it->kind);
+        said.mcp = said.mcp || it->kind == OUTPUT_MCP_CALL;
         said.clients =
             said.clients || (it->kind != OUTPUT_MESSAGE && !output_is_hosted_call(it->kind));
     }
@@ -56,7 +58,7 @@ void response_end_round(struct response *r, enum finish finish, struct buf *out)
                                       .has_dropped = has_dropped,
                                       .is_nameless = is_nameless,
                                       .goes_on = ok && said.hosted && !said.clients &&
-                                                 !response_is_legacy(r)};
+                                                 !(said.mcp && response_is_legacy(r))};
     r->round_begin = r->end;
 }
 
