@@ -39,6 +39,20 @@ static void *realloc_or_fail(void *p, size_t n)
 #include "lib/delta_run.h"
 #include "lib/event_check.h"
 
+static bool find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
+{
+    (void)arg;
+    (void)marker;
+    *ret = (struct citation){.url = STR("https://example.com/\\u00e9"), .title = STR("t")};
+    return true;
+}
+
+static struct tool code = {.kind = TOOL_CODE_INTERPRETER,
+                           .name = STR_INIT("code_interpreter"),
+                           .upstream_name = STR_INIT("code_interpreter"),
+                           .sent = true};
+static const struct tool_set tools = {.first = &code, .last = &code, .n = 1, .n_sent = 1};
+
 static const struct delta ends = {.kind = DELTA_ITEM_END};
 
 /* Each message is followed by its end. */
@@ -60,10 +74,15 @@ static const struct delta first_round[] = {
 };
 static const struct delta second_round[] = {
     {.kind = DELTA_REASONING, .text = STR_INIT("so")},
-    {.kind = DELTA_CALL, .call = 0, .builtin = BUILTIN_PYTHON, .text = STR_INIT("print(2)")},
+    {.kind = DELTA_CALL,
+     .call = 0,
+     .name = STR_INIT("code_interpreter"),
+     .text = STR_INIT("{\\\"code\\\":\\\"print(2)\\\"}")},
 };
 static const struct delta third_round[] = {
-    {.kind = DELTA_TEXT, .phase = PHASE_FINAL_ANSWER, .text = STR_INIT("done")},
+    {.kind = DELTA_TEXT,
+     .phase = PHASE_FINAL_ANSWER,
+     .text = STR_INIT("done\\u30101\\u3011 \\u3010")},
 };
 
 enum { MAX_DELTAS = 2 * COUNT_OF(first_round) };
@@ -87,8 +106,14 @@ static bool run_with_failure(enum reasoning_mode mode, long n)
         with_ends(second_round, COUNT_OF(second_round), deltas[1]),
         with_ends(third_round, COUNT_OF(third_round), deltas[2]),
     };
-    const struct response_conf conf = {
-        .reasoning = mode, .seal = &delta_seal, .error_event = true, .max_tool_calls = 4};
+    const struct response_sources sources = {find_source, NULL};
+    const struct response_conf conf = {.reasoning = mode,
+                                       .tools = &tools,
+                                       .seal = &delta_seal,
+                                       .sources = &sources,
+                                       .shows_code_outputs = true,
+                                       .error_event = true,
+                                       .max_tool_calls = 4};
     struct delta_result r;
     const char *what = NULL;
     bool failed;

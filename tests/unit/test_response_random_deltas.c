@@ -26,7 +26,27 @@ static struct tool patch = {.kind = TOOL_CUSTOM,
                             .upstream_name = STR_INIT("patch"),
                             .sent = true,
                             .next = &fetch};
-static const struct tool_set tools = {.first = &patch, .last = &erase, .n = 3, .n_sent = 3};
+static struct tool code = {.kind = TOOL_CODE_INTERPRETER,
+                           .name = STR_INIT("code_interpreter"),
+                           .upstream_name = STR_INIT("code_interpreter"),
+                           .sent = true,
+                           .next = &patch};
+static struct tool search = {.kind = TOOL_WEB_SEARCH,
+                             .name = STR_INIT("web_search"),
+                             .upstream_name = STR_INIT("web_search"),
+                             .sent = true,
+                             .next = &code};
+static const struct tool_set tools = {.first = &search, .last = &erase, .n = 5, .n_sent = 5};
+
+/* Pages with an even number can be cited. */
+static bool find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
+{
+    (void)arg;
+    *ret = (struct citation){.url = STR("https://example.com"), .title = STR("t")};
+    return marker->cursor % 2 == 0;
+}
+
+static const struct response_sources sources = {find_source, NULL};
 
 enum { N_RUNS = 2000, MAX_ROUNDS = 3, MAX_DELTAS = 12 };
 
@@ -44,6 +64,8 @@ static const struct delta called[] = {
     {.name = STR_INIT("patch")},
     {.name = STR_INIT("erase")},
     {.name = STR_INIT("docs__fetch")},
+    {.name = STR_INIT("code_interpreter")},
+    {.name = STR_INIT("web_search")},
     {.name = STR_INIT("list"), .server_label = STR_INIT("repo")},
     {.builtin = BUILTIN_PYTHON},
     {.builtin = BUILTIN_PYTHON, .name = STR_INIT("python")},
@@ -55,8 +77,13 @@ static const struct delta called[] = {
 /* The beginning of a call, or more of one. */
 static struct delta make_call(struct chance *c, struct script *s)
 {
-    static const str arguments[] = {STR_INIT(""), STR_INIT("{}"), STR_INIT(" \\n"),
-                                    STR_INIT("{\\\"input\\\":"), STR_INIT("\\\"x\\\"}")};
+    static const str arguments[] = {STR_INIT(""),
+                                    STR_INIT("{}"),
+                                    STR_INIT(" \\n"),
+                                    STR_INIT("{\\\"input\\\":"),
+                                    STR_INIT("\\\"x\\\"}"),
+                                    STR_INIT("{\\\"code\\\":"),
+                                    STR_INIT("{\\\"query\\\":")};
     unsigned number = chance_below(c, s->n_calls + 1);
     struct delta d;
 
@@ -73,7 +100,8 @@ static struct delta make_call(struct chance *c, struct script *s)
 
 static struct delta make_delta(struct chance *c, struct script *s)
 {
-    static const str texts[] = {STR_INIT("a"), STR_INIT("b\\n"), STR_INIT("xy")};
+    static const str texts[] = {STR_INIT("a"), STR_INIT("b\\n"), STR_INIT("xy"),
+                                STR_INIT("\\u30102"), STR_INIT("\\u3011")};
     struct delta d = {.text = texts[chance_below(c, COUNT_OF(texts))]};
 
     switch (chance_below(c, 8)) {
@@ -145,6 +173,8 @@ static size_t check_runs(enum response_dialect dialect)
             .reasoning = (enum reasoning_mode)chance_below(&c, 4),
             .seal = chance_below(&c, 2) == 0 ? &delta_seal : NULL,
             .obfuscation = chance_below(&c, 2) == 0,
+            .sources = chance_below(&c, 2) == 0 ? &sources : NULL,
+            .shows_code_outputs = chance_below(&c, 2) == 0,
             .max_tool_calls = chance_below(&c, 4),
             .max_output_bytes = chance_below(&c, 8) == 0 ? 1 + chance_below(&c, 4000) : 0};
         struct script scripts[MAX_ROUNDS];
