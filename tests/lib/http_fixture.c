@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "net/address.h"
 #include "net/listen_address.h"
 
 enum { WATCHDOG_MS = 20000 };
@@ -74,18 +75,32 @@ static void nothing(void *arg)
 
 static const struct socket_handler peer_handler = {peer_on_bytes, peer_on_gone, nothing, nothing};
 
+static struct peer *peer_connect(size_t i, const struct sockaddr *to, socklen_t len)
+{
+    struct peer *p = &fx.peers[i];
+    int fd = socket(to->sa_family, SOCK_STREAM, 0);
+
+    assert_int_equal(connect(fd, to, len), 0);
+    assert_int_equal(socket_open(&p->socket, fx.loop, fd, &peer_handler, p, NULL), 0);
+    p->open = true;
+    return p;
+}
+
 struct peer *peer_dial(size_t i)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)http_server_port(fx.server)),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct peer *p = &fx.peers[i];
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    assert_int_equal(socket_open(&p->socket, fx.loop, fd, &peer_handler, p, NULL), 0);
-    p->open = true;
-    return p;
+    return peer_connect(i, (struct sockaddr *)&to, sizeof(to));
+}
+
+struct peer *peer_dial_path(size_t i, const char *path)
+{
+    struct address_list list;
+
+    assert_true(address_of_path(str_from_c(path), &list));
+    return peer_connect(i, &list.at[0].to.any, list.at[0].len);
 }
 
 void peer_say(struct peer *p, const char *text)

@@ -118,6 +118,9 @@ void serve_request(void *arg, struct http_exchange *x, const struct http_request
 /* fx.peers[i], connected to fx.server; each i once per test. */
 struct peer *peer_dial(size_t i);
 
+/* The same, connected to the Unix socket at path. */
+struct peer *peer_dial_path(size_t i, const char *path);
+
 /* Closes it when it is open: unsent bytes are lost. */
 void peer_close(struct peer *p);
 

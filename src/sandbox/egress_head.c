@@ -1,0 +1,198 @@
+/* egress_head.c -- a request line, then fields: taken apart, and written anew. */
+#include "sandbox/egress_head.h"
+
+#include "base/num.h"
+#include "net/header.h"
+
+static const char malformed[] = "The request is not well-formed HTTP.";
+
+size_t egress_head_length(str bytes)
+{
+    size_t end = str_find(bytes, STR("\r\n\r\n"));
+
+    return end == bytes.len ? 0 : end + 4;
+}
+
+/* Cuts what stands before the first c off rest; all of it when there is none. */
+static str cut(str *rest, char c)
+{
+    str before = str_from(rest->p, str_find_char(*rest, c));
+
+    *rest = str_skip(*rest, before.len + 1);
+    return before;
+}
+
+/* Cuts a line with its CRLF off rest, which ends in one. */
+static str cut_line(str *rest)
+{
+    str line = str_from(rest->p, str_find(*rest, STR("\r\n")));
+
+    *rest = str_skip(*rest, line.len + 2);
+    return line;
+}
+
+/* --- where to --------------------------------------------------------------------- */
+
+/* "host", "host:port", "[address]:port" */
+static const char *read_authority(str authority, uint16_t default_port, struct egress_head *ret)
+{
+    bool is_bracketed = str_starts_with(authority, STR("["));
+    str rest = is_bracketed ? str_skip(authority, 1) : authority;
+    uint64_t port = default_port;
+
+    ret->authority = authority;
+    if (is_bracketed && str_find_char(rest, ']') == rest.len)
+        return malformed;
+    ret->host = cut(&rest, is_bracketed ? ']' : ':');
+    if (is_bracketed && rest.len > 0 && cut(&rest, ':').len > 0)
+        return malformed;
+    if (rest.len > 0 && (!num_uint(rest, &port) || port > UINT16_MAX))
+        return malformed;
+    if (port == 0)
+        return "The request names no port.";
+    if (str_ends_with(ret->host, STR(".")))
+        ret->host.len--;
+    ret->port = (uint16_t)port;
+    return is_bracketed == (str_find_char(ret->host, ':') < ret->host.len) && ret->host.len > 0
+               ? NULL
+               : malformed;
+}
+
+static bool is_visible(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] <= ' ' || s.p[i] > '~')
+            return false;
+    }
+    return s.len > 0;
+}
+
+/* "http://host/path"; who asks for https sends CONNECT. */
+static const char *read_url(str url, struct egress_head *ret)
+{
+    static const str scheme = STR_INIT("http://");
+    size_t end = 0;
+    str rest;
+
+    if (url.len < scheme.len || !str_eq_nocase(str_from(url.p, scheme.len), scheme))
+        return "This is a proxy for http:// URLs, and for https by CONNECT.";
+    rest = str_skip(url, scheme.len);
+    while (end < rest.len && rest.p[end] != '/' && rest.p[end] != '?' && rest.p[end] != '#')
+        end++;
+    ret->target = str_skip(rest, end);
+    if (str_find_char(ret->target, '#') < ret->target.len)
+        return malformed;
+    return read_authority(str_from(rest.p, end), 80, ret);
+}
+
+static const char *read_request_line(str line, struct egress_head *ret)
+{
+    str target;
+
+    ret->method = cut(&line, ' ');
+    target = cut(&line, ' ');
+    ret->version = line;
+    if (!header_is_name(ret->method) || !is_visible(target) ||
+        (!str_eq(line, STR("HTTP/1.1")) && !str_eq(line, STR("HTTP/1.0"))))
+        return malformed;
+    ret->is_connect = str_eq(ret->method, STR("CONNECT"));
+    return ret->is_connect ? read_authority(target, 0, ret) : read_url(target, ret);
+}
+
+/* --- fields ------------------------------------------------------------------------ */
+
+/* How the length of the body is told. */
+struct framing {
+    unsigned n_lengths, n_codings;
+    uint64_t length;
+};
+
+static const char *read_field(str line, struct framing *framing)
+{
+    str value = line, name = cut(&value, ':');
+
+    if (name.len == line.len || !header_is_name(name))
+        return malformed;
+    value = str_trim(value);
+    for (size_t i = 0; i < value.len; i++) {
+        if ((unsigned char)value.p[i] < ' ' && value.p[i] != '\t')
+            return malformed;
+    }
+    if (str_eq_nocase(name, STR("content-length"))) {
+        framing->n_lengths++;
+        return num_uint(value, &framing->length) ? NULL : malformed;
+    }
+    if (str_eq_nocase(name, STR("transfer-encoding"))) {
+        framing->n_codings++;
+        return str_eq_nocase(value, STR("chunked")) ? NULL : malformed;
+    }
+    return NULL;
+}
+
+const char *egress_head_read(str head, struct egress_head *ret)
+{
+    struct framing framing = {.length = 0};
+    str rest = str_from(head.p, head.len - 2); /* without the empty line */
+    const char *wrong;
+
+    *ret = (struct egress_head){.port = 0};
+    wrong = read_request_line(cut_line(&rest), ret);
+    ret->fields = rest;
+    while (wrong == NULL && rest.len > 0)
+        wrong = read_field(cut_line(&rest), &framing);
+    if (wrong != NULL)
+        return wrong;
+    if (framing.n_lengths + framing.n_codings > 1)
+        return "The request says more than once where its body ends.";
+    ret->body_bytes = ret->is_connect || framing.n_codings > 0 ? UINT64_MAX : framing.length;
+    return NULL;
+}
+
+/* --- writing ------------------------------------------------------------------------ */
+
+/* Between the client and us (RFC 9110, 7.6.1), or written by us. */
+static bool is_ours(str name)
+{
+    static const str names[] = {
+        STR_INIT("host"),       STR_INIT("connection"),          STR_INIT("proxy-connection"),
+        STR_INIT("keep-alive"), STR_INIT("proxy-authorization"), STR_INIT("te"),
+        STR_INIT("upgrade"),
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (str_eq_nocase(name, names[i]))
+            return true;
+    }
+    return false;
+}
+
+static void write_request_line(const struct egress_head *head, struct buf *out)
+{
+    buf_append(out, head->method);
+    buf_char(out, ' ');
+    if (!str_starts_with(head->target, STR("/")))
+        buf_char(out, '/');
+    buf_append(out, head->target);
+    buf_char(out, ' ');
+    buf_append(out, head->version);
+    buf_c(out, "\r\n");
+}
+
+void egress_head_write(const struct egress_head *head, struct buf *out)
+{
+    str rest = head->fields;
+
+    write_request_line(head, out);
+    buf_c(out, "Host: ");
+    buf_append(out, head->authority);
+    buf_c(out, "\r\n");
+    while (rest.len > 0) {
+        str line = cut_line(&rest), value = line;
+
+        if (is_ours(cut(&value, ':')))
+            continue;
+        buf_append(out, line);
+        buf_c(out, "\r\n");
+    }
+    buf_c(out, "Connection: close\r\n\r\n");
+}

@@ -1,0 +1,31 @@
+/* egress_tunnel.h -- one connection of the proxy; for egress.c. */
+#ifndef ANTIPHON_SANDBOX_EGRESS_TUNNEL_H
+#define ANTIPHON_SANDBOX_EGRESS_TUNNEL_H
+
+#include "net/listener.h"
+#include "net/resolve.h"
+#include "sandbox/egress.h"
+
+struct tunnel;
+
+struct egress_proxy {
+    struct egress_conf conf;
+    struct loop *loop;
+    struct resolver *resolver;
+    struct listen_address *address;
+    struct listener *listener;
+    struct tunnel *tunnels;
+    unsigned n_tunnels; /* whose memory is there */
+    bool is_free;       /* goes with the last tunnel */
+};
+
+/* Takes fd, a connection that has said nothing yet. Ends by itself. */
+void tunnel_open(struct egress_proxy *proxy, int fd);
+
+/* Ends it, whatever it does; its memory goes later. */
+void tunnel_close(struct tunnel *t);
+
+/* Called with the end of its memory. */
+void egress_proxy_release(struct egress_proxy *proxy);
+
+#endif
