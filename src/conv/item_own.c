@@ -89,6 +89,17 @@ static int set_logs(const struct item_reading *r)
     return content_from_text(logs, r->arena, &r->item->content, r->reterr);
 }
 
+/* Some clients send a call back with an empty list where it had null. */
+static bool has_outputs(str outputs)
+{
+    struct jr j;
+
+    if (str_is_none(outputs))
+        return false;
+    jr_init(&j, outputs);
+    return !jr_enter(&j, JR_ARRAY) || jr_next_element(&j);
+}
+
 int item_read_code_call(const struct item_reading *r)
 {
     set_container(r);
@@ -96,7 +107,7 @@ int item_read_code_call(const struct item_reading *r)
         return 0;
     r->item->own_tool = OWN_TOOL_CODE;
     r->item->name = STR("code_interpreter");
-    r->item->is_partial = str_is_none(r->f.outputs) && r->f.id.len > 0;
+    r->item->is_partial = !has_outputs(r->f.outputs) && r->f.id.len > 0;
     if (item_set_call_id(r) == -1 || item_set_text_argument(r, "code", r->f.code) == -1)
         return -1;
     return set_logs(r);

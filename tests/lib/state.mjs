@@ -16,13 +16,16 @@ import { patience } from './patience.mjs';
 /* The one line of a stream that ends it, with the response as it was written. */
 const TERMINAL = /^data: \{"type":"response\.(?:completed|incomplete|failed)","sequence_number":\d+,"response":(.*)\}$/m;
 
+const HOSTED = /"(mcp|web_search_preview|code_interpreter)"/;
+const DATED = /"web_search\w*_2025/;
+
 /* What the validator has to be told: kinds it cannot guess, and that the schema of Open
- * Responses knows no hosted tool in tool_choice. */
+ * Responses knows no hosted tool in tool_choice, and none by a name with a date. */
 function judgedAs(path, body, { status }) {
     const kind = status !== 200 ? undefined : path.match(/^mcp\/servers(\/[^/]+\/tools)?$/);
     if (kind)
         return ['--kind', kind[1] ? 'mcp-tools' : 'mcp-servers'];
-    return JSON.stringify(body?.tool_choice ?? '').includes('"mcp"') ? ['--schema', 'gateway,openai'] : [];
+    return HOSTED.test(JSON.stringify(body?.tool_choice ?? '')) || DATED.test(JSON.stringify(body?.tools ?? '')) ? ['--schema', 'gateway,openai'] : [];
 }
 
 export class Api {
