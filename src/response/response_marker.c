@@ -2,8 +2,8 @@
  *
  * A marker may come in several pieces: what may be its beginning is held back
  * until more of the text, or the end of the part, has told. So is what the
- * upstream said about the probability of its tokens. What is kept and sent is
- * what the reader sees; the model's own markers are nowhere. */
+ * upstream said about the probability of its tokens, those of markers included.
+ * Only the text with links is kept: the model reads its answer like that, too. */
 #include "response/response_internal.h"
 #include "json/json_text.h"
 
