@@ -152,31 +152,31 @@ static const struct refused_when refused_when[] = {
     {"ioctl", EPERM, 1, {INT_IS(1, TIOCLINUX)}},
 
     /* Other ways of execution, some without the protection of memory; asking is fine. */
-    {"personality", EPERM, 1, {SCMP_A0(SCMP_CMP_NE, 0xffffffffU)}},
+    {"personality", EPERM, 1, {SCMP_A0(SCMP_CMP_NE, 0xffffffffU, 0)}},
 
     /* Only AF_UNIX (1), AF_INET (2) and AF_INET6 (10): netlink, packets, bluetooth, vsock and the
      * like load modules and lead out of the network namespace. */
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_UNSPEC)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_AX25)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_IPX)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_APPLETALK)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_NETROM)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_BRIDGE)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_ATMPVC)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_X25)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_GT, AF_INET6)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_UNSPEC, 0)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_AX25, 0)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_IPX, 0)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_APPLETALK, 0)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_NETROM, 0)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_BRIDGE, 0)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_ATMPVC, 0)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_X25, 0)}},
+    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_GT, AF_INET6, 0)}},
 
     /* TCP and UDP, not SCTP, DCCP and others, which are modules as well. */
-    {"socket", EPROTONOSUPPORT, 1, {SCMP_A2(SCMP_CMP_GT, 17)}},
+    {"socket", EPROTONOSUPPORT, 1, {SCMP_A2(SCMP_CMP_GT, 17, 0)}},
     {"socket", EPROTONOSUPPORT, 1, {SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_DCCP)}},
     {"socket",
      EPROTONOSUPPORT,
      2,
-     {SCMP_A0(SCMP_CMP_EQ, AF_INET), SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_SEQPACKET)}},
+     {SCMP_A0(SCMP_CMP_EQ, AF_INET, 0), SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_SEQPACKET)}},
     {"socket",
      EPROTONOSUPPORT,
      2,
-     {SCMP_A0(SCMP_CMP_EQ, AF_INET6), SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_SEQPACKET)}},
+     {SCMP_A0(SCMP_CMP_EQ, AF_INET6, 0), SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_SEQPACKET)}},
 };
 
 /* ---- the program */
