@@ -110,25 +110,34 @@ static void run(struct job *job, struct sandbox_hub *hub)
     loop_free(loop);
 }
 
-static int read_code(struct job *job)
+static int read_stream(FILE *f, struct job *job)
 {
-    FILE *f = strcmp(job->file, "-") == 0 ? stdin : fopen(job->file, "r");
     char piece[4096];
     size_t n;
 
+    while ((n = fread(piece, 1, sizeof(piece), f)) > 0)
+        buf_append(&job->code, str_from(piece, n));
+    if (!ferror(f) && !buf_failed(&job->code) && utf8_is_valid(buf_str(&job->code)))
+        return 0;
+    (void)fprintf(stderr, "antiphon: %s is not UTF-8 of at most 1 MiB\n", job->file);
+    return -1;
+}
+
+static int read_code(struct job *job)
+{
+    FILE *f;
+    int rc;
+
+    if (strcmp(job->file, "-") == 0)
+        return read_stream(stdin, job);
+    f = fopen(job->file, "r");
     if (f == NULL) {
         (void)fprintf(stderr, "antiphon: %s: %s\n", job->file, strerror(errno));
         return -1;
     }
-    while ((n = fread(piece, 1, sizeof(piece), f)) > 0)
-        buf_append(&job->code, str_from(piece, n));
-    if (ferror(f) || buf_failed(&job->code) || !utf8_is_valid(buf_str(&job->code))) {
-        (void)fprintf(stderr, "antiphon: %s is not UTF-8 of at most 1 MiB\n", job->file);
-        job->file = NULL;
-    }
-    if (f != stdin)
-        (void)fclose(f);
-    return job->file == NULL ? -1 : 0;
+    rc = read_stream(f, job);
+    (void)fclose(f);
+    return rc;
 }
 
 /* ---- the command line */

@@ -215,6 +215,7 @@ static int fill(struct jail_cell *cell, const struct jail_cell_conf *conf, struc
         .extra_fds = cell->fds,
         .n_extra_fds = JAIL_FDS,
         .join_fds = cell->join_fds,
+        .goes_first = true,
         .uid = cell->jail->user.uid,
         .gid = cell->jail->user.gid,
     };

@@ -104,6 +104,13 @@ static void the_user_is_an_ordinary_one_without_rights(void **state)
         "1000 sandbox sandbox|[] sandbox /mnt/data|0000000000000000 0000000000000000 1|");
 }
 
+static void the_kernel_ends_it_first_when_memory_is_out(void **state)
+{
+    (void)state;
+    run("print(int(open('/proc/self/oom_score_adj').read()))");
+    assert_printed("1000|");
+}
+
 static void only_the_standard_streams_are_open(void **state)
 {
     (void)state;
@@ -215,6 +222,7 @@ int main(void)
         STDIO_TEST(a_script_runs_with_its_arguments),
         STDIO_TEST(the_environment_is_a_short_list),
         STDIO_TEST(the_user_is_an_ordinary_one_without_rights),
+        STDIO_TEST(the_kernel_ends_it_first_when_memory_is_out),
         STDIO_TEST(only_the_standard_streams_are_open),
         STDIO_TEST(the_work_directory_has_the_size_that_was_asked_for),
         STDIO_TEST(nothing_else_can_be_written),
