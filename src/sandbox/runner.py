@@ -237,7 +237,7 @@ class Session:
         most = self.limits["image_bytes"]
         fit = [png for png in images if len(png) <= most]
         if len(fit) < len(images) and most > 0:
-            self.print(f"[{len(images) - len(fit)} images of more than {most} bytes left out]\n")
+            self.say(f"[{len(images) - len(fit)} images of more than {most} bytes left out]\n")
         return fit[:MAX_IMAGES]
 
     def tell(self, error):
@@ -245,9 +245,9 @@ class Session:
             text = foreign(describe, error)
         except BaseException:
             text = f"{type(error).__name__}, which cannot be shown\n"
-        self.print(text)
+        self.say(text)
 
-    def print(self, text):
+    def say(self, text):
         with open(self.output, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as f:
             f.write(text)
 
@@ -267,6 +267,8 @@ def start_session(channel, output, limits, work_directory):
         sys.path.insert(0, work_directory)
         set_limits(limits)
         Session(channel, output, limits).serve()
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(1)
 
@@ -453,6 +455,8 @@ class Gateway:
         self.is_started = False  # it is, and an interrupt arrives
         self.is_interrupted = False  # it is to be, as soon as it has started
         self.logs = Logs(0)
+        self.is_ready = False
+        self.child_ended = self.watch_children()
         self.known = list_files(self.top)  # what the gateway knows of files
 
     def serve(self):
@@ -461,7 +465,7 @@ class Gateway:
             selector.register(0, selectors.EVENT_READ, self.on_request)
             selector.register(self.channel, selectors.EVENT_READ, self.on_report)
             selector.register(self.output, selectors.EVENT_READ, self.on_output)
-            selector.register(self.watch_children(), selectors.EVENT_READ, self.on_child)
+            selector.register(self.child_ended, selectors.EVENT_READ, self.on_child)
             while True:
                 for key, _ in selector.select():
                     key.data()
@@ -485,6 +489,7 @@ class Gateway:
 
     def on_child(self):
         """Reaps: as the first process of a sandbox we inherit those that others leave behind."""
+        os.read(self.child_ended, PIPE_BYTES)
         try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -495,20 +500,23 @@ class Gateway:
         except ChildProcessError:
             pass
 
-    @staticmethod
-    def end(status):
+    def end(self, status):
+        self.on_output()
         how = os.waitstatus_to_exitcode(status)
         what = f"exited with status {how}" if how >= 0 else signal.strsignal(-how)
         sys.exit(f"the Python process ended: {what}")
 
     def on_output(self):
-        """Output belongs to the run that is under way; without one it is dropped."""
+        """Output belongs to the run that is under way; without one it is dropped. What comes
+        before the session is ready says why it never will be, and goes into the gateway's log."""
         try:
             data = os.read(self.output, PIPE_BYTES)
         except BlockingIOError:
             return
         if self.run_id is not None:
             self.logs.add(data)
+        elif not self.is_ready:
+            os.write(2, data)
 
     def on_report(self):
         """User code can write here, too, if it looks for the descriptor. That ends the sandbox."""
@@ -524,6 +532,7 @@ class Gateway:
 
     def take_report(self, report):
         if "python" in report:
+            self.is_ready = True
             self.send({"ready": {"python": report["python"]}})
         elif "started" in report:
             self.is_started = True

@@ -57,6 +57,7 @@ export async function startRunner(t, limits = {}) {
     };
     return {
         dir,
+        pid: child.pid,
         send,
         next,
         request,

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { folder } from '../lib/folder.mjs';
+import { patience } from '../lib/patience.mjs';
 import { startRunner } from '../lib/runner.mjs';
 
 const NOTHING = { logs: '', value: null, raised: false, images: [], files: [] };
@@ -17,6 +18,25 @@ test('it says once that it is ready, and names its Python', async (t) => {
     const runner = await startRunner(t);
     assert.match(runner.ready.ready.python, /^3\.\d+/);
     assert.deepEqual(await runner.run(''), NOTHING);
+});
+
+test('without work it sleeps', async (t) => {
+    const runner = await startRunner(t);
+    await runner.run('import os\nos.system("true")');
+    const used = () => readFileSync(`/proc/${runner.pid}/stat`, 'ascii').split(' ').slice(13, 15).join();
+    const until = Date.now() + patience(10_000);
+    for (let before = used(), n = 0; n < 30; n = used() === before ? n + 1 : 0, before = used()) {
+        assert.ok(Date.now() < until, 'it uses the processor all the time');
+        await pause(10);
+    }
+});
+
+test('when it cannot start it says why', async (t) => {
+    const runner = await startRunner(t, { memory_bytes: 'many' });
+    assert.equal(runner.ready, null);
+    const { status, stderr } = await runner.ended();
+    assert.equal(status, 1);
+    assert.match(stderr, /in set_limits\n[^]*TypeError: .*\nthe Python process ended: exited with status 1\n$/);
 });
 
 /* ---- the session */
