@@ -14,7 +14,18 @@ enum { MAX_SEARCH_ANSWER_BYTES = 4 * 1024 * 1024, MAX_FILE_BYTES = 64 * 1024 * 1
 
 /* ---- code interpreter */
 
-struct sandbox_conf builtin_sandbox_conf(const struct config *c)
+struct egress_policy builtin_egress_policy(const struct config *c)
+{
+    const struct config_list *allow = &c->code_network_allow, *deny = &c->code_network_deny;
+
+    return (struct egress_policy){
+        .mode = c->code_network == CONFIG_CODE_NETWORK_PUBLIC ? EGRESS_PUBLIC : EGRESS_LISTED,
+        .allowed = {(const char *const *)allow->items, allow->n},
+        .denied = {(const char *const *)deny->items, deny->n},
+    };
+}
+
+struct sandbox_conf builtin_sandbox_conf(const struct config *c, const struct egress_policy *egress)
 {
     static const enum jail_cgroup cgroup[] = {
         [CONFIG_CODE_CGROUP_AUTO] = JAIL_CGROUP_AUTO,
@@ -40,6 +51,7 @@ struct sandbox_conf builtin_sandbox_conf(const struct config *c)
         .file_bytes = MAX_FILE_BYTES,
         .max_containers = c->code_containers,
         .max_per_owner = c->code_containers_per_client,
+        .egress = c->code_network == CONFIG_CODE_NETWORK_OFF ? NULL : egress,
     };
 }
 
@@ -71,7 +83,7 @@ static void log_sandboxes(const struct builtin_tools *b)
 
 static int open_code(struct builtin_tools *b, const struct config *c, struct err *reterr)
 {
-    const struct sandbox_conf conf = builtin_sandbox_conf(c);
+    const struct sandbox_conf conf = builtin_sandbox_conf(c, &b->egress);
     struct err e;
 
     if (c->code_interpreter == CONFIG_CODE_INTERPRETER_OFF) {
@@ -95,7 +107,7 @@ static int open_code(struct builtin_tools *b, const struct config *c, struct err
 
 int builtin_tools_open(struct builtin_tools *b, const struct config *c, struct err *reterr)
 {
-    *b = (struct builtin_tools){.sandboxes = NULL};
+    *b = (struct builtin_tools){.egress = builtin_egress_policy(c)};
     if (c->search_provider == CONFIG_SEARCH_PROVIDER_OFF)
         b->why_no_search = "No search service is configured (search_provider).";
     return open_code(b, c, reterr);

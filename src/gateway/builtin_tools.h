@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "config/config.h"
 #include "http/url_policy.h"
+#include "sandbox/egress_policy.h"
 #include "search/search.h"
 #include "json/json_write.h"
 
@@ -19,12 +20,17 @@ struct sockaddr;
 struct builtin_tools {
     struct sandbox_hub *sandboxes;  /* NULL: there is no code interpreter */
     const char *why_no_code;        /* then: a sentence for who asks for it; else NULL */
+    struct egress_policy egress;    /* of the sandboxes, if they may reach anything */
     const char *why_no_search;      /* the same of web search */
     char reason[ERR_MSG_BYTES + 1]; /* of the former */
 };
 
-/* What sandboxes run with; texts are the configuration's. */
-struct sandbox_conf builtin_sandbox_conf(const struct config *c);
+/* What code may reach, if it may reach anything; texts are the configuration's. */
+struct egress_policy builtin_egress_policy(const struct config *c);
+
+/* What sandboxes run with; texts are the configuration's, and egress outlives them. */
+struct sandbox_conf builtin_sandbox_conf(const struct config *c,
+                                         const struct egress_policy *egress);
 
 /* What a container gets that asks for so much memory, as "1g" (escaped); 0: what the configuration
  * says, which is also the most. */

@@ -186,7 +186,8 @@ static void setup_log(const struct config *c)
 
 static void try(struct job *job, const struct config *config)
 {
-    const struct sandbox_conf conf = builtin_sandbox_conf(config);
+    const struct egress_policy egress = builtin_egress_policy(config);
+    const struct sandbox_conf conf = builtin_sandbox_conf(config, &egress);
     struct sandbox_hub *hub;
     struct err e;
 

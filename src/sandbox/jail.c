@@ -87,6 +87,11 @@ struct jail *jail_new(const struct jail_conf *conf, struct err *reterr)
     return NULL;
 }
 
+uid_t jail_uid(const struct jail *jail)
+{
+    return jail->user.uid;
+}
+
 void jail_free(struct jail *jail)
 {
     if (jail == NULL)

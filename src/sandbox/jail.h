@@ -46,6 +46,9 @@ struct jail_conf {
  * is found out by running one. */
 struct jail *jail_new(const struct jail_conf *conf, struct err *reterr);
 
+/* Whom sandboxes run as; 0: as we do. */
+uid_t jail_uid(const struct jail *jail);
+
 /* After the last cell has been left. NULL is fine. */
 void jail_free(struct jail *jail);
 

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "ev/loop.h"
+#include "sandbox/egress_policy.h"
 #include "sandbox/jail.h"
 
 struct sandbox_hub;
@@ -29,6 +30,8 @@ struct sandbox_conf {
     size_t image_bytes;                     /* of one that a run hands over; 0: none are */
     size_t file_bytes;                      /* of one that is fetched at once */
     unsigned max_containers, max_per_owner; /* that of owner "" may have all */
+    const struct egress_policy *egress;     /* what code may reach; NULL: nothing. Outlives the hub;
+                                               jail.egress_socket is the hub's to set */
 };
 
 /* Starts the thread, and a sandbox that has to run a line of code before this returns. NULL with

@@ -83,6 +83,7 @@ static void thread_main(void *arg)
 static void hub_fini(struct sandbox_hub *hub)
 {
     loop_timer_free(hub->end_timer);
+    egress_proxy_free(hub->egress);
     loop_free(hub->loop);
     jail_free(hub->jail);
     buf_fini(&hub->python);
@@ -109,11 +110,12 @@ bool sandbox_hub_free(struct sandbox_hub *hub)
 
 static int open_all(struct sandbox_hub *hub, struct err *reterr)
 {
+    sandbox_egress_name(hub);
     hub->jail = jail_new(&hub->conf.jail, reterr);
     if (hub->jail == NULL)
         return -1;
     hub->loop = loop_new(reterr);
-    if (hub->loop == NULL)
+    if (hub->loop == NULL || sandbox_egress_open(hub, reterr) == -1)
         return -1;
     hub->end_timer = loop_timer_new(hub->loop, on_end_too_late, hub);
     if (hub->end_timer == NULL) {

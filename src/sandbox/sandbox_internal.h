@@ -5,6 +5,7 @@
  *     sandbox_box.c      one container: its process, the code that waits for it, its idle time
  *     sandbox_task.c     what workers ask for: posted, reported, cancelled
  *     sandbox_work.c     what is done for each of the things that they can ask for
+ *     sandbox_egress.c   the proxy, if code may reach anything
  *     sandbox_probe.c    a line of code at the start: do sandboxes work here?
  *     sandbox_session.h  one process that runs code
  *     sandbox_message.h  what is said to it, and what it says
@@ -13,6 +14,7 @@
 #ifndef ANTIPHON_SANDBOX_SANDBOX_INTERNAL_H
 #define ANTIPHON_SANDBOX_SANDBOX_INTERNAL_H
 
+#include "sandbox/egress.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/sandbox_session.h"
 
@@ -53,6 +55,9 @@ struct sandbox_hub {
     struct buf python; /* its version */
     struct buf detail; /* why a sandbox has failed */
 
+    struct egress_proxy *egress; /* or NULL */
+    char egress_path[108];
+
     struct loop_timer *end_timer;
     bool is_ending;
 };
@@ -89,6 +94,14 @@ void sandbox_post(struct loop *loop, void (*fn)(void *arg), void *arg);
 
 /* Nothing is left of a box that was leaving. Frees it. */
 void sandbox_hub_left(struct sandbox_hub *hub, struct box *b);
+
+/* ---- sandbox_egress.c; before the thread runs */
+
+/* Where the proxy's socket will be, for the jail to know. */
+void sandbox_egress_name(struct sandbox_hub *hub);
+
+/* Returns 0, or -1 with *reterr filled. */
+int sandbox_egress_open(struct sandbox_hub *hub, struct err *reterr);
 
 /* ---- sandbox_table.c */
 
