@@ -7,7 +7,7 @@
 
 #include "ev/log.h"
 
-enum { END_MS = 6000 /* longer than a process is given to die of SIGKILL */ };
+enum { END_MS = SANDBOX_DEATH_MS + 2000 };
 
 void sandbox_post(struct loop *loop, void (*fn)(void *arg), void *arg)
 {

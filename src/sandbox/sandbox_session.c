@@ -3,9 +3,9 @@
  *     starts --ready--> serves --> ended: asked to, dead, deaf or broken --> closed
  *        \__________________________/
  *
- * The clock of a call starts when the process is ready, since the machine may be busy. A call that
- * was cancelled stays until its answer has come: only then the next code may run, and an answer
- * to a question that nobody knows is a reason to end the process. */
+ * Nothing is asked before the process is ready: until then it is the runner that speaks, and no
+ * code of strangers. A call that was cancelled stays until its answer has come: only then the next
+ * code may run, and an answer to a question that nobody knows is a reason to end the process. */
 #include "sandbox/sandbox_session.h"
 
 #include <signal.h>
@@ -19,7 +19,6 @@ enum {
     INTERRUPT_MS = 2000, /* from the interrupt to the end of code, or of the process */
     MAX_CALLS = 64,
     PYTHON_BYTES = 32,
-    COMPLAINTS_BYTES = 2048,
     WORDS_BYTES = 96,
 };
 
@@ -43,8 +42,7 @@ struct sandbox_session {
     size_t n_calls;
     uint64_t last_id;
     char python[PYTHON_BYTES];
-    struct buf complaints;        /* its standard error, until it is ready */
-    char last_words[WORDS_BYTES]; /* the last line of it */
+    char last_words[WORDS_BYTES]; /* of its standard error since it is ready */
     bool is_ready, is_ended;
 };
 
@@ -67,14 +65,20 @@ static void unlink_call(struct sandbox_call *c)
     s->n_calls--;
 }
 
-static void report(struct sandbox_call *c, const struct sandbox_outcome *outcome)
+/* It is on no list any more, and gone before it is told of. */
+static void tell(struct sandbox_call *c, const struct sandbox_outcome *outcome)
 {
     const struct sandbox_call_conf conf = c->conf;
 
-    unlink_call(c);
     call_free(c);
     if (conf.on_done != NULL)
         conf.on_done(conf.arg, outcome);
+}
+
+static void report(struct sandbox_call *c, const struct sandbox_outcome *outcome)
+{
+    unlink_call(c);
+    tell(c, outcome);
 }
 
 bool sandbox_session_is_running(const struct sandbox_session *s)
@@ -103,21 +107,25 @@ static void keep_plain(char *to, size_t size, str text)
 
 /* ---- the end */
 
-#define LOST "Its variables and files are gone."
+#define NOT_TAKEN "The sandbox does not take this."
+#define LOST      "Its variables and files are gone."
 
 /* Code that has run out of time failed for that, whatever the others fail for. */
 static void fail_calls(struct sandbox_session *s, enum sandbox_failure failure, str message)
 {
-    while (s->calls != NULL) {
-        const struct sandbox_call *c = s->calls;
+    struct sandbox_call *c;
+
+    while ((c = s->calls) != NULL) {
         struct sandbox_outcome outcome = {.failure = failure, .message = message};
 
+        s->calls = c->next;
+        s->n_calls--;
         if (c->is_late) {
             outcome.failure = SANDBOX_TIMED_OUT;
             outcome.message = STR("The code ran for too long and could not be interrupted, so its "
                                   "process was ended. " LOST);
         }
-        report(s->calls, &outcome);
+        tell(c, &outcome);
     }
 }
 
@@ -131,6 +139,19 @@ void sandbox_session_kill(struct sandbox_session *s, enum sandbox_failure failur
     fail_calls(s, failure, message);
 }
 
+static void describe(const struct sandbox_session *s, const char *why, struct buf *out)
+{
+    struct buf said = {.limit = 0};
+
+    if (!s->is_ready)
+        child_last_stderr(s->child, &said);
+    buf_c(out, why);
+    if (said.len > 0)
+        buf_c(out, ": ");
+    buf_append(out, str_trim(buf_str(&said)));
+    buf_fini(&said);
+}
+
 /* From the loop only. */
 static void end(struct sandbox_session *s, enum sandbox_failure failure, str message,
                 const char *why)
@@ -140,14 +161,10 @@ static void end(struct sandbox_session *s, enum sandbox_failure failure, str mes
     if (s->is_ended)
         return;
     s->is_ended = true;
-    buf_c(&detail, why);
-    if (!s->is_ready && s->complaints.len > 0) {
-        buf_c(&detail, ": ");
-        buf_append(&detail, buf_str(&s->complaints));
-    }
+    describe(s, why, &detail);
     loop_timer_stop(s->start_timer);
     child_kill(s->child);
-    s->handler->on_end(s->arg, failure, str_trim(buf_str(&detail)));
+    s->handler->on_end(s->arg, failure, buf_str(&detail));
     buf_fini(&detail);
     fail_calls(s, failure, message);
 }
@@ -179,31 +196,17 @@ static void interrupt(struct sandbox_call *c)
     sandbox_write_interrupt(&line);
     is_sent = !buf_failed(&line) && child_send(c->session->child, buf_str(&line));
     buf_fini(&line);
-    if (c->session->is_ready || !is_sent)
-        loop_timer_start(c->timer, is_sent ? INTERRUPT_MS : 0);
+    loop_timer_start(c->timer, is_sent ? INTERRUPT_MS : 0);
 }
 
 static void on_call_timer(void *arg)
 {
-    static const struct sandbox_outcome deaf = {
-        .failure = SANDBOX_BROKEN,
-        .message = STR_INIT("The sandbox did not answer in time."),
-        .is_alive = true,
-    };
     struct sandbox_call *c = arg;
-    struct sandbox_session *s = c->session;
 
-    if (c->conf.op != SANDBOX_RUN && !sandbox_session_is_running(s)) {
-        broken(s, "it did not answer in time");
-    } else if (c->conf.op != SANDBOX_RUN) { /* code may keep the process from answering */
-        void (*on_done)(void *arg, const struct sandbox_outcome *outcome) = c->conf.on_done;
-
-        c->conf.on_done = NULL;
-        c->conf.memory = NULL;
-        if (on_done != NULL)
-            on_done(c->conf.arg, &deaf);
+    if (c->conf.op != SANDBOX_RUN) { /* code does not keep the runner from this */
+        broken(c->session, "it did not answer in time");
     } else if (c->is_interrupted) {
-        end(s, SANDBOX_DIED,
+        end(c->session, SANDBOX_DIED,
             STR("The sandbox was ended since its code could not be interrupted. " LOST),
             "its code could not be interrupted");
     } else {
@@ -212,14 +215,25 @@ static void on_call_timer(void *arg)
     }
 }
 
-static void start_clock(struct sandbox_call *c)
+/* ---- questions */
+
+static bool send_question(struct sandbox_call *c)
 {
     const struct sandbox_session *s = c->session;
+    struct buf line = {.limit = 0};
+    bool is_sent;
 
-    if (c->conf.op != SANDBOX_RUN)
-        loop_timer_start(c->timer, ANSWER_MS);
+    if (c->conf.op == SANDBOX_RUN)
+        sandbox_write_run(c->id, c->conf.code, &line);
+    else if (c->conf.op == SANDBOX_LIST_FILES)
+        sandbox_write_files(c->id, &line);
     else
-        loop_timer_start(c->timer, c->is_interrupted ? INTERRUPT_MS : s->conf.run_timeout_ms);
+        sandbox_write_read(c->id, c->conf.path, s->conf.limits.file_bytes, &line);
+    is_sent = !buf_failed(&line) && child_send(s->child, buf_str(&line));
+    buf_fini(&line);
+    if (is_sent)
+        loop_timer_start(c->timer, c->conf.op == SANDBOX_RUN ? s->conf.run_timeout_ms : ANSWER_MS);
+    return is_sent;
 }
 
 /* ---- answers */
@@ -260,20 +274,32 @@ static struct sandbox_call *find_call(const struct sandbox_session *s, uint64_t 
     return c;
 }
 
+/* What was cancelled meanwhile is over. */
+static void ask_late(struct sandbox_call *c)
+{
+    static const struct sandbox_outcome refused = {
+        .failure = SANDBOX_BROKEN, .message = STR_INIT(NOT_TAKEN), .is_alive = true};
+
+    if (c->conf.memory == NULL || !send_question(c))
+        report(c, &refused);
+}
+
 static void become_ready(struct sandbox_session *s, str python)
 {
     s->is_ready = true;
     keep_plain(s->python, sizeof(s->python), python);
     loop_timer_stop(s->start_timer);
-    for (struct sandbox_call *c = s->calls; c != NULL; c = c->next)
-        start_clock(c);
+    for (struct sandbox_call *c = s->calls, *next; c != NULL; c = next) {
+        next = c->next;
+        ask_late(c);
+    }
 }
 
 static bool on_line(void *arg, str line)
 {
     struct sandbox_session *s = arg;
     struct sandbox_message m;
-    struct sandbox_call *c;
+    struct sandbox_call *c = NULL;
 
     if (s->is_ended)
         return true;
@@ -281,7 +307,7 @@ static bool on_line(void *arg, str line)
         broken(s, "it has sent what is no message");
     else if (m.id == 0 && !s->is_ready)
         become_ready(s, m.python);
-    else if ((c = find_call(s, m.id)) != NULL) /* files are told before it is ready */
+    else if (s->is_ready && (c = find_call(s, m.id)) != NULL)
         take_answer(c, &m);
     else
         broken(s, "it has sent what nobody asked for");
@@ -325,7 +351,6 @@ static void on_exit_told(void *arg, const struct child_end *child_end)
 static void session_free(struct sandbox_session *s)
 {
     loop_timer_free(s->start_timer);
-    buf_fini(&s->complaints);
     free(s);
 }
 
@@ -337,18 +362,15 @@ static void on_closed(void *arg)
     session_free(s);
 }
 
-/* Nothing of it is logged as it comes: it may be what code of strangers wants to be there. */
+/* What is said once code runs may be what strangers want to be in the log. */
 static void on_stderr(void *arg, str text, struct buf *out)
 {
     struct sandbox_session *s = arg;
 
-    (void)out;
-    keep_plain(s->last_words, sizeof(s->last_words), text);
-    if (s->is_ready || s->complaints.len + text.len > COMPLAINTS_BYTES)
-        return;
-    if (s->complaints.len > 0)
-        buf_char(&s->complaints, '\n');
-    buf_append(&s->complaints, text);
+    if (s->is_ready)
+        keep_plain(s->last_words, sizeof(s->last_words), text);
+    else
+        buf_append(out, text);
 }
 
 static struct child *start_child(struct sandbox_session *s, struct err *reterr)
@@ -359,6 +381,7 @@ static struct child *start_child(struct sandbox_session *s, struct err *reterr)
         .label = s->conf.label,
         .command = s->conf.command,
         .line_bytes = sandbox_line_bytes(&s->conf.limits),
+        .grace_ms = SANDBOX_DEATH_MS,
         .redact = on_stderr,
         .redact_arg = s,
     };
@@ -391,24 +414,7 @@ struct sandbox_session *sandbox_session_new(struct loop *loop,
     return s;
 }
 
-/* ---- questions */
-
-static bool send_question(struct sandbox_call *c)
-{
-    const struct sandbox_session *s = c->session;
-    struct buf line = {.limit = 0};
-    bool is_sent;
-
-    if (c->conf.op == SANDBOX_RUN)
-        sandbox_write_run(c->id, c->conf.code, &line);
-    else if (c->conf.op == SANDBOX_LIST_FILES)
-        sandbox_write_files(c->id, &line);
-    else
-        sandbox_write_read(c->id, c->conf.path, s->conf.limits.file_bytes, &line);
-    is_sent = !buf_failed(&line) && child_send(s->child, buf_str(&line));
-    buf_fini(&line);
-    return is_sent;
-}
+/* ---- calls from outside */
 
 struct sandbox_call *sandbox_session_call(struct sandbox_session *s,
                                           const struct sandbox_call_conf *conf, struct err *reterr)
@@ -421,16 +427,14 @@ struct sandbox_call *sandbox_session_call(struct sandbox_session *s,
     }
     *c = (struct sandbox_call){.session = s, .id = ++s->last_id, .conf = *conf};
     c->timer = loop_timer_new(s->loop, on_call_timer, c);
-    if (c->timer == NULL || !send_question(c)) {
+    if (c->timer == NULL || (s->is_ready && !send_question(c))) {
         call_free(c);
-        err_set(reterr, ERR_INTERNAL, "The sandbox does not take this.");
+        err_set(reterr, ERR_INTERNAL, NOT_TAKEN);
         return NULL;
     }
     c->next = s->calls;
     s->calls = c;
     s->n_calls++;
-    if (s->is_ready)
-        start_clock(c);
     return c;
 }
 
@@ -439,6 +443,6 @@ void sandbox_call_cancel(struct sandbox_call *c)
     c->conf.memory = NULL;
     if (c->conf.op != SANDBOX_RUN)
         c->conf.on_done = NULL;
-    else if (!c->is_interrupted)
+    else if (c->session->is_ready && !c->is_interrupted)
         interrupt(c);
 }

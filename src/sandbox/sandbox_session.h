@@ -2,7 +2,8 @@
  *
  *     new -> (ready) -> call ... call -> on_end -> on_closed
  *
- * Calls may be made before it is ready. One call at a time runs code; the others go on meanwhile.
+ * Calls may be made before it is ready, and wait until it is. One call at a time runs code; the
+ * others go on meanwhile.
  * Code that runs for too long, or that nobody waits for, is interrupted, and 2 s later the process
  * is killed. So it is when it does not speak the protocol.
  *
@@ -17,6 +18,9 @@
 
 struct sandbox_session;
 struct sandbox_call;
+
+/* What a process is given to die of SIGKILL: many may do so at once. */
+enum { SANDBOX_DEATH_MS = 10000 };
 
 /* Texts must live until on_closed. */
 struct sandbox_session_conf {

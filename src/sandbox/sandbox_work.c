@@ -113,10 +113,12 @@ static void begin_delete(struct sandbox_task *t)
 
 static void begin_run(struct sandbox_task *t)
 {
-    struct box *b = t->request.may_create ? find(t) : find_or_fail(t);
+    struct box *b = find(t);
 
     if (b == NULL && t->request.may_create)
         b = make_or_fail(t);
+    else if (b == NULL)
+        sandbox_task_fail(t, SANDBOX_NOT_FOUND, not_found);
     if (b != NULL)
         sandbox_box_run(b, t);
 }

@@ -139,7 +139,7 @@ static void a_call_made_before_it_is_ready_is_answered(void **state)
     struct told t = {.n = 0};
 
     (void)state;
-    start(ASKED READY DONE_RUN(1, "hello") REST);
+    start(READY ASKED DONE_RUN(1, "hello") REST);
     (void)call(SANDBOX_RUN, &t);
     assert_str_c(sandbox_session_python(play.session), "");
     STDIO_UNTIL(t.n > 0);
@@ -148,18 +148,6 @@ static void a_call_made_before_it_is_ready_is_answered(void **state)
     assert_str_c(buf_str(&t.logs), "hello");
     assert_str_c(sandbox_session_python(play.session), "3.11.2");
     told_fini(&t);
-}
-
-static void files_may_be_listed_before_it_is_ready(void **state)
-{
-    struct told files = {.n = 0};
-
-    (void)state;
-    start(ASKED DONE_FILES(1, "f") REST);
-    (void)call(SANDBOX_LIST_FILES, &files);
-    STDIO_UNTIL(files.n > 0);
-    assert_str_c(buf_str(&files.paths), "/mnt/data/f");
-    told_fini(&files);
 }
 
 static void files_are_listed_while_code_runs(void **state)
@@ -205,6 +193,7 @@ static void what_is_no_answer_ends_it(void **state)
     static const char *const scripts[] = {
         READY ASKED "echo hello;" REST,
         READY ASKED READY REST,
+        DONE_RUN(1, "early") READY REST,
         READY ASKED DONE_RUN(2, "") REST,
         READY ASKED DONE_FILES(1, "f") REST,
         READY ASKED SAYS("{\"id\":1,\"error\":\"busy\"}") REST,
@@ -398,6 +387,7 @@ static void cancelled_code_is_interrupted_and_the_session_goes_on(void **state)
 
     (void)state;
     start(READY ASKED ASKED DONE_RUN(1, "") ASKED DONE_RUN(2, "next") REST);
+    STDIO_UNTIL(sandbox_session_python(play.session).len > 0);
     c = call(SANDBOX_RUN, &t);
     sandbox_call_cancel(c);
     STDIO_UNTIL(t.n > 0);
@@ -409,12 +399,32 @@ static void cancelled_code_is_interrupted_and_the_session_goes_on(void **state)
     told_fini(&next);
 }
 
+static void what_is_cancelled_before_it_is_ready_is_not_asked(void **state)
+{
+    struct told run = {.n = 0}, files = {.n = 0}, next = {.n = 0};
+
+    (void)state;
+    start(READY ASKED DONE_FILES(3, "f") REST);
+    sandbox_call_cancel(call(SANDBOX_RUN, &run));
+    sandbox_call_cancel(call(SANDBOX_LIST_FILES, &files));
+    (void)call(SANDBOX_LIST_FILES, &next);
+    STDIO_UNTIL(next.n > 0);
+    assert_str_c(buf_str(&next.paths), "/mnt/data/f");
+    assert_int_equal(run.n, 1);
+    assert_int_equal(files.n, 0);
+    assert_false(sandbox_session_is_running(play.session));
+    told_fini(&run);
+    told_fini(&files);
+    told_fini(&next);
+}
+
 static void the_answer_to_a_cancelled_question_is_dropped(void **state)
 {
     struct told t = {.n = 0}, next = {.n = 0};
 
     (void)state;
     start(READY ASKED ASKED DONE_FILES(1, "f") DONE_FILES(2, "g") REST);
+    STDIO_UNTIL(sandbox_session_python(play.session).len > 0);
     sandbox_call_cancel(call(SANDBOX_LIST_FILES, &t));
     (void)call(SANDBOX_LIST_FILES, &next);
     STDIO_UNTIL(next.n > 0);
@@ -445,7 +455,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_call_made_before_it_is_ready_is_answered),
-        TEST(files_may_be_listed_before_it_is_ready),
         TEST(files_are_listed_while_code_runs),
         TEST(what_is_no_answer_ends_it),
         TEST(an_answer_comes_once),
@@ -461,6 +470,7 @@ int main(void)
         TEST(code_that_takes_too_long_is_interrupted),
         TEST(code_that_does_not_heed_the_interrupt_is_killed),
         TEST(cancelled_code_is_interrupted_and_the_session_goes_on),
+        TEST(what_is_cancelled_before_it_is_ready_is_not_asked),
         TEST(the_answer_to_a_cancelled_question_is_dropped),
         TEST(questions_without_answer_have_a_limit),
     };
