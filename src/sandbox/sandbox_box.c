@@ -142,6 +142,7 @@ static void keep_version(const struct box *b)
         buf_append(&hub->python, sandbox_session_python(b->session));
 }
 
+/* A box with a session outlives run_next(). */
 static void on_run_done(void *arg, const struct sandbox_outcome *outcome)
 {
     struct box *b = arg;
@@ -155,7 +156,6 @@ static void on_run_done(void *arg, const struct sandbox_outcome *outcome)
     sandbox_box_used(b);
 }
 
-/* The call's own text of the code is not kept: it has been sent. */
 static void run(struct box *b, struct sandbox_task *t)
 {
     const struct sandbox_call_conf conf = {.op = SANDBOX_RUN,
@@ -206,34 +206,29 @@ void sandbox_box_run(struct box *b, struct sandbox_task *t)
     run_next(b);
 }
 
-static bool stop_waiting(struct box *b, const struct sandbox_task *t)
+static void stop_waiting(struct box *b, const struct sandbox_task *t)
 {
     struct sandbox_task **place = &b->waiting;
 
-    while (*place != NULL && *place != t)
+    while (*place != t)
         place = &(*place)->next;
-    if (*place == NULL)
-        return false;
     *place = t->next;
-    return true;
 }
 
 /* ---- files */
 
-struct sandbox_call *sandbox_box_read(struct box *b, struct sandbox_task *t,
-                                      const struct sandbox_call_conf *conf)
+void sandbox_box_read(struct box *b, struct sandbox_task *t, const struct sandbox_call_conf *conf)
 {
     struct err e;
 
     t->call = sandbox_session_call(b->session, conf, &e);
     if (t->call == NULL) {
         sandbox_task_fail(t, SANDBOX_FULL, str_from_c(e.msg));
-        return NULL;
+        return;
     }
     t->box = b;
     b->n_reading++;
     sandbox_box_used(b);
-    return t->call;
 }
 
 void sandbox_box_has_read(struct box *b, struct sandbox_task *t)
@@ -248,7 +243,7 @@ void sandbox_box_has_read(struct box *b, struct sandbox_task *t)
 void sandbox_box_forget(struct box *b, struct sandbox_task *t)
 {
     if (t->call == NULL) {
-        (void)stop_waiting(b, t);
+        stop_waiting(b, t);
     } else if (t == b->running) {
         b->running = NULL;
         sandbox_call_cancel(t->call);

@@ -133,10 +133,8 @@ void sandbox_box_used(struct box *b);
 /* Runs the code of the task, after that which waits already. */
 void sandbox_box_run(struct box *b, struct sandbox_task *t);
 
-/* Calls its session; the task's outcome is its failure if that cannot be. The process is not
- * started for this: NULL without one. */
-struct sandbox_call *sandbox_box_read(struct box *b, struct sandbox_task *t,
-                                      const struct sandbox_call_conf *conf);
+/* Asks its session, which it must have; the task fails if that cannot be. */
+void sandbox_box_read(struct box *b, struct sandbox_task *t, const struct sandbox_call_conf *conf);
 
 /* One that reads has been told. */
 void sandbox_box_has_read(struct box *b, struct sandbox_task *t);

@@ -151,7 +151,7 @@ static void read_file(struct sandbox_task *t, const struct sandbox_file *file)
 
     t->outcome.files = file;
     t->outcome.n_files = 1;
-    (void)sandbox_box_read(t->box, t, &conf);
+    sandbox_box_read(t->box, t, &conf);
 }
 
 static const struct sandbox_file *find_file(const struct sandbox_outcome *outcome, str id)
@@ -189,7 +189,7 @@ static void begin_files(struct sandbox_task *t)
     if (b == NULL)
         return;
     if (b->session != NULL)
-        (void)sandbox_box_read(b, t, &conf);
+        sandbox_box_read(b, t, &conf);
     else if (t->request.op == SANDBOX_LIST_FILES)
         sandbox_task_end(t, &none);
     else

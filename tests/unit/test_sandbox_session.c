@@ -191,13 +191,13 @@ static void assert_breaks(const char *script)
 static void what_is_no_answer_ends_it(void **state)
 {
     static const char *const scripts[] = {
-        READY ASKED "echo hello;" REST,
-        READY ASKED READY REST,
-        DONE_RUN(1, "early") READY REST,
-        READY ASKED DONE_RUN(2, "") REST,
-        READY ASKED DONE_FILES(1, "f") REST,
-        READY ASKED SAYS("{\"id\":1,\"error\":\"busy\"}") REST,
-        READY ASKED "printf '{\"id\":1,\"logs\":\"\\377\"}\\n';" REST,
+        (READY ASKED "echo hello;" REST),
+        (READY ASKED READY REST),
+        (DONE_RUN(1, "early") READY REST),
+        (READY ASKED DONE_RUN(2, "") REST),
+        (READY ASKED DONE_FILES(1, "f") REST),
+        (READY ASKED SAYS("{\"id\":1,\"error\":\"busy\"}") REST),
+        (READY ASKED "printf '{\"id\":1,\"logs\":\"\\377\"}\\n';" REST),
         "echo error >&2; exit 3",
         "exec 1>&-; " REST,
     };
