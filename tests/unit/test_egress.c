@@ -67,8 +67,10 @@ static void say(struct peer *client, const char *text)
 
 static struct peer *ask(size_t i, const char *text)
 {
-    struct peer *client = peer_dial_path(i, on.path);
+    struct peer *client;
 
+    assert_false(fx.peers[i].open || fx.peers[i].gone);
+    client = peer_dial_path(i, on.path);
     say(client, text);
     return client;
 }
@@ -167,7 +169,7 @@ static void a_refusal_says_why_in_its_status_line_and_body(void **state)
 
     (void)state;
     open_proxy();
-    client = ask(0, "CONNECT 10.0.0.1:PORT HTTP/1.1\r\n\r\n");
+    client = ask(1, "CONNECT 10.0.0.1:PORT HTTP/1.1\r\n\r\n");
     UNTIL(client->gone);
     assert_true(peer_heard(client, "HTTP/1.1 403 Forbidden: Code may not connect to 10.0.0.1 "));
     assert_int_equal(peer_count(client, "it is not among the hosts that this gateway allows."), 2);
