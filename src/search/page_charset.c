@@ -143,21 +143,32 @@ static void decode_utf8(str bytes, struct buf *out)
     utf8_repair(str_skip(bytes, n), out);
 }
 
-static void decode(const char *name, str bytes, struct buf *out)
-{
-    iconv_t cd;
+/* The analyzer of gcc takes the error, -1, for a converter that is not closed. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 
-    if (strcmp(name, utf8) == 0) {
-        decode_utf8(bytes, out);
-        return;
-    }
-    cd = strcmp(name, windows) == 0 ? (iconv_t)-1 : iconv_open(utf8, name);
-    if (cd == (iconv_t)-1) { /* also when the system lacks it */
-        decode_windows(bytes, out);
-        return;
-    }
+/* False when the system lacks the charset. */
+static bool decode_other(const char *name, str bytes, struct buf *out)
+{
+    iconv_t cd = iconv_open(utf8, name);
+
+    if (cd == (iconv_t)-1)
+        return false;
     decode_with(cd, bytes, out);
     (void)iconv_close(cd);
+    return true;
+}
+
+#pragma GCC diagnostic pop
+
+static void decode(const char *name, str bytes, struct buf *out)
+{
+    if (strcmp(name, utf8) == 0)
+        decode_utf8(bytes, out);
+    else if (strcmp(name, windows) == 0 || !decode_other(name, bytes, out))
+        decode_windows(bytes, out);
 }
 
 void page_charset_decode(str bytes, str content_type, struct buf *out)

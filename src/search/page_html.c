@@ -46,6 +46,7 @@ struct walk {
         unsigned n;
     } lists[MAX_LISTS];
     unsigned n_lists;
+    bool failed; /* out of memory */
 };
 
 /* The view dies with the next text. */
@@ -53,6 +54,7 @@ static str decode(struct walk *w, str text)
 {
     buf_reset(&w->plain);
     page_entity_decode(text, &w->plain);
+    w->failed = w->failed || buf_failed(&w->plain);
     return buf_str(&w->plain);
 }
 
@@ -202,6 +204,7 @@ static void on_image(struct walk *w, str attributes)
         page_text_write(&w->text, buf_str(&alt));
         page_text_write(&w->text, STR("]"));
     }
+    w->failed = w->failed || buf_failed(&alt);
     buf_fini(&alt);
 }
 
@@ -348,6 +351,7 @@ static void set_title(struct walk *w, str text)
     page_tame(text, TITLE_CHARS, &title);
     if (title.len > 0 && w->page->title.len == 0)
         w->page->title = arena_dup(&w->page->arena, buf_str(&title));
+    w->failed = w->failed || buf_failed(&title) || str_is_none(w->page->title);
     buf_fini(&title);
 }
 
@@ -403,7 +407,7 @@ bool page_html_read(str html, bool is_xml, size_t max_text_bytes, struct page *p
     while (!page_text_is_full(&w.text) && page_tags_next(&w.tags, &piece))
         on_piece(&w, &piece);
     page->is_cut = page->is_cut || w.tags.rest.len > 0;
-    is_ok = page_text_end(&w.text) && !buf_failed(&w.plain);
+    is_ok = page_text_end(&w.text) && !w.failed;
     buf_fini(&w.plain);
     return is_ok;
 }

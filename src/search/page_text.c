@@ -191,6 +191,7 @@ void page_text_break(struct page_text *t, enum page_break wanted)
 void page_text_marker(struct page_text *t, str marker)
 {
     buf_append(&t->marker, marker);
+    t->failed = t->failed || buf_failed(&t->marker);
 }
 
 void page_text_no_marker(struct page_text *t)
@@ -228,10 +229,9 @@ bool page_text_end(struct page_text *t)
 {
     bool is_ok;
 
-    if (t->line.len > 0)
+    if (t->line.len > 0 || buf_failed(&t->line))
         end_line(t);
-    is_ok = !t->failed && !buf_failed(&t->marker);
-    is_ok = page_lines_end(&t->lines, t->page) && is_ok;
+    is_ok = page_lines_end(&t->lines, t->page) && !t->failed;
     buf_fini(&t->line);
     buf_fini(&t->marker);
     return is_ok;

@@ -41,6 +41,7 @@ static bool add_view(struct web_session *s, struct web_doc *doc)
 {
     if (s->n_views == s->cap_views) {
         size_t cap = s->cap_views == 0 ? 8 : s->cap_views * 2;
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): it is pointers that it holds */
         struct web_doc **views = realloc(s->views, cap * sizeof(*views));
 
         if (views == NULL)
