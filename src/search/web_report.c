@@ -37,6 +37,11 @@ static size_t view_bytes(const struct web_session *s)
     return s->conf.max_view_bytes > 0 ? s->conf.max_view_bytes : by_size[s->conf.query.size];
 }
 
+static size_t last_cursor(const struct web_session *s)
+{
+    return s->conf.first_cursor + s->n_views - 1;
+}
+
 static bool add_view(struct web_session *s, struct web_doc *doc)
 {
     if (s->n_views == s->cap_views) {
@@ -53,16 +58,19 @@ static bool add_view(struct web_session *s, struct web_doc *doc)
     return true;
 }
 
+/* A list has no URL, but what is opened must have a name (HARMONY 3). */
 static void report_view(struct web_call *c, const struct web_doc *doc, struct buf *output)
 {
-    struct web_outcome outcome = {.output = buf_str(output),
-                                  .url = doc->url.len > 0 ? doc->url : STR_NONE,
-                                  .sources = doc->list.results,
-                                  .n_sources = doc->list.n};
+    struct web_outcome outcome = {.output = buf_str(output), .url = doc->url};
+    char name[32];
 
-    if (c->action.op != WEB_SEARCH) {
-        outcome.sources = NULL;
-        outcome.n_sources = 0;
+    if (c->action.op == WEB_SEARCH) {
+        outcome.url = STR_NONE;
+        outcome.sources = doc->list.results;
+        outcome.n_sources = doc->list.n;
+    } else if (doc->url.len == 0) {
+        (void)snprintf(name, sizeof(name), "cursor:%zu", last_cursor(c->session));
+        outcome.url = str_from_c(name);
     }
     report(c, &outcome);
 }

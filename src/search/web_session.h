@@ -59,7 +59,8 @@ struct web_source {
 struct web_outcome {
     bool is_failed;
     str output; /* plain, for the model: a view, or what went wrong */
-    str url;    /* of the page, for the action of the item; STR_NONE of a search */
+    str url;    /* of the page, for the action of the item, or "cursor:3" of a list; STR_NONE of a
+                 * search, and of what failed before there was a page */
     const struct web_source *sources; /* of a search: its results */
     size_t n_sources;
 };

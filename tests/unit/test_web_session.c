@@ -247,6 +247,17 @@ static void redirects_are_asked_about(void **state)
     fetch_page("https://e.example/a", "x");
 }
 
+static void a_list_that_is_opened_again_is_named_by_its_number(void **state)
+{
+    struct stage *g = *state;
+
+    search_two(g);
+    run(g, "{\"action\":\"open\",\"cursor\":0,\"loc\":5}");
+    assert_true(has_output(g, "[1] Search results for some words\n**viewing lines [5 - 6] of 6**"));
+    assert_str_c(buf_str(&g->url), "cursor:1");
+    assert_int_equal(g->n_sources, 0);
+}
+
 /* ---- finding */
 
 static void matches_are_shown_with_their_lines(void **state)
@@ -479,6 +490,7 @@ int main(void)
         TEST(what_cannot_be_opened_says_why),
         TEST(pages_may_be_switched_off),
         TEST(redirects_are_asked_about),
+        TEST(a_list_that_is_opened_again_is_named_by_its_number),
         TEST(matches_are_shown_with_their_lines),
         TEST(the_context_of_a_match_is_sixty_characters),
         TEST(a_match_may_stand_across_lines),
