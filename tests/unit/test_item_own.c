@@ -93,7 +93,7 @@ static void the_store_may_know_more_of_what_lacks_its_output(void **state)
         {CODE(",\"id\":\"ci\""), ITEM_HOSTED_CALL, true},
         {CODE(",\"id\":\"ci\",\"outputs\":null,\"status\":\"failed\""), ITEM_HOSTED_CALL, true},
         {CODE(",\"id\":\"ci\"" LOGS), ITEM_HOSTED_CALL, false},
-        {CODE(",\"id\":\"ci\",\"outputs\":[]"), ITEM_HOSTED_CALL, false},
+        {CODE(",\"id\":\"ci\",\"outputs\":[]"), ITEM_HOSTED_CALL, true},
         {CODE(""), ITEM_HOSTED_CALL, false},
         {CODE(",\"id\":\"ci\",\"status\":\"in_progress\""), ITEM_IGNORED, false},
         {CODE(",\"id\":\"ci\",\"status\":\"incomplete\"" LOGS), ITEM_IGNORED, false},
