@@ -128,6 +128,12 @@ static int open_seal(struct server *s, struct err *reterr)
     return s->seal_keys == NULL ? -1 : 0;
 }
 
+/* Before there are children: control groups cannot be made among them. */
+static int open_builtin(struct server *s, struct err *reterr)
+{
+    return builtin_tools_open(&s->builtin, s->config, reterr);
+}
+
 static int open_hub(struct server *s, struct err *reterr)
 {
     const struct mcp_hub_conf conf = mcp_servers_hub_conf(s->config, s->servers);
@@ -407,8 +413,8 @@ int server_run(const struct config *config, const struct api_keys *keys, struct 
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
-             open_reasoning(&s, &e) == 0 && open_seal(&s, &e) == 0 && open_hub(&s, &e) == 0 &&
-             builtin_tools_open(&s.builtin, config, &e) == 0 && open_workers(&s, &e) == 0 &&
+             open_reasoning(&s, &e) == 0 && open_seal(&s, &e) == 0 && open_builtin(&s, &e) == 0 &&
+             open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
              run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
