@@ -404,7 +404,7 @@ static int job_start(struct container_job *job, const struct container_call *cal
     struct worker *w = job->worker;
 
     if (w->builtin->sandboxes == NULL) {
-        err_set(reterr, ERR_NOT_IMPLEMENTED, "There are no containers here: %s",
+        err_set(reterr, ERR_NOT_IMPLEMENTED, "There are no containers here: %s.",
                 w->builtin->why_no_code);
         return -1;
     }

@@ -12,7 +12,9 @@ struct schema {
     str type, properties, items, choices, constant; /* raw; type escaped text */
 };
 
-static void write_value(str raw, bool names_place, int depth, struct jw *w);
+static void write_value(str raw, str text, int depth, struct jw *w);
+
+static const str nothing_special = STR_INIT("example");
 
 static bool is_place(str name)
 {
@@ -25,6 +27,13 @@ static str first_element(str raw)
 
     jr_init(&j, raw);
     return jr_enter(&j, JR_ARRAY) && jr_next_element(&j) ? jr_raw(&j) : STR_NONE;
+}
+
+static str example_text(str key)
+{
+    if (str_eq(key, STR("code")))
+        return STR("print(6 * 7)");
+    return is_place(key) ? STR("Oslo") : nothing_special;
 }
 
 static struct schema read_schema(str raw)
@@ -62,20 +71,20 @@ static void write_object(const struct schema *s, int depth, struct jw *w)
     jr_init(&j, s->properties);
     if (depth < MAX_DEPTH && jr_enter(&j, JR_OBJECT)) {
         while (jr_next_member(&j, &key)) {
-            bool names_place = is_place(key);
+            str text = example_text(key);
 
             jw_open_string(w);
             json_copy_text(j.raw_key, w->out);
             jw_close_string(w);
             buf_char(w->out, ':');
             w->comma = false;
-            write_value(jr_raw(&j), names_place, depth + 1, w);
+            write_value(jr_raw(&j), text, depth + 1, w);
         }
     }
     jw_object_end(w);
 }
 
-static void write_value(str raw, bool names_place, int depth, struct jw *w)
+static void write_value(str raw, str text, int depth, struct jw *w)
 {
     struct schema s = read_schema(raw);
     str given = str_is_none(s.constant) ? first_element(s.choices) : s.constant;
@@ -87,7 +96,7 @@ static void write_value(str raw, bool names_place, int depth, struct jw *w)
     } else if (str_eq(s.type, STR("array"))) {
         jw_array(w);
         if (!str_is_none(s.items) && depth < MAX_DEPTH)
-            write_value(s.items, names_place, depth + 1, w);
+            write_value(s.items, text, depth + 1, w);
         jw_array_end(w);
     } else if (str_eq(s.type, STR("integer")) || str_eq(s.type, STR("number"))) {
         jw_int(w, 1);
@@ -96,7 +105,7 @@ static void write_value(str raw, bool names_place, int depth, struct jw *w)
     } else if (str_eq(s.type, STR("null"))) {
         jw_null(w);
     } else {
-        jw_string(w, names_place ? STR("Oslo") : STR("example"));
+        jw_string(w, text);
     }
 }
 
@@ -108,7 +117,7 @@ str demo_example(struct arena *a, str schema)
 
     if (jr_type_of(schema) != JR_OBJECT)
         return STR("{}");
-    write_value(schema, false, 0, &w);
+    write_value(schema, nothing_special, 0, &w);
     example = buf_failed(&json) ? STR_NONE : arena_dup(a, buf_str(&json));
     buf_fini(&json);
     return str_is_none(example) ? STR("{}") : example;

@@ -414,8 +414,7 @@ int server_run(const struct config *config, const struct api_keys *keys, struct 
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
              open_reasoning(&s, &e) == 0 && open_seal(&s, &e) == 0 && open_builtin(&s, &e) == 0 &&
-             open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
-             run(&s, &e) == 0)
+             open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);
