@@ -264,6 +264,13 @@ void turn_go_on(struct turn *t, struct buf *out)
     }
 }
 
+/* Of the gateway's own tools. None may be left to run: a call that cannot be read has failed
+ * already, and its model is told so. */
+static bool has_calls(const struct turn *t)
+{
+    return response_goes_on(&t->response) || response_next_call(&t->response, NULL) != NULL;
+}
+
 void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
 {
     const struct chat_result result = round_end(&t->round, failure, out);
@@ -275,7 +282,7 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
     if (round_end_response(&t->round, &result, clock_unix_s(), out)) {
         turn_keep_reasoning(t);
         turn_finish(t);
-    } else if (response_next_call(&t->response, NULL) != NULL) {
+    } else if (has_calls(t)) {
         turn_run_calls(t, out);
     } else {
         turn_go_on(t, out);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { describe } from 'node:test';
 import { Captures } from '../lib/check.mjs';
 import { get } from '../lib/client.mjs';
-import { flowOf, gateway } from '../lib/mcp.mjs';
+import { flowOf, gateway, rawCall } from '../lib/mcp.mjs';
 import { startMcp } from '../lib/mcp_server.mjs';
 import { startPages } from '../lib/page_server.mjs';
 import { startSearch, status } from '../lib/search_server.mjs';
@@ -112,6 +112,18 @@ describe('a search', { concurrency: false }, () => {
         assert.ok(!flowOf(events).includes('web_search_call.completed'));
         assert.equal(response.status, 'completed');
     });
+
+    for (const args of ['{}', 'rates', '[]', 'null', '', '{"query":5}', '{"action":"open_page"}', '{"action":"search","query":"x'])
+        test(`whose arguments are ${args || 'empty'} is a failed item, and the model goes on`, async (t) => {
+            const g = await webGateway(t);
+            g.up.next(rawCall(['web_search', args]), textStream('Sorry.'));
+            const { items, events, response } = await g.stream(SOURCES);
+            assert.deepEqual(items.map(({ type, status }) => [type, status]), [['web_search_call', 'failed'], ['message', 'completed']]);
+            assert.ok(!flowOf(events).includes('web_search_call.completed'));
+            assert.match(toolMessages(g)[0], /^(Error|Invalid)/);
+            assert.equal(response.status, 'completed');
+            assert.deepEqual(g.service.asked, []);
+        });
 
     test('a marker of no page stays as it is', async (t) => {
         const g = await webGateway(t);
