@@ -227,6 +227,11 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     return client;
 }
 
+struct loop *http_client_loop(const struct http_client *client)
+{
+    return client->loop;
+}
+
 bool http_client_is_resolving(const struct http_client *client)
 {
     return (client->direct != NULL && direct_client_is_resolving(client->direct)) ||

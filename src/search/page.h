@@ -65,7 +65,8 @@ struct page_fetch_handler {
     bool (*allows)(void *arg, str url);
 };
 
-/* On the loop of the client, which is a guarded one unless the policy is URL_ANY. The URL is as a
+/* On the loop of the client, which is a guarded one unless the policy is URL_ANY; the page is read
+ * on libuv's thread pool, and loop_free() waits for one that is being read. The URL is as a
  * model writes it: it may have a fragment, spaces and letters that are not ASCII. NULL with *reterr
  * filled, a message for the model: a URL that the policy or the handler refuses, or out of memory.
  * What is cut at max_bytes, or breaks off, is a page that is cut; other statuses than 2xx, other

@@ -1,7 +1,7 @@
 /* page_fetch.c -- from one call of the HTTP client to the next, until a page has come.
  *
  *     start -> call -> head: a redirect -> call ...
- *                      head: a page -> body -> whole, cut, or broken off -> page_read()
+ *                      head: a page -> body -> whole, cut, or broken off -> read -> report
  *
  * Every hop is judged by its URL before anything is sent; where its host leads is judged by the
  * client, for every connection. Nothing goes along but what is asked for: no cookies, no referrer.
@@ -9,6 +9,10 @@
  *
  * A body is taken as it is sent, up to the limit, and decoded at the end, up to the same limit: so
  * two limits' worth of memory is the most that a page can cost, however it swells.
+ *
+ * What has come is decoded and read on libuv's thread pool: that takes a good part of a second for
+ * the largest pages, and the loop has other streams to serve. A fetch that is cancelled meanwhile
+ * stays until the pool gives it back, and tells nobody.
  *
  * Failures never say where a host leads or why it does not answer, which would tell about the
  * operator's network. */
@@ -18,6 +22,7 @@
 #include <uv.h>
 
 #include "base/version.h"
+#include "ev/loop.h"
 #include "http/body_decode.h"
 #include "search/page.h"
 #include "search/page_fetch_url.h"
@@ -42,6 +47,13 @@ struct page_fetch {
     struct buf content_type, coding; /* of the head; empty when it has none */
     struct buf body;                 /* as it was sent */
     bool is_cut;
+
+    uv_work_t reading; /* while it is under way, all above is the pool's, and what it finds: */
+    struct page page;
+    struct err unreadable;
+    bool is_read;
+
+    bool is_reading, is_cancelled; /* the loop's */
 };
 
 static uint64_t now_ms(void)
@@ -82,22 +94,25 @@ static void fail(struct page_fetch *f, const char *format, ...)
     end(f, failure, NULL);
 }
 
-/* A body that was cut may end anywhere. False when this has failed the fetch. */
-static bool decode(struct page_fetch *f, struct buf *out)
+/* ---- reading, on a thread of the pool */
+
+/* A body that was cut may end anywhere. */
+static int decode(struct page_fetch *f, struct buf *out, struct err *reterr)
 {
     struct err e;
 
     if (body_decode(buf_str(&f->coding), buf_str(&f->body), out, &e) == 0)
-        return true;
+        return 0;
     if (!out->is_full && !(f->is_cut && e.code == ERR_BAD_REQUEST)) {
-        fail(f, "its content coding is damaged, or not one that was asked for.");
-        return false;
+        err_set(reterr, ERR_BAD_REQUEST,
+                "its content coding is damaged, or not one that was asked for.");
+        return -1;
     }
     f->is_cut = true;
-    return true;
+    return 0;
 }
 
-static void read_page(struct page_fetch *f, str bytes)
+static int read_page(struct page_fetch *f, str bytes, struct err *reterr)
 {
     size_t limit = f->conf.max_bytes;
     struct page_source source = {.url = str_from_c(f->url.text),
@@ -105,31 +120,60 @@ static void read_page(struct page_fetch *f, str bytes)
                                  .bytes = str_from(bytes.p, bytes.len < limit ? bytes.len : limit),
                                  .is_cut = f->is_cut || bytes.len > limit,
                                  .max_text_bytes = limit};
-    struct page page = {.n_lines = 0};
-    struct err e;
 
     if (f->content_type.len == 0)
         source.content_type = STR_NONE;
-    if (page_read(&source, &page, &e) == 0)
-        end(f, NULL, &page);
-    else
-        fail(f, "%s", e.msg);
+    return page_read(&source, &f->page, reterr);
 }
 
 /* What does not fit into whole pieces is lost when the limit is met, so there is room for one
  * piece more. */
-static void finish(struct page_fetch *f)
+static int read_coded(struct page_fetch *f, struct err *reterr)
 {
     struct buf decoded;
+    int rc;
 
-    if (body_is_plain(buf_str(&f->coding))) {
-        read_page(f, buf_str(&f->body));
-        return;
-    }
     buf_init(&decoded, f->conf.max_bytes + DECODE_PIECE_BYTES);
-    if (decode(f, &decoded))
-        read_page(f, buf_str(&decoded));
+    rc = decode(f, &decoded, reterr);
+    if (rc == 0)
+        rc = read_page(f, buf_str(&decoded), reterr);
     buf_fini(&decoded);
+    return rc;
+}
+
+static void read_body(uv_work_t *reading)
+{
+    struct page_fetch *f = reading->data;
+    int rc = body_is_plain(buf_str(&f->coding)) ? read_page(f, buf_str(&f->body), &f->unreadable)
+                                                : read_coded(f, &f->unreadable);
+
+    f->is_read = rc == 0;
+}
+
+/* Back on the loop; status is of one that is cancelled. */
+static void on_read(uv_work_t *reading, int status)
+{
+    struct page_fetch *f = reading->data;
+
+    (void)status;
+    if (f->is_cancelled) {
+        page_fini(&f->page);
+        fetch_free(f);
+    } else if (f->is_read) {
+        end(f, NULL, &f->page);
+    } else {
+        fail(f, "%s", f->unreadable.msg);
+    }
+}
+
+static void finish(struct page_fetch *f)
+{
+    http_call_cancel(f->call);
+    f->call = NULL;
+    f->is_reading = true;
+    f->reading.data = f;
+    (void)uv_queue_work(loop_uv(http_client_loop(f->client)), &f->reading, read_body,
+                        on_read); /* cannot fail */
 }
 
 /* ---- one hop */
@@ -318,6 +362,11 @@ void page_fetch_cancel(struct page_fetch *f)
 {
     if (f == NULL)
         return;
+    if (f->is_reading) {
+        f->is_cancelled = true; /* on_read() frees it, which comes also when it has not begun */
+        (void)uv_cancel((uv_req_t *)&f->reading);
+        return;
+    }
     http_call_cancel(f->call);
     fetch_free(f);
 }

@@ -1,9 +1,11 @@
 /* test_page_fetch.c -- pages over a socket, most of them hostile.
  *
  * page_read() is a stand-in here that keeps what it is given: what becomes of the bytes is another
- * test's. 127.0.0.1 is where all servers are, so the policy is the one that allows it. */
+ * test's. It runs on the thread pool, which has one thread here, so that a test can have that wait.
+ * 127.0.0.1 is where all servers are, so the policy is the one that allows it. */
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -23,17 +25,38 @@ static struct {
     char failure[600];                      /* "": there was none */
     char got_url[200], got_type[100];
     struct buf got;
+    size_t max_text_bytes;
     bool is_cut, is_read;
+
+    bool waits; /* page_read(): tells the loop that it is there, and waits for may_go */
+    bool is_there;
+    uv_sem_t may_go;
 } px;
+
+/* ---- the stand-in, on the pool */
+
+static void on_there(void *arg)
+{
+    (void)arg;
+    px.is_there = true;
+}
+
+static void wait_to_go(void)
+{
+    (void)loop_post(fx.loop, on_there, NULL);
+    uv_sem_wait(&px.may_go);
+}
 
 int page_read(const struct page_source *source, struct page *ret, struct err *reterr)
 {
+    if (px.waits)
+        wait_to_go();
     px.is_read = true;
     if (str_starts_with(source->bytes, STR("unreadable"))) {
         err_set(reterr, ERR_INVALID_VALUE, "It is in a charset that nobody knows.");
         return -1;
     }
-    assert_int_equal(source->max_text_bytes, px.conf.max_bytes);
+    px.max_text_bytes = source->max_text_bytes;
     (void)snprintf(px.got_url, sizeof(px.got_url), "%.*s", STR_ARG(source->url));
     (void)snprintf(px.got_type, sizeof(px.got_type), "%.*s",
                    str_is_none(source->content_type) ? 4 : (int)source->content_type.len,
@@ -61,6 +84,7 @@ static void on_page(void *arg, const char *failure, struct page *page)
         (void)snprintf(px.failure, sizeof(px.failure), "%s", failure);
         return;
     }
+    assert_int_equal(px.max_text_bytes, px.conf.max_bytes);
     px.is_cut = page->is_cut;
     assert_str_c(page->title, "a title");
     page_fini(page);
@@ -79,6 +103,7 @@ static int setup(void **state)
 {
     memset(&px, 0, sizeof(px));
     px.n_allowed = 100;
+    assert_int_equal(uv_sem_init(&px.may_go, 0), 0);
     px.conf = (struct page_fetch_conf){
         .policy = {.mode = URL_ANY}, .timeout_ms = 20000, .max_bytes = LIMIT, .max_redirects = 3};
     return http_fixture_setup(state);
@@ -90,6 +115,7 @@ static int teardown(void **state)
 
     page_fetch_cancel(px.fetch);
     rc = http_fixture_teardown(state);
+    uv_sem_destroy(&px.may_go);
     buf_fini(&px.got);
     return rc;
 }
@@ -678,6 +704,85 @@ static void a_cancelled_fetch_reports_nothing(void **state)
     assert_int_equal(px.n_reports, 0);
 }
 
+/* ---- while a page is read */
+
+/* Until page_read() waits; that the loop hears of it shows that it turns meanwhile. */
+static void fetch_until_read(void)
+{
+    struct peer *p;
+
+    px.waits = true;
+    p = fetch_by_hand();
+    peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nread");
+    UNTIL(px.is_there);
+    assert_int_equal(px.n_reports, 0);
+}
+
+static void the_loop_turns_while_a_page_is_read(void **state)
+{
+    (void)state;
+    fetch_until_read();
+    uv_sem_post(&px.may_go);
+    finish();
+    check_page("read", false);
+}
+
+static void a_fetch_that_is_cancelled_while_it_reads_reports_nothing(void **state)
+{
+    (void)state;
+    fetch_until_read();
+    page_fetch_cancel(px.fetch);
+    px.fetch = NULL;
+    uv_sem_post(&px.may_go);
+    let_pass(1);
+    assert_int_equal(px.n_reports, 0);
+}
+
+/* As a worker goes: its fetches, its client, its loop, which is done by the teardown. */
+static void a_loop_ends_while_a_page_is_read(void **state)
+{
+    (void)state;
+    fetch_until_read();
+    page_fetch_cancel(px.fetch);
+    px.fetch = NULL;
+    http_client_free(fx.client);
+    fx.client = NULL;
+    uv_sem_post(&px.may_go);
+}
+
+static void hold_thread(uv_work_t *work)
+{
+    (void)work;
+    uv_sem_wait(&px.may_go);
+}
+
+static void on_thread_free(uv_work_t *work, int status)
+{
+    (void)status;
+    work->data = work;
+}
+
+static void a_page_that_waits_for_a_thread_is_not_read_when_cancelled(void **state)
+{
+    uv_work_t other = {.data = NULL};
+    struct peer *p;
+
+    (void)state;
+    assert_int_equal(uv_queue_work(loop_uv(fx.loop), &other, hold_thread, on_thread_free), 0);
+    p = fetch_by_hand();
+    peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+    for (size_t said = 0; said <= LIMIT; said += strlen("waits"))
+        peer_say(p, "waits");
+    UNTIL(p->gone); /* enough has come, so the connection is left */
+    page_fetch_cancel(px.fetch);
+    px.fetch = NULL;
+    uv_sem_post(&px.may_go);
+    UNTIL(other.data != NULL);
+    let_pass(1);
+    assert_false(px.is_read);
+    assert_int_equal(px.n_reports, 0);
+}
+
 #define PAGE_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -710,8 +815,13 @@ int main(void)
         PAGE_TEST(servers_that_do_not_answer_are_failures),
         PAGE_TEST(what_is_no_url_does_not_start),
         PAGE_TEST(a_cancelled_fetch_reports_nothing),
+        PAGE_TEST(the_loop_turns_while_a_page_is_read),
+        PAGE_TEST(a_fetch_that_is_cancelled_while_it_reads_reports_nothing),
+        PAGE_TEST(a_loop_ends_while_a_page_is_read),
+        PAGE_TEST(a_page_that_waits_for_a_thread_is_not_read_when_cancelled),
     };
 
     (void)signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(setenv("UV_THREADPOOL_SIZE", "1", 1), 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
