@@ -1,9 +1,9 @@
 /* test_mcp_env.c -- what of the gateway's environment reaches a server, and how
  * env files are read. */
 #include "base/buf.h"
+#include "child/child_spawn.h"
 #include "lib/fixture.h"
 #include "lib/test.h"
-#include "child/child_spawn.h"
 #include "mcp/mcp_env.h"
 #include "mcp/mcp_env_file.h"
 
