@@ -38,8 +38,8 @@ struct page_source {
     size_t max_text_bytes; /* of the lines together */
 };
 
-/* HTML, XHTML and plain text, in the charset that the head, a byte order mark or the page itself
- * names; anything else is refused. Returns 0 with *ret to be freed by page_fini(), or -1 with
+/* HTML, XHTML, JSON and plain text, in the charset that the head, a byte order mark or the page
+ * itself names; anything else is refused. Returns 0 with *ret to be freed by page_fini(), or -1 with
  * *reterr filled: a message for the model. Any thread. */
 int page_read(const struct page_source *source, struct page *ret, struct err *reterr);
 void page_fini(struct page *page); /* a zeroed one is fine */

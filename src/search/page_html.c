@@ -7,7 +7,6 @@
  * only without its effects. */
 #include "search/page_html.h"
 
-#include "base/utf8.h"
 #include "search/page_char.h"
 #include "search/page_element.h"
 #include "search/page_entity.h"

@@ -1,8 +1,6 @@
 /* test_web_session.c -- searching, opening, finding: what a model sees, and what it can cite. */
 #include "unit/web_fixture.h"
 
-#include "search/page_char.h"
-
 static struct search_result results[] = {
     {STR_INIT("First \xE3\x80\x90page\xE3\x80\x91"), STR_INIT("https://one.example/a"),
      STR_INIT("What it\nsays."), STR_INIT("2026-01-02")},
