@@ -3,6 +3,7 @@
  * A round is one upstream call. When the model calls tools that the gateway runs, what it said
  * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
 #include "conv/trim.h"
+#include "gateway/builtin_tools.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "wire/chat_request.h"
@@ -83,20 +84,36 @@ static bool is_completion(const struct turn *t)
     return t->profile.harmony == HARMONY_MODE_COMPLETIONS;
 }
 
-static bool is_sent(const struct turn *t, enum tool_kind kind)
+/* The model was trained with both tools, and knows their calls in the history as its own also when
+ * the request has them no longer. */
+static struct harmony_options harmony_options(struct turn *t)
 {
-    const struct tool *tool = turn_find_tool(t, kind);
+    struct harmony_options o = upstream_harmony_options(t->worker->config, &t->profile, &t->arena);
 
-    return tool != NULL && tool->sent;
+    o.has_python = t->worker->builtin->why_no_code == NULL;
+    o.has_browser = t->worker->builtin->why_no_search == NULL;
+    return o;
 }
 
-static struct chat_stream_conf stream_conf(const struct turn *t)
+/* The last round offers none, but a call in it is to be known for one: it is dropped, not shown as
+ * a thought (CONTRACT 1.5). */
+static struct harmony_builtins known_builtins(struct turn *t)
 {
+    const struct harmony_options options = harmony_options(t);
+    const bool is_last = t->chat.round == CHAT_LAST_ROUND;
+
+    return harmony_request_builtins(&t->request, is_last ? CHAT_LATER_ROUND : t->chat.round,
+                                    &options);
+}
+
+static struct chat_stream_conf stream_conf(struct turn *t)
+{
+    const struct harmony_builtins builtins = known_builtins(t);
     struct chat_stream_conf conf =
         upstream_stream_conf(t->worker->config, &t->request, &t->profile);
 
-    conf.text.has_python = is_sent(t, TOOL_CODE_INTERPRETER);
-    conf.text.has_browser = is_sent(t, TOOL_WEB_SEARCH);
+    conf.text.has_python = builtins.has_python;
+    conf.text.has_browser = builtins.has_browser;
     if (is_completion(t))
         conf.text.begun_call = harmony_request_begun_call(&t->request, t->chat.round);
     return conf;
@@ -153,11 +170,8 @@ static int write_body(struct turn *t, struct err *reterr)
 {
     buf_reset(&t->chat_body);
     if (is_completion(t)) {
-        struct harmony_options options =
-            upstream_harmony_options(t->worker->config, &t->profile, &t->arena);
+        const struct harmony_options options = harmony_options(t);
 
-        options.has_python = is_sent(t, TOOL_CODE_INTERPRETER);
-        options.has_browser = is_sent(t, TOOL_WEB_SEARCH);
         return harmony_request_write(&t->request, &t->conversation, &t->chat, &options,
                                      &t->chat_body, reterr);
     }

@@ -6,18 +6,19 @@ import { Captures } from '../lib/check.mjs';
 import { gateway } from '../lib/mcp.mjs';
 import { codeGateway, noSandbox, OUTPUTS } from '../lib/sandbox.mjs';
 import { startSearch } from '../lib/search_server.mjs';
-import { textOf } from '../lib/state.mjs';
+import { fn, textOf } from '../lib/state.mjs';
 import { rawChat, rawCompletion } from '../lib/upstream.mjs';
 
 const captures = new Captures();
 const COMPLETIONS = ['--harmony', 'harmony-completions'];
 const FINAL = (text) => `<|channel|>final<|message|>${text}<|return|>`;
-const promptOf = (g, i) => g.up.requests[i].body.prompt;
+const CALL = '<|channel|>analysis to=python code<|message|>print(6 * 7)<|call|>';
+const promptOf = (g, i) => g.up.requests.at(i).body.prompt;
 
 describe('python', { concurrency: false, skip: noSandbox }, () => {
     test('is in the prompt, is run, and its output comes back as python\'s', async (t) => {
         const g = await codeGateway(t, { captures, args: COMPLETIONS });
-        g.up.next(rawCompletion('<|channel|>analysis to=python code<|message|>print(6 * 7)<|call|>'), rawCompletion(FINAL('It is 42.')));
+        g.up.next(rawCompletion(CALL), rawCompletion(FINAL('It is 42.')));
         const { items } = await g.stream(OUTPUTS);
         assert.deepEqual(items.map(({ type, status }) => [type, status]), [['code_interpreter_call', 'completed'], ['message', 'completed']]);
         assert.deepEqual(items[0].outputs, [{ type: 'logs', logs: '42\n' }]);
@@ -35,6 +36,34 @@ describe('python', { concurrency: false, skip: noSandbox }, () => {
         assert.equal(g.messages.at(-1).content, '2');
         assert.equal(g.messages.at(-2).tool_calls[0].function.name, 'code_interpreter');
     });
+
+    test('was called as python for a turn that has other tools, or none', async (t) => {
+        const g = await codeGateway(t, { captures, args: COMPLETIONS });
+        g.up.next(rawCompletion(CALL), rawCompletion(FINAL('It is 42.')), rawCompletion(FINAL('Yes.')), rawCompletion(FINAL('Yes.')));
+        const { id } = await g.respond(OUTPUTS);
+        for (const tools of [[fn('f')], []]) {
+            await g.respond({ previous_response_id: id, input: 'Sure?', tools });
+            assert.match(promptOf(g, -1), /assistant to=python<\|channel\|>analysis.*<\|start\|>python to=assistant/s);
+            assert.ok(!promptOf(g, -1).includes('## python'), 'it is not offered');
+        }
+    });
+
+    test('past max_tool_calls is dropped, not thought', async (t) => {
+        const g = await codeGateway(t, { captures, args: COMPLETIONS });
+        g.up.next(rawCompletion(CALL), rawCompletion(CALL));
+        const { status, incomplete_details: why, output } = await g.respond({ ...OUTPUTS, max_tool_calls: 1 });
+        assert.deepEqual([status, why, output.map(({ type }) => type)], ['incomplete', { reason: 'max_tool_calls' }, ['code_interpreter_call']]);
+        assert.ok(!promptOf(g, 1).includes('## python'));
+    });
+
+    for (const [how, args, answer] of [['a prompt', COMPLETIONS, rawCompletion], ['a chat', [], rawChat]])
+        test(`is not run when tool_choice is none, in ${how}`, async (t) => {
+            const g = await codeGateway(t, { captures, args });
+            g.up.next(answer(CALL));
+            const { output } = await g.respond({ ...OUTPUTS, tool_choice: 'none' });
+            assert.deepEqual(output.map(({ type }) => type), ['reasoning', 'message']);
+            assert.equal(g.up.requests.length, 1);
+        });
 
     test('without the tool in the request is thought, not run', async (t) => {
         const g = await codeGateway(t, { captures });
