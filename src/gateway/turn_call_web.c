@@ -70,6 +70,16 @@ static bool read_query(struct turn *t, const struct search_declaration *d, struc
            read_domains(t, d->blocked_domains, &ret->blocked_domains, &ret->n_blocked);
 }
 
+/* What the model has seen before has had numbers as well. */
+static size_t count_views(const struct turn *t)
+{
+    size_t n = 0;
+
+    for (const struct item *it = t->request.items.first; it != NULL; it = it->next)
+        n += it->kind == ITEM_HOSTED_CALL && it->own_tool == OWN_TOOL_SEARCH;
+    return n;
+}
+
 static struct web_session *open_session(struct turn *t, const struct search_declaration *d)
 {
     const struct config *c = t->worker->config;
@@ -82,6 +92,7 @@ static struct web_session *open_session(struct turn *t, const struct search_decl
                   .timeout_ms = c->search_timeout_ms,
                   .max_bytes = c->max_page_bytes,
                   .max_redirects = MAX_REDIRECTS},
+        .first_cursor = count_views(t),
         .max_held_bytes = MAX_HELD_BYTES,
     };
 

@@ -144,6 +144,10 @@ describe('a search', { concurrency: false }, () => {
         g.up.next(textStream('Sure.'));
         await g.respond({ input: [{ role: 'user', content: 'Hi' }, ...first.output, { role: 'user', content: 'Sure?' }], tools: [TOOL] });
         assert.deepEqual(toolMessages(g), toolMessages({ messages: before }), 'also when the client sends the items back');
+        g.up.next(callStream(search('fed')), textStream('Done 【1†L0】.'));
+        const { output } = await g.respond({ previous_response_id: first.id, input: 'Again?', tools: [TOOL] });
+        assert.match(toolMessages(g)[1], /^\[1\] /, 'numbers go on');
+        assert.equal(output[1].content[0].annotations[0].url, RESULTS[0].url);
     });
 
     test('through a tool of an MCP server', async (t) => {
