@@ -18,10 +18,10 @@ struct sandbox_hub;
 struct sockaddr;
 
 struct builtin_tools {
-    struct sandbox_hub *sandboxes;  /* NULL: there is no code interpreter */
-    const char *why_no_code;        /* then: why, for who asks for it, without a period; else NULL */
-    struct egress_policy egress;    /* of the sandboxes, if they may reach anything */
-    const char *why_no_search;      /* the same of web search */
+    struct sandbox_hub *sandboxes; /* NULL: there is no code interpreter */
+    const char *why_no_code;       /* then: why, for who asks for it, without a period; else NULL */
+    struct egress_policy egress;   /* of the sandboxes, if they may reach anything */
+    const char *why_no_search;     /* the same of web search */
     char reason[ERR_MSG_BYTES + 1]; /* of the former */
 };
 
