@@ -18,11 +18,11 @@ struct sandbox_hub;
 struct sockaddr;
 
 struct builtin_tools {
-    struct sandbox_hub *sandboxes; /* NULL: there is no code interpreter */
-    const char *why_no_code;       /* then: why, for who asks for it, without a period; else NULL */
-    struct egress_policy egress;   /* of the sandboxes, if they may reach anything */
-    const char *why_no_search;     /* the same of web search */
-    char reason[ERR_MSG_BYTES + 1]; /* of the former */
+    struct sandbox_hub *sandboxes;  /* NULL: there is no code interpreter */
+    const char *why_no_code;        /* then: a sentence for who asks for it; else NULL */
+    struct egress_policy egress;    /* of the sandboxes, if they may reach anything */
+    const char *why_no_search;      /* the same of web search */
+    char reason[ERR_MSG_BYTES + 2]; /* of the former */
 };
 
 /* What code may reach, if it may reach anything; texts are the configuration's. */

@@ -13,6 +13,8 @@
 #include "gateway/worker.h"
 #include "http/percent.h"
 #include "sandbox/sandbox.h"
+#include "wire/tool_own.h"
+#include "json/json_read.h"
 #include "json/json_text.h"
 
 struct container_job {
@@ -21,6 +23,7 @@ struct container_job {
     struct arena arena;
     str ids[PATH_MAX_IDS];
     struct store_page page; /* of a list */
+    str name;               /* of containers to list; STR_NONE: any */
     struct sandbox_task *task;
     /* Writes the answer; returns 0, or -1 with *reterr filled. */
     int (*write)(struct container_job *job, const struct sandbox_outcome *o, struct buf *out,
@@ -244,8 +247,16 @@ static void write_ith_container(const struct container_job *job, const struct sa
 static int answer_containers(struct container_job *job, const struct sandbox_outcome *o,
                              struct buf *out, struct err *reterr)
 {
-    const struct listed l = {o, o->n_containers, container_id, write_ith_container};
+    struct sandbox_container *named = arena_array(&job->arena, o->n_containers + 1, sizeof(*named));
+    struct sandbox_outcome wanted = {.containers = named};
+    struct listed l = {&wanted, 0, container_id, write_ith_container};
 
+    if (named == NULL)
+        return reject_memory(reterr);
+    for (size_t i = 0; i < o->n_containers; i++) {
+        if (str_is_none(job->name) || str_eq(o->containers[i].name, job->name))
+            named[l.n++] = o->containers[i];
+    }
     return write_list(job, &l, out, reterr);
 }
 
@@ -325,13 +336,16 @@ static const struct field expiry_table[] = {
 
 static int read_expiry(str raw, uint64_t *ret_ms, struct err *reterr)
 {
+    static const str anchors[] = {STR_INIT("last_active_at")};
     const struct path at = path_member(NULL, STR("expires_after"));
+    const struct path anchor_at = path_member(&at, STR("anchor"));
     struct expiry e = {STR_NONE, STR_NONE};
     uint64_t minutes;
 
     if (str_is_none(raw))
         return 0;
-    if (fields_read_raw(raw, FIELDS(expiry_table), &at, &e, reterr) == -1)
+    if (fields_read_raw(raw, FIELDS(expiry_table), &at, &e, reterr) == -1 ||
+        check_value(&anchor_at, e.anchor, anchors, 1, reterr) == -1)
         return -1;
     if (!num_uint(str_is_none(e.minutes) ? STR("") : e.minutes, &minutes) || minutes == 0 ||
         minutes > 60 * 24 * 365) {
@@ -348,15 +362,20 @@ static int read_create(struct container_job *job, const struct http_request *r,
 {
     const struct id id = id_make(&job->worker->ids, "cntr_", ID_RANDOM_CHARS);
     const struct path name_at = path_member(NULL, STR("name"));
+    const struct path files_at = path_member(NULL, STR("file_ids"));
+    const struct path limit_at = path_member(NULL, STR("memory_limit"));
     struct create_body in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE};
     str body;
 
     if (request_body(job->x, r, &body, reterr) == -1 ||
         fields_read_body(body, FIELDS(create_table), &in, NULL, reterr) == -1 ||
-        read_expiry(in.expires_after, &request->idle_ms, reterr) == -1)
+        read_expiry(in.expires_after, &request->idle_ms, reterr) == -1 ||
+        tool_own_check_memory(in.memory_limit, &limit_at, reterr) == -1)
         return -1;
     if (str_is_none(in.name))
         return reject_missing(&name_at, reterr);
+    if (jr_count(in.file_ids) > 0)
+        return reject_unsupported(&files_at, reterr);
     request->memory_bytes = builtin_memory_limit(job->worker->config, in.memory_limit);
     request->name = json_text_dup(&job->arena, in.name);
     job->ids[0] = request->container_id = arena_dup(&job->arena, id_str(&id));
@@ -392,8 +411,10 @@ static int job_read(struct container_job *job, const struct container_call *call
         return read_create(job, r, request, reterr);
     if (!call->is_list)
         return 0;
-    return query_read(r->query, &job->arena, &query) ? state_page_read(&query, &job->page, reterr)
-                                                     : reject_memory(reterr);
+    if (!query_read(r->query, &job->arena, &query))
+        return reject_memory(reterr);
+    job->name = query_value(&query, STR("name"));
+    return state_page_read(&query, &job->page, reterr);
 }
 
 static int job_start(struct container_job *job, const struct container_call *call,
@@ -404,7 +425,7 @@ static int job_start(struct container_job *job, const struct container_call *cal
     struct worker *w = job->worker;
 
     if (w->builtin->sandboxes == NULL) {
-        err_set(reterr, ERR_NOT_IMPLEMENTED, "There are no containers here: %s.",
+        err_set(reterr, ERR_NOT_IMPLEMENTED, "There are no containers here: %s",
                 w->builtin->why_no_code);
         return -1;
     }

@@ -78,8 +78,8 @@ static int reject_unserved(const struct choice_reader *r, str type)
     if (r->index->is_partial)
         return 0;
     err_set_param(r->reterr, ERR_INVALID_VALUE, "tool_choice",
-                  "Tool choice '%s' names a tool that this gateway cannot serve%s%s.",
-                  shown(type).text, why == NULL ? "" : ": ", why == NULL ? "" : why);
+                  "Tool choice '%s' names a tool that this gateway cannot serve%s%s",
+                  shown(type).text, why == NULL ? "." : ": ", why == NULL ? "" : why);
     return -1;
 }
 

@@ -24,10 +24,16 @@ static const struct field container_table[] = {
     FIELD(struct container_fields, memory_limit, FIELD_TEXT),
 };
 
+int tool_own_check_memory(str escaped, const struct path *at, struct err *reterr)
+{
+    static const str limits[] = {STR_INIT("1g"), STR_INIT("4g"), STR_INIT("16g"), STR_INIT("64g")};
+
+    return check_value(at, escaped, limits, 4, reterr);
+}
+
 static int read_new_container(str raw, const struct path *at, str *ret_limit, struct err *reterr)
 {
     static const str types[] = {STR_INIT("auto")};
-    static const str limits[] = {STR_INIT("1g"), STR_INIT("4g"), STR_INIT("16g"), STR_INIT("64g")};
     struct path type_at = path_member(at, STR("type"));
     struct path files_at = path_member(at, STR("file_ids"));
     struct path limit_at = path_member(at, STR("memory_limit"));
@@ -39,7 +45,7 @@ static int read_new_container(str raw, const struct path *at, str *ret_limit, st
     if (str_is_none(f.type))
         return reject_missing(&type_at, reterr);
     if (check_value(&type_at, f.type, types, 1, reterr) == -1 ||
-        check_value(&limit_at, f.memory_limit, limits, 4, reterr) == -1)
+        tool_own_check_memory(f.memory_limit, &limit_at, reterr) == -1)
         return -1;
     *ret_limit = f.memory_limit;
     return jr_count(f.file_ids) > 0 ? reject_unsupported(&files_at, reterr) : 0;

@@ -14,6 +14,9 @@
 int tool_own_read_code(str raw, const struct path *at, struct arena *a,
                        struct code_declaration *ret, struct err *reterr);
 
+/* Is it a memory_limit as the API writes it? 0 also when it is not given. */
+int tool_own_check_memory(str escaped, const struct path *at, struct err *reterr);
+
 /* Leaves ret->opens_pages what the request allows. */
 int tool_own_read_search(str raw, const struct path *at, struct arena *a,
                          struct search_declaration *ret, struct err *reterr);

@@ -376,8 +376,8 @@ static int reject_unserved_type(const struct source *s, struct err *reterr)
 
     err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, path_name(&at).text,
                   "Unsupported parameter: '%s'. The gateway cannot serve tools of type '%s' "
-                  "here%s%s.",
-                  path_name(&at).text, shown(s->f.type).text, why == NULL ? "" : ": ",
+                  "here%s%s",
+                  path_name(&at).text, shown(s->f.type).text, why == NULL ? "." : ": ",
                   why == NULL ? "" : why);
     return -1;
 }

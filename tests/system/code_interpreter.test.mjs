@@ -179,6 +179,31 @@ describe('a container', { concurrency: false, skip: noSandbox }, () => {
             await g.refused(method, `containers/${made.id}${path}`, undefined, [404, 'not_found']);
     });
 
+    test('is made only as it can be', async (t) => {
+        const g = await codeGateway(t);
+        for (const [more, ...error] of [
+            [{ file_ids: ['file-1'] }, 'unsupported_parameter', 'file_ids'],
+            [{ memory_limit: '5g' }, 'invalid_value', 'memory_limit'],
+            [{ expires_after: { anchor: 'created_at', minutes: 5 } }, 'invalid_value', 'expires_after.anchor'],
+            [{ expires_after: { anchor: 'last_active_at', minutes: 0 } }, 'invalid_value', 'expires_after.minutes'],
+            [{ name: undefined }, 'missing_required_parameter', 'name'],
+        ])
+            await g.refused('POST', 'containers', { name: 'mine', ...more }, [400, ...error]);
+        assert.deepEqual(await g.list('containers'), []);
+        await g.make('containers', { name: 'mine', file_ids: [], memory_limit: '1g', expires_after: null });
+    });
+
+    test('is found by its name, page by page', async (t) => {
+        const g = await codeGateway(t);
+        const made = [];
+        for (const name of ['a', 'b', 'a', 'b', 'a'])
+            made.push((await g.make('containers', { name })).id);
+        const ids = (pages) => pages.map((page) => page.map(({ id }) => id));
+        assert.deepEqual(ids(await g.pages('containers?order=asc&limit=2&name=a')), [[made[0], made[2]], [made[4]]]);
+        assert.deepEqual(ids(await g.pages('containers?limit=3')), [[made[4], made[3], made[2]], [made[1], made[0]]]);
+        assert.deepEqual(await g.list('containers?name=c'), []);
+    });
+
     test('is found by nobody but its owner', async (t) => {
         const g = await codeGateway(t, { args: ['--api-key', 'key-of-a,key-of-b'], wait: false });
         const as = (key) => ({ headers: { authorization: `Bearer ${key}` } });
@@ -209,7 +234,7 @@ describe('where there is no sandbox', { concurrency: false }, () => {
     test('who insists on the tool is told why it is not there', async (t) => {
         const g = await gateway(t, { captures, args: ['--code-interpreter', 'auto', ...BROKEN] });
         const error = await g.turnedAway({ ...WITH_CODE, tool_choice: { type: 'code_interpreter' } }, [400, 'invalid_value', 'tool_choice']);
-        assert.match(error.message, /\/nowhere\/python/);
+        assert.match(error.message, /\/nowhere\/python.*[^.]\.$/);
         await g.refused('GET', 'containers', undefined, [501, 'not_implemented']);
     });
 

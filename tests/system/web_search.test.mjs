@@ -221,7 +221,7 @@ describe('without a service', { concurrency: false }, () => {
         await g.respond({ tools: [TOOL] });
         assert.ok(!('tools' in g.up.requests[0].body));
         const error = await g.turnedAway({ tools: [TOOL], tool_choice: TOOL }, [400, 'invalid_value', 'tool_choice']);
-        assert.match(error.message, /search_provider/);
+        assert.match(error.message, /\(search_provider\)\.$/);
         assert.deepEqual((await get(g.daemon, '/health')).json.web_search.available, false);
     });
 });

@@ -19,9 +19,9 @@
 
 static const struct responses_request_options serving = {
     .serves_code = true, .serves_search = true, .serves_pages = true};
-static const struct responses_request_options without = {.why_no_code = "bwrap is not installed",
+static const struct responses_request_options without = {.why_no_code = "bwrap is not installed.",
                                                          .why_no_search = NULL};
-static const struct responses_request_options strict = {.why_no_code = "bwrap is not installed",
+static const struct responses_request_options strict = {.why_no_code = "bwrap is not installed.",
                                                         .reject_unserved_tools = true};
 
 static void parse_with(struct fixture *f, const struct responses_request_options *o,
