@@ -39,16 +39,20 @@ static void job_free(struct container_job *job)
     free(job);
 }
 
-/* The answer, or what is wrong; the job is gone afterwards. */
-static void job_end(struct container_job *job, const struct buf *body, const struct err *failure)
+/* The job is gone afterwards. */
+static void job_succeed(struct container_job *job, const struct buf *body)
 {
     const struct http_header headers[] = {{STR("content-type"), job->content_type},
                                           {STR("x-content-type-options"), STR("nosniff")}};
 
-    if (failure != NULL)
-        http_exchange_respond_error(job->x, failure, NULL, 0);
-    else
-        http_exchange_respond(job->x, 200, headers, 2, buf_str(body));
+    http_exchange_respond(job->x, 200, headers, 2, buf_str(body));
+    job_free(job);
+}
+
+/* So is it after this. */
+static void job_fail(struct container_job *job, const struct err *e)
+{
+    http_exchange_respond_error(job->x, e, NULL, 0);
     job_free(job);
 }
 
@@ -107,12 +111,12 @@ static void on_done(void *arg, const struct sandbox_outcome *outcome)
     struct err e;
 
     if (explain(job, outcome, &e) == -1 || job->write(job, outcome, &body, &e) == -1) {
-        job_end(job, NULL, &e);
+        job_fail(job, &e);
     } else if (buf_failed(&body)) {
         err_set_no_memory(&e);
-        job_end(job, NULL, &e);
+        job_fail(job, &e);
     } else {
-        job_end(job, &body, NULL);
+        job_succeed(job, &body);
     }
     buf_fini(&body);
 }
@@ -453,7 +457,7 @@ static void begin(const struct container_call *call, struct worker *w, struct ht
     job->content_type = STR("application/json");
     arena_init(&job->arena, w->config->max_request_memory_bytes);
     if (job_start(job, call, r, caller, &e) == -1)
-        job_end(job, NULL, &e);
+        job_fail(job, &e);
     else
         http_exchange_watch(x, &exchange_handler, job);
 }

@@ -79,7 +79,7 @@ static struct mcp_task *call(struct mcp_search *s, const struct mcp_server_view 
     struct mcp_hub_call call = {.catalogue = server == NULL ? NULL : server->tools};
 
     call.tool = find_tool(call.catalogue, tool);
-    if (call.tool == NULL) {
+    if (call.catalogue == NULL || call.tool == NULL) {
         err_set(reterr, ERR_INTERNAL, "The search tool is not available just now.");
         return NULL;
     }

@@ -143,14 +143,14 @@ static void decode_utf8(str bytes, struct buf *out)
     utf8_repair(str_skip(bytes, n), out);
 }
 
-/* The analyzer of gcc takes the error, -1, for a converter that is not closed. */
+/* The analyzer of gcc takes the -1 of iconv_open() for memory that is lost. */
+#ifndef __clang__
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpragmas"
-#pragma GCC diagnostic ignored "-Wunknown-warning-option"
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
 
-/* False when the system lacks the charset. */
-static bool decode_other(const char *name, str bytes, struct buf *out)
+/* Returns false when the system does not know the name. */
+static bool decode_named(const char *name, str bytes, struct buf *out)
 {
     iconv_t cd = iconv_open(utf8, name);
 
@@ -161,13 +161,15 @@ static bool decode_other(const char *name, str bytes, struct buf *out)
     return true;
 }
 
+#ifndef __clang__
 #pragma GCC diagnostic pop
+#endif
 
 static void decode(const char *name, str bytes, struct buf *out)
 {
     if (strcmp(name, utf8) == 0)
         decode_utf8(bytes, out);
-    else if (strcmp(name, windows) == 0 || !decode_other(name, bytes, out))
+    else if (strcmp(name, windows) == 0 || !decode_named(name, bytes, out))
         decode_windows(bytes, out);
 }
 
