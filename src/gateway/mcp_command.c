@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ev/log.h"
+#include "gateway/command_line.h"
 #include "gateway/docs.h"
 #include "gateway/mcp_command_words.h"
 #include "gateway/mcp_report.h"
@@ -19,21 +20,6 @@ struct job {
     struct mcp_visit *visit;
     struct mcp_session_call *call; /* under way; or NULL */
 };
-
-/* ---- printing */
-
-/* Prints the text and frees it. Returns the exit status: that, or what says that it failed. */
-static int print(struct buf *text, int status)
-{
-    bool is_printed = !buf_failed(text) && fwrite(text->p, 1, text->len, stdout) == text->len &&
-                      fflush(stdout) != EOF;
-
-    buf_fini(text);
-    if (is_printed)
-        return status;
-    (void)fputs("antiphon: cannot write to standard output\n", stderr);
-    return EXIT_FAILURE;
-}
 
 /* "antiphon: MCP server docs: why" */
 static int refuse_server(const struct mcp_visited *s)
@@ -90,7 +76,7 @@ static void list(struct mcp_visit *v, void *arg)
     struct buf text = {.limit = 0};
 
     (job->command.as_json ? write_list : mcp_report_servers)(v, &text);
-    mcp_visit_end(v, print(&text, all_are_available(v) ? EXIT_SUCCESS : EXIT_FAILURE));
+    mcp_visit_end(v, command_print(&text, all_are_available(v) ? EXIT_SUCCESS : EXIT_FAILURE));
 }
 
 /* ---- tools */
@@ -111,7 +97,7 @@ static void tools(struct mcp_visit *v, void *arg)
     } else {
         mcp_report_tools(s->tools, &text);
     }
-    mcp_visit_end(v, print(&text, EXIT_SUCCESS));
+    mcp_visit_end(v, command_print(&text, EXIT_SUCCESS));
 }
 
 /* ---- call */
@@ -137,7 +123,7 @@ static int print_result(const struct mcp_server_conf *server, const struct mcp_c
     mcp_result_write(result, &options, &text);
     if (!str_ends_with(buf_str(&text), STR("\n")))
         buf_char(&text, '\n');
-    return print(&text, EXIT_SUCCESS);
+    return command_print(&text, EXIT_SUCCESS);
 }
 
 static void on_done(void *arg, const struct mcp_failure *failure,
@@ -225,15 +211,6 @@ static int run(struct job *job)
     return EXIT_FAILURE;
 }
 
-static void print_problems(const struct config_problems *problems)
-{
-    struct buf text = {.limit = 0};
-
-    config_problems_print(problems, &text);
-    (void)fputs(buf_cstr(&text), stderr);
-    buf_fini(&text);
-}
-
 static int help(void)
 {
     struct buf text = {.limit = 0};
@@ -249,16 +226,7 @@ static int help(void)
                  "${VAR} in them stands for a variable, so that secrets need not be typed.\n"
                  "Ctrl-C cancels a call at the server. The exit status is 0, 1 when a server\n"
                  "cannot be used or a call has failed, and 2 for a mistake on the command line.\n");
-    return print(&text, EXIT_SUCCESS);
-}
-
-static bool asks_for_help(int n_args, const char *const *args)
-{
-    for (int i = 0; i < n_args; i++) {
-        if (strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0)
-            return true;
-    }
-    return false;
+    return command_print(&text, EXIT_SUCCESS);
 }
 
 int mcp_command(int n_args, const char *const *args)
@@ -268,7 +236,7 @@ int mcp_command(int n_args, const char *const *args)
     enum mcp_action action;
     int status = EXIT_USAGE;
 
-    if (asks_for_help(n_args, args))
+    if (command_asks_for_help(n_args, args))
         return help();
     if (n_args == 0 || !mcp_command_find(args[0], &action)) {
         (void)fputs("antiphon: which one: mcp list, tools or call? See antiphon mcp --help\n",
@@ -276,7 +244,7 @@ int mcp_command(int n_args, const char *const *args)
         return EXIT_USAGE;
     }
     if (mcp_command_read(&job.command, action, n_args - 1, args + 1, &problems) == -1)
-        print_problems(&problems);
+        command_print_problems(&problems);
     else
         status = run(&job);
     mcp_command_fini(&job.command);

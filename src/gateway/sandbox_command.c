@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "ev/log.h"
 #include "gateway/builtin_tools.h"
+#include "gateway/command_line.h"
 #include "gateway/docs.h"
 #include "sandbox/sandbox.h"
 
@@ -31,16 +32,6 @@ static int refuse(const char *message, int status)
     return status;
 }
 
-/* Prints the text and frees it. Returns the exit status: that, or what says that it failed. */
-static int print(struct buf *text, int status)
-{
-    bool is_printed = !buf_failed(text) && fwrite(text->p, 1, text->len, stdout) == text->len &&
-                      fflush(stdout) != EOF;
-
-    buf_fini(text);
-    return is_printed ? status : refuse("cannot write to standard output", EXIT_FAILURE);
-}
-
 /* ---- check */
 
 static void check(struct job *job, struct sandbox_hub *hub)
@@ -50,7 +41,7 @@ static void check(struct job *job, struct sandbox_hub *hub)
     buf_c(&text, "code can be run: ");
     sandbox_hub_describe(hub, &text);
     buf_char(&text, '\n');
-    job->status = print(&text, EXIT_SUCCESS);
+    job->status = command_print(&text, EXIT_SUCCESS);
 }
 
 /* ---- run */
@@ -84,7 +75,7 @@ static void on_done(void *arg, const struct sandbox_outcome *outcome)
     struct buf text = {.limit = 0};
 
     write_outcome(outcome, &text);
-    job->status = print(&text, outcome->is_raised ? EXIT_RAISED : EXIT_SUCCESS);
+    job->status = command_print(&text, outcome->is_raised ? EXIT_RAISED : EXIT_SUCCESS);
     if (outcome->failure == SANDBOX_OK)
         return;
     (void)fprintf(stderr, "antiphon: %.*s\n", STR_ARG(outcome->message));
@@ -203,15 +194,6 @@ static void try(struct job *job, const struct config *config)
         _exit(job->status);
 }
 
-static void print_problems(const struct config_problems *problems)
-{
-    struct buf text = {.limit = 0};
-
-    config_problems_print(problems, &text);
-    (void)fputs(buf_cstr(&text), stderr);
-    buf_fini(&text);
-}
-
 static int run_with_configuration(struct job *job, int n_args, const char *const *args)
 {
     struct config_problems problems = {.n_kept = 0};
@@ -219,7 +201,7 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
 
     buf_init(&job->code, MAX_CODE_BYTES);
     if (load(job, n_args, args, &config, &problems) == -1)
-        print_problems(&problems);
+        command_print_problems(&problems);
     else if (!job->action->has_file || read_code(job) == 0)
         try(job, &config);
     buf_fini(&job->code);
@@ -239,23 +221,14 @@ static int help(void)
                  "the value of its last expression, and the files that it has made. The exit\n"
                  "status is 0, 1 when the code has failed, and 2 for a mistake on the command\n"
                  "line or when this machine cannot run a sandbox, with the reason.\n");
-    return print(&text, EXIT_SUCCESS);
-}
-
-static bool asks_for_help(int n_args, const char *const *args)
-{
-    for (int i = 0; i < n_args; i++) {
-        if (strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0)
-            return true;
-    }
-    return false;
+    return command_print(&text, EXIT_SUCCESS);
 }
 
 int sandbox_command(int n_args, const char *const *args)
 {
     struct job job = {.action = n_args == 0 ? NULL : action_of(args[0]), .status = EXIT_USAGE};
 
-    if (asks_for_help(n_args, args))
+    if (command_asks_for_help(n_args, args))
         return help();
     if (job.action == NULL)
         return refuse("which one: sandbox run or check? See antiphon sandbox --help", EXIT_USAGE);

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "ev/log.h"
 #include "ev/loop.h"
+#include "gateway/command_line.h"
 #include "gateway/docs.h"
 #include "gateway/state_conf.h"
 #include "gateway/store_dump.h"
@@ -264,15 +265,6 @@ static int run(const struct job *job, struct err *reterr)
     return rc;
 }
 
-static void print_problems(const struct config_problems *problems)
-{
-    struct buf text = {0};
-
-    config_problems_print(problems, &text);
-    (void)fputs(buf_cstr(&text), stderr);
-    buf_fini(&text);
-}
-
 /* What the store logs at work would be noise here. */
 static void setup_log(const struct config *c)
 {
@@ -289,7 +281,7 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
     int status = EXIT_USAGE;
 
     if (load(job, n_args, args, &config, &problems) == -1) {
-        print_problems(&problems);
+        command_print_problems(&problems);
     } else {
         setup_log(&config);
         job->conf = state_conf(&config, &config.memory);
@@ -319,20 +311,11 @@ static int help(void)
     return status;
 }
 
-static bool asks_for_help(int n_args, const char *const *args)
-{
-    for (int i = 0; i < n_args; i++) {
-        if (strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0)
-            return true;
-    }
-    return false;
-}
-
 int store_command(int n_args, const char *const *args)
 {
     struct job job = {.action = n_args > 0 ? action_of(args[0]) : NULL};
 
-    if (asks_for_help(n_args, args))
+    if (command_asks_for_help(n_args, args))
         return help();
     if (job.action == NULL) {
         (void)fputs("antiphon: which one: store stats, purge, export or vacuum? See antiphon store "

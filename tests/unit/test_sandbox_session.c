@@ -199,7 +199,7 @@ static void what_is_no_answer_ends_it(void **state)
         (READY ASKED SAYS("{\"id\":1,\"error\":\"busy\"}") REST),
         (READY ASKED "printf '{\"id\":1,\"logs\":\"\\377\"}\\n';" REST),
         "echo error >&2; exit 3",
-        "exec 1>&-; " REST,
+        ("exec 1>&-; " REST),
     };
 
     for (size_t i = 0; i < COUNT_OF(scripts); i++) {
