@@ -22,7 +22,8 @@ struct egress_conf {
     const char *path; /* of the socket; the directory exists. A file of a dead process goes */
     uid_t uid;        /* who may connect besides root; 0: only as whom we run */
     struct egress_policy policy;
-    unsigned max_connections; /* of all sandboxes together; 0: 256 */
+    unsigned max_connections; /* of all sandboxes together; 0: 256. As many again are answered that
+                                 there are too many, further ones are closed without a word */
     uint64_t idle_ms;         /* without a byte in either direction; 0: 2 minutes */
 };
 

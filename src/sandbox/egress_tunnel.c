@@ -391,9 +391,17 @@ static void link_in(struct tunnel *t)
     t->proxy->n_tunnels++;
 }
 
+/* Those too many are told so, and stay for as long as their clients take to close: so there is an
+ * end to them as well. Code can open connections by the thousand, and descriptors are the whole
+ * gateway's. */
+static bool has_room(const struct egress_proxy *proxy)
+{
+    return proxy->n_tunnels < 2 * (size_t)proxy->conf.max_connections;
+}
+
 void tunnel_open(struct egress_proxy *proxy, int fd)
 {
-    struct tunnel *t = calloc(1, sizeof(*t));
+    struct tunnel *t = has_room(proxy) ? calloc(1, sizeof(*t)) : NULL;
     struct loop_timer *timer = t == NULL ? NULL : loop_timer_new(proxy->loop, on_late, t);
 
     if (timer == NULL) {

@@ -238,6 +238,21 @@ static void one_connection_too_many_is_refused(void **state)
     (void)open_tunnel(2);
 }
 
+/* Code may open thousands at once, and close none: the descriptors are the gateway's. */
+static void connections_far_beyond_the_limit_are_closed_without_a_word(void **state)
+{
+    (void)state;
+    on.conf.max_connections = 1;
+    open_proxy();
+    (void)open_tunnel(0);
+    socket_keep_end(&peer_dial_path(1, on.path)->socket); /* it does not close */
+    UNTIL(peer_heard(&fx.peers[1], "503"));
+    (void)peer_dial_path(2, on.path);
+    UNTIL(fx.peers[2].gone);
+    assert_int_equal(fx.peers[2].in.len, 0);
+    assert_true(fx.peers[0].open && !fx.peers[0].gone);
+}
+
 /* --- flow and ends -------------------------------------------------------------------- */
 
 static void a_client_that_does_not_read_holds_up_the_server(void **state)
@@ -366,6 +381,7 @@ int main(void)
         EGRESS_TEST(what_is_no_request_is_refused),
         EGRESS_TEST(a_server_that_is_not_there_is_told),
         EGRESS_TEST(one_connection_too_many_is_refused),
+        EGRESS_TEST(connections_far_beyond_the_limit_are_closed_without_a_word),
         EGRESS_TEST(a_client_that_does_not_read_holds_up_the_server),
         EGRESS_TEST(a_server_that_does_not_read_holds_up_the_client),
         EGRESS_TEST(last_bytes_arrive_although_their_sender_has_gone),
