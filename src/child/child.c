@@ -491,6 +491,12 @@ void child_kill(struct child *m)
     signal_group(m, SIGKILL);
 }
 
+void child_limit_lines(struct child *m, size_t line_bytes)
+{
+    m->conf.line_bytes = line_bytes;
+    child_line_set_limit(&m->lines, line_bytes);
+}
+
 pid_t child_pid(const struct child *m)
 {
     return m->pid;

@@ -83,6 +83,9 @@ void child_stop(struct child *m);
  * follow as ever. */
 void child_kill(struct child *m);
 
+/* Another line_bytes, at least 1: for those who know how long the next line may be. */
+void child_limit_lines(struct child *m, size_t line_bytes);
+
 pid_t child_pid(const struct child *m);
 
 /* Appends the last lines of its standard error (MCP 4.5), also inside on_exit. */

@@ -20,6 +20,12 @@ void child_line_fini(struct child_line *l)
     buf_fini(&l->kept);
 }
 
+void child_line_set_limit(struct child_line *l, size_t limit_bytes)
+{
+    assert(limit_bytes > 0);
+    l->limit_bytes = limit_bytes;
+}
+
 /* Blank lines count as kept while they are not known to be blank, so the limit
  * holds for them as well. */
 static bool is_blank(str line)
@@ -57,19 +63,23 @@ static int emit_kept(struct child_line *l, str rest, child_line_on_line *on_line
     return rc;
 }
 
-/* Room for the limit and a CR; what a cutter that cuts need not keep is dropped. */
+/* For the limit and a CR. A limit that was lowered may have been passed already. */
+static size_t room(const struct child_line *l)
+{
+    return l->kept.len > l->limit_bytes ? 0 : l->limit_bytes + 1 - l->kept.len;
+}
+
+/* What a cutter that cuts need not keep is dropped. */
 static str within_limit(const struct child_line *l, str part)
 {
-    size_t room = l->limit_bytes + 1 - l->kept.len;
-
-    return l->cuts && part.len > room ? str_from(part.p, room) : part;
+    return l->cuts && part.len > room(l) ? str_from(part.p, room(l)) : part;
 }
 
 /* Keeps the start of a line that goes on in the next read. */
 static int keep(struct child_line *l, str part)
 {
     part = within_limit(l, part);
-    if (part.len > l->limit_bytes + 1 - l->kept.len)
+    if (part.len > room(l))
         return -1;
     buf_append(&l->kept, part);
     return buf_failed(&l->kept) ? -1 : 0;
@@ -79,7 +89,7 @@ static int take_line(struct child_line *l, str line, child_line_on_line *on_line
 {
     if (l->kept.len == 0)
         return emit(l, line, on_line, arg);
-    if (!l->cuts && line.len > l->limit_bytes + 1 - l->kept.len)
+    if (!l->cuts && line.len > room(l))
         return -1;
     return emit_kept(l, within_limit(l, line), on_line, arg);
 }

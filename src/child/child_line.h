@@ -22,6 +22,10 @@ typedef void child_line_on_line(void *arg, str line);
 void child_line_init(struct child_line *l, size_t limit_bytes, bool cuts);
 void child_line_fini(struct child_line *l);
 
+/* Another limit, also from inside on_line. A line that has begun fails with its next byte if it is
+ * over a lower one. */
+void child_line_set_limit(struct child_line *l, size_t limit_bytes);
+
 /* Feed the next bytes. Returns 0, or -1 when a line passed the limit or memory
  * ran out; then every later call returns -1 as well. Lines before the long one
  * have been handed out. A cutter that cuts hands out the first limit_bytes of a

@@ -10,17 +10,13 @@
 #include "json/json_text.h"
 #include "json/json_write.h"
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-size_t sandbox_line_bytes(const struct sandbox_limits *limits)
+size_t sandbox_answer_bytes(enum sandbox_op op, const struct sandbox_limits *limits)
 {
     enum { FILES_BYTES = 4 << 20, BESIDES_BYTES = 1 << 10 };
-    const size_t run_bytes = 12 * limits->output_bytes + 6 * limits->image_bytes + FILES_BYTES;
 
-    return larger(run_bytes, limits->file_bytes / 3 * 4 + BESIDES_BYTES);
+    if (op == SANDBOX_RUN)
+        return 12 * limits->output_bytes + 6 * limits->image_bytes + FILES_BYTES;
+    return op == SANDBOX_LIST_FILES ? FILES_BYTES : limits->file_bytes / 3 * 4 + BESIDES_BYTES;
 }
 
 /* ---- what is said */

@@ -25,8 +25,11 @@ struct sandbox_limits {
     size_t file_bytes;  /* of a file that is read */
 };
 
+/* How long a line may be that nobody has asked for: that the runner is ready. */
+enum { SANDBOX_UNASKED_BYTES = 1 << 10 };
+
 /* How long the line of an answer may be. */
-size_t sandbox_line_bytes(const struct sandbox_limits *limits);
+size_t sandbox_answer_bytes(enum sandbox_op op, const struct sandbox_limits *limits);
 
 /* ---- what is said, each without line end */
 

@@ -48,6 +48,20 @@ struct sandbox_session {
 
 /* ---- calls */
 
+/* The beginning of a line is kept until its end comes, so none may be longer than the answers that
+ * are due: code that got hold of the runner's output could fill the gateway's memory otherwise. */
+static void limit_lines(struct sandbox_session *s)
+{
+    size_t most = SANDBOX_UNASKED_BYTES;
+
+    for (const struct sandbox_call *c = s->calls; c != NULL; c = c->next) {
+        size_t bytes = sandbox_answer_bytes(c->conf.op, &s->conf.limits);
+
+        most = bytes > most ? bytes : most;
+    }
+    child_limit_lines(s->child, most);
+}
+
 static void call_free(struct sandbox_call *c)
 {
     loop_timer_free(c->timer);
@@ -63,6 +77,7 @@ static void unlink_call(struct sandbox_call *c)
         place = &(*place)->next;
     *place = c->next;
     s->n_calls--;
+    limit_lines(s);
 }
 
 /* It is on no list any more, and gone before it is told of. */
@@ -380,7 +395,7 @@ static struct child *start_child(struct sandbox_session *s, struct err *reterr)
         .kind = "sandbox",
         .label = s->conf.label,
         .command = s->conf.command,
-        .line_bytes = sandbox_line_bytes(&s->conf.limits),
+        .line_bytes = SANDBOX_UNASKED_BYTES,
         .grace_ms = SANDBOX_DEATH_MS,
         .redact = on_stderr,
         .redact_arg = s,
@@ -435,6 +450,7 @@ struct sandbox_call *sandbox_session_call(struct sandbox_session *s,
     c->next = s->calls;
     s->calls = c;
     s->n_calls++;
+    limit_lines(s);
     return c;
 }
 

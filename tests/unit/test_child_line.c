@@ -84,6 +84,21 @@ static void a_cutter_that_cuts_loses_the_rest_of_long_lines_only(void **state)
     check("1234567890", 4, true, "1234|");
 }
 
+static void a_limit_lowered_below_what_is_kept_is_an_error_at_the_next_byte(void **state)
+{
+    struct reading r = {.failed = false};
+
+    (void)state;
+    child_line_init(&r.lines, 100, false);
+    feed(&r, STR("0123456789"));
+    child_line_set_limit(&r.lines, 4);
+    assert_false(r.failed);
+    feed(&r, STR("x"));
+    assert_true(r.failed);
+    buf_fini(&r.out);
+    child_line_fini(&r.lines);
+}
+
 static void a_failure_is_for_good(void **state)
 {
     struct reading r = {.failed = false};
@@ -122,6 +137,7 @@ int main(void)
         cmocka_unit_test(a_last_line_needs_no_end),
         cmocka_unit_test(a_line_of_the_limit_passes_and_one_byte_more_is_the_end),
         cmocka_unit_test(a_cutter_that_cuts_loses_the_rest_of_long_lines_only),
+        cmocka_unit_test(a_limit_lowered_below_what_is_kept_is_an_error_at_the_next_byte),
         cmocka_unit_test(a_failure_is_for_good),
         cmocka_unit_test(memory_of_a_large_line_is_given_back),
     };

@@ -237,6 +237,20 @@ static void a_line_without_end_ends_it(void **state)
     told_fini(&t);
 }
 
+/* Nobody waits for an answer, so there is nothing to keep. */
+static void a_long_line_that_nobody_asked_for_ends_it(void **state)
+{
+    struct told t = {.n = 0};
+
+    (void)state;
+    start(READY ASKED DONE_RUN(1, "") "head -c 2000 /dev/zero | tr '\\0' x;" REST);
+    (void)call(SANDBOX_RUN, &t);
+    STDIO_UNTIL(play.n_ends > 0);
+    assert_int_equal(t.failure, SANDBOX_OK);
+    assert_str_c(buf_str(&play.detail), "sent a line of more than 1024 bytes");
+    told_fini(&t);
+}
+
 static void what_a_start_complains_of_is_told(void **state)
 {
     (void)state;
@@ -459,6 +473,7 @@ int main(void)
         TEST(what_is_no_answer_ends_it),
         TEST(an_answer_comes_once),
         TEST(a_line_without_end_ends_it),
+        TEST(a_long_line_that_nobody_asked_for_ends_it),
         TEST(what_a_start_complains_of_is_told),
         TEST(a_program_that_is_not_there_is_told),
         TEST(what_it_complains_of_later_is_not_logged),
