@@ -1,4 +1,10 @@
 /* test_sandbox_hub.c -- containers and what workers ask of them, with real sandboxes. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
 #include "unit/sandbox_fixture.h"
 
 /* ---- code */
@@ -493,6 +499,44 @@ static void a_hub_that_cannot_work_says_why(void **state)
     assert_true(str_has_nocase(str_from_c(e.msg), STR("no-such-python")));
 }
 
+/* ---- the way out */
+
+/* A socket as a hub makes it. */
+static int make_socket(const char *name, bool listens, bool is_old, struct sockaddr_un *ret)
+{
+    static const struct timespec old[] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    (void)snprintf(ret->sun_path, sizeof(ret->sun_path), "/tmp/antiphon-%s-%d.sock", name,
+                   (int)getpid());
+    assert_int_equal(bind(fd, (struct sockaddr *)ret, sizeof(*ret)), 0);
+    if (is_old)
+        assert_int_equal(utimensat(AT_FDCWD, ret->sun_path, old, 0), 0);
+    if (listens)
+        assert_int_equal(listen(fd, 4), 0);
+    return fd;
+}
+
+static void the_socket_of_a_hub_that_was_killed_is_removed_by_the_next(void **state)
+{
+    const struct egress_policy nothing = {.mode = EGRESS_LISTED};
+    struct sockaddr_un dead, young, alive;
+    int fd;
+
+    (void)state;
+    (void)close(make_socket("dead", false, true, &dead));
+    (void)close(make_socket("young", false, false, &young));
+    fd = make_socket("alive", true, true, &alive);
+    bfx.conf.egress = &nothing;
+    hub_open();
+    assert_int_equal(access(dead.sun_path, F_OK), -1);
+    assert_int_equal(unlink(young.sun_path), 0);
+    assert_int_equal(unlink(alive.sun_path), 0);
+    (void)close(fd);
+    hub_close();
+}
+
 /* Many of them still start, or do not listen. */
 static void a_hub_ends_in_the_middle_of_everything(void **state)
 {
@@ -541,6 +585,7 @@ int main(void)
         SANDBOX_TEST(busy_containers_keep_their_places),
         SANDBOX_TEST(what_it_runs_with_is_described),
         SANDBOX_TEST(a_hub_that_cannot_work_says_why),
+        SANDBOX_TEST(the_socket_of_a_hub_that_was_killed_is_removed_by_the_next),
         SANDBOX_TEST(a_hub_ends_in_the_middle_of_everything),
     };
 
