@@ -116,13 +116,13 @@ void web_report_doc(struct web_call *c, struct web_doc *doc)
         web_report_failure(c, STR(WEB_FORGOTTEN));
         return;
     }
+    if (s->conf.max_held_bytes > 0)
+        web_docs_limit(&s->docs, s->conf.max_held_bytes, doc);
     if (is_beyond(&c->action, doc->page)) {
         fail_line(c, doc->page);
         return;
     }
     write_view(c, doc->page, &out);
-    if (s->conf.max_held_bytes > 0)
-        web_docs_limit(&s->docs, s->conf.max_held_bytes, doc);
     if (buf_failed(&out) || !add_view(s, doc))
         web_report_no_memory(c);
     else

@@ -424,6 +424,21 @@ static void the_oldest_pages_are_forgotten_but_not_where_they_came_from(void **s
     assert_int_equal(n_fetches, 3);
 }
 
+static void pages_that_a_view_fails_for_count_as_held(void **state)
+{
+    struct stage *g = *state;
+    struct web_session_conf conf = fake_conf(g);
+
+    conf.max_held_bytes = 1;
+    stage_restart(g, &conf);
+    open_page(g, "https://e.example/a", "a");
+    (void)begin(g, "{\"url\":\"https://e.example/b\",\"loc\":9}");
+    fetch_page("https://e.example/b", "b");
+    check_failed(g, "There is no line 9");
+    run(g, "{\"action\":\"open\",\"cursor\":0}");
+    check_failed(g, "no longer held");
+}
+
 static void a_call_that_was_cancelled_reports_nothing(void **state)
 {
     struct stage *g = *state;
@@ -499,6 +514,7 @@ int main(void)
         TEST(every_view_of_a_page_cites_it),
         TEST(numbers_may_go_on_where_an_earlier_response_ended),
         TEST(the_oldest_pages_are_forgotten_but_not_where_they_came_from),
+        TEST(pages_that_a_view_fails_for_count_as_held),
         TEST(a_call_that_was_cancelled_reports_nothing),
         TEST(a_report_may_cancel_the_other_calls),
     };
