@@ -70,13 +70,16 @@ static bool read_query(struct turn *t, const struct search_declaration *d, struc
            read_domains(t, d->blocked_domains, &ret->blocked_domains, &ret->n_blocked);
 }
 
-/* What the model has seen before has had numbers as well. */
-static size_t count_views(const struct turn *t)
+/* Behind the numbers that the model has seen in earlier responses: it may cite those again, and no
+ * other page is to be linked then. Each result took one number at most. */
+static size_t first_cursor(const struct turn *t)
 {
     size_t n = 0;
 
-    for (const struct item *it = t->request.items.first; it != NULL; it = it->next)
-        n += it->kind == ITEM_HOSTED_CALL && it->own_tool == OWN_TOOL_SEARCH;
+    for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
+        if (it->kind == ITEM_HOSTED_CALL && it->own_tool == OWN_TOOL_SEARCH)
+            n++;
+    }
     return n;
 }
 
@@ -92,7 +95,7 @@ static struct web_session *open_session(struct turn *t, const struct search_decl
                   .timeout_ms = c->search_timeout_ms,
                   .max_bytes = c->max_page_bytes,
                   .max_redirects = MAX_REDIRECTS},
-        .first_cursor = count_views(t),
+        .first_cursor = first_cursor(t),
         .max_held_bytes = MAX_HELD_BYTES,
     };
 

@@ -150,6 +150,16 @@ describe('a search', { concurrency: false }, () => {
         assert.equal(output[1].content[0].annotations[0].url, RESULTS[0].url);
     });
 
+    test('takes no number of an earlier turn, which may still be cited', async (t) => {
+        const g = await webGateway(t);
+        g.up.next(callStream(search('fed')), textStream('Done.'));
+        const first = await g.respond(SOURCES);
+        g.up.next(callStream(search('rates', 's2')), textStream('Then 【0†L0】, now 【1†L0】.'));
+        const { output } = await g.respond({ previous_response_id: first.id, input: 'Now?', tools: [TOOL] });
+        assert.deepEqual(toolMessages(g).map((told) => told.slice(0, 3)), ['[0]', '[1]']);
+        assert.equal(textOf(output[1]), 'Then 【0†L0】, now ([example.com](https://example.com/fomc)).');
+    });
+
     test('through a tool of an MCP server', async (t) => {
         const asked = [];
         const finder = await startMcp({ tools: { find: {
