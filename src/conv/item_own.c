@@ -54,6 +54,13 @@ static void set_container(const struct item_reading *r)
         r->item->container_id = field_text(raw);
 }
 
+/* What was printed and the value are outputs of their own, and lines of their own for the model. */
+static void begin_line(struct buf *text)
+{
+    if (text->len > 0 && !str_ends_with(buf_str(text), STR("\\n")))
+        buf_append(text, STR("\\n"));
+}
+
 /* An image has no text; that there was one explains what the model said next. */
 static void write_outputs(str outputs, struct buf *text)
 {
@@ -68,10 +75,13 @@ static void write_outputs(str outputs, struct buf *text)
         str logs = jr_member_string(object, STR("logs"));
         str type = jr_member_string(object, STR("type"));
 
-        if (!str_is_none(logs))
+        if (!str_is_none(logs)) {
+            begin_line(text);
             json_copy_text(logs, text);
-        else if (!str_is_none(type) && json_text_eq(type, STR("image")))
+        } else if (!str_is_none(type) && json_text_eq(type, STR("image"))) {
+            begin_line(text);
             buf_append(text, STR("[image]"));
+        }
     }
 }
 
@@ -81,6 +91,8 @@ static int set_logs(const struct item_reading *r)
     str logs;
 
     write_outputs(r->f.outputs, &text);
+    if (text.len == 0)
+        buf_append(&text, STR("[no output]"));
     logs = buf_failed(&text) ? STR_NONE : arena_dup(r->arena, buf_str(&text));
     buf_fini(&text);
     if (str_is_none(logs))

@@ -107,7 +107,15 @@ static const struct conversation_case cases[] = {
      "\"logs\",\"logs\":\"a\"},{\"type\":\"image\"},{\"type\":\"logs\",\"logs\":\"b\"}]}," ASSISTANT(
          "x"),
      CALLS(NAMED("ci", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}")) "," TOOL(
-         "ci", "a[image]b") "," ASSISTANT("x")},
+         "ci", "a\\n[image]\\nb") "," ASSISTANT("x")},
+    {"what code gave is in lines, and never nothing",
+     "{\"type\":\"code_interpreter_call\",\"id\":\"a\",\"code\":\"1\",\"outputs\":[{\"type\":"
+     "\"logs\",\"logs\":\"l\\n\"},{\"type\":\"logs\",\"logs\":\"v\"}]},"
+     "{\"type\":\"code_interpreter_call\",\"id\":\"b\",\"code\":\"2\",\"outputs\":[]}," USER("u"),
+     CALLS(NAMED("a", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}") "," NAMED(
+         "b", "code_interpreter",
+         "{\\\"code\\\":\\\"2\\\"}")) "," TOOL("a", "l\\nv") "," TOOL("b",
+                                                                      "[no output]") "," USER("u")},
     {"of a search without its result there is nothing to tell",
      USER("u") ",{\"type\":\"web_search_call\",\"id\":\"ws\",\"status\":\"completed\",\"action\":"
                "{\"type\":\"search\",\"query\":\"q\"}}",

@@ -71,7 +71,7 @@ static void an_own_call_is_completed_with_its_result(void **state)
          .found = {{"", false}}, .messages = USER("a") "," USER("b")},
         {"code of which nothing is known",
          "{\"model\":\"m\"," INPUT(CODE("null") "," USER("b")) "}", .found = {{"", false}},
-         .messages = CODE_TOLD("") "," USER("b")},
+         .messages = CODE_TOLD("[no output]") "," USER("b")},
         {"not again in a conversation that holds it", IN_CONVERSATION(INPUT(WEB_SEARCH)),
          .history = {{WEB_SEARCH, true}, {SEARCH_RESULT, true}}, .found = {{WEB_SEARCH, true}},
          .result = SEARCH_RESULT, .messages = SEARCH_TOLD},
