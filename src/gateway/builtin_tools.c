@@ -119,20 +119,15 @@ bool builtin_tools_close(struct builtin_tools *b)
     return sandbox_hub_free(b->sandboxes);
 }
 
-static void write_state(const char *name, const char *why_not, struct jw *w)
-{
-    jw_key(w, name);
-    jw_object(w);
-    jw_key_bool(w, "available", why_not == NULL);
-    if (why_not != NULL)
-        jw_key_string(w, "reason", str_from_c(why_not));
-    jw_object_end(w);
-}
-
 void builtin_tools_health(const struct builtin_tools *b, struct jw *w)
 {
-    write_state("code_interpreter", b->why_no_code, w);
-    write_state("web_search", b->why_no_search, w);
+    if (b->reason[0] == '\0')
+        return;
+    jw_key(w, "code_interpreter");
+    jw_object(w);
+    jw_key_bool(w, "available", false);
+    jw_key_string(w, "reason", str_from_c(b->reason));
+    jw_object_end(w);
 }
 
 /* ---- web search */

@@ -22,7 +22,7 @@ struct builtin_tools {
     const char *why_no_code;        /* then: a sentence for who asks for it; else NULL */
     struct egress_policy egress;    /* of the sandboxes, if they may reach anything */
     const char *why_no_search;      /* the same of web search */
-    char reason[ERR_MSG_BYTES + 2]; /* of the former */
+    char reason[ERR_MSG_BYTES + 2]; /* of a code interpreter that does not work; else "" */
 };
 
 /* What code may reach, if it may reach anything; texts are the configuration's. */
@@ -43,7 +43,7 @@ int builtin_tools_open(struct builtin_tools *b, const struct config *c, struct e
 /* False when something could not be ended: then the process is to be left by _exit(). */
 bool builtin_tools_close(struct builtin_tools *b);
 
-/* Appends the members of GET /health that are about them. */
+/* Appends what GET /health says of them: nothing, unless one was meant to be there and is not. */
 void builtin_tools_health(const struct builtin_tools *b, struct jw *w);
 
 /* ---- web search, of which every worker has its own part */

@@ -43,8 +43,7 @@ describe('routes', { concurrency: false }, () => {
 
     test('GET /health answers without the upstream', async () => {
         const got = await get(both.daemon, '/health');
-        assert.deepEqual([got.status, got.json.status], [200, 'ok']);
-        assert.equal(got.json.code_interpreter.available, false);
+        assert.deepEqual([got.status, got.json], [200, { status: 'ok' }]);
         captures.keep('health.json', got.bytes);
         assert.equal(both.up.requests.length, 0);
     });
@@ -190,12 +189,12 @@ describe('connections', { concurrency: false }, () => {
     test('pipelined requests are answered in order', async () => {
         const bytes = await raw(both.daemon, [post([]) + post([]) + 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n']);
         assert.equal(bytes.toString().match(/HTTP\/1\.1 200/g).length, 3);
-        assert.match(bytes.toString(), /\{"status":"ok",/);
+        assert.match(bytes.toString(), /\{"status":"ok"\}/);
     });
 
     test('HTTP/1.0 and Connection: close end with a close', async () => {
         for (const head of ['GET /health HTTP/1.0\r\n\r\n', 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'])
-            assert.match((await raw(both.daemon, head)).toString(), /"ok",.*\}$/);
+            assert.match((await raw(both.daemon, head)).toString(), /"ok"\}/);
     });
 });
 
