@@ -85,6 +85,11 @@ static void write_outputs(str outputs, struct buf *text)
     }
 }
 
+static bool has_failed(const struct item_reading *r)
+{
+    return !str_is_none(r->f.status) && json_text_eq(r->f.status, STR("failed"));
+}
+
 static int set_logs(const struct item_reading *r)
 {
     struct buf text = {0};
@@ -92,7 +97,7 @@ static int set_logs(const struct item_reading *r)
 
     write_outputs(r->f.outputs, &text);
     if (text.len == 0)
-        buf_append(&text, STR("[no output]"));
+        buf_append(&text, has_failed(r) ? STR("Error: the call has failed.") : STR("[no output]"));
     logs = buf_failed(&text) ? STR_NONE : arena_dup(r->arena, buf_str(&text));
     buf_fini(&text);
     if (str_is_none(logs))

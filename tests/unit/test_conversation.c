@@ -108,14 +108,20 @@ static const struct conversation_case cases[] = {
          "x"),
      CALLS(NAMED("ci", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}")) "," TOOL(
          "ci", "a\\n[image]\\nb") "," ASSISTANT("x")},
-    {"what code gave is in lines, and never nothing",
+    {"what code gave is in lines",
      "{\"type\":\"code_interpreter_call\",\"id\":\"a\",\"code\":\"1\",\"outputs\":[{\"type\":"
-     "\"logs\",\"logs\":\"l\\n\"},{\"type\":\"logs\",\"logs\":\"v\"}]},"
-     "{\"type\":\"code_interpreter_call\",\"id\":\"b\",\"code\":\"2\",\"outputs\":[]}," USER("u"),
-     CALLS(NAMED("a", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}") "," NAMED(
-         "b", "code_interpreter",
-         "{\\\"code\\\":\\\"2\\\"}")) "," TOOL("a", "l\\nv") "," TOOL("b",
-                                                                      "[no output]") "," USER("u")},
+     "\"logs\",\"logs\":\"l\\n\"},{\"type\":\"logs\",\"logs\":\"v\"}]}," USER("u"),
+     CALLS(NAMED("a", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}")) "," TOOL(
+         "a", "l\\nv") "," USER("u")},
+    {"code that gave nothing says so",
+     "{\"type\":\"code_interpreter_call\",\"id\":\"a\",\"code\":\"1\",\"outputs\":[]}," USER("u"),
+     CALLS(NAMED("a", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}")) "," TOOL(
+         "a", "[no output]") "," USER("u")},
+    {"code that failed says so",
+     "{\"type\":\"code_interpreter_call\",\"id\":\"a\",\"code\":\"1\",\"status\":\"failed\","
+     "\"outputs\":null}," USER("u"),
+     CALLS(NAMED("a", "code_interpreter", "{\\\"code\\\":\\\"1\\\"}")) "," TOOL(
+         "a", "Error: the call has failed.") "," USER("u")},
     {"of a search without its result there is nothing to tell",
      USER("u") ",{\"type\":\"web_search_call\",\"id\":\"ws\",\"status\":\"completed\",\"action\":"
                "{\"type\":\"search\",\"query\":\"q\"}}",
