@@ -48,20 +48,6 @@ struct sandbox_session {
 
 /* ---- calls */
 
-/* The beginning of a line is kept until its end comes, so none may be longer than the answers that
- * are due: code that got hold of the runner's output could fill the gateway's memory otherwise. */
-static void limit_lines(struct sandbox_session *s)
-{
-    size_t most = SANDBOX_UNASKED_BYTES;
-
-    for (const struct sandbox_call *c = s->calls; c != NULL; c = c->next) {
-        size_t bytes = sandbox_answer_bytes(c->conf.op, &s->conf.limits);
-
-        most = bytes > most ? bytes : most;
-    }
-    child_limit_lines(s->child, most);
-}
-
 static void call_free(struct sandbox_call *c)
 {
     loop_timer_free(c->timer);
@@ -77,7 +63,6 @@ static void unlink_call(struct sandbox_call *c)
         place = &(*place)->next;
     *place = c->next;
     s->n_calls--;
-    limit_lines(s);
 }
 
 /* It is on no list any more, and gone before it is told of. */
@@ -253,6 +238,20 @@ static bool send_question(struct sandbox_call *c)
 
 /* ---- answers */
 
+/* The beginning of a line is kept until its end comes, so none may be longer than the answers that
+ * are due: code that got hold of the runner's output could fill the gateway's memory otherwise. */
+static void limit_lines(struct sandbox_session *s)
+{
+    size_t most = SANDBOX_UNASKED_BYTES;
+
+    for (const struct sandbox_call *c = s->calls; c != NULL; c = c->next) {
+        size_t bytes = sandbox_answer_bytes(c->conf.op, &s->conf.limits);
+
+        most = bytes > most ? bytes : most;
+    }
+    child_limit_lines(s->child, most);
+}
+
 static int read_outcome(const struct sandbox_call *c, const struct sandbox_message *m,
                         struct sandbox_outcome *ret)
 {
@@ -268,9 +267,10 @@ static int read_outcome(const struct sandbox_call *c, const struct sandbox_messa
 static void take_answer(struct sandbox_call *c, const struct sandbox_message *m)
 {
     struct sandbox_outcome outcome = {.is_alive = true};
+    struct sandbox_session *s = c->session;
 
     if (c->conf.memory != NULL && read_outcome(c, m, &outcome) == -1) {
-        broken(c->session, "its answer has not the form that the protocol has");
+        broken(s, "its answer has not the form that the protocol has");
         return;
     }
     if (c->is_late) {
@@ -278,6 +278,7 @@ static void take_answer(struct sandbox_call *c, const struct sandbox_message *m)
         outcome.message = STR("The code ran for too long and was interrupted.");
     }
     report(c, &outcome);
+    limit_lines(s);
 }
 
 static struct sandbox_call *find_call(const struct sandbox_session *s, uint64_t id)
