@@ -566,21 +566,29 @@ class Gateway:
         )
 
     def images(self, new, figures):
-        """Image files, and the figures of which there is no file."""
-        most = self.limits["image_bytes"]
-        if most == 0:
-            return []
-        images = [image for path in sorted(new) if (image := read_image(self.top, path, most))]
-        saved = {image["base64"] for image in images}
-        images += [
-            {"mime": "image/png", "path": "", "base64": figure} for figure in figures if figure not in saved
-        ]
-        room = IMAGES_BYTES * most * 4 // 3
-        for i, image in enumerate(images[:MAX_IMAGES]):
+        images, room = [], IMAGES_BYTES * self.limits["image_bytes"] * 4 // 3
+        for image in self.candidates(new, figures):
             room -= len(image["base64"])
             if room < 0:
-                return images[:i]
-        return images[:MAX_IMAGES]
+                break
+            images.append(image)
+            if len(images) == MAX_IMAGES:
+                break
+        return images
+
+    def candidates(self, new, figures):
+        """Image files, and the figures of which there is no file. One by one: there may be more
+        than fit into memory."""
+        most = self.limits["image_bytes"]
+        saved = set()
+        for path in sorted(new) if most > 0 else []:
+            image = read_image(self.top, path, most)
+            if image:
+                saved.add(image["base64"])
+                yield image
+        for figure in figures if most > 0 else []:
+            if figure not in saved:
+                yield {"mime": "image/png", "path": "", "base64": figure}
 
     # -- requests
 

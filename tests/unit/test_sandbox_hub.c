@@ -499,6 +499,25 @@ static void a_hub_that_cannot_work_says_why(void **state)
     assert_true(str_has_nocase(str_from_c(e.msg), STR("no-such-python")));
 }
 
+/* Only those that are handed over are kept in memory. */
+static void images_may_be_more_than_fit_into_memory(void **state)
+{
+    struct told t = {.n = 0};
+    const struct sandbox_request request =
+        code_in("a", "import os\n"
+                     "png = b'\\x89PNG\\r\\n\\x1a\\n' + bytes(900000)\n"
+                     "_ = open('0.png', 'wb').write(png)\n"
+                     "for i in range(1, 900): os.link('0.png', f'{i}.png')");
+
+    (void)state;
+    hub_open();
+    (void)ask(&request, &t);
+    SANDBOX_UNTIL(t.n > 0);
+    assert_int_equal(t.failure, SANDBOX_OK);
+    assert_int_equal(t.n_images, 4);
+    told_fini(&t);
+}
+
 /* ---- the way out */
 
 /* A socket as a hub makes it. */
@@ -585,6 +604,7 @@ int main(void)
         SANDBOX_TEST(busy_containers_keep_their_places),
         SANDBOX_TEST(what_it_runs_with_is_described),
         SANDBOX_TEST(a_hub_that_cannot_work_says_why),
+        SANDBOX_TEST(images_may_be_more_than_fit_into_memory),
         SANDBOX_TEST(the_socket_of_a_hub_that_was_killed_is_removed_by_the_next),
         SANDBOX_TEST(a_hub_ends_in_the_middle_of_everything),
     };
