@@ -58,7 +58,7 @@ endif
 
 # --- libraries ----------------------------------------------------------------
 
-LIBRARIES := libuv libcurl libcrypto zlib libzstd sqlite3 libpq libxml-2.0 libseccomp
+LIBRARIES := libuv libcurl libcrypto zlib libzstd sqlite3 libpq libseccomp
 lib_flags := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 lib_link  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lpthread -lm
 test_link := -lcmocka -ljansson -lssl

@@ -83,6 +83,11 @@ static size_t numbered(str s, uint32_t *ret)
     return n < s.len && s.p[n] == ';' ? n + 1 : n;
 }
 
+size_t page_entity_length(str s, uint32_t *ret)
+{
+    return s.len > 1 && s.p[1] == '#' ? numbered(s, ret) : named(s, ret);
+}
+
 void page_entity_decode(str text, struct buf *out)
 {
     while (text.len > 0) {
@@ -94,8 +99,7 @@ void page_entity_decode(str text, struct buf *out)
         text = str_skip(text, plain);
         if (text.len == 0)
             return;
-        n = text.len > 1 && text.p[1] == '#' ? numbered(text, &code_point)
-                                             : named(text, &code_point);
+        n = page_entity_length(text, &code_point);
         if (n == 0)
             buf_char(out, '&');
         else

@@ -5,13 +5,10 @@
  * for is text, never a tag. */
 #include "search/search_text.h"
 
-#include <libxml/HTMLparser.h>
-#include <stdio.h>
-
-#include "base/num.h"
 #include "base/utf8.h"
+#include "search/page_entity.h"
 
-enum { MAX_TAG_BYTES = 300, MAX_ENTITY_BYTES = 12 };
+enum { MAX_TAG_BYTES = 300 };
 
 static const struct {
     str name;
@@ -54,50 +51,6 @@ static size_t tag_length(str s, bool *ret_is_space)
     return 0;
 }
 
-/* "#38" or "#x26", or 0: no number of a character. */
-static uint32_t numbered(str s)
-{
-    uint32_t c = 0;
-    bool is_hex = s.len > 1 && str_lower_char(s.p[1]) == 'x';
-    str digits = str_skip(s, is_hex ? 2 : 1);
-
-    for (size_t i = 0; i < digits.len; i++) {
-        int digit = num_hex_digit(digits.p[i]);
-
-        if (digit < 0 || (digit > 9 && !is_hex))
-            return 0;
-        c = c * (is_hex ? 16 : 10) + (uint32_t)digit;
-        if (c > 0x10ffff)
-            return 0;
-    }
-    return c;
-}
-
-static uint32_t named(str s)
-{
-    char name[MAX_ENTITY_BYTES + 1];
-    const htmlEntityDesc *entity;
-
-    if (str_eq(s, STR("apos"))) /* XML has it, HTML 4 has not */
-        return '\'';
-    (void)snprintf(name, sizeof(name), "%.*s", STR_ARG(s));
-    entity = htmlEntityLookup((const xmlChar *)name);
-    return entity == NULL ? 0 : entity->value;
-}
-
-/* The length of the entity that s begins with, or 0. */
-static size_t entity_length(str s, uint32_t *ret)
-{
-    str body = str_from(s.p, s.len < MAX_ENTITY_BYTES ? s.len : MAX_ENTITY_BYTES);
-    size_t end = str_find_char(body, ';');
-
-    if (end == body.len)
-        return 0;
-    body = str_from(s.p + 1, end - 1);
-    *ret = str_starts_with(body, STR("#")) ? numbered(body) : named(body);
-    return *ret == 0 ? 0 : end + 1;
-}
-
 static void append_space(struct buf *out)
 {
     if (out->len > 0 && out->p[out->len - 1] != ' ')
@@ -130,7 +83,7 @@ static size_t append_next(str s, struct buf *out)
         return n;
     }
     if (s.p[0] == '&')
-        n = entity_length(s, &c);
+        n = page_entity_length(s, &c);
     if (n > 0) {
         append_char(str_from(bytes, utf8_encode(c, bytes)), out);
         return n;
