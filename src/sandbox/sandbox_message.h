@@ -19,10 +19,9 @@ enum {
 };
 
 struct sandbox_limits {
-    size_t
-        output_bytes; /* of what is printed, and of the value; what is no UTF-8 is three of text */
-    size_t image_bytes; /* of one image; 0: there are none */
-    size_t file_bytes;  /* of a file that is read */
+    size_t output_bytes; /* printed, and of the value; one that is no UTF-8 is three of text */
+    size_t image_bytes;  /* of one image; 0: there are none */
+    size_t file_bytes;   /* of a file that is read */
 };
 
 /* How long a line may be that nobody has asked for: that the runner is ready. */
