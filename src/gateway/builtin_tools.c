@@ -9,6 +9,8 @@
 #include "ev/log.h"
 #include "net/address_public.h"
 #include "sandbox/sandbox.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
 
 enum { MAX_SEARCH_ANSWER_BYTES = 4 * 1024 * 1024, MAX_FILE_BYTES = 64 * 1024 * 1024 };
 
@@ -69,6 +71,26 @@ size_t builtin_memory_limit(const struct config *c, str escaped)
     if (!num_size_bytes(str_from_c(text), &bytes) || bytes >= c->code_memory_bytes)
         return 0;
     return (size_t)bytes;
+}
+
+int builtin_check_network(const struct config *c, str network_policy, str container,
+                          struct err *reterr)
+{
+    str type =
+        str_is_none(network_policy) ? STR_NONE : jr_member_string(network_policy, STR("type"));
+    char at[64];
+
+    if (str_is_none(network_policy) || (c->code_network == CONFIG_CODE_NETWORK_OFF &&
+                                        !str_is_none(type) && json_text_eq(type, STR("disabled"))))
+        return 0;
+    (void)snprintf(at, sizeof(at), "%.*s%snetwork_policy", STR_ARG(container),
+                   str_is_none(container) ? "" : ".");
+    err_set_param(
+        reterr, ERR_UNSUPPORTED_PARAMETER, at,
+        "Unsupported parameter: '%s'. What code may reach is set by the gateway's operator "
+        "(code_network).",
+        at);
+    return -1;
 }
 
 static void log_sandboxes(const struct builtin_tools *b)

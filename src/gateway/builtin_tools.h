@@ -36,6 +36,12 @@ struct sandbox_conf builtin_sandbox_conf(const struct config *c,
  * says, which is also the most. */
 size_t builtin_memory_limit(const struct config *c, str escaped);
 
+/* What code may reach is the operator's to say: network_policy (raw, or STR_NONE) may only ask for
+ * no network where there is none. Returns 0, or -1 with *reterr filled: it names the field below
+ * container (plain, or STR_NONE). */
+int builtin_check_network(const struct config *c, str network_policy, str container,
+                          struct err *reterr);
+
 /* Tries whether code can be run here, which takes a moment, and logs what came of it. Returns 0,
  * or -1 with *reterr filled when it cannot although the configuration requires it. */
 int builtin_tools_open(struct builtin_tools *b, const struct config *c, struct err *reterr);

@@ -319,7 +319,7 @@ struct container_call {
 };
 
 struct create_body {
-    str name, expires_after, memory_limit, file_ids; /* name and limit escaped */
+    str name, expires_after, memory_limit, file_ids, network_policy; /* name, limit escaped */
 };
 
 static const struct field create_table[] = {
@@ -327,6 +327,7 @@ static const struct field create_table[] = {
     FIELD(struct create_body, expires_after, FIELD_OBJECT),
     FIELD(struct create_body, memory_limit, FIELD_TEXT),
     FIELD(struct create_body, file_ids, FIELD_ARRAY),
+    FIELD(struct create_body, network_policy, FIELD_OBJECT),
 };
 
 struct expiry {
@@ -368,13 +369,14 @@ static int read_create(struct container_job *job, const struct http_request *r,
     const struct path name_at = path_member(NULL, STR("name"));
     const struct path files_at = path_member(NULL, STR("file_ids"));
     const struct path limit_at = path_member(NULL, STR("memory_limit"));
-    struct create_body in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE};
+    struct create_body in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE, STR_NONE};
     str body;
 
     if (request_body(job->x, r, &body, reterr) == -1 ||
         fields_read_body(body, FIELDS(create_table), &in, NULL, reterr) == -1 ||
         read_expiry(in.expires_after, &request->idle_ms, reterr) == -1 ||
-        tool_own_check_memory(in.memory_limit, &limit_at, reterr) == -1)
+        tool_own_check_memory(in.memory_limit, &limit_at, reterr) == -1 ||
+        builtin_check_network(job->worker->config, in.network_policy, STR_NONE, reterr) == -1)
         return -1;
     if (str_is_none(in.name))
         return reject_missing(&name_at, reterr);

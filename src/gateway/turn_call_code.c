@@ -9,12 +9,8 @@
 /* That of the last call in the history, as long as it lives. */
 static str find_container(struct turn *t)
 {
-    str found = STR_NONE;
+    str found = item_list_container(&t->request.items);
 
-    for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
-        if (it->kind == ITEM_HOSTED_CALL && !str_is_none(it->container_id))
-            found = it->container_id;
-    }
     found = str_is_none(found) ? STR_NONE : json_text_dup(&t->arena, found);
     if (str_is_none(found) ||
         !sandbox_hub_has(t->worker->builtin->sandboxes, t->caller.owner, found))
@@ -54,6 +50,14 @@ static int need_container(struct turn *t, const struct code_declaration *d, stru
     return -1;
 }
 
+static int check_network(const struct turn *t, const struct code_declaration *d, struct err *reterr)
+{
+    char at[48];
+
+    (void)snprintf(at, sizeof(at), "%.*s.container", STR_ARG(d->at));
+    return builtin_check_network(t->worker->config, d->network_policy, str_from_c(at), reterr);
+}
+
 int turn_choose_container(struct turn *t, struct err *reterr)
 {
     const struct tool *tool = turn_find_tool(t, TOOL_CODE_INTERPRETER);
@@ -61,6 +65,8 @@ int turn_choose_container(struct turn *t, struct err *reterr)
     if (tool == NULL)
         return 0;
     t->code = tool->code;
+    if (check_network(t, tool->code, reterr) == -1)
+        return -1;
     return str_is_none(tool->code->container) ? keep_new_container(t, reterr)
                                               : need_container(t, tool->code, reterr);
 }

@@ -15,13 +15,14 @@ static int note_place(const struct path *at, struct arena *a, str *ret, struct e
 /* ---- code_interpreter */
 
 struct container_fields {
-    str type, file_ids, memory_limit;
+    str type, file_ids, memory_limit, network_policy;
 };
 
 static const struct field container_table[] = {
     FIELD(struct container_fields, type, FIELD_TEXT),
     FIELD(struct container_fields, file_ids, FIELD_ARRAY),
     FIELD(struct container_fields, memory_limit, FIELD_TEXT),
+    FIELD(struct container_fields, network_policy, FIELD_OBJECT),
 };
 
 int tool_own_check_memory(str escaped, const struct path *at, struct err *reterr)
@@ -31,7 +32,8 @@ int tool_own_check_memory(str escaped, const struct path *at, struct err *reterr
     return check_value(at, escaped, limits, 4, reterr);
 }
 
-static int read_new_container(str raw, const struct path *at, str *ret_limit, struct err *reterr)
+static int read_new_container(str raw, const struct path *at, struct code_declaration *d,
+                              struct err *reterr)
 {
     static const str types[] = {STR_INIT("auto")};
     struct path type_at = path_member(at, STR("type"));
@@ -47,7 +49,8 @@ static int read_new_container(str raw, const struct path *at, str *ret_limit, st
     if (check_value(&type_at, f.type, types, 1, reterr) == -1 ||
         tool_own_check_memory(f.memory_limit, &limit_at, reterr) == -1)
         return -1;
-    *ret_limit = f.memory_limit;
+    d->memory_limit = f.memory_limit;
+    d->network_policy = f.network_policy;
     return jr_count(f.file_ids) > 0 ? reject_unsupported(&files_at, reterr) : 0;
 }
 
@@ -57,7 +60,7 @@ static int read_container(str raw, const struct path *at, struct code_declaratio
     if (str_is_none(raw))
         return reject_missing(at, reterr);
     if (jr_type_of(raw) == JR_OBJECT)
-        return read_new_container(raw, at, &d->memory_limit, reterr);
+        return read_new_container(raw, at, d, reterr);
     d->container = field_text(raw);
     return d->container.len == 0 ? reject_empty(at, reterr) : 0;
 }

@@ -27,9 +27,10 @@ enum tool_kind {
 
 /* What a request says of a tool of type code_interpreter. */
 struct code_declaration {
-    str at;           /* plain, where it stands: "tools[0]" */
-    str container;    /* escaped id; STR_NONE: auto */
-    str memory_limit; /* escaped: "1g", "4g" ...; STR_NONE when not given, as all below */
+    str at;             /* plain, where it stands: "tools[0]" */
+    str container;      /* escaped id; STR_NONE: auto */
+    str memory_limit;   /* escaped: "1g", "4g" ...; STR_NONE when not given, as all below */
+    str network_policy; /* raw; whether it holds here, the caller has to find out */
 };
 
 /* And of one of type web_search and its older names. */

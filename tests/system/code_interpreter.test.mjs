@@ -144,6 +144,16 @@ describe('a container', { concurrency: false, skip: noSandbox }, () => {
         await g.turnedAway({ tools: [{ ...CODE, container: 'cntr_unknown' }] }, [404, 'not_found', 'tools[0].container']);
     });
 
+    test('cannot be promised another network than there is', async (t) => {
+        const g = await codeGateway(t, { args: ['--code-network', 'public'] });
+        const refused = [400, 'unsupported_parameter', 'tools[0].container.network_policy'];
+        for (const type of ['disabled', 'allowlist'])
+            await g.turnedAway({ tools: [{ ...CODE, container: { type: 'auto', network_policy: { type } } }] }, refused);
+        await g.refused('POST', 'containers', { name: 'x', network_policy: { type: 'disabled' } }, [400, 'unsupported_parameter', 'network_policy']);
+        const without = await codeGateway(t);
+        await without.make('containers', { name: 'x', network_policy: { type: 'disabled' } });
+    });
+
     test('of a new conversation is a new one', async (t) => {
         const g = await codeGateway(t, { captures });
         const first = await runs(g, 'z = 1');
