@@ -174,8 +174,7 @@ static int64_t at_least(int64_t n, int64_t least)
     return n < least ? NO_NUMBER : n;
 }
 
-static int read_action(str text, const enum web_op *op, struct arena *a, struct web_action *ret,
-                       struct err *reterr)
+int web_action_read(str arguments, struct arena *a, struct web_action *ret, struct err *reterr)
 {
     struct arguments r = {.cursor = NO_NUMBER,
                           .first_line = NO_NUMBER,
@@ -183,11 +182,11 @@ static int read_action(str text, const enum web_op *op, struct arena *a, struct 
                           .max_results = NO_NUMBER};
     struct web_action action;
 
-    if (!read_arguments(text, &r)) {
+    if (!read_arguments(arguments, &r)) {
         err_set(reterr, ERR_INVALID_JSON, "the arguments are not a JSON object");
         return -1;
     }
-    action = (struct web_action){.op = op == NULL ? op_of(&r) : *op,
+    action = (struct web_action){.op = op_of(&r),
                                  .query = plain(r.query, a),
                                  .url = plain(r.url, a),
                                  .pattern = plain(r.pattern, a),
@@ -201,15 +200,4 @@ static int read_action(str text, const enum web_op *op, struct arena *a, struct 
         return -1;
     *ret = action;
     return 0;
-}
-
-int web_action_read(str arguments, struct arena *a, struct web_action *ret, struct err *reterr)
-{
-    return read_action(arguments, NULL, a, ret, reterr);
-}
-
-int web_action_read_browser(enum web_op op, str arguments, struct arena *a, struct web_action *ret,
-                            struct err *reterr)
-{
-    return read_action(arguments, &op, a, ret, reterr);
 }

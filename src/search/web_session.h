@@ -45,11 +45,10 @@ struct web_action {
 };
 
 /* Reads the arguments of a call as they come from a model, plain JSON: of the function web_search
- * {action, query, url, pattern}, or with op of browser.search, .open, .find. Returns 0, or -1 with
- * *reterr filled, a message for the model. Views into the arena. */
+ * {action, query, url, pattern}, and with what gpt-oss gives its browser besides: id, cursor, loc,
+ * num_lines, topn. Returns 0, or -1 with *reterr filled, a message for the model. Views into the
+ * arena. */
 int web_action_read(str arguments, struct arena *a, struct web_action *ret, struct err *reterr);
-int web_action_read_browser(enum web_op op, str arguments, struct arena *a, struct web_action *ret,
-                            struct err *reterr);
 
 struct web_source {
     str url, title; /* plain */

@@ -84,18 +84,19 @@ static void arguments_of_the_function_are_read_as_they_are_meant(void **state)
 }
 
 static const struct {
-    enum web_op op;
     const char *json, *action;
 } of_browser[] = {
-    {WEB_SEARCH, "{\"query\":\"q\",\"topn\":10,\"source\":\"web\"}", "search query=q max=10"},
-    {WEB_OPEN, "{\"id\":3,\"cursor\":1}", "open link=3 cursor=1"},
-    {WEB_OPEN, "{\"id\":\"3\"}", "open link=3"},
-    {WEB_OPEN, "{\"id\":\"https://e.org/\",\"loc\":7}", "open url=https://e.org/ loc=7"},
-    {WEB_OPEN, "{\"id\":-1,\"cursor\":-1,\"loc\":-1,\"num_lines\":-1}", "open"},
-    {WEB_OPEN, "{\"cursor\":2,\"loc\":0,\"num_lines\":5,\"view_source\":false}",
+    {"{\"action\":\"search\",\"query\":\"q\",\"topn\":10,\"source\":\"web\"}",
+     "search query=q max=10"},
+    {"{\"action\":\"open_page\",\"id\":3,\"cursor\":1}", "open link=3 cursor=1"},
+    {"{\"action\":\"open_page\",\"id\":\"3\"}", "open link=3"},
+    {"{\"action\":\"open_page\",\"id\":\"https://e.org/\",\"loc\":7}",
+     "open url=https://e.org/ loc=7"},
+    {"{\"action\":\"open_page\",\"id\":-1,\"cursor\":-1,\"loc\":-1,\"num_lines\":-1}", "open"},
+    {"{\"action\":\"open_page\",\"cursor\":2,\"loc\":0,\"num_lines\":5,\"view_source\":false}",
      "open cursor=2 loc=0 lines=5"},
-    {WEB_OPEN, "{\"id\":1e300,\"cursor\":-5}", "open url=1e300"},
-    {WEB_FIND, "{\"pattern\":\"p\",\"cursor\":0}", "find pattern=p cursor=0"},
+    {"{\"action\":\"open_page\",\"id\":1e300,\"cursor\":-5}", "open url=1e300"},
+    {"{\"action\":\"find_in_page\",\"pattern\":\"p\",\"cursor\":0}", "find pattern=p cursor=0"},
 };
 
 static void arguments_of_the_browser_are_read_as_they_are_meant(void **state)
@@ -104,8 +105,7 @@ static void arguments_of_the_browser_are_read_as_they_are_meant(void **state)
     for (size_t i = 0; i < COUNT_OF(of_browser); i++) {
         struct arena arena = {.limit = 0};
         struct web_action a;
-        int rc = web_action_read_browser(of_browser[i].op, str_from_c(of_browser[i].json), &arena,
-                                         &a, NULL);
+        int rc = web_action_read(str_from_c(of_browser[i].json), &arena, &a, NULL);
 
         check(rc, &a, of_browser[i].action);
         arena_fini(&arena);
