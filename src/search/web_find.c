@@ -41,7 +41,7 @@ static void fold_into(str text, struct buf *out)
     size_t n = out->len;
 
     buf_append(out, text);
-    if (!buf_failed(out))
+    if (!buf_failed(out) && out->len > n)
         fold(out->p + n, out->len - n);
 }
 
