@@ -3,8 +3,7 @@
  * As browsers do it (WHATWG HTML 13.2.5), so that broken markup means what its author saw:
  * whatever the bytes are, there is a next piece. One pass over text that stays where it is; no
  * tree and no memory of its own. libxml2 2.9.14 has a parser too, but compares each attribute of
- * a tag with all before it and each end tag with all open elements: 256 KiB of either take
- * seconds, and four megabytes a quarter of an hour, on the loop of a worker.
+ * a tag with all before it: 256 KiB of them take three seconds, which nothing can interrupt.
  *
  * Pure; any thread. */
 #ifndef ANTIPHON_SEARCH_PAGE_TAG_H

@@ -8,7 +8,7 @@
 /* Where the gateway differs from the library on purpose: what it writes in place of what the
  * vector expects, once. */
 static const struct {
-    const char *id, *library, *gateway, *why;
+    const char *id, *reference, *gateway, *why;
 } differences[] = {
     {"R019", "<|start|>assistant<|channel|>analysis<|message|>thinking 3+5<|end|>", "",
      "all reasoning before the last answer is dropped (HARMONY 2.1; G011, G012)"},
@@ -48,7 +48,7 @@ static void expect(const json_t *vector, struct buf *ret)
 
     buf_append(ret, library);
     for (size_t i = 0; i < COUNT_OF(differences); i++) {
-        str part = str_from_c(differences[i].library);
+        str part = str_from_c(differences[i].reference);
         size_t at;
 
         if (!str_eq(id, str_from_c(differences[i].id)))
