@@ -35,7 +35,8 @@ static bool has_no_control(str s)
     return true;
 }
 
-/* Goes into JSON, which is UTF-8. */
+/* Names go into JSON, which is UTF-8. So do paths: the configuration that is
+ * shown is a file that can be loaded, and a file cannot hold other bytes. */
 static bool is_name(str s)
 {
     return has_no_control(s) && utf8_is_valid(s);
@@ -95,7 +96,7 @@ static bool is_host(str s)
 
 static bool is_socket_path(str s)
 {
-    return str_starts_with(s, STR("/")) && s.len > 1 && has_no_control(s) &&
+    return str_starts_with(s, STR("/")) && s.len > 1 && is_name(s) &&
            s.len < sizeof(((struct sockaddr_un *)NULL)->sun_path);
 }
 
@@ -230,7 +231,7 @@ static bool is_store(str s)
     const str sqlite = STR("sqlite:");
 
     if (str_starts_with(s, sqlite))
-        return s.len > sqlite.len && has_no_control(s);
+        return s.len > sqlite.len && is_name(s);
     return str_eq(s, STR("memory")) ||
            (is_visible(s) && !str_is_none(after_scheme(s, "postgres|postgresql")));
 }
@@ -315,7 +316,7 @@ static const struct config_form forms[] = {
      .fits = is_long_secret,
      .describe = "at least 16 visible ASCII characters without spaces"},
     {.name = "NAME", .fits = is_name, .describe = "a name without control characters"},
-    {.name = "FILE", .fits = has_no_control, .describe = "a path without control characters"},
+    {.name = "FILE", .fits = is_name, .describe = "a path in UTF-8 without control characters"},
 };
 
 const struct config_form *config_form_find(const char *name)

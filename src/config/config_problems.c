@@ -125,7 +125,7 @@ struct config_quote config_quote(str value)
     struct config_quote quote;
 
     value.len = str_find_char(value, '\0');
-    n = utf8_cut(value, CONFIG_QUOTE_BYTES);
+    n = value.len <= CONFIG_QUOTE_BYTES ? value.len : utf8_cut(value, CONFIG_QUOTE_BYTES);
     (void)snprintf(quote.text, sizeof(quote.text), "\"%.*s%s\"", (int)n, value.p,
                    n < whole ? "..." : "");
     return quote;

@@ -293,6 +293,7 @@ static void only_usable_elements_are_taken(void **state)
          "unix:/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
          "aaaaaaaaaaaaaaaaaaaaaaaaa",
          false},
+        {"--listen", "unix:/run/\xff.sock", false},
         {"--listen", "::1:80", false},
         {"--listen", "[localhost]:80", false},
         {"--listen", "[::1:80", false},
@@ -306,6 +307,11 @@ static void only_usable_elements_are_taken(void **state)
         {"--model-alias", "a=", false},
         {"--model-alias", "a =b", false},
         {"--model-alias", "a=\xff", false},
+        {"--mcp-config", "/caf\u00E9/mcp.json", true},
+        {"--mcp-config", "/caf\xE9/mcp.json", false}, /* Latin-1 */
+        {"--code-paths", "/a,/\xff", false},
+        {"--store", "sqlite:/caf\u00E9", true},
+        {"--store", "sqlite:/caf\xE9", false},
         {"--pass-fields", "*", true},
         {"--pass-fields", "a*b", false},
         {"--pass-fields", "a**", false},

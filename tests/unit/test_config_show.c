@@ -83,6 +83,16 @@ static void what_is_shown_can_be_loaded(void **state)
     buf_fini(&shown);
 }
 
+static void a_path_that_a_file_cannot_hold_is_refused_with_its_bytes(void **state)
+{
+    struct load l = {.env = {"MCP_SERVERS_CONFIG_PATH=m\xff"}};
+
+    (void)state;
+    load_fails(&l, (const char *const[]){"MCP_SERVERS_CONFIG_PATH: \"m\\xff\" is not valid; give a "
+                                         "path in UTF-8 without control characters",
+                                         NULL});
+}
+
 /* Is the key in the text, with "_" spelled as dash and set between two others? */
 static bool is_named(const char *text, const char *before, const char *key, const char *dash,
                      const char *after)
@@ -169,6 +179,7 @@ int main(void)
         cmocka_unit_test(values_are_shown_with_their_source),
         cmocka_unit_test(secrets_are_shown_as_stars_in_comments),
         cmocka_unit_test(what_is_shown_can_be_loaded),
+        cmocka_unit_test(a_path_that_a_file_cannot_hold_is_refused_with_its_bytes),
         cmocka_unit_test(every_key_is_in_the_help_the_man_page_and_what_is_shown),
         cmocka_unit_test(help_stays_within_80_columns),
         cmocka_unit_test(what_roff_would_obey_is_escaped),
