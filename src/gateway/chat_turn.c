@@ -23,7 +23,7 @@
 #include "gateway/chat_turn_internal.h"
 #include "gateway/relay.h"
 #include "gateway/upstream_options.h"
-#include "wire/model_alias.h"
+#include "wire/chat_rewrite.h"
 
 /* ---- end of life */
 
@@ -36,7 +36,7 @@ static void turn_free(struct chat_turn *t)
     loop_timer_free(t->timer);
     chat_merge_fini(&t->merge);
     mcp_snapshot_unref(t->snapshot);
-    buf_fini(&t->aliased);
+    buf_fini(&t->rewritten);
     buf_fini(&t->offer);
     buf_fini(&t->body);
     buf_fini(&t->history);
@@ -282,9 +282,9 @@ static bool read_request(struct chat_turn *t)
 
     if (http_exchange_body(t->x, &body, NULL) == -1)
         return false; /* the upstream's to judge */
-    if (model_alias_rewrite(aliases, body, &t->aliased))
-        body = buf_str(&t->aliased);
-    return !buf_failed(&t->aliased) && chat_loop_request_read(body, &t->arena, &t->request) &&
+    if (chat_rewrite(aliases, body, &t->rewritten))
+        body = buf_str(&t->rewritten);
+    return !buf_failed(&t->rewritten) && chat_loop_request_read(body, &t->arena, &t->request) &&
            chat_turn_offer(t) > 0;
 }
 

@@ -44,7 +44,7 @@ struct chat_turn {
     str request_id, client; /* in the arena */
     struct caller caller;
     const struct http_request *http; /* lives as long as x */
-    struct buf aliased;              /* the client's body with another model, or empty */
+    struct buf rewritten;            /* the client's body after chat_rewrite(), or empty */
     struct chat_loop_request request;
 
     struct mcp_snapshot *snapshot;

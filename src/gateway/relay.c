@@ -1,4 +1,4 @@
-/* relay.c -- bytes through, unchanged but for the alias of a model.
+/* relay.c -- bytes through, unchanged but for what chat_rewrite.h names.
  *
  * Status, end-to-end headers and body of the upstream reach the client as they
  * came; what concerns one connection only does not. A failure before the
@@ -13,6 +13,7 @@
 #include "gateway/relay_headers.h"
 #include "gateway/upstream_options.h"
 #include "gateway/worker.h"
+#include "wire/chat_rewrite.h"
 
 struct relay {
     struct worker *worker;
@@ -20,7 +21,7 @@ struct relay {
     struct http_call *call; /* NULL: ended */
     str request_id, method, path;
     struct caller caller;
-    struct buf body; /* of the request, with an alias replaced; else empty */
+    struct buf body; /* of the request, when it had to be rewritten; else empty */
     int status;      /* of the answer; 0: the upstream has not begun one */
     uint64_t start_ms;
     struct relay *next, **link; /* in the worker's list */
@@ -77,7 +78,7 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
                                struct http_header *out)
 {
     str key = worker_authorization(relay->worker, r);
-    /* The coding was taken off to find the model. */
+    /* The coding was taken off to read the body. */
     size_t n =
         relay_headers_on(r, relay->body.len > 0 ? RELAY_WITHOUT_CODING : RELAY_WITH_CODING, out);
 
@@ -168,15 +169,30 @@ static void write_url(const struct relay *relay, const struct http_request *r, s
     }
 }
 
+/* Most bodies have nothing to rewrite, which a look for one word tells. What a
+ * coding hides has to be decoded first. */
+static bool may_need_rewriting(const struct http_request *r, bool is_chat, bool has_aliases)
+{
+    bool is_coded = !str_is_none(http_request_header(r, STR("content-encoding")));
+
+    return r->body.len > 0 &&
+           (has_aliases || (is_chat && (is_coded || chat_may_hold_reasoning(r->body))));
+}
+
 /* False when out of memory. A body that cannot be decoded is the upstream's to judge. */
-static bool replace_alias(struct relay *relay, const struct http_request *r)
+static bool rewrite_body(struct relay *relay, const struct http_request *r)
 {
     const struct name_list aliases = upstream_model_aliases(relay->worker->config);
+    bool is_chat = str_eq(relay_path(r->path), STR("/chat/completions"));
     str plain;
 
-    if (aliases.n == 0 || r->body.len == 0 || http_exchange_body(relay->x, &plain, NULL) == -1)
+    if (!may_need_rewriting(r, is_chat, aliases.n > 0) ||
+        http_exchange_body(relay->x, &plain, NULL) == -1)
         return true;
-    (void)model_alias_rewrite(aliases, plain, &relay->body);
+    if (is_chat)
+        (void)chat_rewrite(aliases, plain, &relay->body);
+    else
+        (void)model_alias_rewrite(aliases, plain, &relay->body);
     return !buf_failed(&relay->body);
 }
 
@@ -190,7 +206,7 @@ static int start_call(struct relay *relay, const struct http_request *r, struct 
     write_url(relay, r, &url);
     call.url = buf_cstr(&url);
     call.method = arena_dup(a, r->method).p;
-    if (!replace_alias(relay, r) || headers == NULL || call.method == NULL || buf_failed(&url)) {
+    if (!rewrite_body(relay, r) || headers == NULL || call.method == NULL || buf_failed(&url)) {
         err_set_no_memory(reterr);
     } else {
         call.body = relay->body.len > 0 ? buf_str(&relay->body) : r->body;

@@ -22,6 +22,7 @@ static const struct field request_table[] = {
     PLACE("input", FIELD_TEXT_OR_ARRAY, r.input),
     PLACE("instructions", FIELD_TEXT, r.instructions),
     PLACE("previous_response_id", FIELD_TEXT, r.previous_response_id),
+    PLACE("previous_responses_id", FIELD_TEXT, previous_responses_id),
     PLACE("conversation", FIELD_TEXT_OR_OBJECT, conversation),
     PLACE("stream", FIELD_BOOLEAN, stream),
     PLACE("stream_options", FIELD_OBJECT, stream_options),
@@ -139,7 +140,7 @@ static bool truth(str raw, bool fallback)
     return str_is_none(raw) ? fallback : jr_type_of(raw) == JR_TRUE;
 }
 
-static void note_switches(struct request_fields *in)
+static void note_meanings(struct request_fields *in)
 {
     struct responses_request *r = &in->r;
 
@@ -147,6 +148,8 @@ static void note_switches(struct request_fields *in)
     r->store = truth(in->store, true);
     r->background = truth(in->background, false);
     r->include_obfuscation = truth(in->include_obfuscation, false);
+    if (str_is_none(r->previous_response_id))
+        r->previous_response_id = in->previous_responses_id;
 }
 
 /* ---- required fields */
@@ -272,8 +275,37 @@ static int read_items_and_tools(struct responses_request *r,
 
 /* ---- exclusions */
 
-static int check_exclusions(const struct responses_request *r, struct err *reterr)
+static bool is_same_text(str a, str b)
 {
+    struct buf plain = {.limit = 0};
+    bool is_same;
+
+    json_text_decode(a, &plain);
+    is_same = !buf_failed(&plain) && json_text_eq(b, buf_str(&plain));
+    buf_fini(&plain);
+    return is_same;
+}
+
+/* Both spellings may be there when they agree. */
+static int check_spellings(const struct request_fields *in, struct err *reterr)
+{
+    str id = in->r.previous_response_id, misspelled = in->previous_responses_id;
+
+    if (str_is_none(misspelled) || is_same_text(id, misspelled))
+        return 0;
+    err_set_param(reterr, ERR_MUTUALLY_EXCLUSIVE, "previous_response_id",
+                  "Mutually exclusive parameters: 'previous_response_id' and "
+                  "'previous_responses_id' have different values. Send 'previous_response_id' "
+                  "alone.");
+    return -1;
+}
+
+static int check_exclusions(const struct request_fields *in, struct err *reterr)
+{
+    const struct responses_request *r = &in->r;
+
+    if (check_spellings(in, reterr) == -1)
+        return -1;
     if (str_is_none(r->previous_response_id) || str_is_none(r->conversation_id))
         return 0;
     err_set_param(reterr, ERR_MUTUALLY_EXCLUSIVE, "previous_response_id",
@@ -291,10 +323,10 @@ int responses_request_parse(str body, const struct responses_request_options *op
     extra_reader_init(&extra, &options->extra, ids, arena);
     if (read_body(&in, body, &extra, reterr) == -1 || read_nested(&in, reterr) == -1)
         return -1;
-    note_switches(&in);
+    note_meanings(&in);
     if (check_required(&in, options, arena, reterr) == -1 || check_values(&in, reterr) == -1 ||
         read_items_and_tools(&in.r, options, ids, arena, reterr) == -1 ||
-        check_exclusions(&in.r, reterr) == -1)
+        check_exclusions(&in, reterr) == -1)
         return -1;
     if (!in.r.needs_store && request_look_up(&in.r, ids, arena, reterr) == -1)
         return -1;

@@ -224,6 +224,15 @@ describe('the loop', { concurrency: false }, () => {
         assert.deepEqual((await post(g, REQUEST)).json.choices[0].message, { role: 'assistant', content: 'a' });
     });
 
+    test('a wish for reasoning of nothing but null is not sent on', async () => {
+        g.up.next(calling(call(ECHO, { message: 'hi' })), saying('It says hi.'));
+        await post(g, { ...REQUEST, reasoning: { effort: null, summary: null } });
+        assert.deepEqual(g.up.requests.map(({ body }) => 'reasoning' in body), [false, false]);
+        g.up.next(saying('Hi'));
+        await post(g, { ...REQUEST, reasoning: { effort: 'low', summary: null } });
+        assert.deepEqual(g.up.requests[2].body.reasoning, { effort: 'low', summary: null });
+    });
+
     test('the upstream is asked on one connection', async () => {
         g.up.next(callStream([ECHO, {}]), textStream('Done.'));
         const before = g.up.connections;

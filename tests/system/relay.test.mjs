@@ -44,6 +44,26 @@ describe('chat completions', { concurrency: false }, () => {
         assert.equal(request.path, PATH);
     });
 
+    const rest = '{ "model":"m", "messages":[],\n"x": 1.50 }';
+    const nulls = rest.replace('"messages"', '"reasoning" : { "effort":null, "summary": null }, "messages"');
+    for (const [how, body, headers] of [['as it is', nulls, {}], ['compressed', gzipSync(nulls), { 'content-encoding': 'gzip' }]]) {
+        test(`reasoning of nothing but null is not sent on: ${how}`, async () => {
+            await relay(body, { headers });
+            const request = await both.up.request(0);
+            assert.equal(request.raw.toString(), rest);
+            assert.equal(request.headers['content-length'], `${rest.length}`);
+            assert.equal(request.headers['content-encoding'], undefined);
+        });
+    }
+
+    test('other reasoning is sent on, compressed as it came', async () => {
+        const body = gzipSync('{"model":"m","reasoning":{"effort":"low","summary":null}}');
+        await relay(body, { headers: { 'content-encoding': 'gzip' } });
+        const request = await both.up.request(0);
+        assert.ok(request.raw.equals(body));
+        assert.equal(request.headers['content-encoding'], 'gzip');
+    });
+
     for (const status of [400, 401, 404, 429, 500, 503]) {
         test(`status ${status} and its body are kept`, async () => {
             both.up.next(failure(status, 'as it is', {}, { 'retry-after': '3' }));

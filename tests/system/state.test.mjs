@@ -38,6 +38,13 @@ describe('what a chain remembers', { concurrency: false }, () => {
         assert.deepEqual(messagesOf(both.up), [user('One'), assistant('First.'), user('Two'), assistant('Second.'), user('Three')]);
     });
 
+    test('a misspelled name of the id is read', async () => {
+        const first = await api.respond({ input: 'One' });
+        const second = await api.respond({ input: 'Two', previous_responses_id: first.id });
+        assert.equal(second.previous_response_id, first.id);
+        assert.deepEqual(messagesOf(both.up), [user('One'), assistant('Hello'), user('Two')]);
+    });
+
     test('instructions hold for one turn, system and developer items for all', async () => {
         const first = await api.respond({ instructions: 'Be brief.', input: [{ role: 'developer', content: 'No jokes.' }, user('One')] });
         const second = await api.respond({ input: 'Two', previous_response_id: first.id });

@@ -1,6 +1,8 @@
 /* test_responses_request.c -- what a request may contain, and how it is refused. */
 #include "request_fixture.h"
 
+#include "json/json_text.h"
+
 #define S16                   "0123456789abcdef"
 #define S64                   S16 S16 S16 S16
 #define S512                  S64 S64 S64 S64 S64 S64 S64 S64
@@ -394,6 +396,36 @@ static void the_first_step_that_finds_something_reports_it(void **state)
     CHECK(refusals);
 }
 
+static void a_misspelled_id_must_agree_with_the_right_one(void **state)
+{
+    static const struct refusal refusals[] = {
+        {"{\"model\":\"m\",\"previous_responses_id\":\"p\",\"previous_response_id\":\"q\"}",
+         ERR_MUTUALLY_EXCLUSIVE, "previous_response_id",
+         "Mutually exclusive parameters: 'previous_response_id' and 'previous_responses_id' have "
+         "different values. Send 'previous_response_id' alone."},
+        {"{\"model\":\"m\",\"previous_responses_id\":1}",
+         TYPE("previous_responses_id", "a string", "a number")},
+        {"{\"model\":\"m\",\"previous_responses_id\":\"p\",\"conversation\":\"c\"}",
+         ERR_MUTUALLY_EXCLUSIVE, "previous_response_id",
+         "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."},
+    };
+    static const char *const bodies[] = {
+        "{\"model\":\"m\",\"previous_responses_id\":\"resp_p\"}",
+        "{\"model\":\"m\",\"previous_responses_id\":null,\"previous_response_id\":\"resp_p\"}",
+        "{\"model\":\"m\",\"previous_responses_id\":\"resp\\u005fp\",\"previous_response_id\":\"resp_p\"}",
+    };
+
+    (void)state;
+    CHECK(refusals);
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        struct fixture f;
+
+        assert_int_equal(fixture_parse(&f, str_from_c(bodies[i]), 0), 0);
+        assert_true(json_text_eq(f.request.previous_response_id, STR("resp_p")));
+        fixture_fini(&f);
+    }
+}
+
 static void unusual_but_good_requests_are_taken(void **state)
 {
     static const char *const bodies[] = {
@@ -476,6 +508,7 @@ int main(void)
         cmocka_unit_test(tools_are_refused_by_their_path),
         cmocka_unit_test(choices_of_missing_tools_are_refused),
         cmocka_unit_test(the_first_step_that_finds_something_reports_it),
+        cmocka_unit_test(a_misspelled_id_must_agree_with_the_right_one),
         cmocka_unit_test(unusual_but_good_requests_are_taken),
         cmocka_unit_test(switches_and_defaults_are_read),
         cmocka_unit_test(a_default_model_stands_in),
