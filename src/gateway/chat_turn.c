@@ -94,6 +94,7 @@ static void end_round(struct chat_turn *t, const struct err *failure, struct buf
     enum chat_round_end end = chat_merge_end(&t->merge, failure, out);
 
     if (end == CHAT_ROUND_FAILED) {
+        upstream_answer_failed(&t->answer, t->call);
         chat_turn_fail(t, &t->merge.error, out);
     } else if (end == CHAT_ROUND_LAST) {
         chat_turn_finish(t, out);
@@ -152,6 +153,7 @@ static void refused(struct chat_turn *t)
 {
     struct err e;
 
+    upstream_answer_failed(&t->answer, NULL);
     upstream_answer_error(&t->answer, worker_passes_key(t->worker, t->http), &e);
     chat_turn_fail(t, &e, chat_turn_fresh_out(t));
 }
@@ -173,6 +175,7 @@ static void on_body(void *arg, str bytes)
 
     if (!is_listening(t))
         return;
+    t->answer.n_bytes += bytes.len;
     if (t->first_byte_ms == 0)
         t->first_byte_ms = loop_now_ms(t->worker->loop);
     if (t->is_relayed) {
@@ -189,6 +192,8 @@ static void on_end(void *arg, const struct err *failure)
 {
     struct chat_turn *t = arg;
 
+    if (failure != NULL)
+        upstream_answer_failed(&t->answer, t->call);
     t->call = NULL;
     if (is_listening(t)) {
         if (t->is_relayed)

@@ -37,15 +37,20 @@ void chat_turn_log(const struct chat_turn *t, const char *status, const struct e
     uint64_t first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms;
     const struct shown model = shown(t->request.model);
     bool has_model = !str_is_none(t->request.model);
+    bool has_failed = e != NULL && t->answer.phase != NULL;
+    const struct upstream_words words = e == NULL ? (struct upstream_words){""} : upstream_words(e);
     struct log_field fields[] = {
         LOG_STR("model", has_model ? str_from_c(model.text) : STR_NONE),
         LOG_STR("status", str_from_c(status)),
         LOG_STR("error", e == NULL ? STR_NONE : str_from_c(err_wire_code(e))),
+        LOG_STR("phase", has_failed ? str_from_c(t->answer.phase) : STR_NONE),
+        LOG_STR("message", has_failed ? str_from_c(words.text) : STR_NONE),
         LOG_INT("rounds", t->n_rounds),
         LOG_INT("tool_calls", t->n_made),
         LOG_INT("ttfb_ms", first_byte_ms),
         LOG_INT("total_ms", loop_now_ms(t->worker->loop) - t->start_ms),
         LOG_INT("upstream_status", t->answer.status),
+        LOG_INT("upstream_bytes", t->answer.n_bytes),
         LOG_STR("client", t->client),
         LOG_STR("owner", t->caller.name),
         LOG_STR("request_id", t->request_id),

@@ -21,8 +21,9 @@ struct relay {
     struct http_call *call; /* NULL: ended */
     str request_id, method, path;
     struct caller caller;
-    struct buf body; /* of the request, when it had to be rewritten; else empty */
-    int status;      /* of the answer; 0: the upstream has not begun one */
+    struct buf body;   /* of the request, when it had to be rewritten; else empty */
+    int status;        /* of the answer; 0: the upstream has not begun one */
+    const char *phase; /* in which the upstream's call failed, or NULL */
     uint64_t start_ms;
     struct relay *next, **link; /* in the worker's list */
 };
@@ -38,13 +39,17 @@ static void relay_free(struct relay *relay)
     free(relay);
 }
 
-static void log_end(const struct relay *relay, const char *outcome)
+static void log_end(const struct relay *relay, const char *outcome, const struct err *e)
 {
+    bool has_failed = e != NULL && relay->phase != NULL; /* else it may speak of anything */
+
     log_line(LOG_INFO, "relay",
              (struct log_field[]){
                  LOG_STR("request_id", relay->request_id), LOG_STR("method", relay->method),
                  LOG_STR("path", relay->path), LOG_STR("outcome", str_from_c(outcome)),
                  LOG_INT("status", relay->status),
+                 LOG_STR("phase", has_failed ? str_from_c(relay->phase) : STR_NONE),
+                 LOG_STR("message", has_failed ? str_from_c(e->msg) : STR_NONE),
                  LOG_INT("total_ms", loop_now_ms(relay->worker->loop) - relay->start_ms),
                  LOG_STR("owner", relay->caller.name), LOG_END});
 }
@@ -55,7 +60,7 @@ static void relay_fail(struct relay *relay, const struct err *e)
 
     if (!is_begun)
         relay->status = err_http_status(e);
-    log_end(relay, err_wire_code(e));
+    log_end(relay, err_wire_code(e), e);
     if (is_begun)
         http_exchange_abort(relay->x);
     else
@@ -114,12 +119,14 @@ static void on_end(void *arg, const struct err *failure)
 {
     struct relay *relay = arg;
 
+    if (failure != NULL)
+        relay->phase = http_call_phase(relay->call);
     relay->call = NULL;
     if (failure != NULL) {
         relay_fail(relay, failure);
         return;
     }
-    log_end(relay, "relayed");
+    log_end(relay, "relayed", NULL);
     http_exchange_end(relay->x, STR(""));
     relay_free(relay);
 }
@@ -132,7 +139,7 @@ static void on_gone(void *arg)
 {
     struct relay *relay = arg;
 
-    log_end(relay, "client_gone");
+    log_end(relay, "client_gone", NULL);
     relay_free(relay);
 }
 

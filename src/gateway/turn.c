@@ -137,6 +137,7 @@ static void refused(struct turn *t)
 {
     struct err e;
 
+    upstream_answer_failed(&t->answer, NULL);
     upstream_answer_error(&t->answer, worker_passes_key(t->worker, t->http), &e);
     if (!turn_retry_shorter(t, &e))
         turn_fail(t, &e);
@@ -155,6 +156,7 @@ static void on_body(void *arg, str bytes)
     struct turn *t = arg;
     struct buf *out = turn_fresh_out(t);
 
+    t->answer.n_bytes += bytes.len;
     if (t->first_byte_ms == 0)
         t->first_byte_ms = now_ms(t);
     if (!is_listening(t))
@@ -177,6 +179,8 @@ static void on_end(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
 
+    if (failure != NULL)
+        upstream_answer_failed(&t->answer, t->call);
     t->call = NULL;
     if (is_listening(t)) {
         if (t->answer.status == 0)

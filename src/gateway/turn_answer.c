@@ -39,6 +39,8 @@ struct turn_summary turn_summarize(const struct turn *t)
         .owner = t->caller.name,
         .model = t->request.model,
         .upstream_status = t->answer.status,
+        .phase = t->answer.phase,
+        .upstream_bytes = t->answer.n_bytes,
         .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
         .total_ms = now_ms(t) - t->start_ms,
         .response = t->has_response ? &t->response : NULL,

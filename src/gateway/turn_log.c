@@ -1,13 +1,14 @@
 /* turn_log.c -- who asked what of which model, how it ended, what it cost.
  *
  * No bodies: of an error only the code is logged, and the message when its
- * words are the gateway's own. */
+ * words are the gateway's own or the upstream's. */
 #include "gateway/turn_log.h"
 
 #include "conv/reject.h"
 #include "ev/log.h"
+#include "gateway/upstream_answer.h"
 
-enum { MAX_FIELDS = 24 };
+enum { MAX_FIELDS = 26 };
 
 struct fields {
     struct log_field list[MAX_FIELDS + 1];
@@ -36,13 +37,20 @@ static bool is_own_message(const struct err *e)
            e->code == ERR_INTERNAL || e->code == ERR_STORE;
 }
 
-static void add_error(struct fields *f, const struct err *e)
+static void add_error(struct fields *f, const struct turn_summary *s,
+                      const struct upstream_words *words)
 {
+    const struct err *e = s->error;
+
     add(f, (struct log_field)LOG_STR("error", str_from_c(err_wire_code(e))));
     if (e->param[0] != '\0')
         add(f, (struct log_field)LOG_STR("param", str_from_c(e->param)));
-    if (is_own_message(e))
-        add(f, (struct log_field)LOG_STR("message", str_from_c(e->msg)));
+    if (s->phase != NULL) {
+        add(f, (struct log_field)LOG_STR("phase", str_from_c(s->phase)));
+        add(f, (struct log_field)LOG_INT("upstream_bytes", s->upstream_bytes));
+    }
+    if (is_own_message(e) || s->phase != NULL)
+        add(f, (struct log_field)LOG_STR("message", str_from_c(words->text)));
 }
 
 static void add_usage(struct fields *f, const struct usage *u)
@@ -58,6 +66,7 @@ static void add_usage(struct fields *f, const struct usage *u)
 void turn_log(const struct turn_summary *s)
 {
     const struct shown model = shown(s->model);
+    struct upstream_words words;
     struct fields f = {.n = 0};
     bool is_trouble =
         s->not_stored != NULL || (s->error != NULL && err_http_status(s->error) >= 500);
@@ -67,8 +76,10 @@ void turn_log(const struct turn_summary *s)
     if (!str_is_none(s->model))
         add(&f, (struct log_field)LOG_STR("model", str_from_c(model.text)));
     add(&f, (struct log_field)LOG_STR("status", str_from_c(status_word(s))));
-    if (s->error != NULL)
-        add_error(&f, s->error);
+    if (s->error != NULL) {
+        words = upstream_words(s->error);
+        add_error(&f, s, &words);
+    }
     if (s->not_stored != NULL)
         add(&f, (struct log_field)LOG_STR("not_stored", str_from_c(s->not_stored->msg)));
     if (s->response != NULL) {

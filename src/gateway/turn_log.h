@@ -12,6 +12,8 @@ struct turn_summary {
     const struct err *error;         /* NULL: none */
     const struct response *response; /* NULL: the request did not get that far */
     int upstream_status;             /* 0: the upstream has not answered */
+    const char *phase;               /* of the upstream's call that failed; NULL: none has */
+    uint64_t upstream_bytes;         /* of its body */
     uint64_t first_byte_ms; /* from the request to the first byte of the upstream's body; 0: none */
     uint64_t total_ms;
     size_t ignored_fields;        /* of the request, unknown here */

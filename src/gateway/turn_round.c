@@ -289,6 +289,8 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
 {
     const struct chat_result result = round_end(&t->round, failure, out);
 
+    if (result.failed)
+        upstream_answer_failed(&t->answer, t->call);
     if (result.failed && turn_retry_shorter(t, &result.error))
         return;
     count_tokens(t);

@@ -2,8 +2,11 @@
 #include "gateway/upstream_answer.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
+#include "http/http_client.h"
 #include "wire/upstream_error.h"
 
 enum { MAX_ERROR_BODY_BYTES = 64 * 1024 };
@@ -22,6 +25,8 @@ void upstream_answer_fini(struct upstream_answer *a)
 void upstream_answer_reset(struct upstream_answer *a)
 {
     a->status = a->retry_after_s = 0;
+    a->n_bytes = 0;
+    a->phase = NULL;
     buf_reset(&a->error_body);
 }
 
@@ -53,6 +58,31 @@ bool upstream_answer_keep(struct upstream_answer *a, str bytes)
 {
     buf_append(&a->error_body, bytes);
     return !buf_failed(&a->error_body);
+}
+
+void upstream_answer_failed(struct upstream_answer *a, const struct http_call *call)
+{
+    if (a->status == 0)
+        a->phase = call == NULL ? "connecting" : http_call_phase(call);
+    else if (!upstream_answer_is_good(a))
+        a->phase = "refused";
+    else
+        a->phase = a->n_bytes == 0 ? "first_byte" : "answer";
+}
+
+struct upstream_words upstream_words(const struct err *e)
+{
+    /* pydantic, and with it vLLM and SGLang, shows the value that it refuses. */
+    static const str quotes[] = {STR_INIT("'input':"), STR_INIT("\"input\":"),
+                                 STR_INIT("input_value=")};
+    struct upstream_words words;
+    str said = str_from_c(e->msg);
+
+    for (size_t i = 0; i < sizeof(quotes) / sizeof(*quotes); i++)
+        said.len = str_find(said, quotes[i]);
+    said.len = utf8_cut(said, sizeof(words.text) - 1);
+    (void)snprintf(words.text, sizeof(words.text), "%.*s", STR_ARG(said));
+    return words;
 }
 
 void upstream_answer_error(const struct upstream_answer *a, bool is_clients_key, struct err *ret)

@@ -1,5 +1,5 @@
 /* upstream_answer.h -- how the upstream took a call: what a turn keeps of the head of its
- * answer, and of the body when that says why it refuses. */
+ * answer, and of the body when that says why it refuses; and how far it came, for the log. */
 #ifndef ANTIPHON_GATEWAY_UPSTREAM_ANSWER_H
 #define ANTIPHON_GATEWAY_UPSTREAM_ANSWER_H
 
@@ -7,12 +7,17 @@
 #include "base/err.h"
 #include "net/header.h"
 
+struct http_call;
+
 /* How long the end of a body may take after its [DONE], so that the connection can be kept. */
 enum { UPSTREAM_LINGER_MS = 1000 };
 
 struct upstream_answer {
     int status; /* 0: none yet */
     int retry_after_s;
+    uint64_t n_bytes; /* of the body so far */
+    const char
+        *phase; /* in which the call failed: see upstream_answer_failed(); NULL: it has not */
     struct buf error_body; /* when it is not good */
 };
 
@@ -31,6 +36,17 @@ bool upstream_answer_is_good(const struct upstream_answer *a);
 /* The next bytes of why it refuses. False when they are too many to wait for their end,
  * which may never come. */
 bool upstream_answer_keep(struct upstream_answer *a, str bytes);
+
+/* The call has failed: notes how far it came, as connecting, first_byte (nothing but perhaps a
+ * head), answer or refused. The call may be NULL once there was a head. */
+void upstream_answer_failed(struct upstream_answer *a, const struct http_call *call);
+
+/* The message of a failed call for a log line: the upstream's own words, which have no keys and
+ * URLs in them, cut before they quote the request. */
+struct upstream_words {
+    char text[512];
+};
+struct upstream_words upstream_words(const struct err *e);
 
 /* It refuses: the error that this is to the client. is_clients_key: the credentials that it
  * refuses, if it does, are the client's own. */

@@ -12,6 +12,7 @@
 #include "gateway/turn.h"
 #include "mcp/mcp_hub.h"
 #include "net/listen_address.h"
+#include "wire/upstream_error.h"
 
 enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256, KEPT_OUT_BYTES = 1024 * 1024 };
 
@@ -155,6 +156,7 @@ void worker_run(struct worker *w)
 struct http_call_conf worker_call_conf(const struct worker *w)
 {
     return (struct http_call_conf){
+        .prefix = UPSTREAM_CONNECTION_ERROR,
         .connect_timeout_ms = w->config->connect_timeout_ms,
         .first_byte_timeout_ms = w->config->first_byte_timeout_ms,
         .idle_timeout_ms = w->config->idle_timeout_ms,

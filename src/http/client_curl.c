@@ -94,7 +94,8 @@ static void call_end(struct curl_call *call, CURLcode result)
         return;
     }
     if (result == CURLE_OK) /* 101: it changed to a protocol that nobody asked for */
-        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server did not answer with HTTP.");
+        err_set(&e, ERR_UPSTREAM_ERROR, "%sThe %s did not answer with HTTP.", call->call.prefix,
+                call->call.peer);
     else
         curl_call_describe(call, result, &e);
     call_on_end(&call->call, &e);
@@ -198,6 +199,16 @@ static void look_up(struct curl_call *call)
         on_resolved(call, NULL);
 }
 
+/* libcurl's clock runs from there on, also on a connection that was kept. */
+static bool is_connected(const struct http_call *call)
+{
+    curl_off_t sent_us = 0;
+
+    (void)curl_easy_getinfo(((const struct curl_call *)call)->easy, CURLINFO_PRETRANSFER_TIME_T,
+                            &sent_us);
+    return sent_us > 0;
+}
+
 static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])
 {
     curl_call_where((const struct curl_call *)call, out);
@@ -206,7 +217,7 @@ static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])
 struct http_call *curl_client_start(struct curl_client *client, const struct http_call_conf *conf,
                                     struct err *reterr)
 {
-    static const struct call_transport transport = {on_paused, drop, where};
+    static const struct call_transport transport = {on_paused, drop, is_connected, where};
     struct curl_call *call = calloc(1, sizeof(*call));
 
     if (call == NULL) {

@@ -332,6 +332,11 @@ static void drop(struct http_call *call)
         call_free(d);
 }
 
+static bool is_connected(const struct http_call *call)
+{
+    return ((const struct direct_call *)call)->conn != NULL;
+}
+
 static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])
 {
     const struct origin *o = ((const struct direct_call *)call)->origin;
@@ -417,7 +422,7 @@ struct http_call *direct_client_start(struct direct_client *client,
                                       const struct http_call_conf *conf, const struct http_url *url,
                                       struct err *reterr)
 {
-    static const struct call_transport transport = {on_paused, drop, where};
+    static const struct call_transport transport = {on_paused, drop, is_connected, where};
     struct direct_call *d = check_path(url, reterr) ? call_new(client, url, reterr) : NULL;
 
     if (d == NULL)

@@ -37,11 +37,11 @@ void call_describe(const struct http_call *call, const char *cause, struct err *
 
     call->transport->where(call, at);
     if (call->head_done)
-        err_set(ret, ERR_UPSTREAM_ERROR, "The answer of the %s at %s broke off: %s.", call->peer,
-                at, cause);
+        err_set(ret, ERR_UPSTREAM_ERROR, "%sThe answer of the %s at %s broke off: %s.",
+                call->prefix, call->peer, at, cause);
     else
-        err_set(ret, ERR_UPSTREAM_UNAVAILABLE, "The %s at %s is not reachable: %s.", call->peer, at,
-                cause);
+        err_set(ret, ERR_UPSTREAM_UNAVAILABLE, "%sThe %s at %s is not reachable: %s.", call->prefix,
+                call->peer, at, cause);
 }
 
 void call_describe_timeout(const struct http_call *call, const char *what, uint64_t limit_ms,
@@ -50,6 +50,6 @@ void call_describe_timeout(const struct http_call *call, const char *what, uint6
     char at[CALL_WHERE_BYTES];
 
     call->transport->where(call, at);
-    err_set(ret, ERR_UPSTREAM_TIMEOUT, "The %s did not answer in time (%s: %s %llu ms).",
-            call->peer, at, what, (unsigned long long)limit_ms);
+    err_set(ret, ERR_UPSTREAM_TIMEOUT, "%sThe %s did not answer in time (%s: %s %llu ms).",
+            call->prefix, call->peer, at, what, (unsigned long long)limit_ms);
 }

@@ -26,6 +26,8 @@ struct call_transport {
     void (*on_paused)(struct http_call *call);
     /* Leave it and free it, at once or later; it must not report any more. */
     void (*drop)(struct http_call *call);
+    /* Could the request be sent? */
+    bool (*is_connected)(const struct http_call *call);
     /* "host:port", or the socket's path; never user, path or query of a URL. */
     void (*where)(const struct http_call *call, char out[CALL_WHERE_BYTES]);
 };
@@ -39,8 +41,8 @@ struct http_call {
 
     struct loop_timer *timer;
     uint64_t started_ms, last_read_ms, timer_ms;
-    const char *peer;       /* of the conf, never NULL */
-    uint64_t connecting_ms; /* since when; 0: not, or the transport watches over it itself */
+    const char *peer, *prefix; /* of the conf, never NULL */
+    uint64_t connecting_ms;    /* since when; 0: not, or the transport watches over it itself */
     uint64_t connect_timeout_ms, first_byte_timeout_ms, idle_timeout_ms, total_timeout_ms;
 
     bool head_done; /* on_head has been reported */

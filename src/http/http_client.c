@@ -143,6 +143,7 @@ struct http_call *http_client_start(struct http_client *client, const struct htt
     call->handler = *handler;
     call->arg = arg;
     call->peer = conf->peer == NULL ? "upstream server" : conf->peer;
+    call->prefix = conf->prefix == NULL ? "" : conf->prefix;
     call->connect_timeout_ms = conf->connect_timeout_ms;
     call->first_byte_timeout_ms = conf->first_byte_timeout_ms;
     call->idle_timeout_ms = conf->idle_timeout_ms;
@@ -187,6 +188,13 @@ void http_call_resume(struct http_call *call)
     call->last_read_ms = loop_now_ms(call->client->loop);
     call_watch_time(call);
     call->transport->on_paused(call);
+}
+
+const char *http_call_phase(const struct http_call *call)
+{
+    if (call->head_done)
+        return "answer";
+    return call->transport->is_connected(call) ? "first_byte" : "connecting";
 }
 
 /* --- the client --------------------------------------------------------------------- */

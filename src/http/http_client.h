@@ -46,6 +46,7 @@ struct http_call_conf {
     size_t n_headers;
     str body;                       /* borrowed: must live until on_end or http_call_cancel() */
     const char *peer;               /* what messages call the other end; NULL: "upstream server" */
+    const char *prefix;             /* what messages begin with; NULL: nothing */
     bool is_unique;                 /* must not arrive twice: takes no kept connection, since what
                                      * is lost on one is sent again */
     uint64_t connect_timeout_ms;    /* 0: none, like the next three */
@@ -99,5 +100,10 @@ void http_call_cancel(struct http_call *call);
  * reported and the idle timeout does not run. */
 void http_call_pause(struct http_call *call);
 void http_call_resume(struct http_call *call);
+
+/* How far a call has come, also from inside its on_end: "connecting", which is also
+ * looking up the name and the handshake of TLS, "first_byte", which is waiting for the
+ * head, or "answer". */
+const char *http_call_phase(const struct http_call *call);
 
 #endif

@@ -5,6 +5,7 @@
  * ended, one message with all of the text. */
 #include "response/legacy.h"
 
+#include "wire/upstream_error.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -231,6 +232,7 @@ static void write_echo(str echo, struct jw *w)
     buf_fini(&object);
 }
 
+/* open-responses-server passes the upstream's words on as they are. */
 static void write_error(const struct response *r, struct jw *w)
 {
     jw_key(w, "error");
@@ -239,7 +241,7 @@ static void write_error(const struct response *r, struct jw *w)
         return;
     }
     jw_object(w);
-    jw_key_string(w, "message", str_from_c(r->error->msg));
+    jw_key_string(w, "message", upstream_error_unmarked(r->error));
     jw_object_end(w);
 }
 

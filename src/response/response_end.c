@@ -7,6 +7,7 @@
 
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
+#include "wire/upstream_error.h"
 
 /* ---- a round */
 
@@ -122,7 +123,8 @@ void response_finish(struct response *r, enum finish finish, int64_t now_s, stru
 
     assert(r->broken || response_next_call(r, NULL) == NULL);
     if (r->last.is_nameless && r->n_items == 0) {
-        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent a tool call without a name.");
+        err_set(&e, ERR_UPSTREAM_ERROR,
+                UPSTREAM_SERVER_ERROR "The upstream server sent a tool call without a name.");
         response_fail(r, &e, out);
         return;
     }

@@ -200,7 +200,8 @@ static void set_finish(struct chat_reader *r, str word, bool has_error)
     if (finish == FINISH_NONE && !has_error) {
         struct err e;
 
-        err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server stopped with an error: %.*s.",
+        err_set(&e, ERR_UPSTREAM_ERROR,
+                UPSTREAM_SERVER_ERROR "The upstream server stopped with an error: %.*s.",
                 STR_ARG(word));
         chat_reader_fail(r, &e);
     } else if (r->finish == FINISH_NONE || r->finish == FINISH_STOP) {

@@ -169,7 +169,8 @@ static void on_event(void *arg, str data, str event)
     if (str_trim(data).len == 0 || take_payload(f, data, event) ||
         ++f->m->n_broken < MAX_BROKEN_IN_A_ROW)
         return;
-    err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent %d broken chunks in a row.",
+    err_set(&e, ERR_UPSTREAM_ERROR,
+            UPSTREAM_SERVER_ERROR "The upstream server sent %d broken chunks in a row.",
             MAX_BROKEN_IN_A_ROW);
     fail(f->m, &e);
 }
@@ -247,6 +248,7 @@ static void end_body(struct chat_merge *m, const struct err *failure, struct buf
         fail(m, failure);
     } else if (m->conf.is_stream) {
         err_set(&e, ERR_UPSTREAM_ERROR,
+                UPSTREAM_CONNECTION_ERROR
                 "The upstream server ended its answer without a finish reason.");
         fail(m, &e);
     }

@@ -69,7 +69,8 @@ static void on_event(void *arg, str data, str event)
     s->skipped++;
     if (++s->broken < MAX_BROKEN_IN_A_ROW)
         return;
-    err_set(&e, ERR_UPSTREAM_ERROR, "The upstream server sent %d broken chunks in a row.",
+    err_set(&e, ERR_UPSTREAM_ERROR,
+            UPSTREAM_SERVER_ERROR "The upstream server sent %d broken chunks in a row.",
             MAX_BROKEN_IN_A_ROW);
     chat_reader_fail(&s->reader, &e);
     sse_parser_stop(&s->sse);
@@ -168,6 +169,7 @@ struct chat_result chat_stream_end(struct chat_stream *s, const struct err *fail
         chat_reader_fail(&s->reader, failure);
     if (!s->done && s->reader.finish == FINISH_NONE) {
         err_set(&e, ERR_UPSTREAM_ERROR,
+                UPSTREAM_CONNECTION_ERROR
                 "The upstream server ended its answer without a finish reason.");
         chat_reader_fail(&s->reader, &e);
     }

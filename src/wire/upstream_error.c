@@ -13,7 +13,7 @@
 
 /* The parts of an error; text is escaped JSON text. */
 struct parts {
-    str message, code, type;
+    str message, code, type, param;
     int status; /* HTTP status or numeric code; 0: none */
 };
 
@@ -124,6 +124,8 @@ static void read_object(struct jr *j, struct parts *p)
             p->code = text_value(j);
         } else if (str_eq(key, STR("type"))) {
             p->type = text_value(j);
+        } else if (str_eq(key, STR("param"))) {
+            p->param = jr_peek(j) == JR_STRING ? jr_string(j) : (jr_skip(j), STR_NONE);
         } else if (str_eq(key, STR("error"))) {
             nested = jr_raw(j);
         } else {
@@ -228,6 +230,36 @@ static const char *default_message(enum err_code code)
     }
 }
 
+/* How many bytes of a message are one of the marks. */
+static size_t mark_length(str plain)
+{
+    static const str marks[] = {STR_INIT(UPSTREAM_SERVER_ERROR),
+                                STR_INIT(UPSTREAM_CONNECTION_ERROR)};
+
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+        if (str_starts_with(plain, marks[i]))
+            return marks[i].len;
+    }
+    return 0;
+}
+
+str upstream_error_unmarked(const struct err *e)
+{
+    str plain = str_from_c(e->msg);
+
+    return str_skip(plain, mark_length(plain));
+}
+
+/* The words that a message begins with. What the request is to blame for, and limits of
+ * rate, whose texts clients read, stay as they are; so does what another gateway marked. */
+static const char *mark_of(enum err_code code, str plain)
+{
+    bool is_servers =
+        code == ERR_UPSTREAM_ERROR || code == ERR_UPSTREAM_TIMEOUT || code == ERR_OVERLOADED;
+
+    return is_servers && mark_length(plain) == 0 ? UPSTREAM_SERVER_ERROR : "";
+}
+
 static void set_message(struct err *e, enum err_code code, str plain, int status, int retry_after_s)
 {
     struct buf text = {.limit = 4 * (size_t)ERR_MSG_BYTES};
@@ -248,7 +280,7 @@ static void set_message(struct err *e, enum err_code code, str plain, int status
         buf_int(&text, retry_after_s);
         buf_c(&text, "s.");
     }
-    err_set(e, code, "%s", buf_cstr(&text));
+    err_set(e, code, "%s%s", mark_of(code, plain), buf_cstr(&text));
     e->retry_after_s = retry_after_s;
     buf_fini(&text);
 }
@@ -263,6 +295,16 @@ static void set_own_code(struct err *e, str code)
     buf_fini(&text);
 }
 
+static void set_own_param(struct err *e, str param)
+{
+    struct buf text = {.limit = 4 * sizeof(e->param)};
+
+    json_text_decode(param, &text);
+    if (!buf_failed(&text) && text.len < sizeof(e->param))
+        memcpy(e->param, buf_cstr(&text), text.len + 1);
+    buf_fini(&text);
+}
+
 static void from_parts(const struct parts *p, int retry_after_s, struct err *ret)
 {
     enum err_code code = classify(p);
@@ -272,6 +314,7 @@ static void from_parts(const struct parts *p, int retry_after_s, struct err *ret
     set_message(ret, code, buf_str(&plain), p->status, retry_after_s);
     if (code == ERR_UPSTREAM_REJECTED)
         set_own_code(ret, p->code);
+    set_own_param(ret, p->param);
     if (code == ERR_MODEL_NOT_FOUND)
         memcpy(ret->param, "model", sizeof("model"));
     buf_fini(&plain);
@@ -291,12 +334,8 @@ void upstream_error_from_answer(int status, int retry_after_s, str body, struct 
     if (jr_is_valid(text)) {
         p = read_json(text);
     } else if (is_prose(text)) {
-        struct err plain;
-
-        upstream_error_from_text(text, &plain);
-        p.status = status;
-        set_message(ret, plain.code == ERR_CONTEXT_LENGTH ? plain.code : classify(&p),
-                    str_from_c(plain.msg), status, retry_after_s);
+        set_message(ret, cause_in(text) == ERR_CONTEXT_LENGTH ? ERR_CONTEXT_LENGTH : classify(&p),
+                    text, status, retry_after_s);
         return;
     }
     p.status = status;

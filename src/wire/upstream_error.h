@@ -5,6 +5,14 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* What the message of a failure begins with that is no fault of the request: clients
+ * such as pi and opencode decide by these words whether to try again. */
+#define UPSTREAM_CONNECTION_ERROR "Connection error: "
+#define UPSTREAM_SERVER_ERROR     "Upstream server error: "
+
+/* The message of an error without these words. */
+str upstream_error_unmarked(const struct err *e);
+
 /* An HTTP answer other than 2xx. The message is the upstream's, with URLs and
  * keys masked; a body that holds none is described by its status.
  * retry_after_s 0: not given. */

@@ -175,6 +175,20 @@ for (const [name, modelsAt] of [['@ai-sdk/openai', openai], ['@ai-sdk/open-respo
             }
         }
 
+        for (const [what, more] of [['no param', {}], ['a param', { param: 'temperature' }]]) {
+            for (const [way, call] of [['generateText', generateText], ['streamText', streamedText]]) {
+                test(`${way} shows why the upstream refuses, also with ${what}`, async () => {
+                    both.up.next(failure(400, 'temperature is too hot', more));
+                    await assert.rejects(call(asking({})), (error) => {
+                        assert.ok(APICallError.isInstance(error), String(error));
+                        assert.equal(error.message, 'temperature is too hot');
+                        assert.equal(error.data.error.param, more.param ?? '');
+                        return true;
+                    });
+                });
+            }
+        }
+
         test('a retry after 503 succeeds by itself', async () => {
             both.up.next(failure(503, 'busy', {}, { 'retry-after': '0' }), textStream('Hello'));
             assert.equal((await generateText(asking({ maxRetries: 1 }))).text, 'Hello');

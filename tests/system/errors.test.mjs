@@ -16,6 +16,12 @@ const LATE_MS = 300;
 
 const captures = new Captures();
 
+/* What a failure begins with that is no fault of the request. pi and opencode look for such words before they
+ * try again (/connection.?error/i, /server error/i, /upstream.*error/i). */
+const markOf = (httpCode) => ({ upstream_unavailable: 'Connection error: ', upstream_timeout: 'Connection error: ', upstream_error: 'Upstream server error: ',
+    server_is_overloaded: 'Upstream server error: ' })[httpCode] ?? '';
+const checkMark = (message, mark) => assert.equal(/^(Connection error: |Upstream server error: )?/.exec(message)[0], mark, message);
+
 /* [what, upstream's answer, HTTP status, HTTP code, code in the stream] */
 const ROWS = [
     ['400', failure(400, 'temperature is too hot'), 400, 'upstream_rejected', 'invalid_prompt'],
@@ -42,6 +48,8 @@ const ROWS = [
     ['closed before the head', { before: [CLOSE] }, 502, 'upstream_unavailable', 'server_error'],
 ];
 
+const turnLine = async (daemon, id) => (await daemon.logged(new RegExp(`.* turn .*request_id=${id}\\b.*`)))[0];
+
 const late = (answer) => ({ ...answer, before: [LATE_MS, ...answer.before ?? []] });
 
 describe('upstream failures', { concurrency: false }, () => {
@@ -54,7 +62,7 @@ describe('upstream failures', { concurrency: false }, () => {
                 soon.up.always(answer);
                 const got = await ask(soon.daemon, { ...REQUEST, stream: streamed });
                 captures.keep(`${name}.json`, got.bytes, '--kind', 'error');
-                checkError(got, status, code);
+                checkMark(checkError(got, status, code).message, markOf(code));
                 if (answer.headers?.['retry-after'])
                     assert.equal(got.headers['retry-after'], answer.headers['retry-after']);
             });
@@ -67,6 +75,7 @@ describe('upstream failures', { concurrency: false }, () => {
             const { response } = checkStream(got.text);
             assert.equal(response.status, 'failed');
             assert.equal(response.error.code, eventCode);
+            checkMark(response.error.message, markOf(code));
             assert.deepEqual(response.output, []);
         });
     }
@@ -75,6 +84,39 @@ describe('upstream failures', { concurrency: false }, () => {
         after50ms.up.always(late(failure(429, 'slow down', {}, { 'retry-after': '7' })));
         const { response } = checkStream((await ask(after50ms.daemon, { ...REQUEST, stream: true })).text);
         assert.match(response.error.message, /Please try again in 7s\.$/);
+    });
+
+    test('the param that the upstream blames is passed on', async () => {
+        const answer = failure(400, 'temperature is too hot', { param: 'temperature' });
+        for (const streamed of [false, true]) {
+            soon.up.always(answer);
+            checkError(await ask(soon.daemon, { ...REQUEST, stream: streamed }), 400, 'upstream_rejected', 'temperature');
+        }
+        after50ms.up.always(late(answer));
+        const { events, response } = checkStream((await ask(after50ms.daemon, { ...REQUEST, stream: true })).text);
+        const told = events.find(({ type }) => type === 'error');
+        assert.deepEqual([told.param, told.error.param, response.error.param], Array(3).fill('temperature'));
+    });
+
+    /* @ai-sdk/open-responses wants a string, and shows "Bad Request" instead of the message without. */
+    test('what an upstream refuses without a param has an empty one', async () => {
+        soon.up.always(failure(400, 'temperature is too hot'));
+        checkError(await ask(soon.daemon, REQUEST), 400, 'upstream_rejected', '');
+    });
+
+    test('the log says why and when the upstream failed, without quoting the request', async () => {
+        const lineOf = async (answer) => {
+            soon.up.always(answer);
+            const { headers } = await ask(soon.daemon, REQUEST);
+            return turnLine(soon.daemon, headers['x-request-id']);
+        };
+        assert.match(await lineOf(failure(500, 'CUDA error: out of memory at http://10.1.2.3:8000/v1')),
+            / error=upstream_error phase=refused upstream_bytes=\d+ message="Upstream server error: CUDA error: out of memory at \[url\]" /);
+        /* vLLM shows the value that it refuses, which may be the whole body. */
+        const quoting = await lineOf(failure(400, "1 validation error: {'type': 'missing', 'loc': ('body', 'messages'), 'input': {'model': 'm', 'secret': 'words'}}"));
+        assert.match(quoting, / phase=refused .*message="1 validation error: /);
+        assert.ok(!quoting.includes('words'));
+        assert.match(await lineOf({ before: [RESET] }), / phase=first_byte upstream_bytes=0 message="Connection error: The upstream server at [^ ]+ is not reachable: /);
     });
 
     test('keys and URLs in a message are masked, long messages cut', async () => {
@@ -105,6 +147,8 @@ describe('broken streams', { concurrency: false }, () => {
             const { response } = checkStream(got.text);
             assert.equal(response.status, 'failed');
             assert.equal(response.error.code, 'server_error');
+            checkMark(response.error.message, name.startsWith('three') ? 'Upstream server error: ' : 'Connection error: ');
+            assert.match(await turnLine(both.daemon, got.headers['x-request-id']), / phase=answer upstream_bytes=[1-9]\d* message="/);
             assert.deepEqual(response.output.map((i) => [i.type, i.status]), [[type, 'incomplete']]);
         });
 
@@ -112,6 +156,7 @@ describe('broken streams', { concurrency: false }, () => {
             both.up.always(stream(pieces));
             const error = checkError(await ask(both.daemon, REQUEST), name.startsWith('silent') ? 504 : 502);
             assert.match(error.code, /^upstream_(error|timeout)$/);
+            checkMark(error.message, name.startsWith('three') ? 'Upstream server error: ' : 'Connection error: ');
         });
     }
 
@@ -134,6 +179,7 @@ describe('upstreams that cannot be reached', { concurrency: false }, () => {
         t.after(() => daemon.stop());
         for (const streamed of [false, true])
             checkError(await ask(daemon, { ...REQUEST, stream: streamed }), 502, 'upstream_unavailable');
+        await daemon.logged(/ phase=connecting upstream_bytes=0 message="Connection error: /);
     });
 
     test('an unknown host is 502', async (t) => {

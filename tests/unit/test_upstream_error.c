@@ -124,6 +124,56 @@ static void a_rate_limit_says_when_to_come_back(void **state)
     assert_string_equal(e.msg, "Please try again in 3s.");
 }
 
+static void a_failure_of_the_server_begins_with_words_that_clients_know(void **state)
+{
+    static const struct {
+        int status;
+        const char *body, *message;
+    } cases[] = {
+        {500, BODY("\"message\":\"oops\""), "Upstream server error: oops"},
+        {500, "oops", "Upstream server error: oops"},
+        {503, BODY("\"message\":\"Loading model\""), "Upstream server error: Loading model"},
+        {504, "",
+         "Upstream server error: The upstream server did not answer in time. (status 504)"},
+        {502, BODY("\"message\":\"Connection error: reset\""), "Connection error: reset"},
+        {502, BODY("\"message\":\"Upstream server error: x\""), "Upstream server error: x"},
+        {400, BODY("\"message\":\"too hot\""), "too hot"},
+        {400, "too hot", "too hot"},
+        {400, BODY("\"message\":\"the context length\""), "the context length"},
+        {401, BODY("\"message\":\"who?\""), "who?"},
+        {404, BODY("\"message\":\"no such model\""), "no such model"},
+        {429, BODY("\"message\":\"slow down\""), "slow down. Please try again in 7s."},
+        {402, BODY("\"message\":\"pay\""), "pay"},
+    };
+    struct err e;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        upstream_error_from_answer(cases[i].status, 7, str_from_c(cases[i].body), &e);
+        assert_string_equal(e.msg, cases[i].message);
+    }
+    upstream_error_from_value(STR("{\"message\":\"KV cache is full\",\"code\":500}"), &e);
+    assert_string_equal(e.msg, "Upstream server error: KV cache is full");
+    upstream_error_from_value(STR("{\"message\":\"too hot\",\"code\":400}"), &e);
+    assert_string_equal(e.msg, "too hot");
+}
+
+static void the_upstreams_param_is_kept(void **state)
+{
+    struct err e;
+
+    (void)state;
+    upstream_error_from_answer(
+        400, 0, STR(BODY("\"message\":\"m\",\"param\":\"messages[3].\\u0063ontent\"")), &e);
+    assert_string_equal(e.param, "messages[3].content");
+    upstream_error_from_value(STR("{\"message\":\"m\",\"param\":\"n\",\"code\":500}"), &e);
+    assert_string_equal(e.param, "n");
+    upstream_error_from_answer(400, 0, STR(BODY("\"message\":\"m\",\"param\":null")), &e);
+    assert_string_equal(e.param, "");
+    upstream_error_from_answer(400, 0, STR(BODY("\"message\":\"m\",\"param\":{\"a\":1}")), &e);
+    assert_string_equal(e.param, "");
+}
+
 static const struct {
     const char *message, *masked;
 } maskings[] = {
@@ -143,7 +193,7 @@ static void addresses_and_keys_are_masked_and_nothing_else(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(maskings); i++) {
         upstream_error_from_text(str_from_c(maskings[i].message), &e);
-        assert_string_equal(e.msg, maskings[i].masked);
+        assert_str_c(upstream_error_unmarked(&e), maskings[i].masked);
     }
 }
 
@@ -170,6 +220,8 @@ int main(void)
         cmocka_unit_test(an_error_inside_a_stream_is_sorted_as_well),
         cmocka_unit_test(the_upstreams_own_code_is_kept_when_it_refused),
         cmocka_unit_test(a_rate_limit_says_when_to_come_back),
+        cmocka_unit_test(a_failure_of_the_server_begins_with_words_that_clients_know),
+        cmocka_unit_test(the_upstreams_param_is_kept),
         cmocka_unit_test(addresses_and_keys_are_masked_and_nothing_else),
         cmocka_unit_test(long_messages_are_cut_to_two_kibibytes),
     };
