@@ -187,7 +187,7 @@ void config_show(const struct config *c, struct buf *out);
 bool config_read_file(const char *path, struct buf *out, struct config_problems *problems);
 
 /* The upstream as a base to which "/chat/completions" can be appended: no
- * slash at the end, /v1 when there was no path. A copy in a; STR_NONE when out
+ * slash at the end and no two in a row, /v1 when there was no path. A copy in a; STR_NONE when out
  * of memory.
  *
  *     http://host:1          http://host:1/v1

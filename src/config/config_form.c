@@ -342,6 +342,18 @@ static size_t path_start(str upstream)
     return skip < upstream.len ? skip + 1 : skip;
 }
 
+/* Drops all but one of the slashes in a row, from a byte on. */
+static void join_slashes(char *text, size_t from)
+{
+    char *out = text + from;
+
+    for (const char *p = out; *p != '\0'; p++) {
+        if (*p != '/' || p[1] != '/')
+            *out++ = *p;
+    }
+    *out = '\0';
+}
+
 str config_upstream_base(struct arena *a, str upstream)
 {
     size_t start = path_start(upstream), n;
@@ -350,8 +362,15 @@ str config_upstream_base(struct arena *a, str upstream)
 
     while (upstream.len > start && upstream.p[upstream.len - 1] == '/')
         upstream.len--;
-    if (upstream.len > start)
-        return arena_dup(a, upstream);
+    if (upstream.len > start) {
+        base = arena_alloc(a, upstream.len + 1);
+        if (base == NULL)
+            return STR_NONE;
+        memcpy(base, upstream.p, upstream.len);
+        base[upstream.len] = '\0';
+        join_slashes(base, start);
+        return str_from_c(base);
+    }
     is_bare_socket = str_starts_with(upstream, STR("unix:")) && !str_ends_with(upstream, STR(":"));
     n = upstream.len + strlen(":/v1");
     base = arena_alloc(a, n + 1);

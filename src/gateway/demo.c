@@ -310,7 +310,9 @@ static void on_request(void *arg, struct http_exchange *x, const struct http_req
     const struct http_header type = {STR("content-type"), STR("application/json")};
     struct err e;
 
-    if (str_eq(r->path, STR("/v1/chat/completions"))) {
+    if (r->refusal != NULL) {
+        http_exchange_respond_error(x, r->refusal, NULL, 0);
+    } else if (str_eq(r->path, STR("/v1/chat/completions"))) {
         chat(arg, x);
     } else if (str_eq(r->path, STR("/v1/models"))) {
         http_exchange_respond(x, 200, &type, 1, models);

@@ -1,4 +1,8 @@
-/* router.c -- the table of endpoints (CONTRACT 6) and what needs no more than a line. */
+/* router.c -- the table of endpoints (CONTRACT 6) and what needs no more than a line.
+ *
+ * Clients put a path behind a base URL that a person has typed: with a slash too
+ * many, with /v1 or without. The table knows one spelling, and a request that
+ * comes in another is given that before its route is looked for. */
 #include "gateway/router.h"
 
 #include "base/version.h"
@@ -89,15 +93,10 @@ static void root(struct worker *w, struct http_exchange *x, const struct http_re
 
 static const struct route routes[] = {
     ROUTE("/v1/responses", POST, OFF, turn_start),
-    ROUTE("/responses", POST, OFF, turn_start),
     STATE("/v1/responses/{id}", GET, response_get),
-    STATE("/responses/{id}", GET, response_get),
     STATE("/v1/responses/{id}", DELETE, response_delete),
-    STATE("/responses/{id}", DELETE, response_delete),
     STATE("/v1/responses/{id}/cancel", POST, response_cancel),
-    STATE("/responses/{id}/cancel", POST, response_cancel),
     STATE("/v1/responses/{id}/input_items", GET, response_input_items),
-    STATE("/responses/{id}/input_items", GET, response_input_items),
     STATE("/v1/conversations", POST, conversation_create),
     STATE("/v1/conversations/{id}", GET, conversation_get),
     STATE("/v1/conversations/{id}", POST, conversation_update),
@@ -269,11 +268,6 @@ static void refuse_method(struct http_exchange *x, const struct http_request *r,
     http_exchange_respond_error(x, &e, &allow, 1);
 }
 
-static bool is_turn(str path)
-{
-    return str_eq(path, STR("/v1/responses")) || str_eq(path, STR("/responses"));
-}
-
 static void refuse_upgrade(struct http_exchange *x)
 {
     struct err e;
@@ -290,6 +284,89 @@ static void refuse_path(struct http_exchange *x, const struct http_request *r)
     err_set(&e, ERR_NOT_FOUND, "Unknown path: %.*s %.*s.", STR_ARG(r->method), STR_ARG(r->path));
     http_exchange_respond_error(x, &e, NULL, 0);
 }
+
+/* ---- spellings of a path */
+
+/* Does the path need no other spelling? Most do not. */
+static bool is_usual(str path)
+{
+    return path.len > 4 && str_starts_with(path, STR("/v1/")) && path.p[4] != '/' &&
+           !str_ends_with(path, STR("/"));
+}
+
+static str skip_slashes(str path)
+{
+    while (str_starts_with(path, STR("//")))
+        path = str_skip(path, 1);
+    return path;
+}
+
+/* The path behind the base URL: "/responses" of "//v1//responses". */
+static str below_base(str path, bool *ret_has_version)
+{
+    path = skip_slashes(path);
+    *ret_has_version = str_starts_with(path, STR("/v1/"));
+    return *ret_has_version ? skip_slashes(str_skip(path, strlen("/v1"))) : path;
+}
+
+/* Is there a route for the method whose path holds no id? A slash behind an id may
+ * stand before another one that is empty, and to drop it would name another thing. */
+static bool is_whole_route(const struct worker *w, str path, str method)
+{
+    unsigned wanted = method_bit(method);
+
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        if (routes[i].relay <= w->config->relay && !routes[i].is_prefix &&
+            (allowed_on(&routes[i]) & wanted) != 0 && str_eq(routes[i].path, path))
+            return true;
+    }
+    return false;
+}
+
+/* Has the table a path besides all that is relayed? */
+static bool is_named_path(const struct worker *w, str path)
+{
+    struct path_ids ids;
+
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        if (routes[i].relay <= w->config->relay && routes[i].relay != CONFIG_RELAY_ALL &&
+            path_fits(&routes[i], path, &ids))
+            return true;
+    }
+    return false;
+}
+
+/* "/v1" and the path; STR_NONE when out of memory. */
+static str with_version(struct arena *a, str path)
+{
+    const str version = STR("/v1");
+    char *text = arena_alloc(a, version.len + path.len);
+
+    if (text == NULL)
+        return STR_NONE;
+    memcpy(text, version.p, version.len);
+    memcpy(text + version.len, path.p, path.len);
+    return str_from(text, version.len + path.len);
+}
+
+/* The path as the table spells it. What is only relayed needs its /v1. */
+static str usual_path(const struct worker *w, struct http_exchange *x, const struct http_request *r)
+{
+    bool has_version;
+    str below = below_base(r->path, &has_version);
+    str whole, shorter;
+
+    if (is_usual(r->path) || str_is_none(whole = with_version(http_exchange_arena(x), below)))
+        return r->path;
+    shorter = whole;
+    while (str_ends_with(shorter, STR("/")))
+        shorter.len--;
+    if (shorter.len < whole.len && is_whole_route(w, shorter, r->method))
+        return shorter;
+    return has_version || is_named_path(w, whole) ? whole : below;
+}
+
+/* ---- */
 
 /* What the path has, whatever the request's method is. */
 static unsigned allowed_methods(const struct worker *w, str path)
@@ -341,13 +418,14 @@ static bool is_open(const struct route *route, const struct http_request *r)
 }
 
 /* No route for it: says what there is instead. */
-static void refuse(const struct worker *w, struct http_exchange *x, const struct http_request *r)
+static void refuse(const struct worker *w, struct http_exchange *x, const struct http_request *r,
+                   str path)
 {
-    unsigned allowed = allowed_methods(w, r->path);
+    unsigned allowed = allowed_methods(w, path);
 
     if (allowed == 0)
         refuse_path(x, r);
-    else if (r->wants_upgrade && is_turn(r->path))
+    else if (r->wants_upgrade && str_eq(path, STR("/v1/responses")))
         refuse_upgrade(x);
     else if (method_bit(r->method) == OPTIONS)
         answer_options(w, x, r, allow_text(x, allowed));
@@ -358,18 +436,29 @@ static void refuse(const struct worker *w, struct http_exchange *x, const struct
 void router_on_request(void *arg, struct http_exchange *x, const struct http_request *r)
 {
     struct worker *w = arg;
-    struct path_ids ids;
-    const struct route *route = route_find(w, r, &ids);
+    struct http_request *usual = arena_alloc(http_exchange_arena(x), sizeof(*usual));
     struct caller caller = {STR(""), STR_NONE};
+    const struct route *route;
+    struct path_ids ids;
     struct err e;
 
+    if (usual == NULL) {
+        err_set_no_memory(&e);
+        http_exchange_respond_error(x, &e, NULL, 0);
+        return;
+    }
+    *usual = *r;
+    usual->path = usual_path(w, x, r);
+    route = route_find(w, usual, &ids);
     if (!is_open(route, r) &&
         api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &caller, &e) == -1)
         refuse_caller(x, r, &e);
     else if (route == NULL)
-        refuse(w, x, r);
+        refuse(w, x, r, usual->path);
+    else if (r->refusal != NULL)
+        http_exchange_respond_error(x, r->refusal, NULL, 0);
     else if (route->run != NULL)
-        route->run(w, x, r, &caller);
+        route->run(w, x, usual, &caller);
     else
-        state_request_start(w, x, r, &caller, &ids, route->call);
+        state_request_start(w, x, usual, &caller, &ids, route->call);
 }

@@ -187,6 +187,24 @@ static int request_read(struct http_conn *c)
     return 0;
 }
 
+/* A request without a length is its server's to refuse: with 411 only if it would have
+ * been served with one. Its connection is closed, since what follows could be its body. */
+static void refuse_without_length(struct http_conn *c, const struct err *e)
+{
+    struct err *refusal;
+
+    exchange_begin(c);
+    c->x.close_after = true;
+    refusal = arena_alloc(&c->x.arena, sizeof(*refusal));
+    if (refusal == NULL || request_read(c) == -1) {
+        socket_break(&c->socket);
+        return;
+    }
+    *refusal = *e;
+    c->x.request.refusal = refusal;
+    c->server->on_request(c->server->arg, &c->x, &c->x.request);
+}
+
 /* The head, where there is one, tells whose request is refused and which page
  * may read why. */
 void conn_refuse(struct http_conn *c, const struct err *e)
@@ -245,6 +263,10 @@ static size_t request_feed(struct http_conn *c, str bytes)
     struct err e;
     ssize_t used = h1_feed(&c->h1, bytes, &e);
 
+    if (used == -1 && e.code == ERR_LENGTH_REQUIRED) {
+        refuse_without_length(c, &e);
+        return bytes.len;
+    }
     if (used == -1) {
         conn_refuse(c, &e);
         return bytes.len;

@@ -41,9 +41,11 @@ struct http_request {
     str method, path, query; /* path without query, not percent-decoded */
     const struct http_header *headers;
     size_t n_headers;
-    str body;           /* as it came; http_exchange_body() takes the coding off */
-    bool wants_upgrade; /* Connection: upgrade with an Upgrade header */
-    str peer;           /* address of the client without port, or "unix", for logs */
+    str body;                  /* as it came; http_exchange_body() takes the coding off */
+    bool wants_upgrade;        /* Connection: upgrade with an Upgrade header */
+    const struct err *refusal; /* NULL, or why it is not to be served: it has no length, which
+                                * matters only where its method is allowed */
+    str peer;                  /* address of the client without port, or "unix", for logs */
 };
 
 /* Value of a header (name in lower case), or STR_NONE. */

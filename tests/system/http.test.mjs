@@ -6,6 +6,7 @@ import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures, checkError, checkStream } from '../lib/check.mjs';
 import { ask, get, raw } from '../lib/client.mjs';
 import { pair, shared } from '../lib/daemon.mjs';
+import { dial } from '../lib/wire.mjs';
 
 const captures = new Captures();
 const REQUEST = { model: 'm', input: 'Hi' };
@@ -19,14 +20,16 @@ describe('routes', { concurrency: false }, () => {
     const both = shared({ before, beforeEach, after });
 
     test('/v1/responses and /responses are the same', async () => {
-        for (const path of ['/v1/responses', '/responses', '/v1/responses?beta=1']) {
+        for (const path of ['/v1/responses', '/responses', '/v1/responses?beta=1', '//v1/responses', '/v1//responses', '///v1///responses//', '/v1/responses/',
+            '/v1/responses/?beta=1', '/responses/', '//responses']) {
             const got = await ask(both.daemon, REQUEST, { path });
             assert.equal(got.status, 200, path);
             assert.equal(got.json.object, 'response');
         }
     });
 
-    for (const path of ['/nothing', '/v1', '/v1/nothing', '/v1/responses/resp_x/none', '//v1/responses', '/v1/responsesx'])
+    for (const path of ['/nothing', '/v1', '/v1/nothing', '/v1/responses/resp_x/none', '/v1/responsesx', '/v1/conversations//items', '//nothing',
+        '/v1/health', '/files/x'])
         test(`${path} is 404`, async () => void checkError(await get(both.daemon, path), 404, 'not_found'));
 
     for (const [method, path, allow] of [
@@ -40,6 +43,29 @@ describe('routes', { concurrency: false }, () => {
             assert.ok(got.headers.allow.split(/, */).includes(allow), got.headers.allow);
         });
     }
+
+    test('a method without a length is 405 where it is not allowed, and 411 where it is', async () => {
+        for (const [method, path, status, allow] of [['PUT', '/v1/responses', 405, 'POST, OPTIONS'], ['PATCH', '/v1/models', 405, 'GET, HEAD, OPTIONS'],
+            ['PUT', '/v1/conversations/conv_x', 405, 'GET, HEAD, POST, DELETE, OPTIONS'], ['POST', '/v1/models', 405, 'GET, HEAD, OPTIONS'], ['PUT', '/nothing', 404], ['POST', '/v1/responses', 411]]) {
+            const wire = await dial(both.daemon);
+            wire.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+            await wire.until(() => wire.ended);
+            const [{ headers, ...answer }] = wire.answers;
+            assert.deepEqual([answer.status, headers.allow, headers.connection], [status, allow, 'close'], `${method} ${path}`);
+            wire.socket.destroy();
+        }
+    });
+
+    test('every path is there without /v1 as well', async () => {
+        const conversation = (await ask(both.daemon, {}, { path: '/conversations' })).json;
+        assert.equal(conversation.object, 'conversation');
+        assert.equal((await get(both.daemon, `/conversations/${conversation.id}`)).json.id, conversation.id);
+        assert.equal((await get(both.daemon, `/conversations/${conversation.id}/items`)).json.object, 'list');
+        assert.equal((await get(both.daemon, '/mcp/servers')).json.object, 'list');
+        for (const path of ['/containers', '/models', '/models/m', '/chat/completions', '/embeddings', '/responses/resp_x', '/responses/resp_x/cancel'])
+            assert.ok((await get(both.daemon, path, { method: 'OPTIONS' })).headers.allow?.includes('OPTIONS'), path);
+        assert.equal(checkError(await get(both.daemon, '/chat/completions'), 405, 'method_not_allowed').message, 'Not allowed to GET on /chat/completions.');
+    });
 
     test('GET /health answers without the upstream', async () => {
         const got = await get(both.daemon, '/health');

@@ -102,9 +102,12 @@ describe('chat completions', { concurrency: false }, () => {
         assert.ok(end === 'broken' || call.text.includes('error'), call.text);
     });
 
-    test('/chat/completions without /v1 is unknown', async () => {
-        checkError(await relay(REQUEST, { path: '/chat/completions' }), 404, 'not_found');
-    });
+    for (const path of ['/chat/completions', '//v1/chat/completions', '/v1//chat/completions', '/v1/chat/completions/', '//chat/completions']) {
+        test(`${path} is ${PATH} at the upstream`, async () => {
+            assert.equal((await relay(REQUEST, { path })).status, 200);
+            assert.equal((await both.up.request(0)).path, PATH);
+        });
+    }
 
     test('no header is lost, however many there are', async () => {
         const many = Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`x-h${i}`, `${i}`]));
@@ -185,6 +188,16 @@ describe('other paths', { concurrency: false }, () => {
             checkError(await get(all.daemon, path), 404, 'not_found');
         assert.deepEqual(all.up.requests, []);
         assert.equal((await get(all.daemon, '/v1/%72esponsesx')).status, 200);
+    });
+
+    test('what is only relayed is not without its /v1, and loses no slash but that of the base', async () => {
+        for (const path of ['/files', '/files/x', '/v1x/files'])
+            checkError(await get(all.daemon, path), 404, 'not_found');
+        assert.deepEqual(all.up.requests, []);
+        for (const [path, wanted] of [['//v1//files/x', '/v1/files/x'], ['/v1/files/a//b/', '/v1/files/a//b/']]) {
+            await get(all.daemon, path);
+            assert.equal(all.up.requests.at(-1).path, wanted);
+        }
     });
 
     test('OPTIONS and odd methods are answered here', async () => {
