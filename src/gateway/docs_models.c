@@ -6,11 +6,12 @@
 static const char introduction[] =
     "# Models\n"
     "\n"
-    "Models differ in what they want to hear of their earlier reasoning, and in what they write when\n"
-    "their server does not take it apart. The gateway knows what follows by the name of a model, as\n"
-    "the upstream knows it: behind the aliases of `--model-alias`, in any case, also with a path in\n"
-    "front (`openai/gpt-oss-20b`) or the maker of a file (`openai_gpt-oss-20b.gguf`). In a pattern\n"
-    "`*` stands for anything, and the first row that fits counts.\n"
+    "Models differ in what they want to hear of their earlier reasoning, in the messages that their\n"
+    "chat templates take, and in what they write when their server does not take it apart. The\n"
+    "gateway knows what follows by the name of a model, as the upstream knows it: behind the aliases\n"
+    "of `--model-alias`, in any case, also with a path in front (`openai/gpt-oss-20b`) or the maker of\n"
+    "a file (`openai_gpt-oss-20b.gguf`). In a pattern `*` stands for anything, and the first row that\n"
+    "fits counts.\n"
     "\n"
     "Made from src/gateway/docs_models.c and src/wire/model_family.def by `make docs`.\n"
     "\n"
@@ -22,7 +23,9 @@ static const char introduction[] =
     "           --model-settings 'my-finetune reasoning_history=open'\n"
     "\n"
     "2. The key of that name, for all models: `--reasoning-field both`.\n"
-    "3. Where that is `auto`, the table. A model that is said to write Harmony (`harmony-chat`,\n"
+    "3. Where that is `auto`, the model's chat template, if the server shows it, for what can be read\n"
+    "   off it: the words with which it refuses a conversation, for example.\n"
+    "4. Else the table. A model that is said to write Harmony (`harmony-chat`,\n"
     "   `harmony-completions`) is in the row of gpt-oss, whatever its name.\n"
     "\n"
     "`think_tags` and `text_calls` are `off` unless configured: most servers do that work, and text\n"
@@ -37,12 +40,28 @@ static const char introduction[] =
     "  in front of the content (`think`), or nowhere (`none`).\n"
     "* `reasoning_history` is which: `all`, or `open`, that of the tool calls since the model's last\n"
     "  answer.\n"
-    "* `call_messages` is how parallel calls stand in messages: `merged` in one, or `single`, one in\n"
-    "  each, with its output behind it. Text beside the reasoning of a single call is left out.\n"
     "\n"
     "The text itself is the content of reasoning items, else what `encrypted_content` holds, else what\n"
     "the gateway remembers of the call (`--reasoning-cache`), else, with `--reasoning-from-summary`,\n"
     "the summary.\n"
+    "\n"
+    "## Messages that a chat template takes\n"
+    "\n"
+    "A chat template that refuses a conversation refuses it for ever. What is not said here is\n"
+    "`merged`, `keep`, `system` and `any`.\n"
+    "\n"
+    "* `call_messages` is how parallel calls stand in messages: `merged` in one; `single`, one in each,\n"
+    "  with its output behind it, where text beside the reasoning of a call is left out; or `text`, as\n"
+    "  text of the assistant, and what came back as text of the user, for templates that know no tools.\n"
+    "* `call_ids` are kept, or `short`: nine letters and digits, always the same for an id.\n"
+    "* `instructions_role` is that of instructions and system messages: `system`, `developer`, or\n"
+    "  `user`, where they stand in front of what the user says first.\n"
+    "* `late_system_role` is that of system messages behind the first other message.\n"
+    "* `role_order` is `any`, or `alternate`: neighbouring user messages become one, and messages that\n"
+    "  say that there was none stand where the user or the assistant was left out.\n"
+    "\n"
+    "Calls that were cut off, or whose arguments are no JSON object, are mended for every model: one\n"
+    "without an output is left out, one with an output has the arguments `{}`, and its output says why.\n"
     "\n"
     "## Text that is taken apart\n"
     "\n"
@@ -55,8 +74,8 @@ static const char introduction[] =
     "\n"
     "## Families\n"
     "\n"
-    "| Model | `reasoning_field` | `reasoning_history` | `call_messages` | `think_tags` | "
-    "`text_calls` | Tags | Why |\n"
+    "| Model | `reasoning_field` | `reasoning_history` | `think_tags` | `text_calls` | Messages | "
+    "Tags | Why |\n"
     "|---|---|---|---|---|---|---|---|\n";
 
 #define THINK_LINES "`<think>`"
@@ -95,9 +114,9 @@ void docs_models(struct buf *out)
         write_patterns(rows[i].patterns, out);
         write_cell(rows[i].field, out);
         write_cell(rows[i].history, out);
-        write_cell(rows[i].messages, out);
         write_cell(rows[i].think, out);
         write_cell(rows[i].calls, out);
+        write_cell(rows[i].messages, out);
         write_cell(rows[i].tags, out);
         write_cell(rows[i].source, out);
         buf_c(out, " |\n");

@@ -68,7 +68,7 @@ struct model_profile upstream_named_profile(const struct config *c, str model)
 
     for (int s = 0; s < MODEL_SETTINGS; s++)
         words.of[s] = config_choice(c, model_setting_name((enum model_setting)s));
-    return model_profile_find(model, list(&c->model_settings), &words);
+    return model_profile_find(model, list(&c->model_settings), &words, NULL);
 }
 
 struct model_profile upstream_model_profile(const struct config *c,
@@ -103,16 +103,17 @@ struct chat_request_options upstream_chat_options(const struct config *c,
         .reasoning_history = p->reasoning_history,
         .think_open = p->think_open,
         .think_close = p->think_close,
-        .single_calls = p->single_calls,
+        .call_messages = p->call_messages,
         .tool_choice = choice[c->tool_choice_support],
         .empty_content = empty[c->empty_content],
-        .developer_role = c->instructions_role == CONFIG_INSTRUCTIONS_ROLE_DEVELOPER,
-        .late_system_as_user = c->late_system_role == CONFIG_LATE_SYSTEM_ROLE_USER,
+        .system_role = p->system_role,
+        .late_system_as_user = p->late_system_as_user,
+        .alternate_roles = p->alternate_roles,
         .images_in_tool = c->tool_images == CONFIG_TOOL_IMAGES_TOOL,
         .thinking_switch = c->thinking_switch,
         .omit_usage = !c->include_usage,
         .keep_markers = p->harmony == HARMONY_MODE_RAW_CHAT,
-        .short_call_ids = c->call_ids == CONFIG_CALL_IDS_SHORT,
+        .short_call_ids = p->short_call_ids,
     };
 }
 

@@ -98,7 +98,7 @@ static void open_message(struct jw *w, str role)
  * take them for the same and refuse a mix. */
 static str system_role(const struct chat_request_options *o)
 {
-    return o->developer_role ? STR("developer") : STR("system");
+    return o->system_role == CHAT_DEVELOPER_ROLE ? STR("developer") : STR("system");
 }
 
 /* The instructions and the system messages at the start, as one: many chat
@@ -307,7 +307,7 @@ static void write_assistant(const struct message *m, const struct chat_request_o
 
     if (o->reasoning_field != CHAT_NO_REASONING)
         s.reasoning = m->reasoning;
-    if (o->single_calls && s.first_call != NULL)
+    if (o->call_messages == CHAT_CALLS_SINGLE && s.first_call != NULL)
         write_single_calls(s, o, w);
     else
         write_said(&s, o, w);

@@ -31,6 +31,21 @@ enum chat_reasoning_history {
     CHAT_OPEN_REASONING, /* those behind the last answer: the tool chain that is still open */
 };
 
+/* HARMONY 2.1, CONTRACT 2.5: how calls of earlier turns stand in messages. */
+enum chat_call_messages {
+    CHAT_CALLS_MERGED, /* all that were made at once in one */
+    CHAT_CALLS_SINGLE, /* one call in each message, its output behind it; no text beside reasoning */
+    CHAT_CALLS_TEXT,   /* text of the assistant, and what came back text of the user: for chat
+                          templates that know no tools */
+};
+
+/* CONTRACT 2.1: of instructions and system messages. */
+enum chat_system_role {
+    CHAT_SYSTEM_ROLE,
+    CHAT_DEVELOPER_ROLE,
+    CHAT_USER_ROLE, /* part of the first message of the user */
+};
+
 /* CONTRACT 1.4: the forms of tool_choice that the server takes. */
 enum chat_tool_choice {
     CHAT_CHOICE_FULL,
@@ -56,12 +71,13 @@ struct chat_request_options {
     enum chat_reasoning_history reasoning_history;
     str think_open, think_close; /* plain, with the white space that belongs to them: what
                                     stands around it with CHAT_REASONING_IN_TAGS */
-    bool single_calls;           /* one call in each message, its output behind it; no text beside
-                                    reasoning (HARMONY 2.1) */
+    enum chat_call_messages call_messages;
     enum chat_tool_choice tool_choice;
     enum chat_empty_content empty_content;
-    bool developer_role;      /* system messages have the role developer */
-    bool late_system_as_user; /* those behind the first other message have the role user */
+    enum chat_system_role system_role;
+    bool late_system_as_user; /* system messages behind the first other one have the role user */
+    bool alternate_roles;     /* user and assistant take turns, whoever speaks first is the user:
+                                 calls and their outputs do not count */
     bool images_in_tool;      /* of a tool's output: in the tool message */
     bool thinking_switch;     /* effort none: chat_template_kwargs.enable_thinking=false, too */
     bool omit_usage;          /* do not ask for token counts */

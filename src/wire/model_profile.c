@@ -1,5 +1,5 @@
-/* model_profile.c -- lines, keys and families all speak in the same words; the first that says
- * something counts. */
+/* model_profile.c -- lines, keys, templates and families all speak in the same words; the first that
+ * says something counts. */
 #include "wire/model_profile.h"
 
 #include <assert.h>
@@ -57,8 +57,23 @@ static const struct setting {
                                  {AUTO_WORD,
                                   {STR_INIT("all"), CHAT_ALL_REASONING},
                                   {STR_INIT("open"), CHAT_OPEN_REASONING}}},
+    /* Of the following, what no family says is the first word behind auto. */
     [MODEL_CALL_MESSAGES] = {"call_messages",
-                             {AUTO_WORD, {STR_INIT("merged"), false}, {STR_INIT("single"), true}}},
+                             {AUTO_WORD,
+                              {STR_INIT("merged"), CHAT_CALLS_MERGED},
+                              {STR_INIT("single"), CHAT_CALLS_SINGLE},
+                              {STR_INIT("text"), CHAT_CALLS_TEXT}}},
+    [MODEL_CALL_IDS] = {"call_ids",
+                        {AUTO_WORD, {STR_INIT("keep"), false}, {STR_INIT("short"), true}}},
+    [MODEL_INSTRUCTIONS_ROLE] = {"instructions_role",
+                                 {AUTO_WORD,
+                                  {STR_INIT("system"), CHAT_SYSTEM_ROLE},
+                                  {STR_INIT("developer"), CHAT_DEVELOPER_ROLE},
+                                  {STR_INIT("user"), CHAT_USER_ROLE}}},
+    [MODEL_LATE_SYSTEM_ROLE] = {"late_system_role",
+                                {AUTO_WORD, {STR_INIT("system"), false}, {STR_INIT("user"), true}}},
+    [MODEL_ROLE_ORDER] = {"role_order",
+                          {AUTO_WORD, {STR_INIT("any"), false}, {STR_INIT("alternate"), true}}},
 };
 
 const char *model_setting_name(enum model_setting s)
@@ -155,7 +170,8 @@ static str cut(str *rest, char separator)
 
 struct family {
     str patterns;
-    str words[MODEL_SETTINGS];
+    struct model_words words;
+    str messages; /* further words */
     str think_open, think_close;
 };
 
@@ -165,11 +181,11 @@ struct family {
 static const struct family families[] = {
 #define FAMILY(patterns, think, calls, field, history, messages, tags, source)                     \
     {STR_INIT(patterns),                                                                           \
-     {[MODEL_THINK_TAGS] = STR_INIT(think),                                                        \
-      [MODEL_TEXT_CALLS] = STR_INIT(calls),                                                        \
-      [MODEL_REASONING_FIELD] = STR_INIT(field),                                                   \
-      [MODEL_REASONING_HISTORY] = STR_INIT(history),                                               \
-      [MODEL_CALL_MESSAGES] = STR_INIT(messages)},                                                 \
+     {{[MODEL_THINK_TAGS] = STR_INIT(think),                                                       \
+       [MODEL_TEXT_CALLS] = STR_INIT(calls),                                                       \
+       [MODEL_REASONING_FIELD] = STR_INIT(field),                                                  \
+       [MODEL_REASONING_HISTORY] = STR_INIT(history)}},                                            \
+     STR_INIT(messages),                                                                           \
      tags},
 #include "wire/model_family.def"
 };
@@ -213,11 +229,10 @@ static const struct family *find_family(str model)
 
 /* ---- all together */
 
-/* Takes over what has not been said yet. */
-static void read_line(str line, struct model_words *words)
+void model_words_add(str text, struct model_words *words)
 {
-    while (line.len > 0) {
-        str word = cut(&line, ' '), name = cut(&word, '=');
+    while (text.len > 0) {
+        str word = cut(&text, ' '), name = cut(&word, '=');
 
         for (int s = 0; s < MODEL_SETTINGS; s++) {
             if (str_is_none(words->of[s]) && str_eq(name, str_from_c(settings[s].name)))
@@ -235,7 +250,7 @@ static struct model_words find_words(str model, struct name_list lines,
         str line = str_from_c(lines.names[i]), pattern = cut(&line, ' ');
 
         if (fits(pattern, model, "/"))
-            read_line(line, &words);
+            model_words_add(line, &words);
     }
     for (int s = 0; s < MODEL_SETTINGS; s++) {
         if (str_is_none(words.of[s]))
@@ -244,26 +259,36 @@ static struct model_words find_words(str model, struct name_list lines,
     return words;
 }
 
-static int value_of(enum model_setting s, const struct model_words *words, const struct family *f)
+/* The first of the sources, which end with NULL, that says more than auto. */
+static int value_of(enum model_setting s, const struct model_words *const *sources)
 {
-    const struct word *w = find_word(s, words->of[s]);
+    const struct word *words = settings[s].words;
 
-    if (w == NULL || w->value == AUTO)
-        w = find_word(s, f->words[s]);
-    assert(w != NULL);
-    return w->value;
+    for (; *sources != NULL; sources++) {
+        const struct word *w = find_word(s, (*sources)->of[s]);
+
+        if (w != NULL && w->value != AUTO)
+            return w->value;
+    }
+    return words[0].value != AUTO ? words[0].value : words[1].value;
 }
 
 struct model_profile model_profile_find(str model, struct name_list lines,
-                                        const struct model_words *defaults)
+                                        const struct model_words *defaults,
+                                        const struct model_words *learnt)
 {
+    static const struct model_words nothing;
     const str name = str_is_none(model) || model.len > MAX_NAME_BYTES ? STR("") : model;
     const struct model_words words = find_words(name, lines, defaults);
     const struct family *f = find_family(writes_harmony(&words) ? STR("gpt-oss") : name);
+    struct model_words of_family = f->words;
+    const struct model_words *const sources[] = {&words, learnt == NULL ? &nothing : learnt,
+                                                 &of_family, NULL};
     int values[MODEL_SETTINGS];
 
+    model_words_add(f->messages, &of_family);
     for (int s = 0; s < MODEL_SETTINGS; s++)
-        values[s] = value_of((enum model_setting)s, &words, f);
+        values[s] = value_of((enum model_setting)s, sources);
     return (struct model_profile){
         .harmony = (enum harmony_mode)values[MODEL_HARMONY],
         .bare_content_type = values[MODEL_HARMONY_CONTENT_TYPE] != 0,
@@ -271,7 +296,11 @@ struct model_profile model_profile_find(str model, struct name_list lines,
         .text_calls = (enum text_call_format)values[MODEL_TEXT_CALLS],
         .reasoning_field = (enum chat_reasoning_field)values[MODEL_REASONING_FIELD],
         .reasoning_history = (enum chat_reasoning_history)values[MODEL_REASONING_HISTORY],
-        .single_calls = values[MODEL_CALL_MESSAGES] != 0,
+        .call_messages = (enum chat_call_messages)values[MODEL_CALL_MESSAGES],
+        .short_call_ids = values[MODEL_CALL_IDS] != 0,
+        .system_role = (enum chat_system_role)values[MODEL_INSTRUCTIONS_ROLE],
+        .late_system_as_user = values[MODEL_LATE_SYSTEM_ROLE] != 0,
+        .alternate_roles = values[MODEL_ROLE_ORDER] != 0,
         .think_open = f->think_open,
         .think_close = f->think_close,
     };

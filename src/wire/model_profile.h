@@ -1,11 +1,12 @@
 /* model_profile.h -- what is known about families of models, and what an operator says about
- * single ones: the forms of their reasoning and of their calls (HARMONY 2.1, 5; CONTRACT 2.4).
+ * single ones: the forms of their reasoning and of their calls (HARMONY 2.1, 5; CONTRACT 2.4), and
+ * of the messages that their chat templates take (CONTRACT 2.5 rule 9).
  *
  * The families are rows of model_family.def. An operator's line is a pattern and words, as in
  * "qwen3* think_tags=on text_calls=hermes"; lines that fit a model add to each other, and of two
  * that say the same the first counts. What no line says, the configuration's own keys say; what
- * is `auto` then, the family of the model; a model that is said to write Harmony is of that of
- * gpt-oss.
+ * is `auto` then, the model's chat template where the server shows it (model_template.h), else the
+ * family of the model; a model that is said to write Harmony is of that of gpt-oss.
  *
  * In a pattern * stands for anything. Case does not count, nor what a path puts in front of a name:
  * "gpt-oss*" fits "openai/gpt-oss-20b", too. */
@@ -34,8 +35,12 @@ struct model_profile {
     enum text_call_format text_calls;
     enum chat_reasoning_field reasoning_field;
     enum chat_reasoning_history reasoning_history;
-    bool single_calls;           /* one call in each message of the assistant (HARMONY 2.1) */
-    str think_open, think_close; /* see chat_options.h */
+    enum chat_call_messages call_messages;
+    bool short_call_ids;
+    enum chat_system_role system_role;
+    bool late_system_as_user;
+    bool alternate_roles;
+    str think_open, think_close; /* these six: see chat_options.h */
 };
 
 /* What can be said of a model. A setting is called like its key in config.def, and has its
@@ -48,6 +53,10 @@ enum model_setting {
     MODEL_REASONING_FIELD,
     MODEL_REASONING_HISTORY,
     MODEL_CALL_MESSAGES,
+    MODEL_CALL_IDS,
+    MODEL_INSTRUCTIONS_ROLE,
+    MODEL_LATE_SYSTEM_ROLE,
+    MODEL_ROLE_ORDER,
     MODEL_SETTINGS
 };
 
@@ -56,13 +65,19 @@ const char *model_setting_name(enum model_setting s);
 /* Is it a word of this setting? */
 bool model_setting_has_word(enum model_setting s, str word);
 
+/* STR_NONE: nothing is said of that setting. */
 struct model_words {
     str of[MODEL_SETTINGS];
 };
 
+/* Takes what has not been said yet from a text as "call_ids=short role_order=alternate". */
+void model_words_add(str text, struct model_words *words);
+
 /* The profile of the model that the upstream knows by this name (plain text). lines: those of
- * the operator, which the configuration has checked; defaults: what its own keys say. */
+ * the operator, which the configuration has checked; defaults: what its own keys say; learnt: what
+ * its chat template tells, NULL when that is not known. */
 struct model_profile model_profile_find(str model, struct name_list lines,
-                                        const struct model_words *defaults);
+                                        const struct model_words *defaults,
+                                        const struct model_words *learnt);
 
 #endif

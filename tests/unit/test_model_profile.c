@@ -15,7 +15,7 @@ static const struct model_words all_auto = {{[MODEL_HARMONY] = STR_INIT("auto"),
 
 static struct model_profile profile_of(const char *model, const char *const *lines, size_t n)
 {
-    return model_profile_find(str_from_c(model), (struct name_list){lines, n}, &all_auto);
+    return model_profile_find(str_from_c(model), (struct name_list){lines, n}, &all_auto, NULL);
 }
 
 /* ---- families */
@@ -26,7 +26,7 @@ static void a_name_tells_the_family(void **state)
         const char *model;
         enum chat_reasoning_field field;
         enum chat_reasoning_history history;
-        bool single_calls;
+        bool single_calls; /* call_messages */
         enum model_think think;
         enum text_call_format calls;
         const char *think_open;
@@ -69,8 +69,8 @@ static void a_name_tells_the_family(void **state)
          TEXT_CALLS_NONE, "<think>\n"},
         {"Hermes-3-Llama-3.1-8B", CHAT_REASONING_CONTENT, CHAT_ALL_REASONING, false, MODEL_THINK_ON,
          TEXT_CALLS_HERMES, "<think>\n"},
-        {"Llama-3.3-70B-Instruct", CHAT_REASONING_CONTENT, CHAT_ALL_REASONING, false,
-         MODEL_THINK_ON, TEXT_CALLS_LLAMA3, "<think>\n"},
+        {"Llama-3.3-70B-Instruct", CHAT_REASONING_CONTENT, CHAT_ALL_REASONING, true, MODEL_THINK_ON,
+         TEXT_CALLS_LLAMA3, "<think>\n"},
         {"Llama-4-Scout-17B-16E-Instruct", CHAT_REASONING_CONTENT, CHAT_ALL_REASONING, false,
          MODEL_THINK_ON, TEXT_CALLS_PYTHONIC, "<think>\n"},
         {"my-own-model", CHAT_REASONING_CONTENT, CHAT_ALL_REASONING, false, MODEL_THINK_ON,
@@ -84,8 +84,8 @@ static void a_name_tells_the_family(void **state)
         const struct model_profile p = profile_of(cases[i].model, NULL, 0);
 
         if (p.reasoning_field != cases[i].field || p.reasoning_history != cases[i].history ||
-            p.single_calls != cases[i].single_calls || p.think != cases[i].think ||
-            p.text_calls != cases[i].calls ||
+            (p.call_messages == CHAT_CALLS_SINGLE) != cases[i].single_calls ||
+            p.think != cases[i].think || p.text_calls != cases[i].calls ||
             !str_eq(p.think_open, str_from_c(cases[i].think_open)))
             fail_msg("%s is taken for another", cases[i].model);
         assert_int_equal(p.harmony, HARMONY_MODE_AUTO);
@@ -112,7 +112,8 @@ static void a_name_may_have_something_in_front(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        if (profile_of(cases[i].model, NULL, 0).single_calls != cases[i].is_gpt_oss)
+        if ((profile_of(cases[i].model, NULL, 0).call_messages == CHAT_CALLS_SINGLE) !=
+            cases[i].is_gpt_oss)
             fail_msg("%s", cases[i].model);
     }
 }
@@ -127,27 +128,48 @@ static void the_first_row_counts_whatever_part_it_fits(void **state)
         assert_int_equal(profile_of(models[i], NULL, 0).text_calls, TEXT_CALLS_DEEPSEEK);
 }
 
-static void every_family_uses_words_there_are(void **state)
+static size_t count_char(str text, char c)
 {
-    static const str rows[][MODEL_SETTINGS] = {
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        n += text.p[i] == c;
+    return n;
+}
+
+/* All that a table says has to be a word of a setting, and each setting be named once. */
+static void check_words(str text)
+{
+    struct model_words words = {{{NULL, 0}}};
+    size_t n = 0;
+
+    model_words_add(text, &words);
+    for (int s = 0; s < MODEL_SETTINGS; s++) {
+        if (str_is_none(words.of[s]))
+            continue;
+        n++;
+        assert_true(model_setting_has_word((enum model_setting)s, words.of[s]));
+        assert_false(str_eq(words.of[s], STR("auto")));
+    }
+    assert_int_equal(n, count_char(text, '='));
+}
+
+static void every_table_uses_words_there_are(void **state)
+{
+    static const char *const rows[] = {
 #define THINK_LINES
 #define THINK_MARKS
 #define FAMILY(patterns, think, calls, field, history, messages, tags, source)                     \
-    {[MODEL_THINK_TAGS] = STR_INIT(think),                                                         \
-     [MODEL_TEXT_CALLS] = STR_INIT(calls),                                                         \
-     [MODEL_REASONING_FIELD] = STR_INIT(field),                                                    \
-     [MODEL_REASONING_HISTORY] = STR_INIT(history),                                                \
-     [MODEL_CALL_MESSAGES] = STR_INIT(messages)},
+    "think_tags=" think " text_calls=" calls " reasoning_field=" field                             \
+    " reasoning_history=" history " " messages,
 #include "wire/model_family.def"
+#define TELLTALE(has, lacks, words, source) words,
+#include "wire/model_template.def"
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        for (int s = MODEL_THINK_TAGS; s < MODEL_SETTINGS; s++) {
-            assert_true(model_setting_has_word((enum model_setting)s, rows[i][s]));
-            assert_false(str_eq(rows[i][s], STR("auto")));
-        }
-    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        check_words(str_from_c(rows[i]));
 }
 
 /* ---- lines */
@@ -173,7 +195,8 @@ static void a_line_fits_by_its_pattern(void **state)
         const char *lines[] = {line};
 
         (void)snprintf(line, sizeof(line), "%s call_messages=single", cases[i].pattern);
-        if (profile_of(cases[i].model, lines, 1).single_calls != cases[i].fits)
+        if ((profile_of(cases[i].model, lines, 1).call_messages == CHAT_CALLS_SINGLE) !=
+            cases[i].fits)
             fail_msg("%s and %s", cases[i].pattern, cases[i].model);
     }
 }
@@ -192,14 +215,15 @@ static void the_first_that_says_something_counts(void **state)
     (void)state;
     defaults.of[MODEL_THINK_TAGS] = STR("inside");
     defaults.of[MODEL_REASONING_HISTORY] = STR("all");
-    p = model_profile_find(STR("gpt-oss-20b"), (struct name_list){lines, 4}, &defaults);
+    p = model_profile_find(STR("gpt-oss-20b"), (struct name_list){lines, 4}, &defaults, NULL);
     assert_int_equal(p.reasoning_field, CHAT_REASONING);
     assert_int_equal(p.harmony, HARMONY_MODE_CHAT);
     assert_int_equal(p.text_calls, TEXT_CALLS_KIMI);
     assert_int_equal(p.think, MODEL_THINK_OFF); /* a line's auto is the family's word */
     assert_int_equal(p.reasoning_history, CHAT_ALL_REASONING);
-    assert_true(p.single_calls && p.bare_content_type);
-    p = model_profile_find(STR("gpt-4"), (struct name_list){lines, 4}, &defaults);
+    assert_int_equal(p.call_messages, CHAT_CALLS_SINGLE);
+    assert_true(p.bare_content_type);
+    p = model_profile_find(STR("gpt-4"), (struct name_list){lines, 4}, &defaults, NULL);
     assert_int_equal(p.reasoning_field, CHAT_NO_REASONING);
     assert_int_equal(p.harmony, HARMONY_MODE_AUTO);
     assert_int_equal(p.text_calls, TEXT_CALLS_GLM);
@@ -228,14 +252,14 @@ static void a_name_without_end_is_nobodys(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH; i++)
         name[i] = "qwen3/"[i % 6];
-    p = model_profile_find(str_from(name, LENGTH), (struct name_list){lines, 1}, &all_auto);
+    p = model_profile_find(str_from(name, LENGTH), (struct name_list){lines, 1}, &all_auto, NULL);
     assert_int_equal(p.text_calls, TEXT_CALLS_NONE);
-    assert_false(p.single_calls);
-    p = model_profile_find(STR_NONE, (struct name_list){lines, 1}, &all_auto);
+    assert_int_equal(p.call_messages, CHAT_CALLS_MERGED);
+    p = model_profile_find(STR_NONE, (struct name_list){lines, 1}, &all_auto, NULL);
     assert_int_equal(p.text_calls, TEXT_CALLS_NONE);
-    p = model_profile_find(str_from(name, 1020), (struct name_list){lines, 1}, &all_auto);
+    p = model_profile_find(str_from(name, 1020), (struct name_list){lines, 1}, &all_auto, NULL);
     assert_int_equal(p.text_calls, TEXT_CALLS_HERMES);
-    assert_true(p.single_calls);
+    assert_int_equal(p.call_messages, CHAT_CALLS_SINGLE);
 }
 
 int main(void)
@@ -244,7 +268,7 @@ int main(void)
         cmocka_unit_test(a_name_tells_the_family),
         cmocka_unit_test(a_name_may_have_something_in_front),
         cmocka_unit_test(the_first_row_counts_whatever_part_it_fits),
-        cmocka_unit_test(every_family_uses_words_there_are),
+        cmocka_unit_test(every_table_uses_words_there_are),
         cmocka_unit_test(a_line_fits_by_its_pattern),
         cmocka_unit_test(the_first_that_says_something_counts),
         cmocka_unit_test(who_writes_harmony_is_of_its_family),

@@ -403,28 +403,28 @@ static void a_single_call_is_followed_by_its_output(void **state)
              "null", CALLS(SENT("2"))) "," TOOL("2") "," SAYS("null",
                                                               FIELD_C("r2")
                                                                   CALLS(SENT("3"))) "," TOOL("3"),
-         {.single_calls = true}},
+         {.call_messages = CHAT_CALLS_SINGLE}},
         {CHAIN,
          SAYS("\"t\"", CALLS(SENT("1"))) "," TOOL("1") "," SAYS("null", CALLS(SENT("2"))) "," TOOL(
              "2") "," SAYS("null", CALLS(SENT("3"))) "," TOOL("3"),
-         {.single_calls = true, .reasoning_field = CHAT_NO_REASONING}},
+         {.call_messages = CHAT_CALLS_SINGLE, .reasoning_field = CHAT_NO_REASONING}},
         {CHAIN,
          SAYS(TAGGED("r1", ""), CALLS(SENT("1"))) "," TOOL("1") "," SAYS(
              "\"\"", CALLS(SENT("2"))) "," TOOL("2") "," SAYS(TAGGED("r2", ""),
                                                               CALLS(SENT("3"))) "," TOOL("3"),
-         {.single_calls = true,
+         {.call_messages = CHAT_CALLS_SINGLE,
           .reasoning_field = CHAT_REASONING_IN_TAGS,
           .empty_content = CHAT_CONTENT_EMPTY,
           TAGS}},
         {THOUGHT("r") "," ASSISTANT("x") "," USER("u"),
          SAYS("\"x\"", FIELD_C("r")) "," USER("u"),
-         {.single_calls = true}},
+         {.call_messages = CHAT_CALLS_SINGLE}},
         {THOUGHT("r") "," ANSWER("x") "," THOUGHT("s") "," CALL("1"),
          SAYS("\"x\"", "") "," SAYS("null", FIELD_C("s") CALLS(SENT("1"))),
-         {.single_calls = true, .reasoning_history = CHAT_OPEN_REASONING}},
+         {.call_messages = CHAT_CALLS_SINGLE, .reasoning_history = CHAT_OPEN_REASONING}},
         {USER("u") "," ASSISTANT("x") "," CALL("1") "," CALL("2"),
          USER("u") "," SAYS("\"x\"", CALLS(SENT("1"))) "," SAYS("null", CALLS(SENT("2"))),
-         {.single_calls = true}},
+         {.call_messages = CHAT_CALLS_SINGLE}},
     };
     const struct input_options input = {.text_files = false};
 
