@@ -60,6 +60,13 @@ enum chat_round {
     CHAT_LAST_ROUND,  /* tool_choice is none */
 };
 
+/* How the server goes on with a last message of the assistant that was not finished. */
+enum chat_continuation {
+    CHAT_NOT_CONTINUED,       /* it begins another message, as far as is known */
+    CHAT_CONTINUED_BY_ITSELF, /* without being told to */
+    CHAT_CONTINUED_BY_FLAG,   /* told by continue_final_message, without a generation prompt */
+};
+
 /* CONTRACT 2.2: content of an assistant message that only carries calls. */
 enum chat_empty_content { CHAT_CONTENT_NULL, CHAT_CONTENT_EMPTY, CHAT_CONTENT_ABSENT };
 

@@ -1,0 +1,37 @@
+/* upstream_kind.c -- the table of kinds. */
+#include "wire/upstream_kind.h"
+
+#define UPSTREAM_FIELDS(list, ...) static const char *const fields_##list[] = {__VA_ARGS__};
+#define UPSTREAM_KIND(...)
+#include "wire/upstream_kind.def"
+
+static const struct upstream_profile profiles[] = {
+#define UPSTREAM_FIELDS(list, ...)
+#define UPSTREAM_KIND(symbol, word, tokens, choice, schema, continuation, traits, list, source)    \
+    [UPSTREAM_##symbol] = {UPSTREAM_##symbol,                                                      \
+                           STR_INIT(word),                                                         \
+                           CHAT_##tokens,                                                          \
+                           CHAT_##choice,                                                          \
+                           UPSTREAM_##schema,                                                      \
+                           CHAT_##continuation,                                                    \
+                           traits,                                                                 \
+                           {fields_##list, sizeof(fields_##list) / sizeof(*fields_##list)},        \
+                           source},
+#include "wire/upstream_kind.def"
+};
+
+const struct upstream_profile *upstream_profile(enum upstream_kind kind)
+{
+    return &profiles[kind];
+}
+
+bool upstream_kind_find(str word, enum upstream_kind *ret)
+{
+    for (int k = 0; k < UPSTREAM_KINDS; k++) {
+        if (!str_eq_nocase(word, profiles[k].word))
+            continue;
+        *ret = (enum upstream_kind)k;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,490 @@
+/* upstream_sign.c -- names in URLs, headers, fingerprints and bodies.
+ *
+ * What a proxy in front of a server keeps as it is counts as the server's own. */
+#include "wire/upstream_sign.h"
+
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+/* ---- the finding */
+
+static void add_sign(struct upstream_finding *f, enum upstream_kind kind,
+                     enum upstream_certainty certainty, const char *by)
+{
+    if (certainty <= f->certainty)
+        return;
+    if (kind != f->kind)
+        f->version[0] = '\0';
+    f->kind = kind;
+    f->certainty = certainty;
+    f->by = by;
+}
+
+/* For the log and the terminal; what cannot stand there ends it. */
+static void set_version(struct upstream_finding *f, str version)
+{
+    size_t n = 0;
+
+    while (n < version.len && n + 1 < sizeof(f->version) && version.p[n] > ' ' &&
+           version.p[n] < 0x7f && version.p[n] != '"' && version.p[n] != '\\')
+        n++;
+    if (n == 0)
+        return;
+    memcpy(f->version, version.p, n);
+    f->version[n] = '\0';
+}
+
+/* ---- URLs */
+
+/* Without scheme, user, port and path; of a socket the empty text. */
+static str host_of(str url)
+{
+    size_t scheme = str_find(url, STR("://"));
+    str host = scheme == url.len ? STR("") : str_skip(url, scheme + 3);
+    size_t n = 0;
+
+    while (n < host.len && strchr("/?#", host.p[n]) == NULL)
+        n++;
+    host.len = n;
+    host = str_skip(host, str_find_char(host, '@') < host.len ? str_find_char(host, '@') + 1 : 0);
+    host.len = str_find_char(host, ':');
+    return host;
+}
+
+static bool is_domain(str host, str domain)
+{
+    str end = host.len < domain.len ? host : str_skip(host, host.len - domain.len);
+
+    return str_eq_nocase(end, domain) &&
+           (host.len == domain.len || host.p[host.len - domain.len - 1] == '.');
+}
+
+void upstream_sign_url(str url, struct upstream_finding *f)
+{
+    static const struct {
+        str domain;
+        enum upstream_kind kind;
+    } domains[] = {
+        {STR_INIT("api.openai.com"), UPSTREAM_OPENAI},
+        {STR_INIT("openai.azure.com"), UPSTREAM_OPENAI},
+        {STR_INIT("api.mistral.ai"), UPSTREAM_MISTRAL},
+        {STR_INIT("openrouter.ai"), UPSTREAM_OPENROUTER},
+        {STR_INIT("api.groq.com"), UPSTREAM_GROQ},
+        {STR_INIT("api.deepseek.com"), UPSTREAM_DEEPSEEK},
+        {STR_INIT("ollama.com"), UPSTREAM_OLLAMA},
+    };
+    const str host = host_of(url);
+
+    for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++) {
+        if (is_domain(host, domains[i].domain))
+            add_sign(f, domains[i].kind, UPSTREAM_SURE, "url");
+    }
+}
+
+/* ---- headers */
+
+void upstream_sign_header(str name, str value, struct upstream_finding *f)
+{
+    /* Named by the servers' own programs or documentation; hosted services behind a URL of
+     * somebody else's keep them as well. */
+    static const struct {
+        str name;
+        enum upstream_kind kind;
+    } headers[] = {
+        {STR_INIT("openai-processing-ms"), UPSTREAM_OPENAI},
+        {STR_INIT("x-compute-characters"), UPSTREAM_TGI},
+        {STR_INIT("mistral-correlation-id"), UPSTREAM_MISTRAL},
+        {STR_INIT("x-groq-region"), UPSTREAM_GROQ},
+        {STR_INIT("x-ds-trace-id"), UPSTREAM_DEEPSEEK},
+    };
+
+    /* llama.cpp, and ik_llama.cpp, which was made of it. */
+    if (str_eq_nocase(name, STR("server")) && str_ends_with(value, STR("llama.cpp")))
+        add_sign(f, UPSTREAM_LLAMA_CPP, UPSTREAM_SURE, "server_header");
+    for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++) {
+        if (str_eq_nocase(name, headers[i].name))
+            add_sign(f, headers[i].kind, UPSTREAM_LIKELY, "header");
+    }
+}
+
+/* ---- fingerprints */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static size_t count_digits(str s)
+{
+    size_t n = 0;
+
+    while (n < s.len && is_digit(s.p[n]))
+        n++;
+    return n;
+}
+
+/* Build and commit: b9999-d32676d77, or b0-unknown where there was no repository. */
+static bool is_llama_cpp_build(str s)
+{
+    size_t n;
+
+    if (!str_starts_with(s, STR("b")))
+        return false;
+    s = str_skip(s, 1);
+    n = count_digits(s);
+    if (n == 0 || n == s.len || s.p[n] != '-')
+        return false;
+    s = str_skip(s, n + 1);
+    if (str_eq(s, STR("unknown")))
+        return true;
+    for (size_t i = 0; i < s.len; i++) {
+        if (!is_digit(s.p[i]) && (s.p[i] < 'a' || s.p[i] > 'f'))
+            return false;
+    }
+    return s.len >= 4;
+}
+
+/* Version and build: 3.3.5-native, 2.4.1-dev0-sha-d4e1a2b. */
+static bool is_tgi_build(str s)
+{
+    for (int i = 0; i < 3; i++) {
+        size_t n = count_digits(s);
+
+        if (n == 0 || n == s.len || s.p[n] != (i < 2 ? '.' : '-'))
+            return false;
+        s = str_skip(s, n + 1);
+    }
+    return str_eq(s, STR("native")) || str_find(s, STR("sha-")) < s.len;
+}
+
+/* What follows "vllm-" up to the last but one dash: version, then how it is spread, then a hash. */
+static void set_vllm_version(struct upstream_finding *f, str rest)
+{
+    set_version(f, str_from(rest.p, str_find_char(rest, '-')));
+}
+
+void upstream_sign_fingerprint(str value, struct upstream_finding *f)
+{
+    const str vllm = STR("vllm-");
+
+    if (is_llama_cpp_build(value)) {
+        add_sign(f, UPSTREAM_LLAMA_CPP, UPSTREAM_SURE, "fingerprint");
+        if (f->kind == UPSTREAM_LLAMA_CPP && f->version[0] == '\0')
+            set_version(f, value);
+    } else if (str_starts_with(value, vllm)) {
+        add_sign(f, UPSTREAM_VLLM, UPSTREAM_SURE, "fingerprint");
+        if (f->kind == UPSTREAM_VLLM && f->version[0] == '\0')
+            set_vllm_version(f, str_skip(value, vllm.len));
+    } else if (str_eq(value, STR("fp_ollama"))) {
+        add_sign(f, UPSTREAM_OLLAMA, UPSTREAM_SURE, "fingerprint");
+    } else if (is_tgi_build(value)) {
+        add_sign(f, UPSTREAM_TGI, UPSTREAM_LIKELY, "fingerprint");
+    }
+}
+
+void upstream_sign_answer(str bytes, struct upstream_finding *f)
+{
+    enum { FIRST_BYTES = 8 * 1024 };
+    const str key = STR("\"system_fingerprint\"");
+    str rest;
+
+    if (bytes.len > FIRST_BYTES)
+        bytes.len = FIRST_BYTES;
+    rest = str_skip(bytes, str_find(bytes, key));
+    rest = str_trim_start(str_skip(rest, key.len));
+    if (!str_starts_with(rest, STR(":")))
+        return;
+    rest = str_trim_start(str_skip(rest, 1));
+    if (!str_starts_with(rest, STR("\"")))
+        return;
+    rest = str_skip(rest, 1);
+    if (str_find_char(rest, '"') < rest.len)
+        upstream_sign_fingerprint(str_from(rest.p, str_find_char(rest, '"')), f);
+}
+
+/* ---- bodies */
+
+static const struct {
+    str owner;
+    enum upstream_kind kind;
+    enum upstream_certainty certainty;
+} owners[] = {
+    {STR_INIT("llamacpp"), UPSTREAM_LLAMA_CPP, UPSTREAM_SURE},
+    {STR_INIT("vllm"), UPSTREAM_VLLM, UPSTREAM_SURE},
+    {STR_INIT("sglang"), UPSTREAM_SGLANG, UPSTREAM_SURE},
+    {STR_INIT("library"), UPSTREAM_OLLAMA, UPSTREAM_LIKELY},
+    {STR_INIT("organization_owner"), UPSTREAM_LMSTUDIO, UPSTREAM_LIKELY},
+    {STR_INIT("organization-owner"), UPSTREAM_LMSTUDIO, UPSTREAM_LIKELY}, /* older */
+    {STR_INIT("mistralai"), UPSTREAM_MISTRAL, UPSTREAM_LIKELY},
+    {STR_INIT("deepseek"), UPSTREAM_DEEPSEEK, UPSTREAM_LIKELY},
+};
+
+enum { N_OWNERS = sizeof(owners) / sizeof(*owners) };
+
+static int find_owner(str owner)
+{
+    for (int i = 0; i < N_OWNERS; i++) {
+        if (json_text_eq(owner, owners[i].owner))
+            return i;
+    }
+    return N_OWNERS;
+}
+
+/* Behind a gateway there may be several: a list with two of these names says nothing. */
+static void sign_models(str body, struct upstream_finding *f)
+{
+    str data = jr_member(body, STR("data"));
+    int found = N_OWNERS;
+    struct jr j;
+
+    if (str_is_none(data))
+        return;
+    jr_init(&j, data);
+    if (jr_enter(&j, JR_ARRAY)) {
+        while (jr_next_element(&j)) {
+            int owner = find_owner(jr_member_string(jr_raw(&j), STR("owned_by")));
+
+            if (owner == N_OWNERS)
+                continue;
+            if (found != N_OWNERS && owners[owner].kind != owners[found].kind)
+                return;
+            found = owner;
+        }
+    }
+    if (jr_end(&j) && found != N_OWNERS)
+        add_sign(f, owners[found].kind, owners[found].certainty, "models");
+}
+
+static void sign_props(str body, struct upstream_finding *f)
+{
+    struct upstream_props props;
+    str build;
+
+    if (!upstream_props_read(body, &props))
+        return;
+    add_sign(f, UPSTREAM_LLAMA_CPP, UPSTREAM_SURE, "props");
+    build = jr_member_string(body, STR("build_info"));
+    if (f->kind == UPSTREAM_LLAMA_CPP && !str_is_none(build))
+        set_version(f, build);
+}
+
+/* Two servers answer with nothing but their version, on paths of their own. */
+static void sign_version(enum upstream_kind kind, int status, str body, struct upstream_finding *f)
+{
+    str version = jr_member_string(body, STR("version"));
+
+    if (status != 200 || str_is_none(version))
+        return;
+    add_sign(f, kind, UPSTREAM_LIKELY, "version");
+    if (f->kind == kind)
+        set_version(f, version);
+}
+
+static void sign_server_info(int status, str body, struct upstream_finding *f)
+{
+    if (status == 200 && !str_is_none(jr_member_string(body, STR("model_path"))))
+        sign_version(UPSTREAM_SGLANG, status, body, f);
+}
+
+/* Types of errors that nobody else has; a number as code is in many. */
+static bool is_llama_cpp_error(str error)
+{
+    static const str types[] = {
+        STR_INIT("not_found_error"),
+        STR_INIT("exceed_context_size_error"),
+        STR_INIT("unavailable_error"),
+        STR_INIT("not_supported_error"),
+    };
+    str type = jr_member_string(error, STR("type"));
+
+    if (str_is_none(type) || jr_type_of(jr_member(error, STR("code"))) != JR_NUMBER)
+        return false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        if (json_text_eq(type, types[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Of a path that it has not: LM Studio answers that with status 200. */
+static void sign_error(str body, struct upstream_finding *f)
+{
+    str error = jr_member(body, STR("error"));
+    str text = jr_member_string(body, STR("error"));
+
+    if (!str_is_none(text) && str_starts_with(text, STR("Unexpected endpoint or method.")))
+        add_sign(f, UPSTREAM_LMSTUDIO, UPSTREAM_SURE, "error");
+    else if (!str_is_none(error) && is_llama_cpp_error(error))
+        add_sign(f, UPSTREAM_LLAMA_CPP, UPSTREAM_LIKELY, "error");
+}
+
+void upstream_sign_body(enum upstream_path path, int status, str body, struct upstream_finding *f)
+{
+    body = str_trim(body);
+    if (!jr_is_valid(body))
+        return;
+    sign_error(body, f);
+    switch (path) {
+    case UPSTREAM_PATH_MODELS:
+        sign_models(body, f);
+        return;
+    case UPSTREAM_PATH_PROPS:
+        sign_props(body, f);
+        return;
+    case UPSTREAM_PATH_VERSION:
+        sign_version(UPSTREAM_VLLM, status, body, f);
+        return;
+    case UPSTREAM_PATH_API_VERSION:
+        sign_version(UPSTREAM_OLLAMA, status, body, f);
+        return;
+    case UPSTREAM_PATH_SERVER_INFO:
+        sign_server_info(status, body, f);
+        return;
+    case UPSTREAM_PATHS:
+        return;
+    }
+}
+
+/* ---- what else they say */
+
+static int64_t member_int(str object, str name)
+{
+    struct jr j;
+    str value = jr_member(object, name);
+
+    if (str_is_none(value))
+        return 0;
+    jr_init(&j, value);
+    return jr_int(&j, 0);
+}
+
+static int64_t not_negative(int64_t n)
+{
+    return n < 0 ? 0 : n;
+}
+
+bool upstream_props_read(str body, struct upstream_props *ret)
+{
+    str settings;
+
+    body = str_trim(body);
+    settings = jr_member(body, STR("default_generation_settings"));
+    if (jr_type_of(settings) != JR_OBJECT || !jr_is_valid(body))
+        return false;
+    *ret = (struct upstream_props){.chat_template = jr_member_string(body, STR("chat_template")),
+                                   .model_alias = jr_member_string(body, STR("model_alias")),
+                                   .model_path = jr_member_string(body, STR("model_path"))};
+    ret->context_window = not_negative(member_int(settings, STR("n_ctx")));
+    return true;
+}
+
+static bool read_model(str raw, struct arena *a, struct upstream_model *ret)
+{
+    str id = jr_member_string(raw, STR("id")), root = jr_member_string(raw, STR("root"));
+    str meta = jr_member(raw, STR("meta"));
+
+    *ret = (struct upstream_model){.id = json_text_copy(a, id), .root = json_text_copy(a, root)};
+    ret->context_window = not_negative(member_int(raw, STR("max_model_len")));
+    if (ret->context_window == 0)
+        ret->context_window = not_negative(member_int(meta, STR("n_ctx")));
+    return str_is_none(ret->id) == str_is_none(id) && str_is_none(ret->root) == str_is_none(root);
+}
+
+bool upstream_models_read(str body, struct arena *a, struct upstream_models *ret)
+{
+    str data;
+    size_t n;
+    struct jr j;
+
+    *ret = (struct upstream_models){.n = 0};
+    body = str_trim(body);
+    data = jr_is_valid(body) ? jr_member(body, STR("data")) : STR_NONE;
+    n = jr_type_of(data) == JR_ARRAY ? jr_count(data) : 0;
+    if (n == 0)
+        return true;
+    ret->v = arena_array(a, n < UPSTREAM_MAX_MODELS ? n : UPSTREAM_MAX_MODELS, sizeof(*ret->v));
+    if (ret->v == NULL)
+        return false;
+    jr_init(&j, data);
+    if (jr_enter(&j, JR_ARRAY)) {
+        while (jr_next_element(&j)) {
+            str raw = jr_raw(&j);
+
+            if (ret->n == UPSTREAM_MAX_MODELS)
+                break;
+            if (str_is_none(jr_member_string(raw, STR("id"))))
+                continue;
+            if (!read_model(raw, a, &ret->v[ret->n]))
+                return false;
+            ret->n++;
+        }
+    }
+    return true;
+}
+
+/* ---- what to ask */
+
+static const str paths[] = {
+    [UPSTREAM_PATH_MODELS] = STR_INIT("/models"),
+    [UPSTREAM_PATH_PROPS] = STR_INIT("/props"),
+    [UPSTREAM_PATH_VERSION] = STR_INIT("/version"),
+    [UPSTREAM_PATH_API_VERSION] = STR_INIT("/api/version"),
+    [UPSTREAM_PATH_SERVER_INFO] = STR_INIT("/get_server_info"),
+};
+
+str upstream_path_text(enum upstream_path path)
+{
+    return paths[path];
+}
+
+str upstream_root(str base)
+{
+    while (str_ends_with(base, STR("/")))
+        base.len--;
+    if (str_ends_with(base, STR("/v1")))
+        base.len -= strlen("/v1");
+    return base;
+}
+
+/* Of a kind that is known, the path that tells more of it; UPSTREAM_PATHS: none. */
+static enum upstream_path path_of_kind(enum upstream_kind kind)
+{
+    switch (kind) {
+    case UPSTREAM_LLAMA_CPP:
+        return UPSTREAM_PATH_PROPS;
+    case UPSTREAM_VLLM:
+        return UPSTREAM_PATH_VERSION;
+    case UPSTREAM_OLLAMA:
+        return UPSTREAM_PATH_API_VERSION;
+    case UPSTREAM_SGLANG:
+        return UPSTREAM_PATH_SERVER_INFO;
+    default:
+        return UPSTREAM_PATHS;
+    }
+}
+
+bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum upstream_path *ret)
+{
+    /* Where nothing is known: rarely SGLang, whose list of models has its name. */
+    static const enum upstream_path unknown[] = {UPSTREAM_PATH_MODELS, UPSTREAM_PATH_PROPS,
+                                                 UPSTREAM_PATH_VERSION, UPSTREAM_PATH_API_VERSION};
+    enum upstream_path own = path_of_kind(f->kind);
+
+    if (f->certainty == UPSTREAM_SURE && f->by != NULL && strcmp(f->by, "url") == 0)
+        return false;
+    if ((asked >> UPSTREAM_PATH_MODELS & 1) == 0) {
+        *ret = UPSTREAM_PATH_MODELS;
+        return true;
+    }
+    if (f->certainty != UPSTREAM_UNKNOWN) {
+        *ret = own;
+        return own != UPSTREAM_PATHS && (asked >> own & 1) == 0;
+    }
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++) {
+        if ((asked >> unknown[i] & 1) != 0)
+            continue;
+        *ret = unknown[i];
+        return true;
+    }
+    return false;
+}

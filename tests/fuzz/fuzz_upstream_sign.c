@@ -1,0 +1,73 @@
+/* fuzz_upstream_sign.c -- whatever a server sends, looking at it ends, reads nothing past the end,
+ * and what is found can stand in the log.
+ *
+ * The first byte is the path, the rest a body, and also a URL, a header and a fingerprint. */
+#include "fuzz/fuzz.h"
+
+#include "lib/fixture.h"
+#include "wire/upstream_sign.h"
+
+static void check_finding(const struct upstream_finding *f)
+{
+    fuzz_promise((unsigned)f->kind < UPSTREAM_KINDS, "a kind is one of the table");
+    fuzz_promise((f->by == NULL) == (f->certainty == UPSTREAM_UNKNOWN), "what is known has a sign");
+    fuzz_promise(f->certainty != UPSTREAM_UNKNOWN || f->kind == UPSTREAM_GENERIC,
+                 "what is not known is generic");
+    for (size_t i = 0; i < strlen(f->version); i++)
+        fuzz_promise(f->version[i] > ' ' && f->version[i] < 0x7f && f->version[i] != '"',
+                     "a version can stand in the log");
+}
+
+static void check_asking(struct upstream_finding f)
+{
+    enum upstream_path path;
+    unsigned asked = 0, n = 0;
+
+    for (; upstream_sign_next(&f, asked, &path); n++) {
+        fuzz_promise((asked >> path & 1) == 0, "no path is asked twice");
+        asked |= 1U << path;
+    }
+    fuzz_promise(n <= UPSTREAM_PATHS, "asking ends");
+}
+
+static void check_contents(str body)
+{
+    struct upstream_props props;
+    struct upstream_models models;
+    struct arena a = {0};
+
+    if (upstream_props_read(body, &props))
+        fuzz_promise(props.context_window >= 0, "a window is not negative");
+    fuzz_promise(upstream_models_read(body, &a, &models), "there is memory");
+    fuzz_promise(models.n <= UPSTREAM_MAX_MODELS, "a list of models is bounded");
+    for (size_t i = 0; i < models.n; i++)
+        fuzz_promise(!str_is_none(models.v[i].id) && models.v[i].context_window >= 0,
+                     "a model has a name");
+    arena_fini(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    str input = fuzz_input(bytes, n), rest = str_skip(input, 1);
+    enum upstream_path path = (enum upstream_path)(n == 0 ? 0 : bytes[0] % UPSTREAM_PATHS);
+    char *copy = exact_copy(rest);
+    str text = str_from(copy, rest.len);
+    struct upstream_finding f = {.by = NULL};
+
+    upstream_sign_body(path, n != 0 && bytes[0] >= 128 ? 404 : 200, text, &f);
+    check_finding(&f);
+    upstream_sign_answer(text, &f);
+    upstream_sign_header(STR("Server"), text, &f);
+    upstream_sign_header(text, text, &f);
+    check_finding(&f);
+    upstream_sign_fingerprint(text, &f);
+    check_finding(&f);
+    check_asking(f);
+    upstream_sign_url(text, &f);
+    check_finding(&f);
+    check_asking(f);
+    fuzz_promise(upstream_root(text).len <= text.len, "a root is part of its base");
+    check_contents(text);
+    free(copy);
+    return 0;
+}
