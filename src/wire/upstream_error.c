@@ -22,19 +22,19 @@ static const struct {
     str word;
     enum err_code code;
 } causes[] = {
-    {STR_INIT("context_length"), ERR_CONTEXT_LENGTH},
-    {STR_INIT("context length"), ERR_CONTEXT_LENGTH},
-    {STR_INIT("context size"), ERR_CONTEXT_LENGTH},
-    {STR_INIT("exceed_context_size"), ERR_CONTEXT_LENGTH},
-    {STR_INIT("context window"), ERR_CONTEXT_LENGTH},
-    {STR_INIT("insufficient_quota"), ERR_INSUFFICIENT_QUOTA},
-    {STR_INIT("exceeded your current quota"), ERR_INSUFFICIENT_QUOTA},
-    {STR_INIT("insufficient balance"), ERR_INSUFFICIENT_QUOTA},
-    {STR_INIT("insufficient credits"), ERR_INSUFFICIENT_QUOTA},
-    {STR_INIT("rate_limit"), ERR_RATE_LIMIT},
-    {STR_INIT("model_not_found"), ERR_MODEL_NOT_FOUND},
-    {STR_INIT("invalid_request_error"), ERR_UPSTREAM_REJECTED},
-    {STR_INIT("BadRequestError"), ERR_UPSTREAM_REJECTED},
+#define UPSTREAM_CAUSE(words, code) {STR_INIT(words), ERR_##code},
+#define UPSTREAM_INCURABLE(words)
+#include "wire/upstream_words.def"
+#undef UPSTREAM_CAUSE
+#undef UPSTREAM_INCURABLE
+};
+
+static const str incurables[] = {
+#define UPSTREAM_CAUSE(words, code)
+#define UPSTREAM_INCURABLE(words) STR_INIT(words),
+#include "wire/upstream_words.def"
+#undef UPSTREAM_CAUSE
+#undef UPSTREAM_INCURABLE
 };
 
 static enum err_code cause_in(str text)
@@ -44,6 +44,16 @@ static enum err_code cause_in(str text)
             return causes[i].code;
     }
     return ERR_NONE;
+}
+
+/* SDKs send a request three times when a status says that the server failed. */
+static bool is_incurable(str message)
+{
+    for (size_t i = 0; i < sizeof(incurables) / sizeof(*incurables); i++) {
+        if (str_has_nocase(message, incurables[i]))
+            return true;
+    }
+    return false;
 }
 
 static enum err_code code_of_status(const struct parts *p)
@@ -87,6 +97,8 @@ static enum err_code classify(const struct parts *p)
         if (cause != ERR_NONE)
             return cause;
     }
+    if (by_status == ERR_UPSTREAM_ERROR && is_incurable(p->message))
+        return ERR_UPSTREAM_REJECTED;
     return by_status;
 }
 
@@ -334,6 +346,7 @@ void upstream_error_from_answer(int status, int retry_after_s, str body, struct 
     if (jr_is_valid(text)) {
         p = read_json(text);
     } else if (is_prose(text)) {
+        p.message = text;
         set_message(ret, cause_in(text) == ERR_CONTEXT_LENGTH ? ERR_CONTEXT_LENGTH : classify(&p),
                     text, status, retry_after_s);
         return;
@@ -351,7 +364,7 @@ void upstream_error_from_value(str json, struct err *ret)
 
 void upstream_error_from_text(str text, struct err *ret)
 {
-    enum err_code cause = cause_in(text);
+    const struct parts p = {.message = text};
 
-    set_message(ret, cause == ERR_NONE ? ERR_UPSTREAM_ERROR : cause, text, 0, 0);
+    set_message(ret, classify(&p), text, 0, 0);
 }

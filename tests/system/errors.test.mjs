@@ -43,6 +43,10 @@ const ROWS = [
     ['500 with HTML', { status: 500, headers: { 'content-type': 'text/html' }, pieces: ['<html>oops</html>'] }, 502, 'upstream_error', 'server_error'],
     ['500 without an end', { status: 500, headers: { 'content-type': 'text/html' }, pieces: ['x'.repeat(100 * 1024), HANG] }, 502, 'upstream_error', 'server_error'],
     ['500 with a text', json(500, { error: 'model runner has unexpectedly stopped' }), 502, 'upstream_error', 'server_error'],
+    /* llama.cpp calls these a failure of its own; no retry cures them */
+    ['500 image without projector', failure(500, 'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj', { code: 500, type: 'server_error' }), 400, 'upstream_rejected', 'invalid_prompt'],
+    ['500 arguments of a call', failure(500, 'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error', { code: 500, type: 'server_error' }), 400, 'upstream_rejected', 'invalid_prompt'],
+    ['500 template', failure(500, 'After the optional system message, conversation roles must alternate user/assistant/user/assistant/...', { code: 500, type: 'server_error' }), 400, 'upstream_rejected', 'invalid_prompt'],
     ['529', failure(529, 'overloaded'), 502, 'upstream_error', 'server_error'],
     ['reset before the head', { before: [RESET] }, 502, 'upstream_unavailable', 'server_error'],
     ['closed before the head', { before: [CLOSE] }, 502, 'upstream_unavailable', 'server_error'],

@@ -174,6 +174,73 @@ static void the_upstreams_param_is_kept(void **state)
     assert_string_equal(e.param, "");
 }
 
+/* What no further attempt can cure, as servers say it with a status of their own failure; and what
+ * looks like it, but is about the answer of a model. */
+static const struct {
+    const char *message; /* inside of a JSON string */
+    enum err_code code;
+} sentences[] = {
+    {"image input is not supported - hint: if this is unexpected, you may need to provide the "
+     "mmproj",
+     ERR_UPSTREAM_REJECTED},
+    {"Failed to parse messages: Unsupported content part type: \\\"image_url\\\"; messages = [",
+     ERR_UPSTREAM_REJECTED},
+    {"Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error",
+     ERR_UPSTREAM_REJECTED},
+    {"Unable to generate parser for this template. Automatic parser generation failed: JSON schema "
+     "conversion failed:\\nError resolving ref #/nowhere",
+     ERR_UPSTREAM_REJECTED},
+    {"Failed to parse grammar", ERR_UPSTREAM_REJECTED},
+    {"tools param requires --jinja flag", ERR_UPSTREAM_REJECTED},
+    {"\\n------------\\nWhile executing CallExpression at line 85, column 32 in source:\\n"
+     "Error: Jinja Exception: System message must be at the beginning.",
+     ERR_UPSTREAM_REJECTED},
+    {"Value is not callable: null at row 1, column 70", ERR_UPSTREAM_REJECTED},
+    {"After the optional system message, conversation roles must alternate user/assistant/user/"
+     "assistant/...",
+     ERR_UPSTREAM_REJECTED},
+    {"This model only supports single tool-calls at once!", ERR_UPSTREAM_REJECTED},
+    {"Tool call IDs should be alphanumeric strings with length 9!", ERR_UPSTREAM_REJECTED},
+    {"Error rendering prompt with jinja template: \\\"Unknown test: sequence\\\".",
+     ERR_UPSTREAM_REJECTED},
+    {"Failed to create new sequence: this model is missing data required for image input",
+     ERR_UPSTREAM_REJECTED},
+    {"Failed to parse input at pos 17: <tool_call>", ERR_UPSTREAM_ERROR},
+    {"[json.exception.parse_error.101] parse error at line 1, column 32: syntax error",
+     ERR_UPSTREAM_ERROR},
+    {"jinja", ERR_UPSTREAM_ERROR},
+};
+
+static void what_no_retry_cures_is_the_requests_fault_whatever_the_status(void **state)
+{
+    static const char *const forms[][2] = {
+        {"{\"error\":{\"code\":500,\"message\":\"", "\",\"type\":\"server_error\"}}"},
+        {"{\"error\":\"", "\"}"},
+        {"{\"detail\":\"", "\"}"}};
+    char body[1024];
+    struct err e;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(sentences); i++) {
+        for (size_t form = 0; form < COUNT_OF(forms); form++) {
+            (void)snprintf(body, sizeof(body), "%s%s%s", forms[form][0], sentences[i].message,
+                           forms[form][1]);
+            upstream_error_from_answer(500, 0, str_from_c(body), &e);
+            check(&e, sentences[i].code, "", body);
+            upstream_error_from_answer(503, 0, str_from_c(body), &e);
+            check(&e, ERR_OVERLOADED, "", body);
+            upstream_error_from_value(str_from_c(body), &e);
+            check(&e, sentences[i].code, "", body);
+        }
+        upstream_error_from_answer(500, 0, str_from_c(sentences[i].message), &e);
+        check(&e, sentences[i].message[0] == '[' ? ERR_UPSTREAM_ERROR : sentences[i].code, "",
+              sentences[i].message);
+    }
+    upstream_error_from_text(STR("Jinja Exception: no"), &e);
+    assert_string_equal(err_stream_code(&e), "invalid_prompt");
+    assert_int_equal(err_http_status(&e), 400);
+}
+
 static const struct {
     const char *message, *masked;
 } maskings[] = {
@@ -218,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_sorted_by_its_words_and_its_status),
         cmocka_unit_test(an_error_inside_a_stream_is_sorted_as_well),
+        cmocka_unit_test(what_no_retry_cures_is_the_requests_fault_whatever_the_status),
         cmocka_unit_test(the_upstreams_own_code_is_kept_when_it_refused),
         cmocka_unit_test(a_rate_limit_says_when_to_come_back),
         cmocka_unit_test(a_failure_of_the_server_begins_with_words_that_clients_know),
