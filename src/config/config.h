@@ -41,6 +41,11 @@ enum config_tool_choice_support {
     CONFIG_TOOL_CHOICE_SUPPORT_STRINGS,
     CONFIG_TOOL_CHOICE_SUPPORT_AUTO,
 };
+enum config_schema_with_tools {
+    CONFIG_SCHEMA_WITH_TOOLS_AUTO,
+    CONFIG_SCHEMA_WITH_TOOLS_TOGETHER,
+    CONFIG_SCHEMA_WITH_TOOLS_AFTER,
+};
 enum config_empty_content {
     CONFIG_EMPTY_CONTENT_NULL,
     CONFIG_EMPTY_CONTENT_EMPTY,

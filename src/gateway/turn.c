@@ -9,7 +9,8 @@
  *          the model has called
  * ROUND    the model is asked. Events leave as the upstream's bytes arrive, if the client
  *          streams; until that has begun, when the upstream sends its status or
- *          early_error_window has passed, a failure is still an HTTP error
+ *          early_error_window has passed, a failure is still an HTTP error. Another one
+ *          follows at once when the model is to be asked for its answer alone
  * SAVE     the response has ended and waits for the store; only if it is to be kept,
  *          or has locked a conversation
  * DONE     the client has its answer; the upstream call may still be reading
@@ -35,7 +36,7 @@ static const struct {
     [TURN_LOAD] = {"load", 1 << TURN_TOOLS | 1 << TURN_CALLS | 1 << TURN_ROUND | 1 << TURN_DONE},
     [TURN_TOOLS] = {"tools", 1 << TURN_CALLS | 1 << TURN_ROUND | 1 << TURN_SAVE | 1 << TURN_DONE},
     [TURN_CALLS] = {"calls", 1 << TURN_ROUND | 1 << TURN_SAVE | 1 << TURN_DONE},
-    [TURN_ROUND] = {"round", 1 << TURN_CALLS | 1 << TURN_SAVE | 1 << TURN_DONE},
+    [TURN_ROUND] = {"round", 1 << TURN_CALLS | 1 << TURN_ROUND | 1 << TURN_SAVE | 1 << TURN_DONE},
     [TURN_SAVE] = {"save", 1 << TURN_DONE},
     [TURN_DONE] = {"done", 0},
 };

@@ -8,7 +8,7 @@
 #include "ev/log.h"
 #include "gateway/upstream_answer.h"
 
-enum { MAX_FIELDS = 26 };
+enum { MAX_FIELDS = 32 };
 
 struct fields {
     struct log_field list[MAX_FIELDS + 1];
@@ -84,6 +84,10 @@ void turn_log(const struct turn_summary *s)
         add(&f, (struct log_field)LOG_STR("not_stored", str_from_c(s->not_stored->msg)));
     if (s->response != NULL) {
         add(&f, (struct log_field)LOG_INT("rounds", s->response->n_rounds));
+        if (s->response->n_answer_rounds != 0)
+            add(&f, (struct log_field)LOG_INT("answer_rounds", s->response->n_answer_rounds));
+        if (s->response->n_dropped_calls != 0)
+            add(&f, (struct log_field)LOG_INT("dropped_calls", s->response->n_dropped_calls));
         add_usage(&f, &s->response->usage);
     }
     if (s->skipped_chunks != 0)

@@ -56,6 +56,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .obfuscation = t->request.include_obfuscation,
         .max_output_bytes = c->max_response_bytes,
         .max_tool_calls = t->request.max_tool_calls,
+        .single_call = str_eq(t->request.parallel_tool_calls, STR("false")),
         .dialect = t->dialect,
         .seal = turn_asked_seal(t),
         .shows_code_outputs = t->request.include_code_outputs,
@@ -190,14 +191,32 @@ static int convert(struct turn *t, struct err *reterr)
     return write_body(t, reterr);
 }
 
-/* The first may be the last: approved calls count, too. */
+/* The first may be the last: approved calls count, too. So is the one for the answer. */
 static enum chat_round which_round(const struct turn *t)
 {
-    if (response_has_used_up(&t->response))
+    if (response_has_used_up(&t->response) || response_lacks_answer(&t->response))
         return CHAT_LAST_ROUND;
     if (t->n_rounds == 0)
         return CHAT_FIRST_ROUND;
     return t->n_rounds < t->worker->config->max_tool_rounds ? CHAT_LATER_ROUND : CHAT_LAST_ROUND;
+}
+
+/* What the client forced holds whatever the server makes of it, for the first round; in the round
+ * for the answer there are no calls. */
+static void plan_round(struct turn *t)
+{
+    static const struct tool_choice none = {.mode = TOOL_CHOICE_NONE};
+    const bool is_answer = response_lacks_answer(&t->response);
+    const struct response_plan plan = {
+        .choice = is_answer                           ? &none
+                  : t->chat.round == CHAT_FIRST_ROUND ? &t->request.tool_choice
+                                                      : NULL,
+        .withholds_text = !is_completion(t) && chat_request_defers_format(&t->request, &t->chat),
+    };
+
+    response_begin_round(&t->response, &plan);
+    if (t->chat.round == CHAT_LAST_ROUND && !is_answer)
+        response_begin_last_round(&t->response);
 }
 
 static int ask(struct turn *t, struct err *reterr)
@@ -212,9 +231,8 @@ static int ask(struct turn *t, struct err *reterr)
         t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
     if (convert(t, reterr) == -1)
         return -1;
+    plan_round(t);
     init_round(t);
-    if (t->chat.round == CHAT_LAST_ROUND)
-        response_begin_last_round(&t->response);
     if (start_call(t, reterr) == -1)
         return -1;
     t->n_rounds++;
@@ -259,7 +277,8 @@ void turn_go_on(struct turn *t, struct buf *out)
 {
     struct err e;
 
-    if (t->n_rounds > 0 && !response_goes_on(&t->response)) {
+    if (t->n_rounds > 0 && !response_goes_on(&t->response) &&
+        !response_lacks_answer(&t->response)) {
         end_response(t, t->finish, out);
     } else if (!has_tokens_left(t)) {
         end_response(t, FINISH_LENGTH, out);
@@ -270,7 +289,9 @@ void turn_go_on(struct turn *t, struct buf *out)
             turn_send_events(t);
         if (t->x == NULL)
             return;
-        if (response_replay(&t->response, &options.input, &t->request.items, &t->arena, &e) == -1 ||
+        if ((!response_lacks_answer(&t->response) &&
+             response_replay(&t->response, &options.input, &t->request.items, &t->arena, &e) ==
+                 -1) ||
             turn_ask(t, &e) == -1) {
             turn_explain_size(t, &e);
             turn_fail(t, &e);

@@ -114,6 +114,7 @@ struct chat_request_options upstream_chat_options(const struct config *c,
         .omit_usage = !c->include_usage,
         .keep_markers = p->harmony == HARMONY_MODE_RAW_CHAT,
         .short_call_ids = p->short_call_ids,
+        .format_after_tools = c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AFTER,
     };
 }
 

@@ -350,13 +350,18 @@ static bool add_text(struct response *r, enum output_part_kind kind, const struc
 
 /* An item that nobody sees ends none that is seen: the events are those of an
  * answer without reasoning. */
-static bool hide_text(struct response *r, const struct delta *d)
+bool response_hide_text(struct response *r, enum output_part_kind part, const struct delta *d)
 {
-    if (r->hidden == NULL) {
-        struct output_item *item = response_add_hidden(r, OUTPUT_REASONING);
+    const enum output_kind kind = output_part_row(part)->item;
 
-        if (item == NULL || add_part(r, item, OUTPUT_PART_REASONING) == NULL)
+    if (r->hidden != NULL && r->hidden->kind != kind)
+        close_hidden(r, OUTPUT_COMPLETED);
+    if (r->hidden == NULL) {
+        struct output_item *item = response_add_hidden(r, kind);
+
+        if (item == NULL || add_part(r, item, part) == NULL)
             return false;
+        item->phase = d->phase;
         r->hidden = item;
         r->begun = BEGUN_HIDDEN;
     }
@@ -372,7 +377,7 @@ static bool add_reasoning(struct response *r, const struct delta *d, struct buf 
     };
 
     if (r->conf.reasoning == REASONING_NONE)
-        return hide_text(r, d);
+        return response_hide_text(r, OUTPUT_PART_REASONING, d);
     return add_text(r, parts[r->conf.reasoning], d, out);
 }
 
@@ -396,6 +401,8 @@ bool response_delta(struct response *r, const struct delta *d, struct buf *out)
         return false;
     switch (d->kind) {
     case DELTA_TEXT:
+        if (r->plan.withholds_text)
+            return response_withhold_text(r, d, out);
         return add_text(r, OUTPUT_PART_TEXT, d, out);
     case DELTA_REFUSAL:
         return add_text(r, OUTPUT_PART_REFUSAL, d, out);

@@ -25,6 +25,7 @@
 #include "response/output_item.h"
 #include "text/cite.h"
 #include "wire/delta.h"
+#include "wire/tool_choice.h"
 #include "wire/tool_set.h"
 
 /* How reasoning is shown (CONTRACT 4.4). What is not shown is kept in hidden
@@ -66,6 +67,7 @@ struct response_conf {
     bool obfuscation;        /* pad deltas */
     size_t max_output_bytes; /* of all texts together; 0: no limit */
     int64_t max_tool_calls;  /* of hosted tools; 0: no limit */
+    bool single_call;        /* parallel_tool_calls is false: a round ends with its first call */
 };
 
 enum response_status {
@@ -95,15 +97,24 @@ struct response_call {
     struct argument_text text; /* of a call of which one member is shown */
     bool is_old_form;
     bool is_closed;  /* it takes no more arguments */
-    bool suppressed; /* not in allowed_tools, or in the last round: the client never hears of it */
+    bool suppressed; /* the round allows no such call: the client never hears of it */
 };
 
 /* What a round came to. */
 struct response_round {
-    bool has_shown;   /* a message or a call; reasoning does not count */
-    bool has_dropped; /* calls, because it was the last */
-    bool is_nameless; /* a call had no name */
-    bool goes_on;     /* the model is to be asked again */
+    bool has_shown;    /* a message or a call; reasoning does not count */
+    bool has_dropped;  /* calls, because it was the last */
+    bool is_nameless;  /* a call had no name */
+    bool goes_on;      /* the model is to be asked again */
+    bool lacks_answer; /* what it said was withheld: it is to be asked for the answer */
+};
+
+/* What the model may say in a round. Zeroed: everything. */
+struct response_plan {
+    const struct tool_choice *choice; /* calls that it does not leave are dropped; NULL: it leaves
+                                         all. It lives as long as the response */
+    bool withholds_text; /* text is no answer yet: the client does not see it, the model does, if
+                            there are calls beside it */
 };
 
 /* What was begun last, and has not been said to be complete: a call is that with the highest
@@ -120,7 +131,9 @@ struct response {
     int64_t completed_at;
     uint64_t next_sequence_number;
     struct usage usage;
-    unsigned n_rounds; /* that have ended */
+    unsigned n_rounds;                         /* that have ended */
+    unsigned n_dropped_calls, n_answer_rounds; /* for the log: calls that their round did not allow;
+                                                  rounds whose text was withheld for another one */
     str service_tier;
 
     struct output_item *first, **end; /* in the order in which they began, hidden ones as well */
@@ -130,11 +143,15 @@ struct response {
     struct output_item *prose;        /* the open message or reasoning item */
     struct response_held held;        /* only with conf.sources */
     struct output_item *hidden;       /* the open hidden one */
+    struct output_item **withheld;    /* while the answer is lacking: what was withheld is among
+                                         the items from here on */
     enum response_begun begun;
     struct response_call *calls;
     size_t n_calls, cap_calls;
     int64_t n_hosted; /* calls of tools that the gateway runs, as far as the client sees them */
     bool is_last_round;
+    struct response_plan plan;  /* of this round */
+    bool has_enough;            /* of this round: what follows in it is dropped */
     struct response_round last; /* the round that ended last */
     size_t used_bytes;
     enum err_code broken; /* why nothing more fits: ERR_INTERNAL: no memory; ERR_UPSTREAM_ERROR:

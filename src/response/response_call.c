@@ -206,6 +206,29 @@ void response_announce_calls(struct response *r, struct buf *out)
 
 /* ---- a delta */
 
+static bool is_complete_object(str escaped);
+
+/* Where there is to be one call: is all of it known? Code has no end of its own. */
+static bool has_whole_call(struct response *r)
+{
+    for (size_t i = 0; i < r->n_calls; i++) {
+        struct response_call *c = &r->calls[i];
+        str arguments = buf_str(is_plain(c) ? &c->item->text : &c->arguments);
+
+        if (c->suppressed || !response_call_has_name(c))
+            continue;
+        if (!has_json_arguments(c))
+            return true;
+        if (arguments.len == c->checked)
+            return false;
+        if (is_complete_object(arguments))
+            return true;
+        c->checked = arguments.len;
+        return false;
+    }
+    return false;
+}
+
 bool response_call_delta(struct response *r, const struct delta *d, struct buf *out)
 {
     struct response_call *c = slot(r, d->call);
@@ -214,6 +237,8 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
         return false;
     if (c->item == NULL)
         response_call_learn(r, c, d);
+    if (c->suppressed && r->conf.single_call)
+        r->has_enough = has_whole_call(r);
     if (r->broken || d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
         return !r->broken;
     if (!keep(r, is_plain(c) ? &c->item->text : &c->arguments, d->text))
@@ -396,6 +421,7 @@ bool response_close_calls(struct response *r, enum output_status status, struct 
         struct response_call *c = &r->calls[i];
 
         nameless = nameless || !response_call_has_name(c);
+        r->n_dropped_calls += c->suppressed;
         end_call(r, c, status, out);
     }
     response_calls_fini(r);

@@ -51,6 +51,35 @@ static bool is_forbidden(const struct response *r, const struct response_call *c
     return set != NULL && set->is_restricted && (c->tool == NULL || !c->tool->sent);
 }
 
+/* Servers take a choice as a wish: some do not understand its form and let the model choose, and
+ * one that was to look something up must not delete something instead. */
+static bool is_left(const struct response *r, const struct response_call *c)
+{
+    const struct tool_choice *choice = r->plan.choice;
+
+    switch (choice == NULL ? TOOL_CHOICE_NOT_GIVEN : choice->mode) {
+    case TOOL_CHOICE_NONE:
+        return false;
+    case TOOL_CHOICE_TOOL:
+    case TOOL_CHOICE_SERVER:
+        return c->tool != NULL && tool_choice_leaves(choice, c->tool);
+    default:
+        return true;
+    }
+}
+
+/* Where there is to be one call: another has come before it. */
+static bool is_further(const struct response *r, const struct response_call *c)
+{
+    for (size_t i = 0; r->conf.single_call && i < r->n_calls; i++) {
+        const struct response_call *other = &r->calls[i];
+
+        if (other != c && !other->suppressed && response_call_has_name(other))
+            return true;
+    }
+    return false;
+}
+
 enum output_kind response_call_kind(const struct response_call *c)
 {
     const struct tool *tool = c->tool;
@@ -87,7 +116,8 @@ void response_call_learn(struct response *r, struct response_call *c, const stru
         buf_append(&c->name, d->name);
         c->builtin = d->builtin;
         c->tool = tool_of(r, c);
-        c->suppressed = r->is_last_round || is_forbidden(r, c);
+        c->suppressed =
+            r->is_last_round || is_forbidden(r, c) || !is_left(r, c) || is_further(r, c);
     }
     c->is_old_form = d->is_old_form;
     if (buf_failed(&c->name) || str_is_none(c->call_id) || str_is_none(c->server_label))

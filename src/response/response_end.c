@@ -46,6 +46,11 @@ void response_end_round(struct response *r, enum finish finish, struct buf *out)
     bool has_dropped = r->is_last_round && r->n_calls > 0, is_nameless, ok;
     struct said said;
 
+    if (!is_whole(finish)) {
+        response_keep_withheld(r); /* no more is to come: it is all there is */
+        response_show_withheld(r, out);
+    }
+
     is_nameless =
         response_close_calls(r, is_whole(finish) ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
     ok = is_whole(finish) && !r->broken;
@@ -55,11 +60,15 @@ void response_end_round(struct response *r, enum finish finish, struct buf *out)
     else
         response_cut_hosted(r, out);
     said = said_in_round(r);
-    r->last = (struct response_round){.has_shown = said.anything,
-                                      .has_dropped = has_dropped,
-                                      .is_nameless = is_nameless,
-                                      .goes_on = ok && said.hosted && !said.clients &&
-                                                 !(said.mcp && response_is_legacy(r))};
+    r->last = (struct response_round){
+        .has_shown = said.anything,
+        .has_dropped = has_dropped,
+        .is_nameless = is_nameless,
+        .goes_on = ok && said.hosted && !said.clients && !(said.mcp && response_is_legacy(r)),
+        .lacks_answer = ok && r->plan.withholds_text && !said.anything && !said.hosted};
+    r->n_answer_rounds += r->last.lacks_answer;
+    if (r->last.lacks_answer)
+        response_keep_withheld(r);
     r->round_begin = r->end;
 }
 
@@ -128,7 +137,9 @@ void response_finish(struct response *r, enum finish finish, int64_t now_s, stru
         response_fail(r, &e, out);
         return;
     }
+    response_show_withheld(r, out);
     show_something(r, is_whole(finish) && !is_used_up, out);
+    response_close_prose(r, is_whole(finish) ? OUTPUT_COMPLETED : OUTPUT_INCOMPLETE, out);
     if (r->broken) {
         response_failure(r, &e);
         response_fail(r, &e, out);

@@ -211,6 +211,18 @@ bool response_goes_on(const struct response *r)
     return r->last.goes_on && !r->broken;
 }
 
+void response_begin_round(struct response *r, const struct response_plan *plan)
+{
+    response_drop_withheld(r);
+    r->plan = *plan;
+    r->has_enough = false;
+}
+
+bool response_lacks_answer(const struct response *r)
+{
+    return r->last.lacks_answer && !r->broken;
+}
+
 void response_begin_last_round(struct response *r)
 {
     r->is_last_round = true;

@@ -6,9 +6,10 @@
  *     response_start
  *     for each server that has to be listed: response_begin_listing, response_end_listing
  *     for each call that was approved:   response_approved_call, response_call_ended
- *     round: response_delta*, response_end_round
+ *     round: response_begin_round, response_delta*, response_end_round
  *         for each response_next_call: run it, response_call_ended      in any order
  *         if response_goes_on: response_replay, the next round
+ *         if response_lacks_answer: the same messages again, in a round without calls
  *     response_finish, response_end
  *
  * A call of a hosted tool becomes an mcp_call when the model begins it, and stays open until
@@ -80,6 +81,14 @@ bool response_goes_on(const struct response *r);
 
 /* Has the model used up its calls (max_tool_calls)? The next round is then the last. */
 bool response_has_used_up(const struct response *r);
+
+/* What the model may say in the next round; without this call, what it might in the one before. What
+ * was withheld in that is forgotten if the answer is still lacking. */
+void response_begin_round(struct response *r, const struct response_plan *plan);
+
+/* After a round that withheld its text: has the model nothing left to call, so that it is now to be
+ * asked for its answer? What it said is shown if the response is finished instead. */
+bool response_lacks_answer(const struct response *r);
 
 /* The next round is the last: what it calls is dropped. If it says nothing besides, the response
  * is incomplete, for max_tool_calls. */

@@ -5,6 +5,7 @@
  * response_call_item.c what they are, and the items they become
  * response_citation.c  sources of a text
  * response_marker.c    how a model cites them
+ * response_withheld.c  text that is no answer yet
  * response_hosted.c    what the gateway does itself, between rounds
  * response_replay.c    what a round added, for the next one
  * response_end.c       the ends of rounds and of the response
@@ -45,6 +46,9 @@ void response_break(struct response *r, enum err_code why);
 /* Counts bytes that are about to be kept; false past the limit. */
 bool response_claim(struct response *r, size_t n);
 
+/* A piece for the open hidden item of this kind, which is made if need be. */
+bool response_hide_text(struct response *r, enum output_part_kind part, const struct delta *d);
+
 /* A new item at the end of the output, once the open message or reasoning
  * item is closed; nothing is announced. NULL when out of memory. */
 struct output_item *response_add_item(struct response *r, enum output_kind kind, struct buf *out);
@@ -60,6 +64,18 @@ bool response_put_text(struct response *r, const struct delta *d, struct buf *ou
 
 /* Closes the open message or reasoning item, if any. */
 void response_close_prose(struct response *r, enum output_status status, struct buf *out);
+
+/* ---- response_withheld.c */
+
+/* Text that is no answer yet: a hidden message has it. */
+bool response_withhold_text(struct response *r, const struct delta *d, struct buf *out);
+
+/* The round ended, and the answer is lacking: what was withheld may yet be shown. */
+void response_keep_withheld(struct response *r);
+
+/* Shows what was withheld in a message of its own, or forgets it. Without any, nothing happens. */
+void response_show_withheld(struct response *r, struct buf *out);
+void response_drop_withheld(struct response *r);
 
 /* ---- response_citation.c */
 

@@ -8,7 +8,8 @@ static void on_delta(void *arg, const struct delta *d)
     struct round *round = arg;
 
     round->n_deltas++;
-    if (!round->refused && !response_delta(round->response, d, round->out))
+    if (!round->refused && !round->response->has_enough &&
+        !response_delta(round->response, d, round->out))
         round->refused = true;
 }
 
@@ -25,12 +26,13 @@ void round_fini(struct round *round)
 
 bool round_is_over(const struct round *round)
 {
-    return round->refused || chat_stream_is_over(&round->stream);
+    return round->refused || round->response->has_enough || chat_stream_is_over(&round->stream);
 }
 
 bool round_is_cut_off(const struct round *round)
 {
-    return round->refused || model_text_is_cut_off(&round->stream.reader.text);
+    return round->refused || round->response->has_enough ||
+           model_text_is_cut_off(&round->stream.reader.text);
 }
 
 void round_feed(struct round *round, str bytes, struct buf *out)
@@ -46,6 +48,8 @@ struct chat_result round_end(struct round *round, const struct err *failure, str
     struct chat_result result;
 
     round->out = out;
+    if (round->response->has_enough)
+        round->stream.done = true; /* how the upstream would have ended is not waited for */
     result = chat_stream_end(&round->stream, failure);
     response_add_usage(round->response, &round->stream.reader.usage,
                        buf_str(&round->stream.reader.service_tier));
@@ -66,7 +70,7 @@ bool round_end_response(struct round *round, const struct chat_result *result, i
         return true;
     }
     response_end_round(r, result->finish, out);
-    if (response_next_call(r, NULL) != NULL || response_goes_on(r))
+    if (response_next_call(r, NULL) != NULL || response_goes_on(r) || response_lacks_answer(r))
         return false;
     response_finish(r, result->finish, now_s, out);
     return true;

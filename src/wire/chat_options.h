@@ -92,8 +92,11 @@ struct chat_request_options {
     /* For calls that came without the reasoning before them; NULL: none is known. */
     const struct reasoning_source *reasoning_source;
     enum chat_round round;
-    int64_t spent_tokens; /* of max_output_tokens, by the rounds before (CONTRACT 1.3) */
-    bool short_call_ids;  /* nine letters and digits, see conv/call_id.h */
+    int64_t spent_tokens;    /* of max_output_tokens, by the rounds before (CONTRACT 1.3) */
+    bool short_call_ids;     /* nine letters and digits, see conv/call_id.h */
+    bool format_after_tools; /* response_format keeps the model from calling: it is for a round of
+                                its own, see chat_request_defers_format() */
+    bool object_schema;      /* json_object binds only together with a schema */
 };
 
 #endif

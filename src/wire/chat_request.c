@@ -44,15 +44,32 @@ static void write_json_schema(const struct text_format *f, struct jw *w)
     jw_object_end(w);
 }
 
-static void write_response_format(const struct text_format *f, struct jw *w)
+static bool has_format(const struct text_format *f)
 {
-    if (str_is_none(f->type) || json_text_eq(f->type, STR("text")))
+    return !str_is_none(f->type) && !json_text_eq(f->type, STR("text"));
+}
+
+bool chat_request_defers_format(const struct responses_request *r,
+                                const struct chat_request_options *o)
+{
+    return o->format_after_tools && has_format(&r->format) && r->tools.n_sent > 0 &&
+           upstream_tool_choice(&r->tool_choice, o->round).mode != TOOL_CHOICE_NONE;
+}
+
+static void write_response_format(const struct responses_request *r,
+                                  const struct chat_request_options *o, struct jw *w)
+{
+    const struct text_format *f = &r->format;
+
+    if (!has_format(f) || chat_request_defers_format(r, o))
         return;
     jw_key(w, "response_format");
     jw_object(w);
     json_copy_key_text(w, "type", f->type);
     if (json_text_eq(f->type, STR("json_schema")))
         write_json_schema(f, w);
+    else if (o->object_schema)
+        jw_key_raw(w, "schema", STR("{\"type\":\"object\"}"));
     jw_object_end(w);
 }
 
@@ -123,7 +140,7 @@ int chat_request_write(const struct responses_request *r, const struct conversat
     write_token_limit(r, o, w);
     upstream_write_sampling(r, w);
     write_logprobs(r, w);
-    write_response_format(&r->format, w);
+    write_response_format(r, o, w);
     json_copy_given_text(w, "reasoning_effort", r->reasoning.effort);
     write_tools(r, o, w);
     json_copy_given_text(w, "user", r->user);

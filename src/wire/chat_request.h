@@ -22,6 +22,12 @@ int chat_request_conversation(const struct responses_request *r,
                               const struct chat_request_options *o, const struct id_source *ids,
                               struct arena *arena, struct conversation *ret, struct err *reterr);
 
+/* Is the format of the answer (text.format) left out of this round, because the server would not
+ * call the tools that are sent in it? What the model says besides calls is then no answer: it is
+ * asked once more, in CHAT_LAST_ROUND, with the same messages. */
+bool chat_request_defers_format(const struct responses_request *r,
+                                const struct chat_request_options *o);
+
 /* Appends the whole JSON body. Returns 0, or -1 when out is full. */
 int chat_request_write(const struct responses_request *r, const struct conversation *c,
                        const struct chat_request_options *o, struct buf *out, struct err *reterr);

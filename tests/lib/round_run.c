@@ -71,6 +71,7 @@ static struct response_conf response_conf(const struct round_conf *conf, const s
         .error_event = !conf->no_error_event,
         .max_output_bytes = conf->max_output_bytes,
         .max_tool_calls = conf->max_tool_calls,
+        .single_call = conf->single_call,
     };
 }
 
@@ -93,6 +94,9 @@ static bool ask(struct run *run, str body)
     return has_ended;
 }
 
+static const struct tool_choice no_calls = {.mode = TOOL_CHOICE_NONE};
+static const struct response_plan answer_only = {.choice = &no_calls};
+
 /* Goes on to the next round, the n-th; false when the response has ended. */
 static bool go_on(struct run *run, size_t n)
 {
@@ -102,12 +106,21 @@ static bool go_on(struct run *run, size_t n)
     struct item_list items = {.n = 0};
     struct err e;
 
-    if (!response_goes_on(r) || n >= script->n_rounds) {
-        response_finish(r, response_goes_on(r) ? FINISH_LENGTH : run->result->chat.finish, TEST_NOW,
+    bool goes_on = response_goes_on(r) || response_lacks_answer(r), is_last;
+
+    if (!goes_on || n >= script->n_rounds) {
+        response_finish(r, goes_on ? FINISH_LENGTH : run->result->chat.finish, TEST_NOW,
                         out_of(run));
         return false;
     }
-    if (response_has_used_up(r) || script->rounds[n].is_last)
+    if (response_lacks_answer(r)) {
+        response_begin_round(r, &answer_only);
+        return true;
+    }
+    is_last = response_has_used_up(r) || script->rounds[n].is_last;
+    response_begin_round(
+        r, &(struct response_plan){.withholds_text = run->conf->defers_format && !is_last});
+    if (is_last)
         response_begin_last_round(r);
     if (response_replay(r, &options, &items, &run->arena, &e) == -1) {
         response_fail(r, &e, out_of(run));
@@ -123,6 +136,9 @@ static void play(struct run *run, str body)
 
     if (script != NULL && !hosted_script_begin(script, &run->response, &run->arena, out_of(run)))
         return;
+    response_begin_round(&run->response,
+                         &(struct response_plan){.choice = run->conf->choice,
+                                                 .withholds_text = run->conf->defers_format});
     has_ended = ask(run, body);
     for (size_t n = 1; !has_ended; n++) {
         if (!hosted_script_play(script == NULL ? STR_NONE : script->rounds[n - 1].outcomes,

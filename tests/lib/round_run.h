@@ -24,6 +24,9 @@ struct round_conf {
     bool shows_code_outputs;
     bool forgetful; /* the chunk before is forgotten at every piece: each is read in full */
     const struct tool_set *tools;
+    const struct tool_choice *choice; /* of the first round; NULL: auto */
+    bool single_call;                 /* parallel_tool_calls is false */
+    bool defers_format; /* text is no answer while the model may call; then comes a round for it */
     const struct hosted_script *script;       /* NULL: there is one round */
     int64_t max_tool_calls;                   /* 0: no limit */
     str container_id;                         /* empty: "auto" */

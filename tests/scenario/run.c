@@ -36,6 +36,7 @@ struct scenario {
     struct buf chat, echo;
     struct err err, upstream_err;
     bool refused; /* err: why the request was */
+    bool defers_format;
     struct round_conf conf;
     struct round_result result;
 };
@@ -88,6 +89,7 @@ static int convert(struct scenario *s)
         return -1;
     s->profile = upstream_model_profile(&s->config, &s->request, &s->arena);
     chat = upstream_chat_options(&s->config, &s->request, &s->profile, &s->arena);
+    s->defers_format = chat_request_defers_format(&s->request, &chat);
     return chat_request_build(&s->request, &chat, &s->ids.source, &s->arena, &s->chat, &s->err);
 }
 
@@ -118,6 +120,9 @@ static void configure(struct scenario *s)
         .shows_code_outputs = r->include_code_outputs,
         .tools = &r->tools,
         .script = &s->file.script,
+        .choice = &r->tool_choice,
+        .single_call = str_eq(r->parallel_tool_calls, STR("false")),
+        .defers_format = s->defers_format,
         .max_tool_calls = r->max_tool_calls,
         .echo = buf_str(&s->echo),
     };
