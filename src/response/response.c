@@ -376,6 +376,7 @@ static bool add_reasoning(struct response *r, const struct delta *d, struct buf 
         [REASONING_OPEN_RESPONSES] = OUTPUT_PART_OPEN_REASONING,
     };
 
+    r->n_reasoning++;
     if (r->conf.reasoning == REASONING_NONE)
         return response_hide_text(r, OUTPUT_PART_REASONING, d);
     return add_text(r, parts[r->conf.reasoning], d, out);

@@ -131,9 +131,10 @@ struct response {
     int64_t completed_at;
     uint64_t next_sequence_number;
     struct usage usage;
-    unsigned n_rounds;                         /* that have ended */
+    unsigned n_rounds;   /* that have ended: so many times the model answered */
     unsigned n_dropped_calls, n_answer_rounds; /* for the log: calls that their round did not allow;
                                                   rounds whose text was withheld for another one */
+    int64_t n_reasoning; /* deltas of it in the current round */
     str service_tier;
 
     struct output_item *first, **end; /* in the order in which they began, hidden ones as well */
@@ -170,7 +171,10 @@ bool response_delta(struct response *r, const struct delta *d, struct buf *out);
 void response_failure(const struct response *r, struct err *ret);
 
 /* A round ended: its tokens are added up, its service tier (escaped, "" when
- * unknown) is the response's. */
+ * unknown) is the response's. Where the upstream counts output but says nothing of reasoning, the
+ * deltas of reasoning are its tokens, as many as there was output; where it counts nothing, there
+ * are none. From the first round on the response that has ended has a usage, of zeros if nothing
+ * is known: clients take a turn without one for unfinished, and ask again. */
 void response_add_usage(struct response *r, const struct usage *usage, str service_tier);
 
 /* `keepalive`, for clients that do not count comments (CONTRACT 4.1). */

@@ -72,11 +72,21 @@ void response_end_round(struct response *r, enum finish finish, struct buf *out)
     r->round_begin = r->end;
 }
 
+/* Most servers that stream reasoning do not count it; then each delta of it is a token. */
+static int64_t reasoning_tokens(const struct usage *u, int64_t n_deltas)
+{
+    if (u->tells_reasoning)
+        return u->reasoning;
+    return n_deltas < u->output ? n_deltas : u->output;
+}
+
 void response_add_usage(struct response *r, const struct usage *u, str service_tier)
 {
     str tier = service_tier.len == 0 ? STR_NONE : arena_dup(&r->arena, service_tier);
+    int64_t n_reasoning = r->n_reasoning;
 
     r->n_rounds++;
+    r->n_reasoning = 0;
     if (!str_is_none(tier))
         r->service_tier = tier;
     if (!u->known)
@@ -86,7 +96,7 @@ void response_add_usage(struct response *r, const struct usage *u, str service_t
     r->usage.cached += u->cached;
     r->usage.cache_write += u->cache_write;
     r->usage.output += u->output;
-    r->usage.reasoning += u->reasoning;
+    r->usage.reasoning += reasoning_tokens(u, n_reasoning);
 }
 
 /* ---- the response */

@@ -19,10 +19,18 @@ void response_write_error(const struct err *e, struct jw *w)
     jw_object_end(w);
 }
 
-static void write_usage(const struct usage *u, struct jw *w)
+/* Null while it runs, and when it failed before the model had answered (CONTRACT 3). */
+static bool has_usage(const struct response *r)
 {
+    return r->status != RESPONSE_IN_PROGRESS && (r->status != RESPONSE_FAILED || r->n_rounds > 0);
+}
+
+static void write_usage(const struct response *r, struct jw *w)
+{
+    const struct usage *u = &r->usage;
+
     jw_key(w, "usage");
-    if (!u->known) {
+    if (!has_usage(r)) {
         jw_null(w);
         return;
     }
@@ -83,7 +91,7 @@ void response_object_tail(const struct response *r, struct buf *out)
     struct jw w = jw_to(out);
 
     jw_array_end(&w);
-    write_usage(&r->usage, &w);
+    write_usage(r, &w);
     jw_key_escaped(&w, "service_tier", r->service_tier);
     if (r->conf.echo.len > 0)
         buf_char(out, ',');

@@ -162,6 +162,8 @@ struct chat_result chat_stream_end(struct chat_stream *s, const struct err *fail
     else if (sse_parser_end(&s->sse, &handler, s, &e) == -1)
         chat_reader_fail(&s->reader, &e);
     chat_reader_end(&s->reader);
+    if (s->form == CHAT_BODY_WHOLE)
+        s->reader.usage.tells_reasoning = true; /* its one delta is no token to be counted */
     chat_space_end(&s->space);
     if (model_text_is_cut_off(&s->reader.text))
         s->done = true;

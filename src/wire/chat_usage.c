@@ -14,6 +14,11 @@ static int64_t count(str object, str name)
     return n < 0 ? 0 : n;
 }
 
+static bool is_number(str object, str name)
+{
+    return jr_type_of(jr_member(object, name)) == JR_NUMBER;
+}
+
 static int64_t at_most(int64_t n, int64_t limit)
 {
     return n < limit ? n : limit;
@@ -28,6 +33,7 @@ bool chat_usage(str raw, struct usage *ret)
                       .cached = count(prompt, STR("cached_tokens")),
                       .cache_write = count(prompt, STR("cache_write_tokens")),
                       .output = count(raw, STR("completion_tokens")),
+                      .tells_reasoning = is_number(completion, STR("reasoning_tokens")),
                       .reasoning = count(completion, STR("reasoning_tokens"))};
 
     if (jr_type_of(raw) != JR_OBJECT)

@@ -53,6 +53,7 @@ struct delta {
 /* Token counts of one round, all >= 0, details never above their totals. */
 struct usage {
     bool known;
+    bool tells_reasoning; /* else reasoning is 0 since nothing was said of it: count its deltas */
     int64_t input, cached, cache_write, output, reasoning;
 };
 

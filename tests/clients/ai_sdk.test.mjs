@@ -31,6 +31,9 @@ const weatherTool = (asked) => tool({
     },
 });
 
+/* As servers answer that know no stream_options. */
+const withoutUsage = (answer) => ({ ...answer, pieces: answer.pieces.filter((piece) => !piece.includes('"usage"')) });
+
 /* Thinks, then calls a tool. */
 const thoughtfulCall = stream(frames(chunk({ reasoning_content: 'Let me look.' }),
     chunk({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } }] }),
@@ -118,6 +121,22 @@ for (const [name, modelsAt] of [['@ai-sdk/openai', openai], ['@ai-sdk/open-respo
             const parts = await partsOf(streamText(asking({ tools: { weather: weatherTool(asked) }, stopWhen: isStepCount(5) })));
             assert.deepEqual(asked, ['Oslo']);
             assert.deepEqual(typesOf(parts).filter((type) => ['tool-call', 'tool-result', 'text-delta', 'finish'].includes(type)), ['tool-call', 'tool-result', 'text-delta', 'finish']);
+        });
+
+        /* Agents go on until a step ends with 'stop': opencode repeated a turn 111 times whose usage was null. */
+        test('an agent ends in time when the upstream counts no tokens', async () => {
+            const asked = [];
+            both.up.next(...[callStream(['weather', { city: 'Oslo' }, 'a']), textStream('Sunny.')].map(withoutUsage));
+            both.up.always(withoutUsage(textStream('Again.')));
+            const result = streamText(asking({
+                tools: { weather: weatherTool(asked) },
+                stopWhen: [isStepCount(6), ({ steps }) => steps.at(-1).finishReason === 'stop'],
+            }));
+            const parts = await partsOf(result);
+            assert.deepEqual(errorsOf(parts), []);
+            assert.deepEqual((await result.steps).map((step) => step.finishReason), ['tool-calls', 'stop']);
+            assert.deepEqual([await result.finishReason, await result.text, asked, both.up.requests.length], ['stop', 'Sunny.', ['Oslo'], 2]);
+            assert.deepEqual([(await result.totalUsage).inputTokens, (await result.totalUsage).totalTokens], [0, 0]);
         });
 
         test('toolChoice names a tool', async () => {

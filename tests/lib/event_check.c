@@ -110,7 +110,8 @@ bool check_logprobs(const struct check *c, json_t *list)
 
 /* ---- the response object */
 
-static bool check_usage(const struct check *c, json_t *usage)
+/* It may be missing while the response runs, and when it failed. */
+static bool check_usage(const struct check *c, json_t *usage, const char *status)
 {
     json_t *in = json_object_get(usage, "input_tokens_details");
     json_t *out = json_object_get(usage, "output_tokens_details");
@@ -118,7 +119,8 @@ static bool check_usage(const struct check *c, json_t *usage)
     json_int_t output = json_integer_value(json_object_get(usage, "output_tokens"));
 
     if (json_is_null(usage))
-        return true;
+        return (strcmp(status, "completed") != 0 && strcmp(status, "incomplete") != 0) ||
+               fault(c, "no usage in a response that is %s", status);
     return check_members(c, "usage", usage,
                          "input_tokens input_tokens_details output_tokens output_tokens_details "
                          "total_tokens") &&
@@ -217,7 +219,8 @@ static bool check_response(struct check *c, const struct event_rule *rule, json_
         return fault(c, "in_progress twice");
     if (!check_members(c, "response", response, response_members) ||
         !check_status(c, response, rule->about) || !check_error(c, response) ||
-        !check_usage(c, json_object_get(response, "usage")) || !check_identity(c, response))
+        !check_usage(c, json_object_get(response, "usage"), rule->about) ||
+        !check_identity(c, response))
         return false;
     if (is_created)
         c->first = response;

@@ -74,6 +74,77 @@ static void the_error_event_can_be_left_out(void **state)
     round_result_fini(&r);
 }
 
+#define USAGE(members) DATA("{\"choices\":[],\"usage\":{" members "}}")
+#define THOUGHTS       DELTA("\"reasoning\":\"a\"") DELTA("\"reasoning\":\"b\"")
+
+/* "input/output/reasoning/total" of the response's usage, or null. */
+static void check_usage(const struct round_conf *conf, const char *body, const char *expected)
+{
+    json_t *response = response_of(conf, body), *usage = json_object_get(response, "usage");
+    char got[64] = "null";
+    json_int_t input = 0, output = 0, reasoning = 0, total = 0;
+
+    if (json_is_object(usage)) {
+        assert_int_equal(json_unpack(usage, "{s:I,s:I,s:{s:I},s:I}", "input_tokens", &input,
+                                     "output_tokens", &output, "output_tokens_details",
+                                     "reasoning_tokens", &reasoning, "total_tokens", &total),
+                         0);
+        snprintf(got, sizeof(got), "%lld/%lld/%lld/%lld", (long long)input, (long long)output,
+                 (long long)reasoning, (long long)total);
+    }
+    assert_string_equal(got, expected);
+    json_decref(response);
+}
+
+/* opencode and Mastra repeat a finished turn whose usage is null. */
+static void a_model_that_answered_has_used_something(void **state)
+{
+    static const struct err gone = {.code = ERR_UPSTREAM_ERROR, .msg = "gone"};
+    const struct round_conf plain = {.logprobs = false}, refused = {.refusal = &gone};
+    const struct round_conf broken = {.failure = &gone};
+
+    (void)state;
+    check_usage(&plain, DELTA("\"content\":\"a\"") DONE, "0/0/0/0");
+    check_usage(&plain, THOUGHTS DATA("{\"choices\":[{\"finish_reason\":\"length\"}]}") DONE,
+                "0/0/0/0");
+    check_usage(&plain, DELTA("\"content\":\"a\"") DATA("{\"error\":\"x\"}"), "0/0/0/0");
+    check_usage(&broken, DELTA("\"content\":\"a\""), "0/0/0/0");
+    check_usage(&refused, "", "null");
+}
+
+/* llama.cpp, vLLM and most others stream reasoning and count only the whole. */
+static void reasoning_tokens_are_counted_where_the_server_does_not(void **state)
+{
+    const struct round_conf shown = {.reasoning = REASONING_TEXT};
+    const struct round_conf hidden = {.reasoning = REASONING_NONE};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const struct round_conf *conf = i == 0 ? &shown : &hidden;
+
+        check_usage(conf,
+                    THOUGHTS DELTA("\"content\":\"c\"")
+                        USAGE("\"prompt_tokens\":9,\"completion_tokens\":5") DONE,
+                    "9/5/2/14");
+        check_usage(conf, THOUGHTS USAGE("\"prompt_tokens\":9,\"completion_tokens\":1") DONE,
+                    "9/1/1/10");
+        check_usage(conf,
+                    THOUGHTS USAGE("\"prompt_tokens\":9,\"completion_tokens\":5,"
+                                   "\"completion_tokens_details\":{\"reasoning_tokens\":0}") DONE,
+                    "9/5/0/14");
+        check_usage(conf,
+                    THOUGHTS USAGE("\"prompt_tokens\":9,\"completion_tokens\":5,"
+                                   "\"completion_tokens_details\":{\"reasoning_tokens\":null}")
+                        DONE,
+                    "9/5/2/14");
+    }
+    check_usage(&shown,
+                "{\"choices\":[{\"message\":{\"reasoning\":\"a b c\",\"content\":\"d\"},"
+                "\"finish_reason\":\"stop\"}],"
+                "\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":5}}",
+                "9/5/0/14");
+}
+
 /* Whatever an upstream writes into names and ids, the stream stays one that
  * every reader can cut into lines and parse. */
 static void names_and_ids_of_any_text_are_made_safe(void **state)
@@ -270,6 +341,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_past_the_limit_fails_the_response),
+        cmocka_unit_test(a_model_that_answered_has_used_something),
+        cmocka_unit_test(reasoning_tokens_are_counted_where_the_server_does_not),
         cmocka_unit_test(the_error_event_can_be_left_out),
         cmocka_unit_test(names_and_ids_of_any_text_are_made_safe),
         cmocka_unit_test(a_call_id_of_any_length_is_one_of_at_most_64_characters),
