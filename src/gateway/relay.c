@@ -4,29 +4,14 @@
  * came; what concerns one connection only does not. A failure before the
  * upstream's head is an error answer of ours, one after it breaks the
  * connection, because a short answer must not look like a whole one. */
-#include "gateway/relay.h"
+#include "gateway/relay_internal.h"
 
 #include <stdlib.h>
 
 #include "ev/log.h"
-#include "gateway/api_key.h"
 #include "gateway/relay_headers.h"
 #include "gateway/upstream_options.h"
-#include "gateway/worker.h"
 #include "wire/chat_rewrite.h"
-
-struct relay {
-    struct worker *worker;
-    struct http_exchange *x;
-    struct http_call *call; /* NULL: ended */
-    str request_id, method, path;
-    struct caller caller;
-    struct buf body;   /* of the request, when it had to be rewritten; else empty */
-    int status;        /* of the answer; 0: the upstream has not begun one */
-    const char *phase; /* in which the upstream's call failed, or NULL */
-    uint64_t start_ms;
-    struct relay *next, **link; /* in the worker's list */
-};
 
 static void relay_free(struct relay *relay)
 {
@@ -36,6 +21,8 @@ static void relay_free(struct relay *relay)
     if (relay->next != NULL)
         relay->next->link = relay->link;
     buf_fini(&relay->body);
+    buf_fini(&relay->list);
+    upstream_answer_fini(&relay->answer);
     free(relay);
 }
 
@@ -54,7 +41,7 @@ static void log_end(const struct relay *relay, const char *outcome, const struct
                  LOG_STR("owner", relay->caller.name), LOG_END});
 }
 
-static void relay_fail(struct relay *relay, const struct err *e)
+void relay_fail(struct relay *relay, const struct err *e)
 {
     bool is_begun = relay->status != 0;
 
@@ -68,6 +55,16 @@ static void relay_fail(struct relay *relay, const struct err *e)
     relay_free(relay);
 }
 
+void relay_respond(struct relay *relay, str json)
+{
+    const struct http_header type = {STR("content-type"), STR("application/json")};
+
+    relay->status = 200;
+    log_end(relay, "answered", NULL);
+    http_exchange_respond(relay->x, relay->status, &type, 1, json);
+    relay_free(relay);
+}
+
 void relay_end_all(struct worker *w, const struct err *e)
 {
     for (struct relay *relay = w->relays, *next; relay != NULL; relay = next) {
@@ -78,14 +75,9 @@ void relay_end_all(struct worker *w, const struct err *e)
 
 /* ---- headers */
 
-/* Room for two more than the client has sent is in out. */
-static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
-                               struct http_header *out)
+size_t relay_add_headers(const struct relay *relay, size_t n, struct http_header *out)
 {
-    str key = worker_authorization(relay->worker, r);
-    /* The coding was taken off to read the body. */
-    size_t n =
-        relay_headers_on(r, relay->body.len > 0 ? RELAY_WITHOUT_CODING : RELAY_WITH_CODING, out);
+    str key = worker_authorization(relay->worker, relay->http);
 
     out[n++] = (struct http_header){STR("x-request-id"), relay->request_id};
     if (!str_is_none(key))
@@ -93,11 +85,22 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
     return n;
 }
 
+/* Room for two more than the client has sent is in out. */
+static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
+                               struct http_header *out)
+{
+    /* The coding was taken off to read the body. */
+    size_t n =
+        relay_headers_on(r, relay->body.len > 0 ? RELAY_WITHOUT_CODING : RELAY_WITH_CODING, out);
+
+    return relay_add_headers(relay, n, out);
+}
+
 /* ---- reports of the upstream call */
 
-static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
+static void pass_head(struct relay *relay, int status, const struct http_header *headers,
+                      size_t n_headers)
 {
-    struct relay *relay = arg;
     bool has_cors = relay->worker->config->cors_origins.n > 0; /* then only our word counts */
     struct http_header *passed =
         arena_array(http_exchange_arena(relay->x), n_headers, sizeof(*passed));
@@ -106,6 +109,19 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     relay->status = status;
     http_exchange_start(relay->x, status, passed, n);
     http_exchange_flush(relay->x);
+}
+
+static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
+{
+    struct relay *relay = arg;
+
+    if (!model_lookup_is_needed(relay, status, headers, n_headers)) {
+        pass_head(relay, status, headers, n_headers);
+        return;
+    }
+    http_call_cancel(relay->call);
+    relay->call = NULL;
+    model_lookup_start(relay);
 }
 
 static void on_body(void *arg, str bytes)
@@ -166,6 +182,19 @@ str relay_path(str path)
     return path;
 }
 
+/* Is it the list of models, or one of them? Not every server knows HEAD there. */
+static bool is_models(str path)
+{
+    return str_eq(path, STR("/models")) || str_starts_with(path, STR("/models/"));
+}
+
+static str upstream_method(const struct http_request *r)
+{
+    bool is_head = str_eq(r->method, STR("HEAD"));
+
+    return is_head && is_models(relay_path(r->path)) ? STR("GET") : r->method;
+}
+
 static void write_url(const struct relay *relay, const struct http_request *r, struct buf *out)
 {
     buf_append(out, relay->worker->upstream);
@@ -212,7 +241,7 @@ static int start_call(struct relay *relay, const struct http_request *r, struct 
 
     write_url(relay, r, &url);
     call.url = buf_cstr(&url);
-    call.method = arena_dup(a, r->method).p;
+    call.method = arena_dup(a, upstream_method(r)).p;
     if (!rewrite_body(relay, r) || headers == NULL || call.method == NULL || buf_failed(&url)) {
         err_set_no_memory(reterr);
     } else {
@@ -239,19 +268,21 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
     /* The exchange's views live as long as the relay uses them. */
     *relay = (struct relay){.worker = w,
                             .x = x,
+                            .http = r,
                             .request_id = http_exchange_request_id(x),
                             .method = r->method,
                             .path = r->path,
                             .caller = *caller,
+                            .model = model_lookup_id(r, http_exchange_arena(x)),
                             .start_ms = loop_now_ms(w->loop),
                             .next = w->relays,
                             .link = &w->relays};
     if (relay->next != NULL)
         relay->next->link = &relay->next;
     w->relays = relay;
-    if (start_call(relay, r, &e) == -1) {
-        relay_fail(relay, &e);
-        return;
-    }
     http_exchange_watch(x, &exchange_handler, relay);
+    if (model_lookup_is_alias(relay))
+        model_lookup_start(relay);
+    else if (start_call(relay, r, &e) == -1)
+        relay_fail(relay, &e);
 }

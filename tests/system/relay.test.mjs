@@ -139,7 +139,58 @@ describe('models', { concurrency: false }, () => {
     test('errors keep their status', async () => {
         both.up.always(failure(404, 'no such model'));
         assert.equal((await get(both.daemon, '/v1/models/none')).status, 404);
+        both.up.always(failure(401, 'who are you?'));
+        assert.equal((await get(both.daemon, '/v1/models/none')).status, 401);
     });
+
+    /* vLLM answers {"detail":"Not Found"}, llama.cpp "File Not Found", others 405 or 501; a web interface in front of a
+     * server answers every path with its page. */
+    const page = { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, pieces: ['<!doctype html>'] };
+    for (const [what, answer] of [['404', json(404, { detail: 'Not Found' })], ['404 with a page', { ...page, status: 404 }], ['405', failure(405, 'no')],
+        ['501', failure(501, 'no')], ['a page', page]]) {
+        test(`one model is found in the list where its path is ${what}`, async () => {
+            both.up.always((request) => request.path === '/v1/models' ? json(200, list) : answer);
+            for (const path of ['/v1/models/org/model-7b', '/v1/models/org%2Fmodel-7b', '/models/org/model-7b']) {
+                const got = await get(both.daemon, path);
+                assert.deepEqual([got.status, got.json, got.headers['content-type']], [200, list.data[0], 'application/json'], path);
+            }
+            assert.equal((await both.up.request(1)).headers.authorization, 'Bearer upstream-secret');
+            const { message } = checkError(await get(both.daemon, '/v1/models/none'), 404, 'model_not_found', 'model');
+            assert.equal(message, "The model 'none' does not exist.");
+        });
+    }
+
+    test('HEAD is as GET without a body, also where the upstream knows no HEAD', async () => {
+        both.up.always((request) => request.method !== 'GET' ? failure(405, 'no')
+            : request.path === '/v1/models' ? json(200, list) : failure(404, 'no'));
+        for (const [path, status] of [['/v1/models', 200], ['/v1/models/org/model-7b', 200], ['/v1/models/none', 404]]) {
+            const got = await get(both.daemon, path, { method: 'HEAD' });
+            assert.deepEqual([got.status, got.text, got.headers['content-type']], [status, '', 'application/json'], path);
+        }
+    });
+
+    test('a list that fails is the error', async () => {
+        both.up.always((request) => request.path === '/v1/models' ? failure(500, 'oops') : failure(404, 'no'));
+        checkError(await get(both.daemon, '/v1/models/m'), 502, 'upstream_error');
+        both.up.always((request) => request.path === '/v1/models' ? { before: [CLOSE] } : failure(404, 'no'));
+        checkError(await get(both.daemon, '/v1/models/m'), 502, 'upstream_unavailable');
+    });
+});
+
+test('an alias is a model as well', async (t) => {
+    const { up, daemon } = await pair(t, '--model-alias', 'gpt-4o=qwen3', '--model-alias', 'my/alias=qwen3', '--model-alias', 'lost=nothing');
+    const entry = { object: 'model', id: 'qwen3', meta: { id: 1, n_ctx: 4096 } };
+    up.always((request) => request.path === '/v1/models' ? json(200, { object: 'list', data: [entry] }) : failure(404, 'no'));
+    for (const name of ['gpt-4o', 'my/alias', 'my%2Falias', 'qwen3'])
+        assert.deepEqual((await get(daemon, `/v1/models/${name}`)).json, { ...entry, id: decodeURIComponent(name) }, name);
+    checkError(await get(daemon, '/v1/models/lost'), 404, 'model_not_found');
+});
+
+test('a model of the demo', async (t) => {
+    const daemon = await startDaemon({});
+    t.after(() => daemon.stop());
+    assert.equal((await get(daemon, '/v1/models/demo')).json.id, 'demo');
+    checkError(await get(daemon, '/v1/models/other'), 404, 'model_not_found', 'model');
 });
 
 describe('other paths', { concurrency: false }, () => {
