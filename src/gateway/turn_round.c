@@ -54,6 +54,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .reasoning = reasoning_mode(c, &t->request),
         .error_event = c->error_event,
         .obfuscation = t->request.include_obfuscation,
+        .interleaved_calls = c->interleaved_calls,
         .max_output_bytes = c->max_response_bytes,
         .max_tool_calls = t->request.max_tool_calls,
         .single_call = str_eq(t->request.parallel_tool_calls, STR("false")),

@@ -17,7 +17,7 @@ bool legacy_shows(const struct output_item *item)
     case OUTPUT_CUSTOM_TOOL_CALL:
     case OUTPUT_LOCAL_SHELL_CALL:
     case OUTPUT_MCP_CALL:
-        return !item->is_hidden;
+        return !item->is_hidden && !item->is_waiting;
     default:
         return false;
     }

@@ -91,6 +91,7 @@ struct output_part *output_item_add_part(struct output_item *item, struct arena 
     if (p == NULL)
         return NULL;
     p->kind = kind;
+    p->index = item->n_parts;
     p->citations_end = &p->citation;
     *item->end = p;
     item->end = &p->next;

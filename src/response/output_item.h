@@ -55,11 +55,13 @@ bool output_is_hosted_call(enum output_kind kind);
 /* A citation waits until all of the text it refers to is there. */
 struct output_citation {
     struct citation citation; /* views into the arena */
+    size_t from, to;          /* where it stands in the part's annotations; 0, 0: it does not yet */
     struct output_citation *next;
 };
 
 struct output_part {
     enum output_part_kind kind;
+    unsigned index; /* content_index, or summary_index */
     struct buf text;
     struct buf delta_ids;             /* members of its deltas that are always the same */
     struct buf logprobs;              /* elements of an array, without brackets */
@@ -73,8 +75,9 @@ struct output_part {
 struct output_item {
     enum output_kind kind;
     enum output_status status;
-    unsigned index; /* output_index */
-    bool is_hidden; /* kept for the model; no event and no object shows it, it has no index */
+    unsigned index;  /* output_index */
+    bool is_hidden;  /* kept for the model; no event and no object shows it, it has no index */
+    bool is_waiting; /* its events follow when the items before it are done (response_order.c) */
     struct id id;
     /* message, reasoning */
     enum phase phase;
@@ -83,8 +86,11 @@ struct output_item {
     unsigned n_parts;
     /* calls; views into the response's arena or the request */
     str call_id, name, name_space; /* that of an MCP call is for another dialect */
-    struct buf text;         /* arguments, input or code; raw JSON: an action, elements of tools */
-    struct buf arguments;    /* of a web_search_call: escaped {"action":...,...}, whatever form
+    struct buf text;      /* arguments, input or code; raw JSON: an action, elements of tools */
+    size_t n_said;        /* so much of it has been in deltas, or will be when it waits no more */
+    bool is_whole;        /* no delta follows, and the event that repeats the text has come */
+    bool is_running;      /* the gateway has begun to run it */
+    struct buf arguments; /* of a web_search_call: escaped {"action":...,...}, whatever form
                                 the model wrote it in (search_action.h) */
     const struct tool *tool; /* of a call, NULL when it has none; in the request */
     bool is_old_form;        /* the upstream wrote the call as function_call (CONTRACT 5.4) */

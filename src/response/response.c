@@ -3,8 +3,9 @@
  *     created -> in_progress -> item* -> completed | incomplete | error, failed -> [DONE]
  *     \_____ response_start ____/         \____________ response_end.c _____________/
  *
- * At most one message or reasoning item ("prose") is open, and none while
- * another item is announced; calls may stay open side by side. */
+ * At most one message or reasoning item ("prose") is open, and it is closed before
+ * another item begins. Calls that are open side by side, and what comes behind them, are
+ * sent one after the other (response_order.c). */
 #include "response/response.h"
 
 #include "response/legacy.h"
@@ -43,7 +44,7 @@ void response_emit_item(struct response *r, enum event_type type, const struct o
 {
     struct event e = {.output_index = item->index};
 
-    if (out == NULL || item->is_hidden)
+    if (out == NULL || item->is_hidden || item->is_waiting)
         return;
     if (response_is_legacy(r)) {
         legacy_emit_item(r, item, type, out);
@@ -59,7 +60,7 @@ void response_emit_state(struct response *r, enum event_type type, const struct 
 {
     struct event e = {.item_id = id_str(&item->id), .output_index = item->index};
 
-    if (type != EVENT_NONE && !item->is_hidden)
+    if (type != EVENT_NONE && !item->is_hidden && !item->is_waiting)
         response_emit(r, type, &e, out);
 }
 
@@ -84,12 +85,10 @@ void response_emit_object(struct response *r, enum event_type type, struct buf *
     event_end(out);
 }
 
-/* Any event of a part: its added and done, its delta and text. *e holds the
- * texts; the rest is filled in. */
-static void emit_part(struct response *r, enum event_type type, const struct output_item *item,
-                      struct output_part *p, struct event *e, struct buf *out)
+void response_emit_part(struct response *r, enum event_type type, const struct output_item *item,
+                        struct output_part *p, struct event *e, struct buf *out)
 {
-    if (out == NULL)
+    if (out == NULL || item->is_waiting)
         return;
     if (response_is_legacy(r)) {
         legacy_emit_part(item, p, type, e->text, out);
@@ -97,7 +96,7 @@ static void emit_part(struct response *r, enum event_type type, const struct out
     }
     e->item_id = id_str(&item->id);
     e->output_index = item->index;
-    e->part_index = item->n_parts - 1;
+    e->part_index = p->index;
     e->obfuscate = r->conf.obfuscation;
     if (type == output_part_row(p->kind)->delta) {
         if (p->delta_ids.len == 0)
@@ -108,6 +107,18 @@ static void emit_part(struct response *r, enum event_type type, const struct out
     if ((event_members(type) & EV_PART) != 0)
         output_part_write(p, out);
     event_end(out);
+}
+
+void response_emit_part_end(struct response *r, const struct output_item *item,
+                            struct output_part *p, struct buf *out)
+{
+    struct event texts = {.text = buf_str(&p->text), .logprobs = buf_str(&p->logprobs)};
+
+    if (item->is_waiting)
+        return;
+    response_emit_citations(r, item, p, out);
+    response_emit_part(r, output_part_row(p->kind)->text_done, item, p, &texts, out);
+    response_emit_part(r, output_part_row(p->kind)->done, item, p, &texts, out);
 }
 
 void response_start(struct response *r, struct buf *out)
@@ -175,8 +186,10 @@ struct output_item *response_add_item(struct response *r, enum output_kind kind,
 
     response_close_prose(r, OUTPUT_COMPLETED, out);
     item = append_item(r, kind);
-    if (item != NULL)
-        r->n_items++;
+    if (item == NULL)
+        return NULL;
+    r->n_items++;
+    response_queue_item(r, item);
     return item;
 }
 
@@ -211,7 +224,7 @@ static bool open_part(struct response *r, enum output_part_kind kind, struct buf
 
     if (p == NULL)
         return false;
-    emit_part(r, output_part_row(kind)->added, r->prose, p, &no_text, out);
+    response_emit_part(r, output_part_row(kind)->added, r->prose, p, &no_text, out);
     return true;
 }
 
@@ -221,14 +234,11 @@ static void close_part(struct response *r, struct buf *out)
     struct output_part *p = item->open;
 
     response_put_held(r, out);
-    if (p != NULL) {
-        struct event texts = {.text = buf_str(&p->text), .logprobs = buf_str(&p->logprobs)};
-
-        item->open = NULL;
-        response_emit_citations(r, item, p, out);
-        emit_part(r, output_part_row(p->kind)->text_done, item, p, &texts, out);
-        emit_part(r, output_part_row(p->kind)->done, item, p, &texts, out);
-    }
+    if (p == NULL)
+        return;
+    item->open = NULL;
+    response_write_citations(r, p);
+    response_emit_part_end(r, item, p, out);
 }
 
 static void close_hidden(struct response *r, enum output_status status)
@@ -257,9 +267,8 @@ void response_close_prose(struct response *r, enum output_status status, struct 
         return;
     close_part(r, out);
     seal(r, item);
-    item->status = status;
     r->prose = NULL;
-    response_emit_item(r, EVENT_ITEM_DONE, item, out);
+    response_close_item(r, item, status, out);
 }
 
 static bool open_prose(struct response *r, enum output_kind kind, enum phase phase, struct buf *out)
@@ -332,7 +341,7 @@ bool response_put_text(struct response *r, const struct delta *d, struct buf *ou
 
     if (!claim_text(r, p, d))
         return false;
-    emit_part(r, output_part_row(p->kind)->delta, r->prose, p, &texts, out);
+    response_emit_part(r, output_part_row(p->kind)->delta, r->prose, p, &texts, out);
     return true;
 }
 

@@ -8,8 +8,8 @@
  * between two is told in response_hosted.h.
  *
  * Promise: no event about an item before its added, none after its done, every
- * added gets its done, indexes and sequence numbers contiguous, whatever the
- * upstream sent. Streaming or not, the same machine runs; without streaming
+ * added gets its done, between the two no event of another item, indexes and sequence
+ * numbers contiguous, whatever the upstream sent. Streaming or not, the same machine runs; without streaming
  * every out is NULL and response_object() gives the same bytes that the
  * terminal event carries. */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_H
@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "conv/text_seal.h"
+#include "response/argument_end.h"
 #include "response/argument_text.h"
 #include "response/output_item.h"
 #include "text/cite.h"
@@ -65,6 +66,7 @@ struct response_conf {
     enum response_dialect dialect;
     bool error_event;        /* send `error` before `response.failed` */
     bool obfuscation;        /* pad deltas */
+    bool interleaved_calls;  /* items may be open side by side (response_order.c) */
     size_t max_output_bytes; /* of all texts together; 0: no limit */
     int64_t max_tool_calls;  /* of hosted tools; 0: no limit */
     bool single_call;        /* parallel_tool_calls is false: a round ends with its first call */
@@ -92,8 +94,8 @@ struct response_call {
     enum builtin_tool builtin;
     str server_label;          /* escaped, in the arena; empty unless of an unknown MCP tool */
     struct buf arguments;      /* escaped; all of them */
-    size_t unsent;             /* arguments that no delta has carried yet start here */
-    size_t checked;            /* as long as this they were not complete JSON */
+    struct argument_end end;   /* are they complete? */
+    size_t unread;             /* arguments of which text has not seen anything start here */
     struct argument_text text; /* of a call of which one member is shown */
     bool is_old_form;
     bool is_closed;  /* it takes no more arguments */
@@ -141,6 +143,8 @@ struct response {
     unsigned n_items;                 /* without hidden ones */
     struct output_item **round_begin; /* the items of the current round start here */
     struct output_item **replayed;    /* those that were not replayed yet start here */
+    struct output_item *current;      /* that is open and whose events are sent as they come */
+    struct output_item *newest;       /* of those that are seen */
     struct output_item *prose;        /* the open message or reasoning item */
     struct response_held held;        /* only with conf.sources */
     struct output_item *hidden;       /* the open hidden one */

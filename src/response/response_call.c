@@ -103,8 +103,8 @@ static bool keep(struct response *r, struct buf *to, str text)
     return !r->broken;
 }
 
-static void emit_text(struct response *r, enum event_type type, const struct output_item *item,
-                      str text, struct buf *out)
+void response_emit_call_text(struct response *r, enum event_type type,
+                             const struct output_item *item, str text, struct buf *out)
 {
     struct event e = {.item_id = id_str(&item->id),
                       .output_index = item->index,
@@ -112,7 +112,7 @@ static void emit_text(struct response *r, enum event_type type, const struct out
                       .name = item->name,
                       .obfuscate = r->conf.obfuscation};
 
-    if (item->is_hidden)
+    if (item->is_hidden || item->is_waiting)
         return;
     if (response_is_legacy(r) && out != NULL)
         legacy_emit_call(r, item, type, text, out);
@@ -120,22 +120,30 @@ static void emit_text(struct response *r, enum event_type type, const struct out
         response_emit(r, type, &e, out);
 }
 
+/* Sends the text that no delta has carried yet. */
+static void say_more(struct response *r, struct output_item *item, struct buf *out)
+{
+    str unsaid = str_skip(buf_str(&item->text), item->n_said);
+
+    item->n_said = item->text.len;
+    if (unsaid.len > 0)
+        response_emit_call_text(r, output_kind_row(item->kind)->delta, item, unsaid, out);
+}
+
 /* Unpacks the arguments that arrived since the last time. */
 static void grow_unpacked(struct response *r, struct response_call *c, struct buf *out)
 {
     struct buf plain = {.limit = 0};
-    size_t before = c->item->text.len;
-    str arrived = str_skip(buf_str(&c->arguments), c->unsent);
+    str arrived = str_skip(buf_str(&c->arguments), c->unread);
 
-    c->unsent = c->arguments.len;
+    c->unread = c->arguments.len;
     json_text_decode(arrived, &plain);
     argument_text_feed(&c->text, buf_str(&plain), &c->item->text);
     if (buf_failed(&plain) || buf_failed(&c->text.unit) || buf_failed(&c->item->text)) {
-        c->item->text.len = before; /* no event carried it */
+        c->item->text.len = c->item->n_said; /* no event carries the rest */
         response_break(r, ERR_INTERNAL);
-    } else if (c->item->text.len > before) {
-        emit_text(r, output_kind_row(c->item->kind)->delta, c->item,
-                  str_skip(buf_str(&c->item->text), before), out);
+    } else {
+        say_more(r, c->item, out);
     }
     buf_fini(&plain);
 }
@@ -143,18 +151,13 @@ static void grow_unpacked(struct response *r, struct response_call *c, struct bu
 /* Sends the arguments that no delta has carried yet. */
 static void grow(struct response *r, struct response_call *c, struct buf *out)
 {
-    str unsent;
-
     if (c->text.member != NULL)
         grow_unpacked(r, c, out);
     if (!is_plain(c))
         return;
-    unsent = str_skip(buf_str(&c->item->text), c->unsent);
-    if (c->unsent == 0 && has_json_arguments(c) && is_blank(unsent))
+    if (c->item->n_said == 0 && has_json_arguments(c) && is_blank(buf_str(&c->item->text)))
         return; /* if no more comes, there are none */
-    c->unsent = c->item->text.len;
-    if (unsent.len > 0)
-        emit_text(r, output_kind_row(c->item->kind)->delta, c->item, unsent, out);
+    say_more(r, c->item, out);
 }
 
 /* ---- announcing */
@@ -185,6 +188,7 @@ static void announce(struct response *r, struct response_call *c, struct buf *ou
 }
 
 static void show_finished(struct response *r, struct response_call *c, struct buf *out);
+static void close_finished(struct response *r, struct response_call *c, struct buf *out);
 
 /* Something else is about to begin: items are in the order of their calls. */
 static void announce_past(struct response *r, struct response_call *c, struct buf *out)
@@ -193,38 +197,41 @@ static void announce_past(struct response *r, struct response_call *c, struct bu
     announce(r, c, out);
 }
 
-static void announce_before(struct response *r, size_t number, struct buf *out)
+/* False when one of them has to be known first of which nothing is shown before all of it is: those
+ * behind it have to wait. */
+static bool announce_before(struct response *r, size_t number, struct buf *out)
 {
-    for (size_t i = 0; i < number; i++)
+    for (size_t i = 0; i < number; i++) {
         announce_past(r, &r->calls[i], out);
+        if (!r->conf.interleaved_calls && is_to_come(&r->calls[i]))
+            return false;
+    }
+    return true;
 }
 
 void response_announce_calls(struct response *r, struct buf *out)
 {
-    announce_before(r, r->n_calls, out);
+    (void)announce_before(r, r->n_calls, out);
 }
 
 /* ---- a delta */
 
-static bool is_complete_object(str escaped);
+/* Are its arguments a complete object? */
+static bool has_all_arguments(struct response_call *c)
+{
+    str arguments = buf_str(is_plain(c) ? &c->item->text : &c->arguments);
+
+    return has_json_arguments(c) && argument_end_is_reached(&c->end, arguments);
+}
 
 /* Where there is to be one call: is all of it known? Code has no end of its own. */
 static bool has_whole_call(struct response *r)
 {
     for (size_t i = 0; i < r->n_calls; i++) {
         struct response_call *c = &r->calls[i];
-        str arguments = buf_str(is_plain(c) ? &c->item->text : &c->arguments);
 
-        if (c->suppressed || !response_call_has_name(c))
-            continue;
-        if (!has_json_arguments(c))
-            return true;
-        if (arguments.len == c->checked)
-            return false;
-        if (is_complete_object(arguments))
-            return true;
-        c->checked = arguments.len;
-        return false;
+        if (!c->suppressed && response_call_has_name(c))
+            return !has_json_arguments(c) || has_all_arguments(c);
     }
     return false;
 }
@@ -245,26 +252,16 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
         return false;
     if (c->item != NULL) {
         grow(r, c, out);
+        if (c->item != r->newest && !r->conf.interleaved_calls)
+            close_finished(r, c, out);
         return !r->broken;
     }
-    announce_before(r, d->call, out);
-    announce(r, c, out);
+    if (announce_before(r, d->call, out))
+        announce(r, c, out);
     return !r->broken;
 }
 
 /* ---- closing */
-
-static bool is_complete_object(str escaped)
-{
-    struct buf plain = {.limit = 0};
-    bool complete;
-
-    json_text_decode(escaped, &plain);
-    complete = !buf_failed(&plain) && jr_is_valid(buf_str(&plain)) &&
-               jr_type_of(str_trim(buf_str(&plain))) == JR_OBJECT;
-    buf_fini(&plain);
-    return complete;
-}
 
 /* Are its arguments all of the text, since they have not the form we asked for? What was cut short
  * may still have got it. */
@@ -283,13 +280,12 @@ static void fill_up(struct response *r, struct response_call *c, enum output_sta
 
     if (is_of_other_form(c, status)) {
         rest = buf_str(&c->arguments);
-    } else if (is_plain(c) && has_json_arguments(c) && c->unsent == 0) {
+    } else if (is_plain(c) && has_json_arguments(c) && c->item->n_said == 0) {
         c->item->text.len = 0; /* none, or white space that was held back */
         rest = status == OUTPUT_COMPLETED ? STR("{}") : STR("");
     }
-    if (rest.len == 0 || r->broken || !keep(r, &c->item->text, rest))
-        return;
-    emit_text(r, output_kind_row(c->item->kind)->delta, c->item, rest, out);
+    if (rest.len > 0 && !r->broken && keep(r, &c->item->text, rest))
+        say_more(r, c->item, out);
 }
 
 /* No more is to come. What the gateway is to run stays open. */
@@ -303,8 +299,7 @@ static void settle(struct response *r, struct response_call *c, enum output_stat
         response_await_outcome(item);
         return;
     }
-    item->status = status;
-    response_emit_item(r, EVENT_ITEM_DONE, item, out);
+    response_close_item(r, item, status, out);
 }
 
 static void close_call(struct response *r, struct response_call *c, enum output_status status,
@@ -313,7 +308,8 @@ static void close_call(struct response *r, struct response_call *c, enum output_
     struct output_item *item = c->item;
 
     fill_up(r, c, status, out);
-    emit_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text), out);
+    item->is_whole = true;
+    response_emit_call_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text), out);
     settle(r, c, status, out);
 }
 
@@ -364,17 +360,21 @@ static void show_whole(struct response *r, struct response_call *c, struct buf *
 /* A call that is shown when all of it is known has said all. */
 static void show_finished(struct response *r, struct response_call *c, struct buf *out)
 {
-    if (r->broken || !is_to_come(c) || !is_shown_whole(c) || c->arguments.len == c->checked)
-        return;
-    c->checked = c->arguments.len;
-    if (is_complete_object(buf_str(&c->arguments)))
+    if (!r->broken && is_to_come(c) && is_shown_whole(c) &&
+        argument_end_is_reached(&c->end, buf_str(&c->arguments)))
         show_whole(r, c, out);
+}
+
+/* Another item has begun: the call is closed if its arguments are complete. */
+static void close_finished(struct response *r, struct response_call *c, struct buf *out)
+{
+    if (is_open(c) && has_all_arguments(c))
+        close_call(r, c, OUTPUT_COMPLETED, out);
 }
 
 void response_close_finished_call(struct response *r, struct buf *out)
 {
     struct response_call *last = NULL;
-    str arguments;
 
     for (size_t i = 0; i < r->n_calls; i++) {
         struct response_call *c = &r->calls[i];
@@ -383,14 +383,8 @@ void response_close_finished_call(struct response *r, struct buf *out)
             (last == NULL || c->item->index > last->item->index))
             last = c;
     }
-    if (last == NULL || !is_open(last) || !has_json_arguments(last))
-        return;
-    arguments = buf_str(is_plain(last) ? &last->item->text : &last->arguments);
-    if (arguments.len == last->checked)
-        return;
-    last->checked = arguments.len;
-    if (is_complete_object(arguments))
-        close_call(r, last, OUTPUT_COMPLETED, out);
+    if (last != NULL)
+        close_finished(r, last, out);
 }
 
 /* Closes a call that has been announced, and shows one that is shown whole. */
@@ -407,7 +401,8 @@ void response_end_call(struct response *r, struct buf *out)
 {
     struct response_call *c = &r->calls[r->n_calls - 1];
 
-    announce_before(r, r->n_calls - 1, out);
+    if (!announce_before(r, r->n_calls - 1, out))
+        return;
     announce(r, c, out);
     end_call(r, c, OUTPUT_COMPLETED, out);
 }
@@ -422,6 +417,7 @@ bool response_close_calls(struct response *r, enum output_status status, struct 
 
         nameless = nameless || !response_call_has_name(c);
         r->n_dropped_calls += c->suppressed;
+        announce(r, c, out); /* it may have had to wait for the one before */
         end_call(r, c, status, out);
     }
     response_calls_fini(r);

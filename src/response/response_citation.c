@@ -51,14 +51,11 @@ static void write_citation(const struct citation *c, int64_t text_chars, struct 
     jw_object_end(&w);
 }
 
-void response_emit_citations(struct response *r, const struct output_item *item,
-                             struct output_part *p, struct buf *out)
+void response_write_citations(struct response *r, struct output_part *p)
 {
-    struct event e = {
-        .item_id = id_str(&item->id), .output_index = item->index, .part_index = item->n_parts - 1};
     int64_t text_chars = p->citation == NULL ? 0 : (int64_t)json_text_count(buf_str(&p->text));
 
-    for (const struct output_citation *c = p->citation; c != NULL; c = c->next) {
+    for (struct output_citation *c = p->citation; c != NULL; c = c->next) {
         size_t before = p->annotations.len, from;
 
         if (p->annotations.len > 0)
@@ -66,11 +63,23 @@ void response_emit_citations(struct response *r, const struct output_item *item,
         from = p->annotations.len;
         write_citation(&c->citation, text_chars, &p->annotations);
         if (buf_failed(&p->annotations)) {
-            p->annotations.len = before; /* no event carried it */
+            p->annotations.len = before; /* no event will carry it */
             response_break(r, ERR_INTERNAL);
             return;
         }
-        e.annotation = str_skip(buf_str(&p->annotations), from);
+        c->from = from;
+        c->to = p->annotations.len;
+    }
+}
+
+void response_emit_citations(struct response *r, const struct output_item *item,
+                             const struct output_part *p, struct buf *out)
+{
+    struct event e = {
+        .item_id = id_str(&item->id), .output_index = item->index, .part_index = p->index};
+
+    for (const struct output_citation *c = p->citation; c != NULL && c->to > 0; c = c->next) {
+        e.annotation = str_from(p->annotations.p + c->from, c->to - c->from);
         response_emit(r, EVENT_TEXT_ANNOTATION, &e, out);
         e.annotation_index++;
     }

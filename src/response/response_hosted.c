@@ -31,19 +31,6 @@ static bool keep(struct response *r, str s, str *ret)
     return true;
 }
 
-static void close_item(struct response *r, struct output_item *item, enum output_status status,
-                       struct buf *out)
-{
-    const struct output_hosted_row *row = output_hosted_row(item->kind);
-
-    item->status = status;
-    if (status == OUTPUT_COMPLETED)
-        response_emit_state(r, row->completed, item, out);
-    else if (status == OUTPUT_FAILED)
-        response_emit_state(r, row->failed, item, out);
-    response_emit_item(r, EVENT_ITEM_DONE, item, out);
-}
-
 /* ---- listings */
 
 struct output_item *response_begin_listing(struct response *r, str server_label, struct buf *out)
@@ -66,7 +53,7 @@ bool response_end_listing(struct response *r, struct output_item *item, str tool
         response_break(r, ERR_INTERNAL);
         return false;
     }
-    close_item(r, item, OUTPUT_COMPLETED, out);
+    response_close_item(r, item, OUTPUT_COMPLETED, out);
     return true;
 }
 
@@ -74,7 +61,7 @@ bool response_fail_listing(struct response *r, struct output_item *item, str err
 {
     if (!keep(r, error, &item->error))
         return false;
-    close_item(r, item, OUTPUT_FAILED, out);
+    response_close_item(r, item, OUTPUT_FAILED, out);
     return true;
 }
 
@@ -96,7 +83,7 @@ void response_fail_listings(struct response *r, const struct err *e, struct buf 
         if (item->kind != OUTPUT_MCP_LIST_TOOLS || item->status != OUTPUT_IN_PROGRESS)
             continue;
         item->error = escaped_message(r, e);
-        close_item(r, item, OUTPUT_FAILED, out);
+        response_close_item(r, item, OUTPUT_FAILED, out);
     }
 }
 
@@ -184,15 +171,17 @@ bool response_call_ended(struct response *r, struct output_item *item,
 {
     if (!keep_outcome(r, item, outcome))
         return false;
-    close_item(r, item, outcome->is_failed ? OUTPUT_FAILED : OUTPUT_COMPLETED, out);
+    response_close_item(r, item, outcome->is_failed ? OUTPUT_FAILED : OUTPUT_COMPLETED, out);
     return true;
 }
 
 void response_run_hosted(struct response *r, struct buf *out)
 {
     for (struct output_item *item = r->first; item != NULL; item = item->next) {
-        if (is_open_call(item))
-            response_emit_state(r, output_hosted_row(item->kind)->running, item, out);
+        if (!is_open_call(item))
+            continue;
+        item->is_running = true;
+        response_emit_state(r, output_hosted_row(item->kind)->running, item, out);
     }
 }
 
@@ -200,7 +189,7 @@ void response_cut_hosted(struct response *r, struct buf *out)
 {
     for (struct output_item *item = r->first; item != NULL; item = item->next) {
         if (is_open_call(item))
-            close_item(r, item, output_hosted_row(item->kind)->cut, out);
+            response_close_item(r, item, output_hosted_row(item->kind)->cut, out);
     }
 }
 

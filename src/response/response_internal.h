@@ -3,6 +3,7 @@
  * response.c           start, text and reasoning
  * response_call.c      calls of the upstream, from their first delta to their end
  * response_call_item.c what they are, and the items they become
+ * response_order.c     items one after the other
  * response_citation.c  sources of a text
  * response_marker.c    how a model cites them
  * response_withheld.c  text that is no answer yet
@@ -22,8 +23,8 @@ static inline bool response_is_legacy(const struct response *r)
     return r->conf.dialect != RESPONSE_DIALECT_OPENAI;
 }
 
-/* An event without an object; nothing when out is NULL, like those that follow. No item that
- * is hidden is written. */
+/* An event without an object; nothing when out is NULL, like those that follow. Of an item that
+ * is hidden or waits nothing is written. */
 void response_emit(struct response *r, enum event_type type, const struct event *e,
                    struct buf *out);
 void response_emit_item(struct response *r, enum event_type type, const struct output_item *item,
@@ -36,6 +37,19 @@ void response_emit_state(struct response *r, enum event_type type, const struct 
 
 /* output_item.added, and that the gateway has taken it up when it has. */
 void response_announce_item(struct response *r, const struct output_item *item, struct buf *out);
+
+/* Any event of a part: its added and done, its delta and text. *e holds the texts; the rest is
+ * filled in. */
+void response_emit_part(struct response *r, enum event_type type, const struct output_item *item,
+                        struct output_part *p, struct event *e, struct buf *out);
+
+/* The events with which a part is closed. */
+void response_emit_part_end(struct response *r, const struct output_item *item,
+                            struct output_part *p, struct buf *out);
+
+/* A call's delta, or the event that repeats its text. */
+void response_emit_call_text(struct response *r, enum event_type type,
+                             const struct output_item *item, str text, struct buf *out);
 
 /* {code,message,type,param}, for the error event and the response object. */
 void response_write_error(const struct err *e, struct jw *w);
@@ -77,14 +91,26 @@ void response_keep_withheld(struct response *r);
 void response_show_withheld(struct response *r, struct buf *out);
 void response_drop_withheld(struct response *r);
 
+/* ---- response_order.c */
+
+/* An item that is seen was added: its events are sent as they come, or wait. */
+void response_queue_item(struct response *r, struct output_item *item);
+
+/* Closes an item; those that waited for it follow. */
+void response_close_item(struct response *r, struct output_item *item, enum output_status status,
+                         struct buf *out);
+
 /* ---- response_citation.c */
 
 /* Keeps a citation for the open text; without one there is nothing to cite. */
 bool response_keep_citation(struct response *r, const struct citation *c);
 
-/* The part is about to be closed: sends its citations. */
+/* The text is all there: its citations become the part's annotations. */
+void response_write_citations(struct response *r, struct output_part *p);
+
+/* One event for each of the part's annotations. */
 void response_emit_citations(struct response *r, const struct output_item *item,
-                             struct output_part *p, struct buf *out);
+                             const struct output_part *p, struct buf *out);
 
 /* ---- response_marker.c: only when there are sources */
 

@@ -30,6 +30,11 @@ struct way {
     uint8_t reading, request;
 };
 
+static bool is_interleaved(struct way way)
+{
+    return (way.reading & 3) == 3;
+}
+
 /* So many characters go into each chunk; 0: all of them. */
 static struct buf answer(str text, size_t n_chars, bool is_cut_short)
 {
@@ -63,6 +68,7 @@ static struct round_result run(str text, struct way way, size_t n_chars, bool st
                  .has_python = (way.request & 4) != 0,
                  .has_browser = (way.request & 4) != 0},
         .reasoning = (enum reasoning_mode)(way.request >> 3 & 3),
+        .interleaved_calls = is_interleaved(way),
         .hold_leading_space = (way.request & 64) != 0,
         .max_output_bytes = (way.request & 128) != 0 ? 2000 : 0,
         .tools = (way.request & 1) != 0 ? &tools : NULL,
@@ -94,9 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     single = run(buf_str(&text), way, 1, true);
     some = run(buf_str(&text), way, 5, true);
     plain = run(buf_str(&text), way, 0, false);
-    fault = event_check(buf_str(&whole.events));
+    fault = (is_interleaved(way) ? event_check_interleaved : event_check)(buf_str(&whole.events));
     fuzz_promise(fault == NULL, fault == NULL ? "" : fault);
-    fault = event_check(buf_str(&single.events));
+    fault = (is_interleaved(way) ? event_check_interleaved : event_check)(buf_str(&single.events));
     fuzz_promise(fault == NULL, fault == NULL ? "" : fault);
     fuzz_promise(has_limit(way) || (str_eq(buf_str(&whole.object), buf_str(&single.object)) &&
                                     str_eq(buf_str(&whole.object), buf_str(&some.object))),

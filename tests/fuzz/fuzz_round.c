@@ -35,6 +35,11 @@ static struct hosted_script cut_rounds(str bodies, bool last_is_last)
     return script;
 }
 
+static bool is_interleaved(uint8_t options)
+{
+    return options % 7 == 6;
+}
+
 /* Byte by byte, no chunk is known by the one before; whole, chunks may be. */
 static struct round_result run(str body, uint8_t options, struct cutting cutting, bool streamed)
 {
@@ -47,6 +52,7 @@ static struct round_result run(str body, uint8_t options, struct cutting cutting
         .logprobs = (options & 8) != 0,
         .forgetful = cutting.piece == 1,
         .hold_leading_space = (options & 128) != 0,
+        .interleaved_calls = is_interleaved(options),
         .tools = (options & 32) != 0 ? &tools : NULL,
         .script = &script,
         .max_tool_calls = (options & 64) != 0 ? 2 : 0,
@@ -65,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     struct round_result whole = run(body, options, UNCUT, true);
     struct round_result cut = run(body, options, BYTE_BY_BYTE, true);
     struct round_result plain = run(body, options, UNCUT, false);
-    const char *fault = event_check(buf_str(&whole.events));
+    const char *fault =
+        (is_interleaved(options) ? event_check_interleaved : event_check)(buf_str(&whole.events));
 
     fuzz_promise(fault == NULL, fault == NULL ? "" : fault);
     fuzz_promise(str_eq(buf_str(&whole.events), buf_str(&cut.events)),

@@ -77,7 +77,12 @@ class Items {
     #open = new Map();
     #texts = new Map();
     #marks = new Map();
+    #interleaved; /* calls may be open side by side */
     #reasoning; /* which of the two names its reasoning events have: that of Open Responses is '' */
+
+    constructor(interleaved) {
+        this.#interleaved = interleaved;
+    }
 
     take(event) {
         if (event.type === 'response.output_item.added')
@@ -90,6 +95,7 @@ class Items {
 
     #add({ item, output_index }) {
         assert.equal(output_index, this.added.length, 'output_index counts announced items');
+        assert.ok(this.#interleaved || this.#open.size === 0, 'an item is done before the next is announced');
         assert.ok(!this.added.some((other) => other.id === item.id), `item id ${item.id} is new`);
         assert.ok(item.status === undefined || item.status === 'in_progress', 'announced items are in progress');
         assert.equal(item.tools?.length ?? 0, 0, 'a listing is announced empty');
@@ -146,11 +152,11 @@ class Items {
 
 /* Checks a whole stream; gives { events, response, items, types }. With
  * `partial` the end may be missing, as after a client that went away. */
-export function checkStream(text, { partial = false } = {}) {
+export function checkStream(text, { partial = false, interleaved = false } = {}) {
     const whole = partial ? text.slice(0, text.lastIndexOf('\n\n') + 2) : text;
     const frames = framesOf(whole);
     const events = frames.filter((f) => f.event).map((f) => f.event);
-    const items = new Items();
+    const items = new Items(interleaved);
 
     events.forEach((event, i) => {
         assert.equal(event.sequence_number, i, 'sequence numbers rise by one from 0');

@@ -7,8 +7,18 @@ import { bytesOf, namesIn } from './data.mjs';
 import { open } from './client.mjs';
 import { CLOSE, HANG, frames, splitEvery, startUpstream, stream } from './upstream.mjs';
 
+/* In these calls are open side by side, as with interleaved_calls. */
+const INTERLEAVED = ['function_call_late_name.sse', 'function_calls_interleaved.sse', 'mcp_and_function_call.sse', 'mcp_parallel_then_text.sse', 'text_after_function_call.sse'];
+
 for (const name of namesIn('streams', '.sse'))
-    test(`accepts ${name}`, () => void checkStream(bytesOf('streams', name).toString()));
+    test(`accepts ${name}`, () => {
+        const text = bytesOf('streams', name).toString();
+        checkStream(text, { interleaved: true });
+        if (INTERLEAVED.includes(name))
+            assert.throws(() => checkStream(text), /an item is done before the next/);
+        else
+            checkStream(text);
+    });
 
 for (const name of namesIn('streams/broken', '.sse'))
     test(`refuses ${name}`, () => void assert.throws(() => checkStream(bytesOf('streams/broken', name).toString())));

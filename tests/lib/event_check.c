@@ -389,6 +389,15 @@ const char *event_check(str stream)
     return what;
 }
 
+const char *event_check_interleaved(str stream)
+{
+    struct check c = {.allows_overlap = true};
+    const char *what = run(&c, stream);
+
+    json_decref(c.events);
+    return what;
+}
+
 const char *event_check_cut(str stream)
 {
     struct check c = {.allows_cut = true};

@@ -104,10 +104,11 @@ static bool check_scaffold(const struct check *c, const struct item_rule *rule, 
     return check_hosted_added(c, rule, item);
 }
 
+/* Calls may be open side by side where that is allowed. */
 static bool check_overlap(const struct check *c)
 {
     for (size_t i = 0; i < c->n_items; i++) {
-        if (c->items[i].done == NULL && c->items[i].rule->is_prose)
+        if (c->items[i].done == NULL && (c->items[i].rule->is_prose || !c->allows_overlap))
             return fault(c, "an item was added while %s %zu was open", c->items[i].rule->type, i);
     }
     return true;

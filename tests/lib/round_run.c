@@ -68,6 +68,7 @@ static struct response_conf response_conf(const struct round_conf *conf, const s
         .dialect = conf->dialect,
         .container_id = conf->container_id,
         .shows_code_outputs = conf->shows_code_outputs,
+        .interleaved_calls = conf->interleaved_calls,
         .error_event = !conf->no_error_event,
         .max_output_bytes = conf->max_output_bytes,
         .max_tool_calls = conf->max_tool_calls,

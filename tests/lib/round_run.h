@@ -22,6 +22,7 @@ struct round_conf {
     bool logprobs, hold_leading_space;
     bool no_error_event;
     bool shows_code_outputs;
+    bool interleaved_calls;
     bool forgetful; /* the chunk before is forgotten at every piece: each is read in full */
     const struct tool_set *tools;
     const struct tool_choice *choice; /* of the first round; NULL: auto */

@@ -118,6 +118,7 @@ static void configure(struct scenario *s)
         .hold_leading_space = stream.hold_leading_space,
         .container_id = STR("cntr_00000000000000000000000000000001"),
         .shows_code_outputs = r->include_code_outputs,
+        .interleaved_calls = s->config.interleaved_calls,
         .tools = &r->tools,
         .script = &s->file.script,
         .choice = &r->tool_choice,
@@ -272,6 +273,13 @@ static bool check_error(const struct scenario *s)
     return ok;
 }
 
+static const char *(*checker_of(const struct scenario *s))(str)
+{
+    if (is_legacy(s))
+        return legacy_check;
+    return s->config.interleaved_calls ? event_check_interleaved : event_check;
+}
+
 static bool check_turn(struct scenario *s)
 {
     const char *what;
@@ -283,7 +291,7 @@ static bool check_turn(struct scenario *s)
         return true;
     configure(s);
     round_run(&s->conf, upstream_of(s), UNCUT, true, &s->result);
-    what = (is_legacy(s) ? legacy_check : event_check)(buf_str(&s->result.events));
+    what = checker_of(s)(buf_str(&s->result.events));
     if (what != NULL)
         return fault(s, what, buf_str(&s->result.events));
     return (str_is_none(s->file.events) || check_events(s)) && check_stream(s) &&

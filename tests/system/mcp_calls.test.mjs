@@ -110,25 +110,25 @@ describe('a call', { concurrency: false }, () => {
 
 describe('calls of one round', { concurrency: false }, () => {
     const gates = {};
+    const ended = [];
     const gated = async ({ name }) => {
         await gates[name];
+        ended.push(name);
         return `Done: ${name}`;
     };
     const { g, server } = setup({ ...TOOLS, gated });
     const call = (name, id) => [shown('fake', 'gated'), { name }, id];
 
-    test('run side by side; items close as they finish, the model gets them in its order', async () => {
-        let release;
-        gates.first = new Promise((done) => (release = done));
+    test('run side by side; each item is done before the next is announced', async () => {
+        gates.first = server().until(() => ended.includes('second'));
         g.up.next(callStream(call('first', 'c1'), call('second', 'c2')), textStream('Both.'));
         const client = open(g.daemon, { model: 'm', input: 'Hi', stream: true, ...FAKE });
-        await client.until('Done: second');
-        release();
         const { text } = await client.done;
         captures.keep('side_by_side.sse', text);
         const { events, items } = checkStream(text);
+        assert.deepEqual(ended, ['second', 'first']);
         const closed = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item.output);
-        assert.deepEqual(closed.slice(0, 2), ['Done: second', 'Done: first']);
+        assert.deepEqual(closed.slice(0, 2), ['Done: first', 'Done: second']);
         assert.deepEqual(callsIn(items).map((item) => item.output), ['Done: first', 'Done: second']);
         const [, asked, ...results] = g.messages;
         assert.deepEqual(results, asked.tool_calls.map(({ id }, i) => toolResult(id, ['Done: first', 'Done: second'][i])));

@@ -47,7 +47,7 @@ for (const [what, options] of [
         }
 
         test('of two calls the one that is done is not cancelled', async () => {
-            g.up.next(callStream(HANGING, [shown('fake', 'echo'), { message: 'hi' }, 'c2']));
+            g.up.next(callStream([shown('fake', 'echo'), { message: 'hi' }, 'c2'], HANGING));
             const client = open(g.daemon, body({ stream: true }));
             await server().called(2);
             await client.until('"output":"Echo: hi"');

@@ -174,7 +174,7 @@ class Play {
             this.server.on('tools/list', () => http(500, 'No list.'));
         this.g = await gateway(t, {
             servers: configured ? { docs: this.server } : {}, captures: this.captures,
-            args: ['--mcp-remote', 'any', ...(object ? ['--mcp-errors', 'object'] : [])],
+            args: ['--mcp-remote', 'any', '--interleaved-calls', ...(object ? ['--mcp-errors', 'object'] : [])],
         });
         return this;
     }
@@ -198,7 +198,7 @@ class Play {
         assert.equal(status, 200, text);
         this.captures.keep(`${this.name}.sse`, bytes);
         this.exchange = undefined;
-        return checkStream(text).events;
+        return checkStream(text, { interleaved: true }).events;
     }
 
     async whole() {
@@ -210,7 +210,7 @@ describe('the daemon says what the contract shows', () => {
     for (const [name, scenario] of Object.entries(SCENARIOS)) {
         test(name, async (t) => {
             const play = await new Play(name, scenario, captures).start(t);
-            const wanted = shapeOf(checkStream(bytesOf('streams', `${name}.sse`).toString()).events);
+            const wanted = shapeOf(checkStream(bytesOf('streams', `${name}.sse`).toString(), { interleaved: true }).events);
             const said = shapeOf(await play.streamed());
             if (scenario.fails)
                 assert.deepEqual(withoutWords(said), withoutWords(wanted));

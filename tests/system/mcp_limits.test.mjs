@@ -29,7 +29,7 @@ async function gated(entry) {
 
 test('a server that is busy has a queue; what it does not hold fails at once', async (t) => {
     const { fake, open: openGate } = await gated({ maxConcurrency: 1 });
-    const g = await gateway(t, { servers: { fake }, captures });
+    const g = await gateway(t, { servers: { fake }, args: ['--interleaved-calls'], captures });
     g.up.next(callStream(...Array.from({ length: QUEUE + 3 }, (_, i) => [shown('fake', 'gated'), {}, `c${i}`])), textStream('Done.'));
     const client = open(g.daemon, { model: 'm', input: 'Hi', stream: true, ...FAKE });
     await client.until('mcp_call.failed');

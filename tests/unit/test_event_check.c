@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -18,7 +19,7 @@ static void accepts_every_reference_stream(void **state)
     assert_non_null(names[0]);
     for (char **name = names; *name != NULL; name++) {
         struct buf stream = fixture_read(*name);
-        const char *what = event_check(buf_str(&stream));
+        const char *what = event_check_interleaved(buf_str(&stream));
 
         if (what != NULL)
             fail_msg("%s: %s", *name, what);
@@ -55,10 +56,29 @@ static void rejects_streams_that_are_wrong_in_detail(void **state)
     rejects_every_stream_in("streams/broken_detail");
 }
 
+/* Items one after the other, unless calls may be open side by side. */
+static void rejects_items_side_by_side(void **state)
+{
+    static const char *const names[] = {"function_calls_interleaved", "function_call_late_name",
+                                        "mcp_parallel_then_text", "mcp_and_function_call"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        char name[64];
+        struct buf stream;
+
+        snprintf(name, sizeof(name), "streams/%s.sse", names[i]);
+        stream = fixture_read(name);
+        assert_non_null(event_check(buf_str(&stream)));
+        assert_null(event_check_interleaved(buf_str(&stream)));
+        buf_fini(&stream);
+    }
+}
+
 /* Cut between frames a stream is a good beginning, but no whole stream. */
 static void a_stream_without_its_end_is_only_a_beginning(void **state)
 {
-    struct buf stream = fixture_read("streams/function_calls_interleaved.sse");
+    struct buf stream = fixture_read("streams/function_calls_parallel.sse");
     size_t at = 0;
 
     (void)state;
@@ -93,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts_every_reference_stream),
         cmocka_unit_test(rejects_every_broken_stream),
+        cmocka_unit_test(rejects_items_side_by_side),
         cmocka_unit_test(rejects_streams_that_are_wrong_in_detail),
         cmocka_unit_test(a_stream_without_its_end_is_only_a_beginning),
         cmocka_unit_test(finds_the_response_of_the_last_event),

@@ -115,7 +115,9 @@ static bool check_run(const struct round_conf *conf)
     round_run(conf, body, UNCUT, true, &whole);
     round_run(conf, body, BYTE_BY_BYTE, true, &cut);
     round_run(conf, body, UNCUT, false, &plain);
-    what = is_legacy ? legacy_check(buf_str(&whole.events)) : event_check(buf_str(&whole.events));
+    what = (is_legacy                 ? legacy_check
+            : conf->interleaved_calls ? event_check_interleaved
+                                      : event_check)(buf_str(&whole.events));
     if (what != NULL)
         fail_msg("%s in\n%.*s", what, STR_ARG(buf_str(&whole.events)));
     assert_str_eq(buf_str(&cut.events), buf_str(&whole.events));
@@ -142,6 +144,7 @@ static size_t check_runs(enum response_dialect dialect)
             .tools = &tools,
             .script = &script,
             .dialect = dialect,
+            .interleaved_calls = chance_below(&c, 3) == 0,
             .reasoning = (enum reasoning_mode)chance_below(&c, 3),
             .max_tool_calls = chance_below(&c, 4),
             .max_output_bytes = chance_below(&c, 8) == 0 ? 1 + chance_below(&c, 3000) : 0};

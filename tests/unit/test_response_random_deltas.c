@@ -147,7 +147,9 @@ static bool check_run(const struct response_conf *conf, const struct delta_round
 
     delta_run(conf, rounds, n, true, &r);
     delta_run(conf, rounds, n, false, &plain);
-    what = (is_legacy ? legacy_check : event_check)(buf_str(&r.events));
+    what = (is_legacy                 ? legacy_check
+            : conf->interleaved_calls ? event_check_interleaved
+                                      : event_check)(buf_str(&r.events));
     if (what != NULL)
         fail_msg("%s in\n%.*s", what, STR_ARG(buf_str(&r.events)));
     assert_str_eq(buf_str(&plain.object),
@@ -169,6 +171,7 @@ static size_t check_runs(enum response_dialect dialect)
         const struct response_conf conf = {
             .tools = &tools,
             .dialect = dialect,
+            .interleaved_calls = chance_below(&c, 3) == 0,
             .error_event = true,
             .reasoning = (enum reasoning_mode)chance_below(&c, 4),
             .seal = chance_below(&c, 2) == 0 ? &delta_seal : NULL,
