@@ -23,6 +23,7 @@ __attribute__((format(printf, 3, 0))) static void set(struct err *e, enum err_co
 
     e->code = code;
     e->retry_after_s = 0;
+    e->tokens = (struct err_tokens){.limit = 0};
     e->own_code[0] = e->param[0] = '\0';
     n = vsnprintf(e->msg, sizeof(e->msg), format, args);
     if (n >= (int)sizeof(e->msg))

@@ -6,6 +6,7 @@
 #define ANTIPHON_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -20,16 +21,24 @@ enum err_code {
 /* CONTRACT 7.3: messages of an upstream are cut to this many bytes. */
 enum { ERR_MSG_BYTES = 2048 };
 
+/* Of ERR_CONTEXT_LENGTH, as far as the upstream has told it; 0: unknown. */
+struct err_tokens {
+    int64_t limit;  /* prompt and answer may have so many together */
+    int64_t prompt; /* that of the request had so many */
+    int64_t answer; /* so many were asked for, and count as well */
+};
+
 struct err {
     enum err_code code;
     int retry_after_s; /* 0: unknown; goes out as Retry-After */
+    struct err_tokens tokens;
     char own_code[64]; /* "" or a code to send instead of the table's: an upstream's own */
     char param[96];    /* "" stands for null */
     char msg[ERR_MSG_BYTES + 1];
 };
 
-/* Fills *e. Long texts are cut at a character boundary; retry_after_s and
- * own_code are cleared. e may be NULL. */
+/* Fills *e. Long texts are cut at a character boundary; retry_after_s, tokens
+ * and own_code are cleared. e may be NULL. */
 void err_set(struct err *e, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

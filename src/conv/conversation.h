@@ -9,6 +9,7 @@
 #define ANTIPHON_CONV_CONVERSATION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -52,10 +53,18 @@ struct message {
     struct message *next;
 };
 
+/* What trim.h has left out of the beginning of the body. */
+struct left_out {
+    size_t n;      /* messages */
+    size_t weight; /* see conversation_weight() */
+    uint64_t mark; /* what they say, as a hash: of another conversation it is another one */
+};
+
 struct conversation {
     str instructions;      /* escaped, STR_NONE when there are none */
     struct message *first; /* system messages from here up to body are one */
     struct message *body;
+    struct left_out left_out;
 };
 
 /* Where the reasoning before a call may be known that the client did not send

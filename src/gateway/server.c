@@ -13,6 +13,7 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
+#include "gateway/cut_memory.h"
 #include "gateway/demo.h"
 #include "gateway/mcp_servers.h"
 #include "gateway/reasoning_memory.h"
@@ -30,6 +31,7 @@ struct server {
     struct store *store;
     str store_shown;                    /* where it is, as far as the log may know */
     struct reasoning_memory *reasoning; /* or NULL */
+    struct cut_memory *cuts;            /* or NULL */
     struct seal_keys *seal_keys;        /* of encrypted_content */
     struct mcp_config *servers;         /* as last read; or NULL */
     struct mcp_hub *hub;                /* or NULL */
@@ -122,6 +124,14 @@ static int open_reasoning(struct server *s, struct err *reterr)
     return s->reasoning == NULL ? -1 : 0;
 }
 
+static int open_cuts(struct server *s, struct err *reterr)
+{
+    if (s->config->truncation_cache == 0)
+        return 0;
+    s->cuts = cut_memory_new(s->config->truncation_cache, reterr);
+    return s->cuts == NULL ? -1 : 0;
+}
+
 static int open_seal(struct server *s, struct err *reterr)
 {
     s->seal_keys = reasoning_seal_keys(s->config, reterr);
@@ -197,6 +207,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->authorization = s->authorization;
         s->workers[i]->store = s->store;
         s->workers[i]->reasoning = s->reasoning;
+        s->workers[i]->cuts = s->cuts;
         s->workers[i]->seal_keys = s->seal_keys;
         s->workers[i]->hub = s->hub;
         s->workers[i]->builtin = &s->builtin;
@@ -389,6 +400,7 @@ static void tear_down(struct server *s, int status)
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
     reasoning_memory_free(s->reasoning);
+    cut_memory_free(s->cuts);
     seal_keys_free(s->seal_keys);
     mcp_config_unref(s->servers);
     if (s->loop != NULL)
@@ -413,8 +425,9 @@ int server_run(const struct config *config, const struct api_keys *keys, struct 
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
-             open_reasoning(&s, &e) == 0 && open_seal(&s, &e) == 0 && open_builtin(&s, &e) == 0 &&
-             open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 && run(&s, &e) == 0)
+             open_reasoning(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
+             open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
+             run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);

@@ -46,6 +46,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .response = t->has_response ? &t->response : NULL,
         .ignored_fields = t->request.extra.n_ignored,
         .n_shortened = t->n_shortened,
+        .n_left_out = t->n_left_out,
         .skipped_chunks = flaws.skipped_chunks,
         .n_repairs = flaws.n_repairs,
         .repair = flaws.repair,

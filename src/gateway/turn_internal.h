@@ -6,6 +6,7 @@
  * turn_tools.c      the tools of MCP servers that it may use
  * turn_tool_set.c   which of them, by what names, and who has to approve
  * turn_round.c      one round with the model after the other
+ * turn_truncate.c   less of a conversation that is too long
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
  * turn_answer.c     what the client gets */
@@ -83,6 +84,8 @@ struct turn {
     struct round round;
     enum response_dialect dialect; /* of its stream */
     unsigned n_shortened;          /* how often it was sent again with less of the conversation */
+    size_t n_left_out;             /* messages of it that are not sent (conv/trim.h) */
+    bool is_aimed;                 /* it was cut by the upstream's numbers, and is under way */
     bool has_response, has_round;  /* are initialised */
     bool is_begun;                 /* the head of the stream has been sent */
 
@@ -192,11 +195,23 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out);
 /* All calls have ended: the next round, or the end. */
 void turn_go_on(struct turn *t, struct buf *out);
 
+/* Sends the conversation as it is now in place of what was refused. Returns 0 or -1. */
+int turn_ask_again(struct turn *t);
+
+extern const struct http_call_handler turn_call_handler;
+
+/* ---- turn_truncate.c */
+
+/* Leaves out of the conversation what was left out before: in this turn, or when one like it was cut. */
+void turn_cut(struct turn *t);
+
+/* A round came through: remembers where the conversation was cut for it. A cut that was no more than
+ * a guess is not worth it. */
+void turn_keep_cut(struct turn *t);
+
 /* The upstream said e. If it was too much for it, and the client allows the
  * oldest turns to be left out, asks again; otherwise returns false. */
 bool turn_retry_shorter(struct turn *t, const struct err *e);
-
-extern const struct http_call_handler turn_call_handler;
 
 /* ---- turn_calls.c */
 

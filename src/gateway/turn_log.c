@@ -98,6 +98,8 @@ void turn_log(const struct turn_summary *s)
     }
     if (s->n_shortened != 0)
         add(&f, (struct log_field)LOG_INT("shortened", s->n_shortened));
+    if (s->n_left_out != 0)
+        add(&f, (struct log_field)LOG_INT("truncated", s->n_left_out));
     add(&f, (struct log_field)LOG_INT("ttfb_ms", s->first_byte_ms));
     add(&f, (struct log_field)LOG_INT("total_ms", s->total_ms));
     if (s->upstream_status != 0)

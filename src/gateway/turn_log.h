@@ -21,7 +21,8 @@ struct turn_summary {
     unsigned n_repairs;           /* of raw text that broke the rules of its format */
     const char *repair;           /* what the last was */
     const struct err *not_stored; /* NULL: it did not have to be, or was */
-    unsigned n_shortened;         /* how often the oldest turns were left out (truncation: auto) */
+    unsigned n_shortened;         /* how often it was sent again with less (truncation: auto) */
+    size_t n_left_out;            /* messages that were left out in the end */
 };
 
 void turn_log(const struct turn_summary *s);

@@ -2,7 +2,6 @@
  *
  * A round is one upstream call. When the model calls tools that the gateway runs, what it said
  * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
-#include "conv/trim.h"
 #include "gateway/builtin_tools.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
@@ -163,11 +162,6 @@ static int start_call(struct turn *t, struct err *reterr)
     return 0;
 }
 
-/* Of the turns that may be dropped, each attempt leaves out so many percent. */
-static const unsigned shorten_percent[] = {50, 50, 100};
-
-enum { MAX_SHORTENED = sizeof(shorten_percent) / sizeof(*shorten_percent) };
-
 static int write_body(struct turn *t, struct err *reterr)
 {
     buf_reset(&t->chat_body);
@@ -187,8 +181,7 @@ static int convert(struct turn *t, struct err *reterr)
     if (chat_request_conversation(&t->request, &t->chat, &t->worker->ids, &t->arena,
                                   &t->conversation, reterr) == -1)
         return -1;
-    for (unsigned i = 0; i < t->n_shortened && i < MAX_SHORTENED; i++)
-        (void)conversation_trim(&t->conversation, shorten_percent[i]);
+    turn_cut(t);
     return write_body(t, reterr);
 }
 
@@ -250,6 +243,14 @@ int turn_ask(struct turn *t, struct err *reterr)
     if (t->request.stream && !t->is_begun)
         loop_timer_start(t->timer, t->worker->config->early_error_window_ms);
     return 0;
+}
+
+int turn_ask_again(struct turn *t)
+{
+    if (write_body(t, NULL) == -1)
+        return -1;
+    init_round(t);
+    return start_call(t, NULL);
 }
 
 /* ---- the end of a round */
@@ -315,6 +316,8 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
         upstream_answer_failed(&t->answer, t->call);
     if (result.failed && turn_retry_shorter(t, &result.error))
         return;
+    if (!result.failed)
+        turn_keep_cut(t);
     count_tokens(t);
     t->finish = result.finish;
     if (round_end_response(&t->round, &result, clock_unix_s(), out)) {
@@ -325,23 +328,4 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
     } else {
         turn_go_on(t, out);
     }
-}
-
-/* ---- truncation: auto */
-
-static bool may_shorten(const struct turn *t, const struct err *e)
-{
-    return t->x != NULL && e->code == ERR_CONTEXT_LENGTH && t->response.end == t->round_start &&
-           json_text_eq(t->request.truncation, STR("auto")) && t->n_shortened < MAX_SHORTENED;
-}
-
-bool turn_retry_shorter(struct turn *t, const struct err *e)
-{
-    if (!may_shorten(t, e) ||
-        !conversation_trim(&t->conversation, shorten_percent[t->n_shortened++]))
-        return false;
-    if (write_body(t, NULL) == -1)
-        return false;
-    init_round(t);
-    return start_call(t, NULL) == 0;
 }

@@ -16,6 +16,7 @@ struct chat_turn;
 struct listen_address;
 struct mcp_hub;
 struct mcp_snapshot;
+struct cut_memory;
 struct reasoning_memory;
 struct relay;
 struct search_http;
@@ -33,6 +34,7 @@ struct worker {
     struct http_server *server;
     struct http_client *client;
     struct reasoning_memory *reasoning;  /* shared by all workers; or NULL */
+    struct cut_memory *cuts;             /* shared by all workers; or NULL */
     const struct seal_keys *seal_keys;   /* shared by all workers, outlives them */
     struct store *store;                 /* shared by all workers; outlives what runs on the loop */
     size_t n_store_tasks;                /* under way (state_task.h) */

@@ -7,14 +7,19 @@
 #include "wire/upstream_error.h"
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "base/utf8.h"
+#include "wire/context_size.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+
+enum { MAX_TOKENS = INT32_MAX };
 
 /* The parts of an error; text is escaped JSON text. */
 struct parts {
     str message, code, type, param;
     int status; /* HTTP status or numeric code; 0: none */
+    struct err_tokens tokens;
 };
 
 /* Words in message, code or type that name the cause better than a status. */
@@ -114,6 +119,18 @@ static str text_value(struct jr *j)
                                : (jr_skip(j), STR_NONE);
 }
 
+/* A number of tokens; 0 when it is none. */
+static int64_t count_value(struct jr *j)
+{
+    uint64_t n = 0;
+
+    if (jr_peek(j) != JR_NUMBER)
+        jr_skip(j);
+    else if (!num_uint(jr_raw(j), &n) || n > MAX_TOKENS)
+        return 0;
+    return (int64_t)n;
+}
+
 static bool is_number(str s)
 {
     return s.len > 0 && s.len < 4 && s.p[0] >= '1' && s.p[0] <= '9';
@@ -138,6 +155,10 @@ static void read_object(struct jr *j, struct parts *p)
             p->type = text_value(j);
         } else if (str_eq(key, STR("param"))) {
             p->param = jr_peek(j) == JR_STRING ? jr_string(j) : (jr_skip(j), STR_NONE);
+        } else if (str_eq(key, STR("n_prompt_tokens"))) {
+            p->tokens.prompt = count_value(j); /* llama.cpp since September 2025 */
+        } else if (str_eq(key, STR("n_ctx"))) {
+            p->tokens.limit = count_value(j);
         } else if (str_eq(key, STR("error"))) {
             nested = jr_raw(j);
         } else {
@@ -294,6 +315,8 @@ static void set_message(struct err *e, enum err_code code, str plain, int status
     }
     err_set(e, code, "%s%s", mark_of(code, plain), buf_cstr(&text));
     e->retry_after_s = retry_after_s;
+    if (code == ERR_CONTEXT_LENGTH)
+        e->tokens = context_size_read(plain);
     buf_fini(&text);
 }
 
@@ -324,6 +347,8 @@ static void from_parts(const struct parts *p, int retry_after_s, struct err *ret
 
     json_text_decode(p->message, &plain);
     set_message(ret, code, buf_str(&plain), p->status, retry_after_s);
+    if (code == ERR_CONTEXT_LENGTH && p->tokens.limit > 0)
+        ret->tokens = context_size_check(p->tokens);
     if (code == ERR_UPSTREAM_REJECTED)
         set_own_code(ret, p->code);
     set_own_param(ret, p->param);

@@ -117,11 +117,135 @@ static void three_times_is_all_there_is(void **state)
     fixture_fini(&f);
 }
 
+/* ---- goals in weight: a message has 16 and its text, so that a turn here has 40 and a question 20 */
+
+#define LONG(text) USER(text "..") "," ASSISTANT(text "..")
+#define FOUR_TURNS LONG("t1") "," LONG("t2") "," LONG("t3") "," LONG("t4")
+
+static const struct {
+    struct trim_goal goal;
+    const char *left;
+} goals[] = {
+    {{.least = 1, .most = 40, .step = 1}, "t2.. t2.. t3.. t3.. t4.. t4.. u5"},
+    {{.least = 1, .most = 79, .step = 1}, "t2.. t2.. t3.. t3.. t4.. t4.. u5"},
+    {{.least = 1, .most = 80, .step = 1}, "t3.. t3.. t4.. t4.. u5"},
+    {{.least = 1, .most = 1000, .step = 1}, "u5"},
+    /* no turn ends between the two: what must go counts */
+    {{.least = 41, .most = 79, .step = 1}, "t3.. t3.. t4.. t4.. u5"},
+    {{.least = 0, .most = 0, .step = 1}, "t2.. t2.. t3.. t3.. t4.. t4.. u5"},
+    {{.least = 1000, .most = 1000, .step = 1}, "u5"},
+    /* a place that is a multiple of the step */
+    {{.least = 1, .most = 130, .step = 50}, "t3.. t3.. t4.. t4.. u5"},
+    {{.least = 1, .most = 149, .step = 50}, "t3.. t3.. t4.. t4.. u5"},
+    {{.least = 90, .most = 149, .step = 100}, "t4.. t4.. u5"},
+};
+
+#define BODY(items) STR("{\"model\":\"m\",\"input\":[" items "]}")
+
+static void convert_turns(struct fixture *f, str body, struct conversation *ret)
+{
+    const struct chat_request_options options = {0};
+
+    assert_int_equal(fixture_parse(f, body, 0), 0);
+    assert_int_equal(
+        chat_request_conversation(&f->request, &options, &f->ids, &f->arena, ret, &f->err), 0);
+}
+
+static void check_left(struct fixture *f, const struct conversation *c, const char *left)
+{
+    const struct chat_request_options options = {0};
+    struct buf chat = {0}, text = {0};
+    json_t *tree;
+
+    assert_int_equal(chat_request_write(&f->request, c, &options, &chat, &f->err), 0);
+    tree = json_loadb(chat.p, chat.len, 0, NULL);
+    describe(json_object_get(tree, "messages"), &text);
+    assert_string_equal(buf_cstr(&text), left);
+    json_decref(tree);
+    buf_fini(&chat);
+    buf_fini(&text);
+}
+
+static void as_much_goes_as_may_and_at_least_what_must(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(goals) / sizeof(*goals); i++) {
+        struct conversation c;
+        struct fixture f;
+
+        convert_turns(&f, BODY(FOUR_TURNS "," USER("u5")), &c);
+        assert_int_equal(conversation_weight(&c), 4 * 40 + 18);
+        assert_true(conversation_trim_to(&c, &goals[i].goal));
+        check_left(&f, &c, goals[i].left);
+        fixture_fini(&f);
+    }
+}
+
+static void steps_count_from_the_very_beginning(void **state)
+{
+    const struct trim_goal some = {.least = 1, .most = 45, .step = 40};
+    struct conversation c;
+    struct fixture f;
+
+    (void)state;
+    convert_turns(&f, BODY(FOUR_TURNS "," USER("u5")), &c);
+    assert_true(conversation_trim_to(&c, &some));
+    assert_int_equal(c.left_out.weight, 40);
+    assert_true(conversation_trim_to(&c, &some));
+    assert_int_equal(c.left_out.weight, 80);
+    assert_int_equal(c.left_out.n, 4);
+    fixture_fini(&f);
+}
+
+struct known {
+    uint64_t mark;
+    size_t n_asked;
+};
+
+static bool is_mark(void *arg, uint64_t mark)
+{
+    struct known *k = arg;
+
+    k->n_asked++;
+    return mark == k->mark;
+}
+
+static void the_place_of_a_cut_is_found_again_in_what_has_grown(void **state)
+{
+    const struct trim_goal some = {.least = 1, .most = 85, .step = 1};
+    struct conversation c, grown, other;
+    struct fixture f, g, h;
+    struct known known;
+
+    (void)state;
+    convert_turns(&f, BODY(SYSTEM("s") "," FOUR_TURNS "," USER("u5")), &c);
+    assert_true(conversation_trim_to(&c, &some));
+    known = (struct known){.mark = c.left_out.mark};
+    convert_turns(
+        &g, BODY(SYSTEM("s") "," FOUR_TURNS "," USER("u5") "," ASSISTANT("a5") "," USER("u6")),
+        &grown);
+    assert_int_equal(conversation_find_mark(&grown, is_mark, &known), 4);
+    assert_int_equal(known.n_asked, 5); /* at every turn but the first */
+    conversation_leave_out(&grown, 4);
+    check_left(&g, &grown, "ss t3.. t3.. t4.. t4.. u5 a5 u6");
+    assert_true(grown.left_out.mark == c.left_out.mark);
+    conversation_leave_out(&grown, 1000); /* the last question stays */
+    check_left(&g, &grown, "ss u6");
+    convert_turns(&h, BODY(LONG("t1") "," LONG("tx") "," LONG("t3") "," USER("u4")), &other);
+    assert_int_equal(conversation_find_mark(&other, is_mark, &known), 0);
+    fixture_fini(&f);
+    fixture_fini(&g);
+    fixture_fini(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(old_turns_go_and_the_last_question_stays),
         cmocka_unit_test(three_times_is_all_there_is),
+        cmocka_unit_test(as_much_goes_as_may_and_at_least_what_must),
+        cmocka_unit_test(steps_count_from_the_very_beginning),
+        cmocka_unit_test(the_place_of_a_cut_is_found_again_in_what_has_grown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

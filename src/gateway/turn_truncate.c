@@ -1,0 +1,138 @@
+/* turn_truncate.c -- `truncation: auto` (CONTRACT 1.1): a conversation that is too long for the model
+ * is sent again without its oldest turns.
+ *
+ * Mostly the refusal says how many tokens there were and how many there may be. With what the request
+ * weighs in bytes that tells how much has to go, so that the next attempt fits and leaves out no more
+ * than it has to. It leaves a little room all the same: the conversation is going to grow, and as long
+ * as it is cut at the same place the upstream finds the beginning it has computed already. The place
+ * is remembered (cut_memory.h), and such that it is likely to be found again without that. */
+#include "conv/trim.h"
+#include "gateway/cut_memory.h"
+#include "gateway/turn_internal.h"
+#include "wire/chat_request.h"
+#include "wire/upstream_fields.h"
+#include "json/json_text.h"
+
+/* What is left out when the upstream does not say how much is too much: so many percent of the turns
+ * that may go, in each attempt. */
+static const unsigned shorten_percent[] = {50, 50, 100};
+
+enum { MAX_SHORTENED = sizeof(shorten_percent) / sizeof(*shorten_percent) };
+
+/* Of the room for the prompt, in percent: more than `most` may turn out not to fit, for the number is
+ * an estimate; with `least` the conversation can grow before it has to be cut again. The second
+ * attempt has learnt that the text is not the same everywhere. */
+static const struct {
+    unsigned least, most;
+} filled[] = {{85, 96}, {75, 90}};
+
+/* Without a memory the place of a cut is a multiple of the window over this, in bytes: with four of
+ * them in a token, a sixteenth. */
+enum { STEPS = 4, BYTES_A_TOKEN = 4 };
+
+static bool is_truncated(const struct turn *t)
+{
+    return json_text_eq(t->request.truncation, STR("auto"));
+}
+
+/* ---- the place of a cut */
+
+static struct cut cut_at(const struct turn *t, uint64_t mark)
+{
+    return (struct cut){.owner = str_is_none(t->caller.owner) ? STR("") : t->caller.owner,
+                        .model = t->request.model,
+                        .mark = mark};
+}
+
+static bool is_known(void *arg, uint64_t mark)
+{
+    const struct turn *t = arg;
+    const struct cut c = cut_at(t, mark);
+
+    return cut_memory_has(t->worker->cuts, &c);
+}
+
+void turn_cut(struct turn *t)
+{
+    if (!is_truncated(t))
+        return;
+    if (t->n_rounds == 0 && t->n_left_out == 0 && t->worker->cuts != NULL)
+        t->n_left_out = conversation_find_mark(&t->conversation, is_known, t);
+    conversation_leave_out(&t->conversation, t->n_left_out);
+}
+
+void turn_keep_cut(struct turn *t)
+{
+    const struct cut c = cut_at(t, t->conversation.left_out.mark);
+
+    if (t->is_aimed && t->worker->cuts != NULL)
+        cut_memory_keep(t->worker->cuts, &c);
+    t->is_aimed = false;
+}
+
+/* ---- how much goes */
+
+/* What a request without messages weighs, its tools above all. */
+static size_t weigh_rest(const struct turn *t)
+{
+    const struct conversation none = {.instructions = STR_NONE};
+    struct buf body = {.limit = 0};
+    size_t weight;
+
+    (void)chat_request_write(&t->request, &none, &t->chat, &body, NULL);
+    weight = buf_failed(&body) ? 0 : body.len;
+    buf_fini(&body);
+    return weight;
+}
+
+/* The tokens that the prompt may have. Servers that count the answer in have said so. */
+static int64_t room(const struct turn *t, const struct err_tokens *n)
+{
+    const int64_t asked = upstream_tokens_left(&t->request, &t->chat);
+    const int64_t answer = n->answer != 0 ? n->answer : asked < n->limit / 2 ? asked : n->limit / 2;
+
+    return n->limit - answer;
+}
+
+/* The goal in bytes, from numbers in tokens. False when the upstream has not said enough. */
+static bool aim(const struct turn *t, const struct err_tokens *n, struct trim_goal *ret)
+{
+    const size_t i = t->n_shortened;
+    const double weight = (double)conversation_weight(&t->conversation) + (double)weigh_rest(t);
+    const double prompt = n->prompt != 0 ? (double)n->prompt : weight / BYTES_A_TOKEN;
+    const double percent = (double)room(t, n) / prompt * weight / 100;
+
+    if (i >= sizeof(filled) / sizeof(*filled) || n->limit == 0 ||
+        percent * filled[i].most >= weight)
+        return false;
+    *ret = (struct trim_goal){
+        .least = (size_t)(weight - percent * filled[i].most),
+        .most = (size_t)(weight - percent * filled[i].least),
+        .step = t->worker->cuts != NULL ? 1 : (size_t)(n->limit / STEPS) + 1,
+    };
+    return true;
+}
+
+static bool shorten(struct turn *t, const struct err_tokens *n)
+{
+    struct trim_goal goal;
+    bool is_shorter;
+
+    t->is_aimed = aim(t, n, &goal);
+    is_shorter = t->is_aimed ? conversation_trim_to(&t->conversation, &goal)
+                             : conversation_trim(&t->conversation, shorten_percent[t->n_shortened]);
+    t->n_shortened++;
+    t->n_left_out = t->conversation.left_out.n;
+    return is_shorter;
+}
+
+static bool may_shorten(const struct turn *t, const struct err *e)
+{
+    return t->x != NULL && e->code == ERR_CONTEXT_LENGTH && t->response.end == t->round_start &&
+           is_truncated(t) && t->n_shortened < MAX_SHORTENED;
+}
+
+bool turn_retry_shorter(struct turn *t, const struct err *e)
+{
+    return may_shorten(t, e) && shorten(t, &e->tokens) && turn_ask_again(t) == 0;
+}
