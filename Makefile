@@ -100,6 +100,7 @@ fuzz_targets   := $(patsubst tests/fuzz/%.c,$(OUT)/tests/%,$(wildcard tests/fuzz
 unit_tests     := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(unit_sources))
 scenario_tests := $(patsubst tests/scenario/%.c,$(OUT)/tests/scenario_%,$(scenario_sources))
 load_programs  := $(patsubst tests/load/%.c,$(OUT)/tests/%,$(load_sources))
+template_words := $(OUT)/tests/template_words
 
 # What the user passes in CPPFLAGS, CFLAGS and LDFLAGS comes last and wins.
 C_STD     := -std=c11 -D_GNU_SOURCE -Isrc -Itests
@@ -111,7 +112,7 @@ LINK      := $(CC) $(flags.$(FLAVOUR)) $(link.$(FLAVOUR))
 
 .PHONY: all tests
 all: $(if $(filter build/release,$(OUT)),build/antiphon,$(BIN)) ## build the gateway
-tests: $(unit_tests) $(scenario_tests) $(load_programs) ## build the test programs
+tests: $(unit_tests) $(scenario_tests) $(load_programs) $(template_words) ## build the test programs
 
 build/antiphon: build/release/antiphon
 	@ln -f $< $@
@@ -145,7 +146,8 @@ $(unit_tests): $(OUT)/tests/%: $(OUT)/obj/tests/unit/%.o
 $(scenario_tests): $(OUT)/tests/scenario_%: $(OUT)/obj/tests/scenario/%.o
 $(fuzz_targets): $(OUT)/tests/%: $(OUT)/obj/tests/fuzz/%.o
 $(load_programs): $(OUT)/tests/%: $(OUT)/obj/tests/load/%.o $(call object,$(load_shared))
-$(unit_tests) $(scenario_tests) $(fuzz_targets) $(load_programs): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
+$(template_words): $(call object,tests/templates/template_words.c)
+$(unit_tests) $(scenario_tests) $(fuzz_targets) $(load_programs) $(template_words): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
 	@echo "  link  $@"
 	@mkdir -p $(@D)
 	@$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(test_link) $(lib_link)
@@ -192,7 +194,7 @@ uninstall: ## remove what install has copied
 
 RUN := tools/run-tests
 
-.PHONY: unit scenario quick postgres system clients asan tsan tsan-system memcheck coverage check conformance check-clients
+.PHONY: unit scenario quick postgres system clients templates asan tsan tsan-system memcheck coverage check conformance check-clients
 unit: $(unit_tests) ## unit tests (of FLAVOUR)
 	@$(RUN) --as unit $(unit_tests)
 
@@ -215,6 +217,9 @@ system: all $(load_programs) ## tests of the running daemon (ANTIPHON_BIN=FILE t
 
 clients: all ## tests with real clients: SDKs from npm, curl
 	@$(RUN) --timeout 900 --as clients tests/clients/run
+
+templates: all $(template_words) ## chat templates of real models render what we send
+	@$(RUN) --timeout 900 --as templates tests/templates/run
 
 asan: ## unit and scenario tests under AddressSanitizer and UBSan
 	@$(SUB) quick FLAVOUR=asan
@@ -271,6 +276,7 @@ check: ## everything; ends with "N passed, N failed"
 	                  --as system-asan --env ANTIPHON_BIN=build/asan-clang/antiphon \
 	                                   tests/system/run \
 	                  --as clients tests/clients/run \
+	                  --as templates tests/templates/run \
 	                  --as conformance tests/conformance/run
 
 conformance: all ## the MCP conformance suite, with the gateway as a client

@@ -6,6 +6,7 @@
 #include "conv/conversation.h"
 
 #include "base/str_map.h"
+#include "conv/call_mend.h"
 #include "conv/reject.h"
 #include "json/json_text.h"
 
@@ -145,6 +146,7 @@ static struct call *add_call(struct assembly *s, const struct item *it, str name
                        .id = it->call_id,
                        .name = name,
                        .arguments = it->arguments,
+                       .is_cut_off = it->is_cut_off,
                        .place = ++s->n_places,
                        .owner = m};
     if (m->last_call == NULL)
@@ -341,10 +343,17 @@ static int settle_reasoning(const struct assembly *s)
 
 /* ---- repair */
 
-/* The calls of the last message wait for the client, unless it answered some. */
-static void open_last_calls(const struct assembly *s)
+static struct message *find_last(struct message *m)
 {
-    struct call *first = s->last == NULL ? NULL : s->last->first_call;
+    while (m != NULL && m->next != NULL)
+        m = m->next;
+    return m;
+}
+
+/* The calls of the last message wait for the client, unless it answered some. */
+static void open_last_calls(const struct message *last)
+{
+    struct call *first = last == NULL ? NULL : last->first_call;
 
     for (const struct call *c = first; c != NULL; c = c->next) {
         if (c->output != NULL)
@@ -384,21 +393,26 @@ int conversation_build(const struct item_list *items, str instructions,
                        struct arena *a, struct conversation *ret, struct err *reterr)
 {
     struct assembly s = {.context = context, .arena = a, .reterr = reterr};
+    struct history_repairs repairs = {.n = 0};
 
     str_map_init(&s.calls, ids);
     for (const struct item *it = items->first; it != NULL; it = it->next) {
         if (on_item(&s, it) == -1)
             return -1;
     }
+    if (calls_mend(&s.first, a, &repairs, reterr) == -1)
+        return -1;
+    s.last = find_last(s.first);
     if (is_system_only(&s) && append(&s, ROLE_USER, &nothing) == NULL)
         return -1;
     if (settle_reasoning(&s) == -1)
         return -1;
-    open_last_calls(&s);
+    open_last_calls(s.last);
     *ret = (struct conversation){
         .instructions = instructions.len > 0 ? instructions : STR_NONE,
         .first = s.first,
         .body = conversation_find_body(s.first),
+        .repairs = repairs,
     };
     return 0;
 }

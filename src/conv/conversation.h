@@ -25,6 +25,7 @@ struct call {
     str arguments;                /* escaped JSON text */
     const struct content *output; /* NULL when the client never sent one */
     bool open;                    /* still to be run: no tool message follows */
+    bool is_cut_off;              /* it ended before the model had said all of it */
     unsigned place;               /* among all parts of its message */
     const struct message *owner;
     struct call *next;
@@ -60,11 +61,26 @@ struct left_out {
     uint64_t mark; /* what they say, as a hash: of another conversation it is another one */
 };
 
+/* What had to be changed of a history so that a server takes it. */
+struct history_repairs {
+    unsigned n;
+    const char *last; /* what the last was; NULL: there was none */
+};
+
+static inline void history_repairs_add(struct history_repairs *r, unsigned n, const char *what)
+{
+    if (n == 0)
+        return;
+    r->n += n;
+    r->last = what;
+}
+
 struct conversation {
     str instructions;      /* escaped, STR_NONE when there are none */
     struct message *first; /* system messages from here up to body are one */
     struct message *body;
     struct left_out left_out;
+    struct history_repairs repairs;
 };
 
 /* Where the reasoning before a call may be known that the client did not send

@@ -364,6 +364,7 @@ static int read_object(struct item_reading *r, struct jr *j)
         return reject_type_name(r->at, name, r->reterr);
     r->item->kind = type->kind;
     r->item->id = r->f.id;
+    r->item->is_cut_off = !str_is_none(r->f.status) && json_text_eq(r->f.status, STR("incomplete"));
     return type->read(r);
 }
 

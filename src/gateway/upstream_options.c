@@ -113,6 +113,7 @@ struct chat_request_options upstream_chat_options(const struct config *c,
         .thinking_switch = c->thinking_switch,
         .omit_usage = !c->include_usage,
         .keep_markers = p->harmony == HARMONY_MODE_RAW_CHAT,
+        .describes_all_tools = p->describes_all_tools,
         .short_call_ids = p->short_call_ids,
         .format_after_tools = c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AFTER,
     };

@@ -1,98 +1,36 @@
-/* chat_messages.c -- one message at a time; all order is conversation.c's. */
+/* chat_messages.c -- the messages in the order that conversation.c gave them.
+ *
+ * What the user said gathers in `asked` until somebody else speaks, and is one message then: where
+ * roles have to take turns all of it, else one message each. The system joins it where it has to
+ * speak as the user, and so do outputs of calls that are text. */
 #include "wire/chat_messages.h"
 
+#include "wire/chat_content.h"
+#include "wire/chat_said.h"
 #include "json/json_copy.h"
-#include "json/json_text.h"
 
-/* Separators are the inside of a JSON string. */
-static const str newline = STR_INIT("\\n");
-static const str blank_line = STR_INIT("\\n\\n");
+enum speaker { SPEAKER_NOBODY, SPEAKER_SYSTEM, SPEAKER_USER, SPEAKER_ASSISTANT };
 
-/* ---- content */
+/* What one message of the user is made of, in this order. */
+struct asked {
+    bool has_head;                /* instructions and leading system messages */
+    const struct message *called; /* whose outputs are text, or NULL */
+    const struct message *first,
+        *last; /* messages; or NULL. Those that nobody speaks do not count */
+    unsigned n_messages;
+};
 
-static void write_image(const struct part *p, struct jw *w)
-{
-    jw_key_string(w, "type", STR("image_url"));
-    jw_key(w, "image_url");
-    jw_object(w);
-    json_copy_key_text(w, "url", p->text);
-    json_copy_given_text(w, "detail", p->note);
-    jw_object_end(w);
-}
+struct messages {
+    const struct conversation *conversation;
+    const struct chat_request_options *options;
+    struct jw *w;
+    struct asked asked;
+    bool is_late;      /* somebody else than the system has spoken */
+    enum speaker last; /* of user and assistant, who has spoken last; calls do not count */
+    struct history_repairs repairs;
+};
 
-static void write_file(const struct part *p, struct jw *w)
-{
-    jw_key_string(w, "type", STR("file"));
-    jw_key(w, "file");
-    jw_object(w);
-    json_copy_given_text(w, "filename", p->note);
-    json_copy_key_text(w, "file_data", p->text);
-    jw_object_end(w);
-}
-
-static void write_text_part(const struct part *p, struct jw *w)
-{
-    jw_key_string(w, "type", STR("text"));
-    json_copy_key_text(w, "text", p->text);
-}
-
-static void write_part(const struct part *p, struct jw *w)
-{
-    if (p->kind == PART_AUDIO) { /* passed through as the client wrote it */
-        json_copy_element(w, p->text);
-        return;
-    }
-    jw_object(w);
-    if (p->kind == PART_IMAGE)
-        write_image(p, w);
-    else if (p->kind == PART_FILE)
-        write_file(p, w);
-    else
-        write_text_part(p, w);
-    jw_object_end(w);
-}
-
-/* Text alone is one string: not every server takes arrays. */
-static void write_content(const struct message *m, struct jw *w)
-{
-    jw_key(w, "content");
-    if (!m->content->has_media) {
-        jw_open_string(w);
-        content_write_text(m->content, newline, w->out);
-        jw_close_string(w);
-        return;
-    }
-    jw_array(w);
-    for (const struct part *p = m->content->first; p != NULL; p = p->next) {
-        if (p->kind != PART_TEXT || !m->media_only)
-            write_part(p, w);
-    }
-    jw_array_end(w);
-}
-
-static void write_parts(const struct content *c, struct jw *w)
-{
-    for (const struct part *p = c->first; p != NULL; p = p->next)
-        write_part(p, w);
-}
-
-/* The texts of several contents, as the inside of a string. */
-static void write_pieces(const struct pieces *list, struct jw *w)
-{
-    for (const struct piece *p = list->first; p != NULL; p = p->next) {
-        if (p != list->first)
-            buf_append(w->out, newline);
-        content_write_text(p->content, STR(""), w->out);
-    }
-}
-
-/* ---- messages */
-
-static void open_message(struct jw *w, str role)
-{
-    jw_object(w);
-    jw_key_string(w, "role", role);
-}
+/* ---- the system */
 
 /* One role for system and developer messages: servers that know the second
  * take them for the same and refuse a mix. */
@@ -101,243 +39,290 @@ static str system_role(const struct chat_request_options *o)
     return o->system_role == CHAT_DEVELOPER_ROLE ? STR("developer") : STR("system");
 }
 
-/* The instructions and the system messages at the start, as one: many chat
- * templates allow no second one. */
-static void write_head(const struct conversation *c, const struct chat_request_options *o,
-                       struct jw *w)
+static bool has_head(const struct conversation *c)
 {
-    bool first = true;
+    return !str_is_none(c->instructions) || c->first != c->body;
+}
 
-    if (str_is_none(c->instructions) && c->first == c->body)
-        return;
-    open_message(w, system_role(o));
-    jw_key(w, "content");
-    jw_open_string(w);
-    if (!str_is_none(c->instructions)) {
-        json_copy_text(c->instructions, w->out);
-        first = false;
-    }
+/* The instructions and the system messages at the start, as one text: many chat
+ * templates allow no second message. */
+static void write_head_text(const struct conversation *c, struct buf *out)
+{
+    bool first = str_is_none(c->instructions);
+
+    if (!first)
+        json_copy_text(c->instructions, out);
     for (const struct message *m = c->first; m != c->body; m = m->next) {
         if (!first)
-            buf_append(w->out, blank_line);
-        content_write_text(m->content, newline, w->out);
+            buf_append(out, CHAT_BLANK_LINE);
+        content_write_text(m->content, CHAT_NEWLINE, out);
         first = false;
     }
-    jw_close_string(w);
-    jw_object_end(w);
 }
 
-static void write_call(const struct call *c, struct jw *w)
+static void write_head(const struct messages *s)
 {
-    jw_object(w);
-    json_copy_key_text(w, "id", c->id);
-    jw_key_string(w, "type", STR("function"));
-    jw_key(w, "function");
-    jw_object(w);
-    jw_key_string(w, "name", c->name);
-    json_copy_key_text(w, "arguments", c->arguments);
-    jw_object_end(w);
-    jw_object_end(w);
+    chat_content_open_message(s->w, system_role(s->options));
+    jw_key(s->w, "content");
+    jw_open_string(s->w);
+    write_head_text(s->conversation, s->w->out);
+    jw_close_string(s->w);
+    jw_object_end(s->w);
 }
 
-static void write_output_text(const struct call *c, struct jw *w)
+/* ---- who speaks */
+
+static enum speaker speaker_of(const struct messages *s, const struct message *m)
 {
-    jw_open_string(w);
-    if (c->output == NULL)
-        buf_append(w->out, STR("[no output]"));
-    else
-        content_write_text(c->output, newline, w->out);
-    jw_close_string(w);
+    const struct chat_request_options *o = s->options;
+
+    if (m->role == ROLE_ASSISTANT)
+        return SPEAKER_ASSISTANT;
+    if (m->role == ROLE_SYSTEM)
+        return o->system_role == CHAT_USER_ROLE || (s->is_late && o->late_system_as_user)
+                   ? SPEAKER_USER
+                   : SPEAKER_SYSTEM;
+    return m->media_only && o->images_in_tool && o->call_messages != CHAT_CALLS_TEXT
+               ? SPEAKER_NOBODY
+               : SPEAKER_USER;
 }
 
-static void write_output(const struct call *c, const struct chat_request_options *o, struct jw *w)
+static bool has_call_messages(const struct messages *s, const struct message *m)
 {
-    open_message(w, STR("tool"));
-    json_copy_key_text(w, "tool_call_id", c->id);
+    return m->first_call != NULL && s->options->call_messages != CHAT_CALLS_TEXT;
+}
+
+/* ---- content */
+
+/* Text alone is one string: not every server takes arrays. */
+static void write_content(const struct message *m, struct jw *w)
+{
     jw_key(w, "content");
-    if (o->images_in_tool && c->output != NULL && c->output->has_media) {
-        jw_array(w);
-        write_parts(c->output, w);
-        jw_array_end(w);
-    } else {
-        write_output_text(c, w);
+    if (!m->content->has_media) {
+        jw_open_string(w);
+        content_write_text(m->content, CHAT_NEWLINE, w->out);
+        jw_close_string(w);
+        return;
     }
-    jw_object_end(w);
+    jw_array(w);
+    for (const struct part *p = m->content->first; p != NULL; p = p->next) {
+        if (p->kind != PART_TEXT || !m->media_only)
+            chat_content_part(p, w);
+    }
+    jw_array_end(w);
 }
 
-/* ---- messages of the assistant */
+static void write_plain(const struct messages *s, const struct message *m, str role)
+{
+    chat_content_open_message(s->w, role);
+    write_content(m, s->w);
+    jw_object_end(s->w);
+}
 
-/* One message of the request: all that the assistant said at once, or the part around one call. */
-struct said {
-    struct pieces texts, reasoning;
-    const struct call *first_call, *end_call;
+/* What nobody said, where somebody has to speak. */
+static void write_filler(struct messages *s, str role, str text)
+{
+    chat_content_open_message(s->w, role);
+    jw_key_string(s->w, "content", text);
+    jw_object_end(s->w);
+    history_repairs_add(&s->repairs, 1, "message for a missing speaker added");
+}
+
+/* ---- several things the user said, in one message */
+
+/* A text that stands alone, or behind others in the string or part that is open. */
+struct joined {
+    struct jw *w;
+    bool is_parts; /* the message has media: elements of an array */
+    bool is_text;  /* the last thing written was text */
 };
 
-static bool has_tagged_reasoning(const struct said *s, const struct chat_request_options *o)
+static void begin_text(struct joined *j)
 {
-    return o->reasoning_field == CHAT_REASONING_IN_TAGS && s->reasoning.first != NULL;
+    if (j->is_parts) {
+        jw_object(j->w);
+        jw_key_string(j->w, "type", STR("text"));
+        jw_key(j->w, "text");
+        jw_open_string(j->w);
+    }
+    if (j->is_text)
+        buf_append(j->w->out, CHAT_BLANK_LINE);
+    j->is_text = true;
 }
 
-static void write_tagged_reasoning(const struct said *s, const struct chat_request_options *o,
-                                   struct jw *w)
+static void end_text(struct joined *j)
 {
-    if (!has_tagged_reasoning(s, o))
+    if (!j->is_parts)
         return;
-    json_text_escape(o->think_open, w->out);
-    write_pieces(&s->reasoning, w);
-    json_text_escape(o->think_close, w->out);
+    jw_close_string(j->w);
+    jw_object_end(j->w);
 }
 
-/* All parts of several contents in one array. */
-static void write_said_parts(const struct said *s, const struct chat_request_options *o,
-                             struct jw *w)
+static void join_outputs(struct joined *j, const struct message *called)
 {
-    jw_array(w);
-    if (has_tagged_reasoning(s, o)) {
-        jw_object(w);
-        jw_key_string(w, "type", STR("text"));
-        jw_key(w, "text");
-        jw_open_string(w);
-        write_tagged_reasoning(s, o, w);
-        jw_close_string(w);
-        jw_object_end(w);
-    }
-    for (const struct piece *p = s->texts.first; p != NULL; p = p->next)
-        write_parts(p->content, w);
-    jw_array_end(w);
-}
-
-/* A message without any text is there for its calls. */
-static void write_said_text(const struct said *s, const struct chat_request_options *o,
-                            struct jw *w)
-{
-    const bool is_empty = s->texts.first == NULL && !has_tagged_reasoning(s, o);
-
-    if (is_empty && o->empty_content == CHAT_CONTENT_ABSENT)
-        return;
-    jw_key(w, "content");
-    if (is_empty && o->empty_content == CHAT_CONTENT_NULL) {
-        jw_null(w);
-    } else if (conversation_has_media(&s->texts)) {
-        write_said_parts(s, o, w);
-    } else {
-        jw_open_string(w);
-        write_tagged_reasoning(s, o, w);
-        write_pieces(&s->texts, w);
-        jw_close_string(w);
+    for (const struct call *c = called->first_call; c != NULL; c = c->next) {
+        begin_text(j);
+        buf_append(j->w->out, STR("<tool_response>\\n"));
+        chat_said_output_text(c, j->w->out);
+        buf_append(j->w->out, STR("\\n</tool_response>"));
+        end_text(j);
     }
 }
 
-static void write_reasoning(const struct said *s, const struct chat_request_options *o,
-                            struct jw *w)
+static bool has_text(const struct message *m)
 {
-    static const struct {
-        const char *name;
-        bool in[CHAT_NO_REASONING + 1]; /* for each value of the option */
-    } fields[] = {
-        {"reasoning_content",
-         {[CHAT_REASONING_CONTENT] = true, [CHAT_BOTH_REASONING_FIELDS] = true}},
-        {"reasoning", {[CHAT_REASONING] = true, [CHAT_BOTH_REASONING_FIELDS] = true}},
-    };
-
-    for (size_t i = 0; s->reasoning.first != NULL && i < sizeof(fields) / sizeof(*fields); i++) {
-        if (!fields[i].in[o->reasoning_field])
-            continue;
-        jw_key(w, fields[i].name);
-        jw_open_string(w);
-        write_pieces(&s->reasoning, w);
-        jw_close_string(w);
-    }
-}
-
-static void write_calls(const struct said *s, struct jw *w)
-{
-    if (s->first_call == NULL)
-        return;
-    jw_key(w, "tool_calls");
-    jw_array(w);
-    for (const struct call *c = s->first_call; c != s->end_call; c = c->next)
-        write_call(c, w);
-    jw_array_end(w);
-}
-
-static void write_said(const struct said *s, const struct chat_request_options *o, struct jw *w)
-{
-    open_message(w, STR("assistant"));
-    write_said_text(s, o, w);
-    write_reasoning(s, o, w);
-    write_calls(s, w);
-    jw_object_end(w);
-    for (const struct call *c = s->first_call; c != s->end_call; c = c->next) {
-        if (!c->open)
-            write_output(c, o, w);
-    }
-}
-
-static bool has_answer(const struct pieces *texts)
-{
-    for (const struct piece *p = texts->first; p != NULL; p = p->next) {
-        if (p->phase == PHASE_FINAL_ANSWER)
+    for (const struct part *p = m->media_only ? NULL : m->content->first; p != NULL; p = p->next) {
+        if (p->kind == PART_TEXT)
             return true;
     }
     return false;
 }
 
-/* A template that shows one call of a message takes what stands beside it for reasoning: text
- * gives way to that (HARMONY 2.1), but an answer is not lost. */
-static void write_single_calls(struct said s, const struct chat_request_options *o, struct jw *w)
+static void join_message(struct joined *j, const struct message *m)
 {
-    if (s.reasoning.first != NULL) {
-        if (has_answer(&s.texts))
-            write_said(&(const struct said){.texts = s.texts}, o, w);
-        s.texts = (struct pieces){0};
+    if (has_text(m)) {
+        begin_text(j);
+        content_write_text(m->content, CHAT_NEWLINE, j->w->out);
+        end_text(j);
     }
-    for (const struct call *c = s.first_call; c != NULL; c = c->next) {
-        s.first_call = c;
-        s.end_call = c->next;
-        write_said(&s, o, w);
-        s.texts = s.reasoning = (struct pieces){0};
+    for (const struct part *p = m->content->first; p != NULL; p = p->next) {
+        if (p->kind == PART_TEXT)
+            continue;
+        chat_content_part(p, j->w);
+        j->is_text = false;
     }
 }
 
-static void write_assistant(const struct message *m, const struct chat_request_options *o,
-                            struct jw *w)
+static bool asked_has_media(const struct messages *s)
 {
-    struct said s = {.texts = m->texts, .first_call = m->first_call};
+    const struct asked *a = &s->asked;
 
-    if (o->reasoning_field != CHAT_NO_REASONING)
-        s.reasoning = m->reasoning;
-    if (o->call_messages == CHAT_CALLS_SINGLE && s.first_call != NULL)
-        write_single_calls(s, o, w);
+    for (const struct message *m = a->first; m != NULL; m = m == a->last ? NULL : m->next) {
+        if (m->content->has_media && speaker_of(s, m) == SPEAKER_USER)
+            return true;
+    }
+    return false;
+}
+
+static void write_joined(struct messages *s)
+{
+    const struct asked *a = &s->asked;
+    struct joined j = {.w = s->w, .is_parts = asked_has_media(s)};
+
+    chat_content_open_message(s->w, STR("user"));
+    jw_key(s->w, "content");
+    if (j.is_parts)
+        jw_array(s->w);
     else
-        write_said(&s, o, w);
+        jw_open_string(s->w);
+    if (a->has_head) {
+        begin_text(&j);
+        write_head_text(s->conversation, s->w->out);
+        end_text(&j);
+    }
+    if (a->called != NULL)
+        join_outputs(&j, a->called);
+    for (const struct message *m = a->first; m != NULL; m = m == a->last ? NULL : m->next) {
+        if (speaker_of(s, m) == SPEAKER_USER)
+            join_message(&j, m);
+    }
+    if (j.is_parts)
+        jw_array_end(s->w);
+    else
+        jw_close_string(s->w);
+    jw_object_end(s->w);
 }
 
-/* ---- all messages */
+/* ---- turns */
 
-static void write_plain(const struct message *m, str role, struct jw *w)
+static bool is_empty(const struct asked *a)
 {
-    open_message(w, role);
-    write_content(m, w);
-    jw_object_end(w);
+    return !a->has_head && a->called == NULL && a->n_messages == 0;
+}
+
+/* What the user said is whole. */
+static void write_asked(struct messages *s)
+{
+    struct asked *a = &s->asked;
+
+    if (is_empty(a))
+        return;
+    if (s->options->alternate_roles && s->last == SPEAKER_USER)
+        write_filler(s, STR("assistant"), STR("[no answer]"));
+    if (a->n_messages > 1)
+        history_repairs_add(&s->repairs, a->n_messages - 1, "neighbouring user messages merged");
+    if (a->n_messages == 1 && !a->has_head && a->called == NULL)
+        write_plain(s, a->first, STR("user"));
+    else
+        write_joined(s);
+    s->last = SPEAKER_USER;
+    *a = (struct asked){.has_head = false};
+}
+
+static void on_user(struct messages *s, const struct message *m)
+{
+    struct asked *a = &s->asked;
+
+    if (!s->options->alternate_roles && (a->called != NULL || a->n_messages > 0))
+        write_asked(s);
+    if (a->n_messages++ == 0)
+        a->first = m;
+    a->last = m;
+    if (m->role == ROLE_SYSTEM)
+        history_repairs_add(&s->repairs, 1, "late system message said by the user");
+}
+
+/* Calls and their outputs are no turn of their own in the templates that count turns. */
+static void on_assistant(struct messages *s, const struct message *m)
+{
+    const bool calls = has_call_messages(s, m);
+
+    write_asked(s);
+    if (s->options->alternate_roles &&
+        (s->last == SPEAKER_NOBODY || (!calls && s->last == SPEAKER_ASSISTANT))) {
+        write_filler(s, STR("user"), STR("[no question]"));
+        s->last = SPEAKER_USER;
+    }
+    chat_said_write(m, s->options, s->w);
+    if (!calls)
+        s->last = SPEAKER_ASSISTANT;
+    if (!calls && m->first_call != NULL && !m->first_call->open)
+        s->asked.called = m;
+}
+
+static void on_message(struct messages *s, const struct message *m)
+{
+    switch (speaker_of(s, m)) {
+    case SPEAKER_USER:
+        on_user(s, m);
+        break;
+    case SPEAKER_ASSISTANT:
+        on_assistant(s, m);
+        break;
+    case SPEAKER_SYSTEM:
+        write_asked(s);
+        write_plain(s, m, system_role(s->options));
+        break;
+    case SPEAKER_NOBODY:
+        break;
+    }
+    s->is_late = s->is_late || m->role != ROLE_SYSTEM;
 }
 
 void chat_messages_write(const struct conversation *c, const struct chat_request_options *o,
                          struct jw *w)
 {
-    str system = system_role(o);
+    struct messages s = {.conversation = c, .options = o, .w = w, .repairs = c->repairs};
 
     jw_array(w);
-    write_head(c, o, w);
-    for (const struct message *m = c->body; m != NULL; m = m->next) {
-        if (m->role == ROLE_ASSISTANT)
-            write_assistant(m, o, w);
-        else if (m->role == ROLE_SYSTEM)
-            write_plain(m, system, w);
-        else if (!m->media_only || !o->images_in_tool)
-            write_plain(m, STR("user"), w);
-        if (m->role != ROLE_SYSTEM && o->late_system_as_user)
-            system = STR("user");
-    }
+    if (has_head(c) && o->system_role == CHAT_USER_ROLE)
+        s.asked.has_head = true;
+    else if (has_head(c))
+        write_head(&s);
+    for (const struct message *m = c->body; m != NULL; m = m->next)
+        on_message(&s, m);
+    write_asked(&s);
     jw_array_end(w);
+    if (o->repairs != NULL)
+        *o->repairs = s.repairs;
 }

@@ -92,11 +92,14 @@ struct chat_request_options {
     /* For calls that came without the reasoning before them; NULL: none is known. */
     const struct reasoning_source *reasoning_source;
     enum chat_round round;
-    int64_t spent_tokens;    /* of max_output_tokens, by the rounds before (CONTRACT 1.3) */
-    bool short_call_ids;     /* nine letters and digits, see conv/call_id.h */
-    bool format_after_tools; /* response_format keeps the model from calling: it is for a round of
-                                its own, see chat_request_defers_format() */
-    bool object_schema;      /* json_object binds only together with a schema */
+    int64_t spent_tokens;     /* of max_output_tokens, by the rounds before (CONTRACT 1.3) */
+    bool describes_all_tools; /* a tool or argument without a description has an empty one */
+    bool short_call_ids;      /* nine letters and digits, see conv/call_id.h */
+    bool format_after_tools;  /* response_format keeps the model from calling: it is for a round of
+                                 its own, see chat_request_defers_format() */
+    bool object_schema;       /* json_object binds only together with a schema */
+    /* What had to be changed of the history, set when the messages are written; NULL: nobody asks. */
+    struct history_repairs *repairs;
 };
 
 #endif

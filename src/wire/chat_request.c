@@ -113,7 +113,7 @@ static void write_tools(const struct responses_request *r, const struct chat_req
     if (o->tool_choice == CHAT_CHOICE_AUTO && choice.mode == TOOL_CHOICE_NONE)
         return;
     jw_key(w, "tools");
-    chat_tools_write(&r->tools, names_tool ? NULL : &choice, w);
+    chat_tools_write(&r->tools, names_tool ? NULL : &choice, o->describes_all_tools, w);
     write_tool_choice(&choice, o, w);
     json_copy_given_value(w, "parallel_tool_calls", r->parallel_tool_calls);
 }

@@ -1,6 +1,7 @@
 /* chat_tools.c -- every kind of tool becomes a function (CONTRACT 1.2). */
 #include "wire/chat_tools.h"
 
+#include "wire/chat_described.h"
 #include "json/json_copy.h"
 
 /* What a function without parameters takes. */
@@ -102,22 +103,28 @@ str chat_tool_parameters(const struct tool *t)
     return str_is_none(fixed) ? t->parameters : fixed;
 }
 
-static void write_function(const struct tool *t, struct jw *w)
+static void write_function(const struct tool *t, bool describes_all, struct jw *w)
 {
-    str parameters = chat_tool_parameters(t);
+    const str schema = chat_tool_parameters(t);
+    const str parameters = str_is_none(schema) ? no_parameters : schema;
 
-    if (chat_tool_is_described(t)) {
+    if (describes_all || chat_tool_is_described(t)) {
         jw_key(w, "description");
         jw_open_string(w);
         chat_tool_describe(t, w->out);
         jw_close_string(w);
     }
-    json_copy_key_value(w, "parameters", str_is_none(parameters) ? no_parameters : parameters);
+    jw_key(w, "parameters");
+    if (describes_all)
+        chat_described_write(parameters, w);
+    else
+        json_copy_element(w, parameters);
     if (!str_is_none(t->strict) && str_is_none(fixed_parameters[t->kind]))
         jw_key_raw(w, "strict", t->strict);
 }
 
-void chat_tools_write(const struct tool_set *set, const struct tool_choice *choice, struct jw *w)
+void chat_tools_write(const struct tool_set *set, const struct tool_choice *choice,
+                      bool describes_all, struct jw *w)
 {
     jw_array(w);
     for (const struct tool *t = set->first; t != NULL; t = t->next) {
@@ -128,7 +135,7 @@ void chat_tools_write(const struct tool_set *set, const struct tool_choice *choi
         jw_key(w, "function");
         jw_object(w);
         jw_key_string(w, "name", t->upstream_name);
-        write_function(t, w);
+        write_function(t, describes_all, w);
         jw_object_end(w);
         jw_object_end(w);
     }

@@ -13,7 +13,8 @@ void chat_tool_describe(const struct tool *t, struct buf *out);
 str chat_tool_parameters(const struct tool *t);
 
 /* Writes the array of the tools that are sent; of those just what the choice leaves
- * when it is not NULL. */
-void chat_tools_write(const struct tool_set *set, const struct tool_choice *choice, struct jw *w);
+ * when it is not NULL. describes_all: what has no description has an empty one. */
+void chat_tools_write(const struct tool_set *set, const struct tool_choice *choice,
+                      bool describes_all, struct jw *w);
 
 #endif

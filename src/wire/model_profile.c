@@ -74,6 +74,8 @@ static const struct setting {
                                 {AUTO_WORD, {STR_INIT("system"), false}, {STR_INIT("user"), true}}},
     [MODEL_ROLE_ORDER] = {"role_order",
                           {AUTO_WORD, {STR_INIT("any"), false}, {STR_INIT("alternate"), true}}},
+    [MODEL_TOOL_DESCRIPTIONS] = {"tool_descriptions",
+                                 {AUTO_WORD, {STR_INIT("given"), false}, {STR_INIT("all"), true}}},
 };
 
 const char *model_setting_name(enum model_setting s)
@@ -301,6 +303,7 @@ struct model_profile model_profile_find(str model, struct name_list lines,
         .system_role = (enum chat_system_role)values[MODEL_INSTRUCTIONS_ROLE],
         .late_system_as_user = values[MODEL_LATE_SYSTEM_ROLE] != 0,
         .alternate_roles = values[MODEL_ROLE_ORDER] != 0,
+        .describes_all_tools = values[MODEL_TOOL_DESCRIPTIONS] != 0,
         .think_open = f->think_open,
         .think_close = f->think_close,
     };

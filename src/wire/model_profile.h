@@ -40,7 +40,8 @@ struct model_profile {
     enum chat_system_role system_role;
     bool late_system_as_user;
     bool alternate_roles;
-    str think_open, think_close; /* these six: see chat_options.h */
+    bool describes_all_tools;
+    str think_open, think_close; /* these seven: see chat_options.h */
 };
 
 /* What can be said of a model. A setting is called like its key in config.def, and has its
@@ -57,6 +58,7 @@ enum model_setting {
     MODEL_INSTRUCTIONS_ROLE,
     MODEL_LATE_SYSTEM_ROLE,
     MODEL_ROLE_ORDER,
+    MODEL_TOOL_DESCRIPTIONS,
     MODEL_SETTINGS
 };
 

@@ -16,7 +16,8 @@ static const struct model_words all_auto = {{[MODEL_HARMONY] = STR_INIT("auto"),
                                              [MODEL_CALL_IDS] = STR_INIT("auto"),
                                              [MODEL_INSTRUCTIONS_ROLE] = STR_INIT("auto"),
                                              [MODEL_LATE_SYSTEM_ROLE] = STR_INIT("auto"),
-                                             [MODEL_ROLE_ORDER] = STR_INIT("auto")}};
+                                             [MODEL_ROLE_ORDER] = STR_INIT("auto"),
+                                             [MODEL_TOOL_DESCRIPTIONS] = STR_INIT("auto")}};
 
 static struct model_profile learnt_profile(const char *model, const char *text)
 {
