@@ -50,6 +50,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .skipped_chunks = flaws.skipped_chunks,
         .n_repairs = flaws.n_repairs,
         .repair = flaws.repair,
+        .history_repairs = t->history_repairs,
         .not_stored = t->not_stored,
     };
 }

@@ -121,7 +121,8 @@ struct turn {
     unsigned n_listings, n_calls;     /* under way */
     unsigned n_rounds;                /* that have begun */
     struct turn_flaws flaws;          /* of the rounds before */
-    enum finish finish;               /* of the round before the calls */
+    struct history_repairs history_repairs; /* of the last request to the upstream */
+    enum finish finish;                     /* of the round before the calls */
 
     struct loop_timer *timer;
     uint64_t start_ms, first_byte_ms, last_write_ms, last_event_ms;

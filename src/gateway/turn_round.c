@@ -168,6 +168,7 @@ static int write_body(struct turn *t, struct err *reterr)
     if (is_completion(t)) {
         const struct harmony_options options = harmony_options(t);
 
+        t->history_repairs = t->conversation.repairs;
         return harmony_request_write(&t->request, &t->conversation, &t->chat, &options,
                                      &t->chat_body, reterr);
     }
@@ -219,6 +220,7 @@ static int ask(struct turn *t, struct err *reterr)
 
     t->chat = upstream_chat_options(t->worker->config, &t->request, &t->profile, &t->arena);
     t->chat.reasoning_source = turn_reasoning(t);
+    t->chat.repairs = &t->history_repairs;
     t->chat.spent_tokens = spent_tokens;
     t->chat.round = which_round(t);
     if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */

@@ -73,21 +73,6 @@ static bool has_text_calls(const struct said *s, const struct chat_request_optio
     return o->call_messages == CHAT_CALLS_TEXT && s->first_call != NULL;
 }
 
-/* A name is plain: its quotes are escaped for the JSON in the text, all of it for the JSON around. */
-static void write_call_name(str name, struct jw *w)
-{
-    size_t start = 0;
-
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.p[i] != '"' && name.p[i] != '\\')
-            continue;
-        json_text_escape(str_from(name.p + start, i - start), w->out);
-        buf_append(w->out, STR("\\\\"));
-        start = i;
-    }
-    json_text_escape(str_skip(name, start), w->out);
-}
-
 /* The form that most models know who know any, and that text_calls=hermes finds again if one
  * imitates it. */
 static void write_text_calls(const struct said *s, const struct chat_request_options *o,
@@ -100,7 +85,7 @@ static void write_text_calls(const struct said *s, const struct chat_request_opt
         if (!first)
             buf_append(w->out, CHAT_NEWLINE);
         buf_append(w->out, STR("<tool_call>\\n{\\\"name\\\": \\\""));
-        write_call_name(c->name, w);
+        json_text_escape(c->name, w->out); /* tool_name.c leaves no quotes in it */
         buf_append(w->out, STR("\\\", \\\"arguments\\\": "));
         json_copy_text(c->arguments, w->out);
         buf_append(w->out, STR("}\\n</tool_call>"));

@@ -39,7 +39,7 @@ static struct options draw_options(str bytes)
 {
     static const char *const pass[] = {"seed", "v*"};
     uint8_t flags = take(&bytes), more = take(&bytes), enums = take(&bytes), rest = take(&bytes);
-    uint8_t hosted = take(&bytes);
+    uint8_t hosted = take(&bytes), order = take(&bytes);
 
     return (struct options){
         .request = {.default_model = STR("m"),
@@ -54,7 +54,7 @@ static struct options draw_options(str bytes)
                     .serves_pages = (hosted & 128) != 0,
                     .reject_unserved_tools = (flags & 8) != 0},
         .chat = {.is_openai = (flags & 16) != 0,
-                 .system_role = (enum chat_system_role)((flags & 32) != 0),
+                 .system_role = (enum chat_system_role)(((flags & 32) != 0) + ((order & 1) != 0)),
                  .late_system_as_user = (flags & 64) != 0,
                  .images_in_tool = (flags & 128) != 0,
                  .thinking_switch = (more & 1) != 0,
@@ -65,7 +65,10 @@ static struct options draw_options(str bytes)
                  .empty_content = (enum chat_empty_content)(enums / 9 % 3),
                  .reasoning_field = (enum chat_reasoning_field)(enums / 27 % 5),
                  .reasoning_history = (enum chat_reasoning_history)(rest / 8 % 2),
-                 .call_messages = (enum chat_call_messages)((rest & 16) != 0),
+                 .call_messages =
+                     (enum chat_call_messages)(((rest & 16) != 0) + ((order & 2) != 0)),
+                 .alternate_roles = (order & 4) != 0,
+                 .describes_all_tools = (order & 8) != 0,
                  .think_open = STR("<think>\n"),
                  .think_close = STR("\n</think>\n\n"),
                  .round = (enum chat_round)(hosted / 2 % 3)},
@@ -193,9 +196,41 @@ static bool answers_call(const struct waiting *w, str id)
     return w->is_full;
 }
 
+/* No server parses arguments that are no object. */
+static void check_arguments(str calls)
+{
+    struct jr j;
+
+    jr_init(&j, calls);
+    if (jr_type_of(calls) != JR_ARRAY || !jr_enter(&j, JR_ARRAY))
+        return;
+    while (jr_next_element(&j)) {
+        struct buf text = {0};
+
+        json_text_decode(jr_member_string(jr_member(jr_raw(&j), STR("function")), STR("arguments")),
+                         &text);
+        fuzz_promise(jr_is_valid(buf_str(&text)) &&
+                         jr_type_of(str_trim(buf_str(&text))) == JR_OBJECT,
+                     "arguments are an object");
+        buf_fini(&text);
+    }
+}
+
+/* Calls, their outputs and the system do not count; *last is empty before the first message. */
+static void check_turn(str message, str role, str *last)
+{
+    if (!str_is_none(jr_member(message, STR("tool_calls"))) ||
+        (!str_eq(role, STR("user")) && !str_eq(role, STR("assistant"))))
+        return;
+    fuzz_promise(!str_eq(role, *last), "nobody speaks twice");
+    fuzz_promise(last->len > 0 || str_eq(role, STR("user")), "the user speaks first");
+    *last = role;
+}
+
 static void check_messages(str chat, const struct options *o)
 {
     struct waiting waiting = {.n = 0};
+    str last = STR("");
     size_t n = 0;
     struct jr j;
 
@@ -204,6 +239,13 @@ static void check_messages(str chat, const struct options *o)
     for (; jr_next_element(&j); n++) {
         str message = jr_raw(&j), role = jr_member_string(message, STR("role"));
 
+        check_arguments(jr_member(message, STR("tool_calls")));
+        if (o->chat.alternate_roles)
+            check_turn(message, role, &last);
+        fuzz_promise(
+            o->chat.call_messages != CHAT_CALLS_TEXT ||
+                (!str_eq(role, STR("tool")) && str_is_none(jr_member(message, STR("tool_calls")))),
+            "calls that are text are nothing else");
         if (str_eq(role, STR("tool")))
             fuzz_promise(answers_call(&waiting, jr_member_string(message, STR("tool_call_id"))),
                          "a tool message follows its call");
