@@ -29,6 +29,23 @@ const ROWS = [
     { name: 'token_field both', flags: ['--token-field', 'both'], request: LIMITED, want: { max_tokens: 5, max_completion_tokens: 5 } },
     { name: 'instructions_role', flags: ['--instructions-role', 'developer'], request: { instructions: 'i' }, want: { messages: [{ role: 'developer', content: 'i' }, user('Hi')] } },
     { name: 'late_system_role', flags: ['--late-system-role', 'user'], request: { input: [user('u'), { role: 'system', content: 's' }] }, want: { messages: [user('u'), user('s')] } },
+    { name: 'instructions_role user', flags: ['--instructions-role', 'user'], request: { instructions: 'i' }, want: { messages: [user('i\n\nHi')] } },
+    { name: 'role_order', flags: ['--role-order', 'alternate'], request: { input: [user('u'), user('v')] }, want: { messages: [user('u\n\nv')] } },
+    {
+        name: 'role_order of a family', request: { model: 'mistralai/Mistral-Nemo-Instruct-2407', input: [user('u'), user('v')] },
+        want: { messages: [user('u\n\nv')] },
+    },
+    {
+        name: 'role_order any', flags: ['--role-order', 'any'], request: { model: 'mistralai/Mistral-Nemo-Instruct-2407', input: [user('u'), user('v')] },
+        want: { messages: [user('u'), user('v')] },
+    },
+    {
+        name: 'call_messages text', flags: ['--call-messages', 'text'], request: CALLED,
+        look: ({ body }) => assert.deepEqual(body.messages.map(({ role, tool_calls }) => [role, tool_calls]),
+            [['user', undefined], ['assistant', undefined], ['user', undefined]]),
+    },
+    { name: 'tool_descriptions', flags: ['--tool-descriptions', 'all'], request: TOOLS, look: ({ body }) => assert.equal(body.tools[0].function.description, '') },
+    { name: 'tool_descriptions given', request: TOOLS, look: ({ body }) => assert.ok(!('description' in body.tools[0].function)) },
     {
         name: 'reasoning_field', flags: ['--reasoning-field', 'reasoning'],
         request: { input: [thought({ content: [{ type: 'reasoning_text', text: 't' }] }), { role: 'assistant', content: 'a' }, user('u')] },
