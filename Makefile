@@ -300,7 +300,7 @@ format: ## apply .clang-format
 	@clang-format -i $$(tools/list-files c)
 
 docs: all ## write the reference pages and the man page in docs/ from the tables
-	@for page in config events errors mcp models; do $(BIN) docs $$page >docs/$$page.md; done
+	@for page in config events errors mcp models upstreams; do $(BIN) docs $$page >docs/$$page.md; done
 	@$(BIN) docs man >docs/antiphon.1
 
 clean: ## remove build/

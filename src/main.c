@@ -18,6 +18,7 @@
 #include "gateway/sandbox_command.h"
 #include "gateway/server.h"
 #include "gateway/store_command.h"
+#include "gateway/upstream_report.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -68,6 +69,7 @@ static int show(const struct config *config, const struct mcp_config *servers)
 
     config_show(config, &text);
     mcp_servers_show(servers, &text);
+    upstream_report_show(config, &text);
     status = buf_failed(&text) ? EXIT_FAILED : print(buf_cstr(&text));
     buf_fini(&text);
     return status;
@@ -124,14 +126,15 @@ static int docs(int n_args, const char *const *args)
         void (*make)(struct buf *out);
     } pages[] = {
         {"config", config_docs}, {"events", docs_events}, {"errors", docs_errors},
-        {"mcp", docs_mcp},       {"models", docs_models}, {"man", docs_man},
+        {"mcp", docs_mcp},       {"models", docs_models}, {"upstreams", docs_upstreams},
+        {"man", docs_man},
     };
 
     for (size_t i = 0; n_args == 1 && i < sizeof(pages) / sizeof(*pages); i++) {
         if (strcmp(args[0], pages[i].page) == 0)
             return print_made_by(pages[i].make);
     }
-    (void)fputs("usage: antiphon docs config|events|errors|mcp|models|man\n", stderr);
+    (void)fputs("usage: antiphon docs config|events|errors|mcp|models|upstreams|man\n", stderr);
     return EXIT_USAGE;
 }
 

@@ -21,7 +21,6 @@ enum config_reasoning {
     CONFIG_REASONING_OPENRESPONSES,
     CONFIG_REASONING_NONE,
 };
-enum config_upstream_kind { CONFIG_UPSTREAM_KIND_GENERIC, CONFIG_UPSTREAM_KIND_OPENAI };
 enum config_relay { CONFIG_RELAY_OFF, CONFIG_RELAY_COMMON, CONFIG_RELAY_ALL };
 enum config_unknown_fields {
     CONFIG_UNKNOWN_FIELDS_IGNORE,
@@ -37,6 +36,7 @@ enum config_token_field {
     CONFIG_TOKEN_FIELD_BOTH,
 };
 enum config_tool_choice_support {
+    CONFIG_TOOL_CHOICE_SUPPORT_KIND,
     CONFIG_TOOL_CHOICE_SUPPORT_FULL,
     CONFIG_TOOL_CHOICE_SUPPORT_STRINGS,
     CONFIG_TOOL_CHOICE_SUPPORT_AUTO,
@@ -102,6 +102,9 @@ enum config_log_level {
 };
 enum config_log_format { CONFIG_LOG_FORMAT_TEXT, CONFIG_LOG_FORMAT_JSON };
 
+/* A flag that may be left to the gateway. */
+enum config_switch { CONFIG_SWITCH_AUTO, CONFIG_SWITCH_ON, CONFIG_SWITCH_OFF };
+
 /* Most addresses to listen on. */
 enum { CONFIG_MAX_LISTEN = 16 };
 
@@ -121,6 +124,7 @@ struct config_list {
 #define CONFIG_FIELD_SIZE(name)     size_t name##_bytes;
 #define CONFIG_FIELD_COUNT(name)    unsigned name;
 #define CONFIG_FIELD_FLAG(name)     bool name;
+#define CONFIG_FIELD_SWITCH(name)   enum config_switch name;
 #define CONFIG_FIELD_CHOICE(name)   enum config_##name name;
 #define CONFIG_FIELD_WORD(name)     unsigned name; /* for config_choice() */
 

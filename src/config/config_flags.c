@@ -54,7 +54,7 @@ static enum flag_meaning meaning_of(struct flag *f)
         return FLAG_OF_KEY;
     if (str_starts_with(f->name, STR("no-"))) {
         f->key = config_key_find(str_skip(f->name, 3));
-        f->is_off = f->key != NULL && f->key->kind == CONFIG_FLAG;
+        f->is_off = f->key != NULL && config_key_is_flag(f->key);
     }
     return f->is_off ? FLAG_OF_KEY : FLAG_WRONG;
 }
@@ -79,7 +79,7 @@ static struct flag flag_of(const char *word)
 /* True when the flag is complete without a value. */
 static bool stands_alone(struct flag *f, struct config_problems *problems)
 {
-    bool is_switch = f->meaning == FLAG_OF_KEY && f->key->kind == CONFIG_FLAG;
+    bool is_switch = f->meaning == FLAG_OF_KEY && config_key_is_flag(f->key);
 
     if (!str_is_none(f->value)) {
         if (!f->is_off && f->meaning != FLAG_CHECK)

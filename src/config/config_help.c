@@ -17,8 +17,8 @@ static void help_key(const struct config_key *k, struct buf *out)
 
     buf_c(out, "  ");
     config_key_flag(k, out);
-    buf_c(out, k->kind == CONFIG_FLAG ? ", --no-" : " ");
-    if (k->kind == CONFIG_FLAG) {
+    buf_c(out, config_key_is_flag(k) ? ", --no-" : " ");
+    if (config_key_is_flag(k)) {
         struct buf flag = {0};
 
         config_key_flag(k, &flag);

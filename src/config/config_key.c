@@ -14,6 +14,7 @@
 #define FIELD_SIZE(name)     name##_bytes
 #define FIELD_COUNT(name)    name
 #define FIELD_FLAG(name)     name
+#define FIELD_SWITCH(name)   name
 #define FIELD_CHOICE(name)   name
 #define FIELD_WORD(name)     name
 
@@ -66,6 +67,16 @@ const struct config_key *config_key_find(str name)
             return k;
     }
     return NULL;
+}
+
+bool config_key_is_flag(const struct config_key *k)
+{
+    return k->kind == CONFIG_FLAG || k->kind == CONFIG_SWITCH;
+}
+
+const char *config_switch_word(enum config_switch s)
+{
+    return s == CONFIG_SWITCH_AUTO ? "auto" : s == CONFIG_SWITCH_ON ? "true" : "false";
 }
 
 bool config_key_is_list(const struct config_key *k)
@@ -140,6 +151,9 @@ void config_key_describe(const struct config_key *k, struct buf *out)
     case CONFIG_FLAG:
         buf_c(out, "true or false");
         return;
+    case CONFIG_SWITCH:
+        buf_c(out, "true, false or auto");
+        return;
     case CONFIG_CHOICE:
         describe_choice(k, out);
         return;
@@ -163,6 +177,7 @@ const char *config_key_placeholder(const struct config_key *k)
         return "N";
     case CONFIG_GROUP:
     case CONFIG_FLAG:
+    case CONFIG_SWITCH:
         break;
     }
     return "";
@@ -231,6 +246,21 @@ static bool set_flag(str value, void *field)
         }
     }
     return false;
+}
+
+static bool set_switch(str value, void *field)
+{
+    enum config_switch *to = field;
+    bool is_on;
+
+    if (str_eq_nocase(value, STR("auto"))) {
+        *to = CONFIG_SWITCH_AUTO;
+        return true;
+    }
+    if (!set_flag(value, &is_on))
+        return false;
+    *to = is_on ? CONFIG_SWITCH_ON : CONFIG_SWITCH_OFF;
+    return true;
 }
 
 bool config_key_has_word(const struct config_key *k, str word, unsigned *ret_index)
@@ -305,6 +335,8 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
         return true;
     case CONFIG_FLAG:
         return set_flag(value, field);
+    case CONFIG_SWITCH:
+        return set_switch(value, field);
     case CONFIG_CHOICE:
         return set_choice(k, value, field);
     }

@@ -15,6 +15,7 @@ enum config_kind {
     CONFIG_SIZE,
     CONFIG_COUNT,
     CONFIG_FLAG,
+    CONFIG_SWITCH,
     CONFIG_CHOICE,
     CONFIG_WORD = CONFIG_CHOICE,
 };
@@ -32,6 +33,12 @@ extern const struct config_key config_keys[];
 
 /* NULL when there is no such key. A flag's dashes count as underscores. */
 const struct config_key *config_key_find(str name);
+
+/* Does its flag stand alone, and has one with --no- in front? */
+bool config_key_is_flag(const struct config_key *k);
+
+/* The word of a switch. */
+const char *config_switch_word(enum config_switch s);
 
 /* Does it have elements? */
 bool config_key_is_list(const struct config_key *k);

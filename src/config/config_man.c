@@ -15,7 +15,7 @@ static void man_flag(const struct config_key *k, struct buf *out)
     buf_c(out, ".TP\n\\fB");
     prose_roff(buf_str(&flag), out);
     buf_c(out, "\\fR");
-    if (k->kind == CONFIG_FLAG) {
+    if (config_key_is_flag(k)) {
         buf_c(out, ", \\fB\\-\\-no");
         prose_roff(str_skip(buf_str(&flag), 1), out);
         buf_c(out, "\\fR");

@@ -39,6 +39,14 @@ static void show_list(const struct config_list *list, struct buf *out)
     buf_char(out, ']');
 }
 
+static void show_switch(enum config_switch s, struct buf *out)
+{
+    if (s == CONFIG_SWITCH_AUTO)
+        show_text(STR("auto"), out);
+    else
+        buf_c(out, config_switch_word(s));
+}
+
 static void show_value(const struct config *c, const struct config_key *k, struct buf *out)
 {
     const void *field = (const char *)c + k->offset;
@@ -65,6 +73,9 @@ static void show_value(const struct config *c, const struct config_key *k, struc
         return;
     case CONFIG_FLAG:
         buf_c(out, *(const bool *)field ? "true" : "false");
+        return;
+    case CONFIG_SWITCH:
+        show_switch(*(const enum config_switch *)field, out);
         return;
     case CONFIG_CHOICE:
         show_text(config_key_chosen(c, k), out);

@@ -2,6 +2,8 @@
  * what the rounds before have brought. */
 #include "gateway/chat_turn_internal.h"
 #include "gateway/relay_headers.h"
+#include "gateway/upstream_options.h"
+#include "gateway/upstream_watch.h"
 
 /* Room for two more than the client has sent is in out. */
 static size_t write_headers(struct chat_turn *t, struct http_header *out)
@@ -22,13 +24,15 @@ static size_t write_headers(struct chat_turn *t, struct http_header *out)
 
 static int write_body(struct chat_turn *t, struct err *reterr)
 {
+    struct upstream_facts *facts = upstream_watch_facts(t->worker->watch);
     const struct chat_loop_additions add = {
         .tools = buf_str(&t->offer),
         .messages = buf_str(&t->history),
         .is_later_round = t->n_rounds > 1,
-        .asks_for_usage = t->request.stream && t->worker->config->include_usage,
+        .asks_for_usage = t->request.stream && upstream_asks_for_usage(t->worker->config, facts),
     };
 
+    upstream_facts_unref(facts);
     buf_reset(&t->body);
     chat_loop_request_write(&t->request, &add, &t->body);
     if (!buf_failed(&t->body) && !buf_failed(&t->history))

@@ -4,6 +4,7 @@
 
 #include "gateway/chat_turn_internal.h"
 #include "gateway/upstream_options.h"
+#include "gateway/upstream_watch.h"
 #include "mcp/mcp_failure.h"
 #include "mcp/mcp_request.h"
 #include "json/json_text.h"
@@ -138,8 +139,11 @@ void chat_turn_call_tools(struct chat_turn *t)
 static bool wants_no_reasoning(struct chat_turn *t)
 {
     const str model = json_text_dup(&t->arena, t->request.model);
+    struct upstream_facts *facts = upstream_watch_facts(t->worker->watch);
+    const struct model_profile profile = upstream_named_profile(t->worker->config, facts, model);
 
-    return upstream_named_profile(t->worker->config, model).reasoning_field == CHAT_NO_REASONING;
+    upstream_facts_unref(facts);
+    return profile.reasoning_field == CHAT_NO_REASONING;
 }
 
 void chat_turn_remember(struct chat_turn *t)

@@ -19,6 +19,7 @@
 #include "gateway/reasoning_memory.h"
 #include "gateway/reasoning_seal.h"
 #include "gateway/state_conf.h"
+#include "gateway/upstream_watch.h"
 #include "gateway/worker.h"
 #include "net/listen_address.h"
 
@@ -39,7 +40,8 @@ struct server {
     struct worker **workers;
     struct thread *threads;
     unsigned n_workers, n_threads, n_ended;
-    struct demo *demo; /* on the main loop, which ends last; or NULL */
+    struct upstream_watch *watch; /* or NULL */
+    struct demo *demo;            /* on the main loop, which ends last; or NULL */
     str upstream, authorization;
     struct loop *loop; /* the main thread's: signals, and the ends of workers */
     uv_signal_t on_int, on_term, on_hup;
@@ -187,6 +189,15 @@ static int set_upstream(struct server *s, struct err *reterr)
     return 0;
 }
 
+/* The demo is known. */
+static int open_watch(struct server *s, struct err *reterr)
+{
+    if (s->demo != NULL)
+        return 0;
+    s->watch = upstream_watch_new(s->loop, s->config, s->upstream, s->authorization, reterr);
+    return s->watch == NULL ? -1 : 0;
+}
+
 static int open_workers(struct server *s, struct err *reterr)
 {
     const struct worker_conf conf = {.config = s->config,
@@ -200,11 +211,12 @@ static int open_workers(struct server *s, struct err *reterr)
         if (s->workers[i] == NULL)
             return -1;
     }
-    if (set_upstream(s, reterr) == -1)
+    if (set_upstream(s, reterr) == -1 || open_watch(s, reterr) == -1)
         return -1;
     for (unsigned i = 0; i < s->n_workers; i++) {
         s->workers[i]->upstream = s->upstream;
         s->workers[i]->authorization = s->authorization;
+        s->workers[i]->watch = s->watch;
         s->workers[i]->store = s->store;
         s->workers[i]->reasoning = s->reasoning;
         s->workers[i]->cuts = s->cuts;
@@ -372,6 +384,8 @@ static int run(struct server *s, struct err *reterr)
 
 static bool is_resolving(const struct server *s)
 {
+    if (upstream_watch_is_resolving(s->watch))
+        return true;
     for (unsigned i = 0; i < s->n_threads; i++) {
         const struct worker *w = s->workers[i];
 
@@ -399,6 +413,7 @@ static void tear_down(struct server *s, int status)
     demo_close(s->demo);
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
+    upstream_watch_free(s->watch);
     reasoning_memory_free(s->reasoning);
     cut_memory_free(s->cuts);
     seal_keys_free(s->seal_keys);

@@ -49,7 +49,7 @@ static int convert(struct state_request *q, const struct kept_items *kept, struc
 
 int state_items_read(struct state_request *q, str items, struct err *reterr)
 {
-    const struct responses_request_options o = upstream_request_options(q->worker->config);
+    const struct responses_request_options o = upstream_request_options(q->worker->config, NULL);
     const struct path items_at = path_member(NULL, STR("items"));
     struct kept_items kept;
 

@@ -1,7 +1,8 @@
 /* turn.c -- one client request to /v1/responses, from parse to last byte.
  *
- *     PARSE -> [LOAD] -> [TOOLS] -> [CALLS] -> ROUND -> [CALLS -> ROUND]* -> [SAVE] -> DONE
- *                                                                      any -> DONE
+ *     [RECOGNISE] -> PARSE -> [LOAD] -> [TOOLS] -> [CALLS] -> ROUND -> [CALLS -> ROUND]*
+ *                                                        -> [SAVE] -> DONE     any -> DONE
+ * RECOGNISE  waits until it is known what the upstream is; only while that is being found out
  * PARSE    reads the request
  * LOAD     waits for what it continues; only if it continues something
  * TOOLS    waits for the tools of MCP servers; only if they are not known yet
@@ -26,11 +27,13 @@
 #include "ev/log.h"
 #include "gateway/turn_internal.h"
 #include "gateway/turn_log.h"
+#include "gateway/upstream_watch.h"
 
 static const struct {
     const char *name;
     unsigned may_move_to;
 } states[] = {
+    [TURN_RECOGNISE] = {"recognise", 1 << TURN_PARSE | 1 << TURN_DONE},
     [TURN_PARSE] = {"parse", 1 << TURN_LOAD | 1 << TURN_TOOLS | 1 << TURN_CALLS | 1 << TURN_ROUND |
                                  1 << TURN_DONE},
     [TURN_LOAD] = {"load", 1 << TURN_TOOLS | 1 << TURN_CALLS | 1 << TURN_ROUND | 1 << TURN_DONE},
@@ -76,6 +79,7 @@ static void turn_free(struct turn *t)
         response_fini(&t->response);
     turn_free_tools(t);
     turn_free_web(t);
+    upstream_facts_unref(t->facts);
     buf_fini(&t->chat_body);
     buf_fini(&t->echo);
     upstream_answer_fini(&t->answer);
@@ -127,6 +131,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     struct turn *t = arg;
 
     upstream_answer_head(&t->answer, status, headers, n_headers);
+    upstream_watch_hear_head(t->worker->watch, t->facts, headers, n_headers);
     if (!is_listening(t) || !upstream_answer_is_good(&t->answer) || !t->request.stream)
         return;
     turn_begin_stream(t);
@@ -158,8 +163,10 @@ static void on_body(void *arg, str bytes)
     struct buf *out = turn_fresh_out(t);
 
     t->answer.n_bytes += bytes.len;
-    if (t->first_byte_ms == 0)
+    if (t->first_byte_ms == 0) {
         t->first_byte_ms = now_ms(t);
+        upstream_watch_hear_body(t->worker->watch, t->facts, bytes);
+    }
     if (!is_listening(t))
         return;
     if (!upstream_answer_is_good(&t->answer)) {
@@ -176,6 +183,14 @@ static void on_body(void *arg, str bytes)
     turn_free_if_over(t);
 }
 
+/* Another server may be there when it can be reached again. */
+static void lose_upstream(struct turn *t, const struct err *failure)
+{
+    if (failure->code == ERR_UPSTREAM_UNAVAILABLE)
+        upstream_watch_lose(t->worker->watch);
+    turn_fail(t, failure);
+}
+
 static void on_end(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
@@ -185,7 +200,7 @@ static void on_end(void *arg, const struct err *failure)
     t->call = NULL;
     if (is_listening(t)) {
         if (t->answer.status == 0)
-            turn_fail(t, failure);
+            lose_upstream(t, failure);
         else if (!upstream_answer_is_good(&t->answer))
             refused(t);
         else
@@ -277,6 +292,15 @@ static struct turn *turn_new(struct worker *w, struct http_exchange *x)
     return t;
 }
 
+static void begin_turn(struct turn *t)
+{
+    struct err e;
+
+    t->facts = upstream_watch_facts(t->worker->watch);
+    if (turn_prepare(t, &e) == -1)
+        turn_refuse(t, &e);
+}
+
 void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                 const struct caller *caller)
 {
@@ -292,9 +316,19 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
     t->client = arena_dup(&t->arena, r->peer);
     t->caller = *caller;
     t->http = r;
-    if (turn_prepare(t, &e) == -1)
-        turn_refuse(t, &e);
+    t->state = worker_awaits_upstream(w) ? TURN_RECOGNISE : TURN_PARSE;
+    if (t->state == TURN_PARSE)
+        begin_turn(t);
     if (t->x != NULL)
         http_exchange_watch(x, &exchange_handler, t);
+    turn_free_if_over(t);
+}
+
+void turn_recognised(struct turn *t)
+{
+    if (t->state != TURN_RECOGNISE)
+        return;
+    turn_move(t, TURN_PARSE);
+    begin_turn(t);
     turn_free_if_over(t);
 }

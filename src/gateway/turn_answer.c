@@ -94,9 +94,43 @@ void turn_refuse(struct turn *t, const struct err *e)
         turn_answer_error(t, e);
 }
 
+/* Of names that came from a client what can stand in a header, and no more than fits a line. */
+static void write_left_out(const struct extra_fields *extra, struct buf *out)
+{
+    enum { MAX_NAME_BYTES = 64 };
+
+    for (const struct extra_field *f = extra->left_out; f != NULL; f = f->next) {
+        str name = str_from(f->name.p, f->name.len < MAX_NAME_BYTES ? f->name.len : MAX_NAME_BYTES);
+
+        if (f != extra->left_out)
+            buf_char(out, ',');
+        for (size_t i = 0; i < name.len; i++)
+            buf_char(out, header_is_name_char(name.p[i]) ? name.p[i] : '?');
+    }
+    if (extra->n_ignored > EXTRA_NAMES_LEFT_OUT)
+        buf_c(out, ",...");
+}
+
+/* Which fields did not reach the upstream: the header is kept while names are (log_level debug). */
+static struct http_header left_out_header(struct turn *t)
+{
+    struct http_header h = {STR("x-antiphon-left-out"), STR_NONE};
+    struct buf names = {.limit = 0};
+
+    if (t->request.extra.left_out == NULL)
+        return h;
+    write_left_out(&t->request.extra, &names);
+    if (!buf_failed(&names))
+        h.value = arena_dup(&t->arena, buf_str(&names));
+    buf_fini(&names);
+    return h;
+}
+
 static void respond_object(struct turn *t)
 {
-    const struct http_header type = {STR("content-type"), STR("application/json")};
+    const struct http_header head[] = {{STR("content-type"), STR("application/json")},
+                                       left_out_header(t)};
+    const size_t n_head = str_is_none(head[1].value) ? 1 : 2;
     struct buf body = {.limit = 0};
 
     response_object(&t->response, &body);
@@ -107,7 +141,7 @@ static void respond_object(struct turn *t)
         turn_answer_error(t, &e);
     } else {
         log_end(t, NULL);
-        http_exchange_respond(t->x, 200, &type, 1, buf_str(&body));
+        http_exchange_respond(t->x, 200, head, n_head, buf_str(&body));
         answered(t);
     }
     buf_fini(&body);
@@ -181,16 +215,18 @@ void turn_keep_alive(struct turn *t)
 
 void turn_begin_stream(struct turn *t)
 {
-    static const struct http_header head[] = {
-        {STR_INIT("content-type"), STR_INIT("text/event-stream; charset=utf-8")},
-        {STR_INIT("cache-control"), STR_INIT("no-cache")},
-        {STR_INIT("x-accel-buffering"), STR_INIT("no")},
+    const struct http_header head[] = {
+        {STR("content-type"), STR("text/event-stream; charset=utf-8")},
+        {STR("cache-control"), STR("no-cache")},
+        {STR("x-accel-buffering"), STR("no")},
+        left_out_header(t),
     };
+    const size_t n_head = sizeof(head) / sizeof(*head);
 
     if (t->is_begun)
         return;
     t->is_begun = true;
-    http_exchange_start(t->x, 200, head, sizeof(head) / sizeof(*head));
+    http_exchange_start(t->x, 200, head, str_is_none(head[n_head - 1].value) ? n_head - 1 : n_head);
     response_start(&t->response, turn_fresh_out(t));
     t->last_write_ms = t->last_event_ms = now_ms(t);
     turn_keep_alive(t); /* finds out when to look again */

@@ -19,6 +19,7 @@
 #include "gateway/turn.h"
 #include "gateway/turn_log.h"
 #include "gateway/upstream_answer.h"
+#include "gateway/upstream_facts.h"
 #include "gateway/worker.h"
 #include "mcp/mcp_hub.h"
 #include "response/response_hosted.h"
@@ -30,6 +31,7 @@
 #include "wire/responses_request.h"
 
 enum turn_state {
+    TURN_RECOGNISE,
     TURN_PARSE,
     TURN_LOAD,
     TURN_TOOLS,
@@ -89,6 +91,7 @@ struct turn {
     bool has_response, has_round;  /* are initialised */
     bool is_begun;                 /* the head of the stream has been sent */
 
+    struct upstream_facts *facts;  /* a reference, of the beginning; NULL: nothing was known */
     struct upstream_answer answer; /* of this round's call */
 
     /* in the arena; while uses_store is set, the store works with them */

@@ -63,7 +63,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .sources = turn_sources(t),
     };
 
-    t->profile = upstream_model_profile(c, &t->request, &t->arena);
+    t->profile = upstream_model_profile(c, t->facts, &t->request, &t->arena);
     if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
         return -1;
     response.container_id = t->container_id; /* ids need no escapes */
@@ -111,7 +111,7 @@ static struct chat_stream_conf stream_conf(struct turn *t)
 {
     const struct harmony_builtins builtins = known_builtins(t);
     struct chat_stream_conf conf =
-        upstream_stream_conf(t->worker->config, &t->request, &t->profile);
+        upstream_stream_conf(t->worker->config, t->facts, &t->request, &t->profile);
 
     conf.text.has_python = builtins.has_python;
     conf.text.has_browser = builtins.has_browser;
@@ -218,7 +218,8 @@ static int ask(struct turn *t, struct err *reterr)
 {
     int64_t spent_tokens = t->chat.spent_tokens;
 
-    t->chat = upstream_chat_options(t->worker->config, &t->request, &t->profile, &t->arena);
+    t->chat =
+        upstream_chat_options(t->worker->config, t->facts, &t->request, &t->profile, &t->arena);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.repairs = &t->history_repairs;
     t->chat.spent_tokens = spent_tokens;

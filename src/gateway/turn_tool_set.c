@@ -359,7 +359,7 @@ const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind)
 struct responses_request_options turn_request_options(struct turn *t)
 {
     const struct config *c = t->worker->config;
-    struct responses_request_options o = upstream_request_options(c);
+    struct responses_request_options o = upstream_request_options(c, t->facts);
     struct mcp_snapshot *servers = worker_mcp_servers(t->worker);
 
     o.input.seal = turn_seal(t);

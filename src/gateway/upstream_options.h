@@ -5,6 +5,7 @@
 #define ANTIPHON_GATEWAY_UPSTREAM_OPTIONS_H
 
 #include "config/config.h"
+#include "gateway/upstream_facts.h"
 #include "wire/chat_options.h"
 #include "wire/chat_stream.h"
 #include "wire/harmony_request.h"
@@ -12,24 +13,37 @@
 #include "wire/model_profile.h"
 #include "wire/responses_request.h"
 
+/* What a server of its kind understands: the configuration's word, else the facts', which are NULL
+ * here and below while nothing is known. */
+const struct upstream_profile *upstream_kind_profile(const struct config *c,
+                                                     const struct upstream_facts *facts);
+
 /* How requests are read. */
-struct responses_request_options upstream_request_options(const struct config *c);
+struct responses_request_options upstream_request_options(const struct config *c,
+                                                          const struct upstream_facts *facts);
 
 /* What is known of the model of a request, behind its aliases: once for all rounds. The arena takes
  * its name while it is looked up. */
 struct model_profile upstream_model_profile(const struct config *c,
+                                            const struct upstream_facts *facts,
                                             const struct responses_request *r, struct arena *a);
 
 /* The same of a model that the upstream knows by this name, plain. */
-struct model_profile upstream_named_profile(const struct config *c, str model);
+struct model_profile upstream_named_profile(const struct config *c,
+                                            const struct upstream_facts *facts, str model);
 
 /* How the upstream's request is written. */
 struct chat_request_options upstream_chat_options(const struct config *c,
+                                                  const struct upstream_facts *facts,
                                                   const struct responses_request *r,
                                                   const struct model_profile *p, struct arena *a);
 
+/* Is it to be asked for token counts? */
+bool upstream_asks_for_usage(const struct config *c, const struct upstream_facts *facts);
+
 /* How its answer is read. */
 struct chat_stream_conf upstream_stream_conf(const struct config *c,
+                                             const struct upstream_facts *facts,
                                              const struct responses_request *r,
                                              const struct model_profile *p);
 

@@ -10,6 +10,7 @@
 #include "gateway/relay.h"
 #include "gateway/router.h"
 #include "gateway/turn.h"
+#include "gateway/upstream_watch.h"
 #include "mcp/mcp_hub.h"
 #include "net/listen_address.h"
 #include "wire/upstream_error.h"
@@ -174,6 +175,24 @@ str worker_authorization(const struct worker *w, const struct http_request *r)
 bool worker_passes_key(const struct worker *w, const struct http_request *r)
 {
     return str_is_none(w->authorization) && !str_is_none(worker_authorization(w, r));
+}
+
+static void on_upstream_known(void *arg)
+{
+    struct worker *w = arg;
+
+    w->awaits_upstream = false;
+    for (struct turn *t = w->turns, *next; t != NULL; t = next) {
+        next = turn_next(t);
+        turn_recognised(t);
+    }
+}
+
+bool worker_awaits_upstream(struct worker *w)
+{
+    if (!w->awaits_upstream)
+        w->awaits_upstream = upstream_watch_await(w->watch, w->loop, on_upstream_known, w);
+    return w->awaits_upstream;
 }
 
 static bool has_servers(const struct worker *w)

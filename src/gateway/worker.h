@@ -23,12 +23,15 @@ struct search_http;
 struct seal_keys;
 struct store;
 struct turn;
+struct upstream_watch;
 
 struct worker {
     const struct config *config;
-    const struct api_keys *keys; /* of the clients; outlives the worker */
-    str upstream;                /* base URL without a slash at its end; outlives the worker */
-    str authorization;           /* value of the header sent upstream, or STR_NONE */
+    const struct api_keys *keys;  /* of the clients; outlives the worker */
+    str upstream;                 /* base URL without a slash at its end; outlives the worker */
+    str authorization;            /* value of the header sent upstream, or STR_NONE */
+    struct upstream_watch *watch; /* of the upstream; shared by all workers; or NULL */
+    bool awaits_upstream;         /* turns wait for it */
     struct id_source ids;
     struct loop *loop;
     struct http_server *server;
@@ -81,6 +84,10 @@ str worker_authorization(const struct worker *w, const struct http_request *r);
 
 /* Is that the client's? */
 bool worker_passes_key(const struct worker *w, const struct http_request *r);
+
+/* Does a turn that begins now have to wait until it is known what the upstream is? Then
+ * turn_recognised() is called for it. */
+bool worker_awaits_upstream(struct worker *w);
 
 /* The configured MCP servers as they stand: a reference, or NULL when there is no file of them
  * (then no lock is taken), or no memory. */

@@ -80,6 +80,7 @@ struct chat_request_options {
                                     stands around it with CHAT_REASONING_IN_TAGS */
     enum chat_call_messages call_messages;
     enum chat_tool_choice tool_choice;
+    enum chat_continuation continuation;
     enum chat_empty_content empty_content;
     enum chat_system_role system_role;
     bool late_system_as_user; /* system messages behind the first other one have the role user */

@@ -2,24 +2,9 @@
 #include "wire/extra_fields.h"
 
 #include "conv/reject.h"
+#include "wire/upstream_kind.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
-
-static const char *const default_names[] = {
-    "stop",
-    "seed",
-    "logit_bias",
-    "n",
-    "top_k",
-    "min_p",
-    "repetition_penalty",
-    "chat_template_kwargs",
-    "guided_*",
-    "structured_outputs",
-};
-
-static const struct name_list defaults = {default_names,
-                                          sizeof(default_names) / sizeof(*default_names)};
 
 void extra_reader_init(struct extra_reader *x, const struct extra_fields_options *options,
                        const struct id_source *ids, struct arena *a)
@@ -37,13 +22,25 @@ static bool fits(str name, str pattern)
 
 static bool is_listed(const struct name_list *list, str name)
 {
-    if (list->names == NULL)
-        list = &defaults;
     for (size_t i = 0; i < list->n; i++) {
         if (fits(name, str_from_c(list->names[i])))
             return true;
     }
     return false;
+}
+
+static bool is_known(const struct extra_fields_options *o, str name)
+{
+    if (o->known.names != NULL)
+        return is_listed(&o->known, name);
+    return is_listed(&upstream_profile(UPSTREAM_GENERIC)->fields, name);
+}
+
+static bool is_passed(const struct extra_fields_options *o, str name)
+{
+    if (is_listed(&o->pass, name))
+        return !str_eq(name, STR("auto"));
+    return (o->pass.names == NULL || is_listed(&o->pass, STR("auto"))) && is_known(o, name);
 }
 
 static struct extra_field *append(struct extra_reader *x, str name)
@@ -83,6 +80,25 @@ static int reject_unknown(str raw_name, struct err *reterr)
     return -1;
 }
 
+/* Only some names are kept: whoever looks at them wants to know why nothing happened. */
+static int leave_out(struct extra_reader *x, str name, struct err *reterr)
+{
+    struct extra_field *f;
+
+    if (x->fields.n_ignored++ >= EXTRA_NAMES_LEFT_OUT || !x->options->names_left_out)
+        return 0;
+    f = arena_alloc(x->arena, sizeof(*f));
+    if (f == NULL)
+        return reject_memory(reterr);
+    f->name = name;
+    if (x->fields.last_left_out == NULL)
+        x->fields.left_out = f;
+    else
+        x->fields.last_left_out->next = f;
+    x->fields.last_left_out = f;
+    return 0;
+}
+
 int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr)
 {
     struct extra_reader *x = arg;
@@ -90,12 +106,11 @@ int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr)
 
     if (str_is_none(name))
         return reject_memory(reterr);
-    if (x->options->unknown == UNKNOWN_FIELDS_FORWARD || is_listed(&x->options->pass, name))
+    if (x->options->unknown == UNKNOWN_FIELDS_FORWARD || is_passed(x->options, name))
         return keep(x, name, raw_name, value, reterr);
     if (x->options->unknown == UNKNOWN_FIELDS_REJECT)
         return reject_unknown(raw_name, reterr);
-    x->fields.n_ignored++;
-    return 0;
+    return leave_out(x, name, reterr);
 }
 
 str extra_fields_get(const struct extra_fields *f, str name)

@@ -21,7 +21,10 @@ enum unknown_fields { UNKNOWN_FIELDS_IGNORE, UNKNOWN_FIELDS_REJECT, UNKNOWN_FIEL
 
 struct extra_fields_options {
     enum unknown_fields unknown;
-    struct name_list pass; /* a name may end in *; names NULL: the list of CONTRACT 1.1 */
+    /* A name may end in *. In pass, "auto" stands for the names in known; names NULL: "auto", and
+     * the list of CONTRACT 1.1. */
+    struct name_list pass, known;
+    bool names_left_out; /* what becomes of left_out */
 };
 
 /* A field for the upstream. */
@@ -32,10 +35,13 @@ struct extra_field {
     struct extra_field *next;
 };
 
+enum { EXTRA_NAMES_LEFT_OUT = 16 };
+
 /* In the order of the request; no name comes twice. */
 struct extra_fields {
     struct extra_field *first, *last;
-    size_t n_ignored; /* fields that are not among them */
+    size_t n_ignored;                             /* fields that are not among them */
+    struct extra_field *left_out, *last_left_out; /* the names of the first of these; no values */
 };
 
 /* Sorts the fields of one request. */

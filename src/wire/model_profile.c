@@ -275,14 +275,33 @@ static int value_of(enum model_setting s, const struct model_words *const *sourc
     return words[0].value != AUTO ? words[0].value : words[1].value;
 }
 
+static str short_name(str model)
+{
+    return str_is_none(model) || model.len > MAX_NAME_BYTES ? STR("") : model;
+}
+
+static const struct family *family_of(str name, str other, const struct model_words *words)
+{
+    const struct family *f = find_family(writes_harmony(words) ? STR("gpt-oss") : name);
+
+    return f == &families[N_FAMILIES - 1] ? find_family(short_name(other)) : f;
+}
+
 struct model_profile model_profile_find(str model, struct name_list lines,
                                         const struct model_words *defaults,
                                         const struct model_words *learnt)
 {
+    return model_profile_find_as(model, STR_NONE, lines, defaults, learnt);
+}
+
+struct model_profile model_profile_find_as(str model, str other, struct name_list lines,
+                                           const struct model_words *defaults,
+                                           const struct model_words *learnt)
+{
     static const struct model_words nothing;
-    const str name = str_is_none(model) || model.len > MAX_NAME_BYTES ? STR("") : model;
+    const str name = short_name(model);
     const struct model_words words = find_words(name, lines, defaults);
-    const struct family *f = find_family(writes_harmony(&words) ? STR("gpt-oss") : name);
+    const struct family *f = family_of(name, other, &words);
     struct model_words of_family = f->words;
     const struct model_words *const sources[] = {&words, learnt == NULL ? &nothing : learnt,
                                                  &of_family, NULL};

@@ -7,7 +7,8 @@
 
 static const struct upstream_profile profiles[] = {
 #define UPSTREAM_FIELDS(list, ...)
-#define UPSTREAM_KIND(symbol, word, tokens, choice, schema, continuation, traits, list, source)    \
+#define UPSTREAM_KIND(symbol, word, tokens, choice, schema, continuation, traits, words, list,     \
+                      source)                                                                      \
     [UPSTREAM_##symbol] = {UPSTREAM_##symbol,                                                      \
                            STR_INIT(word),                                                         \
                            CHAT_##tokens,                                                          \
@@ -15,6 +16,7 @@ static const struct upstream_profile profiles[] = {
                            UPSTREAM_##schema,                                                      \
                            CHAT_##continuation,                                                    \
                            traits,                                                                 \
+                           STR_INIT(words),                                                        \
                            {fields_##list, sizeof(fields_##list) / sizeof(*fields_##list)},        \
                            source},
 #include "wire/upstream_kind.def"

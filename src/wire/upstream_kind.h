@@ -22,12 +22,10 @@ enum upstream_schema_with_tools {
 };
 
 enum upstream_trait {
-    UPSTREAM_IS_OPENAI = 1 << 0,          /* knows verbosity, service_tier, safety_identifier ... */
-    UPSTREAM_OBJECT_SCHEMA = 1 << 1,      /* json_object binds only together with a schema */
-    UPSTREAM_THINKING_SWITCH = 1 << 2,    /* hands chat_template_kwargs to the template */
-    UPSTREAM_SHORT_CALL_IDS = 1 << 3,     /* ids of nine letters and digits, see conv/call_id.h */
-    UPSTREAM_NO_REASONING_FIELD = 1 << 4, /* refuses messages with reasoning or reasoning_content */
-    UPSTREAM_COUNTS_UNASKED = 1 << 5,     /* refuses stream_options, and counts tokens anyway */
+    UPSTREAM_IS_OPENAI = 1 << 0,       /* knows verbosity, service_tier, safety_identifier ... */
+    UPSTREAM_OBJECT_SCHEMA = 1 << 1,   /* json_object binds only together with a schema */
+    UPSTREAM_THINKING_SWITCH = 1 << 2, /* hands chat_template_kwargs to the template */
+    UPSTREAM_COUNTS_UNASKED = 1 << 3,  /* refuses stream_options, and counts tokens anyway */
 };
 
 /* A row of the table. */
@@ -39,6 +37,7 @@ struct upstream_profile {
     enum upstream_schema_with_tools schema_with_tools;
     enum chat_continuation continuation;
     unsigned traits;         /* of enum upstream_trait */
+    str words;               /* about its models, for model_words_add() */
     struct name_list fields; /* of requests, beyond the Responses API; for extra_fields.h */
     const char *source;
 };

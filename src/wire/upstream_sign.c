@@ -77,7 +77,7 @@ void upstream_sign_url(str url, struct upstream_finding *f)
 
     for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++) {
         if (is_domain(host, domains[i].domain))
-            add_sign(f, domains[i].kind, UPSTREAM_SURE, "url");
+            add_sign(f, domains[i].kind, UPSTREAM_SURE, UPSTREAM_BY_URL);
     }
 }
 
@@ -463,6 +463,11 @@ static enum upstream_path path_of_kind(enum upstream_kind kind)
     }
 }
 
+static bool is_told(const struct upstream_finding *f, const char *by)
+{
+    return f->by != NULL && strcmp(f->by, by) == 0;
+}
+
 bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum upstream_path *ret)
 {
     /* Where nothing is known: rarely SGLang, whose list of models has its name. */
@@ -470,7 +475,8 @@ bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum u
                                                  UPSTREAM_PATH_VERSION, UPSTREAM_PATH_API_VERSION};
     enum upstream_path own = path_of_kind(f->kind);
 
-    if (f->certainty == UPSTREAM_SURE && f->by != NULL && strcmp(f->by, "url") == 0)
+    if (is_told(f, UPSTREAM_BY_URL) ||
+        (is_told(f, UPSTREAM_BY_CONFIGURATION) && own == UPSTREAM_PATHS))
         return false;
     if ((asked >> UPSTREAM_PATH_MODELS & 1) == 0) {
         *ret = UPSTREAM_PATH_MODELS;

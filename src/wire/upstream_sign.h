@@ -19,11 +19,15 @@ enum upstream_certainty {
 
 enum { UPSTREAM_VERSION_BYTES = 48 };
 
+/* What told it: one word. */
+#define UPSTREAM_BY_URL           "url"
+#define UPSTREAM_BY_CONFIGURATION "configuration"
+
 /* Zeroed: nothing is known, which is the kind generic. */
 struct upstream_finding {
     enum upstream_kind kind;
     enum upstream_certainty certainty;
-    const char *by; /* what told it: one word, a constant; NULL while nothing is known */
+    const char *by;                       /* a constant; NULL while nothing is known */
     char version[UPSTREAM_VERSION_BYTES]; /* printable, without spaces; "" while not known */
 };
 
@@ -42,7 +46,8 @@ str upstream_path_text(enum upstream_path path);
 str upstream_root(str base);
 
 /* The next path to ask, where bit i of asked is set when path i has been; false: enough is known,
- * or there is nothing left that could tell more. A server that its URL names is not asked. */
+ * or there is nothing left that could tell more. A server that its URL names is not asked; one that
+ * the configuration names is where it may tell of its model. */
 bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum upstream_path *ret);
 
 /* Who is at this URL? */

@@ -11,6 +11,10 @@
  * number is a pause in milliseconds, a promise is waited for, and the symbols
  * below end the exchange in other ways than a clean one. `before` holds pieces
  * that are played before the head is sent; `raw: true` sends no head at all.
+ *
+ * What the gateway asks to find out who this is, is not part of the play: it stands in `probes`, on
+ * connections that are not counted, and gets what `probed` says, a function of the request; 404
+ * without one.
  */
 import http from 'node:http';
 import { once } from 'node:events';
@@ -25,11 +29,14 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 class Upstream {
     requests = [];
+    probes = [];
+    probed = () => json(404, { error: { message: 'Not Found' } });
     connections = 0;
     #queue = [];
     #fallback = textStream('Hello');
     #waiting = new Set();
     #sockets = new Set();
+    #asking = new WeakSet(); /* sockets of probes */
     #closing = new WeakMap(); /* socket -> promise of the time it closed */
     #server = http.createServer((req, res) => this.#serve(req, res));
 
@@ -59,7 +66,7 @@ class Upstream {
         this.#fallback = answer;
     }
 
-    /* Forget what was asked and what was to be said. */
+    /* Forget what was asked and what was to be said; not who this is. */
     reset() {
         this.requests = [];
         this.#queue = [];
@@ -89,6 +96,13 @@ class Upstream {
 
     async #serve(req, res) {
         const seen = { method: req.method, path: req.url, headers: req.headers, whole: false };
+        if (/^antiphon\//.test(req.headers['user-agent'])) {
+            this.probes.push(seen);
+            this.connections -= this.#asking.has(req.socket) ? 0 : 1;
+            this.#asking.add(req.socket);
+            await this.#play(await this.probed(seen), res);
+            return;
+        }
         seen.closed = this.#closing.get(req.socket).then((at) => (seen.closedAt = at));
         this.requests.push(seen);
         const parts = [];

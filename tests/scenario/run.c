@@ -81,14 +81,14 @@ static bool load_config(struct scenario *s)
 
 static int convert(struct scenario *s)
 {
-    const struct responses_request_options options = upstream_request_options(&s->config);
+    const struct responses_request_options options = upstream_request_options(&s->config, NULL);
     struct chat_request_options chat;
 
     if (responses_request_parse(s->file.request, &options, &s->ids.source, &s->arena, &s->request,
                                 &s->err) == -1)
         return -1;
-    s->profile = upstream_model_profile(&s->config, &s->request, &s->arena);
-    chat = upstream_chat_options(&s->config, &s->request, &s->profile, &s->arena);
+    s->profile = upstream_model_profile(&s->config, NULL, &s->request, &s->arena);
+    chat = upstream_chat_options(&s->config, NULL, &s->request, &s->profile, &s->arena);
     s->defers_format = chat_request_defers_format(&s->request, &chat);
     return chat_request_build(&s->request, &chat, &s->ids.source, &s->arena, &s->chat, &s->err);
 }
@@ -105,7 +105,7 @@ static bool prepare(struct scenario *s)
 static void configure(struct scenario *s)
 {
     struct responses_request *r = &s->request;
-    const struct chat_stream_conf stream = upstream_stream_conf(&s->config, r, &s->profile);
+    const struct chat_stream_conf stream = upstream_stream_conf(&s->config, NULL, r, &s->profile);
 
     hosted_script_add_tools(&s->file.script, &r->tools, &s->arena);
 

@@ -72,6 +72,8 @@ async function flood(t, total) {
     const piece = frames(chunk({ content: 'x'.repeat(64 * 1024) }))[0];
     const up = { sent: 0, gone: null };
     const server = http.createServer((req, res) => {
+        if (req.method === 'GET') /* what are you? */
+            return void res.writeHead(404).end();
         const pump = () => {
             while (up.sent < total && !res.destroyed) {
                 up.sent += piece.length;

@@ -116,8 +116,8 @@ static void assert_described(const char *const *args, const char *model, const c
     buf_c(&body, items);
     buf_c(&body, "]}");
     assert_int_equal(fixture_parse(&f, buf_str(&body), 0), 0);
-    profile = upstream_model_profile(&c, &f.request, &f.arena);
-    options = upstream_chat_options(&c, &f.request, &profile, &f.arena);
+    profile = upstream_model_profile(&c, NULL, &f.request, &f.arena);
+    options = upstream_chat_options(&c, NULL, &f.request, &profile, &f.arena);
     chat = fixture_chat(&f, &options);
     describe(json_object_get(chat, "messages"), &got);
     if (strcmp(buf_cstr(&got), expected) != 0)
@@ -220,8 +220,8 @@ static void the_answer_of_a_model_is_read_as_configured(void **state)
 
         load_args(cases[i].args, &c);
         assert_int_equal(fixture_parse(&f, str_from_c(cases[i].body), 0), 0);
-        profile = upstream_model_profile(&c, &f.request, &f.arena);
-        got = upstream_stream_conf(&c, &f.request, &profile).text;
+        profile = upstream_model_profile(&c, NULL, &f.request, &f.arena);
+        got = upstream_stream_conf(&c, NULL, &f.request, &profile).text;
         assert_int_equal(got.harmony, cases[i].conf.harmony);
         assert_int_equal(got.think, cases[i].conf.think);
         assert_int_equal(got.calls, cases[i].conf.calls);
@@ -239,7 +239,7 @@ static struct harmony_options harmony_options_of(const char *const *args, struct
     struct config c;
 
     load_args(args, &c);
-    const struct model_profile profile = upstream_named_profile(&c, STR("gpt-oss-20b"));
+    const struct model_profile profile = upstream_named_profile(&c, NULL, STR("gpt-oss-20b"));
 
     options = upstream_harmony_options(&c, &profile, a);
     options.date = arena_dup(a, options.date);

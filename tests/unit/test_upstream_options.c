@@ -53,6 +53,47 @@ static const struct option_case cases[] = {
     {"--token-field both", "\"input\":\"x\",\"max_output_tokens\":5",
      "{\"max_tokens\":5,\"max_completion_tokens\":5}", "", NULL, NULL},
 
+    {"--upstream-kind llama.cpp", TOOLS CHOSEN,
+     "{\"tools\":[" FN("b") "],\"tool_choice\":\"required\"}", "", NULL, NULL},
+    {"--upstream-kind llama.cpp --tool-choice-support full", TOOLS CHOSEN,
+     "{\"tools\":[" FN("a") "," FN("b") "],\"tool_choice\":" FN("b") "}", "", NULL, NULL},
+    {"--upstream-kind ollama", TOOLS CHOSEN, "{\"tools\":[" FN("b") "],\"tool_choice\":\"auto\"}",
+     "", NULL, NULL},
+    {"--upstream-kind vllm", TOOLS CHOSEN, "{\"tool_choice\":" FN("b") "}", "", NULL, NULL},
+    {"--upstream-kind vllm",
+     "\"input\":\"x\",\"reasoning\":{\"effort\":\"none\"},\"max_output_tokens\":5",
+     "{\"chat_template_kwargs\":{\"enable_thinking\":false},\"max_tokens\":5}", "", NULL, NULL},
+    {"--upstream-kind vllm --no-thinking-switch",
+     "\"input\":\"x\",\"reasoning\":{\"effort\":\"none\"}", "{}", "chat_template_kwargs", NULL,
+     NULL},
+    {"--upstream-kind ollama --thinking-switch",
+     "\"input\":\"x\",\"reasoning\":{\"effort\":\"none\"}",
+     "{\"chat_template_kwargs\":{\"enable_thinking\":false}}", "", NULL, NULL},
+    {"--upstream-kind ollama", "\"input\":\"x\",\"reasoning\":{\"effort\":\"none\"}", "{}",
+     "chat_template_kwargs", NULL, NULL},
+    {"--upstream-kind mistral",
+     "\"seed\":1,\"random_seed\":2,\"max_output_tokens\":5," INPUT(USER("u") "," CALL_ITEM("call_1")
+                                                                       OUTPUT("call_1", "\"o\"")),
+     "{\"random_seed\":2,\"max_tokens\":5}", "stream_options seed call_1", NULL, NULL},
+    {"--upstream-kind mistral --include-usage", "\"input\":\"x\"",
+     "{\"stream_options\":{\"include_usage\":true}}", "", NULL, NULL},
+    {"--upstream-kind groq", INPUT(THOUGHT ANSWER), MESSAGES(ANSWER), "reasoning reasoning_content",
+     NULL, NULL},
+    {"--upstream-kind openai --reasoning-field reasoning", INPUT(THOUGHT ANSWER),
+     MESSAGES(SAID(",\"reasoning\":\"t\"") "," USER("u")), "", NULL, NULL},
+    {"--upstream-kind vllm",
+     "\"input\":\"x\",\"ignore_eos\":true,\"cache_salt\":\"s\",\"priority\":1,"
+     "\"vllm_xargs\":{\"a\":1},\"mirostat\":2,\"what\":1",
+     "{\"ignore_eos\":true,\"cache_salt\":\"s\",\"priority\":1,\"vllm_xargs\":{\"a\":1}}",
+     "mirostat what", NULL, NULL},
+    {"--upstream-kind llama.cpp", "\"input\":\"x\",\"cache_salt\":\"s\",\"mirostat\":2,\"xtc_x\":1",
+     "{\"mirostat\":2,\"xtc_x\":1}", "cache_salt", NULL, NULL},
+    {"--upstream-kind llama.cpp --pass-fields auto,cache_*",
+     "\"input\":\"x\",\"cache_salt\":\"s\",\"mirostat\":2,\"auto\":1",
+     "{\"mirostat\":2,\"cache_salt\":\"s\"}", "auto", NULL, NULL},
+    {"--upstream-kind openai", "\"input\":\"x\",\"top_k\":1,\"seed\":2", "{\"seed\":2}", "top_k",
+     NULL, NULL},
+
     {"--instructions-role developer",
      "\"instructions\":\"i\"," INPUT(USER("u") "," SYSTEM("system")),
      MESSAGES("{\"role\":\"developer\",\"content\":\"i\"}," USER("u") "," SYSTEM("developer")), "",
@@ -215,13 +256,14 @@ static void load(const char *flags, struct config *c)
 /* NULL with f->err set when the request is refused; *f is finished either way. */
 static json_t *convert(const struct config *c, str body, struct fixture *f)
 {
-    const struct responses_request_options request = upstream_request_options(c);
+    const struct responses_request_options request = upstream_request_options(c, NULL);
     json_t *chat = NULL;
 
     if (fixture_parse_with(f, &request, body, 0) == 0) {
-        const struct model_profile profile = upstream_model_profile(c, &f->request, &f->arena);
+        const struct model_profile profile =
+            upstream_model_profile(c, NULL, &f->request, &f->arena);
         const struct chat_request_options options =
-            upstream_chat_options(c, &f->request, &profile, &f->arena);
+            upstream_chat_options(c, NULL, &f->request, &profile, &f->arena);
 
         chat = fixture_chat(f, &options);
     }
@@ -335,6 +377,7 @@ static json_t *convert_zeroed(str body, struct fixture *f)
 /* So the list of passed fields, too, is the same in both places. */
 static void the_default_configuration_is_zeroed_options(void **state)
 {
+    const struct name_list *passed = &upstream_profile(UPSTREAM_GENERIC)->fields;
     json_t *conversion = load_json_file(CASES), *c;
     struct config config;
     struct fixture f;
@@ -350,8 +393,9 @@ static void the_default_configuration_is_zeroed_options(void **state)
         json_object_set_new(request, "model", json_string("m"));
         json_object_set_new(request, "guided_other", json_true());
         json_object_set_new(request, "unknown", json_true());
-        for (size_t k = 0; k < config.pass_fields.n; k++)
-            json_object_set_new(request, config.pass_fields.items[k], json_integer(1));
+        json_object_set_new(request, "auto", json_integer(1));
+        for (size_t k = 0; k < passed->n; k++)
+            json_object_set_new(request, passed->names[k], json_integer(1));
         body = json_dumps(request, 0);
         a = convert(&config, str_from_c(body), &f);
         b = convert_zeroed(str_from_c(body), &f);
@@ -373,8 +417,8 @@ static void the_answer_is_read_as_configured(void **state)
 
     (void)state;
     load("--think-tags on --hold-leading-space --max-line 2KiB --max-response 3KiB", &config);
-    profile = upstream_named_profile(&config, STR("m"));
-    conf = upstream_stream_conf(&config, &r, &profile);
+    profile = upstream_named_profile(&config, NULL, STR("m"));
+    conf = upstream_stream_conf(&config, NULL, &r, &profile);
     assert_int_equal(conf.text.think, MODEL_THINK_ON);
     assert_true(conf.hold_leading_space && conf.wants_logprobs);
     assert_int_equal(conf.max_event_bytes, 2048);

@@ -1,0 +1,70 @@
+/* upstream_report.c -- one look at the upstream, in a comment. */
+#include "gateway/upstream_report.h"
+
+#include <signal.h>
+
+#include "gateway/upstream_watch.h"
+
+static void report_finding(const struct upstream_finding *f, struct buf *out)
+{
+    buf_append(out, upstream_profile(f->kind)->word);
+    if (f->certainty == UPSTREAM_UNKNOWN) {
+        buf_c(out, ": the upstream has answered, but nothing told of which kind it is");
+        return;
+    }
+    if (strcmp(f->by, UPSTREAM_BY_CONFIGURATION) == 0) {
+        buf_c(out, ", as configured");
+    } else {
+        buf_c(out, ", recognised by ");
+        buf_c(out, f->by);
+    }
+    if (f->version[0] != '\0') {
+        buf_c(out, ", version ");
+        buf_c(out, f->version);
+    }
+}
+
+static str authorization(const struct config *c, struct arena *a)
+{
+    struct buf text = {.limit = 0};
+    str copy = STR_NONE;
+
+    if (c->upstream_key == NULL)
+        return copy;
+    buf_c(&text, "Bearer ");
+    buf_c(&text, c->upstream_key);
+    if (!buf_failed(&text))
+        copy = arena_dup(a, buf_str(&text));
+    buf_fini(&text);
+    return copy;
+}
+
+static void report_upstream(const struct config *c, struct arena *a, struct buf *out)
+{
+    const str base = config_upstream_base(a, str_from_c(c->upstream));
+    struct upstream_finding told = upstream_watch_told(c, base);
+    struct upstream_facts *facts = upstream_watch_look(c, base, authorization(c, a));
+
+    buf_c(out, "// kind of the upstream: ");
+    if (facts != NULL)
+        report_finding(&facts->finding, out);
+    else if (told.certainty != UPSTREAM_UNKNOWN)
+        report_finding(&told, out);
+    else if (c->upstream_probe_timeout_ms == 0)
+        buf_c(out, "generic: upstream_probe_timeout is 0, so it is not asked");
+    else
+        buf_c(out, "generic until it answers: the upstream could not be reached");
+    buf_char(out, '\n');
+    upstream_facts_unref(facts);
+}
+
+void upstream_report_show(const struct config *c, struct buf *out)
+{
+    struct arena a = {0};
+
+    if (c->upstream == NULL)
+        return;
+    (void)signal(SIGPIPE, SIG_IGN);
+    report_upstream(c, &a, out);
+    arena_fini(&a);
+}

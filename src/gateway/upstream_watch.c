@@ -1,0 +1,383 @@
+/* upstream_watch.c -- one lock, held for moments; probes on the main thread's loop. */
+#include "gateway/upstream_watch.h"
+
+#include <stdlib.h>
+#include <uv.h>
+
+#include "ev/log.h"
+#include "ev/loop.h"
+#include "gateway/upstream_probe.h"
+#include "http/http_client.h"
+
+/* After a probe that found nobody, and after one that waited in vain. A connection that is refused
+ * costs nothing; silence costs every turn that waits for it. */
+enum { AGAIN_AFTER_MS = 1000, AGAIN_AFTER_SILENCE_MS = 10000, MAX_SERVER_BYTES = 128 };
+
+struct waiter {
+    struct loop *loop;
+    void (*fn)(void *arg);
+    void *arg;
+    struct waiter *next;
+};
+
+struct upstream_watch {
+    struct loop *loop;
+    struct http_client *client;
+    struct upstream_probe_conf conf; /* of probes */
+    struct upstream_probe *probe;    /* of the loop's thread; or NULL */
+    bool asks;                       /* there is something to be asked */
+
+    uv_mutex_t lock;              /* guards what follows; only posting is done while it is held */
+    struct upstream_facts *facts; /* NULL: nothing is known */
+    struct waiter *waiters;
+    uint64_t again_ms; /* not asked before */
+    bool is_probing;
+    bool is_lost;                          /* since the facts were found */
+    char odd_server[MAX_SERVER_BYTES + 1]; /* a Server header that asking again did not explain */
+    bool has_odd_server;
+};
+
+static uint64_t clock_ms(void)
+{
+    return uv_hrtime() / 1000000;
+}
+
+/* ---- what is said */
+
+static void log_facts(const struct upstream_facts *f)
+{
+    const struct upstream_finding *found = &f->finding;
+    const str version = str_from_c(found->version);
+
+    log_line(LOG_INFO, "upstream recognised",
+             (struct log_field[]){LOG_STR("kind", upstream_profile(found->kind)->word),
+                                  LOG_STR("by", str_from_c(found->by)),
+                                  LOG_STR("version", version.len == 0 ? STR_NONE : version),
+                                  LOG_END});
+}
+
+static bool is_same_finding(const struct upstream_facts *a, const struct upstream_facts *b)
+{
+    return a != NULL && a->finding.kind == b->finding.kind &&
+           strcmp(a->finding.version, b->finding.version) == 0 &&
+           (a->finding.certainty == UPSTREAM_UNKNOWN) == (b->finding.certainty == UPSTREAM_UNKNOWN);
+}
+
+/* With the lock held: the facts are everybody's now. Takes the reference. */
+static void publish_facts(struct upstream_watch *w, struct upstream_facts *facts)
+{
+    const bool is_news = facts->finding.certainty != UPSTREAM_UNKNOWN || w->facts != NULL;
+
+    if (is_news && !is_same_finding(w->facts, facts))
+        log_facts(facts);
+    upstream_facts_unref(w->facts);
+    w->facts = facts;
+}
+
+/* ---- asking */
+
+static void wake_waiters(struct upstream_watch *w)
+{
+    struct waiter *next;
+
+    for (struct waiter *i = w->waiters; i != NULL; i = next) {
+        next = i->next;
+        (void)loop_post(i->loop, i->fn, i->arg);
+        free(i);
+    }
+    w->waiters = NULL;
+}
+
+static void on_probe_done(void *arg, struct upstream_facts *facts, bool was_silent)
+{
+    struct upstream_watch *w = arg;
+
+    w->probe = NULL;
+    uv_mutex_lock(&w->lock);
+    w->is_probing = false;
+    w->again_ms = clock_ms() + (was_silent ? AGAIN_AFTER_SILENCE_MS : AGAIN_AFTER_MS);
+    if (facts != NULL) {
+        w->is_lost = false;
+        if (facts->is_partial)
+            w->again_ms = clock_ms() + AGAIN_AFTER_SILENCE_MS;
+        publish_facts(w, facts);
+    }
+    wake_waiters(w);
+    uv_mutex_unlock(&w->lock);
+}
+
+static void start_probe(void *arg)
+{
+    struct upstream_watch *w = arg;
+    struct err e;
+
+    w->probe = upstream_probe_start(w->client, &w->conf, on_probe_done, w, &e);
+    if (w->probe == NULL)
+        on_probe_done(w, NULL, false);
+}
+
+/* With the lock held. */
+static void begin_probing(struct upstream_watch *w)
+{
+    w->is_probing = loop_post(w->loop, start_probe, w);
+}
+
+static bool may_probe(const struct upstream_watch *w)
+{
+    return w->asks && !w->is_probing && clock_ms() >= w->again_ms;
+}
+
+/* With the lock held. */
+static bool add_waiter(struct upstream_watch *w, struct loop *loop, void (*fn)(void *arg),
+                       void *arg)
+{
+    struct waiter *waiter = malloc(sizeof(*waiter));
+
+    if (waiter == NULL)
+        return false;
+    *waiter = (struct waiter){loop, fn, arg, w->waiters};
+    w->waiters = waiter;
+    return true;
+}
+
+bool upstream_watch_await(struct upstream_watch *w, struct loop *loop, void (*fn)(void *arg),
+                          void *arg)
+{
+    bool must_wait = false;
+
+    if (w == NULL)
+        return false;
+    uv_mutex_lock(&w->lock);
+    if (w->facts == NULL || w->is_lost || w->facts->is_partial) {
+        if (may_probe(w))
+            begin_probing(w);
+        if (w->is_probing && (w->facts == NULL || w->is_lost))
+            must_wait = add_waiter(w, loop, fn, arg);
+    }
+    uv_mutex_unlock(&w->lock);
+    return must_wait;
+}
+
+struct upstream_facts *upstream_watch_facts(struct upstream_watch *w)
+{
+    struct upstream_facts *facts;
+
+    if (w == NULL)
+        return NULL;
+    uv_mutex_lock(&w->lock);
+    facts = upstream_facts_ref(w->facts);
+    uv_mutex_unlock(&w->lock);
+    return facts;
+}
+
+/* ---- what turns hear */
+
+/* What an answer says is newer than the facts. What tells nothing new changes nothing. */
+static void learn_finding(struct upstream_watch *w, const struct upstream_finding *heard)
+{
+    struct upstream_facts *facts;
+
+    uv_mutex_lock(&w->lock);
+    if (w->facts == NULL || heard->certainty > w->facts->finding.certainty) {
+        facts = upstream_facts_with(w->facts, heard);
+        if (facts != NULL)
+            publish_facts(w, facts);
+    }
+    uv_mutex_unlock(&w->lock);
+}
+
+static str server_of(const struct http_header *headers, size_t n_headers)
+{
+    for (size_t i = 0; i < n_headers; i++) {
+        if (str_eq_nocase(headers[i].name, STR("server")))
+            return str_from(headers[i].value.p, headers[i].value.len <= MAX_SERVER_BYTES
+                                                    ? headers[i].value.len
+                                                    : (size_t)MAX_SERVER_BYTES);
+    }
+    return STR("");
+}
+
+/* Another server than the one that was asked? Proxies answer some paths themselves: a header that
+ * did not lead to anything new is known from then on. */
+static void suspect_server(struct upstream_watch *w, str server)
+{
+    uv_mutex_lock(&w->lock);
+    if (may_probe(w) && !(w->has_odd_server && str_eq(server, str_from_c(w->odd_server)))) {
+        memcpy(w->odd_server, server.p, server.len);
+        w->odd_server[server.len] = '\0';
+        w->has_odd_server = true;
+        begin_probing(w);
+    }
+    uv_mutex_unlock(&w->lock);
+}
+
+void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_facts *facts,
+                              const struct http_header *headers, size_t n_headers)
+{
+    struct upstream_finding heard = {.by = NULL};
+    str server, known;
+
+    if (w == NULL || !w->asks)
+        return;
+    if (facts == NULL || facts->finding.certainty == UPSTREAM_UNKNOWN) {
+        for (size_t i = 0; i < n_headers; i++)
+            upstream_sign_header(headers[i].name, headers[i].value, &heard);
+        if (heard.certainty != UPSTREAM_UNKNOWN)
+            learn_finding(w, &heard);
+    }
+    if (facts == NULL)
+        return;
+    server = server_of(headers, n_headers);
+    known = str_is_none(facts->server) ? STR("") : facts->server;
+    if (!str_eq(server, known))
+        suspect_server(w, server);
+}
+
+void upstream_watch_hear_body(struct upstream_watch *w, const struct upstream_facts *facts,
+                              str bytes)
+{
+    struct upstream_finding heard = {.by = NULL};
+
+    if (w == NULL || !w->asks || (facts != NULL && facts->finding.certainty != UPSTREAM_UNKNOWN))
+        return;
+    upstream_sign_answer(bytes, &heard);
+    if (heard.certainty != UPSTREAM_UNKNOWN)
+        learn_finding(w, &heard);
+}
+
+void upstream_watch_lose(struct upstream_watch *w)
+{
+    if (w == NULL)
+        return;
+    uv_mutex_lock(&w->lock);
+    w->is_lost = true;
+    uv_mutex_unlock(&w->lock);
+}
+
+/* ---- what is known before */
+
+struct upstream_finding upstream_watch_told(const struct config *config, str base)
+{
+    struct upstream_finding told = {.by = NULL};
+
+    if (upstream_kind_find(config_choice(config, "upstream_kind"), &told.kind)) {
+        told.certainty = UPSTREAM_SURE;
+        told.by = UPSTREAM_BY_CONFIGURATION;
+    } else {
+        upstream_sign_url(base, &told);
+    }
+    return told;
+}
+
+static struct upstream_probe_conf probe_conf(const struct config *config, str base,
+                                             str authorization)
+{
+    return (struct upstream_probe_conf){.base = base,
+                                        .authorization = authorization,
+                                        .timeout_ms = config->upstream_probe_timeout_ms,
+                                        .known = upstream_watch_told(config, base)};
+}
+
+static bool is_worth_asking(const struct upstream_probe_conf *conf)
+{
+    enum upstream_path path;
+
+    return conf->timeout_ms > 0 && upstream_sign_next(&conf->known, 0, &path);
+}
+
+static struct http_client *open_client(struct loop *loop, const struct config *c)
+{
+    const struct http_client_conf conf = {.max_idle_connections = 1,
+                                          .ca_file = c->ca_file,
+                                          .proxy = c->proxy,
+                                          .verify_tls = c->tls_verify};
+
+    return http_client_new(loop, &conf);
+}
+
+/* ---- one look */
+
+struct look {
+    struct loop *loop;
+    struct upstream_facts *facts;
+};
+
+static void on_looked(void *arg, struct upstream_facts *facts, bool was_silent)
+{
+    struct look *look = arg;
+
+    (void)was_silent;
+    look->facts = facts;
+    loop_stop(look->loop);
+}
+
+struct upstream_facts *upstream_watch_look(const struct config *config, str base, str authorization)
+{
+    const struct upstream_probe_conf conf = probe_conf(config, base, authorization);
+    struct look look = {.facts = NULL};
+    struct http_client *client = NULL;
+    struct err e;
+
+    if (!is_worth_asking(&conf))
+        return NULL;
+    look.loop = loop_new(&e);
+    if (look.loop != NULL)
+        client = open_client(look.loop, config);
+    if (client != NULL && upstream_probe_start(client, &conf, on_looked, &look, &e) != NULL)
+        loop_run(look.loop);
+    http_client_free(client);
+    loop_free(look.loop);
+    return look.facts;
+}
+
+/* ---- open and close */
+
+struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config *config, str base,
+                                          str authorization, struct err *reterr)
+{
+    struct upstream_watch *w = calloc(1, sizeof(*w));
+
+    if (w == NULL || uv_mutex_init(&w->lock) != 0) {
+        free(w);
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    w->loop = loop;
+    w->conf = probe_conf(config, base, authorization);
+    w->asks = is_worth_asking(&w->conf);
+    w->client = open_client(loop, config);
+    if (w->client == NULL) {
+        upstream_watch_free(w);
+        err_set(reterr, ERR_INTERNAL, "An HTTP client could not be set up.");
+        return NULL;
+    }
+    if (w->conf.known.certainty != UPSTREAM_UNKNOWN && !w->asks)
+        w->facts = upstream_facts_with(NULL, &w->conf.known);
+    if (w->facts != NULL && strcmp(w->facts->finding.by, UPSTREAM_BY_URL) == 0)
+        log_facts(w->facts);
+    if (w->asks)
+        begin_probing(w);
+    return w;
+}
+
+void upstream_watch_free(struct upstream_watch *w)
+{
+    struct waiter *next;
+
+    if (w == NULL)
+        return;
+    upstream_probe_cancel(w->probe);
+    http_client_free(w->client);
+    upstream_facts_unref(w->facts);
+    for (struct waiter *i = w->waiters; i != NULL; i = next) {
+        next = i->next;
+        free(i);
+    }
+    uv_mutex_destroy(&w->lock);
+    free(w);
+}
+
+bool upstream_watch_is_resolving(const struct upstream_watch *w)
+{
+    return w != NULL && http_client_is_resolving(w->client);
+}
