@@ -53,10 +53,10 @@ static str host_of(str url)
 
 static bool is_domain(str host, str domain)
 {
-    str end = host.len < domain.len ? host : str_skip(host, host.len - domain.len);
-
-    return str_eq_nocase(end, domain) &&
-           (host.len == domain.len || host.p[host.len - domain.len - 1] == '.');
+    if (host.len == domain.len)
+        return str_eq_nocase(host, domain);
+    return host.len > domain.len && host.p[host.len - domain.len - 1] == '.' &&
+           str_eq_nocase(str_skip(host, host.len - domain.len), domain);
 }
 
 void upstream_sign_url(str url, struct upstream_finding *f)
