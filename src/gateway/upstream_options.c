@@ -140,6 +140,13 @@ static enum chat_tool_choice tool_choice(const struct config *c,
                : choice[c->tool_choice_support];
 }
 
+static bool defers_format(const struct config *c, const struct upstream_profile *kind)
+{
+    return c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AUTO
+               ? kind->schema_with_tools == UPSTREAM_AFTER
+               : c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AFTER;
+}
+
 bool upstream_asks_for_usage(const struct config *c, const struct upstream_facts *facts)
 {
     return is_on(c->include_usage,
@@ -178,9 +185,10 @@ struct chat_request_options upstream_chat_options(const struct config *c,
         .omit_usage = !upstream_asks_for_usage(c, facts),
         .continuation = kind->continuation,
         .keep_markers = p->harmony == HARMONY_MODE_RAW_CHAT,
+        .format_after_tools = defers_format(c, kind),
+        .object_schema = upstream_has(kind, UPSTREAM_OBJECT_SCHEMA),
         .describes_all_tools = p->describes_all_tools,
         .short_call_ids = p->short_call_ids,
-        .format_after_tools = c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AFTER,
     };
 }
 
