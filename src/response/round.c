@@ -8,9 +8,12 @@ static void on_delta(void *arg, const struct delta *d)
     struct round *round = arg;
 
     round->n_deltas++;
-    if (!round->refused && !round->response->has_enough &&
-        !response_delta(round->response, d, round->out))
+    if (round->refused || round->response->has_enough)
+        return;
+    if (!response_delta(round->response, d, round->out))
         round->refused = true;
+    else if (round->response->has_enough)
+        chat_stream_stop(&round->stream);
 }
 
 void round_init(struct round *round, const struct chat_stream_conf *conf, struct response *response)
@@ -26,7 +29,7 @@ void round_fini(struct round *round)
 
 bool round_is_over(const struct round *round)
 {
-    return round->refused || round->response->has_enough || chat_stream_is_over(&round->stream);
+    return round->refused || chat_stream_is_over(&round->stream);
 }
 
 bool round_is_cut_off(const struct round *round)
@@ -48,8 +51,6 @@ struct chat_result round_end(struct round *round, const struct err *failure, str
     struct chat_result result;
 
     round->out = out;
-    if (round->response->has_enough)
-        round->stream.done = true; /* how the upstream would have ended is not waited for */
     result = chat_stream_end(&round->stream, failure);
     response_add_usage(round->response, &round->stream.reader.usage,
                        buf_str(&round->stream.reader.service_tier));

@@ -36,14 +36,19 @@ bool chat_stream_is_over(const struct chat_stream *s)
     return s->done || s->reader.failed || model_text_is_cut_off(&s->reader.text);
 }
 
+void chat_stream_stop(struct chat_stream *s)
+{
+    s->done = true;
+    sse_parser_stop(&s->sse);
+}
+
 /* ---- events */
 
 /* Is value one complete payload? Then it has been dealt with. */
 static bool read_payload(struct chat_stream *s, str value, str event)
 {
     if (str_eq(str_trim(value), STR("[DONE]"))) {
-        s->done = true;
-        sse_parser_stop(&s->sse);
+        chat_stream_stop(s);
         return true;
     }
     if (!chat_reader_chunk(&s->reader, value, event))

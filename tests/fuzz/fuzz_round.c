@@ -21,6 +21,8 @@ static struct tool hosted = {.kind = TOOL_MCP,
                              .next = &approved};
 static const struct tool_set tools = {.first = &hosted, .last = &approved, .n = 2, .n_sent = 2};
 
+static const struct tool_choice forced = {.mode = TOOL_CHOICE_TOOL, .tool = &hosted};
+
 static struct hosted_script cut_rounds(str bodies, bool last_is_last)
 {
     struct hosted_script script = {.n_rounds = 0};
@@ -55,6 +57,9 @@ static struct round_result run(str body, uint8_t options, struct cutting cutting
         .interleaved_calls = is_interleaved(options),
         .tools = (options & 32) != 0 ? &tools : NULL,
         .script = &script,
+        .choice = (body.len & 1) != 0 ? &forced : NULL,
+        .single_call = (body.len & 2) != 0,
+        .defers_format = (body.len & 4) != 0,
         .max_tool_calls = (options & 64) != 0 ? 2 : 0,
         .max_output_bytes = (options & 16) != 0 ? 2000 : 0,
     };
