@@ -8,8 +8,9 @@ import { Agent, run, setDefaultOpenAIClient, setTracingDisabled, tool as agentTo
 import { Output, generateText, isStepCount, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { shared } from '../lib/daemon.mjs';
-import { llamaServer } from '../lib/llama_server.mjs';
+import { startDaemon } from '../lib/daemon.mjs';
+import { llamaProbe, llamaServer } from '../lib/llama_server.mjs';
+import { startUpstream } from '../lib/upstream.mjs';
 
 setTracingDisabled(true); /* traces would go to OpenAI */
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -26,12 +27,20 @@ const model = ({ messages }) => {
 };
 
 describe('tools and a form of the answer', { concurrency: false }, () => {
-    const both = shared({ before, beforeEach, after }, '--schema-with-tools', 'after', '--tool-choice-support', 'strings');
+    const both = {};
     let asked;
 
+    before(async () => {
+        both.up = await startUpstream();
+        both.up.probed = llamaProbe;
+        both.daemon = await startDaemon({ upstream: both.up.url });
+    });
+    after(() => both.daemon?.stop());
+    after(() => both.up.close());
     before(() => setDefaultOpenAIClient(new OpenAI({ baseURL: `${both.daemon.origin}/v1`, apiKey: 'sk-test', maxRetries: 0 })));
     beforeEach(() => {
         asked = [];
+        both.up.reset();
         both.up.always(llamaServer(model));
     });
 

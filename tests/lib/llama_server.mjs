@@ -22,6 +22,9 @@ const HEADERS = { 'content-type': 'text/event-stream', server: 'llama.cpp' };
 
 const refuse = (code, message, type, more = {}) => json(code, { error: { code, message, type, ...more } }, { server: 'llama.cpp' });
 
+/* For `probed` of the upstream: every answer tells by its head what the server is. */
+export const llamaProbe = () => refuse(404, 'File Not Found', 'not_found_error');
+
 export const tokensOf = (messages) => Math.ceil(Buffer.byteLength(JSON.stringify(messages)) / 4);
 
 /* Something of the form, since the grammar allows nothing else. */
