@@ -80,6 +80,7 @@ struct conversation {
     struct message *first; /* system messages from here up to body are one */
     struct message *body;
     struct left_out left_out;
+    bool is_unfinished; /* it ends with a text of the assistant that was cut off */
     struct history_repairs repairs;
 };
 

@@ -193,6 +193,8 @@ static int read_message(const struct item_reading *r)
         r->item->role = ROLE_SYSTEM;
     if (r->item->role == ROLE_ASSISTANT)
         r->item->phase = phase_of(r->f.phase);
+    if (!str_is_none(r->f.status) && json_text_eq(r->f.status, STR("in_progress")))
+        r->item->is_cut_off = true;
     return content_parse(r->f.content, &content_at, r->options, r->arena, &r->item->content,
                          r->reterr);
 }

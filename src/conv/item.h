@@ -61,7 +61,7 @@ struct item {
     struct content content;
     bool is_summary; /* of reasoning: the content is its summary, since it has no other text */
     bool has_output;
-    bool is_cut_off; /* of a call: its status is incomplete */
+    bool is_cut_off; /* its status is incomplete; that of a message, or in_progress */
     bool is_partial; /* of a hosted call: the store may know its output, by id. A search of which
                         no more is known is ITEM_IGNORED until then */
     bool is_result;  /* of a hosted call: it takes the place of the item with its id */

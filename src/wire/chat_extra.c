@@ -31,8 +31,11 @@ static bool is_ours(const struct responses_request *r, str name)
     return false;
 }
 
-static bool is_said(const struct chat_request_options *o, str name)
+static bool is_said(const struct chat_request_options *o, bool continues, str name)
 {
+    if (continues &&
+        (str_eq(name, STR("continue_final_message")) || str_eq(name, STR("add_generation_prompt"))))
+        return true;
     return o->keep_markers && str_eq(name, STR("skip_special_tokens"));
 }
 
@@ -118,12 +121,12 @@ void chat_extra_write_for_prompt(const struct responses_request *r, struct jw *w
 }
 
 void chat_extra_write(const struct responses_request *r, const struct chat_request_options *o,
-                      struct jw *w)
+                      bool continues, struct jw *w)
 {
     bool thinking_off = switches_thinking_off(r, o);
 
     for (const struct extra_field *f = r->extra.first; f != NULL; f = f->next) {
-        if (str_is_none(f->value) || is_ours(r, f->name) || is_said(o, f->name) ||
+        if (str_is_none(f->value) || is_ours(r, f->name) || is_said(o, continues, f->name) ||
             asks_for_choices(f))
             continue;
         if (!thinking_off || !str_eq(f->name, STR("chat_template_kwargs")))

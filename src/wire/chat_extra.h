@@ -7,9 +7,9 @@
 #include "json/json_write.h"
 
 /* Writes them as members of the open object, which they never give a name that
- * chat_request_write() gives it itself. */
+ * chat_request_write() gives it itself; continues: it says that the last message goes on. */
 void chat_extra_write(const struct responses_request *r, const struct chat_request_options *o,
-                      struct jw *w);
+                      bool continues, struct jw *w);
 
 /* The same for a request to /v1/completions (harmony_request.h). */
 void chat_extra_write_for_prompt(const struct responses_request *r, struct jw *w);

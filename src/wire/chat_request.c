@@ -127,9 +127,17 @@ static void write_openai_fields(const struct responses_request *r, struct jw *w)
     json_copy_given_text(w, "prompt_cache_retention", r->prompt_cache_retention);
 }
 
+/* The template is not to open another message behind the one that goes on. */
+static void write_continuation(struct jw *w)
+{
+    jw_key_bool(w, "add_generation_prompt", false);
+    jw_key_bool(w, "continue_final_message", true);
+}
+
 int chat_request_write(const struct responses_request *r, const struct conversation *c,
                        const struct chat_request_options *o, struct buf *out, struct err *reterr)
 {
+    const bool continues = c->is_unfinished && o->continuation == CHAT_CONTINUED_BY_FLAG;
     struct jw writer = jw_to(out), *w = &writer;
 
     jw_object(w);
@@ -148,7 +156,9 @@ int chat_request_write(const struct responses_request *r, const struct conversat
         write_openai_fields(r, w);
     if (o->keep_markers)
         jw_key_bool(w, "skip_special_tokens", false);
-    chat_extra_write(r, o, w);
+    if (continues)
+        write_continuation(w);
+    chat_extra_write(r, o, continues, w);
     jw_object_end(w);
     return buf_failed(out) ? reject_memory(reterr) : 0;
 }

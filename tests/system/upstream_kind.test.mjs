@@ -354,6 +354,38 @@ describe('antiphon serve --check-config', { concurrency: false }, () => {
     });
 });
 
+describe('an answer that was cut off', { concurrency: false }, () => {
+    const user = { role: 'user', content: 'Count.' };
+
+    async function goOn(t, probed) {
+        const g = await meet(t, probed);
+        g.up.next(textStream('One, two', { finish: 'length' }));
+        const first = JSON.parse((await ask(g.daemon, { model: 'tiny', input: [user] })).text);
+        assert.equal(first.status, 'incomplete');
+        const items = await sent(g, { model: 'tiny', input: [user, ...first.output] });
+        const kept = await sent(g, { model: 'tiny', previous_response_id: first.id, input: [] });
+        const over = await sent(g, { model: 'tiny', input: [user, ...first.output, { role: 'user', content: 'Go on.' }] });
+        return { items, kept, over };
+    }
+
+    test('vLLM goes on with it, sent back or kept', async (t) => {
+        const { items, kept, over } = await goOn(t, VLLM);
+        for (const body of [items, kept]) {
+            assert.deepEqual(body.messages, [user, { role: 'assistant', content: 'One, two' }]);
+            assert.deepEqual([body.add_generation_prompt, body.continue_final_message], [false, true]);
+        }
+        assert.deepEqual([over.add_generation_prompt, over.continue_final_message], [undefined, undefined]);
+    });
+
+    test('others are sent what they were', async (t) => {
+        const { items, kept } = await goOn(t, LLAMA_CPP);
+        for (const body of [items, kept]) {
+            assert.deepEqual(body.messages, [user, { role: 'assistant', content: 'One, two' }]);
+            assert.equal('continue_final_message' in body, false);
+        }
+    });
+});
+
 describe('request fields of servers', { concurrency: false }, () => {
     /* What vLLM has beyond the Chat API, in its documentation under "extra parameters". */
     const EXTRAS = { ignore_eos: false, skip_special_tokens: true, cache_salt: 's', priority: 1, mm_processor_kwargs: { a: 1 }, vllm_xargs: { b: 2 }, include_reasoning: true, kv_transfer_params: { c: 3 }, structured_outputs: { regex: 'a+' }, chat_template_kwargs: { d: 4 } };

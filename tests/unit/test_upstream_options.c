@@ -20,6 +20,14 @@
 #define CALL_ITEM(id)  "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\"},"
 #define OUTPUT(id, value)                                                                          \
     "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":" value "}"
+#define UNFINISHED(status, text)                                                                   \
+    "{\"type\":\"message\",\"role\":\"assistant\",\"status\":\"" status                            \
+    "\",\"content\":[{\"type\":"                                                                   \
+    "\"output_text\",\"text\":\"" text "\"}]}"
+#define CONTINUED                                                                                  \
+    "{\"messages\":[" USER("u") "," SAID("") "],\"add_generation_prompt\":false,"                  \
+                                             "\"continue_final_message\":true}"
+#define CONTINUING "continue_final_message add_generation_prompt"
 #define TOOL(name) "{\"type\":\"function\",\"name\":\"" name "\"}"
 #define TOOLS      "\"input\":\"x\",\"tools\":[" TOOL("a") "," TOOL("b") "]"
 #define CHOSEN     ",\"tool_choice\":{\"type\":\"function\",\"name\":\"b\"}"
@@ -91,6 +99,28 @@ static const struct option_case cases[] = {
     {"--upstream-kind llama.cpp --pass-fields auto,cache_*",
      "\"input\":\"x\",\"cache_salt\":\"s\",\"mirostat\":2,\"auto\":1",
      "{\"mirostat\":2,\"cache_salt\":\"s\"}", "auto", NULL, NULL},
+    {"--upstream-kind vllm", INPUT(USER("u") "," UNFINISHED("incomplete", "a")), CONTINUED, "",
+     NULL, NULL},
+    {"--upstream-kind sglang", INPUT(USER("u") "," UNFINISHED("in_progress", "a")), CONTINUED, "",
+     NULL, NULL},
+    {"--upstream-kind vllm",
+     "\"continue_final_message\":false,\"add_generation_prompt\":true," INPUT(
+         USER("u") "," THOUGHT UNFINISHED("incomplete", "a")),
+     CONTINUED, "", NULL, NULL},
+    {"--upstream-kind vllm",
+     "\"continue_final_message\":false,\"add_generation_prompt\":true," INPUT(
+         USER("u") "," UNFINISHED("completed", "a")),
+     "{\"continue_final_message\":false,\"add_generation_prompt\":true}", "", NULL, NULL},
+    {"--upstream-kind vllm", INPUT(USER("u") "," UNFINISHED("incomplete", "a") "," USER("v")),
+     MESSAGES(USER("u") "," SAID("") "," USER("v")), CONTINUING, NULL, NULL},
+    {"--upstream-kind vllm", INPUT(USER("u") "," UNFINISHED("incomplete", "")), "{}", CONTINUING,
+     NULL, NULL},
+    {"--upstream-kind vllm", INPUT(USER("u") "," CALL_ITEM("c") UNFINISHED("incomplete", "a")),
+     "{}", CONTINUING, NULL, NULL},
+    {"--upstream-kind llama.cpp", INPUT(USER("u") "," UNFINISHED("incomplete", "a")),
+     MESSAGES(USER("u") "," SAID("")), CONTINUING, NULL, NULL},
+    {"", INPUT(USER("u") "," UNFINISHED("incomplete", "a")), MESSAGES(USER("u") "," SAID("")),
+     CONTINUING, NULL, NULL},
     {"--upstream-kind openai", "\"input\":\"x\",\"top_k\":1,\"seed\":2", "{\"seed\":2}", "top_k",
      NULL, NULL},
 
