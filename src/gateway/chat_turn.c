@@ -95,6 +95,7 @@ static void end_round(struct chat_turn *t, const struct err *failure, struct buf
 
     if (end == CHAT_ROUND_FAILED) {
         upstream_answer_failed(&t->answer, t->call);
+        worker_hide_keys(t->worker, t->http, &t->merge.error);
         chat_turn_fail(t, &t->merge.error, out);
     } else if (end == CHAT_ROUND_LAST) {
         chat_turn_finish(t, out);
@@ -155,6 +156,7 @@ static void refused(struct chat_turn *t)
 
     upstream_answer_failed(&t->answer, NULL);
     upstream_answer_error(&t->answer, worker_passes_key(t->worker, t->http), &e);
+    worker_hide_keys(t->worker, t->http, &e);
     chat_turn_fail(t, &e, chat_turn_fresh_out(t));
 }
 

@@ -38,7 +38,7 @@ void chat_turn_log(const struct chat_turn *t, const char *status, const struct e
     const struct shown model = shown(t->request.model);
     bool has_model = !str_is_none(t->request.model);
     bool has_failed = e != NULL && t->answer.phase != NULL;
-    const struct upstream_words words = e == NULL ? (struct upstream_words){""} : upstream_words(e);
+    const struct upstream_words words = upstream_words(e);
     struct log_field fields[] = {
         LOG_STR("model", has_model ? str_from_c(model.text) : STR_NONE),
         LOG_STR("status", str_from_c(status)),

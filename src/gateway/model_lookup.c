@@ -106,6 +106,7 @@ static void on_end(void *arg, const struct err *failure)
         answer_from_list(relay);
     } else {
         upstream_answer_error(&relay->answer, worker_passes_key(relay->worker, relay->http), &e);
+        worker_hide_keys(relay->worker, relay->http, &e);
         relay_fail(relay, &e);
     }
 }

@@ -28,15 +28,16 @@ static void relay_free(struct relay *relay)
 
 static void log_end(const struct relay *relay, const char *outcome, const struct err *e)
 {
-    bool has_failed = e != NULL && relay->phase != NULL; /* else it may speak of anything */
+    str phase = str_from_c(relay->phase);
+    /* Only the message of a failed call is of the upstream and not of the request. */
+    str message = e == NULL || str_is_none(phase) ? STR_NONE : str_from_c(e->msg);
 
     log_line(LOG_INFO, "relay",
              (struct log_field[]){
                  LOG_STR("request_id", relay->request_id), LOG_STR("method", relay->method),
                  LOG_STR("path", relay->path), LOG_STR("outcome", str_from_c(outcome)),
-                 LOG_INT("status", relay->status),
-                 LOG_STR("phase", has_failed ? str_from_c(relay->phase) : STR_NONE),
-                 LOG_STR("message", has_failed ? str_from_c(e->msg) : STR_NONE),
+                 LOG_INT("status", relay->status), LOG_STR("phase", phase),
+                 LOG_STR("message", message),
                  LOG_INT("total_ms", loop_now_ms(relay->worker->loop) - relay->start_ms),
                  LOG_STR("owner", relay->caller.name), LOG_END});
 }

@@ -145,6 +145,7 @@ static void refused(struct turn *t)
 
     upstream_answer_failed(&t->answer, NULL);
     upstream_answer_error(&t->answer, worker_passes_key(t->worker, t->http), &e);
+    worker_hide_keys(t->worker, t->http, &e);
     if (!turn_retry_shorter(t, &e))
         turn_fail(t, &e);
 }

@@ -66,7 +66,7 @@ static void add_usage(struct fields *f, const struct usage *u)
 void turn_log(const struct turn_summary *s)
 {
     const struct shown model = shown(s->model);
-    struct upstream_words words;
+    const struct upstream_words words = upstream_words(s->error);
     struct fields f = {.n = 0};
     bool is_trouble =
         s->not_stored != NULL || (s->error != NULL && err_http_status(s->error) >= 500);
@@ -76,10 +76,8 @@ void turn_log(const struct turn_summary *s)
     if (!str_is_none(s->model))
         add(&f, (struct log_field)LOG_STR("model", str_from_c(model.text)));
     add(&f, (struct log_field)LOG_STR("status", str_from_c(status_word(s))));
-    if (s->error != NULL) {
-        words = upstream_words(s->error);
+    if (s->error != NULL)
         add_error(&f, s, &words);
-    }
     if (s->not_stored != NULL)
         add(&f, (struct log_field)LOG_STR("not_stored", str_from_c(s->not_stored->msg)));
     if (s->response != NULL) {

@@ -313,10 +313,12 @@ static bool has_calls(const struct turn *t)
 
 void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
 {
-    const struct chat_result result = round_end(&t->round, failure, out);
+    struct chat_result result = round_end(&t->round, failure, out);
 
-    if (result.failed)
+    if (result.failed) {
         upstream_answer_failed(&t->answer, t->call);
+        worker_hide_keys(t->worker, t->http, &result.error);
+    }
     if (result.failed && turn_retry_shorter(t, &result.error))
         return;
     if (!result.failed)

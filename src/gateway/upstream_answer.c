@@ -76,7 +76,7 @@ struct upstream_words upstream_words(const struct err *e)
     static const str quotes[] = {STR_INIT("'input':"), STR_INIT("\"input\":"),
                                  STR_INIT("input_value=")};
     struct upstream_words words;
-    str said = str_from_c(e->msg);
+    str said = e == NULL ? STR("") : str_from_c(e->msg);
 
     for (size_t i = 0; i < sizeof(quotes) / sizeof(*quotes); i++)
         said.len = str_find(said, quotes[i]);

@@ -42,7 +42,7 @@ bool upstream_answer_keep(struct upstream_answer *a, str bytes);
 void upstream_answer_failed(struct upstream_answer *a, const struct http_call *call);
 
 /* The message of a failed call for a log line: the upstream's own words, which have no keys and
- * URLs in them, cut before they quote the request. */
+ * URLs in them, cut before they quote the request. Nothing of no error. */
 struct upstream_words {
     char text[512];
 };

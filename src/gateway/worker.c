@@ -1,8 +1,11 @@
 /* worker.c -- start and end of a worker. */
 #include "gateway/worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/secrets.h"
+#include "base/utf8.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
@@ -170,6 +173,33 @@ str worker_authorization(const struct worker *w, const struct http_request *r)
     if (!str_is_none(w->authorization) || w->keys->n > 0)
         return w->authorization;
     return http_request_header(r, STR("authorization"));
+}
+
+/* Short ones are words that stand in for a key ("unused", "ollama"), and that servers say. */
+static void add_key(struct secrets *secrets, str authorization)
+{
+    enum { MIN_KEY_BYTES = 12 };
+    const str scheme = STR("Bearer ");
+    str key = authorization;
+
+    if (key.len > scheme.len && str_eq_nocase(str_from(key.p, scheme.len), scheme))
+        key = str_trim(str_skip(key, scheme.len));
+    if (key.len >= MIN_KEY_BYTES)
+        secrets_add(secrets, key);
+}
+
+void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e)
+{
+    struct secrets secrets = {.first = NULL};
+    struct buf said = {.limit = 0};
+
+    add_key(&secrets, worker_authorization(w, r));
+    add_key(&secrets, http_request_header(r, STR("authorization")));
+    secrets_hide(&secrets, str_from_c(e->msg), &said);
+    (void)snprintf(e->msg, sizeof(e->msg), "%s", buf_cstr(&said));
+    e->msg[utf8_cut(str_from_c(e->msg), sizeof(e->msg) - 1)] = '\0';
+    buf_fini(&said);
+    secrets_fini(&secrets);
 }
 
 bool worker_passes_key(const struct worker *w, const struct http_request *r)

@@ -82,6 +82,10 @@ struct http_call_conf worker_call_conf(const struct worker *w);
  * as it came, unless that is for the gateway. STR_NONE: none. */
 str worker_authorization(const struct worker *w, const struct http_request *r);
 
+/* Takes the keys of a request out of what the upstream says of its failure: servers repeat
+ * what they were sent. */
+void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e);
+
 /* Is that the client's? */
 bool worker_passes_key(const struct worker *w, const struct http_request *r);
 

@@ -120,6 +120,9 @@ describe('upstream failures', { concurrency: false }, () => {
         const quoting = await lineOf(failure(400, "1 validation error: {'type': 'missing', 'loc': ('body', 'messages'), 'input': {'model': 'm', 'secret': 'words'}}"));
         assert.match(quoting, / phase=refused .*message="1 validation error: /);
         assert.ok(!quoting.includes('words'));
+        const repeating = failure(400, 'not with the key upstream-secret');
+        assert.match(await lineOf(repeating), / message="not with the key \[redacted\]"/);
+        assert.equal(checkError(await ask(soon.daemon, REQUEST), 400).message, 'not with the key [redacted]');
         assert.match(await lineOf({ before: [RESET] }), / phase=first_byte upstream_bytes=0 message="Connection error: The upstream server at [^ ]+ is not reachable: /);
     });
 
