@@ -202,6 +202,17 @@ static enum model_think think(const struct config *c, const struct upstream_fact
     return p->think;
 }
 
+/* Models that think write empty lines between that and a call, whether the server takes the
+ * thoughts away or the gateway. */
+static enum chat_space_mode space(const struct config *c, const struct model_profile *p)
+{
+    if (c->hold_leading_space == CONFIG_SWITCH_OFF)
+        return CHAT_SPACE_KEPT;
+    if (c->hold_leading_space == CONFIG_SWITCH_ON || p->may_think || p->think != MODEL_THINK_OFF)
+        return CHAT_SPACE_HELD;
+    return CHAT_SPACE_HELD_AFTER_REASONING;
+}
+
 struct chat_stream_conf upstream_stream_conf(const struct config *c,
                                              const struct upstream_facts *facts,
                                              const struct responses_request *r,
@@ -221,7 +232,7 @@ struct chat_stream_conf upstream_stream_conf(const struct config *c,
                  .tools = &r->tools,
                  .max_held_bytes = c->max_response_bytes},
         .wants_logprobs = r->include_logprobs || r->top_logprobs > 0,
-        .hold_leading_space = c->hold_leading_space,
+        .space = space(c, p),
         .max_event_bytes = c->max_line_bytes,
     };
 }

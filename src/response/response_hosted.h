@@ -17,6 +17,9 @@
  * a function for them or tools that it has by itself, python and a browser. A web_search_call is
  * announced when all of it is known, and has failed already when its arguments are of no use.
  *
+ * However they are run, the events of what comes behind one wait until it has ended
+ * (response_order.c).
+ *
  * A call of an MCP tool that needs an approval becomes an mcp_approval_request once it is
  * complete, and the response ends with this round. Beyond max_tool_calls all calls become hidden
  * items: the model is told, the client sees nothing. */

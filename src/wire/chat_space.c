@@ -4,10 +4,14 @@
 /* A model that writes nothing but white space is not waited for any longer. */
 enum { MAX_WAITING_BYTES = 1024 };
 
-void chat_space_init(struct chat_space *s, struct chat_reader *reader, chat_on_delta *on_delta,
-                     void *arg)
+void chat_space_init(struct chat_space *s, enum chat_space_mode mode, struct chat_reader *reader,
+                     chat_on_delta *on_delta, void *arg)
 {
-    *s = (struct chat_space){.reader = reader, .on_delta = on_delta, .arg = arg};
+    *s = (struct chat_space){.reader = reader,
+                             .on_delta = on_delta,
+                             .arg = arg,
+                             .holds = mode == CHAT_SPACE_HELD,
+                             .in_text = mode != CHAT_SPACE_HELD};
 }
 
 void chat_space_fini(struct chat_space *s)
@@ -96,8 +100,9 @@ void chat_space_delta(void *arg, const struct delta *d)
     if (d->kind == DELTA_CALL)
         drop(s);
     say(s);
+    s->holds = s->holds || d->kind == DELTA_REASONING;
     if (d->kind == DELTA_CALL || d->kind == DELTA_REASONING)
-        s->in_text = false;
+        s->in_text = !s->holds;
     s->on_delta(s->arg, d);
 }
 

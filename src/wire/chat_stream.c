@@ -13,8 +13,8 @@ void chat_stream_init(struct chat_stream *s, const struct chat_stream_conf *conf
                       chat_on_delta *on_delta, void *arg)
 {
     *s = (struct chat_stream){.form = CHAT_BODY_UNKNOWN};
-    chat_space_init(&s->space, &s->reader, on_delta, arg);
-    if (conf->hold_leading_space)
+    chat_space_init(&s->space, conf->space, &s->reader, on_delta, arg);
+    if (conf->space != CHAT_SPACE_KEPT)
         chat_reader_init(&s->reader, &conf->text, conf->wants_logprobs, chat_space_delta,
                          &s->space);
     else

@@ -11,13 +11,14 @@
 
 struct chat_stream_conf {
     struct model_text_conf text;
-    bool wants_logprobs, hold_leading_space;
+    bool wants_logprobs;
+    enum chat_space_mode space;
     size_t max_event_bytes; /* one event, or the whole of a JSON body */
 };
 
 struct chat_stream {
     struct chat_reader reader;
-    struct chat_space space; /* behind the reader when leading space is held back */
+    struct chat_space space; /* behind the reader, unless all space is kept */
     struct sse_parser sse;
     struct buf whole; /* a body that is no event stream */
     enum { CHAT_BODY_UNKNOWN, CHAT_BODY_EVENTS, CHAT_BODY_WHOLE } form;

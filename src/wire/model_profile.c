@@ -287,6 +287,12 @@ static const struct family *family_of(str name, str other, const struct model_wo
     return f == &families[N_FAMILIES - 1] ? find_family(short_name(other)) : f;
 }
 
+/* The last family is that of all others, of which nothing is known. */
+static bool is_known_to_think(const struct family *f)
+{
+    return f != &families[N_FAMILIES - 1] && !str_eq(f->words.of[MODEL_THINK_TAGS], STR("off"));
+}
+
 struct model_profile model_profile_find(str model, struct name_list lines,
                                         const struct model_words *defaults,
                                         const struct model_words *learnt)
@@ -314,6 +320,7 @@ struct model_profile model_profile_find_as(str model, str other, struct name_lis
         .harmony = (enum harmony_mode)values[MODEL_HARMONY],
         .bare_content_type = values[MODEL_HARMONY_CONTENT_TYPE] != 0,
         .think = (enum model_think)values[MODEL_THINK_TAGS],
+        .may_think = is_known_to_think(f),
         .text_calls = (enum text_call_format)values[MODEL_TEXT_CALLS],
         .reasoning_field = (enum chat_reasoning_field)values[MODEL_REASONING_FIELD],
         .reasoning_history = (enum chat_reasoning_history)values[MODEL_REASONING_HISTORY],

@@ -35,6 +35,7 @@ struct model_profile {
     enum text_call_format text_calls;
     enum chat_reasoning_field reasoning_field;
     enum chat_reasoning_history reasoning_history;
+    bool may_think; /* in tags, as its family does, whoever reads them */
     enum chat_call_messages call_messages;
     bool short_call_ids;
     enum chat_system_role system_role;

@@ -69,7 +69,9 @@ static struct round_result run(str text, struct way way, size_t n_chars, bool st
                  .has_browser = (way.request & 4) != 0},
         .reasoning = (enum reasoning_mode)(way.request >> 3 & 3),
         .interleaved_calls = is_interleaved(way),
-        .hold_leading_space = (way.request & 64) != 0,
+        .space = (way.request & 64) == 0  ? CHAT_SPACE_HELD_AFTER_REASONING
+                 : (way.request & 1) == 0 ? CHAT_SPACE_HELD
+                                          : CHAT_SPACE_KEPT,
         .max_output_bytes = (way.request & 128) != 0 ? 2000 : 0,
         .tools = (way.request & 1) != 0 ? &tools : NULL,
         .script = &script,

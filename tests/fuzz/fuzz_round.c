@@ -53,7 +53,9 @@ static struct round_result run(str body, uint8_t options, struct cutting cutting
         .text = {.think = (options & 4) != 0 ? MODEL_THINK_ON : MODEL_THINK_OFF},
         .logprobs = (options & 8) != 0,
         .forgetful = cutting.piece == 1,
-        .hold_leading_space = (options & 128) != 0,
+        .space = (options & 128) == 0 ? CHAT_SPACE_HELD_AFTER_REASONING
+                 : (options & 2) == 0 ? CHAT_SPACE_HELD
+                                      : CHAT_SPACE_KEPT,
         .interleaved_calls = is_interleaved(options),
         .tools = (options & 32) != 0 ? &tools : NULL,
         .script = &script,

@@ -82,7 +82,7 @@ static bool ask(struct run *run, str body)
     const struct round_conf *conf = run->conf;
     const struct chat_stream_conf stream = {.text = conf->text,
                                             .wants_logprobs = conf->logprobs,
-                                            .hold_leading_space = conf->hold_leading_space,
+                                            .space = conf->space,
                                             .max_event_bytes = conf->max_event_bytes};
     bool has_ended;
 

@@ -19,7 +19,8 @@ struct round_conf {
     enum reasoning_mode reasoning;
     enum response_dialect dialect;
     struct model_text_conf text;
-    bool logprobs, hold_leading_space;
+    enum chat_space_mode space;
+    bool logprobs;
     bool no_error_event;
     bool shows_code_outputs;
     bool interleaved_calls;

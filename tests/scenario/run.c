@@ -115,7 +115,7 @@ static void configure(struct scenario *s)
                                                            : RESPONSE_DIALECT_OPENAI,
         .text = stream.text,
         .logprobs = stream.wants_logprobs,
-        .hold_leading_space = stream.hold_leading_space,
+        .space = stream.space,
         .container_id = STR("cntr_00000000000000000000000000000001"),
         .shows_code_outputs = r->include_code_outputs,
         .interleaved_calls = s->config.interleaved_calls,

@@ -23,6 +23,11 @@ const CALLED = { input: [user('u'), call('call_1'), output('call_1')] };
 const PICTURE = { input: [user('u'), call('call_1'), output('call_1', [{ type: 'input_image', image_url: 'i' }])] };
 const FOREIGN = { client_metadata: { a: 1 }, top_k: 3, vendor: [1.5] };
 
+/* Qwen3 behind vLLM: thinking, two empty lines, a call. */
+const EMPTY_LINES = stream(frames(
+    chunk({ reasoning_content: 'Hm.' }), chunk({ content: '\n\n' }),
+    chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'a', arguments: '{}' } }] }), chunk({}, 'tool_calls'), '[DONE]'));
+
 const ROWS = [
     { name: 'no flags', request: LIMITED, want: { max_tokens: 5, max_completion_tokens: undefined, stream_options: { include_usage: true } } },
     { name: 'token_field', flags: ['--token-field', 'max_completion_tokens'], request: LIMITED, want: { max_tokens: undefined, max_completion_tokens: 5 } },
@@ -100,6 +105,14 @@ const ROWS = [
         name: 'hold_leading_space', flags: ['--hold-leading-space'], request: TOOLS,
         answer: stream(frames(chunk({ content: '\n\n' }), chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'a', arguments: '{}' } }] }), chunk({}, 'tool_calls'), '[DONE]')),
         look: ({ response }) => assert.deepEqual(response.output.map((item) => item.type), ['function_call']),
+    },
+    {
+        name: 'hold_leading_space auto', request: TOOLS, answer: EMPTY_LINES,
+        look: ({ response }) => assert.deepEqual(response.output.map((item) => item.type), ['reasoning', 'function_call']),
+    },
+    {
+        name: 'hold_leading_space off', flags: ['--no-hold-leading-space'], request: TOOLS, answer: EMPTY_LINES,
+        look: ({ response }) => assert.deepEqual(response.output.map((item) => item.type), ['reasoning', 'message', 'function_call']),
     },
 ];
 

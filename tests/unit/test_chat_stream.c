@@ -19,7 +19,8 @@ struct body_case {
     const char *name;
     const char *body;
     const char *transcript;
-    bool harmony, think_tags, text_calls, logprobs, hold_space;
+    bool harmony, think_tags, text_calls, logprobs;
+    enum chat_space_mode space;
 };
 
 /* text "..", reasoning "..", refusal "..", call N(id) name + ".." and the end */
@@ -177,35 +178,35 @@ static const struct body_case cases[] = {
          DELTA(CALL(FUNCTION("\"name\":\"f\""))) DELTA("\"content\":\"\\n\"")
              DELTA(CALL(FUNCTION("\"name\":\"g\""))) DONE,
      .transcript = "call 0() f |call 1() g |tool_calls",
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
     {.name = "space_before_text_goes_with_it",
      .body = DELTA("\"content\":\"\\n\"") DELTA("\"content\":\" \"") DELTA("\"content\":\" a\"")
          DELTA("\"content\":\"\\n\"") DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
      .transcript = "text \\n  a|text \\n|call 0() f |tool_calls",
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
     {.name = "space_that_is_the_whole_answer_is_said",
      .body = DELTA("\"content\":\"\\n\"") DELTA("\"content\":\" \"") FINISH("stop") DONE,
      .transcript = "text \\n |stop",
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
     {.name = "space_between_reasoning_and_a_call_is_dropped",
      .body = DELTA("\"reasoning\":\"r\"") DELTA("\"content\":\"\\n\"")
          DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
      .transcript = "reasoning r|call 0() f |tool_calls",
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
     {.name = "space_before_reasoning_is_said_where_it_came",
      .body =
          DELTA("\"content\":\"\\n\"") DELTA("\"reasoning\":\"r\"") DELTA("\"content\":\"a\"") DONE,
      .transcript = "text \\n|reasoning r|text a|stop",
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
     {.name = "space_in_the_delta_of_a_call_is_dropped",
      .body = DELTA("\"content\":\"\\n\"," CALL(FUNCTION("\"name\":\"f\""))) DONE,
      .transcript = "call 0() f |tool_calls",
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
     {.name = "an_escaped_letter_is_no_space",
      .body = DELTA("\"content\":\"\\u0061\"") DELTA("\"content\":\"\\n\"")
          DELTA(CALL(FUNCTION("\"name\":\"f\""))) DONE,
      .transcript = "text \\u0061|text \\n|call 0() f |tool_calls",
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
     {.name = "logprobs_wait_with_their_space",
      .body = DATA("{\"choices\":[{\"delta\":{\"content\":\" \"},\"logprobs\":{\"content\":"
                   "[{\"token\":\" \",\"logprob\":-1}]}}]}")
@@ -214,12 +215,29 @@ static const struct body_case cases[] = {
      .transcript = "text  a [{\"token\":\" \",\"logprob\":-1,\"bytes\":[32],\"top_logprobs\":[]},"
                    "{\"token\":\"a\",\"logprob\":-2,\"bytes\":[97],\"top_logprobs\":[]}]|stop",
      .logprobs = true,
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
+    {.name = "space_behind_reasoning_is_dropped_before_a_call",
+     .body = DELTA("\"reasoning\":\"r\"") DELTA("\"content\":\"\\n\\n\"")
+         DELTA(CALL(FUNCTION("\"name\":\"f\""))) DELTA("\"content\":\"\\n\"")
+             DELTA(CALL(FUNCTION("\"name\":\"g\""))) DONE,
+     .transcript = "reasoning r|call 0() f |call 1() g |tool_calls",
+     .space = CHAT_SPACE_HELD_AFTER_REASONING},
+    {.name = "space_without_reasoning_is_kept_before_a_call",
+     .body = DELTA("\"content\":\"\\n\"") DELTA(CALL(FUNCTION("\"name\":\"f\"")))
+         DELTA("\"content\":\"\\n\"") DELTA("\"reasoning\":\"r\"") DELTA("\"content\":\"\\n\"")
+             DELTA(CALL(FUNCTION("\"name\":\"g\""))) DONE,
+     .transcript = "text \\n|call 0() f |text \\n|reasoning r|call 1() g |tool_calls",
+     .space = CHAT_SPACE_HELD_AFTER_REASONING},
+    {.name = "space_behind_reasoning_goes_with_its_text",
+     .body = DELTA("\"reasoning\":\"r\"") DELTA("\"content\":\"\\n\\n\"") DELTA("\"content\":\"a\"")
+         DELTA("\"content\":\" b\"") DONE,
+     .transcript = "reasoning r|text \\n\\na|text  b|stop",
+     .space = CHAT_SPACE_HELD_AFTER_REASONING},
     {.name = "space_in_a_whole_body_is_dropped_before_its_call",
      .body = "{\"choices\":[{\"message\":{\"content\":\"\\n\"," CALL(
          FUNCTION("\"name\":\"f\"")) "},\"finish_reason\":\"tool_calls\"}]}",
      .transcript = "call 0() f |tool_calls",
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
 };
 
 /* ---- the transcript */
@@ -273,7 +291,7 @@ static void check_case(const struct body_case *c, struct cutting cutting)
                  .think = c->think_tags ? MODEL_THINK_ON : MODEL_THINK_OFF,
                  .calls = c->text_calls ? TEXT_CALLS_HERMES : TEXT_CALLS_NONE},
         .wants_logprobs = c->logprobs,
-        .hold_leading_space = c->hold_space,
+        .space = c->space,
         .max_event_bytes = 10000};
     struct buf out = {.limit = 0};
     struct chat_stream s;
@@ -397,7 +415,7 @@ static void held_text_is_limited(void **state)
 /* So a model that writes nothing else does not keep the client waiting. */
 static void more_than_a_kilobyte_of_space_is_said(void **state)
 {
-    const struct chat_stream_conf conf = {.hold_leading_space = true};
+    const struct chat_stream_conf conf = {.space = CHAT_SPACE_HELD};
     struct buf out = {.limit = 0};
     struct chat_stream s;
 

@@ -118,7 +118,8 @@ static const struct hosted_script listing_and_rounds = {
 static const struct {
     const char *name;
     const char *fixture, *body; /* one of them */
-    bool think_tags, logprobs, hold_space;
+    bool think_tags, logprobs;
+    enum chat_space_mode space;
     const struct hosted_script *script;
     int64_t max_tool_calls;
     enum response_dialect dialect;
@@ -137,7 +138,7 @@ static const struct {
     {.name = "space_before_calls",
      .body = space_before_calls,
      .logprobs = true,
-     .hold_space = true},
+     .space = CHAT_SPACE_HELD},
     {.name = "several_rounds", .body = two_searches, .script = &listing_and_rounds},
     {.name = "hidden_call",
      .body = two_searches,
@@ -177,7 +178,7 @@ static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
         .tools = &tools,
         .text = {.think = runs[i].think_tags ? MODEL_THINK_ON : MODEL_THINK_OFF},
         .logprobs = runs[i].logprobs,
-        .hold_leading_space = runs[i].hold_space,
+        .space = runs[i].space,
         .script = runs[i].script,
         .max_tool_calls = runs[i].max_tool_calls,
         .dialect = runs[i].dialect};

@@ -450,10 +450,43 @@ static void the_answer_is_read_as_configured(void **state)
     profile = upstream_named_profile(&config, NULL, STR("m"));
     conf = upstream_stream_conf(&config, NULL, &r, &profile);
     assert_int_equal(conf.text.think, MODEL_THINK_ON);
-    assert_true(conf.hold_leading_space && conf.wants_logprobs);
+    assert_int_equal(conf.space, CHAT_SPACE_HELD);
+    assert_true(conf.wants_logprobs);
     assert_int_equal(conf.max_event_bytes, 2048);
     assert_int_equal(conf.text.max_held_bytes, 3072);
     config_fini(&config);
+}
+
+/* White space before calls is held back where models think, unless somebody wants it otherwise. */
+static void space_is_held_for_models_that_think(void **state)
+{
+    static const struct {
+        const char *flags, *model;
+        enum chat_space_mode space;
+    } rows[] = {
+        {"", "m", CHAT_SPACE_HELD_AFTER_REASONING},
+        {"", "QwQ-32B", CHAT_SPACE_HELD},
+        {"", "qwen/qwen3.5-9b", CHAT_SPACE_HELD},
+        {"", "gpt-oss-20b", CHAT_SPACE_HELD_AFTER_REASONING},
+        {"--think-tags on", "m", CHAT_SPACE_HELD},
+        {"--hold-leading-space=auto", "m", CHAT_SPACE_HELD_AFTER_REASONING},
+        {"--hold-leading-space=true", "m", CHAT_SPACE_HELD},
+        {"--hold-leading-space", "m", CHAT_SPACE_HELD},
+        {"--no-hold-leading-space", "QwQ-32B", CHAT_SPACE_KEPT},
+        {"--hold-leading-space=off", "m", CHAT_SPACE_KEPT},
+    };
+    const struct responses_request r = {.include_logprobs = false};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct model_profile profile;
+        struct config config;
+
+        load(rows[i].flags, &config);
+        profile = upstream_named_profile(&config, NULL, str_from_c(rows[i].model));
+        assert_int_equal(upstream_stream_conf(&config, NULL, &r, &profile).space, rows[i].space);
+        config_fini(&config);
+    }
 }
 
 int main(void)
@@ -462,6 +495,7 @@ int main(void)
         cmocka_unit_test(every_key_changes_what_its_help_says),
         cmocka_unit_test(the_default_configuration_is_zeroed_options),
         cmocka_unit_test(the_answer_is_read_as_configured),
+        cmocka_unit_test(space_is_held_for_models_that_think),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
