@@ -304,6 +304,15 @@ int content_collect(str raw, str except, str member, struct arena *a, struct con
     return 0;
 }
 
+bool content_is_empty(const struct content *c)
+{
+    const struct part *p = c->first;
+
+    while (p != NULL && p->kind == PART_TEXT && p->text.len == 0)
+        p = p->next;
+    return p == NULL;
+}
+
 void content_write_text(const struct content *c, str separator, struct buf *out)
 {
     bool first = true;

@@ -62,6 +62,9 @@ int content_collect(str raw, str except, str member, struct arena *a, struct con
  * them, both escaped. */
 int content_join(struct content *c, str prefix, str separator, struct arena *a, struct err *reterr);
 
+/* Nothing but texts without a character. */
+bool content_is_empty(const struct content *c);
+
 /* Appends the text parts, separator (escaped) between them, as the inside of
  * one JSON string. */
 void content_write_text(const struct content *c, str separator, struct buf *out);

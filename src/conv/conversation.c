@@ -103,6 +103,17 @@ static void **call_slot(struct assembly *s, const struct item *it)
 
 /* ---- items */
 
+/* Each text of a message but the first begins a line, or a message in Harmony: one that is empty
+ * stands only where it is the only one. */
+static int add_text(struct assembly *s, struct pieces *texts, struct piece text)
+{
+    if (texts->first != NULL && content_is_empty(text.content))
+        return 0;
+    if (texts->first != NULL && content_is_empty(texts->first->content))
+        *texts = (struct pieces){0};
+    return add_piece(s, texts, text);
+}
+
 static int on_message(struct assembly *s, const struct item *it)
 {
     struct piece text = {.content = &it->content, .phase = it->phase};
@@ -118,7 +129,7 @@ static int on_message(struct assembly *s, const struct item *it)
     if (m == NULL)
         return -1;
     text.place = ++s->n_places;
-    return add_piece(s, &m->texts, text);
+    return add_text(s, &m->texts, text);
 }
 
 static int on_reasoning(struct assembly *s, const struct item *it)

@@ -284,7 +284,8 @@ static void write_assistant(const struct prompt *p, const struct message *m)
             write_reasoning(thought, p->out);
             thought = thought->next;
         } else if (place_of(said) < call_place) {
-            write_said(m, said, p->out);
+            if (m->first_call == NULL || !content_is_empty(said->content))
+                write_said(m, said, p->out);
             said = said->next;
         } else {
             assert(c != NULL);

@@ -366,10 +366,48 @@ static void every_vector_gives_its_prompt(void **state)
     json_decref(file);
 }
 
+/* What clients send back of a message that held nothing is no message of the prompt, unless it was
+ * all that was said. */
+static void empty_texts_are_no_messages(void **state)
+{
+    static const struct {
+        const char *input;
+        bool has_empty;
+    } rows[] = {
+        {"[{'role':'user','content':'u'},{'role':'assistant','content':''},"
+         "{'type':'function_call','call_id':'c','name':'f','arguments':'{}'},"
+         "{'type':'function_call_output','call_id':'c','output':'o'}]",
+         false},
+        {"[{'role':'user','content':'u'},{'role':'assistant','content':''},"
+         "{'role':'assistant','content':'a'},{'role':'user','content':'u'}]",
+         false},
+        {"[{'role':'user','content':'u'},{'role':'assistant','content':''},"
+         "{'role':'user','content':'u'}]",
+         true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        static const str empty = STR_INIT("<|message|><|end|>");
+        struct buf json = {0}, out = {0};
+        json_t *request;
+
+        for (const char *p = rows[i].input; *p != '\0'; p++)
+            buf_char(&json, *p == '\'' ? '"' : *p);
+        request = json_pack("{so}", "input", json_loads(buf_cstr(&json), 0, NULL));
+        write_request(request, NULL, &out);
+        assert_int_equal(str_find(buf_str(&out), empty) < out.len, rows[i].has_empty);
+        json_decref(request);
+        buf_fini(&json);
+        buf_fini(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_vector_gives_its_prompt),
+        cmocka_unit_test(empty_texts_are_no_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
