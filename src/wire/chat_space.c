@@ -56,11 +56,12 @@ static void drop(struct chat_space *s)
 
 static void say(struct chat_space *s)
 {
-    const struct delta d = {
-        .kind = DELTA_TEXT, .text = buf_str(&s->text), .logprobs = buf_str(&s->logprobs)};
+    if (s->text.len > 0) {
+        const struct delta d = {
+            .kind = DELTA_TEXT, .text = buf_str(&s->text), .logprobs = buf_str(&s->logprobs)};
 
-    if (s->text.len > 0)
         s->on_delta(s->arg, &d);
+    }
     drop(s);
 }
 
@@ -77,26 +78,16 @@ static void wait_with(struct chat_space *s, const struct delta *d)
     }
 }
 
-static void on_text(struct chat_space *s, const struct delta *d)
+static void begin_text(struct chat_space *s, const struct delta *d)
 {
-    if (s->in_text) {
-        s->on_delta(s->arg, d);
-        return;
-    }
     wait_with(s, d);
     s->in_text = !is_space(d->text) || s->text.len > MAX_WAITING_BYTES;
     if (s->in_text)
         say(s);
 }
 
-void chat_space_delta(void *arg, const struct delta *d)
+static void begin_other(struct chat_space *s, const struct delta *d)
 {
-    struct chat_space *s = arg;
-
-    if (d->kind == DELTA_TEXT && d->phase == PHASE_NONE) {
-        on_text(s, d);
-        return;
-    }
     if (d->kind == DELTA_CALL)
         drop(s);
     say(s);
@@ -104,6 +95,40 @@ void chat_space_delta(void *arg, const struct delta *d)
     if (d->kind == DELTA_CALL || d->kind == DELTA_REASONING)
         s->in_text = !s->holds;
     s->on_delta(s->arg, d);
+}
+
+/* Kept apart, so that the usual way needs no room on the stack. */
+__attribute__((noinline)) static void begin(struct chat_space *s, const struct delta *d)
+{
+    if (d->kind == DELTA_TEXT && d->phase == PHASE_NONE)
+        begin_text(s, d);
+    else
+        begin_other(s, d);
+}
+
+/* More of what the delta before was; nothing waits. Nearly all deltas are. */
+static bool goes_on(const struct chat_space *s, const struct delta *d)
+{
+    switch (d->kind) {
+    case DELTA_TEXT:
+        return s->in_text;
+    case DELTA_REASONING:
+        return !s->in_text && s->text.len == 0;
+    case DELTA_CALL:
+        return s->in_text != s->holds && s->text.len == 0;
+    default:
+        return false;
+    }
+}
+
+void chat_space_delta(void *arg, const struct delta *d)
+{
+    struct chat_space *s = arg;
+
+    if (goes_on(s, d))
+        s->on_delta(s->arg, d);
+    else
+        begin(s, d);
 }
 
 void chat_space_end(struct chat_space *s)
