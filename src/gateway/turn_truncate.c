@@ -19,12 +19,13 @@ static const unsigned shorten_percent[] = {50, 50, 100};
 
 enum { MAX_SHORTENED = sizeof(shorten_percent) / sizeof(*shorten_percent) };
 
-/* Of the room for the prompt, in percent: more than `most` may turn out not to fit, for the number is
- * an estimate; with `least` the conversation can grow before it has to be cut again. The second
- * attempt has learnt that the text is not the same everywhere. */
+/* In percent. Of the room that the answer leaves for the prompt, more than `most` may turn out not to
+ * fit, for the number is an estimate. With `least` of it, and no more than `whole` of the window, the
+ * conversation can grow before it has to be cut again. The second attempt has learnt that the text is
+ * not the same everywhere. */
 static const struct {
-    unsigned least, most;
-} filled[] = {{85, 96}, {75, 90}};
+    unsigned most, least, whole;
+} filled[] = {{96, 88, 85}, {90, 80, 75}};
 
 /* Without a memory the place of a cut is a multiple of the window over this, in bytes: with four of
  * them in a token, a sixteenth. */
@@ -76,10 +77,12 @@ void turn_keep_cut(struct turn *t)
 static size_t weigh_rest(const struct turn *t)
 {
     const struct conversation none = {.instructions = STR_NONE};
+    struct chat_request_options options = t->chat;
     struct buf body = {.limit = 0};
     size_t weight;
 
-    (void)chat_request_write(&t->request, &none, &t->chat, &body, NULL);
+    options.repairs = NULL;
+    (void)chat_request_write(&t->request, &none, &options, &body, NULL);
     weight = buf_failed(&body) ? 0 : body.len;
     buf_fini(&body);
     return weight;
@@ -100,14 +103,19 @@ static bool aim(const struct turn *t, const struct err_tokens *n, struct trim_go
     const size_t i = t->n_shortened;
     const double weight = (double)conversation_weight(&t->conversation) + (double)weigh_rest(t);
     const double prompt = n->prompt != 0 ? (double)n->prompt : weight / BYTES_A_TOKEN;
-    const double percent = (double)room(t, n) / prompt * weight / 100;
+    const double bytes_a_token = weight / prompt;
+    double most, least, whole;
 
-    if (i >= sizeof(filled) / sizeof(*filled) || n->limit == 0 ||
-        percent * filled[i].most >= weight)
+    if (i >= sizeof(filled) / sizeof(*filled) || n->limit == 0)
+        return false;
+    most = (double)room(t, n) * filled[i].most / 100 * bytes_a_token;
+    least = (double)room(t, n) * filled[i].least / 100 * bytes_a_token;
+    whole = (double)n->limit * filled[i].whole / 100 * bytes_a_token;
+    if (most >= weight)
         return false;
     *ret = (struct trim_goal){
-        .least = (size_t)(weight - percent * filled[i].most),
-        .most = (size_t)(weight - percent * filled[i].least),
+        .least = (size_t)(weight - most),
+        .most = (size_t)(weight - (least < whole ? least : whole)),
         .step = t->worker->cuts != NULL ? 1 : (size_t)(n->limit / STEPS) + 1,
     };
     return true;

@@ -196,6 +196,21 @@ describe('a window that the server tells', { concurrency: false }, () => {
         assert.ok(sent.filter((text, i) => i > 0 && !text.startsWith(sent[i - 1])).length <= 1);
     });
 
+    for (const [max_output_tokens, least] of [[64, 1700], [400, 1350], [2000, 800]])
+        test(`with max_output_tokens ${max_output_tokens} one retry keeps ${least} tokens, and ten turns their beginning`, async () => {
+            t.up.always(llamaServer(model, { window: WINDOW - max_output_tokens / 4 }));
+            const input = longTurns(400, 60);
+            for (let turn = 0; turn <= 4; turn++) {
+                input.push({ role: 'user', content: `Q ${turn}?` });
+                await ask(t.daemon, { model: `answers ${least}`, truncation: 'auto', max_output_tokens, input });
+                input.push({ role: 'assistant', content: 'A.' });
+            }
+            const sent = accepted();
+            assert.equal(t.up.requests.length, 6);
+            assert.ok(tokensOf(sent[0].body.messages) >= least * (WINDOW - max_output_tokens / 4) / WINDOW);
+            sent.map(messagesText).forEach((text, i, all) => assert.ok(i === 0 || text.startsWith(all[i - 1])));
+        });
+
     test('room is left for the answer, and for the tools', async () => {
         t.up.always(({ body }) => {
             const prompt = Math.ceil(JSON.stringify([body.messages, body.tools]).length / 4);
