@@ -8,7 +8,6 @@
 
 struct mending {
     struct buf text; /* of the arguments that are being looked at */
-    struct arena *arena;
     struct history_repairs *repairs;
 };
 
@@ -29,37 +28,6 @@ static enum arguments judge_arguments(struct mending *s, str arguments)
     return text.p[0] == '{' && jr_is_valid(text) ? ARGUMENTS_OBJECT : ARGUMENTS_BROKEN;
 }
 
-/* The output with a line in front. */
-static const struct content *explain_output(const struct mending *s, const struct content *output)
-{
-    struct content *c = arena_alloc(s->arena, sizeof(*c));
-    struct part *note = arena_alloc(s->arena, sizeof(*note));
-
-    if (c == NULL || note == NULL)
-        return NULL;
-    *note = (struct part){.kind = PART_TEXT,
-                          .text = STR("[The arguments of this call were cut off or no valid JSON "
-                                      "object. They are left out here.]"),
-                          .next = output->first};
-    *c = (struct content){.first = note,
-                          .last = output->last == NULL ? note : output->last,
-                          .has_media = output->has_media};
-    return c;
-}
-
-/* Of a call that stays. */
-static int mend_arguments(const struct mending *s, struct call *c, enum arguments arguments)
-{
-    if (arguments == ARGUMENTS_OBJECT)
-        return 0;
-    c->arguments = STR("{}");
-    if (arguments == ARGUMENTS_NOTHING)
-        return 0;
-    c->output = explain_output(s, c->output);
-    history_repairs_add(s->repairs, 1, "call with broken arguments emptied");
-    return c->output == NULL ? -1 : 0;
-}
-
 static int mend_message(struct mending *s, struct message *m)
 {
     struct call **link = &m->first_call;
@@ -76,8 +44,9 @@ static int mend_message(struct mending *s, struct message *m)
             history_repairs_add(s->repairs, 1, "broken call without output left out");
             continue;
         }
-        if (mend_arguments(s, c, arguments) == -1)
-            return -1;
+        c->is_broken = arguments == ARGUMENTS_BROKEN;
+        if (arguments == ARGUMENTS_NOTHING)
+            c->arguments = STR("{}");
         m->last_call = c;
         link = &c->next;
     }
@@ -103,10 +72,9 @@ static int mend_messages(struct mending *s, struct message **link)
     return 0;
 }
 
-int calls_mend(struct message **first, struct arena *a, struct history_repairs *repairs,
-               struct err *reterr)
+int calls_mend(struct message **first, struct history_repairs *repairs, struct err *reterr)
 {
-    struct mending s = {.arena = a, .repairs = repairs};
+    struct mending s = {.repairs = repairs};
     int rc = mend_messages(&s, first);
 
     buf_fini(&s.text);

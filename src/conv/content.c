@@ -339,3 +339,12 @@ int content_join(struct content *c, str prefix, str separator, struct arena *a, 
     buf_fini(&text);
     return str_is_none(joined) ? reject_memory(reterr) : content_from_text(joined, a, c, reterr);
 }
+
+bool content_has_text(const struct content *c)
+{
+    for (const struct part *p = c->first; p != NULL; p = p->next) {
+        if (p->kind == PART_TEXT)
+            return true;
+    }
+    return false;
+}

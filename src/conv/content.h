@@ -65,6 +65,8 @@ int content_join(struct content *c, str prefix, str separator, struct arena *a, 
 /* Nothing but texts without a character. */
 bool content_is_empty(const struct content *c);
 
+bool content_has_text(const struct content *c);
+
 /* Appends the text parts, separator (escaped) between them, as the inside of
  * one JSON string. */
 void content_write_text(const struct content *c, str separator, struct buf *out);

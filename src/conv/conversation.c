@@ -429,7 +429,7 @@ int conversation_build(const struct item_list *items, str instructions,
         if (on_item(&s, it) == -1)
             return -1;
     }
-    if (calls_mend(&s.first, a, &repairs, reterr) == -1)
+    if (calls_mend(&s.first, &repairs, reterr) == -1)
         return -1;
     s.last = find_last(s.first);
     if (is_system_only(&s) && append(&s, ROLE_USER, &nothing) == NULL)

@@ -26,6 +26,7 @@ struct call {
     const struct content *output; /* NULL when the client never sent one */
     bool open;                    /* still to be run: no tool message follows */
     bool is_cut_off;              /* it ended before the model had said all of it */
+    bool is_broken;               /* it has an output, but its arguments are no JSON object */
     unsigned place;               /* among all parts of its message */
     const struct message *owner;
     struct call *next;

@@ -169,18 +169,9 @@ static void join_outputs(struct joined *j, const struct message *called)
     }
 }
 
-static bool has_text(const struct message *m)
-{
-    for (const struct part *p = m->media_only ? NULL : m->content->first; p != NULL; p = p->next) {
-        if (p->kind == PART_TEXT)
-            return true;
-    }
-    return false;
-}
-
 static void join_message(struct joined *j, const struct message *m)
 {
-    if (has_text(m)) {
+    if (!m->media_only && content_has_text(m->content)) {
         begin_text(j);
         content_write_text(m->content, CHAT_NEWLINE, j->w->out);
         end_text(j);
@@ -272,6 +263,15 @@ static void on_user(struct messages *s, const struct message *m)
         history_repairs_add(&s->repairs, 1, "late system message said by the user");
 }
 
+static unsigned count_broken(const struct message *m)
+{
+    unsigned n = 0;
+
+    for (const struct call *c = m->first_call; c != NULL; c = c->next)
+        n += c->is_broken;
+    return n;
+}
+
 /* Calls and their outputs are no turn of their own in the templates that count turns. */
 static void on_assistant(struct messages *s, const struct message *m)
 {
@@ -284,6 +284,7 @@ static void on_assistant(struct messages *s, const struct message *m)
         s->last = SPEAKER_USER;
     }
     chat_said_write(m, s->options, s->w);
+    history_repairs_add(&s->repairs, count_broken(m), "call with broken arguments emptied");
     if (!calls)
         s->last = SPEAKER_ASSISTANT;
     if (!calls && m->first_call != NULL && !m->first_call->open)

@@ -7,6 +7,15 @@
 
 /* ---- calls and outputs */
 
+/* Of a call whose arguments no server parses. */
+static const str broken_note = STR_INIT("[The arguments of this call were cut off or no valid JSON "
+                                        "object. They are left out here.]");
+
+static str arguments_of(const struct call *c)
+{
+    return c->is_broken ? STR("{}") : c->arguments;
+}
+
 static void write_call(const struct call *c, struct jw *w)
 {
     jw_object(w);
@@ -15,13 +24,18 @@ static void write_call(const struct call *c, struct jw *w)
     jw_key(w, "function");
     jw_object(w);
     jw_key_string(w, "name", c->name);
-    json_copy_key_text(w, "arguments", c->arguments);
+    json_copy_key_text(w, "arguments", arguments_of(c));
     jw_object_end(w);
     jw_object_end(w);
 }
 
 void chat_said_output_text(const struct call *c, struct buf *out)
 {
+    if (c->is_broken) {
+        buf_append(out, broken_note);
+        if (content_has_text(c->output))
+            buf_append(out, CHAT_NEWLINE);
+    }
     if (c->output == NULL)
         buf_append(out, STR("[no output]"));
     else
@@ -35,6 +49,8 @@ static void write_output(const struct call *c, const struct chat_request_options
     jw_key(w, "content");
     if (o->images_in_tool && c->output != NULL && c->output->has_media) {
         jw_array(w);
+        if (c->is_broken)
+            chat_content_part(&(const struct part){.kind = PART_TEXT, .text = broken_note}, w);
         chat_content_parts(c->output, w);
         jw_array_end(w);
     } else {
@@ -87,7 +103,7 @@ static void write_text_calls(const struct said *s, const struct chat_request_opt
         buf_append(w->out, STR("<tool_call>\\n{\\\"name\\\": \\\""));
         json_text_escape(c->name, w->out); /* tool_name.c leaves no quotes in it */
         buf_append(w->out, STR("\\\", \\\"arguments\\\": "));
-        json_copy_text(c->arguments, w->out);
+        json_copy_text(arguments_of(c), w->out);
         buf_append(w->out, STR("}\\n</tool_call>"));
         first = false;
     }

@@ -43,7 +43,7 @@ const FAMILIES = [
 ].map(([model, field, history, tags]) => ({ model, field, history, tags }));
 
 const SET = Object.keys(PUT).flatMap((field) => ['all', 'open'].map((history) => ({ model: `${field}-${history}`, field, history })));
-const SETTINGS = SET.flatMap(({ model, field, history }) => ['--model-settings', `${model} reasoning_field=${field} reasoning_history=${history}`]);
+const SETTINGS = SET.flatMap(({ model, field, history }) => ['--model-settings', `${model} reasoning_field=${field} reasoning_history=${history}`]).concat('--call-ids', 'keep');
 
 /* ---- the conversation ---- */
 

@@ -23,7 +23,7 @@ const FAMILIES = {
 };
 
 /* One daemon for all families: the model's name is the setting. */
-const SETTINGS = [...new Set(Object.values(FAMILIES))].flatMap((word) => ['--model-settings', `${word} text_calls=${word}`]);
+const SETTINGS = [...new Set(Object.values(FAMILIES))].flatMap((word) => ['--model-settings', `${word} text_calls=${word} call_ids=keep`]);
 
 const tool = (name, parameters = {}) => ({
     ...fn(name), parameters: { type: 'object', properties: Object.fromEntries(Object.entries(parameters).map(([key, type]) => [key, { type }])) },
