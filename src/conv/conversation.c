@@ -155,9 +155,12 @@ static struct call *add_call(struct assembly *s, const struct item *it, str name
                        .tool_name = it->tool_name,
                        .own_tool = it->own_tool,
                        .id = it->call_id,
+                       .item_id = it->kind == ITEM_HOSTED_CALL ? it->id : STR_NONE,
                        .name = name,
                        .arguments = it->arguments,
                        .is_cut_off = it->is_cut_off,
+                       .upstream_arguments = it->upstream_arguments,
+                       .is_approved = it->approval_request_id.len > 0,
                        .place = ++s->n_places,
                        .owner = m};
     if (m->last_call == NULL)
@@ -183,15 +186,34 @@ static int on_call(struct assembly *s, const struct item *it)
     return add_call(s, it, it->name, slot) == NULL ? -1 : 0;
 }
 
+/* An approved call was run after the round that asked for it: what else that round had run, the
+ * model was told in another message. */
+static void end_asking_turn(struct assembly *s, const struct item *it)
+{
+    if (it->approval_request_id.len > 0 && s->turn != NULL && s->turn->has_hosted_call &&
+        !s->turn->last_call->is_approved)
+        s->turn = NULL;
+}
+
+/* Upstreams that number calls from zero give a hosted call the id of one that still waits for
+ * the client: the output that comes is for that one. */
 static int on_hosted_call(struct assembly *s, const struct item *it)
 {
     void **slot = call_slot(s, it);
-    struct call *c = slot == NULL ? NULL : add_call(s, it, it->name, slot);
+    struct call *same = slot == NULL ? NULL : *slot, *c;
 
+    if (slot == NULL)
+        return -1;
+    end_asking_turn(s, it);
+    c = add_call(s, it, it->name, slot);
     if (c == NULL)
         return -1;
+    if (same != NULL && same->output == NULL)
+        *slot = same;
     s->turn->has_hosted_call = true;
     c->output = it->has_output ? &it->content : NULL;
+    if (it->ends_round)
+        s->turn = NULL;
     return 0;
 }
 

@@ -20,17 +20,32 @@
 struct call {
     str server_label, tool_name;  /* escaped, of a tool of an MCP server; else STR_NONE */
     enum own_tool own_tool;       /* whatever its name is */
-    str id;                       /* escaped */
+    str id;                       /* escaped, as the upstream knows it */
+    str item_id;                  /* escaped: of a hosted call, as clients know it; or STR_NONE */
     str name;                     /* plain, as the upstream knows it */
     str arguments;                /* escaped JSON text */
+    str upstream_arguments;       /* the same as the upstream wrote it; else STR_NONE or empty */
     const struct content *output; /* NULL when the client never sent one */
     bool open;                    /* still to be run: no tool message follows */
     bool is_cut_off;              /* it ended before the model had said all of it */
     bool is_broken;               /* it has an output, but its arguments are no JSON object */
+    bool is_approved;             /* the client was asked before the gateway ran it */
     unsigned place;               /* among all parts of its message */
     const struct message *owner;
     struct call *next;
 };
+
+/* Its arguments as the upstream is to read them. */
+static inline str call_written_arguments(const struct call *c)
+{
+    return c->upstream_arguments.len > 0 ? c->upstream_arguments : c->arguments;
+}
+
+/* The id by which clients send it back. */
+static inline str call_shown_id(const struct call *c)
+{
+    return c->item_id.len > 0 ? c->item_id : c->id;
+}
 
 /* One content of several: texts of a message, pieces of its reasoning. */
 struct piece {

@@ -33,6 +33,9 @@ static const struct field item_table[] = {
     FIELD(struct item_fields, reason, FIELD_ANY),
     FIELD(struct item_fields, encrypted_content, FIELD_ANY),
     FIELD(struct item_fields, container_id, FIELD_ANY),
+    FIELD(struct item_fields, upstream_id, FIELD_ANY),
+    FIELD(struct item_fields, upstream_arguments, FIELD_ANY),
+    FIELD(struct item_fields, ends_round, FIELD_ANY),
 };
 
 /* ---- pieces that several types share */

@@ -47,6 +47,8 @@ struct item {
     str call_id; /* escaped, never empty in calls and outputs: made up when the client gave none */
     str name;    /* upstream name, plain; STR_NONE in an output without one */
     str arguments;               /* escaped JSON text */
+    str upstream_arguments;      /* the same of a hosted call as the upstream wrote it, when that is
+                                    known and another text; else STR_NONE or empty */
     str tools;                   /* raw array */
     str server_label, tool_name; /* escaped, of what belongs to an MCP tool; name is then what
                                     the model knows it by, which the tools of the request may
@@ -65,6 +67,8 @@ struct item {
     bool is_partial; /* of a hosted call: the store may know its output, by id. A search of which
                         no more is known is ITEM_IGNORED until then */
     bool is_result;  /* of a hosted call: it takes the place of the item with its id */
+    bool is_origin;  /* of a result: it only tells how the upstream wrote the call of that item */
+    bool ends_round; /* of a hosted call: the model was told before it said anything more */
     struct item *next;
 };
 
@@ -82,10 +86,14 @@ struct item_list {
 /* What the model was told by a tool of the gateway's own is kept in the store beside the item that
  * clients see, under its id with this behind:
  *
- *     {"id":"ws_1_result","type":"hosted_call_result","call_id":"ws_1","name":"web_search",
- *      "arguments":"{...}","output":"...","container_id":"..."}
+ *     {"id":"ws_1_result","type":"hosted_call_result","call_id":"ws_1","upstream_id":"eHN4F",
+ *      "ends_round":true,"name":"web_search","arguments":"{...}","upstream_arguments":"{ ... }",
+ *      "output":"...","container_id":"..."}
  *
- * container_id: of code. Read from the store alone (input_options.own_items). */
+ * upstream_id, upstream_arguments: the call as the upstream wrote it, where that is another text.
+ * ends_round: what follows is another message of the assistant. container_id: of code. The item of
+ * a call of an MCP tool has its output; beside it stands an origin, which ends before the name.
+ * Read from the store and the gateway's memory alone (input_options.own_items). */
 #define ITEM_RESULT_TYPE   "hosted_call_result"
 #define ITEM_RESULT_SUFFIX "_result"
 
@@ -94,6 +102,9 @@ str item_result_id(str id, struct arena *a);
 
 /* May there be a result for this stored item, a JSON object? */
 bool item_has_result(str body);
+
+/* Puts a result in the place of the item that it belongs to, or tells the item its origin. */
+void item_take_result(struct item *it, const struct item *result);
 
 /* The type of an item with these members, all escaped or STR_NONE: without a type
  * it is a message when it has a role, a reference when it has an id. */

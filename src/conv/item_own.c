@@ -36,6 +36,8 @@ bool item_has_result(str body)
 {
     str type = jr_member_string(body, STR("type"));
 
+    if (!str_is_none(type) && json_text_eq(type, STR("mcp_call")))
+        return true;
     for (size_t i = 0; i < N_OWN_TYPES && !str_is_none(type); i++) {
         if (json_text_eq(type, own_types[i].type))
             return true;
@@ -138,22 +140,55 @@ int item_read_search_call(const struct item_reading *r)
 
 /* ---- what is kept beside it */
 
+static str text_of(str raw)
+{
+    return jr_type_of(raw) == JR_STRING ? field_text(raw) : STR("");
+}
+
+/* The call as the upstream wrote it. */
+static void set_origin(const struct item_reading *r)
+{
+    const str upstream_id = text_of(r->f.upstream_id);
+
+    r->item->id = r->f.call_id;
+    r->item->call_id = upstream_id.len > 0 ? upstream_id : r->f.call_id;
+    r->item->upstream_arguments = text_of(r->f.upstream_arguments);
+    r->item->ends_round = jr_type_of(r->f.ends_round) == JR_TRUE;
+    r->item->is_result = true;
+}
+
 int item_read_call_result(const struct item_reading *r)
 {
     const struct path output_at = path_member(r->at, STR("output"));
 
-    if (item_need(r, r->f.call_id, STR("call_id")) == -1 ||
-        item_need(r, r->f.name, STR("name")) == -1 || item_set_call_id(r) == -1 ||
-        item_set_name(r, r->f.name) == -1 || item_set_arguments(r) == -1)
+    if (item_need(r, r->f.call_id, STR("call_id")) == -1)
+        return -1;
+    set_origin(r);
+    r->item->is_origin = str_is_none(r->f.name);
+    if (r->item->is_origin)
+        return 0;
+    if (item_set_name(r, r->f.name) == -1 || item_set_arguments(r) == -1)
         return -1;
     for (size_t i = 0; i < N_OWN_TYPES; i++) {
         if (str_eq(r->item->name, own_types[i].name))
             r->item->own_tool = own_types[i].tool;
     }
     set_container(r);
-    r->item->id = r->f.call_id;
-    r->item->is_result = true;
     r->item->has_output = true;
     return content_parse_output(r->f.output, &output_at, r->options, r->arena, &r->item->content,
                                 r->reterr);
+}
+
+void item_take_result(struct item *it, const struct item *result)
+{
+    struct item whole = *result;
+
+    if (result->is_origin) {
+        it->call_id = result->call_id;
+        it->ends_round = result->ends_round;
+        return;
+    }
+    whole.index = it->index;
+    whole.next = it->next;
+    *it = whole;
 }

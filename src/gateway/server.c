@@ -13,10 +13,10 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
+#include "gateway/call_memory.h"
 #include "gateway/cut_memory.h"
 #include "gateway/demo.h"
 #include "gateway/mcp_servers.h"
-#include "gateway/reasoning_memory.h"
 #include "gateway/reasoning_seal.h"
 #include "gateway/state_conf.h"
 #include "gateway/upstream_watch.h"
@@ -30,12 +30,12 @@ struct server {
     struct listen_address **addresses;
     size_t n_addresses;
     struct store *store;
-    str store_shown;                    /* where it is, as far as the log may know */
-    struct reasoning_memory *reasoning; /* or NULL */
-    struct cut_memory *cuts;            /* or NULL */
-    struct seal_keys *seal_keys;        /* of encrypted_content */
-    struct mcp_config *servers;         /* as last read; or NULL */
-    struct mcp_hub *hub;                /* or NULL */
+    str store_shown;                        /* where it is, as far as the log may know */
+    struct call_memory *reasoning, *rounds; /* or NULL */
+    struct cut_memory *cuts;                /* or NULL */
+    struct seal_keys *seal_keys;            /* of encrypted_content */
+    struct mcp_config *servers;             /* as last read; or NULL */
+    struct mcp_hub *hub;                    /* or NULL */
     struct builtin_tools builtin;
     struct worker **workers;
     struct thread *threads;
@@ -117,13 +117,17 @@ static int open_store(struct server *s, struct err *reterr)
     return s->store == NULL ? -1 : 0;
 }
 
-static int open_reasoning(struct server *s, struct err *reterr)
+static int open_memories(struct server *s, struct err *reterr)
 {
-    if (s->config->reasoning_cache == 0)
-        return 0;
-    s->reasoning = reasoning_memory_new(s->config->reasoning_cache,
-                                        s->config->reasoning_cache_size_bytes, reterr);
-    return s->reasoning == NULL ? -1 : 0;
+    const struct config *c = s->config;
+
+    if (c->reasoning_cache > 0)
+        s->reasoning = call_memory_new(c->reasoning_cache, c->reasoning_cache_size_bytes, reterr);
+    if (c->reasoning_cache > 0 && s->reasoning == NULL)
+        return -1;
+    if (c->call_memory > 0)
+        s->rounds = call_memory_new(c->call_memory, c->call_memory_size_bytes, reterr);
+    return c->call_memory > 0 && s->rounds == NULL ? -1 : 0;
 }
 
 static int open_cuts(struct server *s, struct err *reterr)
@@ -219,6 +223,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->watch = s->watch;
         s->workers[i]->store = s->store;
         s->workers[i]->reasoning = s->reasoning;
+        s->workers[i]->rounds = s->rounds;
         s->workers[i]->cuts = s->cuts;
         s->workers[i]->seal_keys = s->seal_keys;
         s->workers[i]->hub = s->hub;
@@ -414,7 +419,8 @@ static void tear_down(struct server *s, int status)
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
     upstream_watch_free(s->watch);
-    reasoning_memory_free(s->reasoning);
+    call_memory_free(s->reasoning);
+    call_memory_free(s->rounds);
     cut_memory_free(s->cuts);
     seal_keys_free(s->seal_keys);
     mcp_config_unref(s->servers);
@@ -440,7 +446,7 @@ int server_run(const struct config *config, const struct api_keys *keys, struct 
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
-             open_reasoning(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
+             open_memories(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
              open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
              run(&s, &e) == 0)
         status = EXIT_SUCCESS;

@@ -48,6 +48,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .n_shortened = t->n_shortened,
         .n_left_out = t->n_left_out,
         .skipped_chunks = flaws.skipped_chunks,
+        .n_put_back = t->request.n_put_back,
         .n_repairs = flaws.n_repairs,
         .repair = flaws.repair,
         .history_repairs = t->history_repairs,

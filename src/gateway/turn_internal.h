@@ -9,6 +9,7 @@
  * turn_truncate.c   less of a conversation that is too long
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
+ * turn_rounds.c     calls of the gateway's own that do not come back
  * turn_answer.c     what the client gets */
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
 #define ANTIPHON_GATEWAY_TURN_INTERNAL_H
@@ -104,7 +105,7 @@ struct turn {
     struct arena kept; /* of record: what was read of the request leaves it its full size */
     struct reasoning_source reasoning_source;
     struct reasoning_seal seal;
-    str reasoning_scope; /* whose reasoning it is, or STR_NONE: not asked for yet */
+    str memory_scope; /* whose reasoning and rounds they are, or STR_NONE: not asked for yet */
     bool uses_store;
     const struct err *not_stored; /* why, for the log */
 
@@ -274,6 +275,19 @@ const struct text_seal *turn_asked_seal(struct turn *t);
 
 /* Remembers that of a response that has ended. */
 void turn_keep_reasoning(struct turn *t);
+
+/* Whose memory it is; made when it is first asked for: most turns need none, some for hundreds of
+ * calls. STR_NONE when it cannot be told. */
+str turn_memory_scope(struct turn *t);
+
+/* ---- turn_rounds.c */
+
+/* Puts what the gateway has run before into a request that does not bring it along. Returns 0, or
+ * -1 with *reterr filled. */
+int turn_put_back(struct turn *t, struct err *reterr);
+
+/* Remembers what it has run in a response that has ended. */
+void turn_keep_rounds(struct turn *t);
 
 /* ---- turn_answer.c; each may end the answer, after which t->x is NULL */
 

@@ -98,6 +98,8 @@ void turn_log(const struct turn_summary *s)
         add(&f, (struct log_field)LOG_INT("history_repairs", s->history_repairs.n));
         add(&f, (struct log_field)LOG_STR("history_repair", str_from_c(s->history_repairs.last)));
     }
+    if (s->n_put_back != 0)
+        add(&f, (struct log_field)LOG_INT("put_back", s->n_put_back));
     if (s->n_shortened != 0)
         add(&f, (struct log_field)LOG_INT("shortened", s->n_shortened));
     if (s->n_left_out != 0)

@@ -19,6 +19,7 @@ struct turn_summary {
     uint64_t total_ms;
     size_t ignored_fields;                  /* of the request, unknown here */
     size_t skipped_chunks;                  /* chunks of the upstream that were no JSON */
+    unsigned n_put_back;                    /* responses of which calls were put back into the request */
     unsigned n_repairs;                     /* of raw text that broke the rules of its format */
     const char *repair;                     /* what the last was */
     struct history_repairs history_repairs; /* of what the client or the store sent */

@@ -43,6 +43,8 @@ static int go_on(struct turn *t, struct err *reterr)
 {
     if (t->request.needs_store && turn_resolve(t, reterr) == -1)
         return -1;
+    if (turn_put_back(t, reterr) == -1)
+        return -1;
     if (t->request.needs_tools)
         return turn_tools(t, reterr);
     return turn_open_response(t, reterr) == -1 ? -1 : turn_ask(t, reterr);

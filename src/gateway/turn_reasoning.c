@@ -5,7 +5,7 @@
  * hash is kept. */
 #include "ev/sha256.h"
 #include "gateway/api_key.h"
-#include "gateway/reasoning_memory.h"
+#include "gateway/call_memory.h"
 #include "gateway/turn_internal.h"
 #include "response/response_memory.h"
 
@@ -23,22 +23,22 @@ static str make_scope(const struct turn *t, struct arena *a)
     return arena_dup(a, str_from((const char *)hash, SHA256_BYTES));
 }
 
-/* Made when it is first asked for: most turns need none, some for hundreds of calls.
- * STR_NONE when it cannot be told. */
-static str scope_of(struct turn *t)
+str turn_memory_scope(struct turn *t)
 {
-    if (str_is_none(t->reasoning_scope))
-        t->reasoning_scope = make_scope(t, &t->arena);
-    return t->reasoning_scope;
+    if (str_is_none(t->memory_scope))
+        t->memory_scope = make_scope(t, &t->arena);
+    return t->memory_scope;
 }
 
 static bool find(void *arg, const struct call *c, struct arena *a, str *ret)
 {
     struct turn *t = arg;
-    const struct reasoning_key key = {
-        .scope = scope_of(t), .call_id = c->id, .arguments = c->arguments, .name = c->name};
+    const struct call_key key = {.scope = turn_memory_scope(t),
+                                 .call_id = call_shown_id(c),
+                                 .arguments = c->arguments,
+                                 .name = c->name};
 
-    return !str_is_none(key.scope) && reasoning_memory_find(t->worker->reasoning, &key, a, ret);
+    return !str_is_none(key.scope) && call_memory_find(t->worker->reasoning, &key, a, ret);
 }
 
 const struct reasoning_source *turn_reasoning(struct turn *t)
@@ -61,13 +61,16 @@ const struct text_seal *turn_asked_seal(struct turn *t)
     return turn_seal(t);
 }
 
+static void put_reasoning(void *arg, struct call_cache *cache)
+{
+    const struct turn *t = arg;
+
+    response_remember(&t->response, t->memory_scope, cache);
+}
+
 void turn_keep_reasoning(struct turn *t)
 {
-    str scope;
-
-    if (t->worker->reasoning == NULL || !response_is_to_remember(&t->response))
-        return;
-    scope = scope_of(t);
-    if (!str_is_none(scope))
-        reasoning_memory_keep(t->worker->reasoning, scope, &t->response);
+    if (t->worker->reasoning != NULL && response_is_to_remember(&t->response) &&
+        !str_is_none(turn_memory_scope(t)))
+        call_memory_put(t->worker->reasoning, put_reasoning, t);
 }

@@ -262,6 +262,7 @@ static void end_response(struct turn *t, enum finish finish, struct buf *out)
 {
     response_finish(&t->response, finish, clock_unix_s(), out);
     turn_keep_reasoning(t);
+    turn_keep_rounds(t);
     turn_finish(t);
 }
 
@@ -327,6 +328,7 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
     t->finish = result.finish;
     if (round_end_response(&t->round, &result, clock_unix_s(), out)) {
         turn_keep_reasoning(t);
+        turn_keep_rounds(t);
         turn_finish(t);
     } else if (has_calls(t)) {
         turn_run_calls(t, out);

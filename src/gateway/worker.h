@@ -16,8 +16,8 @@ struct chat_turn;
 struct listen_address;
 struct mcp_hub;
 struct mcp_snapshot;
+struct call_memory;
 struct cut_memory;
-struct reasoning_memory;
 struct relay;
 struct search_http;
 struct seal_keys;
@@ -36,8 +36,9 @@ struct worker {
     struct loop *loop;
     struct http_server *server;
     struct http_client *client;
-    struct reasoning_memory *reasoning;  /* shared by all workers; or NULL */
-    struct cut_memory *cuts;             /* shared by all workers; or NULL */
+    struct call_memory *reasoning;       /* shared by all workers; or NULL */
+    struct call_memory *rounds;          /* the same */
+    struct cut_memory *cuts;             /* the same */
     const struct seal_keys *seal_keys;   /* shared by all workers, outlives them */
     struct store *store;                 /* shared by all workers; outlives what runs on the loop */
     size_t n_store_tasks;                /* under way (state_task.h) */

@@ -81,6 +81,7 @@ void output_item_fini(struct output_item *item)
     buf_fini(&item->sealed);
     buf_fini(&item->text);
     buf_fini(&item->arguments);
+    buf_fini(&item->upstream_arguments);
 }
 
 struct output_part *output_item_add_part(struct output_item *item, struct arena *a,

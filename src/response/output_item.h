@@ -92,8 +92,13 @@ struct output_item {
     bool is_running;      /* the gateway has begun to run it */
     struct buf arguments; /* of a web_search_call: escaped {"action":...,...}, whatever form
                                 the model wrote it in (search_action.h) */
+    struct buf upstream_arguments; /* of code and searches: escaped, as the upstream wrote them;
+                                      empty when they are no arguments of a function */
+    str upstream_id;         /* escaped: of a call that the gateway runs; STR_NONE: it has none */
     const struct tool *tool; /* of a call, NULL when it has none; in the request */
     bool is_old_form;        /* the upstream wrote the call as function_call (CONTRACT 5.4) */
+    bool ends_round;         /* of what the gateway runs, the last of its round: the model was told
+                                before it said more */
     /* of what the gateway runs; STR_NONE: there is none, or not yet */
     str output; /* for the model; of an MCP call the client sees it, too */
     str server_label, approval_request_id; /* of MCP */

@@ -1,5 +1,6 @@
 /* output_result.c -- code_interpreter_call and web_search_call items say what clients may see; here
- * is the call as the model made it, and what it read then. */
+ * is the call as the model made it, and what it read then. An mcp_call lacks no more than where it
+ * comes from: the upstream's id, and whether its round ended with it. */
 #include "response/output_result.h"
 
 #include "json/json_copy.h"
@@ -9,9 +10,11 @@ bool output_result_exists(const struct output_item *item)
 {
     const bool is_own =
         item->kind == OUTPUT_CODE_INTERPRETER_CALL || item->kind == OUTPUT_WEB_SEARCH_CALL;
+    const bool has_origin =
+        item->kind == OUTPUT_MCP_CALL && (!str_is_none(item->upstream_id) || item->ends_round);
     const bool has_ended = item->status == OUTPUT_COMPLETED || item->status == OUTPUT_FAILED;
 
-    return is_own && has_ended && !str_is_none(item->output);
+    return has_ended && ((is_own && !str_is_none(item->output)) || has_origin);
 }
 
 static void write_id(const struct output_item *item, struct jw *w)
@@ -37,15 +40,17 @@ static void write_code(const struct output_item *item, struct jw *w)
     buf_fini(&json);
 }
 
-void output_result_write(const struct output_item *item, struct buf *out)
+static void write_upstream_arguments(const struct output_item *item, struct jw *w)
+{
+    if (item->upstream_arguments.len > 0 &&
+        !str_eq(buf_str(&item->upstream_arguments), buf_str(&item->arguments)))
+        jw_key_escaped(w, "upstream_arguments", buf_str(&item->upstream_arguments));
+}
+
+static void write_call(const struct output_item *item, struct jw *w)
 {
     const bool is_code = item->kind == OUTPUT_CODE_INTERPRETER_CALL;
-    struct jw writer = jw_to(out), *w = &writer;
 
-    jw_object(w);
-    write_id(item, w);
-    jw_key_string(w, "type", STR(ITEM_RESULT_TYPE));
-    jw_key_string(w, "call_id", id_str(&item->id));
     jw_key_string(w, "name", is_code ? STR("code_interpreter") : STR("web_search"));
     if (is_code) {
         write_code(item, w);
@@ -53,6 +58,23 @@ void output_result_write(const struct output_item *item, struct buf *out)
     } else {
         jw_key_escaped(w, "arguments", buf_str(&item->arguments));
     }
+    write_upstream_arguments(item, w);
     jw_key_escaped(w, "output", item->output);
+}
+
+void output_result_write(const struct output_item *item, struct buf *out)
+{
+    struct jw writer = jw_to(out), *w = &writer;
+
+    jw_object(w);
+    write_id(item, w);
+    jw_key_string(w, "type", STR(ITEM_RESULT_TYPE));
+    jw_key_string(w, "call_id", id_str(&item->id));
+    if (!str_is_none(item->upstream_id))
+        jw_key_escaped(w, "upstream_id", item->upstream_id);
+    if (item->ends_round)
+        jw_key_bool(w, "ends_round", true);
+    if (item->kind != OUTPUT_MCP_CALL)
+        write_call(item, w);
     jw_object_end(w);
 }

@@ -1,5 +1,6 @@
-/* output_result.h -- what the model was told by the gateway's own tools, as the items that the
- * store keeps for it (CONTRACT 2.1; conv/item.h has their form). No client sees them. */
+/* output_result.h -- what the model was told by the gateway's own tools, and how it wrote its
+ * calls, as the items that the store keeps for it (CONTRACT 2.1; conv/item.h has their form). No
+ * client sees them. */
 #ifndef ANTIPHON_RESPONSE_OUTPUT_RESULT_H
 #define ANTIPHON_RESPONSE_OUTPUT_RESULT_H
 
@@ -7,7 +8,8 @@
 #include "response/output_item.h"
 
 /* Is there more to be kept of the item than it shows? So it is for calls of code_interpreter and
- * web_search that have ended, hidden ones included. */
+ * web_search that have ended, hidden ones included, and for those of MCP tools that have an id of
+ * the upstream's. */
 bool output_result_exists(const struct output_item *item);
 
 /* Appends it, for an item that has one, as one line. */

@@ -302,12 +302,24 @@ static void settle(struct response *r, struct response_call *c, enum output_stat
     response_close_item(r, item, status, out);
 }
 
+/* What the model reads again of its own call is the text that it wrote, down to the blanks: its
+ * server has computed just that. What is no object is refused by servers. */
+static void keep_arguments(struct response_call *c)
+{
+    if (c->builtin != BUILTIN_NONE || !has_all_arguments(c))
+        return;
+    c->item->upstream_arguments = c->arguments;
+    buf_init(&c->arguments, 0);
+}
+
 static void close_call(struct response *r, struct response_call *c, enum output_status status,
                        struct buf *out)
 {
     struct output_item *item = c->item;
 
     fill_up(r, c, status, out);
+    if (item->kind == OUTPUT_CODE_INTERPRETER_CALL && c->text.member != NULL)
+        keep_arguments(c);
     item->is_whole = true;
     response_emit_call_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text), out);
     settle(r, c, status, out);
@@ -353,6 +365,8 @@ static void show_whole(struct response *r, struct response_call *c, struct buf *
     c->item->text = w.text;
     c->item->arguments = w.arguments;
     c->item->output = w.why_useless;
+    if (c->item->kind == OUTPUT_WEB_SEARCH_CALL)
+        keep_arguments(c);
     response_announce_item(r, c->item, out);
     settle(r, c, str_is_none(w.why_useless) ? OUTPUT_COMPLETED : OUTPUT_FAILED, out);
 }

@@ -141,6 +141,18 @@ static str choose_call_id(struct response *r, str upstream_id)
     return arena_dup(&r->arena, id_str(&id));
 }
 
+/* By which the model knows a call that the gateway runs, unless another call of the same round
+ * has it: then, and without one, it is the item's. */
+static str own_upstream_id(const struct response *r, const struct response_call *c)
+{
+    const struct output_item *item = *r->round_begin;
+
+    while (item != NULL && !str_eq(item->upstream_id, c->call_id) &&
+           !str_eq(item->call_id, c->call_id))
+        item = item->next;
+    return c->call_id.len > 0 && item == NULL ? c->call_id : STR_NONE;
+}
+
 /* Past max_tool_calls the client sees nothing of a hosted call. */
 static struct output_item *new_item(struct response *r, enum output_kind kind, struct buf *out)
 {
@@ -155,6 +167,7 @@ bool response_call_make_item(struct response *r, struct response_call *c, struct
 {
     enum output_kind kind = response_call_kind(c);
     str call_id = choose_call_id(r, c->call_id);
+    str upstream_id = output_is_hosted_call(kind) ? own_upstream_id(r, c) : STR_NONE;
     str name = c->tool == NULL ? arena_dup(&r->arena, buf_str(&c->name)) : c->tool->name;
     struct output_item *item;
 
@@ -166,6 +179,7 @@ bool response_call_make_item(struct response *r, struct response_call *c, struct
     item->name = name;
     item->name_space = c->tool == NULL ? STR_NONE : c->tool->name_space;
     item->call_id = call_id;
+    item->upstream_id = upstream_id;
     item->tool = c->tool;
     item->builtin = c->builtin;
     item->is_old_form = c->is_old_form;

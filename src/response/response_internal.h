@@ -9,6 +9,7 @@
  * response_withheld.c  text that is no answer yet
  * response_hosted.c    what the gateway does itself, between rounds
  * response_replay.c    what a round added, for the next one
+ * response_rounds.c    all that rounds added, for clients that do not send it back
  * response_end.c       the ends of rounds and of the response
  * legacy.c, legacy_object.c  the events of another dialect */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
@@ -157,6 +158,9 @@ bool response_call_make_item(struct response *r, struct response_call *c, struct
 
 struct item;
 struct input_options;
+
+/* Has the item something to tell the model, in the next round or the next turn? */
+bool response_is_for_model(const struct output_item *item);
 
 /* Reads an item of the output as the input item that it would be in a later request, with the
  * name by which the model knows the tool. ret must be zeroed. Returns 0, or -1 with *reterr

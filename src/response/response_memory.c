@@ -18,11 +18,12 @@ static bool is_call(const struct output_item *item)
 /* Of the message that begins with this item: where the next one begins, NULL for the last. */
 static const struct output_item *end_of_message(const struct output_item *item)
 {
-    bool has_hosted = false;
+    bool has_hosted = false, has_ended = false;
 
-    while (item != NULL &&
+    while (item != NULL && !has_ended &&
            !(has_hosted && (item->kind == OUTPUT_MESSAGE || item->kind == OUTPUT_REASONING))) {
         has_hosted = has_hosted || output_is_hosted_call(item->kind);
+        has_ended = item->ends_round;
         item = item->next;
     }
     return item;
@@ -40,7 +41,7 @@ static void gather(const struct output_item *from, const struct output_item *to,
 }
 
 static void remember_call(const struct response *r, const struct output_item *item, str scope,
-                          str reasoning, struct reasoning_cache *cache)
+                          str reasoning, struct call_cache *cache)
 {
     const struct input_options options = {.text_files = false};
     struct item call = {.kind = ITEM_IGNORED};
@@ -49,9 +50,13 @@ static void remember_call(const struct response *r, const struct output_item *it
 
     if (response_read_item(r, item, &options, &scratch, &call, &e) == 0 &&
         (call.kind == ITEM_CALL || call.kind == ITEM_HOSTED_CALL)) {
-        const struct reasoning_key key = {scope, call.call_id, call.arguments, call.name};
+        const bool is_hosted = call.kind == ITEM_HOSTED_CALL;
+        const struct call_key key = {.scope = scope,
+                                     .call_id = is_hosted ? call.id : call.call_id,
+                                     .arguments = call.arguments,
+                                     .name = call.name};
 
-        reasoning_cache_put(cache, &key, reasoning);
+        call_cache_put(cache, &key, reasoning);
     }
     arena_fini(&scratch);
 }
@@ -67,7 +72,7 @@ bool response_is_to_remember(const struct response *r)
     return has_reasoning && has_call;
 }
 
-void response_remember(const struct response *r, str scope, struct reasoning_cache *cache)
+void response_remember(const struct response *r, str scope, struct call_cache *cache)
 {
     const struct output_item *next;
     struct buf reasoning = {0};

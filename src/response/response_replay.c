@@ -10,7 +10,7 @@
 #include "json/json_read.h"
 
 /* What is open or was cut has nothing to tell; listings are in the request's tools. */
-static bool is_for_model(const struct output_item *item)
+bool response_is_for_model(const struct output_item *item)
 {
     return (item->status == OUTPUT_COMPLETED || item->status == OUTPUT_FAILED) &&
            item->kind != OUTPUT_MCP_LIST_TOOLS;
@@ -20,7 +20,7 @@ static int write_text(const struct output_item *item, struct arena *a, str *ret,
 {
     struct buf json = {.limit = 0};
 
-    if (output_result_exists(item))
+    if (output_result_exists(item) && item->kind != OUTPUT_MCP_CALL)
         output_result_write(item, &json);
     else
         output_item_write(item, &json);
@@ -45,7 +45,23 @@ int response_read_item(const struct response *r, const struct output_item *item,
         return -1;
     if (item->tool != NULL)
         ret->name = item->tool->upstream_name;
+    if (!str_is_none(item->upstream_id))
+        ret->call_id = item->upstream_id;
+    ret->ends_round = item->ends_round;
     return 0;
+}
+
+/* What follows them is another message of the assistant, although it may begin with a call. */
+static void end_round(struct output_item *items)
+{
+    struct output_item *last = NULL;
+
+    for (struct output_item *item = items; item != NULL; item = item->next) {
+        if (output_is_hosted_call(item->kind) && response_is_for_model(item))
+            last = item;
+    }
+    if (last != NULL)
+        last->ends_round = true;
 }
 
 static int replay(const struct response *r, const struct output_item *item,
@@ -78,10 +94,11 @@ int response_replay(struct response *r, const struct input_options *o, struct it
 
     own.reasoning_from_summary = true;
     own.seal = NULL; /* the text is there */
+    end_round(*r->replayed);
     if (begin_message(items, a, reterr) == -1)
         return -1;
     for (const struct output_item *item = *r->replayed; item != NULL; item = item->next) {
-        if (is_for_model(item) && replay(r, item, &own, items, a, reterr) == -1)
+        if (response_is_for_model(item) && replay(r, item, &own, items, a, reterr) == -1)
             return -1;
     }
     r->replayed = r->end;

@@ -13,7 +13,7 @@ static const str broken_note = STR_INIT("[The arguments of this call were cut of
 
 static str arguments_of(const struct call *c)
 {
-    return c->is_broken ? STR("{}") : c->arguments;
+    return c->is_broken ? STR("{}") : call_written_arguments(c);
 }
 
 static void write_call(const struct call *c, struct jw *w)

@@ -221,7 +221,7 @@ static struct harmony_message write_function_call(const struct prompt *p, const 
         call_of(harmony_tool_name(c->server_label, c->tool_name, c->name), p->options);
     size_t from = harmony_message_open(&m, p->out);
 
-    json_text_decode(c->arguments, p->out);
+    json_text_decode(call_written_arguments(c), p->out);
     harmony_message_close(&m, from, p->out);
     return m;
 }

@@ -164,13 +164,19 @@ static int reject_reference(const struct item *it, struct err *reterr)
     return -1;
 }
 
-/* A result says all that its item does. */
 static int read_found(const struct resolution *s, const struct request_history_item *found,
                       const struct path *at, struct item *ret)
 {
-    if (!str_is_none(found->result))
-        return read_stored(s, found->result, true, at, ret);
-    return read_stored(s, found->body, found->is_output, at, ret);
+    struct item result = {.kind = ITEM_IGNORED};
+
+    if (read_stored(s, found->body, found->is_output, at, ret) == -1)
+        return -1;
+    if (str_is_none(found->result))
+        return 0;
+    if (read_stored(s, found->result, true, at, &result) == -1)
+        return -1;
+    item_take_result(ret, &result);
+    return 0;
 }
 
 static int replace_item(const struct resolution *s, const struct request_history_item *stored,
@@ -215,10 +221,12 @@ static int add_stored(const struct resolution *s, const struct request_history_i
     if (read_stored(s, stored->body, stored->is_output, at, &read) == -1)
         return -1;
     it = list->last;
-    if (read.is_result && (it == NULL || !str_eq(it->id, read.id)))
+    if (read.is_result) {
+        if (it != NULL && str_eq(it->id, read.id))
+            item_take_result(it, &read);
         return 0;
-    if (!read.is_result)
-        it = item_list_add(list, s->arena);
+    }
+    it = item_list_add(list, s->arena);
     if (it == NULL)
         return reject_memory(s->reterr);
     read.index = it->index;

@@ -67,7 +67,8 @@ struct responses_request {
     bool needs_tools;
 
     struct item_list items;
-    size_t n_before; /* so many of the items, the first, are history */
+    size_t n_before;     /* so many of the items, the first, are history */
+    unsigned n_put_back; /* responses of which the client had dropped calls (request_rounds.h) */
     struct tool_set tools;
     bool has_inherited_tools;     /* tools_json is that of the previous response */
     struct tool_index tool_index; /* while needs_tools */

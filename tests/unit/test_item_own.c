@@ -65,14 +65,47 @@ static void no_client_writes_a_result(void **state)
     arena_fini(&f.arena);
 }
 
-static void a_result_has_a_call_and_a_name(void **state)
+static void a_result_without_a_name_is_an_origin(void **state)
+{
+    struct item call = {.kind = ITEM_HOSTED_CALL, .call_id = STR("mcp_1"), .has_output = true};
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(read(&f, &own,
+                          "{\"type\":\"hosted_call_result\",\"call_id\":\"mcp_1\","
+                          "\"upstream_id\":\"c1\",\"ends_round\":true}"),
+                     0);
+    assert_true(f.item.is_result && f.item.is_origin);
+    item_take_result(&call, &f.item);
+    assert_str_c(call.call_id, "c1");
+    assert_true(call.ends_round && call.has_output && !call.is_result);
+    arena_fini(&f.arena);
+}
+
+static void a_result_may_have_what_the_upstream_wrote(void **state)
+{
+    struct item call = {.kind = ITEM_IGNORED, .index = 7};
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(read(&f, &own,
+                          RESULT("\"name\":\"code_interpreter\",\"arguments\":\"{}\","
+                                 "\"upstream_arguments\":\"{ }\",\"upstream_id\":\"c1\","
+                                 "\"output\":\"x\"")),
+                     0);
+    item_take_result(&call, &f.item);
+    assert_true(call.kind == ITEM_HOSTED_CALL && call.index == 7 && !call.ends_round);
+    assert_str_c(call.call_id, "c1");
+    assert_str_c(call.arguments, "{}");
+    assert_str_c(call.upstream_arguments, "{ }");
+    arena_fini(&f.arena);
+}
+
+static void a_result_has_a_call(void **state)
 {
     struct fixture f;
 
     (void)state;
-    assert_int_equal(read(&f, &own, RESULT("\"output\":\"x\"")), -1);
-    assert_string_equal(f.err.param, "input.name");
-    arena_fini(&f.arena);
     assert_int_equal(read(&f, &own, "{\"type\":\"hosted_call_result\",\"name\":\"web_search\"}"),
                      -1);
     assert_string_equal(f.err.param, "input.call_id");
@@ -151,14 +184,15 @@ static void the_last_container_of_code_is_known(void **state)
     }
 }
 
-static void only_calls_of_own_tools_have_results(void **state)
+static void only_hosted_calls_have_results(void **state)
 {
     struct arena a = {0};
 
     (void)state;
     assert_true(item_has_result(STR(CODE(""))));
     assert_true(item_has_result(STR(SEARCH(""))));
-    assert_false(item_has_result(STR("{\"type\":\"mcp_call\"}")));
+    assert_true(item_has_result(STR("{\"type\":\"mcp_call\"}")));
+    assert_false(item_has_result(STR("{\"type\":\"function_call\"}")));
     assert_false(item_has_result(STR("{\"role\":\"user\",\"content\":\"web_search_call\"}")));
     assert_false(item_has_result(STR(OF_CODE)));
     assert_str_c(item_result_id(STR("ws_1"), &a), "ws_1_result");
@@ -170,10 +204,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_is_the_call_it_belongs_to),
         cmocka_unit_test(no_client_writes_a_result),
-        cmocka_unit_test(a_result_has_a_call_and_a_name),
+        cmocka_unit_test(a_result_without_a_name_is_an_origin),
+        cmocka_unit_test(a_result_may_have_what_the_upstream_wrote),
+        cmocka_unit_test(a_result_has_a_call),
         cmocka_unit_test(the_store_may_know_more_of_what_lacks_its_output),
         cmocka_unit_test(the_last_container_of_code_is_known),
-        cmocka_unit_test(only_calls_of_own_tools_have_results),
+        cmocka_unit_test(only_hosted_calls_have_results),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

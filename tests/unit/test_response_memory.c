@@ -49,9 +49,9 @@ static const struct memory_case {
 
 static bool find(void *arg, const struct call *c, struct arena *a, str *ret)
 {
-    const struct reasoning_key key = {STR("owner"), c->id, c->arguments, c->name};
+    const struct call_key key = {STR("owner"), call_shown_id(c), c->arguments, c->name};
 
-    return reasoning_cache_find(arg, &key, a, ret);
+    return call_cache_find(arg, &key, a, ret);
 }
 
 /* The items of the output that are no reasoning, with a message behind them. */
@@ -76,8 +76,7 @@ static json_t *sent_back(const struct response *r)
     return request;
 }
 
-static void check_sent_back(const struct memory_case *c, json_t *request,
-                            struct reasoning_cache *cache)
+static void check_sent_back(const struct memory_case *c, json_t *request, struct call_cache *cache)
 {
     const struct reasoning_source source = {find, cache};
     const struct chat_request_options options = {.reasoning_source = &source};
@@ -111,7 +110,7 @@ static void run_calls(struct response *r)
 static void check_case(const struct memory_case *c, enum reasoning_mode mode)
 {
     struct response_conf conf = {.reasoning = mode, .echo = STR("\"echo\":1")};
-    struct reasoning_cache *cache;
+    struct call_cache *cache;
     struct response r;
     struct fixture f;
     json_t *request;
@@ -120,7 +119,7 @@ static void check_case(const struct memory_case *c, enum reasoning_mode mode)
         fixture_parse(&f, STR("{\"model\":\"m\",\"input\":\"x\",\"tools\":" TOOLS "}"), 0), 0);
     conf.ids = &f.ids;
     conf.tools = &f.request.tools;
-    cache = reasoning_cache_new(8, 65536, &f.ids);
+    cache = call_cache_new(8, 65536, &f.ids);
     assert_non_null(cache);
     response_init(&r, &conf);
     for (size_t i = 0; i < MAX_DELTAS && c->deltas[i].text.len > 0; i++)
@@ -134,7 +133,7 @@ static void check_case(const struct memory_case *c, enum reasoning_mode mode)
     check_sent_back(c, request, cache);
     json_decref(request);
     response_fini(&r);
-    reasoning_cache_free(cache);
+    call_cache_free(cache);
     fixture_fini(&f);
 }
 

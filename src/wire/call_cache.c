@@ -1,9 +1,9 @@
-/* reasoning_cache.c -- a hash table whose entries also stand in a queue by age.
+/* call_cache.c -- a hash table whose entries also stand in a queue by age.
  *
  * An entry is one block: its links, then scope, call id and text. Scope and call
  * id are compared in full; of name and arguments, which may be long, a hash of 64
  * bits with a random seed stands for the text. */
-#include "wire/reasoning_cache.h"
+#include "wire/call_cache.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct entry {
     char bytes[];
 };
 
-struct reasoning_cache {
+struct call_cache {
     size_t max_entries, max_bytes;
     size_t n_entries, n_bytes;
     struct entry *oldest, *newest;
@@ -86,49 +86,66 @@ static struct entry *entry_new(const struct probe *p, str text)
 /* ---- finding */
 
 /* The probe's texts are in the arena or where key's are. False when out of memory. */
-static bool probe_init(struct probe *p, const struct reasoning_cache *cache,
-                       const struct reasoning_key *key, struct arena *a)
+static bool probe_id(struct probe *p, const struct call_cache *cache, const struct call_key *key,
+                     struct arena *a)
 {
-    str arguments = json_text_dup(a, key->arguments);
-
     p->scope = key->scope;
     p->call_id = json_text_dup(a, key->call_id);
-    if (str_is_none(p->call_id) || str_is_none(arguments))
+    if (str_is_none(p->call_id))
         return false;
     p->hash = str_map_hash(str_map_hash(cache->seeds[0], p->scope), p->call_id);
-    p->signature = str_map_hash(str_map_hash(cache->seeds[1], key->name), arguments);
     return true;
 }
 
-static bool matches(const struct entry *e, const struct probe *p)
+static bool probe_call(struct probe *p, const struct call_cache *cache, const struct call_key *key,
+                       struct arena *a)
 {
-    return e->hash == p->hash && e->signature == p->signature && str_eq(entry_scope(e), p->scope) &&
+    str arguments = json_text_dup(a, key->arguments);
+
+    p->signature = str_map_hash(str_map_hash(cache->seeds[1], key->name), arguments);
+    return !str_is_none(arguments);
+}
+
+static bool has_id(const struct entry *e, const struct probe *p)
+{
+    return e->hash == p->hash && str_eq(entry_scope(e), p->scope) &&
            str_eq(entry_call_id(e), p->call_id);
 }
 
 /* The upper bits are mixed best. */
-static size_t bucket_of(const struct reasoning_cache *cache, uint64_t hash)
+static size_t bucket_of(const struct call_cache *cache, uint64_t hash)
 {
     return hash >> 32 & cache->mask;
 }
 
-static struct entry *find(const struct reasoning_cache *cache, const struct probe *p)
+static struct entry *find_id(const struct call_cache *cache, const struct probe *p)
 {
     struct entry *e = cache->buckets[bucket_of(cache, p->hash)];
 
-    while (e != NULL && !matches(e, p))
+    while (e != NULL && !has_id(e, p))
         e = e->next;
     return e;
 }
 
-bool reasoning_cache_find(const struct reasoning_cache *cache, const struct reasoning_key *key,
-                          struct arena *a, str *ret)
+static struct entry *find(const struct call_cache *cache, const struct probe *p)
+{
+    struct entry *e = find_id(cache, p);
+
+    while (e != NULL && !(has_id(e, p) && e->signature == p->signature))
+        e = e->next;
+    return e;
+}
+
+bool call_cache_find(const struct call_cache *cache, const struct call_key *key, struct arena *a,
+                     str *ret)
 {
     const struct entry *e;
     struct probe p;
     str text;
 
-    if (!probe_init(&p, cache, key, a))
+    /* Arguments, which may be long, are not looked at for an id that is unknown. */
+    if (!probe_id(&p, cache, key, a) || find_id(cache, &p) == NULL ||
+        !probe_call(&p, cache, key, a))
         return false;
     e = find(cache, &p);
     text = e == NULL ? STR_NONE : arena_dup(a, entry_text(e));
@@ -139,7 +156,7 @@ bool reasoning_cache_find(const struct reasoning_cache *cache, const struct reas
 
 /* ---- changing */
 
-static void drop(struct reasoning_cache *cache, struct entry *e)
+static void drop(struct call_cache *cache, struct entry *e)
 {
     struct entry **place = &cache->buckets[bucket_of(cache, e->hash)];
 
@@ -159,7 +176,7 @@ static void drop(struct reasoning_cache *cache, struct entry *e)
     free(e);
 }
 
-static void add(struct reasoning_cache *cache, struct entry *e, size_t size)
+static void add(struct call_cache *cache, struct entry *e, size_t size)
 {
     struct entry **bucket = &cache->buckets[bucket_of(cache, e->hash)];
 
@@ -175,7 +192,7 @@ static void add(struct reasoning_cache *cache, struct entry *e, size_t size)
     cache->n_bytes += size;
 }
 
-static void put(struct reasoning_cache *cache, const struct probe *p, str text)
+static void put(struct call_cache *cache, const struct probe *p, str text)
 {
     size_t size = entry_size(p->scope.len, p->call_id.len, text.len);
     struct entry *e = find(cache, p);
@@ -191,22 +208,32 @@ static void put(struct reasoning_cache *cache, const struct probe *p, str text)
         add(cache, e, size);
 }
 
-void reasoning_cache_put(struct reasoning_cache *cache, const struct reasoning_key *key, str text)
+void call_cache_put(struct call_cache *cache, const struct call_key *key, str text)
 {
     struct arena scratch = {0};
     struct probe p;
 
-    if (probe_init(&p, cache, key, &scratch))
+    if (probe_id(&p, cache, key, &scratch) && probe_call(&p, cache, key, &scratch))
         put(cache, &p, text);
     arena_fini(&scratch);
 }
 
+bool call_cache_is_empty(const struct call_cache *cache)
+{
+    return cache->n_entries == 0;
+}
+
+size_t call_cache_max_bytes(const struct call_cache *cache)
+{
+    return cache->max_bytes;
+}
+
 /* ---- life */
 
-struct reasoning_cache *reasoning_cache_new(size_t max_entries, size_t max_bytes,
-                                            const struct id_source *randomness)
+struct call_cache *call_cache_new(size_t max_entries, size_t max_bytes,
+                                  const struct id_source *randomness)
 {
-    struct reasoning_cache *cache;
+    struct call_cache *cache;
     size_t n_buckets = 1;
 
     while (n_buckets < max_entries && n_buckets < MAX_BUCKETS)
@@ -221,7 +248,7 @@ struct reasoning_cache *reasoning_cache_new(size_t max_entries, size_t max_bytes
     return cache;
 }
 
-void reasoning_cache_free(struct reasoning_cache *cache)
+void call_cache_free(struct call_cache *cache)
 {
     struct entry *newer;
 

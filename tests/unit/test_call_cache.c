@@ -1,39 +1,39 @@
-/* test_reasoning_cache.c -- what is remembered, for whom, and for how long. */
+/* test_call_cache.c -- what is remembered, for whom, and for how long. */
 #include "lib/test.h"
 
 #include <stdio.h>
 
 #include "lib/fixture.h"
-#include "wire/reasoning_cache.h"
+#include "wire/call_cache.h"
 
 enum { PLENTY = 1 << 20 };
 
-static struct reasoning_cache *new_cache(size_t max_entries, size_t max_bytes)
+static struct call_cache *new_cache(size_t max_entries, size_t max_bytes)
 {
     struct test_ids ids;
-    struct reasoning_cache *cache;
+    struct call_cache *cache;
 
     test_ids_reset(&ids);
-    cache = reasoning_cache_new(max_entries, max_bytes, &ids.source);
+    cache = call_cache_new(max_entries, max_bytes, &ids.source);
     assert_non_null(cache);
     return cache;
 }
 
-static struct reasoning_key key(const char *scope, const char *call_id, const char *name,
-                                const char *arguments)
+static struct call_key key(const char *scope, const char *call_id, const char *name,
+                           const char *arguments)
 {
-    return (struct reasoning_key){.scope = str_from_c(scope),
-                                  .call_id = str_from_c(call_id),
-                                  .name = str_from_c(name),
-                                  .arguments = str_from_c(arguments)};
+    return (struct call_key){.scope = str_from_c(scope),
+                             .call_id = str_from_c(call_id),
+                             .name = str_from_c(name),
+                             .arguments = str_from_c(arguments)};
 }
 
 /* The cache has this text for the key; NULL: it has none. */
-static void check_key(const struct reasoning_cache *cache, struct reasoning_key k, const char *text)
+static void check_key(const struct call_cache *cache, struct call_key k, const char *text)
 {
     struct arena arena = {0};
     str found = STR_NONE;
-    bool ok = reasoning_cache_find(cache, &k, &arena, &found);
+    bool ok = call_cache_find(cache, &k, &arena, &found);
 
     assert_int_equal(ok, text != NULL);
     if (text != NULL)
@@ -43,13 +43,13 @@ static void check_key(const struct reasoning_cache *cache, struct reasoning_key 
     arena_fini(&arena);
 }
 
-static void put(struct reasoning_cache *cache, struct reasoning_key k, const char *text)
+static void put(struct call_cache *cache, struct call_key k, const char *text)
 {
-    reasoning_cache_put(cache, &k, str_from_c(text));
+    call_cache_put(cache, &k, str_from_c(text));
 }
 
 /* Keys that differ in their number only. */
-static struct reasoning_key numbered(size_t n, char text[32])
+static struct call_key numbered(size_t n, char text[32])
 {
     (void)snprintf(text, 32, "call_%zu", n);
     return key("s", text, "f", "{}");
@@ -57,7 +57,7 @@ static struct reasoning_key numbered(size_t n, char text[32])
 
 static void only_the_whole_key_finds_a_text(void **state)
 {
-    struct reasoning_cache *cache = new_cache(8, PLENTY);
+    struct call_cache *cache = new_cache(8, PLENTY);
 
     (void)state;
     put(cache, key("s", "c", "f", "{}"), "a");
@@ -68,13 +68,13 @@ static void only_the_whole_key_finds_a_text(void **state)
     check_key(cache, key("s", "c", "f", "{ }"), NULL);
     check_key(cache, key("sc", "", "f", "{}"), NULL);
     check_key(cache, key("", "sc", "f", "{}"), NULL);
-    reasoning_cache_free(cache);
+    call_cache_free(cache);
 }
 
 /* Upstreams that count from zero use one id in many chats. */
 static void chats_with_equal_call_ids_do_not_mix(void **state)
 {
-    struct reasoning_cache *cache = new_cache(8, PLENTY);
+    struct call_cache *cache = new_cache(8, PLENTY);
 
     (void)state;
     put(cache, key("s", "0", "f", "{\\\"a\\\":1}"), "first");
@@ -83,22 +83,22 @@ static void chats_with_equal_call_ids_do_not_mix(void **state)
     check_key(cache, key("s", "0", "f", "{\\\"a\\\":1}"), "first");
     check_key(cache, key("s", "0", "f", "{\\\"a\\\":2}"), "second");
     check_key(cache, key("t", "0", "f", "{\\\"a\\\":1}"), "another's");
-    reasoning_cache_free(cache);
+    call_cache_free(cache);
 }
 
 static void texts_are_compared_by_what_they_mean(void **state)
 {
-    struct reasoning_cache *cache = new_cache(8, PLENTY);
+    struct call_cache *cache = new_cache(8, PLENTY);
 
     (void)state;
     put(cache, key("", "\\u0063", "f", "\\u007b}"), "t\\n");
     check_key(cache, key("", "c", "f", "{\\u007D"), "t\\n");
-    reasoning_cache_free(cache);
+    call_cache_free(cache);
 }
 
 static void the_oldest_makes_room(void **state)
 {
-    struct reasoning_cache *cache = new_cache(3, PLENTY);
+    struct call_cache *cache = new_cache(3, PLENTY);
     char text[32];
 
     (void)state;
@@ -114,12 +114,12 @@ static void the_oldest_makes_room(void **state)
     put(cache, numbered(5, text), "t");
     check_key(cache, numbered(0, text), NULL);
     check_key(cache, numbered(3, text), "t");
-    reasoning_cache_free(cache);
+    call_cache_free(cache);
 }
 
 static void bytes_are_bounded_as_well(void **state)
 {
-    struct reasoning_cache *cache = new_cache(100, 1000);
+    struct call_cache *cache = new_cache(100, 1000);
     char text[32], long_text[901];
     size_t n = 0;
 
@@ -130,10 +130,10 @@ static void bytes_are_bounded_as_well(void **state)
         put(cache, numbered(i, text), "t");
     for (size_t i = 0; i < 100; i++) {
         struct arena arena = {0};
-        struct reasoning_key k = numbered(i, text);
+        struct call_key k = numbered(i, text);
         str found;
 
-        n += reasoning_cache_find(cache, &k, &arena, &found);
+        n += call_cache_find(cache, &k, &arena, &found);
         arena_fini(&arena);
     }
     assert_in_range(n, 2, 50);
@@ -141,12 +141,12 @@ static void bytes_are_bounded_as_well(void **state)
     put(cache, numbered(200, text), long_text);
     check_key(cache, numbered(99, text), NULL);
     check_key(cache, numbered(200, text), long_text);
-    reasoning_cache_free(cache);
+    call_cache_free(cache);
 }
 
 static void what_is_too_large_or_empty_is_forgotten(void **state)
 {
-    struct reasoning_cache *cache = new_cache(4, 200);
+    struct call_cache *cache = new_cache(4, 200);
     char text[32], long_text[301];
 
     (void)state;
@@ -158,25 +158,25 @@ static void what_is_too_large_or_empty_is_forgotten(void **state)
     check_key(cache, numbered(1, text), "t");
     put(cache, numbered(1, text), "");
     check_key(cache, numbered(1, text), NULL);
-    reasoning_cache_free(cache);
+    call_cache_free(cache);
 }
 
 static void a_cache_of_no_entries_keeps_none(void **state)
 {
-    struct reasoning_cache *cache = new_cache(0, PLENTY);
+    struct call_cache *cache = new_cache(0, PLENTY);
 
     (void)state;
     put(cache, key("s", "c", "f", "{}"), "a");
     check_key(cache, key("s", "c", "f", "{}"), NULL);
-    reasoning_cache_free(cache);
-    reasoning_cache_free(NULL);
+    call_cache_free(cache);
+    call_cache_free(NULL);
 }
 
 /* A model of the cache: the last 16 keys that were put, in order. */
 static void any_sequence_keeps_the_newest(void **state)
 {
     enum { N_KEYS = 40, SIZE = 16, N_STEPS = 5000 };
-    struct reasoning_cache *cache = new_cache(SIZE, PLENTY);
+    struct call_cache *cache = new_cache(SIZE, PLENTY);
     size_t put_at[N_KEYS] = {0};
     struct chance chance = {0};
     char text[32];
@@ -192,7 +192,7 @@ static void any_sequence_keeps_the_newest(void **state)
             newer += put_at[i] > put_at[n];
         check_key(cache, numbered(n, text), put_at[n] > 0 && newer < SIZE ? "t" : NULL);
     }
-    reasoning_cache_free(cache);
+    call_cache_free(cache);
 }
 
 int main(void)

@@ -1,0 +1,58 @@
+/* turn_rounds.c -- calls that the gateway has run, for clients that do not send them back
+ * (CONTRACT 2.5 rule 8).
+ *
+ * A turn without such calls, and before there have been any, costs a look at a counter. */
+#include "gateway/call_memory.h"
+#include "gateway/turn_internal.h"
+#include "response/response_rounds.h"
+#include "wire/request_rounds.h"
+
+static bool find_rounds(void *arg, str kind, str id, struct arena *a, str *ret)
+{
+    struct turn *t = arg;
+    const struct call_key key = {turn_memory_scope(t), id, STR(""), kind};
+
+    return !str_is_none(key.scope) && call_memory_find(t->worker->rounds, &key, a, ret);
+}
+
+int turn_put_back(struct turn *t, struct err *reterr)
+{
+    const struct responses_request_options options = turn_request_options(t);
+    const struct rounds_source source = {find_rounds, t};
+
+    if (t->worker->rounds == NULL || call_memory_is_empty(t->worker->rounds))
+        return 0;
+    return request_put_back(&t->request, &source, &options.input, &t->worker->ids, &t->arena,
+                            reterr);
+}
+
+struct keeping {
+    const struct turn *turn;
+    struct response_rounds rounds;
+};
+
+static void put_rounds(void *arg, struct call_cache *cache)
+{
+    const struct keeping *k = arg;
+
+    response_rounds_remember(&k->turn->response, &k->rounds, cache);
+}
+
+void turn_keep_rounds(struct turn *t)
+{
+    struct keeping k = {.turn = t};
+    struct call_place place = {.first = NULL};
+    struct buf text = {.limit = 0};
+
+    if (t->worker->rounds == NULL || !response_has_rounds(&t->response))
+        return;
+    for (const struct item *it = t->request.items.first; it != NULL; it = it->next)
+        call_place_pass(&place, it);
+    response_rounds_write(&t->response, &text);
+    k.rounds.scope = turn_memory_scope(t);
+    k.rounds.text = buf_str(&text);
+    if (!buf_failed(&text) && !str_is_none(k.rounds.scope) &&
+        call_context_make(&place, &k.rounds.context))
+        call_memory_put(t->worker->rounds, put_rounds, &k);
+    buf_fini(&text);
+}

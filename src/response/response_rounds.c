@@ -1,0 +1,120 @@
+/* response_rounds.c -- the items of a response as the store would keep them, in one text. */
+#include "response/response_rounds.h"
+
+#include "response/output_result.h"
+#include "response/response_internal.h"
+#include "json/json_write.h"
+
+enum { LARGEST_SHARE = 4 };
+
+static bool is_run(const struct output_item *item)
+{
+    return output_is_hosted_call(item->kind) && response_is_for_model(item);
+}
+
+bool response_has_rounds(const struct response *r)
+{
+    const struct output_item *item = r->status == RESPONSE_FAILED ? NULL : r->first;
+
+    while (item != NULL && !is_run(item))
+        item = item->next;
+    return item != NULL;
+}
+
+/* ---- the text */
+
+static void write_element(const struct output_item *item,
+                          void (*write)(const struct output_item *item, struct buf *out),
+                          struct jw *w)
+{
+    if (w->comma)
+        buf_char(w->out, ',');
+    write(item, w->out);
+    w->comma = true;
+}
+
+static void write_items(const char *key, const struct output_item *from,
+                        const struct output_item *to, struct jw *w)
+{
+    jw_key(w, key);
+    jw_array(w);
+    for (const struct output_item *item = from; item != to; item = item->next) {
+        if (!response_is_for_model(item))
+            continue;
+        write_element(item, output_item_write, w);
+        if (output_result_exists(item))
+            write_element(item, output_result_write, w);
+    }
+    jw_array_end(w);
+}
+
+void response_rounds_write(const struct response *r, struct buf *out)
+{
+    struct jw writer = jw_to(out), *w = &writer;
+
+    jw_object(w);
+    write_items("rounds", r->first, *r->replayed, w);
+    write_items("last", *r->replayed, NULL, w);
+    jw_object_end(w);
+}
+
+/* ---- what leads to it */
+
+static void add_mark(const struct item *call, str id, const struct response_rounds *rounds,
+                     struct call_mark *mark, struct call_cache *cache, struct arena *scratch)
+{
+    const struct call_key key = {rounds->scope, id, STR(""), CALL_ROUNDS_OF_CALL};
+    struct buf marks = {.limit = 0};
+    str known = STR_NONE;
+
+    (void)call_cache_find(cache, &key, scratch, &known);
+    if (call_hash(call, &mark->call))
+        call_marks_write(known, mark, &marks);
+    if (!buf_failed(&marks))
+        call_cache_put(cache, &key, buf_str(&marks));
+    buf_fini(&marks);
+}
+
+/* A call that the client answers, by an output or an approval. */
+static void mark_call(const struct response *r, const struct output_item *item,
+                      const struct response_rounds *rounds, struct call_cache *cache)
+{
+    const struct input_options options = {.text_files = false};
+    struct call_mark mark = {.context = rounds->context, .response = r->id};
+    struct item call = {.kind = ITEM_IGNORED};
+    struct arena scratch = {0};
+    struct err e;
+
+    if (response_read_item(r, item, &options, &scratch, &call, &e) == 0) {
+        if (call.kind == ITEM_CALL)
+            add_mark(&call, call.call_id, rounds, &mark, cache, &scratch);
+        else if (call.kind == ITEM_APPROVAL_REQUEST)
+            add_mark(&call, call.id, rounds, &mark, cache, &scratch);
+    }
+    arena_fini(&scratch);
+}
+
+static void put(const struct response_rounds *rounds, str kind, str id, str text,
+                struct call_cache *cache)
+{
+    const struct call_key key = {rounds->scope, id, STR(""), kind};
+
+    call_cache_put(cache, &key, text);
+}
+
+void response_rounds_remember(const struct response *r, const struct response_rounds *rounds,
+                              struct call_cache *cache)
+{
+    if (rounds->text.len > call_cache_max_bytes(cache) / LARGEST_SHARE)
+        return;
+    put(rounds, CALL_ROUNDS_OF_RESPONSE, id_str(&r->id), rounds->text, cache);
+    for (const struct output_item *item = r->first; item != NULL; item = item->next) {
+        if (item->is_hidden || !response_is_for_model(item) || item->kind == OUTPUT_MESSAGE ||
+            item->kind == OUTPUT_REASONING)
+            continue;
+        if (output_is_hosted_call(item->kind))
+            put(rounds, CALL_ROUNDS_OF_ITEM, id_str(&item->id), id_str(&r->id), cache);
+        else
+            mark_call(r, item, rounds, cache);
+    }
+}

@@ -1,0 +1,103 @@
+/* call_rounds.c -- marks are copied as they stand in memory: they never leave the process. */
+#include "wire/call_rounds.h"
+
+#include <string.h>
+
+#include "base/str_map.h"
+#include "json/json_copy.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+enum { HASH_SEED = 0x5eed };
+
+/* ---- places */
+
+void call_place_pass(struct call_place *p, const struct item *it)
+{
+    const bool is_said = it->kind == ITEM_MESSAGE && it->role == ROLE_USER;
+
+    if (is_said && p->first == NULL)
+        p->first = it;
+    if (is_said || it->kind == ITEM_OUTPUT)
+        p->before = it;
+}
+
+/* 0: nothing was said. */
+static bool hash_content(const struct item *it, uint64_t *ret)
+{
+    struct arena scratch = {0};
+    uint64_t h = HASH_SEED;
+    bool ok = true;
+
+    for (const struct part *p = it == NULL ? NULL : it->content.first; ok && p != NULL;
+         p = p->next) {
+        str text = p->kind == PART_AUDIO ? p->text : json_text_dup(&scratch, p->text);
+
+        ok = !str_is_none(text);
+        h = str_map_hash(h, text);
+    }
+    arena_fini(&scratch);
+    *ret = it == NULL ? 0 : h;
+    return ok;
+}
+
+bool call_context_make(const struct call_place *p, struct call_context *ret)
+{
+    return hash_content(p->first, &ret->first) && hash_content(p->before, &ret->before);
+}
+
+/* ---- calls */
+
+/* Some clients write arguments anew, with other spaces between them. */
+static bool hash_call(str name, str arguments, uint64_t *ret)
+{
+    struct buf plain = {.limit = 0}, compact = {.limit = 0};
+    bool ok;
+
+    json_text_decode(arguments, &plain);
+    if (!buf_failed(&plain) && jr_is_valid(buf_str(&plain)))
+        json_copy_value(buf_str(&plain), &compact);
+    else
+        buf_append(&compact, buf_str(&plain));
+    ok = !buf_failed(&plain) && !buf_failed(&compact);
+    *ret = str_map_hash(str_map_hash(HASH_SEED, name), buf_str(&compact));
+    buf_fini(&plain);
+    buf_fini(&compact);
+    return ok;
+}
+
+bool call_hash(const struct item *call, uint64_t *ret)
+{
+    return hash_call(call->kind == ITEM_CALL ? call->name : STR(""), call->arguments, ret);
+}
+
+bool call_hash_arguments(str arguments, uint64_t *ret)
+{
+    return hash_call(STR(""), arguments, ret);
+}
+
+/* ---- marks */
+
+size_t call_marks_count(str marks)
+{
+    return marks.len / sizeof(struct call_mark);
+}
+
+struct call_mark call_mark_at(str marks, size_t i)
+{
+    struct call_mark mark;
+
+    memcpy(&mark, marks.p + i * sizeof(mark), sizeof(mark));
+    return mark;
+}
+
+void call_marks_write(str marks, const struct call_mark *mark, struct buf *out)
+{
+    const size_t n = call_marks_count(marks);
+
+    if (n >= CALL_MARKS_MAX)
+        marks = str_skip(marks, (n - CALL_MARKS_MAX + 1) * sizeof(*mark));
+    if (marks.len > 0)
+        buf_append(out, marks);
+    buf_append(out, str_from((const char *)mark, sizeof(*mark)));
+}

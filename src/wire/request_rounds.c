@@ -1,0 +1,241 @@
+/* request_rounds.c -- one walk that asks the memory, then what it has found, the surest first. */
+#include "wire/request_rounds.h"
+
+#include "base/str_map.h"
+#include "conv/reject.h"
+#include "wire/call_rounds.h"
+#include "wire/past_rounds.h"
+#include "wire/request_fields.h"
+#include "wire/request_names.h"
+#include "json/json_text.h"
+
+/* A call of the client that the memory knows. */
+struct known_call {
+    struct item *call, *behind; /* its run begins behind that one; NULL: with the list */
+    struct call_place place;
+    str marks;
+    struct known_call *next;
+};
+
+struct recollection {
+    struct responses_request *r;
+    const struct rounds_source *source;
+    const struct input_options *options;
+    const struct id_source *ids;
+    struct arena *arena;
+    struct err *reterr;
+    struct str_map responses; /* id -> struct past_rounds */
+    struct known_call *first, *last;
+};
+
+/* ---- the rounds of a response */
+
+/* Rounds that are forgotten are empty. NULL when out of memory, or of no use. */
+static struct past_rounds *recall_rounds(struct recollection *s, str response_id)
+{
+    void **slot = str_map_slot(&s->responses, response_id, s->arena);
+    struct past_rounds *rounds = slot == NULL ? NULL : *slot;
+    str text;
+
+    if (slot == NULL)
+        (void)reject_memory(s->reterr);
+    if (slot == NULL || rounds != NULL)
+        return rounds;
+    rounds = arena_alloc(s->arena, sizeof(*rounds));
+    if (rounds == NULL) {
+        (void)reject_memory(s->reterr);
+        return NULL;
+    }
+    if (s->source->find(s->source->arg, CALL_ROUNDS_OF_RESPONSE, response_id, s->arena, &text) &&
+        past_rounds_read(text, s->options, s->ids, s->arena, rounds, s->reterr) == -1)
+        return NULL;
+    *slot = rounds;
+    return rounds;
+}
+
+/* ---- calls of the gateway's own that came along */
+
+/* What clients see of code and searches says less than the model was told. A call that they have
+ * changed is theirs. */
+static int complete_call(const struct recollection *s, struct item *it, const struct item *known)
+{
+    const bool is_shown_whole = it->own_tool == OWN_TOOL_NONE && it->has_output;
+    uint64_t hash = 0, known_hash = 0;
+    struct item whole = *known;
+
+    if (it->kind == ITEM_HOSTED_CALL && (!call_hash_arguments(it->arguments, &hash) ||
+                                         !call_hash_arguments(known->arguments, &known_hash)))
+        return reject_memory(s->reterr);
+    if (hash != known_hash)
+        return 0;
+    if (is_shown_whole) {
+        whole.content = it->content;
+        whole.name = it->name;
+    }
+    whole.index = it->index;
+    whole.next = it->next;
+    *it = whole;
+    return 0;
+}
+
+/* A search that the client sends says nothing to the model by itself. */
+static bool is_of_gateway(const struct item *it)
+{
+    return it->id.len > 0 && (it->kind == ITEM_HOSTED_CALL || it->is_partial);
+}
+
+static int recall_item(struct recollection *s, struct item *it, bool is_own)
+{
+    struct past_rounds *rounds;
+    struct past_item *known;
+    str response_id;
+
+    if (!s->source->find(s->source->arg, CALL_ROUNDS_OF_ITEM, it->id, s->arena, &response_id))
+        return 0;
+    rounds = recall_rounds(s, response_id);
+    if (rounds == NULL)
+        return -1;
+    known = past_rounds_find(rounds, it->id);
+    if (known == NULL)
+        return 0;
+    known->is_held = true;
+    return is_own ? complete_call(s, it, known->item) : 0;
+}
+
+/* ---- calls of the client */
+
+static int recall_call(struct recollection *s, struct item *it, struct item *behind,
+                       const struct call_place *place)
+{
+    str id = it->kind == ITEM_CALL ? it->call_id : it->id, marks;
+    struct known_call *call;
+
+    if (!s->source->find(s->source->arg, CALL_ROUNDS_OF_CALL, id, s->arena, &marks))
+        return 0;
+    call = arena_alloc(s->arena, sizeof(*call));
+    if (call == NULL)
+        return reject_memory(s->reterr);
+    *call = (struct known_call){.call = it, .behind = behind, .place = *place, .marks = marks};
+    if (s->last == NULL)
+        s->first = call;
+    else
+        s->last->next = call;
+    s->last = call;
+    return 0;
+}
+
+/* What is stored has all its rounds already: only the request's own items may lack some. */
+static int recall_items(struct recollection *s)
+{
+    struct call_place place = {.first = NULL};
+    struct item *behind = NULL;
+    size_t n = 0;
+
+    for (struct item *it = s->r->items.first; it != NULL; it = it->next) {
+        const bool is_own = n++ >= s->r->n_before;
+
+        if (is_of_gateway(it) && recall_item(s, it, is_own) == -1)
+            return -1;
+        if (is_own && (it->kind == ITEM_CALL || it->kind == ITEM_APPROVAL_REQUEST) &&
+            recall_call(s, it, behind, &place) == -1)
+            return -1;
+        if (!is_own || past_rounds_end_run(it))
+            behind = it;
+        call_place_pass(&place, it);
+    }
+    return 0;
+}
+
+/* ---- which response a call belongs to */
+
+/* How much of what is around a call has to be as it was, the surest first. */
+enum likeness { LIKE_ALL, LIKE_BEFORE, LIKE_FIRST, N_LIKENESSES };
+
+static bool is_like(const struct call_context *c, const struct call_context *known,
+                    enum likeness likeness)
+{
+    return (likeness == LIKE_FIRST || c->before == known->before) &&
+           (likeness == LIKE_BEFORE || c->first == known->first);
+}
+
+/* *ret: the newest that may be it, or NULL. */
+static int choose_rounds(struct recollection *s, const struct known_call *c, enum likeness likeness,
+                         struct past_rounds **ret)
+{
+    struct call_context context;
+    uint64_t hash;
+
+    if (!call_context_make(&c->place, &context) || !call_hash(c->call, &hash))
+        return reject_memory(s->reterr);
+    for (size_t i = call_marks_count(c->marks); i > 0 && *ret == NULL; i--) {
+        const struct call_mark mark = call_mark_at(c->marks, i - 1);
+        struct past_rounds *rounds;
+        str id = arena_dup(s->arena, id_str(&mark.response));
+
+        if (mark.call != hash || !is_like(&context, &mark.context, likeness))
+            continue;
+        rounds = str_is_none(id) ? NULL : recall_rounds(s, id);
+        if (rounds == NULL)
+            return str_is_none(id) ? reject_memory(s->reterr) : -1;
+        if (!rounds->is_back)
+            *ret = rounds;
+    }
+    return 0;
+}
+
+static int put_back_before(struct recollection *s, struct known_call *c, enum likeness likeness)
+{
+    struct past_rounds *rounds = NULL;
+    bool was_missing;
+
+    if (choose_rounds(s, c, likeness, &rounds) == -1)
+        return -1;
+    if (rounds == NULL)
+        return 0;
+    c->marks = STR_NONE; /* its own are found */
+    if (past_rounds_put_back(rounds, &s->r->items, c->behind, c->call, s->arena, &was_missing,
+                             s->reterr) == -1)
+        return -1;
+    s->r->n_put_back += was_missing;
+    return 0;
+}
+
+static int put_back_all(struct recollection *s)
+{
+    for (enum likeness likeness = LIKE_ALL; likeness < N_LIKENESSES; likeness++) {
+        for (struct known_call *c = s->first; c != NULL; c = c->next) {
+            if (put_back_before(s, c, likeness) == -1)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* Items have been put between others. */
+static void count_items(struct item_list *list)
+{
+    list->n = 0;
+    for (struct item *it = list->first; it != NULL; it = it->next) {
+        list->last = it;
+        list->n++;
+    }
+}
+
+int request_put_back(struct responses_request *r, const struct rounds_source *source,
+                     const struct input_options *o, const struct id_source *ids, struct arena *a,
+                     struct err *reterr)
+{
+    struct recollection s = {
+        .r = r, .source = source, .options = o, .ids = ids, .arena = a, .reterr = reterr};
+
+    r->n_put_back = 0;
+    str_map_init(&s.responses, ids);
+    if (recall_items(&s) == -1 || put_back_all(&s) == -1)
+        return -1;
+    if (r->n_put_back == 0) {
+        request_name_own_calls(r);
+        return 0;
+    }
+    count_items(&r->items);
+    return request_look_up(r, ids, a, reterr); /* what was approved may have been run */
+}
