@@ -69,6 +69,7 @@ struct item {
     bool is_result;  /* of a hosted call: it takes the place of the item with its id */
     bool is_origin;  /* of a result: it only tells how the upstream wrote the call of that item */
     bool ends_round; /* of a hosted call: the model was told before it said anything more */
+    bool is_kept;    /* of the output of an earlier response, all of which the store has put here */
     struct item *next;
 };
 

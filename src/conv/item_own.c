@@ -189,6 +189,7 @@ void item_take_result(struct item *it, const struct item *result)
         return;
     }
     whole.index = it->index;
+    whole.is_kept = it->is_kept;
     whole.next = it->next;
     *it = whole;
 }

@@ -50,20 +50,22 @@ int past_rounds_read(str text, const struct input_options *o, const struct id_so
 
 /* ---- comparing */
 
-static struct past_item *find_hosted(const struct past_items *items, str id)
+static const struct item *find_hosted(const struct past_items *items, str id)
 {
     for (size_t i = 0; i < items->n; i++) {
-        if (items->v[i].item->kind == ITEM_HOSTED_CALL && str_eq(items->v[i].item->id, id))
-            return &items->v[i];
+        const struct item *it = items->v[i].item;
+
+        if (it->kind == ITEM_HOSTED_CALL && str_eq(it->id, id))
+            return it;
     }
     return NULL;
 }
 
-struct past_item *past_rounds_find(const struct past_rounds *p, str id)
+const struct item *past_rounds_find(const struct past_rounds *p, str id)
 {
-    struct past_item *found = id.len == 0 ? NULL : find_hosted(&p->rounds, id);
+    const struct item *found = find_hosted(&p->rounds, id);
 
-    return found != NULL || id.len == 0 ? found : find_hosted(&p->last, id);
+    return found != NULL ? found : find_hosted(&p->last, id);
 }
 
 /* The characters of a content. STR_NONE when out of memory. */

@@ -36,7 +36,7 @@ int past_rounds_read(str text, const struct input_options *o, const struct id_so
 bool past_rounds_end_run(const struct item *it);
 
 /* The hosted item of this id, escaped, or NULL. */
-struct past_item *past_rounds_find(const struct past_rounds *p, str id);
+const struct item *past_rounds_find(const struct past_rounds *p, str id);
 
 /* Puts back what is missing before and beside call, an item of list. Its run begins behind the item
  * `behind`, or with the list when that is NULL; list->last and list->n are not kept. *ret: whether

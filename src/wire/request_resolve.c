@@ -230,6 +230,7 @@ static int add_stored(const struct resolution *s, const struct request_history_i
     if (it == NULL)
         return reject_memory(s->reterr);
     read.index = it->index;
+    read.is_kept = stored->is_output;
     *it = read;
     return 0;
 }

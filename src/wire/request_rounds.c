@@ -25,6 +25,7 @@ struct recollection {
     struct arena *arena;
     struct err *reterr;
     struct str_map responses; /* id -> struct past_rounds */
+    struct str_map items;     /* plain ids of the request's hosted items */
     struct known_call *first, *last;
 };
 
@@ -84,10 +85,10 @@ static bool is_of_gateway(const struct item *it)
     return it->id.len > 0 && (it->kind == ITEM_HOSTED_CALL || it->is_partial);
 }
 
-static int recall_item(struct recollection *s, struct item *it, bool is_own)
+static int recall_item(struct recollection *s, struct item *it)
 {
-    struct past_rounds *rounds;
-    struct past_item *known;
+    const struct past_rounds *rounds;
+    const struct item *known;
     str response_id;
 
     if (!s->source->find(s->source->arg, CALL_ROUNDS_OF_ITEM, it->id, s->arena, &response_id))
@@ -96,10 +97,7 @@ static int recall_item(struct recollection *s, struct item *it, bool is_own)
     if (rounds == NULL)
         return -1;
     known = past_rounds_find(rounds, it->id);
-    if (known == NULL)
-        return 0;
-    known->is_held = true;
-    return is_own ? complete_call(s, it, known->item) : 0;
+    return known == NULL ? 0 : complete_call(s, it, known);
 }
 
 /* ---- calls of the client */
@@ -124,26 +122,52 @@ static int recall_call(struct recollection *s, struct item *it, struct item *beh
     return 0;
 }
 
-/* What is stored has all its rounds already: only the request's own items may lack some. */
+/* A history has all rounds of the responses in it, though not of what their clients sent. */
 static int recall_items(struct recollection *s)
 {
     struct call_place place = {.first = NULL};
     struct item *behind = NULL;
-    size_t n = 0;
 
     for (struct item *it = s->r->items.first; it != NULL; it = it->next) {
-        const bool is_own = n++ >= s->r->n_before;
+        const bool is_call = it->kind == ITEM_CALL || it->kind == ITEM_APPROVAL_REQUEST;
 
-        if (is_of_gateway(it) && recall_item(s, it, is_own) == -1)
+        if (!it->is_kept && is_of_gateway(it) && recall_item(s, it) == -1)
             return -1;
-        if (is_own && (it->kind == ITEM_CALL || it->kind == ITEM_APPROVAL_REQUEST) &&
-            recall_call(s, it, behind, &place) == -1)
+        if (!it->is_kept && is_call && recall_call(s, it, behind, &place) == -1)
             return -1;
-        if (!is_own || past_rounds_end_run(it))
+        if (it->is_kept || past_rounds_end_run(it))
             behind = it;
         call_place_pass(&place, it);
     }
     return 0;
+}
+
+/* ---- what is there, wherever it stands */
+
+static int note_items(struct recollection *s)
+{
+    str_map_init(&s->items, s->ids);
+    for (struct item *it = s->r->items.first; it != NULL; it = it->next) {
+        str id = it->kind == ITEM_HOSTED_CALL ? json_text_dup(s->arena, it->id) : STR_NONE;
+        void **slot = id.len == 0 ? NULL : str_map_slot(&s->items, id, s->arena);
+
+        if (id.len > 0 && slot == NULL)
+            return reject_memory(s->reterr);
+        if (slot != NULL)
+            *slot = it;
+    }
+    return 0;
+}
+
+/* Ids that the gateway has made need no escapes. */
+static void hold_items(const struct recollection *s, const struct past_items *items)
+{
+    for (size_t i = 0; i < items->n; i++) {
+        const struct item *it = items->v[i].item;
+
+        items->v[i].is_held =
+            it->kind == ITEM_HOSTED_CALL && str_map_get(&s->items, it->id) != NULL;
+    }
 }
 
 /* ---- which response a call belongs to */
@@ -193,6 +217,8 @@ static int put_back_before(struct recollection *s, struct known_call *c, enum li
     if (rounds == NULL)
         return 0;
     c->marks = STR_NONE; /* its own are found */
+    hold_items(s, &rounds->rounds);
+    hold_items(s, &rounds->last);
     if (past_rounds_put_back(rounds, &s->r->items, c->behind, c->call, s->arena, &was_missing,
                              s->reterr) == -1)
         return -1;
@@ -211,13 +237,25 @@ static int put_back_all(struct recollection *s)
     return 0;
 }
 
-/* Items have been put between others. */
-static void count_items(struct item_list *list)
+/* The last item of the history, or NULL. */
+static const struct item *last_before(const struct responses_request *r)
 {
-    list->n = 0;
-    for (struct item *it = list->first; it != NULL; it = it->next) {
-        list->last = it;
-        list->n++;
+    const struct item *it = r->n_before == 0 ? NULL : r->items.first;
+
+    for (size_t i = 1; i < r->n_before; i++)
+        it = it->next;
+    return it;
+}
+
+/* Items have been put between others. */
+static void count_items(struct responses_request *r, const struct item *last_of_history)
+{
+    r->items.n = 0;
+    for (struct item *it = r->items.first; it != NULL; it = it->next) {
+        r->items.last = it;
+        r->items.n++;
+        if (it == last_of_history)
+            r->n_before = r->items.n;
     }
 }
 
@@ -227,15 +265,17 @@ int request_put_back(struct responses_request *r, const struct rounds_source *so
 {
     struct recollection s = {
         .r = r, .source = source, .options = o, .ids = ids, .arena = a, .reterr = reterr};
+    const struct item *last_of_history = last_before(r);
 
     r->n_put_back = 0;
     str_map_init(&s.responses, ids);
-    if (recall_items(&s) == -1 || put_back_all(&s) == -1)
+    if (recall_items(&s) == -1 ||
+        (s.first != NULL && (note_items(&s) == -1 || put_back_all(&s) == -1)))
         return -1;
     if (r->n_put_back == 0) {
         request_name_own_calls(r);
         return 0;
     }
-    count_items(&r->items);
+    count_items(r, last_of_history);
     return request_look_up(r, ids, a, reterr); /* what was approved may have been run */
 }

@@ -299,6 +299,30 @@ describe('a history that the gateway keeps', { concurrency: false }, () => {
                 assert.equal(listed.some(({ type }) => type === 'hosted_call_result'), false);
             });
 
+    test('after a client has gone on alone for a while', async (t) => {
+        const { g, items, asked: before } = await learnt(t, { more: { tools: TOOLS } });
+        for (const kept of [only('function_call'), (all) => all]) {
+            const { id } = await g.respond({ tools: TOOLS, input: [user('Hi'), ...kept(items), ...OUTPUTS] });
+            const then = asked(g);
+            await g.respond({ tools: TOOLS, previous_response_id: id, input: 'Thanks' });
+            continues(g, before);
+            assert.ok(asked(g).startsWith(then));
+        }
+    });
+
+    test('of which a client sends a call by its reference alone', async (t) => {
+        const { g, items, asked: before } = await learnt(t, { more: { tools: TOOLS } });
+        const references = only('function_call')(items).map(({ id }) => ({ type: 'item_reference', id }));
+        await g.respond({ tools: TOOLS, input: [user('Hi'), ...references, ...OUTPUTS] });
+        continues(g, before);
+    });
+
+    test('and a client sends again: nothing is put back twice', async (t) => {
+        const { g, response } = await learnt(t, { more: { tools: TOOLS } });
+        await g.respond({ tools: TOOLS, previous_response_id: response.id, input: [...only('function_call')(response.output), ...OUTPUTS] });
+        assert.deepEqual(idsIn(g), [...HOSTED, ...CLIENTS]);
+    });
+
     test('is no longer by its client, who goes on alone', async (t) => {
         const { g, items, asked: before } = await learnt(t, { more: { tools: TOOLS } });
         await g.respond({ ...STATELESS, input: [user('Hi'), ...only('function_call')(items), ...OUTPUTS] });
