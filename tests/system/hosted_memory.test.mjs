@@ -13,7 +13,7 @@ import { startMcp } from '../lib/mcp_server.mjs';
 import { CODE, noSandbox } from '../lib/sandbox.mjs';
 import { startSearch } from '../lib/search_server.mjs';
 import { Api, fn, output, user } from '../lib/state.mjs';
-import { chunk, frames, stream, textStream, usageChunk } from '../lib/upstream.mjs';
+import { chunk, frames, rawCompletion, stream, textStream, usageChunk } from '../lib/upstream.mjs';
 
 const captures = new Captures();
 const FOUND = [{ title: 'Rates', url: 'https://example.com/rates', text: 'The range is 3.50% to 3.75%.' }];
@@ -163,6 +163,52 @@ describe('a client that keeps its own history', { concurrency: false }, () => {
         await g.respond({ ...STATELESS, input: [user('Hi'), ...only('function_call')(items), ...OUTPUTS] });
         continues(g, before);
     });
+});
+
+/* Reasoning that clients cannot send back, and models whose template drops it after an answer. */
+describe('reasoning of the rounds', { concurrency: false }, () => {
+    const SEALED = { include: ['reasoning.encrypted_content'] };
+
+    for (const [what, args, more] of [
+        ['that clients see as a summary', ['--reasoning', 'summary'], {}],
+        ['that clients do not see', ['--reasoning', 'none'], {}],
+        ['that clients get sealed', ['--reasoning', 'none'], SEALED],
+        ['of a chain of calls alone', ['--reasoning-history', 'open'], {}],
+    ])
+        for (const [how, kept] of [['only its calls', only('function_call')], ['everything', (items) => items], ['its calls and reasoning, without ids', (items) => only('function_call', 'reasoning')(items).map(bare)]])
+            test(`${what} comes back to a client that sends ${how}`, async (t) => {
+                const { g, items, asked: before } = await learnt(t, { args, more: { ...STATELESS, ...more } });
+                await g.respond({ ...STATELESS, ...more, input: [user('Hi'), ...kept(items), ...OUTPUTS] });
+                continues(g, before);
+            });
+});
+
+describe('a model whose prompt the gateway writes', { concurrency: false }, () => {
+    const NEXT = '<|start|>assistant';
+    const thinks = (text) => `<|channel|>analysis<|message|>${text}<|end|>`;
+    const calls = (name, args) => `<|channel|>commentary to=${name} <|constrain|>json<|message|>${args}<|call|>`;
+    const prompt = (g) => g.up.requests.at(-1).body.prompt;
+
+    for (const [how, kept] of [['only its calls', only('function_call')], ['everything', (items) => items], ['everything but reasoning', (items) => items.filter(({ type }) => type !== 'reasoning')]])
+        test(`reads on where it stopped, for a client that sends ${how}`, async (t) => {
+            const g = await gateway(t, await options(t, '--harmony', 'harmony-completions', '--harmony-date', 'none'));
+            const tools = [declared('fake'), { type: 'web_search' }, fn('read_file')];
+            g.up.next(...[
+                [thinks('First I look.'), calls('fake.echo', '{ "message": "a" }')],
+                [calls('fake.add', '{"a": 1.0,  "b": 2}')],
+                ['<|channel|>analysis to=browser.search code<|message|>{"query": "rates"}<|call|>'],
+                [thinks('Now the file.'), calls('functions.read_file', '{"path": "a.txt"}')],
+            ].map((messages) => rawCompletion(messages.join(NEXT))));
+            const { output: items } = await g.respond({ model: 'gpt-oss-20b', tools, store: false });
+            const before = prompt(g);
+            assert.equal(g.up.requests.length, 4);
+            const [own] = only('function_call')(items);
+            g.up.next(rawCompletion('<|channel|>final<|message|>Done.<|return|>'));
+            await g.respond({ model: 'gpt-oss-20b', tools, store: false, input: [user('Hi'), ...kept(items), output(own.call_id, 'contents')] });
+            assert.ok(prompt(g).startsWith(before), `${before}\n\n${prompt(g)}`);
+            for (const word of ['{ "message": "a" }', '{"a": 1.0,  "b": 2}', 'contents'])
+                assert.equal(prompt(g).split(word).length, 2, word);
+        });
 });
 
 describe('calls of the gateway beside those of the client, in one round', { concurrency: false }, () => {
