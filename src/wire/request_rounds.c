@@ -182,7 +182,7 @@ static bool is_like(const struct call_context *c, const struct call_context *kno
            (likeness == LIKE_BEFORE || c->first == known->first);
 }
 
-/* *ret: the newest that may be it, or NULL. */
+/* *ret: those of the newest response that may be it, or NULL. */
 static int choose_rounds(struct recollection *s, const struct known_call *c, enum likeness likeness,
                          struct past_rounds **ret)
 {
@@ -201,8 +201,7 @@ static int choose_rounds(struct recollection *s, const struct known_call *c, enu
         rounds = str_is_none(id) ? NULL : recall_rounds(s, id);
         if (rounds == NULL)
             return str_is_none(id) ? reject_memory(s->reterr) : -1;
-        if (!rounds->is_back)
-            *ret = rounds;
+        *ret = rounds;
     }
     return 0;
 }
@@ -217,6 +216,8 @@ static int put_back_before(struct recollection *s, struct known_call *c, enum li
     if (rounds == NULL)
         return 0;
     c->marks = STR_NONE; /* its own are found */
+    if (rounds->is_back)
+        return 0; /* for a call that was made together with this one */
     hold_items(s, &rounds->rounds);
     hold_items(s, &rounds->last);
     if (past_rounds_put_back(rounds, &s->r->items, c->behind, c->call, s->arena, &was_missing,
