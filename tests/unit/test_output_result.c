@@ -79,6 +79,39 @@ static void the_result_of_a_search_has_the_arguments_of_the_model(void **state)
     end(&f);
 }
 
+static void a_result_has_what_the_upstream_wrote_if_that_is_another_text(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    begin(&f, OUTPUT_WEB_SEARCH_CALL);
+    buf_c(&f.item->arguments, "{\\\"query\\\":\\\"q\\\"}");
+    buf_c(&f.item->upstream_arguments, "{ \\\"query\\\":\\\"q\\\"}");
+    f.item->output = STR("[0] q");
+    f.item->upstream_id = STR("eHN4F");
+    f.item->ends_round = true;
+    check_written(&f, "{\"id\":\"ID_result\",\"type\":\"hosted_call_result\",\"call_id\":\"ID\","
+                      "\"upstream_id\":\"eHN4F\",\"ends_round\":true,"
+                      "\"name\":\"web_search\",\"arguments\":\"{\\\"query\\\":\\\"q\\\"}\","
+                      "\"upstream_arguments\":\"{ \\\"query\\\":\\\"q\\\"}\","
+                      "\"output\":\"[0] q\"}");
+    end(&f);
+}
+
+static void beside_a_call_of_an_mcp_tool_stands_its_origin(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    begin(&f, OUTPUT_MCP_CALL);
+    buf_c(&f.item->text, "{}");
+    f.item->output = STR("shown");
+    f.item->upstream_id = STR("eHN4F");
+    check_written(&f, "{\"id\":\"ID_result\",\"type\":\"hosted_call_result\",\"call_id\":\"ID\","
+                      "\"upstream_id\":\"eHN4F\"}");
+    end(&f);
+}
+
 static void what_is_written_is_read_as_the_call(void **state)
 {
     const struct input_options options = {.own_items = true};
@@ -108,16 +141,20 @@ static void only_calls_that_have_ended_have_results(void **state)
     static const struct {
         enum output_kind kind;
         enum output_status status;
-        bool is_told, is_hidden, exists;
+        bool is_told, is_hidden, exists, has_origin;
     } cases[] = {
-        {OUTPUT_CODE_INTERPRETER_CALL, OUTPUT_COMPLETED, true, false, true},
-        {OUTPUT_CODE_INTERPRETER_CALL, OUTPUT_FAILED, true, true, true},
-        {OUTPUT_CODE_INTERPRETER_CALL, OUTPUT_INCOMPLETE, true, false, false},
-        {OUTPUT_CODE_INTERPRETER_CALL, OUTPUT_IN_PROGRESS, true, false, false},
-        {OUTPUT_WEB_SEARCH_CALL, OUTPUT_COMPLETED, true, false, true},
-        {OUTPUT_WEB_SEARCH_CALL, OUTPUT_COMPLETED, false, false, false},
-        {OUTPUT_MCP_CALL, OUTPUT_COMPLETED, true, false, false},
-        {OUTPUT_MESSAGE, OUTPUT_COMPLETED, false, false, false},
+        {OUTPUT_CODE_INTERPRETER_CALL, OUTPUT_COMPLETED, true, false, true, false},
+        {OUTPUT_CODE_INTERPRETER_CALL, OUTPUT_FAILED, true, true, true, false},
+        {OUTPUT_CODE_INTERPRETER_CALL, OUTPUT_INCOMPLETE, true, false, false, false},
+        {OUTPUT_CODE_INTERPRETER_CALL, OUTPUT_IN_PROGRESS, true, false, false, false},
+        {OUTPUT_WEB_SEARCH_CALL, OUTPUT_COMPLETED, true, false, true, false},
+        {OUTPUT_WEB_SEARCH_CALL, OUTPUT_COMPLETED, false, false, false, false},
+        {OUTPUT_MCP_CALL, OUTPUT_COMPLETED, true, false, false, false},
+        {OUTPUT_MCP_CALL, OUTPUT_COMPLETED, true, false, true, true},
+        {OUTPUT_MCP_CALL, OUTPUT_FAILED, false, false, true, true},
+        {OUTPUT_MCP_CALL, OUTPUT_INCOMPLETE, false, false, false, true},
+        {OUTPUT_FUNCTION_CALL, OUTPUT_COMPLETED, false, false, false, false},
+        {OUTPUT_MESSAGE, OUTPUT_COMPLETED, false, false, false, false},
     };
 
     (void)state;
@@ -125,6 +162,7 @@ static void only_calls_that_have_ended_have_results(void **state)
         const struct output_item item = {.kind = cases[i].kind,
                                          .status = cases[i].status,
                                          .output = cases[i].is_told ? STR("") : STR_NONE,
+                                         .upstream_id = cases[i].has_origin ? STR("c1") : STR_NONE,
                                          .is_hidden = cases[i].is_hidden};
 
         assert_int_equal(output_result_exists(&item), cases[i].exists);
@@ -136,6 +174,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_result_of_code_has_code_output_and_container),
         cmocka_unit_test(the_result_of_a_search_has_the_arguments_of_the_model),
+        cmocka_unit_test(a_result_has_what_the_upstream_wrote_if_that_is_another_text),
+        cmocka_unit_test(beside_a_call_of_an_mcp_tool_stands_its_origin),
         cmocka_unit_test(what_is_written_is_read_as_the_call),
         cmocka_unit_test(only_calls_that_have_ended_have_results),
     };

@@ -51,6 +51,41 @@ static void a_result_says_all_that_its_item_does(void **state)
     CHECK(cases);
 }
 
+#define MCP(id, output)                                                                            \
+    "{\"type\":\"mcp_call\",\"id\":\"" id                                                          \
+    "\",\"server_label\":\"s\",\"name\":\"f\",\"arguments\":"                                      \
+    "\"{ }\",\"output\":\"" output "\"}"
+#define ORIGIN(id, members)                                                                        \
+    "{\"id\":\"" id "_result\",\"type\":\"hosted_call_result\",\"call_id\":\"" id "\"," members "}"
+
+static void an_origin_tells_how_the_upstream_wrote_a_call(void **state)
+{
+    static const struct resolve_case cases[] = {
+        {"its id", CONTINUES("\"input\":\"b\""),
+         .history = {{MCP("mcp_1", "x"), true}, {ORIGIN("mcp_1", "\"upstream_id\":\"c1\""), true}},
+         .messages = TOLD("c1", "f", "{ }", "x") "," USER("b")},
+        {"the end of its round", CONTINUES("\"input\":\"b\""),
+         .history = {{MCP("mcp_1", "x"), true},
+                     {ORIGIN("mcp_1", "\"ends_round\":true"), true},
+                     {MCP("mcp_2", "y"), true}},
+         .messages =
+             TOLD("mcp_1", "f", "{ }", "x") "," TOLD("mcp_2", "f", "{ }", "y") "," USER("b")},
+        {"nothing to another call", CONTINUES("\"input\":\"b\""),
+         .history = {{MCP("mcp_1", "x"), true}, {ORIGIN("mcp_2", "\"upstream_id\":\"c1\""), true}},
+         .messages = TOLD("mcp_1", "f", "{ }", "x") "," USER("b")},
+        {"nor when a client has written it", CONTINUES("\"input\":\"b\""),
+         .history = {{MCP("mcp_1", "x"), true}, {ORIGIN("mcp_1", "\"upstream_id\":\"c1\""), false}},
+         .messages = TOLD("mcp_1", "f", "{ }", "x") "," USER("b")},
+        {"of a call that is referred to",
+         "{\"model\":\"m\"," INPUT(REFERENCE("mcp_1") "," USER("b")) "}",
+         .found = {{MCP("mcp_1", "x"), true}}, .result = ORIGIN("mcp_1", "\"upstream_id\":\"c1\""),
+         .messages = TOLD("c1", "f", "{ }", "x") "," USER("b")},
+    };
+
+    (void)state;
+    CHECK(cases);
+}
+
 static void an_own_call_is_completed_with_its_result(void **state)
 {
     static const struct resolve_case cases[] = {
@@ -147,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_says_all_that_its_item_does),
+        cmocka_unit_test(an_origin_tells_how_the_upstream_wrote_a_call),
         cmocka_unit_test(an_own_call_is_completed_with_its_result),
         cmocka_unit_test(a_call_has_the_name_that_its_tool_has_now),
         cmocka_unit_test(memory_may_run_out_anywhere),
