@@ -75,7 +75,8 @@ struct said_round {
 static const struct said_round three_rounds[] = {
     {"why", "first", {RUN1}}, {NULL, NULL, {RUN2}}, {NULL, "last", {F1, F2}}};
 static const struct said_round one_round[] = {{NULL, "both", {RUN1, F1, RUN2}}};
-static const struct said_round no_client[] = {{NULL, NULL, {RUN1}}, {NULL, "done", {{NULL}}}};
+static const struct said_round no_client[] = {{NULL, NULL, {RUN1}},
+                                              {NULL, "done", {{NULL, NULL, NULL}}}};
 
 static struct tool code = {.kind = TOOL_CODE_INTERPRETER,
                            .name = STR_INIT("code_interpreter"),
