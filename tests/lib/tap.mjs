@@ -20,6 +20,7 @@ class Tap {
     async listen(target) {
         this.target = target;
         this.#server.on('connect', (req, socket) => {
+            socket.on('error', () => {}); /* a client may reset what it was refused */
             this.outside.push(req.url);
             socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
         });
