@@ -31,6 +31,18 @@ export class Desk extends ClientDesk {
         this.options = { model: 'test-model', ...options };
     }
 
+    /* See task.mjs. It has no tools for files, only the shell. */
+    tools = {
+        write: (file, content) => this.tools.shell(`printf '%s' '${content}' > ${file}`),
+        read: (file) => this.tools.shell(`cat ${file}`),
+        shell: (cmd) => ({ name: 'exec_command', args: { cmd } }),
+    };
+
+    async ask(prompt, { goesOn = false } = {}) {
+        const got = await this.exec(...(goesOn ? ['resume', '--last'] : []), prompt);
+        return { ...got, texts: itemsOf(got.events, 'agent_message').map(({ text }) => text) };
+    }
+
     /* `codex exec` to its end, see Desk.run(). */
     async exec(...args) {
         const { origin } = await this.tap;
