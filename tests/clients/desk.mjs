@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { patience } from '../lib/patience.mjs';
 import { startTap } from '../lib/tap.mjs';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000; /* they take seconds, on a machine that has nothing else to do */
 
 export class Desk {
     constructor(t, daemon) {

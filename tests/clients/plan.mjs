@@ -121,6 +121,8 @@ export function checkWork({ asked, said }) {
         const { calls } = said[i - 1];
         const [own, ...rest] = now.slice(before.length);
         assert.deepEqual(now.slice(0, before.length), before, `request ${i} begins as the one before it`);
+        assert.ok(JSON.stringify(now).startsWith(JSON.stringify(before).slice(0, -1)), `request ${i} begins byte for byte as the one before it`);
+        assert.equal(JSON.stringify(asked[i].tools), JSON.stringify(asked[i - 1].tools), `request ${i} has the tools of the one before it`);
         assert.deepEqual(shownInShort(own), saidInShort(said[i - 1]), `request ${i} has what the model said`);
         assert.deepEqual(rest.map(({ role, tool_call_id }) => tool_call_id ?? role), calls.length > 0 ? calls.map(({ id }) => id) : ['user'], `request ${i} has a result of each call`);
         for (const [k, { name, gives = '' }] of calls.entries())
