@@ -36,10 +36,13 @@ function answeredCalls(messages) {
         .map(({ id, function: { name, arguments: text } }) => ({ name, args: JSON.parse(text), result: results.get(id) }));
 }
 
+let models = 0; /* their calls have ids of their own, as those of most servers do */
+
 export class Model {
     asked = []; /* bodies of the requests that belong to the work */
     said = []; /* what it answered to each: { thought, text, calls } */
     #calls = 0;
+    #number = ++models;
 
     /* With `isMixed` the chunks of calls in one round come in turn. */
     constructor(plans, { worker, withUsage = true, isMixed = false }) {
@@ -76,7 +79,7 @@ export class Model {
 
     #written({ args, ...call }) {
         const text = JSON.stringify(args);
-        return { ...call, id: `call_${++this.#calls}`, arguments: call.isSpaced ? text.replace('{', '{ ') : text };
+        return { ...call, id: `call_${this.#number}_${++this.#calls}`, arguments: call.isSpaced ? text.replace('{', '{ ') : text };
     }
 
     #stream({ thought = '', text = '', calls }) {

@@ -1,12 +1,14 @@
 /* opencode.mjs -- opencode as its users run it, away from their files.
  *
- * It talks to the gateway by the AI SDK's Responses provider, which is part of the program.
+ * It talks to the gateway by the AI SDK's Responses provider, which is part of the program. That comes
+ * without opencode-ai, which only chooses it: `npm ci` wants all twelve that this names, for every
+ * system and processor, in the lock file, and registries that keep what was asked for lack some.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Desk as ClientDesk } from '../desk.mjs';
 
-const OPENCODE = fileURLToPath(new URL('node_modules/.bin/opencode', import.meta.url));
+const OPENCODE = fileURLToPath(new URL('node_modules/opencode-linux-x64-baseline/bin/opencode', import.meta.url));
 
 const configuration = (base) => ({
     autoupdate: false,
