@@ -184,14 +184,6 @@ static void on_body(void *arg, str bytes)
     turn_free_if_over(t);
 }
 
-/* Another server may be there when it can be reached again. */
-static void lose_upstream(struct turn *t, const struct err *failure)
-{
-    if (failure->code == ERR_UPSTREAM_UNAVAILABLE)
-        upstream_watch_lose(t->worker->watch);
-    turn_fail(t, failure);
-}
-
 static void on_end(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
@@ -200,8 +192,11 @@ static void on_end(void *arg, const struct err *failure)
         upstream_answer_failed(&t->answer, t->call);
     t->call = NULL;
     if (is_listening(t)) {
+        /* Gone, or broken off: another server may be there next time. */
+        if (failure != NULL && failure->code != ERR_UPSTREAM_TIMEOUT)
+            upstream_watch_lose(t->worker->watch);
         if (t->answer.status == 0)
-            lose_upstream(t, failure);
+            turn_fail(t, failure);
         else if (!upstream_answer_is_good(&t->answer))
             refused(t);
         else

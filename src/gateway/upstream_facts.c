@@ -71,6 +71,7 @@ struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
     copy->model_path = f->model_path;
     copy->model_alias = f->model_alias;
     copy->models = f->models;
+    copy->context_window = f->context_window;
     copy->template_words = f->template_words; /* static texts */
     copy->knows_template_words = f->knows_template_words;
     copy->is_partial = f->is_partial;

@@ -20,9 +20,10 @@ struct upstream_facts {
     str model_path; /* the file of the model, and the name it is served by; STR_NONE: not shown */
     str model_alias;
     struct upstream_models models;
+    int64_t context_window;            /* of its only model; 0: not known */
     struct model_words template_words; /* what the template tells of the messages it takes */
     bool knows_template_words;
-    bool is_partial; /* some of what it was asked it could not answer yet, such as while it loads */
+    bool is_partial; /* some of what it was asked it has not answered, or not yet: a model loads */
 };
 
 /* Empty ones with one reference, to be filled by the caller; NULL when out of memory. */

@@ -73,6 +73,7 @@ static void take_props(struct upstream_facts *f, str body)
     f->chat_template = json_text_copy(&f->memory, props.chat_template);
     f->model_path = json_text_copy(&f->memory, props.model_path);
     f->model_alias = json_text_copy(&f->memory, props.model_alias);
+    f->context_window = props.context_window;
     f->knows_template_words = !str_is_none(f->chat_template) &&
                               model_template_words(f->chat_template, &f->template_words);
 }
@@ -89,6 +90,8 @@ static void take_body(struct upstream_probe *p)
     if (p->path == UPSTREAM_PATH_MODELS &&
         !upstream_models_read(body, &p->facts->memory, &p->facts->models))
         p->facts->models.n = 0;
+    if (p->facts->models.n == 1)
+        p->facts->context_window = p->facts->models.v[0].context_window;
     if (p->path == UPSTREAM_PATH_PROPS)
         take_props(p->facts, body);
 }
@@ -154,7 +157,7 @@ static void end_answer(struct upstream_probe *p, const struct err *failure)
     p->call = NULL;
     if (failure == NULL)
         take_body(p);
-    if (failure != NULL || p->status >= 500)
+    if (failure != NULL || p->status == 503)
         p->facts->is_partial = true;
     if (failure != NULL && failure->code == ERR_UPSTREAM_TIMEOUT)
         p->was_silent = true;

@@ -5,6 +5,14 @@
 
 #include "gateway/upstream_watch.h"
 
+static void report_window(const struct upstream_facts *facts, struct buf *out)
+{
+    if (facts->context_window == 0)
+        return;
+    buf_c(out, ", context window ");
+    buf_int(out, facts->context_window);
+}
+
 static void report_finding(const struct upstream_finding *f, struct buf *out)
 {
     buf_append(out, upstream_profile(f->kind)->word);
@@ -46,14 +54,16 @@ static void report_upstream(const struct config *c, struct arena *a, struct buf 
     struct upstream_facts *facts = upstream_watch_look(c, base, authorization(c, a));
 
     buf_c(out, "// kind of the upstream: ");
-    if (facts != NULL)
+    if (facts != NULL) {
         report_finding(&facts->finding, out);
-    else if (told.certainty != UPSTREAM_UNKNOWN)
+        report_window(facts, out);
+    } else if (told.certainty != UPSTREAM_UNKNOWN) {
         report_finding(&told, out);
-    else if (c->upstream_probe_timeout_ms == 0)
+    } else if (c->upstream_probe_timeout_ms == 0) {
         buf_c(out, "generic: upstream_probe_timeout is 0, so it is not asked");
-    else
+    } else {
         buf_c(out, "generic until it answers: the upstream could not be reached");
+    }
     buf_char(out, '\n');
     upstream_facts_unref(facts);
 }

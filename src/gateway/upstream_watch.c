@@ -33,6 +33,7 @@ struct upstream_watch {
     uint64_t again_ms; /* not asked before */
     bool is_probing;
     bool is_lost;                          /* since the facts were found */
+    bool was_silent;                       /* when it was asked last */
     char odd_server[MAX_SERVER_BYTES + 1]; /* a Server header that asking again did not explain */
     bool has_odd_server;
 };
@@ -95,11 +96,10 @@ static void on_probe_done(void *arg, struct upstream_facts *facts, bool was_sile
     w->probe = NULL;
     uv_mutex_lock(&w->lock);
     w->is_probing = false;
+    w->was_silent = was_silent;
     w->again_ms = clock_ms() + (was_silent ? AGAIN_AFTER_SILENCE_MS : AGAIN_AFTER_MS);
     if (facts != NULL) {
         w->is_lost = false;
-        if (facts->is_partial)
-            w->again_ms = clock_ms() + AGAIN_AFTER_SILENCE_MS;
         publish_facts(w, facts);
     }
     wake_waiters(w);
@@ -140,6 +140,12 @@ static bool add_waiter(struct upstream_watch *w, struct loop *loop, void (*fn)(v
     return true;
 }
 
+/* Silence about a path is not worth waiting for twice. */
+static bool is_worth_waiting(const struct upstream_watch *w)
+{
+    return w->facts == NULL || w->is_lost || (w->facts->is_partial && !w->was_silent);
+}
+
 bool upstream_watch_await(struct upstream_watch *w, struct loop *loop, void (*fn)(void *arg),
                           void *arg)
 {
@@ -151,7 +157,7 @@ bool upstream_watch_await(struct upstream_watch *w, struct loop *loop, void (*fn
     if (w->facts == NULL || w->is_lost || w->facts->is_partial) {
         if (may_probe(w))
             begin_probing(w);
-        if (w->is_probing && (w->facts == NULL || w->is_lost))
+        if (w->is_probing && is_worth_waiting(w))
             must_wait = add_waiter(w, loop, fn, arg);
     }
     uv_mutex_unlock(&w->lock);

@@ -240,9 +240,9 @@ describe('servers that do not tell', { concurrency: false }, () => {
         const g = await meet(t, () => ({ before: [HANG] }), '--upstream-probe-timeout', '60s', '--drain-timeout', '200ms');
         const waiting = open(g.daemon, CHOSEN);
         await pause(100);
-        g.daemon.child.kill('SIGTERM');
-        const answer = await waiting.done;
-        assert.equal(answer.status, 503);
+        const stopped = g.daemon.stop();
+        assert.equal((await waiting.done).status, 503);
+        await stopped;
     });
 });
 
@@ -301,6 +301,19 @@ describe('servers that come and go', { concurrency: false }, () => {
         assert.deepEqual(choice(await sent({ up, daemon }, CHOSEN)), STRINGS);
     });
 
+    test('one whose model is still being loaded is asked again', async (t) => {
+        /* llama.cpp says so with 503 until it has loaded. */
+        const loading = json(503, { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } }, { server: 'llama.cpp' });
+        const g = await meet(t, () => loading);
+        g.up.next(loading);
+        assert.equal((await ask(g.daemon, CHOSEN)).status, 503);
+        await pause(1100);
+        g.up.probed = LLAMA_CPP;
+        await sent(g, CHOSEN);
+        assert.equal(asked(g.up), '/v1/models /props /v1/models /props');
+        await g.daemon.logged(/kind=llama\.cpp by=server_header version=b9999-d32676d77/);
+    });
+
     test('one that takes the place of another', async (t) => {
         const path = socket(t);
         const first = await at(t, path, LLAMA_CPP);
@@ -329,8 +342,8 @@ describe('antiphon serve --check-config', { concurrency: false }, () => {
         const up = await startUpstream();
         t.after(() => up.close());
         up.probed = LLAMA_CPP;
-        assert.deepEqual((await check('--upstream', up.url)).line, 'llama.cpp, recognised by server_header, version b9999-d32676d77');
-        assert.equal((await check('--upstream', up.url, '--upstream-kind', 'ollama')).line, 'ollama, as configured');
+        assert.deepEqual((await check('--upstream', up.url)).line, 'llama.cpp, recognised by server_header, version b9999-d32676d77, context window 4096');
+        assert.equal((await check('--upstream', up.url, '--upstream-kind', 'ollama')).line, 'ollama, as configured, context window 4096');
         up.probed = PROXY;
         assert.match((await check('--upstream', up.url)).line, /^generic: the upstream has answered/);
     });
