@@ -34,6 +34,11 @@ static void set_version(struct upstream_finding *f, str version)
     f->version[n] = '\0';
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* ---- URLs */
 
 /* Without scheme, user, port and path; of a socket the empty text. */
@@ -59,6 +64,21 @@ static bool is_domain(str host, str domain)
            str_eq_nocase(str_skip(host, host.len - domain.len), domain);
 }
 
+static bool is_public(str url, str host)
+{
+    static const str private_domains[] = {STR_INIT("local"), STR_INIT("lan"), STR_INIT("internal"),
+                                          STR_INIT("home.arpa"), STR_INIT("localhost")};
+
+    if (!str_eq_nocase(str_from(url.p, str_find(url, STR("://"))), STR("https")))
+        return false;
+    for (size_t i = 0; i < sizeof(private_domains) / sizeof(*private_domains); i++) {
+        if (is_domain(host, private_domains[i]))
+            return false;
+    }
+    /* No top level domain ends in a digit, as addresses do. */
+    return str_find_char(host, '.') < host.len && !is_digit(host.p[host.len - 1]);
+}
+
 void upstream_sign_url(str url, struct upstream_finding *f)
 {
     static const struct {
@@ -75,6 +95,7 @@ void upstream_sign_url(str url, struct upstream_finding *f)
     };
     const str host = host_of(url);
 
+    f->is_public = is_public(url, host);
     for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++) {
         if (is_domain(host, domains[i].domain))
             add_sign(f, domains[i].kind, UPSTREAM_SURE, UPSTREAM_BY_URL);
@@ -108,11 +129,6 @@ void upstream_sign_header(str name, str value, struct upstream_finding *f)
 }
 
 /* ---- fingerprints */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static size_t count_digits(str s)
 {
@@ -486,7 +502,7 @@ bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum u
         *ret = own;
         return own != UPSTREAM_PATHS && (asked >> own & 1) == 0;
     }
-    for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++) {
+    for (size_t i = 0; !f->is_public && i < sizeof(unknown) / sizeof(*unknown); i++) {
         if ((asked >> unknown[i] & 1) != 0)
             continue;
         *ret = unknown[i];

@@ -29,6 +29,7 @@ struct upstream_finding {
     enum upstream_certainty certainty;
     const char *by;                       /* a constant; NULL while nothing is known */
     char version[UPSTREAM_VERSION_BYTES]; /* printable, without spaces; "" while not known */
+    bool is_public; /* its URL is that of a server on the Internet: https, and a domain */
 };
 
 /* What a server can be asked with GET. */
@@ -47,7 +48,8 @@ str upstream_root(str base);
 
 /* The next path to ask, where bit i of asked is set when path i has been; false: enough is known,
  * or there is nothing left that could tell more. A server that its URL names is not asked; one that
- * the configuration names is where it may tell of its model. */
+ * the configuration names is where it may tell of its model; a public one is asked for no more than
+ * its models until these have named it. */
 bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum upstream_path *ret);
 
 /* Who is at this URL? */

@@ -376,6 +376,14 @@ static void little_is_asked(void **state)
     asks("https://api.openai.com/v1", "cloudflare", "");
     asks("http://h:1/v1", "llama.cpp", "/models/props");
     asks("http://h:1/v1", "nginx", "/models/props/version/api/version");
+    asks("http://llm.example.org/v1", "nginx", "/models/props/version/api/version");
+    asks("https://10.0.0.2:8000/v1", "nginx", "/models/props/version/api/version");
+    asks("https://[fd00::1]/v1", "nginx", "/models/props/version/api/version");
+    asks("https://llm/v1", "nginx", "/models/props/version/api/version");
+    asks("https://llm.Home.arpa/v1", "nginx", "/models/props/version/api/version");
+    /* who offers that to everybody is not to be bothered */
+    asks("https://llm.example.org/v1", "nginx", "/models");
+    asks("https://llm.example.org/v1", "llama.cpp", "/models/props");
 }
 
 static void the_root_is_above_v1(void **state)
