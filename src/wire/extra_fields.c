@@ -38,9 +38,11 @@ static bool is_known(const struct extra_fields_options *o, str name)
 
 static bool is_passed(const struct extra_fields_options *o, str name)
 {
+    if (o->pass.names == NULL)
+        return is_known(o, name);
     if (is_listed(&o->pass, name))
         return !str_eq(name, STR("auto"));
-    return (o->pass.names == NULL || is_listed(&o->pass, STR("auto"))) && is_known(o, name);
+    return is_listed(&o->pass, STR("auto")) && is_known(o, name);
 }
 
 static struct extra_field *append(struct extra_reader *x, str name)

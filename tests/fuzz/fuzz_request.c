@@ -15,6 +15,7 @@
 #include "wire/harmony_request.h"
 #include "wire/request_resolve.h"
 #include "wire/response_echo.h"
+#include "wire/upstream_kind.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -37,14 +38,18 @@ static uint8_t take(str *bytes)
 
 static struct options draw_options(str bytes)
 {
-    static const char *const pass[] = {"seed", "v*"};
+    static const char *const pass[] = {"seed", "v*", "auto"};
     uint8_t flags = take(&bytes), more = take(&bytes), enums = take(&bytes), rest = take(&bytes);
     uint8_t hosted = take(&bytes), order = take(&bytes);
+    const enum upstream_kind kind =
+        (order & 32) != 0 ? (enum upstream_kind)(rest % UPSTREAM_KINDS) : UPSTREAM_GENERIC;
 
     return (struct options){
         .request = {.default_model = STR("m"),
                     .extra = {.unknown = (enum unknown_fields)(rest % 3),
-                              .pass = {(rest & 4) != 0 ? pass : NULL, 2}},
+                              .pass = {(rest & 4) != 0 ? pass : NULL, (order & 16) != 0 ? 3 : 2},
+                              .known = upstream_profile(kind)->fields,
+                              .names_left_out = (order & 128) != 0},
                     .input = {.text_files = (flags & 1) != 0,
                               .reasoning_from_summary = (flags & 2) != 0,
                               .ignore_unknown_items = (flags & 4) != 0},
@@ -69,6 +74,7 @@ static struct options draw_options(str bytes)
                      (enum chat_call_messages)(((rest & 16) != 0) + ((order & 2) != 0)),
                  .alternate_roles = (order & 4) != 0,
                  .describes_all_tools = (order & 8) != 0,
+                 .continuation = upstream_profile(kind)->continuation,
                  .think_open = STR("<think>\n"),
                  .think_close = STR("\n</think>\n\n"),
                  .round = (enum chat_round)(hosted / 2 % 3)},
