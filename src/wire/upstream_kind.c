@@ -7,18 +7,17 @@
 
 static const struct upstream_profile profiles[] = {
 #define UPSTREAM_FIELDS(list, ...)
-#define UPSTREAM_KIND(symbol, word, tokens, choice, schema, continuation, traits, words, list,     \
-                      source)                                                                      \
-    [UPSTREAM_##symbol] = {UPSTREAM_##symbol,                                                      \
-                           STR_INIT(word),                                                         \
-                           CHAT_##tokens,                                                          \
-                           CHAT_##choice,                                                          \
-                           UPSTREAM_##schema,                                                      \
-                           CHAT_##continuation,                                                    \
-                           traits,                                                                 \
-                           STR_INIT(words),                                                        \
-                           {fields_##list, sizeof(fields_##list) / sizeof(*fields_##list)},        \
-                           source},
+#define UPSTREAM_KIND(symbol, name, tokens, choice, schema, goes_on, has, settings, list, why)     \
+    [UPSTREAM_##symbol] = {.kind = UPSTREAM_##symbol,                                              \
+                           .token_field = CHAT_##tokens,                                           \
+                           .tool_choice = CHAT_##choice,                                           \
+                           .schema_with_tools = UPSTREAM_##schema,                                 \
+                           .continuation = CHAT_##goes_on,                                         \
+                           .traits = (has),                                                        \
+                           .word = STR_INIT(name),                                                 \
+                           .words = STR_INIT(settings),                                            \
+                           .fields = {fields_##list, sizeof(fields_##list) / sizeof(char *)},      \
+                           .source = (why)},
 #include "wire/upstream_kind.def"
 };
 

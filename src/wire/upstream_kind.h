@@ -31,12 +31,12 @@ enum upstream_trait {
 /* A row of the table. */
 struct upstream_profile {
     enum upstream_kind kind;
-    str word; /* of the key upstream_kind */
     enum chat_token_field token_field;
     enum chat_tool_choice tool_choice;
     enum upstream_schema_with_tools schema_with_tools;
     enum chat_continuation continuation;
     unsigned traits;         /* of enum upstream_trait */
+    str word;                /* of the key upstream_kind */
     str words;               /* about its models, for model_words_add() */
     struct name_list fields; /* of requests, beyond the Responses API; for extra_fields.h */
     const char *source;

@@ -198,24 +198,31 @@ void upstream_sign_fingerprint(str value, struct upstream_finding *f)
     }
 }
 
+/* Skips white space, and this byte behind it. */
+static bool skip_byte(str *rest, char c)
+{
+    *rest = str_trim_start(*rest);
+    if (rest->len == 0 || rest->p[0] != c)
+        return false;
+    *rest = str_skip(*rest, 1);
+    return true;
+}
+
 void upstream_sign_answer(str bytes, struct upstream_finding *f)
 {
     enum { FIRST_BYTES = 8 * 1024 };
     const str key = STR("\"system_fingerprint\"");
-    str rest;
+    str rest = bytes;
+    size_t end;
 
-    if (bytes.len > FIRST_BYTES)
-        bytes.len = FIRST_BYTES;
-    rest = str_skip(bytes, str_find(bytes, key));
-    rest = str_trim_start(str_skip(rest, key.len));
-    if (!str_starts_with(rest, STR(":")))
+    if (rest.len > FIRST_BYTES)
+        rest.len = FIRST_BYTES;
+    rest = str_skip(rest, str_find(rest, key) + key.len);
+    if (!skip_byte(&rest, ':') || !skip_byte(&rest, '"'))
         return;
-    rest = str_trim_start(str_skip(rest, 1));
-    if (!str_starts_with(rest, STR("\"")))
-        return;
-    rest = str_skip(rest, 1);
-    if (str_find_char(rest, '"') < rest.len)
-        upstream_sign_fingerprint(str_from(rest.p, str_find_char(rest, '"')), f);
+    end = str_find_char(rest, '"');
+    if (end < rest.len)
+        upstream_sign_fingerprint(str_from(rest.p, end), f);
 }
 
 /* ---- bodies */
