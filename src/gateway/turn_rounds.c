@@ -7,11 +7,11 @@
 #include "response/response_rounds.h"
 #include "wire/request_rounds.h"
 
-static bool find_rounds(void *arg, str kind, str id, struct arena *a, str *ret)
+static bool find_rounds(void *arg, struct call_key key, struct arena *a, str *ret)
 {
     struct turn *t = arg;
-    const struct call_key key = {turn_memory_scope(t), id, STR(""), kind};
 
+    key.scope = turn_memory_scope(t);
     return !str_is_none(key.scope) && call_memory_find(t->worker->rounds, &key, a, ret);
 }
 

@@ -60,18 +60,30 @@ void response_rounds_write(const struct response *r, struct buf *out)
 
 /* ---- what leads to it */
 
-static void add_mark(const struct item *call, str id, const struct response_rounds *rounds,
-                     struct call_mark *mark, struct call_cache *cache, struct arena *scratch)
+static void put(const struct response_rounds *rounds, struct call_key key, str text,
+                struct call_cache *cache)
 {
-    const struct call_key key = {rounds->scope, id, STR(""), CALL_ROUNDS_OF_CALL};
+    key.scope = rounds->scope;
+    call_cache_put(cache, &key, text);
+}
+
+static void add_mark(const struct item *call, const struct call_mark *mark,
+                     const struct response_rounds *rounds, struct call_cache *cache,
+                     struct arena *scratch)
+{
     struct buf marks = {.limit = 0};
+    struct call_key key;
     str known = STR_NONE;
 
+    if (!call_rounds_of_call(call, scratch, &key))
+        return;
+    key.scope = rounds->scope;
     (void)call_cache_find(cache, &key, scratch, &known);
-    if (call_hash(call, &mark->call))
-        call_marks_write(known, mark, &marks);
-    if (!buf_failed(&marks))
+    call_marks_write(known, mark, &marks);
+    if (!buf_failed(&marks)) {
         call_cache_put(cache, &key, buf_str(&marks));
+        put(rounds, call_rounds_of_id(key.call_id), CALL_ROUNDS_KNOWN, cache);
+    }
     buf_fini(&marks);
 }
 
@@ -80,26 +92,15 @@ static void mark_call(const struct response *r, const struct output_item *item,
                       const struct response_rounds *rounds, struct call_cache *cache)
 {
     const struct input_options options = {.text_files = false};
-    struct call_mark mark = {.context = rounds->context, .response = r->id};
+    const struct call_mark mark = {.context = rounds->context, .response = r->id};
     struct item call = {.kind = ITEM_IGNORED};
     struct arena scratch = {0};
     struct err e;
 
-    if (response_read_item(r, item, &options, &scratch, &call, &e) == 0) {
-        if (call.kind == ITEM_CALL)
-            add_mark(&call, call.call_id, rounds, &mark, cache, &scratch);
-        else if (call.kind == ITEM_APPROVAL_REQUEST)
-            add_mark(&call, call.id, rounds, &mark, cache, &scratch);
-    }
+    if (response_read_item(r, item, &options, &scratch, &call, &e) == 0 &&
+        (call.kind == ITEM_CALL || call.kind == ITEM_APPROVAL_REQUEST))
+        add_mark(&call, &mark, rounds, cache, &scratch);
     arena_fini(&scratch);
-}
-
-static void put(const struct response_rounds *rounds, str kind, str id, str text,
-                struct call_cache *cache)
-{
-    const struct call_key key = {rounds->scope, id, STR(""), kind};
-
-    call_cache_put(cache, &key, text);
 }
 
 void response_rounds_remember(const struct response *r, const struct response_rounds *rounds,
@@ -107,13 +108,13 @@ void response_rounds_remember(const struct response *r, const struct response_ro
 {
     if (rounds->text.len > call_cache_max_bytes(cache) / LARGEST_SHARE)
         return;
-    put(rounds, CALL_ROUNDS_OF_RESPONSE, id_str(&r->id), rounds->text, cache);
+    put(rounds, call_rounds_of_response(id_str(&r->id)), rounds->text, cache);
     for (const struct output_item *item = r->first; item != NULL; item = item->next) {
         if (item->is_hidden || !response_is_for_model(item) || item->kind == OUTPUT_MESSAGE ||
             item->kind == OUTPUT_REASONING)
             continue;
         if (output_is_hosted_call(item->kind))
-            put(rounds, CALL_ROUNDS_OF_ITEM, id_str(&item->id), id_str(&r->id), cache);
+            put(rounds, call_rounds_of_item(id_str(&item->id)), id_str(&r->id), cache);
         else
             mark_call(r, item, rounds, cache);
     }

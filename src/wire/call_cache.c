@@ -16,7 +16,7 @@ enum { MAX_BUCKETS = 1 << 20 };
 struct entry {
     struct entry *older, *newer; /* in the queue */
     struct entry *next;          /* in its bucket */
-    uint64_t hash;               /* of scope and call id */
+    uint64_t hash;               /* of all that follows */
     uint64_t signature;          /* of name and arguments */
     size_t scope_len, call_id_len, text_len;
     char bytes[];
@@ -85,30 +85,25 @@ static struct entry *entry_new(const struct probe *p, str text)
 
 /* ---- finding */
 
-/* The probe's texts are in the arena or where key's are. False when out of memory. */
-static bool probe_id(struct probe *p, const struct call_cache *cache, const struct call_key *key,
-                     struct arena *a)
-{
-    p->scope = key->scope;
-    p->call_id = json_text_dup(a, key->call_id);
-    if (str_is_none(p->call_id))
-        return false;
-    p->hash = str_map_hash(str_map_hash(cache->seeds[0], p->scope), p->call_id);
-    return true;
-}
-
-static bool probe_call(struct probe *p, const struct call_cache *cache, const struct call_key *key,
+/* The probe's texts are in the arena or where key's are. False when out of memory. Ids that an
+ * upstream counts are those of many calls: name and arguments spread them over the buckets. */
+static bool probe_init(struct probe *p, const struct call_cache *cache, const struct call_key *key,
                        struct arena *a)
 {
     str arguments = json_text_dup(a, key->arguments);
 
+    p->scope = key->scope;
+    p->call_id = json_text_dup(a, key->call_id);
+    if (str_is_none(p->call_id) || str_is_none(arguments))
+        return false;
     p->signature = str_map_hash(str_map_hash(cache->seeds[1], key->name), arguments);
-    return !str_is_none(arguments);
+    p->hash = str_map_hash(str_map_hash(cache->seeds[0] ^ p->signature, p->scope), p->call_id);
+    return true;
 }
 
-static bool has_id(const struct entry *e, const struct probe *p)
+static bool matches(const struct entry *e, const struct probe *p)
 {
-    return e->hash == p->hash && str_eq(entry_scope(e), p->scope) &&
+    return e->hash == p->hash && e->signature == p->signature && str_eq(entry_scope(e), p->scope) &&
            str_eq(entry_call_id(e), p->call_id);
 }
 
@@ -118,20 +113,11 @@ static size_t bucket_of(const struct call_cache *cache, uint64_t hash)
     return hash >> 32 & cache->mask;
 }
 
-static struct entry *find_id(const struct call_cache *cache, const struct probe *p)
+static struct entry *find(const struct call_cache *cache, const struct probe *p)
 {
     struct entry *e = cache->buckets[bucket_of(cache, p->hash)];
 
-    while (e != NULL && !has_id(e, p))
-        e = e->next;
-    return e;
-}
-
-static struct entry *find(const struct call_cache *cache, const struct probe *p)
-{
-    struct entry *e = find_id(cache, p);
-
-    while (e != NULL && !(has_id(e, p) && e->signature == p->signature))
+    while (e != NULL && !matches(e, p))
         e = e->next;
     return e;
 }
@@ -143,9 +129,7 @@ bool call_cache_find(const struct call_cache *cache, const struct call_key *key,
     struct probe p;
     str text;
 
-    /* Arguments, which may be long, are not looked at for an id that is unknown. */
-    if (!probe_id(&p, cache, key, a) || find_id(cache, &p) == NULL ||
-        !probe_call(&p, cache, key, a))
+    if (!probe_init(&p, cache, key, a))
         return false;
     e = find(cache, &p);
     text = e == NULL ? STR_NONE : arena_dup(a, entry_text(e));
@@ -213,7 +197,7 @@ void call_cache_put(struct call_cache *cache, const struct call_key *key, str te
     struct arena scratch = {0};
     struct probe p;
 
-    if (probe_id(&p, cache, key, &scratch) && probe_call(&p, cache, key, &scratch))
+    if (probe_init(&p, cache, key, &scratch))
         put(cache, &p, text);
     arena_fini(&scratch);
 }

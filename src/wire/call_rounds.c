@@ -49,7 +49,7 @@ bool call_context_make(const struct call_place *p, struct call_context *ret)
 /* ---- calls */
 
 /* Some clients write arguments anew, with other spaces between them. */
-static bool hash_call(str name, str arguments, uint64_t *ret)
+bool call_hash_arguments(str arguments, uint64_t *ret)
 {
     struct buf plain = {.limit = 0}, compact = {.limit = 0};
     bool ok;
@@ -60,20 +60,32 @@ static bool hash_call(str name, str arguments, uint64_t *ret)
     else
         buf_append(&compact, buf_str(&plain));
     ok = !buf_failed(&plain) && !buf_failed(&compact);
-    *ret = str_map_hash(str_map_hash(HASH_SEED, name), buf_str(&compact));
+    *ret = str_map_hash(HASH_SEED, buf_str(&compact));
     buf_fini(&plain);
     buf_fini(&compact);
     return ok;
 }
 
-bool call_hash(const struct item *call, uint64_t *ret)
+static str write_hash(uint64_t hash, struct arena *a)
 {
-    return hash_call(call->kind == ITEM_CALL ? call->name : STR(""), call->arguments, ret);
+    static const char digits[] = "0123456789abcdef";
+    char text[16];
+
+    for (size_t i = 0; i < sizeof(text); i++, hash >>= 4)
+        text[i] = digits[hash & 15];
+    return arena_dup(a, str_from(text, sizeof(text)));
 }
 
-bool call_hash_arguments(str arguments, uint64_t *ret)
+bool call_rounds_of_call(const struct item *call, struct arena *a, struct call_key *ret)
 {
-    return hash_call(STR(""), arguments, ret);
+    const str name = call->kind == ITEM_CALL ? call->name : STR("");
+    uint64_t hash;
+
+    if (!call_hash_arguments(call->arguments, &hash))
+        return false;
+    *ret = (struct call_key){STR_NONE, call_rounds_id(call),
+                             write_hash(str_map_hash(hash, name), a), STR("call")};
+    return !str_is_none(ret->arguments);
 }
 
 /* ---- marks */

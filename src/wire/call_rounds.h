@@ -3,17 +3,18 @@
  * When a response has calls that the gateway ran, one text of a call_cache.h has all that the
  * model has said and was told, as items in the form of the store, each result behind its item:
  *
- *     the response's id              {"rounds":[those that have ended],"last":[that after them]}
+ *     the response's id            {"rounds":[those that have ended],"last":[that after them]}
  *
- * Entries of two kinds lead there:
+ * These lead there:
  *
- *     the id of a hosted item        the response's id
- *     the call_id of a client's call, the id of an approval request
- *                                    marks, the newest last
+ *     the id of a hosted item      the response's id
+ *     a call of the client, or an approval request: its id, and what it says
+ *                                  marks, the newest last
+ *     its id alone                 "known": what it says is worth reading
  *
- * An upstream that counts its calls from zero uses one id in many responses. A mark says by what
- * its call is known among them: name and arguments, what the user said first, and what was said
- * directly before. Clients rewrite one of the last two now and then, hardly ever both. */
+ * An upstream that counts its calls from zero uses one id in many responses, now and then with the
+ * same arguments. A mark says by what its call is known among those: what the user said first, and
+ * what was said directly before. Clients rewrite one of the two at times, hardly ever both. */
 #ifndef ANTIPHON_WIRE_CALL_ROUNDS_H
 #define ANTIPHON_WIRE_CALL_ROUNDS_H
 
@@ -23,11 +24,36 @@
 #include "base/buf.h"
 #include "base/id.h"
 #include "conv/item.h"
+#include "wire/call_cache.h"
 
-/* The names of their keys, which have no arguments. */
-#define CALL_ROUNDS_OF_RESPONSE STR("response")
-#define CALL_ROUNDS_OF_ITEM     STR("item")
-#define CALL_ROUNDS_OF_CALL     STR("call")
+/* Their keys, but for the scope. Ids are escaped. */
+static inline struct call_key call_rounds_of_response(str id)
+{
+    return (struct call_key){STR_NONE, id, STR(""), STR("response")};
+}
+
+static inline struct call_key call_rounds_of_item(str id)
+{
+    return (struct call_key){STR_NONE, id, STR(""), STR("item")};
+}
+
+static inline struct call_key call_rounds_of_id(str id)
+{
+    return (struct call_key){STR_NONE, id, STR(""), STR("id")};
+}
+
+/* call: an ITEM_CALL or an ITEM_APPROVAL_REQUEST; the key's texts are in the arena. An approval
+ * request has no name here: what the model calls its tool is not known yet when it comes back.
+ * False when out of memory. */
+bool call_rounds_of_call(const struct item *call, struct arena *a, struct call_key *ret);
+
+/* Its id among those keys. */
+static inline str call_rounds_id(const struct item *call)
+{
+    return call->kind == ITEM_CALL ? call->call_id : call->id;
+}
+
+#define CALL_ROUNDS_KNOWN STR("known")
 
 /* Where in a conversation something stands. Zeroed: before its first item. */
 struct call_place {
@@ -43,17 +69,16 @@ struct call_context {
 };
 
 struct call_mark {
-    uint64_t call; /* its name and arguments, however they are spaced */
     struct call_context context;
     struct id response;
 };
 
-enum { CALL_MARKS_MAX = 8 };
+enum { CALL_MARKS_MAX = 32 };
 
-/* All false when out of memory. arguments are escaped. An approval request has no name here: what
- * the model calls its tool is not known yet when it comes back, and its id is its own. */
+/* Both false when out of memory. */
 bool call_context_make(const struct call_place *p, struct call_context *ret);
-bool call_hash(const struct item *call, uint64_t *ret);
+
+/* Of arguments, escaped, however they are spaced. */
 bool call_hash_arguments(str arguments, uint64_t *ret);
 
 size_t call_marks_count(str marks);

@@ -29,6 +29,11 @@ struct recollection {
     struct known_call *first, *last;
 };
 
+static bool recall(const struct recollection *s, struct call_key key, str *ret)
+{
+    return s->source->find(s->source->arg, key, s->arena, ret);
+}
+
 /* ---- the rounds of a response */
 
 /* Rounds that are forgotten are empty. NULL when out of memory, or of no use. */
@@ -47,7 +52,7 @@ static struct past_rounds *recall_rounds(struct recollection *s, str response_id
         (void)reject_memory(s->reterr);
         return NULL;
     }
-    if (s->source->find(s->source->arg, CALL_ROUNDS_OF_RESPONSE, response_id, s->arena, &text) &&
+    if (recall(s, call_rounds_of_response(response_id), &text) &&
         past_rounds_read(text, s->options, s->ids, s->arena, rounds, s->reterr) == -1)
         return NULL;
     *slot = rounds;
@@ -91,7 +96,7 @@ static int recall_item(struct recollection *s, struct item *it)
     const struct item *known;
     str response_id;
 
-    if (!s->source->find(s->source->arg, CALL_ROUNDS_OF_ITEM, it->id, s->arena, &response_id))
+    if (!recall(s, call_rounds_of_item(it->id), &response_id))
         return 0;
     rounds = recall_rounds(s, response_id);
     if (rounds == NULL)
@@ -105,10 +110,15 @@ static int recall_item(struct recollection *s, struct item *it)
 static int recall_call(struct recollection *s, struct item *it, struct item *behind,
                        const struct call_place *place)
 {
-    str id = it->kind == ITEM_CALL ? it->call_id : it->id, marks;
     struct known_call *call;
+    struct call_key key;
+    str marks;
 
-    if (!s->source->find(s->source->arg, CALL_ROUNDS_OF_CALL, id, s->arena, &marks))
+    if (!recall(s, call_rounds_of_id(call_rounds_id(it)), &marks))
+        return 0;
+    if (!call_rounds_of_call(it, s->arena, &key))
+        return reject_memory(s->reterr);
+    if (!recall(s, key, &marks))
         return 0;
     call = arena_alloc(s->arena, sizeof(*call));
     if (call == NULL)
@@ -187,16 +197,15 @@ static int choose_rounds(struct recollection *s, const struct known_call *c, enu
                          struct past_rounds **ret)
 {
     struct call_context context;
-    uint64_t hash;
 
-    if (!call_context_make(&c->place, &context) || !call_hash(c->call, &hash))
+    if (!call_context_make(&c->place, &context))
         return reject_memory(s->reterr);
     for (size_t i = call_marks_count(c->marks); i > 0 && *ret == NULL; i--) {
         const struct call_mark mark = call_mark_at(c->marks, i - 1);
         struct past_rounds *rounds;
         str id = arena_dup(s->arena, id_str(&mark.response));
 
-        if (mark.call != hash || !is_like(&context, &mark.context, likeness))
+        if (!is_like(&context, &mark.context, likeness))
             continue;
         rounds = str_is_none(id) ? NULL : recall_rounds(s, id);
         if (rounds == NULL)

@@ -6,12 +6,13 @@
 #ifndef ANTIPHON_WIRE_REQUEST_ROUNDS_H
 #define ANTIPHON_WIRE_REQUEST_ROUNDS_H
 
+#include "wire/call_cache.h"
 #include "wire/responses_request.h"
 
-/* The memory of rounds. find puts what is known under an id (escaped) of the kind into the arena;
- * call_rounds.h says which kinds there are. */
+/* The memory of rounds. find puts what is known under a key without a scope (call_rounds.h) into
+ * the arena. */
 struct rounds_source {
-    bool (*find)(void *arg, str kind, str id, struct arena *a, str *ret);
+    bool (*find)(void *arg, struct call_key key, struct arena *a, str *ret);
     void *arg;
 };
 

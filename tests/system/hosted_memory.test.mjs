@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures } from '../lib/check.mjs';
+import { dice } from '../lib/dice.mjs';
 import { folder } from '../lib/folder.mjs';
 import { declared, gateway, sharedGateway, shown } from '../lib/mcp.mjs';
 import { startMcp } from '../lib/mcp_server.mjs';
@@ -163,6 +164,27 @@ describe('a client that keeps its own history', { concurrency: false }, () => {
         await g.respond({ ...STATELESS, input: [user('Hi'), ...only('function_call')(items), ...OUTPUTS] });
         continues(g, before);
     });
+});
+
+/* Every chat has the same ids, as at an upstream that counts its calls. */
+describe('whatever a client leaves out', { concurrency: false }, () => {
+    for (const seed of [1, 2, 3, 4])
+        test(`the model has seen it before, seed ${seed}`, async (t) => {
+            const g = await gateway(t, await options(t));
+            const below = dice(seed);
+            const chats = [];
+            for (let i = 0; i < 10; i++) {
+                const more = { ...STATELESS, input: `Question ${i}` };
+                const { items, asked: before } = await learnt(t, { g, more });
+                const dropped = items.filter(isHosted)[below(HOSTED.length)];
+                const kept = items.filter((item) => item.type === 'function_call' || (item !== dropped && below(2) === 0));
+                chats.push({ before, input: [user(more.input), ...(below(2) === 0 ? kept : kept.map(bare)), ...OUTPUTS] });
+            }
+            for (const { before, input } of [...chats, ...chats.reverse()]) {
+                await g.respond({ ...STATELESS, input });
+                continues(g, before);
+            }
+        });
 });
 
 /* Reasoning that clients cannot send back, and models whose template drops it after an answer. */

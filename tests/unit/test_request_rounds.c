@@ -201,11 +201,11 @@ static bool learn_with(struct memory *m, const struct said_round *rounds, size_t
 
 /* ---- what a client sends back */
 
-static bool find_known(void *arg, str kind, str id, struct arena *a, str *ret)
+static bool find_known(void *arg, struct call_key key, struct arena *a, str *ret)
 {
     const struct memory *m = arg;
-    const struct call_key key = {m->owner, id, STR(""), kind};
 
+    key.scope = m->owner;
     return call_cache_find(m->cache, &key, a, ret);
 }
 
