@@ -37,11 +37,24 @@ static bool fail(struct run *run)
     return false;
 }
 
+static void plan(struct run *run, const struct delta_round *round)
+{
+    static const struct tool_choice none = {.mode = TOOL_CHOICE_NONE};
+    const bool is_answer = response_lacks_answer(&run->response);
+    const bool is_last = round->is_last || response_has_used_up(&run->response);
+
+    response_begin_round(
+        &run->response,
+        &(struct response_plan){.choice = is_answer ? &none : NULL,
+                                .withholds_text = round->withholds_text && !is_answer && !is_last});
+    if (is_last)
+        response_begin_last_round(&run->response);
+}
+
 static bool ask(struct run *run, const struct delta_round *round)
 {
-    if (round->is_last || response_has_used_up(&run->response))
-        response_begin_last_round(&run->response);
-    for (size_t i = 0; i < round->n; i++) {
+    plan(run, round);
+    for (size_t i = 0; i < round->n && !run->response.has_enough; i++) {
         if (!response_delta(&run->response, &round->deltas[i], run->out))
             return fail(run);
     }
@@ -68,6 +81,8 @@ static void play(struct run *run, const struct delta_round *rounds, size_t n_rou
     for (size_t i = 0; i < n_rounds; i++) {
         if (!ask(run, &rounds[i]))
             return;
+        if (response_lacks_answer(&run->response))
+            continue;
         if (!response_goes_on(&run->response)) {
             response_finish(&run->response, rounds[i].finish, TEST_NOW, run->out);
             return;

@@ -10,7 +10,8 @@ struct delta_round {
     const struct delta *deltas;
     size_t n;
     enum finish finish;
-    bool is_last; /* the loop ends with this round, whatever it calls */
+    bool is_last;        /* the loop ends with this round, whatever it calls */
+    bool withholds_text; /* unless it has to be the last: its text is no answer yet */
 };
 
 struct delta_result {

@@ -104,7 +104,7 @@ static void compare(const char *id, json_t *got, json_t *expected)
 /* created and in_progress stand before what the vector tells, the end behind it. */
 static void check_vector(const struct vector *v, json_t *expected)
 {
-    const struct delta_round round = {v->deltas, v->n, v->finish, false};
+    const struct delta_round round = {v->deltas, v->n, v->finish, false, false};
     const struct response_conf conf = {.reasoning = REASONING_TEXT, .shows_code_outputs = true};
     struct delta_result r;
     json_t *events, *event;

@@ -87,14 +87,14 @@ static const struct delta third_round[] = {
 
 enum { MAX_DELTAS = 2 * COUNT_OF(first_round) };
 
-static struct delta_round with_ends(const struct delta *messages, size_t n,
+static struct delta_round with_ends(const struct delta *messages, size_t n, bool withholds_text,
                                     struct delta to[MAX_DELTAS])
 {
     for (size_t i = 0; i < n; i++) {
         to[2 * i] = messages[i];
         to[2 * i + 1] = ends;
     }
-    return (struct delta_round){to, 2 * n, FINISH_STOP, false};
+    return (struct delta_round){to, 2 * n, FINISH_STOP, false, withholds_text};
 }
 
 /* Fails the n-th allocation; returns whether there was one. */
@@ -102,9 +102,9 @@ static bool run_with_failure(enum reasoning_mode mode, long n)
 {
     struct delta deltas[3][MAX_DELTAS];
     const struct delta_round rounds[] = {
-        with_ends(first_round, COUNT_OF(first_round), deltas[0]),
-        with_ends(second_round, COUNT_OF(second_round), deltas[1]),
-        with_ends(third_round, COUNT_OF(third_round), deltas[2]),
+        with_ends(first_round, COUNT_OF(first_round), mode == REASONING_SUMMARY, deltas[0]),
+        with_ends(second_round, COUNT_OF(second_round), mode == REASONING_NONE, deltas[1]),
+        with_ends(third_round, COUNT_OF(third_round), mode != REASONING_TEXT, deltas[2]),
     };
     const struct response_sources sources = {find_source, NULL};
     const struct response_conf conf = {.reasoning = mode,

@@ -119,7 +119,7 @@ static void check_text(const struct delta_result *r, const char *shown, const ch
 static void run(const struct response_conf *conf, const struct delta *deltas, size_t n,
                 struct delta_result *ret)
 {
-    const struct delta_round round = {deltas, n, FINISH_STOP, false};
+    const struct delta_round round = {deltas, n, FINISH_STOP, false, false};
     bool is_legacy = conf->dialect == RESPONSE_DIALECT_ORS;
     struct delta_result plain;
     const char *what;

@@ -135,7 +135,7 @@ static struct delta_round make_round(struct chance *c, struct script *s)
     for (unsigned i = 0; i < s->n; i++)
         s->deltas[i] = make_delta(c, s);
     return (struct delta_round){s->deltas, s->n, ends[chance_below(c, COUNT_OF(ends))],
-                                chance_below(c, 6) == 0};
+                                chance_below(c, 6) == 0, chance_below(c, 4) == 0};
 }
 
 /* Returns whether the response was completed. */
@@ -178,6 +178,7 @@ static size_t check_runs(enum response_dialect dialect)
             .obfuscation = chance_below(&c, 2) == 0,
             .sources = chance_below(&c, 2) == 0 ? &sources : NULL,
             .shows_code_outputs = chance_below(&c, 2) == 0,
+            .single_call = chance_below(&c, 4) == 0,
             .max_tool_calls = chance_below(&c, 4),
             .max_output_bytes = chance_below(&c, 8) == 0 ? 1 + chance_below(&c, 4000) : 0};
         struct script scripts[MAX_ROUNDS];
