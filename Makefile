@@ -282,10 +282,10 @@ check: ## everything; ends with "N passed, N failed"
 conformance: all ## the MCP conformance suite, with the gateway as a client
 	@$(RUN) --timeout 900 --as conformance tests/conformance/run
 
-check-clients: ## tests with clients too big for `make check`: agents (1 GB)
+check-clients: ## tests with clients too big for `make check`: agents (1.1 GB)
 	@tools/install-deps check
 	@$(SUB) all
-	@$(RUN) --timeout 900 --as clients $(foreach name,codex copilot opencode pi,"tests/clients/agent $(name)")
+	@$(RUN) --timeout 900 --as clients $(foreach name,codex copilot loops opencode pi,"tests/clients/agent $(name)")
 
 include bench/bench.mk
 

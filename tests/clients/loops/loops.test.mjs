@@ -1,0 +1,8 @@
+/* loops.test.mjs -- agent loops of libraries finish tasks with a scripted model and with hosted tools. */
+import { testTasks } from '../task.mjs';
+import { Agents, AiStateless, AiStored, LangGraph } from './loops.mjs';
+
+testTasks('ai', AiStored);
+testTasks('ai, stateless', AiStateless);
+testTasks('langgraph', LangGraph);
+testTasks('agents', Agents);
