@@ -81,13 +81,17 @@ static str text_of(const struct content *c, struct arena *a)
     return copy;
 }
 
-static int have_same_text(const struct item *it, const struct item *other, struct arena *a)
+/* 1, 0, or -1 when out of memory. */
+static int have_same_text(const struct item *it, const struct item *other)
 {
-    str one = text_of(&it->content, a), two = text_of(&other->content, a);
+    struct arena scratch = {0};
+    str one = text_of(&it->content, &scratch), two = text_of(&other->content, &scratch);
+    int same = one.len > 0 && str_eq(one, two);
 
     if (str_is_none(one) || str_is_none(two))
-        return -1;
-    return one.len > 0 && str_eq(one, two);
+        same = -1;
+    arena_fini(&scratch);
+    return same;
 }
 
 /* Clients that send no ids send the call as it was shown to them. */
@@ -100,7 +104,7 @@ static bool is_same_call(const struct item *it, const struct item *known)
 }
 
 /* 1 when it says what known says; 0, or -1 when out of memory. */
-static int is_same(const struct item *it, const struct item *known, struct arena *a)
+static int is_same(const struct item *it, const struct item *known)
 {
     if (it->kind != known->kind || (it->kind == ITEM_MESSAGE && it->role != known->role))
         return 0;
@@ -108,15 +112,16 @@ static int is_same(const struct item *it, const struct item *known, struct arena
         return is_same_call(it, known);
     if (it->kind != ITEM_MESSAGE && it->kind != ITEM_REASONING)
         return 0;
-    return (it->id.len > 0 && str_eq(it->id, known->id)) || have_same_text(it, known, a);
+    if (it->id.len > 0 && str_eq(it->id, known->id))
+        return 1;
+    return have_same_text(it, known);
 }
 
 /* The first of the items that it stands for. Returns -1 when out of memory. */
-static int find_same(const struct past_items *items, const struct item *it, struct arena *a,
-                     struct past_item **ret)
+static int find_same(const struct past_items *items, const struct item *it, struct past_item **ret)
 {
     for (size_t i = 0; i < items->n && *ret == NULL; i++) {
-        int same = items->v[i].stand_in != NULL ? 0 : is_same(it, items->v[i].item, a);
+        int same = items->v[i].stand_in != NULL ? 0 : is_same(it, items->v[i].item);
 
         if (same == -1)
             return -1;
@@ -132,7 +137,6 @@ struct run {
     struct past_rounds *rounds;
     struct item_list *list;
     struct item *behind; /* or NULL */
-    struct arena *arena;
 };
 
 static struct item **run_begin(const struct run *r)
@@ -179,10 +183,10 @@ static int match_run(const struct run *r)
     for (struct item *it = *run_begin(r); !past_rounds_end_run(it); it = it->next) {
         struct past_item *found = NULL;
 
-        if (find_same(&r->rounds->rounds, it, r->arena, &found) == -1)
+        if (find_same(&r->rounds->rounds, it, &found) == -1)
             return -1;
         if (found == NULL && it->kind == ITEM_HOSTED_CALL &&
-            find_same(&r->rounds->last, it, r->arena, &found) == -1)
+            find_same(&r->rounds->last, it, &found) == -1)
             return -1;
         if (found != NULL)
             found->stand_in = it;
@@ -217,20 +221,21 @@ static void silence_stand_ins(const struct past_items *items)
 /* Is its text part of one that the client has written of several? */
 static int is_said_in_run(const struct run *r, const struct item *said)
 {
-    str text = text_of(&said->content, r->arena);
+    struct arena scratch = {0};
+    str text = text_of(&said->content, &scratch);
+    int rc = str_is_none(text) ? -1 : 0;
 
-    if (str_is_none(text))
-        return -1;
-    for (const struct item *it = *run_begin(r); text.len > 0 && !past_rounds_end_run(it);
+    for (const struct item *it = *run_begin(r); rc == 0 && text.len > 0 && !past_rounds_end_run(it);
          it = it->next) {
-        str whole = it->kind == ITEM_MESSAGE ? text_of(&it->content, r->arena) : STR("");
+        str whole = it->kind == ITEM_MESSAGE ? text_of(&it->content, &scratch) : STR("");
 
         if (str_is_none(whole))
-            return -1;
-        if (whole.len > 0 && str_find(whole, text) < whole.len)
-            return 1;
+            rc = -1;
+        else if (whole.len > 0 && str_find(whole, text) < whole.len)
+            rc = 1;
     }
-    return 0;
+    arena_fini(&scratch);
+    return rc;
 }
 
 static int hold_what_is_said(struct run *r)
@@ -303,9 +308,9 @@ static void insert_rounds(const struct run *r)
 }
 
 int past_rounds_put_back(struct past_rounds *p, struct item_list *list, struct item *behind,
-                         const struct item *call, struct arena *a, bool *ret, struct err *reterr)
+                         const struct item *call, bool *ret, struct err *reterr)
 {
-    struct run r = {.rounds = p, .list = list, .behind = behind, .arena = a};
+    struct run r = {.rounds = p, .list = list, .behind = behind};
 
     p->is_back = true;
     skip_other_calls(&r, call);

@@ -42,6 +42,6 @@ const struct item *past_rounds_find(const struct past_rounds *p, str id);
  * `behind`, or with the list when that is NULL; list->last and list->n are not kept. *ret: whether
  * anything was missing. Returns 0, or -1 when out of memory. */
 int past_rounds_put_back(struct past_rounds *p, struct item_list *list, struct item *behind,
-                         const struct item *call, struct arena *a, bool *ret, struct err *reterr);
+                         const struct item *call, bool *ret, struct err *reterr);
 
 #endif

@@ -229,8 +229,8 @@ static int put_back_before(struct recollection *s, struct known_call *c, enum li
         return 0; /* for a call that was made together with this one */
     hold_items(s, &rounds->rounds);
     hold_items(s, &rounds->last);
-    if (past_rounds_put_back(rounds, &s->r->items, c->behind, c->call, s->arena, &was_missing,
-                             s->reterr) == -1)
+    if (past_rounds_put_back(rounds, &s->r->items, c->behind, c->call, &was_missing, s->reterr) ==
+        -1)
         return -1;
     s->r->n_put_back += was_missing;
     return 0;
