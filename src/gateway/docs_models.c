@@ -58,7 +58,7 @@ static const char introduction[] =
     "* `instructions_role` is that of instructions and system messages: `system`, `developer`, or\n"
     "  `user`, where they stand in front of what the user says first.\n"
     "* `late_system_role` is that of system messages behind the first other message.\n"
-    "* `role_order` is `any`, or `alternate`: neighbouring user messages become one, and messages that\n"
+    "* `role_order` is `any`; `user-first`, where the assistant does not begin; or `alternate`: neighbouring user messages become one, and messages that\n"
     "  say that there was none stand where the user or the assistant was left out.\n"
     "* `tool_descriptions` are those that are `given`, or there for `all` tools and arguments, empty\n"
     "  where the request has none.\n"

@@ -15,8 +15,8 @@ enum speaker { SPEAKER_NOBODY, SPEAKER_SYSTEM, SPEAKER_USER, SPEAKER_ASSISTANT }
 struct asked {
     bool has_head;                /* instructions and leading system messages */
     const struct message *called; /* whose outputs are text, or NULL */
-    const struct message *first,
-        *last; /* messages; or NULL. Those that nobody speaks do not count */
+    const struct message *first;  /* NULL: none; from here to last only the user's messages count */
+    const struct message *last;
     unsigned n_messages;
 };
 
@@ -90,6 +90,11 @@ static enum speaker speaker_of(const struct messages *s, const struct message *m
 static bool has_call_messages(const struct messages *s, const struct message *m)
 {
     return m->first_call != NULL && s->options->call_messages != CHAT_CALLS_TEXT;
+}
+
+static bool alternates(const struct messages *s)
+{
+    return s->options->role_order == CHAT_ALTERNATE;
 }
 
 /* ---- content */
@@ -189,7 +194,7 @@ static bool asked_has_media(const struct messages *s)
     const struct asked *a = &s->asked;
 
     for (const struct message *m = a->first; m != NULL; m = m == a->last ? NULL : m->next) {
-        if (m->content->has_media && speaker_of(s, m) == SPEAKER_USER)
+        if (speaker_of(s, m) == SPEAKER_USER && m->content->has_media)
             return true;
     }
     return false;
@@ -238,7 +243,7 @@ static void write_asked(struct messages *s)
 
     if (is_empty(a))
         return;
-    if (s->options->alternate_roles && s->last == SPEAKER_USER)
+    if (alternates(s) && s->last == SPEAKER_USER)
         write_filler(s, STR("assistant"), STR("[no answer]"));
     if (a->n_messages > 1)
         history_repairs_add(&s->repairs, a->n_messages - 1, "neighbouring user messages merged");
@@ -254,7 +259,7 @@ static void on_user(struct messages *s, const struct message *m)
 {
     struct asked *a = &s->asked;
 
-    if (!s->options->alternate_roles && (a->called != NULL || a->n_messages > 0))
+    if (!alternates(s) && (a->called != NULL || a->n_messages > 0))
         write_asked(s);
     if (a->n_messages++ == 0)
         a->first = m;
@@ -272,14 +277,39 @@ static unsigned count_broken(const struct message *m)
     return n;
 }
 
+/* Templates that count turns take no empty answer either. */
+static bool says_nothing(const struct messages *s, const struct message *m)
+{
+    if (m->first_call != NULL || conversation_has_media(&m->texts) ||
+        (s->options->reasoning_field == CHAT_REASONING_IN_TAGS && m->reasoning.first != NULL))
+        return false;
+    for (const struct piece *p = m->texts.first; p != NULL; p = p->next) {
+        for (const struct part *part = p->content->first; part != NULL; part = part->next) {
+            if (part->text.len > 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool misses_question(const struct messages *s, bool calls)
+{
+    if (s->last == SPEAKER_NOBODY)
+        return s->options->role_order != CHAT_ANY_ORDER;
+    return alternates(s) && !calls && s->last == SPEAKER_ASSISTANT;
+}
+
 /* Calls and their outputs are no turn of their own in the templates that count turns. */
 static void on_assistant(struct messages *s, const struct message *m)
 {
     const bool calls = has_call_messages(s, m);
 
+    if (alternates(s) && says_nothing(s, m)) {
+        history_repairs_add(&s->repairs, 1, "empty answer left out");
+        return;
+    }
     write_asked(s);
-    if (s->options->alternate_roles &&
-        (s->last == SPEAKER_NOBODY || (!calls && s->last == SPEAKER_ASSISTANT))) {
+    if (misses_question(s, calls)) {
         write_filler(s, STR("user"), STR("[no question]"));
         s->last = SPEAKER_USER;
     }

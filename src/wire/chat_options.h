@@ -39,6 +39,13 @@ enum chat_call_messages {
                           templates that know no tools */
 };
 
+/* CONTRACT 2.5 rule 9: who may speak when. Calls and their outputs do not count. */
+enum chat_role_order {
+    CHAT_ANY_ORDER,
+    CHAT_USER_FIRST, /* the assistant does not begin */
+    CHAT_ALTERNATE,  /* nor does anybody speak twice */
+};
+
 /* CONTRACT 2.1: of instructions and system messages. */
 enum chat_system_role {
     CHAT_SYSTEM_ROLE,
@@ -84,12 +91,11 @@ struct chat_request_options {
     enum chat_empty_content empty_content;
     enum chat_system_role system_role;
     bool late_system_as_user; /* system messages behind the first other one have the role user */
-    bool alternate_roles;     /* user and assistant take turns, whoever speaks first is the user:
-                                 calls and their outputs do not count */
-    bool images_in_tool;      /* of a tool's output: in the tool message */
-    bool thinking_switch;     /* effort none: chat_template_kwargs.enable_thinking=false, too */
-    bool omit_usage;          /* do not ask for token counts */
-    bool keep_markers;        /* the text is to come with its special tokens (HARMONY 2.2) */
+    enum chat_role_order role_order;
+    bool images_in_tool;  /* of a tool's output: in the tool message */
+    bool thinking_switch; /* effort none: chat_template_kwargs.enable_thinking=false, too */
+    bool omit_usage;      /* do not ask for token counts */
+    bool keep_markers;    /* the text is to come with its special tokens (HARMONY 2.2) */
     /* For calls that came without the reasoning before them; NULL: none is known. */
     const struct reasoning_source *reasoning_source;
     enum chat_round round;

@@ -40,7 +40,7 @@ struct model_profile {
     bool short_call_ids;
     enum chat_system_role system_role;
     bool late_system_as_user;
-    bool alternate_roles;
+    enum chat_role_order role_order;
     bool describes_all_tools;
     str think_open, think_close; /* these seven: see chat_options.h */
 };

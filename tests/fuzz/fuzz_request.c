@@ -72,8 +72,8 @@ static struct options draw_options(str bytes)
                  .reasoning_history = (enum chat_reasoning_history)(rest / 8 % 2),
                  .call_messages =
                      (enum chat_call_messages)(((rest & 16) != 0) + ((order & 2) != 0)),
-                 .alternate_roles = (order & 4) != 0,
-                 .describes_all_tools = (order & 8) != 0,
+                 .role_order = (enum chat_role_order)(order / 4 % 3),
+                 .describes_all_tools = (order & 16) != 0,
                  .continuation = upstream_profile(kind)->continuation,
                  .think_open = STR("<think>\n"),
                  .think_close = STR("\n</think>\n\n"),
@@ -223,12 +223,12 @@ static void check_arguments(str calls)
 }
 
 /* Calls, their outputs and the system do not count; *last is empty before the first message. */
-static void check_turn(str message, str role, str *last)
+static void check_turn(str message, str role, str *last, bool alternates)
 {
     if (!str_is_none(jr_member(message, STR("tool_calls"))) ||
         (!str_eq(role, STR("user")) && !str_eq(role, STR("assistant"))))
         return;
-    fuzz_promise(!str_eq(role, *last), "nobody speaks twice");
+    fuzz_promise(!alternates || !str_eq(role, *last), "nobody speaks twice");
     fuzz_promise(last->len > 0 || str_eq(role, STR("user")), "the user speaks first");
     *last = role;
 }
@@ -246,8 +246,8 @@ static void check_messages(str chat, const struct options *o)
         str message = jr_raw(&j), role = jr_member_string(message, STR("role"));
 
         check_arguments(jr_member(message, STR("tool_calls")));
-        if (o->chat.alternate_roles)
-            check_turn(message, role, &last);
+        if (o->chat.role_order != CHAT_ANY_ORDER)
+            check_turn(message, role, &last, o->chat.role_order == CHAT_ALTERNATE);
         fuzz_promise(
             o->chat.call_messages != CHAT_CALLS_TEXT ||
                 (!str_eq(role, STR("tool")) && str_is_none(jr_member(message, STR("tool_calls")))),

@@ -16,6 +16,8 @@ const GAPS = [
     [/set _ = ([\w.]+)\.append\((\w+)\)/g, 'set $1 = $1 + [$2]'],
     [/\{%-? set (\w+) = ([\w.]+)\.pop\(0\) -?%\}/g,
         "{%- if $2|length == 0 -%}{{ raise_exception('pop from empty list') }}{%- endif -%}{%- set $1 = $2[0] -%}{%- set $2 = $2[1:] -%}"],
+    /* A loop over calls that are not there (DeepSeek-R1). */
+    [/in message\['tool_calls'\](\s*-?%\})/g, "in (message['tool_calls'] or [])$1"],
     /* The filter min (MiniCPM5). */
     [/\]\s*\|\s*min\b/g, ']|sort|first'],
     /* Text with places in it (Hy3). */

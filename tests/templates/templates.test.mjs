@@ -25,7 +25,7 @@ import { renderer } from './renderer.mjs';
 const OWN = join(ROOT, 'tests/templates/own');
 const REAL = resolve(ROOT, process.env.ANTIPHON_TEST_TEMPLATES ?? '../shared/captures/templates');
 const WORDS = resolve(ROOT, process.env.ANTIPHON_TEMPLATE_WORDS ?? 'build/release/tests/template_words');
-const SHAPES = JSON.parse(readFileSync(join(DATA, 'templates/requests.json')));
+const SHAPES = Object.assign({}, ...['requests', 'more'].map((name) => JSON.parse(readFileSync(join(DATA, `templates/${name}.json`)))));
 
 const skip = !existsSync(REAL) && `no chat templates in ${REAL}: ANTIPHON_TEST_TEMPLATES names another folder`;
 

@@ -162,6 +162,7 @@ static void user_and_assistant_take_turns(void **state)
              "a") ",{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"b\"}," IMAGE
                   "]}," USER("c"),
          PARTS(PART("a") "," PART("\\n\\nb") "," PICTURE "," PART("c")), 2},
+        {"an empty answer is none", USER("u") "," ASSISTANT("") "," USER("v"), USER("u\\n\\nv"), 2},
         {"who speaks first is the user", ASSISTANT("a") "," USER("u"),
          USER("[no question]") "," ASSISTANT("a") "," USER("u"), 1},
         {"after calls the user does not go on",
@@ -194,7 +195,21 @@ static void user_and_assistant_take_turns(void **state)
     };
 
     (void)state;
-    CHECK(list, "", .alternate_roles = true, .late_system_as_user = true);
+    CHECK(list, "", .role_order = CHAT_ALTERNATE, .late_system_as_user = true);
+}
+
+static void the_user_may_only_have_to_be_first(void **state)
+{
+    static const struct history list[] = {
+        {"an assistant", ASSISTANT("a") "," USER("u") "," USER("v"),
+         USER("[no question]") "," ASSISTANT("a") "," USER("u") "," USER("v"), 1},
+        {"a call", CALL("1") "," OUTPUT("1", "\"o\""),
+         USER("[no question]") "," CALLS(SENT("1", "{}")) "," TOOL("1", "o"), 1},
+        {"the user", USER("u") "," CALL("1"), USER("u") "," CALLS(SENT("1", "{}")), 0},
+    };
+
+    (void)state;
+    CHECK(list, "", .role_order = CHAT_USER_FIRST);
 }
 
 static void images_that_a_tool_message_takes_are_not_the_users(void **state)
@@ -209,7 +224,7 @@ static void images_that_a_tool_message_takes_are_not_the_users(void **state)
     };
 
     (void)state;
-    CHECK(list, "", .alternate_roles = true, .images_in_tool = true);
+    CHECK(list, "", .role_order = CHAT_ALTERNATE, .images_in_tool = true);
 }
 
 /* A conversation that grows keeps its beginning, byte by byte, and with it the server's cache. */
@@ -234,7 +249,8 @@ static void the_beginning_stays_when_a_conversation_grows(void **state)
     /* Where an item belongs to the message of the one before, that message grows. */
     static const bool joins[] = {false, true,  false, false, false, true, false,
                                  true,  false, false, false, false, true, false};
-    struct chat_request_options options = {.alternate_roles = true, .late_system_as_user = true};
+    struct chat_request_options options = {.role_order = CHAT_ALTERNATE,
+                                           .late_system_as_user = true};
     struct buf input = {0}, last = {0};
 
     (void)state;
@@ -305,8 +321,8 @@ static void calls_and_outputs_may_be_text(void **state)
     };
 
     (void)state;
-    CHECK(in_turn, "", .call_messages = CHAT_CALLS_TEXT, .alternate_roles = true);
-    CHECK(in_turn, "", .call_messages = CHAT_CALLS_TEXT, .alternate_roles = true,
+    CHECK(in_turn, "", .call_messages = CHAT_CALLS_TEXT, .role_order = CHAT_ALTERNATE);
+    CHECK(in_turn, "", .call_messages = CHAT_CALLS_TEXT, .role_order = CHAT_ALTERNATE,
           .images_in_tool = true);
     CHECK(any_order, "", .call_messages = CHAT_CALLS_TEXT);
 }
@@ -325,7 +341,8 @@ static void instructions_may_be_said_by_the_user(void **state)
     };
 
     (void)state;
-    CHECK(list, "\"instructions\":\"i\",", .system_role = CHAT_USER_ROLE, .alternate_roles = true);
+    CHECK(list, "\"instructions\":\"i\",", .system_role = CHAT_USER_ROLE,
+          .role_order = CHAT_ALTERNATE);
     CHECK(list, "\"instructions\":\"i\",", .system_role = CHAT_USER_ROLE);
 }
 
@@ -365,6 +382,7 @@ int main(void)
         cmocka_unit_test(a_broken_call_is_left_out_or_explained),
         cmocka_unit_test(an_open_call_that_is_answered_later_changes_nothing_before_it),
         cmocka_unit_test(user_and_assistant_take_turns),
+        cmocka_unit_test(the_user_may_only_have_to_be_first),
         cmocka_unit_test(images_that_a_tool_message_takes_are_not_the_users),
         cmocka_unit_test(the_beginning_stays_when_a_conversation_grows),
         cmocka_unit_test(calls_and_outputs_may_be_text),

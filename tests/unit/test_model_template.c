@@ -37,7 +37,7 @@ static void a_refusal_in_a_template_tells_what_it_wants(void **state)
         "{%- if message.role == \"tool\" %}{{- raise_exception(\"After the optional system message, "
         "conversation roles must alternate user/assistant/user/assistant/...\") }}"
         "{{- raise_exception(\"Tool call IDs should be alphanumeric strings with length 9!\") }}");
-    assert_true(p.alternate_roles && p.late_system_as_user && p.short_call_ids);
+    assert_true(p.role_order == CHAT_ALTERNATE && p.late_system_as_user && p.short_call_ids);
     assert_int_equal(p.call_messages, CHAT_CALLS_MERGED);
     assert_int_equal(p.system_role, CHAT_SYSTEM_ROLE);
 
@@ -45,14 +45,14 @@ static void a_refusal_in_a_template_tells_what_it_wants(void **state)
                                   "{{ raise_exception('System role not supported') }}{% endif %}"
                                   "{{ raise_exception('Conversation roles must alternate "
                                   "user/assistant/user/assistant/...') }}");
-    assert_true(p.alternate_roles && !p.short_call_ids);
+    assert_true(p.role_order == CHAT_ALTERNATE && !p.short_call_ids);
     assert_int_equal(p.system_role, CHAT_USER_ROLE);
     assert_int_equal(p.call_messages, CHAT_CALLS_TEXT);
     assert_int_equal(p.text_calls, TEXT_CALLS_HERMES);
 
     p = learnt_profile("default", "{%- if not message.tool_calls|length == 1 %}{{- raise_exception("
                                   "\"This model only supports single tool-calls at once!\") }}");
-    assert_false(p.alternate_roles || p.late_system_as_user || p.short_call_ids);
+    assert_false(p.role_order != CHAT_ANY_ORDER || p.late_system_as_user || p.short_call_ids);
     assert_int_equal(p.call_messages, CHAT_CALLS_SINGLE);
 }
 
