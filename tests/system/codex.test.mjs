@@ -50,7 +50,7 @@ describe('Codex', { concurrency: false }, () => {
             const wanted = callable(request.body);
             assert.ok(wanted.length > 5);
             both.up.next(({ body }) => callStream(...body.tools.map(({ function: fn }, i) => [fn.name, { input: 'text' }, `c${i}`])));
-            const { response } = await turn(`${name} calls`, request);
+            const { response } = await turn(`${name} calls`, request, { ...request.body, parallel_tool_calls: true });
             const calls = response.output.filter((item) => item.type.endsWith('_call'));
             const got = calls.map(({ type, name: called, namespace }) => [type === 'custom_tool_call' ? 'custom' : 'function', called, namespace]);
             for (const tool of wanted)
