@@ -40,15 +40,18 @@ static void put_rounds(void *arg, struct call_cache *cache)
 
 void turn_keep_rounds(struct turn *t)
 {
+    const bool has_rounds = response_has_rounds(&t->response);
     struct keeping k = {.turn = t};
     struct call_place place = {.first = NULL};
     struct buf text = {.limit = 0};
 
-    if (t->worker->rounds == NULL || !response_has_rounds(&t->response))
+    if (t->worker->rounds == NULL || (!has_rounds && (call_memory_is_empty(t->worker->rounds) ||
+                                                      !response_has_clients_call(&t->response))))
         return;
     for (const struct item *it = t->request.items.first; it != NULL; it = it->next)
         call_place_pass(&place, it);
-    response_rounds_write(&t->response, &text);
+    if (has_rounds)
+        response_rounds_write(&t->response, &text);
     k.rounds.scope = turn_memory_scope(t);
     k.rounds.text = buf_str(&text);
     if (!buf_failed(&text) && !str_is_none(k.rounds.scope) &&

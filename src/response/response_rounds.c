@@ -21,6 +21,15 @@ bool response_has_rounds(const struct response *r)
     return item != NULL;
 }
 
+bool response_has_clients_call(const struct response *r)
+{
+    const struct output_item *item = r->first;
+
+    while (item != NULL && item->call_id.len == 0 && item->kind != OUTPUT_MCP_APPROVAL_REQUEST)
+        item = item->next;
+    return item != NULL;
+}
+
 /* ---- the text */
 
 static void write_element(const struct output_item *item,
@@ -87,6 +96,22 @@ static void add_mark(const struct item *call, const struct call_mark *mark,
     buf_fini(&marks);
 }
 
+/* Has a call of this id come behind rounds? */
+static bool is_id_known(const struct output_item *item, const struct response_rounds *rounds,
+                        const struct call_cache *cache)
+{
+    str id = item->kind == OUTPUT_MCP_APPROVAL_REQUEST ? id_str(&item->id) : item->call_id;
+    struct call_key key = call_rounds_of_id(id);
+    struct arena scratch = {0};
+    bool is_known;
+    str known;
+
+    key.scope = rounds->scope;
+    is_known = call_cache_find(cache, &key, &scratch, &known);
+    arena_fini(&scratch);
+    return is_known;
+}
+
 /* A call that the client answers, by an output or an approval. */
 static void mark_call(const struct response *r, const struct output_item *item,
                       const struct response_rounds *rounds, struct call_cache *cache)
@@ -106,16 +131,20 @@ static void mark_call(const struct response *r, const struct output_item *item,
 void response_rounds_remember(const struct response *r, const struct response_rounds *rounds,
                               struct call_cache *cache)
 {
-    if (rounds->text.len > call_cache_max_bytes(cache) / LARGEST_SHARE)
-        return;
-    put(rounds, call_rounds_of_response(id_str(&r->id)), rounds->text, cache);
+    const bool has_text =
+        rounds->text.len > 0 && rounds->text.len <= call_cache_max_bytes(cache) / LARGEST_SHARE;
+
+    if (has_text)
+        put(rounds, call_rounds_of_response(id_str(&r->id)), rounds->text, cache);
     for (const struct output_item *item = r->first; item != NULL; item = item->next) {
         if (item->is_hidden || !response_is_for_model(item) || item->kind == OUTPUT_MESSAGE ||
             item->kind == OUTPUT_REASONING)
             continue;
-        if (output_is_hosted_call(item->kind))
+        if (!output_is_hosted_call(item->kind)) {
+            if (has_text || is_id_known(item, rounds, cache))
+                mark_call(r, item, rounds, cache);
+        } else if (has_text) {
             put(rounds, call_rounds_of_item(id_str(&item->id)), id_str(&r->id), cache);
-        else
-            mark_call(r, item, rounds, cache);
+        }
     }
 }

@@ -300,6 +300,8 @@ describe('what is remembered', { concurrency: false }, () => {
         };
         const [oslo, rome, none] = [await chat('Oslo?', 'oslo'), await chat('Rome?', 'rome'), await chat('Paris?', '', false)];
         assert.deepEqual([await oslo(), await rome(), await none()], [['Echo: oslo', 'x'], ['Echo: rome', 'x'], ['x']]);
+        const same = await chat('Oslo?', '', false);
+        assert.deepEqual(await same(), ['x'], 'a chat that begins alike and had no such call');
     });
 
     test('is gone after a restart: the request says what it says', async (t) => {
