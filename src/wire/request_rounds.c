@@ -90,19 +90,49 @@ static bool is_of_gateway(const struct item *it)
     return it->id.len > 0 && (it->kind == ITEM_HOSTED_CALL || it->is_partial);
 }
 
-static int recall_item(struct recollection *s, struct item *it)
+/* *ret: the hosted item of this id, or NULL. Returns 0, or -1 with the error set. */
+static int find_hosted_item(struct recollection *s, str id, const struct item **ret)
 {
     const struct past_rounds *rounds;
-    const struct item *known;
     str response_id;
 
-    if (!recall(s, call_rounds_of_item(it->id), &response_id))
+    *ret = NULL;
+    if (!recall(s, call_rounds_of_item(id), &response_id))
         return 0;
     rounds = recall_rounds(s, response_id);
     if (rounds == NULL)
         return -1;
-    known = past_rounds_find(rounds, it->id);
+    *ret = past_rounds_find(rounds, id);
+    return 0;
+}
+
+static int recall_item(struct recollection *s, struct item *it)
+{
+    const struct item *known;
+
+    if (find_hosted_item(s, it->id, &known) == -1)
+        return -1;
     return known == NULL ? 0 : complete_call(s, it, known);
+}
+
+/* Mastra makes calls of its own of hosted items: a function_call `unknown_tool` whose call_id is
+ * the item's id, and an output with the item's members in it. */
+static int recall_disguised(struct recollection *s, struct item *it)
+{
+    const struct item *known;
+    struct item whole;
+
+    if (find_hosted_item(s, it->call_id, &known) == -1)
+        return -1;
+    if (known == NULL)
+        return 0;
+    whole = *known;
+    whole.index = it->index;
+    whole.next = it->next;
+    if (it->kind == ITEM_OUTPUT)
+        whole.kind = ITEM_IGNORED; /* the call has it */
+    *it = whole;
+    return 0;
 }
 
 /* ---- calls of the client */
@@ -139,11 +169,15 @@ static int recall_items(struct recollection *s)
     struct item *behind = NULL;
 
     for (struct item *it = s->r->items.first; it != NULL; it = it->next) {
-        const bool is_call = it->kind == ITEM_CALL || it->kind == ITEM_APPROVAL_REQUEST;
+        const bool is_own = !it->is_kept && is_of_gateway(it);
+        const bool is_clients = !it->is_kept && (it->kind == ITEM_CALL || it->kind == ITEM_OUTPUT);
 
-        if (!it->is_kept && is_of_gateway(it) && recall_item(s, it) == -1)
+        if (is_own && recall_item(s, it) == -1)
             return -1;
-        if (!it->is_kept && is_call && recall_call(s, it, behind, &place) == -1)
+        if (is_clients && recall_disguised(s, it) == -1)
+            return -1;
+        if (!it->is_kept && (it->kind == ITEM_CALL || it->kind == ITEM_APPROVAL_REQUEST) &&
+            recall_call(s, it, behind, &place) == -1)
             return -1;
         if (it->is_kept || past_rounds_end_run(it))
             behind = it;

@@ -90,6 +90,12 @@ const merged = (items) => [
     ...items.filter(({ type }) => type === 'function_call'),
 ];
 
+/* Mastra 1.71: what the gateway ran is a call of its own. */
+const disguised = (items) => items.filter(({ type }) => type !== 'mcp_list_tools').flatMap((item) => (isHosted(item) ? [
+    { type: 'function_call', call_id: item.id, name: 'unknown_tool', arguments: item.arguments ?? '{}' },
+    output(item.id, JSON.stringify({ type: 'call', serverLabel: item.server_label, output: item.output })),
+] : [item]));
+
 const WAYS = [
     ['only its calls', only('function_call')],
     ['only its calls, without ids of items', (items) => only('function_call')(items).map(bare)],
@@ -102,6 +108,7 @@ const WAYS = [
     ['everything, without ids of items', (items) => items.map(bare)],
     ['everything but reasoning', (items) => items.filter(({ type }) => type !== 'reasoning')],
     ['everything but one hosted call', (items) => items.filter((item) => item !== items.find(isHosted))],
+    ['everything, hosted calls as calls of its own', disguised],
     ['everything but the calls of MCP tools', (items) => items.filter(({ type }) => !type.startsWith('mcp_'))],
 ];
 
