@@ -9,6 +9,8 @@ import { HumanMessage } from '@langchain/core/messages';
 import { tool as langchainTool } from '@langchain/core/tools';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
 import { ChatOpenAI } from '@langchain/openai';
+import { Agent as MastraAgent } from '@mastra/core/agent';
+import { createTool } from '@mastra/core/tools';
 import { Agent as OpenAIAgent, OpenAIProvider, Runner, setTracingDisabled, tool as openaiTool } from '@openai/agents';
 import { isStepCount, streamText, tool as aiTool } from 'ai';
 import OpenAI from 'openai';
@@ -74,6 +76,25 @@ const aiLoop = (providerOptions) => class extends LoopDesk {
 
 export const AiStored = aiLoop(undefined);
 export const AiStateless = aiLoop({ openai: { store: false, forceReasoning: true } });
+
+/* ---- Mastra ---- */
+
+export class Mastra extends LoopDesk {
+    async loop(prompt, baseURL) {
+        const agent = new MastraAgent({
+            id: 'worker',
+            name: 'Worker',
+            instructions: 'Be brief.',
+            model: createOpenAI({ baseURL, apiKey: KEY })('test-model'),
+            tools: this.toolsBy((id, { description, schema, run }) => createTool({ id, description, inputSchema: schema, execute: (input) => run(input) })),
+        });
+        this.history.push({ role: 'user', content: prompt });
+        const result = await agent.stream(this.history, { maxSteps: MOST_STEPS });
+        await result.consumeStream();
+        this.history.push(...(await result.response).messages);
+        return (await result.steps).map(({ text }) => text);
+    }
+}
 
 /* ---- LangGraph ---- */
 
