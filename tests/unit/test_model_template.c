@@ -80,8 +80,8 @@ static void what_says_nothing_decides_nothing(void **state)
     static const char *const texts[] = {
         "",
         "{{ 1 }}",
-        "{% for message in messages %}{{ message.role + message.content }}"
-        "{% if message.tool_calls %}{% endif %}{% endfor %}",
+        ("{% for message in messages %}{{ message.role + message.content }}"
+         "{% if message.tool_calls %}{% endif %}{% endfor %}"),
     };
     struct model_words words;
 
