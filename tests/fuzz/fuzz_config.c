@@ -126,6 +126,7 @@ static bool same_list(const struct config_list *a, const struct config_list *b)
 #define SAME_SIZE(name)     (a->name##_bytes == b->name##_bytes)
 #define SAME_COUNT(name)    (a->name == b->name)
 #define SAME_FLAG(name)     (a->name == b->name)
+#define SAME_SWITCH(name)   (a->name == b->name)
 #define SAME_CHOICE(name)   (a->name == b->name)
 #define SAME_WORD(name)     (a->name == b->name)
 
