@@ -7,7 +7,6 @@
  * the client gets is made out of them. */
 #include <stdlib.h>
 
-#include "response/legacy.h"
 #include "response/local_shell.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
@@ -101,23 +100,6 @@ static bool keep(struct response *r, struct buf *to, str text)
     if (buf_failed(to))
         response_break(r, ERR_INTERNAL);
     return !r->broken;
-}
-
-void response_emit_call_text(struct response *r, enum event_type type,
-                             const struct output_item *item, str text, struct buf *out)
-{
-    struct event e = {.item_id = id_str(&item->id),
-                      .output_index = item->index,
-                      .text = text,
-                      .name = item->name,
-                      .obfuscate = r->conf.obfuscation};
-
-    if (item->is_hidden || item->is_waiting)
-        return;
-    if (response_is_legacy(r) && out != NULL)
-        legacy_emit_call(r, item, type, text, out);
-    else
-        response_emit(r, type, &e, out);
 }
 
 /* Sends the text that no delta has carried yet. */

@@ -1,6 +1,7 @@
 /* response_internal.h -- what the files of the state machine share.
  *
  * response.c           start, text and reasoning
+ * response_emit.c      their events
  * response_call.c      calls of the upstream, from their first delta to their end
  * response_call_item.c what they are, and the items they become
  * response_order.c     items one after the other
@@ -23,6 +24,8 @@ static inline bool response_is_legacy(const struct response *r)
 {
     return r->conf.dialect != RESPONSE_DIALECT_OPENAI;
 }
+
+/* ---- response_emit.c */
 
 /* An event without an object; nothing when out is NULL, like those that follow. Of an item that
  * is hidden or waits nothing is written. */
@@ -52,8 +55,10 @@ void response_emit_part_end(struct response *r, const struct output_item *item,
 void response_emit_call_text(struct response *r, enum event_type type,
                              const struct output_item *item, str text, struct buf *out);
 
-/* {code,message,type,param}, for the error event and the response object. */
+/* ---- response_object.c: {code,message,type,param}, for the error event and the response object. */
 void response_write_error(const struct err *e, struct jw *w);
+
+/* ---- response.c */
 
 /* From now on nothing more is taken; the first cause counts. */
 void response_break(struct response *r, enum err_code why);
