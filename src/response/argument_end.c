@@ -5,12 +5,7 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static void look_inside(struct argument_end *e, char c)
+static void look_inside_object(struct argument_end *e, char c)
 {
     if (e->after_backslash)
         e->after_backslash = false;
@@ -24,21 +19,21 @@ static void look_inside(struct argument_end *e, char c)
         e->depth--;
 }
 
-static void look_at(struct argument_end *e, char c)
+static void look_at_char(struct argument_end *e, char c)
 {
     if (e->state == ARGUMENT_END_INSIDE) {
-        look_inside(e, c);
+        look_inside_object(e, c);
         if (e->depth == 0)
             e->state = ARGUMENT_END_REACHED;
     } else if (e->state == ARGUMENT_END_BEFORE && c == '{') {
         e->state = ARGUMENT_END_INSIDE;
         e->depth = 1;
-    } else if (!is_space(c)) {
+    } else if (!str_is_space(c)) {
         e->state = ARGUMENT_END_NEVER;
     }
 }
 
-static void decode(str escaped, struct buf *plain)
+static void decode_text(str escaped, struct buf *plain)
 {
     buf_reset(plain);
     json_text_decode(escaped, plain);
@@ -51,17 +46,17 @@ bool argument_end_is_reached(struct argument_end *e, str escaped)
 
     if (e->state == ARGUMENT_END_NEVER || e->n_seen == escaped.len)
         return was_reached;
-    decode(str_skip(escaped, e->n_seen), &plain);
+    decode_text(str_skip(escaped, e->n_seen), &plain);
     if (buf_failed(&plain)) {
         buf_fini(&plain);
         return false;
     }
     for (size_t i = 0; i < plain.len; i++)
-        look_at(e, plain.p[i]);
+        look_at_char(e, plain.p[i]);
     e->n_seen = escaped.len;
     if (e->state == ARGUMENT_END_REACHED && !was_reached) {
-        decode(escaped, &plain);
-        if (!buf_failed(&plain) && !jr_is_valid(buf_str(&plain)))
+        decode_text(escaped, &plain);
+        if (buf_failed(&plain) || !jr_is_valid(buf_str(&plain)))
             e->state = ARGUMENT_END_NEVER;
     }
     buf_fini(&plain);

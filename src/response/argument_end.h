@@ -20,8 +20,8 @@ struct argument_end {
     bool in_string, after_backslash;
 };
 
-/* escaped: all arguments so far, escaped; they begin with those of the call before. False also
- * when out of memory. */
+/* escaped: all arguments so far, escaped; they begin with those of the call before. Without memory
+ * the answer is false, and stays so where complete arguments could not be checked. */
 bool argument_end_is_reached(struct argument_end *e, str escaped);
 
 #endif

@@ -155,11 +155,32 @@ static void having_no_memory_left_does_no_harm(void **state)
     check_runs(true);
 }
 
+static void arguments_that_cannot_be_checked_are_not_complete(void **state)
+{
+    enum { HALF = 4096 };
+    struct argument_end end = {.n_seen = 0};
+    struct buf arguments = {.limit = 0};
+
+    (void)state;
+    fails_for_good = true;
+    buf_append(&arguments, STR("{"));
+    for (int i = 0; i < HALF; i++)
+        buf_char(&arguments, 'x'); /* brackets are counted; that it is no JSON takes a check */
+    assert_false(argument_end_is_reached(&end, buf_str(&arguments)));
+    buf_append(&arguments, STR("}"));
+    allocations_left = 1; /* for the bytes that are new, not for all of them */
+    assert_false(argument_end_is_reached(&end, buf_str(&arguments)));
+    allocations_left = -1;
+    assert_false(argument_end_is_reached(&end, buf_str(&arguments)));
+    buf_fini(&arguments);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_failed_allocation_does_no_harm),
         cmocka_unit_test(having_no_memory_left_does_no_harm),
+        cmocka_unit_test(arguments_that_cannot_be_checked_are_not_complete),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
