@@ -1,9 +1,9 @@
 /* response_withheld.c -- text of a round that is no answer yet.
  *
  * Where a server does not call tools in an answer of a given form, the model is first asked without
- * the form (CONTRACT 1.1, text.format). Whatever it says then is no answer of that form, and clients
- * parse every text they see. Beside calls it is part of the history, for the model alone; without
- * calls the model is asked again for the answer, and the text is forgotten. */
+ * the form (CONTRACT 1.1, text.format). Whatever it says then is no answer of that form, and
+ * clients parse every text they see. Beside calls it is part of the history, for the model alone;
+ * without calls the model is asked again for the answer, and the text is forgotten. */
 #include "response/response_internal.h"
 
 bool response_withhold_text(struct response *r, const struct delta *d, struct buf *out)
@@ -27,10 +27,12 @@ static bool is_withheld(const struct output_item *item)
 /* The message is the last one, whatever it says. Its text has been counted already. */
 static void show_text(struct response *r, const struct output_item *item, struct buf *out)
 {
-    const struct delta d = {
-        .kind = DELTA_TEXT, .text = buf_str(&item->first->text), .phase = item->phase};
+    const struct delta d = {.kind = DELTA_TEXT,
+                            .text = buf_str(&item->first->text),
+                            .logprobs = buf_str(&item->first->logprobs),
+                            .phase = item->phase};
 
-    r->used_bytes -= d.text.len;
+    r->used_bytes -= d.text.len + d.logprobs.len;
     (void)response_delta(r, &d, out);
     r->last.has_shown = true;
 }
