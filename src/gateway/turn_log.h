@@ -17,11 +17,11 @@ struct turn_summary {
     uint64_t upstream_bytes;         /* of its body */
     uint64_t first_byte_ms; /* from the request to the first byte of the upstream's body; 0: none */
     uint64_t total_ms;
-    size_t ignored_fields;                  /* of the request, unknown here */
-    size_t skipped_chunks;                  /* chunks of the upstream that were no JSON */
-    unsigned n_put_back;                    /* responses of which calls were put back into the request */
-    unsigned n_repairs;                     /* of raw text that broke the rules of its format */
-    const char *repair;                     /* what the last was */
+    size_t ignored_fields; /* of the request, unknown here */
+    size_t skipped_chunks; /* chunks of the upstream that were no JSON */
+    unsigned n_put_back;   /* responses of which calls were put back into the request */
+    unsigned n_repairs;    /* of raw text that broke the rules of its format */
+    const char *repair;    /* what the last was */
     struct history_repairs history_repairs; /* of what the client or the store sent */
     const struct err *not_stored;           /* NULL: it did not have to be, or was */
     unsigned n_shortened; /* how often it was sent again with less (truncation: auto) */

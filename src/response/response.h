@@ -7,11 +7,11 @@
  * and from anywhere response_fail -> response_end. Most responses take one round; what happens
  * between two is told in response_hosted.h.
  *
- * Promise: no event about an item before its added, none after its done, every
- * added gets its done, between the two no event of another item, indexes and sequence
- * numbers contiguous, whatever the upstream sent. Streaming or not, the same machine runs; without streaming
- * every out is NULL and response_object() gives the same bytes that the
- * terminal event carries. */
+ * Promise: no event about an item before its added, none after its done, every added gets its
+ * done, between the two no event of another item (but for conf.interleaved_calls), indexes and
+ * sequence numbers contiguous, whatever the upstream sent. Streaming or not, the same machine runs;
+ * without streaming every out is NULL and response_object() gives the same bytes that the terminal
+ * event carries. */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_H
 #define ANTIPHON_RESPONSE_RESPONSE_H
 
@@ -133,10 +133,10 @@ struct response {
     int64_t completed_at;
     uint64_t next_sequence_number;
     struct usage usage;
-    unsigned n_rounds;   /* that have ended: so many times the model answered */
+    unsigned n_rounds; /* that have ended: so many times the model answered */
     unsigned n_dropped_calls, n_answer_rounds; /* for the log: calls that their round did not allow;
                                                   rounds whose text was withheld for another one */
-    int64_t n_reasoning; /* deltas of it in the current round */
+    int64_t n_reasoning;                       /* deltas of it in the current round */
     str service_tier;
 
     struct output_item *first, **end; /* in the order in which they began, hidden ones as well */

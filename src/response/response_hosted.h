@@ -85,8 +85,8 @@ bool response_goes_on(const struct response *r);
 /* Has the model used up its calls (max_tool_calls)? The next round is then the last. */
 bool response_has_used_up(const struct response *r);
 
-/* What the model may say in the next round; without this call, what it might in the one before. What
- * was withheld in that is forgotten if the answer is still lacking. */
+/* What the model may say in the next round; without this call, what it might in the one before.
+ * What was withheld in that is forgotten if the answer is still lacking. */
 void response_begin_round(struct response *r, const struct response_plan *plan);
 
 /* After a round that withheld its text: has the model nothing left to call, so that it is now to be

@@ -69,8 +69,8 @@ void response_rounds_write(const struct response *r, struct buf *out)
 
 /* ---- what leads to it */
 
-static void put(const struct response_rounds *rounds, struct call_key key, str text,
-                struct call_cache *cache)
+static void put_text(const struct response_rounds *rounds, struct call_key key, str text,
+                     struct call_cache *cache)
 {
     key.scope = rounds->scope;
     call_cache_put(cache, &key, text);
@@ -91,7 +91,7 @@ static void add_mark(const struct item *call, const struct call_mark *mark,
     call_marks_write(known, mark, &marks);
     if (!buf_failed(&marks)) {
         call_cache_put(cache, &key, buf_str(&marks));
-        put(rounds, call_rounds_of_id(key.call_id), CALL_ROUNDS_KNOWN, cache);
+        put_text(rounds, call_rounds_of_id(key.call_id), CALL_ROUNDS_KNOWN, cache);
     }
     buf_fini(&marks);
 }
@@ -135,7 +135,7 @@ void response_rounds_remember(const struct response *r, const struct response_ro
         rounds->text.len > 0 && rounds->text.len <= call_cache_max_bytes(cache) / LARGEST_SHARE;
 
     if (has_text)
-        put(rounds, call_rounds_of_response(id_str(&r->id)), rounds->text, cache);
+        put_text(rounds, call_rounds_of_response(id_str(&r->id)), rounds->text, cache);
     for (const struct output_item *item = r->first; item != NULL; item = item->next) {
         if (item->is_hidden || !response_is_for_model(item) || item->kind == OUTPUT_MESSAGE ||
             item->kind == OUTPUT_REASONING)
@@ -144,7 +144,7 @@ void response_rounds_remember(const struct response *r, const struct response_ro
             if (has_text || is_id_known(item, rounds, cache))
                 mark_call(r, item, rounds, cache);
         } else if (has_text) {
-            put(rounds, call_rounds_of_item(id_str(&item->id)), id_str(&r->id), cache);
+            put_text(rounds, call_rounds_of_item(id_str(&item->id)), id_str(&r->id), cache);
         }
     }
 }

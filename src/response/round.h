@@ -35,8 +35,8 @@ bool round_is_cut_off(const struct round *round);
 struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out);
 
 /* What follows from that result for the response: its round ends and, unless calls are to be run
- * or the model is to be asked again, for its answer or after them (response_hosted.h), so does the response, finished or
- * failed. Returns whether it has. */
+ * or the model is to be asked again, for its answer or after them (response_hosted.h), so does the
+ * response, finished or failed. Returns whether it has. */
 bool round_end_response(struct round *round, const struct chat_result *result, int64_t now_s,
                         struct buf *out);
 
