@@ -467,6 +467,14 @@ str jr_member_string(str raw, str name)
     return jr_type_of(value) == JR_STRING ? str_from(value.p + 1, value.len - 2) : STR_NONE;
 }
 
+int64_t jr_member_int(str raw, str name, int64_t fallback)
+{
+    struct jr j;
+
+    jr_init(&j, jr_member(raw, name));
+    return jr_int(&j, fallback);
+}
+
 size_t jr_count(str raw)
 {
     struct jr j;

@@ -86,6 +86,9 @@ str jr_member(str raw, str name);
 /* The same when it is a string: its raw content; else STR_NONE. */
 str jr_member_string(str raw, str name);
 
+/* The same as a number, or fallback when it is missing or anything else: see jr_int(). */
+int64_t jr_member_int(str raw, str name, int64_t fallback);
+
 /* How many elements or members an array or object has that jr_raw() returned; 0 for all else. */
 size_t jr_count(str raw);
 

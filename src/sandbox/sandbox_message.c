@@ -234,21 +234,12 @@ static str read_path(str escaped, struct arena *a)
     return str_is_none(path) || sandbox_path_is_fine(path) ? path : STR("");
 }
 
-static int64_t member_int(str raw, str name)
-{
-    str value = jr_member(raw, name);
-    struct jr j;
-
-    jr_init(&j, str_is_none(value) ? STR("null") : value);
-    return jr_int(&j, -1);
-}
-
 /* Returns 1, 0 when it is to be left out, or -1 when out of memory. */
 static int read_file(str raw, str container_id, struct arena *a, struct sandbox_file *ret)
 {
     str path = read_path(jr_member_string(raw, STR("path")), a);
-    int64_t bytes = member_int(raw, STR("bytes"));
-    int64_t modified_at = member_int(raw, STR("modified_at"));
+    int64_t bytes = jr_member_int(raw, STR("bytes"), -1);
+    int64_t modified_at = jr_member_int(raw, STR("modified_at"), -1);
 
     if (str_is_none(path))
         return -1;

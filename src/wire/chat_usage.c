@@ -6,11 +6,8 @@
 /* A count in an object, however it is written; 0 when it is none. */
 static int64_t count(str object, str name)
 {
-    struct jr j;
-    int64_t n;
+    const int64_t n = jr_member_int(object, name, 0);
 
-    jr_init(&j, jr_member(object, name));
-    n = jr_int(&j, 0);
     return n < 0 ? 0 : n;
 }
 

@@ -370,19 +370,11 @@ void upstream_sign_body(enum upstream_path path, int status, str body, struct up
 
 /* ---- what else they say */
 
-static int64_t member_int(str object, str name)
+/* A number of tokens; 0: not said. */
+static int64_t window_of(str object, str name)
 {
-    struct jr j;
-    str value = jr_member(object, name);
+    const int64_t n = jr_member_int(object, name, 0);
 
-    if (str_is_none(value))
-        return 0;
-    jr_init(&j, value);
-    return jr_int(&j, 0);
-}
-
-static int64_t not_negative(int64_t n)
-{
     return n < 0 ? 0 : n;
 }
 
@@ -397,7 +389,7 @@ bool upstream_props_read(str body, struct upstream_props *ret)
     *ret = (struct upstream_props){.chat_template = jr_member_string(body, STR("chat_template")),
                                    .model_alias = jr_member_string(body, STR("model_alias")),
                                    .model_path = jr_member_string(body, STR("model_path"))};
-    ret->context_window = not_negative(member_int(settings, STR("n_ctx")));
+    ret->context_window = window_of(settings, STR("n_ctx"));
     return true;
 }
 
@@ -407,9 +399,9 @@ static bool read_model(str raw, struct arena *a, struct upstream_model *ret)
     str meta = jr_member(raw, STR("meta"));
 
     *ret = (struct upstream_model){.id = json_text_copy(a, id), .root = json_text_copy(a, root)};
-    ret->context_window = not_negative(member_int(raw, STR("max_model_len")));
+    ret->context_window = window_of(raw, STR("max_model_len"));
     if (ret->context_window == 0)
-        ret->context_window = not_negative(member_int(meta, STR("n_ctx")));
+        ret->context_window = window_of(meta, STR("n_ctx"));
     return str_is_none(ret->id) == str_is_none(id) && str_is_none(ret->root) == str_is_none(root);
 }
 

@@ -208,6 +208,10 @@ static void elements_and_members_are_counted(void **state)
     assert_int_equal(jr_count(STR("{\"a\":1,\"b\":{\"c\":2}}")), 2);
     assert_int_equal(jr_count(STR("\"[1,2]\"")), 0);
     assert_int_equal(jr_count(STR_NONE), 0);
+    assert_int_equal(jr_member_int(STR("{\"a\":1,\"b\":-2.0}"), STR("b"), 7), -2);
+    assert_int_equal(jr_member_int(STR("{\"a\":\"1\"}"), STR("a"), 7), 7);
+    assert_int_equal(jr_member_int(STR("{\"a\":1}"), STR("b"), 7), 7);
+    assert_int_equal(jr_member_int(STR_NONE, STR("a"), 7), 7);
 }
 
 int main(void)
