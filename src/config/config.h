@@ -198,6 +198,10 @@ bool config_read_file(const char *path, struct buf *out, struct config_problems 
  *     unix:/run/x.sock       unix:/run/x.sock:/v1 */
 str config_upstream_base(struct arena *a, str upstream);
 
+/* The value of Authorization that upstream_key asks for, in the arena. STR_NONE when there is no
+ * key, or out of memory. */
+str config_upstream_authorization(struct arena *a, const struct config *c);
+
 /* The word in effect of the key of this name, which has a choice of words: as config.def spells
  * it. STR_NONE for other keys. */
 str config_choice(const struct config *c, const char *name);

@@ -4,7 +4,6 @@
  * out by whoever uses it, with a better message. */
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <stdio.h>
 #include <sys/un.h>
 
 #include "base/num.h"
@@ -326,56 +325,4 @@ const struct config_form *config_form_find(const char *name)
     while (strcmp(f->name, name) != 0)
         f++;
     return f;
-}
-
-/* Where the path of an upstream begins: behind the authority, or, for a socket,
- * behind the colon after the socket's own path. */
-static size_t path_start(str upstream)
-{
-    size_t skip = strlen("unix:");
-
-    if (!str_starts_with(upstream, STR("unix:"))) {
-        skip = str_find(upstream, STR("://")) + strlen("://");
-        return skip + str_find_char(str_skip(upstream, skip), '/');
-    }
-    skip += str_find_char(str_skip(upstream, skip), ':');
-    return skip < upstream.len ? skip + 1 : skip;
-}
-
-/* Drops all but one of the slashes in a row, from a byte on. */
-static void join_slashes(char *text, size_t from)
-{
-    char *out = text + from;
-
-    for (const char *p = out; *p != '\0'; p++) {
-        if (*p != '/' || p[1] != '/')
-            *out++ = *p;
-    }
-    *out = '\0';
-}
-
-str config_upstream_base(struct arena *a, str upstream)
-{
-    size_t start = path_start(upstream), n;
-    bool is_bare_socket = false;
-    char *base;
-
-    while (upstream.len > start && upstream.p[upstream.len - 1] == '/')
-        upstream.len--;
-    if (upstream.len > start) {
-        base = arena_alloc(a, upstream.len + 1);
-        if (base == NULL)
-            return STR_NONE;
-        memcpy(base, upstream.p, upstream.len);
-        base[upstream.len] = '\0';
-        join_slashes(base, start);
-        return str_from_c(base);
-    }
-    is_bare_socket = str_starts_with(upstream, STR("unix:")) && !str_ends_with(upstream, STR(":"));
-    n = upstream.len + strlen(":/v1");
-    base = arena_alloc(a, n + 1);
-    if (base == NULL)
-        return STR_NONE;
-    (void)snprintf(base, n + 1, "%.*s%s/v1", STR_ARG(upstream), is_bare_socket ? ":" : "");
-    return str_from_c(base);
 }

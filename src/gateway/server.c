@@ -182,14 +182,9 @@ static int set_upstream(struct server *s, struct err *reterr)
         buf_int(&text, demo_port(s->demo));
         buf_c(&text, "/v1");
         s->upstream = arena_dup(&s->memory, buf_str(&text));
-        buf_reset(&text);
+        buf_fini(&text);
     }
-    if (c->upstream_key != NULL) {
-        buf_c(&text, "Bearer ");
-        buf_c(&text, c->upstream_key);
-        s->authorization = arena_dup(&s->memory, buf_str(&text));
-    }
-    buf_fini(&text);
+    s->authorization = config_upstream_authorization(&s->memory, c);
     return 0;
 }
 

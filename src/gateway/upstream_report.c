@@ -32,26 +32,12 @@ static void report_finding(const struct upstream_finding *f, struct buf *out)
     }
 }
 
-static str authorization(const struct config *c, struct arena *a)
-{
-    struct buf text = {.limit = 0};
-    str copy = STR_NONE;
-
-    if (c->upstream_key == NULL)
-        return copy;
-    buf_c(&text, "Bearer ");
-    buf_c(&text, c->upstream_key);
-    if (!buf_failed(&text))
-        copy = arena_dup(a, buf_str(&text));
-    buf_fini(&text);
-    return copy;
-}
-
 static void report_upstream(const struct config *c, struct arena *a, struct buf *out)
 {
     const str base = config_upstream_base(a, str_from_c(c->upstream));
     struct upstream_finding told = upstream_watch_told(c, base);
-    struct upstream_facts *facts = upstream_watch_look(c, base, authorization(c, a));
+    struct upstream_facts *facts =
+        upstream_watch_look(c, base, config_upstream_authorization(a, c));
 
     buf_c(out, "// kind of the upstream: ");
     if (facts != NULL) {
