@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "wire/model_profile.h"
+#include "wire/upstream_models.h"
 #include "wire/upstream_sign.h"
 
 /* Views into memory. */

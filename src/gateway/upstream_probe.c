@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "ev/loop.h"
 #include "wire/model_template.h"
+#include "wire/upstream_models.h"
 #include "json/json_text.h"
 
 enum { MAX_BODY_BYTES = 1024 * 1024, MAX_SERVER_BYTES = 128 };
