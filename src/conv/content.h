@@ -65,6 +65,7 @@ int content_join(struct content *c, str prefix, str separator, struct arena *a, 
 /* Nothing but texts without a character. */
 bool content_is_empty(const struct content *c);
 
+/* True when a part of it is text, be it empty: content_write_text() has something to join. */
 bool content_has_text(const struct content *c);
 
 /* Appends the text parts, separator (escaped) between them, as the inside of

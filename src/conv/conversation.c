@@ -421,20 +421,11 @@ static bool is_system_only(const struct assembly *s)
     return true;
 }
 
-static bool has_text(const struct content *c)
-{
-    for (const struct part *p = c->first; p != NULL; p = p->next) {
-        if (p->text.len > 0)
-            return true;
-    }
-    return false;
-}
-
 /* The text that the model was in the middle of; calls are not gone on with, nor is nothing. */
 static bool ends_in_text(const struct assembly *s, const struct item *last)
 {
     return last != NULL && last->kind == ITEM_MESSAGE && last->role == ROLE_ASSISTANT &&
-           last->is_cut_off && has_text(&last->content) && s->last != NULL &&
+           last->is_cut_off && !content_is_empty(&last->content) && s->last != NULL &&
            s->last->role == ROLE_ASSISTANT && s->last->first_call == NULL &&
            !conversation_has_media(&s->last->texts);
 }

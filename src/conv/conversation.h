@@ -35,13 +35,13 @@ struct call {
     struct call *next;
 };
 
-/* Its arguments as the upstream is to read them. */
+/* A call's arguments as the upstream is to read them. */
 static inline str call_written_arguments(const struct call *c)
 {
     return c->upstream_arguments.len > 0 ? c->upstream_arguments : c->arguments;
 }
 
-/* The id by which clients send it back. */
+/* The id by which clients send a call back. */
 static inline str call_shown_id(const struct call *c)
 {
     return c->item_id.len > 0 ? c->item_id : c->id;

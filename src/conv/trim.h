@@ -33,7 +33,8 @@ struct trim_goal {
  * false, with nothing changed, when nothing may be dropped. */
 bool conversation_trim_to(struct conversation *c, const struct trim_goal *goal);
 
-/* Drops the first n messages of the body that are not system messages, as far as they may be dropped. */
+/* Drops the first n messages of the body that are not system messages, as far as they may be
+ * dropped. */
 void conversation_leave_out(struct conversation *c, size_t n);
 
 /* Of the places at which a turn begins the last one with a mark that is known: so many messages

@@ -280,16 +280,14 @@ static unsigned count_broken(const struct message *m)
 /* Templates that count turns take no empty answer either. */
 static bool says_nothing(const struct messages *s, const struct message *m)
 {
-    if (m->first_call != NULL || conversation_has_media(&m->texts) ||
+    const struct piece *p = m->texts.first;
+
+    if (m->first_call != NULL ||
         (s->options->reasoning_field == CHAT_REASONING_IN_TAGS && m->reasoning.first != NULL))
         return false;
-    for (const struct piece *p = m->texts.first; p != NULL; p = p->next) {
-        for (const struct part *part = p->content->first; part != NULL; part = part->next) {
-            if (part->text.len > 0)
-                return false;
-        }
-    }
-    return true;
+    while (p != NULL && content_is_empty(p->content))
+        p = p->next;
+    return p == NULL;
 }
 
 static bool misses_question(const struct messages *s, bool calls)
