@@ -1,6 +1,6 @@
 /* relay.h -- requests passed to the upstream, answers passed back, as they are
- * but for the alias of a model and an empty `reasoning` in a request: /v1/chat/completions, /v1/models
- * and what the key `relay` adds (CONTRACT 6). */
+ * but for the alias of a model and an empty `reasoning` in a request: /v1/chat/completions,
+ * /v1/models and what the key `relay` adds (CONTRACT 6). */
 #ifndef ANTIPHON_GATEWAY_RELAY_H
 #define ANTIPHON_GATEWAY_RELAY_H
 

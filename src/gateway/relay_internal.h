@@ -35,7 +35,7 @@ struct relay {
  * how many there are. */
 size_t relay_add_headers(const struct relay *relay, size_t n, struct http_header *out);
 
-/* Both end the relay. */
+/* End the relay, with an error or with an object. */
 void relay_fail(struct relay *relay, const struct err *e);
 void relay_respond(struct relay *relay, str json);
 

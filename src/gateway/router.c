@@ -418,8 +418,8 @@ static bool is_open(const struct route *route, const struct http_request *r)
 }
 
 /* No route for it: says what there is instead. */
-static void refuse(const struct worker *w, struct http_exchange *x, const struct http_request *r,
-                   str path)
+static void refuse_unrouted(const struct worker *w, struct http_exchange *x,
+                            const struct http_request *r, str path)
 {
     unsigned allowed = allowed_methods(w, path);
 
@@ -454,7 +454,7 @@ void router_on_request(void *arg, struct http_exchange *x, const struct http_req
         api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &caller, &e) == -1)
         refuse_caller(x, r, &e);
     else if (route == NULL)
-        refuse(w, x, r, usual->path);
+        refuse_unrouted(w, x, r, usual->path);
     else if (r->refusal != NULL)
         http_exchange_respond_error(x, r->refusal, NULL, 0);
     else if (route->run != NULL)

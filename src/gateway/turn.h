@@ -14,8 +14,8 @@ struct worker;
 void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                 const struct caller *caller);
 
-/* It is known now what the upstream is, or not to be found out. Does nothing to turns that do not
- * wait for that; may free the turn. */
+/* What the upstream is, is known now or not to be found out. Does nothing to turns that do not wait
+ * for that; may free the turn. */
 void turn_recognised(struct turn *t);
 
 /* Ends a running turn with an error: an HTTP error, or response.failed in a

@@ -207,7 +207,8 @@ extern const struct http_call_handler turn_call_handler;
 
 /* ---- turn_truncate.c */
 
-/* Leaves out of the conversation what was left out before: in this turn, or when one like it was cut. */
+/* Leaves out of the conversation what was left out before: in this turn, or when one like it was
+ * cut. */
 void turn_cut(struct turn *t);
 
 /* A round came through: remembers where the conversation was cut for it. A cut that was no more than

@@ -1,11 +1,12 @@
-/* turn_truncate.c -- `truncation: auto` (CONTRACT 1.1): a conversation that is too long for the model
- * is sent again without its oldest turns.
+/* turn_truncate.c -- `truncation: auto` (CONTRACT 1.1): a conversation that is too long for the
+ * model is sent again without its oldest turns.
  *
- * Mostly the refusal says how many tokens there were and how many there may be. With what the request
- * weighs in bytes that tells how much has to go, so that the next attempt fits and leaves out no more
- * than it has to. It leaves a little room all the same: the conversation is going to grow, and as long
- * as it is cut at the same place the upstream finds the beginning it has computed already. The place
- * is remembered (cut_memory.h), and such that it is likely to be found again without that. */
+ * Mostly the refusal says how many tokens there were and how many there may be. With what the
+ * request weighs in bytes that tells how much has to go, so that the next attempt fits and leaves
+ * out no more than it has to. It leaves a little room all the same: the conversation is going to
+ * grow, and as long as it is cut at the same place the upstream finds the beginning it has computed
+ * already. The place is remembered (cut_memory.h), and such that it is likely to be found again
+ * without that. */
 #include "conv/trim.h"
 #include "gateway/cut_memory.h"
 #include "gateway/turn_internal.h"
@@ -13,16 +14,16 @@
 #include "wire/upstream_fields.h"
 #include "json/json_text.h"
 
-/* What is left out when the upstream does not say how much is too much: so many percent of the turns
- * that may go, in each attempt. */
+/* What is left out when the upstream does not say how much is too much: so many percent of the
+ * turns that may go, in each attempt. */
 static const unsigned shorten_percent[] = {50, 50, 100};
 
 enum { MAX_SHORTENED = sizeof(shorten_percent) / sizeof(*shorten_percent) };
 
-/* In percent. Of the room that the answer leaves for the prompt, more than `most` may turn out not to
- * fit, for the number is an estimate. With `least` of it, and no more than `whole` of the window, the
- * conversation can grow before it has to be cut again. The second attempt has learnt that the text is
- * not the same everywhere. */
+/* In percent. Of the room that the answer leaves for the prompt, more than `most` may turn out not
+ * to fit, for the number is an estimate. With `least` of it, and no more than `whole` of the
+ * window, the conversation can grow before it has to be cut again. The second attempt has learnt
+ * that the text is not the same everywhere. */
 static const struct {
     unsigned most, least, whole;
 } filled[] = {{96, 88, 85}, {90, 80, 75}};
@@ -89,7 +90,7 @@ static size_t weigh_rest(const struct turn *t)
 }
 
 /* The tokens that the prompt may have. Servers that count the answer in have said so. */
-static int64_t room(const struct turn *t, const struct err_tokens *n)
+static int64_t prompt_room(const struct turn *t, const struct err_tokens *n)
 {
     const int64_t asked = upstream_tokens_left(&t->request, &t->chat);
     const int64_t answer = n->answer != 0 ? n->answer : asked < n->limit / 2 ? asked : n->limit / 2;
@@ -98,7 +99,7 @@ static int64_t room(const struct turn *t, const struct err_tokens *n)
 }
 
 /* The goal in bytes, from numbers in tokens. False when the upstream has not said enough. */
-static bool aim(const struct turn *t, const struct err_tokens *n, struct trim_goal *ret)
+static bool aim_trim(const struct turn *t, const struct err_tokens *n, struct trim_goal *ret)
 {
     const size_t i = t->n_shortened;
     const double weight = (double)conversation_weight(&t->conversation) + (double)weigh_rest(t);
@@ -108,8 +109,8 @@ static bool aim(const struct turn *t, const struct err_tokens *n, struct trim_go
 
     if (i >= sizeof(filled) / sizeof(*filled) || n->limit == 0)
         return false;
-    most = (double)room(t, n) * filled[i].most / 100 * bytes_a_token;
-    least = (double)room(t, n) * filled[i].least / 100 * bytes_a_token;
+    most = (double)prompt_room(t, n) * filled[i].most / 100 * bytes_a_token;
+    least = (double)prompt_room(t, n) * filled[i].least / 100 * bytes_a_token;
     whole = (double)n->limit * filled[i].whole / 100 * bytes_a_token;
     if (most >= weight)
         return false;
@@ -121,12 +122,12 @@ static bool aim(const struct turn *t, const struct err_tokens *n, struct trim_go
     return true;
 }
 
-static bool shorten(struct turn *t, const struct err_tokens *n)
+static bool shorten_conversation(struct turn *t, const struct err_tokens *n)
 {
     struct trim_goal goal;
     bool is_shorter;
 
-    t->is_aimed = aim(t, n, &goal);
+    t->is_aimed = aim_trim(t, n, &goal);
     is_shorter = t->is_aimed ? conversation_trim_to(&t->conversation, &goal)
                              : conversation_trim(&t->conversation, shorten_percent[t->n_shortened]);
     t->n_shortened++;
@@ -142,5 +143,5 @@ static bool may_shorten(const struct turn *t, const struct err *e)
 
 bool turn_retry_shorter(struct turn *t, const struct err *e)
 {
-    return may_shorten(t, e) && shorten(t, &e->tokens) && turn_ask_again(t) == 0;
+    return may_shorten(t, e) && shorten_conversation(t, &e->tokens) && turn_ask_again(t) == 0;
 }

@@ -32,14 +32,14 @@ const struct upstream_profile *upstream_kind_profile(const struct config *c,
     return upstream_profile(kind);
 }
 
-static bool is_on(enum config_switch s, bool automatic)
+static bool is_switched_on(enum config_switch s, bool automatic)
 {
     return s == CONFIG_SWITCH_AUTO ? automatic : s == CONFIG_SWITCH_ON;
 }
 
 static bool switches_thinking(const struct config *c, const struct upstream_profile *kind)
 {
-    return is_on(c->thinking_switch, upstream_has(kind, UPSTREAM_THINKING_SWITCH));
+    return is_switched_on(c->thinking_switch, upstream_has(kind, UPSTREAM_THINKING_SWITCH));
 }
 
 /* ---- requests */
@@ -149,8 +149,8 @@ static bool defers_format(const struct config *c, const struct upstream_profile 
 
 bool upstream_asks_for_usage(const struct config *c, const struct upstream_facts *facts)
 {
-    return is_on(c->include_usage,
-                 !upstream_has(upstream_kind_profile(c, facts), UPSTREAM_COUNTS_UNASKED));
+    return is_switched_on(c->include_usage,
+                          !upstream_has(upstream_kind_profile(c, facts), UPSTREAM_COUNTS_UNASKED));
 }
 
 struct chat_request_options upstream_chat_options(const struct config *c,
@@ -193,8 +193,8 @@ struct chat_request_options upstream_chat_options(const struct config *c,
 }
 
 /* The template that opens the tag for a model does not if it is told not to think. */
-static enum model_think think(const struct config *c, const struct upstream_facts *facts,
-                              const struct responses_request *r, const struct model_profile *p)
+static enum model_think think_mode(const struct config *c, const struct upstream_facts *facts,
+                                   const struct responses_request *r, const struct model_profile *p)
 {
     if (p->think == MODEL_THINK_INSIDE && switches_thinking(c, upstream_kind_profile(c, facts)) &&
         json_text_eq(r->reasoning.effort, STR("none")))
@@ -204,7 +204,7 @@ static enum model_think think(const struct config *c, const struct upstream_fact
 
 /* Models that think write empty lines between that and a call, whether the server takes the
  * thoughts away or the gateway. */
-static enum chat_space_mode space(const struct config *c, const struct model_profile *p)
+static enum chat_space_mode space_mode(const struct config *c, const struct model_profile *p)
 {
     if (c->hold_leading_space == CONFIG_SWITCH_OFF)
         return CHAT_SPACE_KEPT;
@@ -227,12 +227,12 @@ struct chat_stream_conf upstream_stream_conf(const struct config *c,
 
     return (struct chat_stream_conf){
         .text = {.harmony = harmony[p->harmony],
-                 .think = think(c, facts, r, p),
+                 .think = think_mode(c, facts, r, p),
                  .calls = p->text_calls,
                  .tools = &r->tools,
                  .max_held_bytes = c->max_response_bytes},
         .wants_logprobs = r->include_logprobs || r->top_logprobs > 0,
-        .space = space(c, p),
+        .space = space_mode(c, p),
         .max_event_bytes = c->max_line_bytes,
     };
 }

@@ -43,11 +43,11 @@ bool upstream_watch_await(struct upstream_watch *w, struct loop *loop, void (*fn
 void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_facts *facts,
                               const struct http_header *headers, size_t n_headers);
 
-/* The first bytes of its body. */
+/* The first bytes of an answer's body. */
 void upstream_watch_hear_body(struct upstream_watch *w, const struct upstream_facts *facts,
                               str bytes);
 
-/* It could not be reached. */
+/* The upstream could not be reached, or broke off. */
 void upstream_watch_lose(struct upstream_watch *w);
 
 /* ---- for --check-config, and for what the configuration says alone */

@@ -47,7 +47,7 @@ static inline struct call_key call_rounds_of_id(str id)
  * False when out of memory. */
 bool call_rounds_of_call(const struct item *call, struct arena *a, struct call_key *ret);
 
-/* Its id among those keys. */
+/* A call's id among those keys. */
 static inline str call_rounds_id(const struct item *call)
 {
     return call->kind == ITEM_CALL ? call->call_id : call->id;

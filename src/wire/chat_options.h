@@ -105,7 +105,8 @@ struct chat_request_options {
     bool format_after_tools;  /* response_format keeps the model from calling: it is for a round of
                                  its own, see chat_request_defers_format() */
     bool object_schema;       /* json_object binds only together with a schema */
-    /* What had to be changed of the history, set when the messages are written; NULL: nobody asks. */
+    /* What had to be changed of the history, set when the messages are written; NULL: nobody
+     * asks. */
     struct history_repairs *repairs;
 };
 

@@ -18,7 +18,7 @@ bool chat_may_hold_reasoning(str body);
  * body is no JSON. */
 bool chat_drop_reasoning(str body, struct buf *out);
 
-/* Both changes: that, and model_alias_rewrite(). */
+/* chat_drop_reasoning() and model_alias_rewrite(), one after the other. */
 bool chat_rewrite(struct name_list aliases, str body, struct buf *out);
 
 #endif

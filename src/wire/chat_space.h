@@ -1,11 +1,11 @@
 /* chat_space.h -- white space that a model writes before a tool call (CONTRACT 5.4).
  *
- * Models that think put empty lines between that and a call, some before each call, and a
- * message of nothing else would become an item of its own, and a text of the history. A chat_space stands between the reader of
- * chunks and whoever takes its deltas. White space at the beginning of a text
- * waits in it: for other text, with which it goes on; for a call, which drops
- * it; or for anything else, before which it is said as it came. A text begins
- * at the start of the answer, and again after a call or reasoning. */
+ * Models that think put empty lines between that and a call, some before each call, and a message of
+ * nothing else would become an item of its own, and a text of the history. A chat_space stands
+ * between the reader of chunks and whoever takes its deltas. White space at the beginning of a text
+ * waits in it: for other text, with which it goes on; for a call, which drops it; or for anything
+ * else, before which it is said as it came. A text begins at the start of the answer, and again
+ * after a call or reasoning. */
 #ifndef ANTIPHON_WIRE_CHAT_SPACE_H
 #define ANTIPHON_WIRE_CHAT_SPACE_H
 

@@ -1,5 +1,5 @@
-/* model_profile.c -- lines, keys, templates and families all speak in the same words; the first that
- * says something counts. */
+/* model_profile.c -- lines, keys, templates and families all speak in the same words; the first
+ * that says something counts. */
 #include "wire/model_profile.h"
 
 #include <assert.h>

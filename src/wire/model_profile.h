@@ -83,8 +83,8 @@ struct model_profile model_profile_find(str model, struct name_list lines,
                                         const struct model_words *defaults,
                                         const struct model_words *learnt);
 
-/* The same, of the family of the other name when this name tells of none: the path of its file, say,
- * or STR_NONE. */
+/* The same, of the family of the other name when this name tells of none: the path of its file,
+ * say, or STR_NONE. */
 struct model_profile model_profile_find_as(str model, str other, struct name_list lines,
                                            const struct model_words *defaults,
                                            const struct model_words *learnt);
