@@ -45,18 +45,19 @@ static bool is_passed(const struct extra_fields_options *o, str name)
     return is_listed(&o->pass, STR("auto")) && is_known(o, name);
 }
 
-static struct extra_field *append(struct extra_reader *x, str name)
+static struct extra_field *append_field(struct extra_field **first, struct extra_field **last,
+                                        str name, struct arena *a)
 {
-    struct extra_field *f = arena_alloc(x->arena, sizeof(*f));
+    struct extra_field *f = arena_alloc(a, sizeof(*f));
 
     if (f == NULL)
         return NULL;
     f->name = name;
-    if (x->fields.last == NULL)
-        x->fields.first = f;
+    if (*last == NULL)
+        *first = f;
     else
-        x->fields.last->next = f;
-    x->fields.last = f;
+        (*last)->next = f;
+    *last = f;
     return f;
 }
 
@@ -66,7 +67,7 @@ static int keep(struct extra_reader *x, str name, str raw_name, str value, struc
     struct extra_field *f = slot == NULL ? NULL : *slot;
 
     if (slot != NULL && f == NULL)
-        *slot = f = append(x, name);
+        *slot = f = append_field(&x->fields.first, &x->fields.last, name, x->arena);
     if (f == NULL)
         return reject_memory(reterr);
     f->raw_name = raw_name;
@@ -85,20 +86,13 @@ static int reject_unknown(str raw_name, struct err *reterr)
 /* Only some names are kept: whoever looks at them wants to know why nothing happened. */
 static int leave_out(struct extra_reader *x, str name, struct err *reterr)
 {
-    struct extra_field *f;
+    struct extra_fields *f = &x->fields;
 
-    if (x->fields.n_ignored++ >= EXTRA_NAMES_LEFT_OUT || !x->options->names_left_out)
+    if (f->n_ignored++ >= EXTRA_NAMES_LEFT_OUT || !x->options->names_left_out)
         return 0;
-    f = arena_alloc(x->arena, sizeof(*f));
-    if (f == NULL)
-        return reject_memory(reterr);
-    f->name = name;
-    if (x->fields.last_left_out == NULL)
-        x->fields.left_out = f;
-    else
-        x->fields.last_left_out->next = f;
-    x->fields.last_left_out = f;
-    return 0;
+    return append_field(&f->left_out, &f->last_left_out, name, x->arena) == NULL
+               ? reject_memory(reterr)
+               : 0;
 }
 
 int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr)
