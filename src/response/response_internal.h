@@ -55,7 +55,9 @@ void response_emit_part_end(struct response *r, const struct output_item *item,
 void response_emit_call_text(struct response *r, enum event_type type,
                              const struct output_item *item, str text, struct buf *out);
 
-/* ---- response_object.c: {code,message,type,param}, for the error event and the response object. */
+/* ---- response_object.c */
+
+/* {code,message,type,param}, for the error event and the response object. */
 void response_write_error(const struct err *e, struct jw *w);
 
 /* ---- response.c */
