@@ -3,8 +3,8 @@
  * What a template refuses is an error of its server, for this request and for every later one of the
  * conversation. So each template gets each shape of request, as each server prepares the messages,
  * and renders them: once behind a gateway that knows the model by its name, once behind one that
- * knows nothing but what the template says (template_words.c), which servers of the kind of llama.cpp
- * show.
+ * knows nothing but what the template says (template_words.c). How a gateway comes to read a template
+ * is tried with a few: a server that says it is llama.cpp shows each at /props.
  *
  * The templates are those of their makers and no part of this repository: they are read from
  * $ANTIPHON_TEST_TEMPLATES, or ../shared/captures/templates. Those in ./own were written for this
@@ -18,7 +18,7 @@ import test, { after, before, describe } from 'node:test';
 import { ask } from '../lib/client.mjs';
 import { ROOT, startDaemon } from '../lib/daemon.mjs';
 import { DATA } from '../lib/data.mjs';
-import { startUpstream } from '../lib/upstream.mjs';
+import { json, startUpstream } from '../lib/upstream.mjs';
 import { SERVERS } from './prepare.mjs';
 import { renderer } from './renderer.mjs';
 
@@ -52,11 +52,11 @@ function refusalOf({ messages, tools }, prepare, render) {
     }
 }
 
-/* Every shape, by every server, through a gateway to which the model has this name. */
-async function checkTemplate(both, model, file) {
+/* Every shape, by these servers, through a gateway to which the model has this name. */
+async function checkTemplate(both, model, file, names = Object.keys(SERVERS)) {
     const text = readFileSync(file, 'utf8');
     const render = renderer(text);
-    const servers = Object.entries(SERVERS).map(([name, make]) => [name, make(text, render)]);
+    const servers = names.map((name) => [name, SERVERS[name](text, render)]);
     const refusals = [];
     for (const [shape, request] of Object.entries(SHAPES)) {
         both.up.reset();
@@ -94,9 +94,46 @@ const learntArgs = (files) => files.flatMap((file) => {
     return words === '' ? [] : ['--model-settings', `${numbered(files)(file)} ${words}`];
 });
 
+/* ---- a template that its server shows */
+
+const recorded = (name) => readFileSync(join(DATA, 'upstream_kinds', name), 'utf8');
+
+/* What llama.cpp answers when it is asked who it is, with a model of no name that takes this template. */
+function llamaShowing(chat_template) {
+    const head = { server: 'llama.cpp' };
+    const pages = {
+        '/v1/models': json(200, recorded('llama_cpp_models.json'), head),
+        '/props': json(200, { ...JSON.parse(recorded('llama_cpp_props.json')), chat_template }, head),
+    };
+    return ({ path }) => pages[path] ?? json(404, recorded('llama_cpp_not_found.json'), head);
+}
+
+async function checkShown(t, file) {
+    const up = await startUpstream();
+    t.after(() => up.close());
+    up.probed = llamaShowing(readFileSync(file, 'utf8'));
+    const daemon = await startDaemon({ upstream: up.url });
+    t.after(() => daemon.stop());
+    await checkTemplate({ up, daemon }, 'tiny', file, ['llama.cpp']);
+}
+
+/* One daemon each, hence not all of them: those that refuse most when nobody has read them. */
+const SHOWN = ['Apertus-8B-Instruct', 'Mistral-Small-3.2-24B-Instruct-2506', 'NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use',
+    'NousResearch-Hermes-3-Llama-3.1-8B-tool_use', 'Qwen3.5-4B', 'google-gemma-2-2b-it', 'meta-llama-Llama-3.1-8B-Instruct',
+    'meta-llama-Llama-3.3-70B-Instruct', 'mistralai-Ministral-3-14B-Reasoning-2512', 'mistralai-Mistral-Nemo-Instruct-2407'];
+
 const own = filesIn(OWN);
 const real = filesIn(REAL);
+const few = real.filter((file) => SHOWN.includes(basename(file, '.jinja')));
 
 suite('templates of our own, known by their text', own, learntArgs(own), numbered(own));
 suite('templates of real models, known by name', real, [], nameOf, { skip });
 suite('templates of real models, known by their text', real, learntArgs(real), numbered(real), { skip });
+
+describe('templates that llama.cpp shows', { concurrency: false }, () => {
+    for (const file of own)
+        test(`of our own: ${basename(file, '.jinja')}`, (t) => checkShown(t, file));
+    for (const file of few)
+        test(basename(file, '.jinja'), (t) => checkShown(t, file));
+    test('of real models', { skip }, () => assert.deepEqual(few.map((file) => basename(file, '.jinja')).sort(), [...SHOWN].sort()));
+});
