@@ -20,15 +20,19 @@ static void answered(struct chat_turn *t)
         chat_turn_cancel(t);
 }
 
-/* Numbers that nobody has given are left out. */
-static void add_usage(const struct chat_turn *t, struct log_field out[2])
+/* Numbers that nobody has given, and repairs that there were none of, are left out. */
+static void add_counts(const struct chat_turn *t, struct log_field *out)
 {
     struct usage u = {.known = false};
 
+    if (t->n_not_forced != 0)
+        *out++ = (struct log_field)LOG_INT("dropped_calls", t->n_not_forced);
+    if (t->n_broken_calls != 0)
+        *out++ = (struct log_field)LOG_INT("history_repairs", t->n_broken_calls);
     if (!chat_usage(buf_str(&t->merge.usage), &u))
         return;
-    out[0] = (struct log_field)LOG_INT("input_tokens", u.input);
-    out[1] = (struct log_field)LOG_INT("output_tokens", u.output);
+    *out++ = (struct log_field)LOG_INT("input_tokens", u.input);
+    *out = (struct log_field)LOG_INT("output_tokens", u.output);
 }
 
 void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e)
@@ -54,12 +58,14 @@ void chat_turn_log(const struct chat_turn *t, const char *status, const struct e
         LOG_STR("client", t->client),
         LOG_STR("owner", t->caller.name),
         LOG_STR("request_id", t->request_id),
-        LOG_END, /* room for the usage */
+        LOG_END, /* room for four counts */
+        LOG_END,
+        LOG_END,
         LOG_END,
         LOG_END,
     };
 
-    add_usage(t, &fields[sizeof(fields) / sizeof(*fields) - 3]);
+    add_counts(t, &fields[sizeof(fields) / sizeof(*fields) - 5]);
     log_line(is_trouble ? LOG_WARN : LOG_INFO, "chat", fields);
 }
 

@@ -59,7 +59,8 @@ struct chat_turn {
 
     struct chat_turn_call *calls; /* of the round */
     size_t n_calls, n_running;
-    size_t n_made; /* in all rounds, for the log */
+    size_t n_made;                         /* in all rounds, for the log */
+    unsigned n_not_forced, n_broken_calls; /* of those: not run, and repaired for the next round */
 
     struct upstream_answer answer; /* of the round's call */
     struct http_header *headers;   /* of it, for an answer without a stream: in the arena */

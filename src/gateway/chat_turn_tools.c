@@ -42,19 +42,17 @@ static void refuse(struct chat_turn_call *c, enum mcp_cause cause, const struct 
     mcp_failure_for_model(&f, &c->text);
 }
 
+/* arguments: an object. */
 static void call_tool(struct chat_turn_call *c, const struct chat_turn_tool *tool, str arguments)
 {
     struct chat_turn *t = c->turn;
     struct mcp_hub_call call = {.label = tool->label,
                                 .catalogue = tool->catalogue,
                                 .tool = tool->tool,
+                                .arguments = arguments,
                                 .form = result_form(t)};
     struct err e;
 
-    if (mcp_arguments(arguments, &call.arguments, &e) == -1) {
-        refuse(c, MCP_FAILED_ARGUMENTS, &e);
-        return;
-    }
     c->task = mcp_hub_call(t->worker->hub, t->worker->loop, &t->worker->n_mcp_tasks, &call,
                            &done_handler, c, &e);
     if (c->task == NULL)
@@ -71,23 +69,49 @@ static void write_unknown(str name, struct buf *out)
     buf_c(out, "' is not a registered MCP tool.\"}");
 }
 
-static void start(struct chat_turn_call *c, const struct chat_loop_call_view *call)
+/* What the client forced holds whatever the server makes of it, for the first round (CONTRACT 1.4). */
+static bool is_not_forced(const struct chat_turn *t, str name)
 {
-    const struct chat_turn *t = c->turn;
-    size_t i = chat_loop_tools_find(&t->names, call->name);
-    struct buf arguments = {.limit = 0};
-    struct err e;
+    return t->n_rounds == 1 && !str_is_none(t->request.forced) &&
+           !json_text_eq(name, t->request.forced);
+}
 
-    json_text_decode(call->arguments, &arguments);
-    if (i == t->names.n) {
-        write_unknown(call->name, &c->text);
-    } else if (buf_failed(&arguments)) {
+static void write_not_forced(struct chat_turn *t, struct buf *out)
+{
+    t->n_not_forced++;
+    buf_c(out, "Error: Not run: the tool to call is ");
+    buf_append(out, t->request.forced);
+    buf_char(out, '.');
+}
+
+/* Runs the i-th call of the round, if it is one that can be run. */
+static void start_call(struct chat_turn_call *c, size_t i)
+{
+    struct chat_turn *t = c->turn;
+    const struct chat_loop_call_view call = chat_loop_said_call(&t->merge.said, i);
+    size_t tool = chat_loop_tools_find(&t->names, call.name);
+    struct buf text = {.limit = 0};
+    str arguments = STR_NONE;
+    struct err e;
+    bool is_broken;
+
+    json_text_decode(call.arguments, &text);
+    is_broken = mcp_arguments(buf_str(&text), &arguments, &e) == -1;
+    t->merge.said.calls[i].is_broken = is_broken;
+    t->n_broken_calls += is_broken ? 1 : 0;
+    if (is_not_forced(t, call.name)) {
+        write_not_forced(t, &c->text);
+    } else if (tool == t->names.n) {
+        write_unknown(call.name, &c->text);
+    } else if (buf_failed(&text)) {
         err_set_no_memory(&e);
         refuse(c, MCP_FAILED_LIMIT, &e);
+    } else if (is_broken) {
+        refuse(c, MCP_FAILED_ARGUMENTS, &e);
     } else {
-        call_tool(c, &t->tools[i], buf_str(&arguments));
+        call_tool(c, &t->tools[tool], arguments);
     }
-    buf_fini(&arguments);
+    buf_fini(&text);
 }
 
 static void forget_calls(struct chat_turn *t)
@@ -122,14 +146,13 @@ void chat_turn_call_tools(struct chat_turn *t)
         return;
     }
     for (size_t i = 0; i < said->n; i++) {
-        const struct chat_loop_call_view call = chat_loop_said_call(said, i);
         struct chat_turn_call *c = &t->calls[t->n_calls];
 
         if (said->calls[i].owner != CHAT_CALL_OURS)
             continue;
-        *c = (struct chat_turn_call){.turn = t, .id = call.id};
+        *c = (struct chat_turn_call){.turn = t, .id = chat_loop_said_call(said, i).id};
         t->n_calls++;
-        start(c, &call);
+        start_call(c, i);
     }
     t->n_made += t->n_calls;
     if (t->n_running == 0)

@@ -90,9 +90,22 @@ static bool read_names(struct chat_loop_request *r, struct arena *a)
     return true;
 }
 
+/* tool_choice is written like a tool. */
+static bool read_forced(struct chat_loop_request *r, struct arena *a)
+{
+    const str choice = r->value[CHAT_LOOP_TOOL_CHOICE];
+    const str escaped = jr_type_of(choice) == JR_OBJECT ? tool_name(choice) : STR_NONE;
+
+    if (str_is_none(escaped))
+        return true;
+    r->forced = json_text_dup(a, escaped);
+    return !str_is_none(r->forced);
+}
+
 bool chat_loop_request_read(str body, struct arena *a, struct chat_loop_request *ret)
 {
-    struct chat_loop_request r = {.body = str_trim(body), .model = STR_NONE};
+    struct chat_loop_request r = {
+        .body = str_trim(body), .model = STR_NONE, .forced = STR_NONE};
     str tools, n = STR_NONE;
 
     if (!find_members(&r, &n))
@@ -104,7 +117,7 @@ bool chat_loop_request_read(str body, struct arena *a, struct chat_loop_request 
         (!is_absent(n) && !str_eq(n, STR("1"))))
         return false;
     r.include_usage = is_true(jr_member(r.value[CHAT_LOOP_STREAM_OPTIONS], STR("include_usage")));
-    if (!read_names(&r, a))
+    if (!read_names(&r, a) || !read_forced(&r, a))
         return false;
     *ret = r;
     return true;

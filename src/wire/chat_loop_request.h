@@ -25,6 +25,7 @@ struct chat_loop_request {
     str model;                   /* escaped, or STR_NONE */
     const str *names;            /* plain: the functions of the client, in the arena */
     size_t n_names;
+    str forced; /* plain, in the arena: the one tool that has to be called, or STR_NONE */
     bool stream;
     bool include_usage; /* the client wants the usage chunk */
 };

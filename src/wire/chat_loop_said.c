@@ -348,7 +348,7 @@ static void write_call(const struct chat_loop_said *s, size_t i, struct jw *w)
     jw_key(w, "function");
     jw_object(w);
     jw_key_escaped(w, "name", c.name);
-    jw_key_escaped(w, "arguments", c.arguments);
+    jw_key_escaped(w, "arguments", s->calls[i].is_broken ? STR("{}") : c.arguments);
     jw_object_end(w);
     buf_append(w->out, buf_str(&s->calls[i].extra));
     jw_object_end(w);

@@ -39,6 +39,7 @@ struct chat_loop_call {
     struct buf held;                 /* pieces as they came, while undecided: `[a,b` */
     enum chat_loop_owner owner;
     size_t shown_index; /* of the client's: its number there */
+    bool is_broken;     /* its arguments are no JSON object: the model gets it back with none */
 };
 
 struct chat_loop_said {
@@ -97,7 +98,8 @@ struct chat_loop_message_conf {
     bool omits_reasoning;
 };
 
-/* Appends the assistant message, with the calls that are ours. */
+/* Appends the assistant message, with the calls that are ours. Servers parse the arguments of
+ * those, and refuse what does not parse (CONTRACT 2.5 rule 9): a broken one has {}. */
 void chat_loop_said_write(const struct chat_loop_said *s, const struct chat_loop_message_conf *conf,
                           struct buf *out);
 

@@ -6,6 +6,7 @@ import test, { after, before, beforeEach, describe } from 'node:test';
 import { checkError } from '../lib/check.mjs';
 import { ask, open } from '../lib/client.mjs';
 import { gateway, rawCall, sharedGateway, shown } from '../lib/mcp.mjs';
+import { llamaServer } from '../lib/llama_server.mjs';
 import { HANG, failed, startMcp, text } from '../lib/mcp_server.mjs';
 import { CLOSE, HANG as SILENT, callStream, chunk, failure, frames, json, stream, textStream, usageChunk } from '../lib/upstream.mjs';
 
@@ -170,6 +171,18 @@ describe('the loop', { concurrency: false }, () => {
         });
     }
 
+    test('broken arguments are not sent back: a server that parses them goes on', async () => {
+        for (const body of [REQUEST, STREAM]) {
+            let n = 0;
+            const llama = llamaServer(() => ({ text: 'Sorry.' }));
+            g.up.always((request) => n++ > 0 ? llama(request) : body.stream ? rawCall([ECHO, '{"message":']) : calling({ id: 'c1', type: 'function', function: { name: ECHO, arguments: '{"message":' } }));
+            assert.equal((await post(g, body)).status, 200);
+            assert.equal(g.messages.at(-2).tool_calls[0].function.arguments, '{}');
+            assert.match(g.messages.at(-1).content, /^Error: .*not valid JSON/);
+        }
+        await g.daemon.logged(/ chat .*rounds=2 .*history_repairs=1/);
+    });
+
     test('empty arguments are none', async () => {
         g.up.next(rawCall([ECHO, '']), textStream('Done.'));
         await post(g, STREAM);
@@ -210,6 +223,21 @@ describe('the loop', { concurrency: false }, () => {
         g.up.next(calling(call(ECHO, {})), saying('Done.'));
         await post(g, { ...REQUEST, tool_choice: { type: 'function', function: { name: ECHO } } });
         assert.deepEqual(g.up.requests.map(({ body }) => body.tool_choice), [{ type: 'function', function: { name: ECHO } }, 'auto']);
+    });
+
+    test('another call than the forced one is not run, whatever the server makes of the choice', async () => {
+        const own = { type: 'function', function: { name: 'own' } };
+        for (const [name, calls] of [[ECHO, [call(shown('fake', 'fail'), {})]], ['own', [call(ECHO, { message: 'x' })]]]) {
+            for (const body of [REQUEST, STREAM]) {
+                g.up.reset();
+                g.up.next(body.stream ? callStream(...calls.map(({ id, function: f }) => [f.name, {}, id])) : calling(...calls), body.stream ? textStream('Done.') : saying('Done.'));
+                await post(g, { ...body, tools: [own], tool_choice: { type: 'function', function: { name } } });
+                assert.equal(server().calls.length, 0);
+                assert.equal(g.messages.at(-1).content, `Error: Not run: the tool to call is ${name}.`);
+                assert.equal(g.up.requests.length, 2);
+            }
+        }
+        await g.daemon.logged(/ chat .*rounds=2 .*dropped_calls=1/);
     });
 
     test('usage is the sum when the client asked for it', async () => {
