@@ -22,16 +22,43 @@ static size_t write_headers(struct chat_turn *t, struct http_header *out)
     return n;
 }
 
+static bool is_among(str name, const str *names, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && !str_eq(name, names[i]))
+        i++;
+    return i < n;
+}
+
+/* A server that cannot be told the tool that the client forces gets no other (CONTRACT 1.4). */
+static void narrow_choice(const struct chat_turn *t, enum chat_tool_choice forms,
+                          struct chat_loop_additions *add)
+{
+    const str forced = t->request.forced;
+
+    if (forms == CHAT_CHOICE_FULL || add->is_later_round || str_is_none(forced))
+        return;
+    if (!is_among(forced, t->request.names, t->request.n_names) &&
+        !is_among(forced, t->names.names, t->names.n))
+        return;
+    add->only = forced;
+    add->choice = forms == CHAT_CHOICE_STRINGS ? STR("\"required\"") : STR("\"auto\"");
+}
+
 static int write_body(struct chat_turn *t, struct err *reterr)
 {
     struct upstream_facts *facts = upstream_watch_facts(t->worker->watch);
-    const struct chat_loop_additions add = {
+    struct chat_loop_additions add = {
         .tools = buf_str(&t->offer),
         .messages = buf_str(&t->history),
         .is_later_round = t->n_rounds > 1,
         .asks_for_usage = t->request.stream && upstream_asks_for_usage(t->worker->config, facts),
+        .only = STR_NONE,
+        .choice = STR_NONE,
     };
 
+    narrow_choice(t, upstream_tool_choice_forms(t->worker->config, facts), &add);
     upstream_facts_unref(facts);
     buf_reset(&t->body);
     chat_loop_request_write(&t->request, &add, &t->body);

@@ -140,6 +140,12 @@ static enum chat_tool_choice tool_choice(const struct config *c,
                : choice[c->tool_choice_support];
 }
 
+enum chat_tool_choice upstream_tool_choice_forms(const struct config *c,
+                                                 const struct upstream_facts *facts)
+{
+    return tool_choice(c, upstream_kind_profile(c, facts));
+}
+
 static bool defers_format(const struct config *c, const struct upstream_profile *kind)
 {
     return c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AUTO

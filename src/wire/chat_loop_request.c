@@ -104,8 +104,7 @@ static bool read_forced(struct chat_loop_request *r, struct arena *a)
 
 bool chat_loop_request_read(str body, struct arena *a, struct chat_loop_request *ret)
 {
-    struct chat_loop_request r = {
-        .body = str_trim(body), .model = STR_NONE, .forced = STR_NONE};
+    struct chat_loop_request r = {.body = str_trim(body), .model = STR_NONE, .forced = STR_NONE};
     str tools, n = STR_NONE;
 
     if (!find_members(&r, &n))
@@ -138,9 +137,34 @@ static void write_longer(str array, str more, struct buf *out)
     buf_char(out, ']');
 }
 
+static str find_tool(str tools, str name)
+{
+    str tool = STR_NONE;
+    struct jr j;
+
+    jr_init(&j, tools);
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j)) {
+        str raw = jr_raw(&j);
+
+        if (json_text_eq(tool_name(raw), name))
+            tool = raw;
+    }
+    return tool;
+}
+
 static void write_tools(str raw, const struct chat_loop_additions *add, struct buf *out)
 {
-    write_longer(raw, add->tools, out);
+    struct buf all = {.limit = 0};
+
+    if (str_is_none(add->only)) {
+        write_longer(raw, add->tools, out);
+        return;
+    }
+    write_longer(raw, add->tools, &all);
+    write_longer(STR_NONE, find_tool(buf_str(&all), add->only), out);
+    out->failed = out->failed || buf_failed(&all);
+    buf_fini(&all);
 }
 
 static void write_messages(str raw, const struct chat_loop_additions *add, struct buf *out)
@@ -164,7 +188,9 @@ static void write_tool_choice(str raw, const struct chat_loop_additions *add, st
 {
     str mode = jr_member(jr_member(raw, STR("allowed_tools")), STR("mode"));
 
-    if (!add->is_later_round || is_absent(raw))
+    if (!str_is_none(add->only))
+        buf_append(out, add->choice);
+    else if (!add->is_later_round || is_absent(raw))
         buf_append(out, raw);
     else if (!str_is_none(mode))
         write_replaced(raw, mode, STR("\"auto\""), out);

@@ -41,6 +41,9 @@ struct chat_loop_additions {
     str messages;        /* elements for `messages`, likewise; "" in the first round */
     bool is_later_round; /* a forced tool_choice has become auto (CONTRACT 1.4) */
     bool asks_for_usage; /* of a stream */
+    str only;            /* plain: the one tool that is sent, for servers that cannot be told its
+                            name; STR_NONE: all are sent. It has to be there */
+    str choice;          /* beside only: what tool_choice is, raw */
 };
 
 void chat_loop_request_write(const struct chat_loop_request *r,

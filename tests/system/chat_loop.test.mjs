@@ -219,6 +219,25 @@ describe('the loop', { concurrency: false }, () => {
         assert.match(toolNames(0)[1], /^mcp__fake__echo__[0-9a-f]{10}$/);
     });
 
+    test('a server that reads tool_choice as a string is sent the forced tool alone', async (t) => {
+        const own = { type: 'function', function: { name: 'own' } };
+        const strings = await gateway(t, { servers: { fake: await startMcp() }, args: ['--tool-choice-support', 'strings'] });
+        const bad = llamaServer(({ messages, tools, mustCall }) => messages.at(-1).role === 'tool' ? { text: 'Done.' }
+            : { calls: [[mustCall ? tools[0].function.name : shown('fake', 'fail'), { message: 'x' }, 'c1']] });
+        for (const name of [ECHO, 'own']) {
+            strings.up.requests = [];
+            strings.up.always(bad);
+            await post(strings, { ...STREAM, tools: [own], tool_choice: { type: 'function', function: { name } } });
+            const [first, second] = strings.up.requests.map(({ body }) => body);
+            assert.deepEqual([first.tool_choice, first.tools.map((tool) => tool.function.name)], ['required', [name]]);
+            if (name === ECHO)
+                assert.deepEqual([second.tool_choice, second.tools.length > 2], ['auto', true]);
+        }
+        strings.up.next(textStream('Hello'));
+        await post(strings, { ...STREAM, tools: [own], tool_choice: { type: 'function', function: { name: 'nobody' } } });
+        assert.equal(strings.up.requests.at(-1).body.tool_choice.function.name, 'nobody'); /* the server's to refuse */
+    });
+
     test('a forced choice is auto in later rounds', async () => {
         g.up.next(calling(call(ECHO, {})), saying('Done.'));
         await post(g, { ...REQUEST, tool_choice: { type: 'function', function: { name: ECHO } } });

@@ -83,7 +83,8 @@ static void check_written(const struct written *c, bool is_later, const char *ex
     const struct chat_loop_additions add = {.tools = STR("T"),
                                             .messages = is_later ? STR("M") : STR(""),
                                             .is_later_round = is_later,
-                                            .asks_for_usage = c->asks_for_usage};
+                                            .asks_for_usage = c->asks_for_usage,
+                                            .only = STR_NONE};
     char *body = exact_copy(str_from_c(c->body));
     struct buf out = {.limit = 0};
     struct arena a = {.limit = 0};
@@ -105,6 +106,47 @@ static void a_body_goes_on_with_a_few_values_replaced(void **state)
         check_written(&cases[i], false, cases[i].first);
         check_written(&cases[i], true, cases[i].later);
     }
+}
+
+/* Of a server that reads no object in tool_choice. */
+static void of_all_tools_the_forced_one_is_sent(void **state)
+{
+    static const struct {
+        const char *forced, *tools;
+    } tools[] = {
+        {"own", "{\"type\":\"function\",\"function\":{\"name\":\"\\u006fwn\"}}"},
+        {"ours", "{\"function\":{\"name\":\"ours\"}}"},
+    };
+    struct arena a = {.limit = 0};
+    struct chat_loop_request r;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(tools); i++) {
+        struct buf body = {.limit = 0}, expected = {.limit = 0}, out = {.limit = 0};
+        const struct chat_loop_additions add = {
+            .tools = STR("{\"name\":\"x\"},{\"function\":{\"name\":\"ours\"}}"),
+            .only = str_from_c(tools[i].forced),
+            .choice = STR("\"required\""),
+        };
+
+        buf_c(&body,
+              "{" MESSAGES ",\"tools\":[7,{\"type\":\"function\",\"function\":{\"name\":\"\\u006f"
+              "wn\"}}],\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"");
+        buf_c(&body, tools[i].forced);
+        buf_c(&body, "\"}}}");
+        buf_c(&expected, "{" MESSAGES ",\"tools\":[");
+        buf_c(&expected, tools[i].tools);
+        buf_c(&expected, "],\"tool_choice\":\"required\"}");
+        assert_true(chat_loop_request_read(buf_str(&body), &a, &r));
+        assert_str_c(r.forced, tools[i].forced);
+        chat_loop_request_write(&r, &add, &out);
+        buf_char(&expected, '\0');
+        assert_str_c(buf_str(&out), expected.p);
+        buf_fini(&body);
+        buf_fini(&expected);
+        buf_fini(&out);
+    }
+    arena_fini(&a);
 }
 
 static bool is_read(const char *body)
@@ -163,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_body_goes_on_with_a_few_values_replaced),
+        cmocka_unit_test(of_all_tools_the_forced_one_is_sent),
         cmocka_unit_test(what_tools_are_of_no_use_to_is_passed_on),
         cmocka_unit_test(names_flags_and_model_are_found),
     };
