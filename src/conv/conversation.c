@@ -161,6 +161,7 @@ static struct call *add_call(struct assembly *s, const struct item *it, str name
                        .is_cut_off = it->is_cut_off,
                        .upstream_arguments = it->upstream_arguments,
                        .is_approved = it->approval_request_id.len > 0,
+                       .is_declined = it->is_declined,
                        .place = ++s->n_places,
                        .owner = m};
     if (m->last_call == NULL)
@@ -172,6 +173,14 @@ static struct call *add_call(struct assembly *s, const struct item *it, str name
     return c;
 }
 
+/* The model was told that its calls are declined before it made others. */
+static void end_declined_turn(struct assembly *s, const struct item *it)
+{
+    if (!it->is_declined && s->turn != NULL && s->turn->last_call != NULL &&
+        s->turn->last_call->is_declined)
+        s->turn = NULL;
+}
+
 /* Some servers number calls from zero in every response, so an id may come
  * again in a later turn. Within one turn it is the same call sent twice. */
 static int on_call(struct assembly *s, const struct item *it)
@@ -181,6 +190,7 @@ static int on_call(struct assembly *s, const struct item *it)
 
     if (slot == NULL)
         return -1;
+    end_declined_turn(s, it);
     if (same != NULL && same->owner == s->turn)
         return 0;
     return add_call(s, it, it->name, slot) == NULL ? -1 : 0;
@@ -204,6 +214,7 @@ static int on_hosted_call(struct assembly *s, const struct item *it)
 
     if (slot == NULL)
         return -1;
+    end_declined_turn(s, it);
     end_asking_turn(s, it);
     c = add_call(s, it, it->name, slot);
     if (c == NULL)

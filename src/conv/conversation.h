@@ -30,6 +30,7 @@ struct call {
     bool is_cut_off;              /* it ended before the model had said all of it */
     bool is_broken;               /* it has an output, but its arguments are no JSON object */
     bool is_approved;             /* the client was asked before the gateway ran it */
+    bool is_declined;             /* the client was asked, and said no */
     unsigned place;               /* among all parts of its message */
     const struct message *owner;
     struct call *next;

@@ -63,13 +63,14 @@ struct item {
     struct content content;
     bool is_summary; /* of reasoning: the content is its summary, since it has no other text */
     bool has_output;
-    bool is_cut_off; /* its status is incomplete; that of a message, or in_progress */
-    bool is_partial; /* of a hosted call: the store may know its output, by id. A search of which
+    bool is_cut_off;  /* its status is incomplete; that of a message, or in_progress */
+    bool is_partial;  /* of a hosted call: the store may know its output, by id. A search of which
                         no more is known is ITEM_IGNORED until then */
-    bool is_result;  /* of a hosted call: it takes the place of the item with its id */
-    bool is_origin;  /* of a result: it only tells how the upstream wrote the call of that item */
-    bool ends_round; /* of a hosted call: the model was told before it said anything more */
-    bool is_kept;    /* of the output of an earlier response, all of which the store has put here */
+    bool is_result;   /* of a hosted call: it takes the place of the item with its id */
+    bool is_origin;   /* of a result: it only tells how the upstream wrote the call of that item */
+    bool is_declined; /* of a hosted call: the client has answered that it is not to run */
+    bool ends_round;  /* of a hosted call: the model was told before it said anything more */
+    bool is_kept; /* of the output of an earlier response, all of which the store has put here */
     struct item *next;
 };
 

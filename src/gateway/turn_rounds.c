@@ -41,8 +41,9 @@ static void put_rounds(void *arg, struct call_cache *cache)
 void turn_keep_rounds(struct turn *t)
 {
     const bool has_rounds = response_has_rounds(&t->response);
+    const struct call_place nowhere = {.first = NULL};
+    struct call_place place = nowhere;
     struct keeping k = {.turn = t};
-    struct call_place place = {.first = NULL};
     struct buf text = {.limit = 0};
 
     if (t->worker->rounds == NULL || (!has_rounds && (call_memory_is_empty(t->worker->rounds) ||
@@ -55,7 +56,7 @@ void turn_keep_rounds(struct turn *t)
     k.rounds.scope = turn_memory_scope(t);
     k.rounds.text = buf_str(&text);
     if (!buf_failed(&text) && !str_is_none(k.rounds.scope) &&
-        call_context_make(&place, &k.rounds.context))
+        call_context_move(&k.rounds.context, &nowhere, &place))
         call_memory_put(t->worker->rounds, put_rounds, &k);
     buf_fini(&text);
 }

@@ -41,9 +41,11 @@ static bool hash_content(const struct item *it, uint64_t *ret)
     return ok;
 }
 
-bool call_context_make(const struct call_place *p, struct call_context *ret)
+bool call_context_move(struct call_context *c, const struct call_place *from,
+                       const struct call_place *to)
 {
-    return hash_content(p->first, &ret->first) && hash_content(p->before, &ret->before);
+    return (from->first == to->first || hash_content(to->first, &c->first)) &&
+           (from->before == to->before || hash_content(to->before, &c->before));
 }
 
 /* ---- calls */

@@ -75,10 +75,12 @@ struct call_mark {
 
 enum { CALL_MARKS_MAX = 32 };
 
-/* Both false when out of memory. */
-bool call_context_make(const struct call_place *p, struct call_context *ret);
+/* Makes the context of one place that of another; zeroed it is that of the zeroed place. What both
+ * have is not read again: many calls stand behind one long text. False when out of memory. */
+bool call_context_move(struct call_context *c, const struct call_place *from,
+                       const struct call_place *to);
 
-/* Of arguments, escaped, however they are spaced. */
+/* Of arguments, escaped, however they are spaced. False when out of memory. */
 bool call_hash_arguments(str arguments, uint64_t *ret);
 
 size_t call_marks_count(str marks);

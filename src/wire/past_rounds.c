@@ -2,6 +2,7 @@
 #include "wire/past_rounds.h"
 
 #include "conv/reject.h"
+#include "wire/call_rounds.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -30,6 +31,13 @@ static int read_items(str array, const struct input_options *o, const struct id_
         else if (items.n > 0 && str_eq(items.v[items.n - 1].item->id, it->id))
             item_take_result(items.v[items.n - 1].item, it);
     }
+    for (size_t i = 0; i < items.n; i++) {
+        struct past_item *p = &items.v[i];
+
+        if (p->item->kind == ITEM_HOSTED_CALL &&
+            !call_hash_arguments(p->item->arguments, &p->arguments))
+            return reject_memory(reterr);
+    }
     *ret = items;
     return 0;
 }
@@ -50,48 +58,46 @@ int past_rounds_read(str text, const struct input_options *o, const struct id_so
 
 /* ---- comparing */
 
-static const struct item *find_hosted(const struct past_items *items, str id)
+static const struct past_item *find_hosted(const struct past_items *items, str id)
 {
     for (size_t i = 0; i < items->n; i++) {
-        const struct item *it = items->v[i].item;
+        const struct past_item *p = &items->v[i];
 
-        if (it->kind == ITEM_HOSTED_CALL && str_eq(it->id, id))
-            return it;
+        if (p->item->kind == ITEM_HOSTED_CALL && str_eq(p->item->id, id))
+            return p;
     }
     return NULL;
 }
 
-const struct item *past_rounds_find(const struct past_rounds *p, str id)
+const struct past_item *past_rounds_find(const struct past_rounds *p, str id)
 {
-    const struct item *found = find_hosted(&p->rounds, id);
+    const struct past_item *found = find_hosted(&p->rounds, id);
 
     return found != NULL ? found : find_hosted(&p->last, id);
 }
 
-/* The characters of a content. STR_NONE when out of memory. */
-static str text_of(const struct content *c, struct arena *a)
+/* What a message or reasoning says; STR_NONE when out of memory. */
+static str text_of(const struct item *it, struct arena *a)
 {
     struct buf text = {.limit = 0};
     str copy = STR_NONE;
 
-    content_write_text(c, STR(""), &text);
+    if (it->kind == ITEM_MESSAGE || it->kind == ITEM_REASONING)
+        content_write_text(&it->content, STR(""), &text);
     if (!buf_failed(&text))
         copy = json_text_copy(a, buf_str(&text));
     buf_fini(&text);
     return copy;
 }
 
-/* 1, 0, or -1 when out of memory. */
-static int have_same_text(const struct item *it, const struct item *other)
+static int read_texts(struct past_items *items, struct arena *a)
 {
-    struct arena scratch = {0};
-    str one = text_of(&it->content, &scratch), two = text_of(&other->content, &scratch);
-    int same = one.len > 0 && str_eq(one, two);
-
-    if (str_is_none(one) || str_is_none(two))
-        same = -1;
-    arena_fini(&scratch);
-    return same;
+    for (size_t i = 0; i < items->n; i++) {
+        items->v[i].text = text_of(items->v[i].item, a);
+        if (str_is_none(items->v[i].text))
+            return -1;
+    }
+    return 0;
 }
 
 /* Clients that send no ids send the call as it was shown to them. */
@@ -103,32 +109,39 @@ static bool is_same_call(const struct item *it, const struct item *known)
            str_eq(it->tool_name, known->tool_name) && str_eq(it->arguments, known->arguments);
 }
 
-/* 1 when it says what known says; 0, or -1 when out of memory. */
-static int is_same(const struct item *it, const struct item *known)
+/* Does it, whose text this is, say what is known? */
+static bool is_same(const struct item *it, str text, const struct past_item *known)
 {
-    if (it->kind != known->kind || (it->kind == ITEM_MESSAGE && it->role != known->role))
-        return 0;
+    if (it->kind != known->item->kind ||
+        (it->kind == ITEM_MESSAGE && it->role != known->item->role))
+        return false;
     if (it->kind == ITEM_HOSTED_CALL)
-        return is_same_call(it, known);
+        return is_same_call(it, known->item);
     if (it->kind != ITEM_MESSAGE && it->kind != ITEM_REASONING)
-        return 0;
-    if (it->id.len > 0 && str_eq(it->id, known->id))
-        return 1;
-    return have_same_text(it, known);
+        return false;
+    return (it->id.len > 0 && str_eq(it->id, known->item->id)) ||
+           (text.len > 0 && str_eq(text, known->text));
 }
 
-/* The first of the items that it stands for. Returns -1 when out of memory. */
-static int find_same(const struct past_items *items, const struct item *it, struct past_item **ret)
+/* The first of the items that it stands for, or NULL. */
+static struct past_item *find_same(const struct past_items *items, const struct item *it, str text)
 {
-    for (size_t i = 0; i < items->n && *ret == NULL; i++) {
-        int same = items->v[i].stand_in != NULL ? 0 : is_same(it, items->v[i].item);
-
-        if (same == -1)
-            return -1;
-        if (same == 1)
-            *ret = &items->v[i];
+    for (size_t i = 0; i < items->n; i++) {
+        if (items->v[i].stand_in == NULL && is_same(it, text, &items->v[i]))
+            return &items->v[i];
     }
-    return 0;
+    return NULL;
+}
+
+/* Clients make one text of several. */
+static void note_said(const struct past_items *items, str text)
+{
+    for (size_t i = 0; i < items->n; i++) {
+        struct past_item *p = &items->v[i];
+
+        if (p->item->kind == ITEM_MESSAGE && p->text.len > 0 && !p->is_said)
+            p->is_said = str_find(text, p->text) < text.len;
+    }
 }
 
 /* ---- a run */
@@ -147,7 +160,7 @@ static struct item **run_begin(const struct run *r)
 bool past_rounds_end_run(const struct item *it)
 {
     return it == NULL || it->kind == ITEM_OUTPUT || it->kind == ITEM_APPROVAL_RESPONSE ||
-           (it->kind == ITEM_MESSAGE && it->role != ROLE_ASSISTANT);
+           it->is_declined || (it->kind == ITEM_MESSAGE && it->role != ROLE_ASSISTANT);
 }
 
 /* Of calls that the client answers, by an output or an approval. */
@@ -168,30 +181,56 @@ static bool is_own_call(const struct past_rounds *p, const struct item *it)
     return i < p->last.n;
 }
 
-/* What another response has called is not of this run, nor what stands before it. */
+/* What another response has called is not of this run, nor what stands on its other side. */
+static bool is_other_call(const struct past_rounds *p, const struct item *it)
+{
+    return (it->kind == ITEM_CALL || it->kind == ITEM_APPROVAL_REQUEST) && !is_own_call(p, it);
+}
+
 static void skip_other_calls(struct run *r, const struct item *call)
 {
     for (struct item *it = *run_begin(r); it != call && !past_rounds_end_run(it); it = it->next) {
-        if (it->kind == ITEM_CALL && !is_own_call(r->rounds, it))
+        if (is_other_call(r->rounds, it))
             r->behind = it;
     }
 }
 
-/* Which items of the run stand for which of the rounds; what is said in the last one stays. */
+static bool is_end(const struct run *r, const struct item *it)
+{
+    return past_rounds_end_run(it) || is_other_call(r->rounds, it);
+}
+
+/* What is said in the last round stays. */
+static int match_item(const struct run *r, struct item *it)
+{
+    struct arena scratch = {0};
+    str text = text_of(it, &scratch);
+    struct past_item *found = NULL;
+    int rc = str_is_none(text) ? -1 : 0;
+
+    if (rc == 0)
+        found = find_same(&r->rounds->rounds, it, text);
+    if (rc == 0 && found == NULL && it->kind == ITEM_HOSTED_CALL)
+        found = find_same(&r->rounds->last, it, text);
+    if (found != NULL)
+        found->stand_in = it;
+    else if (rc == 0 && it->kind == ITEM_MESSAGE)
+        note_said(&r->rounds->rounds, text);
+    arena_fini(&scratch);
+    return rc;
+}
+
+/* Which items of the run stand for which of the rounds. Each text is read once: it may be long, and
+ * there may be many. */
 static int match_run(const struct run *r)
 {
-    for (struct item *it = *run_begin(r); !past_rounds_end_run(it); it = it->next) {
-        struct past_item *found = NULL;
+    struct arena texts = {0};
+    int rc = read_texts(&r->rounds->rounds, &texts);
 
-        if (find_same(&r->rounds->rounds, it, &found) == -1)
-            return -1;
-        if (found == NULL && it->kind == ITEM_HOSTED_CALL &&
-            find_same(&r->rounds->last, it, &found) == -1)
-            return -1;
-        if (found != NULL)
-            found->stand_in = it;
-    }
-    return 0;
+    for (struct item *it = *run_begin(r); rc == 0 && !is_end(r, it); it = it->next)
+        rc = match_item(r, it);
+    arena_fini(&texts);
+    return rc;
 }
 
 /* What came without its id is there, but not as the upstream wrote it. */
@@ -207,51 +246,17 @@ static bool lacks_calls(const struct past_items *items)
     return false;
 }
 
-/* What stands for something that is put back says nothing any more. */
-static void silence_stand_ins(const struct past_items *items)
+/* What stands for something that is put back says nothing any more; what is part of another text
+ * is not put back. */
+static void settle_items(const struct past_items *items)
 {
     for (size_t i = 0; i < items->n; i++) {
-        if (items->v[i].stand_in == NULL)
-            continue;
-        items->v[i].stand_in->kind = ITEM_IGNORED;
-        items->v[i].is_held = false;
+        struct past_item *p = &items->v[i];
+
+        if (p->stand_in != NULL)
+            p->stand_in->kind = ITEM_IGNORED;
+        p->is_held = p->stand_in == NULL && (p->is_held || p->is_said);
     }
-}
-
-/* Is its text part of one that the client has written of several? */
-static int is_said_in_run(const struct run *r, const struct item *said)
-{
-    struct arena scratch = {0};
-    str text = text_of(&said->content, &scratch);
-    int rc = str_is_none(text) ? -1 : 0;
-
-    for (const struct item *it = *run_begin(r); rc == 0 && text.len > 0 && !past_rounds_end_run(it);
-         it = it->next) {
-        str whole = it->kind == ITEM_MESSAGE ? text_of(&it->content, &scratch) : STR("");
-
-        if (str_is_none(whole))
-            rc = -1;
-        else if (whole.len > 0 && str_find(whole, text) < whole.len)
-            rc = 1;
-    }
-    arena_fini(&scratch);
-    return rc;
-}
-
-static int hold_what_is_said(struct run *r)
-{
-    struct past_items *items = &r->rounds->rounds;
-
-    for (size_t i = 0; i < items->n; i++) {
-        int said = 0;
-
-        if (items->v[i].item->kind == ITEM_MESSAGE && items->v[i].stand_in == NULL)
-            said = is_said_in_run(r, items->v[i].item);
-        if (said == -1)
-            return -1;
-        items->v[i].is_held = items->v[i].is_held || said == 1;
-    }
-    return 0;
 }
 
 /* ---- putting back */
@@ -273,7 +278,7 @@ static struct item **link_of(struct item **link, const struct item *it)
 /* The call of the run that is this one of the last round, or NULL. */
 static struct item *find_call(const struct run *r, const struct item *known)
 {
-    for (struct item *it = *run_begin(r); !past_rounds_end_run(it); it = it->next) {
+    for (struct item *it = *run_begin(r); !is_end(r, it); it = it->next) {
         if (is_same_clients_call(it, known))
             return it;
     }
@@ -319,10 +324,8 @@ int past_rounds_put_back(struct past_rounds *p, struct item_list *list, struct i
     *ret = lacks_calls(&p->rounds) || lacks_calls(&p->last);
     if (!*ret)
         return 0;
-    silence_stand_ins(&p->rounds);
-    silence_stand_ins(&p->last);
-    if (hold_what_is_said(&r) == -1)
-        return reject_memory(reterr);
+    settle_items(&p->rounds);
+    settle_items(&p->last);
     insert_last(&r, call);
     insert_rounds(&r);
     return 0;

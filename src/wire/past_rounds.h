@@ -10,11 +10,17 @@
 #ifndef ANTIPHON_WIRE_PAST_ROUNDS_H
 #define ANTIPHON_WIRE_PAST_ROUNDS_H
 
+#include <stdint.h>
+
 #include "conv/item.h"
 
 struct past_item {
     struct item *item;
+    uint64_t arguments; /* of a hosted call: call_hash_arguments() */
+    /* While it is compared with a run: */
+    str text;              /* of a message or reasoning, plain */
     struct item *stand_in; /* of the run, says the same; or NULL */
+    bool is_said;          /* as part of another text of the run */
     bool is_held;          /* the request has it */
 };
 
@@ -35,8 +41,8 @@ int past_rounds_read(str text, const struct input_options *o, const struct id_so
 /* What is not of the assistant, but said before or after; also when there is no item at all. */
 bool past_rounds_end_run(const struct item *it);
 
-/* The hosted item of this id, escaped, or NULL. */
-const struct item *past_rounds_find(const struct past_rounds *p, str id);
+/* The hosted call of this id, escaped, or NULL. */
+const struct past_item *past_rounds_find(const struct past_rounds *p, str id);
 
 /* Puts back what is missing before and beside call, an item of list. Its run begins behind the item
  * `behind`, or with the list when that is NULL; list->last and list->n are not kept. *ret: whether

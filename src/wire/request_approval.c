@@ -134,6 +134,7 @@ static int decline(const struct approvals *s, const struct item *request, struct
     call.next = response->next;
     call.call_id = request->id;
     call.has_output = true;
+    call.is_declined = true;
     if (str_is_none(text))
         return reject_memory(s->reterr);
     if (content_from_text(text, s->arena, &call.content, s->reterr) == -1)

@@ -12,7 +12,7 @@
 /* A call of the client that the memory knows. */
 struct known_call {
     struct item *call, *behind; /* its run begins behind that one; NULL: with the list */
-    struct call_place place;
+    struct call_context context;
     str marks;
     struct known_call *next;
 };
@@ -27,6 +27,8 @@ struct recollection {
     struct str_map responses; /* id -> struct past_rounds */
     struct str_map items;     /* plain ids of the request's hosted items */
     struct known_call *first, *last;
+    struct call_place place; /* of the last known call */
+    struct call_context context;
 };
 
 static bool recall(const struct recollection *s, struct call_key key, str *ret)
@@ -63,16 +65,16 @@ static struct past_rounds *recall_rounds(struct recollection *s, str response_id
 
 /* What clients see of code and searches says less than the model was told. A call that they have
  * changed is theirs. */
-static int complete_call(const struct recollection *s, struct item *it, const struct item *known)
+static int complete_call(const struct recollection *s, struct item *it,
+                         const struct past_item *known)
 {
     const bool is_shown_whole = it->own_tool == OWN_TOOL_NONE && it->has_output;
-    uint64_t hash = 0, known_hash = 0;
-    struct item whole = *known;
+    struct item whole = *known->item;
+    uint64_t arguments;
 
-    if (it->kind == ITEM_HOSTED_CALL && (!call_hash_arguments(it->arguments, &hash) ||
-                                         !call_hash_arguments(known->arguments, &known_hash)))
+    if (it->kind == ITEM_HOSTED_CALL && !call_hash_arguments(it->arguments, &arguments))
         return reject_memory(s->reterr);
-    if (hash != known_hash)
+    if (it->kind == ITEM_HOSTED_CALL && arguments != known->arguments)
         return 0;
     if (is_shown_whole) {
         whole.content = it->content;
@@ -91,7 +93,7 @@ static bool is_of_gateway(const struct item *it)
 }
 
 /* *ret: the hosted item of this id, or NULL. Returns 0, or -1 with the error set. */
-static int find_hosted_item(struct recollection *s, str id, const struct item **ret)
+static int find_hosted_item(struct recollection *s, str id, const struct past_item **ret)
 {
     const struct past_rounds *rounds;
     str response_id;
@@ -108,7 +110,7 @@ static int find_hosted_item(struct recollection *s, str id, const struct item **
 
 static int recall_item(struct recollection *s, struct item *it)
 {
-    const struct item *known;
+    const struct past_item *known;
 
     if (find_hosted_item(s, it->id, &known) == -1)
         return -1;
@@ -119,14 +121,14 @@ static int recall_item(struct recollection *s, struct item *it)
  * the item's id, and an output with the item's members in it. */
 static int recall_disguised(struct recollection *s, struct item *it)
 {
-    const struct item *known;
+    const struct past_item *known;
     struct item whole;
 
     if (find_hosted_item(s, it->call_id, &known) == -1)
         return -1;
     if (known == NULL)
         return 0;
-    whole = *known;
+    whole = *known->item;
     whole.index = it->index;
     whole.next = it->next;
     if (it->kind == ITEM_OUTPUT)
@@ -151,9 +153,11 @@ static int recall_call(struct recollection *s, struct item *it, struct item *beh
     if (!recall(s, key, &marks))
         return 0;
     call = arena_alloc(s->arena, sizeof(*call));
-    if (call == NULL)
+    if (call == NULL || !call_context_move(&s->context, &s->place, place))
         return reject_memory(s->reterr);
-    *call = (struct known_call){.call = it, .behind = behind, .place = *place, .marks = marks};
+    s->place = *place;
+    *call =
+        (struct known_call){.call = it, .behind = behind, .context = s->context, .marks = marks};
     if (s->last == NULL)
         s->first = call;
     else
@@ -230,16 +234,12 @@ static bool is_like(const struct call_context *c, const struct call_context *kno
 static int choose_rounds(struct recollection *s, const struct known_call *c, enum likeness likeness,
                          struct past_rounds **ret)
 {
-    struct call_context context;
-
-    if (!call_context_make(&c->place, &context))
-        return reject_memory(s->reterr);
     for (size_t i = call_marks_count(c->marks); i > 0 && *ret == NULL; i--) {
         const struct call_mark mark = call_mark_at(c->marks, i - 1);
         struct past_rounds *rounds;
         str id = arena_dup(s->arena, id_str(&mark.response));
 
-        if (!is_like(&context, &mark.context, likeness))
+        if (!is_like(&c->context, &mark.context, likeness))
             continue;
         rounds = str_is_none(id) ? NULL : recall_rounds(s, id);
         if (rounds == NULL)

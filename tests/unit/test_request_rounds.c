@@ -33,6 +33,8 @@ static void *realloc_or_fail(void *p, size_t n)
 #undef realloc
 /* clang-format on */
 
+#include <time.h>
+
 #include "response/response_hosted.h"
 #include "response/response_rounds.h"
 #include "wire/request_rounds.h"
@@ -154,13 +156,14 @@ static struct call_context context_of(const char *words)
 {
     struct item it = {.kind = ITEM_MESSAGE, .role = ROLE_USER};
     struct call_place place = {.first = NULL};
-    struct call_context context;
+    const struct call_place nowhere = {.first = NULL};
+    struct call_context context = {.first = 0};
     struct arena arena = {0};
     struct err e;
 
     assert_int_equal(content_from_text(str_from_c(words), &arena, &it.content, &e), 0);
     call_place_pass(&place, &it);
-    assert_true(call_context_make(&place, &context));
+    assert_true(call_context_move(&context, &nowhere, &place));
     arena_fini(&arena);
     return context;
 }
@@ -223,6 +226,12 @@ static bool find_known(void *arg, struct call_key key, struct arena *a, str *ret
 #define OUT(id)     "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"o\"}"
 #define RAN(number) "{\"type\":\"code_interpreter_call\",\"code\":\"" number "\",\"outputs\":[]}"
 
+#define ASKS                                                                                       \
+    "{\"type\":\"mcp_approval_request\",\"id\":\"mcpr_1\",\"server_label\":\"s\",\"name\":\"t\","  \
+    "\"arguments\":\"{}\"}"
+#define DECLINES                                                                                   \
+    "{\"type\":\"mcp_approval_response\",\"approval_request_id\":\"mcpr_1\",\"approve\":false}"
+
 /* ---- and what the model reads */
 
 #define CALLED(id, name, arguments)                                                                \
@@ -242,6 +251,9 @@ static bool find_known(void *arg, struct call_key key, struct arena *a, str *ret
 #define LAST(content)  ASKED(content, "", C1 "," C2) "," TOOL("f1", "o") "," TOOL("f2", "o")
 #define ALL(content)   USER("hi") "," ROUND1 "," ROUND2 "," LAST(content)
 #define OUTS           OUT("f1") "," OUT("f2")
+#define DECLINED                                                                                   \
+    ASKED("null", "", CALLED("mcpr_1", "t", "{}"))                                                 \
+    "," TOOL("mcpr_1", "The tool call was not approved.")
 
 struct put_back_case {
     const char *claim, *input, *messages;
@@ -391,6 +403,26 @@ static void an_id_that_comes_again_is_told_apart(void **state)
             USER("hi") "," ASKED("null", "", C1) "," TOOL("f1", "o"), 0                            \
     }
 
+/* The model was asked again when its call had been declined. */
+static void what_was_declined_comes_before(void **state)
+{
+    static const struct put_back_case cases[] = {
+        {"rounds behind it", USER("hi") "," ASKS "," DECLINES "," CALL1 "," CALL2 "," OUTS,
+         USER("hi") "," DECLINED "," ROUND1 "," ROUND2 "," LAST("null"), 1},
+        {"a call behind it", USER("ho") "," ASKS "," DECLINES "," CALL1 "," CALL2 "," OUTS,
+         USER("ho") "," DECLINED "," LAST("null"), 0},
+        {"not answered", USER("hi") "," ASKS "," SAID("first") "," CALL1 "," CALL2 "," OUTS,
+         ALL("null"), 1},
+    };
+    struct memory m;
+
+    (void)state;
+    begin(&m, 1 << 20);
+    LEARN(&m, three_rounds, "hi");
+    CHECK_ALL(&m, cases);
+    end(&m);
+}
+
 static void nobody_else_is_told(void **state)
 {
     static const struct put_back_case others = ALONE("another owner");
@@ -479,16 +511,68 @@ static void a_request_fails_or_is_whole(void **state)
     end(&m);
 }
 
+/* ---- what many items cost */
+
+enum { MANY = 4000, LONG = 1 << 20, ENOUGH_MS = 3000 };
+
+/* The processor time that the memory takes for a request of these items, the second many times. */
+static void check_time(struct memory *m, const char *claim, str first, const char *second)
+{
+    const struct rounds_source source = {find_known, m};
+    const struct input_options options = {.text_files = false};
+    struct buf body = {.limit = 0};
+    struct fixture f;
+    clock_t took;
+
+    buf_append(&body, STR("{\"model\":\"m\",\"input\":["));
+    buf_append(&body, first);
+    for (size_t i = 0; i < MANY; i++) {
+        buf_char(&body, ',');
+        buf_append(&body, str_from_c(second));
+    }
+    buf_append(&body, STR("," CALL1 "]}"));
+    assert_int_equal(fixture_parse(&f, buf_str(&body), 0), 0);
+    took = clock();
+    assert_int_equal(request_put_back(&f.request, &source, &options, &f.ids, &f.arena, &f.err), 0);
+    took = (clock() - took) * 1000 / CLOCKS_PER_SEC;
+    if (took > ENOUGH_MS)
+        fail_msg("%s: %ld ms", claim, (long)took);
+    buf_fini(&body);
+    fixture_fini(&f);
+}
+
+static void long_texts_are_read_once(void **state)
+{
+    static char words[LONG];
+    static const struct said_round rounds[] = {{NULL, words, {RUN1}}, {NULL, NULL, {F1}}};
+    struct buf question = {.limit = 0};
+    struct memory m;
+
+    (void)state;
+    memset(words, 'x', sizeof(words) - 1);
+    buf_append(&question, STR("{\"role\":\"user\",\"content\":\""));
+    buf_append(&question, str_from_c(words));
+    buf_append(&question, STR("\"}"));
+    begin(&m, 1 << 24);
+    LEARN(&m, rounds, "hi");
+    check_time(&m, "what was asked", buf_str(&question), CALL1 "," OUT("f1"));
+    check_time(&m, "what was said", STR(USER("hi")), SAID("0123456789abcdef"));
+    buf_fini(&question);
+    end(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_missing_is_put_back),
         cmocka_unit_test(calls_of_one_round_keep_their_order),
         cmocka_unit_test(an_id_that_comes_again_is_told_apart),
+        cmocka_unit_test(what_was_declined_comes_before),
         cmocka_unit_test(nobody_else_is_told),
         cmocka_unit_test(what_is_too_long_pushes_nothing_out),
         cmocka_unit_test(what_could_not_be_remembered_is_forgotten),
         cmocka_unit_test(a_request_fails_or_is_whole),
+        cmocka_unit_test(long_texts_are_read_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
