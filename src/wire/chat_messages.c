@@ -174,18 +174,29 @@ static void join_outputs(struct joined *j, const struct message *called)
     }
 }
 
+/* Which image a text speaks of is told by their order. */
+static void join_parts(struct joined *j, const struct message *m)
+{
+    for (const struct part *p = m->content->first; p != NULL; p = p->next) {
+        if (p->kind != PART_TEXT) {
+            chat_content_part(p, j->w);
+            j->is_text = false;
+        } else if (!m->media_only && p->text.len > 0) {
+            begin_text(j);
+            json_copy_text(p->text, j->w->out);
+            end_text(j);
+        }
+    }
+}
+
 static void join_message(struct joined *j, const struct message *m)
 {
-    if (!m->media_only && content_has_text(m->content)) {
+    if (m->content->has_media) {
+        join_parts(j, m);
+    } else if (!content_is_empty(m->content)) {
         begin_text(j);
         content_write_text(m->content, CHAT_NEWLINE, j->w->out);
         end_text(j);
-    }
-    for (const struct part *p = m->content->first; p != NULL; p = p->next) {
-        if (p->kind == PART_TEXT)
-            continue;
-        chat_content_part(p, j->w);
-        j->is_text = false;
     }
 }
 

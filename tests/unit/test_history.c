@@ -162,6 +162,12 @@ static void user_and_assistant_take_turns(void **state)
              "a") ",{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"b\"}," IMAGE
                   "]}," USER("c"),
          PARTS(PART("a") "," PART("\\n\\nb") "," PICTURE "," PART("c")), 2},
+        {"texts stay with their images",
+         USER("a") ",{\"role\":\"user\",\"content\":[" IMAGE
+                   ",{\"type\":\"input_text\",\"text\":\"b\"}," IMAGE
+                   ",{\"type\":\"input_text\",\"text\":\"c\"}]}",
+         PARTS(PART("a") "," PICTURE "," PART("b") "," PICTURE "," PART("c")), 1},
+        {"nothing needs no line", USER("") "," USER("a") "," USER(""), USER("a"), 2},
         {"an empty answer is none", USER("u") "," ASSISTANT("") "," USER("v"), USER("u\\n\\nv"), 2},
         {"who speaks first is the user", ASSISTANT("a") "," USER("u"),
          USER("[no question]") "," ASSISTANT("a") "," USER("u"), 1},
