@@ -200,6 +200,14 @@ static bool is_end(const struct run *r, const struct item *it)
     return past_rounds_end_run(it) || is_other_call(r->rounds, it);
 }
 
+/* Words that the client has changed are the client's. */
+static void take_stand_in(struct past_item *p, struct item *it, str text)
+{
+    p->stand_in = it;
+    if (it->kind == ITEM_MESSAGE && !str_eq(text, p->text))
+        p->item->content = it->content;
+}
+
 /* What is said in the last round stays. */
 static int match_item(const struct run *r, struct item *it)
 {
@@ -213,7 +221,7 @@ static int match_item(const struct run *r, struct item *it)
     if (rc == 0 && found == NULL && it->kind == ITEM_HOSTED_CALL)
         found = find_same(&r->rounds->last, it, text);
     if (found != NULL)
-        found->stand_in = it;
+        take_stand_in(found, it, text);
     else if (rc == 0 && it->kind == ITEM_MESSAGE)
         note_said(&r->rounds->rounds, text);
     arena_fini(&scratch);

@@ -90,7 +90,8 @@ struct memory {
     unsigned char next_id;
     struct id_source ids;
     struct call_cache *cache;
-    str owner; /* who asks */
+    str owner;         /* who asks */
+    struct id message; /* the first that was said */
 };
 
 static void say(struct response *r, enum delta_kind kind, const char *text)
@@ -190,6 +191,10 @@ static bool learn_with(struct memory *m, const struct said_round *rounds, size_t
     }
     response_finish(&r, FINISH_STOP, 5, NULL);
     assert_true(response_has_rounds(&r));
+    for (const struct output_item *item = r.first; item != NULL; item = item->next) {
+        if (item->kind == OUTPUT_MESSAGE && m->message.len == 0)
+            m->message = item->id;
+    }
     allocations_left = fail_at;
     remember(m, &r, &context);
     has_failed = allocations_left == 0;
@@ -350,6 +355,29 @@ static void what_is_missing_is_put_back(void **state)
     LEARN(&m, three_rounds, "hi");
     LEARN(&m, no_client, "hi");
     CHECK_ALL(&m, cases);
+    end(&m);
+}
+
+static void words_that_the_client_has_changed_stay(void **state)
+{
+    struct put_back_case changed = {
+        .claim = "another text under the same id",
+        .messages = USER("hi") "," ASKED("\"[removed]\"", WHY, U1) "," TOLD("u1") "," ROUND2
+                                                                                  "," LAST("null"),
+        .n_put_back = 1};
+    struct memory m;
+    char input[1024];
+
+    (void)state;
+    begin(&m, 1 << 20);
+    LEARN(&m, three_rounds, "hi");
+    (void)snprintf(
+        input, sizeof(input),
+        USER("hi") ",{\"role\":\"assistant\",\"id\":\"%s\",\"content\":\"[removed]\"}," CALL1
+                   "," CALL2 "," OUTS,
+        m.message.text);
+    changed.input = input;
+    check_put_back(&m, &changed);
     end(&m);
 }
 
@@ -565,6 +593,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_missing_is_put_back),
+        cmocka_unit_test(words_that_the_client_has_changed_stay),
         cmocka_unit_test(calls_of_one_round_keep_their_order),
         cmocka_unit_test(an_id_that_comes_again_is_told_apart),
         cmocka_unit_test(what_was_declined_comes_before),
