@@ -268,6 +268,7 @@ static void sign_models(str body, struct upstream_finding *f)
         while (jr_next_element(&j)) {
             int owner = find_owner(jr_member_string(jr_raw(&j), STR("owned_by")));
 
+            f->hides_owner = true;
             if (owner == N_OWNERS)
                 continue;
             if (found != N_OWNERS && owners[owner].kind != owners[found].kind)
@@ -275,8 +276,10 @@ static void sign_models(str body, struct upstream_finding *f)
             found = owner;
         }
     }
-    if (jr_end(&j) && found != N_OWNERS)
-        add_sign(f, owners[found].kind, owners[found].certainty, "models");
+    if (!jr_end(&j) || found == N_OWNERS)
+        return;
+    f->hides_owner = false;
+    add_sign(f, owners[found].kind, owners[found].certainty, "models");
 }
 
 static void sign_props(str body, struct upstream_finding *f)
@@ -292,22 +295,35 @@ static void sign_props(str body, struct upstream_finding *f)
         set_version(f, build);
 }
 
-/* Two servers answer with nothing but their version, on paths of their own. */
+static void set_version_of(enum upstream_kind kind, str version, struct upstream_finding *f)
+{
+    if (f->kind == kind && f->certainty != UPSTREAM_UNKNOWN)
+        set_version(f, version);
+}
+
+/* Two servers answer with nothing but their version, on paths that are not theirs alone: llama-swap
+ * adds what it was built of, and the /version of Open WebUI looks the same. But that lists models,
+ * and those of vLLM are always its own. */
 static void sign_version(enum upstream_kind kind, int status, str body, struct upstream_finding *f)
 {
     str version = jr_member_string(body, STR("version"));
 
     if (status != 200 || str_is_none(version))
         return;
-    add_sign(f, kind, UPSTREAM_LIKELY, "version");
-    if (f->kind == kind)
-        set_version(f, version);
+    if (jr_count(body) == 1 && is_digit(version.p[0]) && !(kind == UPSTREAM_VLLM && f->hides_owner))
+        add_sign(f, kind, UPSTREAM_LIKELY, "version");
+    set_version_of(kind, version, f);
 }
 
 static void sign_server_info(int status, str body, struct upstream_finding *f)
 {
-    if (status == 200 && !str_is_none(jr_member_string(body, STR("model_path"))))
-        sign_version(UPSTREAM_SGLANG, status, body, f);
+    str version = jr_member_string(body, STR("version"));
+
+    if (status != 200 || str_is_none(version) ||
+        str_is_none(jr_member_string(body, STR("model_path"))))
+        return;
+    add_sign(f, UPSTREAM_SGLANG, UPSTREAM_LIKELY, "version");
+    set_version_of(UPSTREAM_SGLANG, version, f);
 }
 
 /* Types of errors that nobody else has; a number as code is in many. */
@@ -434,7 +450,8 @@ bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum u
         return own != UPSTREAM_PATHS && (asked >> own & 1) == 0;
     }
     for (size_t i = 0; !f->is_public && i < sizeof(unknown) / sizeof(*unknown); i++) {
-        if ((asked >> unknown[i] & 1) != 0)
+        if ((asked >> unknown[i] & 1) != 0 ||
+            (unknown[i] == UPSTREAM_PATH_VERSION && f->hides_owner))
             continue;
         *ret = unknown[i];
         return true;

@@ -29,7 +29,8 @@ struct upstream_finding {
     enum upstream_certainty certainty;
     const char *by;                       /* a constant; NULL while nothing is known */
     char version[UPSTREAM_VERSION_BYTES]; /* printable, without spaces; "" while not known */
-    bool is_public; /* its URL is that of a server on the Internet: https, and a domain */
+    bool is_public;   /* its URL is that of a server on the Internet: https, and a domain */
+    bool hides_owner; /* it lists models, and does not say whose */
 };
 
 /* What a server can be asked with GET. */

@@ -254,8 +254,14 @@ static void documented_bodies_name_servers(void **state)
          NULL, ""},
         {UPSTREAM_PATH_VERSION, 200, "{\"version\":\"1\\nkind=x\"}", UPSTREAM_VLLM, UPSTREAM_LIKELY,
          "version", "1"},
+        {UPSTREAM_PATH_VERSION, 200, "{\"version\":\"\"}", UPSTREAM_GENERIC, UPSTREAM_UNKNOWN, NULL,
+         ""},
         {UPSTREAM_PATH_API_VERSION, 200, "{\"version\":\"0.12.3\"}", UPSTREAM_OLLAMA,
          UPSTREAM_LIKELY, "version", "0.12.3"},
+        /* llama-swap, with members of its own */
+        {UPSTREAM_PATH_API_VERSION, 200,
+         "{\"build_date\":\"2026-01-01\",\"commit\":\"abcdef0\",\"version\":\"170\"}",
+         UPSTREAM_GENERIC, UPSTREAM_UNKNOWN, NULL, ""},
         {UPSTREAM_PATH_SERVER_INFO, 200, "{\"model_path\":\"/m\",\"version\":\"0.5.3\"}",
          UPSTREAM_SGLANG, UPSTREAM_LIKELY, "version", "0.5.3"},
         /* lmstudio-bug-tracker issue 618: with status 200 */
@@ -277,6 +283,34 @@ static void documented_bodies_name_servers(void **state)
 
         upstream_sign_body(cases[i].path, cases[i].status, str_from_c(cases[i].body), &f);
         found(&f, cases[i].kind, cases[i].certainty, cases[i].by, cases[i].version);
+    }
+}
+
+/* Open WebUI has the path of vLLM, and lists models of Ollama and of others. A list without models
+ * says nothing, nor does one that is not shown to strangers. */
+static void a_version_is_not_of_vllm_where_models_are_not(void **state)
+{
+    static const struct {
+        const char *models;
+        enum upstream_kind kind;
+    } cases[] = {
+        {MODELS("ollama"), UPSTREAM_GENERIC},
+        {MODELS("openai"), UPSTREAM_GENERIC},
+        {"{\"data\":[{\"id\":\"m\"}]}", UPSTREAM_GENERIC},
+        {MODELS("library"), UPSTREAM_OLLAMA},
+        {MODELS("vllm"), UPSTREAM_VLLM},
+        {"{\"data\":[]}", UPSTREAM_VLLM},
+        {"{\"error\":\"Unauthorized\"}", UPSTREAM_VLLM},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct upstream_finding f = {.by = NULL};
+
+        upstream_sign_body(UPSTREAM_PATH_MODELS, 200, str_from_c(cases[i].models), &f);
+        upstream_sign_body(UPSTREAM_PATH_VERSION, 200, STR("{\"version\":\"0.6.5\"}"), &f);
+        assert_int_equal(f.kind, cases[i].kind);
+        assert_string_equal(f.version, f.kind == UPSTREAM_VLLM ? "0.6.5" : "");
     }
 }
 
@@ -416,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_fingerprint_is_found_in_an_answer),
         cmocka_unit_test(recorded_bodies_name_servers),
         cmocka_unit_test(documented_bodies_name_servers),
+        cmocka_unit_test(a_version_is_not_of_vllm_where_models_are_not),
         cmocka_unit_test(the_surest_sign_counts),
         cmocka_unit_test(props_tell_of_the_model),
         cmocka_unit_test(models_tell_their_window_and_root),
