@@ -10,8 +10,16 @@
 #include "http/http_client.h"
 
 /* After a probe that found nobody, and after one that waited in vain. A connection that is refused
- * costs nothing; silence costs every turn that waits for it. */
-enum { AGAIN_AFTER_MS = 1000, AGAIN_AFTER_SILENCE_MS = 10000, MAX_SERVER_BYTES = 128 };
+ * costs nothing; silence costs every turn that waits for it. What was asked and said the same again
+ * is left alone twice as long each time: a proxy that has no better answer, servers in turns that
+ * call themselves differently. A model that is being loaded has an end. */
+enum {
+    AGAIN_AFTER_MS = 1000,
+    AGAIN_AFTER_SILENCE_MS = 10000,
+    MOST_DOUBLINGS = 6,
+    MOST_DOUBLINGS_LOADING = 3,
+    MAX_SERVER_BYTES = 128,
+};
 
 struct waiter {
     struct loop *loop;
@@ -31,6 +39,7 @@ struct upstream_watch {
     struct upstream_facts *facts; /* NULL: nothing is known */
     struct waiter *waiters;
     uint64_t again_ms; /* not asked before */
+    unsigned n_futile; /* probes in a row that said what was known */
     bool is_probing;
     bool is_lost;                          /* since the facts were found */
     bool was_silent;                       /* when it was asked last */
@@ -67,9 +76,9 @@ static bool is_same_finding(const struct upstream_facts *a, const struct upstrea
 /* With the lock held: the facts are everybody's now. Takes the reference. */
 static void publish_facts(struct upstream_watch *w, struct upstream_facts *facts)
 {
-    const bool is_news = facts->finding.certainty != UPSTREAM_UNKNOWN || w->facts != NULL;
+    const bool is_told = facts->finding.certainty != UPSTREAM_UNKNOWN || w->facts != NULL;
 
-    if (is_news && !is_same_finding(w->facts, facts))
+    if (is_told && !is_same_finding(w->facts, facts))
         log_facts(facts);
     upstream_facts_unref(w->facts);
     w->facts = facts;
@@ -89,6 +98,24 @@ static void wake_waiters(struct upstream_watch *w)
     w->waiters = NULL;
 }
 
+/* With the lock held, before the facts are published: how long it is not asked again. */
+static uint64_t pause_after_probe(struct upstream_watch *w, const struct upstream_facts *facts,
+                                  bool was_silent)
+{
+    unsigned most;
+
+    if (was_silent)
+        return AGAIN_AFTER_SILENCE_MS;
+    if (facts == NULL)
+        return AGAIN_AFTER_MS;
+    most = facts->is_partial ? MOST_DOUBLINGS_LOADING : MOST_DOUBLINGS;
+    if (!is_same_finding(w->facts, facts) || w->facts->is_partial != facts->is_partial)
+        w->n_futile = 0;
+    else
+        w->n_futile++;
+    return (uint64_t)AGAIN_AFTER_MS << (w->n_futile < most ? w->n_futile : most);
+}
+
 static void on_probe_done(void *arg, struct upstream_facts *facts, bool was_silent)
 {
     struct upstream_watch *w = arg;
@@ -97,7 +124,7 @@ static void on_probe_done(void *arg, struct upstream_facts *facts, bool was_sile
     uv_mutex_lock(&w->lock);
     w->is_probing = false;
     w->was_silent = was_silent;
-    w->again_ms = clock_ms() + (was_silent ? AGAIN_AFTER_SILENCE_MS : AGAIN_AFTER_MS);
+    w->again_ms = clock_ms() + pause_after_probe(w, facts, was_silent);
     if (facts != NULL) {
         w->is_lost = false;
         publish_facts(w, facts);
@@ -178,14 +205,33 @@ struct upstream_facts *upstream_watch_facts(struct upstream_watch *w)
 
 /* ---- what turns hear */
 
-/* What an answer says is newer than the facts. What tells nothing new changes nothing. */
-static void learn_finding(struct upstream_watch *w, const struct upstream_finding *heard)
+/* May answers tell more than these facts? */
+static bool is_open_to_news(const struct upstream_facts *facts)
+{
+    return facts == NULL || facts->finding.certainty < UPSTREAM_SURE;
+}
+
+static bool is_news(const struct upstream_facts *facts, const struct upstream_finding *heard)
+{
+    return facts == NULL ||
+           (heard->certainty > facts->finding.certainty &&
+            (heard->kind != facts->finding.kind || facts->finding.certainty == UPSTREAM_UNKNOWN));
+}
+
+/* What an answer says is newer than the facts. What tells nothing new changes nothing. server: its
+ * header, when that is what the answers of this server have; else STR_NONE. */
+static void learn_finding(struct upstream_watch *w, const struct upstream_finding *heard,
+                          str server)
 {
     struct upstream_facts *facts;
 
+    if (heard->certainty == UPSTREAM_UNKNOWN)
+        return;
     uv_mutex_lock(&w->lock);
-    if (w->facts == NULL || heard->certainty > w->facts->finding.certainty) {
+    if (is_news(w->facts, heard)) {
         facts = upstream_facts_with(w->facts, heard);
+        if (facts != NULL && !str_is_none(server))
+            facts->server = arena_dup(&facts->memory, server);
         if (facts != NULL)
             publish_facts(w, facts);
     }
@@ -225,15 +271,15 @@ void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_fa
 
     if (w == NULL || !w->asks)
         return;
-    if (facts == NULL || facts->finding.certainty == UPSTREAM_UNKNOWN) {
+    server = server_of(headers, n_headers);
+    if (is_open_to_news(facts)) {
         for (size_t i = 0; i < n_headers; i++)
             upstream_sign_header(headers[i].name, headers[i].value, &heard);
-        if (heard.certainty != UPSTREAM_UNKNOWN)
-            learn_finding(w, &heard);
+        learn_finding(w, &heard, server);
     }
-    if (facts == NULL)
+    /* A proxy that passes on the header of what answers behind it has not been replaced. */
+    if (facts == NULL || heard.certainty != UPSTREAM_UNKNOWN)
         return;
-    server = server_of(headers, n_headers);
     known = str_is_none(facts->server) ? STR("") : facts->server;
     if (!str_eq(server, known))
         suspect_server(w, server);
@@ -244,11 +290,13 @@ void upstream_watch_hear_body(struct upstream_watch *w, const struct upstream_fa
 {
     struct upstream_finding heard = {.by = NULL};
 
-    if (w == NULL || !w->asks || (facts != NULL && facts->finding.certainty != UPSTREAM_UNKNOWN))
+    if (w == NULL || !w->asks || !is_open_to_news(facts))
+        return;
+    /* A gateway to several models passes on the fingerprint of what serves one of them. */
+    if (facts != NULL && facts->models.n > 1)
         return;
     upstream_sign_answer(bytes, &heard);
-    if (heard.certainty != UPSTREAM_UNKNOWN)
-        learn_finding(w, &heard);
+    learn_finding(w, &heard, STR_NONE);
 }
 
 void upstream_watch_lose(struct upstream_watch *w)

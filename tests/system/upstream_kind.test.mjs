@@ -268,6 +268,56 @@ describe('what answers say', { concurrency: false }, () => {
         assert.deepEqual(choice(await sent(g, CHOSEN)), STRINGS);
     });
 
+    /* llama-swap: a proxy that starts servers, whose answers keep the header of what answered. */
+    const SWAP = of({
+        '/v1/models': json(200, { data: ['a', 'b'].map((id) => ({ id, object: 'model', owned_by: 'llama-swap' })) }),
+        '/api/version': json(200, { version: '170', commit: 'abcdef0', build_date: '2026-01-01' }),
+    }, json(404, {}));
+
+    test('a proxy that passes on the Server header: by that, and it stays so', async (t) => {
+        const g = await meet(t, SWAP);
+        const answer = textStream('Hi');
+        g.up.always({ ...answer, headers: { ...answer.headers, server: 'llama.cpp' } });
+        assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
+        for (let i = 0; i < 2; i++) {
+            await pause(1100);
+            assert.deepEqual(choice(await sent(g, CHOSEN)), STRINGS);
+        }
+        assert.equal(asked(g.up), '/v1/models /props /api/version');
+        assert.deepEqual(g.daemon.log.match(/kind=\S+( by=\S+)?/g), ['kind=llama.cpp by=server_header']);
+    });
+
+    test('a fingerprint from behind a gateway to several models says nothing about the others', async (t) => {
+        const g = await meet(t, SWAP);
+        g.up.always(stream(frames(...[chunk({ content: 'Hi' }), chunk({}, 'stop')].map((c) => ({ ...c, system_fingerprint: 'b7000-0123abcde' })), '[DONE]')));
+        assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
+        assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
+    });
+
+    test('servers that call themselves differently each time are asked more and more rarely', async (t) => {
+        let n = 0;
+        const g = await meet(t, (request) => ({ ...PROXY(request), headers: { 'content-type': 'application/json', server: `web-${n++}` } }));
+        const answer = textStream('Hi');
+        for (let i = 0; i < 5; i++) {
+            g.up.always({ ...answer, headers: { ...answer.headers, server: `web-${n++}` } });
+            await pause(1100);
+            await sent(g, CHOSEN);
+        }
+        await pause(200);
+        const times = asked(g.up).split(' ').filter((path) => path === '/v1/models').length;
+        assert.ok(times >= 2 && times <= 3, `${times} times`); /* not five, or six */
+    });
+
+    test('so is one that never answers some paths', async (t) => {
+        const g = await meet(t, (request) => request.path === '/v1/models' ? models('openai') : json(503, {}));
+        for (let i = 0; i < 5; i++) {
+            await pause(1100);
+            await sent(g, CHOSEN);
+        }
+        const times = asked(g.up).split(' ').filter((path) => path === '/v1/models').length;
+        assert.ok(times >= 2 && times <= 4, `${times} times`);
+    });
+
     test('a proxy whose own header means nothing is asked again once', async (t) => {
         const g = await meet(t, VLLM);
         const answer = textStream('Hi');
