@@ -62,17 +62,6 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     upstream_answer_head(&relay->answer, status, headers, n_headers);
 }
 
-/* What does not fit is said at the end: a list is bounded, and so is the time of a call. */
-static void on_body(void *arg, str bytes)
-{
-    struct relay *relay = arg;
-
-    if (upstream_answer_is_good(&relay->answer))
-        buf_append(&relay->list, bytes);
-    else
-        (void)upstream_answer_keep(&relay->answer, bytes);
-}
-
 static void answer_from_list(struct relay *relay)
 {
     struct buf object = {.limit = 0};
@@ -92,23 +81,49 @@ static void answer_from_list(struct relay *relay)
     buf_fini(&object);
 }
 
-static void on_end(void *arg, const struct err *failure)
+static void end_lookup(struct relay *relay)
 {
-    struct relay *relay = arg;
     struct err e;
 
-    if (failure != NULL)
-        relay->phase = http_call_phase(relay->call);
-    relay->call = NULL;
-    if (failure != NULL) {
-        relay_fail(relay, failure);
-    } else if (upstream_answer_is_good(&relay->answer) || is_no_path(relay->answer.status)) {
+    if (upstream_answer_is_good(&relay->answer) || is_no_path(relay->answer.status)) {
         answer_from_list(relay);
     } else {
         upstream_answer_error(&relay->answer, worker_passes_key(relay->worker, relay->http), &e);
         worker_hide_keys(relay->worker, relay->http, &e);
         relay_fail(relay, &e);
     }
+}
+
+/* What is too large may have no end. */
+static void on_body(void *arg, str bytes)
+{
+    struct relay *relay = arg;
+    bool fits;
+
+    if (upstream_answer_is_good(&relay->answer)) {
+        buf_append(&relay->list, bytes);
+        fits = !buf_failed(&relay->list);
+    } else {
+        fits = upstream_answer_keep(&relay->answer, bytes);
+    }
+    if (fits)
+        return;
+    http_call_cancel(relay->call);
+    relay->call = NULL;
+    end_lookup(relay);
+}
+
+static void on_end(void *arg, const struct err *failure)
+{
+    struct relay *relay = arg;
+
+    if (failure != NULL)
+        relay->phase = http_call_phase(relay->call);
+    relay->call = NULL;
+    if (failure != NULL)
+        relay_fail(relay, failure);
+    else
+        end_lookup(relay);
 }
 
 static const struct http_call_handler list_handler = {on_head, on_body, on_end};

@@ -7,7 +7,7 @@ import { checkError } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
 import { pair, shared, startDaemon } from '../lib/daemon.mjs';
 import { bytesOf, namesIn, recordings } from '../lib/data.mjs';
-import { CLOSE, chunk, failure, frames, json, splitEvery, stream, textStream } from '../lib/upstream.mjs';
+import { CLOSE, HANG, chunk, failure, frames, json, splitEvery, stream, textStream } from '../lib/upstream.mjs';
 
 const PATH = '/v1/chat/completions';
 const REQUEST = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], n: 2, vendor_field: [1.50, 'é'] };
@@ -175,6 +175,15 @@ describe('models', { concurrency: false }, () => {
         both.up.always((request) => request.path === '/v1/models' ? { before: [CLOSE] } : failure(404, 'no'));
         checkError(await get(both.daemon, '/v1/models/m'), 502, 'upstream_unavailable');
     });
+});
+
+test('a list of models without end is left', async (t) => {
+    const { up, daemon } = await pair(t, '--max-response', '64KiB');
+    const endless = (status) => ({ status, headers: { 'content-type': 'application/json' }, pieces: ['[', ...Array(64).fill('"m",'.repeat(1024)), HANG] });
+    for (const [status, code] of [[200, 502], [400, 400]]) {
+        up.always((request) => request.path === '/v1/models' ? endless(status) : failure(404, 'no'));
+        assert.equal((await get(daemon, '/v1/models/m')).status, code);
+    }
 });
 
 test('an alias is a model as well', async (t) => {
