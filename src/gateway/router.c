@@ -143,7 +143,8 @@ static char next_char(str *path)
 }
 
 /* Is a segment of the path "." or ".."? Such a path leads elsewhere at the
- * upstream, where it would be asked for with the gateway's key. */
+ * upstream, where it would be asked for with the gateway's key. Java's servers
+ * leave out what stands behind a semicolon before they look. */
 static bool climbs(str path)
 {
     size_t n_dots = 0;
@@ -152,7 +153,7 @@ static bool climbs(str path)
     while (path.len > 0) {
         char c = next_char(&path);
 
-        if (c == '/' && only_dots && n_dots > 0)
+        if ((c == '/' || c == ';') && only_dots && n_dots > 0)
             return true;
         only_dots = c == '/' || (only_dots && c == '.' && n_dots < 2);
         n_dots = c == '.' ? n_dots + 1 : 0;
@@ -164,6 +165,8 @@ static bool climbs(str path)
  * may count as one. */
 static bool is_below(str path, str folder)
 {
+    char end;
+
     for (size_t i = 0; i < folder.len;) {
         char c = path.len == 0 ? '\0' : next_char(&path);
 
@@ -172,7 +175,8 @@ static bool is_below(str path, str folder)
         if (c != folder.p[i++])
             return false;
     }
-    return path.len == 0 || next_char(&path) == '/';
+    end = path.len == 0 ? '/' : next_char(&path);
+    return end == '/' || end == ';';
 }
 
 /* May a path be passed to the upstream? */

@@ -31,7 +31,7 @@ describe('a hostile peer', { concurrency: false }, () => {
         });
     }
 
-    for (const path of ['/v1/models/../../admin', '/v1/models/%2e%2e/%2E%2E/admin', '/v1/models/..%2fadmin', '/v1/models/x/.', '/v1/models/..']) {
+    for (const path of ['/v1/models/../../admin', '/v1/models/%2e%2e/%2E%2E/admin', '/v1/models/..%2fadmin', '/v1/models/x/.', '/v1/models/..', '/v1/models/..;/..;a=b/admin', '/v1/models/%2e.%3bx/admin']) {
         test(`${path} is not asked of the upstream`, async () => {
             const got = await bytes(both.daemon, [`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`]);
             assert.match(got.toString(), /^HTTP\/1.1 404 .*"code":"not_found"/s);
