@@ -28,6 +28,9 @@ struct waiter {
     struct waiter *next;
 };
 
+/* Why nothing is known: said once, until it changes. */
+enum miss { MISS_NONE, MISS_UNREACHABLE, MISS_SILENT, MISS_UNKNOWN };
+
 struct upstream_watch {
     struct loop *loop;
     struct http_client *client;
@@ -40,6 +43,7 @@ struct upstream_watch {
     struct waiter *waiters;
     uint64_t again_ms; /* not asked before */
     unsigned n_futile; /* probes in a row that said what was known */
+    enum miss miss;
     bool is_probing;
     bool is_lost;                          /* since the facts were found */
     bool was_silent;                       /* when it was asked last */
@@ -66,6 +70,23 @@ static void log_facts(const struct upstream_facts *f)
                                   LOG_END});
 }
 
+/* With the lock held. */
+static void log_miss(struct upstream_watch *w, enum miss miss)
+{
+    static const char *const why[] = {
+        [MISS_UNREACHABLE] = "unreachable",
+        [MISS_SILENT] = "no_answer",
+        [MISS_UNKNOWN] = "unknown_server",
+    };
+
+    if (w->miss == miss)
+        return;
+    w->miss = miss;
+    log_line(LOG_INFO, "upstream not recognised",
+             (struct log_field[]){LOG_STR("kind", upstream_profile(UPSTREAM_GENERIC)->word),
+                                  LOG_STR("why", str_from_c(why[miss])), LOG_END});
+}
+
 static bool is_same_finding(const struct upstream_facts *a, const struct upstream_facts *b)
 {
     return a != NULL && a->finding.kind == b->finding.kind &&
@@ -76,10 +97,13 @@ static bool is_same_finding(const struct upstream_facts *a, const struct upstrea
 /* With the lock held: the facts are everybody's now. Takes the reference. */
 static void publish_facts(struct upstream_watch *w, struct upstream_facts *facts)
 {
-    const bool is_told = facts->finding.certainty != UPSTREAM_UNKNOWN || w->facts != NULL;
-
-    if (is_told && !is_same_finding(w->facts, facts))
-        log_facts(facts);
+    if (facts->finding.certainty == UPSTREAM_UNKNOWN) {
+        log_miss(w, MISS_UNKNOWN);
+    } else {
+        w->miss = MISS_NONE;
+        if (!is_same_finding(w->facts, facts))
+            log_facts(facts);
+    }
     upstream_facts_unref(w->facts);
     w->facts = facts;
 }
@@ -128,6 +152,8 @@ static void on_probe_done(void *arg, struct upstream_facts *facts, bool was_sile
     if (facts != NULL) {
         w->is_lost = false;
         publish_facts(w, facts);
+    } else if (w->facts == NULL && w->conf.known.certainty == UPSTREAM_UNKNOWN) {
+        log_miss(w, was_silent ? MISS_SILENT : MISS_UNREACHABLE);
     }
     wake_waiters(w);
     uv_mutex_unlock(&w->lock);

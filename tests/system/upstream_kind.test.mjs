@@ -192,6 +192,7 @@ describe('servers that do not tell', { concurrency: false }, () => {
             const g = await meet(t, probed);
             assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
             assert.doesNotMatch(g.daemon.log, /upstream recognised/);
+            await g.daemon.logged(/upstream not recognised"? kind=generic why=unknown_server\n/);
         });
     }
 
@@ -224,6 +225,7 @@ describe('servers that do not tell', { concurrency: false }, () => {
         const again = performance.now();
         assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
         assert.ok(performance.now() - again < 250, 'nobody waits again');
+        await g.daemon.logged(/upstream not recognised"? kind=generic why=no_answer\n/);
     });
 
     test('a client that leaves while its turn waits', async (t) => {
@@ -284,7 +286,7 @@ describe('what answers say', { concurrency: false }, () => {
             assert.deepEqual(choice(await sent(g, CHOSEN)), STRINGS);
         }
         assert.equal(asked(g.up), '/v1/models /props /api/version');
-        assert.deepEqual(g.daemon.log.match(/kind=\S+( by=\S+)?/g), ['kind=llama.cpp by=server_header']);
+        assert.deepEqual(g.daemon.log.match(/kind=\S+( by=\S+)?/g), ['kind=generic', 'kind=llama.cpp by=server_header']);
     });
 
     test('a fingerprint from behind a gateway to several models says nothing about the others', async (t) => {
@@ -349,6 +351,7 @@ describe('servers that come and go', { concurrency: false }, () => {
         await pause(1100);
         const up = await at(t, path, LLAMA_CPP);
         assert.deepEqual(choice(await sent({ up, daemon }, CHOSEN)), STRINGS);
+        assert.equal(daemon.log.match(/not recognised"? kind=generic why=unreachable\n/g).length, 1);
     });
 
     test('one whose model is still being loaded is asked again', async (t) => {
