@@ -119,10 +119,12 @@ void turn_log(const struct turn_summary *s)
 void turn_log_gone(const struct turn_summary *s)
 {
     const struct shown model = shown(s->model);
+    const bool has_model = !str_is_none(s->model); /* else the request is still to be read */
 
     log_line(LOG_INFO, "turn",
-             (struct log_field[]){
-                 LOG_STR("model", str_from_c(model.text)), LOG_STR("status", STR("client_gone")),
-                 LOG_INT("total_ms", s->total_ms), LOG_STR("client", s->client),
-                 LOG_STR("owner", s->owner), LOG_STR("request_id", s->request_id), LOG_END});
+             (struct log_field[]){LOG_STR("model", has_model ? str_from_c(model.text) : STR_NONE),
+                                  LOG_STR("status", STR("client_gone")),
+                                  LOG_INT("total_ms", s->total_ms), LOG_STR("client", s->client),
+                                  LOG_STR("owner", s->owner), LOG_STR("request_id", s->request_id),
+                                  LOG_END});
 }

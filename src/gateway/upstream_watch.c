@@ -258,6 +258,8 @@ static void learn_finding(struct upstream_watch *w, const struct upstream_findin
         facts = upstream_facts_with(w->facts, heard);
         if (facts != NULL && !str_is_none(server))
             facts->server = arena_dup(&facts->memory, server);
+        if (facts != NULL && w->facts == NULL)
+            facts->is_partial = true; /* it has not been asked, or not answered */
         if (facts != NULL)
             publish_facts(w, facts);
     }

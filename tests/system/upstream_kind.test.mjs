@@ -233,7 +233,7 @@ describe('servers that do not tell', { concurrency: false }, () => {
         const left = open(g.daemon, CHOSEN);
         await pause(100);
         left.request.destroy();
-        await g.daemon.logged(/status=client_gone/);
+        await g.daemon.logged(/ turn status=client_gone/); /* of no model: it has not been read */
         assert.equal((await ask(g.daemon, CHOSEN)).status, 200);
         assert.equal(g.up.requests.length, 1);
     });
@@ -352,6 +352,19 @@ describe('servers that come and go', { concurrency: false }, () => {
         const up = await at(t, path, LLAMA_CPP);
         assert.deepEqual(choice(await sent({ up, daemon }, CHOSEN)), STRINGS);
         assert.equal(daemon.log.match(/not recognised"? kind=generic why=unreachable\n/g).length, 1);
+    });
+
+    test('one that is known by an answer before it was asked is asked all the same', async (t) => {
+        const path = socket(t);
+        const daemon = await startDaemon({ upstream: `unix:${path}` });
+        t.after(() => daemon.stop());
+        await daemon.logged(/why=unreachable/);
+        const up = await at(t, path, LLAMA_CPP), answer = textStream('Hi');
+        up.always({ ...answer, headers: { ...answer.headers, server: 'llama.cpp' } });
+        await sent({ up, daemon }, CHOSEN); /* within the second in which nobody asks again */
+        await pause(1100);
+        assert.deepEqual(choice(await sent({ up, daemon }, CHOSEN)), STRINGS);
+        assert.equal(asked(up), '/v1/models /props');
     });
 
     test('one whose model is still being loaded is asked again', async (t) => {
