@@ -278,7 +278,7 @@ static struct item **insert(struct item **link, struct item *it)
 
 static struct item **link_of(struct item **link, const struct item *it)
 {
-    while (*link != it)
+    while (*link != it && *link != NULL)
         link = &(*link)->next;
     return link;
 }
