@@ -17,6 +17,7 @@ struct assembly {
     unsigned n_places;    /* given away */
     const struct conversation_context *context;
     struct arena *arena;
+    struct history_repairs repairs;
     struct err *reterr;
 };
 
@@ -240,6 +241,7 @@ static struct call *add_orphan(struct assembly *s, const struct item *it, void *
         return NULL;
     }
     s->turn = NULL;
+    history_repairs_add(&s->repairs, str_is_none(it->name), "call made up for an output");
     return add_call(s, it, name, slot);
 }
 
@@ -256,8 +258,10 @@ static int on_output(struct assembly *s, const struct item *it)
     if (c == NULL)
         return -1;
     s->turn = NULL;
-    if (c->output != NULL)
-        return 0; /* of two outputs for one call the first counts */
+    if (c->output != NULL) {
+        history_repairs_add(&s->repairs, 1, "second output of a call left out");
+        return 0;
+    }
     c->output = &it->content;
     if (!it->content.has_media)
         return 0;
@@ -446,14 +450,13 @@ int conversation_build(const struct item_list *items, str instructions,
                        struct arena *a, struct conversation *ret, struct err *reterr)
 {
     struct assembly s = {.context = context, .arena = a, .reterr = reterr};
-    struct history_repairs repairs = {.n = 0};
 
     str_map_init(&s.calls, ids);
     for (const struct item *it = items->first; it != NULL; it = it->next) {
         if (on_item(&s, it) == -1)
             return -1;
     }
-    if (calls_mend(&s.first, &repairs, reterr) == -1)
+    if (calls_mend(&s.first, &s.repairs, reterr) == -1)
         return -1;
     s.last = find_last(s.first);
     if (is_system_only(&s) && append(&s, ROLE_USER, &nothing) == NULL)
@@ -466,7 +469,7 @@ int conversation_build(const struct item_list *items, str instructions,
         .first = s.first,
         .body = conversation_find_body(s.first),
         .is_unfinished = ends_in_text(&s, items->last),
-        .repairs = repairs,
+        .repairs = s.repairs,
     };
     return 0;
 }

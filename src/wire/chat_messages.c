@@ -288,6 +288,15 @@ static unsigned count_broken(const struct message *m)
     return n;
 }
 
+static unsigned count_unanswered(const struct message *m)
+{
+    unsigned n = 0;
+
+    for (const struct call *c = m->first_call; c != NULL; c = c->next)
+        n += c->output == NULL && !c->open;
+    return n;
+}
+
 /* Templates that count turns take no empty answer either. */
 static bool says_nothing(const struct messages *s, const struct message *m)
 {
@@ -323,6 +332,7 @@ static void on_assistant(struct messages *s, const struct message *m)
         s->last = SPEAKER_USER;
     }
     chat_said_write(m, s->options, s->w);
+    history_repairs_add(&s->repairs, count_unanswered(m), "call without output given one");
     history_repairs_add(&s->repairs, count_broken(m), "call with broken arguments emptied");
     if (!calls)
         s->last = SPEAKER_ASSISTANT;

@@ -121,6 +121,14 @@ static void a_broken_call_is_left_out_or_explained(void **state)
         {"a hosted call without output is left out",
          "{\"type\":\"mcp_call\",\"id\":\"1\",\"name\":\"f\",\"arguments\":\"{\\\"a\"}," USER("u"),
          USER("u"), 1},
+        {"a call that nobody answered has an output", USER("u") "," CALL("1") "," USER("v"),
+         USER("u") "," CALLS(SENT("1", "{}")) "," TOOL("1", "[no output]") "," USER("v"), 1},
+        {"of two outputs the first counts",
+         CALL("1") "," OUTPUT("1", "\"a\"") "," OUTPUT("1", "\"b\""),
+         CALLS(SENT("1", "{}")) "," TOOL("1", "a"), 1},
+        {"an output that says which call it is of lacks nothing",
+         "{\"type\":\"function_call_output\",\"call_id\":\"1\",\"name\":\"f\",\"output\":\"o\"}",
+         CALLS(SENT("1", "{}")) "," TOOL("1", "o"), 0},
         {"nothing is no mistake",
          CALL_OF("1", "", "") "," OUTPUT("1", "\"a\"") "," CALL_OF("2", " null\\n",
                                                                    "") "," OUTPUT("2", "\"b\""),
@@ -179,7 +187,7 @@ static void user_and_assistant_take_turns(void **state)
         {"nor after one without output", USER("u") "," CALL("1") "," USER("v"),
          USER("u") "," CALLS(SENT("1", "{}")) "," TOOL("1", "[no output]") "," ASSISTANT(
              "[no answer]") "," USER("v"),
-         1},
+         2},
         {"nor do images of an output", USER("u") "," CALL("1") "," OUTPUT("1", "[" IMAGE "]"),
          USER("u") "," CALLS(SENT("1", "{}")) "," TOOL("1", "") "," ASSISTANT(
              "[no answer]") "," PARTS(PICTURE),
@@ -195,7 +203,7 @@ static void user_and_assistant_take_turns(void **state)
                   "\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"unknown_tool\","
                   "\"arguments\":\"{}\"}}]}," TOOL("1", "o") "," USER(
                       "[no question]") "," ASSISTANT("b"),
-         1},
+         2},
         {"a late system message is said by the user", USER("u") "," SYSTEM("s") "," USER("v"),
          USER("u\\n\\ns\\n\\nv"), 3},
     };
@@ -311,7 +319,7 @@ static void calls_and_outputs_may_be_text(void **state)
          USER("u") "," CALL("1") "," OUTPUT("1", "\"o\"") "," USER("v"),
          USER("u") "," ASSISTANT(TEXT_CALL) "," USER(TEXT_OUTPUT("o") "\\n\\nv"), 0},
         {"without an output", USER("u") "," CALL("1") "," USER("v"),
-         USER("u") "," ASSISTANT(TEXT_CALL) "," USER(TEXT_OUTPUT("[no output]") "\\n\\nv"), 0},
+         USER("u") "," ASSISTANT(TEXT_CALL) "," USER(TEXT_OUTPUT("[no output]") "\\n\\nv"), 1},
         {"images of an output", CALL("1") "," OUTPUT("1", "[" IMAGE "]"),
          USER("[no question]") "," ASSISTANT(TEXT_CALL) "," PARTS(
              PART(TEXT_OUTPUT("")) "," PICTURE),
