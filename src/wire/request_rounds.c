@@ -196,13 +196,16 @@ static int note_items(struct recollection *s)
 {
     str_map_init(&s->items, s->ids);
     for (struct item *it = s->r->items.first; it != NULL; it = it->next) {
-        str id = it->kind == ITEM_HOSTED_CALL ? json_text_dup(s->arena, it->id) : STR_NONE;
-        void **slot = id.len == 0 ? NULL : str_map_slot(&s->items, id, s->arena);
+        void **slot;
+        str id;
 
-        if (id.len > 0 && slot == NULL)
+        if (it->kind != ITEM_HOSTED_CALL || it->id.len == 0)
+            continue;
+        id = json_text_dup(s->arena, it->id);
+        slot = str_is_none(id) ? NULL : str_map_slot(&s->items, id, s->arena);
+        if (slot == NULL)
             return reject_memory(s->reterr);
-        if (slot != NULL)
-            *slot = it;
+        *slot = it;
     }
     return 0;
 }
