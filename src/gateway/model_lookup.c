@@ -3,9 +3,11 @@
  * Few servers have a path for one model: vLLM and llama.cpp answer 404 to it, also for
  * the model they run, and a web interface in front of a server answers any path with its
  * page. Clients that ask for a model before they use it take that for its absence. So the
- * upstream is asked for its list then; and at once for an alias, which it does not know. */
+ * upstream is asked for its list then; and at once for an alias, which it does not know, or
+ * where its answer to a path would mean nothing. */
 #include "gateway/relay_internal.h"
 #include "gateway/upstream_options.h"
+#include "gateway/upstream_watch.h"
 #include "http/percent.h"
 #include "wire/model_list.h"
 
@@ -30,9 +32,20 @@ static str upstream_name(const struct relay *relay)
     return str_is_none(model) ? relay->model : model;
 }
 
-bool model_lookup_is_alias(const struct relay *relay)
+static bool knows_its_paths(const struct worker *w)
 {
-    return !str_is_none(relay->model) && !str_eq(upstream_name(relay), relay->model);
+    struct upstream_facts *facts = upstream_watch_facts(w->watch);
+    const bool knows_any =
+        upstream_has(upstream_kind_profile(w->config, facts), UPSTREAM_KNOWS_ANY_PATH);
+
+    upstream_facts_unref(facts);
+    return !knows_any;
+}
+
+bool model_lookup_is_due(const struct relay *relay)
+{
+    return !str_is_none(relay->model) &&
+           (!str_eq(upstream_name(relay), relay->model) || !knows_its_paths(relay->worker));
 }
 
 static bool is_no_path(int status)

@@ -282,7 +282,7 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
         relay->next->link = &relay->next;
     w->relays = relay;
     http_exchange_watch(x, &exchange_handler, relay);
-    if (model_lookup_is_alias(relay))
+    if (model_lookup_is_due(relay))
         model_lookup_start(relay);
     else if (start_call(relay, r, &e) == -1)
         relay_fail(relay, &e);

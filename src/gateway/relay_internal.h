@@ -45,8 +45,9 @@ void relay_respond(struct relay *relay, str json);
  * out. */
 str model_lookup_id(const struct http_request *r, struct arena *a);
 
-/* Is the id an alias? Then only the list knows the model. */
-bool model_lookup_is_alias(const struct relay *relay);
+/* Is a model asked for that only the list can tell of: by an alias, or behind a server that has an
+ * answer to every path? */
+bool model_lookup_is_due(const struct relay *relay);
 
 /* Does an upstream that answers so have no path for one model? */
 bool model_lookup_is_needed(const struct relay *relay, int status,

@@ -26,6 +26,7 @@ enum upstream_trait {
     UPSTREAM_OBJECT_SCHEMA = 1 << 1,   /* json_object binds only together with a schema */
     UPSTREAM_THINKING_SWITCH = 1 << 2, /* hands chat_template_kwargs to the template */
     UPSTREAM_COUNTS_UNASKED = 1 << 3,  /* refuses stream_options, and counts tokens anyway */
+    UPSTREAM_KNOWS_ANY_PATH = 1 << 4,  /* answers 200 and an error to a path that it has not */
 };
 
 /* A row of the table. */

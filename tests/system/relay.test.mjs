@@ -195,6 +195,15 @@ test('an alias is a model as well', async (t) => {
     checkError(await get(daemon, '/v1/models/lost'), 404, 'model_not_found');
 });
 
+/* LM Studio, whose log says "Returning 200 anyway". */
+test('a server that answers every path is asked for its list', async (t) => {
+    const { up, daemon } = await pair(t, '--upstream-kind', 'lmstudio');
+    const entry = { object: 'model', id: 'qwen3' };
+    up.always(({ path }) => json(200, path === '/v1/models' ? { object: 'list', data: [entry] } : { error: `Unexpected endpoint or method. (GET ${path})` }));
+    assert.deepEqual((await get(daemon, '/v1/models/qwen3')).json, entry);
+    checkError(await get(daemon, '/v1/models/none'), 404, 'model_not_found', 'model');
+});
+
 test('a model of the demo', async (t) => {
     const daemon = await startDaemon({});
     t.after(() => daemon.stop());
