@@ -162,7 +162,7 @@ static void write_tools(str raw, const struct chat_loop_additions *add, struct b
         return;
     }
     write_longer(raw, add->tools, &all);
-    write_longer(STR_NONE, find_tool(buf_str(&all), add->only), out);
+    write_longer(STR("[]"), find_tool(buf_str(&all), add->only), out);
     out->failed = out->failed || buf_failed(&all);
     buf_fini(&all);
 }
