@@ -146,7 +146,8 @@ http {
  * start is timed without forking: there nginx runs without its master. */
 export const commandOf = {
     antiphon: (port, mock) => ['build/antiphon', 'serve', '--workers', '1',
-        '--listen', `127.0.0.1:${port}`, '--store', `sqlite:${directory}/antiphon.db`, '--upstream', `http://127.0.0.1:${mock.port}/v1`],
+        '--listen', `127.0.0.1:${port}`, '--store', `sqlite:${directory}/antiphon.db`, '--upstream', `http://127.0.0.1:${mock.port}/v1`,
+        '--upstream-kind', 'generic'],
     nginx: (port, mock, master = 'off') => {
         const conf = join(directory, 'nginx.conf');
         writeFileSync(conf, nginxConf(port, mock));
