@@ -107,7 +107,7 @@ static void end_lookup(struct relay *relay)
     }
 }
 
-/* What is too large may have no end. */
+/* A body that is too large may have no end. */
 static void on_body(void *arg, str bytes)
 {
     struct relay *relay = arg;

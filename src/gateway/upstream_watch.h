@@ -3,8 +3,8 @@
  *
  *     nothing known --(start, or a turn)--> asking --> known --(lost, or other answers)--> asking
  *
- * It is asked on the loop of the main thread. A turn that comes while nothing is known, or after
- * the upstream was lost, waits for the outcome, no longer than upstream_probe_timeout; what was
+ * The upstream is asked on the main thread's loop. A turn that comes while nothing is known, or
+ * after the upstream was lost, waits for the outcome, no longer than upstream_probe_timeout; what was
  * asked in vain is not asked again at once, and turns then go on without. Turns also report what
  * they hear, so that a server that was put in the place of another is noticed. */
 #ifndef ANTIPHON_GATEWAY_UPSTREAM_WATCH_H

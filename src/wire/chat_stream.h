@@ -45,8 +45,8 @@ void chat_stream_feed(struct chat_stream *s, str bytes);
  * to write what others say. */
 bool chat_stream_is_over(const struct chat_stream *s);
 
-/* Nothing more is wanted of it: what follows is not read, and has no say in the result. May be
- * called from on_delta. */
+/* Nothing more is wanted of the stream: what follows is not read, and has no say in the result. May
+ * be called from on_delta. */
 void chat_stream_stop(struct chat_stream *s);
 
 /* The body ended: as it should (failure NULL), or broken off. An answer whose
