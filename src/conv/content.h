@@ -62,7 +62,7 @@ int content_collect(str raw, str except, str member, struct arena *a, struct con
  * them, both escaped. */
 int content_join(struct content *c, str prefix, str separator, struct arena *a, struct err *reterr);
 
-/* Nothing but texts without a character. */
+/* True when the content holds nothing but empty texts. */
 bool content_is_empty(const struct content *c);
 
 /* True when a part of it is text, be it empty: content_write_text() has something to join. */

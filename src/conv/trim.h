@@ -37,8 +37,7 @@ bool conversation_trim_to(struct conversation *c, const struct trim_goal *goal);
  * dropped. */
 void conversation_leave_out(struct conversation *c, size_t n);
 
-/* Of the places at which a turn begins the last one with a mark that is known: so many messages
- * stand before it. 0: none is known. */
+/* The number of messages before the last beginning of a turn whose mark is known. 0: none is. */
 size_t conversation_find_mark(const struct conversation *c,
                               bool (*is_known)(void *arg, uint64_t mark), void *arg);
 

@@ -14,8 +14,8 @@
 #include "wire/upstream_fields.h"
 #include "json/json_text.h"
 
-/* What is left out when the upstream does not say how much is too much: so many percent of the
- * turns that may go, in each attempt. */
+/* Percentages of the turns that may go, one for each attempt, when the upstream does not say how
+ * much is too much. */
 static const unsigned shorten_percent[] = {50, 50, 100};
 
 enum { MAX_SHORTENED = sizeof(shorten_percent) / sizeof(*shorten_percent) };

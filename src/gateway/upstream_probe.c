@@ -166,7 +166,7 @@ static void end_answer(struct upstream_probe *p, const struct err *failure)
         end_probe(p);
 }
 
-/* What is too large is no answer to what was asked, and may have no end. */
+/* A body that is too large is no answer to what was asked, and may have no end. */
 static void on_body(void *arg, str bytes)
 {
     struct upstream_probe *p = arg;

@@ -31,7 +31,7 @@ bool upstream_watch_is_resolving(const struct upstream_watch *w);
 
 /* ---- any thread; NULL is fine for the watch: then nothing is ever known */
 
-/* What is known: a reference, or NULL. */
+/* The facts as they are known now: a reference, or NULL. */
 struct upstream_facts *upstream_watch_facts(struct upstream_watch *w);
 
 /* Must the caller wait? Then fn(arg) is posted to the loop once, when more is known or nothing

@@ -9,7 +9,7 @@
  * its numbers do not explain a refusal. */
 struct err_tokens context_size_read(str message);
 
-/* What is left of numbers that the upstream sent as such, by the same rule. */
+/* Numbers that the upstream sent as such, judged by the same rule. */
 struct err_tokens context_size_check(struct err_tokens t);
 
 #endif

@@ -57,7 +57,7 @@ static const struct setting {
                                  {AUTO_WORD,
                                   {STR_INIT("all"), CHAT_ALL_REASONING},
                                   {STR_INIT("open"), CHAT_OPEN_REASONING}}},
-    /* Of the following, what no family says is the first word behind auto. */
+    /* Settings that no family mentions have the first word behind auto. */
     [MODEL_CALL_MESSAGES] = {"call_messages",
                              {AUTO_WORD,
                               {STR_INIT("merged"), CHAT_CALLS_MERGED},
