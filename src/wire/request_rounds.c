@@ -29,6 +29,7 @@ struct recollection {
     struct known_call *first, *last;
     struct call_place place; /* of the last known call */
     struct call_context context;
+    bool has_disguised; /* calls of the client were found to be hosted ones */
 };
 
 static bool recall(const struct recollection *s, struct call_key key, str *ret)
@@ -134,6 +135,7 @@ static int recall_disguised(struct recollection *s, struct item *it)
     if (it->kind == ITEM_OUTPUT)
         whole.kind = ITEM_IGNORED; /* the call has it */
     *it = whole;
+    s->has_disguised = true;
     return 0;
 }
 
@@ -319,7 +321,7 @@ int request_put_back(struct responses_request *r, const struct rounds_source *so
     if (recall_items(&s) == -1 ||
         (s.first != NULL && (note_items(&s) == -1 || put_back_all(&s) == -1)))
         return -1;
-    if (r->n_put_back == 0) {
+    if (r->n_put_back == 0 && !s.has_disguised) {
         request_name_own_calls(r);
         return 0;
     }

@@ -272,6 +272,19 @@ describe('an approved call', { concurrency: false }, () => {
         assert.deepEqual(g.messages.filter(({ role }) => role === 'tool').map(({ content }) => content), ['Echo: a', '3', 'contents']);
         assert.deepEqual(opts.servers.fake.calls.map(({ name }) => name), ['echo', 'add']);
     });
+
+    test('that the client sends as a call of its own is not run again', async (t) => {
+        const more = { tools: [declared('fake', { require_approval: 'always' })], store: false };
+        const opts = await options(t);
+        const { g, items } = await learnt(t, { g: await gateway(t, opts), more, rounds: [{ calls: [ADD] }] });
+        const request = items.find(({ type }) => type === 'mcp_approval_request');
+        const history = [user('Hi'), request, { type: 'mcp_approval_response', approval_request_id: request.id, approve: true }];
+        g.up.next(textStream('3.'));
+        const { output: ran } = await g.respond({ ...more, input: history });
+        await g.respond({ ...more, input: [...history, ...disguised(ran), user('Go on')] });
+        assert.deepEqual(opts.servers.fake.calls.map(({ name }) => name), ['add']);
+        assert.deepEqual(g.messages.filter(({ role }) => role === 'tool').map(({ content }) => content), ['3']);
+    });
 });
 
 describe('what is remembered', { concurrency: false }, () => {
