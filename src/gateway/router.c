@@ -437,32 +437,52 @@ static void refuse_unrouted(const struct worker *w, struct http_exchange *x,
         refuse_method(x, r, allow_text(x, allowed));
 }
 
+/* What the head of a request has led to; kept with its exchange until the body is there. */
+struct routed {
+    struct http_request request; /* with its path as the table spells it */
+    const struct route *route;
+    struct path_ids ids;
+    struct caller caller;
+};
+
+bool router_on_head(void *arg, struct http_exchange *x, const struct http_request *r)
+{
+    struct worker *w = arg;
+    struct routed *to = arena_alloc(http_exchange_arena(x), sizeof(*to));
+    struct err e;
+
+    if (to == NULL) {
+        err_set_no_memory(&e);
+        http_exchange_respond_error(x, &e, NULL, 0);
+        return false;
+    }
+    to->request = *r;
+    to->request.path = usual_path(w, x, r);
+    to->caller = (struct caller){STR(""), STR_NONE};
+    to->route = route_find(w, &to->request, &to->ids);
+    if (!is_open(to->route, r) &&
+        api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &to->caller, &e) ==
+            -1) {
+        refuse_caller(x, r, &e);
+    } else if (to->route == NULL) {
+        refuse_unrouted(w, x, r, to->request.path);
+    } else if (r->refusal != NULL) {
+        http_exchange_respond_error(x, r->refusal, NULL, 0);
+    } else {
+        http_exchange_attach(x, to);
+        return true;
+    }
+    return false;
+}
+
 void router_on_request(void *arg, struct http_exchange *x, const struct http_request *r)
 {
     struct worker *w = arg;
-    struct http_request *usual = arena_alloc(http_exchange_arena(x), sizeof(*usual));
-    struct caller caller = {STR(""), STR_NONE};
-    const struct route *route;
-    struct path_ids ids;
-    struct err e;
+    struct routed *to = http_exchange_attached(x);
 
-    if (usual == NULL) {
-        err_set_no_memory(&e);
-        http_exchange_respond_error(x, &e, NULL, 0);
-        return;
-    }
-    *usual = *r;
-    usual->path = usual_path(w, x, r);
-    route = route_find(w, usual, &ids);
-    if (!is_open(route, r) &&
-        api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &caller, &e) == -1)
-        refuse_caller(x, r, &e);
-    else if (route == NULL)
-        refuse_unrouted(w, x, r, usual->path);
-    else if (r->refusal != NULL)
-        http_exchange_respond_error(x, r->refusal, NULL, 0);
-    else if (route->run != NULL)
-        route->run(w, x, usual, &caller);
+    to->request.body = r->body;
+    if (to->route->run != NULL)
+        to->route->run(w, x, &to->request, &to->caller);
     else
-        state_request_start(w, x, usual, &caller, &ids, route->call);
+        state_request_start(w, x, &to->request, &to->caller, &to->ids, to->route->call);
 }

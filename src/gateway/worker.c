@@ -108,7 +108,10 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
         open_search(w, reterr) == -1)
         return -1;
     w->server = http_server_new(w->loop, &server, router_on_request, w, reterr);
-    return w->server == NULL ? -1 : listen_on_all(w, conf, reterr);
+    if (w->server == NULL)
+        return -1;
+    http_server_judge_heads(w->server, router_on_head);
+    return listen_on_all(w, conf, reterr);
 }
 
 struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)

@@ -63,6 +63,7 @@ static void exchange_fini(struct http_exchange *x)
 {
     arena_fini(&x->arena);
     buf_fini(&x->decoded);
+    x->is_open = false;
 }
 
 static void conn_free(struct http_conn *c)
@@ -130,6 +131,7 @@ static void linger(struct http_conn *c)
 {
     c->state = CONN_LINGER;
     buf_fini(&c->ahead);
+    h1_fini(&c->h1);
     socket_shutdown(&c->socket);
     socket_read(&c->socket, true);
     deadline_set(c, LINGER_MS);
@@ -154,18 +156,7 @@ static void settle_later(struct http_conn *c)
         socket_break(&c->socket);
 }
 
-static void exchange_begin(struct http_conn *c)
-{
-    bool is_head = str_eq(h1_method(&c->h1), STR("HEAD"));
-
-    c->x = (struct http_exchange){.conn = c, .has_body = !is_head};
-    c->state = CONN_ANSWER;
-    c->told_blocked = false;
-    c->server->n_exchanges++;
-    deadline_set(c, 0);
-}
-
-/* What the parser knows of the request: its views point into h1's buffer. */
+/* What the parser knows of the request: its views point into h1's buffers. */
 static int request_read(struct http_conn *c)
 {
     struct http_header *headers =
@@ -180,11 +171,53 @@ static int request_read(struct http_conn *c)
         .query = h1_query(&c->h1),
         .headers = headers,
         .n_headers = c->h1.n_headers,
-        .body = h1_body(&c->h1),
         .wants_upgrade = c->h1.wants_upgrade,
         .peer = str_from_c(c->peer),
     };
     return 0;
+}
+
+/* The head is complete, or as complete as it will be. False when out of memory. */
+static bool exchange_open(struct http_conn *c)
+{
+    bool is_head = str_eq(h1_method(&c->h1), STR("HEAD"));
+
+    c->x = (struct http_exchange){.conn = c, .is_open = true, .has_body = !is_head};
+    if (!c->h1.has_head || request_read(c) == 0)
+        return true;
+    conn_close(c);
+    return false;
+}
+
+/* The owner has the word. */
+static void exchange_start(struct http_conn *c)
+{
+    c->state = CONN_ANSWER;
+    c->told_blocked = false;
+    c->server->n_exchanges++;
+    deadline_set(c, 0);
+}
+
+/* Asks the owner about the head. False when the request has been answered. */
+static bool judge_head(struct http_conn *c)
+{
+    if (c->server->on_head == NULL)
+        return true;
+    exchange_start(c);
+    if (!c->server->on_head(c->server->arg, &c->x, &c->x.request))
+        return false;
+    c->server->n_exchanges--;
+    c->state = CONN_HEAD;
+    return true;
+}
+
+/* The head is complete: is the request to be read on? */
+static bool head_passes(struct http_conn *c)
+{
+    if (!exchange_open(c))
+        return false;
+    c->x.close_after = c->h1.has_body || !c->h1.keep_alive;
+    return judge_head(c);
 }
 
 /* A request without a length is its server's to refuse: with 411 only if it would have
@@ -193,15 +226,19 @@ static void refuse_without_length(struct http_conn *c, const struct err *e)
 {
     struct err *refusal;
 
-    exchange_begin(c);
+    if (!exchange_open(c))
+        return;
     c->x.close_after = true;
     refusal = arena_alloc(&c->x.arena, sizeof(*refusal));
-    if (refusal == NULL || request_read(c) == -1) {
-        socket_break(&c->socket);
+    if (refusal == NULL) {
+        conn_close(c);
         return;
     }
     *refusal = *e;
     c->x.request.refusal = refusal;
+    if (!judge_head(c))
+        return;
+    exchange_start(c);
     c->server->on_request(c->server->arg, &c->x, &c->x.request);
 }
 
@@ -209,22 +246,19 @@ static void refuse_without_length(struct http_conn *c, const struct err *e)
  * may read why. */
 void conn_refuse(struct http_conn *c, const struct err *e)
 {
-    exchange_begin(c);
+    if (!c->x.is_open && !exchange_open(c))
+        return;
+    exchange_start(c);
     c->x.close_after = true;
-    if (c->h1.has_head && request_read(c) == -1)
-        socket_break(&c->socket);
-    else
-        http_exchange_respond_error(&c->x, e, NULL, 0);
+    http_exchange_respond_error(&c->x, e, NULL, 0);
 }
 
 static void request_begin(struct http_conn *c)
 {
-    exchange_begin(c);
+    exchange_start(c);
     c->x.close_after = !c->h1.keep_alive;
-    if (request_read(c) == -1)
-        socket_break(&c->socket);
-    else
-        c->server->on_request(c->server->arg, &c->x, &c->x.request);
+    c->x.request.body = h1_body(&c->h1);
+    c->server->on_request(c->server->arg, &c->x, &c->x.request);
 }
 
 /* --- bytes in ---------------------------------------------------------------- */
@@ -257,8 +291,8 @@ static void send_continue(struct http_conn *c)
         socket_send(&c->socket, &piece, 1);
 }
 
-/* Feeds the parser; what belongs to later requests is left. Returns what was used. */
-static size_t request_feed(struct http_conn *c, str bytes)
+/* One step of the parser, which stops in front of a body. Returns what was used. */
+static size_t request_step(struct http_conn *c, str bytes)
 {
     struct err e;
     ssize_t used = h1_feed(&c->h1, bytes, &e);
@@ -271,14 +305,25 @@ static size_t request_feed(struct http_conn *c, str bytes)
         conn_refuse(c, &e);
         return bytes.len;
     }
-    if (c->h1.state == H1_DONE) {
-        request_begin(c);
+    if (c->h1.state != H1_HEAD && !c->x.is_open && !head_passes(c))
         return (size_t)used;
-    }
-    reading_state(c);
-    if (c->h1.expects_continue && c->h1.state == H1_BODY)
-        send_continue(c);
+    if (c->h1.state == H1_DONE)
+        request_begin(c);
+    else
+        reading_state(c);
     return (size_t)used;
+}
+
+/* Feeds the parser; what belongs to later requests is left. Returns what was used. */
+static size_t request_feed(struct http_conn *c, str bytes)
+{
+    size_t used = 0;
+
+    while (used < bytes.len && c->state <= CONN_BODY)
+        used += request_step(c, str_skip(bytes, used));
+    if (c->h1.expects_continue && c->state == CONN_BODY)
+        send_continue(c);
+    return used;
 }
 
 /* Bytes of later requests wait here up to a bound, then in the kernel. */
@@ -295,13 +340,11 @@ static void conn_bytes(void *arg, str bytes)
 {
     struct http_conn *c = arg;
 
-    if (c->state == CONN_LINGER) {
-        drain_bytes(c, bytes.len);
-        return;
-    }
     if (c->state <= CONN_BODY)
         bytes = str_skip(bytes, request_feed(c, bytes));
-    if (bytes.len > 0 && (c->state == CONN_ANSWER || c->state == CONN_FLUSH))
+    if (c->state == CONN_LINGER || (c->state == CONN_FLUSH && c->x.close_after))
+        drain_bytes(c, bytes.len);
+    else if (bytes.len > 0 && (c->state == CONN_ANSWER || c->state == CONN_FLUSH))
         keep_ahead(c, bytes);
 }
 

@@ -6,6 +6,7 @@
  *     http_reply.c    the other http_exchange_ functions: writing answers
  *
  *     IDLE -> HEAD -> BODY -> ANSWER -> FLUSH -> IDLE ...      keep-alive
+ *               `---------------^                                refused at its head, or no body
  *       |       |       |       |         `----> LINGER -.     last answer sent
  *       `-------'-------'-------'------------------------'-> CLOSED
  *
@@ -39,6 +40,8 @@ struct http_exchange {
     str request_id;                              /* STR_NONE until it is needed */
     const struct http_exchange_handler *handler; /* NULL: nobody is told */
     void *arg;
+    void *attached;   /* http_exchange_attach() */
+    bool is_open;     /* the head has been read; the rest is of use */
     bool has_body;    /* of the answer: not for HEAD, 204, 304 */
     bool chunked;     /* the answer's coding */
     bool close_after; /* the answer is the last on this connection */
@@ -69,6 +72,7 @@ struct http_server {
     size_t n_listeners;
     struct http_server_conf conf;
     struct h1_limits limits;
+    http_server_on_head *on_head; /* or NULL */
     http_server_on_request *on_request;
     void *arg;
     struct http_conn *conns;
@@ -83,7 +87,7 @@ struct http_server {
 /* Takes fd; NULL when out of memory. */
 struct http_conn *conn_open(struct http_server *server, int fd, const char *peer);
 
-/* Answers e to a request that never became an exchange, and closes. */
+/* Answers e to a request that cannot be read on, and closes. */
 void conn_refuse(struct http_conn *c, const struct err *e);
 
 /* Closes the socket at once, without a report. */

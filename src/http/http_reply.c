@@ -61,6 +61,16 @@ struct arena *http_exchange_arena(struct http_exchange *x)
     return &x->arena;
 }
 
+void http_exchange_attach(struct http_exchange *x, void *found)
+{
+    x->attached = found;
+}
+
+void *http_exchange_attached(const struct http_exchange *x)
+{
+    return x->attached;
+}
+
 str http_exchange_request_id(struct http_exchange *x)
 {
     bool is_readable = x->request.method.len > 0;

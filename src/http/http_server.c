@@ -52,6 +52,11 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
     return server;
 }
 
+void http_server_judge_heads(struct http_server *server, http_server_on_head *on_head)
+{
+    server->on_head = on_head;
+}
+
 int http_server_listen(struct http_server *server, int fd, struct err *reterr)
 {
     struct listener *l;

@@ -1,9 +1,9 @@
 /* http_server.h -- HTTP/1.1 server side of one loop: connections and exchanges.
  *
  * A connection carries one exchange at a time (later requests wait in the
- * socket). An exchange begins when a request has arrived whole and ends when
- * its answer has been handed to the kernel. Everything runs on the loop's
- * thread. */
+ * socket). An exchange begins when the head of a request is complete, which is
+ * when it can be refused without reading its body, and ends when its answer has
+ * been handed to the kernel. Everything runs on the loop's thread. */
 #ifndef ANTIPHON_HTTP_HTTP_SERVER_H
 #define ANTIPHON_HTTP_HTTP_SERVER_H
 
@@ -66,10 +66,21 @@ struct http_exchange_handler {
 typedef void http_server_on_request(void *arg, struct http_exchange *x,
                                     const struct http_request *request);
 
+/* Called once for every request, when its head is complete and before any of its body is kept;
+ * the body in *head is still empty. The owner lets it go on and returns true: on_request follows
+ * when the body is there, unless the client leaves before. Or it answers at once, with
+ * http_exchange_respond() or _respond_error(), and returns false: when a body was announced the
+ * answer says Connection: close, and what the client sends of it is thrown away. */
+typedef bool http_server_on_head(void *arg, struct http_exchange *x,
+                                 const struct http_request *head);
+
 /* A server without a listener; NULL with *reterr filled. */
 struct http_server *http_server_new(struct loop *loop, const struct http_server_conf *conf,
                                     http_server_on_request *on_request, void *arg,
                                     struct err *reterr);
+
+/* Has the heads of requests judged; before the first connection. */
+void http_server_judge_heads(struct http_server *server, http_server_on_head *on_head);
 
 /* Accepts connections on a socket that listens (listen_address.h), besides those
  * given before. Takes fd, also if it fails. Returns 0, or -1 with *reterr filled. */
@@ -103,6 +114,11 @@ int http_exchange_body(struct http_exchange *x, str *ret, struct err *reterr);
 
 /* The exchange's memory: what the answer needs may be taken from it. */
 struct arena *http_exchange_arena(struct http_exchange *x);
+
+/* What on_head has found out, in the exchange's memory, for on_request; NULL when nothing was
+ * attached. */
+void http_exchange_attach(struct http_exchange *x, void *found);
+void *http_exchange_attached(const struct http_exchange *x);
 
 /* The x-request-id that the answer will carry: the client's or a new one. */
 str http_exchange_request_id(struct http_exchange *x);

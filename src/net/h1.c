@@ -1,8 +1,8 @@
 /* h1.c -- llhttp's callbacks and what llhttp leaves to its user.
  *
- * Layout of the buffer:
+ * Layout of the buffer of the head:
  *
- *     target | record ... record | body          record: lengths, name, value
+ *     target | record ... record          record: lengths, name, value
  *
  * llhttp is stopped at the end of the head, at the last chunk and at the end of
  * the message. So the state changes between two runs of the parser only, and a
@@ -19,7 +19,8 @@
 
 enum {
     KEEP_BUFFER_BYTES = 4096, /* an idle connection keeps no more */
-    FRAMING_PER_BODY = 8,     /* a chunk of one byte takes six bytes: "1", CRLF, itself, CRLF */
+    RESERVED_BODY_BYTES = 16384,
+    FRAMING_PER_BODY = 8, /* a chunk of one byte takes six bytes: "1", CRLF, itself, CRLF */
 };
 
 /* In front of every name and value in the buffer. */
@@ -59,10 +60,15 @@ static int fault(struct h1 *h, enum err_code code, const char *text)
     return HPE_USER;
 }
 
+static int fault_no_memory(struct h1 *h)
+{
+    return fault(h, ERR_OVERLOADED, "The server is out of memory.");
+}
+
 static int keep(struct h1 *h, const char *p, size_t n)
 {
     buf_append(&h->bytes, str_from(p, n));
-    return buf_failed(&h->bytes) ? fault(h, ERR_OVERLOADED, "The server is out of memory.") : 0;
+    return buf_failed(&h->bytes) ? fault_no_memory(h) : 0;
 }
 
 static int on_target(llhttp_t *parser, const char *p, size_t n)
@@ -221,7 +227,7 @@ static int on_head_complete(llhttp_t *parser)
     parser->upgrade = 0; /* the body is read first, whatever the client wants then */
     h->keep_alive = llhttp_should_keep_alive(parser) != 0;
     h->is_http_1_0 = parser->http_minor == 0;
-    h->body_at = h->bytes.len;
+    h->has_body = parser->content_length > 0 || (parser->flags & F_CHUNKED) != 0;
     h->pause = H1_PAUSE_HEAD;
     h->has_head = true;
     return check_request_line(h) != 0 || check_fields(h) != 0 ? HPE_USER : HPE_PAUSED;
@@ -231,15 +237,28 @@ static int on_chunk_head(llhttp_t *parser)
 {
     struct h1 *h = of(parser);
 
-    if (parser->content_length > h->limits->max_body_bytes - (h->bytes.len - h->body_at))
+    if (parser->content_length > h->limits->max_body_bytes - h->body.len)
         return fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
     h->pause = H1_PAUSE_LAST_CHUNK;
     return parser->content_length == 0 ? HPE_PAUSED : 0;
 }
 
+/* A small body whose length is known takes one piece of memory. */
+static void reserve_body(struct h1 *h, size_t n)
+{
+    uint64_t left = h->parser.content_length;
+
+    (void)buf_reserve(&h->body, left < RESERVED_BODY_BYTES ? n + (size_t)left : n);
+}
+
 static int on_body(llhttp_t *parser, const char *p, size_t n)
 {
-    return keep(of(parser), p, n);
+    struct h1 *h = of(parser);
+
+    if (h->body.p == NULL)
+        reserve_body(h, n);
+    buf_append(&h->body, str_from(p, n));
+    return buf_failed(&h->body) ? fault_no_memory(h) : 0;
 }
 
 static int on_message_complete(llhttp_t *parser)
@@ -282,10 +301,12 @@ void h1_init(struct h1 *h, const struct h1_limits *limits)
 void h1_fini(struct h1 *h)
 {
     buf_fini(&h->bytes);
+    buf_fini(&h->body);
 }
 
 void h1_next(struct h1 *h)
 {
+    buf_fini(&h->body);
     if (h->bytes.cap > KEEP_BUFFER_BYTES)
         buf_fini(&h->bytes);
     buf_reset(&h->bytes);
@@ -389,6 +410,8 @@ ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr)
         if (n == -1)
             return -1;
         rest = str_skip(rest, (size_t)n);
+        if (h->state == H1_BODY && state == H1_HEAD && h->has_body)
+            break;
         if (h->state != state)
             continue; /* a message without body is complete without another byte */
         if (rest.len == 0)
@@ -432,7 +455,7 @@ str h1_query(const struct h1 *h)
 
 str h1_body(const struct h1 *h)
 {
-    return str_skip(buf_str(&h->bytes), h->body_at);
+    return buf_str(&h->body);
 }
 
 void h1_headers(const struct h1 *h, struct http_header *out)

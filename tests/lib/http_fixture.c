@@ -228,12 +228,27 @@ void serve_request(void *arg, struct http_exchange *x, const struct http_request
     }
 }
 
+static bool judge_head(void *arg, struct http_exchange *x, const struct http_request *head)
+{
+    struct err e;
+
+    (void)arg;
+    fx.n_heads++;
+    assert_int_equal(head->body.len, 0);
+    if (!str_eq(head->path, STR("/stranger")))
+        return true;
+    err_set(&e, ERR_INVALID_API_KEY, "Who are you?");
+    http_exchange_respond_error(x, &e, NULL, 0);
+    return false;
+}
+
 void serve(void)
 {
     struct err e;
 
     fx.server = http_server_open(fx.loop, "127.0.0.1:0", &fx.conf, serve_request, NULL, &e);
     assert_non_null(fx.server);
+    http_server_judge_heads(fx.server, judge_head);
 }
 
 /* --- the scripted server ------------------------------------------------------ */

@@ -57,6 +57,7 @@ struct http_fixture {
     struct http_exchange *x;      /* the last one that was not answered at once */
     struct buf requests;          /* "METHOD path?query body" of each, 40 bytes of body */
     unsigned n_requests;
+    unsigned n_heads;                /* that were judged */
     unsigned n_gone;                 /* clients that left an unfinished exchange */
     unsigned n_blocked, n_unblocked; /* reports that a client does not read, and does again */
     size_t left_to_write;            /* of the answer to /large */
@@ -107,6 +108,7 @@ void let_pass(uint64_t ms);
  *     /hold     nothing: the test answers fx.x
  *     /half     a head and "half"; the test goes on with fx.x
  *     /large    fx.left_to_write bytes, as fast as the client takes them
+ *     /stranger an error at its head; what is behind it is not read
  *     others    "hello" */
 void serve(void);
 

@@ -184,6 +184,45 @@ static void pipelined_requests_stay_apart(void **state)
     CHECK_ALL(cases);
 }
 
+/* So that a caller can refuse a request before any of its body is kept. */
+static void the_parser_stops_in_front_of_a_body(void **state)
+{
+    static const char *const heads[] = {
+        "POST / HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n",
+        "POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n",
+    };
+    static const char *const bodies[] = {"ab", "2\r\nab\r\n0\r\n\r\n"};
+    struct http_header headers[4];
+    struct err err;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct buf whole = {0};
+        const char *head_bytes;
+        struct h1 h;
+        str rest;
+
+        buf_c(&whole, heads[i]);
+        buf_c(&whole, bodies[i]);
+        rest = buf_str(&whole);
+        h1_init(&h, &limits);
+        assert_int_equal(h1_feed(&h, rest, &err), str_from_c(heads[i]).len);
+        assert_int_equal(h.state, H1_BODY);
+        assert_true(h.has_body);
+        assert_int_equal(h.body.cap, 0);
+        head_bytes = h1_path(&h).p;
+        assert_int_equal(h1_feed(&h, str_skip(rest, str_from_c(heads[i]).len), &err),
+                         str_from_c(bodies[i]).len);
+        assert_int_equal(h.state, H1_DONE);
+        assert_ptr_equal(h1_path(&h).p, head_bytes); /* views of the head stay good */
+        h1_headers(&h, headers);
+        assert_true(str_eq(headers[0].value, STR("a")));
+        assert_true(str_eq(h1_body(&h), STR("ab")));
+        h1_fini(&h);
+        buf_fini(&whole);
+    }
+}
+
 #define MALFORMED  "400 The request is not well-formed HTTP."
 #define BAD_TARGET "400 The request target holds a forbidden character."
 #define BAD_NAME   "400 A header name holds a forbidden character."
@@ -326,6 +365,7 @@ int main(void)
         cmocka_unit_test(requests_are_read_whatever_the_pieces),
         cmocka_unit_test(bodies_come_without_their_framing),
         cmocka_unit_test(pipelined_requests_stay_apart),
+        cmocka_unit_test(the_parser_stops_in_front_of_a_body),
         cmocka_unit_test(what_two_parsers_could_read_differently_is_refused),
         cmocka_unit_test(request_lines_that_are_not_http_1_are_refused),
         cmocka_unit_test(limits_are_exact_whatever_the_pieces),

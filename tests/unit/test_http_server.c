@@ -221,6 +221,104 @@ static void a_body_over_the_limit_is_refused_at_its_length(void **state)
     free(block);
 }
 
+/* The client waits for the answer: nothing but the head has been sent. */
+static void a_request_is_refused_when_its_head_is_there(void **state)
+{
+    static const char *const heads[] = {
+        "Content-Length: 5\r\n\r\n",
+        "Content-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n",
+    };
+
+    (void)state;
+    serve();
+    for (size_t i = 0; i < 3; i++) {
+        struct peer *p = peer_dial(i);
+
+        peer_say(p, "POST /stranger HTTP/1.1\r\nHost: a\r\n");
+        peer_say(p, heads[i]);
+        UNTIL(p->gone);
+        assert_true(peer_heard(p, "HTTP/1.1 401 Unauthorized\r\n"));
+        assert_true(peer_heard(p, "Connection: close\r\n"));
+        assert_true(peer_heard(p, "Who are you?"));
+        assert_false(peer_heard(p, "100 Continue"));
+    }
+    assert_int_equal(fx.n_heads, 3);
+    assert_int_equal(fx.n_requests, 0);
+    UNTIL(http_server_connections(fx.server) == 0);
+    assert_int_equal(http_server_exchanges(fx.server), 0);
+}
+
+/* A client may send its whole body before it reads: it must not find a reset. */
+static void a_refused_body_is_taken_and_thrown_away(void **state)
+{
+    char *block = calloc(1, MIB);
+    struct iovec piece = {block, MIB};
+    struct peer *p;
+
+    (void)state;
+    serve();
+    p = peer_dial(0);
+    socket_read(&p->socket, false);
+    socket_keep_end(&p->socket);
+    peer_say(p, "POST /stranger HTTP/1.1\r\nHost: a\r\nContent-Length: 4194304\r\n\r\n");
+    for (int i = 0; i < 4; i++)
+        socket_send(&p->socket, &piece, 1);
+    UNTIL(socket_pending(&p->socket) == 0);
+    socket_read(&p->socket, true);
+    UNTIL(p->gone);
+    assert_int_equal(p->socket.error, 0);
+    assert_true(peer_heard(p, "HTTP/1.1 401 Unauthorized\r\n"));
+    assert_int_equal(peer_count(p, "HTTP/1.1 "), 1);
+    free(block);
+}
+
+static void a_refusal_without_a_body_keeps_the_connection(void **state)
+{
+    struct peer *p;
+
+    (void)state;
+    serve();
+    p = peer_dial(0);
+    peer_say(p, GET("/stranger") "POST /stranger HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+    peer_say(p, GET("/"));
+    UNTIL(peer_heard(p, "hello"));
+    assert_int_equal(peer_count(p, "HTTP/1.1 401 "), 2);
+    assert_int_equal(fx.n_heads, 3);
+    assert_int_equal(fx.n_requests, 1);
+}
+
+/* The head and the body of one request and the next, cut everywhere. */
+static void a_head_is_judged_once_whatever_the_pieces(void **state)
+{
+    static const char two[] = "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+                              "POST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                              "3\r\ndef\r\n0\r\n\r\n";
+
+    (void)state;
+    serve();
+    for (size_t cut = 1; cut < sizeof(two) - 1; cut++) {
+        struct peer *p = &fx.peers[0];
+        char first[sizeof(two)];
+
+        *p = (struct peer){.open = false};
+        p = peer_dial(0);
+        memcpy(first, two, cut);
+        first[cut] = '\0';
+        fx.n_heads = fx.n_requests = 0;
+        buf_reset(&fx.requests);
+        peer_say(p, first);
+        let_pass(0);
+        peer_say(p, two + cut);
+        UNTIL(peer_count(p, "hello") == 2);
+        assert_int_equal(fx.n_heads, 2);
+        assert_string_equal(buf_cstr(&fx.requests), "POST /1 abc\nPOST /2 def\n");
+        peer_close(p);
+        UNTIL(http_server_connections(fx.server) == 0);
+        buf_fini(&p->in);
+    }
+}
+
 static void bad_requests_get_their_status_and_the_end(void **state)
 {
     static const struct {
@@ -463,6 +561,10 @@ int main(void)
         HTTP_TEST(a_client_that_leaves_is_noticed),
         HTTP_TEST(a_client_that_leaves_with_unread_requests_is_noticed),
         HTTP_TEST(a_body_over_the_limit_is_refused_at_its_length),
+        HTTP_TEST(a_request_is_refused_when_its_head_is_there),
+        HTTP_TEST(a_refused_body_is_taken_and_thrown_away),
+        HTTP_TEST(a_refusal_without_a_body_keeps_the_connection),
+        HTTP_TEST(a_head_is_judged_once_whatever_the_pieces),
         HTTP_TEST(bad_requests_get_their_status_and_the_end),
         HTTP_TEST(a_head_over_the_limit_is_refused),
         HTTP_TEST(connections_over_the_limit_are_told_so),

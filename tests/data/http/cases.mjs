@@ -88,7 +88,7 @@ const lengths = [
     ['a GET needs none', get(), [200], KEEP],
     ['a DELETE needs none', head('DELETE /health HTTP/1.1', 'Host: x'), NOT_HERE, KEEP],
     ['the body of a GET is no request', get(`Content-Length: ${get().length}`) + get(), [200], KEEP],
-    ['the body of an unknown path is no request', head('POST /nothing HTTP/1.1', 'Host: x', `Content-Length: ${get().length}`) + get(), UNKNOWN, KEEP],
+    ['the body of an unknown path is no request', head('POST /nothing HTTP/1.1', 'Host: x', `Content-Length: ${get().length}`) + get(), UNKNOWN, CLOSE],
 ];
 
 const codings = [
