@@ -32,6 +32,8 @@ static struct http_server_conf server_conf(const struct config *c, unsigned n_wo
         .max_pending_bytes = c->max_pending_bytes,
         .head_timeout_ms = c->head_timeout_ms,
         .body_timeout_ms = c->body_timeout_ms,
+        .body_total_ms = c->body_total_timeout_ms,
+        .body_min_rate = c->body_min_rate_bytes,
         .keep_alive_ms = c->keep_alive_ms,
         .send_timeout_ms = c->send_timeout_ms,
         .cors = {c->cors_origins.items, c->cors_origins.n},

@@ -263,6 +263,38 @@ static void request_begin(struct http_conn *c)
 
 /* --- bytes in ---------------------------------------------------------------- */
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The moment when a body is late: after a pause, or because it came too slowly from the start.
+ * What it has brought counts, and not what frames that: so chunk extensions buy no time. */
+static uint64_t body_due_ms(const struct http_conn *c)
+{
+    const struct http_server_conf *conf = &c->server->conf;
+    uint64_t due = UINT64_MAX, bytes = c->h1.body.len;
+
+    if (conf->body_total_ms > 0)
+        due = c->body_since_ms + conf->body_total_ms;
+    if (conf->body_timeout_ms > 0)
+        due = sooner(due, loop_now_ms(c->server->loop) + conf->body_timeout_ms);
+    if (conf->body_timeout_ms > 0 && conf->body_min_rate > 0)
+        due = sooner(due,
+                     c->body_since_ms + conf->body_timeout_ms + bytes * 1000 / conf->body_min_rate);
+    return due;
+}
+
+static void body_deadline_set(struct http_conn *c)
+{
+    uint64_t due = body_due_ms(c), now = loop_now_ms(c->server->loop);
+
+    if (due == UINT64_MAX)
+        deadline_set(c, 0);
+    else
+        deadline_set(c, due > now ? due - now : 1);
+}
+
 /* The state, and with it the timeout, that the parser has arrived at. */
 static void reading_state(struct http_conn *c)
 {
@@ -276,8 +308,10 @@ static void reading_state(struct http_conn *c)
             deadline_set(c, conf->head_timeout_ms);
         c->state = CONN_HEAD;
     } else {
+        if (c->state != CONN_BODY)
+            c->body_since_ms = loop_now_ms(c->server->loop);
         c->state = CONN_BODY;
-        deadline_set(c, conf->body_timeout_ms);
+        body_deadline_set(c);
     }
 }
 

@@ -52,6 +52,7 @@ struct http_conn {
     struct http_server *server;
     struct http_conn *next, **link; /* in the server's list */
     struct loop_timer *timer;       /* one for all timeouts; may fire early and look again */
+    uint64_t body_since_ms;         /* CONN_BODY: when the head was complete */
     uint64_t deadline_ms, timer_ms; /* when the state times out; when the timer fires; 0: never */
     enum conn_state state;
     struct h1 h1;

@@ -31,6 +31,9 @@ struct http_server_conf {
     size_t max_pending_bytes; /* unsent bytes above which on_blocked is reported */
     uint64_t head_timeout_ms; /* from first byte of a request to the end of its head: 408 */
     uint64_t body_timeout_ms; /* between two reads of a body: 408 */
+    uint64_t body_total_ms;   /* from its first byte to its last: 408; 0: never */
+    uint64_t body_min_rate;   /* bytes of content that it must bring in each second behind the
+                               * first body_timeout_ms: 408; 0, here or there: none */
     uint64_t keep_alive_ms;   /* idle connection between requests */
     uint64_t send_timeout_ms; /* no byte taken by the client: connection closed; 0: never */
     struct cors cors;         /* what every answer says about it */

@@ -28,6 +28,17 @@ struct record {
     uint32_t name_len, value_len;
 };
 
+/* Fields of which a server, a proxy and whoever looks between them could each take another. */
+static const struct {
+    str name;
+    const char *fault;
+} single_fields[] = {
+    {STR_INIT("authorization"), "The request has more than one Authorization header."},
+    {STR_INIT("content-type"), "The request has more than one Content-Type header."},
+    {STR_INIT("origin"), "The request has more than one Origin header."},
+    {STR_INIT("idempotency-key"), "The request has more than one Idempotency-Key header."},
+};
+
 /* What llhttp's verdicts mean for the client; others are a plain 400. */
 static const struct {
     llhttp_errno_t verdict;
@@ -46,6 +57,8 @@ static const struct {
     {HPE_INVALID_TRANSFER_ENCODING, ERR_BAD_REQUEST,
      "Transfer-Encoding does not say where the body ends."},
 };
+
+#define FRAMING_TOO_LARGE "The chunk extensions and the trailer of the request are too large."
 
 static struct h1 *of(llhttp_t *parser)
 {
@@ -130,7 +143,18 @@ static int on_value(llhttp_t *parser, const char *p, size_t n)
     return h->state == H1_BODY ? 0 : keep(h, p, n);
 }
 
-/* The fields that decide how the message is read. */
+static void note_single_field(struct h1 *h, str name)
+{
+    for (size_t i = 0; i < sizeof(single_fields) / sizeof(single_fields[0]); i++) {
+        if (!str_eq(name, single_fields[i].name))
+            continue;
+        if ((h->seen_fields & 1U << i) != 0)
+            h->repeat_fault = single_fields[i].fault;
+        h->seen_fields |= 1U << i;
+    }
+}
+
+/* The fields that decide how the message is read, and whose it is. */
 static void note_field(struct h1 *h, str name, str value)
 {
     if (str_eq(name, STR("host"))) {
@@ -141,6 +165,8 @@ static void note_field(struct h1 *h, str name, str value)
         h->coding = alone ? H1_CODING_CHUNKED : H1_CODING_OTHER;
     } else if (str_eq(name, STR("expect"))) {
         h->expects_continue = str_eq_nocase(value, STR("100-continue"));
+    } else {
+        note_single_field(h, name);
     }
 }
 
@@ -206,6 +232,8 @@ static int check_fields(struct h1 *h)
 {
     if (h->n_hosts > 1 || (h->n_hosts == 0 && !h->is_http_1_0))
         return fault(h, ERR_BAD_REQUEST, "The request must have exactly one Host header.");
+    if (h->repeat_fault != NULL)
+        return fault(h, ERR_BAD_REQUEST, h->repeat_fault);
     if (h->coding == H1_CODING_OTHER && (h->parser.flags & F_CHUNKED) != 0)
         return fault(h, ERR_NOT_IMPLEMENTED, "No transfer coding but chunked is supported.");
     if (h->coding != H1_CODING_NONE &&
@@ -231,6 +259,26 @@ static int on_head_complete(llhttp_t *parser)
     h->pause = H1_PAUSE_HEAD;
     h->has_head = true;
     return check_request_line(h) != 0 || check_fields(h) != 0 ? HPE_USER : HPE_PAUSED;
+}
+
+static int count_extension(struct h1 *h, size_t n)
+{
+    h->extension_bytes += n;
+    if (h->extension_bytes > h->limits->max_head_bytes)
+        return fault(h, ERR_HEADERS_TOO_LARGE, FRAMING_TOO_LARGE);
+    return 0;
+}
+
+static int on_extension(llhttp_t *parser, const char *p, size_t n)
+{
+    (void)p;
+    return count_extension(of(parser), n);
+}
+
+/* A semicolon or an equals sign, behind which there may be nothing. */
+static int on_extension_part(llhttp_t *parser)
+{
+    return count_extension(of(parser), 1);
 }
 
 static int on_chunk_head(llhttp_t *parser)
@@ -274,6 +322,10 @@ static const llhttp_settings_t callbacks = {
     .on_header_value = on_value,
     .on_header_value_complete = on_value_complete,
     .on_headers_complete = on_head_complete,
+    .on_chunk_extension_name = on_extension,
+    .on_chunk_extension_name_complete = on_extension_part,
+    .on_chunk_extension_value = on_extension,
+    .on_chunk_extension_value_complete = on_extension_part,
     .on_chunk_header = on_chunk_head,
     .on_body = on_body,
     .on_message_complete = on_message_complete,
@@ -347,6 +399,8 @@ static bool is_stopped(struct h1 *h)
         (void)fault(h, h->lines.is_full ? ERR_HEADERS_TOO_LARGE : ERR_BAD_REQUEST, h->lines.fault);
     else if (h->allowed_bytes == 0 && h->state == H1_HEAD)
         (void)fault(h, ERR_HEADERS_TOO_LARGE, "The request line and headers are too large.");
+    else if (h->allowed_bytes == 0 && h->in_trailer)
+        (void)fault(h, ERR_HEADERS_TOO_LARGE, FRAMING_TOO_LARGE);
     else if (h->allowed_bytes == 0)
         (void)fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
     return h->fault != ERR_NONE;
@@ -357,6 +411,13 @@ static size_t allowed_for_body(const struct h1_limits *limits)
     if (limits->max_body_bytes > SIZE_MAX / FRAMING_PER_BODY - limits->max_head_bytes)
         return SIZE_MAX;
     return limits->max_body_bytes * FRAMING_PER_BODY + limits->max_head_bytes;
+}
+
+static size_t allowed_for_trailer(const struct h1 *h)
+{
+    size_t bytes = h->limits->max_head_bytes - h->extension_bytes;
+
+    return bytes < h->allowed_bytes ? bytes : h->allowed_bytes;
 }
 
 /* The parser has stopped itself. */
@@ -370,6 +431,7 @@ static void advance(struct h1 *h)
         break;
     case H1_PAUSE_LAST_CHUNK: /* lines follow, as in a head */
         h->in_trailer = true;
+        h->allowed_bytes = allowed_for_trailer(h);
         h->lines = H1_LINES_TRAILER;
         break;
     case H1_PAUSE_END:

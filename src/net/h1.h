@@ -26,7 +26,8 @@
 #include "net/header.h"
 
 struct h1_limits {
-    size_t max_head_bytes; /* request line and header lines as received */
+    size_t max_head_bytes; /* request line and header lines as received; the same again for the
+                            * extensions of all chunks and the trailer together */
     size_t max_headers;
     size_t max_body_bytes;
 };
@@ -59,7 +60,10 @@ struct h1 {
     size_t value_at;      /* where its value begins */
     size_t allowed_bytes; /* of the head, or of the body with its framing, that may still come */
     struct h1_lines lines;
+    size_t extension_bytes; /* of the chunks so far */
     unsigned n_hosts;
+    unsigned seen_fields;     /* bits of those that may come once */
+    const char *repeat_fault; /* why the head is refused: one of them came again; or NULL */
     enum { H1_CODING_NONE, H1_CODING_CHUNKED, H1_CODING_OTHER } coding;
     enum { H1_PAUSE_HEAD, H1_PAUSE_LAST_CHUNK, H1_PAUSE_END } pause;
     bool in_trailer;     /* behind the last chunk */

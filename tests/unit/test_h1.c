@@ -263,6 +263,16 @@ static void what_two_parsers_could_read_differently_is_refused(void **state)
         CASE("GET / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\t\r\n\r\n", NO_END),
         CASE("POST / HTTP/1.1\r\n" HOST "\r\n", NO_LENGTH),
         CASE("PATCH / HTTP/1.0\r\n\r\n", NO_LENGTH),
+        CASE("GET / HTTP/1.1\r\n" HOST "Authorization: a\r\nauthorization: a\r\n\r\n",
+             "400 The request has more than one Authorization header."),
+        CASE("GET / HTTP/1.1\r\nAuthorization: a\r\n" HOST "Authorization:\r\n\r\n",
+             "400 The request has more than one Authorization header."),
+        CASE("GET / HTTP/1.1\r\n" HOST "Content-Type: a\r\nContent-Type: b\r\n\r\n",
+             "400 The request has more than one Content-Type header."),
+        CASE("GET / HTTP/1.1\r\n" HOST "Origin: a\r\nOrigin: b\r\n\r\n",
+             "400 The request has more than one Origin header."),
+        CASE("GET / HTTP/1.1\r\n" HOST "Idempotency-Key: a\r\nIdempotency-Key: a\r\n\r\n",
+             "400 The request has more than one Idempotency-Key header."),
         CASE(CHUNKED "0\r\n\n", BARE_LF),
         CASE(CHUNKED "0\r\nA: b\n\r\n", BARE_LF),
         CASE(CHUNKED "0\r\nA: b\r\n c\r\n\r\n", FOLDED),
@@ -331,7 +341,8 @@ static void request_lines_that_are_not_http_1_are_refused(void **state)
 #define TEN "0123456789"
 #define HEAD_158                                                                                   \
     "GET / HTTP/1.1\r\n" HOST "A: " TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "01234567"
-#define TOO_LARGE "413 The request body is larger than 16 bytes."
+#define FRAMING_TOO_LARGE "431 The chunk extensions and the trailer of the request are too large."
+#define TOO_LARGE         "413 The request body is larger than 16 bytes."
 
 static void limits_are_exact_whatever_the_pieces(void **state)
 {
@@ -352,7 +363,33 @@ static void limits_are_exact_whatever_the_pieces(void **state)
         CASE(CHUNKED "8\r\n01234567\r\n9\r\n", TOO_LARGE),
         CASE(CHUNKED "1;" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
                  TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN,
-             TOO_LARGE),
+             FRAMING_TOO_LARGE),
+        /* 160 bytes of extensions and trailer are allowed: 3 + 155, and the empty line. */
+        CASE(CHUNKED "1;a=" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "01234"
+                     "\r\nx\r\n0\r\n\r\n",
+             "POST / 1.1 keep|host=a|transfer-encoding=chunked|[x]\n"),
+        CASE(CHUNKED "1;a=" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "01234"
+                     "\r\nx\r\n0;b\r\n\r\n",
+             FRAMING_TOO_LARGE),
+        CASE(CHUNKED
+             "1;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;"
+             ";;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;"
+             ";;;;;;;;;;;;;;;;;;",
+             FRAMING_TOO_LARGE),
+        CASE(CHUNKED
+             "1\r\nx\r\n0\r\nA: " TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+             "012\r\n\r\n",
+             "POST / 1.1 keep|host=a|transfer-encoding=chunked|[x]\n"),
+        CASE(CHUNKED
+             "1\r\nx\r\n0\r\nA: " TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+             "0123\r\n\r\n",
+             FRAMING_TOO_LARGE),
+        CASE(
+            CHUNKED
+            "1\r\nx\r\n0\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\n"
+            "A:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\n"
+            "A:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\n",
+            FRAMING_TOO_LARGE),
     };
 
     (void)state;

@@ -421,6 +421,95 @@ static void late_requests_time_out(void **state)
     assert_false(peer_heard(idle, "408"));
 }
 
+/* Says the text again and again until the server has had enough, and never stops for long. */
+static void drip(struct peer *p, const char *text)
+{
+    for (int i = 0; i < 400 && !p->gone; i++) {
+        peer_say(p, text);
+        let_pass(5);
+    }
+}
+
+static void a_dripping_head_is_late_as_a_whole(void **state)
+{
+    struct peer *p;
+
+    (void)state;
+    fx.conf.head_timeout_ms = 100;
+    serve();
+    p = peer_dial(0);
+    peer_say(p, "GET / HTTP/1.1\r\nHost: a\r\nA: ");
+    drip(p, "x");
+    assert_true(p->gone);
+    assert_true(peer_heard(p, "HTTP/1.1 408 Request Timeout\r\n"));
+}
+
+/* No pause is as long as body_timeout, so only the rate can end these. */
+static void a_body_below_the_least_rate_is_late(void **state)
+{
+    static const char *const drops[] = {"x", "1\r\nx\r\n", "a"};
+    static const char *const heads[] = {"Content-Length: 100000\r\n\r\n",
+                                        "Transfer-Encoding: chunked\r\n\r\n",
+                                        "Transfer-Encoding: chunked\r\n\r\n1;"};
+
+    (void)state;
+    fx.conf.body_timeout_ms = 100;
+    fx.conf.body_min_rate = 100000;
+    serve();
+    for (size_t i = 0; i < 3; i++) {
+        struct peer *p = peer_dial(i);
+
+        peer_say(p, "POST / HTTP/1.1\r\nHost: a\r\n");
+        peer_say(p, heads[i]);
+        drip(p, drops[i]);
+        assert_true(p->gone);
+        assert_true(peer_heard(p, "HTTP/1.1 408 Request Timeout\r\n"));
+        assert_true(peer_heard(p, "\"code\":\"request_timeout\""));
+    }
+}
+
+/* What has come early is time that may be taken later. */
+static void a_body_that_is_ahead_of_the_least_rate_may_pause(void **state)
+{
+    char block[4001];
+    struct peer *p;
+
+    (void)state;
+    memset(block, 'x', 4000);
+    block[4000] = '\0';
+    fx.conf.body_timeout_ms = 2000;
+    fx.conf.body_min_rate = 1;
+    serve();
+    p = peer_dial(0);
+    peer_say(p, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4020\r\n\r\n");
+    peer_say(p, block);
+    for (int i = 0; i < 20; i++) {
+        peer_say(p, "y");
+        let_pass(5);
+    }
+    UNTIL(peer_heard(p, "hello"));
+}
+
+static void a_body_is_late_as_a_whole(void **state)
+{
+    struct peer *p, *trailer;
+
+    (void)state;
+    fx.conf.body_total_ms = 100;
+    serve();
+    p = peer_dial(0);
+    peer_say(p, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
+    drip(p, "0123456789");
+    assert_true(p->gone);
+    assert_true(peer_heard(p, "HTTP/1.1 408 Request Timeout\r\n"));
+    trailer = peer_dial(1);
+    peer_say(trailer, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                      "1\r\nx\r\n0\r\nTrailer: ");
+    drip(trailer, "x");
+    assert_true(trailer->gone);
+    assert_true(peer_heard(trailer, "HTTP/1.1 408 Request Timeout\r\n"));
+}
+
 static void a_silent_owner_does_not_time_out(void **state)
 {
     struct peer *p;
@@ -570,6 +659,10 @@ int main(void)
         HTTP_TEST(connections_over_the_limit_are_told_so),
         HTTP_TEST(an_error_answer_has_four_members),
         HTTP_TEST(late_requests_time_out),
+        HTTP_TEST(a_dripping_head_is_late_as_a_whole),
+        HTTP_TEST(a_body_below_the_least_rate_is_late),
+        HTTP_TEST(a_body_that_is_ahead_of_the_least_rate_may_pause),
+        HTTP_TEST(a_body_is_late_as_a_whole),
         HTTP_TEST(a_silent_owner_does_not_time_out),
         HTTP_TEST(a_slow_client_blocks_its_exchange_only),
         HTTP_TEST(a_client_that_takes_nothing_is_dropped),
