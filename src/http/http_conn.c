@@ -12,13 +12,20 @@
 #include <unistd.h>
 
 enum {
-    LINGER_MS = 5000,
+    LINGER_MS = 5000,                /* without a byte */
+    LINGER_TOTAL_MS = 30000,         /* whatever comes: a client may be slow to send its last */
+    LINGER_REFUSED_MS = 10000,       /* the same over max_connections, where places are few */
     LINGER_BYTES = 64 * 1024 * 1024, /* of a refused upload that a client insists on sending */
 };
 
 static void conn_settle(void *arg);
 
 /* --- time ------------------------------------------------------------------ */
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* A later deadline leaves the timer as it is: it will look again when it fires.
  * So a busy connection rarely touches the timer queue. */
@@ -98,6 +105,7 @@ static void leave(struct http_conn *c)
     c->state = CONN_CLOSED;
     loop_timer_free(c->timer);
     c->timer = NULL;
+    server_balance(c->server);
 }
 
 void conn_close(struct http_conn *c)
@@ -127,21 +135,36 @@ static void conn_gone(void *arg)
         c->x.handler->on_gone(c->x.arg);
 }
 
+static void linger_deadline_set(struct http_conn *c)
+{
+    uint64_t now = loop_now_ms(c->server->loop);
+
+    if (now >= c->linger_until_ms)
+        conn_close(c);
+    else
+        deadline_set(c, sooner(LINGER_MS, c->linger_until_ms - now));
+}
+
 static void linger(struct http_conn *c)
 {
     c->state = CONN_LINGER;
+    c->linger_until_ms =
+        loop_now_ms(c->server->loop) + (c->refused ? LINGER_REFUSED_MS : LINGER_TOTAL_MS);
     buf_fini(&c->ahead);
     h1_fini(&c->h1);
     socket_shutdown(&c->socket);
     socket_read(&c->socket, true);
-    deadline_set(c, LINGER_MS);
+    linger_deadline_set(c);
 }
 
+/* Bytes behind the last request. */
 static void drain_bytes(struct http_conn *c, size_t n)
 {
     c->drained_bytes += n;
     if (c->drained_bytes > LINGER_BYTES)
         conn_close(c);
+    else if (c->state == CONN_LINGER)
+        linger_deadline_set(c);
 }
 
 /* --- an exchange ------------------------------------------------------------- */
@@ -262,11 +285,6 @@ static void request_begin(struct http_conn *c)
 }
 
 /* --- bytes in ---------------------------------------------------------------- */
-
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* The moment when a body is late: after a pause, or because it came too slowly from the start.
  * What it has brought counts, and not what frames that: so chunk extensions buy no time. */

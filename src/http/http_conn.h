@@ -56,8 +56,9 @@ struct http_conn {
     uint64_t deadline_ms, timer_ms; /* when the state times out; when the timer fires; 0: never */
     enum conn_state state;
     struct h1 h1;
-    struct buf ahead; /* bytes of later requests, read during an exchange */
-    size_t drained_bytes;
+    struct buf ahead;         /* bytes of later requests, read during an exchange */
+    size_t drained_bytes;     /* CONN_LINGER */
+    uint64_t linger_until_ms; /* the same: whatever comes */
     struct http_exchange x;
     bool settle_later;   /* conn_settle() has been deferred */
     bool flush_later;    /* when settling, there are queued bytes to send */
@@ -79,6 +80,8 @@ struct http_server {
     struct http_conn *conns;
     size_t n_open, n_refused, n_exchanges;
     bool draining, closing;
+    bool listeners_wait;   /* see server_balance() */
+    uint64_t log_full_ms;  /* until then nothing more is logged about refused connections */
     struct buf head, body; /* an answer is put together here */
     int64_t date_s;        /* the second that date shows */
     char date[40];
@@ -105,6 +108,9 @@ void conn_flush_later(struct http_conn *c);
 
 /* The answer is complete: the exchange is over for its owner. */
 void conn_answered(struct http_conn *c);
+
+/* The number of connections has changed: is there room for new ones? */
+void server_balance(struct http_server *server);
 
 /* The last connection of a closed server frees it. */
 void server_release(struct http_server *server);

@@ -1,33 +1,76 @@
-/* http_server.c -- the listeners, limits, and the list of connections. */
+/* http_server.c -- the listeners, limits, and the list of connections.
+ *
+ * A connection over the limit is answered 503 and lingers like every other last
+ * answer, so that its client finds the answer and no reset. That takes a place
+ * for a while, and there is a bounded number of these too: when all are taken,
+ * new connections wait in the kernel's backlog until one of either kind is free. */
 #include "http/http_server.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ev/log.h"
 #include "http/http_conn.h"
 #include "net/listen_address.h"
 
-/* Connections over the limit that may be busy reading their 503. */
-enum { MAX_REFUSED = 128 };
+enum {
+    MAX_REFUSED = 512, /* connections over the limit that may be busy reading their 503 */
+    LOG_FULL_MS = 10000,
+};
+
+static bool is_full(const struct http_server *server)
+{
+    return server->n_open - server->n_refused >= server->conf.max_connections;
+}
+
+/* New connections wait while there is no place for them, not even to be refused. */
+void server_balance(struct http_server *server)
+{
+    bool waits = server->n_refused >= MAX_REFUSED && is_full(server);
+
+    if (waits == server->listeners_wait)
+        return;
+    server->listeners_wait = waits;
+    for (size_t i = 0; i < server->n_listeners; i++)
+        listener_pause(server->listeners[i], waits);
+}
+
+static void log_full(struct http_server *server, const char *peer)
+{
+    uint64_t now_ms = loop_now_ms(server->loop);
+
+    if (server->log_full_ms > now_ms)
+        return;
+    server->log_full_ms = now_ms + LOG_FULL_MS;
+    log_line(
+        LOG_WARN, "connections refused",
+        (struct log_field[]){LOG_STR("client", str_from_c(peer)), LOG_INT("open", server->n_open),
+                             LOG_INT("max_connections", server->conf.max_connections), LOG_END});
+}
+
+static void refuse_connection(struct http_server *server, int fd, const char *peer)
+{
+    struct http_conn *c = conn_open(server, fd, peer);
+    struct err e;
+
+    if (c == NULL)
+        return;
+    c->refused = true;
+    server->n_refused++;
+    log_full(server, peer);
+    err_set(&e, ERR_OVERLOADED, "The server has too many open connections.");
+    conn_refuse(c, &e);
+    server_balance(server);
+}
 
 static void on_accept(void *arg, int fd, const char *peer)
 {
     struct http_server *server = arg;
-    bool full = server->n_open - server->n_refused >= server->conf.max_connections;
-    struct http_conn *c;
-    struct err e;
 
-    if (full && server->n_refused >= MAX_REFUSED) {
-        (void)close(fd);
-        return;
-    }
-    c = conn_open(server, fd, peer);
-    if (c == NULL || !full)
-        return;
-    c->refused = true;
-    server->n_refused++;
-    err_set(&e, ERR_OVERLOADED, "The server has too many open connections.");
-    conn_refuse(c, &e);
+    if (is_full(server))
+        refuse_connection(server, fd, peer);
+    else
+        (void)conn_open(server, fd, peer);
 }
 
 struct http_server *http_server_new(struct loop *loop, const struct http_server_conf *conf,

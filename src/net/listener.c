@@ -28,22 +28,33 @@ struct listener {
     listener_on_accept *on_accept;
     void *arg;
     int fd;
+    bool is_paused, is_resting;
 };
 
 static void on_readable(uv_poll_t *poll, int status, int events);
+
+static void watch(struct listener *l)
+{
+    if (l->is_paused || l->is_resting)
+        (void)uv_poll_stop(&l->poll);
+    else
+        (void)uv_poll_start(&l->poll, UV_READABLE, on_readable);
+}
 
 static void on_rested(void *arg)
 {
     struct listener *l = arg;
 
-    (void)uv_poll_start(&l->poll, UV_READABLE, on_readable);
+    l->is_resting = false;
+    watch(l);
 }
 
 static void rest(struct listener *l)
 {
     log_msg(LOG_WARN, "cannot accept connections: %s; trying again in %d ms", strerror(errno),
             REST_MS);
-    (void)uv_poll_stop(&l->poll);
+    l->is_resting = true;
+    watch(l);
     loop_timer_start(l->rest, REST_MS);
 }
 
@@ -85,7 +96,7 @@ static bool accept_one(struct listener *l)
     }
     peer_name(&from, peer);
     l->on_accept(l->arg, fd, peer);
-    return !uv_is_closing((uv_handle_t *)&l->poll);
+    return !l->is_paused && !uv_is_closing((uv_handle_t *)&l->poll);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -117,7 +128,7 @@ struct listener *listener_open(struct loop *loop, int fd, listener_on_accept *on
     if (rc != 0)
         goto failed;
     l->poll.data = l;
-    (void)uv_poll_start(&l->poll, UV_READABLE, on_readable);
+    watch(l);
     return l;
 failed:
     err_set(reterr, ERR_INTERNAL, "listener: %s", uv_strerror(rc));
@@ -131,6 +142,12 @@ failed:
 int listener_port(const struct listener *l)
 {
     return listen_port(l->fd);
+}
+
+void listener_pause(struct listener *l, bool paused)
+{
+    l->is_paused = paused;
+    watch(l);
 }
 
 static void on_closed(uv_handle_t *handle)

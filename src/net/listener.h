@@ -7,6 +7,8 @@
 #ifndef ANTIPHON_NET_LISTENER_H
 #define ANTIPHON_NET_LISTENER_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct listener;
@@ -25,6 +27,10 @@ struct listener *listener_open(struct loop *loop, int fd, listener_on_accept *on
 
 /* The port of a TCP socket. */
 int listener_port(const struct listener *l);
+
+/* Leaves new connections in the kernel's backlog, or takes them again. May be called from
+ * within on_accept. */
+void listener_pause(struct listener *l, bool paused);
 
 /* Stops accepting; the memory goes after the batch of events. NULL is fine. */
 void listener_close(struct listener *l);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { checkError } from '../lib/check.mjs';
-import { shared } from '../lib/daemon.mjs';
+import { pair, shared } from '../lib/daemon.mjs';
 import { dial } from '../lib/wire.mjs';
 
 const KEY = 'sk-of-a-client';
@@ -77,5 +77,66 @@ describe('with keys', { concurrency: false }, () => {
         await wire.until(() => wire.answers.length === 1);
         assert.equal(wire.answers[0].status, 200);
         wire.socket.destroy();
+    });
+});
+
+describe('over max_connections', { concurrency: false }, () => {
+    const PLACES = 4, OVER = 700; /* more than may be refused at a time */
+
+    /* Sends a request with 100 KiB of body at once, whatever comes back. */
+    async function insist(daemon) {
+        const wire = await dial(daemon);
+        wire.send(post(`Content-Length: ${100 * 1024}`) + 'x'.repeat(100 * 1024));
+        await wire.until(() => wire.ended);
+        wire.socket.end();
+        return wire;
+    }
+
+    test('every connection reads its whole 503, and none a reset', async (t) => {
+        const { daemon } = await pair(t, '--max-connections', String(PLACES), '--workers', '1');
+        const held = await Promise.all(Array.from({ length: PLACES }, () => dial(daemon)));
+        for (const wire of held) {
+            wire.send(head('GET /health'));
+            await wire.until(() => wire.answers.length === 1);
+        }
+        const refused = await Promise.all(Array.from({ length: OVER }, () => insist(daemon)));
+        for (const wire of refused) {
+            assert.equal(wire.error, undefined);
+            assert.equal(wire.answers.length, 1);
+            const [answer] = wire.answers;
+            checkError({ ...answer, json: JSON.parse(answer.text) }, 503, 'server_is_overloaded');
+            assert.equal(answer.headers.connection, 'close');
+            assert.ok(Number(answer.headers['retry-after']) >= 1);
+        }
+        for (const wire of held) { /* nobody who was there has noticed */
+            wire.send(head('GET /health'));
+            await wire.until(() => wire.answers.length === 2);
+            wire.socket.destroy();
+        }
+        await daemon.logged(/connections refused client=127\.0\.0\.1/);
+    });
+
+    test('those that find no place even to be refused wait, and are served when one is free', async (t) => {
+        const { daemon } = await pair(t, '--max-connections', '1', '--workers', '1');
+        const first = await dial(daemon);
+        first.send(head('GET /health'));
+        await first.until(() => first.answers.length === 1);
+        const since = performance.now();
+        /* These read their 503 and stay: all places for refusals are taken. */
+        const stubborn = await Promise.all(Array.from({ length: 512 }, async () => {
+            const wire = await dial(daemon);
+            wire.send('');
+            await wire.until(() => wire.ended);
+            return wire;
+        }));
+        const waiting = await dial(daemon);
+        waiting.send(head('GET /health'));
+        first.socket.end();
+        await waiting.until(() => waiting.answers.length === 1);
+        assert.equal(waiting.error, undefined);
+        /* A machine so slow that the stubborn were given up meanwhile has had a place to refuse it. */
+        assert.equal(waiting.answers[0].status, performance.now() - since < 4000 ? 200 : waiting.answers[0].status);
+        for (const { socket } of [first, waiting, ...stubborn])
+            socket.destroy();
     });
 });
