@@ -41,6 +41,13 @@ static bool is_name(str s)
     return has_no_control(s) && utf8_is_valid(s);
 }
 
+static bool is_share(str s)
+{
+    uint64_t n;
+
+    return str_eq(s, STR("auto")) || (num_uint(s, &n) && n <= 1000000);
+}
+
 static bool is_port(str s)
 {
     uint64_t port;
@@ -283,6 +290,7 @@ static const struct config_form forms[] = {
      .describe = "the name of a model, in which * stands for anything, and settings such as "
                  "think_tags=on"},
     {.name = "DATE", .fits = is_date, .describe = "today, none, or a date such as 2026-01-31"},
+    {.name = "SHARE", .fits = is_share, .describe = "auto, or a number from 0 to 1000000"},
     {.name = "ORIGIN",
      .fits = is_origin,
      .describe = "*, or the beginning of a URL such as https://chat.example.org"},

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
@@ -21,6 +22,7 @@
 #include "gateway/state_conf.h"
 #include "gateway/upstream_watch.h"
 #include "gateway/worker.h"
+#include "http/client_share.h"
 #include "net/listen_address.h"
 
 struct server {
@@ -37,6 +39,7 @@ struct server {
     struct mcp_config *servers;             /* as last read; or NULL */
     struct mcp_hub *hub;                    /* or NULL */
     struct builtin_tools builtin;
+    struct client_share *share; /* or NULL */
     struct worker **workers;
     struct thread *threads;
     unsigned n_workers, n_threads, n_ended;
@@ -197,13 +200,28 @@ static int open_watch(struct server *s, struct err *reterr)
     return s->watch == NULL ? -1 : 0;
 }
 
+/* Without a number, half of all: enough for a proxy on another machine, and for a network behind
+ * one address, and it leaves as many to others. */
+static int open_share(struct server *s, struct err *reterr)
+{
+    const struct config *c = s->config;
+    uint64_t most = (c->max_connections + 1) / 2;
+
+    (void)num_uint(str_from_c(c->max_connections_per_client), &most); /* auto is no number */
+    if (most == 0 || most >= c->max_connections)
+        return 0;
+    s->share = client_share_new(most, c->max_connections + s->n_workers, reterr);
+    return s->share == NULL ? -1 : 0;
+}
+
 static int open_workers(struct server *s, struct err *reterr)
 {
     const struct worker_conf conf = {.config = s->config,
                                      .keys = s->keys,
                                      .addresses = s->addresses,
                                      .n_addresses = s->n_addresses,
-                                     .n_workers = s->n_workers};
+                                     .n_workers = s->n_workers,
+                                     .share = s->share};
 
     for (unsigned i = 0; i < s->n_workers; i++) {
         s->workers[i] = worker_new(&conf, reterr);
@@ -413,6 +431,7 @@ static void tear_down(struct server *s, int status)
     demo_close(s->demo);
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);
+    client_share_free(s->share);
     upstream_watch_free(s->watch);
     call_memory_free(s->reasoning);
     call_memory_free(s->rounds);
@@ -442,8 +461,8 @@ int server_run(const struct config *config, const struct api_keys *keys, struct 
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
              open_memories(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
-             open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
-             run(&s, &e) == 0)
+             open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_share(&s, &e) == 0 &&
+             open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)
         log_msg(LOG_ERROR, "%s", e.msg);

@@ -22,13 +22,16 @@ enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256, KEPT_OUT_BYTES = 10
 
 _Static_assert((int)CONFIG_MAX_LISTEN <= (int)HTTP_SERVER_LISTENERS, "all can be opened");
 
-static struct http_server_conf server_conf(const struct config *c, unsigned n_workers)
+static struct http_server_conf server_conf(const struct worker_conf *conf)
 {
+    const struct config *c = conf->config;
+
     return (struct http_server_conf){
         .max_head_bytes = c->max_head_bytes,
         .max_headers = c->max_headers,
         .max_body_bytes = c->max_body_bytes,
-        .max_connections = (c->max_connections + n_workers - 1) / n_workers,
+        .max_connections = (c->max_connections + conf->n_workers - 1) / conf->n_workers,
+        .share = conf->share,
         .max_pending_bytes = c->max_pending_bytes,
         .head_timeout_ms = c->head_timeout_ms,
         .body_timeout_ms = c->body_timeout_ms,
@@ -96,7 +99,7 @@ static void check_drained(void *arg);
 
 static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
 {
-    const struct http_server_conf server = server_conf(conf->config, conf->n_workers);
+    const struct http_server_conf server = server_conf(conf);
 
     w->loop = loop_new(reterr);
     if (w->loop == NULL)

@@ -17,6 +17,7 @@ struct listen_address;
 struct mcp_hub;
 struct mcp_snapshot;
 struct call_memory;
+struct client_share;
 struct cut_memory;
 struct relay;
 struct search_http;
@@ -63,7 +64,8 @@ struct worker_conf {
     str upstream, authorization;
     struct listen_address *const *addresses; /* where to accept clients */
     size_t n_addresses;
-    unsigned n_workers; /* they share max_connections */
+    unsigned n_workers;         /* they share max_connections */
+    struct client_share *share; /* outlives the workers; or NULL */
 };
 
 /* Opens the loop, the listeners and the client. Any thread, before it runs.

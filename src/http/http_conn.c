@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "http/client_share.h"
+
 enum {
     LINGER_MS = 5000,                /* without a byte */
     LINGER_TOTAL_MS = 30000,         /* whatever comes: a client may be slow to send its last */
@@ -105,6 +107,7 @@ static void leave(struct http_conn *c)
     c->state = CONN_CLOSED;
     loop_timer_free(c->timer);
     c->timer = NULL;
+    client_share_give_back(c->server->conf.share, c->share_key);
     server_balance(c->server);
 }
 

@@ -66,6 +66,7 @@ struct http_conn {
     bool refused;        /* over max_connections: gets a 503 and nothing else */
     bool is_memory_free; /* closed, but conn_settle() still holds it */
     char peer[PEER_BYTES];
+    uint64_t share_key; /* of the client whose connections it counts among (client_share.h) */
 };
 
 struct http_server {

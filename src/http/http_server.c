@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ev/log.h"
+#include "http/client_share.h"
 #include "http/http_conn.h"
 #include "net/listen_address.h"
 
@@ -35,42 +36,64 @@ void server_balance(struct http_server *server)
         listener_pause(server->listeners[i], waits);
 }
 
-static void log_full(struct http_server *server, const char *peer)
+static void log_refused(struct http_server *server, const char *peer, const char *why)
 {
     uint64_t now_ms = loop_now_ms(server->loop);
 
     if (server->log_full_ms > now_ms)
         return;
     server->log_full_ms = now_ms + LOG_FULL_MS;
-    log_line(
-        LOG_WARN, "connections refused",
-        (struct log_field[]){LOG_STR("client", str_from_c(peer)), LOG_INT("open", server->n_open),
-                             LOG_INT("max_connections", server->conf.max_connections), LOG_END});
+    log_line(LOG_WARN, "connections refused",
+             (struct log_field[]){LOG_STR("client", str_from_c(peer)),
+                                  LOG_STR("limit", str_from_c(why)),
+                                  LOG_INT("open", server->n_open), LOG_END});
 }
 
-static void refuse_connection(struct http_server *server, int fd, const char *peer)
+static void refuse_connection(struct http_server *server, int fd, const char *peer,
+                              const char *limit, const char *message)
 {
-    struct http_conn *c = conn_open(server, fd, peer);
+    struct http_conn *c;
     struct err e;
 
+    log_refused(server, peer, limit);
+    c = conn_open(server, fd, peer);
     if (c == NULL)
         return;
     c->refused = true;
     server->n_refused++;
-    log_full(server, peer);
-    err_set(&e, ERR_OVERLOADED, "The server has too many open connections.");
+    err_set(&e, ERR_OVERLOADED, "%s", message);
     conn_refuse(c, &e);
     server_balance(server);
+}
+
+/* A client that has more than its share is answered as long as that takes none of the places
+ * which others need; then its connections are reset. */
+static void refuse_client(struct http_server *server, int fd, const char *peer)
+{
+    if (server->n_refused < MAX_REFUSED / 2)
+        refuse_connection(server, fd, peer, "max_connections_per_client",
+                          "Too many connections are open from your address.");
+    else
+        (void)close(fd);
 }
 
 static void on_accept(void *arg, int fd, const char *peer)
 {
     struct http_server *server = arg;
+    struct client_share *share = server->conf.share;
+    uint64_t key = share == NULL ? 0 : client_share_key(peer);
+    struct http_conn *c;
 
-    if (is_full(server))
-        refuse_connection(server, fd, peer);
-    else
-        (void)conn_open(server, fd, peer);
+    if (is_full(server)) {
+        refuse_connection(server, fd, peer, "max_connections",
+                          "The server has too many open connections.");
+    } else if (!client_share_take(share, key)) {
+        refuse_client(server, fd, peer);
+    } else if ((c = conn_open(server, fd, peer)) != NULL) {
+        c->share_key = key;
+    } else {
+        client_share_give_back(share, key);
+    }
 }
 
 struct http_server *http_server_new(struct loop *loop, const struct http_server_conf *conf,

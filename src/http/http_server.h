@@ -18,16 +18,19 @@
 /* Most listeners of a server. */
 enum { HTTP_SERVER_LISTENERS = 16 };
 
+struct client_share;
 struct http_exchange;
 struct http_server;
 struct loop;
 
 /* Limits of one connection; every one is a configuration key. */
 struct http_server_conf {
-    size_t max_head_bytes;    /* request line and headers together: 431 */
-    size_t max_headers;       /* number of header fields: 431 */
-    size_t max_body_bytes;    /* 413 */
-    size_t max_connections;   /* of this loop; more are answered 503 */
+    size_t max_head_bytes;  /* request line and headers together: 431 */
+    size_t max_headers;     /* number of header fields: 431 */
+    size_t max_body_bytes;  /* 413 */
+    size_t max_connections; /* of this loop; more are answered 503 */
+    struct client_share
+        *share; /* of each client, in the whole process; outlives the server; or NULL */
     size_t max_pending_bytes; /* unsent bytes above which on_blocked is reported */
     uint64_t head_timeout_ms; /* from first byte of a request to the end of its head: 408 */
     uint64_t body_timeout_ms; /* between two reads of a body: 408 */

@@ -34,8 +34,8 @@ export class Wire {
     #got = '';
     #waiting = () => {};
 
-    async open(daemon) {
-        this.socket = net.connect({ port: daemon.port, host: daemon.host, allowHalfOpen: true });
+    async open(daemon, options) {
+        this.socket = net.connect({ port: daemon.port, host: daemon.host, allowHalfOpen: true, ...options });
         await once(this.socket, 'connect');
         this.socket.setEncoding('latin1');
         this.socket.on('data', (text) => (this.#got += text, this.#waiting()));
@@ -79,4 +79,5 @@ export class Wire {
     }
 }
 
-export const dial = (daemon) => new Wire().open(daemon);
+/* The options are those of net.connect(). */
+export const dial = (daemon, options) => new Wire().open(daemon, options);

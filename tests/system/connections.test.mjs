@@ -1,6 +1,7 @@
 /* connections.test.mjs -- what a connection may cost before anybody knows whose it is: the key
  * is judged at the head. */
 import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { checkError } from '../lib/check.mjs';
 import { pair, shared } from '../lib/daemon.mjs';
@@ -138,5 +139,61 @@ describe('over max_connections', { concurrency: false }, () => {
         assert.equal(waiting.answers[0].status, performance.now() - since < 4000 ? 200 : waiting.answers[0].status);
         for (const { socket } of [first, waiting, ...stubborn])
             socket.destroy();
+    });
+});
+
+/* An address of this machine that is not the loopback's: a connection that comes from there goes
+ * over the loopback interface all the same, and its client counts. */
+const OWN_ADDRESS = Object.values(networkInterfaces()).flat().find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+
+describe('the share of a client', { concurrency: false, skip: OWN_ADDRESS === undefined && 'no address but the loopback\'s' }, () => {
+    const from = async (daemon, localAddress) => {
+        const wire = await dial(daemon, { localAddress });
+        wire.send(head('GET /health'));
+        await wire.until(() => wire.answers.length === 1);
+        return wire;
+    };
+    const dropAll = (wires) => wires.forEach(({ socket }) => socket.destroy());
+
+    for (const [what, args, most] of [['half of max_connections', ['--max-connections', '8', '--workers', '1'], 4],
+        ['a number for all workers together', ['--max-connections', '100', '--workers', '4', '--max-connections-per-client', '5'], 5]]) {
+        test(`is ${what}; others find their places, and it gets back what it leaves`, async (t) => {
+            const { daemon } = await pair(t, ...args);
+            const wires = [];
+            for (let i = 0; i < 2 * most; i++)
+                wires.push(await from(daemon, OWN_ADDRESS));
+            const refused = wires.filter(({ answers }) => answers[0].status === 503);
+            assert.equal(wires.length - refused.length, most);
+            for (const { answers: [answer] } of refused) {
+                const error = checkError({ ...answer, json: JSON.parse(answer.text) }, 503, 'server_is_overloaded');
+                assert.match(error.message, /from your address/);
+                assert.equal(answer.headers.connection, 'close');
+            }
+            const other = await from(daemon, '127.0.0.2');
+            assert.equal(other.answers[0].status, 200);
+            dropAll([...wires, other]);
+            /* Those have gone once the daemon has read their ends, which comes before what follows. */
+            for (let status = 503, n = 0; status !== 200 && n < 100; n++) {
+                const again = await from(daemon, OWN_ADDRESS);
+                status = again.answers[0].status;
+                again.socket.destroy();
+                assert.ok(status === 200 || n < 99);
+            }
+        });
+    }
+
+    test('clients of this machine are not counted, and 0 counts nobody', async (t) => {
+        const { daemon } = await pair(t, '--max-connections', '4', '--workers', '1');
+        const local = [];
+        for (let i = 0; i < 4; i++)
+            local.push(await from(daemon, '127.0.0.1'));
+        assert.deepEqual(local.map(({ answers }) => answers[0].status), Array(4).fill(200));
+        dropAll(local);
+        const { daemon: open } = await pair(t, '--max-connections', '4', '--workers', '1', '--max-connections-per-client', '0');
+        const all = [];
+        for (let i = 0; i < 4; i++)
+            all.push(await from(open, OWN_ADDRESS));
+        assert.deepEqual(all.map(({ answers }) => answers[0].status), Array(4).fill(200));
+        dropAll(all);
     });
 });

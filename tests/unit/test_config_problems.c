@@ -69,6 +69,7 @@ static void wrong_elements_of_lists_are_named(void **state)
     struct load name = {.file = "{\n\"model_settings\": [\"m think=on\"]}"};
     struct load date = {.args = {"--model-settings", "m harmony_date=today"}};
     struct load swapped = {.args = {"--harmony-date", "2026-31-01"}};
+    struct load half = {.args = {"--max-connections-per-client", "half"}};
     struct load zero = {.args = {"--harmony-date", "2026-01-00"}};
     struct load word = {.args = {"--model-settings", "m text_calls=off reasoning_history=some"}};
     struct load said = {.args = {"--model-settings", "m text_calls=off  text_calls=glm"}};
@@ -89,6 +90,7 @@ static void wrong_elements_of_lists_are_named(void **state)
           "give one of harmony, harmony_content_type, think_tags, text_calls, reasoning_field, ");
     FAILS(&date, "\"harmony_date\" is no setting");
     FAILS(&swapped, "--harmony-date: \"2026-31-01\" is not valid; give today, none, or a date");
+    FAILS(&half, "--max-connections-per-client: \"half\" is not valid; give auto, or a number");
     FAILS(&zero, "--harmony-date: \"2026-01-00\" is not valid");
     FAILS(&word, "\"some\" is not valid for reasoning_history; give auto, all or open");
     FAILS(&said, "\"text_calls\" is there twice");
