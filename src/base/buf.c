@@ -1,9 +1,14 @@
-/* buf.c -- grows by doubling, fails for good. */
+/* buf.c -- grows by doubling, later by a quarter, fails for good. */
 #include "base/buf.h"
 
 #include <stdlib.h>
 
-enum { SMALLEST = 256 };
+#include "base/budget.h"
+
+enum {
+    SMALLEST = 256,
+    LARGE = 1024 * 1024, /* from here on the C library moves pages, and copies no bytes */
+};
 
 void buf_init(struct buf *b, size_t limit_bytes)
 {
@@ -15,6 +20,7 @@ void buf_fini(struct buf *b)
     size_t limit = b->limit;
 
     free(b->p);
+    budget_give(b->cap);
     *b = (struct buf){.limit = limit};
 }
 
@@ -22,6 +28,12 @@ void buf_reset(struct buf *b)
 {
     b->len = 0;
     b->failed = b->is_full = false;
+}
+
+/* What a buf becomes that is too small. */
+static size_t larger_cap(size_t cap)
+{
+    return cap < LARGE ? 2 * cap : cap + cap / 4;
 }
 
 /* Room for n more bytes, regardless of the limit, which counts content only. */
@@ -33,11 +45,15 @@ static bool grow(struct buf *b, size_t n)
     while (cap - b->len < n) {
         if (cap > SIZE_MAX / 2)
             return false;
-        cap *= 2;
+        cap = larger_cap(cap);
     }
-    p = realloc(b->p, cap);
-    if (p == NULL)
+    if (!budget_take(cap - b->cap))
         return false;
+    p = realloc(b->p, cap);
+    if (p == NULL) {
+        budget_give(cap - b->cap);
+        return false;
+    }
     b->p = p;
     b->cap = cap;
     return true;

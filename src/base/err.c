@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/budget.h"
 #include "base/utf8.h"
 
 static const struct {
@@ -54,9 +55,18 @@ void err_set_param(struct err *e, enum err_code code, const char *param, const c
     e->param[utf8_cut(str_from_c(e->param), sizeof(e->param) - 1)] = '\0';
 }
 
+void err_set_short_of_memory(struct err *e)
+{
+    err_set(e, ERR_OVERLOADED,
+            "The gateway has no memory left for this now (max_memory). Please try again.");
+}
+
 void err_set_no_memory(struct err *e)
 {
-    err_set(e, ERR_INTERNAL, "The gateway ran out of memory.");
+    if (budget_was_refused())
+        err_set_short_of_memory(e);
+    else
+        err_set(e, ERR_INTERNAL, "The gateway ran out of memory.");
 }
 
 int err_http_status(const struct err *e)

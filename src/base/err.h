@@ -46,8 +46,12 @@ void err_set(struct err *e, enum err_code code, const char *format, ...)
 void err_set_param(struct err *e, enum err_code code, const char *param, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Memory ran out: the same words everywhere. */
+/* Memory ran out, that of the budget (503) or that of the machine (500): the same words
+ * everywhere. */
 void err_set_no_memory(struct err *e);
+
+/* What is left of the budget is for what has begun (503). */
+void err_set_short_of_memory(struct err *e);
 
 int err_http_status(const struct err *e);
 const char *err_type(const struct err *e);        /* "invalid_request_error" ... */

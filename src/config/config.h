@@ -105,6 +105,9 @@ enum config_log_format { CONFIG_LOG_FORMAT_TEXT, CONFIG_LOG_FORMAT_JSON };
 /* A flag that may be left to the gateway. */
 enum config_switch { CONFIG_SWITCH_AUTO, CONFIG_SWITCH_ON, CONFIG_SWITCH_OFF };
 
+/* A size that is left to the gateway. */
+#define CONFIG_SIZE_AUTO SIZE_MAX
+
 /* Most addresses to listen on. */
 enum { CONFIG_MAX_LISTEN = 16 };
 

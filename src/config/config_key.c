@@ -106,15 +106,30 @@ void config_key_variable(const struct config_key *k, struct buf *out)
         buf_char(out, *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p);
 }
 
+/* Of a number that the gateway may find out by itself, "auto|" stands before its range. */
+static const str auto_mark = STR_INIT("auto|");
+
+static bool may_be_auto(const struct config_key *k)
+{
+    return str_starts_with(str_from_c(k->valid), auto_mark);
+}
+
+static str range_of(const struct config_key *k)
+{
+    return str_skip(str_from_c(k->valid), may_be_auto(k) ? auto_mark.len : 0);
+}
+
 static void describe_range(const struct config_key *k, const char *what, struct buf *out)
 {
-    size_t low = strcspn(k->valid, ".");
+    const str range = range_of(k);
+    size_t low = str_find_char(range, '.');
 
+    buf_c(out, may_be_auto(k) ? "auto, or " : "");
     buf_c(out, what);
     buf_c(out, " from ");
-    buf_append(out, str_from(k->valid, low));
+    buf_append(out, str_from(range.p, low));
     buf_c(out, " to ");
-    buf_c(out, k->valid + low + strlen(".."));
+    buf_append(out, str_skip(range, low + strlen("..")));
 }
 
 static void describe_choice(const struct config_key *k, struct buf *out)
@@ -200,11 +215,9 @@ void config_key_takes(const struct config_key *k, struct buf *out)
     config_key_describe(k, out);
 }
 
-/* A number inside the range that valid states, both read by the same parser. */
-static bool number_in_range(str value, const char *valid, bool (*parse)(str, uint64_t *),
-                            uint64_t *ret)
+/* A number inside a range, both read by the same parser. */
+static bool number_in_range(str value, str range, bool (*parse)(str, uint64_t *), uint64_t *ret)
 {
-    str range = str_from_c(valid);
     size_t dots = str_find(range, STR(".."));
     uint64_t n, low, high;
 
@@ -308,6 +321,20 @@ str config_choice(const struct config *c, const char *name)
 _Static_assert(sizeof(enum config_reasoning) == sizeof(unsigned),
                "set_choice() copies an unsigned");
 
+static bool set_size(const struct config_key *k, str value, void *field)
+{
+    uint64_t n;
+
+    if (may_be_auto(k) && str_eq_nocase(value, STR("auto"))) {
+        *(size_t *)field = CONFIG_SIZE_AUTO;
+        return true;
+    }
+    if (!number_in_range(value, range_of(k), num_size_bytes, &n) || n >= CONFIG_SIZE_AUTO)
+        return false;
+    *(size_t *)field = (size_t)n;
+    return true;
+}
+
 static bool set_field(struct config *c, const struct config_key *k, str value)
 {
     void *field = (char *)c + k->offset;
@@ -322,14 +349,11 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
     case CONFIG_SECRET:
         return set_text(c, k, value, field);
     case CONFIG_DURATION:
-        return number_in_range(value, k->valid, num_duration_ms, field);
+        return number_in_range(value, range_of(k), num_duration_ms, field);
     case CONFIG_SIZE:
-        if (!number_in_range(value, k->valid, num_size_bytes, &n) || n > SIZE_MAX)
-            return false;
-        *(size_t *)field = (size_t)n;
-        return true;
+        return set_size(k, value, field);
     case CONFIG_COUNT:
-        if (!number_in_range(value, k->valid, num_uint, &n) || n > UINT_MAX)
+        if (!number_in_range(value, range_of(k), num_uint, &n) || n > UINT_MAX)
             return false;
         *(unsigned *)field = (unsigned)n;
         return true;

@@ -29,6 +29,14 @@ static void show_number(uint64_t n, const struct unit *units, struct buf *out)
     buf_char(out, '"');
 }
 
+static void show_size(size_t bytes, struct buf *out)
+{
+    if (bytes == CONFIG_SIZE_AUTO)
+        show_text(STR("auto"), out);
+    else
+        show_number(bytes, sizes, out);
+}
+
 static void show_list(const struct config_list *list, struct buf *out)
 {
     buf_char(out, '[');
@@ -66,7 +74,7 @@ static void show_value(const struct config *c, const struct config_key *k, struc
         show_number(*(const uint64_t *)field, durations, out);
         return;
     case CONFIG_SIZE:
-        show_number(*(const size_t *)field, sizes, out);
+        show_size(*(const size_t *)field, out);
         return;
     case CONFIG_COUNT:
         buf_uint(out, *(const unsigned *)field);

@@ -55,6 +55,13 @@ void call_memory_put(struct call_memory *m, void (*put)(void *arg, struct call_c
     uv_mutex_unlock(&m->lock);
 }
 
+void call_memory_forget(struct call_memory *m)
+{
+    uv_mutex_lock(&m->lock);
+    call_cache_clear(m->cache);
+    uv_mutex_unlock(&m->lock);
+}
+
 bool call_memory_is_empty(struct call_memory *m)
 {
     bool is_empty;

@@ -18,6 +18,9 @@ void call_memory_free(struct call_memory *m);
 void call_memory_put(struct call_memory *m, void (*put)(void *arg, struct call_cache *cache),
                      void *arg);
 
+/* Forgets everything: its memory is needed. Any thread. */
+void call_memory_forget(struct call_memory *m);
+
 /* Is there nothing to be found? Any thread. */
 bool call_memory_is_empty(struct call_memory *m);
 

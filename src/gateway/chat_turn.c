@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "ev/log.h"
 #include "gateway/chat_turn_internal.h"
 #include "gateway/relay.h"
@@ -42,7 +43,7 @@ static void turn_free(struct chat_turn *t)
     buf_fini(&t->history);
     upstream_answer_fini(&t->answer);
     arena_fini(&t->arena);
-    free(t);
+    budget_free(t, sizeof(*t));
 }
 
 void chat_turn_cancel(struct chat_turn *t)
@@ -255,13 +256,13 @@ static void on_timer(void *arg)
 static struct chat_turn *turn_new(struct worker *w, struct http_exchange *x,
                                   const struct http_request *r, struct mcp_snapshot *snapshot)
 {
-    struct chat_turn *t = calloc(1, sizeof(*t));
+    struct chat_turn *t = budget_alloc(sizeof(*t), sizeof(*t));
 
     if (t == NULL)
         return NULL;
     t->timer = loop_timer_new(w->loop, on_timer, t);
     if (t->timer == NULL) {
-        free(t);
+        budget_free(t, sizeof(*t));
         return NULL;
     }
     t->worker = w;

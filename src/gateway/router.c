@@ -5,6 +5,8 @@
  * comes in another is given that before its route is looked for. */
 #include "gateway/router.h"
 
+#include "base/budget.h"
+#include "base/num.h"
 #include "base/version.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
@@ -281,6 +283,24 @@ static void refuse_upgrade(struct http_exchange *x)
     http_exchange_respond_error(x, &e, NULL, 0);
 }
 
+/* Is there memory for another request, and for its body as far as its length is known? */
+static bool has_room(const struct http_request *r)
+{
+    uint64_t length;
+
+    if (!num_uint(http_request_header(r, STR("content-length")), &length))
+        length = 0;
+    return !budget_is_short() && length <= SIZE_MAX && budget_has_room((size_t)length);
+}
+
+static void refuse_for_memory(struct http_exchange *x)
+{
+    struct err e;
+
+    err_set_short_of_memory(&e);
+    http_exchange_respond_error(x, &e, NULL, 0);
+}
+
 static void refuse_path(struct http_exchange *x, const struct http_request *r)
 {
     struct err e;
@@ -468,6 +488,8 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
         refuse_unrouted(w, x, r, to->request.path);
     } else if (r->refusal != NULL) {
         http_exchange_respond_error(x, r->refusal, NULL, 0);
+    } else if (!is_open(to->route, r) && !has_room(r)) {
+        refuse_for_memory(x);
     } else {
         http_exchange_attach(x, to);
         return true;

@@ -18,6 +18,7 @@
 #include "gateway/cut_memory.h"
 #include "gateway/demo.h"
 #include "gateway/mcp_servers.h"
+#include "gateway/memory_keeper.h"
 #include "gateway/reasoning_seal.h"
 #include "gateway/state_conf.h"
 #include "gateway/upstream_watch.h"
@@ -35,6 +36,7 @@ struct server {
     str store_shown;                        /* where it is, as far as the log may know */
     struct call_memory *reasoning, *rounds; /* or NULL */
     struct cut_memory *cuts;                /* or NULL */
+    struct memory_keeper *keeper;           /* on the main loop */
     struct seal_keys *seal_keys;            /* of encrypted_content */
     struct mcp_config *servers;             /* as last read; or NULL */
     struct mcp_hub *hub;                    /* or NULL */
@@ -131,6 +133,14 @@ static int open_memories(struct server *s, struct err *reterr)
     if (c->call_memory > 0)
         s->rounds = call_memory_new(c->call_memory, c->call_memory_size_bytes, reterr);
     return c->call_memory > 0 && s->rounds == NULL ? -1 : 0;
+}
+
+static int open_keeper(struct server *s, struct err *reterr)
+{
+    struct call_memory *const memories[] = {s->reasoning, s->rounds};
+
+    s->keeper = memory_keeper_new(s->loop, memories, sizeof(memories) / sizeof(*memories), reterr);
+    return s->keeper == NULL ? -1 : 0;
 }
 
 static int open_cuts(struct server *s, struct err *reterr)
@@ -433,6 +443,7 @@ static void tear_down(struct server *s, int status)
         worker_free(s->workers[i]);
     client_share_free(s->share);
     upstream_watch_free(s->watch);
+    memory_keeper_free(s->keeper);
     call_memory_free(s->reasoning);
     call_memory_free(s->rounds);
     cut_memory_free(s->cuts);
@@ -454,14 +465,16 @@ int server_run(const struct config *config, const struct api_keys *keys, struct 
 
     ignore_signals();
     raise_descriptor_limit(config);
+    memory_set_up(config, s.n_workers);
     s.workers = calloc(s.n_workers, sizeof(struct worker *));
     s.threads = calloc(s.n_workers, sizeof(*s.threads));
     s.loop = loop_new(&e);
     if (s.workers == NULL || s.threads == NULL)
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
-             open_memories(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
-             open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_share(&s, &e) == 0 &&
+             open_memories(&s, &e) == 0 && open_keeper(&s, &e) == 0 && open_cuts(&s, &e) == 0 &&
+             open_seal(&s, &e) == 0 && open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 &&
+             open_share(&s, &e) == 0 &&
              open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (status != EXIT_SUCCESS)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/request_body.h"
@@ -83,9 +84,13 @@ static int run_work(struct store_session *s, void *arg, struct err *reterr)
 {
     struct state_job *job = arg;
     struct state_request *q = &job->request;
+    bool spared = budget_spare(true);
+    int rc;
 
     buf_reset(&q->out);
-    if (job->call->work(s, q, reterr) == -1)
+    rc = job->call->work(s, q, reterr);
+    (void)budget_spare(spared);
+    if (rc == -1)
         return -1;
     if (buf_failed(&q->out)) {
         err_set_no_memory(reterr);

@@ -24,6 +24,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "ev/log.h"
 #include "gateway/turn_internal.h"
 #include "gateway/turn_log.h"
@@ -85,7 +86,7 @@ static void turn_free(struct turn *t)
     upstream_answer_fini(&t->answer);
     arena_fini(&t->kept);
     arena_fini(&t->arena);
-    free(t);
+    budget_free(t, sizeof(*t));
 }
 
 void turn_free_if_over(struct turn *t)
@@ -264,13 +265,13 @@ static void on_timer(void *arg)
 
 static struct turn *turn_new(struct worker *w, struct http_exchange *x)
 {
-    struct turn *t = calloc(1, sizeof(*t));
+    struct turn *t = budget_alloc(sizeof(*t), sizeof(*t));
 
     if (t == NULL)
         return NULL;
     t->timer = loop_timer_new(w->loop, on_timer, t);
     if (t->timer == NULL) {
-        free(t);
+        budget_free(t, sizeof(*t));
         return NULL;
     }
     t->worker = w;
@@ -322,9 +323,13 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
 
 void turn_recognised(struct turn *t)
 {
+    bool spared;
+
     if (t->state != TURN_RECOGNISE)
         return;
     turn_move(t, TURN_PARSE);
+    spared = budget_spare(true);
     begin_turn(t);
+    (void)budget_spare(spared);
     turn_free_if_over(t);
 }

@@ -6,6 +6,7 @@
  * done: the turn stays until then. */
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "gateway/state_task.h"
 #include "gateway/stored_item.h"
 #include "gateway/turn_internal.h"
@@ -70,10 +71,8 @@ static int load_previous(struct turn *t, struct store_session *s, struct err *re
     return -1;
 }
 
-static int load_work(struct store_session *s, void *arg, struct err *reterr)
+static int load_all(struct turn *t, struct store_session *s, struct err *reterr)
 {
-    struct turn *t = arg;
-
     t->history = (struct store_history){.tail = STR_NONE};
     if (!str_is_none(t->previous_id) && load_previous(t, s, reterr) == -1)
         return -1;
@@ -82,6 +81,15 @@ static int load_work(struct store_session *s, void *arg, struct err *reterr)
                                 &t->history, reterr) == -1)
         return -1;
     return find_references(t, s, reterr);
+}
+
+static int load_work(struct store_session *s, void *arg, struct err *reterr)
+{
+    bool spared = budget_spare(true);
+    int rc = load_all(arg, s, reterr);
+
+    (void)budget_spare(spared);
+    return rc;
 }
 
 /* In the words of the request. */
@@ -103,6 +111,7 @@ static void explain(const struct turn *t, const struct err *failure, struct err 
 static void on_loaded(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
+    bool spared = budget_spare(true);
     struct err e;
 
     t->uses_store = false;
@@ -114,6 +123,7 @@ static void on_loaded(void *arg, const struct err *failure)
     } else if (t->x != NULL && turn_resolved(t, &e) == -1) {
         turn_refuse(t, &e);
     }
+    (void)budget_spare(spared);
     turn_free_if_over(t);
 }
 

@@ -10,11 +10,15 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "ev/loop.h"
 #include "http/curl_call.h"
 #include "http/curl_guard.h"
 #include "http/curl_pump.h"
 #include "net/resolve.h"
+
+/* What a call costs of the budget: libcurl's handle with its buffers, and TLS. */
+enum { CALL_BYTES = 96 * 1024 };
 
 struct curl_client {
     struct curl_pump *pump;
@@ -80,7 +84,7 @@ static void call_free(struct curl_call *call)
     client->n_calls--;
     keep_connections(client);
     curl_call_fini(call);
-    free(call);
+    budget_free(call, CALL_BYTES);
 }
 
 /* Only from outside libcurl. */
@@ -218,7 +222,7 @@ struct http_call *curl_client_start(struct curl_client *client, const struct htt
                                     struct err *reterr)
 {
     static const struct call_transport transport = {on_paused, drop, is_connected, where};
-    struct curl_call *call = calloc(1, sizeof(*call));
+    struct curl_call *call = budget_alloc(sizeof(*call), CALL_BYTES);
 
     if (call == NULL) {
         err_set_no_memory(reterr);
@@ -228,7 +232,7 @@ struct http_call *curl_client_start(struct curl_client *client, const struct htt
     call->client = client;
     if (curl_call_setup(call, client->conf, conf, reterr) == -1) {
         curl_call_fini(call);
-        free(call);
+        budget_free(call, CALL_BYTES);
         return NULL;
     }
     client->n_calls++;

@@ -11,9 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "http/client_share.h"
 
 enum {
+    /* Of the budget, for itself and what else it holds besides buffers and arenas: its timer, a
+     * small job that answers its request, the connection to the upstream. */
+    CONN_BYTES = 4096,
     LINGER_MS = 5000,                /* without a byte */
     LINGER_TOTAL_MS = 30000,         /* whatever comes: a client may be slow to send its last */
     LINGER_REFUSED_MS = 10000,       /* the same over max_connections, where places are few */
@@ -85,7 +89,7 @@ static void conn_free(struct http_conn *c)
     exchange_fini(&c->x);
     buf_fini(&c->ahead);
     h1_fini(&c->h1);
-    free(c);
+    budget_free(c, CONN_BYTES);
     server_release(server);
 }
 
@@ -369,15 +373,18 @@ static size_t request_step(struct http_conn *c, str bytes)
     return (size_t)used;
 }
 
-/* Feeds the parser; what belongs to later requests is left. Returns what was used. */
+/* Feeds the parser; what belongs to later requests is left. Returns what was used. What only
+ * begins leaves the last of the memory to what is under way. */
 static size_t request_feed(struct http_conn *c, str bytes)
 {
+    bool spared = budget_spare(true);
     size_t used = 0;
 
     while (used < bytes.len && c->state <= CONN_BODY)
         used += request_step(c, str_skip(bytes, used));
     if (c->h1.expects_continue && c->state == CONN_BODY)
         send_continue(c);
+    (void)budget_spare(spared);
     return used;
 }
 
@@ -505,7 +512,7 @@ static void link_in(struct http_conn *c, struct http_server *server)
 
 struct http_conn *conn_open(struct http_server *server, int fd, const char *peer)
 {
-    struct http_conn *c = calloc(1, sizeof(*c));
+    struct http_conn *c = budget_alloc(sizeof(*c), CONN_BYTES);
 
     if (c == NULL) {
         (void)close(fd);
@@ -514,12 +521,12 @@ struct http_conn *conn_open(struct http_server *server, int fd, const char *peer
     c->timer = loop_timer_new(server->loop, on_timer, c);
     if (c->timer == NULL) {
         (void)close(fd);
-        free(c);
+        budget_free(c, CONN_BYTES);
         return NULL;
     }
     if (socket_open(&c->socket, server->loop, fd, &handler, c, NULL) == -1) {
         loop_timer_free(c->timer);
-        free(c);
+        budget_free(c, CONN_BYTES);
         return NULL;
     }
     memcpy(c->peer, peer, strnlen(peer, sizeof(c->peer) - 1));

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "base/str_map.h"
 #include "json/json_text.h"
 
@@ -66,9 +67,27 @@ static char *append(char *to, str s)
     return to + s.len;
 }
 
+/* A cache has no claim to what is left for work that has begun. */
+static struct entry *entry_alloc(size_t size)
+{
+    bool spared = budget_spare(true), has_room = budget_take(size);
+    struct entry *e = has_room ? malloc(size) : NULL;
+
+    (void)budget_spare(spared);
+    if (has_room && e == NULL)
+        budget_give(size);
+    return e;
+}
+
+static void entry_free(struct entry *e)
+{
+    budget_give(entry_size(e->scope_len, e->call_id_len, e->text_len));
+    free(e);
+}
+
 static struct entry *entry_new(const struct probe *p, str text)
 {
-    struct entry *e = malloc(entry_size(p->scope.len, p->call_id.len, text.len));
+    struct entry *e = entry_alloc(entry_size(p->scope.len, p->call_id.len, text.len));
 
     if (e == NULL)
         return NULL;
@@ -157,7 +176,7 @@ static void drop(struct call_cache *cache, struct entry *e)
         e->newer->older = e->older;
     cache->n_entries--;
     cache->n_bytes -= entry_size(e->scope_len, e->call_id_len, e->text_len);
-    free(e);
+    entry_free(e);
 }
 
 static void add(struct call_cache *cache, struct entry *e, size_t size)
@@ -202,6 +221,12 @@ void call_cache_put(struct call_cache *cache, const struct call_key *key, str te
     arena_fini(&scratch);
 }
 
+void call_cache_clear(struct call_cache *cache)
+{
+    while (cache->oldest != NULL)
+        drop(cache, cache->oldest);
+}
+
 bool call_cache_is_empty(const struct call_cache *cache)
 {
     return cache->n_entries == 0;
@@ -234,13 +259,8 @@ struct call_cache *call_cache_new(size_t max_entries, size_t max_bytes,
 
 void call_cache_free(struct call_cache *cache)
 {
-    struct entry *newer;
-
     if (cache == NULL)
         return;
-    for (struct entry *e = cache->oldest; e != NULL; e = newer) {
-        newer = e->newer;
-        free(e);
-    }
+    call_cache_clear(cache);
     free(cache);
 }

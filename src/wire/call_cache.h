@@ -41,6 +41,9 @@ struct call_cache *call_cache_new(size_t max_entries, size_t max_bytes,
                                   const struct id_source *randomness);
 void call_cache_free(struct call_cache *cache);
 
+/* Forgets everything. */
+void call_cache_clear(struct call_cache *cache);
+
 /* text is copied; an empty one is not kept. */
 void call_cache_put(struct call_cache *cache, const struct call_key *key, str text);
 

@@ -4,6 +4,9 @@
 #include <stdalign.h>
 
 #include "base/arena.h"
+#include "base/budget.h"
+
+enum { MIB = 1024 * 1024 };
 
 static void memory_is_zeroed_aligned_and_stays_where_it_is(void **state)
 {
@@ -54,6 +57,50 @@ static void the_limit_ends_it(void **state)
     arena_fini(&a);
 }
 
+/* What is large gets a block of its own, and the one before it goes on. */
+static void large_pieces_between_small_ones_waste_nothing(void **state)
+{
+    struct arena a = {.limit = 0};
+    size_t before = budget_used();
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        assert_non_null(arena_alloc(&a, 16));
+        assert_non_null(arena_alloc(&a, (size_t)100 * 1024));
+    }
+    assert_true(budget_used() - before <= a.used + a.used / 8);
+    arena_fini(&a);
+}
+
+static void what_is_taken_of_the_budget_is_given_back(void **state)
+{
+    struct arena a = {.limit = 0};
+    size_t before = budget_used();
+
+    (void)state;
+    for (size_t i = 0; i < 100000; i++)
+        assert_non_null(arena_alloc(&a, 100));
+    assert_true(budget_used() - before >= a.used);
+    assert_true(budget_used() - before <= a.used + a.used / 4);
+    arena_fini(&a);
+    assert_true(budget_used() <= before + 128 * 1024);
+}
+
+static void the_budget_ends_it(void **state)
+{
+    struct arena a = {.limit = 0};
+
+    (void)state;
+    budget_set_limit(budget_used() + MIB);
+    while (arena_alloc(&a, 4096) != NULL)
+        assert_true(a.used <= MIB + 128 * 1024);
+    assert_false(a.is_full); /* no limit of its own */
+    assert_true(a.used >= MIB / 2);
+    budget_set_limit(0);
+    assert_non_null(arena_alloc(&a, 4096));
+    arena_fini(&a);
+}
+
 static void sizes_that_overflow_give_nothing(void **state)
 {
     struct arena a = {.limit = 0};
@@ -85,6 +132,9 @@ int main(void)
         cmocka_unit_test(memory_is_zeroed_aligned_and_stays_where_it_is),
         cmocka_unit_test(a_block_may_be_larger_than_any_before),
         cmocka_unit_test(the_limit_ends_it),
+        cmocka_unit_test(large_pieces_between_small_ones_waste_nothing),
+        cmocka_unit_test(what_is_taken_of_the_budget_is_given_back),
+        cmocka_unit_test(the_budget_ends_it),
         cmocka_unit_test(sizes_that_overflow_give_nothing),
         cmocka_unit_test(a_copy_ends_in_nul),
     };

@@ -1,7 +1,10 @@
 /* test_buf.c -- bytes on their way out. */
 #include "lib/test.h"
 
+#include "base/budget.h"
 #include "base/buf.h"
+
+enum { MIB = 1024 * 1024 };
 
 static void appends_are_put_one_after_the_other(void **state)
 {
@@ -95,6 +98,35 @@ static void cstr_ends_in_nul_whatever_the_length(void **state)
     buf_fini(&b);
 }
 
+static void what_is_taken_of_the_budget_is_given_back(void **state)
+{
+    struct buf b = {.limit = 0};
+    size_t before = budget_used();
+
+    (void)state;
+    while (b.len < (size_t)10 * MIB)
+        buf_append(&b, STR("0123456789"));
+    assert_true(budget_used() - before >= b.len);
+    assert_true(budget_used() - before <= b.len + b.len / 4 + 128 * 1024);
+    buf_fini(&b);
+    assert_true(budget_used() <= before + 128 * 1024);
+}
+
+static void the_budget_ends_it(void **state)
+{
+    struct buf b = {.limit = 0};
+
+    (void)state;
+    budget_set_limit(budget_used() + MIB);
+    while (!buf_failed(&b) && b.len < (size_t)10 * MIB)
+        buf_append(&b, STR("0123456789"));
+    assert_true(buf_failed(&b));
+    assert_false(b.is_full); /* no limit of its own */
+    assert_true(b.len >= MIB / 2 && b.len <= MIB + 128 * 1024);
+    budget_set_limit(0);
+    buf_fini(&b);
+}
+
 static void an_unreachable_size_fails(void **state)
 {
     struct buf b = {.limit = 0};
@@ -115,6 +147,8 @@ int main(void)
         cmocka_unit_test(reserved_room_is_the_callers_to_fill),
         cmocka_unit_test(consumed_bytes_are_gone_from_the_front),
         cmocka_unit_test(cstr_ends_in_nul_whatever_the_length),
+        cmocka_unit_test(what_is_taken_of_the_budget_is_given_back),
+        cmocka_unit_test(the_budget_ends_it),
         cmocka_unit_test(an_unreachable_size_fails),
     };
 

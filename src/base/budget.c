@@ -1,0 +1,159 @@
+/* budget.c -- one number for the process, and a rest of it for each thread. */
+#include "base/budget.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum {
+    STEP_BYTES = 64 * 1024, /* what a thread takes at once, and keeps at most twice of */
+    SPARE_PART = 10,        /* this part is for what has begun */
+};
+
+static atomic_size_t limit, used, peak;
+
+static _Thread_local struct {
+    size_t rest; /* taken by the thread, and not in use */
+    bool spares, was_refused;
+} own;
+
+void budget_set_limit(size_t bytes)
+{
+    atomic_store(&limit, bytes);
+}
+
+size_t budget_limit(void)
+{
+    return atomic_load(&limit);
+}
+
+size_t budget_used(void)
+{
+    return atomic_load(&used);
+}
+
+static void note_peak(size_t now)
+{
+    size_t before = atomic_load(&peak);
+
+    while (now > before && !atomic_compare_exchange_weak(&peak, &before, now))
+        continue;
+}
+
+size_t budget_peak(void)
+{
+    return atomic_exchange(&peak, atomic_load(&used));
+}
+
+/* All n bytes or none. most: what may be used with them. */
+static bool take_shared(size_t n, size_t most)
+{
+    size_t before = atomic_load(&used);
+
+    do {
+        if (before > most || n > most - before)
+            return false;
+    } while (!atomic_compare_exchange_weak(&used, &before, before + n));
+    note_peak(before + n);
+    return true;
+}
+
+static size_t without_spare(size_t bytes)
+{
+    return bytes - bytes / SPARE_PART;
+}
+
+static size_t most_used(void)
+{
+    size_t bytes = atomic_load(&limit);
+
+    if (bytes == 0)
+        return SIZE_MAX;
+    return own.spares ? without_spare(bytes) : bytes;
+}
+
+/* The rest is too small for n bytes: a whole step more if there is one, else just what is
+ * missing. */
+static bool take_more(size_t n)
+{
+    size_t missing = n - own.rest, most = most_used();
+    size_t steps = missing / STEP_BYTES + 1;
+
+    if (steps <= SIZE_MAX / STEP_BYTES && take_shared(steps * STEP_BYTES, most)) {
+        own.rest += steps * STEP_BYTES - n;
+        return true;
+    }
+    if (!take_shared(missing, most))
+        return false;
+    own.rest = 0;
+    return true;
+}
+
+bool budget_take(size_t n)
+{
+    if (n <= own.rest) {
+        own.rest -= n;
+        return true;
+    }
+    if (take_more(n))
+        return true;
+    own.was_refused = true;
+    return false;
+}
+
+void budget_give(size_t n)
+{
+    own.rest += n;
+    if (own.rest <= (size_t)2 * STEP_BYTES)
+        return;
+    atomic_fetch_sub(&used, own.rest - STEP_BYTES);
+    own.rest = STEP_BYTES;
+}
+
+void *budget_alloc(size_t n, size_t counted)
+{
+    void *p;
+
+    if (!budget_take(counted))
+        return NULL;
+    p = calloc(1, n);
+    if (p == NULL)
+        budget_give(counted);
+    return p;
+}
+
+void budget_free(void *p, size_t counted)
+{
+    if (p == NULL)
+        return;
+    free(p);
+    budget_give(counted);
+}
+
+bool budget_has_room(size_t n)
+{
+    size_t bytes = atomic_load(&limit), now = atomic_load(&used), most = without_spare(bytes);
+
+    return bytes == 0 || (now <= most && n <= most - now);
+}
+
+bool budget_is_short(void)
+{
+    return !budget_has_room(STEP_BYTES);
+}
+
+bool budget_spare(bool spares)
+{
+    bool before = own.spares;
+
+    own.spares = spares;
+    return before;
+}
+
+bool budget_was_refused(void)
+{
+    bool was = own.was_refused;
+
+    own.was_refused = false;
+    return was;
+}
