@@ -459,6 +459,8 @@ static void refuse_unrouted(const struct worker *w, struct http_exchange *x,
 
 /* What the head of a request has led to; kept with its exchange until the body is there. */
 struct routed {
+    struct worker *worker;
+    struct http_exchange *x;
     struct http_request request; /* with its path as the table spells it */
     const struct route *route;
     struct path_ids ids;
@@ -476,9 +478,8 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
         http_exchange_respond_error(x, &e, NULL, 0);
         return false;
     }
-    to->request = *r;
+    *to = (struct routed){.worker = w, .x = x, .request = *r, .caller = {STR(""), STR_NONE}};
     to->request.path = usual_path(w, x, r);
-    to->caller = (struct caller){STR(""), STR_NONE};
     to->route = route_find(w, &to->request, &to->ids);
     if (!is_open(to->route, r) &&
         api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &to->caller, &e) ==
@@ -497,14 +498,29 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
     return false;
 }
 
+static void run_route(void *arg)
+{
+    const struct routed *to = arg;
+
+    if (to->route->run != NULL)
+        to->route->run(to->worker, to->x, &to->request, &to->caller);
+    else
+        state_request_start(to->worker, to->x, &to->request, &to->caller, &to->ids,
+                            to->route->call);
+}
+
+/* What is passed on as it came need not be decoded. */
+static bool is_body_read(const struct routed *to)
+{
+    return to->route->run != relay_start || to->worker->config->model_alias.n > 0;
+}
+
 void router_on_request(void *arg, struct http_exchange *x, const struct http_request *r)
 {
-    struct worker *w = arg;
     struct routed *to = http_exchange_attached(x);
 
+    (void)arg;
     to->request.body = r->body;
-    if (to->route->run != NULL)
-        to->route->run(w, x, &to->request, &to->caller);
-    else
-        state_request_start(w, x, &to->request, &to->caller, &to->ids, to->route->call);
+    if (!is_body_read(to) || !http_exchange_decode(x, run_route, to))
+        run_route(to);
 }

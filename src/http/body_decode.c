@@ -5,179 +5,234 @@
  * buffer grows by what there is and refuses what passes its limit. */
 #include "http/body_decode.h"
 
+#include <stdint.h>
 #define ZLIB_CONST
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/budget.h"
+
 enum {
     PIECE_BYTES = 16 * 1024,
+    ALWAYS_BYTES = 1024 * 1024, /* whatever the ratio is: short texts that repeat themselves */
     ZLIB_WINDOW_BITS = 15,
-    ZLIB_GZIP = 16,       /* added to the window: a gzip header and trailer */
-    ZSTD_WINDOW_BITS = 23 /* a frame that asks for more would have us allocate it */
+    ZLIB_GZIP = 16,         /* added to the window: a gzip header and trailer */
+    ZLIB_BYTES = 48 * 1024, /* what zlib allocates */
+    ZSTD_WINDOW_BITS = 23   /* a frame that asks for more would have us allocate it */
 };
 
 struct coding {
     str name;
-    int (*decode)(const struct coding *coding, str bytes, struct buf *out, struct err *reterr);
+    int (*open)(struct body_decoder *d, struct err *reterr);
+    enum body_decoder_state (*decode_piece)(struct body_decoder *d, struct err *reterr);
+    void (*close)(struct body_decoder *d);
     int window_bits;
 };
 
-static int fail_damaged(const struct coding *coding, const char *why, struct err *reterr)
+struct body_decoder {
+    const struct coding *coding;
+    str bytes;
+    struct buf *out;
+    size_t max_ratio, ratio_bytes; /* no more than ratio_bytes because of max_ratio; 0: any */
+    size_t n_decoded;
+    size_t counted; /* of the budget, for the library */
+    z_stream zlib;
+    ZSTD_DCtx *zstd;
+    ZSTD_inBuffer zstd_in;
+    size_t zstd_verdict; /* 0: a frame has ended here */
+    bool is_open;
+};
+
+static enum body_decoder_state fail_damaged(const struct body_decoder *d, const char *why,
+                                            struct err *reterr)
 {
     err_set(reterr, ERR_BAD_REQUEST, "The request body is not valid %.*s data: %s.",
-            STR_ARG(coding->name), why);
-    return -1;
+            STR_ARG(d->coding->name), why);
+    return BODY_DECODER_FAILED;
 }
 
-static int fail_too_large(const struct buf *out, struct err *reterr)
+static enum body_decoder_state fail_no_memory(struct err *reterr)
 {
-    err_set(reterr, ERR_REQUEST_TOO_LARGE,
-            "The request body is larger than %zu bytes when decoded.", out->limit);
-    return -1;
-}
-
-static int fail_append(const struct buf *out, struct err *reterr)
-{
-    if (out->is_full)
-        return fail_too_large(out, reterr);
     err_set_no_memory(reterr);
-    return -1;
+    return BODY_DECODER_FAILED;
+}
+
+/* ---- limits */
+
+static bool passes_ratio(const struct body_decoder *d, unsigned long long n)
+{
+    return d->ratio_bytes != 0 && n > d->ratio_bytes;
+}
+
+/* It has n bytes or more. */
+static enum body_decoder_state fail_too_large(const struct body_decoder *d, unsigned long long n,
+                                              struct err *reterr)
+{
+    const struct buf *out = d->out;
+
+    if (passes_ratio(d, n) && (out->limit == 0 || d->ratio_bytes < out->limit))
+        err_set(reterr, ERR_REQUEST_TOO_LARGE,
+                "The request body is more than %zu times larger when decoded (max_body_ratio).",
+                d->max_ratio);
+    else
+        err_set(reterr, ERR_REQUEST_TOO_LARGE,
+                "The request body is larger than %zu bytes when decoded.", out->limit);
+    return BODY_DECODER_FAILED;
+}
+
+/* Appends what was decoded. */
+static bool take_piece(struct body_decoder *d, const void *piece, size_t n, struct err *reterr)
+{
+    d->n_decoded += n;
+    if (!passes_ratio(d, d->n_decoded))
+        buf_append(d->out, str_from(piece, n));
+    if (passes_ratio(d, d->n_decoded) || d->out->is_full)
+        (void)fail_too_large(d, d->n_decoded, reterr);
+    else if (buf_failed(d->out))
+        err_set_no_memory(reterr);
+    else
+        return true;
+    return false;
 }
 
 /* ---- zlib */
 
-/* One call of inflate() with its output appended; returns its verdict. */
-static int inflate_piece(z_stream *z, struct buf *out)
+static int zlib_open(struct body_decoder *d, struct err *reterr)
+{
+    if (d->bytes.len > UINT32_MAX) {
+        err_set(reterr, ERR_REQUEST_TOO_LARGE, "The request body is larger than 4 GiB.");
+        return -1;
+    }
+    if (!budget_take(ZLIB_BYTES))
+        return (int)fail_no_memory(reterr);
+    d->counted = ZLIB_BYTES;
+    d->zlib.next_in = (const unsigned char *)d->bytes.p;
+    d->zlib.avail_in = (uInt)d->bytes.len;
+    if (inflateInit2(&d->zlib, d->coding->window_bits) != Z_OK)
+        return (int)fail_no_memory(reterr);
+    d->is_open = true;
+    return 0;
+}
+
+static void zlib_close(struct body_decoder *d)
+{
+    if (d->is_open)
+        (void)inflateEnd(&d->zlib);
+}
+
+static enum body_decoder_state zlib_decode_piece(struct body_decoder *d, struct err *reterr)
 {
     unsigned char piece[PIECE_BYTES];
+    z_stream *z = &d->zlib;
     int verdict;
 
     z->next_out = piece;
     z->avail_out = sizeof(piece);
     verdict = inflate(z, Z_NO_FLUSH);
-    buf_append(out, str_from((const char *)piece, sizeof(piece) - z->avail_out));
-    return verdict;
-}
-
-static int inflate_all(const struct coding *coding, z_stream *z, struct buf *out,
-                       struct err *reterr)
-{
-    int verdict;
-
-    for (;;) {
-        verdict = inflate_piece(z, out);
-        if (buf_failed(out))
-            return fail_append(out, reterr);
-        if (verdict == Z_STREAM_END && z->avail_in == 0)
-            return 0;
-        if (verdict == Z_STREAM_END && coding->window_bits < ZLIB_GZIP)
-            return fail_damaged(coding, "something follows its end", reterr);
-        if (verdict == Z_STREAM_END)
-            verdict = inflateReset(z);
-        if (verdict == Z_OK)
-            continue;
-        if (verdict == Z_MEM_ERROR)
-            err_set_no_memory(reterr);
-        else
-            (void)fail_damaged(coding, verdict == Z_BUF_ERROR ? "it is cut short" : "it is damaged",
-                               reterr);
-        return -1;
-    }
-}
-
-static int decode_zlib(const struct coding *coding, str bytes, struct buf *out, struct err *reterr)
-{
-    z_stream z = {.next_in = (const unsigned char *)bytes.p, .avail_in = (uInt)bytes.len};
-    int rc;
-
-    if (bytes.len > UINT32_MAX) {
-        err_set(reterr, ERR_REQUEST_TOO_LARGE, "The request body is larger than 4 GiB.");
-        return -1;
-    }
-    if (inflateInit2(&z, coding->window_bits) != Z_OK) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
-    rc = inflate_all(coding, &z, out, reterr);
-    (void)inflateEnd(&z);
-    return rc;
+    if (!take_piece(d, piece, sizeof(piece) - z->avail_out, reterr))
+        return BODY_DECODER_FAILED;
+    if (verdict == Z_STREAM_END && z->avail_in == 0)
+        return BODY_DECODER_DONE;
+    if (verdict == Z_STREAM_END && d->coding->window_bits < ZLIB_GZIP)
+        return fail_damaged(d, "something follows its end", reterr);
+    if (verdict == Z_STREAM_END)
+        verdict = inflateReset(z);
+    if (verdict == Z_OK)
+        return BODY_DECODER_MORE;
+    if (verdict == Z_MEM_ERROR)
+        return fail_no_memory(reterr);
+    return fail_damaged(d, verdict == Z_BUF_ERROR ? "it is cut short" : "it is damaged", reterr);
 }
 
 /* ---- zstd */
 
-static int fail_zstd(const struct coding *coding, size_t verdict, struct err *reterr)
-{
-    switch (ZSTD_getErrorCode(verdict)) {
-    case ZSTD_error_memory_allocation:
-        err_set_no_memory(reterr);
-        return -1;
-    case ZSTD_error_frameParameter_windowTooLarge:
-        return fail_damaged(coding, "its window is larger than 8 MiB", reterr);
-    default:
-        return fail_damaged(coding, "it is damaged", reterr);
-    }
-}
-
-static int decode_frames(const struct coding *coding, ZSTD_DCtx *z, str bytes, struct buf *out,
-                         struct err *reterr)
-{
-    ZSTD_inBuffer in = {bytes.p, bytes.len, 0};
-    char piece[PIECE_BYTES];
-    size_t verdict = 1; /* 0: a frame has ended here */
-
-    for (;;) {
-        ZSTD_outBuffer to = {piece, sizeof(piece), 0};
-        size_t before = in.pos;
-
-        if (in.pos == in.size && verdict == 0)
-            return 0;
-        verdict = ZSTD_decompressStream(z, &to, &in);
-        if (ZSTD_isError(verdict))
-            return fail_zstd(coding, verdict, reterr);
-        buf_append(out, str_from(piece, to.pos));
-        if (buf_failed(out))
-            return fail_append(out, reterr);
-        if (in.pos == before && to.pos == 0)
-            return fail_damaged(coding, "it is cut short", reterr);
-    }
-}
-
-/* Does the first frame announce more than fits? Then nothing needs to be decoded. */
-static bool is_announced_too_large(str bytes, const struct buf *out)
+/* What the first frame announces, which need not be decoded when it is too much; else 0. */
+static unsigned long long announced_bytes(str bytes)
 {
     unsigned long long size = ZSTD_getFrameContentSize(bytes.p, bytes.len);
 
-    return size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR && out->limit != 0 &&
-           size > out->limit;
+    return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ? 0 : size;
 }
 
-static int decode_zstd(const struct coding *coding, str bytes, struct buf *out, struct err *reterr)
+static int zstd_open(struct body_decoder *d, struct err *reterr)
 {
-    ZSTD_DCtx *z;
-    int rc = -1;
+    unsigned long long announced = announced_bytes(d->bytes);
 
-    if (is_announced_too_large(bytes, out))
-        return fail_too_large(out, reterr);
-    z = ZSTD_createDCtx();
-    if (z == NULL)
-        err_set_no_memory(reterr);
-    else if (ZSTD_isError(ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, coding->window_bits)))
+    if (passes_ratio(d, announced) || (d->out->limit != 0 && announced > d->out->limit))
+        return (int)fail_too_large(d, announced, reterr);
+    d->zstd_in = (ZSTD_inBuffer){d->bytes.p, d->bytes.len, 0};
+    d->zstd_verdict = 1;
+    d->zstd = ZSTD_createDCtx();
+    if (d->zstd == NULL)
+        return (int)fail_no_memory(reterr);
+    if (ZSTD_isError(
+            ZSTD_DCtx_setParameter(d->zstd, ZSTD_d_windowLogMax, d->coding->window_bits))) {
         err_set(reterr, ERR_INTERNAL, "zstd takes no limit of %d bits for its window.",
-                coding->window_bits);
-    else
-        rc = decode_frames(coding, z, bytes, out, reterr);
-    (void)ZSTD_freeDCtx(z);
-    return rc;
+                d->coding->window_bits);
+        return -1;
+    }
+    return 0;
+}
+
+static void zstd_close(struct body_decoder *d)
+{
+    (void)ZSTD_freeDCtx(d->zstd);
+}
+
+static enum body_decoder_state fail_zstd(const struct body_decoder *d, size_t verdict,
+                                         struct err *reterr)
+{
+    switch (ZSTD_getErrorCode(verdict)) {
+    case ZSTD_error_memory_allocation:
+        return fail_no_memory(reterr);
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return fail_damaged(d, "its window is larger than 8 MiB", reterr);
+    default:
+        return fail_damaged(d, "it is damaged", reterr);
+    }
+}
+
+/* The window is allocated when a frame has said how large it is. */
+static bool count_window(struct body_decoder *d, struct err *reterr)
+{
+    size_t now = ZSTD_sizeof_DCtx(d->zstd);
+
+    if (now <= d->counted)
+        return true;
+    if (!budget_take(now - d->counted)) {
+        err_set_no_memory(reterr);
+        return false;
+    }
+    d->counted = now;
+    return true;
+}
+
+static enum body_decoder_state zstd_decode_piece(struct body_decoder *d, struct err *reterr)
+{
+    char piece[PIECE_BYTES];
+    ZSTD_outBuffer to = {piece, sizeof(piece), 0};
+    size_t before = d->zstd_in.pos;
+
+    if (d->zstd_in.pos == d->zstd_in.size && d->zstd_verdict == 0)
+        return BODY_DECODER_DONE;
+    d->zstd_verdict = ZSTD_decompressStream(d->zstd, &to, &d->zstd_in);
+    if (ZSTD_isError(d->zstd_verdict))
+        return fail_zstd(d, d->zstd_verdict, reterr);
+    if (!count_window(d, reterr) || !take_piece(d, piece, to.pos, reterr))
+        return BODY_DECODER_FAILED;
+    if (d->zstd_in.pos == before && to.pos == 0)
+        return fail_damaged(d, "it is cut short", reterr);
+    return BODY_DECODER_MORE;
 }
 
 /* ---- which one */
 
 static const struct coding codings[] = {
-    {STR_INIT("gzip"), decode_zlib, ZLIB_WINDOW_BITS + ZLIB_GZIP},
-    {STR_INIT("x-gzip"), decode_zlib, ZLIB_WINDOW_BITS + ZLIB_GZIP},
-    {STR_INIT("deflate"), decode_zlib, ZLIB_WINDOW_BITS},
-    {STR_INIT("zstd"), decode_zstd, ZSTD_WINDOW_BITS},
+    {STR_INIT("gzip"), zlib_open, zlib_decode_piece, zlib_close, ZLIB_WINDOW_BITS + ZLIB_GZIP},
+    {STR_INIT("x-gzip"), zlib_open, zlib_decode_piece, zlib_close, ZLIB_WINDOW_BITS + ZLIB_GZIP},
+    {STR_INIT("deflate"), zlib_open, zlib_decode_piece, zlib_close, ZLIB_WINDOW_BITS},
+    {STR_INIT("zstd"), zstd_open, zstd_decode_piece, zstd_close, ZSTD_WINDOW_BITS},
 };
 
 bool body_is_plain(str coding)
@@ -185,13 +240,76 @@ bool body_is_plain(str coding)
     return coding.len == 0 || str_eq_nocase(coding, STR("identity"));
 }
 
-int body_decode(str coding, str bytes, struct buf *out, struct err *reterr)
+static const struct coding *find_coding(str name)
 {
     for (size_t i = 0; i < sizeof(codings) / sizeof(*codings); i++) {
-        if (str_eq_nocase(coding, codings[i].name))
-            return codings[i].decode(&codings[i], bytes, out, reterr);
+        if (str_eq_nocase(name, codings[i].name))
+            return &codings[i];
     }
-    err_set(reterr, ERR_UNSUPPORTED_MEDIA_TYPE,
-            "Content-Encoding must be one of " BODY_CODINGS ", or absent.");
-    return -1;
+    return NULL;
+}
+
+static size_t bytes_by_ratio(size_t n, size_t max_ratio)
+{
+    size_t most = max_ratio > 0 && n > SIZE_MAX / max_ratio ? SIZE_MAX : n * max_ratio;
+
+    return max_ratio > 0 && most < ALWAYS_BYTES ? ALWAYS_BYTES : most;
+}
+
+struct body_decoder *body_decoder_new(str coding, str bytes, size_t max_ratio, struct buf *out,
+                                      struct err *reterr)
+{
+    const struct coding *known = find_coding(coding);
+    struct body_decoder *d;
+
+    if (known == NULL) {
+        err_set(reterr, ERR_UNSUPPORTED_MEDIA_TYPE,
+                "Content-Encoding must be one of " BODY_CODINGS ", or absent.");
+        return NULL;
+    }
+    d = budget_alloc(sizeof(*d), sizeof(*d));
+    if (d == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    d->coding = known;
+    d->bytes = bytes;
+    d->out = out;
+    d->max_ratio = max_ratio;
+    d->ratio_bytes = bytes_by_ratio(bytes.len, max_ratio);
+    if (known->open(d, reterr) == 0)
+        return d;
+    body_decoder_free(d);
+    return NULL;
+}
+
+void body_decoder_free(struct body_decoder *d)
+{
+    if (d == NULL)
+        return;
+    d->coding->close(d);
+    budget_give(d->counted);
+    budget_free(d, sizeof(*d));
+}
+
+enum body_decoder_state body_decoder_run(struct body_decoder *d, size_t most, struct err *reterr)
+{
+    size_t before = d->n_decoded;
+    enum body_decoder_state state;
+
+    do
+        state = d->coding->decode_piece(d, reterr);
+    while (state == BODY_DECODER_MORE && d->n_decoded - before < most);
+    return state;
+}
+
+int body_decode(str coding, str bytes, struct buf *out, struct err *reterr)
+{
+    struct body_decoder *d = body_decoder_new(coding, bytes, 0, out, reterr);
+    enum body_decoder_state state = BODY_DECODER_FAILED;
+
+    if (d != NULL)
+        state = body_decoder_run(d, SIZE_MAX, reterr);
+    body_decoder_free(d);
+    return state == BODY_DECODER_DONE ? 0 : -1;
 }

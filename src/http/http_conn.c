@@ -75,7 +75,7 @@ static void on_timer(void *arg)
 static void exchange_fini(struct http_exchange *x)
 {
     arena_fini(&x->arena);
-    buf_fini(&x->decoded);
+    exchange_free_decoded(x);
     x->is_open = false;
 }
 
@@ -112,6 +112,7 @@ static void leave(struct http_conn *c)
     loop_timer_free(c->timer);
     c->timer = NULL;
     client_share_give_back(c->server->conf.share, c->share_key);
+    exchange_stop_decoding(&c->x);
     server_balance(c->server);
 }
 

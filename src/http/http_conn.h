@@ -32,11 +32,22 @@ enum conn_state {
     CONN_CLOSED, /* waiting for its memory to be freed */
 };
 
+/* What becomes of a body that came compressed. */
+struct decoding {
+    struct body_decoder *decoder; /* while it is under way */
+    struct buf bytes;
+    bool is_over, is_whole;   /* is_whole: and did not fail */
+    struct err *failure;      /* in the exchange's arena; NULL: none, or no memory to say which */
+    struct loop_timer *timer; /* of the next piece */
+    void (*on_decoded)(void *arg);
+    void *arg;
+};
+
 struct http_exchange {
     struct http_conn *conn;
     struct arena arena;
     struct http_request request;
-    struct buf decoded;                          /* its body, when it came compressed */
+    struct decoding decoding;                    /* of its body, when it came compressed */
     str request_id;                              /* STR_NONE until it is needed */
     const struct http_exchange_handler *handler; /* NULL: nobody is told */
     void *arg;
@@ -112,6 +123,10 @@ void conn_answered(struct http_conn *c);
 
 /* The number of connections has changed: is there room for new ones? */
 void server_balance(struct http_server *server);
+
+/* No more is decoded, as the client has left; what there is, is freed with the exchange. */
+void exchange_stop_decoding(struct http_exchange *x);
+void exchange_free_decoded(struct http_exchange *x);
 
 /* The last connection of a closed server frees it. */
 void server_release(struct http_server *server);

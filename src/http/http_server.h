@@ -28,6 +28,7 @@ struct http_server_conf {
     size_t max_head_bytes;  /* request line and headers together: 431 */
     size_t max_headers;     /* number of header fields: 431 */
     size_t max_body_bytes;  /* 413 */
+    size_t max_body_ratio;  /* decoded bytes by those that came: 413; 0: any */
     size_t max_connections; /* of this loop; more are answered 503 */
     struct client_share
         *share; /* of each client, in the whole process; outlives the server; or NULL */
@@ -117,6 +118,11 @@ void http_server_close(struct http_server *server);
  * like those of the request. Returns 0, or -1 with *reterr filled: 400, 413,
  * 415, 500 (body_decode.h). */
 int http_exchange_body(struct http_exchange *x, str *ret, struct err *reterr);
+
+/* Does the same ahead, a piece in each turn of the loop: http_exchange_body() then has what came out.
+ * Returns false when that is so at once, else true: then on_decoded(arg) is called from the loop, and
+ * nothing is asked of the exchange before. If the client leaves meanwhile it is not called at all. */
+bool http_exchange_decode(struct http_exchange *x, void (*on_decoded)(void *arg), void *arg);
 
 /* The exchange's memory: what the answer needs may be taken from it. */
 struct arena *http_exchange_arena(struct http_exchange *x);

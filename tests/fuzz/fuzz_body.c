@@ -22,6 +22,24 @@ static int decode(const char *coding, str bytes, struct buf *out)
     return body_decode(str_from_c(coding), bytes, out, &e);
 }
 
+/* In pieces, and with a limit by ratio that cannot be reached: it is the same. */
+static int decode_in_pieces(const char *coding, str bytes, struct buf *out)
+{
+    enum body_decoder_state state = BODY_DECODER_FAILED;
+    struct body_decoder *d;
+    struct err e;
+
+    buf_init(out, LIMIT_BYTES);
+    d = body_decoder_new(str_from_c(coding), bytes, 1, out, &e);
+    if (d == NULL)
+        return -1;
+    do
+        state = body_decoder_run(d, 100, &e);
+    while (state == BODY_DECODER_MORE);
+    body_decoder_free(d);
+    return state == BODY_DECODER_DONE ? 0 : -1;
+}
+
 static size_t pack(bool zstd, str text, char *to, size_t room)
 {
     uLongf n = room;
@@ -39,7 +57,7 @@ static void check(const char *coding, str body, str packed_text)
 
     fuzz_promise(first.len <= LIMIT_BYTES, "the limit holds");
     fuzz_promise(rc == -1 || !buf_failed(&first), "what did not fit is an error");
-    fuzz_promise(decode(coding, body, &second) == rc, "the verdict is the same");
+    fuzz_promise(decode_in_pieces(coding, body, &second) == rc, "the verdict is the same");
     fuzz_promise(str_eq(buf_str(&first), buf_str(&second)), "and so are the bytes");
     if (!str_is_none(packed_text) && packed_text.len <= LIMIT_BYTES)
         fuzz_promise(rc == 0 && str_eq(buf_str(&first), packed_text), "packed text comes back");

@@ -5,7 +5,7 @@ import test, { after, before, beforeEach, describe } from 'node:test';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { checkError, checkStream } from '../lib/check.mjs';
 import { ask } from '../lib/client.mjs';
-import { shared } from '../lib/daemon.mjs';
+import { pair, shared } from '../lib/daemon.mjs';
 import { zstdRepeated, zstdStored } from '../lib/zstd.mjs';
 
 const REQUEST = { model: 'm', input: 'compressed' };
@@ -58,6 +58,19 @@ describe('compressed bodies', { concurrency: false }, () => {
             assert.equal(error.message, 'The request body is larger than 65536 bytes when decoded.');
         });
     }
+
+    test('a body that swells more than the ratio allows is 413, an honest one of the same size is read', async (t) => {
+        const { daemon, up } = await pair(t, '--max-body-ratio', '50');
+        const post = (body, coding) => ask(daemon, body, { headers: { 'content-encoding': coding } });
+        const request = (text) => JSON.stringify({ model: 'm', store: false, input: text });
+        const spaces = request(' '.repeat(8 << 20));
+        for (const [coding, body] of [['gzip', gzipSync(spaces)], ['deflate', deflateSync(spaces)], ['zstd', zstdRepeated(' ', 8 << 20)]])
+            assert.match(checkError(await post(body, coding), 413, 'request_too_large').message, /more than 50 times larger when decoded \(max_body_ratio\)/);
+        assert.equal(up.requests.length, 0);
+        const words = Array.from({ length: 1 << 20 }, (_, i) => `word ${(i * 2654435761) % 1000003}`).join(' ');
+        assert.equal((await post(gzipSync(request(words)), 'gzip')).status, 200);
+        assert.equal((await up.request(0)).body.messages[0].content, words);
+    });
 
     for (const coding of ['br', 'gzip, zstd', 'gzip,gzip', 'aes128gcm']) {
         test(`${coding} is 415 and the answer names what is known`, async () => {

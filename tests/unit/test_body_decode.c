@@ -3,6 +3,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "http/body_decode.h"
 #include "lib/fixture.h"
@@ -256,6 +257,110 @@ static void a_zstd_window_of_more_than_8_mib_is_refused(void **state)
     buf_fini(&larger);
 }
 
+/* ---- in slices, and by ratio */
+
+static enum body_decoder_state run_all(struct body_decoder *d, size_t slice, const struct buf *out,
+                                       struct err *e)
+{
+    enum body_decoder_state state;
+    size_t before;
+
+    do {
+        before = out->len;
+        state = body_decoder_run(d, slice, e);
+        assert_true(out->len - before < slice + (size_t)16 * 1024);
+    } while (state == BODY_DECODER_MORE);
+    return state;
+}
+
+static void slices_of_any_size_come_to_the_same(void **state)
+{
+    static const size_t slices[] = {1, 1000, 16384, 16385, 100000, SIZE_MAX / 2};
+    struct buf text = words(300000);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(codings) * COUNT_OF(slices); i++) {
+        const char *name = codings[i % COUNT_OF(codings)].name;
+        struct buf packed = codings[i % COUNT_OF(codings)].pack(buf_str(&text));
+        struct buf out = {.limit = 0};
+        size_t before = budget_used();
+        struct err e;
+        struct body_decoder *d = body_decoder_new(str_from_c(name), buf_str(&packed), 0, &out, &e);
+
+        assert_non_null(d);
+        assert_int_equal(run_all(d, slices[i / COUNT_OF(codings)], &out, &e), BODY_DECODER_DONE);
+        body_decoder_free(d);
+        assert_true(str_eq(buf_str(&out), buf_str(&text)));
+        buf_fini(&out);
+        assert_true(budget_used() <= before + 128 * 1024);
+        buf_fini(&packed);
+    }
+    buf_fini(&text);
+}
+
+static int decode_by_ratio(const char *coding, str body, size_t ratio, struct err *e)
+{
+    struct buf out;
+    struct body_decoder *d;
+    enum body_decoder_state state = BODY_DECODER_FAILED;
+
+    buf_init(&out, (size_t)32 * MIB);
+    d = body_decoder_new(str_from_c(coding), body, ratio, &out, e);
+    if (d != NULL)
+        state = body_decoder_run(d, SIZE_MAX, e);
+    body_decoder_free(d);
+    assert_true(state == BODY_DECODER_DONE || out.cap <= 2 * MIB);
+    buf_fini(&out);
+    return state == BODY_DECODER_DONE ? 0 : -1;
+}
+
+static void what_swells_more_than_the_ratio_is_refused(void **state)
+{
+    struct buf bomb = zeros((size_t)24 * MIB), small = zeros(MIB), honest = words(3 * MIB);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(codings); i++) {
+        struct buf packed = codings[i].pack(buf_str(&bomb));
+        struct err e;
+
+        assert_int_equal(decode_by_ratio(codings[i].name, buf_str(&packed), 0, &e), 0);
+        assert_int_equal(decode_by_ratio(codings[i].name, buf_str(&packed), 50, &e), -1);
+        assert_int_equal(err_http_status(&e), 413);
+        assert_non_null(strstr(e.msg, "50 times"));
+        assert_non_null(strstr(e.msg, "max_body_ratio"));
+        buf_fini(&packed);
+        packed = codings[i].pack(buf_str(&small)); /* the first MiB is free */
+        assert_int_equal(decode_by_ratio(codings[i].name, buf_str(&packed), 1, &e), 0);
+        buf_fini(&packed);
+        packed = codings[i].pack(buf_str(&honest));
+        assert_int_equal(decode_by_ratio(codings[i].name, buf_str(&packed), 100, &e), 0);
+        buf_fini(&packed);
+    }
+    buf_fini(&bomb);
+    buf_fini(&small);
+    buf_fini(&honest);
+}
+
+static void the_window_counts(void **state)
+{
+    struct buf text = words((size_t)9 * MIB), packed = zstd_packed_with(buf_str(&text), 23);
+    struct buf out = {.limit = 0};
+    struct err e;
+    struct body_decoder *d;
+
+    (void)state;
+    budget_set_limit(budget_used() + 4 * MIB);
+    d = body_decoder_new(STR("zstd"), buf_str(&packed), 0, &out, &e);
+    assert_non_null(d);
+    assert_int_equal(body_decoder_run(d, 1, &e), BODY_DECODER_FAILED);
+    assert_int_equal(err_http_status(&e), 503);
+    body_decoder_free(d);
+    budget_set_limit(0);
+    buf_fini(&out);
+    buf_fini(&packed);
+    buf_fini(&text);
+}
+
 static void one_format_is_not_taken_for_another(void **state)
 {
     struct buf gzip = gzip_packed(STR("{}")), zstd = zstd_packed(STR("{}"));
@@ -293,6 +398,9 @@ int main(void)
         cmocka_unit_test(the_limit_is_exact_and_is_named),
         cmocka_unit_test(a_bomb_takes_no_more_memory_than_the_limit_allows),
         cmocka_unit_test(a_zstd_window_of_more_than_8_mib_is_refused),
+        cmocka_unit_test(slices_of_any_size_come_to_the_same),
+        cmocka_unit_test(what_swells_more_than_the_ratio_is_refused),
+        cmocka_unit_test(the_window_counts),
         cmocka_unit_test(one_format_is_not_taken_for_another),
         cmocka_unit_test(other_codings_and_several_are_415),
     };
