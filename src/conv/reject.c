@@ -124,6 +124,6 @@ int check_value(const struct path *at, str value, const str *supported, size_t n
 
 int reject_memory(struct err *reterr)
 {
-    err_set(reterr, ERR_INTERNAL, "The gateway ran out of memory for this request.");
+    err_set_no_memory(reterr);
     return -1;
 }

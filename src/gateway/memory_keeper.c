@@ -14,6 +14,7 @@
 #include "ev/log.h"
 #include "gateway/call_memory.h"
 #include "gateway/memory_size.h"
+#include "store/sql_sqlite_memory.h"
 
 enum {
     LOOK_MS = 1000,
@@ -55,6 +56,8 @@ void memory_set_up(const struct config *c, unsigned n_threads)
 {
     tune_allocator(n_threads);
     budget_set_limit(limit_by(c));
+    if (sql_sqlite_count_memory() == -1)
+        log_msg(LOG_WARN, "max_memory: the memory of SQLite is not counted");
     log_line(LOG_DEBUG, "memory",
              (struct log_field[]){LOG_INT("max_memory", budget_limit()), LOG_END});
 }

@@ -2,6 +2,9 @@
 #include "gateway/state_conf.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/budget.h"
 
 /* systemd may name several directories, with colons between them. */
 static const char *default_url(struct arena *a)
@@ -19,6 +22,17 @@ static const char *default_url(struct arena *a)
     return kept.p;
 }
 
+/* A store in memory leaves most of it to requests. */
+static uint64_t max_bytes(const struct config *c)
+{
+    enum { PART = 4, USUAL_BYTES = 256 * 1024 * 1024 };
+    size_t part = budget_limit() / PART;
+
+    if (c->store_max_bytes != 0 || c->store == NULL || strcmp(c->store, "memory") != 0)
+        return c->store_max_bytes;
+    return part == 0 || part > USUAL_BYTES ? USUAL_BYTES : part;
+}
+
 struct store_conf state_conf(const struct config *c, struct arena *a)
 {
     return (struct store_conf){
@@ -32,7 +46,7 @@ struct store_conf state_conf(const struct config *c, struct arena *a)
                 .max_age_s = c->store_max_age_ms / 1000,
                 .max_responses = c->store_max_responses,
                 .max_owner_responses = c->store_max_owner_responses,
-                .max_bytes = c->store_max_bytes,
+                .max_bytes = max_bytes(c),
                 .max_owner_bytes = c->store_max_owner_bytes,
             },
     };

@@ -88,16 +88,16 @@ static int read_get(struct state_request *q, str body, struct err *reterr)
 
 /* ---- working */
 
-/* Its result comes behind it. */
+/* Its result comes behind it. scratch: for what is looked at, and not kept. */
 static int complete(struct store_session *s, struct state_request *q, size_t i,
-                    struct store_items *all, struct err *reterr)
+                    struct arena *scratch, struct store_items *all, struct err *reterr)
 {
     struct request_history_item found = {.body = STR_NONE};
     struct store_item *item = &all->v[all->n++];
 
     *item = q->items.v[i];
     if ((q->is_partial[i] || item->is_reference) &&
-        stored_item_find(s, q->owner, item->id, &q->arena, &found, reterr) == -1)
+        stored_item_find(s, q->owner, item->id, scratch, &found, reterr) == -1)
         return -1;
     if (!str_is_none(found.body))
         *item = (struct store_item){.id = item->id, .is_reference = true};
@@ -114,7 +114,11 @@ int state_items_complete(struct store_session *s, struct state_request *q, struc
     if (all.v == NULL && q->items.n > 0)
         return reject_memory(reterr);
     for (size_t i = 0; i < q->items.n; i++) {
-        if (complete(s, q, i, &all, reterr) == -1)
+        struct arena scratch = {.limit = 0};
+        int rc = complete(s, q, i, &scratch, &all, reterr);
+
+        arena_fini(&scratch);
+        if (rc == -1)
             return -1;
     }
     *ret = all;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/budget.h"
+#include "base/str_map.h"
 #include "gateway/state_task.h"
 #include "gateway/stored_item.h"
 #include "gateway/turn_internal.h"
@@ -47,11 +48,53 @@ static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
     return -1;
 }
 
+/* What references come to: each is counted, and an item that is named more than once is
+ * loaded once. */
+struct loading {
+    struct str_map by_id; /* of struct request_history_item */
+    size_t n_bytes;
+};
+
+static int reject_total(const struct turn *t, struct err *reterr)
+{
+    const size_t most = t->worker->config->max_request_memory_bytes;
+
+    err_set(reterr, ERR_REQUEST_TOO_LARGE,
+            "The items that the request refers to come to more than %zu bytes "
+            "(max_request_memory).",
+            most);
+    return -1;
+}
+
+static int find_reference(struct turn *t, struct store_session *s, size_t i,
+                          struct loading *loading, struct err *reterr)
+{
+    struct request_history_item *found = &t->found[i];
+    const str id = t->references.v[i].id;
+    void **known = str_map_slot(&loading->by_id, id, &t->arena);
+
+    if (known == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    if (*known != NULL)
+        *found = *(const struct request_history_item *)*known;
+    else if (stored_item_find(s, t->caller.owner, id, &t->arena, found, reterr) == -1)
+        return -1;
+    *known = found;
+    loading->n_bytes += found->body.len + found->result.len;
+    if (loading->n_bytes > t->worker->config->max_request_memory_bytes)
+        return reject_total(t, reterr);
+    return 0;
+}
+
 static int find_references(struct turn *t, struct store_session *s, struct err *reterr)
 {
+    struct loading loading = {.n_bytes = 0};
+
+    str_map_init(&loading.by_id, &t->worker->ids);
     for (size_t i = 0; i < t->references.n; i++) {
-        if (stored_item_find(s, t->caller.owner, t->references.v[i].id, &t->arena, &t->found[i],
-                             reterr) == -1)
+        if (find_reference(t, s, i, &loading, reterr) == -1)
             return -1;
     }
     return 0;
