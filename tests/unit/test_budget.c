@@ -66,6 +66,9 @@ static void the_last_tenth_is_for_what_has_begun(void **state)
     (void)state;
     budget_set_limit(budget_used() + 10 * MIB);
     assert_false(budget_is_short());
+    assert_true(budget_has_room(8 * MIB));
+    assert_false(budget_has_room(10 * MIB));
+    assert_false(budget_has_room(SIZE_MAX));
     assert_false(budget_spare(true));
     while (budget_take(KIB))
         n += KIB;
