@@ -1,10 +1,10 @@
 /* memory.test.mjs -- the process stays within max_memory, whatever is asked of it at once, and gives
  * memory back when it is over.
  *
- * The worst requests that were found are sent from many sides while streams are under way: what is resident
- * may pass the budget by a tenth, new requests are refused with 503 and Retry-After, the streams go
- * on to their end and /health answers. What sanitizers and valgrind hold besides says nothing, so
- * they are left out. */
+ * The worst requests that were found are sent from many sides while streams are under way: what is
+ * resident may pass the budget by a tenth, new requests are refused with 503 and Retry-After, the
+ * streams go on to their end and /health answers. What sanitizers and valgrind hold besides says
+ * nothing, so they are left out. */
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import test, { describe } from 'node:test';
@@ -110,24 +110,113 @@ async function isUsualAgain(up, daemon) {
     assert.equal(got.status, 200, got.text);
 }
 
+/* Runs the attack while streams are under way; what became of it. */
+async function besiege(t, { up, daemon }, n, send, { forgotten = 32 } = {}) {
+    const streams = await beginStreams(up, daemon, 3);
+    up.always(textStream('fine'));
+    const idle = resident(daemon);
+    forgetPeak(daemon);
+    const stop = watchHealth(daemon);
+    const answers = await attack(daemon, n, send);
+    await stop();
+    const over = peak(daemon) - idle;
+    t.diagnostic(`${over.toFixed(0)} MiB over idle, statuses ${[...new Set(answers.map(({ status }) => status))]}`);
+    assert.ok(over <= BUDGET * 1.1, `${over} MiB over idle`);
+    checkRefusals(answers);
+    await endStreams(streams);
+    await isUsualAgain(up, daemon);
+    const after = await settled(daemon, idle + forgotten);
+    assert.ok(after <= idle + forgotten, `${after - idle} MiB stayed`);
+    return answers;
+}
+
+/* Sends a request and reads nothing of its answer until the others are done, too. */
+function readSlowly(daemon, path, reading) {
+    return new Promise((done, fail) => {
+        const socket = net.connect(daemon.port, daemon.host, () => {
+            socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+            socket.pause();
+            reading.then(() => socket.resume());
+        });
+        let head = '';
+        socket.on('data', (piece) => (head ||= piece.toString('latin1')));
+        socket.on('error', fail);
+        socket.on('close', () => done({ status: Number(head.slice(9, 12)), text: head, json: { error: { code: 'server_is_overloaded' } }, headers: { 'retry-after': '1' } }));
+    });
+}
+
+/* The id of a stored user message of so many MiB. */
+async function storeLarge({ up, daemon }, mib) {
+    up.next(textStream('kept'));
+    const { json } = await ask(daemon, { model: 'm', input: 'x'.repeat(mib * MIB) });
+    return (await get(daemon, `/v1/responses/${json.id}/input_items`)).json.data[0].id;
+}
+
+/* The id of a response of so many MiB. */
+async function storeLargeAnswer({ up, daemon }, mib) {
+    up.next(textStream('x'.repeat(mib * MIB)));
+    return (await ask(daemon, { model: 'm', input: 'much' })).json.id;
+}
+
 describe('memory', { skip, concurrency: false }, () => {
+    const start = (t, ...args) => pair(t, '--max-memory', `${BUDGET}MiB`, ...args);
+
     for (const [what, make] of Object.entries(WORST)) {
         test(`${what}, from sixteen clients at once`, async (t) => {
-            const { up, daemon } = await pair(t, '--max-memory', `${BUDGET}MiB`);
-            const streams = await beginStreams(up, daemon, 3);
-            up.always(textStream('fine'));
-            const idle = resident(daemon), body = make();
-            forgetPeak(daemon);
-            const stop = watchHealth(daemon);
-            const answers = await attack(daemon, 16, () => ask(daemon, body));
-            await stop();
+            const both = await start(t), body = make();
+            const answers = await besiege(t, both, 16, () => ask(both.daemon, body));
             assert.ok(answers.length > 0);
-            checkRefusals(answers);
-            assert.ok(peak(daemon) - idle <= BUDGET * 1.1, `${peak(daemon) - idle} MiB over idle`);
-            await endStreams(streams);
-            await isUsualAgain(up, daemon);
-            const after = await settled(daemon, idle + 32);
-            assert.ok(after <= idle + 32, `${after - idle} MiB stayed`);
         });
     }
+
+    test('compressed bodies that swell, from sixteen clients at once', async (t) => {
+        const both = await start(t, '--max-body-ratio', '100000');
+        const body = gzipSync(request(`"input":"${' '.repeat(24 * MIB)}"`));
+        await besiege(t, both, 16, () => ask(both.daemon, body, { headers: { 'content-encoding': 'gzip' } }));
+    });
+
+    test('bodies whose rest never comes do not grow into what streams need', async (t) => {
+        const both = await start(t, '--body-timeout', '2s');
+        const piece = Buffer.alloc(20 * MIB, 'x');
+        await besiege(t, both, 40, () => new Promise((done) => {
+            const socket = net.connect(both.daemon.port, both.daemon.host, () => {
+                socket.write(`POST /v1/responses HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${(30 * MIB).toString(16)}\r\n`);
+                socket.write(piece);
+            });
+            let head = '';
+            socket.on('data', (data) => (head += data.toString('latin1')));
+            socket.on('error', () => done());
+            socket.on('close', () => done());
+        }));
+    });
+
+    test('one large item, referred to two hundred times', async (t) => {
+        const both = await start(t);
+        const id = await storeLarge(both, 1);
+        const body = { model: 'm', store: false, input: new Array(200).fill({ type: 'item_reference', id }) };
+        await besiege(t, both, 8, () => ask(both.daemon, body));
+    });
+
+    test('a large stored response, fetched a hundred times at once by clients that do not read', async (t) => {
+        const both = await start(t);
+        const response = await storeLargeAnswer(both, 4);
+        let go;
+        const reading = new Promise((done) => (go = done));
+        setTimeout(go, 3000);
+        await besiege(t, both, 100, () => readSlowly(both.daemon, `/v1/responses/${response}`, reading));
+    });
+
+    test('pages of large items', async (t) => {
+        const both = await start(t);
+        const conversation = (await ask(both.daemon, {}, { path: '/v1/conversations' })).json.id;
+        for (let i = 0; i < 20; i++)
+            await ask(both.daemon, { items: [{ role: 'user', content: 'x'.repeat(MIB) }] }, { path: `/v1/conversations/${conversation}/items` });
+        await besiege(t, both, 24, () => get(both.daemon, `/v1/conversations/${conversation}/items?limit=100`));
+    });
+
+    test('hundreds of small streams at once are no reason to refuse one', async (t) => {
+        const both = await start(t);
+        const answers = await besiege(t, both, 300, (i) => ask(both.daemon, { model: 'm', input: `${i}`, stream: true }));
+        assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+    });
 });
