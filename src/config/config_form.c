@@ -185,14 +185,30 @@ static bool is_field(str s)
     return is_name(s) && str_find_char(s, '*') + 1 >= s.len;
 }
 
+/* "vscode-webview://x": programs with windows of web technology have schemes of their own. */
+static bool is_program_origin(str s)
+{
+    size_t end = str_find(s, STR("://"));
+    str host = str_skip(s, end + strlen("://"));
+
+    for (size_t i = 0; i < end; i++) {
+        if (strchr("+-.", s.p[i]) == NULL && !isalnum((unsigned char)s.p[i]))
+            return false;
+    }
+    return end > 0 && end < s.len && str_find_char(host, '/') == host.len;
+}
+
 static bool is_origin(str s)
 {
     str host = after_scheme(s, "http|https");
 
-    if (str_eq(s, STR("*")))
+    if (str_eq(s, STR("*")) || str_eq(s, STR("null")))
         return true;
-    return is_visible(s) && !str_is_none(host) && is_authority(host) &&
-           str_find_char(host, '/') == host.len;
+    if (!is_visible(s))
+        return false;
+    if (str_is_none(host))
+        return is_program_origin(s);
+    return is_authority(host) && str_find_char(host, '/') == host.len;
 }
 
 static bool is_host_pattern(str s)

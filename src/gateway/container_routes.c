@@ -8,7 +8,6 @@
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
 #include "gateway/path_pattern.h"
-#include "gateway/request_body.h"
 #include "gateway/state_list.h"
 #include "gateway/worker.h"
 #include "http/percent.h"
@@ -372,7 +371,8 @@ static int read_create(struct container_job *job, const struct http_request *r,
     struct create_body in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE, STR_NONE};
     str body;
 
-    if (request_body(job->x, r, &body, reterr) == -1 ||
+    (void)r;
+    if (http_exchange_body(job->x, &body, reterr) == -1 ||
         fields_read_body(body, FIELDS(create_table), &in, NULL, reterr) == -1 ||
         read_expiry(in.expires_after, &request->idle_ms, reterr) == -1 ||
         tool_own_check_memory(in.memory_limit, &limit_at, reterr) == -1 ||

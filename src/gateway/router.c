@@ -14,10 +14,12 @@
 #include "gateway/chat_turn.h"
 #include "gateway/container_routes.h"
 #include "gateway/mcp_routes.h"
+#include "gateway/media_type.h"
 #include "gateway/relay.h"
 #include "gateway/state_calls.h"
 #include "gateway/turn.h"
 #include "gateway/worker.h"
+#include "http/origin_check.h"
 #include "http/percent.h"
 
 typedef void route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r,
@@ -251,7 +253,7 @@ static void answer_options(const struct worker *w, struct http_exchange *x,
     str origin = cors_allowed_origin(&cors, http_request_header(r, STR("origin")));
     str asked = http_request_header(r, STR("access-control-request-headers"));
     str headers = cors_allowed_headers(asked);
-    struct http_header fields[4] = {{STR("allow"), allow}};
+    struct http_header fields[5] = {{STR("allow"), allow}};
     size_t n = 1;
 
     if (!str_is_none(origin) &&
@@ -260,6 +262,9 @@ static void answer_options(const struct worker *w, struct http_exchange *x,
         fields[n++] = (struct http_header){STR("access-control-max-age"), STR("600")};
         if (!str_is_none(headers))
             fields[n++] = (struct http_header){STR("access-control-allow-headers"), headers};
+        if (!str_is_none(http_request_header(r, STR("access-control-request-private-network"))))
+            fields[n++] =
+                (struct http_header){STR("access-control-allow-private-network"), STR("true")};
     }
     http_exchange_respond(x, 204, fields, n, STR(""));
 }
@@ -434,11 +439,27 @@ static void refuse_caller(struct http_exchange *x, const struct http_request *r,
     http_exchange_respond_error(x, e, &scheme, 1);
 }
 
+/* What may be opened by a link of another page: it shows nothing of anybody. */
+static bool is_harmless(const struct route *route)
+{
+    return route != NULL && (route->run == health || route->run == root);
+}
+
 /* Needs it no key? A browser's preflight carries none. */
 static bool is_open(const struct route *route, const struct http_request *r)
 {
-    return method_bit(r->method) == OPTIONS ||
-           (route != NULL && (route->run == health || route->run == root));
+    return method_bit(r->method) == OPTIONS || is_harmless(route);
+}
+
+/* Before it was looked at; the log says so. */
+static void refuse_request(struct http_exchange *x, const struct http_request *r, const char *event,
+                           const struct err *e)
+{
+    log_line(LOG_INFO, event,
+             (struct log_field[]){LOG_STR("method", r->method), LOG_STR("path", r->path),
+                                  LOG_STR("client", r->peer),
+                                  LOG_STR("request_id", http_exchange_request_id(x)), LOG_END});
+    http_exchange_respond_error(x, e, NULL, 0);
 }
 
 /* No route for it: says what there is instead. */
@@ -481,9 +502,11 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
     *to = (struct routed){.worker = w, .x = x, .request = *r, .caller = {STR(""), STR_NONE}};
     to->request.path = usual_path(w, x, r);
     to->route = route_find(w, &to->request, &to->ids);
-    if (!is_open(to->route, r) &&
-        api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &to->caller, &e) ==
-            -1) {
+    if (origin_check(w->origins, r, is_harmless(to->route), &e) == -1) {
+        refuse_request(x, r, "origin_refused", &e);
+    } else if (!is_open(to->route, r) &&
+               api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &to->caller,
+                                 &e) == -1) {
         refuse_caller(x, r, &e);
     } else if (to->route == NULL) {
         refuse_unrouted(w, x, r, to->request.path);
@@ -518,9 +541,12 @@ static bool is_body_read(const struct routed *to)
 void router_on_request(void *arg, struct http_exchange *x, const struct http_request *r)
 {
     struct routed *to = http_exchange_attached(x);
+    struct err e;
 
     (void)arg;
     to->request.body = r->body;
-    if (!is_body_read(to) || !http_exchange_decode(x, run_route, to))
+    if (media_type_check(&to->request, to->route->relay == CONFIG_RELAY_ALL, &e) == -1)
+        refuse_request(x, r, "media_type_refused", &e);
+    else if (!is_body_read(to) || !http_exchange_decode(x, run_route, to))
         run_route(to);
 }

@@ -19,6 +19,7 @@
 #include "gateway/demo.h"
 #include "gateway/mcp_servers.h"
 #include "gateway/memory_keeper.h"
+#include "gateway/origin_policy.h"
 #include "gateway/reasoning_seal.h"
 #include "gateway/state_conf.h"
 #include "gateway/upstream_watch.h"
@@ -29,6 +30,7 @@
 struct server {
     const struct config *config;
     const struct api_keys *keys;
+    struct origin_policy origins;
     struct arena memory;
     struct listen_address **addresses;
     size_t n_addresses;
@@ -228,11 +230,16 @@ static int open_workers(struct server *s, struct err *reterr)
 {
     const struct worker_conf conf = {.config = s->config,
                                      .keys = s->keys,
+                                     .origins = &s->origins,
                                      .addresses = s->addresses,
                                      .n_addresses = s->n_addresses,
                                      .n_workers = s->n_workers,
                                      .share = s->share};
 
+    if (origin_policy_make(s->config, s->keys->n > 0, &s->memory, &s->origins) == -1) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
     for (unsigned i = 0; i < s->n_workers; i++) {
         s->workers[i] = worker_new(&conf, reterr);
         if (s->workers[i] == NULL)

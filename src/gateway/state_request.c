@@ -6,7 +6,6 @@
 #include "base/budget.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
-#include "gateway/request_body.h"
 #include "gateway/state_task.h"
 #include "gateway/worker.h"
 #include "http/percent.h"
@@ -154,7 +153,7 @@ static int job_read(struct state_job *job, const struct path_ids *ids, struct er
         err_set_no_memory(reterr);
         return -1;
     }
-    if (job->call->has_body && request_body(job->x, job->http, &body, reterr) == -1)
+    if (job->call->has_body && http_exchange_body(job->x, &body, reterr) == -1)
         return -1;
     return job->call->read == NULL ? 0 : job->call->read(&job->request, body, reterr);
 }

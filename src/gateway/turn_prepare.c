@@ -1,6 +1,5 @@
 /* turn_prepare.c -- the beginning of a turn: the client's request is read, and completed
  * with what it refers to. */
-#include "gateway/request_body.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 
@@ -34,7 +33,7 @@ static int read_request(struct turn *t, struct err *reterr)
     const struct responses_request_options options = turn_request_options(t);
     str body;
 
-    if (request_body(t->x, t->http, &body, reterr) == -1)
+    if (http_exchange_body(t->x, &body, reterr) == -1)
         return -1;
     return responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr);
 }

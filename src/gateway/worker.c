@@ -130,6 +130,7 @@ struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
     }
     w->config = conf->config;
     w->keys = conf->keys;
+    w->origins = conf->origins;
     w->upstream = conf->upstream;
     w->authorization = conf->authorization;
     w->ids = (struct id_source){random_fill, NULL};

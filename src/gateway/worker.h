@@ -16,6 +16,7 @@ struct chat_turn;
 struct listen_address;
 struct mcp_hub;
 struct mcp_snapshot;
+struct origin_policy;
 struct call_memory;
 struct client_share;
 struct cut_memory;
@@ -29,6 +30,7 @@ struct upstream_watch;
 struct worker {
     const struct config *config;
     const struct api_keys *keys;  /* of the clients; outlives the worker */
+    const struct origin_policy *origins; /* whose pages may ask; outlives the worker */
     str upstream;                 /* base URL without a slash at its end; outlives the worker */
     str authorization;            /* value of the header sent upstream, or STR_NONE */
     struct upstream_watch *watch; /* of the upstream; shared by all workers; or NULL */
@@ -61,6 +63,7 @@ struct worker {
 struct worker_conf {
     const struct config *config;
     const struct api_keys *keys;
+    const struct origin_policy *origins;
     str upstream, authorization;
     struct listen_address *const *addresses; /* where to accept clients */
     size_t n_addresses;

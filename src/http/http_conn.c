@@ -203,6 +203,7 @@ static int request_read(struct http_conn *c)
         .headers = headers,
         .n_headers = c->h1.n_headers,
         .wants_upgrade = c->h1.wants_upgrade,
+        .on_loopback = c->on_loopback,
         .peer = str_from_c(c->peer),
     };
     return 0;

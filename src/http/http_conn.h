@@ -76,13 +76,20 @@ struct http_conn {
     bool told_blocked;   /* the owner waits for on_blocked(false) */
     bool refused;        /* over max_connections: gets a 503 and nothing else */
     bool is_memory_free; /* closed, but conn_settle() still holds it */
+    bool on_loopback;    /* came to a socket for this machine alone */
     char peer[PEER_BYTES];
     uint64_t share_key; /* of the client whose connections it counts among (client_share.h) */
 };
 
+struct server_listener {
+    struct http_server *server;
+    struct listener *listener;
+    bool is_loopback;
+};
+
 struct http_server {
     struct loop *loop;
-    struct listener *listeners[HTTP_SERVER_LISTENERS];
+    struct server_listener listeners[HTTP_SERVER_LISTENERS];
     size_t n_listeners;
     struct http_server_conf conf;
     struct h1_limits limits;

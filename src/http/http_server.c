@@ -33,7 +33,7 @@ void server_balance(struct http_server *server)
         return;
     server->listeners_wait = waits;
     for (size_t i = 0; i < server->n_listeners; i++)
-        listener_pause(server->listeners[i], waits);
+        listener_pause(server->listeners[i].listener, waits);
 }
 
 static void log_refused(struct http_server *server, const char *peer, const char *why)
@@ -79,7 +79,8 @@ static void refuse_client(struct http_server *server, int fd, const char *peer)
 
 static void on_accept(void *arg, int fd, const char *peer)
 {
-    struct http_server *server = arg;
+    const struct server_listener *l = arg;
+    struct http_server *server = l->server;
     struct client_share *share = server->conf.share;
     uint64_t key = share == NULL ? 0 : client_share_key(peer);
     struct http_conn *c;
@@ -91,6 +92,7 @@ static void on_accept(void *arg, int fd, const char *peer)
         refuse_client(server, fd, peer);
     } else if ((c = conn_open(server, fd, peer)) != NULL) {
         c->share_key = key;
+        c->on_loopback = l->is_loopback;
     } else {
         client_share_give_back(share, key);
     }
@@ -125,17 +127,18 @@ void http_server_judge_heads(struct http_server *server, http_server_on_head *on
 
 int http_server_listen(struct http_server *server, int fd, struct err *reterr)
 {
-    struct listener *l;
+    struct server_listener *l = &server->listeners[server->n_listeners];
 
     if (server->n_listeners == HTTP_SERVER_LISTENERS) {
         (void)close(fd);
         err_set(reterr, ERR_INTERNAL, "listen: more than %d addresses", HTTP_SERVER_LISTENERS);
         return -1;
     }
-    l = listener_open(server->loop, fd, on_accept, server, reterr);
-    if (l == NULL)
+    *l = (struct server_listener){.server = server, .is_loopback = listen_is_loopback(fd)};
+    l->listener = listener_open(server->loop, fd, on_accept, l, reterr);
+    if (l->listener == NULL)
         return -1;
-    server->listeners[server->n_listeners++] = l;
+    server->n_listeners++;
     return 0;
 }
 
@@ -158,7 +161,7 @@ struct http_server *http_server_open(struct loop *loop, const char *address,
         http_server_close(server);
         return NULL;
     }
-    server->port = listener_port(server->listeners[0]);
+    server->port = listener_port(server->listeners[0].listener);
     return server;
 }
 
@@ -180,7 +183,7 @@ size_t http_server_exchanges(const struct http_server *server)
 static void stop_listening(struct http_server *server)
 {
     for (size_t i = 0; i < server->n_listeners; i++)
-        listener_close(server->listeners[i]);
+        listener_close(server->listeners[i].listener);
     server->n_listeners = 0;
 }
 

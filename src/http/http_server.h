@@ -52,7 +52,8 @@ struct http_request {
     bool wants_upgrade;        /* Connection: upgrade with an Upgrade header */
     const struct err *refusal; /* NULL, or why it is not to be served: it has no length, which
                                 * matters only where its method is allowed */
-    str peer;                  /* address of the client without port, or "unix", for logs */
+    bool on_loopback; /* the socket it came to is bound to an address of this machine only */
+    str peer;         /* address of the client without port, or "unix", for logs */
 };
 
 /* Value of a header (name in lower case), or STR_NONE. */

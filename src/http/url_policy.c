@@ -216,7 +216,7 @@ static const char *check_web_port(const struct parts *parts)
     return "its port is none of 80, 443, 8000, 8080 and 8443";
 }
 
-static bool is_listed(const struct url_hosts *hosts, str host)
+bool url_hosts_hold(const struct url_hosts *hosts, str host)
 {
     for (size_t i = 0; i < hosts->n; i++) {
         str pattern = str_from_c(hosts->patterns[i]);
@@ -231,8 +231,8 @@ static bool is_listed(const struct url_hosts *hosts, str host)
 
 static const char *check_lists(const struct url_policy *policy, str host)
 {
-    if (is_listed(&policy->denied, host) ||
-        (policy->allowed.n > 0 && !is_listed(&policy->allowed, host)))
+    if (url_hosts_hold(&policy->denied, host) ||
+        (policy->allowed.n > 0 && !url_hosts_hold(&policy->allowed, host)))
         return "the operator of this gateway does not allow its host";
     return NULL;
 }

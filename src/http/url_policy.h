@@ -32,6 +32,9 @@ struct url_hosts {
     size_t n;
 };
 
+/* Does one of them fit the name? */
+bool url_hosts_hold(const struct url_hosts *hosts, str host);
+
 struct url_policy {
     enum url_mode mode;
     struct url_hosts allowed; /* n is 0: all */

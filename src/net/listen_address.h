@@ -44,6 +44,9 @@ int listen_tcp_check_free(const char *address, struct err *reterr);
 /* The port a TCP socket is bound to. */
 int listen_port(int fd);
 
+/* Is it bound to an address that only this machine reaches? False for a Unix socket. */
+bool listen_is_loopback(int fd);
+
 /* A Unix socket at path. Returns it, or -1 with *reterr filled. */
 int listen_unix(const char *path, struct err *reterr);
 

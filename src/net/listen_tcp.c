@@ -127,15 +127,36 @@ int listen_tcp_check_free(const char *address, struct err *reterr)
     return 0;
 }
 
-int listen_port(int fd)
+union bound {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+static union bound address_of_socket(int fd)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
-    } bound = {.any = {0}};
+    union bound bound = {.any = {0}};
     socklen_t len = sizeof(bound);
 
     (void)getsockname(fd, &bound.any, &len);
+    return bound;
+}
+
+int listen_port(int fd)
+{
+    const union bound bound = address_of_socket(fd);
+
     return ntohs(bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
+}
+
+bool listen_is_loopback(int fd)
+{
+    const union bound bound = address_of_socket(fd);
+    const struct in6_addr *in6 = &bound.in6.sin6_addr;
+
+    if (bound.any.sa_family == AF_INET)
+        return ntohl(bound.in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return bound.any.sa_family == AF_INET6 &&
+           (IN6_IS_ADDR_LOOPBACK(in6) ||
+            (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == IN_LOOPBACKNET));
 }

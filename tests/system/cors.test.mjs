@@ -30,16 +30,23 @@ describe('with two origins', { concurrency: false }, () => {
     const both = shared({ before, beforeEach, after }, '--cors-origins', `${GOOD},${SECOND}`, '--max-body', '1KiB', '--relay', 'all');
 
     for (const [what, body, options, status] of kinds) {
-        test(`${what} may be read by their pages, and by no others`, async () => {
+        test(`${what} may be read by their pages, and others are refused`, async () => {
             const asked = (origin) => ask(both.daemon, body, { ...options, headers: { origin } });
             const good = await asked(GOOD), evil = await asked(EVIL), none = await asked(undefined);
             assert.equal(good.status, status, good.text);
             assert.deepEqual(corsOf(good), FOR_GOOD);
             assert.equal(corsOf(await asked(SECOND))['access-control-allow-origin'], SECOND);
-            for (const got of [evil, none, await asked('null'), await asked(`${GOOD}.evil.example`), await asked(`${GOOD}:444`)]) {
-                assert.equal(got.status, status);
+            assert.equal(none.status, status);
+            assert.deepEqual(corsOf(none), {});
+            const asks = both.up.requests.length;
+            for (const got of [evil, await asked('null'), await asked(`${GOOD}.evil.example`), await asked(`${GOOD}:444`)]) {
+                if (status === 413) /* before its head is judged */
+                    assert.equal(got.status, status);
+                else
+                    assert.match(checkError(got, 403, 'origin_not_allowed').message, /cors_origins/);
                 assert.deepEqual(corsOf(got), {});
             }
+            assert.equal(both.up.requests.length, asks, 'and reach no upstream');
             for (const got of [good, evil, none])
                 assert.match(got.headers.vary, /\bOrigin\b/);
         });
@@ -57,7 +64,7 @@ describe('with two origins', { concurrency: false }, () => {
         const got = await ask(both.daemon, {}, { path: CHAT, headers: { origin: GOOD } });
         assert.deepEqual(corsOf(got), FOR_GOOD);
         assert.deepEqual(got.headers.vary.split(', ').sort(), ['Accept', 'Origin']);
-        assert.deepEqual(corsOf(await ask(both.daemon, {}, { path: CHAT, headers: { origin: EVIL } })), {});
+        assert.deepEqual(corsOf(await ask(both.daemon, {}, { path: CHAT })), {});
     });
 
     for (const [path, methods] of [['/v1/responses', 'POST, OPTIONS'], ['/v1/models/x', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'], ['/health', 'GET, HEAD, OPTIONS']]) {
@@ -74,6 +81,12 @@ describe('with two origins', { concurrency: false }, () => {
         const got = await get(both.daemon, '/v1/responses', preflight(EVIL));
         assert.equal(got.status, 204);
         assert.deepEqual(corsOf(got), {});
+    });
+
+    test('a listed page may reach a private network, and no other one', async () => {
+        const asked = (origin) => get(both.daemon, '/v1/responses', preflight(origin, { 'access-control-request-private-network': 'true' }));
+        assert.equal(corsOf(await asked(GOOD))['access-control-allow-private-network'], 'true');
+        assert.deepEqual(corsOf(await asked(EVIL)), {});
     });
 
     test('header names are given back only when they are a short list of names', async () => {

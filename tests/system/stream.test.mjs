@@ -36,7 +36,7 @@ describe('a stream', { concurrency: false }, () => {
 
     test('has HTTP chunks that end where frames end', async () => {
         const body = JSON.stringify(REQUEST);
-        const bytes = await raw(both.daemon, `POST /v1/responses HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+        const bytes = await raw(both.daemon, `POST /v1/responses HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
         const { chunks, complete } = dechunk(bytes);
         assert.ok(complete, 'the last chunk is there');
         for (const piece of chunks)

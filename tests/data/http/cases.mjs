@@ -32,12 +32,13 @@ const HEX = N.toString(16);
 /* A request line or several lines become the head of a request. */
 const head = (line, ...lines) => [line, ...lines, '', ''].join('\r\n');
 const get = (...lines) => head('GET /health HTTP/1.1', 'Host: x', ...lines);
-const post = (...lines) => head('POST /v1/responses HTTP/1.1', 'Host: x', ...lines);
-const typed = (...lines) => post('Content-Type: application/json', ...lines);
+const untyped = (...lines) => head('POST /v1/responses HTTP/1.1', 'Host: x', ...lines);
+const JSON_TYPE = 'Content-Type: application/json';
+const post = (...lines) => untyped(JSON_TYPE, ...lines);
 const chunked = (bytes, ...lines) => post('Transfer-Encoding: chunked', ...lines) + bytes;
 const sized = (length) => post(`Content-Length:${length}`) + BODY;
 const coded = (coding) => post(`Transfer-Encoding:${coding}`) + `${HEX}\r\n${BODY}\r\n0\r\n\r\n`;
-const packed = (coding, bytes) => typed(`Content-Encoding: ${coding}`, `Content-Length: ${bytes.length}`) + bytes.toString('latin1');
+const packed = (coding, bytes) => post(`Content-Encoding: ${coding}`, `Content-Length: ${bytes.length}`) + bytes.toString('latin1');
 const chunk = (text) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const END = '0\r\n\r\n';
 const text = (n) => `"${'x'.repeat(n - 2)}"`;
@@ -49,7 +50,7 @@ const lengths = [
     ['a length behind a tab', sized(`\t${N}`), [200], KEEP],
     ['a length before a tab', sized(` ${N}\t`), BAD, CLOSE],
     ['a length with zeros in front', sized(` 000${N}`), [200], KEEP],
-    ['a length in capitals', head('POST /v1/responses HTTP/1.1', 'HOST: x', `CONTENT-LENGTH: ${N}`) + BODY, [200], KEEP],
+    ['a length in capitals', head('POST /v1/responses HTTP/1.1', 'HOST: x', JSON_TYPE, `CONTENT-LENGTH: ${N}`) + BODY, [200], KEEP],
     ['the same length twice', post(`Content-Length: ${N}`, `Content-Length: ${N}`) + BODY, BAD, CLOSE],
     ['two lengths', post('Content-Length: 5', `Content-Length: ${N}`) + BODY, BAD, CLOSE],
     ['two lengths, the first of them 0', post('Content-Length: 0', `Content-Length: ${N}`) + BODY, BAD, CLOSE],
@@ -322,7 +323,8 @@ const bodies = [
     ['a body in two codings', packed('gzip, gzip', gzipSync(gzipSync(BODY))), MEDIA, KEEP],
     ['a body in an unknown coding', packed('br', Buffer.from(BODY)), MEDIA, KEEP],
     ['a body that is no JSON', post('Content-Length: 2') + '{]', ['400 invalid_json'], KEEP],
-    ['a body that is a form', post('Content-Type: application/x-www-form-urlencoded', 'Content-Length: 3') + 'a=b', MEDIA, KEEP],
+    ['a body of no type', untyped(`Content-Length: ${N}`) + BODY, MEDIA, KEEP],
+    ['a body that is a form', untyped('Content-Type: application/x-www-form-urlencoded', 'Content-Length: 3') + 'a=b', MEDIA, KEEP],
 ];
 
 const sequences = [

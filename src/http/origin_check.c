@@ -1,0 +1,220 @@
+/* origin_check.c -- whose page it is, and by which name it has found us.
+ *
+ * Browsers send Sec-Fetch-Site only where the way is safe: to https, and to this
+ * machine. So "same-origin" is believed, whatever a proxy has made of Host, and the
+ * page behind it has no name that leads elsewhere; without it, Origin and Host are all
+ * there is. For a GET within one site there is no Origin either.
+ *
+ * WebSockets know no CORS: no preflight asks before, so there only Origin counts. */
+#include "http/origin_check.h"
+
+static const str http_scheme = STR_INIT("http://"), https_scheme = STR_INIT("https://");
+
+/* What an origin or Host names. */
+struct place {
+    str host; /* with the brackets of an IPv6 address */
+    str port; /* "" for that of the scheme */
+};
+
+/* What is looked at. */
+struct sent {
+    str origin, host, site; /* or STR_NONE */
+    bool is_upgrade;
+};
+
+/* ---- texts */
+
+static bool starts_with_nocase(str s, str prefix)
+{
+    return s.len >= prefix.len && str_eq_nocase(str_from(s.p, prefix.len), prefix);
+}
+
+static bool is_https(str origin)
+{
+    return starts_with_nocase(origin, https_scheme);
+}
+
+/* "host", "host:80", "[::1]:80". What is malformed is one long name. */
+static struct place place_of(str authority)
+{
+    bool is_ipv6 = str_starts_with(authority, STR("["));
+    size_t end = str_find_char(authority, is_ipv6 ? ']' : ':');
+    str rest;
+
+    end += is_ipv6 && end < authority.len ? 1 : 0;
+    rest = str_skip(authority, end);
+    if (rest.len > 0 && rest.p[0] != ':')
+        return (struct place){authority, STR("")};
+    return (struct place){str_from(authority.p, end), str_skip(rest, 1)};
+}
+
+static str port_of(const struct place *place, str origin)
+{
+    if (place->port.len > 0)
+        return place->port;
+    return is_https(origin) ? STR("443") : STR("80");
+}
+
+/* Is an origin of a page that which Host names? */
+static bool is_same(str origin, str host)
+{
+    str scheme = is_https(origin) ? https_scheme : http_scheme;
+    struct place page, ours = place_of(host);
+
+    if (!starts_with_nocase(origin, scheme))
+        return false;
+    page = place_of(str_skip(origin, scheme.len));
+    return page.host.len > 0 && str_eq_nocase(page.host, ours.host) &&
+           str_eq(port_of(&page, origin), port_of(&ours, origin));
+}
+
+/* ---- names */
+
+static bool is_below(str host, str domain)
+{
+    return host.len > domain.len && str_eq_nocase(str_skip(host, host.len - domain.len), domain);
+}
+
+/* RFC 6761, RFC 8375, RFC 6762 appendix G, and ICANN's .internal. */
+static bool is_private(str host)
+{
+    static const str domains[] = {
+        STR_INIT(".localhost"), STR_INIT(".internal"),   STR_INIT(".local"), STR_INIT(".home.arpa"),
+        STR_INIT(".lan"),       STR_INIT(".home"),       STR_INIT(".corp"),  STR_INIT(".intranet"),
+        STR_INIT(".private"),   STR_INIT(".localdomain")};
+
+    for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++) {
+        if (is_below(host, domains[i]))
+            return true;
+    }
+    return false;
+}
+
+static str last_label(str host)
+{
+    str label = host;
+
+    for (size_t dot; (dot = str_find_char(label, '.')) < label.len;)
+        label = str_skip(label, dot + 1);
+    return label;
+}
+
+/* Can the public DNS hold such a name? No domain at its top begins with a digit; what ends
+ * like that is an IPv4 address, in whatever spelling. */
+static bool is_public_name(str host)
+{
+    str label;
+
+    if (str_starts_with(host, STR("[")) && str_ends_with(host, STR("]")))
+        return false;
+    if (str_ends_with(host, STR(".")))
+        host.len--;
+    label = last_label(host);
+    if (label.len == host.len || is_private(host))
+        return false;
+    return label.len == 0 || label.p[0] < '0' || label.p[0] > '9';
+}
+
+/* ---- what is refused */
+
+/* Programs with windows of web technology have schemes of their own (vscode-webview,
+ * tauri, chrome-extension), which no page can have. "null" is any page's. */
+static bool is_program(str origin)
+{
+    return str_find(origin, STR("://")) < origin.len && !starts_with_nocase(origin, http_scheme) &&
+           !is_https(origin);
+}
+
+static bool is_foreign(const struct sent *s)
+{
+    bool is_cross_site = str_eq(s->site, STR("cross-site"));
+
+    if (str_is_none(s->origin))
+        return is_cross_site;
+    if (is_program(s->origin))
+        return s->is_upgrade;
+    if (str_eq(s->site, STR("same-origin")) && !s->is_upgrade)
+        return false;
+    return is_cross_site || !is_same(s->origin, s->host);
+}
+
+/* Without a key, on a socket for this machine alone, no other name leads to us. Elsewhere
+ * one may be right (of a service, of a proxy), unless a page says that it is its own
+ * and the way is not safe. */
+static bool is_misled(const struct origin_policy *policy, const struct http_request *r,
+                      const struct sent *s)
+{
+    const struct place place = place_of(s->host);
+    bool says_own = !str_is_none(s->origin) && !is_https(s->origin) && !is_program(s->origin);
+
+    if (!is_public_name(place.host) || url_hosts_hold(&policy->names, place.host))
+        return false;
+    if (s->is_upgrade && says_own)
+        return true;
+    if (policy->asks_for_key || str_eq(r->peer, STR("unix")))
+        return false;
+    return r->on_loopback || policy->is_only_names || (says_own && str_is_none(s->site));
+}
+
+/* Somebody opens a link. The page that holds it does not see what comes. */
+static bool is_opened(const struct http_request *r, const struct sent *s)
+{
+    return str_is_none(s->origin) &&
+           (str_eq(r->method, STR("GET")) || str_eq(r->method, STR("HEAD"))) &&
+           str_eq(http_request_header(r, STR("sec-fetch-mode")), STR("navigate")) &&
+           str_eq(http_request_header(r, STR("sec-fetch-dest")), STR("document"));
+}
+
+/* ---- */
+
+enum { SHOWN_BYTES = 256 };
+
+static str shown(str value)
+{
+    return str_from(value.p, value.len < SHOWN_BYTES ? value.len : SHOWN_BYTES);
+}
+
+static void refuse_page(str origin, struct err *reterr)
+{
+    if (str_is_none(origin))
+        err_set(reterr, ERR_ORIGIN_NOT_ALLOWED,
+                "Pages of other sites may not use this gateway. To let them, add the origin of "
+                "theirs to its configuration key cors_origins.");
+    else
+        err_set(reterr, ERR_ORIGIN_NOT_ALLOWED,
+                "Pages of the origin '%.*s' may not use this gateway. To let them, add %.*s to its "
+                "configuration key cors_origins.",
+                STR_ARG(shown(origin)), STR_ARG(shown(origin)));
+}
+
+static void refuse_name(str host, struct err *reterr)
+{
+    host = shown(place_of(host).host);
+    err_set(reterr, ERR_ORIGIN_NOT_ALLOWED,
+            "This gateway does not know '%.*s' as a name of its own, and without API keys a web "
+            "page could have made it lead here. If the name is right, add %.*s to the "
+            "configuration key host_names, or configure API keys.",
+            STR_ARG(host), STR_ARG(host));
+}
+
+int origin_check(const struct origin_policy *policy, const struct http_request *r, bool is_harmless,
+                 struct err *reterr)
+{
+    const struct sent s = {.origin = http_request_header(r, STR("origin")),
+                           .host = http_request_header(r, STR("host")),
+                           .site = http_request_header(r, STR("sec-fetch-site")),
+                           .is_upgrade = r->wants_upgrade};
+
+    if (!str_is_none(cors_allowed_origin(&policy->cors, s.origin)) ||
+        str_eq(r->method, STR("OPTIONS")))
+        return 0;
+    if (is_foreign(&s) && !(is_harmless && is_opened(r, &s))) {
+        refuse_page(s.origin, reterr);
+        return -1;
+    }
+    if (s.host.len > 0 && is_misled(policy, r, &s)) {
+        refuse_name(s.host, reterr);
+        return -1;
+    }
+    return 0;
+}
