@@ -76,13 +76,14 @@ static int show(const struct config *config, const struct mcp_config *servers)
 }
 
 /* Takes the reference to servers. */
-static int run(const struct config *config, const struct api_keys *keys, struct mcp_config *servers,
+static int run(const struct config *config, const struct config_sources *sources,
+               const struct api_keys *keys, struct mcp_config *servers,
                const struct config_problems *warnings)
 {
     log_setup((enum log_level)config->log_level, (enum log_format)config->log_format);
     for (size_t i = 0; i < warnings->n_kept; i++)
         log_msg(LOG_WARN, "%s", warnings->kept[i].text);
-    return server_run(config, keys, servers);
+    return server_run(config, sources, keys, servers);
 }
 
 static int serve(int n_args, const char *const *args)
@@ -93,7 +94,7 @@ static int serve(int n_args, const char *const *args)
     struct config_problems problems = {.n_kept = 0};
     struct mcp_config *servers = NULL;
     struct config config;
-    struct api_keys keys;
+    struct api_keys keys = {.list = NULL};
     bool is_wrong;
     int status = EXIT_USAGE;
 
@@ -108,7 +109,7 @@ static int serve(int n_args, const char *const *args)
         print_problems(&problems);
         status = show(&config, servers);
     } else {
-        status = run(&config, &keys, servers, &problems);
+        status = run(&config, &sources, &keys, servers, &problems);
         servers = NULL;
     }
     mcp_config_unref(servers);

@@ -74,8 +74,18 @@ bool api_key_line(str name, str key, struct buf *out)
     return !buf_failed(out);
 }
 
+/* The text of an owner, where it is to live. STR_NONE when out of memory. */
+static str keep_owner(struct api_keys *keys, str owner)
+{
+    for (size_t i = 0; keys->former != NULL && i < keys->former->n; i++) {
+        if (str_eq(keys->former->list[i].caller.owner, owner))
+            return keys->former->list[i].caller.owner;
+    }
+    return arena_dup(keys->owners != NULL ? keys->owners : &keys->memory, owner);
+}
+
 /* Not the hash that the key is recognised by: owners are written into the store. */
-static str make_owner(struct arena *a, str key)
+static str make_owner(struct api_keys *keys, str key)
 {
     struct buf text = {.limit = 0};
     unsigned char hash[SHA256_BYTES];
@@ -87,7 +97,7 @@ static str make_owner(struct arena *a, str key)
         buf_reset(&text);
         buf_c(&text, "key-");
         buf_hex(&text, hash, OWNER_CHARS / 2);
-        owner = buf_failed(&text) ? STR_NONE : arena_dup(a, buf_str(&text));
+        owner = buf_failed(&text) ? STR_NONE : keep_owner(keys, buf_str(&text));
     }
     buf_fini(&text);
     return owner;
@@ -124,7 +134,7 @@ static const struct api_key *find(const struct api_keys *keys, const unsigned ch
 
 int api_keys_add(struct api_keys *keys, const char *key)
 {
-    struct api_key k = {.caller = {make_owner(&keys->memory, str_from_c(key)), STR_NONE}};
+    struct api_key k = {.caller = {make_owner(keys, str_from_c(key)), STR_NONE}};
 
     if (str_is_none(k.caller.owner) || !sha256(str_from_c(key), k.hash))
         return -1;
@@ -172,7 +182,7 @@ static void add_line(const struct file *f, str name, const unsigned char *hash)
         return;
     }
     memcpy(k.hash, hash, SHA256_BYTES);
-    k.caller.owner = k.caller.name = arena_dup(&f->keys->memory, name);
+    k.caller.owner = k.caller.name = keep_owner(f->keys, name);
     if (str_is_none(k.caller.owner) || !push(f->keys, &k))
         config_error(f->problems, "%s: line %zu: out of memory", f->path, f->line);
 }
@@ -228,7 +238,6 @@ int api_keys_load(struct api_keys *keys, const struct config *c, struct config_p
 {
     size_t n_errors = problems->n_errors;
 
-    *keys = (struct api_keys){.list = NULL};
     for (size_t i = 0; i < c->api_key.n; i++) {
         if (api_keys_add(keys, c->api_key.items[i]) == -1)
             config_error(problems, "api_key: out of memory");

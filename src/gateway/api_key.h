@@ -20,16 +20,18 @@ struct api_key;
 struct api_keys {
     struct api_key *list;
     size_t n;
-    struct arena memory; /* of the owners */
+    struct arena memory;           /* of the owners, ... */
+    struct arena *owners;          /* ... unless they are to outlive the keys: then this */
+    const struct api_keys *former; /* while loading: whose owners' texts are used again; or NULL */
 };
 
-/* Who sent a request; the texts live as long as the keys. */
+/* Who sent a request; the texts live as long as the owners' memory. */
 struct caller {
     str owner; /* "" when no keys are asked for */
     str name;  /* the owner, when it is a name that may be logged; else STR_NONE */
 };
 
-/* Fills *keys from api_key and api_keys_file. Returns 0, or -1 with the reasons
+/* Fills *keys, which has no keys yet, from api_key and api_keys_file. Returns 0, or -1 with the reasons
  * among the problems, which name the file and the line and show nothing of what
  * is written there. Reads the file. Finish *keys with api_keys_fini() either way. */
 int api_keys_load(struct api_keys *keys, const struct config *c, struct config_problems *problems);

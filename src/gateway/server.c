@@ -2,7 +2,8 @@
  *
  * The main thread sets everything up, starts one thread for each worker, and
  * waits for a signal. The first SIGINT or SIGTERM drains the workers, the
- * second ends the process at once. SIGHUP has the MCP servers read again. */
+ * second ends the process at once. SIGHUP has the MCP servers and the keys of
+ * clients read again. */
 #include "gateway/server.h"
 
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include "gateway/call_memory.h"
 #include "gateway/cut_memory.h"
 #include "gateway/demo.h"
+#include "gateway/key_table.h"
 #include "gateway/mcp_servers.h"
 #include "gateway/memory_keeper.h"
 #include "gateway/origin_policy.h"
@@ -29,7 +31,9 @@
 
 struct server {
     const struct config *config;
-    const struct api_keys *keys;
+    const struct config_sources *sources; /* of it */
+    const struct api_keys *keys;          /* at start */
+    struct key_table *table;              /* as last read again; or NULL */
     struct origin_policy origins;
     struct arena memory;
     struct listen_address **addresses;
@@ -303,17 +307,53 @@ static void on_signal(uv_signal_t *handle, int signal)
                                   LOG_END});
 }
 
-static void on_hangup(uv_signal_t *handle, int signal)
+static void log_reload(const char *part, bool is_good)
 {
-    struct server *s = handle->data;
+    log_line(is_good ? LOG_INFO : LOG_ERROR, "reload",
+             (struct log_field[]){LOG_STR("part", str_from_c(part)),
+                                  LOG_STR("result", is_good ? STR("ok") : STR("error")), LOG_END});
+}
+
+static void reload_servers(struct server *s)
+{
     struct mcp_config *now = mcp_servers_reload(s->config, s->servers);
 
-    (void)signal;
+    log_reload("mcp", now != NULL);
     if (now == NULL)
         return;
     mcp_hub_reload(s->hub, now);
     mcp_config_unref(s->servers);
     s->servers = now;
+}
+
+/* The owners of the table before may be those of turns that run; their texts stay. */
+static void reload_keys(struct server *s)
+{
+    const struct api_keys *former = s->table != NULL ? key_table_keys(s->table) : s->keys;
+    struct key_table *now = key_table_reload(s->sources, former, &s->memory);
+
+    if (now == NULL)
+        return;
+    key_table_unref(s->table);
+    s->table = now;
+    for (unsigned i = 0; i < s->n_threads; i++) {
+        if (!worker_give_keys(s->workers[i], now))
+            log_msg(LOG_ERROR, "out of memory: a worker keeps the API keys of before; send SIGHUP "
+                               "again");
+    }
+}
+
+static void on_hangup(uv_signal_t *handle, int signal)
+{
+    struct server *s = handle->data;
+
+    (void)signal;
+    if (s->is_stopping)
+        return;
+    if (s->servers != NULL)
+        reload_servers(s);
+    if (keys_are_in_file(s->config))
+        reload_keys(s);
 }
 
 /* Of an error where it happens, not the end: a peer that has left, a store that may not grow. */
@@ -330,12 +370,13 @@ static bool watch_signal(struct server *s, uv_signal_t *handle, uv_signal_cb on,
            uv_signal_start(handle, on, signal) == 0;
 }
 
-/* Without a file of servers SIGHUP keeps its meaning: the terminal has been closed. */
+/* Without a file to read again SIGHUP keeps its meaning: the terminal has been closed. */
 static int start_signals(struct server *s, struct err *reterr)
 {
     if (watch_signal(s, &s->on_int, on_signal, SIGINT) &&
         watch_signal(s, &s->on_term, on_signal, SIGTERM) &&
-        (s->servers == NULL || watch_signal(s, &s->on_hup, on_hangup, SIGHUP)))
+        ((s->servers == NULL && !keys_are_in_file(s->config)) ||
+         watch_signal(s, &s->on_hup, on_hangup, SIGHUP)))
         return 0;
     err_set(reterr, ERR_INTERNAL, "signals cannot be watched");
     return -1;
@@ -456,6 +497,7 @@ static void tear_down(struct server *s, int status)
     cut_memory_free(s->cuts);
     seal_keys_free(s->seal_keys);
     mcp_config_unref(s->servers);
+    key_table_unref(s->table);
     if (s->loop != NULL)
         loop_free(s->loop);
     free(s->workers);
@@ -463,10 +505,14 @@ static void tear_down(struct server *s, int status)
     arena_fini(&s->memory);
 }
 
-int server_run(const struct config *config, const struct api_keys *keys, struct mcp_config *servers)
+int server_run(const struct config *config, const struct config_sources *sources,
+               const struct api_keys *keys, struct mcp_config *servers)
 {
-    struct server s = {
-        .config = config, .keys = keys, .servers = servers, .n_workers = count_workers(config)};
+    struct server s = {.config = config,
+                       .sources = sources,
+                       .keys = keys,
+                       .servers = servers,
+                       .n_workers = count_workers(config)};
     int status = EXIT_FAILURE;
     struct err e;
 

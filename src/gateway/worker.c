@@ -10,6 +10,7 @@
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
 #include "gateway/chat_turn.h"
+#include "gateway/key_table.h"
 #include "gateway/relay.h"
 #include "gateway/router.h"
 #include "gateway/turn.h"
@@ -159,12 +160,44 @@ void worker_free(struct worker *w)
     if (w->loop != NULL)
         loop_free(w->loop);
     buf_fini(&w->out);
+    key_table_unref(w->table);
     free(w);
 }
 
 void worker_run(struct worker *w)
 {
     loop_run(w->loop);
+}
+
+/* Keys on their way to a worker. */
+struct given_keys {
+    struct worker *worker;
+    struct key_table *table;
+};
+
+static void take_keys(void *arg)
+{
+    struct given_keys *given = arg;
+    struct worker *w = given->worker;
+
+    key_table_unref(w->table);
+    w->table = given->table;
+    w->keys = key_table_keys(w->table);
+    free(given);
+}
+
+bool worker_give_keys(struct worker *w, struct key_table *table)
+{
+    struct given_keys *given = malloc(sizeof(*given));
+
+    if (given == NULL)
+        return false;
+    *given = (struct given_keys){w, key_table_ref(table)};
+    if (loop_post(w->loop, take_keys, given))
+        return true;
+    key_table_unref(table);
+    free(given);
+    return false;
 }
 
 struct http_call_conf worker_call_conf(const struct worker *w)

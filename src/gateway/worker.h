@@ -13,6 +13,7 @@
 struct api_keys;
 struct builtin_tools;
 struct chat_turn;
+struct key_table;
 struct listen_address;
 struct mcp_hub;
 struct mcp_snapshot;
@@ -29,7 +30,8 @@ struct upstream_watch;
 
 struct worker {
     const struct config *config;
-    const struct api_keys *keys;  /* of the clients; outlives the worker */
+    const struct api_keys *keys; /* of the clients */
+    struct key_table *table;     /* a reference to them, once they were read again; or NULL */
     const struct origin_policy *origins; /* whose pages may ask; outlives the worker */
     str upstream;                 /* base URL without a slash at its end; outlives the worker */
     str authorization;            /* value of the header sent upstream, or STR_NONE */
@@ -80,6 +82,10 @@ void worker_free(struct worker *w);
 
 /* Runs until worker_drain() has done its work. */
 void worker_run(struct worker *w);
+
+/* Has the worker take these keys in place of its own, between two requests. From the main thread,
+ * while the worker runs. False when out of memory. */
+bool worker_give_keys(struct worker *w, struct key_table *table);
 
 /* What every upstream call of the worker has in common: the timeouts. */
 struct http_call_conf worker_call_conf(const struct worker *w);

@@ -202,7 +202,7 @@ static void more_keys_than_can_be_compared_are_refused(void **state)
 static struct buf problems_of(const char *key, const char *path)
 {
     struct load l = {.args = {NULL}};
-    struct api_keys keys;
+    struct api_keys keys = {.list = NULL};
     struct buf lines;
     int rc;
 
