@@ -188,8 +188,8 @@ void config_fini(struct config *c);
  * could be loaded; secrets are shown as ***, in comments. */
 void config_show(const struct config *c, struct buf *out);
 
-/* Reads a file that the operator named, of at most 1 MiB. False with the reason
- * among the problems; buf_fini() *out either way. */
+/* Reads a file that the operator named, of at most 1 MiB, and warns when others may
+ * write it. False with the reason among the problems; buf_fini() *out either way. */
 bool config_read_file(const char *path, struct buf *out, struct config_problems *problems);
 
 /* The upstream as a base to which "/chat/completions" can be appended: no

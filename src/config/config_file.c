@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "config/config_key.h"
+#include "config/file_mode.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
 #include "json/json_text.h"
@@ -40,6 +41,7 @@ bool config_read_file(const char *path, struct buf *out, struct config_problems 
     if (ferror(f))
         error = errno == 0 ? EIO : errno;
     (void)fclose(f);
+    file_mode_check_writers(path, problems);
     if (error == 0 && !buf_failed(out))
         return true;
     config_error(problems, "%s: cannot be read: %s", path,

@@ -13,6 +13,7 @@
 #include <openssl/crypto.h>
 
 #include "base/num.h"
+#include "config/file_mode.h"
 #include "ev/sha256.h"
 
 enum {
@@ -229,6 +230,7 @@ static void load_file(struct api_keys *keys, const char *path, struct config_pro
 
     if (config_read_file(path, &text, problems))
         api_keys_parse(keys, path, buf_str(&text), problems);
+    file_mode_check_readers(path, problems);
     if (keys->n == n_keys && problems->n_errors == n_errors)
         config_error(problems, "%s: holds no key; `antiphon key NAME` makes one", path);
     buf_fini(&text);

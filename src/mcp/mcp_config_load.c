@@ -6,7 +6,23 @@
 
 #include "base/secrets.h"
 #include "config/config.h"
+#include "config/file_mode.h"
 #include "mcp/mcp_config.h"
+
+/* The files that are read when a server is started. */
+static void check_files(const struct mcp_config *c, struct config_problems *problems)
+{
+    for (size_t i = 0; c != NULL && i < c->n; i++) {
+        const struct mcp_server_conf *s = &c->servers[i];
+
+        if (s->env_file != NULL)
+            file_mode_check_writers(s->env_file, problems);
+        if (s->bearer_token_file != NULL) {
+            file_mode_check_writers(s->bearer_token_file, problems);
+            file_mode_check_readers(s->bearer_token_file, problems);
+        }
+    }
+}
 
 static struct mcp_config *load_file(const char *path, const char *const *env,
                                     const struct mcp_config_defaults *defaults,
@@ -23,6 +39,7 @@ static struct mcp_config *load_file(const char *path, const char *const *env,
         source.text = buf_str(&text);
         source.others_may_read = stat(path, &s) == 0 && (s.st_mode & (S_IRGRP | S_IROTH)) != 0;
         c = mcp_config_parse(&source, problems);
+        check_files(c, problems);
     }
     secret_buf_fini(&text);
     return c;

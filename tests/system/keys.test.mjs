@@ -27,7 +27,7 @@ function keysFile(t, ...lines) {
     const dir = mkdtempSync(join(tmpdir(), 'antiphon-test-'));
     t.after(() => rmSync(dir, { recursive: true }));
     const file = join(dir, 'keys');
-    writeFileSync(file, lines.join(''));
+    writeFileSync(file, lines.join(''), { mode: 0o600 });
     return file;
 }
 
