@@ -125,12 +125,13 @@ static bool is_program(str origin)
            !is_https(origin);
 }
 
+/* Another port is the same site, but another origin, which Origin tells where it is sent. */
 static bool is_foreign(const struct sent *s)
 {
     bool is_cross_site = str_eq(s->site, STR("cross-site"));
 
     if (str_is_none(s->origin))
-        return is_cross_site;
+        return is_cross_site || str_eq(s->site, STR("same-site"));
     if (is_program(s->origin))
         return s->is_upgrade;
     if (str_eq(s->site, STR("same-origin")) && !s->is_upgrade)
@@ -154,6 +155,17 @@ static bool is_misled(const struct origin_policy *policy, const struct http_requ
     if (policy->asks_for_key || str_eq(r->peer, STR("unix")))
         return false;
     return r->on_loopback || policy->is_only_names || (says_own && str_is_none(s->site));
+}
+
+/* Images and the like come without Origin; of the page that shows them Referer tells. */
+static bool is_listed(const struct cors *cors, const struct http_request *r, str origin)
+{
+    str url = http_request_header(r, STR("referer"));
+    size_t host = str_find(url, STR("://")) + strlen("://");
+
+    if (str_is_none(origin) && host < url.len)
+        origin = str_from(url.p, host + str_find_char(str_skip(url, host), '/'));
+    return !str_is_none(cors_allowed_origin(cors, origin));
 }
 
 /* Somebody opens a link. The page that holds it does not see what comes. */
@@ -205,10 +217,11 @@ int origin_check(const struct origin_policy *policy, const struct http_request *
                            .site = http_request_header(r, STR("sec-fetch-site")),
                            .is_upgrade = r->wants_upgrade};
 
-    if (!str_is_none(cors_allowed_origin(&policy->cors, s.origin)) ||
-        str_eq(r->method, STR("OPTIONS")))
+    if (str_eq(r->method, STR("OPTIONS")) ||
+        !str_is_none(cors_allowed_origin(&policy->cors, s.origin)))
         return 0;
-    if (is_foreign(&s) && !(is_harmless && is_opened(r, &s))) {
+    if (is_foreign(&s) && !(is_harmless && is_opened(r, &s)) &&
+        !is_listed(&policy->cors, r, s.origin)) {
         refuse_page(s.origin, reterr);
         return -1;
     }

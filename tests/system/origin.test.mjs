@@ -29,6 +29,7 @@ const pages = [
     ['no origin that is shown', (own) => ({ origin: 'null', host: own })],
     ['another origin, as its browser says', (own) => ({ origin: EVIL, 'sec-fetch-site': 'cross-site', host: own })],
     ['another site, without an origin', (own) => ({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', host: own })],
+    ['another port, without an origin', (own) => ({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', host: own })],
     ['a frame within a page of another site', (own) => ({ ...NAVIGATION, 'sec-fetch-dest': 'iframe', host: own })],
 ];
 
@@ -79,7 +80,7 @@ for (const [what, args, key] of [['without keys', []], ['with keys', ['--api-key
         test('programs, own pages and typed addresses notice nothing', async () => {
             for (const headers of [{}, { 'sec-fetch-mode': 'cors' } /* fetch() of Node */, { origin: both.daemon.origin }, { origin: both.daemon.origin, 'sec-fetch-site': 'same-origin' },
                 { origin: 'http://localhost:5173', 'sec-fetch-site': 'same-origin' } /* through a development server */, { origin: 'vscode-webview://1a' }, { origin: 'tauri://localhost', 'sec-fetch-site': 'cross-site' },
-                { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }, { 'sec-fetch-site': 'same-site' }])
+                { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }])
                 for (const [method, path] of [['POST', '/v1/responses'], ['GET', '/v1/models']])
                     assert.equal((await send(both.daemon, method, path, keyed(headers))).status, 200, JSON.stringify(headers));
         });

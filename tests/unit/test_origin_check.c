@@ -168,6 +168,7 @@ static void pages_of_other_origins_are_refused(void **state)
         }
     }
     page_refused(&plain, LOOPBACK, SENT(NULL, "cross-site", "localhost:8080"));
+    page_refused(&plain, LOOPBACK, SENT(NULL, "same-site", "localhost:8080"));
     page_refused(&plain, LOOPBACK, SENT("http://localhost:8080", "cross-site", "localhost:8080"));
     page_refused(&plain, LOOPBACK, SENT("http://evil.example", NULL, NULL));
 }
@@ -192,7 +193,6 @@ static void pages_of_our_own_origin_are_taken(void **state)
         taken(&keyed, UNIX, SENT(pairs[i][0], NULL, pairs[i][1]));
     }
     taken(&plain, LOOPBACK, SENT(NULL, "same-origin", "localhost:8080"));
-    taken(&plain, LOOPBACK, SENT(NULL, "same-site", "localhost:8080"));
     taken(&plain, LOOPBACK, SENT(NULL, "none", "localhost:8080"));
     taken(&plain, NETWORK, SENT("https://ai.example.com", "same-origin", "ai.example.com"));
 }
@@ -216,6 +216,40 @@ static void listed_origins_are_taken(void **state)
     page_refused(&with_origins, LOOPBACK,
                  SENT("https://chat.example.org:444", NULL, "localhost:8080"));
     page_refused(&with_origins, LOOPBACK, SENT("http://chat.example.org", NULL, "localhost:8080"));
+}
+
+static void images_of_listed_pages_are_taken(void **state)
+{
+    static const struct {
+        const char *referer;
+        bool taken;
+    } cases[] = {
+        {"https://chat.example.org/a/b?c", true},
+        {"https://chat.example.org", true},
+        {"http://ui.example.org:3000/", true},
+        {"https://chat.example.org.evil/", false},
+        {"https://evil/https://chat.example.org/", false},
+        {"https://", false},
+        {"", false},
+        {"chat.example.org", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *referer = exact_copy(str_from_c(cases[i].referer));
+        const struct http_header field = {STR("referer"),
+                                          str_from(referer, strlen(cases[i].referer))};
+        struct http_request like = request_to(LOOPBACK);
+        struct err e;
+
+        like.headers = &field;
+        like.n_headers = 1;
+        assert_int_equal(is_taken(&with_origins, &like, &SENT(NULL, "cross-site", "localhost"), &e),
+                         cases[i].taken);
+        assert_false(is_taken(&with_origins, &like, &SENT("null", "cross-site", "localhost"), &e));
+        assert_false(is_taken(&plain, &like, &SENT(NULL, "cross-site", "localhost"), &e));
+        free(referer);
+    }
 }
 
 static void a_refusal_says_what_to_add(void **state)
@@ -356,6 +390,7 @@ int main(void)
         cmocka_unit_test(pages_of_our_own_origin_are_taken),
         cmocka_unit_test(a_browser_that_says_same_origin_is_believed),
         cmocka_unit_test(listed_origins_are_taken),
+        cmocka_unit_test(images_of_listed_pages_are_taken),
         cmocka_unit_test(a_refusal_says_what_to_add),
         cmocka_unit_test(names_of_others_are_refused_on_loopback_without_keys),
         cmocka_unit_test(a_page_that_claims_a_name_is_refused_without_keys),
