@@ -513,6 +513,7 @@ int server_run(const struct config *config, const struct config_sources *sources
                        .keys = keys,
                        .servers = servers,
                        .n_workers = count_workers(config)};
+    enum { EXIT_TOO_NEW = 3 }; /* a newer version has made the store */
     int status = EXIT_FAILURE;
     struct err e;
 
@@ -530,8 +531,10 @@ int server_run(const struct config *config, const struct config_sources *sources
              open_share(&s, &e) == 0 &&
              open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
-    if (status != EXIT_SUCCESS)
+    if (status != EXIT_SUCCESS) {
         log_msg(LOG_ERROR, "%s", e.msg);
+        status = store_is_too_new(&e) ? EXIT_TOO_NEW : EXIT_FAILURE;
+    }
     tear_down(&s, status);
     return status;
 }

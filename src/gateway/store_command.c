@@ -8,19 +8,18 @@
 #include "base/num.h"
 #include "config/config.h"
 #include "ev/log.h"
-#include "ev/loop.h"
 #include "gateway/command_line.h"
 #include "gateway/docs.h"
 #include "gateway/state_conf.h"
 #include "gateway/store_dump.h"
 #include "gateway/store_report.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, EXIT_TOO_NEW = 3 };
 
 /* What the command line asks for. */
 struct job {
     const struct action *action;
-    bool as_json;
+    bool as_json, trusts_clock;
     uint64_t older_than_s; /* 0: as configured */
     struct store_conf conf;
 };
@@ -57,21 +56,38 @@ static int run_stats(const struct job *job, struct store_session *s, struct err 
 /* Small pieces, so that gateways do not wait long for the database. */
 enum { PURGE_AT_ONCE = 100 };
 
-static int purge_all(const struct job *job, struct store_session *s, size_t *ret_n,
+static int purge_all(const struct job *job, struct store_session *s, uint64_t *ret_n,
                      struct err *reterr)
 {
     struct store_limits limits = job->conf.limits;
-    int64_t now_s = clock_unix_s();
-    size_t n;
+    struct store_purged purged;
+    uint64_t n;
 
     if (job->older_than_s != 0)
         limits.max_age_s = job->older_than_s;
     *ret_n = 0;
     do {
-        if (store_purge(s, &limits, now_s, PURGE_AT_ONCE, &n, reterr) == -1)
+        if (store_purge(s, &limits, store_now_ms(s), PURGE_AT_ONCE, &purged, reterr) == -1)
             return -1;
+        n = store_purged_histories(&purged);
         *ret_n += n;
     } while (n == PURGE_AT_ONCE);
+    return 0;
+}
+
+/* The machine was off, and that is to count. */
+static int trust_clock(const struct job *job, struct store_session *s, struct buf *out,
+                       struct err *reterr)
+{
+    int64_t by_s = 0;
+
+    if (!job->trusts_clock)
+        return 0;
+    if (store_trust_clock(s, &by_s, reterr) == -1)
+        return -1;
+    buf_c(out, "the store's time went on by ");
+    buf_int(out, by_s);
+    buf_c(out, by_s == 1 ? " second\n" : " seconds\n");
     return 0;
 }
 
@@ -79,11 +95,14 @@ static int run_purge(const struct job *job, struct store_session *s, struct err 
 {
     struct store_stats left;
     struct buf text = {0};
-    size_t n;
+    uint64_t n;
     int rc;
 
-    if (purge_all(job, s, &n, reterr) == -1 || store_stats(s, &left, reterr) == -1)
+    if (trust_clock(job, s, &text, reterr) == -1 || purge_all(job, s, &n, reterr) == -1 ||
+        store_stats(s, &left, reterr) == -1) {
+        buf_fini(&text);
         return -1;
+    }
     buf_c(&text, "removed ");
     buf_uint(&text, n);
     buf_c(&text, n == 1 ? " history; " : " histories; ");
@@ -191,6 +210,10 @@ static int take_own_flag(struct job *job, int n_words, const char *const *words,
         job->as_json = true;
         return 1;
     }
+    if (job->action->run == run_purge && str_eq(word, STR("--trust-clock"))) {
+        job->trusts_clock = true;
+        return 1;
+    }
     if (job->action->run != run_purge || !str_starts_with(word, older_than))
         return 0;
     if (str_starts_with(str_skip(word, older_than.len), STR("="))) {
@@ -285,9 +308,11 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
     } else {
         setup_log(&config);
         job->conf = state_conf(&config, &config.memory);
-        status = run(job, &e) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-        if (status == EXIT_FAILURE)
+        status = EXIT_SUCCESS;
+        if (run(job, &e) == -1) {
             (void)fprintf(stderr, "antiphon: %s\n", e.msg);
+            status = store_is_too_new(&e) ? EXIT_TOO_NEW : EXIT_FAILURE;
+        }
     }
     config_fini(&config);
     config_problems_fini(&problems);

@@ -2,8 +2,9 @@
  *
  *     history   a tree of responses, or a conversation and what continues it.
  *               is_deleted: the conversation is; its responses live on.
- *               used_at: in milliseconds, for what is used most is used again
- *               within the second; created_at is what clients see, in seconds.
+ *               used_at: in milliseconds of the store's own time (store_time.h),
+ *               for what is used most is used again within the second;
+ *               created_at is what clients see, in seconds of the wall clock.
  *     response  head and tail are NULL once it was deleted but is still needed
  *               by those that continue it. last_item: the newest item of the
  *               history when it was saved, which is where a conversation stood.
@@ -12,6 +13,18 @@
  *               in_conversation: 1; 0 when it never was or was deleted from it; 2
  *               when the conversation held an item with this id before.
  *     meta      one row.
+ *     clock     one row: the store's own time, and the uptime of the machine with
+ *               this boot id when it was written.
+ *
+ * What a column means is a part of the version: a change of meaning is a migration
+ * as much as a new column is. Migrations run in one transaction, and no copy is
+ * kept of what was there before: it would hold what clients have deleted since.
+ *
+ *     1   until it had a successor it was changed in place, which is why the second
+ *         migration looks at what it finds: items without is_hidden, and uses in
+ *         seconds or milliseconds of a wall clock
+ *     2   uses are in the store's own time. Those of before begin anew, in the same
+ *         order: nothing can tell whether the clock that they are from was right
  *
  * A response belongs to a conversation when it has no parent and its history is
  * one; it may still be continued by responses that are no part of it.
@@ -20,53 +33,98 @@
  * adds some holds a lock on the row of the history; sequences never go back. */
 #include "store/sql_schema.h"
 
+#include <string.h>
+
 #include "base/buf.h"
+#include "store/store_session.h"
 
-static const char *const migrations[SQL_SCHEMA_VERSION] = {
-    "CREATE TABLE history ("
-    " seq {SEQ},"
-    " owner TEXT NOT NULL,"
-    " conversation_id TEXT UNIQUE,"
-    " metadata {BYTES},"
-    " created_at BIGINT NOT NULL,"
-    " used_at BIGINT NOT NULL,"
-    " is_deleted BIGINT NOT NULL DEFAULT 0,"
-    " locked_by TEXT,"
-    " locked_until BIGINT NOT NULL DEFAULT 0,"
-    " n_responses BIGINT NOT NULL,"
-    " bytes BIGINT NOT NULL);"
-    "CREATE INDEX history_by_use ON history (used_at, seq);"
-    "CREATE INDEX history_by_owner ON history (owner, used_at, seq);"
-    "CREATE INDEX history_by_lock ON history (locked_by) WHERE locked_by IS NOT NULL;"
+static int add_is_hidden(struct sql *db, struct err *reterr);
+static int begin_time(struct sql *db, struct err *reterr);
 
-    "CREATE TABLE response ("
-    " seq {SEQ},"
-    " id TEXT NOT NULL UNIQUE,"
-    " history BIGINT NOT NULL REFERENCES history (seq) ON DELETE CASCADE,"
-    " parent BIGINT,"
-    " status BIGINT NOT NULL,"
-    " created_at BIGINT NOT NULL,"
-    " last_item BIGINT NOT NULL,"
-    " head {BYTES},"
-    " tail {BYTES});"
-    "CREATE INDEX response_by_history ON response (history);"
-    "CREATE INDEX response_by_parent ON response (parent) WHERE parent IS NOT NULL;"
+static const struct migration {
+    const char *script;
+    int (*steps[2])(struct sql *db, struct err *reterr); /* after it */
+} migrations[SQL_SCHEMA_VERSION] = {
+    {"CREATE TABLE history ("
+     " seq {SEQ},"
+     " owner TEXT NOT NULL,"
+     " conversation_id TEXT UNIQUE,"
+     " metadata {BYTES},"
+     " created_at BIGINT NOT NULL,"
+     " used_at BIGINT NOT NULL,"
+     " is_deleted BIGINT NOT NULL DEFAULT 0,"
+     " locked_by TEXT,"
+     " locked_until BIGINT NOT NULL DEFAULT 0,"
+     " n_responses BIGINT NOT NULL,"
+     " bytes BIGINT NOT NULL);"
+     "CREATE INDEX history_by_use ON history (used_at, seq);"
+     "CREATE INDEX history_by_owner ON history (owner, used_at, seq);"
+     "CREATE INDEX history_by_lock ON history (locked_by) WHERE locked_by IS NOT NULL;"
 
-    "CREATE TABLE item ("
-    " seq {SEQ},"
-    " id TEXT NOT NULL,"
-    " history BIGINT NOT NULL REFERENCES history (seq) ON DELETE CASCADE,"
-    " response BIGINT,"
-    " is_output BIGINT NOT NULL,"
-    " is_hidden BIGINT NOT NULL,"
-    " in_conversation BIGINT NOT NULL,"
-    " ref BIGINT REFERENCES item (seq) ON DELETE SET NULL,"
-    " body {BYTES});"
-    "CREATE INDEX item_by_id ON item (id, seq);"
-    "CREATE INDEX item_by_history ON item (history, seq);"
-    "CREATE INDEX item_by_response ON item (response, seq) WHERE response IS NOT NULL;"
-    "CREATE INDEX item_by_ref ON item (ref) WHERE ref IS NOT NULL",
+     "CREATE TABLE response ("
+     " seq {SEQ},"
+     " id TEXT NOT NULL UNIQUE,"
+     " history BIGINT NOT NULL REFERENCES history (seq) ON DELETE CASCADE,"
+     " parent BIGINT,"
+     " status BIGINT NOT NULL,"
+     " created_at BIGINT NOT NULL,"
+     " last_item BIGINT NOT NULL,"
+     " head {BYTES},"
+     " tail {BYTES});"
+     "CREATE INDEX response_by_history ON response (history);"
+     "CREATE INDEX response_by_parent ON response (parent) WHERE parent IS NOT NULL;"
+
+     "CREATE TABLE item ("
+     " seq {SEQ},"
+     " id TEXT NOT NULL,"
+     " history BIGINT NOT NULL REFERENCES history (seq) ON DELETE CASCADE,"
+     " response BIGINT,"
+     " is_output BIGINT NOT NULL,"
+     " is_hidden BIGINT NOT NULL,"
+     " in_conversation BIGINT NOT NULL,"
+     " ref BIGINT REFERENCES item (seq) ON DELETE SET NULL,"
+     " body {BYTES});"
+     "CREATE INDEX item_by_id ON item (id, seq);"
+     "CREATE INDEX item_by_history ON item (history, seq);"
+     "CREATE INDEX item_by_response ON item (response, seq) WHERE response IS NOT NULL;"
+     "CREATE INDEX item_by_ref ON item (ref) WHERE ref IS NOT NULL",
+     {NULL, NULL}},
+
+    {"CREATE TABLE clock ("
+     " time_ms BIGINT NOT NULL,"
+     " boot TEXT NOT NULL,"
+     " uptime_ms BIGINT NOT NULL)",
+     {add_is_hidden, begin_time}},
 };
+
+/* ---- steps that a script cannot do */
+
+/* SQLite has no ADD COLUMN IF NOT EXISTS; and PostgreSQL ends a transaction in which
+ * something has failed, unless there is a savepoint. */
+static int add_is_hidden(struct sql *db, struct err *reterr)
+{
+    const struct sql_driver *driver = db->driver;
+
+    if (driver->script(db, "SAVEPOINT look", reterr) == -1)
+        return -1;
+    if (driver->script(db, "SELECT is_hidden FROM item LIMIT 0", NULL) == 0)
+        return driver->script(db, "RELEASE SAVEPOINT look", reterr);
+    return driver->script(db,
+                          "ROLLBACK TO SAVEPOINT look;"
+                          "ALTER TABLE item ADD COLUMN is_hidden BIGINT NOT NULL DEFAULT 0",
+                          reterr);
+}
+
+static int begin_time(struct sql *db, struct err *reterr)
+{
+    const struct sql_value now = {.i = store_clock_ms()};
+
+    if (db->driver->run(db, SQL_CLOCK_BEGIN, &now, NULL, NULL, NULL, reterr) == -1)
+        return -1;
+    return db->driver->run(db, SQL_USES_BEGIN, &now, NULL, NULL, NULL, reterr);
+}
+
+/* ---- preparing */
 
 /* A script with the types that the driver has for its columns. */
 static void script_write(const struct sql_driver *driver, const char *script, struct buf *out)
@@ -91,17 +149,20 @@ static void script_write(const struct sql_driver *driver, const char *script, st
     }
 }
 
-static int migrate(struct sql *db, const char *script, struct err *reterr)
+static int migrate(struct sql *db, const struct migration *m, struct err *reterr)
 {
+    enum { STEPS = sizeof(m->steps) / sizeof(*m->steps) };
     struct buf text = {0};
     int rc = -1;
 
-    script_write(db->driver, script, &text);
+    script_write(db->driver, m->script, &text);
     if (buf_failed(&text))
         err_set_no_memory(reterr);
     else
         rc = db->driver->script(db, buf_cstr(&text), reterr);
     buf_fini(&text);
+    for (size_t i = 0; i < STEPS && rc == 0 && m->steps[i] != NULL; i++)
+        rc = m->steps[i](db, reterr);
     return rc;
 }
 
@@ -123,6 +184,19 @@ static int version_set(struct sql *db, int64_t version, struct err *reterr)
     return db->driver->run(db, SQL_SCHEMA_SET, &value, NULL, NULL, NULL, reterr);
 }
 
+static const char too_new[] = "store_too_new";
+
+static void set_too_new(struct err *e)
+{
+    if (e != NULL)
+        memcpy(e->own_code, too_new, sizeof(too_new));
+}
+
+bool store_is_too_new(const struct err *e)
+{
+    return strcmp(e->own_code, too_new) == 0;
+}
+
 static int prepare(struct sql *db, struct err *reterr)
 {
     int64_t version = 0;
@@ -136,12 +210,13 @@ static int prepare(struct sql *db, struct err *reterr)
                 "The store was made by a newer version of this program (its tables have version "
                 "%lld, this program knows %d): run that version, or name another store.",
                 (long long)version, SQL_SCHEMA_VERSION);
+        set_too_new(reterr);
         return -1;
     }
     if (version == SQL_SCHEMA_VERSION)
         return 0;
     for (int64_t v = version; v < SQL_SCHEMA_VERSION; v++) {
-        if (migrate(db, migrations[v], reterr) == -1)
+        if (migrate(db, &migrations[v], reterr) == -1)
             return -1;
     }
     return version_set(db, SQL_SCHEMA_VERSION, reterr);

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "store/sql.h"
 
-enum { SQL_SCHEMA_VERSION = 1 };
+enum { SQL_SCHEMA_VERSION = 2 };
 
 /* Several processes may do this at once. ERR_STORE also when a newer program has
  * made the tables. */

@@ -35,6 +35,8 @@ static int shared_init(struct store *st, const struct store_conf *conf)
     atomic_init(&st->has_more_to_purge, false);
     atomic_init(&st->has_locks_to_release, false);
     st->locks = locks_new();
+    if (store_time_init(&st->time) == -1)
+        goto no_time;
     if (st->locks == NULL || health_init(&st->health) == -1)
         goto no_health;
     if (queue_init(&st->queues[0]) == -1)
@@ -45,6 +47,8 @@ static int shared_init(struct store *st, const struct store_conf *conf)
 no_queue:
     health_fini(&st->health);
 no_health:
+    store_time_fini(&st->time);
+no_time:
     locks_free(st->locks);
     return -1;
 }
@@ -54,6 +58,7 @@ static void shared_fini(struct store *st)
     queue_fini(&st->queues[0]);
     queue_fini(&st->queues[1]);
     health_fini(&st->health);
+    store_time_fini(&st->time);
     locks_free(st->locks);
 }
 
@@ -82,6 +87,7 @@ static int thread_init(struct store *st, size_t i, const struct store_conf *conf
     t->batch = t->session.driver->one_writer && t->is_first ? STORE_BATCH : 1;
     t->session.locks = st->locks;
     t->session.growth = &st->growth;
+    t->session.time = &st->time;
     t->locks_at_ms = t->limits_at_ms = store_monotonic_ms();
     /* locks are the store's, not the thread's */
     memcpy(t->session.instance, st->threads[0].session.instance, sizeof(t->session.instance));
@@ -107,7 +113,10 @@ static int threads_init(struct store *st, const struct store_conf *conf, struct 
         if (thread_init(st, st->n_threads++, conf, reterr) == -1)
             return -1;
     }
-    return session_open(&st->threads[0].session, conf, reterr);
+    if (session_open(&st->threads[0].session, conf, reterr) == -1)
+        return -1;
+    store_time_compare(&st->time);
+    return 0;
 }
 
 static int threads_start(struct store *st, struct err *reterr)
@@ -150,6 +159,7 @@ void store_close(struct store *store)
             uv_thread_join(&store->threads[i].thread);
         session_fini(&store->threads[i].session);
     }
+    removed_tell(&store->removed);
     free(store->threads);
     shared_fini(store);
     free(store);

@@ -221,10 +221,35 @@ struct store_stats {
 
 int store_stats(struct store_session *s, struct store_stats *ret, struct err *reterr);
 
-/* Removes up to max_histories that pass the limits, oldest first, as of now_s.
- * *ret_n: how many; fewer than max_histories: nothing is left to remove. */
-int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_s,
-                size_t max_histories, size_t *ret_n, struct err *reterr);
+/* For which limit something was removed: those of one owner are one reason. */
+enum store_reason { STORE_AGE, STORE_COUNT, STORE_BYTES, STORE_OWNER, STORE_REASONS };
+
+struct store_purged {
+    struct {
+        uint64_t n_histories, n_responses, bytes;
+    } by[STORE_REASONS];
+};
+
+void store_purged_add(struct store_purged *to, const struct store_purged *more);
+uint64_t store_purged_histories(const struct store_purged *p);
+
+/* Removes up to max_histories that pass the limits, oldest first; fewer: nothing is
+ * left to remove. now_ms is the store's own time (store_now_ms), by which max_age_s
+ * counts: no wall clock has a part in it. */
+int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
+                size_t max_histories, struct store_purged *ret, struct err *reterr);
+
+/* In ms; it goes on while a gateway runs or could, as far as that can be measured. Ages
+ * are differences of it, and it may be behind the wall clock for ever. */
+int64_t store_now_ms(struct store_session *s);
+
+/* Somebody says that the wall clock is right, so what was not measured, because the
+ * machine was off, counts as well: sets the store's time to it, unless that is
+ * later. *ret_by_s: by how much. */
+int store_trust_clock(struct store_session *s, int64_t *ret_by_s, struct err *reterr);
+
+/* Why a store did not open: a newer version of this program has made it. */
+bool store_is_too_new(const struct err *e);
 
 /* Gives unused space back to the system. */
 int store_vacuum(struct store_session *s, struct err *reterr);

@@ -3,14 +3,15 @@
 
 #include "store/store_item.h"
 #include "store/store_purge.h"
+#include "store/store_time.h"
 
 int history_add(struct store_session *s, const struct history_new *h, int64_t *ret_seq,
                 struct err *reterr)
 {
-    const struct sql_value values[] = {{.s = h->owner},         {.s = h->conversation_id},
-                                       {.s = h->metadata},      {.i = h->created_at},
-                                       {.i = store_clock_ms()}, {.i = (int64_t)h->n_responses},
-                                       {.i = (int64_t)h->bytes}};
+    const struct sql_value values[] = {
+        {.s = h->owner},         {.s = h->conversation_id},     {.s = h->metadata},
+        {.i = h->created_at},    {.i = store_time_ms(s->time)}, {.i = (int64_t)h->n_responses},
+        {.i = (int64_t)h->bytes}};
     struct found row;
 
     if (session_find(s, SQL_HISTORY_ADD, values, &row, reterr) == -1)
@@ -23,8 +24,10 @@ int history_add(struct store_session *s, const struct history_new *h, int64_t *r
 int history_use(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
                 bool *ret_is_there, struct err *reterr)
 {
-    const struct sql_value values[] = {
-        {.i = seq}, {.i = store_clock_ms()}, {.i = (int64_t)n_responses}, {.i = (int64_t)bytes}};
+    const struct sql_value values[] = {{.i = seq},
+                                       {.i = store_time_ms(s->time)},
+                                       {.i = (int64_t)n_responses},
+                                       {.i = (int64_t)bytes}};
     uint64_t changed = 0;
 
     if (session_run(s, SQL_HISTORY_USE, values, NULL, NULL, &changed, reterr) == -1)
@@ -39,7 +42,7 @@ int conversation_use(struct store_session *s, str owner, str id, uint64_t n_resp
 {
     const struct sql_value values[] = {{.s = id},
                                        {.s = owner},
-                                       {.i = store_clock_ms()},
+                                       {.i = store_time_ms(s->time)},
                                        {.i = (int64_t)n_responses},
                                        {.i = (int64_t)bytes}};
     struct found row = {.is = false};

@@ -59,13 +59,17 @@ static void renew_locks(struct store_thread *t, uint64_t now_ms)
 /* A whole piece means that there may be more to remove. */
 static void purge_piece(struct store_thread *t)
 {
+    struct store_session *s = &t->session;
+    struct store_purged purged = {0};
     struct err failure;
-    size_t n = 0;
 
     store_growth_reset(&t->store->growth);
-    if (store_purge(&t->session, &t->store->limits, clock_unix_s(), PIECE, &n, &failure) == -1)
+    if (store_time_keep(s, &failure) == -1 ||
+        store_purge(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure) == -1)
         health_bad(&t->store->health, &failure);
-    atomic_store(&t->store->has_more_to_purge, n == PIECE);
+    removed_add(&t->store->removed, &purged);
+    removed_tell_when_due(&t->store->removed);
+    atomic_store(&t->store->has_more_to_purge, store_purged_histories(&purged) == PIECE);
 }
 
 static bool limits_are_due(const struct store_thread *t, uint64_t now_ms)

@@ -3,7 +3,10 @@
  * Whole histories go, the least recently used first: those that are too old, then
  * those of owners that have too much, then those of everyone. A history that a
  * response is being made in stays. When there are only too many responses, histories
- * without any stay as well. */
+ * without any stay as well.
+ *
+ * Age and order are those of the store's own time (store_time.h): a wall clock that
+ * is wrong, or jumps, removes nothing. */
 #include "store/store_purge.h"
 
 #include "store/store_history.h"
@@ -51,8 +54,9 @@ struct candidate {
 struct purge {
     struct store_session *s;
     const struct store_limits *limits;
-    int64_t now_s, now_ms;
-    size_t left; /* how many histories may still go */
+    int64_t now_ms, wall_ms; /* of the store; the second is for locks alone */
+    size_t left;             /* how many histories may still go */
+    struct store_purged *purged;
     struct candidate candidates[STORE_PURGE_MOST];
     size_t n_candidates;
 };
@@ -92,7 +96,7 @@ static int on_candidate(void *arg, const struct sql_value *columns, struct err *
 static int remove_one(struct purge *p, const struct candidate *c, bool *ret_is_gone,
                       struct err *reterr)
 {
-    const struct sql_value values[] = {{.i = c->seq}, {.i = p->now_ms}, {.i = c->used_at}};
+    const struct sql_value values[] = {{.i = c->seq}, {.i = p->wall_ms}, {.i = c->used_at}};
     uint64_t changed = 0;
 
     if (session_run(p->s, SQL_CLAIM, values, NULL, NULL, &changed, reterr) == -1)
@@ -104,9 +108,16 @@ static int remove_one(struct purge *p, const struct candidate *c, bool *ret_is_g
     return history_remove(p->s, c->seq, reterr);
 }
 
+static void count_removed(struct purge *p, enum store_reason reason, const struct candidate *c)
+{
+    p->purged->by[reason].n_histories++;
+    p->purged->by[reason].n_responses += c->n_responses;
+    p->purged->by[reason].bytes += c->bytes;
+}
+
 /* excess NULL: all of them are to go. */
-static int remove_some(struct purge *p, struct excess *excess, bool *ret_progress,
-                       struct err *reterr)
+static int remove_some(struct purge *p, struct excess *excess, enum store_reason reason,
+                       bool *ret_progress, struct err *reterr)
 {
     *ret_progress = false;
     for (size_t i = 0; i < p->n_candidates && p->left > 0; i++) {
@@ -120,6 +131,7 @@ static int remove_some(struct purge *p, struct excess *excess, bool *ret_progres
         if (!is_gone)
             continue;
         *ret_progress = true;
+        count_removed(p, reason, c);
         if (excess != NULL)
             *excess = (struct excess){less(excess->n_responses, c->n_responses),
                                       less(excess->bytes, c->bytes)};
@@ -135,13 +147,15 @@ static int remove_excess(struct purge *p, str owner, struct excess *excess, stru
 
     while (progress && p->left > 0 && is_over(excess)) {
         const struct sql_value values[] = {{.i = excess->bytes > 0 ? 0 : 1},
-                                           {.i = p->now_ms},
+                                           {.i = p->wall_ms},
                                            {.i = STORE_PURGE_MOST},
                                            {.s = owner}};
+        enum store_reason reason = excess->bytes > 0 ? STORE_BYTES : STORE_COUNT;
 
         p->n_candidates = 0;
         if (session_run(p->s, which, values, on_candidate, p, NULL, reterr) == -1 ||
-            remove_some(p, excess, &progress, reterr) == -1)
+            remove_some(p, excess, str_is_none(owner) ? reason : STORE_OWNER, &progress, reterr) ==
+                -1)
             return -1;
     }
     return 0;
@@ -153,21 +167,21 @@ static int remove_excess(struct purge *p, str owner, struct excess *excess, stru
 static int64_t too_old_ms(const struct purge *p)
 {
     enum { MS_PER_S = 1000 };
-    uint64_t age_s = p->limits->max_age_s;
+    uint64_t now_s = (uint64_t)p->now_ms / MS_PER_S, age_s = p->limits->max_age_s;
 
-    return (uint64_t)p->now_s > age_s ? (p->now_s - (int64_t)age_s) * MS_PER_S : 0;
+    return now_s > age_s ? p->now_ms - (int64_t)(age_s * MS_PER_S) : 0;
 }
 
 static int purge_old(struct purge *p, struct err *reterr)
 {
     const struct sql_value values[] = {
-        {.i = too_old_ms(p)}, {.i = p->now_ms}, {.i = STORE_PURGE_MOST}};
+        {.i = too_old_ms(p)}, {.i = p->wall_ms}, {.i = STORE_PURGE_MOST}};
     bool progress = p->limits->max_age_s > 0;
 
     while (progress && p->left > 0) {
         p->n_candidates = 0;
         if (session_run(p->s, SQL_OLDEST_BEFORE, values, on_candidate, p, NULL, reterr) == -1 ||
-            remove_some(p, NULL, &progress, reterr) == -1)
+            remove_some(p, NULL, STORE_AGE, &progress, reterr) == -1)
             return -1;
     }
     return 0;
@@ -253,24 +267,26 @@ static int purge_all(struct purge *p, struct err *reterr)
     return purge_total(p, reterr);
 }
 
-int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_s,
-                size_t max_histories, size_t *ret_n, struct err *reterr)
+int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
+                size_t max_histories, struct store_purged *ret, struct err *reterr)
 {
+    struct store_purged purged = {0};
     struct purge p = {.s = s,
                       .limits = limits,
-                      .now_s = now_s,
-                      .now_ms = store_clock_ms(),
-                      .left = max_histories};
+                      .now_ms = now_ms,
+                      .wall_ms = store_clock_ms(),
+                      .left = max_histories,
+                      .purged = &purged};
     struct tx tx;
     int rc;
 
-    *ret_n = 0;
+    *ret = (struct store_purged){0};
     if (!has_bounds(limits))
         return 0;
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
     rc = tx_end(&tx, purge_all(&p, reterr), reterr);
     if (rc == 0)
-        *ret_n = max_histories - p.left;
+        *ret = purged;
     return rc;
 }

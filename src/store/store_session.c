@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "ev/loop.h"
 #include "store/sql_schema.h"
+#include "store/store_time.h"
 
 /* ---- which driver */
 
@@ -93,11 +94,13 @@ static void name_store(const struct store_conf *conf, struct err *e)
         return;
     plain = *e;
     err_set(e, plain.code, "store %s: %s", conf->url, plain.msg);
+    memcpy(e->own_code, plain.own_code, sizeof(e->own_code));
 }
 
 int session_open(struct store_session *s, const struct store_conf *conf, struct err *reterr)
 {
-    if (session_connect(s, reterr) == 0 && sql_schema_prepare(s->db, reterr) == 0)
+    if (session_connect(s, reterr) == 0 && sql_schema_prepare(s->db, reterr) == 0 &&
+        store_time_read(s, reterr) == 0)
         return 0;
     session_disconnect(s);
     name_store(conf, reterr);
@@ -240,24 +243,36 @@ int64_t store_clock_ms(void)
 
 /* ---- of a command */
 
+struct command_session {
+    struct store_session s; /* must be first */
+    struct store_time time;
+};
+
 struct store_session *store_session_open(const struct store_conf *conf, struct err *reterr)
 {
-    struct store_session *s = malloc(sizeof(*s));
+    struct command_session *c = malloc(sizeof(*c));
 
-    if (s == NULL) {
+    if (c == NULL || store_time_init(&c->time) == -1) {
         err_set_no_memory(reterr);
+        free(c);
         return NULL;
     }
-    if (session_init(s, conf, reterr) == 0 && session_open(s, conf, reterr) == 0)
-        return s;
-    store_session_close(s);
+    if (session_init(&c->s, conf, reterr) == 0) {
+        c->s.time = &c->time;
+        if (session_open(&c->s, conf, reterr) == 0)
+            return &c->s;
+    }
+    store_session_close(&c->s);
     return NULL;
 }
 
 void store_session_close(struct store_session *s)
 {
-    if (s == NULL)
+    struct command_session *c = (struct command_session *)s;
+
+    if (c == NULL)
         return;
-    session_fini(s);
-    free(s);
+    session_fini(&c->s);
+    store_time_fini(&c->time);
+    free(c);
 }

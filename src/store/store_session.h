@@ -16,6 +16,7 @@
 
 struct store_locks;
 struct store_growth;
+struct store_time;
 
 enum { STORE_INSTANCE_CHARS = 16 };
 
@@ -26,6 +27,7 @@ struct store_session {
     char instance[STORE_INSTANCE_CHARS + 2]; /* "...." and a slash: begins all its locks */
     struct store_locks *locks;               /* of the store; NULL: a command's session */
     struct store_growth *growth;             /* the same */
+    struct store_time *time;                 /* of the store, or of the command's session */
     struct sql *db;                          /* NULL: not connected */
     bool in_transaction;
     enum store_access access; /* of the current transaction */

@@ -8,7 +8,9 @@
 #include "store/store_health.h"
 #include "store/store_purge.h"
 #include "store/store_queue.h"
+#include "store/store_removed.h"
 #include "store/store_session.h"
+#include "store/store_time.h"
 
 enum { STORE_BATCH = 64 }; /* tasks to take at once, at most */
 
@@ -37,6 +39,8 @@ struct store {
     struct store_locks *locks;
     struct store_growth growth;
     struct store_health health;
+    struct store_time time;
+    struct store_removed removed; /* for whoever has is_purging */
     atomic_flag is_purging, is_renewing;
     atomic_bool has_more_to_purge;
     atomic_bool has_locks_to_release;

@@ -102,6 +102,15 @@ class Postgres {
         return out.split('\n').slice(0, -1);
     }
 
+    /* A database as SQL that the account of `url` can run, and running such. */
+    dump(database) {
+        return run('pg_dump', ['--no-owner', '--no-privileges', '--inserts', '-d', this.socketUrl(database)]);
+    }
+
+    load(file, database) {
+        return run('psql', ['-Xq', '-v', 'ON_ERROR_STOP=1', '-d', this.socketUrl(database), '-f', file]);
+    }
+
     /* The URL of a new database. */
     async database() {
         const name = `test_${process.pid}_${++this.#databases}`;

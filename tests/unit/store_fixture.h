@@ -51,9 +51,9 @@ static inline void check_fails(int rc, const struct err *e, enum err_code code, 
 static inline void store_empty(struct store_session *s)
 {
     const struct store_limits limits = {.max_age_s = 1};
-    size_t n;
+    struct store_purged purged;
 
-    assert_int_equal(store_purge(s, &limits, INT64_C(4000000000) * 2, SIZE_MAX, &n, NULL), 0);
+    assert_int_equal(store_purge(s, &limits, INT64_C(8000000000000), SIZE_MAX, &purged, NULL), 0);
 }
 
 static inline int store_setup(void **state)

@@ -102,7 +102,7 @@ static void a_store_of_a_newer_version_is_refused_and_left_alone(void **state)
     save(f, "r1", NULL, "<a");
     sql("UPDATE meta SET schema_version = 99");
     assert_does_not_open(f, "newer version");
-    sql("UPDATE meta SET schema_version = 1");
+    sql("UPDATE meta SET schema_version = 2");
     open_again(f);
     assert_context(f, "r1", "{a}");
 }

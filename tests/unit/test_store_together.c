@@ -207,9 +207,9 @@ static void what_is_just_being_deleted_is_unknown(void **state)
 static int purge_to_two(struct fixture *f)
 {
     const struct store_limits limits = {.max_responses = 2};
-    size_t n;
+    struct store_purged purged;
 
-    return store_purge(f->s, &limits, 2000000000, 10, &n, &f->err);
+    return store_purge(f->s, &limits, INT64_C(2000000000000), 10, &purged, &f->err);
 }
 
 static int purge_too(struct other *o)
@@ -349,9 +349,9 @@ static int delete_from_talk(struct walker *w)
 static int purge_some(struct walker *w)
 {
     const struct store_limits limits = {.max_responses = 20 + below(w, 60)};
-    size_t n;
+    struct store_purged purged;
 
-    return store_purge(w->f.s, &limits, 2000000000, 4, &n, &w->f.err);
+    return store_purge(w->f.s, &limits, INT64_C(2000000000000), 4, &purged, &w->f.err);
 }
 
 /* What the others may have caused. An id that is taken and a deadlock are failures

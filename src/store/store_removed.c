@@ -1,0 +1,58 @@
+/* store_removed.c -- counting and telling what was removed. */
+#include "store/store_removed.h"
+
+#include "ev/log.h"
+#include "store/store_queue.h"
+
+static const char *const reasons[STORE_REASONS] = {
+    [STORE_AGE] = "age",
+    [STORE_COUNT] = "count",
+    [STORE_BYTES] = "bytes",
+    [STORE_OWNER] = "owner",
+};
+
+void store_purged_add(struct store_purged *to, const struct store_purged *more)
+{
+    for (size_t i = 0; i < STORE_REASONS; i++) {
+        to->by[i].n_histories += more->by[i].n_histories;
+        to->by[i].n_responses += more->by[i].n_responses;
+        to->by[i].bytes += more->by[i].bytes;
+    }
+}
+
+uint64_t store_purged_histories(const struct store_purged *p)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < STORE_REASONS; i++)
+        n += p->by[i].n_histories;
+    return n;
+}
+
+void removed_add(struct store_removed *r, const struct store_purged *purged)
+{
+    store_purged_add(&r->untold, purged);
+}
+
+void removed_tell(struct store_removed *r)
+{
+    for (size_t i = 0; i < STORE_REASONS; i++) {
+        if (r->untold.by[i].n_histories == 0)
+            continue;
+        log_line(LOG_INFO, "store_removed",
+                 (struct log_field[]){LOG_STR("reason", str_from_c(reasons[i])),
+                                      LOG_INT("histories", r->untold.by[i].n_histories),
+                                      LOG_INT("responses", r->untold.by[i].n_responses),
+                                      LOG_INT("bytes", r->untold.by[i].bytes), LOG_END});
+        r->told_at_ms = store_monotonic_ms();
+    }
+    r->untold = (struct store_purged){0};
+}
+
+void removed_tell_when_due(struct store_removed *r)
+{
+    enum { TELL_EVERY_MS = 60 * 1000 };
+
+    if (r->told_at_ms == 0 || store_monotonic_ms() >= r->told_at_ms + TELL_EVERY_MS)
+        removed_tell(r);
+}

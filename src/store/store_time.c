@@ -1,0 +1,295 @@
+/* store_time.c -- measuring the time of a store. */
+#include "store/store_time.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ev/log.h"
+#include "store/store_queue.h"
+#include "store/store_session.h"
+
+enum {
+    MS_PER_S = 1000,
+    MINUTE_MS = 60 * MS_PER_S,
+    LOOK_EVERY_MS = 5 * MS_PER_S,
+    WRITE_EVERY_MS = 10 * MINUTE_MS,
+    JUMP_MS = MINUTE_MS, /* less may be a clock that is being corrected */
+    TELL_EVERY_MS = 10 * MINUTE_MS,
+    BOOT_CHARS = 36 /* a UUID */
+};
+
+static const int64_t DAY_MS = INT64_C(24) * 3600 * MS_PER_S;
+
+int store_time_init(struct store_time *t)
+{
+    *t = (struct store_time){.time_ms = 0};
+    return uv_mutex_init(&t->mutex) == 0 ? 0 : -1;
+}
+
+void store_time_fini(struct store_time *t)
+{
+    uv_mutex_destroy(&t->mutex);
+}
+
+/* ---- the machine */
+
+static size_t file_read(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd == -1 ? -1 : read(fd, text, size - 1);
+
+    if (fd != -1)
+        (void)close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Since the machine was started, sleep included. From the file where there is one:
+ * what stands between a program and its clocks (a debugger, a library for tests)
+ * may set clock_gettime(), but not the kernel's own files. */
+static uint64_t uptime_now_ms(void)
+{
+    struct timespec now;
+    char text[64];
+
+    if (file_read("/proc/uptime", text, sizeof(text)) > 0)
+        return (uint64_t)(strtod(text, NULL) * MS_PER_S);
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * MS_PER_S + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Which start of the machine; nothing where it cannot be told. */
+struct boot {
+    char text[BOOT_CHARS + 1];
+};
+
+static struct boot boot_now(void)
+{
+    struct boot boot;
+
+    (void)file_read("/proc/sys/kernel/random/boot_id", boot.text, sizeof(boot.text));
+    return boot;
+}
+
+/* ---- the table */
+
+struct clock_row {
+    int64_t time_ms, uptime_ms;
+    struct boot boot;
+};
+
+static int on_clock(void *arg, const struct sql_value *columns, struct err *reterr)
+{
+    struct clock_row *row = arg;
+    size_t n = columns[1].s.len < BOOT_CHARS ? columns[1].s.len : BOOT_CHARS;
+
+    (void)reterr;
+    row->time_ms = columns[0].i;
+    row->uptime_ms = columns[2].i;
+    memcpy(row->boot.text, columns[1].s.p, n);
+    row->boot.text[n] = '\0';
+    return 0;
+}
+
+static int clock_write(struct store_session *s, int64_t time_ms, uint64_t uptime_ms,
+                       struct err *reterr)
+{
+    const struct boot boot = boot_now();
+    const struct sql_value values[] = {
+        {.i = time_ms}, {.s = str_from_c(boot.text)}, {.i = (int64_t)uptime_ms}};
+
+    return session_do(s, SQL_CLOCK_SET, values, reterr);
+}
+
+/* What the table says it is now. */
+static int64_t row_now_ms(const struct clock_row *row, uint64_t uptime_ms)
+{
+    const struct boot boot = boot_now();
+    const uint64_t then_ms = (uint64_t)row->uptime_ms;
+
+    if (boot.text[0] == '\0' || strcmp(boot.text, row->boot.text) != 0 || uptime_ms < then_ms)
+        return row->time_ms;
+    return row->time_ms + (int64_t)(uptime_ms - then_ms);
+}
+
+/* ---- going on */
+
+static int64_t own_now_ms(const struct store_time *t, uint64_t uptime_ms)
+{
+    return uptime_ms > t->uptime_ms ? t->time_ms + (int64_t)(uptime_ms - t->uptime_ms) : t->time_ms;
+}
+
+static int64_t go_on(struct store_time *t, const struct clock_row *row, uint64_t uptime_ms)
+{
+    int64_t now_ms = row_now_ms(row, uptime_ms), own_ms;
+
+    uv_mutex_lock(&t->mutex);
+    own_ms = own_now_ms(t, uptime_ms);
+    if (own_ms > now_ms)
+        now_ms = own_ms;
+    t->time_ms = now_ms;
+    t->uptime_ms = uptime_ms;
+    t->looked_at_ms = store_monotonic_ms();
+    uv_mutex_unlock(&t->mutex);
+    return now_ms;
+}
+
+static int look(struct store_session *s, int64_t *ret_now_ms, uint64_t *ret_uptime_ms,
+                struct err *reterr)
+{
+    struct clock_row row = {.time_ms = 0};
+
+    if (session_run(s, SQL_CLOCK_GET, NULL, on_clock, &row, NULL, reterr) == -1)
+        return -1;
+    *ret_uptime_ms = uptime_now_ms();
+    *ret_now_ms = go_on(s->time, &row, *ret_uptime_ms);
+    return 0;
+}
+
+int store_time_read(struct store_session *s, struct err *reterr)
+{
+    uint64_t uptime_ms;
+    int64_t now_ms;
+
+    return look(s, &now_ms, &uptime_ms, reterr);
+}
+
+static bool write_is_due(const struct store_session *s, int64_t now_ms)
+{
+    const struct store_time *t = s->time;
+    const int64_t every_ms = s->driver->one_writer ? WRITE_EVERY_MS : LOOK_EVERY_MS;
+
+    return t->written_ms == 0 || now_ms - t->written_ms >= every_ms;
+}
+
+static int look_and_write(struct store_session *s, int64_t *ret_now_ms, struct err *reterr)
+{
+    uint64_t uptime_ms;
+
+    if (look(s, ret_now_ms, &uptime_ms, reterr) == -1)
+        return -1;
+    return write_is_due(s, *ret_now_ms) ? clock_write(s, *ret_now_ms, uptime_ms, reterr) : 0;
+}
+
+/* How far the wall clock has gone beyond what was measured since the last look. */
+static int64_t wall_jump_ms(struct store_time *t)
+{
+    int64_t difference = store_clock_ms() - (int64_t)uptime_now_ms();
+    int64_t jump_ms = t->wall_less_uptime == 0 ? 0 : difference - t->wall_less_uptime;
+
+    t->wall_less_uptime = difference;
+    return jump_ms;
+}
+
+static void tell_jump(struct store_time *t)
+{
+    uint64_t now_ms = store_monotonic_ms();
+    int64_t jump_ms = wall_jump_ms(t);
+
+    if (llabs(jump_ms) < JUMP_MS ||
+        (t->warned_at_ms != 0 && now_ms < t->warned_at_ms + TELL_EVERY_MS))
+        return;
+    t->warned_at_ms = now_ms;
+    log_line(LOG_WARN, "clock_jumped",
+             (struct log_field[]){
+                 LOG_INT("by_s", jump_ms / MS_PER_S),
+                 LOG_STR("reason", STR("the wall clock was set; nothing is removed for it, since "
+                                       "the store measures age by itself")),
+                 LOG_END});
+}
+
+static bool look_is_due(const struct store_time *t)
+{
+    return t->written_ms == 0 || store_monotonic_ms() >= t->looked_at_ms + LOOK_EVERY_MS;
+}
+
+int store_time_keep(struct store_session *s, struct err *reterr)
+{
+    struct store_time *t = s->time;
+    int64_t now_ms = 0;
+    struct tx tx;
+
+    if (!look_is_due(t))
+        return 0;
+    tell_jump(t);
+    if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1 ||
+        tx_end(&tx, look_and_write(s, &now_ms, reterr), reterr) == -1)
+        return -1;
+    if (write_is_due(s, now_ms))
+        t->written_ms = now_ms;
+    return 0;
+}
+
+int64_t store_time_ms(struct store_time *t)
+{
+    uint64_t now_ms = store_monotonic_ms();
+    int64_t told_ms;
+
+    uv_mutex_lock(&t->mutex);
+    told_ms = t->time_ms;
+    if (now_ms > t->looked_at_ms)
+        told_ms +=
+            (int64_t)(now_ms - t->looked_at_ms < MINUTE_MS ? now_ms - t->looked_at_ms : MINUTE_MS);
+    if (told_ms > t->last_ms)
+        t->last_ms = told_ms;
+    told_ms = t->last_ms;
+    uv_mutex_unlock(&t->mutex);
+    return told_ms;
+}
+
+/* ---- the wall clock's opinion */
+
+void store_time_compare(struct store_time *t)
+{
+    int64_t ahead_ms = store_clock_ms() - store_time_ms(t);
+
+    if (llabs(ahead_ms) < DAY_MS)
+        return;
+    log_line(
+        LOG_INFO, "store_time",
+        (struct log_field[]){
+            LOG_INT("clock_ahead_s", ahead_ms / MS_PER_S),
+            LOG_STR("reason",
+                    ahead_ms > 0
+                        ? STR("the machine was off, or its clock is wrong; ages are those that "
+                              "the store has measured, so nothing is removed for it; antiphon "
+                              "store purge --trust-clock counts this time as well")
+                        : STR("the clock is behind the store's own time, or was ahead when "
+                              "the store was made; ages are those that the store has "
+                              "measured, so nothing is removed for it")),
+            LOG_END});
+}
+
+static int clock_trust(struct store_session *s, int64_t *ret_by_s, struct err *reterr)
+{
+    const int64_t wall_ms = store_clock_ms();
+    uint64_t uptime_ms;
+    int64_t now_ms;
+
+    *ret_by_s = 0;
+    if (look(s, &now_ms, &uptime_ms, reterr) == -1)
+        return -1;
+    if (wall_ms <= now_ms)
+        return 0;
+    *ret_by_s = (wall_ms - now_ms) / MS_PER_S;
+    if (clock_write(s, wall_ms, uptime_ms, reterr) == -1)
+        return -1;
+    return look(s, &now_ms, &uptime_ms, reterr);
+}
+
+int store_trust_clock(struct store_session *s, int64_t *ret_by_s, struct err *reterr)
+{
+    struct tx tx;
+
+    if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
+        return -1;
+    return tx_end(&tx, clock_trust(s, ret_by_s, reterr), reterr);
+}
+
+int64_t store_now_ms(struct store_session *s)
+{
+    return store_time_ms(s->time);
+}

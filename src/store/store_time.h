@@ -1,0 +1,63 @@
+/* store_time.h -- the time of a store: how old what is in it is. Internal to the store.
+ *
+ * Age decides what is removed, so it must not be read off a wall clock, which may
+ * be wrong, jump, or differ between two gateways. The store has a time of its own
+ * instead. It goes on by as much as was *measured* while somebody used the store,
+ * and by nothing else:
+ *
+ *     a store is made, or migrated     it begins, at what the wall clock says then;
+ *                                      from then on that clock does not matter
+ *     a gateway runs                   by what /proc/uptime has gone on since it last
+ *                                      looked (it counts sleep, nobody can set it)
+ *     nobody uses it, the machine is   the same, from what the last one wrote down:
+ *     on, and not started anew         time, uptime, and which start of the machine
+ *     the machine is off               not at all: only a wall clock could tell
+ *     several gateways                 each goes on by itself and takes the largest
+ *                                      that one of them has written down
+ *
+ * So it is never faster than real time, whatever wall clocks do; what was used less
+ * than store_max_age ago is never too old, and a store that was away for
+ * 40 days has what was young enough when it was last used. It cannot be poisoned: no
+ * wall clock is written into it but on request (store_trust_clock), and it never
+ * goes back, so that an order of uses is the order in which they happened.
+ *
+ * The row of the table `clock` is written every ten minutes (PostgreSQL: ten
+ * seconds, where another machine may join); a machine that stops loses as much. */
+#ifndef ANTIPHON_STORE_STORE_TIME_H
+#define ANTIPHON_STORE_STORE_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/err.h"
+
+struct store_session;
+
+/* Shared by the sessions of a store. */
+struct store_time {
+    uv_mutex_t mutex;         /* guards the rest; nothing else is taken while it is held */
+    int64_t time_ms;          /* of the store, when last looked; 0: never */
+    uint64_t uptime_ms;       /* of the machine then */
+    uint64_t looked_at_ms;    /* the monotonic clock then */
+    int64_t last_ms;          /* the largest that was ever told */
+    int64_t written_ms;       /* what the table had, or has been given; 0: nothing by us */
+    int64_t wall_less_uptime; /* to notice that the wall clock has jumped */
+    uint64_t warned_at_ms;    /* that it has */
+};
+
+int store_time_init(struct store_time *t); /* -1 when out of memory */
+void store_time_fini(struct store_time *t);
+
+/* Now, in ms; any thread. Between two looks it follows the monotonic clock, for a
+ * minute at most. */
+int64_t store_time_ms(struct store_time *t);
+
+/* Looks at the table and goes on. Writes when that is due; a command only reads. */
+int store_time_read(struct store_session *s, struct err *reterr);
+int store_time_keep(struct store_session *s, struct err *reterr);
+
+/* Tells the log when the wall clock has another opinion by a day or more. */
+void store_time_compare(struct store_time *t);
+
+#endif
