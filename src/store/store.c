@@ -32,6 +32,7 @@ static int shared_init(struct store *st, const struct store_conf *conf)
     st->lock_ms = conf->lock_ms;
     atomic_flag_clear(&st->is_purging);
     atomic_flag_clear(&st->is_renewing);
+    atomic_init(&st->locks_at_ms, store_monotonic_ms());
     atomic_init(&st->has_more_to_purge, false);
     atomic_init(&st->has_locks_to_release, false);
     st->locks = locks_new();
@@ -88,7 +89,7 @@ static int thread_init(struct store *st, size_t i, const struct store_conf *conf
     t->session.locks = st->locks;
     t->session.growth = &st->growth;
     t->session.time = &st->time;
-    t->locks_at_ms = t->limits_at_ms = store_monotonic_ms();
+    t->limits_at_ms = store_monotonic_ms();
     /* locks are the store's, not the thread's */
     memcpy(t->session.instance, st->threads[0].session.instance, sizeof(t->session.instance));
     return 0;

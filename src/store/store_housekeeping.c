@@ -7,7 +7,25 @@
 #include "store/store_thread.h"
 
 /* A piece is more than tasks can add at once, so a purge comes to its end. */
-enum { LIMITS_EVERY_MS = 10 * 1000, LOCK_PARTS = 3, PIECE = 2 * STORE_BATCH };
+enum { LIMITS_EVERY_MS = 10 * 1000, PIECE = 2 * STORE_BATCH };
+
+/* Locks are renewed three times before they are lost; those of others are looked at as
+ * often, so a long lease is no reason to do it seldom. */
+static uint64_t locks_every_ms(const struct store *st)
+{
+    enum { LOCK_PARTS = 3, MOST_MS = 3000 };
+    uint64_t part_ms = st->lock_ms / LOCK_PARTS;
+
+    return part_ms < MOST_MS ? part_ms : MOST_MS;
+}
+
+/* When the first thread is held up by a task, another one steps in. */
+static uint64_t locks_due_ms(const struct store_thread *t)
+{
+    uint64_t at_ms = atomic_load(&t->store->locks_at_ms);
+
+    return t->is_first ? at_ms : at_ms + locks_every_ms(t->store) / 2;
+}
 
 static uint64_t left_until(uint64_t at_ms, uint64_t now_ms)
 {
@@ -20,11 +38,13 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t)
     uint64_t now_ms = store_monotonic_ms();
     uint64_t locks, limits;
 
-    if (!t->is_first)
+    if (t->queue != t->store->queue_for[STORE_WRITE])
         return LONG_MS;
+    locks = left_until(locks_due_ms(t), now_ms);
+    if (!t->is_first)
+        return locks;
     if (atomic_load(&t->store->has_more_to_purge))
         return 1; /* another thread may be at it */
-    locks = left_until(t->locks_at_ms, now_ms);
     limits = left_until(t->limits_at_ms, now_ms);
     return locks < limits ? locks : limits;
 }
@@ -36,7 +56,7 @@ static int renew_until_done(struct store_thread *t, struct err *reterr)
 
     do {
         atomic_store(&t->store->has_locks_to_release, false);
-        rc = locks_renew(&t->session, reterr);
+        rc = locks_renew(&t->session, locks_every_ms(t->store), reterr);
     } while (rc == 0 && atomic_load(&t->store->has_locks_to_release));
     return rc;
 }
@@ -45,13 +65,13 @@ static void renew_locks(struct store_thread *t, uint64_t now_ms)
 {
     struct err failure;
 
-    t->locks_at_ms = now_ms + t->store->lock_ms / LOCK_PARTS;
+    atomic_store(&t->store->locks_at_ms, now_ms + locks_every_ms(t->store));
     if (atomic_flag_test_and_set(&t->store->is_renewing))
         return;
     if (renew_until_done(t, &failure) == -1) {
         health_bad(&t->store->health, &failure);
         if (session_is_lost(&t->session))
-            t->locks_at_ms = now_ms; /* as soon as there is a connection */
+            atomic_store(&t->store->locks_at_ms, now_ms); /* as soon as there is a connection */
     }
     atomic_flag_clear(&t->store->is_renewing);
 }
@@ -92,8 +112,7 @@ static void keep_limits(struct store_thread *t, uint64_t now_ms)
 
 static bool locks_are_due(const struct store_thread *t, uint64_t now_ms)
 {
-    return (t->is_first && now_ms >= t->locks_at_ms) ||
-           atomic_load(&t->store->has_locks_to_release);
+    return now_ms >= locks_due_ms(t) || atomic_load(&t->store->has_locks_to_release);
 }
 
 /* Nobody waits for this: one attempt is enough. */
@@ -113,7 +132,8 @@ void housekeeping_run(struct store_thread *t)
     if (!locks_are_due(t, now_ms) && !limits_are_due(t, now_ms))
         return;
     if (!connect_once(t)) {
-        t->locks_at_ms = t->limits_at_ms = t->retry_at_ms;
+        atomic_store(&t->store->locks_at_ms, t->retry_at_ms);
+        t->limits_at_ms = t->retry_at_ms;
         return;
     }
     if (locks_are_due(t, now_ms))

@@ -11,10 +11,12 @@
 #include "base/buf.h"
 #include "store/store_conversation.h"
 #include "store/store_item.h"
+#include "store/store_lock_watch.h"
 
 struct store_locks {
-    uv_mutex_t mutex;    /* guards released; nothing else is taken while it is held */
-    struct buf released; /* names, a line for each */
+    uv_mutex_t mutex;        /* guards released; nothing else is taken while it is held */
+    struct buf released;     /* names, a line for each */
+    struct lock_watch watch; /* of who renews */
 };
 
 struct store_locks *locks_new(void)
@@ -33,6 +35,7 @@ void locks_free(struct store_locks *l)
     if (l == NULL)
         return;
     buf_fini(&l->released);
+    lock_watch_fini(&l->watch);
     uv_mutex_destroy(&l->mutex);
     free(l);
 }
@@ -106,8 +109,7 @@ int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct er
     int rc = name_write(s, lock, &name, reterr);
 
     if (rc == 0) {
-        const struct sql_value values[] = {
-            {.i = seq}, {.s = buf_str(&name)}, {.i = store_clock_ms()}};
+        const struct sql_value values[] = {{.i = seq}, {.s = buf_str(&name)}};
 
         rc = session_find(s, SQL_LOCK_IS_FOREIGN, values, &foreign, reterr);
     }
@@ -121,19 +123,43 @@ int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct er
 
 /* ---- for a response */
 
-/* Is it locked, or is it not there? */
-static int explain_not_taken(struct store_session *s, str owner, str id, struct err *reterr)
+struct holding {
+    bool is_there;   /* the conversation */
+    struct buf lock; /* empty: none */
+};
+
+static int on_holding(void *arg, const struct sql_value *columns, struct err *reterr)
+{
+    struct holding *h = arg;
+
+    (void)reterr;
+    h->is_there = true;
+    buf_append(&h->lock, columns[0].s);
+    return 0;
+}
+
+/* Why could a lock not be taken? *ret_is_freed: it is not there any more, since it was that
+ * of a dead gateway or has just been given back. */
+static int explain_not_taken(struct store_session *s, str owner, str id, bool *ret_is_freed,
+                             struct err *reterr)
 {
     const struct sql_value values[] = {{.s = id}, {.s = owner}};
-    struct found c;
+    struct holding h = {.is_there = false};
+    int rc = session_run(s, SQL_LOCK_OF, values, on_holding, &h, NULL, reterr);
 
-    if (session_find(s, SQL_CONVERSATION_FIND, values, &c, reterr) == -1)
-        return -1;
-    if (c.is)
-        set_locked(reterr, id);
-    else
+    *ret_is_freed = h.lock.len == 0;
+    if (rc == 0 && !h.is_there) {
         lock_set_no_conversation(reterr, id);
-    return -1;
+        rc = -1;
+    }
+    if (rc == 0 && h.lock.len > 0)
+        rc = lock_free_if_dead(s, buf_str(&h.lock), ret_is_freed, reterr);
+    buf_fini(&h.lock);
+    if (rc == 0 && !*ret_is_freed) {
+        set_locked(reterr, id);
+        rc = -1;
+    }
+    return rc;
 }
 
 static int release_all(struct store_session *s, str lines, struct err *reterr)
@@ -151,15 +177,19 @@ static int release_all(struct store_session *s, str lines, struct err *reterr)
 static int take_as(struct store_session *s, str owner, str id, str name, int64_t *ret_seq,
                    struct err *reterr)
 {
-    int64_t now_ms = store_clock_ms();
     const struct sql_value values[] = {
-        {.s = id}, {.s = owner}, {.s = name}, {.i = now_ms + (int64_t)s->lock_ms}, {.i = now_ms}};
+        {.s = id}, {.s = owner}, {.s = name}, {.i = store_clock_ms() + (int64_t)s->lock_ms}};
     struct found row;
+    bool is_freed = true;
 
-    if (session_find(s, SQL_LOCK_TAKE, values, &row, reterr) == -1)
-        return -1;
-    if (!row.is)
-        return explain_not_taken(s, owner, id, reterr);
+    while (is_freed) {
+        if (session_find(s, SQL_LOCK_TAKE, values, &row, reterr) == -1)
+            return -1;
+        if (row.is)
+            break;
+        if (explain_not_taken(s, owner, id, &is_freed, reterr) == -1)
+            return -1;
+    }
     buf_append(&s->taken, name);
     *ret_seq = row.v[0];
     return 0;
@@ -238,7 +268,7 @@ void locks_doubt(struct store_session *s)
 
 /* ---- renewing */
 
-static int renew(struct store_session *s, str released, struct err *reterr)
+static int renew(struct store_session *s, str released, uint64_t interval_ms, struct err *reterr)
 {
     const struct sql_value mine[] = {{.s = str_from_c(s->instance)},
                                      {.i = (int64_t)strlen(s->instance)},
@@ -251,18 +281,21 @@ static int renew(struct store_session *s, str released, struct err *reterr)
     rc = release_all(s, released, reterr);
     if (rc == 0)
         rc = session_do(s, SQL_LOCK_RENEW, mine, reterr);
+    if (rc == 0)
+        rc = lock_watch_look(&s->locks->watch, s, interval_ms, reterr);
     return tx_end(&tx, rc, reterr);
 }
 
 /* What is being released stays in the list until it is committed, so that whoever
  * takes a lock meanwhile knows of it. */
-int locks_renew(struct store_session *s, struct err *reterr)
+int locks_renew(struct store_session *s, uint64_t interval_ms, struct err *reterr)
 {
     struct buf released = {0};
     int rc;
 
     releases_copy(s->locks, &released);
-    rc = renew(s, buf_str(&released), reterr);
+    rc = renew(s, buf_str(&released), interval_ms, reterr);
+    lock_watch_end(&s->locks->watch, rc);
     if (rc == 0)
         releases_drop(s->locks, released.len);
     buf_fini(&released);

@@ -1,9 +1,9 @@
 /* store_lock.h -- conversations are locked for one response at a time. Internal to
  * the store.
  *
- * A lock is a name and a time until which it holds. Names begin with that of the
- * store's instance, which renews all of its locks together; those of a process
- * that has died are not renewed and may be taken by anyone. */
+ * A lock is a name and a sign of life. Names begin with that of the store's instance
+ * (store_holder.h), which gives all of its locks a new sign together; those of an instance
+ * that has died are taken away by whoever notices (store_lock_watch.h). */
 #ifndef ANTIPHON_STORE_STORE_LOCK_H
 #define ANTIPHON_STORE_STORE_LOCK_H
 
@@ -31,8 +31,8 @@ void locks_release_later(const struct store_session *s, str lock);
  * that it has failed: a lock that it may hold now is to be released. */
 void locks_doubt(struct store_session *s);
 
-/* Releases what was to be released later, and renews what else the instance holds.
- * Not from two threads at once. */
-int locks_renew(struct store_session *s, struct err *reterr);
+/* Releases what was to be released later, renews what else the instance holds, and frees
+ * what dead ones hold. To be called every interval_ms; not from two threads at once. */
+int locks_renew(struct store_session *s, uint64_t interval_ms, struct err *reterr);
 
 #endif

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/id.h"
-#include "ev/loop.h"
 #include "store/sql_schema.h"
 #include "store/store_time.h"
 
@@ -59,13 +57,9 @@ static int driver_find(struct store_session *s, const char *url, struct err *ret
 
 int session_init(struct store_session *s, const struct store_conf *conf, struct err *reterr)
 {
-    const struct id_source randomness = {.fill = random_fill};
-    struct id instance = id_make(&randomness, "", STORE_INSTANCE_CHARS);
-
     *s = (struct store_session){.conf = {.sync = conf->sync, .timeout_ms = conf->timeout_ms},
                                 .lock_ms = conf->lock_ms};
-    memcpy(s->instance, instance.text, STORE_INSTANCE_CHARS);
-    s->instance[STORE_INSTANCE_CHARS] = '/';
+    holder_name_make(conf->lock_ms, s->instance);
     return driver_find(s, conf->url, reterr);
 }
 

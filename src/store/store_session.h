@@ -13,22 +13,21 @@
 #include "base/buf.h"
 #include "store/sql.h"
 #include "store/store.h"
+#include "store/store_holder.h"
 
 struct store_locks;
 struct store_growth;
 struct store_time;
 
-enum { STORE_INSTANCE_CHARS = 16 };
-
 struct store_session {
     const struct sql_driver *driver;
     struct sql_conf conf; /* place: own */
     uint64_t lock_ms;
-    char instance[STORE_INSTANCE_CHARS + 2]; /* "...." and a slash: begins all its locks */
-    struct store_locks *locks;               /* of the store; NULL: a command's session */
-    struct store_growth *growth;             /* the same */
-    struct store_time *time;                 /* of the store, or of the command's session */
-    struct sql *db;                          /* NULL: not connected */
+    char instance[HOLDER_NAME_BYTES]; /* begins all its locks */
+    struct store_locks *locks;        /* of the store; NULL: a command's session */
+    struct store_growth *growth;      /* the same */
+    struct store_time *time;          /* of the store, or of the command's session */
+    struct sql *db;                   /* NULL: not connected */
     bool in_transaction;
     enum store_access access; /* of the current transaction */
     bool commit_sent;         /* for something written: did it take effect? */

@@ -27,8 +27,7 @@ struct store_thread {
     uint64_t retry_at_ms, backoff_ms;
     struct err failure; /* the last */
 
-    /* when it is time again; only of the first */
-    uint64_t locks_at_ms, limits_at_ms;
+    uint64_t limits_at_ms; /* when it is time again; only of the first */
 };
 
 struct store {
@@ -42,6 +41,7 @@ struct store {
     struct store_time time;
     struct store_removed removed; /* for whoever has is_purging */
     atomic_flag is_purging, is_renewing;
+    atomic_uint_fast64_t locks_at_ms; /* when they are to be renewed */
     atomic_bool has_more_to_purge;
     atomic_bool has_locks_to_release;
     struct store_thread *threads;

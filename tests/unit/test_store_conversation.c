@@ -523,22 +523,6 @@ static void a_response_that_lost_its_lock_is_not_saved(void **state)
     assert_no_response(f, "r1");
 }
 
-/* A session that is no store's renews nothing, as if its process had died. */
-static void a_lock_that_is_not_renewed_can_be_taken(void **state)
-{
-    struct fixture *f = *state;
-    struct store_conf conf = backend_conf;
-
-    store_session_close(f->s);
-    conf.lock_ms = 50;
-    f->s = store_session_open(&conf, &f->err);
-    assert_non_null(f->s);
-    create(f, "c1", "");
-    assert_ok(lock(f, f->s, "dead"));
-    while (lock(f, f->s, "next") == -1)
-        assert_int_equal(f->err.code, ERR_CONVERSATION_LOCKED);
-}
-
 static int group(const char *name)
 {
     const struct CMUnitTest tests[] = {
@@ -571,7 +555,6 @@ static int group(const char *name)
         ON_STORE(a_locked_conversation_answers_one_response_at_a_time),
         ON_STORE(saving_a_response_unlocks_its_conversation),
         ON_STORE(a_response_that_lost_its_lock_is_not_saved),
-        ON_STORE(a_lock_that_is_not_renewed_can_be_taken),
     };
 
     return cmocka_run_group_tests_name(name, tests, NULL, NULL);

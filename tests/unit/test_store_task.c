@@ -1,8 +1,10 @@
 /* test_store_task.c -- tasks, the threads that run them, and what these do besides. */
 #include <libpq-fe.h>
+#include <sys/wait.h>
 #include <uv.h>
 
 #include "ev/loop.h"
+#include "store/store_session.h"
 #include "store_fixture.h"
 
 /* A store, and a loop that runs until nothing is under way. */
@@ -488,6 +490,106 @@ static void closing_releases_locks(void **state)
     do_well(s, (struct step){.run = remove_step});
 }
 
+/* ---- locks of others */
+
+/* What a clock does that is wrong by an hour, or is set while gateways run. */
+static const char *const clocks[] = {
+    "UPDATE history SET locked_until = locked_until WHERE locked_by IS NOT NULL",
+    "UPDATE history SET locked_until = locked_until + 3600000 WHERE locked_by IS NOT NULL",
+    "UPDATE history SET locked_until = locked_until - 3600000 WHERE locked_by IS NOT NULL",
+};
+
+static void run_script(struct setting *s, struct store_session *session, const char *script)
+{
+    check_ok(session->driver->script(session->db, script, &s->f.err), &s->f.err, __FILE__,
+             __LINE__);
+}
+
+static void lock_as(struct setting *s, struct store_session *session, const char *name)
+{
+    struct store_history h;
+
+    check_ok(store_lock_conversation(session, alice, STR("c1"), str_from_c(name), &s->f.arena, &h,
+                                     &s->f.err),
+             &s->f.err, __FILE__, __LINE__);
+}
+
+/* A session that is no store's gives no sign of life, as if its gateway stood still. */
+static void a_lock_without_a_sign_of_life_is_freed_whatever_the_clocks_say(void **state)
+{
+    struct setting *s = *state;
+    struct store_session *holder;
+
+    conf.lock_ms = 50;
+    start_up(s);
+    holder = store_session_open(&conf, &s->f.err);
+    assert_non_null(holder);
+    for (size_t i = 0; i < COUNT_OF(clocks); i++) {
+        do_well(s, (struct step){.run = create_step});
+        lock_as(s, holder, "dead");
+        run_script(s, holder, clocks[i]);
+        while (!can_lock(s, "next"))
+            continue;
+    }
+    do_well(s, (struct step){.run = remove_step});
+    store_session_close(holder);
+}
+
+static void a_lock_with_signs_of_life_is_kept_whatever_the_clocks_say(void **state)
+{
+    struct setting *s = *state;
+    struct store_session *clock = store_session_open(&conf, &s->f.err);
+    struct store *mine;
+    uint64_t end;
+
+    assert_non_null(clock);
+    conf.lock_ms = 600;
+    start_up(s);
+    do_well(s, (struct step){.run = create_step});
+    assert_true(can_lock(s, "mine"));
+    mine = s->store;
+    start_up(s);
+    for (size_t i = 0; i < COUNT_OF(clocks); i++) {
+        end = uv_hrtime() + 2 * conf.lock_ms * 1000000;
+        run_script(s, clock, clocks[i]);
+        while (uv_hrtime() < end)
+            assert_false(can_lock(s, "other"));
+    }
+    do_well(s, (struct step){.run = remove_step});
+    store_close(mine);
+    store_session_close(clock);
+}
+
+/* True in a child, which must not inherit a database that is open. */
+static bool lock_and_die(struct setting *s)
+{
+    struct store_session *session = store_session_open(&conf, &s->f.err);
+    struct store_history h;
+
+    return session != NULL && create_step(session, NULL, &s->f.err) == 0 &&
+           store_lock_conversation(session, alice, STR("c1"), STR("dead"), &s->f.arena, &h,
+                                   &s->f.err) == 0;
+}
+
+/* Nobody has to wait for the end of its lease. */
+static void a_lock_of_a_process_that_has_ended_is_free_at_once(void **state)
+{
+    struct setting *s = *state;
+    int status;
+    pid_t pid;
+
+    conf.lock_ms = 3600000;
+    pid = fork();
+    assert_int_not_equal(pid, -1);
+    if (pid == 0)
+        _exit(lock_and_die(s) ? 0 : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    start_up(s);
+    assert_true(can_lock(s, "next"));
+    do_well(s, (struct step){.run = remove_step});
+}
+
 /* ---- a server that goes away */
 
 /* Ends all connections to the database but this one. */
@@ -579,6 +681,9 @@ static int group(const char *name)
     const struct CMUnitTest shared[] = {
         ON_SETTING(two_stores_share_a_database),
         ON_SETTING(closing_releases_locks),
+        ON_SETTING(a_lock_without_a_sign_of_life_is_freed_whatever_the_clocks_say),
+        ON_SETTING(a_lock_with_signs_of_life_is_kept_whatever_the_clocks_say),
+        ON_SETTING(a_lock_of_a_process_that_has_ended_is_free_at_once),
     };
     const struct CMUnitTest served[] = {
         ON_SETTING(a_connection_that_was_lost_is_made_again),
