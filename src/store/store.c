@@ -149,6 +149,14 @@ struct store *store_open(const struct store_conf *conf, struct err *reterr)
     return NULL;
 }
 
+/* One after the other, who writes last: SQLite leaves its log beside the file unless one
+ * connection knows that it is the last. */
+static void close_sessions(struct store *st)
+{
+    for (size_t i = st->n_threads; i > 0; i--)
+        session_fini(&st->threads[i - 1].session);
+}
+
 void store_close(struct store *store)
 {
     if (store == NULL)
@@ -158,9 +166,9 @@ void store_close(struct store *store)
     for (size_t i = 0; i < store->n_threads; i++) {
         if (store->threads[i].is_started)
             uv_thread_join(&store->threads[i].thread);
-        session_fini(&store->threads[i].session);
     }
     removed_tell(&store->removed);
+    close_sessions(store);
     free(store->threads);
     shared_fini(store);
     free(store);

@@ -238,5 +238,4 @@ void store_thread_main(void *thread)
             housekeeping_run(t);
     }
     housekeeping_end(t);
-    session_disconnect(&t->session);
 }

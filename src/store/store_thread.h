@@ -48,7 +48,8 @@ struct store {
     size_t n_threads;
 };
 
-/* The function of a thread: takes tasks until its queue is closed and empty. */
+/* The function of a thread: takes tasks until its queue is closed and empty. Its session
+ * stays open. */
 void store_thread_main(void *thread);
 
 /* Connects when that is needed. A failed attempt is repeated, with pauses, until the
