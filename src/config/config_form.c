@@ -292,6 +292,11 @@ static bool is_date(str s)
     return str_eq(s, STR("today")) || str_eq(s, STR("none")) || is_day(s);
 }
 
+static bool is_need(str s)
+{
+    return str_eq(s, STR("store")) || str_eq(s, STR("upstream")) || str_eq(s, STR("none"));
+}
+
 static const struct config_form forms[] = {
     {.name = "ADDRESS",
      .fits = is_address,
@@ -305,6 +310,7 @@ static const struct config_form forms[] = {
      .explain = config_model_explain,
      .describe = "the name of a model, in which * stands for anything, and settings such as "
                  "think_tags=on"},
+    {.name = "NEED", .fits = is_need, .describe = "store, upstream or none"},
     {.name = "DATE", .fits = is_date, .describe = "today, none, or a date such as 2026-01-31"},
     {.name = "SHARE", .fits = is_share, .describe = "auto, or a number from 0 to 1000000"},
     {.name = "ORIGIN",

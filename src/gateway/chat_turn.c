@@ -24,6 +24,7 @@
 #include "gateway/chat_turn_internal.h"
 #include "gateway/relay.h"
 #include "gateway/upstream_options.h"
+#include "gateway/upstream_watch.h"
 #include "wire/chat_rewrite.h"
 
 /* ---- end of life */
@@ -197,6 +198,7 @@ static void on_end(void *arg, const struct err *failure)
 
     if (failure != NULL)
         upstream_answer_failed(&t->answer, t->call);
+    upstream_watch_hear_end(t->worker->watch, failure);
     t->call = NULL;
     if (is_listening(t)) {
         if (t->is_relayed)

@@ -11,6 +11,7 @@
 #include "ev/log.h"
 #include "gateway/relay_headers.h"
 #include "gateway/upstream_options.h"
+#include "gateway/upstream_watch.h"
 #include "wire/chat_rewrite.h"
 
 static void relay_free(struct relay *relay)
@@ -139,6 +140,7 @@ static void on_end(void *arg, const struct err *failure)
     if (failure != NULL)
         relay->phase = http_call_phase(relay->call);
     relay->call = NULL;
+    upstream_watch_hear_end(relay->worker->watch, failure);
     if (failure != NULL) {
         relay_fail(relay, failure);
         return;

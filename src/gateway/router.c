@@ -15,6 +15,7 @@
 #include "gateway/container_routes.h"
 #include "gateway/mcp_routes.h"
 #include "gateway/media_type.h"
+#include "gateway/readiness.h"
 #include "gateway/relay.h"
 #include "gateway/state_calls.h"
 #include "gateway/turn.h"
@@ -124,6 +125,7 @@ static const struct route routes[] = {
     ROUTE("/v1/completions", POST, COMMON, relay_start),
     ROUTE("/v1/embeddings", POST, COMMON, relay_start),
     ROUTE("/health", GET, OFF, health),
+    ROUTE("/ready", GET, OFF, readiness_answer),
     ROUTE("/", GET, OFF, root),
     BELOW("/v1/", EVERY, ALL, relay_start),
 };
@@ -442,7 +444,8 @@ static void refuse_caller(struct http_exchange *x, const struct http_request *r,
 /* What may be opened by a link of another page: it shows nothing of anybody. */
 static bool is_harmless(const struct route *route)
 {
-    return route != NULL && (route->run == health || route->run == root);
+    return route != NULL &&
+           (route->run == health || route->run == readiness_answer || route->run == root);
 }
 
 /* Needs it no key? A browser's preflight carries none. */

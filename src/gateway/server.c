@@ -22,6 +22,7 @@
 #include "gateway/mcp_servers.h"
 #include "gateway/memory_keeper.h"
 #include "gateway/origin_policy.h"
+#include "gateway/pulse.h"
 #include "gateway/reasoning_seal.h"
 #include "gateway/state_conf.h"
 #include "gateway/upstream_watch.h"
@@ -50,6 +51,7 @@ struct server {
     struct client_share *share; /* or NULL */
     struct worker **workers;
     struct thread *threads;
+    struct pulses *pulses;
     unsigned n_workers, n_threads, n_ended;
     struct upstream_watch *watch; /* or NULL */
     struct demo *demo;            /* on the main loop, which ends last; or NULL */
@@ -262,6 +264,8 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->seal_keys = s->seal_keys;
         s->workers[i]->hub = s->hub;
         s->workers[i]->builtin = &s->builtin;
+        s->workers[i]->pulses = s->pulses;
+        pulses_add(s->pulses, s->workers[i]->loop);
     }
     return 0;
 }
@@ -502,6 +506,7 @@ static void tear_down(struct server *s, int status)
         loop_free(s->loop);
     free(s->workers);
     free(s->threads);
+    pulses_free(s->pulses);
     arena_fini(&s->memory);
 }
 
@@ -522,8 +527,9 @@ int server_run(const struct config *config, const struct config_sources *sources
     memory_set_up(config, s.n_workers);
     s.workers = calloc(s.n_workers, sizeof(struct worker *));
     s.threads = calloc(s.n_workers, sizeof(*s.threads));
+    s.pulses = pulses_new(s.n_workers);
     s.loop = loop_new(&e);
-    if (s.workers == NULL || s.threads == NULL)
+    if (s.workers == NULL || s.threads == NULL || s.pulses == NULL)
         err_set_no_memory(&e);
     else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
              open_memories(&s, &e) == 0 && open_keeper(&s, &e) == 0 && open_cuts(&s, &e) == 0 &&

@@ -158,9 +158,18 @@ static int job_read(struct state_job *job, const struct path_ids *ids, struct er
     return job->call->read == NULL ? 0 : job->call->read(&job->request, body, reterr);
 }
 
+/* A store that is full may still delete, which is how it gets space again. */
+static bool is_refused(const struct state_job *job, struct err *reterr)
+{
+    bool deletes = str_eq(job->http->method, STR("DELETE"));
+
+    return store_refuses(job->request.worker->store, deletes ? STORE_READ : job->call->access,
+                         reterr);
+}
+
 static int job_start(struct state_job *job, const struct path_ids *ids, struct err *reterr)
 {
-    if (job_read(job, ids, reterr) == -1)
+    if (job_read(job, ids, reterr) == -1 || is_refused(job, reterr))
         return -1;
     if (!state_task_start(job->request.worker, job->call->access, run_work, on_done, job)) {
         err_set_no_memory(reterr);

@@ -196,6 +196,7 @@ static void on_end(void *arg, const struct err *failure)
         /* Gone, or broken off: another server may be there next time. */
         if (failure != NULL && failure->code != ERR_UPSTREAM_TIMEOUT)
             upstream_watch_lose(t->worker->watch);
+        upstream_watch_hear_end(t->worker->watch, failure);
         if (t->answer.status == 0)
             turn_fail(t, failure);
         else if (!upstream_answer_is_good(&t->answer))

@@ -246,6 +246,10 @@ void turn_free_web(struct turn *t);
 
 /* ---- turn_state.c */
 
+/* 0, or -1 with *reterr filled when the store is known not to do what the request needs:
+ * then the model is not asked in vain. */
+int turn_check_store(const struct turn *t, struct err *reterr);
+
 /* Fetches what the request refers to, then goes on with turn_resolved(). Returns 0, or
  * -1 with *reterr filled. */
 int turn_load(struct turn *t, struct err *reterr);

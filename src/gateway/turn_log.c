@@ -34,7 +34,7 @@ static const char *status_word(const struct turn_summary *s)
 static bool is_own_message(const struct err *e)
 {
     return e->code == ERR_UPSTREAM_UNAVAILABLE || e->code == ERR_UPSTREAM_TIMEOUT ||
-           e->code == ERR_INTERNAL || e->code == ERR_STORE;
+           e->code == ERR_INTERNAL || e->code == ERR_STORE || e->code == ERR_STORE_AWAY;
 }
 
 static void add_error(struct fields *f, const struct turn_summary *s,

@@ -67,5 +67,7 @@ int turn_prepare(struct turn *t, struct err *reterr)
     }
     if (!t->request.stream)
         t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
+    if (turn_check_store(t, reterr) == -1)
+        return -1;
     return t->request.needs_store ? turn_load(t, reterr) : turn_resolved(t, reterr);
 }

@@ -26,6 +26,20 @@ static int start_task(struct turn *t, enum store_access access,
     return -1;
 }
 
+/* ---- the store may be away */
+
+/* With store_failure=continue an answer is worth more than its being stored. */
+int turn_check_store(const struct turn *t, struct err *reterr)
+{
+    const struct responses_request *r = &t->request;
+    bool writes = r->store || !str_is_none(r->conversation_id); /* which is locked */
+
+    if (t->worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
+        (!writes && !r->needs_store))
+        return 0;
+    return store_refuses(t->worker->store, writes ? STORE_WRITE : STORE_READ, reterr) ? -1 : 0;
+}
+
 /* ---- a conversation is locked while a response is made in it */
 
 void turn_unlock(struct turn *t)

@@ -1,6 +1,7 @@
 /* upstream_watch.c -- one lock, held for moments; probes on the main thread's loop. */
 #include "gateway/upstream_watch.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <uv.h>
 
@@ -37,6 +38,9 @@ struct upstream_watch {
     struct upstream_probe_conf conf; /* of probes */
     struct upstream_probe *probe;    /* of the loop's thread; or NULL */
     bool asks;                       /* there is something to be asked */
+    atomic_int state;                /* enum upstream_state */
+    struct loop_timer *again;        /* while it is down and GET /ready depends on it; or NULL */
+    struct upstream_probe *look;     /* whether it is up again; of the loop's thread; or NULL */
 
     uv_mutex_t lock;              /* guards what follows; only posting is done while it is held */
     struct upstream_facts *facts; /* NULL: nothing is known */
@@ -50,6 +54,43 @@ struct upstream_watch {
     char odd_server[MAX_SERVER_BYTES + 1]; /* a Server header that asking again did not explain */
     bool has_odd_server;
 };
+
+/* ---- is it there? */
+
+enum upstream_state upstream_watch_state(const struct upstream_watch *w)
+{
+    return w == NULL ? UPSTREAM_UP
+                     : (enum upstream_state)atomic_load_explicit(&w->state, memory_order_relaxed);
+}
+
+static void start_again(void *arg)
+{
+    enum { AGAIN_EVERY_MS = 2000 };
+    struct upstream_watch *w = arg;
+
+    loop_timer_start(w->again, AGAIN_EVERY_MS);
+}
+
+/* Written only when it changes: all workers read it. */
+static void note_state(struct upstream_watch *w, bool is_up)
+{
+    const enum upstream_state now = is_up ? UPSTREAM_UP : UPSTREAM_DOWN;
+
+    if (w == NULL || upstream_watch_state(w) == now)
+        return;
+    atomic_store(&w->state, now);
+    if (!is_up && w->again != NULL)
+        (void)loop_post(w->loop, start_again, w);
+}
+
+/* What has broken off or is slow is there. */
+void upstream_watch_hear_end(struct upstream_watch *w, const struct err *failure)
+{
+    if (failure == NULL)
+        note_state(w, true);
+    else if (failure->code == ERR_UPSTREAM_UNAVAILABLE)
+        note_state(w, false);
+}
 
 static uint64_t clock_ms(void)
 {
@@ -145,6 +186,7 @@ static void on_probe_done(void *arg, struct upstream_facts *facts, bool was_sile
     struct upstream_watch *w = arg;
 
     w->probe = NULL;
+    note_state(w, facts != NULL);
     uv_mutex_lock(&w->lock);
     w->is_probing = false;
     w->was_silent = was_silent;
@@ -229,6 +271,41 @@ struct upstream_facts *upstream_watch_facts(struct upstream_watch *w)
     return facts;
 }
 
+/* ---- when nobody is sent here because it is down, nobody would notice that it is up */
+
+static void on_asked_again(void *arg, struct upstream_facts *facts, bool was_silent)
+{
+    struct upstream_watch *w = arg;
+
+    (void)was_silent;
+    w->look = NULL;
+    note_state(w, facts != NULL);
+    upstream_facts_unref(facts);
+    if (upstream_watch_state(w) == UPSTREAM_DOWN)
+        start_again(w);
+}
+
+static void ask_again(void *arg)
+{
+    struct upstream_watch *w = arg;
+    struct err e;
+
+    if (upstream_watch_state(w) != UPSTREAM_DOWN || w->look != NULL)
+        return;
+    w->look = upstream_probe_start(w->client, &w->conf, on_asked_again, w, &e);
+    if (w->look == NULL)
+        start_again(w);
+}
+
+static bool is_needed(const struct config *c)
+{
+    for (size_t i = 0; i < c->ready_needs.n; i++) {
+        if (strcmp(c->ready_needs.items[i], "upstream") == 0)
+            return c->upstream_probe_timeout_ms > 0;
+    }
+    return false;
+}
+
 /* ---- what turns hear */
 
 /* May answers tell more than these facts? */
@@ -297,6 +374,7 @@ void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_fa
     struct upstream_finding heard = {.by = NULL};
     str server, known;
 
+    note_state(w, true);
     if (w == NULL || !w->asks)
         return;
     server = server_of(headers, n_headers);
@@ -427,8 +505,11 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config
     w->loop = loop;
     w->conf = probe_conf(config, base, authorization);
     w->asks = is_worth_asking(&w->conf);
+    atomic_init(&w->state, UPSTREAM_UNHEARD);
     w->client = open_client(loop, config);
-    if (w->client == NULL) {
+    if (is_needed(config))
+        w->again = loop_timer_new(loop, ask_again, w);
+    if (w->client == NULL || (is_needed(config) && w->again == NULL)) {
         upstream_watch_free(w);
         err_set(reterr, ERR_INTERNAL, "An HTTP client could not be set up.");
         return NULL;
@@ -449,6 +530,8 @@ void upstream_watch_free(struct upstream_watch *w)
     if (w == NULL)
         return;
     upstream_probe_cancel(w->probe);
+    upstream_probe_cancel(w->look);
+    loop_timer_free(w->again);
     http_client_free(w->client);
     upstream_facts_unref(w->facts);
     for (struct waiter *i = w->waiters; i != NULL; i = next) {

@@ -50,6 +50,18 @@ void upstream_watch_hear_body(struct upstream_watch *w, const struct upstream_fa
 /* The upstream could not be reached, or broke off. */
 void upstream_watch_lose(struct upstream_watch *w);
 
+enum upstream_state {
+    UPSTREAM_UNHEARD, /* it was not asked yet, or is never asked by itself */
+    UPSTREAM_UP,
+    UPSTREAM_DOWN, /* it could not be reached when it was tried last */
+};
+
+/* At once. NULL, the demo, is up. */
+enum upstream_state upstream_watch_state(const struct upstream_watch *w);
+
+/* A call to it has ended: failure is NULL, or what went wrong. */
+void upstream_watch_hear_end(struct upstream_watch *w, const struct err *failure);
+
 /* ---- for --check-config, and for what the configuration says alone */
 
 /* What the URL or the configuration say, without asking. */

@@ -18,6 +18,7 @@ struct listen_address;
 struct mcp_hub;
 struct mcp_snapshot;
 struct origin_policy;
+struct pulses;
 struct call_memory;
 struct client_share;
 struct cut_memory;
@@ -60,6 +61,7 @@ struct worker {
     struct loop_timer *drain_timer;
     uint64_t drain_deadline_ms;
     bool is_draining;
+    struct pulses *pulses; /* of all workers; outlives them; or NULL */
 };
 
 struct worker_conf {

@@ -73,6 +73,14 @@ struct sql_driver {
     /* The connection is lost: only closing it is left. */
     bool (*is_lost)(const struct sql *db);
 
+    /* Would what is committed now be found again? Cheap: asked before each commit that
+     * writes. NULL: always. */
+    int (*check)(struct sql *db, struct err *reterr);
+
+    /* Asked now and then, outside of transactions, while something is wrong: what would
+     * keep a larger write from succeeding? NULL: nothing. */
+    int (*probe)(struct sql *db, struct err *reterr);
+
     /* Bytes of the database on disk. */
     int (*size)(struct sql *db, uint64_t *ret, struct err *reterr);
 };

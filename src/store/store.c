@@ -32,6 +32,7 @@ static int shared_init(struct store *st, const struct store_conf *conf)
     st->lock_ms = conf->lock_ms;
     atomic_flag_clear(&st->is_purging);
     atomic_flag_clear(&st->is_renewing);
+    atomic_flag_clear(&st->is_probing);
     atomic_init(&st->locks_at_ms, store_monotonic_ms());
     atomic_init(&st->has_more_to_purge, false);
     atomic_init(&st->has_locks_to_release, false);
@@ -95,7 +96,19 @@ static int thread_init(struct store *st, size_t i, const struct store_conf *conf
     return 0;
 }
 
-/* The first connection makes the tables; the others connect as they are needed. */
+/* They open the file that the first has opened: later there may be another one. */
+static int readers_connect(struct store *st, struct err *reterr)
+{
+    if (!st->threads[0].session.driver->one_writer)
+        return 0;
+    for (size_t i = 1; i < st->n_threads; i++) {
+        if (session_connect(&st->threads[i].session, reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+/* The first connection makes the tables; those to a server connect as they are needed. */
 static int threads_init(struct store *st, const struct store_conf *conf, struct err *reterr)
 {
     struct store_session first;
@@ -114,7 +127,8 @@ static int threads_init(struct store *st, const struct store_conf *conf, struct 
         if (thread_init(st, st->n_threads++, conf, reterr) == -1)
             return -1;
     }
-    if (session_open(&st->threads[0].session, conf, reterr) == -1)
+    if (session_open(&st->threads[0].session, conf, reterr) == -1 ||
+        readers_connect(st, reterr) == -1)
         return -1;
     store_time_compare(&st->time);
     return 0;
@@ -192,4 +206,22 @@ void store_release_lock(struct store *store, str lock)
     locks_release_later(&store->threads[0].session, lock);
     atomic_store(&store->has_locks_to_release, true);
     queue_wake(store->queue_for[STORE_WRITE]);
+}
+
+/* ---- does it work? */
+
+bool store_refuses(struct store *store, enum store_access access, struct err *reterr)
+{
+    enum store_trouble trouble = health_trouble(&store->health);
+
+    if (trouble == STORE_WORKS || (trouble == STORE_TAKES_NOTHING && access == STORE_READ))
+        return false;
+    health_explain(&store->health, reterr);
+    return true;
+}
+
+bool store_is_ready(const struct store *store)
+{
+    return health_trouble(&store->health) == STORE_WORKS ||
+           !atomic_load(&store->health.is_confirmed);
 }

@@ -72,6 +72,14 @@ struct store_task {
 /* Any thread. False when out of memory; then nothing will run. */
 bool store_start(struct store *store, const struct store_task *task);
 
+/* Any thread, at once: is the store known not to do this now? Something has failed, and
+ * nothing has succeeded since; it is tried every second. Then *reterr is what to tell a
+ * client: ERR_STORE_AWAY. */
+bool store_refuses(struct store *store, enum store_access access, struct err *reterr);
+
+/* Any thread, at once. False when it has failed and was tried again in vain. */
+bool store_is_ready(const struct store *store);
+
 /* ---- items */
 
 /* body: one JSON object, as it is to be shown. */

@@ -7,7 +7,7 @@
 #include "store/store_thread.h"
 
 /* A piece is more than tasks can add at once, so a purge comes to its end. */
-enum { LIMITS_EVERY_MS = 10 * 1000, PIECE = 2 * STORE_BATCH };
+enum { LIMITS_EVERY_MS = 10 * 1000, PROBE_EVERY_MS = 1000, PIECE = 2 * STORE_BATCH };
 
 /* Locks are renewed three times before they are lost; those of others are looked at as
  * often, so a long lease is no reason to do it seldom. */
@@ -27,6 +27,11 @@ static uint64_t locks_due_ms(const struct store_thread *t)
     return t->is_first ? at_ms : at_ms + locks_every_ms(t->store) / 2;
 }
 
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static uint64_t left_until(uint64_t at_ms, uint64_t now_ms)
 {
     return at_ms > now_ms ? at_ms - now_ms : 0;
@@ -36,17 +41,16 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t)
 {
     enum { LONG_MS = 3600 * 1000 };
     uint64_t now_ms = store_monotonic_ms();
-    uint64_t locks, limits;
+    uint64_t next;
 
     if (t->queue != t->store->queue_for[STORE_WRITE])
         return LONG_MS;
-    locks = left_until(locks_due_ms(t), now_ms);
+    next = lesser(locks_due_ms(t), health_next_ms(&t->store->health));
     if (!t->is_first)
-        return locks;
+        return left_until(next, now_ms);
     if (atomic_load(&t->store->has_more_to_purge))
         return 1; /* another thread may be at it */
-    limits = left_until(t->limits_at_ms, now_ms);
-    return locks < limits ? locks : limits;
+    return left_until(lesser(next, t->limits_at_ms), now_ms);
 }
 
 /* Again when a lock was given back meanwhile. */
@@ -69,7 +73,7 @@ static void renew_locks(struct store_thread *t, uint64_t now_ms)
     if (atomic_flag_test_and_set(&t->store->is_renewing))
         return;
     if (renew_until_done(t, &failure) == -1) {
-        health_bad(&t->store->health, &failure);
+        (void)health_bad(&t->store->health, &failure);
         if (session_is_lost(&t->session))
             atomic_store(&t->store->locks_at_ms, now_ms); /* as soon as there is a connection */
     }
@@ -86,7 +90,7 @@ static void purge_piece(struct store_thread *t)
     store_growth_reset(&t->store->growth);
     if (store_time_keep(s, &failure) == -1 ||
         store_purge(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure) == -1)
-        health_bad(&t->store->health, &failure);
+        (void)health_bad(&t->store->health, &failure);
     removed_add(&t->store->removed, &purged);
     removed_tell_when_due(&t->store->removed);
     atomic_store(&t->store->has_more_to_purge, store_purged_histories(&purged) == PIECE);
@@ -125,10 +129,62 @@ static bool connect_once(struct store_thread *t)
     return store_thread_connect(t, 0, &failure) == 0;
 }
 
+/* ---- is it in trouble still? */
+
+void housekeeping_note(struct store *store, const struct err *failure)
+{
+    if (health_bad(&store->health, failure))
+        queue_wake(store->queue_for[STORE_WRITE]);
+}
+
+static int touch(struct store_session *s, struct err *reterr)
+{
+    struct tx tx;
+    int rc;
+
+    if ((s->driver->probe != NULL && s->driver->probe(s->db, reterr) == -1) ||
+        tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
+        return -1;
+    rc = session_do(s, SQL_TOUCH, NULL, reterr);
+    if (rc == 0)
+        rc = session_do(s, SQL_TOUCH_BACK, NULL, reterr);
+    return tx_end(&tx, rc, reterr);
+}
+
+static void probe(struct store_thread *t)
+{
+    struct store_health *h = &t->store->health;
+    struct err failure;
+
+    if (!connect_once(t)) {
+        health_probed(h, t->retry_at_ms);
+    } else if (touch(&t->session, &failure) == 0) {
+        health_good(h);
+    } else {
+        (void)health_bad(h, &failure);
+        health_probed(h, store_monotonic_ms() + PROBE_EVERY_MS);
+    }
+}
+
+/* One thread at a time; the others are not to look again all the while. */
+static void probe_if_due(struct store_thread *t, uint64_t now_ms)
+{
+    struct store_health *h = &t->store->health;
+
+    if (!health_wants_probe(h, now_ms))
+        return;
+    health_postpone(h, now_ms + PROBE_EVERY_MS);
+    if (atomic_flag_test_and_set(&t->store->is_probing))
+        return;
+    probe(t);
+    atomic_flag_clear(&t->store->is_probing);
+}
+
 void housekeeping_run(struct store_thread *t)
 {
     uint64_t now_ms = store_monotonic_ms();
 
+    probe_if_due(t, now_ms);
     if (!locks_are_due(t, now_ms) && !limits_are_due(t, now_ms))
         return;
     if (!connect_once(t)) {

@@ -18,6 +18,9 @@
 
 /* ---- connecting */
 
+/* Hosts, users and paths are for the log, not for clients. */
+#define AWAY "The store cannot be reached."
+
 static void connect_failed(struct store_thread *t, const struct err *failure)
 {
     enum { FIRST_MS = 50, MOST_MS = 1000 };
@@ -26,9 +29,9 @@ static void connect_failed(struct store_thread *t, const struct err *failure)
     t->backoff_ms = next_ms < MOST_MS ? next_ms : MOST_MS;
     t->retry_at_ms = store_monotonic_ms() + t->backoff_ms;
     t->failure = *failure;
-    health_bad(&t->store->health, failure);
-    if (failure->code == ERR_STORE) /* hosts, users and paths are for the log, not for clients */
-        err_set(&t->failure, ERR_STORE, "The store cannot be reached.");
+    health_away(&t->store->health, failure, AWAY);
+    if (failure->code == ERR_STORE)
+        err_set(&t->failure, ERR_STORE, AWAY);
 }
 
 static void sleep_until(uint64_t until_ms, uint64_t now_ms)
@@ -106,7 +109,7 @@ static void report_all(struct store_thread *t, struct queued_task *tasks, const 
         if (tasks->failure == NULL && failure != NULL)
             tasks->failure = failure_new(failure);
         if (tasks->failure != NULL)
-            health_bad(&t->store->health, tasks->failure);
+            housekeeping_note(t->store, tasks->failure);
         else if (tasks->task.access == STORE_WRITE)
             health_good(&t->store->health);
         report(tasks);

@@ -40,7 +40,7 @@ struct store {
     struct store_health health;
     struct store_time time;
     struct store_removed removed; /* for whoever has is_purging */
-    atomic_flag is_purging, is_renewing;
+    atomic_flag is_purging, is_renewing, is_probing;
     atomic_uint_fast64_t locks_at_ms; /* when they are to be renewed */
     atomic_bool has_more_to_purge;
     atomic_bool has_locks_to_release;
@@ -64,6 +64,9 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t);
 
 /* Does what is due, in small pieces: tasks wait meanwhile. */
 void housekeeping_run(struct store_thread *t);
+
+/* A task has failed. */
+void housekeeping_note(struct store *store, const struct err *failure);
 
 /* What others would wait for when the thread is gone. */
 void housekeeping_end(struct store_thread *t);

@@ -29,6 +29,7 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 class Upstream {
     requests = [];
+    served = 0; /* how many, whoever has emptied `requests` */
     probes = [];
     probed = () => json(404, { error: { message: 'Not Found' } });
     connections = 0;
@@ -105,6 +106,7 @@ class Upstream {
         }
         seen.closed = this.#closing.get(req.socket).then((at) => (seen.closedAt = at));
         this.requests.push(seen);
+        this.served++;
         const parts = [];
         try {
             for await (const part of req)

@@ -19,6 +19,7 @@ import { BINARY, ENVIRONMENT, startDaemon } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
 import { patience } from '../lib/patience.mjs';
 import { NO_POSTGRES, startPostgres } from '../lib/postgres.mjs';
+import { untilReady } from '../lib/ready.mjs';
 import { Talks } from '../lib/talks.mjs';
 import { startUpstream } from '../lib/upstream.mjs';
 
@@ -134,23 +135,33 @@ describe('at start', { concurrency: false }, () => {
 
 /* ---- later */
 
-/* Errors while nothing can be written, in every form; what is there can be read. */
-async function checkTrouble(daemon, talks, first, name) {
-    const failed = await ask(daemon, { input: 'Hi' });
-    captures.keep(`${name}.json`, failed.bytes, '--kind', 'error');
-    checkError(failed, 500, 'server_error');
+/* Errors while nothing can be written, in every form; what is there can be read. The first
+ * request meets the trouble when the model has answered, the others not even the model. */
+async function checkTrouble(up, daemon, talks, first, name) {
     const streamed = await ask(daemon, { input: 'Hi', stream: true });
     captures.keep(`${name}.sse`, streamed.bytes);
     const { response } = checkStream(streamed.text);
     assert.equal(response.status, 'failed');
     assert.equal(response.error.code, 'server_error');
-    checkError(await ask(daemon, {}, { path: '/v1/conversations' }), 500, 'server_error');
+    await untilReady(daemon, 503);
+    const asked = up.served;
+    for (const [i, body] of [{}, { stream: true }, { store: true, previous_response_id: first.id }].entries()) {
+        const refused = await ask(daemon, { input: 'Hi', ...body });
+        captures.keep(`${name} ${i}.json`, refused.bytes, '--kind', 'error');
+        checkError(refused, 503, 'server_is_overloaded');
+        assert.equal(refused.headers['retry-after'], '1');
+        assert.match(refused.json.error.message, /store/i);
+    }
+    checkError(await ask(daemon, {}, { path: '/v1/conversations' }), 503, 'server_is_overloaded');
+    assert.equal(up.served, asked, 'the model was not asked in vain');
+    assert.equal((await ask(daemon, { input: 'Hi', store: false, previous_response_id: first.id })).status, 200, 'what is only read is read');
     await talks.check(daemon, first);
     assert.equal((await ask(daemon, { input: 'Hi', store: false })).status, 200, 'what needs no store is served');
     assert.equal((await get(daemon, '/health')).status, 200);
 }
 
 async function checkRecovery(daemon, talks) {
+    await untilReady(daemon, 200);
     const after = await talks.ask(daemon, { parent: talks.stored[0] });
     assert.equal(after.fate, 'stored', after.call.text);
     await talks.inspect(daemon);
@@ -186,10 +197,10 @@ test('the disk is full: requests fail, the rest can be read, and all is well whe
     if (reason)
         return t.skip(reason);
     const path = join(dir, 'antiphon.db');
-    const { daemon, talks } = await prepare(t, `sqlite:${path}`);
+    const { up, daemon, talks } = await prepare(t, `sqlite:${path}`);
     const first = await talks.ask(daemon);
     fill(join(dir, 'filler'));
-    await checkTrouble(daemon, talks, first, 'full');
+    await checkTrouble(up, daemon, talks, first, 'full');
     rmSync(join(dir, 'filler'));
     await checkRecovery(daemon, talks);
     assert.equal(execFileSync('sqlite3', [path, 'PRAGMA integrity_check'], { encoding: 'utf8' }).trim(), 'ok');
@@ -199,10 +210,10 @@ test('the disk is full: requests fail, the rest can be read, and all is well whe
 const limitFiles = (daemon, bytes) => execFileSync('prlimit', ['--pid', String(daemon.child.pid), `--fsize=${bytes}:unlimited`]);
 
 test('files may not grow: no signal ends the gateway, requests fail, and all is well when they may again', async (t) => {
-    const { daemon, talks } = await prepare(t, `sqlite:${folder(t, 'antiphon.db')}`);
+    const { up, daemon, talks } = await prepare(t, `sqlite:${folder(t, 'antiphon.db')}`);
     const first = await talks.ask(daemon);
     limitFiles(daemon, 1);
-    await checkTrouble(daemon, talks, first, 'limited');
+    await checkTrouble(up, daemon, talks, first, 'limited');
     limitFiles(daemon, 'unlimited');
     await checkRecovery(daemon, talks);
 });

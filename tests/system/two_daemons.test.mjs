@@ -13,6 +13,7 @@ import { startDaemon } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
 import { ABOUT_TIME, patience } from '../lib/patience.mjs';
 import { NO_POSTGRES, startPostgres } from '../lib/postgres.mjs';
+import { untilReady } from '../lib/ready.mjs';
 import { Talks } from '../lib/talks.mjs';
 import { chunk, frames, startUpstream, stream, textStream } from '../lib/upstream.mjs';
 
@@ -109,6 +110,15 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
     });
 
     /* What clients are told while the database is away: that this is not their mistake. */
+    /* Late, as a stream, or at once. */
+    function checkFailed(got) {
+        captures.keep(got.status === 200 ? 'outage.sse' : 'outage streamed.json', got.bytes, ...got.status === 200 ? [] : ['--kind', 'error']);
+        if (got.status === 200)
+            assert.equal(checkStream(got.text).response.status, 'failed');
+        else
+            checkError(got, 503, 'server_is_overloaded');
+    }
+
     async function checkOutage(parent, conversation) {
         const post = (body, daemon = a) => ask(daemon, { model: 'm', input: 'Anybody there?', ...body });
         const told = {
@@ -127,8 +137,7 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
             assert.ok(got.status >= 500, `${what}: ${got.status} ${got.text}`);
             checkError(got, got.status);
         }
-        captures.keep('outage.sse', (await streamed).bytes);
-        assert.equal(checkStream((await streamed).text).response.status, 'failed');
+        checkFailed(await streamed);
         assert.equal((await post({ store: false })).status, 200, 'what needs no store is served');
         for (const daemon of [a, b])
             assert.equal((await get(daemon, '/health')).status, 200);
@@ -181,6 +190,7 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
                 await leave();
                 await checkOutage(first.id, quiet.id).finally(() => server.start());
                 await worked(50);
+                await Promise.all([a, b].map((daemon) => untilReady(daemon, 200)));
                 phase = 'after';
                 await worked(100);
             } finally {
@@ -209,6 +219,7 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
         } finally {
             await server.thaw();
         }
+        await Promise.all([a, b].map((daemon) => untilReady(daemon, 200)));
         await talks.inspect(b);
         await talks.continueAll(a);
     });

@@ -1,0 +1,64 @@
+/* pulse.c -- a message to each loop, and when it was sent. */
+#include "gateway/pulse.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "ev/loop.h"
+
+struct pulse {
+    struct loop *loop;
+    atomic_uint_fast64_t asked_ms; /* 0: it has answered */
+};
+
+struct pulses {
+    size_t n;
+    struct pulse v[];
+};
+
+struct pulses *pulses_new(size_t n_loops)
+{
+    return calloc(1, sizeof(struct pulses) + n_loops * sizeof(struct pulse));
+}
+
+void pulses_free(struct pulses *p)
+{
+    free(p);
+}
+
+void pulses_add(struct pulses *p, struct loop *loop)
+{
+    struct pulse *pulse = &p->v[p->n++];
+
+    pulse->loop = loop;
+    atomic_init(&pulse->asked_ms, 0);
+}
+
+static void on_turn(void *arg)
+{
+    struct pulse *pulse = arg;
+
+    atomic_store(&pulse->asked_ms, 0);
+}
+
+/* Two may ask at the same moment: only one of them leaves the message. */
+static bool is_stalled(struct pulse *pulse, uint64_t now_ms)
+{
+    enum { LONG_MS = 5000 };
+    uint_fast64_t asked_ms = 0;
+
+    if (!atomic_compare_exchange_strong(&pulse->asked_ms, &asked_ms, now_ms))
+        return now_ms > asked_ms + LONG_MS;
+    if (!loop_post(pulse->loop, on_turn, pulse))
+        atomic_store(&pulse->asked_ms, 0);
+    return false;
+}
+
+bool pulses_are_stalled(struct pulses *p, uint64_t now_ms)
+{
+    bool is = false;
+
+    for (size_t i = 0; p != NULL && i < p->n; i++)
+        is = is_stalled(&p->v[i], now_ms) || is;
+    return is;
+}
