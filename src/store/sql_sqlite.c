@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -20,6 +19,7 @@ struct sqlite {
     struct sql sql; /* must be first */
     sqlite3 *db;
     char *path;
+    struct sqlite_files files; /* as they were when it was opened */
     bool is_memory;
     sqlite3_stmt *statements[SQL_STATEMENTS]; /* NULL: not used yet */
 };
@@ -215,6 +215,28 @@ static int open_db(struct sqlite *s, struct err *reterr)
     return rc == SQLITE_OK ? 0 : sqlite_failed(s->db, rc, reterr);
 }
 
+static int check_files(struct sql *sql, struct err *reterr)
+{
+    struct sqlite *s = (struct sqlite *)sql;
+
+    return s->is_memory ? 0 : sqlite_files_check(&s->files, s->path, reterr);
+}
+
+/* What is stored is all in the file that is open, in case that somebody wants to have it
+ * back. */
+static int probe_files(struct sql *sql, struct err *reterr)
+{
+    struct sqlite *s = (struct sqlite *)sql;
+
+    if (s->is_memory)
+        return 0;
+    if (sqlite_files_check(&s->files, s->path, reterr) == 0)
+        return sqlite_files_check_space(s->path, reterr);
+    if (sqlite_files_belong_together(&s->files, s->path))
+        (void)sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    return -1;
+}
+
 static int connect_db(const struct sql_conf *conf, struct sql **ret, struct err *reterr)
 {
     struct sqlite *s = calloc(1, sizeof(*s));
@@ -230,6 +252,7 @@ static int connect_db(const struct sql_conf *conf, struct sql **ret, struct err 
         close_db(&s->sql);
         return -1;
     }
+    sqlite_files_note(&s->files, s->path);
     *ret = &s->sql;
     return 0;
 }
@@ -247,22 +270,12 @@ static bool is_lost(const struct sql *sql)
     return false; /* there is no other end */
 }
 
-static uint64_t file_bytes(const char *path, const char *suffix)
-{
-    char name[PATH_MAX];
-    struct stat st;
-
-    if (snprintf(name, sizeof(name), "%s%s", path, suffix) >= (int)sizeof(name))
-        return 0;
-    return stat(name, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
-}
-
 static int size(struct sql *sql, uint64_t *ret, struct err *reterr)
 {
     const struct sqlite *s = (const struct sqlite *)sql;
 
     (void)reterr;
-    *ret = s->is_memory ? 0 : file_bytes(s->path, "") + file_bytes(s->path, "-wal");
+    *ret = s->is_memory ? 0 : sqlite_files_bytes(s->path);
     return 0;
 }
 
@@ -281,5 +294,7 @@ const struct sql_driver sql_sqlite = {
     .run = run,
     .is_in_transaction = is_in_transaction,
     .is_lost = is_lost,
+    .check = check_files,
+    .probe = probe_files,
     .size = size,
 };

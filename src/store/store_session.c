@@ -145,6 +145,11 @@ int session_commit(struct store_session *s, struct err *reterr)
         session_rollback(s);
         return -1;
     }
+    if (s->access == STORE_WRITE && s->driver->check != NULL &&
+        s->driver->check(s->db, reterr) == -1) {
+        session_rollback(s);
+        return -1;
+    }
     s->commit_sent = s->access == STORE_WRITE;
     if (s->driver->script(s->db, "COMMIT", reterr) == -1) {
         session_rollback(s);
