@@ -2,8 +2,10 @@
  *
  * 0 is success, 1 a failure at run time, 2 a mistake on the command line or in
  * the configuration. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/version.h"
@@ -75,15 +77,29 @@ static int show(const struct config *config, const struct mcp_config *servers)
     return status;
 }
 
+/* The attribute alone, and no limit of their size: that would be inherited by children, who get
+ * a new attribute with their program, and dumps that are piped to a program pass by a limit. */
+static void forbid_core_dumps(void)
+{
+    (void)prctl(PR_SET_DUMPABLE, 0);
+}
+
 /* Takes the reference to servers. */
 static int run(const struct config *config, const struct config_sources *sources,
                const struct api_keys *keys, struct mcp_config *servers,
                const struct config_problems *warnings)
 {
+    int status;
+
+    if (!config->core_dumps)
+        forbid_core_dumps();
     log_setup((enum log_level)config->log_level, (enum log_format)config->log_format);
+    log_start(config->log_queue_size_bytes);
     for (size_t i = 0; i < warnings->n_kept; i++)
         log_msg(LOG_WARN, "%s", warnings->kept[i].text);
-    return server_run(config, sources, keys, servers);
+    status = server_run(config, sources, keys, servers);
+    log_stop();
+    return status;
 }
 
 static int serve(int n_args, const char *const *args)
@@ -182,8 +198,20 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
+/* Who was started without them would have a store or a socket there, and write its log into it. */
+static bool open_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", O_RDWR) != fd)
+            return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
+    if (!open_standard_streams())
+        return EXIT_FAILED;
     for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++) {
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 2, (const char *const *)argv + 2);

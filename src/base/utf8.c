@@ -55,6 +55,25 @@ bool utf8_is_control(str s)
     return p[0] < 0x20 || p[0] == 0x7F || (p[0] == 0xC2 && s.len > 1 && p[1] < 0xA0);
 }
 
+uint32_t utf8_code_point(str s)
+{
+    static const unsigned char first_bits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    size_t n = utf8_char(s);
+    uint32_t c = (unsigned char)s.p[0] & first_bits[n];
+
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | ((unsigned char)s.p[i] & 0x3F);
+    return c;
+}
+
+bool utf8_is_layout(str s)
+{
+    uint32_t c = utf8_char(s) < 2 ? 0 : utf8_code_point(s);
+
+    return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
 size_t utf8_encode(uint32_t c, char out[4])
 {
     if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))

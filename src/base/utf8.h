@@ -21,6 +21,14 @@ size_t utf8_encode(uint32_t code_point, char out[4]);
  * commands to terminals as well (U+009B is ESC [). */
 bool utf8_is_control(str s);
 
+/* The code point of the well-formed character that s starts with. */
+uint32_t utf8_code_point(str s);
+
+/* Does the well-formed character that s starts with change how a line is laid out, or in which
+ * direction it is read? The two separators of lines and paragraphs, and what Unicode has to
+ * order texts of both directions, by which a text can look like another one. */
+bool utf8_is_layout(str s);
+
 /* Length of the longest prefix that is valid as it stands. */
 size_t utf8_valid_prefix(str s);
 

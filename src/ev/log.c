@@ -1,20 +1,23 @@
-/* log.c -- builds one line on the stack and writes it with one system call.
+/* log.c -- builds one line on the stack; it is written with one system call.
  *
  * A line is at most PIPE_BUF bytes, so lines of several threads do not mix even
  * when stderr is a pipe. A value that does not fit is cut and the fields after
  * it are left out; the line stays well formed. */
 #include "ev/log.h"
 
-#include <limits.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "ev/log_queue.h"
+
+_Static_assert((int)LOG_QUEUE_LEVELS == (int)LOG_DEBUG + 1, "one count for each");
 
 enum {
-    LINE_BYTES = PIPE_BUF,
+    LINE_BYTES = LOG_QUEUE_LINE_BYTES,
     END_BYTES = 8,    /* kept free for the end of a value and of the line */
     FIELD_BYTES = 96, /* a field is begun only when so much is left */
     ESCAPE_BYTES = 6, /* the longest form of one byte: \u0000 */
@@ -83,10 +86,10 @@ static size_t put_escaped_char(struct line *l, str s)
 
     if (escape != 0) {
         put(l, str_from((char[]){'\\', escape}, 2));
-    } else if (n > 0 && utf8_is_control(s)) {
-        char code[ESCAPE_BYTES + 1]; /* the last byte of C1 is its code as well */
+    } else if (n > 0 && (utf8_is_control(s) || utf8_is_layout(s))) {
+        char code[ESCAPE_BYTES + 1];
 
-        (void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)(unsigned char)s.p[n - 1]);
+        (void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)utf8_code_point(s));
         put(l, str_from_c(code));
     } else if (n == 0) {
         put(l, STR("?")); /* not UTF-8: a log collector would drop the whole line */
@@ -165,11 +168,54 @@ static void put_start(struct line *l, enum log_level level)
     put(l, str_from_c(text));
 }
 
-static void line_write(struct line *l)
+static void write_now(int fd, str text)
+{
+    while (text.len > 0) {
+        ssize_t n = write(fd, text.p, text.len);
+
+        if (n > 0)
+            text = str_skip(text, (size_t)n);
+        else if (n == 0 || errno != EINTR)
+            return; /* there is no one left to tell */
+    }
+}
+
+static void line_end(struct line *l)
 {
     put(l, line_format == LOG_TEXT ? STR("\n") : STR("}\n"));
-    if (write(STDERR_FILENO, l->text, l->len) == -1)
-        return; /* there is no one left to tell */
+}
+
+static void line_write(struct line *l, enum log_level level)
+{
+    line_end(l);
+    if (!log_queue_put(STDERR_FILENO, level, str_from(l->text, l->len)))
+        write_now(STDERR_FILENO, str_from(l->text, l->len));
+}
+
+void log_print(str text)
+{
+    while (text.len > 0) {
+        str piece = str_from(text.p, text.len < LINE_BYTES ? text.len : LINE_BYTES);
+
+        if (!log_queue_put(STDOUT_FILENO, LOG_INFO, piece))
+            write_now(STDOUT_FILENO, piece);
+        text = str_skip(text, piece.len);
+    }
+}
+
+static void put_event(struct line *l, enum log_level level, const char *event,
+                      const struct log_field *fields)
+{
+    put_start(l, level);
+    if (line_format == LOG_TEXT) {
+        put(l, STR(" "));
+        put(l, str_from_c(event));
+    } else {
+        put_key(l, "event");
+        put_string(l, str_from_c(event));
+    }
+    for (; fields->key != NULL && room(l) >= FIELD_BYTES; fields++)
+        put_field(l, fields);
 }
 
 void log_line(enum log_level level, const char *event, const struct log_field *fields)
@@ -178,17 +224,8 @@ void log_line(enum log_level level, const char *event, const struct log_field *f
 
     if (!log_is_on(level))
         return;
-    put_start(&l, level);
-    if (line_format == LOG_TEXT) {
-        put(&l, STR(" "));
-        put(&l, str_from_c(event));
-    } else {
-        put_key(&l, "event");
-        put_string(&l, str_from_c(event));
-    }
-    for (; fields->key != NULL && room(&l) >= FIELD_BYTES; fields++)
-        put_field(&l, fields);
-    line_write(&l);
+    put_event(&l, level, event, fields);
+    line_write(&l, level);
 }
 
 void log_msg(enum log_level level, const char *format, ...)
@@ -210,5 +247,32 @@ void log_msg(enum log_level level, const char *format, ...)
         put_key(&l, "message");
         put_string(&l, str_from_c(text));
     }
-    line_write(&l);
+    line_write(&l, level);
+}
+
+/* At any level: lines are missing. */
+static size_t write_loss(const struct log_loss *loss, char text[LINE_BYTES])
+{
+    struct line l = {.len = 0};
+    uint64_t n_lines = 0;
+
+    for (size_t i = 0; i < LOG_QUEUE_LEVELS; i++)
+        n_lines += loss->n[i];
+    put_event(&l, LOG_WARN, "log_dropped",
+              (struct log_field[]){LOG_INT("lines", n_lines), LOG_INT("errors", loss->n[LOG_ERROR]),
+                                   LOG_INT("warnings", loss->n[LOG_WARN]), LOG_END});
+    line_end(&l);
+    memcpy(text, l.text, l.len);
+    return l.len;
+}
+
+void log_start(size_t queue_bytes)
+{
+    if (!log_queue_start(queue_bytes, write_loss))
+        log_msg(LOG_WARN, "no memory or thread for the log: a reader that stalls will stop us");
+}
+
+void log_stop(void)
+{
+    log_queue_stop();
 }

@@ -4,8 +4,10 @@
  *         LOG_STR("id", id_str(&id)), LOG_INT("tokens", n), LOG_END});
  *
  * gives "2026-01-02T03:04:05.678Z info turn id=resp_... tokens=12" or the same
- * as JSON. Values are escaped; a line is one write(2) to stderr. Never pass
- * request bodies, tool results or credentials. Any thread. */
+ * as JSON. Values are escaped; a line is one write(2) to stderr. Nobody waits for
+ * who reads it: from log_start() to log_stop() a thread writes, and lines that it
+ * has no room for are dropped and counted (log_queue.h). Never pass request
+ * bodies, tool results or credentials. Any thread. */
 #ifndef ANTIPHON_EV_LOG_H
 #define ANTIPHON_EV_LOG_H
 
@@ -39,8 +41,16 @@ struct log_field {
 /* Once, before other threads start. */
 void log_setup(enum log_level level, enum log_format format);
 
+/* The start and the end of the thread; around those of all others that log. Without it, which
+ * goes before and behind, each line is written where it is made. log_stop() has a bound. */
+void log_start(size_t queue_bytes);
+void log_stop(void);
+
 bool log_is_on(enum log_level level);
 void log_line(enum log_level level, const char *event, const struct log_field *fields);
+
+/* Text for standard output, in the same order and as patiently. */
+void log_print(str text);
 
 /* Only a message: log_msg(LOG_WARN, "store is full: ..."). */
 void log_msg(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

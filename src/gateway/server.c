@@ -57,7 +57,7 @@ struct server {
     struct demo *demo;            /* on the main loop, which ends last; or NULL */
     str upstream, authorization;
     struct loop *loop; /* the main thread's: signals, and the ends of workers */
-    uv_signal_t on_int, on_term, on_hup;
+    uv_signal_t on_int, on_term, on_hup, on_usr1;
     bool is_stopping;
 };
 
@@ -301,6 +301,7 @@ static void on_signal(uv_signal_t *handle, int signal)
 
     if (s->is_stopping) {
         log_msg(LOG_WARN, "second signal: exit without waiting for running responses");
+        log_stop();
         _exit(128 + signal);
     }
     s->is_stopping = true;
@@ -360,11 +361,20 @@ static void on_hangup(uv_signal_t *handle, int signal)
         reload_keys(s);
 }
 
-/* Of an error where it happens, not the end: a peer that has left, a store that may not grow. */
+/* Tools for log rotation send it: nothing is written to a file of ours that could be opened again. */
+static void on_rotation(uv_signal_t *handle, int signal)
+{
+    (void)handle;
+    log_line(LOG_DEBUG, "ignored", (struct log_field[]){LOG_INT("signal", signal), LOG_END});
+}
+
+/* Of an error where it happens, not the end: a peer that has left, a store that may not grow. And
+ * SIGUSR1, until it is watched. */
 static void ignore_signals(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGUSR1, SIG_IGN);
 }
 
 static bool watch_signal(struct server *s, uv_signal_t *handle, uv_signal_cb on, int signal)
@@ -379,6 +389,7 @@ static int start_signals(struct server *s, struct err *reterr)
 {
     if (watch_signal(s, &s->on_int, on_signal, SIGINT) &&
         watch_signal(s, &s->on_term, on_signal, SIGTERM) &&
+        watch_signal(s, &s->on_usr1, on_rotation, SIGUSR1) &&
         ((s->servers == NULL && !keys_are_in_file(s->config)) ||
          watch_signal(s, &s->on_hup, on_hangup, SIGHUP)))
         return 0;
@@ -400,7 +411,7 @@ static int start_threads(struct server *s, struct err *reterr)
     return 0;
 }
 
-static void log_start(const struct server *s)
+static void log_listening(const struct server *s)
 {
     struct buf addresses = {.limit = 0};
 
@@ -419,28 +430,33 @@ static void log_start(const struct server *s)
 }
 
 /* How curl is told to go to an address. */
-static void print_target(const char *address)
+static void write_target(const char *address, struct buf *out)
 {
-    const char *path = address + strlen("unix:");
-
-    if (str_starts_with(str_from_c(address), STR("unix:")))
-        (void)printf("--unix-socket %s http://localhost", path);
-    else
-        (void)printf("http://%s%s", address[0] == ':' ? "localhost" : "", address);
+    if (str_starts_with(str_from_c(address), STR("unix:"))) {
+        buf_c(out, "--unix-socket ");
+        buf_c(out, address + strlen("unix:"));
+        buf_c(out, " http://localhost");
+    } else {
+        buf_c(out, address[0] == ':' ? "http://localhost" : "http://");
+        buf_c(out, address);
+    }
 }
 
 /* The demo is for people who try things out: something to paste. */
 static void print_curl(const struct server *s)
 {
-    (void)printf("\nTry it:\n\n");
+    struct buf text = {.limit = 0};
+
+    buf_c(&text, "\nTry it:\n\n");
     for (size_t i = 0; i < s->n_addresses; i++) {
-        (void)printf("  curl -N ");
-        print_target(listen_address_text(s->addresses[i]));
-        (void)printf("/v1/responses -H 'Content-Type: application/json' \\\n%s"
-                     "    -d '{\"model\":\"demo\",\"input\":\"Hello!\",\"stream\":true}'\n\n",
-                     s->keys->n > 0 ? "    -H 'Authorization: Bearer KEY' \\\n" : "");
+        buf_c(&text, "  curl -N ");
+        write_target(listen_address_text(s->addresses[i]), &text);
+        buf_c(&text, "/v1/responses -H 'Content-Type: application/json' \\\n");
+        buf_c(&text, s->keys->n > 0 ? "    -H 'Authorization: Bearer KEY' \\\n" : "");
+        buf_c(&text, "    -d '{\"model\":\"demo\",\"input\":\"Hello!\",\"stream\":true}'\n\n");
     }
-    (void)fflush(stdout);
+    log_print(buf_str(&text));
+    buf_fini(&text);
 }
 
 static int run(struct server *s, struct err *reterr)
@@ -453,7 +469,7 @@ static int run(struct server *s, struct err *reterr)
             loop_run(s->loop);
         return -1;
     }
-    log_start(s);
+    log_listening(s);
     if (s->demo != NULL)
         print_curl(s);
     loop_run(s->loop);                /* until the last worker has ended */
@@ -488,8 +504,10 @@ static void tear_down(struct server *s, int status)
     if (status == EXIT_SUCCESS)
         log_msg(LOG_INFO, "stopped");
     close_addresses(s);
-    if (!is_over || is_resolving(s))
+    if (!is_over || is_resolving(s)) {
+        log_stop();
         _exit(status); /* everybody has been answered: nobody is to wait for a silent name server */
+    }
     demo_close(s->demo);
     for (unsigned i = 0; s->workers != NULL && i < s->n_workers; i++)
         worker_free(s->workers[i]);

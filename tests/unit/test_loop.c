@@ -230,6 +230,21 @@ static void a_text_line_quotes_only_what_needs_it(void **state)
                         " info turn id=resp_1 text=\"a \\\"b\\\"\\n?\" n=-3\n");
 }
 
+/* Collectors and viewers begin a line at U+2028, and U+202E makes a name look like another one. */
+static void a_line_has_nothing_that_breaks_it_or_turns_it_round(void **state)
+{
+    const struct log_field fields[] = {
+        LOG_STR("text", STR("a\xe2\x80\xa8z\xe2\x80\xa9z\xe2\x80\xaez\xe2\x81\xa6")), LOG_END};
+    static const char text[] = "\"a\\u2028z\\u2029z\\u202ez\\u2066\"";
+
+    (void)state;
+    log_setup(LOG_INFO, LOG_TEXT);
+    assert_non_null(strstr(logged(fields), text));
+    log_setup(LOG_INFO, LOG_JSON);
+    assert_non_null(strstr(logged(fields), text));
+    log_setup(LOG_INFO, LOG_TEXT);
+}
+
 /* U+009B does for a terminal what ESC [ does. */
 static void a_line_has_no_control_characters(void **state)
 {
@@ -285,6 +300,7 @@ int main(void)
         WITH_LOOP(messages_keep_their_order),
         cmocka_unit_test(random_bytes_do_not_repeat),
         cmocka_unit_test(a_text_line_quotes_only_what_needs_it),
+        cmocka_unit_test(a_line_has_nothing_that_breaks_it_or_turns_it_round),
         cmocka_unit_test(a_line_has_no_control_characters),
         cmocka_unit_test(a_json_line_is_json_even_when_it_is_cut),
         cmocka_unit_test(a_quiet_level_writes_nothing),

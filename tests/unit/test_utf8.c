@@ -130,6 +130,35 @@ static void the_valid_prefix_ends_at_the_first_byte_that_is_not(void **state)
     }
 }
 
+static void a_code_point_is_what_was_encoded(void **state)
+{
+    static const uint32_t points[] = {0, 'a', 0x7F, 0x80, 0x7FF, 0x800, 0xFFFD, 0x10000, 0x10FFFF};
+    char bytes[4];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(points); i++)
+        assert_int_equal(utf8_code_point(str_from(bytes, utf8_encode(points[i], bytes))),
+                         points[i]);
+}
+
+static void layout_is_what_breaks_lines_or_turns_them_round(void **state)
+{
+    static const uint32_t first_last[][2] = {
+        {0x061C, 0x061C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
+    char bytes[4];
+
+    (void)state;
+    for (uint32_t c = 0; c < 0x11000; c++) {
+        bool is_layout = false;
+
+        for (size_t i = 0; i < COUNT_OF(first_last); i++)
+            is_layout |= c >= first_last[i][0] && c <= first_last[i][1];
+        assert_int_equal(utf8_is_layout(str_from(bytes, utf8_encode(c, bytes))), is_layout);
+    }
+    assert_false(utf8_is_layout(STR("")));
+    assert_false(utf8_is_layout(STR("\xe2\x80")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +168,8 @@ int main(void)
         cmocka_unit_test(malformed_bytes_are_replaced_and_nothing_else),
         cmocka_unit_test(any_bytes_are_valid_once_repaired),
         cmocka_unit_test(the_valid_prefix_ends_at_the_first_byte_that_is_not),
+        cmocka_unit_test(a_code_point_is_what_was_encoded),
+        cmocka_unit_test(layout_is_what_breaks_lines_or_turns_them_round),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
