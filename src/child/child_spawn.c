@@ -24,6 +24,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -216,10 +217,13 @@ static bool join_groups(const struct child_command *command)
     return true;
 }
 
-/* Before the user is changed: others cannot take back what CAP_SYS_RESOURCE has set. */
+/* Before the user is changed: others cannot take back what CAP_SYS_RESOURCE has set. The files of
+ * who may not be dumped, as the gateway, belong to root; the program may be dumped anyway. */
 static void offer_to_go_first(void)
 {
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    int fd = prctl(PR_SET_DUMPABLE, 1) == -1
+                 ? -1
+                 : open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     ssize_t written = fd == -1 ? 0 : write(fd, "1000", 4);
 
     (void)written; /* without it the kernel chooses by size alone */

@@ -27,6 +27,8 @@ export const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter
 /* What a daemon stores goes with it, unless the test says where to keep it; and it tries no sandbox,
  * which takes a moment, unless the test is about code. */
 const USUAL = { ANTIPHON_STORE: 'memory', ANTIPHON_CODE_INTERPRETER: 'off' };
+if (process.getuid() !== 0)
+    USUAL.ANTIPHON_CORE_DUMPS = 'true'; /* else /proc/PID is not ours to look into */
 
 process.on('exit', () => {
     for (const child of running)

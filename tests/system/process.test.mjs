@@ -1,0 +1,42 @@
+/* process.test.mjs -- what the gateway is to the system that it runs on: signals, core dumps, the
+ * groups of processes it leaves behind when it is killed. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import test from 'node:test';
+import { get } from '../lib/client.mjs';
+import { BINARY, ENVIRONMENT, startDaemon } from '../lib/daemon.mjs';
+import { folder } from '../lib/folder.mjs';
+
+test('SIGUSR1, which rotates logs elsewhere, ends nothing', async (t) => {
+    const daemon = await startDaemon({ args: ['--log-level', 'debug'] });
+    t.after(() => daemon.stop());
+    daemon.child.kill('SIGUSR1');
+    await daemon.logged(/ debug ignored signal=10$/m);
+    assert.equal((await get(daemon, '/health')).status, 200);
+});
+
+/* The files of a process that may not be dumped belong to root, whoever it runs as. */
+for (const [args, who] of [[[], 'root'], [['--core-dumps'], 'its user']]) {
+    test(`with ${args[0] ?? 'nothing said'} its memory is shown to ${who}`, async (t) => {
+        const uid = process.getuid() || 65534;
+        const dir = folder(t);
+        const [binary, socket] = [join(dir, 'antiphon'), join(dir, 'gateway.sock')];
+        copyFileSync(BINARY, binary);
+        chmodSync(binary, 0o755);
+        chmodSync(dir, 0o777);
+        const child = spawn(binary, ['serve', '--listen', `unix:${socket}`, '--store', 'memory', '--code-interpreter', 'off', ...args],
+            { stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT, ...(process.getuid() === 0 && { uid, gid: 65534 }) });
+        const exited = new Promise((done) => child.on('exit', done));
+        t.after(() => child.kill('SIGKILL'));
+        for await (const line of createInterface(child.stderr)) {
+            if (/ listening /.test(line))
+                break;
+        }
+        assert.equal(statSync(`/proc/${child.pid}/maps`).uid, who === 'root' ? 0 : uid);
+        child.kill('SIGTERM');
+        assert.equal(await exited, 0);
+    });
+}
