@@ -30,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child/child_keeper.h"
 #include "child/child_stdin.h"
 #include "ev/log.h"
 
@@ -263,6 +264,14 @@ static void signal_group(const struct child *m, int signal)
         (void)kill(m->pid, signal);
 }
 
+/* The number is not ours any more. */
+static void forget_pid(struct child *m)
+{
+    if (m->conf.command.ends_with_us)
+        child_keeper_forget(m->pid);
+    m->pid = 0;
+}
+
 static void on_child(uv_signal_t *handle, int signal)
 {
     struct child *m = handle->data;
@@ -270,7 +279,7 @@ static void on_child(uv_signal_t *handle, int signal)
 
     (void)signal; /* of any child: */
     if (waitid(P_PID, (id_t)m->pid, &died, WEXITED | WNOHANG | WNOWAIT) == -1)
-        m->pid = 0; /* someone else has reaped it: the number is not ours any more */
+        forget_pid(m); /* someone else has reaped it */
     else if (died.si_pid == 0)
         return;
     (void)uv_signal_stop(handle);
@@ -365,8 +374,11 @@ static void close_all(struct child *m)
 {
     m->is_closing = true;
     signal_group(m, SIGKILL);
-    if (m->pid > 0)
+    if (m->pid > 0) {
+        if (m->conf.command.ends_with_us)
+            child_keeper_forget(m->pid); /* before the number can be given to others */
         (void)waitpid(m->pid, NULL, WNOHANG);
+    }
     loop_timer_free(m->step_timer);
     loop_timer_free(m->reason_timer);
     for (enum stream which = IN; which < STREAMS; which++)

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "child/child_keeper.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
@@ -47,6 +48,7 @@ struct plan {
     const char **programs; /* paths to try, ends with NULL */
     const struct child_command *command;
     const int *theirs;
+    int keeper_fd; /* or -1 */
 };
 
 /* ---- pipes */
@@ -267,11 +269,14 @@ _Noreturn static void become_program(const struct plan *plan)
 {
     sigset_t none;
 
-    if (!join_groups(plan->command) || !arrange_descriptors(plan))
+    if (!join_groups(plan->command) || setsid() == -1)
+        give_up(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
+    child_keeper_announce(plan->keeper_fd);
+    if (!arrange_descriptors(plan))
         give_up(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
     if (plan->command->goes_first)
         offer_to_go_first();
-    if (setsid() == -1 || !change_user(plan->command))
+    if (!change_user(plan->command))
         give_up(STEP_SETUP, errno, REPORT_FD);
     if (plan->command->cwd != NULL && chdir(plan->command->cwd) == -1)
         give_up(STEP_CHDIR, errno, REPORT_FD);
@@ -285,7 +290,8 @@ pid_t child_spawn_fork(const struct child_command *command, const struct child_p
                        struct err *reterr)
 {
     struct arena a = {.limit = 0};
-    struct plan plan = {find_programs(command, &a), command, pipes->theirs};
+    struct plan plan = {find_programs(command, &a), command, pipes->theirs,
+                        command->ends_with_us ? child_keeper_fd() : -1};
     sigset_t all, before;
     pid_t pid = -1;
 

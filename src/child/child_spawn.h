@@ -41,8 +41,9 @@ struct child_command {
     size_t n_extra_fds;      /* at most CHILD_MAX_EXTRA_FDS */
     const int *join_fds;     /* what it writes "0" to before: cgroup.procs of a control group */
     size_t n_join_fds;
-    bool goes_first; /* when the machine runs out of memory, and not we */
-    uid_t uid;       /* whom it runs as, without further groups; 0: as we do */
+    bool ends_with_us; /* its group is ended when we are killed (child_keeper.h) */
+    bool goes_first;   /* when the machine runs out of memory, and not we */
+    uid_t uid;         /* whom it runs as, without further groups; 0: as we do */
     gid_t gid;
 };
 

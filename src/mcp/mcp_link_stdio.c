@@ -249,13 +249,16 @@ static int start(struct mcp_child *c, struct loop *loop, struct err *reterr)
 {
     static const struct child_handler handler = {on_line, on_ended, on_closed};
     const struct mcp_server_conf *server = c->conf.server;
-    const struct child_conf conf = {
-        .kind = "mcp",
-        .label = server->label.p, /* a NUL follows: it is from the table */
-        .command = {.argv = server->argv, .env = build_env(c, reterr), .cwd = server->cwd},
-        .line_bytes = server->max_message_bytes,
-        .redact = redact,
-        .redact_arg = c->conf.secrets};
+    const struct child_conf conf = {.kind = "mcp",
+                                    .label =
+                                        server->label.p, /* a NUL follows: it is from the table */
+                                    .command = {.argv = server->argv,
+                                                .env = build_env(c, reterr),
+                                                .cwd = server->cwd,
+                                                .ends_with_us = true},
+                                    .line_bytes = server->max_message_bytes,
+                                    .redact = redact,
+                                    .redact_arg = c->conf.secrets};
 
     if (conf.command.env == NULL)
         return -1;

@@ -248,6 +248,26 @@ for (const [what, launcher] of [['a process', false], ['a launcher and what it s
     });
 }
 
+for (const launcher of [false, true]) {
+    test(`a gateway that is killed takes ${launcher ? 'a deaf launcher and what it started' : 'a deaf process'} with it`, async (t) => {
+        const fake = await startMcp({ transport: 'stdio' });
+        if (launcher) {
+            const { command, args } = fake.entry;
+            Object.assign(fake.entry, { command: '/bin/sh', args: ['-c', `'${command}' '${args.join("' '")}'; true`] });
+        }
+        const g = await gateway(t, { servers: { fake }, captures });
+        const { process: child } = fake;
+        child.say({ deaf: true });
+        child.say({ spawn: 'grandchild' });
+        await fake.until(() => child.grandchild);
+        const pids = [child.hello.pid, child.grandchild, ...(launcher ? [child.hello.ppid] : [])];
+        t.after(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, 'SIGKILL')));
+        g.close = async () => {};
+        g.daemon.child.kill('SIGKILL');
+        await until(() => !pids.some(isAlive), 'all are gone', 10_000);
+    });
+}
+
 test('requests of the server with ids equal to ours: ping is answered, all else refused', async (t) => {
     const { g, fake } = await started(t);
     const answers = () => fake.received.filter(({ message }) => message.method === undefined);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "child/child_keeper.h"
 #include "lib/child_fixture.h"
 #include "unit/mcp_hub_fixture.h"
 
@@ -20,6 +21,7 @@ static int setup(void **state)
     if (hub_setup(state) == -1)
         return -1;
     hfx.conf.env = usual_env;
+    assert_true(child_keeper_fd() != -1); /* stays open */
     n_descriptors = count_descriptors();
     return 0;
 }
