@@ -347,6 +347,8 @@ void chat_turn_start(struct worker *w, struct http_exchange *x, const struct htt
 
     if (w->config->chat_tools != CONFIG_CHAT_TOOLS_OFF)
         snapshot = worker_mcp_servers(w);
+    if (snapshot != NULL)
+        chat_turn_want_servers(w, snapshot);
     if (snapshot == NULL || !chat_turn_has_offer(w, snapshot) || !start(w, x, r, caller, snapshot))
         relay_start(w, x, r, caller);
     mcp_snapshot_unref(snapshot);

@@ -82,6 +82,10 @@ void chat_turn_free_if_over(struct chat_turn *t);
  * the number of tools; 0 as well when out of memory: the request is better relayed. */
 size_t chat_turn_offer(struct chat_turn *t);
 
+/* Has servers started whose tools would be offered, had they not crashed; for a later request: this
+ * one does not wait for them. */
+void chat_turn_want_servers(const struct worker *w, const struct mcp_snapshot *snapshot);
+
 /* Would that find anything at all? */
 bool chat_turn_has_offer(const struct worker *w, const struct mcp_snapshot *snapshot);
 

@@ -13,9 +13,13 @@ static bool is_wanted(const struct config *c, const struct mcp_server_view *serv
     bool is_injected =
         mcp_server_conf_injects(server->conf, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
 
-    return server->is_available && server->tools != NULL &&
-           (c->chat_tools == CONFIG_CHAT_TOOLS_ALL ||
-            (c->chat_tools == CONFIG_CHAT_TOOLS_INJECTED && is_injected));
+    return c->chat_tools == CONFIG_CHAT_TOOLS_ALL ||
+           (c->chat_tools == CONFIG_CHAT_TOOLS_INJECTED && is_injected);
+}
+
+static bool is_offered(const struct config *c, const struct mcp_server_view *server)
+{
+    return server->is_available && server->tools != NULL && is_wanted(c, server);
 }
 
 static bool needs_approval(const struct mcp_server_view *server,
@@ -24,14 +28,22 @@ static bool needs_approval(const struct mcp_server_view *server,
     return mcp_approval_is_needed(&server->conf->approval, NULL, tool->name, tool->is_read_only);
 }
 
-/* Those of all servers that are wanted, approved or not. */
+/* Those of all servers that are wanted and there, approved or not. */
 static size_t count_tools(const struct config *c, const struct mcp_snapshot *s)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < s->n; i++)
-        n += is_wanted(c, &s->servers[i]) ? s->servers[i].tools->n : 0;
+        n += is_offered(c, &s->servers[i]) ? s->servers[i].tools->n : 0;
     return n;
+}
+
+void chat_turn_want_servers(const struct worker *w, const struct mcp_snapshot *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (loop_now_ms(w->loop) >= s->servers[i].hurry_ms && is_wanted(w->config, &s->servers[i]))
+            mcp_hub_want(w->hub, s->servers[i].conf->label);
+    }
 }
 
 bool chat_turn_has_offer(const struct worker *w, const struct mcp_snapshot *snapshot)
@@ -113,7 +125,7 @@ size_t chat_turn_offer(struct chat_turn *t)
             return 0;
     }
     for (size_t i = 0; i < t->snapshot->n; i++) {
-        if (is_wanted(c, &t->snapshot->servers[i]) &&
+        if (is_offered(c, &t->snapshot->servers[i]) &&
             offer_server(t, &names, shown, &t->snapshot->servers[i]) == -1)
             return 0;
     }

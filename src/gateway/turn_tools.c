@@ -143,9 +143,24 @@ static int list_servers(struct turn *t, struct err *reterr)
 
 /* ---- configured servers */
 
+/* It has crashed, and may be started before its time because it is wanted. */
+static bool can_be_hurried(const struct turn_server *s)
+{
+    return s->view != NULL && loop_now_ms(s->turn->worker->loop) >= s->view->hurry_ms;
+}
+
+/* Those whose tools are offered unasked are not waited for, here and when the gateway starts. */
 static bool is_waited_for(const struct turn_server *s)
 {
-    return s->view != NULL && s->declaration != NULL && s->view->is_pending;
+    return s->view != NULL && s->declaration != NULL && (s->view->is_pending || can_be_hurried(s));
+}
+
+static void want_servers(const struct turn *t)
+{
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (can_be_hurried(s))
+            mcp_hub_want(t->worker->hub, s->view->conf->label);
+    }
 }
 
 /* A server that the request names is being started: that may take a moment. */
@@ -176,6 +191,7 @@ static int look(struct turn *t, struct err *reterr)
     turn_free_tools(t);
     if (turn_choose_servers(t, reterr) == -1)
         return -1;
+    want_servers(t);
     if (must_wait(t)) {
         loop_timer_start(t->timer, LOOK_AGAIN_MS);
         return 0;

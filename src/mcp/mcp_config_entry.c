@@ -121,8 +121,7 @@ static void read_limits(struct mcp_entry *e)
     if (timeout != 0)
         s->call_timeout_ms = timeout < SECONDS_BELOW ? timeout * 1000 : timeout;
     mcp_value_read_count(e, MCP_KEY_CALL_TIMEOUT, 1, MAX_MS, &s->call_timeout_ms);
-    if (s->max_call_ms < s->call_timeout_ms)
-        s->max_call_ms = s->call_timeout_ms;
+    s->max_call_ms = MCP_MAX_CALL_FACTOR * s->call_timeout_ms;
     mcp_value_read_count(e, MCP_KEY_MAX_CALL, 1, MAX_MS, &s->max_call_ms);
     mcp_value_read_count(e, MCP_KEY_REFRESH_INTERVAL, 1, MAX_MS, &s->refresh_interval_ms);
     mcp_value_read_count(e, MCP_KEY_MAX_CONCURRENCY, 1, MOST_CONCURRENCY, &s->max_concurrency);

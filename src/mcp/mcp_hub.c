@@ -139,6 +139,46 @@ void hub_server_changed(struct hub_server *s)
     check_awaited(s);
 }
 
+/* ---- servers that are wanted */
+
+struct wish {
+    struct mcp_hub *hub;
+    size_t len;
+    char label[];
+};
+
+struct hub_server *hub_find_server(const struct mcp_hub *hub, str label)
+{
+    struct hub_server *s = hub->servers;
+
+    while (s != NULL && !str_eq(s->conf->label, label))
+        s = s->next;
+    return s;
+}
+
+static void on_wish(void *arg)
+{
+    struct wish *w = arg;
+    struct hub_server *s = hub_find_server(w->hub, str_from(w->label, w->len));
+
+    if (s != NULL)
+        hub_server_hurry(s);
+    free(w);
+}
+
+void mcp_hub_want(struct mcp_hub *hub, str label)
+{
+    struct wish *w = malloc(sizeof(*w) + label.len);
+
+    if (w == NULL)
+        return;
+    w->hub = hub;
+    w->len = label.len;
+    memcpy(w->label, label.p, label.len);
+    if (!loop_post(hub->loop, on_wish, w))
+        free(w);
+}
+
 /* ---- a new file */
 
 struct reload {

@@ -57,6 +57,7 @@ struct mcp_server_view {
     enum mcp_transport transport; /* what carries it, or the guess before that is known */
     bool is_available;            /* its tools may be offered now */
     bool is_pending;              /* its first listing has neither succeeded nor failed yet */
+    uint64_t hurry_ms;            /* when mcp_hub_want() starts it; UINT64_MAX: it does not */
     str error; /* plain, redacted: its mistake or last failure; "" when there is none */
     struct mcp_catalogue *tools; /* NULL unless is_available */
 };
@@ -74,6 +75,11 @@ void mcp_snapshot_unref(struct mcp_snapshot *s); /* NULL is fine */
 
 /* NULL when there is none of that label. */
 const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, str label);
+
+/* A request wants a configured server that has crashed, when hurry_ms of its view has come by the
+ * clock of loops: it is started now and not after its backoff. The next snapshots tell: it is
+ * pending, or not to be hurried any more. Without memory nothing happens. */
+void mcp_hub_want(struct mcp_hub *hub, str label);
 
 /* Are there servers whose tools join every request? by_default is for entries that do not
  * say. */

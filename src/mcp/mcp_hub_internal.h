@@ -71,6 +71,9 @@ void hub_server_changed(struct hub_server *s);
 /* Frees soon what has stopped; the session may be the one that reports just now. */
 void hub_sweep_soon(struct mcp_hub *hub);
 
+/* The configured server, or NULL. */
+struct hub_server *hub_find_server(const struct mcp_hub *hub, str label);
+
 /* Starts the thread, unless it runs already. Returns 0, or -1 with *reterr filled. Any
  * thread. */
 int hub_wake(struct mcp_hub *hub, struct err *reterr);
@@ -93,6 +96,9 @@ void hub_server_fini(struct hub_server *s);
 
 /* May its tools be offered? */
 bool hub_server_is_available(const struct hub_server *s);
+
+/* Somebody wants it: one that has crashed is started before its time. */
+void hub_server_hurry(struct hub_server *s);
 
 /* Around each call. */
 void hub_server_call_begins(struct hub_server *s);

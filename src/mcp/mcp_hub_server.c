@@ -121,6 +121,14 @@ bool hub_server_is_available(const struct hub_server *s)
     return s->session != NULL && s->tools != NULL && mcp_session_is_available(s->session);
 }
 
+void hub_server_hurry(struct hub_server *s)
+{
+    if (s->session == NULL || !mcp_session_hurry(s->session))
+        return;
+    s->has_tried = false; /* requests wait for it, as for one that starts for the first time */
+    tell(s);
+}
+
 void hub_server_call_begins(struct hub_server *s)
 {
     s->n_calls++;

@@ -81,6 +81,7 @@ static bool add_view(struct shared *shared, const struct hub_server *s)
         .transport = s->session == NULL ? s->conf->transport : mcp_session_transport(s->session),
         .is_available = is_available,
         .is_pending = s->session != NULL && !s->has_tried,
+        .hurry_ms = s->session == NULL ? UINT64_MAX : mcp_session_hurry_ms(s->session),
         .error = arena_dup(&shared->memory, error_of(s)),
         .tools = is_available ? mcp_catalogue_ref(s->tools) : NULL,
     };

@@ -196,6 +196,7 @@ static void start(struct mcp_session *s)
 {
     memset(s->has_tried, 0, sizeof(s->has_tried));
     s->transport = s->home;
+    s->is_hurried = false;
     mcp_session_start_clock(s);
     if (s->state != MCP_STARTING)
         mcp_session_move(s, MCP_STARTING, buf_str(&s->error));
@@ -306,6 +307,26 @@ void mcp_session_start(struct mcp_session *s)
 {
     s->state = MCP_STARTING;
     loop_timer_start(s->timer, 0);
+}
+
+uint64_t mcp_session_hurry_ms(const struct mcp_session *s)
+{
+    if (s->state != MCP_BACKOFF || s->conf.starts_once || s->is_hurried)
+        return UINT64_MAX;
+    return mcp_backoff_hurry_ms(&s->backoff);
+}
+
+/* Not from here: starting reports. */
+bool mcp_session_hurry(struct mcp_session *s)
+{
+    const uint64_t now_ms = loop_now_ms(s->loop);
+
+    if (now_ms < mcp_session_hurry_ms(s))
+        return false;
+    mcp_backoff_hurry(&s->backoff, now_ms);
+    s->is_hurried = true;
+    loop_timer_start(s->timer, 0);
+    return true;
 }
 
 void mcp_session_stop(struct mcp_session *s)

@@ -66,6 +66,13 @@ void mcp_session_start(struct mcp_session *s);
 /* Fails all calls, ends the link in an orderly way, then on_stopped. Once. */
 void mcp_session_stop(struct mcp_session *s);
 
+/* When may one that waits for its next start be started at once, by the clock of loops? Servers that
+ * have ended after they were ready, at most every few seconds. Else UINT64_MAX. */
+uint64_t mcp_session_hurry_ms(const struct mcp_session *s);
+
+/* Somebody wants it: starts it at once if it may be, which is told by true. */
+bool mcp_session_hurry(struct mcp_session *s);
+
 /* Stopped or never started. NULL is fine. */
 void mcp_session_free(struct mcp_session *s);
 

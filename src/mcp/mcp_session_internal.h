@@ -100,6 +100,7 @@ struct mcp_session {
     struct mcp_link *link;
     bool is_link_up, is_leaving; /* leaving: told to stop, or down */
     bool opens_when_closed;
+    bool is_hurried;          /* starts at once, see mcp_session_hurry() */
     struct loop_timer *timer; /* until the start, or until the server must be connected */
     struct loop_timer *soon;  /* for what must not happen inside a function of the owner's */
     struct loop_timer *watch;

@@ -190,7 +190,7 @@ void mcp_calls_pump(struct mcp_session *s)
 
     while ((c = first_at(s, MCP_CALL_REFUSED)) != NULL)
         mcp_call_fail_limit(c, "Too many calls wait for this MCP server.");
-    if (!s->is_connected && s->is_leaving && !s->opens_when_closed) {
+    if (!s->is_connected && s->is_leaving && !s->opens_when_closed && !s->is_hurried) {
         mcp_calls_fail(s, &(struct mcp_end){.cause = s->transport == MCP_TRANSPORT_STDIO
                                                          ? MCP_FAILED_CLOSED
                                                          : MCP_FAILED_UNREACHABLE});

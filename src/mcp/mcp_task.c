@@ -169,6 +169,7 @@ static void call_on(struct mcp_task *t, struct hub_server *s)
     };
     struct err e;
 
+    hub_server_hurry(s);
     t->server = s;
     t->call = mcp_session_call(s->session, &conf, &handler, t, &e);
     if (t->call == NULL)
@@ -180,10 +181,8 @@ static void call_on(struct mcp_task *t, struct hub_server *s)
 /* As the servers are now, which may be others than those that the tool was found with. */
 static void call_configured(struct mcp_task *t)
 {
-    struct hub_server *s = t->hub->servers;
+    struct hub_server *s = hub_find_server(t->hub, t->label);
 
-    while (s != NULL && !str_eq(s->conf->label, t->label))
-        s = s->next;
     if (s != NULL && s->session != NULL)
         call_on(t, s);
     else

@@ -117,6 +117,25 @@ test('stderr goes to the log with the label, and its lines are no errors', async
     assert.equal((await called(g, echo('hi'))).output, 'Echo: hi');
 });
 
+test('a server that has crashed is started by the first request that names it, which waits', async (t) => {
+    const { g, fake } = await started(t);
+    fake.process.say({ exit: 3 });
+    await g.daemon.logged(/mcp_lost server=fake state=backoff/);
+    const { fake: { available } } = await g.servers();
+    assert.equal(available, false, 'it waits for its next start');
+    assert.equal((await called(g, echo('hi'))).output, 'Echo: hi');
+    assert.equal(fake.sessions.length, 2);
+});
+
+test('a call to a server that has crashed since it was offered waits for the next start', async (t) => {
+    const { g, fake } = await started(t, { tools: { ...TOOLS, crash: () => LOST } });
+    g.up.next(callStream([shown('fake', 'crash'), {}, 'c1']), callStream(echo('hi', 'c2')), textStream('Done.'));
+    const { output } = await g.respond(FAKE);
+    assert.deepEqual(output.slice(0, 2).map(({ status }) => status), ['failed', 'completed']);
+    assert.equal(output[1].output, 'Echo: hi');
+    assert.deepEqual(fake.calls.map(({ name }) => name), ['crash', 'echo'], 'what has failed is not repeated');
+});
+
 test('a line longer than maxMessageBytes: calls fail and the process is started again', async (t) => {
     const { g, fake } = await started(t, { entry: { maxMessageBytes: 65_536 } });
     const first = fake.process;
@@ -301,6 +320,19 @@ test('progress keeps a call alive beyond its limit, and the hard limit still end
     await fake.until(() => second.cancelled);
     assert.deepEqual(fake.cancelled, [second.id]);
     assert.notEqual(fake.calls[0].meta.progressToken, second.meta.progressToken, 'a token of its own');
+});
+
+test('endless progress ends at ten times the limit of the entry, if it says no more', async (t) => {
+    const endless = async (_, call) => {
+        for (let i = 1; !call.cancelled; i++) {
+            await pause(50);
+            call.progress(i);
+        }
+    };
+    const { g, fake } = await started(t, { tools: { endless }, entry: { callTimeoutMs: 400 } });
+    const item = await called(g, [shown('fake', 'endless'), {}, 'c1']);
+    assert.equal(item.error, 'tool endless timed out after 4 s');
+    await fake.until(() => fake.calls[0].cancelled);
 });
 
 test('a call that is too late: one cancellation; its progress and answer later are ignored', async (t) => {

@@ -177,6 +177,18 @@ void mcp_session_free(struct mcp_session *s)
     free(s);
 }
 
+uint64_t mcp_session_hurry_ms(const struct mcp_session *s)
+{
+    (void)s;
+    return UINT64_MAX;
+}
+
+bool mcp_session_hurry(struct mcp_session *s)
+{
+    (void)s;
+    return false;
+}
+
 enum mcp_state mcp_session_state(const struct mcp_session *s)
 {
     return s->state;

@@ -60,12 +60,32 @@ static void a_server_that_never_got_ready_was_not_healthy(void **state)
     assert_int_equal(mcp_backoff_next_ms(&b, 1000000, no_jitter(2000)), 2000);
 }
 
+static void a_server_that_was_ready_may_be_hurried_every_few_seconds(void **state)
+{
+    struct mcp_backoff b = {.failures = 0};
+
+    (void)state;
+    assert_int_equal(mcp_backoff_hurry_ms(&b), UINT64_MAX); /* it has not ended */
+    mcp_backoff_ready(&b, 1000);
+    (void)mcp_backoff_next_ms(&b, 2000, 0);
+    assert_int_equal(mcp_backoff_hurry_ms(&b), 0);
+    mcp_backoff_hurry(&b, 2500);
+    assert_int_equal(mcp_backoff_hurry_ms(&b), UINT64_MAX); /* it is under way */
+    mcp_backoff_ready(&b, 2600);
+    (void)mcp_backoff_next_ms(&b, 2700, 0);
+    assert_int_equal(mcp_backoff_hurry_ms(&b), 2500 + MCP_BACKOFF_HURRY_MS);
+    mcp_backoff_hurry(&b, 9000);
+    (void)mcp_backoff_next_ms(&b, 9100, 0); /* it did not become ready: its backoff counts */
+    assert_int_equal(mcp_backoff_hurry_ms(&b), UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ten_crashes_wait_longer_each_time_up_to_a_minute),
         cmocka_unit_test(chance_moves_a_delay_by_a_fifth_at_most),
         cmocka_unit_test(a_minute_of_health_forgets_failures_and_less_does_not),
+        cmocka_unit_test(a_server_that_was_ready_may_be_hurried_every_few_seconds),
         cmocka_unit_test(a_server_that_never_got_ready_was_not_healthy),
     };
 

@@ -251,13 +251,16 @@ static void parent_variables_are_inherited_by_name_or_all(void **state)
     listing_end(&all);
 }
 
-static void call_may_last_as_long_as_one_wait(void **state)
+static void call_may_last_ten_of_its_own_waits(void **state)
 {
     struct listing l = {.file = ONE("\"command\": \"x\", \"callTimeoutMs\": 700000")};
+    struct listing hasty = {.file = ONE("\"command\": \"x\", \"timeout\": 2")};
 
     (void)state;
-    assert_int_equal(listing_one(&l, true)->max_call_ms, 700000);
+    assert_int_equal(listing_one(&l, true)->max_call_ms, 7000000);
+    assert_int_equal(listing_one(&hasty, true)->max_call_ms, 20000);
     listing_end(&l);
+    listing_end(&hasty);
 }
 
 static void timeout_below_a_thousand_is_seconds(void **state)
@@ -450,7 +453,7 @@ int main(void)
         cmocka_unit_test(numbers_and_truths_may_stand_for_strings),
         cmocka_unit_test(texts_are_expanded_everywhere),
         cmocka_unit_test(parent_variables_are_inherited_by_name_or_all),
-        cmocka_unit_test(call_may_last_as_long_as_one_wait),
+        cmocka_unit_test(call_may_last_ten_of_its_own_waits),
         cmocka_unit_test(timeout_below_a_thousand_is_seconds),
         cmocka_unit_test(exclusion_wins_over_allowance),
         cmocka_unit_test(approval_of_the_file_is_a_floor),
