@@ -23,6 +23,20 @@ struct file {
     str name, value; /* of the member; value is raw */
 };
 
+/* What to look at, when a file cannot be opened. */
+static const char *open_hint(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return "; check the name of the file";
+    case EACCES:
+        return "; the gateway's user needs the right to read it, and to enter its folder";
+    default:
+        return "";
+    }
+}
+
 bool config_read_file(const char *path, struct buf *out, struct config_problems *problems)
 {
     FILE *f = fopen(path, "re");
@@ -32,8 +46,8 @@ bool config_read_file(const char *path, struct buf *out, struct config_problems 
 
     buf_init(out, MAX_FILE_BYTES);
     if (f == NULL) {
-        config_error(problems, "%s: cannot be opened: %s; check the name of the file", path,
-                     strerror(errno));
+        config_error(problems, "%s: cannot be opened: %s%s", path, strerror(errno),
+                     open_hint(errno));
         return false;
     }
     while ((n = fread(piece, 1, sizeof(piece), f)) > 0 && !buf_failed(out))

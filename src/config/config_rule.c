@@ -3,6 +3,7 @@
  *
  * A rule that looks at a value which was refused would only repeat that, so it
  * is not asked. */
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,10 +148,19 @@ static bool anyone_is_served(const struct config *c)
 
 static bool ca_file_is_missing(const struct config *c)
 {
+    return c->ca_file != NULL && access(c->ca_file, R_OK) == -1 && errno != EACCES;
+}
+
+static bool ca_file_is_folder(const struct config *c)
+{
     struct stat s;
 
-    return c->ca_file != NULL &&
-           (stat(c->ca_file, &s) == -1 || S_ISDIR(s.st_mode) || access(c->ca_file, R_OK) == -1);
+    return c->ca_file != NULL && stat(c->ca_file, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+static bool ca_file_is_closed(const struct config *c)
+{
+    return c->ca_file != NULL && access(c->ca_file, R_OK) == -1 && errno == EACCES;
 }
 
 static bool proxy_leads_nowhere(const struct config *c)
@@ -228,8 +238,11 @@ static const struct {
      "a value is also an api_key, which clients know; give another"},
     {"listen", "api_key", true, anyone_is_served,
      "other machines may connect and no key is asked for; give --api-key or --api-keys-file"},
-    {"ca_file", NULL, false, ca_file_is_missing,
-     "there is no such file that can be read; check its path and permissions"},
+    {"ca_file", NULL, false, ca_file_is_missing, "there is no such file; check its path"},
+    {"ca_file", NULL, false, ca_file_is_folder,
+     "this is a directory; give a file of certificates in PEM form"},
+    {"ca_file", NULL, false, ca_file_is_closed,
+     "the gateway's user may not read this file; change its permissions"},
     {"proxy", "upstream", false, proxy_leads_nowhere,
      "there is no upstream to reach through it; give --upstream as well"},
     {"proxy", "upstream", true, proxy_is_idle, "has no effect on a unix: upstream"},

@@ -79,6 +79,35 @@ static int open_family(const struct addrinfo *list, int family, bool listens)
     return fd;
 }
 
+/* The next step for the operator, where there is a usual one. */
+static const char *bind_hint(int error, const char *port)
+{
+    const long first_free = 1024;
+
+    switch (error) {
+    case EADDRINUSE:
+        return "; stop what listens there or take another port";
+    case EADDRNOTAVAIL:
+        return "; this machine has no such address: take one of its own, or :PORT for all of them";
+    case EACCES:
+        return strtol(port, NULL, 10) >= first_free
+                   ? ""
+                   : "; ports below 1024 need CAP_NET_BIND_SERVICE: take another one, or give it that";
+    case EMFILE:
+        return "; raise the limit of open files (ulimit -n, LimitNOFILE)";
+    default:
+        return "";
+    }
+}
+
+/* A name that is not known, or what kept the system from asking. */
+static void fail_lookup(const char *address, int rc, struct err *reterr)
+{
+    err_set(reterr, ERR_INTERNAL, "listen %s: %s%s", address,
+            rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc),
+            rc == EAI_NONAME ? "; give a name or an address of this machine" : "");
+}
+
 /* Names give IPv4 first: that is what most configured clients dial. */
 static int open_at(const char *address, bool listens, struct err *reterr)
 {
@@ -98,7 +127,7 @@ static int open_at(const char *address, bool listens, struct err *reterr)
         (void)copy(at.host, sizeof(at.host), STR("127.0.0.1"));
     rc = getaddrinfo(any ? NULL : at.host, at.port, &hints, &list);
     if (rc != 0) {
-        err_set(reterr, ERR_INTERNAL, "listen %s: %s", address, gai_strerror(rc));
+        fail_lookup(address, rc, reterr);
         return -1;
     }
     errno = EADDRNOTAVAIL;
@@ -107,7 +136,7 @@ static int open_at(const char *address, bool listens, struct err *reterr)
         fd = open_family(list, any ? AF_INET : AF_INET6, listens);
     if (fd == -1)
         err_set(reterr, ERR_INTERNAL, "listen %s: %s%s", address, strerror(errno),
-                errno == EADDRINUSE ? "; stop what listens there or take another port" : "");
+                bind_hint(errno, at.port));
     freeaddrinfo(list);
     return fd;
 }

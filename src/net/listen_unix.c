@@ -19,6 +19,19 @@ static int fail(const char *path, const char *why, struct err *reterr)
     return -1;
 }
 
+/* With the next step for the operator, where there is a usual one. */
+static int fail_with(const char *path, int error, struct err *reterr)
+{
+    const char *hint = error == ENOENT    ? "; its folder does not exist"
+                       : error == ENOTDIR ? "; a part of its folder is a file"
+                       : error == EACCES  ? "; the gateway's user may not write to its folder"
+                       : error == EROFS   ? "; its folder cannot be written: take another one"
+                                          : "";
+
+    err_set(reterr, ERR_INTERNAL, "listen unix:%s: %s%s", path, strerror(error), hint);
+    return -1;
+}
+
 /* Is somebody there? A full queue is a living process as well. */
 static bool is_alive(const struct address *at)
 {
@@ -36,7 +49,7 @@ static int remove_stale(const struct address *at, struct err *reterr)
     struct stat file;
 
     if (lstat(at->to.un.sun_path, &file) == -1)
-        return errno == ENOENT ? 0 : fail(at->to.un.sun_path, strerror(errno), reterr);
+        return errno == ENOENT ? 0 : fail_with(at->to.un.sun_path, errno, reterr);
     if (!S_ISSOCK(file.st_mode))
         return fail(at->to.un.sun_path, "this file exists and is no socket; take another path",
                     reterr);
@@ -44,7 +57,7 @@ static int remove_stale(const struct address *at, struct err *reterr)
         return fail(at->to.un.sun_path,
                     "another process listens there; stop it or take another path", reterr);
     if (unlink(at->to.un.sun_path) == -1 && errno != ENOENT)
-        return fail(at->to.un.sun_path, strerror(errno), reterr);
+        return fail_with(at->to.un.sun_path, errno, reterr);
     return 0;
 }
 
@@ -53,10 +66,10 @@ static int remove_stale(const struct address *at, struct err *reterr)
 static int bind_at(int fd, const struct address *at, struct err *reterr)
 {
     if (fchmod(fd, MODE) == -1 || bind(fd, &at->to.any, at->len) == -1)
-        return fail(at->to.un.sun_path, strerror(errno), reterr);
+        return fail_with(at->to.un.sun_path, errno, reterr);
     if (chmod(at->to.un.sun_path, MODE) == 0 && listen(fd, BACKLOG) == 0)
         return 0;
-    (void)fail(at->to.un.sun_path, strerror(errno), reterr);
+    (void)fail_with(at->to.un.sun_path, errno, reterr);
     (void)unlink(at->to.un.sun_path);
     return -1;
 }
@@ -73,7 +86,7 @@ int listen_unix(const char *path, struct err *reterr)
         return -1;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd == -1)
-        return fail(path, strerror(errno), reterr);
+        return fail_with(path, errno, reterr);
     if (bind_at(fd, at, reterr) == -1) {
         (void)close(fd);
         return -1;

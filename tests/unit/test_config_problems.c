@@ -253,7 +253,7 @@ static void keys_that_contradict_each_other_are_refused(void **state)
     FAILS(&nowhere, "--listen: give at least one address");
     FAILS(&everywhere, "--listen: more than 16 addresses");
     FAILS(&file, "--ca-file: there is no such file");
-    FAILS(&folder, "ANTIPHON_CA_FILE: there is no such file");
+    FAILS(&folder, "ANTIPHON_CA_FILE: this is a directory");
     FAILS(&proxy, "--proxy: there is no upstream");
 }
 

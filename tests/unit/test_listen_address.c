@@ -57,6 +57,15 @@ static void assert_refused(const char *text, const char *why)
     assert_non_null(strstr(e.msg, why));
 }
 
+static void a_refusal_names_its_cause_and_a_way_out(void **state)
+{
+    (void)state;
+    assert_refused("192.0.2.1:0", "no such address");
+    assert_refused("no-such-name.invalid:0", "listen no-such-name.invalid:0: ");
+    assert_refused("unix:/nonexistent/folder/s", "its folder does not exist");
+    assert_refused("unix:/dev/null/s", "a part of its folder is a file");
+}
+
 static void every_socket_of_a_tcp_address_has_the_port_of_the_first(void **state)
 {
     struct err e;
@@ -191,6 +200,7 @@ static void a_path_that_is_too_long_or_cannot_be_made_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refusal_names_its_cause_and_a_way_out),
         cmocka_unit_test(every_socket_of_a_tcp_address_has_the_port_of_the_first),
         IN_FOLDER(descriptors_of_a_unix_socket_share_one_queue),
         IN_FOLDER(a_socket_file_is_for_the_owner_and_the_group_whatever_the_umask),
