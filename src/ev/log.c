@@ -144,7 +144,8 @@ static void put_field(struct line *l, const struct log_field *f)
         return;
     put_key(l, f->key);
     if (f->kind == LOG_FIELD_STR) {
-        put_string(l, f->text);
+        put_string(l, f->most_bytes == 0 ? f->text
+                                         : str_from(f->text.p, utf8_cut(f->text, f->most_bytes)));
         return;
     }
     (void)snprintf(digits, sizeof(digits), "%lld", (long long)f->number);

@@ -21,13 +21,24 @@ enum log_format { LOG_TEXT, LOG_JSON };
 struct log_field {
     const char *key; /* NULL ends the list */
     enum { LOG_FIELD_STR, LOG_FIELD_INT } kind;
-    str text; /* STR_NONE: the field is left out */
+    str text;          /* STR_NONE: the field is left out */
+    size_t most_bytes; /* of the text; 0: as many as the line has room for */
     int64_t number;
 };
 
 #define LOG_STR(k, s)                                                                              \
     {                                                                                              \
         .key = (k), .kind = LOG_FIELD_STR, .text = (s)                                             \
+    }
+/* What clients choose, so that it does not take the line from the fields behind it. */
+enum { LOG_NAME_BYTES = 64, LOG_PATH_BYTES = 256 };
+#define LOG_NAME(k, s)                                                                             \
+    {                                                                                              \
+        .key = (k), .kind = LOG_FIELD_STR, .text = (s), .most_bytes = LOG_NAME_BYTES               \
+    }
+#define LOG_PATH(k, s)                                                                             \
+    {                                                                                              \
+        .key = (k), .kind = LOG_FIELD_STR, .text = (s), .most_bytes = LOG_PATH_BYTES               \
     }
 #define LOG_INT(k, n)                                                                              \
     {                                                                                              \

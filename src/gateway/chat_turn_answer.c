@@ -44,7 +44,7 @@ void chat_turn_log(const struct chat_turn *t, const char *status, const struct e
     bool has_failed = e != NULL && t->answer.phase != NULL;
     const struct upstream_words words = upstream_words(e);
     struct log_field fields[] = {
-        LOG_STR("model", has_model ? str_from_c(model.text) : STR_NONE),
+        LOG_NAME("model", has_model ? str_from_c(model.text) : STR_NONE),
         LOG_STR("status", str_from_c(status)),
         LOG_STR("error", e == NULL ? STR_NONE : str_from_c(err_wire_code(e))),
         LOG_STR("phase", has_failed ? str_from_c(t->answer.phase) : STR_NONE),

@@ -36,7 +36,7 @@ static void log_end(const struct relay *relay, const char *outcome, const struct
     log_line(LOG_INFO, "relay",
              (struct log_field[]){
                  LOG_STR("request_id", relay->request_id), LOG_STR("method", relay->method),
-                 LOG_STR("path", relay->path), LOG_STR("outcome", str_from_c(outcome)),
+                 LOG_PATH("path", relay->path), LOG_STR("outcome", str_from_c(outcome)),
                  LOG_INT("status", relay->status), LOG_STR("phase", phase),
                  LOG_STR("message", message),
                  LOG_INT("total_ms", loop_now_ms(relay->worker->loop) - relay->start_ms),

@@ -435,7 +435,7 @@ static void refuse_caller(struct http_exchange *x, const struct http_request *r,
     const struct http_header scheme = {STR("www-authenticate"), STR("Bearer")};
 
     log_line(LOG_INFO, "unauthorized",
-             (struct log_field[]){LOG_STR("method", r->method), LOG_STR("path", r->path),
+             (struct log_field[]){LOG_STR("method", r->method), LOG_PATH("path", r->path),
                                   LOG_STR("client", r->peer),
                                   LOG_STR("request_id", http_exchange_request_id(x)), LOG_END});
     http_exchange_respond_error(x, e, &scheme, 1);

@@ -41,7 +41,7 @@ static void log_end(const struct state_job *job, const char *outcome, str warnin
     log_line(str_is_none(warning) ? LOG_INFO : LOG_WARN, "state",
              (struct log_field[]){
                  LOG_STR("request_id", job->request_id), LOG_STR("method", job->http->method),
-                 LOG_STR("path", job->http->path), LOG_STR("outcome", str_from_c(outcome)),
+                 LOG_PATH("path", job->http->path), LOG_STR("outcome", str_from_c(outcome)),
                  LOG_STR("message", warning),
                  LOG_INT("total_ms", loop_now_ms(job->request.worker->loop) - job->start_ms),
                  LOG_STR("owner", job->caller.name), LOG_END});

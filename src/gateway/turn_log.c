@@ -74,7 +74,7 @@ void turn_log(const struct turn_summary *s)
     if (s->response != NULL)
         add(&f, (struct log_field)LOG_STR("id", id_str(&s->response->id)));
     if (!str_is_none(s->model))
-        add(&f, (struct log_field)LOG_STR("model", str_from_c(model.text)));
+        add(&f, (struct log_field)LOG_NAME("model", str_from_c(model.text)));
     add(&f, (struct log_field)LOG_STR("status", str_from_c(status_word(s))));
     if (s->error != NULL)
         add_error(&f, s, &words);
@@ -122,7 +122,7 @@ void turn_log_gone(const struct turn_summary *s)
     const bool has_model = !str_is_none(s->model); /* else the request is still to be read */
 
     log_line(LOG_INFO, "turn",
-             (struct log_field[]){LOG_STR("model", has_model ? str_from_c(model.text) : STR_NONE),
+             (struct log_field[]){LOG_NAME("model", has_model ? str_from_c(model.text) : STR_NONE),
                                   LOG_STR("status", STR("client_gone")),
                                   LOG_INT("total_ms", s->total_ms), LOG_STR("client", s->client),
                                   LOG_STR("owner", s->owner), LOG_STR("request_id", s->request_id),

@@ -128,6 +128,21 @@ describe('logs', { concurrency: false }, () => {
         assert.ok(!/^turn id=forged/m.test(daemon.log), daemon.log);
     });
 
+    test('what a client chooses takes no line from what is behind it', async (t) => {
+        const { daemon } = await pair(t);
+        const long = 'long-'.repeat(3000);
+        const headers = { 'x-request-id': 'find-me' };
+        await ask(daemon, { ...REQUEST, model: `\u202e${long}` }, { headers });
+        await ask(daemon, { ...REQUEST, model: `\u202e${long}`, messages: [{ role: 'user', content: 'Hi' }] }, { headers, path: '/v1/chat/completions' });
+        await get(daemon, `/v1/models/${long}`, { headers });
+        await get(daemon, `/v1/responses/${long}`, { headers });
+        const [turn] = await daemon.logged(/^.* turn .*request_id=find-me.*$/m);
+        assert.match(turn, / model="\\u202elong-[^" ]{0,56}" /);
+        await daemon.logged(/^.* (relay|state) .*request_id=find-me.* path=\/v1\/responses\/long-.{0,256} outcome=/m);
+        for (const line of daemon.log.split('\n'))
+            assert.ok(line.length < 800, line);
+    });
+
     test('bodies and keys never appear, not even when things fail', async (t) => {
         const { up, daemon } = await pair(t, '--upstream-key', 'SECRET-upstream', '--log-level', 'debug');
         const headers = { authorization: 'Bearer SECRET-client', cookie: 'SECRET-cookie' };

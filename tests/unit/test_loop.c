@@ -245,6 +245,21 @@ static void a_line_has_nothing_that_breaks_it_or_turns_it_round(void **state)
     log_setup(LOG_INFO, LOG_TEXT);
 }
 
+static void what_clients_choose_is_cut_between_characters(void **state)
+{
+    char name[LOG_NAME_BYTES + 40], expected[LOG_NAME_BYTES + 20];
+    const struct log_field fields[] = {LOG_NAME("model", str_from(name, sizeof(name))),
+                                       LOG_NAME("short", STR("m")), LOG_END};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(name); i++)
+        name[i] = "a\xc3\xa9"[i % 3];
+    (void)snprintf(expected, sizeof(expected), " model=\"%.*s\" short=m\n",
+                   LOG_NAME_BYTES / 3 * 3 + 1, name);
+    log_setup(LOG_INFO, LOG_TEXT);
+    assert_non_null(strstr(logged(fields), expected));
+}
+
 /* U+009B does for a terminal what ESC [ does. */
 static void a_line_has_no_control_characters(void **state)
 {
@@ -301,6 +316,7 @@ int main(void)
         cmocka_unit_test(random_bytes_do_not_repeat),
         cmocka_unit_test(a_text_line_quotes_only_what_needs_it),
         cmocka_unit_test(a_line_has_nothing_that_breaks_it_or_turns_it_round),
+        cmocka_unit_test(what_clients_choose_is_cut_between_characters),
         cmocka_unit_test(a_line_has_no_control_characters),
         cmocka_unit_test(a_json_line_is_json_even_when_it_is_cut),
         cmocka_unit_test(a_quiet_level_writes_nothing),
