@@ -59,6 +59,15 @@ static int find_groups(struct jail *jail, struct err *reterr)
     return -1;
 }
 
+/* Whom sandboxes run as when we are root may have other programs, but is not us. */
+static int write_filter(struct jail *jail, struct err *reterr)
+{
+    const struct jail_filter_conf conf = {.counts_memory = jail_counts_memory(jail),
+                                          .has_own_user = jail->user.uid != 0};
+
+    return jail_filter_write(&conf, &jail->filter, reterr);
+}
+
 static int find_all(struct jail *jail, struct err *reterr)
 {
     const struct jail_conf *conf = &jail->conf;
@@ -69,7 +78,7 @@ static int find_all(struct jail *jail, struct err *reterr)
                          reterr) == -1 ||
         check_paths(jail, reterr) == -1 || find_groups(jail, reterr) == -1)
         return -1;
-    return jail_filter_write(jail_counts_memory(jail), &jail->filter, reterr);
+    return write_filter(jail, reterr);
 }
 
 struct jail *jail_new(const struct jail_conf *conf, struct err *reterr)

@@ -19,6 +19,7 @@ static const char *const namespaces[] = {
     "--unshare-all",     /* user (if possible), ipc, pid, net, uts, cgroup (if possible) */
     "--unshare-user",    /* user, or nothing runs */
     "--die-with-parent", /* nothing is left when the gateway is killed */
+    "--as-pid-1",        /* the script is what all else ends with; no signal from inside ends it */
     "--new-session",     /* no terminal to write into */
     "--cap-drop",
     "ALL", /* not even in its own namespaces */
@@ -65,6 +66,7 @@ static const char *const etc_paths[] = {
     "/etc/pki/ca-trust/extracted",
     "/etc/fonts",
     "/etc/mime.types",
+    "/etc/matplotlibrc", /* without it, Debian's matplotlib does not start */
 };
 
 /* What is read from descriptors: files that are not taken from this machine. */
@@ -240,6 +242,7 @@ const char *const *jail_command_line(const struct jail *jail, const char *const 
     add_system(&w);
     add_written(&w);
     add_chosen(&w, jail);
+    add2(&w, "--remount-ro", "/proc"); /* no memory of another process can be written to */
     add2(&w, "--remount-ro", "/dev");
     add2(&w, "--remount-ro", "/");
     add2(&w, "--chdir", JAIL_WORK_DIRECTORY);

@@ -1,127 +1,52 @@
-/* jail_filter.c -- which system calls are refused, and the program that says so.
+/* jail_filter.c -- the program that decides which system calls are made.
  *
  * EPERM tells a program that it may not, ENOSYS that this kernel is too old for it: the latter for
  * calls that libraries try first and have another way for. */
 #include "sandbox/jail_filter.h"
 
+#include <asm/termbits.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/prctl.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct refused {
+/* What becomes of a call; above 0 and 0: the errno that it ends with. */
+enum { MADE = -1 };
+
+/* ---- whatever the arguments are */
+
+enum condition { ALWAYS, COUNTED, OWN_USER };
+
+static const struct listed {
     const char *call;
-    int error;
-};
-
-/* Whatever their arguments are. */
-static const struct refused refused[] = {
-    /* Other processes, their memory and their descriptors. */
-    {"ptrace", EPERM},
-    {"process_vm_readv", EPERM},
-    {"process_vm_writev", EPERM},
-    {"process_madvise", EPERM},
-    {"pidfd_getfd", EPERM},
-    {"kcmp", EPERM},
-
-    /* Namespaces, in which a program has rights that it lacks elsewhere. The flags of clone3 are in
-     * memory, where a filter cannot look; without it clone is called. */
-    {"unshare", EPERM},
-    {"setns", EPERM},
-    {"clone3", ENOSYS},
-
-    /* File systems. */
-    {"mount", EPERM},
-    {"umount", EPERM},
-    {"umount2", EPERM},
-    {"pivot_root", EPERM},
-    {"chroot", EPERM},
-    {"fsopen", EPERM},
-    {"fsconfig", EPERM},
-    {"fsmount", EPERM},
-    {"fspick", EPERM},
-    {"move_mount", EPERM},
-    {"open_tree", EPERM},
-    {"mount_setattr", EPERM},
-    {"quotactl", EPERM},
-    {"quotactl_fd", EPERM},
-
-    /* Files past the directories that lead to them. */
-    {"name_to_handle_at", EPERM},
-    {"open_by_handle_at", EPERM},
-    {"fanotify_init", EPERM},
-
-    /* Keys are kept by user, not by namespace. */
-    {"add_key", EPERM},
-    {"request_key", EPERM},
-    {"keyctl", EPERM},
-
-    /* Large and young parts of the kernel, in which mistakes are found again and again. */
-    {"bpf", EPERM},
-    {"perf_event_open", EPERM},
-    {"userfaultfd", ENOSYS},
-    {"io_uring_setup", ENOSYS},
-    {"io_uring_enter", ENOSYS},
-    {"io_uring_register", ENOSYS},
-
-    /* Memory that the machine cannot move or look at, and where memory lies. */
-    {"memfd_secret", ENOSYS},
-    {"mbind", EPERM},
-    {"set_mempolicy", EPERM},
-    {"set_mempolicy_home_node", EPERM},
-    {"move_pages", EPERM},
-    {"migrate_pages", EPERM},
-
-    /* The machine itself. */
-    {"init_module", EPERM},
-    {"finit_module", EPERM},
-    {"delete_module", EPERM},
-    {"kexec_load", EPERM},
-    {"kexec_file_load", EPERM},
-    {"reboot", EPERM},
-    {"swapon", EPERM},
-    {"swapoff", EPERM},
-    {"acct", EPERM},
-    {"syslog", EPERM},
-    {"settimeofday", EPERM},
-    {"stime", EPERM},
-    {"clock_settime", EPERM},
-    {"clock_settime64", EPERM},
-    {"clock_adjtime", EPERM},
-    {"clock_adjtime64", EPERM},
-    {"adjtimex", EPERM},
-    {"sethostname", EPERM},
-    {"setdomainname", EPERM},
-    {"iopl", EPERM},
-    {"ioperm", EPERM},
-    {"vhangup", EPERM},
-
-    /* What only programs of long ago call. */
-    {"_sysctl", ENOSYS},
-    {"sysfs", ENOSYS},
-    {"uselib", ENOSYS},
-    {"ustat", ENOSYS},
-    {"nfsservctl", ENOSYS},
-    {"lookup_dcookie", ENOSYS},
-    {"modify_ldt", ENOSYS},
-    {"vm86", ENOSYS},
-    {"vm86old", ENOSYS},
-};
-
-/* Memory that stays while no process has it mapped, so that no limit of a process counts it. */
-static const struct refused refused_uncounted[] = {
-    {"memfd_create", ENOSYS},
-    {"shmget", ENOSYS},
+    enum condition condition; /* else it is as if it were not listed */
+    int answer;
+} listed[] = {
+#define ALLOW(name)          {#name, ALWAYS, MADE},
+#define WHEN_COUNTED(name)   {#name, COUNTED, MADE},
+#define WHEN_OWN_USER(name)  {#name, OWN_USER, MADE},
+#define ANSWER(name, answer) {#name, ALWAYS, answer},
+#include "sandbox/jail_call.def"
+#undef ALLOW
+#undef WHEN_COUNTED
+#undef WHEN_OWN_USER
+#undef ANSWER
 };
 
 /* ---- depending on arguments */
 
 /* The kernel looks at the lower half of an int only, so the upper one must not matter here. */
-#define INT_IS(arg, value)  SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, 0xffffffffU, value)
+#define INT_IS(arg, value)  SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, 0xffffffffU, (uint32_t)(value))
 #define HAS_FLAG(arg, flag) SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, flag, flag)
+#define HAS_NONE(arg, mask) SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, mask, 0)
 
 #ifdef __s390__
 enum { CLONE_FLAGS = 1 };
@@ -129,92 +54,179 @@ enum { CLONE_FLAGS = 1 };
 enum { CLONE_FLAGS = 0 };
 #endif
 
-enum { SOCKET_TYPE = 0xf }; /* the other bits are flags */
+#define NAMESPACES                                                                                 \
+    ((uint64_t)CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |          \
+     CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-struct refused_when {
+/* Where the arguments of mmap() are in registers. */
+#if defined(__s390__) || defined(__i386__)
+#define MMAP "mmap2"
+#else
+#define MMAP "mmap"
+#endif
+
+enum { SOCKET_TYPE = 0xf }; /* the other bits are flags */
+enum { LAST_PROTOCOL = 17 /* UDP */ };
+
+#define HAS_TYPE(type) SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, type)
+#define IS_COMMON      SCMP_A2(SCMP_CMP_LE, LAST_PROTOCOL, 0)
+
+struct rule {
     const char *call;
-    int error;
+    int answer;
+    enum condition condition;
     unsigned n;
-    struct scmp_arg_cmp when[2]; /* all of them */
+    struct scmp_arg_cmp when[3]; /* all of them */
 };
 
-static const struct refused_when refused_when[] = {
-    {"clone", EPERM, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWUSER)}},
-    {"clone", EPERM, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWNS)}},
-    {"clone", EPERM, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWPID)}},
-    {"clone", EPERM, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWNET)}},
-    {"clone", EPERM, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWIPC)}},
-    {"clone", EPERM, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWUTS)}},
-    {"clone", EPERM, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWCGROUP)}},
+static const struct rule rules[] = {
+    {"clone", MADE, ALWAYS, 1, {HAS_NONE(CLONE_FLAGS, NAMESPACES)}},
+    {"clone", EPERM, ALWAYS, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWUSER)}},
+    {"clone", EPERM, ALWAYS, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWNS)}},
+    {"clone", EPERM, ALWAYS, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWPID)}},
+    {"clone", EPERM, ALWAYS, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWNET)}},
+    {"clone", EPERM, ALWAYS, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWIPC)}},
+    {"clone", EPERM, ALWAYS, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWUTS)}},
+    {"clone", EPERM, ALWAYS, 1, {HAS_FLAG(CLONE_FLAGS, CLONE_NEWCGROUP)}},
 
-    /* Typing on the terminal that somebody sits at. */
-    {"ioctl", EPERM, 1, {INT_IS(1, TIOCSTI)}},
-    {"ioctl", EPERM, 1, {INT_IS(1, TIOCLINUX)}},
+    /* Pages that the machine has set aside for others. */
+    {MMAP, MADE, ALWAYS, 1, {HAS_NONE(3, MAP_HUGETLB)}},
+    {MMAP, ENOMEM, ALWAYS, 1, {HAS_FLAG(3, MAP_HUGETLB)}},
+    {"memfd_create", MADE, COUNTED, 1, {HAS_NONE(1, MFD_HUGETLB)}},
+    {"shmget", MADE, COUNTED, 1, {HAS_NONE(2, SHM_HUGETLB)}},
+
+    /* As fsync(); some ask so whether memory is mapped, without MS_SYNC. */
+    {"msync", MADE, ALWAYS, 1, {HAS_NONE(2, MS_SYNC)}},
+    {"msync", 0, ALWAYS, 1, {HAS_FLAG(2, MS_SYNC)}},
 
     /* Other ways of execution, some without the protection of memory; asking is fine. */
-    {"personality", EPERM, 1, {SCMP_A0(SCMP_CMP_NE, 0xffffffffU, 0)}},
+    {"personality", MADE, ALWAYS, 1, {SCMP_A0(SCMP_CMP_EQ, 0xffffffffU, 0)}},
+    {"personality", EPERM, ALWAYS, 1, {SCMP_A0(SCMP_CMP_NE, 0xffffffffU, 0)}},
 
     /* Only AF_UNIX (1), AF_INET (2) and AF_INET6 (10): netlink, packets, bluetooth, vsock and the
      * like load modules and lead out of the network namespace. */
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_UNSPEC, 0)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_AX25, 0)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_IPX, 0)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_APPLETALK, 0)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_NETROM, 0)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_BRIDGE, 0)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_ATMPVC, 0)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_EQ, AF_X25, 0)}},
-    {"socket", EAFNOSUPPORT, 1, {SCMP_A0(SCMP_CMP_GT, AF_INET6, 0)}},
-
-    /* TCP and UDP, not SCTP, DCCP and others, which are modules as well. */
-    {"socket", EPROTONOSUPPORT, 1, {SCMP_A2(SCMP_CMP_GT, 17, 0)}},
-    {"socket", EPROTONOSUPPORT, 1, {SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_DCCP)}},
-    {"socket",
-     EPROTONOSUPPORT,
-     2,
-     {SCMP_A0(SCMP_CMP_EQ, AF_INET, 0), SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_SEQPACKET)}},
-    {"socket",
-     EPROTONOSUPPORT,
-     2,
-     {SCMP_A0(SCMP_CMP_EQ, AF_INET6, 0), SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_SEQPACKET)}},
+    {"socketpair", MADE, ALWAYS, 1, {INT_IS(0, AF_UNIX)}},
+    {"socket", MADE, ALWAYS, 1, {INT_IS(0, AF_UNIX)}},
+    {"socket", MADE, ALWAYS, 3, {INT_IS(0, AF_INET), HAS_TYPE(SOCK_STREAM), IS_COMMON}},
+    {"socket", MADE, ALWAYS, 3, {INT_IS(0, AF_INET), HAS_TYPE(SOCK_DGRAM), IS_COMMON}},
+    {"socket", MADE, ALWAYS, 3, {INT_IS(0, AF_INET6), HAS_TYPE(SOCK_STREAM), IS_COMMON}},
+    {"socket", MADE, ALWAYS, 3, {INT_IS(0, AF_INET6), HAS_TYPE(SOCK_DGRAM), IS_COMMON}},
+    {"socket", EPERM, ALWAYS, 2, {INT_IS(0, AF_INET), HAS_TYPE(SOCK_RAW)}},
+    {"socket", EPERM, ALWAYS, 2, {INT_IS(0, AF_INET6), HAS_TYPE(SOCK_RAW)}},
+    {"socket", EAFNOSUPPORT, ALWAYS, 1, {INT_IS(0, AF_UNSPEC)}},
+    {"socket", EAFNOSUPPORT, ALWAYS, 1, {INT_IS(0, AF_NETLINK)}},
+    {"socket", EAFNOSUPPORT, ALWAYS, 1, {INT_IS(0, AF_PACKET)}},
+    {"socket", EAFNOSUPPORT, ALWAYS, 1, {INT_IS(0, AF_BLUETOOTH)}},
+    {"socket", EAFNOSUPPORT, ALWAYS, 1, {INT_IS(0, AF_CAN)}},
+    {"socket", EAFNOSUPPORT, ALWAYS, 1, {INT_IS(0, AF_ALG)}},
+    {"socket", EAFNOSUPPORT, ALWAYS, 1, {INT_IS(0, AF_VSOCK)}},
 };
+
+/* ---- calls that are many in one: those that are made, by one of their arguments */
+
+/* Of the process itself. PR_SET_PDEATHSIG is not among them: by it a sandbox ends with the gateway. */
+static const uint32_t of_prctl[] = {
+    PR_SET_NAME,
+    PR_GET_NAME,
+    PR_GET_PDEATHSIG,
+    PR_SET_DUMPABLE,
+    PR_GET_DUMPABLE,
+    PR_GET_KEEPCAPS,
+    PR_GET_SECCOMP,
+    PR_CAPBSET_READ,
+    PR_GET_SECUREBITS,
+    PR_SET_TIMERSLACK,
+    PR_GET_TIMERSLACK,
+    PR_SET_CHILD_SUBREAPER,
+    PR_GET_CHILD_SUBREAPER,
+    PR_SET_NO_NEW_PRIVS,
+    PR_GET_NO_NEW_PRIVS,
+    PR_GET_TID_ADDRESS,
+    PR_SET_THP_DISABLE,
+    PR_GET_THP_DISABLE,
+    PR_SVE_SET_VL,
+    PR_SVE_GET_VL,
+    PR_GET_SPECULATION_CTRL,
+    PR_SET_TAGGED_ADDR_CTRL,
+    PR_GET_TAGGED_ADDR_CTRL,
+    0x53564d41, /* PR_SET_VMA: names of memory */
+};
+
+/* Of terminals, pipes, sockets and files. TIOCSTI and TIOCLINUX, which type on the terminal that
+ * somebody sits at, are not among them. */
+static const uint32_t of_ioctl[] = {
+    TCGETS,       TCSETS,     TCSETSW,      TCSETSF,         TCGETS2,           TCSETS2,
+    TCSETSW2,     TCSETSF2,   TCGETA,       TCSETA,          TCSETAW,           TCSETAF,
+    TCSBRK,       TCSBRKP,    TCXONC,       TCFLSH,          TIOCEXCL,          TIOCNXCL,
+    TIOCSCTTY,    TIOCNOTTY,  TIOCGPGRP,    TIOCSPGRP,       TIOCGSID,          TIOCOUTQ,
+    TIOCGWINSZ,   TIOCSWINSZ, TIOCMGET,     TIOCGPTN,        TIOCSPTLCK,        TIOCGPTLCK,
+    TIOCGPTPEER,  TIOCPKT,    FIONREAD,     FIONBIO,         FIOASYNC,          FIOCLEX,
+    FIONCLEX,     FIOQSIZE,   SIOCGIFCONF,  SIOCGIFFLAGS,    SIOCGIFADDR,       SIOCGIFNETMASK,
+    SIOCGIFINDEX, SIOCGIFMTU, SIOCGIFNAME,  SIOCGIFBRDADDR,  SIOCGIFHWADDR,     SIOCGSTAMP_OLD,
+    SIOCATMARK,   FICLONE,    FICLONERANGE, FS_IOC_GETFLAGS, FS_IOC_GETVERSION,
+};
+
+static const uint32_t not_of_ioctl[] = {TIOCSTI, TIOCLINUX};
 
 /* ---- the program */
 
+static bool is_met(enum condition condition, const struct jail_filter_conf *conf)
+{
+    return condition == ALWAYS || (condition == COUNTED && conf->counts_memory) ||
+           (condition == OWN_USER && conf->has_own_user);
+}
+
 /* Returns 0 or a negative errno. Calls that this processor or library does not know are no concern:
  * the former do not exist, the latter are younger than the table. */
-static int refuse(scmp_filter_ctx filter, const char *call, int error, unsigned n,
-                  const struct scmp_arg_cmp *when)
+static int add_rule(scmp_filter_ctx filter, const char *call, int answer, unsigned n,
+                    const struct scmp_arg_cmp *when)
 {
     int number = seccomp_syscall_resolve_name(call);
+    uint32_t action = answer == MADE ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO((uint32_t)answer);
 
-    if (number == __NR_SCMP_ERROR)
-        return 0;
-    return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO((uint32_t)error), number, n, when);
+    return number == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(filter, action, number, n, when);
 }
 
-static int refuse_all(scmp_filter_ctx filter, const struct refused *list, size_t n)
+static int add_values(scmp_filter_ctx filter, const char *call, int answer, unsigned arg,
+                      const uint32_t *values, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        int rc = refuse(filter, list[i].call, list[i].error, 0, NULL);
+    int rc = 0;
 
-        if (rc != 0)
-            return rc;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const struct scmp_arg_cmp when = INT_IS(arg, values[i]);
+
+        rc = add_rule(filter, call, answer, 1, &when);
     }
-    return 0;
+    return rc;
 }
 
-static int add_rules(scmp_filter_ctx filter, bool counts_memory)
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static int add_lists(scmp_filter_ctx filter)
 {
-    int rc = refuse_all(filter, refused, sizeof(refused) / sizeof(refused[0]));
+    static const uint32_t death_signal = PR_SET_PDEATHSIG;
+    int rc = add_values(filter, "prctl", MADE, 0, of_prctl, COUNT_OF(of_prctl));
 
-    if (rc == 0 && !counts_memory)
-        rc = refuse_all(filter, refused_uncounted,
-                        sizeof(refused_uncounted) / sizeof(refused_uncounted[0]));
-    for (size_t i = 0; rc == 0 && i < sizeof(refused_when) / sizeof(refused_when[0]); i++) {
-        const struct refused_when *r = &refused_when[i];
+    if (rc == 0)
+        rc = add_values(filter, "prctl", EPERM, 0, &death_signal, 1);
+    if (rc == 0)
+        rc = add_values(filter, "ioctl", MADE, 1, of_ioctl, COUNT_OF(of_ioctl));
+    if (rc == 0)
+        rc = add_values(filter, "ioctl", EPERM, 1, not_of_ioctl, COUNT_OF(not_of_ioctl));
+    return rc;
+}
 
-        rc = refuse(filter, r->call, r->error, r->n, r->when);
+static int add_rules(scmp_filter_ctx filter, const struct jail_filter_conf *conf)
+{
+    int rc = add_lists(filter);
+
+    for (size_t i = 0; rc == 0 && i < COUNT_OF(listed); i++) {
+        if (is_met(listed[i].condition, conf))
+            rc = add_rule(filter, listed[i].call, listed[i].answer, 0, NULL);
+    }
+    for (size_t i = 0; rc == 0 && i < COUNT_OF(rules); i++) {
+        if (is_met(rules[i].condition, conf))
+            rc = add_rule(filter, rules[i].call, rules[i].answer, rules[i].n, rules[i].when);
     }
     return rc;
 }
@@ -236,16 +248,19 @@ static int export(scmp_filter_ctx filter, struct buf *out)
     return rc;
 }
 
-int jail_filter_write(bool counts_memory, struct buf *out, struct err *reterr)
+int jail_filter_write(const struct jail_filter_conf *conf, struct buf *out, struct err *reterr)
 {
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    enum { AS_A_TREE = 2 };
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
     int rc = filter == NULL ? -ENOMEM : 0;
 
-    /* Code for another processor, as i386 on x86-64, has call numbers of its own: it ends. */
+    /* Code for another processor, as i386 or x32 on x86-64, has call numbers of its own: it ends. */
     if (rc == 0)
         rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (rc == 0)
-        rc = add_rules(filter, counts_memory);
+        (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, AS_A_TREE); /* since 2.5 */
+    if (rc == 0)
+        rc = add_rules(filter, conf);
     if (rc == 0)
         rc = export(filter, out);
     if (filter != NULL)

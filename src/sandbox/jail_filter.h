@@ -1,8 +1,8 @@
-/* jail_filter.h -- system calls that code in a sandbox has no use for.
+/* jail_filter.h -- the system calls that code in a sandbox may make.
  *
- * A second wall: most of them need rights that the sandbox does not have, but each is code of the
- * kernel that a stranger could look for mistakes in. What is not listed is allowed, so that programs
- * nobody has thought of run. */
+ * A second wall: what most of the others do needs rights that the sandbox does not have, but each is
+ * code of the kernel that a stranger could look for mistakes in. Only what is listed is made
+ * (jail_call.def, and a table for those whose arguments decide). */
 #ifndef ANTIPHON_SANDBOX_JAIL_FILTER_H
 #define ANTIPHON_SANDBOX_JAIL_FILTER_H
 
@@ -11,9 +11,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends the program for the kernel, as bwrap --seccomp reads it. counts_memory: a control group
- * counts all memory of the sandbox; without one, kinds of memory that no limit of a process covers
- * are refused as well. Returns 0, or -1 with *reterr filled. */
-int jail_filter_write(bool counts_memory, struct buf *out, struct err *reterr);
+struct jail_filter_conf {
+    bool counts_memory; /* a control group counts all memory of the sandbox */
+    bool has_own_user;  /* what the kernel counts by user is not shared with other programs */
+};
+
+/* Appends the program for the kernel, as bwrap --seccomp reads it. What could take from the gateway
+ * is refused unless conf says that it cannot. Returns 0, or -1 with *reterr filled. */
+int jail_filter_write(const struct jail_filter_conf *conf, struct buf *out, struct err *reterr);
 
 #endif

@@ -29,6 +29,7 @@ const ATTEMPTS = {
     unix_sockets: { outside: true },
     signals: {},
     ptrace: {},
+    hijack: {},
     mount: {},
     setuid: {},
     namespaces: {},
