@@ -48,6 +48,7 @@ struct plan {
     const char **programs; /* paths to try, ends with NULL */
     const struct child_command *command;
     const int *theirs;
+    pid_t gateway;
     int keeper_fd; /* or -1 */
 };
 
@@ -264,11 +265,30 @@ static int exec_first(const struct plan *plan)
     return error;
 }
 
+/* Until it is the program it holds all that is open in the gateway, the sockets that listen
+ * included: one that waits, as for a control group, would keep their ports from the next gateway. */
+static void die_with(pid_t gateway)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != gateway)
+        _exit(EXIT_NOT_STARTED);
+}
+
+/* Who has changed its user has lost it. */
+static void settle_death(const struct plan *plan)
+{
+    if (plan->command->dies_with_us)
+        die_with(plan->gateway);
+    else
+        (void)prctl(PR_SET_PDEATHSIG, 0);
+}
+
 /* Runs with all signals blocked until the last moment. */
 _Noreturn static void become_program(const struct plan *plan)
 {
     sigset_t none;
 
+    die_with(plan->gateway);
     if (!join_groups(plan->command) || setsid() == -1)
         give_up(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
     child_keeper_announce(plan->keeper_fd);
@@ -280,6 +300,7 @@ _Noreturn static void become_program(const struct plan *plan)
         give_up(STEP_SETUP, errno, REPORT_FD);
     if (plan->command->cwd != NULL && chdir(plan->command->cwd) == -1)
         give_up(STEP_CHDIR, errno, REPORT_FD);
+    settle_death(plan);
     reset_signals();
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -290,7 +311,7 @@ pid_t child_spawn_fork(const struct child_command *command, const struct child_p
                        struct err *reterr)
 {
     struct arena a = {.limit = 0};
-    struct plan plan = {find_programs(command, &a), command, pipes->theirs,
+    struct plan plan = {find_programs(command, &a), command, pipes->theirs, getpid(),
                         command->ends_with_us ? child_keeper_fd() : -1};
     sigset_t all, before;
     pid_t pid = -1;

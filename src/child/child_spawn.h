@@ -43,6 +43,7 @@ struct child_command {
     size_t n_join_fds;
     bool ends_with_us; /* its group is ended when we are killed (child_keeper.h) */
     bool goes_first;   /* when the machine runs out of memory, and not we */
+    bool dies_with_us; /* SIGKILL when the thread that has started it ends */
     uid_t uid;         /* whom it runs as, without further groups; 0: as we do */
     gid_t gid;
 };
@@ -55,7 +56,7 @@ void child_spawn_close_pipes(int ends[CHILD_PIPE_COUNT]);
 
 /* The process, or -1 with *reterr filled. It leads a session of its own, has
  * descriptors 0, 1, 2, what extra_fds names and no others, no blocked signal and no changed reaction to
- * one. It is the caller's to reap. */
+ * one. Until it is the program it ends with the caller. It is the caller's to reap. */
 pid_t child_spawn_fork(const struct child_command *command, const struct child_pipes *pipes,
                        struct err *reterr);
 

@@ -2,9 +2,12 @@
 #include "sandbox/jail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sandbox/jail_filter.h"
@@ -164,7 +167,7 @@ static int make_file(str content)
 
 static bool make_files(struct jail_cell *cell, const char *script)
 {
-    const str contents[JAIL_FDS] = {
+    const str contents[JAIL_FD_INFO] = {
         [JAIL_FD_FILTER] = buf_str(&cell->jail->filter),
         [JAIL_FD_SCRIPT] = str_from_c(script),
         [JAIL_FD_PASSWD] = STR("root:x:0:0::/:/usr/sbin/nologin\n"
@@ -174,11 +177,22 @@ static bool make_files(struct jail_cell *cell, const char *script)
         [JAIL_FD_HOSTS] = STR("127.0.0.1 localhost sandbox\n::1 localhost\n"),
     };
 
-    for (size_t i = 0; i < JAIL_FDS; i++) {
+    for (size_t i = 0; i < JAIL_FD_INFO; i++) {
         cell->fds[i] = make_file(contents[i]);
         if (cell->fds[i] == -1)
             return false;
     }
+    return true;
+}
+
+static bool make_info(struct jail_cell *cell)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1)
+        return false;
+    cell->info_fd = ends[0];
+    cell->fds[JAIL_FD_INFO] = ends[1];
     return true;
 }
 
@@ -199,6 +213,7 @@ static void forget_descriptors(struct jail_cell *cell)
         cell->fds[i] = -1;
     for (size_t i = 0; i < JAIL_MAX_JOIN_FDS; i++)
         cell->join_fds[i] = -1;
+    cell->info_fd = cell->init_fd = -1;
 }
 
 static int join_group(struct jail_cell *cell, const struct jail_cell_conf *conf, struct err *reterr)
@@ -218,8 +233,8 @@ static int fill(struct jail_cell *cell, const struct jail_cell_conf *conf, struc
 {
     static const char *const env[] = {NULL}; /* of bwrap, which makes that of the program */
 
-    if (!make_files(cell, conf->script)) {
-        err_set(reterr, ERR_INTERNAL, "memfd_create: %s", strerror(errno));
+    if (!make_files(cell, conf->script) || !make_info(cell)) {
+        err_set(reterr, ERR_INTERNAL, "files for a sandbox: %s", strerror(errno));
         return -1;
     }
     cell->command = (struct child_command){
@@ -230,6 +245,7 @@ static int fill(struct jail_cell *cell, const struct jail_cell_conf *conf, struc
         .n_extra_fds = JAIL_FDS,
         .join_fds = cell->join_fds,
         .goes_first = true,
+        .dies_with_us = true,
         .uid = cell->jail->user.uid,
         .gid = cell->jail->user.gid,
     };
@@ -257,9 +273,27 @@ void jail_cell_started(struct jail_cell *cell)
     close_all(cell->join_fds, JAIL_MAX_JOIN_FDS);
 }
 
+void jail_cell_ready(struct jail_cell *cell, pid_t process)
+{
+    pid_t init = jail_init_of(cell->info_fd);
+
+    close_all(&cell->info_fd, 1);
+    if (init > 0 && cell->init_fd == -1)
+        cell->init_fd = jail_init_open(init, process);
+}
+
+void jail_cell_kill(const struct jail_cell *cell)
+{
+    if (cell->init_fd != -1)
+        (void)syscall(SYS_pidfd_send_signal, cell->init_fd, SIGKILL, NULL, 0U);
+}
+
 void jail_cell_close(struct jail_cell *cell)
 {
     jail_cell_started(cell);
+    jail_cell_kill(cell);
+    close_all(&cell->info_fd, 1);
+    close_all(&cell->init_fd, 1);
     if (cell->group[0] != '\0')
         jail_group_close(cell->jail->groups, cell->group);
     cell->group[0] = '\0';

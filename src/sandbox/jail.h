@@ -75,6 +75,8 @@ struct jail_cell {
     struct arena arena;           /* of the command */
     int fds[CHILD_MAX_EXTRA_FDS];
     int join_fds[JAIL_MAX_JOIN_FDS];
+    int info_fd; /* tells which process is the first inside */
+    int init_fd; /* that process; -1: not known yet */
     char group[JAIL_GROUP_BYTES]; /* name of its control group; "" when it has none */
 };
 
@@ -92,6 +94,14 @@ int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct 
 
 /* The command has been started, or could not be: closes what only the child needs. */
 void jail_cell_started(struct jail_cell *cell);
+
+/* The script runs, and process, which the command was started as, has not been reaped: from now on
+ * the cell can be killed by jail_cell_kill(). */
+void jail_cell_ready(struct jail_cell *cell, pid_t process);
+
+/* Kills all that runs in it, whatever has become of the process outside: the first process inside,
+ * with which the kernel ends the rest. */
+void jail_cell_kill(const struct jail_cell *cell);
 
 /* Kills what is left in it (with a control group) and removes its group. The process itself must
  * have been reaped. */

@@ -69,7 +69,7 @@ static const char *const etc_paths[] = {
     "/etc/matplotlibrc", /* without it, Debian's matplotlib does not start */
 };
 
-/* What is read from descriptors: files that are not taken from this machine. */
+/* What descriptors are for: most are read, files that are not taken from this machine. */
 static const struct {
     const char *option, *path;
 } written[JAIL_FDS] = {
@@ -78,6 +78,7 @@ static const struct {
     [JAIL_FD_PASSWD] = {"--ro-bind-data", "/etc/passwd"},
     [JAIL_FD_GROUP] = {"--ro-bind-data", "/etc/group"},
     [JAIL_FD_HOSTS] = {"--ro-bind-data", "/etc/hosts"},
+    [JAIL_FD_INFO] = {"--info-fd", NULL},
 };
 
 /* -I: neither the directory of the script nor one of the user's is searched for modules;

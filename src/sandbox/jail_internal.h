@@ -30,13 +30,14 @@ struct jail {
     struct err why_no_groups;   /* ... because of this */
 };
 
-/* What bwrap reads from a descriptor that it inherits: its number there. */
+/* Descriptors that bwrap inherits, in their order there: what it reads, and where it writes to. */
 enum jail_fd {
     JAIL_FD_FILTER,
     JAIL_FD_SCRIPT,
     JAIL_FD_PASSWD,
     JAIL_FD_GROUP,
     JAIL_FD_HOSTS,
+    JAIL_FD_INFO, /* written: which process is the first inside */
     JAIL_FDS,
 };
 
@@ -46,5 +47,11 @@ _Static_assert((int)JAIL_FDS <= (int)CHILD_MAX_EXTRA_FDS, "all are handed over")
  * memory. Lives as long as the arena and the jail. */
 const char *const *jail_command_line(const struct jail *jail, const char *const *args,
                                      struct arena *a);
+
+/* What bwrap has written to the other end of a pipe: the first process inside; 0: nothing. */
+pid_t jail_init_of(int info_fd);
+
+/* A descriptor of that process, if it is a child of bwrap's; else -1. */
+int jail_init_open(pid_t init, pid_t bwrap);
 
 #endif

@@ -62,6 +62,13 @@ static void on_session_closed(void *arg)
     sandbox_hub_left(b->hub, b);
 }
 
+static void on_session_ready(void *arg, pid_t process)
+{
+    struct box *b = arg;
+
+    jail_cell_ready(&b->cell, process);
+}
+
 /* What a control group counts is no limit of each process. */
 static void write_arguments(const struct box *b, struct buf *out)
 {
@@ -102,7 +109,8 @@ static int open_cell(struct box *b, struct err *reterr)
 
 static int open_session(struct box *b, struct err *reterr)
 {
-    static const struct sandbox_session_handler handler = {on_session_end, on_session_closed};
+    static const struct sandbox_session_handler handler = {on_session_end, on_session_closed,
+                                                           on_session_ready};
     const struct sandbox_conf *limits = &b->hub->conf;
     struct sandbox_session_conf conf = {
         .label = b->name.text,
@@ -277,10 +285,12 @@ void sandbox_box_leave(struct box *b, enum sandbox_failure failure, str message)
     b->is_leaving = true;
     b->waiting = NULL;
     loop_timer_stop(b->idle_timer);
-    if (b->session != NULL)
+    if (b->session != NULL) {
+        jail_cell_kill(&b->cell);
         sandbox_session_kill(b->session, failure, message);
-    else
+    } else {
         sandbox_hub_left(b->hub, b);
+    }
     begin_again(waiting, failure, message);
 }
 

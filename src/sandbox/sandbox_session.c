@@ -305,6 +305,8 @@ static void become_ready(struct sandbox_session *s, str python)
     s->is_ready = true;
     keep_plain(s->python, sizeof(s->python), python);
     loop_timer_stop(s->start_timer);
+    if (s->handler->on_ready != NULL)
+        s->handler->on_ready(s->arg, child_pid(s->child));
     for (struct sandbox_call *c = s->calls, *next; c != NULL; c = next) {
         next = c->next;
         ask_late(c);

@@ -37,6 +37,9 @@ struct sandbox_session_handler {
     void (*on_end)(void *arg, enum sandbox_failure failure, str detail);
     /* Once, the last word: nothing is left of the process, and the session is gone. */
     void (*on_closed)(void *arg);
+    /* Before it is asked anything: process, which will not be reaped before on_closed, has become
+     * what it is to be. NULL: nobody needs to know. */
+    void (*on_ready)(void *arg, pid_t process);
 };
 
 /* NULL with *reterr filled when no process can be made; then no callback follows. */

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -330,6 +333,76 @@ static void a_start_without_descriptors_is_an_error_and_leaves_nothing(void **st
     assert_int_equal(count_descriptors(), n_descriptors);
 }
 
+/* --- a start that is cut short ------------------------------------------------- */
+
+static int listen_anywhere(struct sockaddr_in *ret)
+{
+    socklen_t len = sizeof(*ret);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    *ret = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    assert_int_equal(bind(fd, (struct sockaddr *)ret, len), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)ret, &len), 0);
+    return fd;
+}
+
+/* A pipe without room: who writes to it waits. */
+static void open_full_pipe(int ends[2])
+{
+    static const char zeros[4096];
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    while (write(ends[1], zeros, sizeof(zeros)) > 0)
+        continue;
+    assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+}
+
+/* A process that starts another and is killed; the other waits for its control group. */
+_Noreturn static void start_and_wait(int group_fd, int told_fd)
+{
+    const struct child_command command = {
+        .argv = (const char *const[]){"true", NULL}, .join_fds = &group_fd, .n_join_fds = 1};
+    struct child_pipes pipes;
+    pid_t pid;
+
+    if (child_spawn_open_pipes(&pipes, NULL) == -1)
+        _exit(1);
+    pid = child_spawn_fork(&command, &pipes, NULL);
+    if (write(told_fd, &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
+        _exit(1);
+    for (;;)
+        (void)pause();
+}
+
+static void a_port_is_free_when_its_owner_is_killed_during_a_start(void **state)
+{
+    enum { MANY_TIMES = 1000 };
+    int group[2], told[2], fd, n = 0;
+    struct sockaddr_in at;
+    int listener = listen_anywhere(&at);
+    pid_t owner, child = 0;
+
+    (void)state;
+    open_full_pipe(group);
+    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+    owner = fork();
+    if (owner == 0)
+        start_and_wait(group[1], told[1]);
+    assert_int_equal(read(told[0], &child, sizeof(child)), sizeof(child));
+    (void)close(listener);
+    (void)kill(owner, SIGKILL);
+    assert_int_equal(waitpid(owner, NULL, 0), owner);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    while (bind(fd, (struct sockaddr *)&at, sizeof(at)) == -1 && ++n < MANY_TIMES)
+        (void)usleep(5000);
+    (void)kill(child, SIGKILL);
+    assert_true(n < MANY_TIMES);
+    (void)close(fd);
+    for (int i = 0; i < 2; i++)
+        (void)(close(group[i]) + close(told[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +411,7 @@ int main(void)
         STDIO_TEST(it_has_no_blocked_and_no_ignored_signals),
         STDIO_TEST(a_broken_pipe_ends_it_as_usual),
         STDIO_TEST(it_leads_a_session_of_its_own),
+        cmocka_unit_test(a_port_is_free_when_its_owner_is_killed_during_a_start),
         STDIO_TEST(it_runs_in_its_directory),
         STDIO_TEST(arguments_reach_it_as_they_are),
         STDIO_TEST(it_has_standard_streams_when_the_gateway_has_none),

@@ -162,6 +162,38 @@ static void nothing_is_left_of_a_sandbox(void **state)
     assert_int_equal(count_descriptors(), before);
 }
 
+/* Only the first process inside is killed, by its descriptor: the rest goes with it. */
+static void a_cell_is_killed_by_its_first_process(void **state)
+{
+    static const char script[] = "import os, signal, time\n"
+                                 "for _ in range(2):\n    if os.fork(): break\n    os.setsid()\n"
+                                 "else:\n    print('ready', flush=True)\n"
+                                 "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n"
+                                 "time.sleep(1000)\n";
+    const struct jail_cell_conf cell_conf = {
+        .name = "test", .memory_bytes = 256 << 20, .script = script};
+    const struct jail_conf conf = usual();
+    size_t before = count_descriptors();
+    struct jail *jail = make(&conf);
+    struct jail_cell cell;
+
+    (void)state;
+    assert_int_equal(jail_cell_open(jail, &cell_conf, &cell, NULL), 0);
+    sfx.conf.kind = "sandbox";
+    sfx.conf.command = cell.command;
+    assert_true(served_start(&sfx.server, sfx.loop, cell.command.argv, NULL));
+    jail_cell_started(&cell);
+    STDIO_UNTIL(sfx.server.lines.len > 0);
+    jail_cell_ready(&cell, sfx.server.pid);
+    assert_int_not_equal(cell.init_fd, -1);
+    jail_cell_kill(&cell);
+    served_until_closed(&sfx.server);
+    assert_reason(&sfx.server, "exited with status 137");
+    jail_cell_close(&cell);
+    jail_free(jail);
+    assert_int_equal(count_descriptors(), before);
+}
+
 /* --- what is said when there can be none ------------------------------------------ */
 
 static void a_missing_python_is_named(void **state)
@@ -228,6 +260,7 @@ int main(void)
         STDIO_TEST(nothing_else_can_be_written),
         STDIO_TEST(a_directory_of_the_configuration_is_seen_and_read_only),
         STDIO_TEST(nothing_is_left_of_a_sandbox),
+        STDIO_TEST(a_cell_is_killed_by_its_first_process),
         STDIO_TEST(a_missing_python_is_named),
         STDIO_TEST(a_path_that_would_undo_the_sandbox_is_refused),
         STDIO_TEST(root_needs_another_user_for_it),

@@ -79,7 +79,7 @@ static int teardown(void **state)
 
 static void start(const char *script)
 {
-    static const struct sandbox_session_handler handler = {on_end, on_closed};
+    static const struct sandbox_session_handler handler = {on_end, on_closed, NULL};
     const char *const argv[] = {"sh", "-c", script, NULL};
     struct err e = {.msg = ""};
 
@@ -261,7 +261,7 @@ static void what_a_start_complains_of_is_told(void **state)
 
 static void a_program_that_is_not_there_is_told(void **state)
 {
-    static const struct sandbox_session_handler handler = {on_end, on_closed};
+    static const struct sandbox_session_handler handler = {on_end, on_closed, NULL};
 
     (void)state;
     play.conf.command.argv = (const char *const[]){"/no/such/program", NULL};

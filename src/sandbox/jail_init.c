@@ -1,0 +1,58 @@
+/* jail_init.c -- the first process of a sandbox, with which the kernel ends all others there.
+ *
+ * bwrap tells its number, and the number may be another process's by the time it is used. A
+ * descriptor of the process (pidfd) stays what it is. Whether it was opened in time is known by the
+ * parent: bwrap, our own child, which we have not reaped, so that nobody else can have its number. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "sandbox/jail_internal.h"
+#include "json/json_read.h"
+
+enum { INFO_BYTES = 1024 };
+
+pid_t jail_init_of(int info_fd)
+{
+    char text[INFO_BYTES];
+    ssize_t n = info_fd == -1 ? -1 : read(info_fd, text, sizeof(text));
+    str number = n <= 0 ? STR_NONE : jr_member(str_from(text, (size_t)n), STR("child-pid"));
+    uint64_t pid;
+
+    return !str_is_none(number) && num_uint(number, &pid) && pid <= INT32_MAX ? (pid_t)pid : 0;
+}
+
+/* The fourth word of its stat, behind a name in brackets that may hold anything. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], text[1024];
+    const char *behind;
+    ssize_t n;
+    int fd, parent = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd == -1)
+        return 0;
+    n = read(fd, text, sizeof(text) - 1);
+    (void)close(fd);
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    behind = strrchr(text, ')');
+    if (behind == NULL || sscanf(behind, ") %*c %d", &parent) != 1)
+        return 0;
+    return (pid_t)parent;
+}
+
+int jail_init_open(pid_t init, pid_t bwrap)
+{
+    int fd = (int)syscall(SYS_pidfd_open, init, 0U); /* closes on exec; since Linux 5.3 */
+
+    if (fd == -1 || parent_of(init) == bwrap)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
