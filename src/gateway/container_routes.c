@@ -24,6 +24,10 @@ struct container_job {
     struct store_page page; /* of a list */
     str name;               /* of containers to list; STR_NONE: any */
     struct sandbox_task *task;
+    str owner;            /* who has entered (sandbox_files_enter()); STR_NONE: nobody */
+    struct buf body;      /* that is written piece by piece */
+    size_t written_bytes; /* of it */
+    struct loop_timer *timer;
     /* Writes the answer; returns 0, or -1 with *reterr filled. */
     int (*write)(struct container_job *job, const struct sandbox_outcome *o, struct buf *out,
                  struct err *reterr);
@@ -34,17 +38,48 @@ struct container_job {
 
 static void job_free(struct container_job *job)
 {
+    if (!str_is_none(job->owner))
+        sandbox_files_leave(job->worker->builtin->sandboxes, job->owner);
+    loop_timer_free(job->timer);
+    buf_fini(&job->body);
     arena_fini(&job->arena);
     free(job);
 }
 
-/* The job is gone afterwards. */
-static void job_succeed(struct container_job *job, const struct buf *body)
+/* Of a large answer one piece leaves at a turn of the loop, and none while the client does not read:
+ * so the loop is not held, and who reads slowly keeps its place among the requests for files. */
+enum { PIECE_BYTES = 256 * 1024, PAUSE_MS = 1 /* with 0 the loop does nothing else */ };
+
+static void write_piece(void *arg)
+{
+    struct container_job *job = arg;
+    str rest = str_skip(buf_str(&job->body), job->written_bytes);
+
+    if (rest.len <= PIECE_BYTES) {
+        http_exchange_end(job->x, rest);
+        job_free(job);
+        return;
+    }
+    http_exchange_write(job->x, str_from(rest.p, PIECE_BYTES));
+    job->written_bytes += PIECE_BYTES;
+    loop_timer_start(job->timer, PAUSE_MS);
+}
+
+/* The job is gone when all is written. */
+static void job_succeed(struct container_job *job)
 {
     const struct http_header headers[] = {{STR("content-type"), job->content_type},
                                           {STR("x-content-type-options"), STR("nosniff")}};
 
-    http_exchange_respond(job->x, 200, headers, 2, buf_str(body));
+    job->task = NULL;
+    if (job->body.len > PIECE_BYTES)
+        job->timer = loop_timer_new(job->worker->loop, write_piece, job);
+    if (job->timer != NULL) {
+        http_exchange_start(job->x, 200, headers, 2);
+        write_piece(job);
+        return;
+    }
+    http_exchange_respond(job->x, 200, headers, 2, buf_str(&job->body));
     job_free(job);
 }
 
@@ -59,15 +94,22 @@ static void on_gone(void *arg)
 {
     struct container_job *job = arg;
 
-    sandbox_cancel(job->task);
+    if (job->task != NULL)
+        sandbox_cancel(job->task);
     job_free(job);
 }
 
-/* The answer leaves at once, so nothing can be held back. */
+/* Only a large answer can be held back. */
 static void on_blocked(void *arg, bool blocked)
 {
-    (void)arg;
-    (void)blocked;
+    struct container_job *job = arg;
+
+    if (job->timer == NULL)
+        return;
+    if (blocked)
+        loop_timer_stop(job->timer);
+    else
+        loop_timer_start(job->timer, PAUSE_MS);
 }
 
 static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
@@ -88,6 +130,11 @@ static int explain(const struct container_job *job, const struct sandbox_outcome
         err_set(reterr, ERR_NOT_FOUND, "File '%.*s' was not found in container '%.*s'.",
                 STR_ARG(job->ids[1]), STR_ARG(job->ids[0]));
         break;
+    case SANDBOX_BUSY:
+        err_set(reterr, ERR_RATE_LIMIT,
+                "This API key has as many requests for files of containers under way as it may "
+                "(code_file_requests_per_client). Try again when one has been answered.");
+        break;
     case SANDBOX_FULL:
         err_set(reterr, ERR_OVERLOADED, "%.*s", STR_ARG(o->message));
         break;
@@ -106,18 +153,16 @@ static int explain(const struct container_job *job, const struct sandbox_outcome
 static void on_done(void *arg, const struct sandbox_outcome *outcome)
 {
     struct container_job *job = arg;
-    struct buf body = {.limit = 0};
     struct err e;
 
-    if (explain(job, outcome, &e) == -1 || job->write(job, outcome, &body, &e) == -1) {
+    if (explain(job, outcome, &e) == -1 || job->write(job, outcome, &job->body, &e) == -1) {
         job_fail(job, &e);
-    } else if (buf_failed(&body)) {
+    } else if (buf_failed(&job->body)) {
         err_set_no_memory(&e);
         job_fail(job, &e);
     } else {
-        job_succeed(job, &body);
+        job_succeed(job);
     }
-    buf_fini(&body);
 }
 
 /* ---- objects */
@@ -423,6 +468,28 @@ static int job_read(struct container_job *job, const struct container_call *call
     return state_page_read(&query, &job->page, reterr);
 }
 
+static bool is_of_files(enum sandbox_op op)
+{
+    return op == SANDBOX_LIST_FILES || op == SANDBOX_READ_FILE;
+}
+
+/* job_free() leaves. */
+static int enter(struct container_job *job, str owner, struct err *reterr)
+{
+    struct sandbox_hub *hub = job->worker->builtin->sandboxes;
+    str copy = arena_dup(&job->arena, str_is_none(owner) ? STR("") : owner);
+    struct sandbox_outcome refused = {.failure = str_is_none(copy) ? SANDBOX_BROKEN
+                                                                   : sandbox_files_enter(hub, copy),
+                                      .message = STR("The gateway ran out of memory.")};
+
+    if (refused.failure == SANDBOX_OK)
+        job->owner = copy;
+    else if (refused.failure == SANDBOX_FULL)
+        refused.message = STR("As many requests for files of containers are under way as may be "
+                              "(code_file_requests). Try again when one has been answered.");
+    return explain(job, &refused, reterr);
+}
+
 static int job_start(struct container_job *job, const struct container_call *call,
                      const struct http_request *r, const struct caller *caller, struct err *reterr)
 {
@@ -435,7 +502,8 @@ static int job_start(struct container_job *job, const struct container_call *cal
                 w->builtin->why_no_code);
         return -1;
     }
-    if (job_read(job, call, r, &request, reterr) == -1)
+    if (job_read(job, call, r, &request, reterr) == -1 ||
+        (is_of_files(call->op) && enter(job, caller->owner, reterr) == -1))
         return -1;
     job->task = sandbox_start(w->builtin->sandboxes, w->loop, &w->n_sandbox_tasks, &request,
                               &handler, job, reterr);

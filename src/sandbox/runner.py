@@ -38,6 +38,7 @@ import types
 import warnings
 
 OPEN_FILES = 1024  # of a process
+PRIORITY = 10  # of code: less than of this program, which has to answer meanwhile
 PIPE_BYTES = 1 << 20  # a pipe holds no more, so that one read empties it
 MAX_FRAMES = 50  # of a traceback, the last ones
 MAX_ENTRIES = 20000  # of the work directory that are looked at
@@ -274,6 +275,7 @@ def start_session(channel, output, limits, work_directory):
             os.closerange(low + 1, high)
         os.environ["MPLBACKEND"] = "Agg"
         warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")  # plt.show()
+        os.nice(PRIORITY)
         sys.argv = [""]
         sys.path.insert(0, work_directory)
         set_limits(limits)

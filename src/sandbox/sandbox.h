@@ -30,7 +30,8 @@ struct sandbox_conf {
     size_t image_bytes;                     /* of one that a run hands over; 0: none are */
     size_t file_bytes;                      /* of one that is fetched at once */
     unsigned max_containers, max_per_owner; /* that of owner "" may have all */
-    const struct egress_policy *egress;     /* what code may reach; NULL: nothing. Outlives the hub;
+    unsigned max_file_requests, max_file_requests_per_owner; /* at a time; the same */
+    const struct egress_policy *egress; /* what code may reach; NULL: nothing. Outlives the hub;
                                                jail.egress_socket is the hub's to set */
 };
 
@@ -48,6 +49,17 @@ void sandbox_hub_describe(const struct sandbox_hub *hub, struct buf *out);
 /* Does the container exist, for this owner? Takes a lock for a moment. A container that exists now
  * may be gone a moment later. */
 bool sandbox_hub_has(struct sandbox_hub *hub, str owner, str container_id);
+
+/* ---- requests for files
+ *
+ * Who asks for files of containers enters before, and leaves when the whole answer has left. */
+
+/* SANDBOX_OK, or why there is no room: SANDBOX_BUSY when the owner has its share of requests under
+ * way, SANDBOX_FULL when all together have. Takes a lock for a moment. */
+enum sandbox_failure sandbox_files_enter(struct sandbox_hub *hub, str owner);
+
+/* Once for each time that it was entered. */
+void sandbox_files_leave(struct sandbox_hub *hub, str owner);
 
 /* ---- tasks
  *
@@ -87,7 +99,8 @@ enum sandbox_failure {
     SANDBOX_NOT_FOUND, /* no such container, or no longer */
     SANDBOX_NO_FILE,
     SANDBOX_TOO_LARGE, /* the file */
-    SANDBOX_FULL,      /* all containers are busy */
+    SANDBOX_FULL,      /* all containers are busy, or all places for requests are taken */
+    SANDBOX_BUSY,      /* those of the owner are */
     SANDBOX_BROKEN,    /* it could not be started, or did not speak the protocol */
 };
 

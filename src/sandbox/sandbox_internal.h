@@ -5,6 +5,7 @@
  *     sandbox_box.c      one container: its process, the code that waits for it, its idle time
  *     sandbox_task.c     what workers ask for: posted, reported, cancelled
  *     sandbox_work.c     what is done for each of the things that they can ask for
+ *     sandbox_share.c    how many requests for files are under way, and whose
  *     sandbox_egress.c   the proxy, if code may reach anything
  *     sandbox_probe.c    a line of code at the start: do sandboxes work here?
  *     sandbox_session.h  one process that runs code
@@ -44,9 +45,13 @@ struct sandbox_hub {
     struct loop *loop;
     uv_thread_t thread;
 
-    uv_mutex_t lock;   /* guards boxes for sandbox_hub_has(); nothing else is taken under it */
+    uv_mutex_t lock;   /* guards boxes for sandbox_hub_has(), and shares; nothing else is taken
+                        under it */
     struct box *boxes; /* newest first */
     struct box *leaving;
+
+    struct share *shares; /* of owners who have requests for files under way */
+    unsigned n_file_requests;
 
     uint64_t n_uses; /* of all boxes */
 

@@ -15,7 +15,7 @@
 
 enum {
     START_MS = 60000,    /* many may start at once */
-    ANSWER_MS = 30000,   /* of what does not run code */
+    ANSWER_MS = 10000,   /* of what does not run code; the runner goes before code (PRIORITY) */
     INTERRUPT_MS = 2000, /* from the interrupt to the end of code, or of the process */
     MAX_CALLS = 64,
     PYTHON_BYTES = 32,
