@@ -214,7 +214,12 @@ static bool arrange_descriptors(const struct plan *plan)
 static bool join_groups(const struct child_command *command)
 {
     for (size_t i = 0; i < command->n_join_fds; i++) {
-        if (write(command->join_fds[i], "0", 1) != 1)
+        ssize_t n;
+
+        do
+            n = write(command->join_fds[i], "0", 1);
+        while (n == -1 && errno == EINTR);
+        if (n != 1)
             return false;
     }
     return true;

@@ -146,7 +146,7 @@ static int open_procs(const struct jail_groups *groups, const char *group,
         char path[JAIL_GROUP_PATH_BYTES];
 
         (void)jail_group_path(groups->trees[i].path, group, "cgroup.procs", path);
-        ret_fds[i] = open(path, O_WRONLY | O_CLOEXEC);
+        ret_fds[i] = jail_group_open_file(path, O_WRONLY);
         if (ret_fds[i] != -1)
             continue;
         err_set(reterr, ERR_INTERNAL, "%s: %s", path, strerror(errno));
@@ -191,13 +191,13 @@ void jail_group_close(struct jail_groups *groups, const char *group)
 static void read_proc(const char *path, struct buf *out)
 {
     enum { PIECE_BYTES = 4096 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = jail_group_open_file(path, O_RDONLY);
     ssize_t n = fd == -1 ? 0 : 1;
 
     while (n > 0) {
         char *room = buf_reserve(out, PIECE_BYTES);
 
-        n = room == NULL ? 0 : read(fd, room, PIECE_BYTES);
+        n = room == NULL ? 0 : jail_group_read_fd(fd, room, PIECE_BYTES);
         if (n > 0)
             out->len += (size_t)n;
     }

@@ -20,9 +20,9 @@ static str read_file(const char *tree, const char *file, char *to, size_t room)
 
     if (!jail_group_path(tree, "", file, path))
         return STR("");
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = jail_group_open_file(path, O_RDONLY);
     if (fd != -1) {
-        n = read(fd, to, room);
+        n = jail_group_read_fd(fd, to, room);
         (void)close(fd);
     }
     return n <= 0 ? STR("") : str_trim(str_from(to, (size_t)n));

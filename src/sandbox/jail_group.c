@@ -64,6 +64,36 @@ static bool begins_with(const char *text, const char *start)
 
 /* ---- files */
 
+int jail_group_open_file(const char *path, int flags)
+{
+    int fd;
+
+    do
+        fd = open(path, flags | O_CLOEXEC);
+    while (fd == -1 && errno == EINTR);
+    return fd;
+}
+
+ssize_t jail_group_read_fd(int fd, void *to, size_t room)
+{
+    ssize_t n;
+
+    do
+        n = read(fd, to, room);
+    while (n == -1 && errno == EINTR);
+    return n;
+}
+
+ssize_t jail_group_write_fd(int fd, const void *from, size_t len)
+{
+    ssize_t n;
+
+    do
+        n = write(fd, from, len);
+    while (n == -1 && errno == EINTR);
+    return n;
+}
+
 bool jail_group_write(const char *tree, const char *group, const char *file, const char *text)
 {
     char path[JAIL_GROUP_PATH_BYTES];
@@ -74,10 +104,10 @@ bool jail_group_write(const char *tree, const char *group, const char *file, con
     errno = ENAMETOOLONG;
     if (!jail_group_path(tree, group, file, path))
         return false;
-    fd = open(path, O_WRONLY | O_CLOEXEC);
+    fd = jail_group_open_file(path, O_WRONLY);
     if (fd == -1)
         return false;
-    is_written = write(fd, text, len) == (ssize_t)len;
+    is_written = jail_group_write_fd(fd, text, len) == (ssize_t)len;
     error = errno;
     (void)close(fd);
     errno = error;
@@ -114,10 +144,10 @@ bool jail_group_owner(pid_t pid, char ret[JAIL_OWNER_BYTES])
     put(&file, "/proc/");
     put_number(&file, (unsigned long)pid);
     put(&file, "/stat");
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = jail_group_open_file(path, O_RDONLY);
     if (fd == -1)
         return false;
-    n = read(fd, stat, sizeof(stat) - 1);
+    n = jail_group_read_fd(fd, stat, sizeof(stat) - 1);
     (void)close(fd);
     if (n <= 0)
         return false;
@@ -170,7 +200,7 @@ static void kill_each(int procs_fd)
     long pid = 0;
     ssize_t n;
 
-    while ((n = read(procs_fd, piece, sizeof(piece))) > 0) {
+    while ((n = jail_group_read_fd(procs_fd, piece, sizeof(piece))) > 0) {
         for (ssize_t i = 0; i < n; i++) {
             if (piece[i] >= '0' && piece[i] <= '9') {
                 pid = pid * 10 + (piece[i] - '0');
@@ -191,7 +221,7 @@ static void kill_all(const char *tree, const char *group)
     if (jail_group_write(tree, group, "cgroup.kill", "1") ||
         !jail_group_path(tree, group, "cgroup.procs", path))
         return;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = jail_group_open_file(path, O_RDONLY);
     if (fd == -1)
         return;
     kill_each(fd);
@@ -224,7 +254,7 @@ static bool is_group(const struct dirent64 *entry)
 static void each_group(const char *tree, on_group *told, void *arg)
 {
     _Alignas(struct dirent64) char piece[4096];
-    int fd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = jail_group_open_file(tree, O_RDONLY | O_DIRECTORY);
     bool goes_on = fd != -1;
     ssize_t n;
 

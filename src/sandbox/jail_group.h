@@ -27,6 +27,12 @@ bool jail_group_path(const char *tree, const char *group, const char *file,
 /* Writes a file of a group at once. False with errno set. */
 bool jail_group_write(const char *tree, const char *group, const char *file, const char *text);
 
+/* open(2), read(2) and write(2) of files whose calls a signal may interrupt, as it may those of
+ * control groups: tried again until they come to an end. */
+int jail_group_open_file(const char *path, int flags);
+ssize_t jail_group_read_fd(int fd, void *to, size_t room);
+ssize_t jail_group_write_fd(int fd, const void *from, size_t len);
+
 /* What the names of a process begin with. False when there is no such process. */
 bool jail_group_owner(pid_t pid, char ret[JAIL_OWNER_BYTES]);
 

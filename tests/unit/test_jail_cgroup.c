@@ -331,6 +331,39 @@ static void a_jail_says_what_limits_its_sandboxes(void **state)
     buf_fini(&text);
 }
 
+static void on_interrupt(int signal)
+{
+    (void)signal;
+}
+
+/* A FIFO stands for the file: its opening waits, and a signal interrupts what waits. */
+static void a_signal_does_not_keep_a_file_from_being_written(void **state)
+{
+    enum { SIGNALS = 5 };
+    char directory[] = "/tmp/antiphon-test-XXXXXX", path[64], text[8] = "";
+    const struct sigaction interrupt = {.sa_handler = on_interrupt};
+    pid_t writer;
+    int status, fd;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    (void)snprintf(path, sizeof(path), "%s/file", directory);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(sigaction(SIGUSR1, &interrupt, NULL), 0);
+    writer = fork();
+    if (writer == 0)
+        _exit(jail_group_write(directory, "", "file", "text") ? 0 : 1);
+    for (int i = 0; i < SIGNALS; i++) {
+        (void)usleep(20000);
+        (void)kill(writer, SIGUSR1);
+    }
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_int_equal(waitpid(writer, &status, 0), writer);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(fd, text, sizeof(text)), 4);
+    (void)(close(fd) + unlink(path) + rmdir(directory));
+}
+
 #define GROUP_TEST(test) cmocka_unit_test_setup_teardown(test, find_tree, child_fixture_teardown)
 
 int main(void)
@@ -347,6 +380,7 @@ int main(void)
         GROUP_TEST(a_killed_gateway_leaves_no_group),
         GROUP_TEST(groups_of_gateways_that_are_no_more_are_removed),
         GROUP_TEST(a_jail_says_what_limits_its_sandboxes),
+        cmocka_unit_test(a_signal_does_not_keep_a_file_from_being_written),
     };
 
     return cmocka_run_group_tests_name("jail_cgroup", tests, NULL, NULL);
