@@ -9,7 +9,10 @@
  * the next socket event. */
 #include "ev/loop.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "ev/loop_hold.h"
 
 /* A function to run once: posted by another thread or deferred by this one. */
 struct task {
@@ -22,14 +25,28 @@ struct task_queue {
     struct task *first, **end;
 };
 
+/* Work for the pool. */
+struct job {
+    struct loop *loop;
+    void (*work)(void *arg);
+    void (*done)(void *arg);
+    void *arg;
+    struct job *next;
+};
+
 struct loop {
     uv_loop_t uv;
-    uv_async_t wake;   /* another thread has posted */
-    uv_check_t check;  /* runs the deferred functions */
-    uv_idle_t no_wait; /* active while functions are deferred */
-    uv_mutex_t lock;   /* guards posted; nothing else is taken while it is held */
+    uv_async_t wake;      /* another thread has posted */
+    uv_check_t check;     /* runs the deferred functions */
+    uv_prepare_t prepare; /* the loop is about to sleep */
+    uv_idle_t no_wait;    /* active while functions are deferred */
+    uv_mutex_t lock;      /* guards posted; nothing else is taken while it is held */
     struct task_queue posted;
     struct task_queue deferred;
+    struct loop_hold hold;
+    uv_work_t on_pool;                /* of the first job; while there are any */
+    struct job *first_job, *last_job; /* the first runs, the others wait */
+    size_t n_jobs;
     char scratch[LOOP_SCRATCH_BYTES];
 };
 
@@ -111,8 +128,16 @@ static void on_check(uv_check_t *check)
 {
     struct loop *loop = check->data;
 
+    loop_hold_begin(&loop->hold, uv_now(&loop->uv));
     uv_idle_stop(&loop->no_wait);
     tasks_run(queue_take(&loop->deferred));
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+    struct loop *loop = prepare->data;
+
+    loop_hold_end(&loop->hold);
 }
 
 static void on_no_wait(uv_idle_t *idle)
@@ -130,7 +155,9 @@ static int handles_init(struct loop *loop)
         return rc;
     uv_check_init(&loop->uv, &loop->check);
     uv_idle_init(&loop->uv, &loop->no_wait);
-    loop->wake.data = loop->check.data = loop;
+    uv_prepare_init(&loop->uv, &loop->prepare);
+    loop->wake.data = loop->check.data = loop->prepare.data = loop;
+    uv_prepare_start(&loop->prepare, on_prepare); /* neither can fail */
     return uv_check_start(&loop->check, on_check);
 }
 
@@ -237,6 +264,74 @@ bool loop_defer(struct loop *loop, void (*fn)(void *arg), void *arg)
     (void)uv_idle_start(&loop->no_wait, on_no_wait);
     return true;
 }
+
+/* ---- work on the pool */
+
+static void run_job(uv_work_t *on_pool)
+{
+    const struct job *j = on_pool->data;
+
+    j->work(j->arg);
+}
+
+static void on_job_done(uv_work_t *on_pool, int status);
+
+static void start_job(struct loop *loop)
+{
+    loop->on_pool.data = loop->first_job;
+    (void)uv_queue_work(&loop->uv, &loop->on_pool, run_job, on_job_done); /* cannot fail */
+}
+
+/* The next one begins before this one's owner, who may take a while, hears of its end. */
+static void on_job_done(uv_work_t *on_pool, int status)
+{
+    struct job *j = on_pool->data;
+    struct loop *loop = j->loop;
+
+    (void)status; /* nothing is cancelled */
+    loop->first_job = j->next;
+    loop->n_jobs--;
+    if (loop->first_job != NULL)
+        start_job(loop);
+    j->done(j->arg);
+    free(j);
+}
+
+bool loop_offload(struct loop *loop, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+{
+    struct job *j = malloc(sizeof(*j));
+
+    if (j == NULL)
+        return false;
+    *j = (struct job){.loop = loop, .work = work, .done = done, .arg = arg};
+    loop->n_jobs++;
+    if (loop->first_job != NULL) {
+        loop->last_job->next = j;
+        loop->last_job = j;
+    } else {
+        loop->first_job = loop->last_job = j;
+        start_job(loop);
+    }
+    return true;
+}
+
+size_t loop_offloaded(const struct loop *loop)
+{
+    return loop->n_jobs;
+}
+
+void loop_pool_size(unsigned n_loops)
+{
+    enum { NAME_THREADS = 4, MOST_THREADS = 1024 }; /* libuv's default and its limit */
+    const unsigned n =
+        n_loops > MOST_THREADS - NAME_THREADS ? MOST_THREADS : n_loops + NAME_THREADS;
+    char text[16];
+
+    (void)snprintf(text, sizeof(text), "%u", n);
+    (void)setenv("UV_THREADPOOL_SIZE", text, 0);
+}
+
+/* ---- timers */
 
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg)
 {

@@ -43,6 +43,21 @@ bool loop_post(struct loop *loop, void (*fn)(void *arg), void *arg);
  * for work that must not happen inside a callback (freeing what called us). */
 bool loop_defer(struct loop *loop, void (*fn)(void *arg), void *arg);
 
+/* On the loop's thread: run work(arg) on libuv's pool of threads, and then done(arg), once, on the
+ * loop. For work that would hold the loop, and touches nothing that the loop touches meanwhile. The
+ * pool looks up names as well, so of each loop's jobs one runs at a time and the others wait in
+ * order: a flood of them takes no more than one thread for each loop, see loop_pool_size(). False
+ * when out of memory; then neither will run. Nothing is cancelled: what arg points to must stay
+ * until done. */
+bool loop_offload(struct loop *loop, void (*work)(void *arg), void (*done)(void *arg), void *arg);
+
+/* How many of them have not been reported. A loop is freed when there are none. */
+size_t loop_offloaded(const struct loop *loop);
+
+/* Makes the pool large enough for n_loops besides what looks up names, unless UV_THREADPOOL_SIZE is
+ * in the environment. Once, before there are other threads. */
+void loop_pool_size(unsigned n_loops);
+
 /* One-shot timers. NULL when out of memory. Starting a running timer moves it.
  * A fired timer may be started again, also from inside its function. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg);
