@@ -98,7 +98,21 @@ static void on_closed(void *arg)
     struct http_conn *c = arg;
 
     c->is_memory_free = true;
-    if (!c->settle_later)
+    if (!c->settle_later && !c->is_held)
+        conn_free(c);
+}
+
+void http_exchange_hold(struct http_exchange *x)
+{
+    x->conn->is_held = true;
+}
+
+void http_exchange_release(struct http_exchange *x)
+{
+    struct http_conn *c = x->conn;
+
+    c->is_held = false;
+    if (c->is_memory_free && !c->settle_later)
         conn_free(c);
 }
 
@@ -481,7 +495,8 @@ static void conn_settle(void *arg)
 
     c->settle_later = false;
     if (c->is_memory_free) {
-        conn_free(c);
+        if (!c->is_held)
+            conn_free(c);
         return;
     }
     if (c->flush_later && c->state == CONN_ANSWER)

@@ -75,7 +75,8 @@ struct http_conn {
     bool flush_later;    /* when settling, there are queued bytes to send */
     bool told_blocked;   /* the owner waits for on_blocked(false) */
     bool refused;        /* over max_connections: gets a 503 and nothing else */
-    bool is_memory_free; /* closed, but conn_settle() still holds it */
+    bool is_memory_free; /* closed, but conn_settle() or the owner still holds it */
+    bool is_held;        /* by the owner of the exchange, see http_exchange_hold() */
     bool on_loopback;    /* came to a socket for this machine alone */
     char peer[PEER_BYTES];
     uint64_t share_key; /* of the client whose connections it counts among (client_share.h) */

@@ -172,28 +172,54 @@ static struct buf *head_start(struct http_exchange *x, int status,
 
 /* --- whole answers ------------------------------------------------------------- */
 
-void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
-                           size_t n_headers, str body)
+/* Everything up to the body, of which the length is known. False when out of memory: the
+ * connection is closed. */
+static bool finish_head(struct http_exchange *x, int status, size_t body_bytes)
 {
     struct http_conn *c = x->conn;
-    struct buf *out = head_start(x, status, headers, n_headers);
-    struct iovec pieces[2];
+    struct buf *out = &c->server->head;
 
     assert(c->state == CONN_ANSWER);
     if (status_has_length(status)) {
         buf_append(out, STR("Content-Length: "));
-        buf_uint(out, body.len);
+        buf_uint(out, body_bytes);
         buf_append(out, STR("\r\n"));
     }
     buf_append(out, STR("\r\n"));
-    if (buf_failed(out)) {
-        conn_close(c); /* out of memory */
+    if (!buf_failed(out))
+        return true;
+    conn_close(c);
+    return false;
+}
+
+void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
+                           size_t n_headers, str body)
+{
+    struct buf *out = head_start(x, status, headers, n_headers);
+    struct iovec pieces[2];
+
+    if (!finish_head(x, status, body.len))
         return;
-    }
     pieces[0] = socket_piece(buf_str(out));
     pieces[1] = socket_piece(body);
-    conn_send(c, pieces, x->has_body && body.len > 0 ? 2 : 1);
-    conn_answered(c);
+    conn_send(x->conn, pieces, x->has_body && body.len > 0 ? 2 : 1);
+    conn_answered(x->conn);
+}
+
+void http_exchange_respond_taken(struct http_exchange *x, int status,
+                                 const struct http_header *headers, size_t n_headers,
+                                 struct buf *body)
+{
+    struct buf *out = head_start(x, status, headers, n_headers);
+
+    if (!finish_head(x, status, body->len))
+        return;
+    socket_queue(&x->conn->socket, buf_str(out));
+    if (x->has_body)
+        socket_take(&x->conn->socket, body);
+    buf_fini(body);
+    conn_send(x->conn, NULL, 0);
+    conn_answered(x->conn);
 }
 
 /* Seconds after which a client may try again; 0: no word about it. */
@@ -297,6 +323,24 @@ void http_exchange_write(struct http_exchange *x, str bytes)
     assert(x->conn->state == CONN_ANSWER);
     if (n > 0)
         conn_send(x->conn, pieces, n);
+}
+
+void http_exchange_write_taken(struct http_exchange *x, struct buf *bytes)
+{
+    struct socket *socket = &x->conn->socket;
+    struct size_text size;
+    struct iovec pieces[3];
+    size_t n = body_pieces(x, buf_str(bytes), &size, pieces);
+
+    assert(x->conn->state == CONN_ANSWER);
+    if (n > 1)
+        socket_queue(socket, str_from(pieces[0].iov_base, pieces[0].iov_len));
+    if (n > 0)
+        socket_take(socket, bytes);
+    if (n > 1)
+        socket_queue(socket, STR("\r\n"));
+    buf_fini(bytes);
+    conn_send(x->conn, NULL, 0);
 }
 
 void http_exchange_write_soon(struct http_exchange *x, str bytes)

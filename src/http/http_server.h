@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "http/cors.h"
@@ -125,6 +126,13 @@ int http_exchange_body(struct http_exchange *x, str *ret, struct err *reterr);
  * nothing is asked of the exchange before. If the client leaves meanwhile it is not called at all. */
 bool http_exchange_decode(struct http_exchange *x, void (*on_decoded)(void *arg), void *arg);
 
+/* The request's views and the exchange's memory stay until http_exchange_release(), also when the
+ * client leaves meanwhile: for work on another thread, which may use http_exchange_body() and
+ * http_request_header() and nothing else. In between nothing else of the exchange may be called,
+ * and on_gone is reported as ever. */
+void http_exchange_hold(struct http_exchange *x);
+void http_exchange_release(struct http_exchange *x);
+
 /* The exchange's memory: what the answer needs may be taken from it. */
 struct arena *http_exchange_arena(struct http_exchange *x);
 
@@ -157,6 +165,12 @@ void http_exchange_start(struct http_exchange *x, int status, const struct http_
                          size_t n_headers);
 void http_exchange_write(struct http_exchange *x, str bytes);
 void http_exchange_flush(struct http_exchange *x);
+
+/* The same for many bytes, which are not copied: the buf is empty afterwards. */
+void http_exchange_respond_taken(struct http_exchange *x, int status,
+                                 const struct http_header *headers, size_t n_headers,
+                                 struct buf *body);
+void http_exchange_write_taken(struct http_exchange *x, struct buf *bytes);
 
 /* A write that may wait for the end of the batch of events at hand, to leave
  * together with what is written until then. */

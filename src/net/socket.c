@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,6 +13,12 @@
 enum {
     KEEP_PENDING_BYTES = 4096,       /* memory an idle socket may keep */
     KERNEL_UNSENT_BYTES = 64 * 1024, /* beyond what is on its way to the peer */
+};
+
+/* Bytes that were given away instead of copied. */
+struct socket_taken {
+    struct buf bytes;
+    struct socket_taken *next;
 };
 
 static void on_event(uv_poll_t *poll, int status, int events);
@@ -30,14 +37,36 @@ static void watch(struct socket *s)
         (void)uv_poll_start(&s->poll, events, on_event);
 }
 
+/* Makes what was taken first pending. */
+static void promote_taken(struct socket *s)
+{
+    struct socket_taken *t = s->first_taken;
+
+    buf_fini(&s->pending);
+    s->pending = t->bytes;
+    s->sent = 0;
+    s->taken_bytes -= t->bytes.len;
+    s->first_taken = t->next;
+    if (t->next == NULL)
+        s->last_taken = NULL;
+    free(t);
+}
+
+static void pending_drop(struct socket *s)
+{
+    while (s->first_taken != NULL)
+        promote_taken(s);
+    buf_fini(&s->pending);
+    s->sent = 0;
+}
+
 /* Nothing can be sent any more. Shutting the socket down makes the loop report
  * it, so that the owner hears of it from the loop and not from inside a call. */
 void socket_break(struct socket *s)
 {
     s->gone = true;
     s->blocked = false;
-    buf_fini(&s->pending);
-    s->sent = 0;
+    pending_drop(s);
     (void)shutdown(s->fd, SHUT_RDWR);
     watch(s);
 }
@@ -88,11 +117,28 @@ static void pending_clear(struct socket *s)
         buf_reset(&s->pending);
 }
 
-static struct iovec pending_piece(const struct socket *s)
+/* The beginning of what is pending; returns how many pieces it is, at most SOCKET_PIECES. */
+static size_t pending_pieces(const struct socket *s, struct iovec out[SOCKET_PIECES])
 {
-    if (s->pending.p == NULL)
-        return (struct iovec){NULL, 0};
-    return (struct iovec){s->pending.p + s->sent, s->pending.len - s->sent};
+    size_t n = 0;
+
+    if (s->pending.len > s->sent)
+        out[n++] = (struct iovec){s->pending.p + s->sent, s->pending.len - s->sent};
+    for (const struct socket_taken *t = s->first_taken; t != NULL && n < SOCKET_PIECES; t = t->next)
+        out[n++] = (struct iovec){t->bytes.p, t->bytes.len};
+    return n;
+}
+
+/* So many of the pending bytes are out, at most all of them. */
+static void pending_advance(struct socket *s, size_t taken)
+{
+    while (taken >= s->pending.len - s->sent && s->first_taken != NULL) {
+        taken -= s->pending.len - s->sent;
+        promote_taken(s);
+    }
+    s->sent += taken;
+    if (s->sent == s->pending.len)
+        pending_clear(s);
 }
 
 /* After a failure the peer's last bytes are still to be read, so the socket is
@@ -122,16 +168,15 @@ static void send_lent(struct socket *s)
 
 static void flush(struct socket *s)
 {
-    struct iovec piece = pending_piece(s);
-    ssize_t taken = send_pieces(s, &piece, 1);
+    struct iovec pieces[SOCKET_PIECES];
+    ssize_t taken = send_pieces(s, pieces, pending_pieces(s, pieces));
 
     if (taken == -1) {
         socket_break(s);
         return;
     }
-    s->sent += (size_t)taken;
-    if (s->sent == s->pending.len) {
-        pending_clear(s);
+    pending_advance(s, (size_t)taken);
+    if (socket_pending(s) == 0) {
         s->blocked = false;
         watch(s);
     }
@@ -217,9 +262,8 @@ static void on_closed(uv_handle_t *handle)
 void socket_close(struct socket *s)
 {
     s->gone = true;
-    s->sent = 0;
     s->n_lent = 0;
-    buf_fini(&s->pending);
+    pending_drop(s);
     uv_close((uv_handle_t *)&s->poll, on_closed);
     (void)close(s->fd);
 }
@@ -234,15 +278,40 @@ void socket_reset(struct socket *s)
 
 void socket_queue(struct socket *s, str bytes)
 {
+    struct buf *last = s->last_taken == NULL ? &s->pending : &s->last_taken->bytes;
+
     if (s->gone)
         return;
-    if (s->sent > 0 && s->sent >= s->pending.len / 2) { /* keeps the copying linear */
+    if (s->last_taken != NULL) {
+        s->taken_bytes += bytes.len;
+    } else if (s->sent > 0 && s->sent >= s->pending.len / 2) { /* keeps the copying linear */
         buf_consume(&s->pending, s->sent);
         s->sent = 0;
     }
-    buf_append(&s->pending, bytes);
-    if (buf_failed(&s->pending))
+    buf_append(last, bytes);
+    if (buf_failed(last))
         socket_break(s);
+}
+
+void socket_take(struct socket *s, struct buf *bytes)
+{
+    struct socket_taken *t = s->gone || bytes->len == 0 ? NULL : malloc(sizeof(*t));
+
+    if (t == NULL) {
+        if (!s->gone && bytes->len > 0)
+            socket_break(s); /* out of memory */
+        buf_fini(bytes);
+        return;
+    }
+    *t = (struct socket_taken){.bytes = *bytes};
+    *bytes = (struct buf){.limit = bytes->limit};
+    t->bytes.limit = 0; /* it was for what is in it, not for what follows */
+    if (s->last_taken == NULL)
+        s->first_taken = t;
+    else
+        s->last_taken->next = t;
+    s->last_taken = t;
+    s->taken_bytes += t->bytes.len;
 }
 
 /* Queues what is left of the pieces after the first taken bytes. */
@@ -260,8 +329,8 @@ static void queue_rest(struct socket *s, const struct iovec *pieces, size_t n, s
 
 void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
 {
-    struct iovec all[SOCKET_PIECES + 1];
-    size_t queued = socket_pending(s);
+    struct iovec all[2 * SOCKET_PIECES];
+    size_t queued = socket_pending(s), n, in_all;
     ssize_t taken;
 
     assert(n_pieces <= SOCKET_PIECES);
@@ -271,19 +340,20 @@ void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
         queue_rest(s, pieces, n_pieces, 0);
         return;
     }
-    all[0] = pending_piece(s);
-    for (size_t i = 0; i < n_pieces; i++)
-        all[i + 1] = pieces[i];
-    taken = queued > 0 ? send_pieces(s, all, n_pieces + 1) : send_pieces(s, all + 1, n_pieces);
+    n = pending_pieces(s, all);
+    in_all = n < SOCKET_PIECES ? n_pieces : 0; /* else there is more between them */
+    for (size_t i = 0; i < in_all; i++)
+        all[n++] = pieces[i];
+    taken = send_pieces(s, all, n);
     if (taken == -1) {
         socket_break(s);
         return;
     }
     if ((size_t)taken >= queued) {
-        pending_clear(s);
+        pending_advance(s, queued);
         queue_rest(s, pieces, n_pieces, (size_t)taken - queued);
     } else {
-        s->sent += (size_t)taken;
+        pending_advance(s, (size_t)taken);
         queue_rest(s, pieces, n_pieces, 0);
     }
     s->blocked = socket_pending(s) > 0;
@@ -303,7 +373,7 @@ void socket_lend(struct socket *s, struct iovec *pieces, size_t n_pieces)
 
 size_t socket_pending(const struct socket *s)
 {
-    size_t n = s->pending.len - s->sent;
+    size_t n = s->pending.len - s->sent + s->taken_bytes;
 
     for (size_t i = 0; i < s->n_lent; i++)
         n += s->lent[i].iov_len;

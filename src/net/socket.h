@@ -36,7 +36,9 @@ struct socket {
     bool ended;         /* an end has been seen and is kept; it is not waited for again */
     struct buf pending; /* accepted from the owner, not yet from the kernel */
     size_t sent;        /* so many of them are out already */
-    struct iovec *lent; /* see socket_lend() */
+    struct socket_taken *first_taken, *last_taken; /* what follows them, see socket_take() */
+    size_t taken_bytes;                            /* in those */
+    struct iovec *lent;                            /* see socket_lend() */
     size_t n_lent;
     int error; /* errno of what broke it; 0 in on_gone: the stream has ended in order */
 };
@@ -66,6 +68,9 @@ void socket_lend(struct socket *s, struct iovec *pieces, size_t n_pieces);
 
 /* Keeps bytes for the next socket_send(), so that both leave together. */
 void socket_queue(struct socket *s, str bytes);
+
+/* The same without a copy: the bytes are the socket's, and the buf is empty afterwards. */
+void socket_take(struct socket *s, struct buf *bytes);
 
 /* Bytes as a piece: sending only reads them, but the type does not say so. */
 static inline struct iovec socket_piece(str s)
