@@ -543,6 +543,7 @@ int server_run(const struct config *config, const struct config_sources *sources
     ignore_signals();
     raise_descriptor_limit(config);
     memory_set_up(config, s.n_workers);
+    loop_pool_size(s.n_workers);
     s.workers = calloc(s.n_workers, sizeof(struct worker *));
     s.threads = calloc(s.n_workers, sizeof(*s.threads));
     s.pulses = pulses_new(s.n_workers);

@@ -26,9 +26,12 @@
 
 #include "base/budget.h"
 #include "ev/log.h"
+#include "ev/loop_hold.h"
 #include "gateway/turn_internal.h"
 #include "gateway/turn_log.h"
 #include "gateway/upstream_watch.h"
+
+enum { WORK_LOOK_AGAIN_MS = 20 };
 
 static const struct {
     const char *name;
@@ -48,6 +51,7 @@ static const struct {
 void turn_move(struct turn *t, enum turn_state to)
 {
     assert((states[t->state].may_move_to >> to & 1) != 0);
+    loop_hold_by(states[to].name);
     if (log_is_on(LOG_DEBUG))
         log_line(LOG_DEBUG, "turn_state",
                  (struct log_field[]){LOG_STR("request_id", t->request_id),
@@ -83,6 +87,9 @@ static void turn_free(struct turn *t)
     upstream_facts_unref(t->facts);
     buf_fini(&t->chat_body);
     buf_fini(&t->echo);
+    buf_fini(&t->opening);
+    buf_fini(&t->large);
+    buf_fini(&t->unread);
     upstream_answer_fini(&t->answer);
     arena_fini(&t->kept);
     arena_fini(&t->arena);
@@ -91,7 +98,7 @@ static void turn_free(struct turn *t)
 
 void turn_free_if_over(struct turn *t)
 {
-    if (t->x != NULL || t->call != NULL || t->uses_store)
+    if (t->x != NULL || t->call != NULL || t->uses_store || t->work != NULL)
         return;
     turn_unlock(t);
     turn_free(t);
@@ -102,6 +109,13 @@ void turn_cancel_call(struct turn *t)
     if (t->call != NULL)
         http_call_cancel(t->call);
     t->call = NULL;
+}
+
+static void log_gone(const struct turn *t)
+{
+    struct turn_summary s = turn_summarize(t);
+
+    turn_log_gone(&s);
 }
 
 /* Whatever it waits for, but the store. */
@@ -175,13 +189,7 @@ static void on_body(void *arg, str bytes)
         on_error_body(t, bytes);
         return;
     }
-    round_feed(&t->round, bytes, out);
-    if (round_is_cut_off(&t->round))
-        turn_cancel_call(t);
-    if (round_is_over(&t->round))
-        turn_end_round(t, NULL, out);
-    else if (out != NULL)
-        turn_send_events(t);
+    turn_hear(t, bytes, out);
     turn_free_if_over(t);
 }
 
@@ -192,7 +200,10 @@ static void on_end(void *arg, const struct err *failure)
     if (failure != NULL)
         upstream_answer_failed(&t->answer, t->call);
     t->call = NULL;
-    if (is_listening(t)) {
+    if (t->work != NULL) {
+        t->has_call_ended = true;
+        turn_keep_failure(t, failure);
+    } else if (is_listening(t)) {
         /* Gone, or broken off: another server may be there next time. */
         if (failure != NULL && failure->code != ERR_UPSTREAM_TIMEOUT)
             upstream_watch_lose(t->worker->watch);
@@ -214,10 +225,11 @@ const struct http_call_handler turn_call_handler = {on_head, on_body, on_end};
 static void on_gone(void *arg)
 {
     struct turn *t = arg;
-    struct turn_summary s = turn_summarize(t);
 
-    turn_log_gone(&s);
     t->x = NULL;
+    if (t->work != NULL)
+        return; /* which will notice */
+    log_gone(t);
     cancel_work(t);
     turn_free_if_over(t);
 }
@@ -228,7 +240,7 @@ static void on_blocked(void *arg, bool blocked)
     struct turn *t = arg;
 
     t->is_blocked = blocked;
-    if (t->call == NULL)
+    if (t->call == NULL || t->work != NULL)
         return;
     if (blocked)
         http_call_pause(t->call);
@@ -244,6 +256,10 @@ static void on_timer(void *arg)
 {
     struct turn *t = arg;
 
+    if (t->work != NULL) {
+        loop_timer_start(t->timer, WORK_LOOK_AGAIN_MS);
+        return;
+    }
     if (t->state == TURN_DONE) {
         turn_cancel_call(t);
         turn_free_if_over(t);

@@ -127,25 +127,25 @@ static struct http_header left_out_header(struct turn *t)
     return h;
 }
 
-static void respond_object(struct turn *t)
+static void respond_object(struct turn *t, struct buf *body)
 {
     const struct http_header head[] = {{STR("content-type"), STR("application/json")},
                                        left_out_header(t)};
     const size_t n_head = str_is_none(head[1].value) ? 1 : 2;
-    struct buf body = {.limit = 0};
 
-    response_object(&t->response, &body);
-    if (buf_failed(&body)) {
+    if (buf_failed(body)) {
         struct err e;
 
         err_set_no_memory(&e);
         turn_answer_error(t, &e);
     } else {
         log_end(t, NULL);
-        http_exchange_respond(t->x, 200, head, n_head, buf_str(&body));
+        if (body->len < TURN_LARGE_BYTES)
+            http_exchange_respond(t->x, 200, head, n_head, buf_str(body));
+        else
+            http_exchange_respond_taken(t->x, 200, head, n_head, body);
         answered(t);
     }
-    buf_fini(&body);
 }
 
 /* ---- streams */
@@ -168,6 +168,20 @@ void turn_send_events(struct turn *t)
         return;
     t->last_write_ms = t->last_event_ms = now_ms(t);
     http_exchange_write(t->x, buf_str(out));
+}
+
+void turn_send_large(struct turn *t)
+{
+    if (t->large.len == 0 && !buf_failed(&t->large))
+        return;
+    turn_begin_stream(t);
+    if (buf_failed(&t->large)) {
+        http_exchange_abort(t->x);
+        answered(t);
+        return;
+    }
+    t->last_write_ms = t->last_event_ms = now_ms(t);
+    http_exchange_write_taken(t->x, &t->large);
 }
 
 struct buf *turn_fresh_out(struct turn *t)
@@ -228,7 +242,10 @@ void turn_begin_stream(struct turn *t)
         return;
     t->is_begun = true;
     http_exchange_start(t->x, 200, head, str_is_none(head[n_head - 1].value) ? n_head - 1 : n_head);
-    response_start(&t->response, turn_fresh_out(t));
+    if (t->opening.len > 0)
+        http_exchange_write_taken(t->x, &t->opening);
+    else
+        response_start(&t->response, turn_fresh_out(t));
     t->last_write_ms = t->last_event_ms = now_ms(t);
     turn_keep_alive(t); /* finds out when to look again */
     if (!is_broken(t))
@@ -241,6 +258,8 @@ static void finish_stream(struct turn *t, const struct err *e)
     struct buf *out = &t->worker->out;
 
     log_end(t, e);
+    if (t->large.len > 0)
+        http_exchange_write_taken(t->x, &t->large);
     if (buf_failed(out))
         http_exchange_abort(t->x);
     else
@@ -251,20 +270,72 @@ static void finish_stream(struct turn *t, const struct err *e)
 
 /* ---- whichever it is */
 
+static const struct err *response_error(const struct turn *t)
+{
+    return t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
+}
+
+/* The last event, or the object, is written and sent. */
+static int write_end(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    if (t->is_begun)
+        response_end(&t->response, &t->large);
+    else
+        response_object(&t->response, &t->large);
+    return 0;
+}
+
+static int send_end(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    if (t->x == NULL)
+        return 0;
+    if (!t->is_begun) {
+        respond_object(t, &t->large);
+        return 0;
+    }
+    (void)turn_fresh_out(t);
+    t->worker->out.failed = buf_failed(&t->large);
+    finish_stream(t, response_error(t));
+    return 0;
+}
+
+/* Much is not written in the loop, and leaves behind what is in the buffer. */
+static void conclude_large(struct turn *t)
+{
+    static const struct turn_step step = {"concluded", write_end, send_end, false, true};
+    struct err e;
+
+    if (t->is_begun)
+        turn_send_events(t);
+    if (t->x == NULL || turn_step(t, SIZE_MAX, &step, &e) == 0)
+        return;
+    if (t->is_begun) {
+        http_exchange_abort(t->x);
+        answered(t);
+    } else {
+        turn_answer_error(t, &e);
+    }
+}
+
 /* The response is stored, or is not to be. Its conversation is free before the client
  * has the answer, which may come back to it at once, by way of another worker. */
 static void conclude(struct turn *t)
 {
-    const struct err *e = t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
+    const struct err *e = response_error(t);
 
     turn_unlock(t);
-    if (t->is_begun) {
+    if (!t->is_begun && e != NULL) {
+        turn_answer_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
+    } else if (t->echo.len + t->response.used_bytes >= TURN_LARGE_BYTES) {
+        conclude_large(t);
+    } else if (t->is_begun) {
         response_end(&t->response, &t->worker->out);
         finish_stream(t, e);
-    } else if (e != NULL) {
-        turn_answer_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
     } else {
-        respond_object(t);
+        (void)write_end(t, NULL);
+        (void)send_end(t, NULL);
     }
 }
 
@@ -272,11 +343,14 @@ void turn_on_saved(struct turn *t, const struct err *failure)
 {
     struct buf *out = turn_fresh_out(t);
 
-    t->not_stored = failure;
+    t->not_stored = NULL;
+    if (failure != NULL) {
+        turn_keep_failure(t, failure);
+        t->not_stored = t->failure;
+    }
     if (failure != NULL && t->worker->config->store_failure == CONFIG_STORE_FAILURE_FAIL)
         response_fail(&t->response, failure, out);
     conclude(t);
-    t->not_stored = NULL;
 }
 
 void turn_finish(struct turn *t)
@@ -305,6 +379,10 @@ void turn_fail(struct turn *t, const struct err *e)
 {
     if (t->x == NULL || t->state == TURN_SAVE)
         return;
+    if (t->work != NULL) {
+        turn_work_refuse(t->work, e);
+        return;
+    }
     turn_cancel_calls(t);
     turn_cancel_tools(t);
     if (!t->has_response || (!t->is_begun && str_is_none(t->lock))) {

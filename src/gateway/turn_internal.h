@@ -1,6 +1,7 @@
 /* turn_internal.h -- what the files of a turn share.
  *
  * turn.c            states, reports of the upstream and the client, time, the end
+ * turn_work.c       steps that take long, on other threads
  * turn_prepare.c    the request is read
  * turn_state.c      what it reads from the store and leaves there
  * turn_tools.c      the tools of MCP servers that it may use
@@ -43,6 +44,7 @@ enum turn_state {
 };
 
 struct turn_call;
+struct turn_work;
 struct web_session;
 
 /* A server whose tools the request may use, in the arena. */
@@ -74,15 +76,22 @@ struct turn {
     enum turn_state state;
     struct turn *next, **link; /* in the worker's list */
 
+    struct turn_work *work;     /* a step is under way on another thread, or NULL (turn_work.c) */
+    struct http_exchange *held; /* for it */
+    size_t body_bytes;          /* of the request */
+
     struct arena arena;
     str request_id, client; /* in the arena */
     struct caller caller;
-    const struct http_request *http; /* lives as long as x */
+    const struct http_request *http; /* lives as long as x and held */
     struct responses_request request;
     struct model_profile profile; /* of its model, once there is a response */
     struct chat_request_options chat;
     struct conversation conversation;
     struct buf chat_body, echo;
+    struct buf opening; /* the first events, when they are large: written with the echo */
+    struct buf large;   /* events, or an object, that were written by a step elsewhere */
+    struct buf unread;  /* of the upstream's answer, for such a step */
     struct response response;
     struct round round;
     enum response_dialect dialect; /* of its stream */
@@ -108,6 +117,8 @@ struct turn {
     str memory_scope; /* whose reasoning and rounds they are, or STR_NONE: not asked for yet */
     bool uses_store;
     const struct err *not_stored; /* why, for the log */
+    const struct err *failure;    /* of the round's upstream call, while its end is dealt with */
+    bool has_call_ended;          /* that call, during a step that hears it */
 
     /* tools of the gateway's own */
     const struct code_declaration *code; /* NULL: the request has no code interpreter */
@@ -127,6 +138,8 @@ struct turn {
     struct turn_flaws flaws;          /* of the rounds before */
     struct history_repairs history_repairs; /* of the last request to the upstream */
     enum finish finish;                     /* of the round before the calls */
+    struct chat_result result;              /* of the round that has ended last */
+    bool has_ended;                         /* and the response with it */
 
     struct loop_timer *timer;
     uint64_t start_ms, first_byte_ms, last_write_ms, last_event_ms;
@@ -138,6 +151,37 @@ void turn_move(struct turn *t, enum turn_state to);
 /* Of the upstream. */
 void turn_cancel_call(struct turn *t);
 void turn_free_if_over(struct turn *t);
+
+/* ---- turn_work.c */
+
+/* What is done at once, in the loop; and more than that is done on another thread. */
+enum { TURN_LARGE_BYTES = 256 * 1024 };
+
+struct turn_step {
+    const char *name; /* of what follows, for the log of long holds of the loop */
+    /* Touches nothing but the turn, what is constant and what may be used from any thread.
+     * Returns 0, or -1 with *reterr filled. */
+    int (*work)(struct turn *t, struct err *reterr);
+    /* On the loop, after work has succeeded. Returns 0, or -1 with *reterr filled. */
+    int (*then)(struct turn *t, struct err *reterr);
+    bool hears_call;      /* the upstream's call is paused meanwhile, else cancelled */
+    bool needs_no_client; /* then() follows also if the client has left (t->x is NULL) or the turn
+                           * was to fail meanwhile; it does not fail */
+};
+
+/* Does the step, here or elsewhere, by how much there is to do; nothing else may be done with the
+ * turn behind it. Returns 0, or -1 with *reterr filled, and nothing follows. A failure elsewhere
+ * refuses the request, or fails the response when there are rounds. */
+int turn_step(struct turn *t, size_t weight, const struct turn_step *step, struct err *reterr);
+
+/* About how many bytes are gone through to read, write or store what the turn holds. */
+size_t turn_weight(const struct turn *t);
+
+/* turn_fail() was called meanwhile: it follows when the step has ended. */
+void turn_work_refuse(struct turn_work *w, const struct err *e);
+
+/* Makes a failure stay as long as the turn. */
+void turn_keep_failure(struct turn *t, const struct err *failure);
 
 /* ---- turn_prepare.c */
 
@@ -194,14 +238,19 @@ int turn_open_response(struct turn *t, struct err *reterr);
 /* Asks the model; reports go to turn_call_handler. Returns 0, or -1 with *reterr filled. */
 int turn_ask(struct turn *t, struct err *reterr);
 
+/* The next bytes of the upstream's answer. */
+void turn_hear(struct turn *t, str bytes, struct buf *out);
+
 /* The model has said all of this round: runs what it called, or ends the response. */
 void turn_end_round(struct turn *t, const struct err *failure, struct buf *out);
 
 /* All calls have ended: the next round, or the end. */
 void turn_go_on(struct turn *t, struct buf *out);
 
-/* Sends the conversation as it is now in place of what was refused. Returns 0 or -1. */
-int turn_ask_again(struct turn *t);
+/* Writes the conversation as it is now, and sends it, in place of what was refused. Return 0, or -1
+ * with *reterr filled. */
+int turn_ask_again(struct turn *t, struct err *reterr);
+int turn_write_again(struct turn *t, struct err *reterr);
 
 extern const struct http_call_handler turn_call_handler;
 
@@ -214,6 +263,9 @@ void turn_cut(struct turn *t);
 /* A round came through: remembers where the conversation was cut for it. A cut that was no more than
  * a guess is not worth it. */
 void turn_keep_cut(struct turn *t);
+
+/* Would the next be asked? */
+bool turn_may_shorten(const struct turn *t, const struct err *e);
 
 /* The upstream said e. If it was too much for it, and the client allows the
  * oldest turns to be left out, asks again; otherwise returns false. */
@@ -301,6 +353,9 @@ struct buf *turn_fresh_out(struct turn *t);
 
 /* Sends what is in that buffer, in one system call. */
 void turn_send_events(struct turn *t);
+
+/* The same for t->large, which a step has written elsewhere, and which is empty afterwards. */
+void turn_send_large(struct turn *t);
 
 /* Sends the head of the stream, response.created and response.in_progress,
  * together with what the upstream may have said already; nothing when it has begun. */

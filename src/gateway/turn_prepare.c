@@ -35,39 +35,64 @@ static int read_request(struct turn *t, struct err *reterr)
 
     if (http_exchange_body(t->x, &body, reterr) == -1)
         return -1;
+    t->body_bytes = body.len;
     return responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr);
 }
 
-static int go_on(struct turn *t, struct err *reterr)
+/* ---- what it refers to is there */
+
+static int complete_request(struct turn *t, struct err *reterr)
 {
     if (t->request.needs_store && turn_resolve(t, reterr) == -1)
         return -1;
     if (turn_put_back(t, reterr) == -1)
         return -1;
-    if (t->request.needs_tools)
-        return turn_tools(t, reterr);
-    return turn_open_response(t, reterr) == -1 ? -1 : turn_ask(t, reterr);
+    return t->request.needs_tools ? 0 : turn_open_response(t, reterr);
+}
+
+static int ask_or_find_tools(struct turn *t, struct err *reterr)
+{
+    return t->request.needs_tools ? turn_tools(t, reterr) : turn_ask(t, reterr);
 }
 
 int turn_resolved(struct turn *t, struct err *reterr)
 {
-    if (go_on(t, reterr) == 0)
+    static const struct turn_step step = {"resolved", complete_request, ask_or_find_tools, false,
+                                          false};
+
+    if (turn_step(t, turn_weight(t), &step, reterr) == 0)
         return 0;
     turn_explain_size(t, reterr);
     return -1;
 }
 
-int turn_prepare(struct turn *t, struct err *reterr)
+/* ---- the beginning */
+
+static int go_on(struct turn *t, struct err *reterr)
 {
-    if (read_dialect(t, reterr) == -1)
-        return -1;
-    if (read_request(t, reterr) == -1) {
-        turn_explain_size(t, reterr);
-        return -1;
-    }
     if (!t->request.stream)
         t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
     if (turn_check_store(t, reterr) == -1)
         return -1;
     return t->request.needs_store ? turn_load(t, reterr) : turn_resolved(t, reterr);
+}
+
+/* What a coding hides may be of any size. */
+static size_t reading_weight(const struct turn *t)
+{
+    str coding = http_request_header(t->http, STR("content-encoding"));
+
+    return str_is_none(coding) ? t->http->body.len : SIZE_MAX;
+}
+
+int turn_prepare(struct turn *t, struct err *reterr)
+{
+    static const struct turn_step step = {"parsed", read_request, go_on, false, false};
+
+    if (read_dialect(t, reterr) == -1)
+        return -1;
+    if (turn_step(t, reading_weight(t), &step, reterr) == 0)
+        return 0;
+    turn_explain_size(t, reterr);
+    return -1;
 }

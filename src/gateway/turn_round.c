@@ -42,6 +42,19 @@ static int check_items(const struct turn *t, struct err *reterr)
     return rc;
 }
 
+/* The first events repeat the request twice. What is large is written here, where that holds up
+ * nobody, and is kept until the stream begins. */
+static int write_opening(struct turn *t, struct err *reterr)
+{
+    if (!t->request.stream || t->echo.len < TURN_LARGE_BYTES)
+        return 0;
+    response_start(&t->response, &t->opening);
+    if (!buf_failed(&t->opening))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
 int turn_open_response(struct turn *t, struct err *reterr)
 {
     const struct config *c = t->worker->config;
@@ -75,7 +88,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
     response.echo = buf_str(&t->echo);
     response_init(&t->response, &response);
     t->has_response = true;
-    return 0;
+    return write_opening(t, reterr);
 }
 
 /* ---- asking */
@@ -214,7 +227,7 @@ static void plan_round(struct turn *t)
         response_begin_last_round(&t->response);
 }
 
-static int ask(struct turn *t, struct err *reterr)
+static int write_request(struct turn *t, struct err *reterr)
 {
     int64_t spent_tokens = t->chat.spent_tokens;
 
@@ -226,34 +239,41 @@ static int ask(struct turn *t, struct err *reterr)
     t->chat.round = which_round(t);
     if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */
         t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
-    if (convert(t, reterr) == -1)
-        return -1;
+    return convert(t, reterr);
+}
+
+static int begin_round(struct turn *t, struct err *reterr)
+{
     plan_round(t);
     init_round(t);
     if (start_call(t, reterr) == -1)
         return -1;
     t->n_rounds++;
     turn_move(t, TURN_ROUND);
-    return 0;
-}
-
-int turn_ask(struct turn *t, struct err *reterr)
-{
-    if (ask(t, reterr) == -1) {
-        turn_explain_size(t, reterr);
-        return -1;
-    }
     if (t->request.stream && !t->is_begun)
         loop_timer_start(t->timer, t->worker->config->early_error_window_ms);
     return 0;
 }
 
-int turn_ask_again(struct turn *t)
+int turn_ask(struct turn *t, struct err *reterr)
 {
-    if (write_body(t, NULL) == -1)
-        return -1;
+    static const struct turn_step step = {"asked", write_request, begin_round, false, false};
+
+    if (turn_step(t, turn_weight(t), &step, reterr) == 0)
+        return 0;
+    turn_explain_size(t, reterr);
+    return -1;
+}
+
+int turn_write_again(struct turn *t, struct err *reterr)
+{
+    return write_body(t, reterr);
+}
+
+int turn_ask_again(struct turn *t, struct err *reterr)
+{
     init_round(t);
-    return start_call(t, NULL);
+    return start_call(t, reterr);
 }
 
 /* ---- the end of a round */
@@ -279,6 +299,15 @@ static bool has_tokens_left(const struct turn *t)
     return t->request.max_output_tokens == 0 || t->chat.spent_tokens < t->request.max_output_tokens;
 }
 
+static int replay_round(struct turn *t, struct err *reterr)
+{
+    const struct responses_request_options options = turn_request_options(t);
+
+    if (response_lacks_answer(&t->response))
+        return 0;
+    return response_replay(&t->response, &options.input, &t->request.items, &t->arena, reterr);
+}
+
 void turn_go_on(struct turn *t, struct buf *out)
 {
     struct err e;
@@ -289,16 +318,11 @@ void turn_go_on(struct turn *t, struct buf *out)
     } else if (!has_tokens_left(t)) {
         end_response(t, FINISH_LENGTH, out);
     } else {
-        const struct responses_request_options options = turn_request_options(t);
+        static const struct turn_step step = {"replayed", replay_round, turn_ask, false, false};
 
         if (t->is_begun)
             turn_send_events(t);
-        if (t->x == NULL)
-            return;
-        if ((!response_lacks_answer(&t->response) &&
-             response_replay(&t->response, &options.input, &t->request.items, &t->arena, &e) ==
-                 -1) ||
-            turn_ask(t, &e) == -1) {
+        if (t->x != NULL && turn_step(t, turn_weight(t), &step, &e) == -1) {
             turn_explain_size(t, &e);
             turn_fail(t, &e);
         }
@@ -312,27 +336,156 @@ static bool has_calls(const struct turn *t)
     return response_goes_on(&t->response) || response_next_call(&t->response, NULL) != NULL;
 }
 
+static void end_round_response(struct turn *t, struct buf *out)
+{
+    count_tokens(t);
+    t->finish = t->result.finish;
+    t->has_ended = round_end_response(&t->round, &t->result, clock_unix_s(), out);
+    if (!t->has_ended)
+        return;
+    turn_keep_reasoning(t);
+    turn_keep_rounds(t);
+}
+
+/* What is to be said again, shorter, does not end the response. */
+static void close_round(struct turn *t, struct buf *out)
+{
+    t->result = round_end(&t->round, t->failure, out);
+    t->has_ended = false;
+    if (!t->result.failed)
+        turn_keep_cut(t);
+    else
+        worker_hide_keys(t->worker, t->http, &t->result.error);
+    if (!t->result.failed || !turn_may_shorten(t, &t->result.error))
+        end_round_response(t, out);
+}
+
+static void go_on_behind_round(struct turn *t, struct buf *out)
+{
+    if (t->result.failed) {
+        upstream_answer_failed(&t->answer, t->call);
+        if (!t->has_ended && turn_retry_shorter(t, &t->result.error))
+            return;
+        if (!t->has_ended)
+            end_round_response(t, out);
+    }
+    if (t->has_ended)
+        turn_finish(t);
+    else if (has_calls(t))
+        turn_run_calls(t, out);
+    else
+        turn_go_on(t, out);
+}
+
+/* ---- the same for much text, which the events of its end repeat three times */
+
+static struct buf *large_out(struct turn *t)
+{
+    return t->request.stream ? &t->large : NULL;
+}
+
+static int close_large_round(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    close_round(t, large_out(t));
+    return 0;
+}
+
+static int send_round(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    turn_send_large(t);
+    if (t->x != NULL)
+        go_on_behind_round(t, turn_fresh_out(t));
+    return 0;
+}
+
+static void end_large_round(struct turn *t, const struct err *failure)
+{
+    static const struct turn_step step = {"round_end", close_large_round, send_round, false, false};
+    struct err e;
+
+    turn_keep_failure(t, failure);
+    if (t->is_begun)
+        turn_send_events(t);
+    if (t->x != NULL && turn_step(t, SIZE_MAX, &step, &e) == -1)
+        turn_fail(t, &e);
+}
+
+/* What is read only now, and what is written again. */
+static size_t round_weight(const struct turn *t)
+{
+    return t->response.used_bytes + round_unread_bytes(&t->round);
+}
+
 void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
 {
-    struct chat_result result = round_end(&t->round, failure, out);
-
-    if (result.failed) {
-        upstream_answer_failed(&t->answer, t->call);
-        worker_hide_keys(t->worker, t->http, &result.error);
-    }
-    if (result.failed && turn_retry_shorter(t, &result.error))
+    if (round_weight(t) >= TURN_LARGE_BYTES) {
+        end_large_round(t, failure);
         return;
-    if (!result.failed)
-        turn_keep_cut(t);
-    count_tokens(t);
-    t->finish = result.finish;
-    if (round_end_response(&t->round, &result, clock_unix_s(), out)) {
-        turn_keep_reasoning(t);
-        turn_keep_rounds(t);
-        turn_finish(t);
-    } else if (has_calls(t)) {
-        turn_run_calls(t, out);
-    } else {
-        turn_go_on(t, out);
     }
+    t->failure = failure;
+    close_round(t, out);
+    t->failure = NULL;
+    go_on_behind_round(t, out);
+}
+
+/* ---- the upstream's answer */
+
+static void go_on_behind_bytes(struct turn *t, struct buf *out)
+{
+    if (round_is_cut_off(&t->round))
+        turn_cancel_call(t);
+    if (round_is_over(&t->round))
+        turn_end_round(t, NULL, out);
+    else if (out != NULL)
+        turn_send_events(t);
+}
+
+static int hear_unread(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    round_feed(&t->round, buf_str(&t->unread), large_out(t));
+    buf_fini(&t->unread);
+    return 0;
+}
+
+static int send_heard(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    turn_send_large(t);
+    if (t->x == NULL)
+        return 0;
+    if (t->has_call_ended && !round_is_over(&t->round))
+        turn_end_round(t, t->failure, turn_fresh_out(t));
+    else
+        go_on_behind_bytes(t, turn_fresh_out(t));
+    return 0;
+}
+
+/* The bytes end an event that has been gathering. */
+static void hear_large(struct turn *t, str bytes)
+{
+    static const struct turn_step step = {"heard", hear_unread, send_heard, true, false};
+    struct err e;
+
+    t->has_call_ended = false;
+    buf_append(&t->unread, bytes);
+    if (buf_failed(&t->unread)) {
+        err_set_no_memory(&e);
+        turn_fail(t, &e);
+    } else if (turn_step(t, SIZE_MAX, &step, &e) == -1) {
+        turn_fail(t, &e);
+    }
+}
+
+void turn_hear(struct turn *t, str bytes, struct buf *out)
+{
+    if (round_unread_bytes(&t->round) >= TURN_LARGE_BYTES &&
+        str_find_char(bytes, '\n') < bytes.len) {
+        hear_large(t, bytes);
+        return;
+    }
+    round_feed(&t->round, bytes, out);
+    go_on_behind_bytes(t, out);
 }

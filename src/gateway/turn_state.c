@@ -410,12 +410,39 @@ static int keep_response(struct turn *t, struct err *reterr)
     return keep_items(t, &r->items, reterr);
 }
 
-void turn_save(struct turn *t)
+/* Before it is stored, the response may fail; a client that has left does not keep it from being
+ * stored. */
+static int compose_record(struct turn *t, struct err *reterr)
 {
     struct err e;
 
-    if (keep_response(t, &e) == 0 && start_task(t, STORE_WRITE, save_work, on_saved, &e) == 0)
-        return;
+    (void)reterr;
+    t->failure = NULL;
+    if (keep_response(t, &e) == -1)
+        turn_keep_failure(t, &e);
+    return 0;
+}
+
+static int store_record(struct turn *t, struct err *reterr)
+{
+    struct err e;
+
+    (void)reterr;
+    if (t->failure != NULL)
+        e = *t->failure;
+    else if (start_task(t, STORE_WRITE, save_work, on_saved, &e) == 0)
+        return 0;
     turn_explain_size(t, &e);
-    turn_on_saved(t, &e);
+    if (t->x != NULL)
+        turn_on_saved(t, &e);
+    return 0;
+}
+
+void turn_save(struct turn *t)
+{
+    static const struct turn_step step = {"record", compose_record, store_record, false, true};
+    struct err e;
+
+    if (turn_step(t, turn_weight(t), &step, &e) == -1)
+        turn_on_saved(t, &e);
 }

@@ -10,13 +10,18 @@
 enum { LOOK_AGAIN_MS = 50 };
 
 /* The tools of all servers are known. */
-static int go_on(struct turn *t, struct err *reterr)
+static int take_tools(struct turn *t, struct err *reterr)
 {
     if (turn_add_tools(t, reterr) == -1)
         return -1;
-    if (!t->has_response && turn_open_response(t, reterr) == -1)
-        return -1;
-    return turn_run_approved(t, reterr);
+    return t->has_response ? 0 : turn_open_response(t, reterr);
+}
+
+static int go_on(struct turn *t, struct err *reterr)
+{
+    static const struct turn_step step = {"tools", take_tools, turn_run_approved, false, false};
+
+    return turn_step(t, turn_weight(t), &step, reterr);
 }
 
 static void go_on_or_fail(struct turn *t)

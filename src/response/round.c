@@ -46,6 +46,13 @@ void round_feed(struct round *round, str bytes, struct buf *out)
     chat_stream_feed(&round->stream, bytes);
 }
 
+size_t round_unread_bytes(const struct round *round)
+{
+    const struct chat_stream *s = &round->stream;
+
+    return s->sse.line.len + s->sse.data.len + s->whole.len;
+}
+
 struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out)
 {
     struct chat_result result;

@@ -24,6 +24,9 @@ void round_fini(struct round *round);
 /* The next bytes of the upstream's body. out NULL: no events are wanted. */
 void round_feed(struct round *round, str bytes, struct buf *out);
 
+/* What has been fed but not read yet: the beginning of an event or of an answer that is no stream. */
+size_t round_unread_bytes(const struct round *round);
+
 /* Nothing more is needed from the upstream: its connection may be closed. */
 bool round_is_over(const struct round *round);
 
