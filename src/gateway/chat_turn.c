@@ -1,7 +1,8 @@
 /* chat_turn.c -- one request to /v1/chat/completions that has tools of the gateway.
  *
- *     MODEL -> TOOLS -> MODEL ... -> DONE      any -> DONE
+ *     READ -> MODEL -> TOOLS -> MODEL ... -> DONE      any -> DONE
  *
+ * READ   the request is read, elsewhere if it is large; it may still come to be relayed
  * MODEL  the upstream is asked, and answers; a client that streams gets its words at once
  * TOOLS  the tools that the model has called are running. Then the model is asked again;
  *        or, when it has called tools of the client as well, the answer is complete
@@ -23,6 +24,7 @@
 #include "ev/log.h"
 #include "gateway/chat_turn_internal.h"
 #include "gateway/relay.h"
+#include "gateway/request_body.h"
 #include "gateway/upstream_options.h"
 #include "gateway/upstream_watch.h"
 #include "wire/chat_rewrite.h"
@@ -57,7 +59,7 @@ void chat_turn_cancel(struct chat_turn *t)
 
 void chat_turn_free_if_over(struct chat_turn *t)
 {
-    if (t->x == NULL && t->call == NULL)
+    if (t->x == NULL && t->call == NULL && t->held == NULL)
         turn_free(t);
 }
 
@@ -65,7 +67,7 @@ void chat_turn_end_all(struct worker *w, const struct err *e)
 {
     for (struct chat_turn *t = w->chat_turns, *next; t != NULL; t = next) {
         next = t->next;
-        if (t->x != NULL)
+        if (t->x != NULL && t->held == NULL) /* else it is asked again: the worker waits for that */
             chat_turn_fail(t, e, chat_turn_fresh_out(t));
         chat_turn_free_if_over(t);
     }
@@ -113,14 +115,11 @@ static void end_round(struct chat_turn *t, const struct err *failure, struct buf
 
 void chat_turn_on_results(struct chat_turn *t)
 {
-    struct err e;
-
     if (t->is_mixed) {
         chat_turn_finish(t, chat_turn_fresh_out(t));
     } else {
         chat_turn_remember(t);
-        if (chat_turn_ask(t, &e) == -1)
-            chat_turn_fail(t, &e, chat_turn_fresh_out(t));
+        chat_turn_ask(t);
     }
 }
 
@@ -221,8 +220,10 @@ static void on_gone(void *arg)
 {
     struct chat_turn *t = arg;
 
-    chat_turn_log(t, "client_gone", NULL);
     t->x = NULL;
+    if (t->held != NULL)
+        return; /* the work will notice */
+    chat_turn_log(t, "client_gone", NULL);
     chat_turn_cancel(t);
     chat_turn_free_if_over(t);
 }
@@ -246,6 +247,8 @@ static void on_timer(void *arg)
 {
     struct chat_turn *t = arg;
 
+    if (t->x == NULL && t->held != NULL)
+        return;
     if (t->state == CHAT_TURN_DONE)
         chat_turn_cancel(t);
     else
@@ -284,18 +287,22 @@ static struct chat_turn *turn_new(struct worker *w, struct http_exchange *x,
     return t;
 }
 
-/* Reads what the client has sent; false when it is better passed on as it is. */
-static bool read_request(struct chat_turn *t)
+/* Reads what the client has sent; -1 when it is better passed on as it is. */
+static int read_request(struct chat_turn *t, struct err *reterr)
 {
     const struct name_list aliases = upstream_model_aliases(t->worker->config);
     str body;
 
-    if (http_exchange_body(t->x, &body, NULL) == -1)
-        return false; /* the upstream's to judge */
+    if (http_exchange_body(t->held == NULL ? t->x : t->held, &body, reterr) == -1)
+        return -1; /* the upstream's to judge */
+    t->body_bytes = body.len;
     if (chat_rewrite(aliases, body, &t->rewritten))
         body = buf_str(&t->rewritten);
-    return !buf_failed(&t->rewritten) && chat_loop_request_read(body, &t->arena, &t->request) &&
-           chat_turn_offer(t) > 0;
+    if (!buf_failed(&t->rewritten) && chat_loop_request_read(body, &t->arena, &t->request) &&
+        chat_turn_offer(t) > 0)
+        return 0;
+    err_set_no_memory(reterr); /* or there is nothing to offer: nobody asks */
+    return -1;
 }
 
 static void init_merge(struct chat_turn *t)
@@ -314,42 +321,91 @@ static void init_merge(struct chat_turn *t)
     chat_merge_init(&t->merge, &conf);
 }
 
-/* False: nothing was done, and the request is to be relayed. */
-static bool start(struct worker *w, struct http_exchange *x, const struct http_request *r,
-                  const struct caller *caller, struct mcp_snapshot *snapshot)
-{
-    struct chat_turn *t = turn_new(w, x, r, snapshot);
-    struct err e;
+/* ---- work that takes long */
 
-    if (t == NULL)
+static void run_work(void *arg)
+{
+    struct chat_turn *t = arg;
+
+    t->rc = t->work(t, &t->error);
+}
+
+/* What the log shows of the request of a client that has left goes with the exchange. */
+static void on_work_done(void *arg)
+{
+    struct chat_turn *t = arg;
+    struct http_exchange *const held = t->held;
+
+    t->held = NULL;
+    if (t->x == NULL)
+        chat_turn_log(t, "client_gone", NULL);
+    http_exchange_release(held);
+    if (t->x != NULL)
+        t->then(t, t->rc == -1 ? &t->error : NULL);
+    chat_turn_free_if_over(t);
+}
+
+bool chat_turn_work(struct chat_turn *t, size_t weight,
+                    int (*work)(struct chat_turn *t, struct err *reterr),
+                    void (*then)(struct chat_turn *t, const struct err *failure))
+{
+    t->work = work;
+    t->then = then;
+    t->held = weight >= WORKER_LARGE_BYTES ? t->x : NULL;
+    if (t->held != NULL && loop_offload(t->worker->loop, run_work, on_work_done, t)) {
+        http_exchange_hold(t->held);
         return false;
-    t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
-    t->client = arena_dup(&t->arena, r->peer);
-    t->caller = *caller;
-    if (!read_request(t)) {
-        turn_free(t);
-        return false;
+    }
+    t->held = NULL;
+    t->rc = work(t, &t->error);
+    then(t, t->rc == -1 ? &t->error : NULL);
+    return true;
+}
+
+/* ---- the beginning, again */
+
+static void relay_instead(struct chat_turn *t)
+{
+    struct worker *const w = t->worker;
+    struct http_exchange *const x = t->x;
+    const struct http_request *const r = t->http;
+
+    t->x = NULL; /* which is the relay's */
+    relay_start(w, x, r, &t->caller);
+}
+
+static void begin_turn(struct chat_turn *t, const struct err *failure)
+{
+    if (failure != NULL) {
+        relay_instead(t);
+        return;
     }
     init_merge(t);
-    if (chat_turn_ask(t, &e) == -1) {
-        chat_turn_fail(t, &e, chat_turn_fresh_out(t));
-        chat_turn_free_if_over(t);
-    } else {
-        http_exchange_watch(x, &exchange_handler, t);
-    }
-    return true;
+    http_exchange_watch(t->x, &exchange_handler, t);
+    chat_turn_ask(t);
 }
 
 void chat_turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                      const struct caller *caller)
 {
     struct mcp_snapshot *snapshot = NULL;
+    struct chat_turn *t = NULL;
 
     if (w->config->chat_tools != CONFIG_CHAT_TOOLS_OFF)
         snapshot = worker_mcp_servers(w);
     if (snapshot != NULL)
         chat_turn_want_servers(w, snapshot);
-    if (snapshot == NULL || !chat_turn_has_offer(w, snapshot) || !start(w, x, r, caller, snapshot))
-        relay_start(w, x, r, caller);
+    if (snapshot != NULL && chat_turn_has_offer(w, snapshot))
+        t = turn_new(w, x, r, snapshot);
     mcp_snapshot_unref(snapshot);
+    if (t == NULL) {
+        relay_start(w, x, r, caller);
+        return;
+    }
+    t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
+    t->client = arena_dup(&t->arena, r->peer);
+    t->caller = *caller;
+    if (!chat_turn_work(t, request_body_weight(r), read_request, begin_turn))
+        http_exchange_watch(x, &exchange_handler, t);
+    chat_turn_free_if_over(t);
 }

@@ -16,7 +16,7 @@
 #include "wire/chat_loop_request.h"
 #include "wire/chat_merge.h"
 
-enum chat_turn_state { CHAT_TURN_MODEL, CHAT_TURN_TOOLS, CHAT_TURN_DONE };
+enum chat_turn_state { CHAT_TURN_READ, CHAT_TURN_MODEL, CHAT_TURN_TOOLS, CHAT_TURN_DONE };
 
 /* A tool under the name of the same place in chat_turn.names. */
 struct chat_turn_tool {
@@ -47,6 +47,13 @@ struct chat_turn {
     struct buf rewritten;            /* the client's body after chat_rewrite(), or empty */
     struct chat_loop_request request;
 
+    struct http_exchange *held; /* while work is done elsewhere; else NULL */
+    int (*work)(struct chat_turn *t, struct err *reterr);
+    void (*then)(struct chat_turn *t, const struct err *failure);
+    int rc; /* of the work */
+    struct err error;
+    size_t body_bytes; /* of the client's request, without its coding */
+
     struct mcp_snapshot *snapshot;
     struct chat_turn_tool *tools; /* in the arena, like the names */
     struct chat_loop_tools names;
@@ -73,6 +80,13 @@ struct chat_turn {
     bool is_blocked; /* the client reads slowly: the upstream is paused */
 };
 
+/* Runs work and then `then`: at once, or, when there is much to do, on the pool of threads; until then
+ * the turn belongs to that, and stays also if the client leaves, which then() is not told. failure
+ * is NULL or what work has filled in. Returns false when then() has not run yet. */
+bool chat_turn_work(struct chat_turn *t, size_t weight,
+                    int (*work)(struct chat_turn *t, struct err *reterr),
+                    void (*then)(struct chat_turn *t, const struct err *failure));
+
 void chat_turn_cancel(struct chat_turn *t);
 void chat_turn_free_if_over(struct chat_turn *t);
 
@@ -91,9 +105,9 @@ bool chat_turn_has_offer(const struct worker *w, const struct mcp_snapshot *snap
 
 /* ---- chat_turn_round.c */
 
-/* Starts the upstream call of the next round, which reports to chat_turn_call_handler.
- * Returns 0, or -1 with *reterr filled. */
-int chat_turn_ask(struct chat_turn *t, struct err *reterr);
+/* Starts the upstream call of the next round, which reports to chat_turn_call_handler; or fails the
+ * turn. */
+void chat_turn_ask(struct chat_turn *t);
 
 extern const struct http_call_handler chat_turn_call_handler;
 

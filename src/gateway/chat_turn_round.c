@@ -107,7 +107,17 @@ static int start_call(struct chat_turn *t, struct err *reterr)
     return t->call == NULL ? -1 : 0;
 }
 
-int chat_turn_ask(struct chat_turn *t, struct err *reterr)
+static void send_body(struct chat_turn *t, const struct err *failure)
+{
+    struct err e;
+
+    if (failure == NULL && start_call(t, &e) == -1)
+        failure = &e;
+    if (failure != NULL)
+        chat_turn_fail(t, failure, chat_turn_fresh_out(t));
+}
+
+void chat_turn_ask(struct chat_turn *t)
 {
     if (t->call != NULL)
         http_call_cancel(t->call); /* it never ended its body */
@@ -116,5 +126,5 @@ int chat_turn_ask(struct chat_turn *t, struct err *reterr)
     t->state = CHAT_TURN_MODEL;
     upstream_answer_reset(&t->answer);
     chat_merge_begin(&t->merge);
-    return write_body(t, reterr) == -1 ? -1 : start_call(t, reterr);
+    (void)chat_turn_work(t, t->body_bytes + t->history.len, write_body, send_body);
 }

@@ -10,6 +10,7 @@
 
 #include "ev/log.h"
 #include "gateway/relay_headers.h"
+#include "gateway/request_body.h"
 #include "gateway/upstream_options.h"
 #include "gateway/upstream_watch.h"
 #include "wire/chat_rewrite.h"
@@ -71,7 +72,8 @@ void relay_end_all(struct worker *w, const struct err *e)
 {
     for (struct relay *relay = w->relays, *next; relay != NULL; relay = next) {
         next = relay->next;
-        relay_fail(relay, e);
+        if (relay->held == NULL) /* else it is asked again: the worker waits for that */
+            relay_fail(relay, e);
     }
 }
 
@@ -159,13 +161,17 @@ static void on_gone(void *arg)
     struct relay *relay = arg;
 
     log_end(relay, "client_gone", NULL);
-    relay_free(relay);
+    relay->is_gone = true;
+    if (relay->held == NULL)
+        relay_free(relay);
 }
 
 static void on_blocked(void *arg, bool blocked)
 {
     struct relay *relay = arg;
 
+    if (relay->call == NULL)
+        return;
     if (blocked)
         http_call_pause(relay->call);
     else
@@ -218,21 +224,24 @@ static bool may_need_rewriting(const struct http_request *r, bool is_chat, bool 
            (has_aliases || (is_chat && (is_coded || chat_may_hold_reasoning(r->body))));
 }
 
-/* False when out of memory. A body that cannot be decoded is the upstream's to judge. */
-static bool rewrite_body(struct relay *relay, const struct http_request *r)
+static bool is_chat(const struct relay *relay)
+{
+    return str_eq(relay_path(relay->http->path), STR("/chat/completions"));
+}
+
+/* A body that cannot be decoded is the upstream's to judge. */
+static void rewrite_body(struct relay *relay, struct http_exchange *x)
 {
     const struct name_list aliases = upstream_model_aliases(relay->worker->config);
-    bool is_chat = str_eq(relay_path(r->path), STR("/chat/completions"));
     str plain;
 
-    if (!may_need_rewriting(r, is_chat, aliases.n > 0) ||
-        http_exchange_body(relay->x, &plain, NULL) == -1)
-        return true;
-    if (is_chat)
+    if (http_exchange_body(x, &plain, NULL) == -1)
+        return;
+    if (is_chat(relay))
         (void)chat_rewrite(aliases, plain, &relay->body);
     else
         (void)model_alias_rewrite(aliases, plain, &relay->body);
-    return !buf_failed(&relay->body);
+    relay->is_out_of_memory = buf_failed(&relay->body);
 }
 
 static int start_call(struct relay *relay, const struct http_request *r, struct err *reterr)
@@ -245,7 +254,7 @@ static int start_call(struct relay *relay, const struct http_request *r, struct 
     write_url(relay, r, &url);
     call.url = buf_cstr(&url);
     call.method = arena_dup(a, upstream_method(r)).p;
-    if (!rewrite_body(relay, r) || headers == NULL || call.method == NULL || buf_failed(&url)) {
+    if (relay->is_out_of_memory || headers == NULL || call.method == NULL || buf_failed(&url)) {
         err_set_no_memory(reterr);
     } else {
         call.body = relay->body.len > 0 ? buf_str(&relay->body) : r->body;
@@ -255,6 +264,64 @@ static int start_call(struct relay *relay, const struct http_request *r, struct 
     }
     buf_fini(&url);
     return relay->call == NULL ? -1 : 0;
+}
+
+static void ask_upstream(struct relay *relay)
+{
+    struct err e;
+
+    if (start_call(relay, relay->http, &e) == -1)
+        relay_fail(relay, &e);
+}
+
+/* ---- what is large is rewritten elsewhere */
+
+static void rewrite_elsewhere(void *arg)
+{
+    struct relay *relay = arg;
+
+    rewrite_body(relay, relay->held);
+}
+
+static void on_rewritten(void *arg)
+{
+    struct relay *relay = arg;
+
+    http_exchange_release(relay->held);
+    relay->held = NULL;
+    if (relay->is_gone)
+        relay_free(relay);
+    else
+        ask_upstream(relay);
+}
+
+static void rewrite_large(struct relay *relay)
+{
+    struct err e;
+
+    relay->held = relay->x;
+    if (loop_offload(relay->worker->loop, rewrite_elsewhere, on_rewritten, relay)) {
+        http_exchange_hold(relay->x);
+        return;
+    }
+    relay->held = NULL;
+    err_set_no_memory(&e);
+    relay_fail(relay, &e);
+}
+
+static void begin_relay(struct relay *relay)
+{
+    const struct http_request *r = relay->http;
+    const bool has_aliases = upstream_model_aliases(relay->worker->config).n > 0;
+    const bool is_rewritten = may_need_rewriting(r, is_chat(relay), has_aliases);
+
+    if (is_rewritten && request_body_weight(r) >= WORKER_LARGE_BYTES) {
+        rewrite_large(relay);
+        return;
+    }
+    if (is_rewritten)
+        rewrite_body(relay, relay->x);
+    ask_upstream(relay);
 }
 
 void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
@@ -286,6 +353,6 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
     http_exchange_watch(x, &exchange_handler, relay);
     if (model_lookup_is_due(relay))
         model_lookup_start(relay);
-    else if (start_call(relay, r, &e) == -1)
-        relay_fail(relay, &e);
+    else
+        begin_relay(relay);
 }

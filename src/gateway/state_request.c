@@ -19,6 +19,10 @@ struct state_job {
     const struct http_request *http; /* lives as long as x, and so does request_id */
     str request_id;
     uint64_t start_ms;
+
+    struct http_exchange *held; /* while it is read elsewhere; else NULL */
+    int rc;                     /* of that */
+    struct err error;
 };
 
 static void job_free(struct state_job *job)
@@ -55,8 +59,10 @@ static void respond(struct state_job *job, const struct err *failure)
 
     if (failure != NULL)
         http_exchange_respond_error(job->x, failure, NULL, 0);
-    else
+    else if (job->request.out.len < WORKER_LARGE_BYTES)
         http_exchange_respond(job->x, 200, &type, 1, buf_str(&job->request.out));
+    else
+        http_exchange_respond_taken(job->x, 200, &type, 1, &job->request.out);
 }
 
 static void job_end(struct state_job *job, const struct err *failure)
@@ -145,15 +151,11 @@ static bool copy_target(struct state_request *q, const struct http_request *r,
     return query_read(r->query, &q->arena, &q->query);
 }
 
-static int job_read(struct state_job *job, const struct path_ids *ids, struct err *reterr)
+static int job_read(struct state_job *job, struct http_exchange *x, struct err *reterr)
 {
     str body = STR("");
 
-    if (!copy_target(&job->request, job->http, ids)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
-    if (job->call->has_body && http_exchange_body(job->x, &body, reterr) == -1)
+    if (job->call->has_body && http_exchange_body(x, &body, reterr) == -1)
         return -1;
     return job->call->read == NULL ? 0 : job->call->read(&job->request, body, reterr);
 }
@@ -167,14 +169,58 @@ static bool is_refused(const struct state_job *job, struct err *reterr)
                          reterr);
 }
 
-static int job_start(struct state_job *job, const struct path_ids *ids, struct err *reterr)
+static int start_work(struct state_job *job, struct err *reterr)
 {
-    if (job_read(job, ids, reterr) == -1 || is_refused(job, reterr))
+    if (is_refused(job, reterr))
         return -1;
-    if (!state_task_start(job->request.worker, job->call->access, run_work, on_done, job)) {
+    if (state_task_start(job->request.worker, job->call->access, run_work, on_done, job))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static void read_elsewhere(void *arg)
+{
+    struct state_job *job = arg;
+
+    job->rc = job_read(job, job->held, &job->error);
+}
+
+static void on_read_elsewhere(void *arg)
+{
+    struct state_job *job = arg;
+
+    http_exchange_release(job->held);
+    job->held = NULL;
+    if (job->x == NULL)
+        job_free(job);
+    else if (job->rc == -1 || start_work(job, &job->error) == -1)
+        job_end(job, &job->error);
+}
+
+static int read_large(struct state_job *job, struct err *reterr)
+{
+    job->held = job->x;
+    if (!loop_offload(job->request.worker->loop, read_elsewhere, on_read_elsewhere, job)) {
         err_set_no_memory(reterr);
         return -1;
     }
+    http_exchange_hold(job->x);
+    return 0;
+}
+
+static int job_start(struct state_job *job, const struct path_ids *ids, struct err *reterr)
+{
+    const bool is_large =
+        job->call->has_body && request_body_weight(job->http) >= WORKER_LARGE_BYTES;
+
+    if (!copy_target(&job->request, job->http, ids)) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    if (is_large ? read_large(job, reterr) == -1
+                 : job_read(job, job->x, reterr) == -1 || start_work(job, reterr) == -1)
+        return -1;
     http_exchange_watch(job->x, &exchange_handler, job);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* state_request.h -- a request that the store alone can answer (CONTRACT 6).
  *
  *     read, on the worker's loop -> work, on a thread of the store -> the answer
+ *     (or on the pool of threads, when there is much to read)
  *
  * What it asks is copied out of the HTTP request before the work begins: a client
  * may leave in the middle, which stops nothing. */
@@ -17,7 +18,7 @@ struct caller;
 struct worker;
 
 struct state_request {
-    struct worker *worker; /* for read only */
+    struct worker *worker; /* for read only: its ids and what is constant */
     str owner;             /* outlives the request */
     struct arena arena;    /* what follows points into it */
     str ids[PATH_MAX_IDS]; /* of the path, decoded; STR_NONE where there is none */

@@ -226,9 +226,11 @@ static void on_gone(void *arg)
 {
     struct turn *t = arg;
 
+    if (t->work != NULL) {
+        turn_work_leave(t->work);
+        return;
+    }
     t->x = NULL;
-    if (t->work != NULL)
-        return; /* which will notice */
     log_gone(t);
     cancel_work(t);
     turn_free_if_over(t);

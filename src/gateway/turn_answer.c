@@ -140,7 +140,7 @@ static void respond_object(struct turn *t, struct buf *body)
         turn_answer_error(t, &e);
     } else {
         log_end(t, NULL);
-        if (body->len < TURN_LARGE_BYTES)
+        if (body->len < WORKER_LARGE_BYTES)
             http_exchange_respond(t->x, 200, head, n_head, buf_str(body));
         else
             http_exchange_respond_taken(t->x, 200, head, n_head, body);
@@ -328,7 +328,7 @@ static void conclude(struct turn *t)
     turn_unlock(t);
     if (!t->is_begun && e != NULL) {
         turn_answer_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
-    } else if (t->echo.len + t->response.used_bytes >= TURN_LARGE_BYTES) {
+    } else if (t->echo.len + t->response.used_bytes >= WORKER_LARGE_BYTES) {
         conclude_large(t);
     } else if (t->is_begun) {
         response_end(&t->response, &t->worker->out);

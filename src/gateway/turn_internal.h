@@ -154,9 +154,6 @@ void turn_free_if_over(struct turn *t);
 
 /* ---- turn_work.c */
 
-/* What is done at once, in the loop; and more than that is done on another thread. */
-enum { TURN_LARGE_BYTES = 256 * 1024 };
-
 struct turn_step {
     const char *name; /* of what follows, for the log of long holds of the loop */
     /* Touches nothing but the turn, what is constant and what may be used from any thread.
@@ -176,6 +173,9 @@ int turn_step(struct turn *t, size_t weight, const struct turn_step *step, struc
 
 /* About how many bytes are gone through to read, write or store what the turn holds. */
 size_t turn_weight(const struct turn *t);
+
+/* The client has left meanwhile: t->x is NULL when the step has ended. */
+void turn_work_leave(struct turn_work *w);
 
 /* turn_fail() was called meanwhile: it follows when the step has ended. */
 void turn_work_refuse(struct turn_work *w, const struct err *e);

@@ -33,7 +33,7 @@ static int read_request(struct turn *t, struct err *reterr)
     const struct responses_request_options options = turn_request_options(t);
     str body;
 
-    if (http_exchange_body(t->x, &body, reterr) == -1)
+    if (http_exchange_body(t->held == NULL ? t->x : t->held, &body, reterr) == -1)
         return -1;
     t->body_bytes = body.len;
     return responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr);
@@ -77,21 +77,13 @@ static int go_on(struct turn *t, struct err *reterr)
     return t->request.needs_store ? turn_load(t, reterr) : turn_resolved(t, reterr);
 }
 
-/* What a coding hides may be of any size. */
-static size_t reading_weight(const struct turn *t)
-{
-    str coding = http_request_header(t->http, STR("content-encoding"));
-
-    return str_is_none(coding) ? t->http->body.len : SIZE_MAX;
-}
-
 int turn_prepare(struct turn *t, struct err *reterr)
 {
     static const struct turn_step step = {"parsed", read_request, go_on, false, false};
 
     if (read_dialect(t, reterr) == -1)
         return -1;
-    if (turn_step(t, reading_weight(t), &step, reterr) == 0)
+    if (turn_step(t, request_body_weight(t->http), &step, reterr) == 0)
         return 0;
     turn_explain_size(t, reterr);
     return -1;

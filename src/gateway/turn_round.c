@@ -46,7 +46,7 @@ static int check_items(const struct turn *t, struct err *reterr)
  * nobody, and is kept until the stream begins. */
 static int write_opening(struct turn *t, struct err *reterr)
 {
-    if (!t->request.stream || t->echo.len < TURN_LARGE_BYTES)
+    if (!t->request.stream || t->echo.len < WORKER_LARGE_BYTES)
         return 0;
     response_start(&t->response, &t->opening);
     if (!buf_failed(&t->opening))
@@ -420,7 +420,7 @@ static size_t round_weight(const struct turn *t)
 
 void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
 {
-    if (round_weight(t) >= TURN_LARGE_BYTES) {
+    if (round_weight(t) >= WORKER_LARGE_BYTES) {
         end_large_round(t, failure);
         return;
     }
@@ -481,7 +481,7 @@ static void hear_large(struct turn *t, str bytes)
 
 void turn_hear(struct turn *t, str bytes, struct buf *out)
 {
-    if (round_unread_bytes(&t->round) >= TURN_LARGE_BYTES &&
+    if (round_unread_bytes(&t->round) >= WORKER_LARGE_BYTES &&
         str_find_char(bytes, '\n') < bytes.len) {
         hear_large(t, bytes);
         return;

@@ -16,6 +16,7 @@ struct turn_work {
     const struct turn_step *step;
     int rc;
     struct err error; /* when rc is -1 */
+    bool is_gone;     /* the client left meanwhile */
     bool is_refused;  /* turn_fail() was called meanwhile */
     struct err refusal;
 };
@@ -59,21 +60,31 @@ static void go_on(struct turn *t, const struct turn_work *w)
         fail_step(t, &e);
 }
 
+/* The client has left: what the log shows of its request goes with the exchange. */
+static void log_gone(struct turn *t)
+{
+    const struct turn_summary s = turn_summarize(t);
+
+    turn_log_gone(&s);
+    t->x = NULL;
+}
+
 static void on_step_done(void *arg)
 {
     struct turn_work *w = arg;
     struct turn *t = w->turn;
+    struct http_exchange *const held = t->held;
 
     loop_hold_by(w->step->name);
     t->work = NULL;
-    http_exchange_release(t->held);
     t->held = NULL;
-    if (t->x == NULL) {
-        struct turn_summary s = turn_summarize(t);
-
-        turn_log_gone(&s);
-    }
+    if (!w->is_gone)
+        http_exchange_release(held);
+    else
+        log_gone(t);
     go_on(t, w);
+    if (w->is_gone)
+        http_exchange_release(held);
     free(w);
     turn_free_if_over(t);
 }
@@ -82,7 +93,7 @@ int turn_step(struct turn *t, size_t weight, const struct turn_step *step, struc
 {
     struct turn_work *w;
 
-    if (weight < TURN_LARGE_BYTES)
+    if (weight < WORKER_LARGE_BYTES)
         return step->work(t, reterr) == -1 ? -1 : step->then(t, reterr);
     w = calloc(1, sizeof(*w));
     if (w == NULL) {
@@ -95,15 +106,17 @@ int turn_step(struct turn *t, size_t weight, const struct turn_step *step, struc
         http_call_pause(t->call);
     else
         turn_cancel_call(t); /* it may be reading its end, and would report that */
-    if (!loop_offload(t->worker->loop, run_step, on_step_done, w)) {
-        free(w);
-        err_set_no_memory(reterr);
-        return -1;
-    }
     t->work = w;
     t->held = t->x;
-    http_exchange_hold(t->x);
-    return 0;
+    if (loop_offload(t->worker->loop, run_step, on_step_done, w)) {
+        http_exchange_hold(t->held);
+        return 0;
+    }
+    t->work = NULL;
+    t->held = NULL;
+    free(w);
+    err_set_no_memory(reterr);
+    return -1;
 }
 
 void turn_keep_failure(struct turn *t, const struct err *failure)
@@ -114,6 +127,11 @@ void turn_keep_failure(struct turn *t, const struct err *failure)
     if (kept != NULL)
         *kept = *failure;
     t->failure = failure == NULL ? NULL : kept != NULL ? kept : &lost;
+}
+
+void turn_work_leave(struct turn_work *w)
+{
+    w->is_gone = true;
 }
 
 void turn_work_refuse(struct turn_work *w, const struct err *e)

@@ -64,6 +64,10 @@ struct worker {
     struct pulses *pulses; /* of all workers; outlives them; or NULL */
 };
 
+/* What is gone through in the loop, at most: more is done on another thread (loop_offload()), as far
+ * as it is not only copied or passed on. It takes some milliseconds. */
+enum { WORKER_LARGE_BYTES = 256 * 1024 };
+
 struct worker_conf {
     const struct config *config;
     const struct api_keys *keys;
