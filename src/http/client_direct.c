@@ -99,6 +99,7 @@ static const char *const faults[] = {
     [H1_FAULT_HEAD_LIMIT] = CAUSE_LARGE_HEAD,
     [H1_FAULT_CODING] = "its answer has a transfer coding that is not supported",
     [H1_FAULT_CHUNK] = "a chunk of its answer is malformed",
+    [H1_FAULT_FRAMING] = "its answer has more chunk extensions or trailers than content",
     [H1_FAULT_NO_MEMORY] = CAUSE_LARGE_HEAD,
 };
 

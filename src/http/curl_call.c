@@ -66,12 +66,11 @@ static size_t on_header_line(char *p, size_t size, size_t n, void *arg)
     struct curl_call *call = arg;
     str line = str_trim(str_from(p, size * n));
 
-    if (call->cancelled)
+    call->head_bytes += size * n;
+    if (call->cancelled || call->head_bytes > CALL_MAX_HEAD_BYTES)
         return 0;
-    if (call->call.head_done) { /* nothing of ours uses a trailer, but libcurl keeps all of them */
-        call->trailer_bytes += size * n;
-        return call->trailer_bytes <= CALL_MAX_HEAD_BYTES ? size * n : 0;
-    }
+    if (call->call.head_done) /* nothing of ours uses a trailer, but libcurl keeps all of them */
+        return size * n;
     if (line.len == 0)
         return head_end(call) ? size * n : 0;
     if (str_starts_with(line, STR("HTTP/"))) {

@@ -32,7 +32,8 @@ struct curl_call {
     size_t body_sent;
     struct buf head; /* lines of the answer's head, each with a NUL behind it */
     size_t n_lines;
-    size_t trailer_bytes; /* behind the body, which nobody gets */
+    size_t
+        head_bytes; /* of all heads, those of 1xx answers too, and of trailers, which nobody gets */
 
     bool added;     /* to libcurl */
     bool changed;   /* is in the client's list of these */

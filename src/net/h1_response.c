@@ -10,6 +10,9 @@
 
 #include <assert.h>
 
+/* A byte of the body may come in a chunk of its own; no server sends extensions. */
+enum { FRAMING_A_BYTE = 32 };
+
 static struct h1_response *of(llhttp_t *parser)
 {
     return parser->data;
@@ -110,11 +113,35 @@ static int on_head_complete(llhttp_t *parser)
     return HPE_PAUSED;
 }
 
+/* What stands between the body's bytes, up to that place. False when it is too much. */
+static bool take_framing(struct h1_response *r, size_t to)
+{
+    size_t n = to - r->framed_to;
+
+    r->framed_to = to;
+    if (n > r->allowed_bytes)
+        return false;
+    r->allowed_bytes -= n;
+    return true;
+}
+
+static void allow_framing(struct h1_response *r, size_t n_body_bytes)
+{
+    size_t missing = r->max_head_bytes - r->allowed_bytes;
+
+    r->allowed_bytes +=
+        n_body_bytes > missing / FRAMING_A_BYTE ? missing : n_body_bytes * FRAMING_A_BYTE;
+}
+
 static int on_body(llhttp_t *parser, const char *p, size_t n)
 {
     struct h1_response *r = of(parser);
     size_t at = (size_t)(p - r->piece);
 
+    if (!take_framing(r, at))
+        return fault(r, H1_FAULT_FRAMING);
+    r->framed_to = at + n;
+    allow_framing(r, n);
     if (r->body_bytes == 0)
         r->body_at = at;
     else if (at != r->body_at + r->body_bytes)
@@ -151,7 +178,9 @@ static void start(struct h1_response *r)
 
 void h1_response_init(struct h1_response *r, size_t max_head_bytes, bool is_answer_to_head)
 {
-    *r = (struct h1_response){.allowed_bytes = max_head_bytes, .has_no_body = is_answer_to_head};
+    *r = (struct h1_response){.allowed_bytes = max_head_bytes,
+                              .max_head_bytes = max_head_bytes,
+                              .has_no_body = is_answer_to_head};
     start(r);
 }
 
@@ -191,6 +220,9 @@ static ssize_t run(struct h1_response *r, char *p, size_t n)
     if (in_head && n > r->allowed_bytes)
         n = r->allowed_bytes;
     verdict = llhttp_execute(&r->parser, p, n);
+    if (verdict != HPE_OK && verdict != HPE_PAUSED && !in_head && r->fault == H1_FAULT_NONE &&
+        !take_framing(r, (size_t)(llhttp_get_error_pos(&r->parser) - r->piece)))
+        return fail(r, H1_FAULT_FRAMING);
     if (verdict != HPE_OK && verdict != HPE_PAUSED)
         return fail(r, in_head ? H1_FAULT_NOT_HTTP : H1_FAULT_CHUNK);
     if (verdict == HPE_PAUSED) {
@@ -198,7 +230,7 @@ static ssize_t run(struct h1_response *r, char *p, size_t n)
         advance(r);
     }
     if (in_head)
-        r->allowed_bytes -= n;
+        r->allowed_bytes = r->state == H1_RESPONSE_HEAD ? r->allowed_bytes - n : r->max_head_bytes;
     return (ssize_t)n;
 }
 
@@ -210,11 +242,14 @@ ssize_t h1_response_feed(struct h1_response *r, char *p, size_t n, str *ret_body
     assert(state == H1_RESPONSE_HEAD || state == H1_RESPONSE_BODY);
     r->begun = r->begun || n > 0;
     r->piece = p;
-    r->body_at = r->body_bytes = 0;
+    r->body_at = r->body_bytes = r->framed_to = 0;
     do {
         taken = run(r, p + used, n - (size_t)used);
         used += taken;
-    } while (taken != -1 && r->state == state && (size_t)used < n && r->allowed_bytes > 0);
+    } while (taken != -1 && r->state == state && (size_t)used < n &&
+             (state == H1_RESPONSE_BODY || r->allowed_bytes > 0));
+    if (taken != -1 && state == H1_RESPONSE_BODY && !take_framing(r, (size_t)used))
+        taken = fail(r, H1_FAULT_FRAMING);
     *ret_body = str_from(p + r->body_at, r->body_bytes);
     if (taken != -1 && r->state == H1_RESPONSE_HEAD && (size_t)used < n)
         taken = fail(r, H1_FAULT_HEAD_LIMIT);

@@ -9,6 +9,10 @@
  *     if (r.state == H1_RESPONSE_BODY) ...        status, h1_response_headers()
  *     used = h1_response_feed(&r, p, n, &body)    until H1_RESPONSE_DONE
  *
+ * All heads together may have max_head_bytes, and what frames the body (chunk sizes, their
+ * extensions, trailers) as many, and 32 for each byte of the body: a response that says nothing
+ * comes to an end.
+ *
  * The body is not copied: its bytes are pushed together where they were read,
  * over the chunk sizes between them, so each call gives one view.
  *
@@ -35,6 +39,7 @@ enum h1_response_fault {
     H1_FAULT_HEAD_LIMIT, /* the head is too large */
     H1_FAULT_CODING,     /* a transfer coding other than chunked */
     H1_FAULT_CHUNK,      /* a chunk without a valid size or end */
+    H1_FAULT_FRAMING,    /* more chunk extensions and trailers than the body can need */
     H1_FAULT_NO_MEMORY,
 };
 
@@ -52,13 +57,15 @@ struct h1_response {
     struct buf fields;    /* names and values in turn, each with a NUL behind it */
     size_t name_at;       /* in them: where the current name begins */
     size_t value_at;      /* and where its value does */
-    size_t allowed_bytes; /* of heads, that may still come */
-    bool has_no_body;     /* whatever its head says: HEAD was asked for */
+    size_t allowed_bytes; /* of heads, that may still come; behind them, of what frames the body */
+    size_t max_head_bytes;
+    bool has_no_body; /* whatever its head says: HEAD was asked for */
     bool ends_by_close;
     bool has_coding;            /* it has a Transfer-Encoding */
     bool is_coded;              /* which is not chunked alone */
     char *piece;                /* what is being fed */
     size_t body_at, body_bytes; /* what of it is body, as far as found */
+    size_t framed_to;           /* behind the last of it, as it was fed */
 };
 
 void h1_response_init(struct h1_response *r, size_t max_head_bytes, bool is_answer_to_head);

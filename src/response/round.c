@@ -40,10 +40,14 @@ bool round_is_cut_off(const struct round *round)
 
 void round_feed(struct round *round, str bytes, struct buf *out)
 {
+    const size_t n_before = round->n_deltas;
+
     if (round_is_over(round))
         return;
     round->out = out;
     chat_stream_feed(&round->stream, bytes);
+    round->quiet_bytes = round->n_deltas == n_before ? round->quiet_bytes + bytes.len : 0;
+    chat_stream_limit_quiet(&round->stream, round->quiet_bytes);
 }
 
 size_t round_unread_bytes(const struct round *round)

@@ -11,9 +11,10 @@
 struct round {
     struct chat_stream stream;
     struct response *response;
-    struct buf *out; /* where events go during a call of this module */
-    bool refused;    /* the response took no more */
-    size_t n_deltas; /* of the upstream, for those that do not count their tokens */
+    struct buf *out;    /* where events go during a call of this module */
+    bool refused;       /* the response took no more */
+    size_t quiet_bytes; /* of the upstream, since its last delta: comments, empty chunks */
+    size_t n_deltas;    /* of the upstream, for those that do not count their tokens */
 };
 
 /* response must be started and outlive the round. */

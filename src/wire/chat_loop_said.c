@@ -17,6 +17,16 @@ void chat_loop_said_init(struct chat_loop_said *s, size_t limit_bytes)
     buf_init(&s->reasoning_details, limit_bytes);
 }
 
+size_t chat_loop_said_bytes(const struct chat_loop_said *s)
+{
+    size_t n = s->content.text.len + s->reasoning_content.text.len + s->reasoning.text.len +
+               s->reasoning_details.len;
+
+    for (size_t i = 0; i < s->n; i++)
+        n += s->calls[i].arguments.text.len + s->calls[i].held.len;
+    return n;
+}
+
 void chat_loop_said_fini(struct chat_loop_said *s)
 {
     for (size_t i = 0; i < s->n; i++) {

@@ -56,6 +56,9 @@ struct chat_loop_said {
 void chat_loop_said_init(struct chat_loop_said *s, size_t limit_bytes);
 void chat_loop_said_fini(struct chat_loop_said *s);
 
+/* How much that is, texts and arguments together. */
+size_t chat_loop_said_bytes(const struct chat_loop_said *s);
+
 /* Takes the texts of a delta or message, raw; its calls are for the next function. */
 void chat_loop_said_texts(struct chat_loop_said *s, str raw);
 

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "wire/chat_loop_usage.h"
 #include "wire/chat_merge_chunk.h"
+#include "wire/chat_quiet.h"
 #include "wire/upstream_error.h"
 #include "json/json_copy.h"
 #include "json/json_err.h"
@@ -24,6 +25,8 @@ void chat_merge_init(struct chat_merge *m, const struct chat_merge_conf *conf)
 {
     *m = (struct chat_merge){.conf = *conf};
     buf_init(&m->whole, conf->max_event_bytes);
+    buf_init(&m->tail, conf->max_output_bytes);
+    buf_init(&m->shown, conf->max_output_bytes);
     sse_parser_init(&m->sse, conf->max_event_bytes);
     chat_loop_said_init(&m->said, conf->max_output_bytes);
 }
@@ -56,6 +59,7 @@ void chat_merge_begin(struct chat_merge *m)
     m->form = m->conf.is_stream ? CHAT_MERGE_UNKNOWN : CHAT_MERGE_WHOLE;
     m->has_finish = m->is_cut = m->is_done = false;
     m->n_broken = 0;
+    m->quiet_bytes = 0;
     m->had_role = m->has_role;
 }
 
@@ -91,6 +95,11 @@ static void check_room(struct chat_merge *m)
         err_set(&e, ERR_UPSTREAM_ERROR,
                 "The upstream server sent more than %zu bytes of text or %d tool calls.",
                 m->conf.max_output_bytes, CHAT_MAX_CALLS);
+        fail(m, &e);
+    } else if (m->shown.is_full || m->tail.is_full) {
+        err_set(&e, ERR_UPSTREAM_ERROR,
+                "The upstream server sent more than %zu bytes that were kept for the client.",
+                m->conf.max_output_bytes);
         fail(m, &e);
     } else if (is_out_of_memory(m)) {
         err_set_no_memory(&e);
@@ -193,7 +202,13 @@ static void on_other_field(void *arg, str name, str value)
 static const struct sse_handler handler = {
     .on_data_line = on_data_line, .on_event = on_event, .on_other_field = on_other_field};
 
-void chat_merge_feed(struct chat_merge *m, str bytes, struct buf *out)
+/* What is for the client, now or later, or of the calls. */
+static size_t count_said(const struct chat_merge *m, const struct buf *out)
+{
+    return out->len + m->shown.len + m->tail.len + chat_loop_said_bytes(&m->said);
+}
+
+static void feed_body(struct chat_merge *m, str bytes, struct buf *out)
 {
     struct feed f = {m, out};
     struct err e;
@@ -214,6 +229,18 @@ void chat_merge_feed(struct chat_merge *m, str bytes, struct buf *out)
                sse_parser_feed(&m->sse, bytes, &handler, &f, &e) == -1) {
         fail(m, &e);
     }
+}
+
+void chat_merge_feed(struct chat_merge *m, str bytes, struct buf *out)
+{
+    const size_t n_before = count_said(m, out);
+    struct err e;
+
+    feed_body(m, bytes, out);
+    m->quiet_bytes = count_said(m, out) == n_before ? m->quiet_bytes + bytes.len : 0;
+    if (!chat_merge_is_over(m) && m->form != CHAT_MERGE_WHOLE &&
+        chat_quiet_check(m->quiet_bytes, m->conf.max_event_bytes, &e) == -1)
+        fail(m, &e);
 }
 
 /* ---- the end of a round */

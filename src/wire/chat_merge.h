@@ -62,6 +62,7 @@ struct chat_merge {
     bool has_finish, is_cut; /* the finish_reason has been seen; its calls may not be whole */
     struct buf tail;         /* for the client at the end: from the finish_reason on, or the body */
     struct buf shown;        /* of a round that may have to be hidden */
+    size_t quiet_bytes;      /* that have come since the last for the client */
     bool had_role;           /* has_role before it */
     struct buf chunk;        /* scratch */
     unsigned n_broken;

@@ -4,6 +4,7 @@
  * blank line work, and the others are one line faster. */
 #include "wire/chat_stream.h"
 
+#include "wire/chat_quiet.h"
 #include "wire/upstream_error.h"
 #include "json/json_read.h"
 
@@ -135,6 +136,16 @@ void chat_stream_feed(struct chat_stream *s, str bytes)
         feed_events(s, bytes);
     else if (s->form == CHAT_BODY_WHOLE)
         feed_whole(s, bytes);
+}
+
+void chat_stream_limit_quiet(struct chat_stream *s, size_t quiet_bytes)
+{
+    struct err e;
+
+    if (chat_stream_is_over(s) || chat_quiet_check(quiet_bytes, s->sse.line.limit, &e) == 0)
+        return;
+    chat_reader_fail(&s->reader, &e);
+    sse_parser_stop(&s->sse);
 }
 
 static void end_whole(struct chat_stream *s)

@@ -41,6 +41,9 @@ void chat_stream_fini(struct chat_stream *s);
 
 void chat_stream_feed(struct chat_stream *s, str bytes);
 
+/* Since the last delta so many bytes have come: too many end it with an error (chat_quiet.h). */
+void chat_stream_limit_quiet(struct chat_stream *s, size_t quiet_bytes);
+
 /* Nothing that follows can change the result: [DONE] was seen, or an error, or the model went on
  * to write what others say. */
 bool chat_stream_is_over(const struct chat_stream *s);

@@ -7,6 +7,7 @@
 
 #include "lib/fixture.h"
 #include "wire/chat_merge.h"
+#include "wire/chat_quiet.h"
 
 #define HEAD       "{\"id\":\"one\",\"object\":\"chat.completion.chunk\",\"created\":1,"
 #define HEAD_2     "{\"id\":\"two\",\"object\":\"chat.completion.chunk\",\"created\":2,"
@@ -440,11 +441,48 @@ static void without_a_finish_and_broken_three_times_it_fails(void **state)
                      ERR_UPSTREAM_ERROR);
 }
 
+/* Comments keep a stream open, but not for ever. */
+static void comments_without_end_fail(void **state)
+{
+    enum { COMMENT = 4096 };
+    static char comment[COMMENT + 1];
+    const struct chat_loop_tools tools = {.names = tool_names, .n = COUNT_OF(tool_names)};
+    const struct chat_merge_conf conf = {
+        .tools = &tools, .is_stream = true, .max_event_bytes = 1024};
+    struct chat_merge m;
+    struct buf out = {.limit = 0};
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COMMENT; i++)
+        comment[i] = i % 512 == 511 ? '\n' : ':';
+    chat_merge_init(&m, &conf);
+    chat_merge_begin(&m);
+    for (; !chat_merge_is_over(&m) && n < 4 * CHAT_QUIET_LEAST; n += COMMENT)
+        chat_merge_feed(&m, str_from(comment, COMMENT), &out);
+    assert_int_equal(n, CHAT_QUIET_LEAST + COMMENT);
+    assert_int_equal(m.error.code, ERR_UPSTREAM_ERROR);
+    chat_merge_fini(&m);
+
+    /* A word between them is a sign of life. */
+    chat_merge_init(&m, &conf);
+    chat_merge_begin(&m);
+    for (size_t i = 0; i < 3; i++) {
+        for (n = 0; n < CHAT_QUIET_LEAST; n += COMMENT)
+            chat_merge_feed(&m, str_from(comment, COMMENT), &out);
+        chat_merge_feed(&m, STR(CHUNK(TEXT("a"))), &out);
+        assert_false(chat_merge_is_over(&m));
+    }
+    chat_merge_fini(&m);
+    buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_become_one_answer_in_any_cutting),
         cmocka_unit_test(what_passes_a_limit_fails),
+        cmocka_unit_test(comments_without_end_fail),
         cmocka_unit_test(without_a_finish_and_broken_three_times_it_fails),
     };
 

@@ -255,6 +255,58 @@ static void what_is_no_answer_is_refused(void **state)
     CHECK_ALL(cases);
 }
 
+#define CHUNKED    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+#define IS_CHUNKED "200 keep|transfer-encoding=chunked"
+#define TEN        "0123456789"
+#define HUNDRED    TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
+static void what_frames_a_body_is_limited(void **state)
+{
+    static const struct response_case cases[] = {
+        /* extensions, before a body and in it; each byte of the body allows more */
+        CASE(CHUNKED "1;" HUNDRED "\r\nx\r\n0\r\n\r\n", IS_CHUNKED "[x] done"),
+        CASE(CHUNKED "1;" HUNDRED TEN "123456\r\nx\r\n", IS_CHUNKED "[x] body..."),
+        CASE(CHUNKED "1;" HUNDRED TEN "1234567\r\nx\r\n", IS_CHUNKED "[] fault 5"),
+        CASE(CHUNKED "1;" HUNDRED HUNDRED, IS_CHUNKED "[] fault 5"),
+        CASE(CHUNKED "1;" HUNDRED "\r\nx\r\n1;" TEN TEN "\r\ny\r\n0\r\n\r\n",
+             IS_CHUNKED "[xy] done"),
+        CASE(CHUNKED "1;" HUNDRED "\r\nx\r\n1;" HUNDRED "\r\ny\r\n", IS_CHUNKED "[x] fault 5"),
+        CASE(CHUNKED "4;" HUNDRED "\r\nfour\r\n4;" HUNDRED "\r\nmore\r\n0\r\n\r\n",
+             IS_CHUNKED "[fourmore] done"),
+        /* trailers */
+        CASE(CHUNKED "0\r\nX: " HUNDRED "\r\n\r\n", IS_CHUNKED "[] done"),
+        CASE(CHUNKED "0\r\nX: " HUNDRED "\r\nY: " TEN "\r\n\r\n", IS_CHUNKED "[] fault 5"),
+        CASE(CHUNKED "0\r\nX: " HUNDRED HUNDRED, IS_CHUNKED "[] fault 5"),
+        /* no other fault hides it */
+        CASE(CHUNKED "1;" HUNDRED HUNDRED "\r\nxyz", IS_CHUNKED "[] fault 5"),
+    };
+
+    (void)state;
+    CHECK_ALL(cases);
+}
+
+static void small_chunks_need_no_more_than_they_may(void **state)
+{
+    enum { CHUNKS = 300 };
+    struct buf stream = {.limit = 0}, transcript = {.limit = 0};
+    struct response_case c = {.to_head = false};
+
+    (void)state;
+    buf_c(&stream, CHUNKED);
+    buf_c(&transcript, IS_CHUNKED "[");
+    for (size_t i = 0; i < CHUNKS; i++) {
+        buf_c(&stream, "0000000000000001\r\nx\r\n");
+        buf_char(&transcript, 'x');
+    }
+    buf_c(&stream, "0\r\n\r\n");
+    buf_c(&transcript, "] done");
+    c = (struct response_case){buf_str(&stream), buf_cstr(&transcript), false};
+    check(&c, UNCUT);
+    check(&c, BYTE_BY_BYTE);
+    buf_fini(&stream);
+    buf_fini(&transcript);
+}
+
 /* The head below is as long as n says, and its body is one byte. */
 static void read_head_of(size_t n, const char *transcript)
 {
@@ -303,6 +355,8 @@ int main(void)
         cmocka_unit_test(informational_answers_are_swallowed),
         cmocka_unit_test(what_follows_an_answer_is_left),
         cmocka_unit_test(what_is_no_answer_is_refused),
+        cmocka_unit_test(what_frames_a_body_is_limited),
+        cmocka_unit_test(small_chunks_need_no_more_than_they_may),
         cmocka_unit_test(the_limit_of_a_head_is_exact),
         cmocka_unit_test(a_body_in_one_piece_is_one_view),
     };
