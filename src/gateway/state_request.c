@@ -6,6 +6,7 @@
 #include "base/budget.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
+#include "gateway/request_body.h"
 #include "gateway/state_task.h"
 #include "gateway/worker.h"
 #include "http/percent.h"
