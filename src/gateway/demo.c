@@ -334,6 +334,7 @@ struct demo *demo_open(struct loop *loop, struct err *reterr)
     const struct http_server_conf conf = {
         .max_head_bytes = 64 << 10,
         .max_headers = 100,
+        .max_large_heads_bytes = 8 << 20,
         .max_body_bytes = MAX_BODY_BYTES,
         .max_connections = 10000,
         .max_pending_bytes = 1 << 20,

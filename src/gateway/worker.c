@@ -30,6 +30,7 @@ static struct http_server_conf server_conf(const struct worker_conf *conf)
     return (struct http_server_conf){
         .max_head_bytes = c->max_head_bytes,
         .max_headers = c->max_headers,
+        .max_large_heads_bytes = c->max_unfinished_heads_bytes / conf->n_workers,
         .max_body_bytes = c->max_body_bytes,
         .max_body_ratio = c->max_body_ratio,
         .max_connections = (c->max_connections + conf->n_workers - 1) / conf->n_workers,

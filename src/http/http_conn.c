@@ -125,6 +125,7 @@ static void leave(struct http_conn *c)
     c->state = CONN_CLOSED;
     loop_timer_free(c->timer);
     c->timer = NULL;
+    large_head_forget(c);
     client_share_give_back(c->server->conf.share, c->share_key);
     exchange_stop_decoding(&c->x);
     server_balance(c->server);
@@ -228,6 +229,7 @@ static bool exchange_open(struct http_conn *c)
 {
     bool is_head = str_eq(h1_method(&c->h1), STR("HEAD"));
 
+    large_head_forget(c);
     c->x = (struct http_exchange){.conn = c, .is_open = true, .has_body = !is_head};
     if (!c->h1.has_head || request_read(c) == 0)
         return true;
@@ -348,6 +350,7 @@ static void reading_state(struct http_conn *c)
         if (c->state != CONN_HEAD)
             deadline_set(c, conf->head_timeout_ms);
         c->state = CONN_HEAD;
+        large_head_note(c);
     } else {
         if (c->state != CONN_BODY)
             c->body_since_ms = loop_now_ms(c->server->loop);
@@ -437,6 +440,7 @@ static void exchange_end(struct http_conn *c)
         return;
     }
     h1_next(&c->h1);
+    socket_trim(&c->socket);
     reading_state(c);
     if (c->ahead.len > 0)
         buf_consume(&c->ahead, request_feed(c, buf_str(&c->ahead)));

@@ -1,6 +1,7 @@
 /* http_conn.h -- one client connection; shared by the files of the server.
  *
  *     http_server.c   listeners, limits, the list of connections
+ *     large_heads.c   a bound on all heads that are unfinished
  *     http_conn.c     reading requests, timeouts, closing: the states below
  *     http_request.c  what an owner asks about its request
  *     http_reply.c    the other http_exchange_ functions: writing answers
@@ -15,6 +16,8 @@
  * it at that moment may finish what it is doing. */
 #ifndef ANTIPHON_HTTP_HTTP_CONN_H
 #define ANTIPHON_HTTP_HTTP_CONN_H
+
+#include <sys/queue.h>
 
 #include "ev/loop.h"
 #include "http/http_server.h"
@@ -67,7 +70,9 @@ struct http_conn {
     uint64_t deadline_ms, timer_ms; /* when the state times out; when the timer fires; 0: never */
     enum conn_state state;
     struct h1 h1;
-    struct buf ahead;         /* bytes of later requests, read during an exchange */
+    struct buf ahead; /* bytes of later requests, read during an exchange */
+    TAILQ_ENTRY(http_conn) by_large_head;
+    size_t large_head_bytes;  /* 0: not among the large heads (large_heads.c) */
     size_t drained_bytes;     /* CONN_LINGER */
     uint64_t linger_until_ms; /* the same: whatever comes */
     struct http_exchange x;
@@ -98,6 +103,8 @@ struct http_server {
     http_server_on_request *on_request;
     void *arg;
     struct http_conn *conns;
+    TAILQ_HEAD(, http_conn) large_heads; /* unfinished, the oldest first */
+    size_t large_heads_bytes;
     size_t n_open, n_refused, n_exchanges;
     bool draining, closing;
     bool listeners_wait;   /* see server_balance() */
@@ -128,6 +135,12 @@ void conn_flush_later(struct http_conn *c);
 
 /* The answer is complete: the exchange is over for its owner. */
 void conn_answered(struct http_conn *c);
+
+/* An unfinished head has grown; refuses the oldest of the large ones while they hold too much. */
+void large_head_note(struct http_conn *c);
+
+/* The head is complete, or will never be. */
+void large_head_forget(struct http_conn *c);
 
 /* The number of connections has changed: is there room for new ones? */
 void server_balance(struct http_server *server);

@@ -115,6 +115,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
         .max_headers = conf->max_headers,
         .max_body_bytes = conf->max_body_bytes,
     };
+    TAILQ_INIT(&server->large_heads);
     server->on_request = on_request;
     server->arg = arg;
     return server;

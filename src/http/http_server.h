@@ -26,11 +26,13 @@ struct loop;
 
 /* Limits of one connection; every one is a configuration key. */
 struct http_server_conf {
-    size_t max_head_bytes;  /* request line and headers together: 431 */
-    size_t max_headers;     /* number of header fields: 431 */
-    size_t max_body_bytes;  /* 413 */
-    size_t max_body_ratio;  /* decoded bytes by those that came: 413; 0: any */
-    size_t max_connections; /* of this loop; more are answered 503 */
+    size_t max_head_bytes; /* request line and headers together: 431 */
+    size_t max_headers;    /* number of header fields: 431 */
+    size_t max_body_bytes; /* 413 */
+    size_t max_body_ratio; /* decoded bytes by those that came: 413; 0: any */
+    size_t
+        max_large_heads_bytes; /* of all heads over 4 KiB that are unfinished: 503 to the oldest */
+    size_t max_connections;    /* of this loop; more are answered 503 */
     struct client_share
         *share; /* of each client, in the whole process; outlives the server; or NULL */
     size_t max_pending_bytes; /* unsent bytes above which on_blocked is reported */

@@ -18,7 +18,7 @@
 #include <assert.h>
 
 enum {
-    KEEP_BUFFER_BYTES = 4096, /* an idle connection keeps no more */
+    KEEP_BUFFER_BYTES = 2048, /* an idle connection keeps no more */
     RESERVED_BODY_BYTES = 16384,
     FRAMING_PER_BODY = 8, /* a chunk of one byte takes six bytes: "1", CRLF, itself, CRLF */
 };

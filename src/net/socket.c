@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 enum {
-    KEEP_PENDING_BYTES = 4096,       /* memory an idle socket may keep */
+    KEEP_PENDING_BYTES = 4096,       /* memory a socket may keep between two messages */
+    KEEP_IDLE_BYTES = 1024,          /* and while it is idle */
     KERNEL_UNSENT_BYTES = 64 * 1024, /* beyond what is on its way to the peer */
 };
 
@@ -312,6 +313,12 @@ void socket_take(struct socket *s, struct buf *bytes)
         s->last_taken->next = t;
     s->last_taken = t;
     s->taken_bytes += t->bytes.len;
+}
+
+void socket_trim(struct socket *s)
+{
+    if (s->pending.len == 0 && s->pending.cap > KEEP_IDLE_BYTES)
+        buf_fini(&s->pending);
 }
 
 /* Queues what is left of the pieces after the first taken bytes. */

@@ -72,6 +72,9 @@ void socket_queue(struct socket *s, str bytes);
 /* The same without a copy: the bytes are the socket's, and the buf is empty afterwards. */
 void socket_take(struct socket *s, struct buf *bytes);
 
+/* Nothing will be queued for a while: gives back memory that an idle socket need not keep. */
+void socket_trim(struct socket *s);
+
 /* Bytes as a piece: sending only reads them, but the type does not say so. */
 static inline struct iovec socket_piece(str s)
 {

@@ -374,6 +374,7 @@ int http_fixture_setup(void **state)
                                         .max_headers = 20,
                                         .max_body_bytes = 4 * MIB,
                                         .max_connections = 100,
+                                        .max_large_heads_bytes = MIB,
                                         .max_pending_bytes = 64 * 1024,
                                         .head_timeout_ms = 5000,
                                         .body_timeout_ms = 5000,

@@ -14,6 +14,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import test from 'node:test';
+import { get } from '../lib/client.mjs';
 import { BINARY, ROOT, startDaemon } from '../lib/daemon.mjs';
 import { IS_SLOW, patience } from '../lib/patience.mjs';
 
@@ -105,6 +106,40 @@ test(`${STREAMS} streams at once, with ${SLOW} slow readers beside them`, { time
         { phase: 'released', streams: SLOW, valid: SLOW, deltas: SLOW * SLOW_PIECES, slow_open: 0, fault: '' });
     t.diagnostic(`memory: ${mb(memory(daemon).now)} after`);
 });
+
+/* ---- connections without a key */
+
+const STRANGERS = IS_CHECKED ? 200 : 10_000;
+const STRANGERS_MAY_COST = 64 * KB * KB; /* all together, beyond the idle daemon */
+const files = Number(readFileSync('/proc/self/limits', 'utf8').match(/^Max open files\s+\S+\s+(\d+)/m)?.[1] ?? Infinity);
+const CROWDED = (files < STRANGERS + 1000 && `needs ${STRANGERS + 1000} open files, the limit is ${files}`) || ABOUT_DESCRIPTORS;
+
+/* What they say; which answers they may have. Those that find no place are told so; all of
+ * max_connections are there only if the kernel spreads them evenly over the workers. */
+for (const [what, headBytes, bodyBytes, isAnswered] of [
+    ['that send bodies', 500, 64 * KB, true],
+    ['that do not finish their heads', 3000, 0, false],
+    ['that do not finish large heads', 60_000, 0, false]]) {
+    test(`${STRANGERS} connections without a key ${what}`, { timeout: patience(120_000), skip: CROWDED }, async (t) => {
+        const upstream = new Program(t, 'load_upstream');
+        const { port } = await upstream.next();
+        const daemon = await startDaemon({ upstream: `http://127.0.0.1:${port}/v1`, args: ['--api-key', 'sk-of-a-client'] });
+        t.after(() => daemon.stop());
+        assert.equal((await get(daemon, '/health')).status, 200);
+        const before = memory(daemon);
+
+        const strangers = new Program(t, 'load_strangers', daemon.port, STRANGERS, headBytes, bodyBytes);
+        const heard = await strangers.next();
+        if (isAnswered) {
+            assert.equal(heard.unauthorized + heard.overloaded, STRANGERS, JSON.stringify(heard));
+            assert.ok(heard.unauthorized > 0.8 * STRANGERS, JSON.stringify(heard));
+        }
+        const { now, peak } = memory(daemon);
+        t.diagnostic(`${JSON.stringify(heard)}; memory: ${mb(before.now)} before, ${mb(now)} now, ${mb(peak)} at most`);
+        if (!IS_CHECKED)
+            assert.ok(peak - before.now <= STRANGERS_MAY_COST, `${mb(peak - before.now)} more`);
+    });
+}
 
 /* ---- descriptors: each client may need two */
 

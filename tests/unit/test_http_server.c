@@ -358,6 +358,38 @@ static void a_head_over_the_limit_is_refused(void **state)
     assert_true(peer_heard(p, "\"code\":\"headers_too_large\""));
 }
 
+/* Two fit in: the oldest has to go, and one that comes whole is served. */
+static void unfinished_heads_are_bounded_together(void **state)
+{
+    char head[9000];
+    struct peer *first, *second, *third, *whole;
+
+    (void)state;
+    (void)snprintf(head, sizeof(head), "GET / HTTP/1.1\r\nHost: a\r\nA: %06000d", 0);
+    fx.conf.max_head_bytes = 16384;
+    fx.conf.max_large_heads_bytes = (size_t)2 * 8192;
+    serve();
+    first = peer_dial(0);
+    peer_say(first, head);
+    let_pass(20);
+    second = peer_dial(1);
+    peer_say(second, head);
+    let_pass(20);
+    whole = peer_dial(2);
+    peer_say(whole, head);
+    peer_say(whole, "\r\n\r\n");
+    UNTIL(peer_heard(whole, "hello"));
+    third = peer_dial(3);
+    peer_say(third, head);
+    UNTIL(first->gone);
+    assert_true(peer_heard(first, "HTTP/1.1 503 Service Unavailable\r\n"));
+    assert_true(peer_heard(first, "Retry-After: "));
+    peer_say(second, "\r\n\r\n");
+    peer_say(third, "\r\n\r\n");
+    UNTIL(peer_heard(second, "hello") && peer_heard(third, "hello"));
+    assert_int_equal(http_server_exchanges(fx.server), 0);
+}
+
 static void connections_over_the_limit_are_told_so(void **state)
 {
     struct peer *p, *q;
@@ -656,6 +688,7 @@ int main(void)
         HTTP_TEST(a_head_is_judged_once_whatever_the_pieces),
         HTTP_TEST(bad_requests_get_their_status_and_the_end),
         HTTP_TEST(a_head_over_the_limit_is_refused),
+        HTTP_TEST(unfinished_heads_are_bounded_together),
         HTTP_TEST(connections_over_the_limit_are_told_so),
         HTTP_TEST(an_error_answer_has_four_members),
         HTTP_TEST(late_requests_time_out),
