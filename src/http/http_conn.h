@@ -103,7 +103,7 @@ struct http_server {
     http_server_on_request *on_request;
     void *arg;
     struct http_conn *conns;
-    TAILQ_HEAD(, http_conn) large_heads; /* unfinished, the oldest first */
+    TAILQ_HEAD(large_heads, http_conn) large_heads; /* unfinished, the oldest first */
     size_t large_heads_bytes;
     size_t n_open, n_refused, n_exchanges;
     bool draining, closing;
