@@ -20,6 +20,7 @@ enum {
     CONN_BYTES = 4096,
     LINGER_MS = 5000,                /* without a byte */
     LINGER_TOTAL_MS = 30000,         /* whatever comes: a client may be slow to send its last */
+    LINGER_LEAST_MS = 1000,          /* to read the answer, even if others find no place */
     LINGER_REFUSED_MS = 10000,       /* the same over max_connections, where places are few */
     LINGER_BYTES = 64 * 1024 * 1024, /* of a refused upload that a client insists on sending */
 };
@@ -122,6 +123,8 @@ static void leave(struct http_conn *c)
     c->server->n_exchanges -= c->state == CONN_ANSWER || c->state == CONN_FLUSH;
     c->server->n_open--;
     c->server->n_refused -= c->refused;
+    if (c->state == CONN_LINGER && !c->refused)
+        TAILQ_REMOVE(&c->server->lingering, c, by_linger);
     c->state = CONN_CLOSED;
     loop_timer_free(c->timer);
     c->timer = NULL;
@@ -161,23 +164,33 @@ static void conn_gone(void *arg)
 static void linger_deadline_set(struct http_conn *c)
 {
     uint64_t now = loop_now_ms(c->server->loop);
+    uint64_t until = c->linger_since_ms + (c->refused ? LINGER_REFUSED_MS : LINGER_TOTAL_MS);
 
-    if (now >= c->linger_until_ms)
+    if (now >= until)
         conn_close(c);
     else
-        deadline_set(c, sooner(LINGER_MS, c->linger_until_ms - now));
+        deadline_set(c, sooner(LINGER_MS, until - now));
 }
 
 static void linger(struct http_conn *c)
 {
     c->state = CONN_LINGER;
-    c->linger_until_ms =
-        loop_now_ms(c->server->loop) + (c->refused ? LINGER_REFUSED_MS : LINGER_TOTAL_MS);
+    c->linger_since_ms = loop_now_ms(c->server->loop);
+    if (!c->refused)
+        TAILQ_INSERT_TAIL(&c->server->lingering, c, by_linger);
     buf_fini(&c->ahead);
     h1_fini(&c->h1);
     socket_shutdown(&c->socket);
     socket_read(&c->socket, true);
     linger_deadline_set(c);
+}
+
+void conn_make_place(struct http_server *server)
+{
+    struct http_conn *oldest = TAILQ_FIRST(&server->lingering);
+
+    if (oldest != NULL && loop_now_ms(server->loop) >= oldest->linger_since_ms + LINGER_LEAST_MS)
+        conn_close(oldest);
 }
 
 /* Bytes behind the last request. */

@@ -72,9 +72,10 @@ struct http_conn {
     struct h1 h1;
     struct buf ahead; /* bytes of later requests, read during an exchange */
     TAILQ_ENTRY(http_conn) by_large_head;
-    size_t large_head_bytes;  /* 0: not among the large heads (large_heads.c) */
-    size_t drained_bytes;     /* CONN_LINGER */
-    uint64_t linger_until_ms; /* the same: whatever comes */
+    size_t large_head_bytes;          /* 0: not among the large heads (large_heads.c) */
+    size_t drained_bytes;             /* CONN_LINGER */
+    uint64_t linger_since_ms;         /* the same */
+    TAILQ_ENTRY(http_conn) by_linger; /* the same, unless refused */
     struct http_exchange x;
     bool settle_later;   /* conn_settle() has been deferred */
     bool flush_later;    /* when settling, there are queued bytes to send */
@@ -105,6 +106,7 @@ struct http_server {
     struct http_conn *conns;
     TAILQ_HEAD(large_heads, http_conn) large_heads; /* unfinished, the oldest first */
     size_t large_heads_bytes;
+    TAILQ_HEAD(lingering, http_conn) lingering; /* that take a place, the oldest first */
     size_t n_open, n_refused, n_exchanges;
     bool draining, closing;
     bool listeners_wait;   /* see server_balance() */
@@ -141,6 +143,10 @@ void large_head_note(struct http_conn *c);
 
 /* The head is complete, or will never be. */
 void large_head_forget(struct http_conn *c);
+
+/* Closes the connection that has lingered longest, unless its client has had no time to read
+ * its answer: for a new one, which would find no place. */
+void conn_make_place(struct http_server *server);
 
 /* The number of connections has changed: is there room for new ones? */
 void server_balance(struct http_server *server);

@@ -85,6 +85,8 @@ static void on_accept(void *arg, int fd, const char *peer)
     uint64_t key = share == NULL ? 0 : client_share_key(peer);
     struct http_conn *c;
 
+    if (is_full(server))
+        conn_make_place(server);
     if (is_full(server)) {
         refuse_connection(server, fd, peer, "max_connections",
                           "The server has too many open connections.");
@@ -116,6 +118,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
         .max_body_bytes = conf->max_body_bytes,
     };
     TAILQ_INIT(&server->large_heads);
+    TAILQ_INIT(&server->lingering);
     server->on_request = on_request;
     server->arg = arg;
     return server;

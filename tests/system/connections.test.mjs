@@ -1,9 +1,10 @@
-/* connections.test.mjs -- what a connection may cost before anybody knows whose it is: the key
- * is judged at the head. */
+/* connections.test.mjs -- what a connection may cost before anybody knows whose it is: the key is
+ * judged at the head, one client has a share of the connections, and who finds no place is told. */
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { checkError } from '../lib/check.mjs';
+import { get } from '../lib/client.mjs';
 import { pair, shared } from '../lib/daemon.mjs';
 import { dial } from '../lib/wire.mjs';
 
@@ -78,6 +79,30 @@ describe('with keys', { concurrency: false }, () => {
         await wire.until(() => wire.answers.length === 1);
         assert.equal(wire.answers[0].status, 200);
         wire.socket.destroy();
+    });
+});
+
+describe('when every place is taken by strangers', { concurrency: false }, () => {
+    test('a client with a key gets one of those who have had their answer', async (t) => {
+        const { daemon } = await pair(t, '--max-connections', '3', '--workers', '1', '--api-key', KEY);
+        const strangers = [];
+        for (let i = 0; i < 3; i++) {
+            const wire = await dial(daemon);
+            wire.send(post('Content-Length: 1000000'));
+            await wire.until(() => wire.ended);
+            assert.equal(wire.answers[0].status, 401);
+            strangers.push(wire);
+        }
+        /* They go on sending, for longer than this test waits. */
+        const dripping = setInterval(() => strangers.forEach(({ socket }) => socket.destroyed || socket.write('x')), 200);
+        t.after(() => clearInterval(dripping));
+        for (let status = 503, n = 0; status !== 200; n++) {
+            assert.ok(n < 100, 'the places are free by now');
+            if (n > 0)
+                await new Promise((done) => setTimeout(done, 100));
+            ({ status } = await get(daemon, '/health', { headers: { authorization: `Bearer ${KEY}` } }));
+        }
+        strangers.forEach(({ socket }) => socket.destroy());
     });
 });
 
