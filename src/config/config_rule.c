@@ -134,6 +134,20 @@ static bool clients_know_encryption_key(const struct config *c)
     return false;
 }
 
+static bool asks_for_no_key(const struct config *c)
+{
+    return c->api_key.n == 0 && c->api_keys_file == NULL;
+}
+
+static bool every_page_is_served(const struct config *c)
+{
+    bool is_every = false;
+
+    for (size_t i = 0; i < c->cors_origins.n; i++)
+        is_every |= strcmp(c->cors_origins.items[i], "*") == 0;
+    return is_every && asks_for_no_key(c);
+}
+
 static bool anyone_is_served(const struct config *c)
 {
     bool is_public = false;
@@ -143,7 +157,7 @@ static bool anyone_is_served(const struct config *c)
 
         is_public |= !is_unix(listen) && !is_loopback(address_of(str_from_c(listen), 0).host);
     }
-    return is_public && c->api_key.n == 0 && c->api_keys_file == NULL;
+    return is_public && asks_for_no_key(c);
 }
 
 static bool ca_file_is_missing(const struct config *c)
@@ -238,6 +252,9 @@ static const struct {
      "a value is also an api_key, which clients know; give another"},
     {"listen", "api_key", true, anyone_is_served,
      "other machines may connect and no key is asked for; give --api-key or --api-keys-file"},
+    {"cors_origins", "api_key", true, every_page_is_served,
+     "every web page that somebody opens may read and run everything here, since no key is asked "
+     "for; name the pages, or give --api-key or --api-keys-file"},
     {"ca_file", NULL, false, ca_file_is_missing, "there is no such file; check its path"},
     {"ca_file", NULL, false, ca_file_is_folder,
      "this is a directory; give a file of certificates in PEM form"},

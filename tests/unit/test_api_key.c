@@ -196,6 +196,34 @@ static void more_keys_than_can_be_compared_are_refused(void **state)
     parsed_fini(&p);
 }
 
+/* What runs knows its owner by the text of a table that is gone. */
+static void owners_outlive_their_table(void **state)
+{
+    struct arena owners = {.last = NULL};
+    struct api_keys first = {.owners = &owners}, second = {.owners = &owners};
+    struct caller old, now;
+    struct err e;
+
+    (void)state;
+    api_keys_parse(&first, "keys", STR("a " ONE "\nb " TWO "\n"), NULL);
+    assert_int_equal(api_keys_add(&first, "nameless"), 0);
+    assert_int_equal(api_keys_identify(&first, STR("Bearer one"), &old, &e), 0);
+    second.former = &first;
+    api_keys_parse(&second, "keys", STR("c " ONE "\na " THREE "\n"), NULL);
+    assert_int_equal(api_keys_add(&second, "nameless"), 0);
+    second.former = NULL;
+    assert_str_c(owner_of(&first, "Bearer nameless"), owner_of(&second, "Bearer nameless").p);
+    api_keys_fini(&first);
+    assert_str_c(old.owner, "a");
+    assert_int_equal(api_keys_identify(&second, STR("Bearer three"), &now, &e), 0);
+    assert_ptr_equal(now.owner.p, old.owner.p);
+    assert_str_c(owner_of(&second, "Bearer one"), "c");
+    assert_str_c(owner_of(&second, "Bearer two"), "401");
+    api_keys_fini(&second);
+    assert_str_c(now.owner, "a");
+    arena_fini(&owners);
+}
+
 /* ---- from the configuration */
 
 /* Loads these keys; each may be NULL. buf_fini() the problems' lines. */
@@ -378,6 +406,7 @@ static void a_line_that_was_made_is_understood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(owners_outlive_their_table),
         cmocka_unit_test(lines_are_names_and_hashes),
         cmocka_unit_test(keys_of_one_name_have_one_owner),
         cmocka_unit_test(other_lines_are_refused_and_not_shown),

@@ -319,6 +319,16 @@ static void only_usable_elements_are_taken(void **state)
         {"--cors-origins", "https://a.example:1", true},
         {"--cors-origins", "https://a.example/", false},
         {"--cors-origins", "a.example", false},
+        {"--cors-origins", "null", true},
+        {"--cors-origins", "vscode-webview://a1", true},
+        {"--cors-origins", "file://", true},
+        {"--cors-origins", "app://x/", false},
+        {"--cors-origins", "://x", false},
+        {"--cors-origins", "a b://x", false},
+        {"--host-names", "ai.example.org", true},
+        {"--host-names", "*.example.org", true},
+        {"--host-names", "ai.example.org:80", false},
+        {"--host-names", "*", false},
     };
 
     (void)state;

@@ -66,6 +66,35 @@ static void a_refusal_names_its_cause_and_a_way_out(void **state)
     assert_refused("unix:/dev/null/s", "a part of its folder is a file");
 }
 
+static void loopback_is_what_only_this_machine_reaches(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_loopback;
+    } cases[] = {
+        {"127.0.0.1:0", true}, {"127.9.9.9:0", true}, {"localhost:0", true},
+        {"0.0.0.0:0", false},  {":0", false},
+    };
+    struct err e;
+    int fd;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        fd = listen_tcp(cases[i].text, &e);
+        assert_int_not_equal(fd, -1);
+        assert_int_equal(listen_is_loopback(fd), cases[i].is_loopback);
+        (void)close(fd);
+    }
+    fd = listen_tcp("[::1]:0", &e);
+    assert_true(fd == -1 || listen_is_loopback(fd)); /* not every machine has IPv6 */
+    if (fd != -1)
+        (void)close(fd);
+    fd = listen_unix(path, &e);
+    assert_int_not_equal(fd, -1);
+    assert_false(listen_is_loopback(fd));
+    (void)close(fd);
+}
+
 static void every_socket_of_a_tcp_address_has_the_port_of_the_first(void **state)
 {
     struct err e;
@@ -201,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_names_its_cause_and_a_way_out),
+        IN_FOLDER(loopback_is_what_only_this_machine_reaches),
         cmocka_unit_test(every_socket_of_a_tcp_address_has_the_port_of_the_first),
         IN_FOLDER(descriptors_of_a_unix_socket_share_one_queue),
         IN_FOLDER(a_socket_file_is_for_the_owner_and_the_group_whatever_the_umask),
