@@ -10,7 +10,7 @@ enum {
     SPARE_PART = 10,        /* this part is for what has begun */
 };
 
-static atomic_size_t limit, used, peak;
+static atomic_size_t limit, used, peak, n_refusals;
 
 static _Thread_local struct {
     size_t rest; /* taken by the thread, and not in use */
@@ -98,6 +98,7 @@ bool budget_take(size_t n)
     if (take_more(n))
         return true;
     own.was_refused = true;
+    atomic_fetch_add(&n_refusals, 1);
     return false;
 }
 
@@ -134,12 +135,20 @@ bool budget_has_room(size_t n)
 {
     size_t bytes = atomic_load(&limit), now = atomic_load(&used), most = without_spare(bytes);
 
-    return bytes == 0 || (now <= most && n <= most - now);
+    if (bytes == 0 || (now <= most && n <= most - now))
+        return true;
+    atomic_fetch_add(&n_refusals, 1);
+    return false;
 }
 
 bool budget_is_short(void)
 {
     return !budget_has_room(STEP_BYTES);
+}
+
+size_t budget_refusals(void)
+{
+    return atomic_load(&n_refusals);
 }
 
 bool budget_spare(bool spares)

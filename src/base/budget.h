@@ -45,6 +45,9 @@ bool budget_is_short(void);
  * which the caller restores. */
 bool budget_spare(bool spares);
 
+/* How often somebody has been refused something, or told that there is no room for it. */
+size_t budget_refusals(void);
+
 /* Has this thread been refused something since the last call? */
 bool budget_was_refused(void);
 

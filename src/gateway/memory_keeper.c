@@ -22,7 +22,8 @@ enum {
     MAPPED_BYTES = 512 * 1024,     /* blocks of this size are mapped by themselves */
     KEPT_TOP_BYTES =
         4 * 1024 * 1024, /* at the end of each heap, so that it need not grow at once */
-    OTHER_THREADS = 2,   /* heaps for all threads that are mostly idle */
+    CALM_LOOKS = 10,
+    OTHER_THREADS = 2, /* heaps for all threads that are mostly idle */
     MAX_MEMORIES = 2,
 };
 
@@ -30,7 +31,10 @@ struct memory_keeper {
     struct loop_timer *timer;
     struct call_memory *memories[MAX_MEMORIES];
     size_t n_memories;
-    size_t peak; /* of what was in use, since memory was given back */
+    size_t peak;            /* of what was in use, since memory was given back */
+    size_t n_refusals;      /* of the budget, at the last look */
+    unsigned n_since_short; /* looks since the last one that found too little */
+    bool is_short;          /* as the log knows it */
 };
 
 /* Three quarters of what there is: code, stacks, libraries and the file cache need some too. */
@@ -75,12 +79,30 @@ static void forget(struct memory_keeper *k)
         call_memory_forget(k->memories[i]);
 }
 
+/* One line when requests begin to be refused, and one when that was some time ago. */
+static void tell(struct memory_keeper *k, bool was_short, size_t peak)
+{
+    k->n_since_short = was_short ? 0 : k->n_since_short + 1;
+    if (was_short && !k->is_short)
+        log_line(LOG_WARN, "memory_short",
+                 (struct log_field[]){LOG_INT("used", peak), LOG_INT("max_memory", budget_limit()),
+                                      LOG_STR("message", STR("new requests get status 503")),
+                                      LOG_END});
+    if (k->is_short && k->n_since_short == CALM_LOOKS)
+        log_line(LOG_INFO, "memory_enough", (struct log_field[]){LOG_INT("used", peak), LOG_END});
+    k->is_short = was_short || (k->is_short && k->n_since_short < CALM_LOOKS);
+}
+
 static void look(void *arg)
 {
     struct memory_keeper *k = arg;
-    size_t peak = budget_peak(), used;
+    size_t peak = budget_peak(), n_refusals = budget_refusals(), used;
+    bool was_short;
 
-    if (budget_is_short())
+    was_short = n_refusals != k->n_refusals;
+    k->n_refusals = n_refusals;
+    tell(k, was_short, peak);
+    if (was_short)
         forget(k);
     used = budget_used();
     k->peak = peak > k->peak ? peak : k->peak;

@@ -214,6 +214,28 @@ describe('memory', { skip, concurrency: false }, () => {
         await besiege(t, both, 24, () => get(both.daemon, `/v1/conversations/${conversation}/items?limit=100`));
     });
 
+    test('the log says once that memory is short, and how much there is', async (t) => {
+        const both = await start(t), body = WORST['one long string']();
+        for (let i = 0; i < 3; i++)
+            await besiege(t, both, 16, () => ask(both.daemon, body));
+        await both.daemon.logged(/warn memory_short used=\d+ max_memory=167772160 /);
+        assert.equal(both.daemon.log.match(/memory_short/g).length, 1);
+    });
+
+    test('a response that outgrows what is left fails alone', async (t) => {
+        const { up, daemon } = await pair(t, '--max-memory', '32MiB');
+        const streams = await beginStreams(up, daemon, 2);
+        const piece = 'y'.repeat(MIB / 4);
+        for (const stored of [true, false]) {
+            up.next(stream(frames(...new Array(240).fill(chunk({ content: piece })), chunk({}, 'stop'), '[DONE]')));
+            const got = await ask(daemon, { model: 'm', input: 'much', store: stored });
+            assert.equal(got.status, 503);
+            assert.match(got.json.error.message, /max_memory/);
+        }
+        await endStreams(streams);
+        await isUsualAgain(up, daemon);
+    });
+
     test('hundreds of small streams at once are no reason to refuse one', async (t) => {
         const both = await start(t);
         const answers = await besiege(t, both, 300, (i) => ask(both.daemon, { model: 'm', input: `${i}`, stream: true }));

@@ -32,7 +32,7 @@ static void without_a_limit_it_only_counts(void **state)
 
 static void no_more_is_taken_than_there_is(void **state)
 {
-    size_t n = 0;
+    size_t n = 0, n_refusals = budget_refusals();
 
     (void)state;
     budget_set_limit(budget_used() + MIB);
@@ -40,6 +40,7 @@ static void no_more_is_taken_than_there_is(void **state)
         n += KIB;
     assert_true(budget_used() <= budget_limit());
     assert_true(n >= MIB && n <= MIB + REST); /* all of it, and the rest of an earlier step */
+    assert_int_equal(budget_refusals(), n_refusals + 1);
     assert_true(budget_was_refused());
     assert_false(budget_was_refused());
     budget_give(n);
