@@ -7,14 +7,15 @@
 
 enum {
     STEP_BYTES = 64 * 1024, /* what a thread takes at once, and keeps at most twice of */
-    SPARE_PART = 10,        /* this part is for what has begun */
+    SPARE_PART = 20,        /* one for what has begun alone, one that connections may have too */
 };
 
 static atomic_size_t limit, used, peak, n_refusals;
 
 static _Thread_local struct {
     size_t rest; /* taken by the thread, and not in use */
-    bool spares, was_refused;
+    enum budget_use use;
+    bool was_refused;
 } own;
 
 void budget_set_limit(size_t bytes)
@@ -58,25 +59,18 @@ static bool take_shared(size_t n, size_t most)
     return true;
 }
 
-static size_t without_spare(size_t bytes)
-{
-    return bytes - bytes / SPARE_PART;
-}
-
-static size_t most_used(void)
+static size_t most_for(enum budget_use use)
 {
     size_t bytes = atomic_load(&limit);
 
-    if (bytes == 0)
-        return SIZE_MAX;
-    return own.spares ? without_spare(bytes) : bytes;
+    return bytes == 0 ? SIZE_MAX : bytes - bytes / SPARE_PART * (size_t)use;
 }
 
 /* The rest is too small for n bytes: a whole step more if there is one, else just what is
  * missing. */
 static bool take_more(size_t n)
 {
-    size_t missing = n - own.rest, most = most_used();
+    size_t missing = n - own.rest, most = most_for(own.use);
     size_t steps = missing / STEP_BYTES + 1;
 
     if (steps <= SIZE_MAX / STEP_BYTES && take_shared(steps * STEP_BYTES, most)) {
@@ -133,9 +127,9 @@ void budget_free(void *p, size_t counted)
 
 bool budget_has_room(size_t n)
 {
-    size_t bytes = atomic_load(&limit), now = atomic_load(&used), most = without_spare(bytes);
+    size_t now = atomic_load(&used), most = most_for(BUDGET_NEW_WORK);
 
-    if (bytes == 0 || (now <= most && n <= most - now))
+    if (now <= most && n <= most - now)
         return true;
     atomic_fetch_add(&n_refusals, 1);
     return false;
@@ -151,11 +145,11 @@ size_t budget_refusals(void)
     return atomic_load(&n_refusals);
 }
 
-bool budget_spare(bool spares)
+enum budget_use budget_use_for(enum budget_use use)
 {
-    bool before = own.spares;
+    enum budget_use before = own.use;
 
-    own.spares = spares;
+    own.use = use;
     return before;
 }
 

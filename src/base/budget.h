@@ -6,8 +6,8 @@
  * that few calls touch what is shared.
  *
  * The last tenth is for what has begun already. What only wants to begin asks
- * budget_is_short() first, and does its work between two calls of budget_spare(): there a thread gets nothing of
- * it, so that streams under way go on while new requests are refused.
+ * budget_has_room() first, and its thread says by budget_use_for() what it takes memory for: so
+ * streams under way go on while new requests are refused.
  *
  * It knows no clock and no system: the shell sets the limit. Any thread. */
 #ifndef ANTIPHON_BASE_BUDGET_H
@@ -41,9 +41,15 @@ size_t budget_peak(void);
 bool budget_has_room(size_t n);
 bool budget_is_short(void);
 
-/* From now on this thread leaves the last tenth alone, or may have it. Returns what held before,
- * which the caller restores. */
-bool budget_spare(bool spares);
+/* What a thread takes memory for; each has less of it than the one before. */
+enum budget_use {
+    BUDGET_UNDER_WAY,  /* what has begun: all */
+    BUDGET_CONNECTION, /* connections, heads of requests, refusals: all but a twentieth */
+    BUDGET_NEW_WORK,   /* bodies and what is made of them, caches: all but a tenth */
+};
+
+/* For this thread, from now on. Returns what held before, which the caller restores. */
+enum budget_use budget_use_for(enum budget_use use);
 
 /* How often somebody has been refused something, or told that there is no room for it. */
 size_t budget_refusals(void);

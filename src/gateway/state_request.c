@@ -90,12 +90,12 @@ static int run_work(struct store_session *s, void *arg, struct err *reterr)
 {
     struct state_job *job = arg;
     struct state_request *q = &job->request;
-    bool spared = budget_spare(true);
+    enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
     int rc;
 
     buf_reset(&q->out);
     rc = job->call->work(s, q, reterr);
-    (void)budget_spare(spared);
+    (void)budget_use_for(before);
     if (rc == -1)
         return -1;
     if (buf_failed(&q->out)) {

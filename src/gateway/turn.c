@@ -342,13 +342,13 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
 
 void turn_recognised(struct turn *t)
 {
-    bool spared;
+    enum budget_use before;
 
     if (t->state != TURN_RECOGNISE)
         return;
     turn_move(t, TURN_PARSE);
-    spared = budget_spare(true);
+    before = budget_use_for(BUDGET_NEW_WORK);
     begin_turn(t);
-    (void)budget_spare(spared);
+    (void)budget_use_for(before);
     turn_free_if_over(t);
 }

@@ -142,10 +142,10 @@ static int load_all(struct turn *t, struct store_session *s, struct err *reterr)
 
 static int load_work(struct store_session *s, void *arg, struct err *reterr)
 {
-    bool spared = budget_spare(true);
+    enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
     int rc = load_all(arg, s, reterr);
 
-    (void)budget_spare(spared);
+    (void)budget_use_for(before);
     return rc;
 }
 
@@ -168,7 +168,7 @@ static void explain(const struct turn *t, const struct err *failure, struct err 
 static void on_loaded(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
-    bool spared = budget_spare(true);
+    enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
     struct err e;
 
     t->uses_store = false;
@@ -180,7 +180,7 @@ static void on_loaded(void *arg, const struct err *failure)
     } else if (t->x != NULL && turn_resolved(t, &e) == -1) {
         turn_refuse(t, &e);
     }
-    (void)budget_spare(spared);
+    (void)budget_use_for(before);
     turn_free_if_over(t);
 }
 

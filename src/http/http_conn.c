@@ -316,10 +316,13 @@ void conn_refuse(struct http_conn *c, const struct err *e)
 
 static void request_begin(struct http_conn *c)
 {
+    enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
+
     exchange_start(c);
     c->x.close_after = !c->h1.keep_alive;
     c->x.request.body = h1_body(&c->h1);
     c->server->on_request(c->server->arg, &c->x, &c->x.request);
+    (void)budget_use_for(before);
 }
 
 /* --- bytes in ---------------------------------------------------------------- */
@@ -382,11 +385,22 @@ static void send_continue(struct http_conn *c)
         socket_send(&c->socket, &piece, 1);
 }
 
+/* Bytes of a body leave memory to what is under way. */
+static ssize_t parse(struct http_conn *c, str bytes, struct err *reterr)
+{
+    bool is_body = c->h1.state == H1_BODY;
+    enum budget_use before = budget_use_for(is_body ? BUDGET_NEW_WORK : BUDGET_CONNECTION);
+    ssize_t used = h1_feed(&c->h1, bytes, reterr);
+
+    (void)budget_use_for(before);
+    return used;
+}
+
 /* One step of the parser, which stops in front of a body. Returns what was used. */
 static size_t request_step(struct http_conn *c, str bytes)
 {
     struct err e;
-    ssize_t used = h1_feed(&c->h1, bytes, &e);
+    ssize_t used = parse(c, bytes, &e);
 
     if (used == -1 && e.code == ERR_LENGTH_REQUIRED) {
         refuse_without_length(c, &e);
@@ -405,18 +419,17 @@ static size_t request_step(struct http_conn *c, str bytes)
     return (size_t)used;
 }
 
-/* Feeds the parser; what belongs to later requests is left. Returns what was used. What only
- * begins leaves the last of the memory to what is under way. */
+/* Feeds the parser; what belongs to later requests is left. Returns what was used. */
 static size_t request_feed(struct http_conn *c, str bytes)
 {
-    bool spared = budget_spare(true);
+    enum budget_use before = budget_use_for(BUDGET_CONNECTION);
     size_t used = 0;
 
     while (used < bytes.len && c->state <= CONN_BODY)
         used += request_step(c, str_skip(bytes, used));
     if (c->h1.expects_continue && c->state == CONN_BODY)
         send_continue(c);
-    (void)budget_spare(spared);
+    (void)budget_use_for(before);
     return used;
 }
 
@@ -544,9 +557,18 @@ static void link_in(struct http_conn *c, struct http_server *server)
     server->n_open++;
 }
 
+static struct http_conn *conn_new(void)
+{
+    enum budget_use before = budget_use_for(BUDGET_CONNECTION);
+    struct http_conn *c = budget_alloc(sizeof(*c), CONN_BYTES);
+
+    (void)budget_use_for(before);
+    return c;
+}
+
 struct http_conn *conn_open(struct http_server *server, int fd, const char *peer)
 {
-    struct http_conn *c = budget_alloc(sizeof(*c), CONN_BYTES);
+    struct http_conn *c = conn_new();
 
     if (c == NULL) {
         (void)close(fd);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/budget.h"
 #include "http/body_decode.h"
 #include "http/http_conn.h"
 #include "http/request_id.h"
@@ -232,8 +233,8 @@ static int retry_after_s(const struct err *e)
     return status == 429 || status == 503 ? 1 : 0;
 }
 
-void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
-                                 const struct http_header *headers, size_t n_headers)
+static void respond_error(struct http_exchange *x, const struct err *e,
+                          const struct http_header *headers, size_t n_headers)
 {
     struct http_header *all = arena_array(&x->arena, n_headers + 3, sizeof(*all));
     struct buf *body = &x->conn->server->body;
@@ -257,6 +258,16 @@ void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
         all[n++] = (struct http_header){STR("Retry-After"), str_from_c(seconds)};
     }
     http_exchange_respond(x, err_http_status(e), all, n, buf_str(body));
+}
+
+/* The little that it takes to refuse is there for as long as for what is under way. */
+void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
+                                 const struct http_header *headers, size_t n_headers)
+{
+    enum budget_use before = budget_use_for(BUDGET_UNDER_WAY);
+
+    respond_error(x, e, headers, n_headers);
+    (void)budget_use_for(before);
 }
 
 /* --- answers in pieces ----------------------------------------------------------- */

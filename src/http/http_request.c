@@ -121,7 +121,7 @@ int http_exchange_body(struct http_exchange *x, str *ret, struct err *reterr)
 static void decode_on(void *arg)
 {
     struct http_exchange *x = arg;
-    bool spared = budget_spare(true);
+    enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
 
     decode_piece(x, SLICE_BYTES);
     if (x->decoding.is_over) {
@@ -130,7 +130,7 @@ static void decode_on(void *arg)
     } else {
         loop_timer_start(x->decoding.timer, NEXT_TURN_MS);
     }
-    (void)budget_spare(spared);
+    (void)budget_use_for(before);
 }
 
 bool http_exchange_decode(struct http_exchange *x, void (*on_decoded)(void *arg), void *arg)

@@ -17,6 +17,8 @@
 
 #include <assert.h>
 
+#include "base/budget.h"
+
 enum {
     KEEP_BUFFER_BYTES = 2048, /* an idle connection keeps no more */
     RESERVED_BODY_BYTES = 16384,
@@ -371,6 +373,8 @@ static void set_fault(const struct h1 *h, struct err *reterr)
     if (h->fault == ERR_REQUEST_TOO_LARGE)
         err_set(reterr, h->fault, "The request body is larger than %zu bytes.",
                 h->limits->max_body_bytes);
+    else if (h->fault == ERR_OVERLOADED && budget_was_refused())
+        err_set_short_of_memory(reterr);
     else
         err_set(reterr, h->fault, "%s", h->fault_text);
 }

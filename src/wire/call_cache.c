@@ -70,10 +70,11 @@ static char *append(char *to, str s)
 /* A cache has no claim to what is left for work that has begun. */
 static struct entry *entry_alloc(size_t size)
 {
-    bool spared = budget_spare(true), has_room = budget_take(size);
+    enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
+    bool has_room = budget_take(size);
     struct entry *e = has_room ? malloc(size) : NULL;
 
-    (void)budget_spare(spared);
+    (void)budget_use_for(before);
     if (has_room && e == NULL)
         budget_give(size);
     return e;

@@ -12,7 +12,7 @@ static int end_limit(void **state)
 {
     (void)state;
     budget_set_limit(0);
-    (void)budget_spare(false);
+    (void)budget_use_for(BUDGET_UNDER_WAY);
     (void)budget_was_refused();
     return 0;
 }
@@ -60,25 +60,36 @@ static void a_huge_piece_is_refused_and_takes_nothing(void **state)
     assert_int_equal(budget_used(), before);
 }
 
-static void the_last_tenth_is_for_what_has_begun(void **state)
+static size_t take_all(enum budget_use use)
 {
-    size_t n = 0, more = 0;
+    size_t n = 0;
 
-    (void)state;
-    budget_set_limit(budget_used() + 10 * MIB);
-    assert_false(budget_is_short());
-    assert_true(budget_has_room(8 * MIB));
-    assert_false(budget_has_room(10 * MIB));
-    assert_false(budget_has_room(SIZE_MAX));
-    assert_false(budget_spare(true));
+    (void)budget_use_for(use);
     while (budget_take(KIB))
         n += KIB;
+    return n;
+}
+
+static void the_last_tenth_is_for_what_has_begun(void **state)
+{
+    size_t n;
+
+    (void)state;
+    budget_set_limit(budget_used() + 20 * MIB);
+    assert_false(budget_is_short());
+    assert_true(budget_has_room(17 * MIB));
+    assert_false(budget_has_room(19 * MIB));
+    assert_false(budget_has_room(SIZE_MAX));
+    n = take_all(BUDGET_NEW_WORK);
+    assert_true(n >= 18 * MIB - REST && n <= 18 * MIB + REST);
     assert_true(budget_is_short());
-    assert_true(budget_spare(false));
-    while (budget_take(KIB))
-        more += KIB;
-    assert_true(more >= MIB - REST && more <= MIB + REST);
-    budget_give(n + more);
+    n += take_all(BUDGET_CONNECTION);
+    assert_true(n >= 19 * MIB - REST && n <= 19 * MIB + REST);
+    n += take_all(BUDGET_UNDER_WAY);
+    assert_true(n >= 20 * MIB - REST && n <= 20 * MIB + REST);
+    assert_int_equal(budget_use_for(BUDGET_NEW_WORK), BUDGET_UNDER_WAY);
+    assert_int_equal(budget_use_for(BUDGET_UNDER_WAY), BUDGET_NEW_WORK);
+    budget_give(n);
     assert_false(budget_is_short());
 }
 
