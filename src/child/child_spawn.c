@@ -388,8 +388,12 @@ int child_spawn_why_ended(const struct child_command *command, int report_fd, co
                           struct buf *out)
 {
     struct report r;
+    ssize_t n;
 
-    if (read(report_fd, &r, sizeof(r)) == (ssize_t)sizeof(r)) {
+    do
+        n = read(report_fd, &r, sizeof(r));
+    while (n == -1 && errno == EINTR);
+    if (n == (ssize_t)sizeof(r)) {
         describe_failure(command, &r, out);
         return r.error;
     }

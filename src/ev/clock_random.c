@@ -1,4 +1,5 @@
 /* clock_random.c -- the two things the pure core must be handed: time and chance. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ int64_t clock_unix_s(void)
 }
 
 /* One system call serves a few dozen ids. Up to 256 bytes getrandom() neither
- * blocks half way nor returns short, once the system's pool is ready. */
+ * blocks half way nor returns short, once the system's pool is ready; before that, early after the
+ * machine has started, a signal may end its wait. */
 enum { POOL_BYTES = 256 };
 
 static _Thread_local struct {
@@ -26,7 +28,12 @@ static _Thread_local struct {
 
 static void pool_refill(void)
 {
-    if (getrandom(pool.bytes, POOL_BYTES, 0) != POOL_BYTES) {
+    ssize_t n;
+
+    do
+        n = getrandom(pool.bytes, POOL_BYTES, 0);
+    while (n == -1 && errno == EINTR);
+    if (n != POOL_BYTES) {
         /* Guessable ids would hand out other people's conversations. */
         (void)fputs("antiphon: the system has no random numbers\n", stderr);
         abort();

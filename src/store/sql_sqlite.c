@@ -4,6 +4,7 @@
  * The file is in WAL mode: one connection writes while others read what was
  * there before. With sync each COMMIT waits for the disk. An idle connection
  * holds little: a bounded page cache and the statements that it has used. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -155,8 +156,11 @@ static void close_db(struct sql *sql)
  * permissions of this one. */
 static void create_private(const char *path)
 {
-    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    int fd;
 
+    do
+        fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    while (fd == -1 && errno == EINTR); /* file systems of a network */
     if (fd != -1)
         (void)close(fd);
 }
