@@ -3,11 +3,34 @@
 
 #include <stdlib.h>
 
+/* A page and who holds it: its doc, and searches in it. */
+struct held_page {
+    struct page page; /* must be first */
+    unsigned n_references;
+};
+
+static struct held_page *held_page(struct page *page)
+{
+    return (struct held_page *)page;
+}
+
+void web_page_ref(struct page *page)
+{
+    held_page(page)->n_references++;
+}
+
+void web_page_unref(struct page *page)
+{
+    if (--held_page(page)->n_references > 0)
+        return;
+    page_fini(page);
+    free(held_page(page));
+}
+
 static void forget(struct web_docs *d, struct web_doc *doc)
 {
     d->held_bytes -= doc->page->arena.used;
-    page_fini(doc->page);
-    free(doc->page);
+    web_page_unref(doc->page);
     doc->page = NULL;
 }
 
@@ -35,7 +58,7 @@ struct web_doc *web_docs_add(struct web_docs *d, str asked, const struct web_lis
                              struct page *page)
 {
     struct web_doc *doc = arena_alloc(&d->arena, sizeof(*doc));
-    struct page *held = malloc(sizeof(*held));
+    struct held_page *held = malloc(sizeof(*held));
 
     if (doc != NULL && held != NULL) {
         doc->url = arena_dup(&d->arena, page->url);
@@ -50,8 +73,8 @@ struct web_doc *web_docs_add(struct web_docs *d, str asked, const struct web_lis
     }
     if (list != NULL)
         doc->list = *list;
-    *held = *page;
-    doc->page = held;
+    *held = (struct held_page){*page, 1};
+    doc->page = &held->page;
     append(d, doc);
     return doc;
 }

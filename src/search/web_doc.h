@@ -36,4 +36,8 @@ struct web_doc *web_docs_find(const struct web_docs *d, str url);
 /* Forgets pages, the oldest first but never this one, until no more than max_bytes are held. */
 void web_docs_limit(struct web_docs *d, size_t max_bytes, const struct web_doc *kept);
 
+/* A page that is used elsewhere stays when its doc is forgotten. On the thread of the session. */
+void web_page_ref(struct page *page);
+void web_page_unref(struct page *page);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ev/loop.h"
 #include "search/web_session_internal.h"
 #include "search/web_view.h"
 
@@ -37,13 +38,11 @@ static size_t view_bytes(const struct web_session *s)
     return s->conf.max_view_bytes > 0 ? s->conf.max_view_bytes : by_size[s->conf.query.size];
 }
 
-static size_t last_cursor(const struct web_session *s)
+/* The next cursor is the call's. */
+static bool add_view(struct web_call *c, struct web_doc *doc)
 {
-    return s->conf.first_cursor + s->n_views - 1;
-}
+    struct web_session *s = c->session;
 
-static bool add_view(struct web_session *s, struct web_doc *doc)
-{
     if (s->n_views == s->cap_views) {
         size_t cap = s->cap_views == 0 ? 8 : s->cap_views * 2;
         /* NOLINTNEXTLINE(bugprone-sizeof-expression): it is pointers that it holds */
@@ -54,6 +53,7 @@ static bool add_view(struct web_session *s, struct web_doc *doc)
         s->views = views;
         s->cap_views = cap;
     }
+    c->cursor = s->conf.first_cursor + s->n_views;
     s->views[s->n_views++] = doc;
     return true;
 }
@@ -69,7 +69,7 @@ static void report_view(struct web_call *c, const struct web_doc *doc, struct bu
         outcome.sources = doc->list.results;
         outcome.n_sources = doc->list.n;
     } else if (doc->url.len == 0) {
-        (void)snprintf(name, sizeof(name), "cursor:%zu", last_cursor(c->session));
+        (void)snprintf(name, sizeof(name), "cursor:%zu", c->cursor);
         outcome.url = str_from_c(name);
     }
     report(c, &outcome);
@@ -79,7 +79,7 @@ static void write_view(const struct web_call *c, const struct page *page, struct
 {
     const struct web_session *s = c->session;
     const struct web_action *a = &c->action;
-    struct web_view view = {.cursor = s->conf.first_cursor + s->n_views,
+    struct web_view view = {.cursor = c->cursor,
                             .page = page,
                             .first_line = a->first_line > 0 ? (size_t)a->first_line : 0,
                             .n_lines = a->n_lines > 0 ? (size_t)a->n_lines : 0,
@@ -107,6 +107,47 @@ static void fail_line(struct web_call *c, const struct page *page)
     web_report_failure(c, str_from_c(text));
 }
 
+/* ---- a large page is searched on another thread, which has its own reference to it */
+
+enum { LARGE_PAGE_BYTES = 256 * 1024 };
+
+static void find_elsewhere(void *arg)
+{
+    struct web_call *c = arg; /* whose session may end meanwhile */
+    const struct web_view view = {.cursor = c->cursor, .page = c->page};
+
+    web_find_write(&view, c->action.pattern, &c->found);
+}
+
+static void on_found(void *arg)
+{
+    struct web_call *c = arg;
+    struct buf found = c->found;
+
+    c->is_deferred = false;
+    web_page_unref(c->page);
+    if (c->is_cancelled)
+        web_call_free(c);
+    else if (buf_failed(&found))
+        web_report_no_memory(c);
+    else
+        report_view(c, c->doc, &found);
+    buf_fini(&found);
+}
+
+/* False when it is to be done here. */
+static bool start_find(struct web_call *c, struct web_doc *doc)
+{
+    if (c->action.op != WEB_FIND || doc->page->arena.used < LARGE_PAGE_BYTES)
+        return false;
+    c->doc = doc;
+    c->page = doc->page;
+    c->is_deferred = loop_offload(c->session->conf.loop, find_elsewhere, on_found, c);
+    if (c->is_deferred)
+        web_page_ref(c->page);
+    return c->is_deferred;
+}
+
 void web_report_doc(struct web_call *c, struct web_doc *doc)
 {
     struct web_session *s = c->session;
@@ -122,8 +163,14 @@ void web_report_doc(struct web_call *c, struct web_doc *doc)
         fail_line(c, doc->page);
         return;
     }
+    if (!add_view(c, doc)) {
+        web_report_no_memory(c);
+        return;
+    }
+    if (start_find(c, doc))
+        return;
     write_view(c, doc->page, &out);
-    if (buf_failed(&out) || !add_view(s, doc))
+    if (buf_failed(&out))
         web_report_no_memory(c);
     else
         report_view(c, doc, &out);

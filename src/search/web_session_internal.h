@@ -21,6 +21,9 @@ struct web_call {
     struct web_doc *doc;     /* what is to be shown, or why it cannot be, on the loop's next turn */
     str failure;
     bool is_deferred, is_done, is_cancelled;
+    size_t cursor;     /* of the view that it shows */
+    struct page *page; /* a reference, while it is searched; that is, found is written, elsewhere */
+    struct buf found;
 };
 
 /* Why a page that was shown cannot be shown again. */

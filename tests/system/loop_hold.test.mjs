@@ -12,7 +12,10 @@ import test, { describe } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { ask, open } from '../lib/client.mjs';
 import { pair } from '../lib/daemon.mjs';
-import { chunk, frames, json, stream } from '../lib/upstream.mjs';
+import { gateway } from '../lib/mcp.mjs';
+import { startPages } from '../lib/page_server.mjs';
+import { startSearch } from '../lib/search_server.mjs';
+import { callStream, chunk, frames, json, stream, textStream } from '../lib/upstream.mjs';
 
 const MIB = 1 << 20;
 const ENOUGH = 4; /* answers to the neighbour */
@@ -132,6 +135,23 @@ describe('others are answered', { concurrency: false }, () => {
         await until(() => up.requests.length > 0);
         assert.ok(neighbour.answers - before >= ENOUGH, `${neighbour.answers - before} answers`);
         assert.equal((await up.request(0)).body.model, 'm');
+    });
+
+    test('while a model looks for a word in a large page', async (t) => {
+        const service = await startSearch(t);
+        const g = await gateway(t, { args: [...service.args('searxng'), '--page-fetch', 'any', '--max-page', '16MiB', '--workers', '1'] });
+        const neighbour = await new Neighbour().live(t, g.daemon);
+        const web = await startPages(t);
+        web.page('/a', `<title>A</title>${'<p>one two three</p>'.repeat(500_000)}<p>the needle</p>`);
+        const url = web.url('/a');
+        let before, after;
+        const call = (action, id) => callStream(['web_search', action, id]);
+        g.up.next(call({ action: 'open_page', url }, 'o1'),
+            () => (before = neighbour.answers, call({ action: 'find_in_page', url, pattern: 'Needle' }, 'f1')),
+            ({ body }) => (after = neighbour.answers, assert.match(body.messages.at(-1).content, /1 match for Needle[^]*the needle/), textStream('Found.')));
+        const answer = await ask(g.daemon, { model: 'm', input: 'x', tools: [{ type: 'web_search' }] });
+        assert.equal(answer.json.output.at(-1).content[0].text, 'Found.');
+        assert.ok(after - before >= 2 * ENOUGH, `${after - before} answers`);
     });
 
     for (const streams of [false, true]) {

@@ -105,6 +105,13 @@ bool loop_post(struct loop *loop, void (*fn)(void *arg), void *arg)
     return loop_defer(loop, fn, arg);
 }
 
+/* There is one thread: the work is done at once, its end is told as ever. */
+bool loop_offload(struct loop *loop, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+{
+    work(arg);
+    return loop_defer(loop, done, arg);
+}
+
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg)
 {
     struct loop_timer *t = calloc(1, sizeof(*t));

@@ -1,6 +1,7 @@
 /* test_loop.c -- what runs when: timers, posted and deferred functions. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "ev/log.h"
 #include "ev/loop.h"
+#include "ev/loop_hold.h"
 
 struct fixture {
     struct loop *loop;
@@ -302,6 +304,132 @@ static void a_quiet_level_writes_nothing(void **state)
     assert_string_equal(logged(ODD_FIELDS), "");
 }
 
+/* ---- work for the pool */
+
+enum { JOBS = 20 };
+
+struct job {
+    struct fixture *f;
+    unsigned number;
+    uv_thread_t thread;
+    atomic_uint *n_working;
+    bool was_alone;
+};
+
+static unsigned n_done;
+
+static void work(void *arg)
+{
+    struct job *j = arg;
+
+    j->thread = uv_thread_self();
+    j->was_alone = atomic_fetch_add(j->n_working, 1) == 0;
+    (void)usleep(200); /* long enough for another thread to begin the next */
+    atomic_fetch_sub(j->n_working, 1);
+}
+
+static void on_work_done(void *arg)
+{
+    const struct job *j = arg;
+    const uv_thread_t self = uv_thread_self();
+
+    assert_int_equal(j->number, n_done);
+    assert_true(j->was_alone);
+    assert_false(uv_thread_equal(&j->thread, &self));
+    n_done++;
+    assert_int_equal(loop_offloaded(j->f->loop), JOBS - n_done);
+    if (n_done == JOBS)
+        loop_stop(j->f->loop);
+}
+
+static void work_is_done_elsewhere_one_after_the_other(void **state)
+{
+    struct fixture *f = *state;
+    atomic_uint n_working;
+    struct job jobs[JOBS];
+
+    atomic_init(&n_working, 0);
+    n_done = 0;
+    for (unsigned i = 0; i < JOBS; i++) {
+        jobs[i] = (struct job){.f = f, .number = i, .n_working = &n_working};
+        assert_true(loop_offload(f->loop, work, on_work_done, &jobs[i]));
+    }
+    assert_int_equal(loop_offloaded(f->loop), JOBS);
+    loop_run(f->loop);
+    assert_int_equal(n_done, JOBS);
+}
+
+static void begin_another(void *arg)
+{
+    struct job *j = arg;
+
+    if (++n_done == JOBS)
+        loop_stop(j->f->loop);
+    else
+        assert_true(loop_offload(j->f->loop, work, begin_another, j));
+}
+
+static void a_job_may_be_followed_by_another(void **state)
+{
+    struct fixture *f = *state;
+    atomic_uint n_working;
+    struct job j = {.f = f, .n_working = &n_working};
+
+    atomic_init(&n_working, 0);
+    n_done = 0;
+    assert_true(loop_offload(f->loop, work, begin_another, &j));
+    loop_run(f->loop);
+    assert_int_equal(loop_offloaded(f->loop), 0);
+}
+
+/* ---- loops that are held */
+
+static char *held_lines(enum log_level level, uint64_t held_ms)
+{
+    static char text[4096];
+    struct loop_hold h = {.woken_ms = 0};
+    int saved = dup(STDERR_FILENO), ends[2];
+    ssize_t n;
+
+    assert_int_equal(pipe(ends), 0);
+    (void)dup2(ends[1], STDERR_FILENO);
+    log_setup(level, LOG_TEXT);
+    for (int i = 0; i < 3; i++) {
+        loop_hold_begin(&h, uv_hrtime() / 1000000 - held_ms);
+        loop_hold_by("something");
+        loop_hold_end(&h);
+    }
+    loop_hold_end(&h); /* nothing was begun */
+    (void)dup2(saved, STDERR_FILENO);
+    (void)close(saved);
+    (void)close(ends[1]);
+    n = read(ends[0], text, sizeof(text) - 1);
+    (void)close(ends[0]);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static unsigned count_held(const char *text)
+{
+    unsigned n = 0;
+
+    while ((text = strstr(text, " loop_held ms=")) != NULL) {
+        text++;
+        n++;
+    }
+    return n;
+}
+
+static void a_loop_that_was_held_long_says_so_once_in_a_while(void **state)
+{
+    (void)state;
+    assert_int_equal(count_held(held_lines(LOG_WARN, 60000)), 1);
+    assert_non_null(strstr(held_lines(LOG_WARN, 60000), "by=something"));
+    assert_int_equal(count_held(held_lines(LOG_INFO, LOOP_HOLD_SHOW_MS + 1)), 0);
+    assert_int_equal(count_held(held_lines(LOG_DEBUG, LOOP_HOLD_SHOW_MS + 1)), 3);
+    assert_int_equal(count_held(held_lines(LOG_DEBUG, 0)), 0);
+}
+
 #define WITH_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -313,6 +441,9 @@ int main(void)
         WITH_LOOP(a_stopped_timer_does_not_fire),
         WITH_LOOP(every_message_of_every_thread_arrives_once),
         WITH_LOOP(messages_keep_their_order),
+        WITH_LOOP(work_is_done_elsewhere_one_after_the_other),
+        WITH_LOOP(a_job_may_be_followed_by_another),
+        cmocka_unit_test(a_loop_that_was_held_long_says_so_once_in_a_while),
         cmocka_unit_test(random_bytes_do_not_repeat),
         cmocka_unit_test(a_text_line_quotes_only_what_needs_it),
         cmocka_unit_test(a_line_has_nothing_that_breaks_it_or_turns_it_round),
