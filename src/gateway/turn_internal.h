@@ -100,6 +100,8 @@ struct turn {
     bool is_aimed;                 /* it was cut by the upstream's numbers, and is under way */
     bool has_response, has_round;  /* are initialised */
     bool is_begun;                 /* the head of the stream has been sent */
+    bool has_ended;                /* the response, with the round that has ended last */
+    bool has_call_ended;           /* the upstream's, during a step that hears it */
 
     struct upstream_facts *facts;  /* a reference, of the beginning; NULL: nothing was known */
     struct upstream_answer answer; /* of this round's call */
@@ -118,7 +120,6 @@ struct turn {
     bool uses_store;
     const struct err *not_stored; /* why, for the log */
     const struct err *failure;    /* of the round's upstream call, while its end is dealt with */
-    bool has_call_ended;          /* that call, during a step that hears it */
 
     /* tools of the gateway's own */
     const struct code_declaration *code; /* NULL: the request has no code interpreter */
@@ -139,7 +140,6 @@ struct turn {
     struct history_repairs history_repairs; /* of the last request to the upstream */
     enum finish finish;                     /* of the round before the calls */
     struct chat_result result;              /* of the round that has ended last */
-    bool has_ended;                         /* and the response with it */
 
     struct loop_timer *timer;
     uint64_t start_ms, first_byte_ms, last_write_ms, last_event_ms;
