@@ -291,7 +291,8 @@ bool log_queue_start(size_t bytes, log_loss_text *text)
 
 void log_queue_stop(void)
 {
-    const uint64_t end_ns = uv_hrtime() + (uint64_t)LOG_QUEUE_STOP_MS * 1000000;
+    uint64_t now_ns = uv_hrtime();
+    const uint64_t end_ns = now_ns + (uint64_t)LOG_QUEUE_STOP_MS * 1000000;
     bool has_ended;
 
     if (!atomic_load_explicit(&queue.is_open, memory_order_relaxed))
@@ -299,8 +300,8 @@ void log_queue_stop(void)
     uv_mutex_lock(&queue.lock);
     queue.is_stopping = true;
     uv_cond_signal(&queue.filled);
-    while (!queue.has_ended && uv_hrtime() < end_ns)
-        (void)uv_cond_timedwait(&queue.ended, &queue.lock, end_ns - uv_hrtime());
+    for (; !queue.has_ended && now_ns < end_ns; now_ns = uv_hrtime())
+        (void)uv_cond_timedwait(&queue.ended, &queue.lock, end_ns - now_ns);
     has_ended = queue.has_ended;
     uv_mutex_unlock(&queue.lock);
     if (has_ended)
