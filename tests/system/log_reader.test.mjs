@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { BINARY, ENVIRONMENT } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
-import { patience } from '../lib/patience.mjs';
+import { IS_SLOW, patience } from '../lib/patience.mjs';
 import { startUpstream, textStream } from '../lib/upstream.mjs';
 
 const N = 3000; /* turns, whose lines are several times what a pipe and the queue hold */
@@ -115,7 +115,10 @@ test('SIGTERM ends it while nobody reads its log, of every level', async (t) => 
     await end(gateway);
 });
 
-test('a second signal ends it while nobody reads its log', async (t) => {
+/* It leaves its threads as they are, of which a sanitizer reports where nobody reads. */
+const NOT_TIDY = IS_SLOW && 'a checker writes about what it leaves behind, and waits for its reader';
+
+test('a second signal ends it while nobody reads its log', { skip: NOT_TIDY }, async (t) => {
     const log = pipe(t);
     const gateway = await start(t, { stdio: ['ignore', log.fd, log.fd], args: ['--drain-timeout', '1h', ...QUEUE] });
     await askMany(gateway, N);
