@@ -67,11 +67,11 @@ static int purge_all(const struct job *job, struct store_session *s, uint64_t *r
         limits.max_age_s = job->older_than_s;
     *ret_n = 0;
     do {
-        if (store_purge(s, &limits, store_now_ms(s), PURGE_AT_ONCE, &purged, reterr) == -1)
+        if (store_purge_anyway(s, &limits, store_now_ms(s), PURGE_AT_ONCE, &purged, reterr) == -1)
             return -1;
         n = store_purged_histories(&purged);
         *ret_n += n;
-    } while (n == PURGE_AT_ONCE);
+    } while (n >= PURGE_AT_ONCE);
     return 0;
 }
 
@@ -281,6 +281,10 @@ static int run(const struct job *job, struct err *reterr)
     if (check_place(job, reterr) == -1)
         return -1;
     s = store_session_open(&job->conf, reterr);
+    if (s == NULL && job->action->run == run_purge) {
+        store_make_room(&job->conf);
+        s = store_session_open(&job->conf, reterr);
+    }
     if (s == NULL)
         return -1;
     rc = job->action->run(job, s, reterr);

@@ -83,6 +83,21 @@ struct sql_driver {
 
     /* Bytes of the database on disk. */
     int (*size)(struct sql *db, uint64_t *ret, struct err *reterr);
+
+    /* The rest is NULL for a database that looks after its disk by itself. Outside of
+     * transactions: gives some unused space back, little enough to wait for. */
+    int (*give_back)(struct sql *db, bool *ret_more, struct err *reterr);
+
+    /* When the disk is full: what can be done so that something can be removed. False:
+     * it is not full. with_reserve: with all that was kept for it. */
+    bool (*make_room)(struct sql *db, bool with_reserve);
+
+    /* Sees to it that this can be done, and once that give_back can. */
+    void (*keep_reserve)(struct sql *db);
+    void (*convert)(struct sql *db);
+
+    /* The first part of make_room, without a connection: to open takes space as well. */
+    bool (*release_reserve)(const char *place);
 };
 
 /* The first member of what a driver returns. */

@@ -185,10 +185,8 @@ static int enter_wal(struct sqlite *s, uint64_t timeout_ms, struct err *reterr)
 /* Sorting happens in memory: a service may have no directory for temporary files.
  * Ids are random, so a page of an index is written often: with a WAL of 16 MB
  * instead of 4 it is copied into the file less often, and a stored request takes a
- * fifth less CPU time. */
-#define PRAGMAS                                                                                    \
-    "PRAGMA foreign_keys = ON; PRAGMA cache_size = -1024; PRAGMA temp_store = MEMORY;"             \
-    "PRAGMA wal_autocheckpoint = 4000"
+ * fifth less CPU time (sqlite_journal_pages). */
+#define PRAGMAS "PRAGMA foreign_keys = ON; PRAGMA cache_size = -1024; PRAGMA temp_store = MEMORY"
 
 static int setup(struct sqlite *s, const struct sql_conf *conf, struct err *reterr)
 {
@@ -200,8 +198,12 @@ static int setup(struct sqlite *s, const struct sql_conf *conf, struct err *rete
     (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     if (sqlite3_db_readonly(s->db, "main") == 1)
         return sqlite_failed(s->db, SQLITE_READONLY, reterr);
-    if (!s->is_memory && enter_wal(s, conf->timeout_ms, reterr) == -1)
+    /* Of a new file this is to be said before anything is written to it. */
+    if (script(&s->sql, "PRAGMA auto_vacuum = INCREMENTAL", reterr) == -1 ||
+        (!s->is_memory && enter_wal(s, conf->timeout_ms, reterr) == -1))
         return -1;
+    if (!s->is_memory)
+        (void)sqlite3_wal_autocheckpoint(s->db, (int)sqlite_journal_pages(s->path));
     return script(&s->sql,
                   conf->sync ? "PRAGMA synchronous = FULL;" PRAGMAS
                              : "PRAGMA synchronous = NORMAL;" PRAGMAS,
@@ -283,6 +285,42 @@ static int size(struct sql *sql, uint64_t *ret, struct err *reterr)
     return 0;
 }
 
+static int give_back(struct sql *sql, bool *ret_more, struct err *reterr)
+{
+    const struct sqlite *s = (const struct sqlite *)sql;
+
+    *ret_more = false;
+    return s->is_memory ? 0 : sqlite_give_back(s->db, ret_more, reterr);
+}
+
+static bool make_room(struct sql *sql, bool with_reserve)
+{
+    const struct sqlite *s = (const struct sqlite *)sql;
+
+    return !s->is_memory && sqlite_make_room(s->db, s->path, with_reserve);
+}
+
+static void keep_reserve(struct sql *sql)
+{
+    const struct sqlite *s = (const struct sqlite *)sql;
+
+    if (!s->is_memory)
+        sqlite_reserve_keep(s->path);
+}
+
+static void convert(struct sql *sql)
+{
+    const struct sqlite *s = (const struct sqlite *)sql;
+
+    if (!s->is_memory)
+        sqlite_convert(s->db, s->path);
+}
+
+/* Sorted in a file: the whole database would have to be in memory. */
+#define VACUUM                                                                                     \
+    "PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;"                                \
+    "PRAGMA wal_checkpoint(TRUNCATE)"
+
 const struct sql_driver sql_sqlite = {
     .name = "SQLite",
     .bytes_type = "BLOB",
@@ -290,7 +328,7 @@ const struct sql_driver sql_sqlite = {
     .begin_read = "BEGIN",
     .begin_write = "BEGIN IMMEDIATE",
     .stay_alone = "", /* as it is already */
-    .vacuum = "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
+    .vacuum = VACUUM,
     .one_writer = true,
     .connect = connect_db,
     .close = close_db,
@@ -301,4 +339,9 @@ const struct sql_driver sql_sqlite = {
     .check = check_files,
     .probe = probe_files,
     .size = size,
+    .give_back = give_back,
+    .make_room = make_room,
+    .keep_reserve = keep_reserve,
+    .convert = convert,
+    .release_reserve = sqlite_reserve_release,
 };

@@ -38,4 +38,23 @@ int sqlite_files_check_space(const char *path, struct err *reterr);
 
 uint64_t sqlite_files_bytes(const char *path);
 
+/* ---- sql_sqlite_space.c; path: of the file */
+
+/* After how many pages the journal is copied into the file. */
+unsigned sqlite_journal_pages(const char *path);
+
+/* Gives up to 1 MiB back. *ret_more: that is not all. */
+int sqlite_give_back(sqlite3 *db, bool *ret_more, struct err *reterr);
+
+/* So that a file can be given back in pieces; once, when a gateway starts. */
+void sqlite_convert(sqlite3 *db, const char *path);
+
+/* Space that is kept for removing something when there is no other. Released when the
+ * disk is full: false when it is not, or there was none. */
+void sqlite_reserve_keep(const char *path);
+bool sqlite_reserve_release(const char *path);
+
+/* Empties the journal as far as that can be done. False: the disk is not full. */
+bool sqlite_make_room(sqlite3 *db, const char *path, bool with_reserve);
+
 #endif

@@ -247,6 +247,14 @@ uint64_t store_purged_histories(const struct store_purged *p);
 int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
                 size_t max_histories, struct store_purged *ret, struct err *reterr);
 
+/* The same in smaller steps, and with what was kept for it, when the disk is full. */
+int store_purge_anyway(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
+                       size_t max_histories, struct store_purged *ret, struct err *reterr);
+
+/* When no session could be opened to purge: gives up what is kept for that if the disk
+ * is full. */
+void store_make_room(const struct store_conf *conf);
+
 /* In ms; it goes on while a gateway runs or could, as far as that can be measured. Ages
  * are differences of it, and it may be behind the wall clock for ever. */
 int64_t store_now_ms(struct store_session *s);

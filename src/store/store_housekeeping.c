@@ -1,4 +1,5 @@
-/* store_housekeeping.c -- what nobody asks for: renewing locks, keeping limits.
+/* store_housekeeping.c -- what nobody asks for: renewing locks, keeping limits,
+ * giving space back.
  *
  * A purge is done in pieces, with what waits in the queue between two of them:
  * tasks wait for one piece at most, and a busy store is purged nevertheless. */
@@ -48,6 +49,8 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t)
     next = lesser(locks_due_ms(t), health_next_ms(&t->store->health));
     if (!t->is_first)
         return left_until(next, now_ms);
+    if (t->has_more_to_give)
+        return 0;
     if (atomic_load(&t->store->has_more_to_purge))
         return 1; /* another thread may be at it */
     return left_until(lesser(next, t->limits_at_ms), now_ms);
@@ -88,20 +91,40 @@ static void purge_piece(struct store_thread *t)
     struct err failure;
 
     store_growth_reset(&t->store->growth);
-    if (store_time_keep(s, &failure) == -1 ||
-        store_purge(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure) == -1)
+    if (store_time_keep(s, &failure) == -1) /* no reason not to remove: the disk may be full */
+        (void)health_bad(&t->store->health, &failure);
+    if (store_purge_anyway(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure) == -1)
         (void)health_bad(&t->store->health, &failure);
     removed_add(&t->store->removed, &purged);
     removed_tell_when_due(&t->store->removed);
-    atomic_store(&t->store->has_more_to_purge, store_purged_histories(&purged) == PIECE);
+    atomic_store(&t->store->has_more_to_purge, store_purged_histories(&purged) >= PIECE);
+}
+
+/* What was removed is likely to go on being removed: that comes first. */
+static void give_space_back(struct store_thread *t)
+{
+    const struct sql_driver *driver = t->session.driver;
+    struct err failure;
+    bool has_more = false;
+
+    if (driver->give_back == NULL || atomic_load(&t->store->has_more_to_purge))
+        return;
+    if (!t->has_converted)
+        driver->convert(t->session.db);
+    t->has_converted = true;
+    if (driver->give_back(t->session.db, &has_more, &failure) == -1)
+        (void)health_bad(&t->store->health, &failure);
+    t->has_more_to_give = has_more;
+    if (!has_more)
+        driver->keep_reserve(t->session.db);
 }
 
 static bool limits_are_due(const struct store_thread *t, uint64_t now_ms)
 {
     struct store *st = t->store;
 
-    return (t->is_first && now_ms >= t->limits_at_ms) || atomic_load(&st->has_more_to_purge) ||
-           store_growth_matters(&st->growth, &st->limits);
+    return (t->is_first && now_ms >= t->limits_at_ms) || t->has_more_to_give ||
+           atomic_load(&st->has_more_to_purge) || store_growth_matters(&st->growth, &st->limits);
 }
 
 /* One thread at a time: two would only wait for each other. */
@@ -111,6 +134,7 @@ static void keep_limits(struct store_thread *t, uint64_t now_ms)
     if (atomic_flag_test_and_set(&t->store->is_purging))
         return;
     purge_piece(t);
+    give_space_back(t);
     atomic_flag_clear(&t->store->is_purging);
 }
 

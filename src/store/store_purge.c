@@ -290,3 +290,54 @@ int store_purge(struct store_session *s, const struct store_limits *limits, int6
         *ret = purged;
     return rc;
 }
+
+/* ---- without any space left */
+
+enum { PIECE_WHEN_FULL = 4 };
+
+static int purge_in_pieces(struct store_session *s, const struct store_limits *limits,
+                           int64_t now_ms, size_t max_histories, struct store_purged *ret,
+                           struct err *reterr)
+{
+    struct store_purged more;
+
+    do {
+        size_t left = max_histories - store_purged_histories(ret);
+
+        if (store_purge(s, limits, now_ms, left < PIECE_WHEN_FULL ? left : PIECE_WHEN_FULL, &more,
+                        reterr) == -1)
+            return -1;
+        store_purged_add(ret, &more);
+        (void)s->driver->make_room(s->db, false);
+    } while (store_purged_histories(&more) == PIECE_WHEN_FULL &&
+             store_purged_histories(ret) < max_histories);
+    return 0;
+}
+
+/* An attempt that fails for want of space takes what was left of it, so what has to be
+ * copied first is copied before. The reserve is for those that have something to
+ * remove. */
+int store_purge_anyway(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
+                       size_t max_histories, struct store_purged *ret, struct err *reterr)
+{
+    const struct sql_driver *driver = s->driver;
+    bool is_full = driver->make_room != NULL && driver->make_room(s->db, false);
+
+    *ret = (struct store_purged){0};
+    if (!is_full && store_purge(s, limits, now_ms, max_histories, ret, reterr) == 0)
+        return 0;
+    if (is_full && purge_in_pieces(s, limits, now_ms, max_histories, ret, reterr) == 0)
+        return 0;
+    if (driver->make_room == NULL || !driver->make_room(s->db, true))
+        return -1;
+    return purge_in_pieces(s, limits, now_ms, max_histories, ret, reterr);
+}
+
+void store_make_room(const struct store_conf *conf)
+{
+    struct store_session s;
+
+    if (session_init(&s, conf, NULL) == 0 && s.driver->release_reserve != NULL)
+        (void)s.driver->release_reserve(s.conf.place);
+    session_fini(&s);
+}

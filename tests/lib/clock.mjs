@@ -1,7 +1,8 @@
 /* clock.mjs -- gateways whose time of day is wrong, or is set while they run.
  *
  * libfaketime stands between the program and the time of day; the monotonic clock stays
- * what it is, as when an administrator sets the clock.
+ * what it is, as when an administrator sets the clock. With { all: true } it jumps as well, which
+ * that of no machine does.
  */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { folder } from './folder.mjs';
@@ -16,12 +17,15 @@ export const NO_FAKETIME = LIBRARY === undefined ? 'no libfaketime: install the 
     : /asan|tsan/.test(process.env.ANTIPHON_BIN ?? '') && 'libfaketime and a sanitizer do not get along';
 
 /* A clock that is off by `offset` ("+1h", "-40d", "+0"): env for startDaemon(), and set(). */
-export function clock(t, offset) {
+export function clock(t, offset, { all = false } = {}) {
     const file = folder(t, 'faketime');
     const set = (text) => writeFileSync(file, `${text}\n`);
     set(offset);
     return {
         set,
-        env: { LD_PRELOAD: LIBRARY, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+        env: {
+            LD_PRELOAD: LIBRARY, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1',
+            ...(!all && { FAKETIME_DONT_FAKE_MONOTONIC: '1' }),
+        },
     };
 }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import test, { after, before, describe } from 'node:test';
 import { ask, get } from '../lib/client.mjs';
+import { clock as fakeClock, NO_FAKETIME } from '../lib/clock.mjs';
 import { BINARY, ENVIRONMENT, startDaemon } from '../lib/daemon.mjs';
-import { fakeClock, NO_FAKETIME } from '../lib/faketime.mjs';
 import { folder } from '../lib/folder.mjs';
 import { patience } from '../lib/patience.mjs';
 import { NO_POSTGRES, startPostgres } from '../lib/postgres.mjs';
@@ -109,7 +109,7 @@ for (const kind of [SQLITE, POSTGRES]) {
         }
 
         test('a clock that jumps in a running gateway removes nothing, and is told', { skip: NO_FAKETIME }, async (t) => {
-            const clock = fakeClock(t);
+            const clock = fakeClock(t, '+0');
             const place = await databases.place(t);
             const daemon = await start(t, place, clock);
             const ids = [await respond(daemon)];
