@@ -215,6 +215,8 @@ static int open_db(struct sqlite *s, struct err *reterr)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     int rc;
 
+    if (!s->is_memory && sqlite_place_check(s->path, reterr) == -1)
+        return -1;
     if (!s->is_memory)
         create_private(s->path);
     rc = sqlite3_open_v2(s->path, &s->db, flags, NULL);
@@ -243,6 +245,21 @@ static int probe_files(struct sql *sql, struct err *reterr)
     return -1;
 }
 
+/* Has the failure to do with the place, and not with what stands there? */
+static bool is_of_place(const struct sqlite *s)
+{
+    switch (sqlite3_errcode(s->db) & 0xff) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
+        return false;
+    default:
+        return !s->is_memory && s->db != NULL;
+    }
+}
+
 static int connect_db(const struct sql_conf *conf, struct sql **ret, struct err *reterr)
 {
     struct sqlite *s = calloc(1, sizeof(*s));
@@ -255,6 +272,8 @@ static int connect_db(const struct sql_conf *conf, struct sql **ret, struct err 
     s->sql.driver = &sql_sqlite;
     s->is_memory = strcmp(s->path, ":memory:") == 0;
     if (open_db(s, reterr) == -1 || setup(s, conf, reterr) == -1) {
+        if (is_of_place(s))
+            (void)sqlite_place_explain(s->path, reterr);
         close_db(&s->sql);
         return -1;
     }

@@ -13,6 +13,14 @@
  * be NULL when it could not be made. Returns -1. */
 int sqlite_failed(sqlite3 *db, int rc, struct err *reterr);
 
+/* ---- sql_sqlite_place.c */
+
+/* Before it is opened: is there nothing else than a file? */
+int sqlite_place_check(const char *path, struct err *reterr);
+
+/* A database could not be opened there. True with *reterr filled when it is seen why. */
+bool sqlite_place_explain(const char *path, struct err *reterr);
+
 /* ---- sql_sqlite_files.c */
 
 /* Which files a connection has open. An open file keeps its inode to itself, so whoever

@@ -106,6 +106,42 @@ describe('at start', { concurrency: false }, () => {
         assert.match(refused(`sqlite:${path}`), new RegExp(path));
     });
 
+    /* The binary may be where only its owner can go. */
+    const AS_NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    const NO_OTHER_USER = process.getuid() !== 0 ? 'only root can become another user'
+        : spawnSync(AS_NOBODY[0], [...AS_NOBODY.slice(1), 'test', '-x', BINARY]).status !== 0 && 'another user cannot run the gateway where it is';
+
+    test('a database and a folder of another user: told whose they are, and who the gateway is', { skip: NO_OTHER_USER }, async (t) => {
+        const path = await usedDatabase(t);
+        const refusedNobody = () => {
+            const [program, ...rest] = [...AS_NOBODY, BINARY, 'serve', '--listen', '127.0.0.1:0', '--store', `sqlite:${path}`];
+            const { status, stderr } = spawnSync(program, rest, { encoding: 'utf8', env: ENVIRONMENT, timeout: patience(15_000) });
+            assert.ok(status > 0, stderr);
+            return stderr;
+        };
+        assert.match(refusedNobody(), new RegExp(`${path}.*(permissions of a folder above).*uid 65534`, 's'));
+        chmodSync(join(path, '..'), 0o755);
+        assert.match(refusedNobody(), new RegExp(`${path}.*belongs to user .*uid 0.*mode 0600.*uid 65534.*chown`, 's'));
+        chmodSync(path, 0o666);
+        assert.match(refusedNobody(), new RegExp(`${path}.*mode 0755.*folder.*uid 0.*uid 65534.*making files`, 's'));
+    });
+
+    test('a file system that is mounted read-only is named as that', async (t) => {
+        const { dir, reason } = smallDisk(t, 4 * MIB);
+        if (reason)
+            return t.skip(reason);
+        execFileSync('mount', ['-o', 'remount,ro', dir]);
+        assert.match(refused(`sqlite:${join(dir, 'antiphon.db')}`), new RegExp(`${dir}.*read-only`, 's'));
+    });
+
+    test('a disk that is full at start is named as that', async (t) => {
+        const { dir, reason } = smallDisk(t, MIB);
+        if (reason)
+            return t.skip(reason);
+        fill(join(dir, 'filler'));
+        assert.match(refused(`sqlite:${join(dir, 'antiphon.db')}`), new RegExp(`${dir}.*full`, 's'));
+    });
+
     test('a PostgreSQL that nobody runs is named, without the password', async () => {
         const socket = net.createServer().listen(0, '127.0.0.1');
         await once(socket, 'listening');

@@ -130,7 +130,7 @@ static void a_directory_that_is_not_there_is_told(void **state)
     struct fixture *f = *state;
 
     (void)snprintf(url, sizeof(url), "sqlite:%s/nowhere/store.db", dir);
-    assert_does_not_open(f, "directory");
+    assert_does_not_open(f, "folder");
 }
 
 static void a_url_of_no_known_kind_is_refused(void **state)
@@ -172,7 +172,54 @@ static bool told(const struct fixture *f, const char *words)
     return false;
 }
 
-/* Root may write anything, so it becomes nobody first. */
+/* What is done to the files, as the shell's user, and what whoever starts the gateway is
+ * told then. Root may write anything, so it becomes nobody first. */
+static const struct obstacle {
+    const char *what, *script, *words[3];
+    bool of_others; /* only root can give files away */
+} obstacles[] = {
+    {"a folder that is not there", "rm -r $d", {"folder", "does not exist", "mkdir"}, false},
+    {"a file where a folder should be",
+     "rm -r $d && echo x >$d",
+     {"is no folder", "another path"},
+     false},
+    {"a folder that may not be written",
+     "rm -f store.db*; chmod 555 $d",
+     {"folder", "mode 0555", "chmod"},
+     false},
+    {"the same with a file in it", "chmod 555 $d", {"folder", "mode 0555", "chmod"}, false},
+    {"a folder that may not be entered",
+     "chmod 600 $d",
+     {"permissions of a folder", "from entering"},
+     false},
+    {"a file that may not be written",
+     "chmod 444 store.db",
+     {"store.db", "mode 0444", "chmod"},
+     false},
+    {"a file of another user", "chown 1 store.db", {"belongs to user", "uid 1", "chown"}, true},
+    {"a log of another user",
+     "touch store.db-wal; chmod 600 store.db-wal; chown 1 store.db-wal",
+     {"store.db-wal", "belongs to user", "chown"},
+     true},
+    {"a folder in place of the file",
+     "rm store.db && mkdir store.db",
+     {"is a folder, not a file", "antiphon.db"},
+     false},
+    {"a pipe in place of the file", "rm store.db && mkfifo store.db", {"no regular file"}, false},
+    {"a link to nothing", "rm store.db && ln -s nowhere/x store.db", {"is a link"}, false},
+};
+
+static const struct obstacle *obstacle;
+
+static bool told_all(const struct fixture *f)
+{
+    for (size_t i = 0; i < COUNT_OF(obstacle->words) && obstacle->words[i] != NULL; i++) {
+        if (!told(f, obstacle->words[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool open_without_rights(struct fixture *f)
 {
     enum { NOBODY = 65534 };
@@ -180,20 +227,44 @@ static bool open_without_rights(struct fixture *f)
     if (geteuid() == 0 && seteuid(NOBODY) == -1)
         return false;
     f->s = store_session_open(&conf, &f->err);
-    return f->s == NULL && told(f, "permissions");
+    return f->s == NULL && told(f, url) && told_all(f);
 }
 
-static void a_file_that_cannot_be_written_is_refused(void **state)
+/* In the folder $d of its own, which is nobody's where root runs the tests. */
+static void lay(const struct obstacle *o)
+{
+    char script[1024];
+
+    (void)snprintf(script, sizeof(script),
+                   "set -e; cd %s; d=%s/sub; mkdir $d; cd $d; mv ../store.db .; "
+                   "[ $(id -u) != 0 ] || chown -R 65534 %s; "
+                   "%s",
+                   dir, dir, dir, o->script);
+    assert_int_equal(system(script), 0);
+}
+
+static void the_cause_is_told_when_a_file_cannot_be_opened(void **state)
 {
     struct fixture *f = *state;
 
-    open_again(f);
-    store_session_close(f->s);
-    f->s = NULL;
-    assert_int_equal(chmod(path, 0444), 0);
-    assert_int_equal(chmod(dir, 0555), 0);
-    in_child(f, open_without_rights);
-    assert_int_equal(chmod(dir, 0755), 0);
+    (void)f;
+    for (size_t i = 0; i < COUNT_OF(obstacles); i++) {
+        obstacle = &obstacles[i];
+        if (obstacle->of_others && geteuid() != 0)
+            continue;
+        assert_int_equal(file_setup(state), 0);
+        f = *state;
+        open_again(f);
+        store_session_close(f->s);
+        f->s = NULL;
+        lay(obstacle);
+        (void)snprintf(url, sizeof(url), "sqlite:%s/sub/store.db", dir);
+        print_message("%s\n", obstacle->what);
+        in_child(f, open_without_rights);
+        (void)chmod(text(f, "%s/sub", dir).p, 0755); /* if it is there */
+        assert_int_equal(file_teardown(state), 0);
+    }
+    assert_int_equal(file_setup(state), 0);
 }
 
 static int save_number(struct fixture *f, int i)
@@ -337,7 +408,7 @@ int main(void)
         ON_FILE(a_file_that_is_no_database_is_refused_and_left_alone),
         ON_FILE(a_directory_that_is_not_there_is_told),
         ON_FILE(a_url_of_no_known_kind_is_refused),
-        ON_FILE(a_file_that_cannot_be_written_is_refused),
+        ON_FILE(the_cause_is_told_when_a_file_cannot_be_opened),
         ON_FILE(a_full_disk_is_told_and_overcome),
         ON_FILE(processes_that_start_together_make_one_schema),
         ON_FILE(a_file_that_another_process_writes_is_waited_for_and_told),
