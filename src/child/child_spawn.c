@@ -305,6 +305,12 @@ _Noreturn static void become_program(const struct plan *plan)
         give_up(STEP_SETUP, errno, REPORT_FD);
     if (plan->command->cwd != NULL && chdir(plan->command->cwd) == -1)
         give_up(STEP_CHDIR, errno, REPORT_FD);
+    if (plan->command->prepare != NULL) {
+        int error = plan->command->prepare(plan->command->prepare_arg);
+
+        if (error != 0)
+            give_up(STEP_SETUP, error, REPORT_FD);
+    }
     settle_death(plan);
     reset_signals();
     (void)sigemptyset(&none);

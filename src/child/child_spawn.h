@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { CHILD_MAX_EXTRA_FDS = 6 };
+enum { CHILD_MAX_EXTRA_FDS = 7 };
 
 /* The pipes to a child: its standard streams, and the one that says why there is
  * no program. All descriptors close on exec. */
@@ -46,6 +46,10 @@ struct child_command {
     bool dies_with_us; /* SIGKILL when the thread that has started it ends */
     uid_t uid;         /* whom it runs as, without further groups; 0: as we do */
     gid_t gid;
+    /* The last it does before it becomes the program; returns 0, or the errno of what failed. As
+     * after fork() in a process with threads: system calls only. NULL: nothing. */
+    int (*prepare)(const void *arg);
+    const void *prepare_arg;
 };
 
 /* Returns 0, or -1 with *reterr filled and nothing open. */

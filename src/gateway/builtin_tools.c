@@ -43,6 +43,7 @@ struct sandbox_conf builtin_sandbox_conf(const struct config *c, const struct eg
                  .user = c->code_user,
                  .cgroup = cgroup[c->code_cgroup],
                  .disk_bytes = c->code_disk_bytes,
+                 .max_files = c->code_files,
                  .max_processes = c->code_processes,
                  .cpu_percent = c->code_cpu},
         .run_timeout_ms = c->code_timeout_ms,
@@ -105,6 +106,31 @@ static void log_sandboxes(const struct builtin_tools *b)
     buf_fini(&text);
 }
 
+/* Each is a line of its own; a gateway that is strict does not start. */
+static int check_promises(struct builtin_tools *b, const struct config *c, struct err *reterr)
+{
+    struct buf all = {.limit = 0};
+    str rest;
+
+    (void)sandbox_hub_shortfalls(b->sandboxes, &all);
+    rest = buf_str(&all);
+    if (rest.len > 0 && c->code_interpreter == CONFIG_CODE_INTERPRETER_STRICT) {
+        err_set(reterr, ERR_INTERNAL, "code_interpreter is strict, but %.*s",
+                (int)str_find_char(rest, '\n'), rest.p);
+        (void)sandbox_hub_free(b->sandboxes);
+        b->sandboxes = NULL;
+    }
+    while (rest.len > 0 && b->sandboxes != NULL) {
+        size_t len = str_find_char(rest, '\n');
+
+        log_line(LOG_WARN, "code_interpreter",
+                 (struct log_field[]){LOG_STR("weakness", str_from(rest.p, len)), LOG_END});
+        rest = str_skip(rest, len < rest.len ? len + 1 : len);
+    }
+    buf_fini(&all);
+    return b->sandboxes == NULL ? -1 : 0;
+}
+
 static int open_code(struct builtin_tools *b, const struct config *c, struct err *reterr)
 {
     const struct sandbox_conf conf = builtin_sandbox_conf(c, &b->egress);
@@ -117,9 +143,9 @@ static int open_code(struct builtin_tools *b, const struct config *c, struct err
     b->sandboxes = sandbox_hub_new(&conf, &e);
     if (b->sandboxes != NULL) {
         log_sandboxes(b);
-        return 0;
+        return check_promises(b, c, reterr);
     }
-    if (c->code_interpreter == CONFIG_CODE_INTERPRETER_REQUIRE) {
+    if (c->code_interpreter != CONFIG_CODE_INTERPRETER_AUTO) {
         err_set(reterr, ERR_INTERNAL, "code_interpreter is required and does not work: %s", e.msg);
         return -1;
     }

@@ -36,11 +36,22 @@ static int refuse(const char *message, int status)
 
 static void check(struct job *job, struct sandbox_hub *hub)
 {
-    struct buf text = {.limit = 0};
+    struct buf text = {.limit = 0}, weaknesses = {.limit = 0};
 
     buf_c(&text, "code can be run: ");
     sandbox_hub_describe(hub, &text);
     buf_char(&text, '\n');
+    if (sandbox_hub_shortfalls(hub, &weaknesses) == 0)
+        buf_c(&text, "all promises are kept\n");
+    for (str rest = buf_str(&weaknesses); rest.len > 0;) {
+        size_t len = str_find_char(rest, '\n');
+
+        buf_c(&text, "not kept: ");
+        buf_append(&text, str_from(rest.p, len));
+        buf_char(&text, '\n');
+        rest = str_skip(rest, len < rest.len ? len + 1 : len);
+    }
+    buf_fini(&weaknesses);
     job->status = command_print(&text, EXIT_SUCCESS);
 }
 

@@ -62,11 +62,57 @@ static int find_groups(struct jail *jail, struct err *reterr)
     return -1;
 }
 
+static struct jail_ground_limits ground_limits(const struct jail *jail)
+{
+    return (struct jail_ground_limits){jail->conf.disk_bytes, JAIL_SHARED_BYTES,
+                                       jail->conf.max_files};
+}
+
+/* Root has users to give away anyhow. The proxy's socket is for the gateway's own user. */
+static void find_users(struct jail *jail)
+{
+    struct err *why = &jail->why_no_users;
+
+    if (jail->user.uid != 0)
+        return;
+    if (jail->conf.ground != JAIL_GROUND_USERS)
+        err_set(why, ERR_INTERNAL, "sandboxes did not start with one of /etc/subuid");
+    else if (jail->conf.egress_socket != NULL)
+        err_set(why, ERR_INTERNAL, "code_network is on");
+    else
+        jail->users_fd = jail_ground_open_users(jail->conf.env, &jail->n_users, why);
+}
+
+static void find_ground(struct jail *jail)
+{
+    const struct jail_ground_limits limits = ground_limits(jail);
+    struct jail_ground_plan plan;
+    int error;
+
+    if (jail->conf.ground == JAIL_GROUND_NONE) {
+        err_set(&jail->why_no_ground, ERR_INTERNAL, "sandboxes did not start with it");
+        return;
+    }
+    find_users(jail);
+    jail_ground_plan(&jail->user, &limits, &plan);
+    plan.userns_fd = jail->users_fd;
+    error = jail_ground_try(&jail->user, &plan);
+    jail->has_ground = error == 0;
+    if (error != 0)
+        err_set(&jail->why_no_ground, ERR_INTERNAL, "%s", strerror(error));
+}
+
+static bool has_own_user(const struct jail *jail)
+{
+    return jail->user.uid != 0 || (jail->has_ground && jail->users_fd != -1);
+}
+
 /* Whom sandboxes run as when we are root may have other programs, but is not us. */
 static int write_filter(struct jail *jail, struct err *reterr)
 {
     const struct jail_filter_conf conf = {.counts_memory = jail_counts_memory(jail),
-                                          .has_own_user = jail->user.uid != 0};
+                                          .has_own_user = has_own_user(jail),
+                                          .has_own_space = jail->user.uid != 0};
 
     return jail_filter_write(&conf, &jail->filter, reterr);
 }
@@ -81,6 +127,7 @@ static int find_all(struct jail *jail, struct err *reterr)
                          reterr) == -1 ||
         check_paths(jail, reterr) == -1 || find_groups(jail, reterr) == -1)
         return -1;
+    find_ground(jail);
     return write_filter(jail, reterr);
 }
 
@@ -93,6 +140,7 @@ struct jail *jail_new(const struct jail_conf *conf, struct err *reterr)
         return NULL;
     }
     jail->conf = *conf;
+    jail->users_fd = -1;
     if (find_all(jail, reterr) == 0)
         return jail;
     jail_free(jail);
@@ -109,6 +157,8 @@ void jail_free(struct jail *jail)
     if (jail == NULL)
         return;
     jail_groups_free(jail->groups);
+    if (jail->users_fd != -1)
+        (void)close(jail->users_fd);
     arena_fini(&jail->arena);
     buf_fini(&jail->filter);
     free(jail);
@@ -135,6 +185,56 @@ void jail_describe(const struct jail *jail, struct buf *out)
     }
     buf_c(out, ", Python ");
     buf_c(out, jail->python.program);
+}
+
+enum jail_ground jail_ground_of(const struct jail *jail)
+{
+    if (!jail->has_ground)
+        return JAIL_GROUND_NONE;
+    return jail->users_fd == -1 ? JAIL_GROUND_FILES : JAIL_GROUND_USERS;
+}
+
+static void add_shortfall(size_t *n, struct buf *out, const char *what, const struct err *why,
+                          const char *help)
+{
+    if ((*n)++ > 0)
+        buf_char(out, '\n');
+    buf_c(out, what);
+    if (why != NULL) {
+        buf_c(out, " (");
+        buf_c(out, why->msg);
+        buf_char(out, ')');
+    }
+    buf_c(out, ": ");
+    buf_c(out, help);
+}
+
+size_t jail_shortfalls(const struct jail *jail, struct buf *out)
+{
+    size_t n = 0;
+
+    if (jail->groups == NULL)
+        add_shortfall(
+            &n, out,
+            "memory and processor of a sandbox are limited for each of its processes only, "
+            "not for all together",
+            &jail->why_no_groups,
+            "control groups help, as a unit of systemd with Delegate=yes has them");
+    if (!has_own_user(jail))
+        add_shortfall(&n, out,
+                      "sandboxes share the gateway's user and what the kernel grants it, so that "
+                      "epoll and inotify are off in them",
+                      &jail->why_no_users,
+                      "the package uidmap and a range of the user in /etc/subuid and /etc/subgid "
+                      "help, or a gateway that root starts");
+    if (!jail->has_ground)
+        add_shortfall(&n, out, "the number of files of a sandbox has no limit",
+                      &jail->why_no_ground,
+                      "user namespaces that the gateway itself may make help");
+    if (!jail_init_can_be_held())
+        add_shortfall(&n, out, "a sandbox is killed by its number, which another process may get",
+                      NULL, "Linux 5.3 or newer helps");
+    return n;
 }
 
 /* ---- what bwrap reads from descriptors */
@@ -216,6 +316,21 @@ static void forget_descriptors(struct jail_cell *cell)
     cell->info_fd = cell->init_fd = -1;
 }
 
+/* Each cell takes the next user of the range. */
+static void plan_ground(struct jail_cell *cell)
+{
+    struct jail *jail = cell->jail;
+    const struct jail_ground_limits limits = ground_limits(jail);
+
+    jail_ground_plan(&jail->user, &limits, &cell->ground);
+    if (jail->users_fd == -1)
+        return;
+    cell->ground.userns_fd = JAIL_FIRST_FD + JAIL_FD_USERS;
+    cell->ground.id += atomic_fetch_add(&jail->n_cells, 1) % jail->n_users;
+    cell->fds[JAIL_FD_USERS] = fcntl(jail->users_fd, F_DUPFD_CLOEXEC, 0);
+    cell->command.n_extra_fds++;
+}
+
 static int join_group(struct jail_cell *cell, const struct jail_cell_conf *conf, struct err *reterr)
 {
     const struct jail_conf *limits = &cell->jail->conf;
@@ -252,6 +367,11 @@ static int fill(struct jail_cell *cell, const struct jail_cell_conf *conf, struc
     if (cell->command.argv == NULL) {
         err_set_no_memory(reterr);
         return -1;
+    }
+    if (cell->jail->has_ground) {
+        cell->command.prepare = jail_ground_prepare;
+        cell->command.prepare_arg = &cell->ground;
+        plan_ground(cell);
     }
     return join_group(cell, conf, reterr);
 }

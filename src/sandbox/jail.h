@@ -18,22 +18,28 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "child/child_spawn.h"
+#include "sandbox/jail_ground.h"
 
 #define JAIL_WORK_DIRECTORY "/mnt/data"
 
 struct jail;
 
+/* What bwrap is started in (jail_ground.h), at most: */
+enum jail_ground { JAIL_GROUND_USERS, JAIL_GROUND_FILES, JAIL_GROUND_NONE };
+
 enum jail_cgroup { JAIL_CGROUP_AUTO, JAIL_CGROUP_REQUIRE, JAIL_CGROUP_OFF };
 
 /* Texts must outlive the jail. */
 struct jail_conf {
+    enum jail_ground ground;
     const char *python;       /* its name on the PATH of env, or its path */
     const char *const *env;   /* the gateway's environment: only its PATH is read; ends with NULL */
     const char *const *paths; /* further directories that are seen, read only */
     size_t n_paths;
     const char *user; /* whom sandboxes run as when we are root */
     enum jail_cgroup cgroup;
-    size_t disk_bytes; /* of the work directory; /tmp has as much again */
+    size_t disk_bytes;  /* of the work directory; /tmp has as much again */
+    unsigned max_files; /* the same */
     unsigned max_processes;
     unsigned cpu_percent;      /* of one processor; with a control group */
     const char *egress_socket; /* the proxy's socket, seen as JAIL_EGRESS_SOCKET; NULL: none */
@@ -54,6 +60,13 @@ void jail_free(struct jail *jail);
 
 /* Appends one line for the log: "bubblewrap 0.8, control groups v2, Python /usr/bin/python3.11". */
 void jail_describe(const struct jail *jail, struct buf *out);
+
+/* What cells are started in. */
+enum jail_ground jail_ground_of(const struct jail *jail);
+
+/* Appends a line without end for each promise that cannot be kept here, with a newline between two:
+ * what may happen, and what helps. Returns how many there are. */
+size_t jail_shortfalls(const struct jail *jail, struct buf *out);
 
 /* Whether a control group counts memory and processes of a sandbox. If not, each process has to set
  * limits for itself. */
@@ -77,6 +90,7 @@ struct jail_cell {
     int join_fds[JAIL_MAX_JOIN_FDS];
     int info_fd; /* tells which process is the first inside */
     int init_fd; /* that process; -1: not known yet */
+    struct jail_ground_plan ground;
     char group[JAIL_GROUP_BYTES]; /* name of its control group; "" when it has none */
 };
 

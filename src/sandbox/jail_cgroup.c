@@ -29,8 +29,8 @@ struct jail_groups {
 
 /* ---- limits */
 
-/* What all sandboxes have besides their program: bwrap outside, and the first process inside. */
-enum { OWN_PROCESSES = 2 };
+/* What all sandboxes have besides their program: bwrap outside. */
+enum { OWN_PROCESSES = 1 };
 
 enum { PERIOD_US = 100000 };
 

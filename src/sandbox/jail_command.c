@@ -8,12 +8,6 @@
 
 #include "sandbox/jail_internal.h"
 
-/* Of /dev/shm. */
-enum { SHARED_MEMORY_BYTES = 64 * 1024 * 1024 };
-
-/* bwrap gets them as 4, 5 ... (child_spawn.h). */
-enum { FIRST_FD = 4 };
-
 /* What each sandbox begins with. */
 static const char *const namespaces[] = {
     "--unshare-all",     /* user (if possible), ipc, pid, net, uts, cgroup (if possible) */
@@ -153,19 +147,28 @@ static const char *number(struct words *w, size_t n)
 
 /* ---- what it sees */
 
-static void add_memory(struct words *w, const char *directory, size_t bytes)
+/* On a ground of its own it is there already, in ground. */
+static void add_memory(struct words *w, const char *ground, const char *directory, size_t bytes)
 {
+    if (ground != NULL) {
+        add3(w, "--bind", ground, directory);
+        return;
+    }
     add2(w, "--size", number(w, bytes));
     add2(w, "--tmpfs", directory);
 }
 
-static void add_file_systems(struct words *w, const struct jail_conf *conf)
+#define GROUND(name) (jail->has_ground ? JAIL_GROUND_DIRECTORY "/" name : NULL)
+
+static void add_file_systems(struct words *w, const struct jail *jail)
 {
+    const size_t disk_bytes = jail->conf.disk_bytes;
+
     add2(w, "--proc", "/proc");
     add2(w, "--dev", "/dev");
-    add_memory(w, "/dev/shm", SHARED_MEMORY_BYTES);
-    add_memory(w, "/tmp", conf->disk_bytes);
-    add_memory(w, JAIL_WORK_DIRECTORY, conf->disk_bytes);
+    add_memory(w, GROUND("shm"), "/dev/shm", JAIL_SHARED_BYTES);
+    add_memory(w, GROUND("tmp"), "/tmp", disk_bytes);
+    add_memory(w, GROUND("data"), JAIL_WORK_DIRECTORY, disk_bytes);
 }
 
 /* A link stays a link, so that paths mean what they mean outside. */
@@ -213,7 +216,7 @@ static void add_chosen(struct words *w, const struct jail *jail)
 static void add_written(struct words *w)
 {
     for (size_t i = 0; i < JAIL_FDS; i++) {
-        add2(w, written[i].option, number(w, FIRST_FD + i));
+        add2(w, written[i].option, number(w, JAIL_FIRST_FD + i));
         if (written[i].path != NULL)
             add(w, written[i].path);
     }
@@ -239,7 +242,7 @@ const char *const *jail_command_line(const struct jail *jail, const char *const 
         add(&w, "--disable-userns");
     for (size_t i = 0; i < sizeof(environment) / sizeof(environment[0]); i++)
         add3(&w, "--setenv", environment[i][0], environment[i][1]);
-    add_file_systems(&w, &jail->conf);
+    add_file_systems(&w, jail);
     add_system(&w);
     add_written(&w);
     add_chosen(&w, jail);

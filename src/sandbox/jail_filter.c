@@ -23,7 +23,7 @@ enum { MADE = -1 };
 
 /* ---- whatever the arguments are */
 
-enum condition { ALWAYS, COUNTED, OWN_USER };
+enum condition { ALWAYS, COUNTED, OWN_USER, OWN_SPACE };
 
 static const struct listed {
     const char *call;
@@ -33,8 +33,10 @@ static const struct listed {
 #define ALLOW(name)          {#name, ALWAYS, MADE},
 #define WHEN_COUNTED(name)   {#name, COUNTED, MADE},
 #define WHEN_OWN_USER(name)  {#name, OWN_USER, MADE},
+#define WHEN_OWN_SPACE(name) {#name, OWN_SPACE, MADE},
 #define ANSWER(name, answer) {#name, ALWAYS, answer},
 #include "sandbox/jail_call.def"
+#undef WHEN_OWN_SPACE
 #undef ALLOW
 #undef WHEN_COUNTED
 #undef WHEN_OWN_USER
@@ -173,7 +175,8 @@ static const uint32_t not_of_ioctl[] = {TIOCSTI, TIOCLINUX};
 static bool is_met(enum condition condition, const struct jail_filter_conf *conf)
 {
     return condition == ALWAYS || (condition == COUNTED && conf->counts_memory) ||
-           (condition == OWN_USER && conf->has_own_user);
+           (condition == OWN_USER && conf->has_own_user) ||
+           (condition == OWN_SPACE && conf->has_own_space);
 }
 
 /* Returns 0 or a negative errno. Calls that this processor or library does not know are no concern:

@@ -13,7 +13,8 @@
 
 struct jail_filter_conf {
     bool counts_memory; /* a control group counts all memory of the sandbox */
-    bool has_own_user;  /* what the kernel counts by user is not shared with other programs */
+    bool has_own_user;  /* the sandbox's user is not the gateway's */
+    bool has_own_space; /* and has made the user namespace itself */
 };
 
 /* Appends the program for the kernel, as bwrap --seccomp reads it. What could take from the gateway

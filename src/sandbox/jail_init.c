@@ -47,6 +47,15 @@ static pid_t parent_of(pid_t pid)
     return (pid_t)parent;
 }
 
+bool jail_init_can_be_held(void)
+{
+    int fd = (int)syscall(SYS_pidfd_open, getpid(), 0U);
+
+    if (fd != -1)
+        (void)close(fd);
+    return fd != -1;
+}
+
 int jail_init_open(pid_t init, pid_t bwrap)
 {
     int fd = (int)syscall(SYS_pidfd_open, init, 0U); /* closes on exec; since Linux 5.3 */

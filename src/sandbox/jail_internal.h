@@ -2,6 +2,8 @@
 #ifndef ANTIPHON_SANDBOX_JAIL_INTERNAL_H
 #define ANTIPHON_SANDBOX_JAIL_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "sandbox/jail.h"
 #include "sandbox/jail_cgroup.h"
 #include "sandbox/jail_paths.h"
@@ -28,6 +30,12 @@ struct jail {
     struct buf filter;          /* of system calls */
     struct jail_groups *groups; /* NULL: there are no control groups ... */
     struct err why_no_groups;   /* ... because of this */
+    bool has_ground;            /* cells have one ... */
+    struct err why_no_ground;   /* ... or this is why not */
+    int users_fd;               /* the namespace with users for sandboxes; -1: there is none ... */
+    struct err why_no_users;    /* ... because of this */
+    unsigned n_users;
+    atomic_uint n_cells; /* that were opened */
 };
 
 /* Descriptors that bwrap inherits, in their order there: what it reads, and where it writes to. */
@@ -39,9 +47,16 @@ enum jail_fd {
     JAIL_FD_HOSTS,
     JAIL_FD_INFO, /* written: which process is the first inside */
     JAIL_FDS,
+    JAIL_FD_USERS = JAIL_FDS, /* if there is one; closed before bwrap */
 };
 
-_Static_assert((int)JAIL_FDS <= (int)CHILD_MAX_EXTRA_FDS, "all are handed over");
+/* The number of the first one: bwrap gets them as 4, 5 ... (child_spawn.h). */
+enum { JAIL_FIRST_FD = 4 };
+
+/* Of /dev/shm. */
+enum { JAIL_SHARED_BYTES = 64 * 1024 * 1024 };
+
+_Static_assert((int)JAIL_FD_USERS < (int)CHILD_MAX_EXTRA_FDS, "all are handed over");
 
 /* The command line that runs Python with the script and args, which are copied; NULL when out of
  * memory. Lives as long as the arena and the jail. */
@@ -50,6 +65,9 @@ const char *const *jail_command_line(const struct jail *jail, const char *const 
 
 /* What bwrap has written to the other end of a pipe: the first process inside; 0: nothing. */
 pid_t jail_init_of(int info_fd);
+
+/* Whether this kernel has descriptors of processes. */
+bool jail_init_can_be_held(void);
 
 /* A descriptor of that process, if it is a child of bwrap's; else -1. */
 int jail_init_open(pid_t init, pid_t bwrap);

@@ -38,6 +38,8 @@ import types
 import warnings
 
 OPEN_FILES = 1024  # of a process
+WAITING_SIGNALS = 128  # of all processes of a user; timers count as well
+LOCKED_BYTES = 1 << 20  # of memory, of a process
 PRIORITY = 10  # of code: less than of this program, which has to answer meanwhile
 PIPE_BYTES = 1 << 20  # a pipe holds no more, so that one read empties it
 MAX_FRAMES = 50  # of a traceback, the last ones
@@ -125,6 +127,8 @@ def set_limits(limits):
         resource.RLIMIT_NPROC: limits["processes"],
         resource.RLIMIT_FSIZE: limits["file_bytes"],
         resource.RLIMIT_NOFILE: OPEN_FILES,
+        resource.RLIMIT_SIGPENDING: WAITING_SIGNALS,
+        resource.RLIMIT_MEMLOCK: LOCKED_BYTES,
     }
     for which, most in wanted.items():
         hard = resource.getrlimit(which)[1]

@@ -46,6 +46,9 @@ bool sandbox_hub_free(struct sandbox_hub *hub);
 /* Appends one line about what it runs with, for the log. */
 void sandbox_hub_describe(const struct sandbox_hub *hub, struct buf *out);
 
+/* What cannot be promised on this machine, as jail_shortfalls() does. */
+size_t sandbox_hub_shortfalls(const struct sandbox_hub *hub, struct buf *out);
+
 /* Does the container exist, for this owner? Takes a lock for a moment. A container that exists now
  * may be gone a moment later. */
 bool sandbox_hub_has(struct sandbox_hub *hub, str owner, str container_id);

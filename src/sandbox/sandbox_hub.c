@@ -52,6 +52,11 @@ void sandbox_hub_describe(const struct sandbox_hub *hub, struct buf *out)
     buf_c(out, ")");
 }
 
+size_t sandbox_hub_shortfalls(const struct sandbox_hub *hub, struct buf *out)
+{
+    return jail_shortfalls(hub->jail, out);
+}
+
 /* ---- the end */
 
 static void on_end_too_late(void *arg)
@@ -140,10 +145,13 @@ static struct sandbox_hub *hub_new(const struct sandbox_conf *conf)
     return hub;
 }
 
-struct sandbox_hub *sandbox_hub_new(const struct sandbox_conf *conf, struct err *reterr)
+/* *ret_ground: what its sandboxes were to start in. */
+static struct sandbox_hub *open_hub(const struct sandbox_conf *conf, enum jail_ground *ret_ground,
+                                    struct err *reterr)
 {
     struct sandbox_hub *hub = hub_new(conf);
 
+    *ret_ground = JAIL_GROUND_NONE;
     if (hub == NULL) {
         err_set_no_memory(reterr);
         return NULL;
@@ -152,8 +160,23 @@ struct sandbox_hub *sandbox_hub_new(const struct sandbox_conf *conf, struct err 
         hub_fini(hub);
         return NULL;
     }
+    *ret_ground = jail_ground_of(hub->jail);
     if (sandbox_probe(hub, reterr) == 0)
         return hub;
     (void)sandbox_hub_free(hub);
     return NULL;
+}
+
+/* A machine may let a child prepare the ground, and then not let bwrap work on it: less is tried. */
+struct sandbox_hub *sandbox_hub_new(const struct sandbox_conf *conf, struct err *reterr)
+{
+    struct sandbox_conf less = *conf;
+    enum jail_ground ground;
+    struct sandbox_hub *hub = open_hub(&less, &ground, reterr);
+
+    while (hub == NULL && ground != JAIL_GROUND_NONE) {
+        less.jail.ground = ground + 1;
+        hub = open_hub(&less, &ground, reterr);
+    }
+    return hub;
 }

@@ -38,12 +38,13 @@ process.on('exit', () => {
 class Daemon {
     log = '';
 
-    constructor(args, env) {
+    constructor(args, env, user) {
         if (!existsSync(BINARY))
             throw new Error(`no gateway at ${BINARY}: build it or set ANTIPHON_BIN`);
         this.child = spawn(BINARY, ['serve', ...args], {
             stdio: ['ignore', 'pipe', 'pipe'],
             env: { ...ENVIRONMENT, ...USUAL, ...env },
+            ...user,
         });
         running.add(this.child);
         for (const output of [this.child.stdout, this.child.stderr])
@@ -85,14 +86,14 @@ class Daemon {
     }
 }
 
-/* `exact` leaves out --listen, for tests that give it in another way. */
-export async function startDaemon({ upstream, args = [], env = {}, exact = false } = {}) {
+/* `exact` leaves out --listen, for tests that give it in another way; user: { uid, gid }. */
+export async function startDaemon({ upstream, args = [], env = {}, exact = false, user = {} } = {}) {
     const all = [...args];
     if (!exact)
         all.unshift('--listen', '127.0.0.1:0');
     if (upstream !== undefined)
         all.push('--upstream', upstream);
-    const daemon = new Daemon(all, env);
+    const daemon = new Daemon(all, env, user);
     try {
         return await daemon.ready();
     } catch (error) {

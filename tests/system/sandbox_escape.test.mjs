@@ -15,8 +15,8 @@ import { BINARY, ENVIRONMENT, ROOT } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
 import { patience } from '../lib/patience.mjs';
 
-const PROCESSES = 16, MEMORY_MB = 128, DISK_MB = 32, OUTPUT_BYTES = 64 * 1024;
-const LIMITS = ['--code-processes', PROCESSES, '--code-memory', `${MEMORY_MB}MiB`, '--code-disk', `${DISK_MB}MiB`, '--code-output', `${OUTPUT_BYTES}B`].map(String);
+const PROCESSES = 16, FILES = 2000, MEMORY_MB = 128, DISK_MB = 32, OUTPUT_BYTES = 64 * 1024;
+const LIMITS = ['--code-processes', PROCESSES, '--code-files', FILES, '--code-memory', `${MEMORY_MB}MiB`, '--code-disk', `${DISK_MB}MiB`, '--code-output', `${OUTPUT_BYTES}B`].map(String);
 const SECRET = 'the-secret-of-this-test';
 
 /* ends: how the program ends, "held" by saying so, "killed", or "either".
@@ -42,6 +42,8 @@ const ATTEMPTS = {
     memory_of_many: { ends: 'either', only: 'with' },
     memory_without_a_process: { ends: 'either' },
     disk_fill: {},
+    empty_files: {},
+    quotas: {},
     endless_loop: { ends: 'killed', flags: ['--code-timeout', '1s'] },
     huge_output: { ends: 'killed', flags: ['--code-timeout', '1s'] },
 };
@@ -53,16 +55,16 @@ const python = (value) => JSON.stringify(value);
 /* What attempts look for. */
 const host = {};
 
-const program = (name) => Object.entries({
+const program = (name, more = {}) => Object.entries({
     SECRET, SECRET_FILE: host.secret, PORT: host.port, ADDRESSES: host.addresses, SOCKET: host.socket, ABSTRACT: host.abstract,
-    HOST_PIDS: [process.pid, process.ppid], PROCESSES, MEMORY_MB, DISK_MB,
+    HOST_PIDS: [process.pid, process.ppid], PROCESSES, FILES, MEMORY_MB, DISK_MB, HOLD_S: 0, ...more,
 }).map(([key, value]) => `${key} = ${python(value)}\n`).join('') + prelude + attempt(name);
 
 /* Without the sandbox's own --code-paths, nothing in the command line of bwrap would tell ours from
  * those of other tests. */
-function sandbox(args, input) {
+function sandbox(args, input, user = {}) {
     const { pid, status, stdout, stderr } = spawnSync(BINARY, ['sandbox', ...args, '--code-paths', host.mark],
-        { input, encoding: 'utf8', env: { ...ENVIRONMENT, ANTIPHON_TEST_SECRET: SECRET }, timeout: patience(60_000), killSignal: 'SIGKILL', maxBuffer: 16 << 20 });
+        { input, encoding: 'utf8', env: { ...ENVIRONMENT, ANTIPHON_TEST_SECRET: SECRET }, timeout: patience(60_000), killSignal: 'SIGKILL', maxBuffer: 16 << 20, ...user });
     return { pid, status, stdout, stderr };
 }
 
@@ -108,10 +110,10 @@ after(() => {
         f();
 });
 
-const works = (...flags) => spawnSync(BINARY, ['sandbox', 'check', ...flags]).status === 0;
+const works = (flags, user = {}) => spawnSync(BINARY, ['sandbox', 'check', ...flags], user).status === 0;
 const WITHOUT = ['--code-cgroup', 'off'], WITH = ['--code-cgroup', 'require'];
-const noSandbox = !works(...WITHOUT) && 'sandboxes do not work here';
-const noGroups = noSandbox || (!works(...WITH) && 'control groups cannot be made here');
+const noSandbox = !works(WITHOUT) && 'sandboxes do not work here';
+const noGroups = noSandbox || (!works(WITH) && 'control groups cannot be made here');
 
 describe('outside, attempts succeed', { skip: noSandbox }, () => {
     for (const [name] of Object.entries(ATTEMPTS).filter(([, { outside }]) => outside)) {
@@ -122,9 +124,9 @@ describe('outside, attempts succeed', { skip: noSandbox }, () => {
     }
 });
 
-function check(name, { ends = 'held', flags = [], files = [] }, groups) {
+function check(name, { ends = 'held', flags = [], files = [] }, groups, user) {
     const visits = host.visits;
-    const { pid, status, stdout, stderr } = sandbox(['run', '-', ...groups, ...LIMITS, ...flags], program(name));
+    const { pid, status, stdout, stderr } = sandbox(['run', '-', ...groups, ...LIMITS, ...flags], program(name), user);
     assert.doesNotMatch(stdout, /escaped/);
     assert.ok([0, 1].includes(status), stderr);
     if (ends === 'held' || (ends === 'either' && status === 0))
@@ -139,11 +141,59 @@ function check(name, { ends = 'held', flags = [], files = [] }, groups) {
     assert.equal(groupsOf(pid), '');
 }
 
-for (const [how, groups, skip] of [['with', WITH, noGroups], ['without', WITHOUT, noSandbox]]) {
-    describe(`inside, ${how} control groups, they fail`, { skip, concurrency: false }, () => {
+/* A user that nobody is, and that has no range of others. */
+const ORDINARY = { uid: 12345, gid: 12345 };
+const noOrdinary = noSandbox || (process.getuid() !== 0 && 'only root can become another user')
+    || (!works(WITHOUT, ORDINARY) && 'another user cannot make a sandbox of this binary');
+
+for (const [how, groups, skip, user, title] of [
+    ['with', WITH, noGroups, {}, 'with control groups'],
+    ['without', WITHOUT, noSandbox, {}, 'without control groups'],
+    ['without', WITHOUT, noOrdinary, ORDINARY, 'of an ordinary user, without control groups'],
+]) {
+    describe(`inside, ${title}, they fail`, { skip, concurrency: false }, () => {
         for (const [name, a] of Object.entries(ATTEMPTS)) {
             if (a.only === undefined || a.only === how)
-                test(name, () => check(name, a, groups));
+                test(name, () => check(name, a, groups, user));
         }
+    });
+}
+
+/* What a program outside, of the same user, does while code inside has taken what it could. */
+const NEIGHBOUR = `import ctypes, os, select, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+sys.stdout.write("ready\\n"); sys.stdout.flush()
+while not select.select([0], [], [], 0.05)[0]:
+    try:
+        reader, writer = os.pipe()
+        poll = select.epoll()
+        poll.register(reader)
+        thread = threading.Thread(target=lambda: None)
+        thread.start()
+        thread.join()
+        watch = libc.inotify_init1(0)
+        if watch == -1:
+            raise OSError(ctypes.get_errno(), "inotify")
+        poll.close()
+        for fd in reader, writer, watch:
+            os.close(fd)
+    except (OSError, RuntimeError) as error:
+        print("failed:", repr(error))
+`;
+
+for (const [title, user, skip] of [['root', {}, noSandbox], ['an ordinary user', ORDINARY, noOrdinary]]) {
+    test(`code that takes what the kernel counts by user leaves ${title} enough`, { skip }, async () => {
+        const neighbour = spawn('/usr/bin/env', ['python3', '-c', NEIGHBOUR], { ...user, env: ENVIRONMENT, cwd: '/' });
+        let told = '';
+        neighbour.stdout.setEncoding('utf8').on('data', (text) => (told += text));
+        neighbour.stderr.setEncoding('utf8').on('data', (text) => (told += text));
+        await once(neighbour.stdout, 'data');
+        const inside = spawn(BINARY, ['sandbox', 'run', '-', ...WITHOUT, '--code-processes', '64', '--code-paths', host.mark], { ...user, env: ENVIRONMENT });
+        inside.stdin.end(program('quotas', { HOLD_S: 2 }));
+        const [status] = await once(inside, 'close');
+        neighbour.stdin.end('end');
+        await once(neighbour, 'close');
+        assert.equal(status, 0);
+        assert.equal(told, 'ready\n');
     });
 }

@@ -22,7 +22,8 @@ struct call {
     int error; /* 0: it must work */
 };
 
-static const struct jail_filter_conf with_all = {true, true}, with_nothing = {false, false};
+static const struct jail_filter_conf with_all = {true, true, true},
+                                     with_nothing = {false, false, false};
 
 static void put_on(const struct jail_filter_conf *conf)
 {

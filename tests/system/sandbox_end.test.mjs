@@ -1,0 +1,108 @@
+/* sandbox_end.test.mjs -- nothing that code has started outlives its container, nor a killed gateway,
+ * whose port is free for the next one at once. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import test, { describe } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ask } from '../lib/client.mjs';
+import { BINARY, startDaemon } from '../lib/daemon.mjs';
+import { patience } from '../lib/patience.mjs';
+import { CODE, noSandbox } from '../lib/sandbox.mjs';
+import { callStream, startUpstream, textStream } from '../lib/upstream.mjs';
+
+/* Processes that no session, no signal and no death of a parent ends: they have left all three. One
+ * has taken the place of a program of this number of seconds, by which the test knows it. */
+const outlive = (seconds) => `
+import ctypes, os, signal, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+for number in 1, 2, 3, 15:
+    signal.signal(number, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+for pid in 1, os.getppid():
+    try: os.kill(pid, signal.SIGSTOP)
+    except OSError: pass
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        libc.prctl(1, 0, 0, 0, 0)
+        if os.fork() == 0:
+            os.setsid()
+            os.execvp("sleep", ["sleep", "${seconds}"])
+        os._exit(0)
+time.sleep(0.2)
+print("started")
+`;
+
+const sleepers = (seconds) => readdirSync('/proc').filter((pid) => {
+    try {
+        return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1') === `sleep\0${seconds}\0`;
+    } catch {
+        return false; /* it has just ended */
+    }
+});
+
+async function untilNone(seconds) {
+    for (const until = Date.now() + patience(10_000); sleepers(seconds).length > 0; await pause(20))
+        assert.ok(Date.now() < until, `${sleepers(seconds).length} processes are left`);
+}
+
+let n = 100_000 + process.pid;
+
+/* A gateway in which such code has run in a container. */
+async function start(t, how, args = []) {
+    const up = await startUpstream();
+    const daemon = await startDaemon({ upstream: up.url, args: ['--code-interpreter', 'require', ...how.args, ...args], user: how.user });
+    t.after(() => up.close());
+    t.after(() => daemon.child.kill('SIGKILL'));
+    return { up, daemon };
+}
+
+async function run({ up, daemon }) {
+    const seconds = ++n;
+    const { id } = (await ask(daemon, { name: 'x' }, { method: 'POST', path: '/v1/containers' })).json;
+    up.next(callStream(['code_interpreter', { code: outlive(seconds) }, 'c1']), textStream('Done.'));
+    const { status, json } = await ask(daemon, { model: 'm', input: 'x', tools: [{ ...CODE, container: id }], include: ['code_interpreter_call.outputs'] }, { method: 'POST', path: '/v1/responses' });
+    assert.equal(status, 200);
+    assert.equal(json.output.find(({ type }) => type === 'code_interpreter_call').outputs[0].logs, 'started\n');
+    assert.equal(sleepers(seconds).length, 3);
+    return { id, seconds };
+}
+
+const ORDINARY = { uid: 12345, gid: 12345 };
+const works = (args, user) => spawnSync(BINARY, ['sandbox', 'check', ...args], user).status === 0;
+const isRoot = process.getuid() === 0;
+const WAYS = {
+    'with control groups': { args: ['--code-cgroup', 'require'], user: {}, skip: noSandbox },
+    'without control groups': { args: ['--code-cgroup', 'off'], user: {}, skip: noSandbox },
+    'of an ordinary user, without control groups': { args: ['--code-cgroup', 'off'], user: ORDINARY, skip: noSandbox || (!isRoot && 'only root can become another user') },
+};
+
+for (const [title, how] of Object.entries(WAYS)) {
+    const skip = how.skip || (!works(how.args, how.user) && 'there is no such sandbox here');
+    describe(`code ${title}`, { skip, concurrency: false }, () => {
+        test('ends with its container', async (t) => {
+            const g = await start(t, how);
+            const { id, seconds } = await run(g);
+            await ask(g.daemon, undefined, { method: 'DELETE', path: `/v1/containers/${id}` });
+            await untilNone(seconds);
+            await g.daemon.stop();
+        });
+
+        test('ends with a killed gateway, whose port is free', async (t) => {
+            const g = await start(t, how);
+            const { seconds } = await run(g);
+            for (let i = 0; i < 8; i++) { /* sandboxes that are about to start */
+                const { id } = (await ask(g.daemon, { name: 'x' }, { method: 'POST', path: '/v1/containers' })).json;
+                g.up.next(callStream(['code_interpreter', { code: '1' }, 'c1']), textStream('Done.'));
+                ask(g.daemon, { model: 'm', input: 'x', tools: [{ ...CODE, container: id }] }, { method: 'POST', path: '/v1/responses' }).catch(() => {});
+            }
+            await pause(10);
+            g.daemon.child.kill('SIGKILL');
+            await new Promise((done) => g.daemon.child.once('exit', done));
+            const next = await startDaemon({ upstream: g.up.url, exact: true, args: ['--listen', `127.0.0.1:${g.daemon.port}`, ...how.args], user: how.user });
+            await untilNone(seconds);
+            await next.stop();
+        });
+    });
+}
