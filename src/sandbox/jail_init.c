@@ -24,27 +24,27 @@ pid_t jail_init_of(int info_fd)
     return !str_is_none(number) && num_uint(number, &pid) && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
 
-/* The fourth word of its stat, behind a name in brackets that may hold anything. */
+/* The fourth word of its stat, behind a name in brackets that may hold anything, and a letter. */
 static pid_t parent_of(pid_t pid)
 {
     char path[64], text[1024];
-    const char *behind;
+    uint64_t parent;
+    str rest;
     ssize_t n;
-    int fd, parent = 0;
+    int fd;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd == -1)
         return 0;
-    n = read(fd, text, sizeof(text) - 1);
+    n = read(fd, text, sizeof(text));
     (void)close(fd);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    behind = strrchr(text, ')');
-    if (behind == NULL || sscanf(behind, ") %*c %d", &parent) != 1)
-        return 0;
-    return (pid_t)parent;
+    rest = str_from(text, n <= 0 ? 0 : (size_t)n);
+    while (rest.len > 0 && rest.p[rest.len - 1] != ')')
+        rest.len--;
+    rest = str_skip(str_from(text, n <= 0 ? 0 : (size_t)n), rest.len + sizeof(" S ") - 1);
+    rest.len = str_find_char(rest, ' ');
+    return num_uint(rest, &parent) && parent <= INT32_MAX ? (pid_t)parent : 0;
 }
 
 bool jail_init_can_be_held(void)

@@ -248,6 +248,16 @@ describe('where there is no sandbox', { concurrency: false }, () => {
         await g.refused('GET', 'containers', undefined, [501, 'not_implemented']);
     });
 
+    test('a gateway that is strict does not start when a promise cannot be kept, others say which', { skip: noSandbox }, async (t) => {
+        const up = await startUpstream();
+        t.after(() => up.close());
+        const weak = (how) => startDaemon({ upstream: up.url, args: ['--code-interpreter', how, '--code-cgroup', 'off'] });
+        await assert.rejects(weak('strict'), /code_interpreter is strict, but memory and processor of a sandbox .*\(off\): control groups help/);
+        const daemon = await weak('auto');
+        assert.match(daemon.log, / warn code_interpreter weakness="memory and processor of a sandbox .*control groups help/);
+        await daemon.stop();
+    });
+
     test('a gateway that requires it does not start', async (t) => {
         const up = await startUpstream();
         t.after(() => up.close());

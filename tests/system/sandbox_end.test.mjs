@@ -2,7 +2,7 @@
  * whose port is free for the next one at once. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import test, { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ask } from '../lib/client.mjs';
@@ -72,10 +72,24 @@ async function run({ up, daemon }) {
 const ORDINARY = { uid: 12345, gid: 12345 };
 const works = (args, user) => spawnSync(BINARY, ['sandbox', 'check', ...args], user).status === 0;
 const isRoot = process.getuid() === 0;
+
+/* A user of this machine who may give away others, with newuidmap. */
+function userWithRange() {
+    try {
+        const [name] = readFileSync('/etc/subuid', 'utf8').split(':');
+        const [, , uid, gid] = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':')).find(([user]) => user === name);
+        return uid !== '0' && spawnSync('newuidmap').error === undefined ? { uid: Number(uid), gid: Number(gid) } : undefined;
+    } catch {
+        return undefined;
+    }
+}
+
+const RANGED = userWithRange();
 const WAYS = {
     'with control groups': { args: ['--code-cgroup', 'require'], user: {}, skip: noSandbox },
     'without control groups': { args: ['--code-cgroup', 'off'], user: {}, skip: noSandbox },
     'of an ordinary user, without control groups': { args: ['--code-cgroup', 'off'], user: ORDINARY, skip: noSandbox || (!isRoot && 'only root can become another user') },
+    'of a user with a range of others': { args: ['--code-cgroup', 'off'], user: RANGED, skip: noSandbox || (!isRoot && 'only root can become another user') || (RANGED === undefined && 'no user has a range in /etc/subuid, or there is no newuidmap') },
 };
 
 for (const [title, how] of Object.entries(WAYS)) {
@@ -84,6 +98,10 @@ for (const [title, how] of Object.entries(WAYS)) {
         test('ends with its container', async (t) => {
             const g = await start(t, how);
             const { id, seconds } = await run(g);
+            if (how.user === RANGED) {
+                const { uid } = statSync(`/proc/${sleepers(seconds)[0]}`);
+                assert.ok(uid !== RANGED.uid && uid >= 1000, 'its user is another than the gateway');
+            }
             await ask(g.daemon, undefined, { method: 'DELETE', path: `/v1/containers/${id}` });
             await untilNone(seconds);
             await g.daemon.stop();
