@@ -302,7 +302,10 @@ void turn_free_web(struct turn *t);
  * then the model is not asked in vain. */
 int turn_check_store(const struct turn *t, struct err *reterr);
 
-/* Fetches what the request refers to, then goes on with turn_resolved(). Returns 0, or
+/* Finds out what the request refers to. Returns 0, or -1 with *reterr filled. */
+int turn_list_references(struct turn *t, struct err *reterr);
+
+/* Fetches it, then goes on with turn_resolved(). Returns 0, or
  * -1 with *reterr filled. */
 int turn_load(struct turn *t, struct err *reterr);
 

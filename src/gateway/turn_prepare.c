@@ -37,7 +37,10 @@ static int read_request(struct turn *t, struct err *reterr)
     if (http_exchange_body(t->held == NULL ? t->x : t->held, &body, reterr) == -1)
         return -1;
     t->body_bytes = body.len;
-    return responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr);
+    if (responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr) ==
+        -1)
+        return -1;
+    return t->request.needs_store ? turn_list_references(t, reterr) : 0;
 }
 
 /* ---- what it refers to is there */

@@ -184,18 +184,26 @@ static void on_loaded(void *arg, const struct err *failure)
     turn_free_if_over(t);
 }
 
+int turn_list_references(struct turn *t, struct err *reterr)
+{
+    if (keep_id(t, t->request.previous_response_id, &t->previous_id, reterr) == -1 ||
+        keep_id(t, t->request.conversation_id, &t->conversation_id, reterr) == -1 ||
+        request_references(&t->request, &t->arena, &t->references, reterr) == -1)
+        return -1;
+    t->found = arena_array(&t->arena, t->references.n, sizeof(*t->found));
+    if (t->found != NULL || t->references.n == 0)
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
 int turn_load(struct turn *t, struct err *reterr)
 {
     const struct id lock = id_make(&t->worker->ids, "lock_", ID_RANDOM_CHARS);
     bool locks = !str_is_none(t->request.conversation_id);
 
-    if (keep_id(t, t->request.previous_response_id, &t->previous_id, reterr) == -1 ||
-        keep_id(t, t->request.conversation_id, &t->conversation_id, reterr) == -1 ||
-        request_references(&t->request, &t->arena, &t->references, reterr) == -1)
-        return -1;
     t->lock_name = arena_dup(&t->arena, id_str(&lock));
-    t->found = arena_array(&t->arena, t->references.n, sizeof(*t->found));
-    if (str_is_none(t->lock_name) || (t->found == NULL && t->references.n > 0)) {
+    if (str_is_none(t->lock_name)) {
         err_set_no_memory(reterr);
         return -1;
     }
