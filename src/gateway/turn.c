@@ -200,14 +200,16 @@ static void on_end(void *arg, const struct err *failure)
     if (failure != NULL)
         upstream_answer_failed(&t->answer, t->call);
     t->call = NULL;
+    /* Gone, or broken off: another server may be there next time. */
+    if (t->work != NULL || is_listening(t)) {
+        if (failure != NULL && failure->code != ERR_UPSTREAM_TIMEOUT)
+            upstream_watch_lose(t->worker->watch);
+        upstream_watch_hear_end(t->worker->watch, failure);
+    }
     if (t->work != NULL) {
         t->has_call_ended = true;
         turn_keep_failure(t, failure);
     } else if (is_listening(t)) {
-        /* Gone, or broken off: another server may be there next time. */
-        if (failure != NULL && failure->code != ERR_UPSTREAM_TIMEOUT)
-            upstream_watch_lose(t->worker->watch);
-        upstream_watch_hear_end(t->worker->watch, failure);
         if (t->answer.status == 0)
             turn_fail(t, failure);
         else if (!upstream_answer_is_good(&t->answer))

@@ -144,6 +144,7 @@ static void respond_object(struct turn *t, struct buf *body)
             http_exchange_respond(t->x, 200, head, n_head, buf_str(body));
         else
             http_exchange_respond_taken(t->x, 200, head, n_head, body);
+        buf_fini(body);
         answered(t);
     }
 }
