@@ -7,6 +7,7 @@
  * turn_tools.c      the tools of MCP servers that it may use
  * turn_tool_set.c   which of them, by what names, and who has to approve
  * turn_round.c      one round with the model after the other
+ * turn_round_end.c  what it says, and what follows
  * turn_truncate.c   less of a conversation that is too long
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
@@ -238,6 +239,15 @@ int turn_open_response(struct turn *t, struct err *reterr);
 /* Asks the model; reports go to turn_call_handler. Returns 0, or -1 with *reterr filled. */
 int turn_ask(struct turn *t, struct err *reterr);
 
+/* Writes the conversation as it is now, and sends it, in place of what was refused. Return 0, or -1
+ * with *reterr filled. */
+int turn_write_again(struct turn *t, struct err *reterr);
+int turn_ask_again(struct turn *t, struct err *reterr);
+
+extern const struct http_call_handler turn_call_handler;
+
+/* ---- turn_round_end.c */
+
 /* The next bytes of the upstream's answer. */
 void turn_hear(struct turn *t, str bytes, struct buf *out);
 
@@ -246,13 +256,6 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out);
 
 /* All calls have ended: the next round, or the end. */
 void turn_go_on(struct turn *t, struct buf *out);
-
-/* Writes the conversation as it is now, and sends it, in place of what was refused. Return 0, or -1
- * with *reterr filled. */
-int turn_ask_again(struct turn *t, struct err *reterr);
-int turn_write_again(struct turn *t, struct err *reterr);
-
-extern const struct http_call_handler turn_call_handler;
 
 /* ---- turn_truncate.c */
 
