@@ -145,9 +145,10 @@ static int open_memories(struct server *s, struct err *reterr)
 
 static int open_keeper(struct server *s, struct err *reterr)
 {
-    struct call_memory *const memories[] = {s->reasoning, s->rounds};
+    enum { N = 2 };
+    struct call_memory *const memories[N] = {s->reasoning, s->rounds};
 
-    s->keeper = memory_keeper_new(s->loop, memories, sizeof(memories) / sizeof(*memories), reterr);
+    s->keeper = memory_keeper_new(s->loop, memories, N, reterr);
     return s->keeper == NULL ? -1 : 0;
 }
 
