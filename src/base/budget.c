@@ -15,7 +15,7 @@ static atomic_size_t limit, used, peak, n_refusals;
 static _Thread_local struct {
     size_t rest; /* taken by the thread, and not in use */
     enum budget_use use;
-    bool was_refused;
+    size_t n_refusals; /* of all threads, as this one knows */
 } own;
 
 void budget_set_limit(size_t bytes)
@@ -91,7 +91,6 @@ bool budget_take(size_t n)
     }
     if (take_more(n))
         return true;
-    own.was_refused = true;
     atomic_fetch_add(&n_refusals, 1);
     return false;
 }
@@ -155,8 +154,9 @@ enum budget_use budget_use_for(enum budget_use use)
 
 bool budget_was_refused(void)
 {
-    bool was = own.was_refused;
+    size_t n = atomic_load(&n_refusals);
+    bool was = n != own.n_refusals;
 
-    own.was_refused = false;
+    own.n_refusals = n;
     return was;
 }

@@ -54,7 +54,7 @@ enum budget_use budget_use_for(enum budget_use use);
 /* How often somebody has been refused something, or told that there is no room for it. */
 size_t budget_refusals(void);
 
-/* Has this thread been refused something since the last call? */
+/* Has it happened since this thread asked last? Work may begin on one thread and fail on another. */
 bool budget_was_refused(void);
 
 #endif
