@@ -2,7 +2,9 @@
 #include "lib/test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/budget.h"
 #include "lib/fixture.h"
 #include "wire/call_cache.h"
 
@@ -195,6 +197,33 @@ static void any_sequence_keeps_the_newest(void **state)
     call_cache_free(cache);
 }
 
+/* A cache is the first to do without. */
+static void it_takes_from_the_budget_and_gives_all_back(void **state)
+{
+    enum { TEXT_BYTES = 100000 };
+    struct call_cache *cache = new_cache(64, (size_t)16 * PLENTY);
+    size_t before = budget_used();
+    char *text = calloc(1, TEXT_BYTES + 1), id[32];
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'x', TEXT_BYTES);
+    for (size_t i = 0; i < 20; i++)
+        put(cache, numbered(i, id), text);
+    assert_true(budget_used() >= before + (size_t)19 * TEXT_BYTES);
+    call_cache_clear(cache);
+    assert_true(call_cache_is_empty(cache));
+    assert_true(budget_used() <= before + PLENTY);
+    budget_set_limit(1);
+    put(cache, numbered(0, id), text);
+    budget_set_limit(0);
+    assert_true(call_cache_is_empty(cache));
+    put(cache, numbered(0, id), text);
+    check_key(cache, numbered(0, id), text);
+    call_cache_free(cache);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +235,7 @@ int main(void)
         cmocka_unit_test(what_is_too_large_or_empty_is_forgotten),
         cmocka_unit_test(a_cache_of_no_entries_keeps_none),
         cmocka_unit_test(any_sequence_keeps_the_newest),
+        cmocka_unit_test(it_takes_from_the_budget_and_gives_all_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
