@@ -198,9 +198,8 @@ static int setup(struct sqlite *s, const struct sql_conf *conf, struct err *rete
     (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     if (sqlite3_db_readonly(s->db, "main") == 1)
         return sqlite_failed(s->db, SQLITE_READONLY, reterr);
-    /* Of a new file this is to be said before anything is written to it. */
-    if (script(&s->sql, "PRAGMA auto_vacuum = INCREMENTAL", reterr) == -1 ||
-        (!s->is_memory && enter_wal(s, conf->timeout_ms, reterr) == -1))
+    if (!s->is_memory &&
+        (sqlite_prepare_new(s->db, reterr) == -1 || enter_wal(s, conf->timeout_ms, reterr) == -1))
         return -1;
     if (!s->is_memory)
         (void)sqlite3_wal_autocheckpoint(s->db, (int)sqlite_journal_pages(s->path));
@@ -337,8 +336,8 @@ static void convert(struct sql *sql)
 
 /* Sorted in a file: the whole database would have to be in memory. */
 #define VACUUM                                                                                     \
-    "PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;"                                \
-    "PRAGMA wal_checkpoint(TRUNCATE)"
+    "PRAGMA temp_store = FILE; PRAGMA auto_vacuum = INCREMENTAL; VACUUM;"                          \
+    "PRAGMA temp_store = MEMORY; PRAGMA wal_checkpoint(TRUNCATE)"
 
 const struct sql_driver sql_sqlite = {
     .name = "SQLite",

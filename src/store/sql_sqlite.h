@@ -51,10 +51,14 @@ uint64_t sqlite_files_bytes(const char *path);
 /* After how many pages the journal is copied into the file. */
 unsigned sqlite_journal_pages(const char *path);
 
+/* Before anything is written to a file that is empty: it can be given back in pieces. */
+int sqlite_prepare_new(sqlite3 *db, struct err *reterr);
+
 /* Gives up to 1 MiB back. *ret_more: that is not all. */
 int sqlite_give_back(sqlite3 *db, bool *ret_more, struct err *reterr);
 
-/* So that a file can be given back in pieces; once, when a gateway starts. */
+/* The same for one of an earlier version, unless it is large; once, when a gateway
+ * starts. */
 void sqlite_convert(sqlite3 *db, const char *path);
 
 /* Space that is kept for removing something when there is no other. Released when the

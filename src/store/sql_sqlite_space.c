@@ -54,9 +54,11 @@ static uint64_t reserve_bytes(const struct disk *disk)
 
 unsigned sqlite_journal_pages(const char *path)
 {
+    enum { LEAST = 256 };
     const struct disk disk = disk_of(path);
+    const uint64_t pages = reserve_bytes(&disk) / 2 / PAGE_BYTES;
 
-    return (unsigned)(reserve_bytes(&disk) / 2 / PAGE_BYTES);
+    return pages < LEAST ? LEAST : (unsigned)pages;
 }
 
 /* ---- the reserve */
@@ -127,6 +129,16 @@ static int64_t pragma(sqlite3 *db, const char *text)
         n = sqlite3_column_int64(st, 0);
     (void)sqlite3_finalize(st);
     return n;
+}
+
+/* Of one that is not empty it would write to the file, whenever somebody connects. */
+int sqlite_prepare_new(sqlite3 *db, struct err *reterr)
+{
+    int rc = SQLITE_OK;
+
+    if (pragma(db, "PRAGMA page_count") == 0)
+        rc = sqlite3_exec(db, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL);
+    return rc == SQLITE_OK ? 0 : sqlite_failed(db, rc, reterr);
 }
 
 static int64_t spare_pages(sqlite3 *db)

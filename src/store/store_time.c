@@ -68,7 +68,7 @@ struct boot {
 
 static struct boot boot_now(void)
 {
-    struct boot boot;
+    struct boot boot = {""};
 
     (void)file_read("/proc/sys/kernel/random/boot_id", boot.text, sizeof(boot.text));
     return boot;
