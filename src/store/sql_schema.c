@@ -13,8 +13,7 @@
  *               in_conversation: 1; 0 when it never was or was deleted from it; 2
  *               when the conversation held an item with this id before.
  *     meta      one row.
- *     clock     one row: the store's own time, and the uptime of the machine with
- *               this boot id when it was written.
+ *     clock     one row: the store's own time, when it was written down.
  *
  * What a column means is a part of the version: a change of meaning is a migration
  * as much as a new column is. Migrations run in one transaction, and no copy is
@@ -90,11 +89,7 @@ static const struct migration {
      "CREATE INDEX item_by_ref ON item (ref) WHERE ref IS NOT NULL",
      {NULL, NULL}},
 
-    {"CREATE TABLE clock ("
-     " time_ms BIGINT NOT NULL,"
-     " boot TEXT NOT NULL,"
-     " uptime_ms BIGINT NOT NULL)",
-     {add_is_hidden, begin_time}},
+    {"CREATE TABLE clock (time_ms BIGINT NOT NULL)", {add_is_hidden, begin_time}},
 };
 
 /* ---- steps that a script cannot do */

@@ -255,12 +255,12 @@ int store_purge_anyway(struct store_session *s, const struct store_limits *limit
  * is full. */
 void store_make_room(const struct store_conf *conf);
 
-/* In ms; it goes on while a gateway runs or could, as far as that can be measured. Ages
- * are differences of it, and it may be behind the wall clock for ever. */
+/* In ms; it goes on while a gateway runs. Ages are differences of it, and it may be
+ * behind the wall clock for ever. */
 int64_t store_now_ms(struct store_session *s);
 
-/* Somebody says that the wall clock is right, so what was not measured, because the
- * machine was off, counts as well: sets the store's time to it, unless that is
+/* Somebody says that the wall clock is right, so the time in which no gateway ran counts
+ * as well: sets the store's time to it, unless that is
  * later. *ret_by_s: by how much. */
 int store_trust_clock(struct store_session *s, int64_t *ret_by_s, struct err *reterr);
 

@@ -226,4 +226,6 @@ void housekeeping_end(struct store_thread *t)
 {
     if (t->is_first && t->session.db != NULL && atomic_load(&t->store->has_locks_to_release))
         renew_locks(t, store_monotonic_ms());
+    if (t->is_first && t->session.db != NULL && !session_is_lost(&t->session))
+        store_time_end(&t->session);
 }

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,10 +17,9 @@ enum {
     WRITE_EVERY_MS = 10 * MINUTE_MS,
     JUMP_MS = MINUTE_MS, /* less may be a clock that is being corrected */
     TELL_EVERY_MS = 10 * MINUTE_MS,
-    BOOT_CHARS = 36 /* a UUID */
+    HOUR_MS = 60 * MINUTE_MS,
+    DAY_MS = 24 * HOUR_MS
 };
-
-static const int64_t DAY_MS = INT64_C(24) * 3600 * MS_PER_S;
 
 int store_time_init(struct store_time *t)
 {
@@ -61,73 +59,48 @@ static uint64_t uptime_now_ms(void)
     return (uint64_t)now.tv_sec * MS_PER_S + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Which start of the machine; nothing where it cannot be told. */
-struct boot {
-    char text[BOOT_CHARS + 1];
-};
-
-static struct boot boot_now(void)
-{
-    struct boot boot = {""};
-
-    (void)file_read("/proc/sys/kernel/random/boot_id", boot.text, sizeof(boot.text));
-    return boot;
-}
-
 /* ---- the table */
 
 struct clock_row {
-    int64_t time_ms, uptime_ms;
-    struct boot boot;
+    int64_t time_ms, newest_use_ms;
 };
 
 static int on_clock(void *arg, const struct sql_value *columns, struct err *reterr)
 {
-    struct clock_row *row = arg;
-    size_t n = columns[1].s.len < BOOT_CHARS ? columns[1].s.len : BOOT_CHARS;
-
     (void)reterr;
-    row->time_ms = columns[0].i;
-    row->uptime_ms = columns[2].i;
-    memcpy(row->boot.text, columns[1].s.p, n);
-    row->boot.text[n] = '\0';
+    *(struct clock_row *)arg = (struct clock_row){columns[0].i, columns[1].i};
     return 0;
 }
 
-static int clock_write(struct store_session *s, int64_t time_ms, uint64_t uptime_ms,
-                       struct err *reterr)
+static int clock_write(struct store_session *s, int64_t time_ms, struct err *reterr)
 {
-    const struct boot boot = boot_now();
-    const struct sql_value values[] = {
-        {.i = time_ms}, {.s = str_from_c(boot.text)}, {.i = (int64_t)uptime_ms}};
-
-    return session_do(s, SQL_CLOCK_SET, values, reterr);
+    return session_do(s, SQL_CLOCK_SET, &(struct sql_value){.i = time_ms}, reterr);
 }
 
-/* What the table says it is now. */
-static int64_t row_now_ms(const struct clock_row *row, uint64_t uptime_ms)
+static int64_t row_now_ms(const struct clock_row *row)
 {
-    const struct boot boot = boot_now();
-    const uint64_t then_ms = (uint64_t)row->uptime_ms;
+    const int64_t most_ms = row->time_ms + HOUR_MS;
+    const int64_t newest_ms = row->newest_use_ms < most_ms ? row->newest_use_ms : most_ms;
 
-    if (boot.text[0] == '\0' || strcmp(boot.text, row->boot.text) != 0 || uptime_ms < then_ms)
-        return row->time_ms;
-    return row->time_ms + (int64_t)(uptime_ms - then_ms);
+    return newest_ms > row->time_ms ? newest_ms : row->time_ms;
 }
 
 /* ---- going on */
 
 static int64_t own_now_ms(const struct store_time *t, uint64_t uptime_ms)
 {
-    return uptime_ms > t->uptime_ms ? t->time_ms + (int64_t)(uptime_ms - t->uptime_ms) : t->time_ms;
+    uint64_t elapsed_ms = uptime_ms > t->uptime_ms ? uptime_ms - t->uptime_ms : 0;
+
+    return t->time_ms + (int64_t)(elapsed_ms < DAY_MS ? elapsed_ms : DAY_MS);
 }
 
-static int64_t go_on(struct store_time *t, const struct clock_row *row, uint64_t uptime_ms)
+static int64_t go_on(struct store_time *t, const struct clock_row *row)
 {
-    int64_t now_ms = row_now_ms(row, uptime_ms), own_ms;
+    const uint64_t uptime_ms = uptime_now_ms();
+    int64_t now_ms = row->time_ms, own_ms;
 
     uv_mutex_lock(&t->mutex);
-    own_ms = own_now_ms(t, uptime_ms);
+    own_ms = t->time_ms == 0 ? row_now_ms(row) : own_now_ms(t, uptime_ms);
     if (own_ms > now_ms)
         now_ms = own_ms;
     t->time_ms = now_ms;
@@ -137,24 +110,21 @@ static int64_t go_on(struct store_time *t, const struct clock_row *row, uint64_t
     return now_ms;
 }
 
-static int look(struct store_session *s, int64_t *ret_now_ms, uint64_t *ret_uptime_ms,
-                struct err *reterr)
+static int look(struct store_session *s, int64_t *ret_now_ms, struct err *reterr)
 {
     struct clock_row row = {.time_ms = 0};
 
     if (session_run(s, SQL_CLOCK_GET, NULL, on_clock, &row, NULL, reterr) == -1)
         return -1;
-    *ret_uptime_ms = uptime_now_ms();
-    *ret_now_ms = go_on(s->time, &row, *ret_uptime_ms);
+    *ret_now_ms = go_on(s->time, &row);
     return 0;
 }
 
 int store_time_read(struct store_session *s, struct err *reterr)
 {
-    uint64_t uptime_ms;
     int64_t now_ms;
 
-    return look(s, &now_ms, &uptime_ms, reterr);
+    return look(s, &now_ms, reterr);
 }
 
 static bool write_is_due(const struct store_session *s, int64_t now_ms)
@@ -167,11 +137,9 @@ static bool write_is_due(const struct store_session *s, int64_t now_ms)
 
 static int look_and_write(struct store_session *s, int64_t *ret_now_ms, struct err *reterr)
 {
-    uint64_t uptime_ms;
-
-    if (look(s, ret_now_ms, &uptime_ms, reterr) == -1)
+    if (look(s, ret_now_ms, reterr) == -1)
         return -1;
-    return write_is_due(s, *ret_now_ms) ? clock_write(s, *ret_now_ms, uptime_ms, reterr) : 0;
+    return write_is_due(s, *ret_now_ms) ? clock_write(s, *ret_now_ms, reterr) : 0;
 }
 
 /* How far the wall clock has gone beyond what was measured since the last look. */
@@ -223,6 +191,16 @@ int store_time_keep(struct store_session *s, struct err *reterr)
     return 0;
 }
 
+void store_time_end(struct store_session *s)
+{
+    struct tx tx;
+    int64_t now_ms;
+
+    if (tx_begin(&tx, s, STORE_WRITE, NULL) == -1)
+        return;
+    (void)tx_end(&tx, look(s, &now_ms, NULL) == -1 ? -1 : clock_write(s, now_ms, NULL), NULL);
+}
+
 int64_t store_time_ms(struct store_time *t)
 {
     uint64_t now_ms = store_monotonic_ms();
@@ -266,18 +244,17 @@ void store_time_compare(struct store_time *t)
 static int clock_trust(struct store_session *s, int64_t *ret_by_s, struct err *reterr)
 {
     const int64_t wall_ms = store_clock_ms();
-    uint64_t uptime_ms;
     int64_t now_ms;
 
     *ret_by_s = 0;
-    if (look(s, &now_ms, &uptime_ms, reterr) == -1)
+    if (look(s, &now_ms, reterr) == -1)
         return -1;
     if (wall_ms <= now_ms)
         return 0;
     *ret_by_s = (wall_ms - now_ms) / MS_PER_S;
-    if (clock_write(s, wall_ms, uptime_ms, reterr) == -1)
+    if (clock_write(s, wall_ms, reterr) == -1)
         return -1;
-    return look(s, &now_ms, &uptime_ms, reterr);
+    return look(s, &now_ms, reterr);
 }
 
 int store_trust_clock(struct store_session *s, int64_t *ret_by_s, struct err *reterr)

@@ -2,27 +2,27 @@
  *
  * Age decides what is removed, so it must not be read off a wall clock, which may
  * be wrong, jump, or differ between two gateways. The store has a time of its own
- * instead. It goes on by as much as was *measured* while somebody used the store,
+ * instead. It goes on by as much as was *measured* while a gateway used the store,
  * and by nothing else:
  *
  *     a store is made, or migrated     it begins, at what the wall clock says then;
  *                                      from then on that clock does not matter
  *     a gateway runs                   by what /proc/uptime has gone on since it last
- *                                      looked (it counts sleep, nobody can set it)
- *     nobody uses it, the machine is   the same, from what the last one wrote down:
- *     on, and not started anew         time, uptime, and which start of the machine
- *     the machine is off               not at all: only a wall clock could tell
+ *                                      looked: that counts sleep, of which a day
+ *                                      counts at most, and nobody can set it
+ *     no gateway runs                  not at all: only a wall clock could tell
  *     several gateways                 each goes on by itself and takes the largest
  *                                      that one of them has written down
  *
  * So it is never faster than real time, whatever wall clocks do; what was used less
- * than store_max_age ago is never too old, and a store that was away for
- * 40 days has what was young enough when it was last used. It cannot be poisoned: no
- * wall clock is written into it but on request (store_trust_clock), and it never
- * goes back, so that an order of uses is the order in which they happened.
+ * than store_max_age ago is never too old, and a store that was away for 40 days has
+ * what was young enough when it was last used, and ages from there. It cannot be
+ * poisoned: no wall clock is written into it but on request (store_trust_clock), and
+ * it never goes back, so the order of uses is the order in which they happened.
  *
- * The row of the table `clock` is written every ten minutes (PostgreSQL: ten
- * seconds, where another machine may join); a machine that stops loses as much. */
+ * It is written down every ten minutes (PostgreSQL: ten seconds, for others may join)
+ * and at the end. After a sudden end it begins with the newest use, if that is later,
+ * but no more than an hour: uses of earlier versions are times of wall clocks. */
 #ifndef ANTIPHON_STORE_STORE_TIME_H
 #define ANTIPHON_STORE_STORE_TIME_H
 
@@ -56,6 +56,9 @@ int64_t store_time_ms(struct store_time *t);
 /* Looks at the table and goes on. Writes when that is due; a command only reads. */
 int store_time_read(struct store_session *s, struct err *reterr);
 int store_time_keep(struct store_session *s, struct err *reterr);
+
+/* Writes it down as well as can be. */
+void store_time_end(struct store_session *s);
 
 /* Tells the log when the wall clock has another opinion by a day or more. */
 void store_time_compare(struct store_time *t);

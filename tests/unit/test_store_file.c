@@ -392,9 +392,8 @@ static void a_damaged_file_is_told(void **state)
     for (off_t page = 24; page < 60; page++) /* behind what is read at once, in the tables */
         assert_int_equal(pwrite(fd, junk, sizeof(junk), page * (off_t)sizeof(junk)), sizeof(junk));
     close(fd);
-    f->s = store_session_open(&conf, &f->err);
-    assert_non_null(f->s);
-    for (int i = 0; f->err.code != ERR_STORE && i < 300; i++)
+    f->s = store_session_open(&conf, &f->err); /* which reads a few of them, or none */
+    for (int i = 0; f->s != NULL && f->err.code != ERR_STORE && i < 300; i++)
         (void)is_stored(f, i);
     assert_true(told(f, "damaged"));
 }

@@ -36,7 +36,7 @@ static void it_takes_the_largest_that_was_written_down(void **state)
     struct fixture *f = *state;
     int64_t before_ms = store_now_ms(f->s);
 
-    write_clock(f, "UPDATE clock SET time_ms = time_ms + 3600000, boot = 'elsewhere'");
+    write_clock(f, "UPDATE clock SET time_ms = time_ms + 3600000");
     assert_true(now_after_reading(f) >= before_ms + HOUR_MS - 60000);
 }
 
@@ -45,30 +45,31 @@ static void it_never_goes_back(void **state)
     struct fixture *f = *state;
     int64_t before_ms = store_now_ms(f->s);
 
-    write_clock(f, "UPDATE clock SET time_ms = 1, boot = 'elsewhere', uptime_ms = 0");
+    write_clock(f, "UPDATE clock SET time_ms = 1");
     assert_true(now_after_reading(f) >= before_ms);
 }
 
-static void what_another_machine_was_up_does_not_count(void **state)
+/* What the newest use says is believed after a sudden end, an hour at most. */
+static void the_newest_use_moves_it_by_an_hour(void **state)
 {
     struct fixture *f = *state;
     int64_t before_ms = store_now_ms(f->s);
 
-    write_clock(f, "UPDATE clock SET boot = 'elsewhere', uptime_ms = 0");
+    save(f, "r1", NULL, "<a");
+    write_clock(f, "UPDATE history SET used_at = used_at + 3456000000");
     assert_true(now_after_reading(f) - before_ms < 60000);
-    write_clock(f, "UPDATE clock SET boot = '', uptime_ms = 0");
-    assert_true(now_after_reading(f) - before_ms < 60000);
+    f->s->time->time_ms = 0; /* as when the store is opened */
+    assert_true(now_after_reading(f) - before_ms <= HOUR_MS + 60000);
 }
 
-/* An uptime that has not been reached yet is that of nothing we know. */
-static void an_uptime_of_the_future_does_not_count(void **state)
+static void sleep_counts_a_day_at_most(void **state)
 {
     struct fixture *f = *state;
     int64_t before_ms = store_now_ms(f->s);
 
-    assert_ok(store_time_keep(f->s, &f->err)); /* the name of this start of the machine */
-    write_clock(f, "UPDATE clock SET uptime_ms = 4000000000000000");
-    assert_true(now_after_reading(f) - before_ms < 60000);
+    f->s->time->uptime_ms = 0;
+    f->s->time->time_ms -= 1;
+    assert_true(now_after_reading(f) - before_ms <= 24 * HOUR_MS + 60000);
 }
 
 /* Between two looks at the machine the monotonic clock is believed for a minute. */
@@ -88,7 +89,7 @@ static void trusting_the_clock_goes_to_it_and_no_further(void **state)
     int64_t by_s;
 
     f->s->time->time_ms = f->s->time->last_ms = store_clock_ms() - FAR_MS;
-    write_clock(f, "UPDATE clock SET time_ms = 1, boot = 'elsewhere'");
+    write_clock(f, "UPDATE clock SET time_ms = 1");
     assert_ok(store_trust_clock(f->s, &by_s, &f->err));
     assert_in_range(by_s, FAR_MS / 1000 - 60, FAR_MS / 1000 + 60);
     assert_true(llabs(store_now_ms(f->s) - store_clock_ms()) < 60000);
@@ -103,8 +104,8 @@ static int group(const char *name)
         ON_STORE(it_goes_on_by_itself),
         ON_STORE(it_takes_the_largest_that_was_written_down),
         ON_STORE(it_never_goes_back),
-        ON_STORE(what_another_machine_was_up_does_not_count),
-        ON_STORE(an_uptime_of_the_future_does_not_count),
+        ON_STORE(the_newest_use_moves_it_by_an_hour),
+        ON_STORE(sleep_counts_a_day_at_most),
         ON_STORE(a_monotonic_clock_that_jumps_moves_it_by_a_minute),
         ON_STORE(trusting_the_clock_goes_to_it_and_no_further),
     };
