@@ -25,6 +25,7 @@
 #include "gateway/pulse.h"
 #include "gateway/reasoning_seal.h"
 #include "gateway/state_conf.h"
+#include "gateway/store_wait.h"
 #include "gateway/upstream_watch.h"
 #include "gateway/worker.h"
 #include "http/client_share.h"
@@ -59,6 +60,7 @@ struct server {
     struct loop *loop; /* the main thread's: signals, and the ends of workers */
     uv_signal_t on_int, on_term, on_hup, on_usr1;
     bool is_stopping;
+    bool is_abandoned; /* by a signal during the start; a thread may still be at work */
 };
 
 struct thread {
@@ -116,6 +118,23 @@ static int open_addresses(struct server *s, struct err *reterr)
     return 0;
 }
 
+/* Nobody new finds the way. */
+static void close_addresses(struct server *s)
+{
+    while (s->n_addresses > 0)
+        listen_address_close(s->addresses[--s->n_addresses]);
+}
+
+/* Clients are refused as long as the store is waited for, for nobody would answer them. But an
+ * address that is taken is told before that. */
+static int check_addresses(struct server *s, struct err *reterr)
+{
+    int rc = open_addresses(s, reterr);
+
+    close_addresses(s);
+    return rc;
+}
+
 static int open_store(struct server *s, struct err *reterr)
 {
     const struct store_conf conf = state_conf(s->config, &s->memory);
@@ -126,8 +145,16 @@ static int open_store(struct server *s, struct err *reterr)
     }
     s->store_shown = str_from_c(conf.url);
     s->store_shown.len = str_find(s->store_shown, STR("://")); /* behind it may be a password */
-    s->store = store_open(&conf, reterr);
-    return s->store == NULL ? -1 : 0;
+    switch (store_wait_open(&conf, s->config->store_start_timeout_ms, s->loop, &s->store, reterr)) {
+    case STORE_WAIT_OPEN:
+        return 0;
+    case STORE_WAIT_ABANDONED:
+        s->is_abandoned = true;
+        return -1;
+    case STORE_WAIT_FAILED:
+        break;
+    }
+    return -1;
 }
 
 static int open_memories(struct server *s, struct err *reterr)
@@ -180,13 +207,6 @@ static int open_hub(struct server *s, struct err *reterr)
         return 0;
     s->hub = mcp_hub_new(&conf, reterr);
     return s->hub == NULL ? -1 : 0;
-}
-
-/* Nobody new finds the way. */
-static void close_addresses(struct server *s)
-{
-    while (s->n_addresses > 0)
-        listen_address_close(s->addresses[--s->n_addresses]);
 }
 
 static int set_upstream(struct server *s, struct err *reterr)
@@ -505,7 +525,7 @@ static void tear_down(struct server *s, int status)
     if (status == EXIT_SUCCESS)
         log_msg(LOG_INFO, "stopped");
     close_addresses(s);
-    if (!is_over || is_resolving(s)) {
+    if (!is_over || s->is_abandoned || is_resolving(s)) {
         log_stop();
         _exit(status); /* everybody has been answered: nobody is to wait for a silent name server */
     }
@@ -551,13 +571,15 @@ int server_run(const struct config *config, const struct config_sources *sources
     s.loop = loop_new(&e);
     if (s.workers == NULL || s.threads == NULL || s.pulses == NULL)
         err_set_no_memory(&e);
-    else if (s.loop != NULL && open_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
-             open_memories(&s, &e) == 0 && open_keeper(&s, &e) == 0 && open_cuts(&s, &e) == 0 &&
-             open_seal(&s, &e) == 0 && open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 &&
-             open_share(&s, &e) == 0 &&
+    else if (s.loop != NULL && check_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
+             open_addresses(&s, &e) == 0 && open_memories(&s, &e) == 0 &&
+             open_keeper(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
+             open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_share(&s, &e) == 0 &&
              open_workers(&s, &e) == 0 && run(&s, &e) == 0)
         status = EXIT_SUCCESS;
-    if (status != EXIT_SUCCESS) {
+    if (s.is_abandoned) {
+        status = EXIT_SUCCESS; /* what it was told to do */
+    } else if (status != EXIT_SUCCESS) {
         log_msg(LOG_ERROR, "%s", e.msg);
         status = store_is_too_new(&e) ? EXIT_TOO_NEW : EXIT_FAILURE;
     }

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "store/store.h"
 
 enum sql_statement {
 #define STATEMENT(symbol, parameters, columns, text) SQL_##symbol,
@@ -59,6 +60,10 @@ struct sql_driver {
 
     int (*connect)(const struct sql_conf *conf, struct sql **ret, struct err *reterr);
     void (*close)(struct sql *db); /* NULL is fine */
+
+    /* After a failed attempt to connect: is there a server, and does it let anybody in?
+     * NULL: there is none to wait for. */
+    enum store_arrival (*arrival)(const struct sql_conf *conf);
 
     /* Statements without parameters and rows, separated by semicolons. */
     int (*script)(struct sql *db, const char *text, struct err *reterr);

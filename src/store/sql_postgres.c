@@ -282,14 +282,20 @@ static void on_notice(void *arg, const char *message)
 /* The URL overrules what stands before it: it may ask for other times, or for any
  * server. Of several hosts the one that can be written to is wanted, and it may be
  * another one after a failover. */
-static PGconn *connect_to(const char *url, uint64_t timeout_ms)
-{
+enum { MOST_OPTIONS = 12 };
+
+struct connect_options {
     char seconds[16], milliseconds[16];
+    const char *keywords[MOST_OPTIONS], *values[MOST_OPTIONS];
+};
+
+static void set_options(struct connect_options *o, const char *url, uint64_t timeout_ms)
+{
     const struct {
         const char *keyword, *value;
     } options[] = {
-        {"connect_timeout", seconds},
-        {"tcp_user_timeout", milliseconds},
+        {"connect_timeout", o->seconds},
+        {"tcp_user_timeout", o->milliseconds},
         {"keepalives_idle", "30"},
         {"keepalives_interval", "10"},
         {"keepalives_count", "3"},
@@ -299,16 +305,42 @@ static PGconn *connect_to(const char *url, uint64_t timeout_ms)
         {"client_encoding", "UTF8"},
         {NULL, NULL},
     };
-    const char *keywords[sizeof(options) / sizeof(*options)];
-    const char *values[sizeof(options) / sizeof(*options)];
 
-    (void)snprintf(milliseconds, sizeof(milliseconds), "%d", clamp_to_int(timeout_ms));
-    (void)snprintf(seconds, sizeof(seconds), "%d", clamp_to_int((timeout_ms + 999) / 1000));
+    (void)snprintf(o->milliseconds, sizeof(o->milliseconds), "%d", clamp_to_int(timeout_ms));
+    (void)snprintf(o->seconds, sizeof(o->seconds), "%d", clamp_to_int((timeout_ms + 999) / 1000));
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
-        keywords[i] = options[i].keyword;
-        values[i] = options[i].value;
+        o->keywords[i] = options[i].keyword;
+        o->values[i] = options[i].value;
     }
-    return PQconnectdbParams(keywords, values, 1);
+}
+
+static PGconn *connect_to(const char *url, uint64_t timeout_ms)
+{
+    struct connect_options o;
+
+    set_options(&o, url, timeout_ms);
+    return PQconnectdbParams(o.keywords, o.values, 1);
+}
+
+/* A server that refuses the user or knows no such database is there. */
+static enum store_arrival postgres_arrival(const struct sql_conf *conf)
+{
+    struct connect_options o;
+    struct err e;
+
+    if (postgres_error_in_url(conf->place, &e))
+        return STORE_UNKNOWN;
+    set_options(&o, conf->place, conf->timeout_ms);
+    switch (PQpingParams(o.keywords, o.values, 1)) {
+    case PQPING_OK:
+        return STORE_THERE;
+    case PQPING_REJECT:
+    case PQPING_NO_RESPONSE:
+        return STORE_COMING;
+    case PQPING_NO_ATTEMPT:
+        break;
+    }
+    return STORE_UNKNOWN;
 }
 
 /* An eighth less leaves time for the answer to arrive. The second time ends a
@@ -386,6 +418,7 @@ const struct sql_driver sql_postgres = {
     .vacuum = "VACUUM",
     .one_writer = false,
     .connect = postgres_connect,
+    .arrival = postgres_arrival,
     .close = postgres_close,
     .script = postgres_script,
     .run = postgres_run,

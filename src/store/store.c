@@ -163,6 +163,17 @@ struct store *store_open(const struct store_conf *conf, struct err *reterr)
     return NULL;
 }
 
+enum store_arrival store_arrival(const struct store_conf *conf)
+{
+    struct store_session s;
+    enum store_arrival arrival = STORE_UNKNOWN;
+
+    if (session_init(&s, conf, NULL) == 0 && s.driver->arrival != NULL)
+        arrival = s.driver->arrival(&s.conf);
+    session_fini(&s);
+    return arrival;
+}
+
 /* One after the other, who writes last: SQLite leaves its log beside the file unless one
  * connection knows that it is the last. */
 static void close_sessions(struct store *st)

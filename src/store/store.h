@@ -51,6 +51,15 @@ struct store_conf {
  * histories first. NULL with *reterr filled. conf->url may die afterwards. */
 struct store *store_open(const struct store_conf *conf, struct err *reterr);
 
+enum store_arrival {
+    STORE_UNKNOWN, /* or there is nothing that could come */
+    STORE_COMING,  /* its server cannot be reached yet, or says that it is starting */
+    STORE_THERE,
+};
+
+/* After store_open() has failed: would waiting help? Asks the server, blocking. */
+enum store_arrival store_arrival(const struct store_conf *conf);
+
 /* After the last task has been reported. NULL is fine. */
 void store_close(struct store *store);
 

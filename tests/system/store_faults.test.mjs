@@ -42,7 +42,7 @@ const WITHOUT_PRIVILEGES = process.getuid() === 0 ? ['setpriv', '--inh-caps=-all
 
 /* What a gateway that must not start says. */
 function refused(store, ...args) {
-    const [program, ...rest] = [...WITHOUT_PRIVILEGES, BINARY, 'serve', '--listen', '127.0.0.1:0', '--store', store, ...args];
+    const [program, ...rest] = [...WITHOUT_PRIVILEGES, BINARY, 'serve', '--listen', '127.0.0.1:0', '--store-start-timeout', '0', '--store', store, ...args];
     const { status, signal, stderr } = spawnSync(program, rest, { encoding: 'utf8', env: ENVIRONMENT, timeout: patience(15_000) });
     assert.equal(signal, null, `it ends by itself:\n${stderr}`);
     assert.ok(status > 0, `status ${status}:\n${stderr}`);
