@@ -134,7 +134,8 @@ static int on_holding(void *arg, const struct sql_value *columns, struct err *re
 
     (void)reterr;
     h->is_there = true;
-    buf_append(&h->lock, columns[0].s);
+    if (!str_is_none(columns[0].s))
+        buf_append(&h->lock, columns[0].s);
     return 0;
 }
 

@@ -52,7 +52,8 @@ static struct watched_holder *holder_find(struct lock_watch *w, str name)
 
 static int on_lock(void *arg, const struct sql_value *columns, struct err *reterr)
 {
-    struct watched_holder *h = holder_find(arg, holder_name_of(columns[0].s));
+    str name = holder_name_of(columns[0].s);
+    struct watched_holder *h = str_is_none(name) ? NULL : holder_find(arg, name);
 
     (void)reterr;
     if (h == NULL)
@@ -65,8 +66,8 @@ static int on_lock(void *arg, const struct sql_value *columns, struct err *reter
 
 static int read_locks(struct lock_watch *w, struct store_session *s, struct err *reterr)
 {
-    const struct sql_value mine[] = {{.s = str_from_c(s->instance)},
-                                     {.i = (int64_t)strlen(s->instance)}};
+    str name = str_from_c(s->instance);
+    const struct sql_value mine[] = {{.s = name}, {.i = (int64_t)name.len}};
 
     for (struct watched_holder *h = w->first; h != NULL; h = h->next)
         h->is_seen = false;
