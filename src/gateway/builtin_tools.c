@@ -56,6 +56,8 @@ struct sandbox_conf builtin_sandbox_conf(const struct config *c, const struct eg
         .max_per_owner = c->code_containers_per_client,
         .max_file_requests = c->code_file_requests,
         .max_file_requests_per_owner = c->code_file_requests_per_client,
+        .max_connections = c->code_network_connections,
+        .max_connections_per_owner = c->code_network_connections_per_client,
         .egress = c->code_network == CONFIG_CODE_NETWORK_OFF ? NULL : egress,
     };
 }

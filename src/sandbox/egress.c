@@ -40,24 +40,53 @@ static int give_to(const char *path, uid_t uid, struct err *reterr)
     return -1;
 }
 
-static int start_listening(struct egress_proxy *proxy, struct err *reterr)
+static int start_listening(struct egress_door *door, const char *path, struct err *reterr)
 {
     char text[sizeof("unix:") + sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-    int n = snprintf(text, sizeof(text), "unix:%s", proxy->conf.path);
+    int n = snprintf(text, sizeof(text), "unix:%s", path);
     int fd;
 
     if ((size_t)n >= sizeof(text)) {
-        err_set(reterr, ERR_INTERNAL, "egress %s: the path is too long", proxy->conf.path);
+        err_set(reterr, ERR_INTERNAL, "egress %s: the path is too long", path);
         return -1;
     }
-    proxy->address = listen_address_open(text, reterr);
-    if (proxy->address == NULL || give_to(proxy->conf.path, proxy->conf.uid, reterr) == -1)
+    door->address = listen_address_open(text, reterr);
+    if (door->address == NULL || give_to(path, door->proxy->conf.uid, reterr) == -1)
         return -1;
-    fd = listen_address_fd(proxy->address, reterr);
+    fd = listen_address_fd(door->address, reterr);
     if (fd == -1)
         return -1;
-    proxy->listener = listener_open(proxy->loop, fd, on_accept, proxy, reterr);
-    return proxy->listener == NULL ? -1 : 0;
+    door->listener = listener_open(door->proxy->loop, fd, on_accept, door, reterr);
+    return door->listener == NULL ? -1 : 0;
+}
+
+struct egress_door *egress_door_open(struct egress_proxy *proxy, const char *path, str owner,
+                                     struct err *reterr)
+{
+    struct egress_door *door = calloc(1, sizeof(*door) + owner.len);
+
+    if (door == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    door->proxy = proxy;
+    door->owner_len = owner.len;
+    if (owner.len > 0)
+        memcpy(door->owner, owner.p, owner.len);
+    if (start_listening(door, path, reterr) == 0)
+        return door;
+    egress_door_close(door);
+    return NULL;
+}
+
+void egress_door_close(struct egress_door *door)
+{
+    if (door == NULL)
+        return;
+    listener_close(door->listener);
+    listen_address_close(door->address);
+    tunnel_close_all(door);
+    free(door);
 }
 
 struct egress_proxy *egress_proxy_new(struct loop *loop, const struct egress_conf *conf,
@@ -73,13 +102,14 @@ struct egress_proxy *egress_proxy_new(struct loop *loop, const struct egress_con
     proxy->conf = *conf;
     if (proxy->conf.max_connections == 0)
         proxy->conf.max_connections = DEFAULT_CONNECTIONS;
+    if (proxy->conf.max_per_owner == 0)
+        proxy->conf.max_per_owner = proxy->conf.max_connections;
     if (proxy->conf.idle_ms == 0)
         proxy->conf.idle_ms = DEFAULT_IDLE_MS;
     proxy->resolver = resolver_new(loop);
-    if (proxy->resolver == NULL)
-        err_set_no_memory(reterr);
-    if (proxy->resolver != NULL && start_listening(proxy, reterr) == 0)
+    if (proxy->resolver != NULL)
         return proxy;
+    err_set_no_memory(reterr);
     egress_proxy_free(proxy);
     return NULL; // NOLINT(clang-analyzer-unix.Malloc): a new proxy has no connection that keeps it
 }
@@ -88,8 +118,6 @@ void egress_proxy_free(struct egress_proxy *proxy)
 {
     if (proxy == NULL)
         return;
-    listener_close(proxy->listener);
-    listen_address_close(proxy->address);
     while (proxy->tunnels != NULL)
         tunnel_close(proxy->tunnels);
     resolver_free(proxy->resolver);

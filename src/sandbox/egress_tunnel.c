@@ -44,6 +44,7 @@ struct side {
 
 struct tunnel {
     struct egress_proxy *proxy;
+    const struct egress_door *door; /* until it is closed */
     struct tunnel *next, **link;
     enum tunnel_state state;
     struct side client, server;
@@ -391,17 +392,44 @@ static void link_in(struct tunnel *t)
     t->proxy->n_tunnels++;
 }
 
+static bool is_of_owner(const struct tunnel *t, const struct egress_door *door)
+{
+    return str_eq(str_from(t->door->owner, t->door->owner_len),
+                  str_from(door->owner, door->owner_len));
+}
+
+/* Whether there are not more than so many times what may be. */
+static bool has_room(const struct egress_door *door, size_t times)
+{
+    const struct egress_proxy *proxy = door->proxy;
+    size_t n = 0;
+
+    if (proxy->n_tunnels > times * proxy->conf.max_connections)
+        return false;
+    for (const struct tunnel *t = proxy->tunnels; t != NULL; t = t->next)
+        n += is_of_owner(t, door);
+    return door->owner_len == 0 || n <= times * proxy->conf.max_per_owner;
+}
+
 /* Those too many are told so, and stay for as long as their clients take to close: so there is an
  * end to them as well. Code can open connections by the thousand, and descriptors are the whole
  * gateway's. */
-static bool has_room(const struct egress_proxy *proxy)
+enum { TOLD = 2 };
+
+static bool open_client(struct tunnel *t, int fd)
 {
-    return proxy->n_tunnels < 2 * (size_t)proxy->conf.max_connections;
+    if (socket_open(&t->client.socket, t->proxy->loop, fd, &handler, &t->client, NULL) == -1)
+        return false;
+    t->client.is_open = true;
+    link_in(t);
+    loop_timer_start(t->timer, HEAD_MS);
+    return true;
 }
 
-void tunnel_open(struct egress_proxy *proxy, int fd)
+void tunnel_open(struct egress_door *door, int fd)
 {
-    struct tunnel *t = has_room(proxy) ? calloc(1, sizeof(*t)) : NULL;
+    struct egress_proxy *proxy = door->proxy;
+    struct tunnel *t = calloc(1, sizeof(*t));
     struct loop_timer *timer = t == NULL ? NULL : loop_timer_new(proxy->loop, on_late, t);
 
     if (timer == NULL) {
@@ -410,17 +438,26 @@ void tunnel_open(struct egress_proxy *proxy, int fd)
         return;
     }
     t->proxy = proxy;
+    t->door = door;
     t->timer = timer;
     t->client.tunnel = t->server.tunnel = t;
     t->server.is_closed = true;
-    if (socket_open(&t->client.socket, proxy->loop, fd, &handler, &t->client, NULL) == -1) {
+    if (!open_client(t, fd)) {
         loop_timer_free(timer);
         free(t);
         return;
     }
-    t->client.is_open = true;
-    link_in(t);
-    loop_timer_start(timer, HEAD_MS);
-    if (proxy->n_tunnels > proxy->conf.max_connections)
+    if (!has_room(door, TOLD))
+        tunnel_close(t);
+    else if (!has_room(door, 1))
         refuse(t, "503 Service Unavailable", "There are too many connections; try again later.");
+}
+
+void tunnel_close_all(const struct egress_door *door)
+{
+    for (struct tunnel *t = door->proxy->tunnels, *next; t != NULL; t = next) {
+        next = t->next;
+        if (t->door == door)
+            tunnel_close(t);
+    }
 }

@@ -12,15 +12,24 @@ struct egress_proxy {
     struct egress_conf conf;
     struct loop *loop;
     struct resolver *resolver;
-    struct listen_address *address;
-    struct listener *listener;
     struct tunnel *tunnels;
     unsigned n_tunnels; /* whose memory is there */
     bool is_free;       /* goes with the last tunnel */
 };
 
+struct egress_door {
+    struct egress_proxy *proxy;
+    struct listen_address *address;
+    struct listener *listener;
+    size_t owner_len;
+    char owner[];
+};
+
 /* Takes fd, a connection that has said nothing yet. Ends by itself. */
-void tunnel_open(struct egress_proxy *proxy, int fd);
+void tunnel_open(struct egress_door *door, int fd);
+
+/* Ends all that came by it. */
+void tunnel_close_all(const struct egress_door *door);
 
 /* Ends it, whatever it does; its memory goes later. */
 void tunnel_close(struct tunnel *t);

@@ -77,7 +77,7 @@ static void find_users(struct jail *jail)
         return;
     if (jail->conf.ground != JAIL_GROUND_USERS)
         err_set(why, ERR_INTERNAL, "sandboxes did not start with one of /etc/subuid");
-    else if (jail->conf.egress_socket != NULL)
+    else if (jail->conf.has_egress)
         err_set(why, ERR_INTERNAL, "code_network is on");
     else
         jail->users_fd = jail_ground_open_users(jail->conf.env, &jail->n_users, why);
@@ -353,7 +353,7 @@ static int fill(struct jail_cell *cell, const struct jail_cell_conf *conf, struc
         return -1;
     }
     cell->command = (struct child_command){
-        .argv = jail_command_line(cell->jail, conf->args, &cell->arena),
+        .argv = jail_command_line(cell->jail, conf, &cell->arena),
         .env = env,
         .cwd = "/",
         .extra_fds = cell->fds,

@@ -41,8 +41,8 @@ struct jail_conf {
     size_t disk_bytes;  /* of the work directory; /tmp has as much again */
     unsigned max_files; /* the same */
     unsigned max_processes;
-    unsigned cpu_percent;      /* of one processor; with a control group */
-    const char *egress_socket; /* the proxy's socket, seen as JAIL_EGRESS_SOCKET; NULL: none */
+    unsigned cpu_percent; /* of one processor; with a control group */
+    bool has_egress;      /* cells have a way out */
 };
 
 #define JAIL_EGRESS_SOCKET "/run/egress.sock"
@@ -95,10 +95,11 @@ struct jail_cell {
 };
 
 struct jail_cell_conf {
-    const char *name;        /* of the sandbox, for its control group: letters, digits, _ */
-    size_t memory_bytes;     /* of all its processes and files; see jail_counts_memory() */
-    const char *script;      /* Python source, run as a program */
-    const char *const *args; /* of the script, sys.argv[1:]; ends with NULL; NULL: none */
+    const char *name;          /* of the sandbox, for its control group: letters, digits, _ */
+    size_t memory_bytes;       /* of all its processes and files; see jail_counts_memory() */
+    const char *script;        /* Python source, run as a program */
+    const char *egress_socket; /* its way out, seen as JAIL_EGRESS_SOCKET; NULL: none */
+    const char *const *args;   /* of the script, sys.argv[1:]; ends with NULL; NULL: none */
 };
 
 /* Copies what conf names. Returns 0, or -1 with *reterr filled and nothing left behind. The process that starts the command

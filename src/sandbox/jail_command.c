@@ -209,8 +209,12 @@ static void add_chosen(struct words *w, const struct jail *jail)
         add3(w, "--ro-bind", python->paths[i], python->paths[i]);
     for (size_t i = 0; i < jail->conf.n_paths; i++)
         add3(w, "--ro-bind", jail->conf.paths[i], jail->conf.paths[i]);
-    if (jail->conf.egress_socket != NULL)
-        add3(w, "--ro-bind", jail->conf.egress_socket, JAIL_EGRESS_SOCKET);
+}
+
+static void add_egress(struct words *w, const char *socket)
+{
+    if (socket != NULL)
+        add3(w, "--ro-bind", copy(w, str_from_c(socket)), JAIL_EGRESS_SOCKET);
 }
 
 static void add_written(struct words *w)
@@ -231,7 +235,7 @@ static bool can_disable_user_namespaces(const struct jail_bwrap *bwrap)
     return !bwrap->is_setuid && (bwrap->major > 0 || bwrap->minor >= 8);
 }
 
-const char *const *jail_command_line(const struct jail *jail, const char *const *args,
+const char *const *jail_command_line(const struct jail *jail, const struct jail_cell_conf *cell,
                                      struct arena *a)
 {
     struct words w = {.arena = a};
@@ -246,13 +250,14 @@ const char *const *jail_command_line(const struct jail *jail, const char *const 
     add_system(&w);
     add_written(&w);
     add_chosen(&w, jail);
+    add_egress(&w, cell->egress_socket);
     add2(&w, "--remount-ro", "/proc"); /* no memory of another process can be written to */
     add2(&w, "--remount-ro", "/dev");
     add2(&w, "--remount-ro", "/");
     add2(&w, "--chdir", JAIL_WORK_DIRECTORY);
     add2(&w, "--", jail->python.program);
     add_all(&w, python_flags);
-    for (; args != NULL && *args != NULL; args++)
+    for (const char *const *args = cell->args; args != NULL && *args != NULL; args++)
         add(&w, copy(&w, str_from_c(*args)));
     return w.failed ? NULL : w.list;
 }

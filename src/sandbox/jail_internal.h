@@ -58,9 +58,9 @@ enum { JAIL_SHARED_BYTES = 64 * 1024 * 1024 };
 
 _Static_assert((int)JAIL_FD_USERS < (int)CHILD_MAX_EXTRA_FDS, "all are handed over");
 
-/* The command line that runs Python with the script and args, which are copied; NULL when out of
+/* The command line that runs Python with the script and the arguments of a cell; NULL when out of
  * memory. Lives as long as the arena and the jail. */
-const char *const *jail_command_line(const struct jail *jail, const char *const *args,
+const char *const *jail_command_line(const struct jail *jail, const struct jail_cell_conf *cell,
                                      struct arena *a);
 
 /* What bwrap has written to the other end of a pipe: the first process inside; 0: nothing. */

@@ -32,7 +32,8 @@ struct sandbox_conf {
     unsigned max_containers, max_per_owner; /* that of owner "" may have all */
     unsigned max_file_requests, max_file_requests_per_owner; /* at a time; the same */
     const struct egress_policy *egress; /* what code may reach; NULL: nothing. Outlives the hub;
-                                               jail.egress_socket is the hub's to set */
+                                               jail.has_egress is the hub's to set */
+    unsigned max_connections, max_connections_per_owner; /* of that; 0: egress.h */
 };
 
 /* Starts the thread, and a sandbox that has to run a line of code before this returns. NULL with

@@ -80,7 +80,7 @@ static void write_arguments(const struct box *b, struct buf *out)
         .file_bytes = conf->jail.disk_bytes,
         .output_bytes = conf->output_bytes,
         .image_bytes = conf->image_bytes,
-        .egress_socket = conf->jail.egress_socket == NULL ? NULL : JAIL_EGRESS_SOCKET,
+        .egress_socket = conf->jail.has_egress ? JAIL_EGRESS_SOCKET : NULL,
     };
 
     sandbox_write_arguments(&arguments, out);
@@ -90,6 +90,7 @@ static int open_cell(struct box *b, struct err *reterr)
 {
     const struct id_source source = {.fill = random_fill};
     struct buf arguments = {.limit = 0};
+    char socket[SANDBOX_EGRESS_PATH_BYTES];
     const char *args[] = {NULL, NULL};
     struct jail_cell_conf conf = {
         .memory_bytes = b->view.memory_bytes, .script = sandbox_runner, .args = args};
@@ -102,6 +103,9 @@ static int open_cell(struct box *b, struct err *reterr)
     if (buf_failed(&arguments))
         err_set_no_memory(reterr);
     else
+        rc = sandbox_egress_open_door(b, socket, reterr);
+    conf.egress_socket = b->door == NULL ? NULL : socket;
+    if (rc == 0)
         rc = jail_cell_open(b->hub->jail, &conf, &b->cell, reterr);
     buf_fini(&arguments);
     return rc;
@@ -296,6 +300,7 @@ void sandbox_box_leave(struct box *b, enum sandbox_failure failure, str message)
 
 void sandbox_box_free(struct box *b)
 {
+    egress_door_close(b->door);
     loop_timer_free(b->idle_timer);
     arena_fini(&b->memory);
     free(b);

@@ -23,17 +23,6 @@ static const char *runtime_directory(const struct sandbox_conf *conf)
     return geteuid() == 0 || directory.len == 0 || directory.len > 60 ? "/tmp" : directory.p;
 }
 
-void sandbox_egress_name(struct sandbox_hub *hub)
-{
-    const struct id id = id_make(&(struct id_source){random_fill, NULL}, "", ID_CALL_CHARS);
-
-    if (hub->conf.egress == NULL)
-        return;
-    (void)snprintf(hub->egress_path, sizeof(hub->egress_path), "%s/" NAME_START "%.*s" NAME_END,
-                   runtime_directory(&hub->conf), STR_ARG(id_str(&id)));
-    hub->conf.jail.egress_socket = hub->egress_path;
-}
-
 /* ---- sockets of gateways that were killed: each has a name of its own, so no other meets them */
 
 static bool is_refused(const struct sockaddr_un *at)
@@ -77,7 +66,9 @@ static void remove_dead(const char *directory)
 
 int sandbox_egress_open(struct sandbox_hub *hub, struct err *reterr)
 {
-    struct egress_conf conf = {.path = hub->egress_path, .uid = jail_uid(hub->jail)};
+    struct egress_conf conf = {.uid = jail_uid(hub->jail),
+                               .max_connections = hub->conf.max_connections,
+                               .max_per_owner = hub->conf.max_connections_per_owner};
 
     if (hub->conf.egress == NULL)
         return 0;
@@ -85,4 +76,18 @@ int sandbox_egress_open(struct sandbox_hub *hub, struct err *reterr)
     conf.policy = *hub->conf.egress;
     hub->egress = egress_proxy_new(hub->loop, &conf, reterr);
     return hub->egress == NULL ? -1 : 0;
+}
+
+int sandbox_egress_open_door(struct box *b, char ret_path[SANDBOX_EGRESS_PATH_BYTES],
+                             struct err *reterr)
+{
+    const struct id id = id_make(&(struct id_source){random_fill, NULL}, "", ID_CALL_CHARS);
+
+    ret_path[0] = '\0';
+    if (b->hub->egress == NULL)
+        return 0;
+    (void)snprintf(ret_path, SANDBOX_EGRESS_PATH_BYTES, "%s/" NAME_START "%.*s" NAME_END,
+                   runtime_directory(&b->hub->conf), STR_ARG(id_str(&id)));
+    b->door = egress_door_open(b->hub->egress, ret_path, b->owner, reterr);
+    return b->door == NULL ? -1 : 0;
 }

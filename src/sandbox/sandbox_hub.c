@@ -115,7 +115,7 @@ bool sandbox_hub_free(struct sandbox_hub *hub)
 
 static int open_all(struct sandbox_hub *hub, struct err *reterr)
 {
-    sandbox_egress_name(hub);
+    hub->conf.jail.has_egress = hub->conf.egress != NULL;
     hub->jail = jail_new(&hub->conf.jail, reterr);
     if (hub->jail == NULL)
         return -1;

@@ -33,6 +33,7 @@ struct box {
     struct sandbox_session *session; /* NULL: not started, or all of it has gone */
     struct jail_cell cell;           /* of the session */
     struct id name;                  /* of the cell */
+    struct egress_door *door;        /* of the cell, or NULL */
 
     struct sandbox_task *running; /* NULL: nothing runs, or nobody waits for it */
     struct sandbox_task *waiting; /* to run, oldest first */
@@ -61,7 +62,6 @@ struct sandbox_hub {
     struct buf detail; /* why a sandbox has failed */
 
     struct egress_proxy *egress; /* or NULL */
-    char egress_path[108];
 
     struct loop_timer *end_timer;
     bool is_ending;
@@ -100,13 +100,18 @@ void sandbox_post(struct loop *loop, void (*fn)(void *arg), void *arg);
 /* Nothing is left of a box that was leaving. Frees it. */
 void sandbox_hub_left(struct sandbox_hub *hub, struct box *b);
 
-/* ---- sandbox_egress.c; before the thread runs */
+/* ---- sandbox_egress.c */
 
-/* Where the proxy's socket will be, for the jail to know. */
-void sandbox_egress_name(struct sandbox_hub *hub);
+enum { SANDBOX_EGRESS_PATH_BYTES = 108 };
 
+/* Before the thread runs. */
 /* Returns 0, or -1 with *reterr filled. */
 int sandbox_egress_open(struct sandbox_hub *hub, struct err *reterr);
+
+/* A way out for a box, if there is one: its door, with the path of the socket in ret_path; else "".
+ * Returns 0, or -1 with *reterr filled. On the hub's thread. */
+int sandbox_egress_open_door(struct box *b, char ret_path[SANDBOX_EGRESS_PATH_BYTES],
+                             struct err *reterr);
 
 /* ---- sandbox_table.c */
 

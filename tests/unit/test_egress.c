@@ -14,6 +14,7 @@ static const char *const loopback[] = {"127.0.0.0/8", "*.example.org"};
 static struct {
     struct egress_proxy *proxy;
     struct egress_conf conf;
+    struct egress_door *door, *other_door;
     uint16_t ports[2];
     char folder[32], path[64];
     struct peer *server; /* takes what comes to ports[0] */
@@ -29,8 +30,7 @@ static int setup(void **state)
     on.server = gather("127.0.0.1:0", true);
     on.ports[0] = (uint16_t)listener_port(fx.listener);
     on.ports[1] = 443;
-    on.conf = (struct egress_conf){.path = on.path,
-                                   .policy = {.mode = EGRESS_LISTED,
+    on.conf = (struct egress_conf){.policy = {.mode = EGRESS_LISTED,
                                               .allowed = {loopback, COUNT_OF(loopback)},
                                               .ports = on.ports,
                                               .n_ports = 2}};
@@ -39,6 +39,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+    egress_door_close(on.door);
+    egress_door_close(on.other_door);
     egress_proxy_free(on.proxy);
     assert_int_equal(rmdir(on.folder), 0); /* the socket has gone with its proxy */
     return http_fixture_teardown(state);
@@ -50,6 +52,8 @@ static void open_proxy(void)
 
     on.proxy = egress_proxy_new(fx.loop, &on.conf, &e);
     assert_non_null(on.proxy);
+    on.door = egress_door_open(on.proxy, on.path, STR("me"), &e);
+    assert_non_null(on.door);
 }
 
 /* The server's port takes the place of PORT. */
@@ -238,6 +242,26 @@ static void one_connection_too_many_is_refused(void **state)
     (void)open_tunnel(2);
 }
 
+static void an_owner_has_a_share_of_the_connections(void **state)
+{
+    char path[sizeof(on.path) + 8];
+
+    (void)state;
+    on.conf.max_connections = 4;
+    on.conf.max_per_owner = 1;
+    open_proxy();
+    (void)snprintf(path, sizeof(path), "%s.other", on.path);
+    on.other_door = egress_door_open(on.proxy, path, STR("you"), NULL);
+    assert_non_null(on.other_door);
+    (void)open_tunnel(0);
+    refused(1, "CONNECT 127.0.0.1:PORT HTTP/1.1\r\n\r\n", "503", "too many connections");
+    peer_say(peer_dial_path(2, path), "nonsense\r\n\r\n");
+    UNTIL(peer_heard(&fx.peers[2], "400"));
+    egress_door_close(on.other_door);
+    on.other_door = NULL;
+    assert_true(fx.peers[0].open && !fx.peers[0].gone);
+}
+
 /* Code may open thousands at once, and close none: the descriptors are the gateway's. */
 static void connections_far_beyond_the_limit_are_closed_without_a_word(void **state)
 {
@@ -333,7 +357,9 @@ static void the_end_of_the_proxy_ends_its_connections_in_every_state(void **stat
     (void)ask(2, "CONNECT a.example.org:443 HTTP/1.1\r\n\r\n"); /* is being looked up */
     (void)ask(3, "nonsense\r\n\r\n");
     UNTIL(peer_heard(&fx.peers[3], "400"));
+    egress_door_close(on.door);
     egress_proxy_free(on.proxy);
+    on.door = NULL;
     on.proxy = NULL;
     UNTIL(fx.peers[0].gone && fx.peers[1].gone && fx.peers[2].gone && fx.peers[3].gone);
     UNTIL(on.server->gone);
@@ -361,10 +387,9 @@ static void a_path_that_cannot_be_is_an_error(void **state)
     (void)state;
     memset(path, 'a', sizeof(path));
     path[sizeof(path) - 1] = '\0';
-    on.conf.path = path;
-    assert_null(egress_proxy_new(fx.loop, &on.conf, &e));
-    on.conf.path = "/nowhere/egress.sock";
-    assert_null(egress_proxy_new(fx.loop, &on.conf, &e));
+    open_proxy();
+    assert_null(egress_door_open(on.proxy, path, STR(""), &e));
+    assert_null(egress_door_open(on.proxy, "/nowhere/egress.sock", STR(""), &e));
     assert_non_null(strstr(e.msg, "/nowhere/egress.sock"));
 }
 
@@ -381,6 +406,7 @@ int main(void)
         EGRESS_TEST(what_is_no_request_is_refused),
         EGRESS_TEST(a_server_that_is_not_there_is_told),
         EGRESS_TEST(one_connection_too_many_is_refused),
+        EGRESS_TEST(an_owner_has_a_share_of_the_connections),
         EGRESS_TEST(connections_far_beyond_the_limit_are_closed_without_a_word),
         EGRESS_TEST(a_client_that_does_not_read_holds_up_the_server),
         EGRESS_TEST(a_server_that_does_not_read_holds_up_the_client),
