@@ -46,8 +46,8 @@ enum { JAIL_GROUND_FIRST = 1000 };
 void jail_ground_plan(const struct jail_user *user, const struct jail_ground_limits *limits,
                       struct jail_ground_plan *ret);
 
-/* In the child, before exec: system calls only. Returns 0, or the errno of what failed. */
-int jail_ground_prepare(const void *plan);
+/* In the child, before exec, with its plan: system calls only. Returns 0, or the errno of what failed. */
+int jail_ground_prepare(const void *arg);
 
 /* Whether a child of this user can do that; forks one. Returns 0 or the errno. */
 int jail_ground_try(const struct jail_user *user, const struct jail_ground_plan *plan);

@@ -71,7 +71,7 @@ void sandbox_files_leave(struct sandbox_hub *hub, str owner)
     place = find_share(hub, owner);
     s = *place;
     hub->n_file_requests--;
-    if (--s->n == 0) {
+    if (s != NULL && --s->n == 0) {
         *place = s->next;
         free(s);
     }
