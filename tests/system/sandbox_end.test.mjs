@@ -2,11 +2,12 @@
  * whose port is free for the next one at once. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import test, { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ask } from '../lib/client.mjs';
 import { BINARY, startDaemon } from '../lib/daemon.mjs';
+import { folder } from '../lib/folder.mjs';
 import { patience } from '../lib/patience.mjs';
 import { CODE, noSandbox } from '../lib/sandbox.mjs';
 import { callStream, startUpstream, textStream } from '../lib/upstream.mjs';
@@ -47,14 +48,29 @@ async function untilNone(seconds) {
         assert.ok(Date.now() < until, `${sleepers(seconds).length} processes are left`);
 }
 
+/* bwrap that is killed between the start of its child and the word that this waits for leaves it
+ * waiting: a process that has not run anything yet. The test ends it, by what only its own show. */
+function endStarts(mark) {
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+        try {
+            if (readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').includes(mark))
+                process.kill(Number(pid), 'SIGKILL');
+        } catch {
+            continue; /* it has just ended */
+        }
+    }
+}
+
 let n = 100_000 + process.pid;
 
 /* A gateway in which such code has run in a container. */
-async function start(t, how, args = []) {
-    const up = await startUpstream();
-    const daemon = await startDaemon({ upstream: up.url, args: ['--code-interpreter', 'require', ...how.args, ...args], user: how.user });
+async function start(t, how) {
+    const up = await startUpstream(), mark = folder(t);
+    chmodSync(mark, 0o755);
+    const daemon = await startDaemon({ upstream: up.url, args: ['--code-interpreter', 'require', '--code-paths', mark, ...how.args], user: how.user });
     t.after(() => up.close());
     t.after(() => daemon.child.kill('SIGKILL'));
+    t.after(() => endStarts(mark));
     return { up, daemon };
 }
 
