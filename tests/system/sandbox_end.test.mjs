@@ -94,7 +94,7 @@ function userWithRange() {
     try {
         const [name] = readFileSync('/etc/subuid', 'utf8').split(':');
         const [, , uid, gid] = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':')).find(([user]) => user === name);
-        return uid !== '0' && spawnSync('newuidmap').error === undefined ? { uid: Number(uid), gid: Number(gid) } : undefined;
+        return uid > 0 && spawnSync('newuidmap').error === undefined ? { uid: Number(uid), gid: Number(gid) } : undefined;
     } catch {
         return undefined;
     }
