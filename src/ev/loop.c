@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/budget.h"
+
 #include "ev/loop_hold.h"
 
 /* A function to run once: posted by another thread or deferred by this one. */
@@ -31,6 +33,7 @@ struct job {
     void (*work)(void *arg);
     void (*done)(void *arg);
     void *arg;
+    enum budget_use use; /* what its thread takes memory for is that of who asked for it */
     struct job *next;
 };
 
@@ -270,8 +273,10 @@ bool loop_defer(struct loop *loop, void (*fn)(void *arg), void *arg)
 static void run_job(uv_work_t *on_pool)
 {
     const struct job *j = on_pool->data;
+    enum budget_use before = budget_use_for(j->use);
 
     j->work(j->arg);
+    (void)budget_use_for(before);
 }
 
 static void on_job_done(uv_work_t *on_pool, int status);
@@ -287,13 +292,16 @@ static void on_job_done(uv_work_t *on_pool, int status)
 {
     struct job *j = on_pool->data;
     struct loop *loop = j->loop;
+    enum budget_use before;
 
     (void)status; /* nothing is cancelled */
     loop->first_job = j->next;
     loop->n_jobs--;
     if (loop->first_job != NULL)
         start_job(loop);
+    before = budget_use_for(j->use);
     j->done(j->arg);
+    (void)budget_use_for(before);
     free(j);
 }
 
@@ -304,6 +312,8 @@ bool loop_offload(struct loop *loop, void (*work)(void *arg), void (*done)(void 
     if (j == NULL)
         return false;
     *j = (struct job){.loop = loop, .work = work, .done = done, .arg = arg};
+    j->use = budget_use_for(BUDGET_UNDER_WAY);
+    (void)budget_use_for(j->use);
     loop->n_jobs++;
     if (loop->first_job != NULL) {
         loop->last_job->next = j;

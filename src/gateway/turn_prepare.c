@@ -1,7 +1,7 @@
 /* turn_prepare.c -- the beginning of a turn: the client's request is read, and completed
  * with what it refers to. */
-#include "gateway/turn_internal.h"
 #include "gateway/request_body.h"
+#include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 
 void turn_explain_size(const struct turn *t, struct err *e)

@@ -91,7 +91,7 @@ describe('others are answered', { concurrency: false }, () => {
     for (const [what, body] of Object.entries(LARGE)) {
         for (const kind of ['plain', 'compressed']) {
             test(`while ${what} are read and asked, ${kind}`, async (t) => {
-                const { up, daemon } = await pair(t, '--workers', '1');
+                const { up, daemon } = await pair(t, '--workers', '1', '--max-body-ratio', '100000');
                 const neighbour = await new Neighbour().live(t, daemon);
                 const bytes = kind === 'plain' ? body : gzipSync(body, { level: 1 });
                 const request = await poised(t, daemon, neighbour, '/v1/responses', bytes,
