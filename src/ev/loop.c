@@ -221,6 +221,7 @@ void loop_free(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
+    loop->hold.woken_ms = 0; /* what was done since it was run last held nobody up */
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 

@@ -77,7 +77,7 @@ describe('the loop', { concurrency: false }, () => {
         assert.deepEqual(g.messages, [...REQUEST.messages,
             { role: 'assistant', content: 'Let me see. ', tool_calls: [call(ECHO, { message: 'hi' })] },
             { role: 'tool', tool_call_id: 'c1', content: '["Echo: hi"]' }]);
-        assert.match(g.daemon.log, / chat .*status=completed rounds=2 tool_calls=1 .* input_tokens=18 output_tokens=6/);
+        await g.daemon.logged(/ chat .*status=completed rounds=2 tool_calls=1 .* input_tokens=18 output_tokens=6/);
     });
 
     test('a completion of two rounds is the last body, with the tokens of both', async () => {

@@ -232,7 +232,7 @@ describe('where there is no sandbox', { concurrency: false }, () => {
 
     test('the gateway starts, says why, and leaves the tool out', async (t) => {
         const g = await gateway(t, { captures, args: ['--code-interpreter', 'auto', ...BROKEN] });
-        assert.match(g.daemon.log, /the code interpreter is off: .*\/nowhere\/python/);
+        await g.daemon.logged(/the code interpreter is off: .*\/nowhere\/python/);
         const { code_interpreter: state } = (await get(g.daemon, '/health')).json;
         assert.equal(state.available, false);
         assert.match(state.reason, /\/nowhere\/python/);
@@ -254,7 +254,7 @@ describe('where there is no sandbox', { concurrency: false }, () => {
         const weak = (how) => startDaemon({ upstream: up.url, args: ['--code-interpreter', how, '--code-cgroup', 'off'] });
         await assert.rejects(weak('strict'), /code_interpreter is strict, but memory and processor of a sandbox .*\(off\): control groups help/);
         const daemon = await weak('auto');
-        assert.match(daemon.log, / warn code_interpreter weakness="memory and processor of a sandbox .*control groups help/);
+        await daemon.logged(/ warn code_interpreter weakness="memory and processor of a sandbox .*control groups help/);
         await daemon.stop();
     });
 

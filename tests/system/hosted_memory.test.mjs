@@ -163,7 +163,7 @@ describe('a client that keeps its own history', { concurrency: false }, () => {
         const before = asked(g);
         await g.stream({ ...STATELESS, input: [user('Hi'), ...only('function_call')(items), ...OUTPUTS] });
         continues(g, before);
-        assert.match(g.daemon.log, /put_back=1/);
+        await g.daemon.logged(/put_back=1/);
     });
 
     test('has calls one at a time, where a model wants that', async (t) => {

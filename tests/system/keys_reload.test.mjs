@@ -86,13 +86,13 @@ describe('SIGHUP', () => {
         const { daemon } = await pair(t, '--api-keys-file', file.path);
         for (const [text, why] of [[`${BOB}alice sk-plain-key\n`, /keys: line 2: must be a name/], ['', /keys: holds no key/], [BOB + BOB, /keys: line 2: the same key is in line 1/]]) {
             assert.match(await file.reload(daemon, text), /error reload part=keys result=error keys=1$/);
-            assert.match(daemon.log, why);
+            await daemon.logged( why);
             assert.deepEqual([await status(daemon, 'sk-alice'), await status(daemon, 'sk-bob')], [200, 401]);
         }
         rmSync(file.path);
         assert.match(await file.reload(daemon), /result=error/);
-        assert.match(daemon.log, /keys: cannot be opened/);
-        assert.match(daemon.log, /the API keys stay as they are/);
+        await daemon.logged(/keys: cannot be opened/);
+        await daemon.logged(/the API keys stay as they are/);
         assert.equal(await status(daemon, 'sk-alice'), 200);
         assert.ok(!daemon.log.includes('sk-plain-key'));
         assert.match(await file.reload(daemon, BOB), /result=ok/);
@@ -111,7 +111,7 @@ describe('SIGHUP', () => {
         assert.deepEqual([await status(daemon, 'sk-one'), await status(daemon, 'sk-two')], [401, 200]);
         write([]);
         assert.match(await file.reload(daemon), /result=error keys=1/);
-        assert.match(daemon.log, /no API key is left, which would let everybody in/);
+        await daemon.logged(/no API key is left, which would let everybody in/);
         assert.deepEqual([await status(daemon, undefined), await status(daemon, 'sk-two')], [401, 200]);
         writeFileSync(config, '{"api_key": ');
         assert.match(await file.reload(daemon), /result=error keys=1/);

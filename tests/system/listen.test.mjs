@@ -42,8 +42,8 @@ describe('addresses', { concurrency: false }, () => {
         for (const port of [first, second])
             assert.equal((await get({ origin: `http://127.0.0.1:${port}` }, '/health')).status, 200);
         assert.equal((await over(path)).status, 200);
-        assert.match(daemon.log, new RegExp(`curl -N http://127.0.0.1:${first}/`));
-        assert.match(daemon.log, new RegExp(`curl -N --unix-socket ${path} http://localhost/`));
+        await daemon.logged(new RegExp(`curl -N http://127.0.0.1:${first}/`));
+        await daemon.logged(new RegExp(`curl -N --unix-socket ${path} http://localhost/`));
     });
 
     test('an address that cannot be had ends the start, and leaves no socket file', async (t) => {

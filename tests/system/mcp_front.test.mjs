@@ -173,7 +173,7 @@ describe('at start', () => {
         assert.match(text, /missing\.json: cannot be opened/);
         const daemon = await startDaemon({ env: { MCP_SERVERS_CONFIG_PATH: path } });
         t.after(() => daemon.stop());
-        assert.match(daemon.log, /missing\.json: there is no such file, so there are no MCP servers/);
+        await daemon.logged(/missing\.json: there is no such file, so there are no MCP servers/);
         assert.deepEqual((await read(daemon, '/v1/mcp/servers')).json.data, []);
     });
 

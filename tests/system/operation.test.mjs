@@ -195,7 +195,7 @@ describe('the end', { concurrency: false }, () => {
         const stopped = daemon.stop();
         await assert.rejects(call.done);
         await stopped;
-        assert.match(daemon.log, /relay .*outcome=server_is_overloaded/);
+        await daemon.logged(/relay .*outcome=server_is_overloaded/);
     });
 
     test('after drain_timeout running streams are failed, properly', async (t) => {

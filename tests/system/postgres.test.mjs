@@ -66,7 +66,7 @@ describe('PostgreSQL', { skip: NO_POSTGRES, concurrency: false }, () => {
         }
     });
 
-    test('the log names the kind of store at start', () => void assert.match(daemon.log, /listening .*store=postgres(ql)? /));
+    test('the log names the kind of store at start', () => daemon.logged(/listening .*store=postgres(ql)? /));
 
     test('the password is in no line of the log', () => void assert.ok(!daemon.log.includes(PASSWORD)));
 });

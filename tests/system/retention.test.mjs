@@ -96,7 +96,7 @@ for (const kind of [SQLITE, POSTGRES]) {
                 const daemon = await start(t, place, clock);
                 ids.push(await respond(daemon, { previous_response_id: ids[1] }));
                 await allAreThere(daemon, ids);
-                assert.match(daemon.log, /info store_time clock_ahead_s=-?\d+ reason=/);
+                await daemon.logged(/info store_time clock_ahead_s=-?\d+ reason=/);
                 assert.match(store(['purge', '--store', place.url], clock), /^removed 0 /);
                 await daemon.stop(); /* it has looked at its limits by now */
                 assert.doesNotMatch(daemon.log, /store_removed/);
@@ -177,7 +177,7 @@ for (const kind of [SQLITE, POSTGRES]) {
             const { ids, ...place } = await filled(t);
             await place.sql(`UPDATE clock SET time_ms = time_ms - ${40 * DAY_MS}; UPDATE history SET used_at = used_at - ${40 * DAY_MS}`);
             const daemon = await start(t, place);
-            assert.match(daemon.log, /info store_time clock_ahead_s=34\d{5} reason=".*--trust-clock/);
+            await daemon.logged(/info store_time clock_ahead_s=34\d{5} reason=".*--trust-clock/);
             const young = await respond(daemon);
             await allAreThere(daemon, ids);
             assert.match(store(['purge', '--store', place.url]), /^removed 0 /);

@@ -101,7 +101,7 @@ describe('a PostgreSQL', { skip: NO_POSTGRES, concurrency: false }, () => {
         await new Promise((done) => setTimeout(done, 1500)); /* long enough to have failed */
         await server.start();
         const daemon = await starting;
-        assert.match(daemon.log, /waiting for the store/);
+        await daemon.logged(/waiting for the store/);
         assert.equal((await ask(daemon, { input: 'Hi' })).status, 200);
         await daemon.stop();
     });
