@@ -213,7 +213,7 @@ postgres: $(store_tests) ## unit tests of the store, with a PostgreSQL server
 	@$(RUN) --as postgres $(WITH_POSTGRES) $(store_tests)
 
 system: all $(load_programs) ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
-	@$(RUN) --timeout 900 --as system tests/system/run
+	@$(RUN) --timeout 1800 --as system tests/system/run
 
 clients: all ## tests with real clients: SDKs from npm, curl
 	@$(RUN) --timeout 900 --as clients tests/clients/run
@@ -272,7 +272,7 @@ check: ## everything; ends with "N passed, N failed"
 	                  --as asan $(WITH_POSTGRES) $(call store_in,asan-clang) \
 	                  --as tsan $(thread_tests) \
 	                  --as fuzz "tools/fuzz fixed $(call fuzz_in,fuzz-clang)" \
-	    --timeout 900 --as system tests/system/run \
+	    --timeout 1800 --as system tests/system/run \
 	                  --as system-asan --env ANTIPHON_BIN=build/asan-clang/antiphon \
 	                                   tests/system/run \
 	                  --as clients tests/clients/run \
