@@ -238,19 +238,21 @@ void turn_begin_stream(struct turn *t)
         left_out_header(t),
     };
     const size_t n_head = sizeof(head) / sizeof(*head);
+    struct buf *out;
 
     if (t->is_begun)
         return;
     t->is_begun = true;
+    out = turn_fresh_out(t); /* another turn's last events may be in it */
     http_exchange_start(t->x, 200, head, str_is_none(head[n_head - 1].value) ? n_head - 1 : n_head);
     if (t->opening.len > 0)
         http_exchange_write_taken(t->x, &t->opening);
     else
-        response_start(&t->response, turn_fresh_out(t));
+        response_start(&t->response, out);
     t->last_write_ms = t->last_event_ms = now_ms(t);
     turn_keep_alive(t); /* finds out when to look again */
     if (!is_broken(t))
-        http_exchange_write_soon(t->x, buf_str(&t->worker->out));
+        http_exchange_write_soon(t->x, buf_str(out));
 }
 
 /* The stream's last events are in the buffer. */
@@ -386,8 +388,8 @@ void turn_fail(struct turn *t, const struct err *e)
     }
     turn_cancel_calls(t);
     turn_cancel_tools(t);
-    if (!t->has_response || (!t->is_begun && str_is_none(t->lock))) {
-        turn_answer_error(t, e);
+    if (!t->has_response || t->state == TURN_LOAD || (!t->is_begun && str_is_none(t->lock))) {
+        turn_answer_error(t, e); /* unlocks */
         return;
     }
     response_fail(&t->response, e, turn_fresh_out(t));

@@ -250,6 +250,15 @@ describe('what happens meanwhile', { concurrency: false }, () => {
         assert.match(answer.text, /"delta":"Hello"/);
     });
 
+    test('the first events of a large request are not followed by those of another client', async (t) => {
+        const { daemon } = await pair(t, '--workers', '1');
+        const other = await ask(daemon, { model: 'm', input: 'Hi', stream: true });
+        const [id] = other.text.match(/resp_\w+/);
+        const answer = await ask(daemon, { model: 'm', instructions: text(MIB), input: 'Hi', stream: true });
+        assert.ok(!answer.text.includes(id));
+        assert.equal(answer.text.match(/event: response.completed/g).length, 1);
+    });
+
     test('a large history is continued', async (t) => {
         const { up, daemon } = await pair(t, '--workers', '1');
         const first = await ask(daemon, { model: 'm', input: text(2 * MIB) });
