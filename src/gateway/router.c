@@ -459,7 +459,7 @@ static void refuse_request(struct http_exchange *x, const struct http_request *r
                            const struct err *e)
 {
     log_line(LOG_INFO, event,
-             (struct log_field[]){LOG_STR("method", r->method), LOG_STR("path", r->path),
+             (struct log_field[]){LOG_STR("method", r->method), LOG_PATH("path", r->path),
                                   LOG_STR("client", r->peer),
                                   LOG_STR("request_id", http_exchange_request_id(x)), LOG_END});
     http_exchange_respond_error(x, e, NULL, 0);
@@ -491,6 +491,17 @@ struct routed {
     struct caller caller;
 };
 
+static void run_route(void *arg)
+{
+    const struct routed *to = arg;
+
+    if (to->route->run != NULL)
+        to->route->run(to->worker, to->x, &to->request, &to->caller);
+    else
+        state_request_start(to->worker, to->x, &to->request, &to->caller, &to->ids,
+                            to->route->call);
+}
+
 bool router_on_head(void *arg, struct http_exchange *x, const struct http_request *r)
 {
     struct worker *w = arg;
@@ -515,6 +526,8 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
         refuse_unrouted(w, x, r, to->request.path);
     } else if (r->refusal != NULL) {
         http_exchange_respond_error(x, r->refusal, NULL, 0);
+    } else if (is_harmless(to->route)) {
+        run_route(to); /* reads no body, so none is kept of whoever needs no key */
     } else if (!is_open(to->route, r) && !has_room(r)) {
         refuse_for_memory(x);
     } else {
@@ -522,17 +535,6 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
         return true;
     }
     return false;
-}
-
-static void run_route(void *arg)
-{
-    const struct routed *to = arg;
-
-    if (to->route->run != NULL)
-        to->route->run(to->worker, to->x, &to->request, &to->caller);
-    else
-        state_request_start(to->worker, to->x, &to->request, &to->caller, &to->ids,
-                            to->route->call);
 }
 
 /* What is passed on as it came need not be decoded. */

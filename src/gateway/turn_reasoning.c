@@ -14,7 +14,7 @@ static str make_scope(const struct turn *t, struct arena *a)
     str credentials = http_request_header(t->http, STR("authorization"));
     unsigned char hash[SHA256_BYTES];
 
-    if (t->worker->keys->n > 0)
+    if (atomic_load(&t->worker->has_keys))
         return t->caller.owner;
     if (str_is_none(credentials))
         return STR("");

@@ -132,6 +132,7 @@ struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
     }
     w->config = conf->config;
     w->keys = conf->keys;
+    atomic_init(&w->has_keys, w->keys->n > 0);
     w->origins = conf->origins;
     w->upstream = conf->upstream;
     w->authorization = conf->authorization;
@@ -184,6 +185,7 @@ static void take_keys(void *arg)
     key_table_unref(w->table);
     w->table = given->table;
     w->keys = key_table_keys(w->table);
+    atomic_store(&w->has_keys, w->keys->n > 0);
     free(given);
 }
 
@@ -214,7 +216,7 @@ struct http_call_conf worker_call_conf(const struct worker *w)
 
 str worker_authorization(const struct worker *w, const struct http_request *r)
 {
-    if (!str_is_none(w->authorization) || w->keys->n > 0)
+    if (!str_is_none(w->authorization) || atomic_load(&w->has_keys))
         return w->authorization;
     return http_request_header(r, STR("authorization"));
 }

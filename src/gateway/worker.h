@@ -4,6 +4,8 @@
 #ifndef ANTIPHON_GATEWAY_WORKER_H
 #define ANTIPHON_GATEWAY_WORKER_H
 
+#include <stdatomic.h>
+
 #include "base/id.h"
 #include "config/config.h"
 #include "ev/loop.h"
@@ -32,7 +34,8 @@ struct upstream_watch;
 struct worker {
     const struct config *config;
     const struct api_keys *keys; /* of the clients */
-    struct key_table *table;     /* a reference to them, once they were read again; or NULL */
+    atomic_bool has_keys;    /* any: steps on the pool ask as well, while the table may change */
+    struct key_table *table; /* a reference to them, once they were read again; or NULL */
     const struct origin_policy *origins; /* whose pages may ask; outlives the worker */
     str upstream;                 /* base URL without a slash at its end; outlives the worker */
     str authorization;            /* value of the header sent upstream, or STR_NONE */

@@ -294,12 +294,15 @@ void body_decoder_free(struct body_decoder *d)
 
 enum body_decoder_state body_decoder_run(struct body_decoder *d, size_t most, struct err *reterr)
 {
-    size_t before = d->n_decoded;
+    enum { LEAST_COST = 256 }; /* of a piece that brings little, as an empty frame */
     enum body_decoder_state state;
+    size_t before, spent = 0;
 
-    do
+    do {
+        before = d->n_decoded;
         state = d->coding->decode_piece(d, reterr);
-    while (state == BODY_DECODER_MORE && d->n_decoded - before < most);
+        spent += d->n_decoded - before + LEAST_COST;
+    } while (state == BODY_DECODER_MORE && spent < most);
     return state;
 }
 

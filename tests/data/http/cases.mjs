@@ -88,7 +88,7 @@ const lengths = [
     ['no length, HTTP/1.0', head('POST /v1/responses HTTP/1.0') + BODY, UNMEASURED, CLOSE],
     ['a GET needs none', get(), [200], KEEP],
     ['a DELETE needs none', head('DELETE /health HTTP/1.1', 'Host: x'), NOT_HERE, KEEP],
-    ['the body of a GET is no request', get(`Content-Length: ${get().length}`) + get(), [200], KEEP],
+    ['the body of a GET is no request', get(`Content-Length: ${get().length}`) + get(), [200], CLOSE],
     ['the body of an unknown path is no request', head('POST /nothing HTTP/1.1', 'Host: x', `Content-Length: ${get().length}`) + get(), UNKNOWN, CLOSE],
 ];
 
@@ -101,7 +101,7 @@ const codings = [
     ['chunks before a tab', coded(' chunked\t'), BAD, CLOSE],
     ['chunks before a tab, GET', get('Transfer-Encoding: chunked\t') + chunk(BODY) + END, BAD, CLOSE],
     ['an unknown coding, GET', get('Transfer-Encoding: xchunked') + chunk(BODY) + END, BAD, CLOSE],
-    ['a GET with chunks', get('Transfer-Encoding: chunked') + chunk(get()) + END, [200], KEEP],
+    ['a GET with chunks', get('Transfer-Encoding: chunked') + chunk(get()) + END, [200], CLOSE],
     ['TE is no Transfer-Encoding', get('TE: chunked', 'Connection: TE'), [200], KEEP],
     ['a length and chunks', post(`Content-Length: ${N}`, 'Transfer-Encoding: chunked') + END, BAD, CLOSE],
     ['chunks and a length', chunked(END, 'Content-Length: 5'), BAD, CLOSE],
