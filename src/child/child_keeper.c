@@ -5,6 +5,7 @@
 #include "child/child_keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -146,16 +147,26 @@ static bool has_keeper(void)
     return keeper_fd != -1 && poll(&peer, 1, 0) == 0;
 }
 
+/* Who was told the number of a keeper that has died may still use it: it stays that of a keeper. */
+static void replace_keeper(int fd)
+{
+    if (fd == -1)
+        return;
+    if (keeper_fd == -1) {
+        keeper_fd = fd;
+        return;
+    }
+    (void)dup3(fd, keeper_fd, O_CLOEXEC);
+    (void)close(fd);
+}
+
 int child_keeper_fd(void)
 {
     int fd;
 
     (void)pthread_mutex_lock(&lock);
-    if (!has_keeper()) {
-        if (keeper_fd != -1)
-            (void)close(keeper_fd);
-        keeper_fd = start_keeper();
-    }
+    if (!has_keeper())
+        replace_keeper(start_keeper());
     fd = keeper_fd;
     (void)pthread_mutex_unlock(&lock);
     return fd;
