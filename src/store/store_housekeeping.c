@@ -163,14 +163,15 @@ void housekeeping_note(struct store *store, const struct err *failure)
 
 static int touch(struct store_session *s, struct err *reterr)
 {
+    uint64_t changed = 0;
     struct tx tx;
     int rc;
 
     if ((s->driver->probe != NULL && s->driver->probe(s->db, reterr) == -1) ||
         tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    rc = session_do(s, SQL_TOUCH, NULL, reterr);
-    if (rc == 0)
+    rc = session_run(s, SQL_TOUCH, NULL, NULL, NULL, &changed, reterr);
+    if (rc == 0 && changed > 0) /* else a newer version is putting another row in its place */
         rc = session_do(s, SQL_TOUCH_BACK, NULL, reterr);
     return tx_end(&tx, rc, reterr);
 }
@@ -212,6 +213,8 @@ void housekeeping_run(struct store_thread *t)
     if (!locks_are_due(t, now_ms) && !limits_are_due(t, now_ms))
         return;
     if (!connect_once(t)) {
+        atomic_store(&t->store->has_more_to_purge, false); /* found out again */
+        t->has_more_to_give = false;
         atomic_store(&t->store->locks_at_ms, t->retry_at_ms);
         t->limits_at_ms = t->retry_at_ms;
         return;

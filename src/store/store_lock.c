@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "store/store_conversation.h"
 #include "store/store_item.h"
@@ -40,13 +41,18 @@ void locks_free(struct store_locks *l)
     free(l);
 }
 
-/* Without memory a lock may stay as long as the process: better than to fail. */
-static void remember(struct store_locks *l, str name)
+/* A name that is forgotten stays locked as long as the process lives: it is short, and may take
+ * what is left of the memory budget. */
+static void remember(struct store_locks *l, str instance, str name)
 {
+    const enum budget_use before = budget_use_for(BUDGET_UNDER_WAY);
+
     uv_mutex_lock(&l->mutex);
+    buf_append(&l->released, instance);
     buf_append(&l->released, name);
     buf_char(&l->released, '\n');
     uv_mutex_unlock(&l->mutex);
+    (void)budget_use_for(before);
 }
 
 static void releases_copy(struct store_locks *l, struct buf *out)
@@ -124,19 +130,23 @@ int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct er
 /* ---- for a response */
 
 struct holding {
-    bool is_there;   /* the conversation */
-    struct buf lock; /* empty: none */
+    bool is_there; /* the conversation */
+    bool is_locked;
+    struct buf lock;
 };
 
 static int on_holding(void *arg, const struct sql_value *columns, struct err *reterr)
 {
     struct holding *h = arg;
 
-    (void)reterr;
     h->is_there = true;
-    if (!str_is_none(columns[0].s))
+    h->is_locked = !str_is_none(columns[0].s);
+    if (h->is_locked)
         buf_append(&h->lock, columns[0].s);
-    return 0;
+    if (!buf_failed(&h->lock))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
 }
 
 /* Why could a lock not be taken? *ret_is_freed: it is not there any more, since it was that
@@ -148,12 +158,12 @@ static int explain_not_taken(struct store_session *s, str owner, str id, bool *r
     struct holding h = {.is_there = false};
     int rc = session_run(s, SQL_LOCK_OF, values, on_holding, &h, NULL, reterr);
 
-    *ret_is_freed = h.lock.len == 0;
+    *ret_is_freed = !h.is_locked;
     if (rc == 0 && !h.is_there) {
         lock_set_no_conversation(reterr, id);
         rc = -1;
     }
-    if (rc == 0 && h.lock.len > 0)
+    if (rc == 0 && h.is_locked)
         rc = lock_free_if_dead(s, buf_str(&h.lock), ret_is_freed, reterr);
     buf_fini(&h.lock);
     if (rc == 0 && !*ret_is_freed) {
@@ -254,17 +264,13 @@ int store_unlock_conversation(struct store_session *s, str lock, struct err *ret
 
 void locks_release_later(const struct store_session *s, str lock)
 {
-    struct buf name = {0};
-
-    if (name_write(s, lock, &name, NULL) == 0)
-        remember(s->locks, buf_str(&name));
-    buf_fini(&name);
+    remember(s->locks, str_from_c(s->instance), lock);
 }
 
 void locks_doubt(struct store_session *s)
 {
     if (s->taken.len > 0)
-        remember(s->locks, buf_str(&s->taken));
+        remember(s->locks, STR(""), buf_str(&s->taken));
 }
 
 /* ---- renewing */

@@ -2,6 +2,7 @@
 #include "store/store_time.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,11 +51,18 @@ static size_t file_read(const char *path, char *text, size_t size)
  * may set clock_gettime(), but not the kernel's own files. */
 static uint64_t uptime_now_ms(void)
 {
+    enum { UNDECIDED, THE_FILE, THE_CLOCK };
+    static atomic_int source = UNDECIDED; /* in a container the two may differ by much */
     struct timespec now;
     char text[64];
 
-    if (file_read("/proc/uptime", text, sizeof(text)) > 0)
+    if (atomic_load(&source) != THE_CLOCK && file_read("/proc/uptime", text, sizeof(text)) > 0) {
+        atomic_store(&source, THE_FILE);
         return (uint64_t)(strtod(text, NULL) * MS_PER_S);
+    }
+    if (atomic_load(&source) == THE_FILE)
+        return 0; /* no descriptor is left: not known just now */
+    atomic_store(&source, THE_CLOCK);
     (void)clock_gettime(CLOCK_BOOTTIME, &now);
     return (uint64_t)now.tv_sec * MS_PER_S + (uint64_t)now.tv_nsec / 1000000;
 }
@@ -104,7 +112,8 @@ static int64_t go_on(struct store_time *t, const struct clock_row *row)
     if (own_ms > now_ms)
         now_ms = own_ms;
     t->time_ms = now_ms;
-    t->uptime_ms = uptime_ms;
+    if (uptime_ms != 0)
+        t->uptime_ms = uptime_ms;
     t->looked_at_ms = store_monotonic_ms();
     uv_mutex_unlock(&t->mutex);
     return now_ms;
@@ -145,9 +154,12 @@ static int look_and_write(struct store_session *s, int64_t *ret_now_ms, struct e
 /* How far the wall clock has gone beyond what was measured since the last look. */
 static int64_t wall_jump_ms(struct store_time *t)
 {
-    int64_t difference = store_clock_ms() - (int64_t)uptime_now_ms();
+    const uint64_t uptime_ms = uptime_now_ms();
+    int64_t difference = store_clock_ms() - (int64_t)uptime_ms;
     int64_t jump_ms = t->wall_less_uptime == 0 ? 0 : difference - t->wall_less_uptime;
 
+    if (uptime_ms == 0)
+        return 0;
     t->wall_less_uptime = difference;
     return jump_ms;
 }
