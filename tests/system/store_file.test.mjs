@@ -28,6 +28,9 @@ async function place(t, ...args) {
     return { path, up, talks, start };
 }
 
+/* Beside the reserve, which is there for a disk that is full. */
+const filesIn = (folder) => readdirSync(folder).filter((name) => !name.endsWith('-reserve'));
+
 test('a clean stop leaves one file, also when all connections were at work', async (t) => {
     const { path, talks, start } = await place(t, '--workers', '4', '--store-connections', '8');
     for (let round = 0; round < 60; round++) {
@@ -35,7 +38,7 @@ test('a clean stop leaves one file, also when all connections were at work', asy
         const turns = await Promise.all(Array.from({ length: 16 }, () => talks.ask(daemon)));
         await Promise.all(turns.flatMap(({ id }) => Array(4).fill(id)).map((id) => get(daemon, `/v1/responses/${id}`)));
         await daemon.stop();
-        assert.deepEqual(readdirSync(dirname(path)), ['antiphon.db'], `round ${round}`);
+        assert.deepEqual(filesIn(dirname(path)), ['antiphon.db'], `round ${round}`);
     }
     const daemon = await start();
     await talks.inspect(daemon);

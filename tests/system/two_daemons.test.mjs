@@ -219,7 +219,14 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
         } finally {
             await server.thaw();
         }
-        await Promise.all([a, b].map((daemon) => untilReady(daemon, 200)));
+        /* A connection that was given up is not made anew before a moment has passed: until then
+         * requests may be refused once more. */
+        for (const daemon of [a, b]) {
+            do {
+                await pause(1100);
+                await untilReady(daemon, 200);
+            } while ((await ask(daemon, { model: 'm', input: 'Hi' })).status === 503);
+        }
         await talks.inspect(b);
         await talks.continueAll(a);
     });
