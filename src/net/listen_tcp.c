@@ -164,9 +164,10 @@ union bound {
 
 static union bound address_of_socket(int fd)
 {
-    union bound bound = {.any = {0}};
+    union bound bound;
     socklen_t len = sizeof(bound);
 
+    memset(&bound, 0, sizeof(bound));
     (void)getsockname(fd, &bound.any, &len);
     return bound;
 }
@@ -177,6 +178,12 @@ int listen_port(int fd)
 
     return ntohs(bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
 }
+
+/* The analyzer of gcc takes what memset() has cleared for uninitialized. */
+#ifndef __clang__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-use-of-uninitialized-value"
+#endif
 
 bool listen_is_loopback(int fd)
 {
@@ -189,3 +196,7 @@ bool listen_is_loopback(int fd)
            (IN6_IS_ADDR_LOOPBACK(in6) ||
             (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == IN_LOOPBACKNET));
 }
+
+#ifndef __clang__
+#pragma GCC diagnostic pop
+#endif

@@ -44,6 +44,12 @@ void web_docs_fini(struct web_docs *d)
     *d = (struct web_docs){.first = NULL};
 }
 
+/* The analyzer of gcc does not see that the document holds the page that is a part of held. */
+#ifndef __clang__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 static void append(struct web_docs *d, struct web_doc *doc)
 {
     if (d->last == NULL)
@@ -78,6 +84,10 @@ struct web_doc *web_docs_add(struct web_docs *d, str asked, const struct web_lis
     append(d, doc);
     return doc;
 }
+
+#ifndef __clang__
+#pragma GCC diagnostic pop
+#endif
 
 struct web_doc *web_docs_find(const struct web_docs *d, str url)
 {

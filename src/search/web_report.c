@@ -148,6 +148,12 @@ static bool start_find(struct web_call *c, struct web_doc *doc)
     return c->is_deferred;
 }
 
+/* The analyzer of gcc does not see that the session keeps the views. */
+#ifndef __clang__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 void web_report_doc(struct web_call *c, struct web_doc *doc)
 {
     struct web_session *s = c->session;
@@ -176,3 +182,7 @@ void web_report_doc(struct web_call *c, struct web_doc *doc)
         report_view(c, doc, &out);
     buf_fini(&out);
 }
+
+#ifndef __clang__
+#pragma GCC diagnostic pop
+#endif

@@ -139,6 +139,12 @@ static int script(struct sql *sql, const char *text, struct err *reterr)
 
 /* ---- opening */
 
+/* The analyzer of gcc does not see that a struct sql is the start of a struct sqlite. */
+#ifndef __clang__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 static void close_db(struct sql *sql)
 {
     struct sqlite *s = (struct sqlite *)sql;
@@ -281,6 +287,10 @@ static int connect_db(const struct sql_conf *conf, struct sql **ret, struct err 
     return 0;
 }
 
+#ifndef __clang__
+#pragma GCC diagnostic pop
+#endif
+
 /* ---- the rest */
 
 static bool is_in_transaction(const struct sql *sql)
@@ -308,21 +318,32 @@ static int give_back(struct sql *sql, bool *ret_more, struct err *reterr)
     const struct sqlite *s = (const struct sqlite *)sql;
 
     *ret_more = false;
-    return s->is_memory ? 0 : sqlite_give_back(s->db, ret_more, reterr);
+    if (s->is_memory)
+        return 0;
+    return check_files(sql, reterr) == -1 ? -1 : sqlite_give_back(s->db, ret_more, reterr);
+}
+
+/* A database that was moved or replaced is left as it is, and nothing is made at its place. */
+static bool has_its_files(struct sql *sql)
+{
+    const struct sqlite *s = (const struct sqlite *)sql;
+    struct err e;
+
+    return !s->is_memory && check_files(sql, &e) == 0;
 }
 
 static bool make_room(struct sql *sql, bool with_reserve)
 {
     const struct sqlite *s = (const struct sqlite *)sql;
 
-    return !s->is_memory && sqlite_make_room(s->db, s->path, with_reserve);
+    return has_its_files(sql) && sqlite_make_room(s->db, s->path, with_reserve);
 }
 
 static void keep_reserve(struct sql *sql)
 {
     const struct sqlite *s = (const struct sqlite *)sql;
 
-    if (!s->is_memory)
+    if (has_its_files(sql))
         sqlite_reserve_keep(s->path);
 }
 
@@ -330,7 +351,7 @@ static void convert(struct sql *sql)
 {
     const struct sqlite *s = (const struct sqlite *)sql;
 
-    if (!s->is_memory)
+    if (has_its_files(sql))
         sqlite_convert(s->db, s->path);
 }
 
