@@ -72,6 +72,10 @@ struct sql_driver {
     int (*run)(struct sql *db, enum sql_statement which, const struct sql_value *values,
                sql_on_row *on_row, void *arg, uint64_t *ret_changed, struct err *reterr);
 
+    /* Until the end of the open transaction, a statement may take a day: nothing shorter
+     * suits what goes over all there is. NULL: statements have no timeout. */
+    int (*be_patient)(struct sql *db, struct err *reterr);
+
     /* Is a transaction open? Also one that was to end, and did not. */
     bool (*is_in_transaction)(const struct sql *db);
 

@@ -30,6 +30,7 @@ struct postgres {
     struct sql sql;
     PGconn *conn;
     uint64_t timeout_ms;
+    bool is_patient; /* until the transaction ends */
     bool is_lost;
     bool is_prepared[SQL_STATEMENTS];
 };
@@ -169,9 +170,14 @@ static int finish(struct postgres *p, int is_sent, struct answer *a, struct err 
     return read_answer(p, a, reterr);
 }
 
-static struct answer answer_to(const struct postgres *p)
+static struct answer answer_to(struct postgres *p)
 {
-    return (struct answer){.columns = "", .deadline_ms = now_ms() + p->timeout_ms};
+    enum { PATIENCE_MS = 24 * 3600 * 1000 };
+
+    if (PQtransactionStatus(p->conn) == PQTRANS_IDLE)
+        p->is_patient = false;
+    return (struct answer){.columns = "",
+                           .deadline_ms = now_ms() + (p->is_patient ? PATIENCE_MS : p->timeout_ms)};
 }
 
 /* ---- statements */
@@ -253,6 +259,12 @@ static int postgres_size(struct sql *db, uint64_t *ret, struct err *reterr)
     if (is_sent == 1)
         (void)PQsetSingleRowMode(p->conn);
     return finish(p, is_sent, &a, reterr);
+}
+
+static int postgres_be_patient(struct sql *db, struct err *reterr)
+{
+    postgres_of(db)->is_patient = true;
+    return postgres_script(db, "SET LOCAL statement_timeout = 0", reterr);
 }
 
 static bool postgres_is_in_transaction(const struct sql *db)
@@ -422,6 +434,7 @@ const struct sql_driver sql_postgres = {
     .close = postgres_close,
     .script = postgres_script,
     .run = postgres_run,
+    .be_patient = postgres_be_patient,
     .is_in_transaction = postgres_is_in_transaction,
     .is_lost = postgres_is_lost,
     .size = postgres_size,

@@ -210,6 +210,8 @@ static int prepare(struct sql *db, struct err *reterr)
     }
     if (version == SQL_SCHEMA_VERSION)
         return 0;
+    if (db->driver->be_patient != NULL && db->driver->be_patient(db, reterr) == -1)
+        return -1;
     for (int64_t v = version; v < SQL_SCHEMA_VERSION; v++) {
         if (migrate(db, &migrations[v], reterr) == -1)
             return -1;

@@ -88,4 +88,20 @@ describe('PostgreSQL', { skip: NO_POSTGRES, concurrency: false }, () => {
             await opens(t, up, url, told(name).postgres);
         });
     }
+
+    test('a migration may take longer than other statements', async (t) => {
+        const [name] = NAMES.filter((each) => told(each).postgres), file = folder(t, 'store.sql');
+        writeFileSync(file, unpacked(`${name}.sql.gz`));
+        const url = await server.database(), database = url.split('/').at(-1);
+        await server.load(file, database);
+        const slow = server.sql('BEGIN; LOCK TABLE history IN SHARE MODE; SELECT pg_sleep(3); COMMIT', database);
+        const held = "SELECT 1 FROM pg_locks JOIN pg_class ON relation = pg_class.oid WHERE relname = 'history' AND mode = 'ShareLock'";
+        while ((await server.sql(held, database)).length === 0)
+            await new Promise((done) => setTimeout(done, 20));
+        const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'm', '--store', url, '--store-timeout', '500ms'] });
+        t.after(() => daemon.stop());
+        await slow;
+        const { one } = told(name).postgres;
+        assert.equal((await get(daemon, `/v1/responses/${one.id}`)).status, 200);
+    });
 });
