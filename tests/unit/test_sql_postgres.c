@@ -9,6 +9,7 @@
 #include <libpq-fe.h>
 
 #include "lib/test.h"
+#include "store/postgres_value.h"
 #include "store/sql.h"
 #include "store/sql_schema.h"
 
@@ -244,7 +245,9 @@ static bool is_type_of(Oid type, char letter)
 
 static void check_statement(PGconn *conn, const struct sql_statement_row *row)
 {
-    PGresult *prepared = PQprepare(conn, row->name, row->text, 0, NULL);
+    Oid types[POSTGRES_MAX_VALUES];
+    int n = (int)postgres_types(row->parameters, types);
+    PGresult *prepared = PQprepare(conn, row->name, row->text, n, types);
     PGresult *described = PQdescribePrepared(conn, row->name);
 
     if (PQresultStatus(prepared) != PGRES_COMMAND_OK)
