@@ -5,6 +5,7 @@
  * pool of threads (loop_offload()) while the turn waits. Meanwhile the turn belongs to that thread:
  * reports of the client, the timer, or a worker that ends, only leave word, and are heeded when the
  * step has ended. A turn that is small never comes here but for one comparison. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "ev/loop_hold.h"
@@ -15,9 +16,9 @@ struct turn_work {
     struct turn *turn;
     const struct turn_step *step;
     int rc;
-    struct err error; /* when rc is -1 */
-    bool is_gone;     /* the client left meanwhile */
-    bool is_refused;  /* turn_fail() was called meanwhile */
+    struct err error;    /* when rc is -1 */
+    atomic_bool is_gone; /* the client left meanwhile */
+    bool is_refused;     /* turn_fail() was called meanwhile */
     struct err refusal;
 };
 
@@ -31,7 +32,8 @@ static void run_step(void *arg)
 {
     struct turn_work *w = arg;
 
-    w->rc = w->step->work(w->turn, &w->error);
+    if (!atomic_load(&w->is_gone) || w->step->needs_no_client) /* else go_on() ends the turn */
+        w->rc = w->step->work(w->turn, &w->error);
 }
 
 /* What failed after the model was asked, or tools were, is a response that has failed. */
@@ -131,7 +133,7 @@ void turn_keep_failure(struct turn *t, const struct err *failure)
 
 void turn_work_leave(struct turn_work *w)
 {
-    w->is_gone = true;
+    atomic_store(&w->is_gone, true);
 }
 
 void turn_work_refuse(struct turn_work *w, const struct err *e)
