@@ -102,7 +102,7 @@ struct conversation {
 };
 
 /* Where the reasoning before a call may be known that the client did not send
- * back (2.4). find puts it, escaped, into the arena. */
+ * back (CONTRACT 2.4). find puts it, escaped, into the arena. */
 struct reasoning_source {
     bool (*find)(void *arg, const struct call *c, struct arena *a, str *ret);
     void *arg;
@@ -111,7 +111,7 @@ struct reasoning_source {
 /* Zeroed: nothing is held by the gateway. */
 struct conversation_context {
     /* The items before these are, so an output without its call is the client's
-     * mistake (2.5 rule 4). */
+     * mistake (CONTRACT 2.5 rule 4). */
     bool is_stateful;
     const struct reasoning_source *reasoning; /* NULL: there is none */
     /* Leave out the reasoning before and of the last answer, that is all but the chain of tool

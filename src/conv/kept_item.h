@@ -1,5 +1,5 @@
 /* kept_item.h -- input items in the form in which they are stored and listed
- * (CONTRACT 3.1, 6 input_items, 8).
+ * (CONTRACT 3.1, 6, 8).
  *
  * Clients write the same thing in many ways: a message without its type, content
  * as a string, arguments as an object. The stored form is one: each item has id

@@ -1,5 +1,5 @@
 /* api_key.h -- whose request it is: the keys of the clients and their owners
- * (CONTRACT 7.2, 401).
+ * (401, CONTRACT 7.2).
  *
  * What is stored belongs to an *owner*, a text that stays the same when the
  * gateway starts again: the name beside the key's hash in the file, or one made

@@ -1,4 +1,4 @@
-/* media_type.h -- does a request say that its body is JSON? (CONTRACT 7.2, 415)
+/* media_type.h -- does a request say that its body is JSON? (415, CONTRACT 7.2)
  *
  * It has to: a web page may send other sites plain text and forms without asking
  * first, and no page can ask us unless it is one of cors_origins. */

@@ -1,4 +1,4 @@
-/* mcp_config.h -- the MCP servers that the operator configured (MCP section 1).
+/* mcp_config.h -- the MCP servers that the operator configured (MCP 1).
  *
  * The file is the one people have from other programs: {"mcpServers": {label:
  * entry}} or {"servers": ...}, with comments and commas too many. It becomes a

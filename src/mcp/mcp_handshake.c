@@ -97,7 +97,7 @@ static bool may_change_transport(const struct mcp_session *s, enum mcp_transport
     return s->transport == MCP_TRANSPORT_HTTP && server->protocol != MCP_PROTOCOL_2026_07_28;
 }
 
-/* What servers of HTTP+SSE answer to a POST (MCP 2.5 e). */
+/* What servers of HTTP+SSE answer to a POST (MCP 2.5 (e)). */
 static bool may_be_sse(const struct mcp_session *s)
 {
     int status = s->handshake.initialize_status;
@@ -136,7 +136,7 @@ static void refused(struct mcp_session *s, const struct mcp_reply *reply)
 
 static void discover(struct mcp_session *s, enum mcp_version version);
 
-/* Error -32022: the server names what it speaks (MCP 2.5 b). Being offered what was just
+/* Error -32022: the server names what it speaks (MCP 2.5 (b)). Being offered what was just
  * refused is no reason not to try it, but only once. */
 static void take_supported(struct mcp_session *s, const struct mcp_reply *reply)
 {

@@ -30,7 +30,7 @@
 #include "wire/tool_set.h"
 
 /* How reasoning is shown (CONTRACT 4.4). What is not shown is kept in hidden
- * items, since the model may want it back (2.4). */
+ * items, since the model may want it back (CONTRACT 2.4). */
 enum reasoning_mode {
     REASONING_TEXT,
     REASONING_SUMMARY,

@@ -1,7 +1,7 @@
 /* response_call.c -- calls of the upstream, from their first delta to their end.
  *
  * A call is announced when its name is known and its first argument bytes,
- * another item, or the end of the round has arrived (CONTRACT 4.3, rule 10).
+ * another item, or the end of the round has arrived (CONTRACT 4.3 rule 10).
  * Until then its arguments wait in call->arguments. Afterwards those that are
  * shown as they are live in the item; others stay with the call, because what
  * the client gets is made out of them. */

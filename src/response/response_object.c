@@ -116,7 +116,7 @@ static void write_items(const struct response *r, struct buf *out)
 void response_object(const struct response *r, struct buf *out)
 {
     response_object_head(r, out);
-    /* While it runs the object shows none of its items (CONTRACT 4.3, rule 9). */
+    /* While it runs the object shows none of its items (CONTRACT 4.3 rule 9). */
     if (r->status != RESPONSE_IN_PROGRESS)
         write_items(r, out);
     response_object_tail(r, out);

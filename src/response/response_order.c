@@ -1,4 +1,4 @@
-/* response_order.c -- items are sent one after the other (CONTRACT 4.3, rule 7).
+/* response_order.c -- items are sent one after the other (CONTRACT 4.3 rule 7).
  *
  * A model may go on with another call while one is open, servers may mix their arguments, and the
  * gateway runs its own calls side by side. Clients that keep one item in mind would add the

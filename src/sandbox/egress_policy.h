@@ -1,4 +1,4 @@
-/* egress_policy.h -- where code in a sandbox may connect to (REQUIREMENTS V-15).
+/* egress_policy.h -- where code in a sandbox may connect to (docs/tools.md, network).
  *
  * A connection is judged three times: its port, its host as the code has written it, and
  * every address that this host turns out to have. Only the last says where it leads, so

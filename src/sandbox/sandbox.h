@@ -1,5 +1,5 @@
 /* sandbox.h -- containers: Python sessions in sandboxes, on a thread of their own (CONTRACT 1.2,
- * REQUIREMENTS O19).
+ * docs/tools.md).
  *
  * A container is what code_interpreter calls name: an id, an owner, variables that stay from one
  * call to the next, and files in /mnt/data. Its process is started by the first task that needs

@@ -1,4 +1,4 @@
-/* search.h -- one web search, whoever answers it (CONTRACT 1.2, REQUIREMENTS V-16).
+/* search.h -- one web search, whoever answers it (CONTRACT 1.2).
  *
  * A searcher is what turns a query into results: an HTTP service (search_http_new()), or whatever
  * else has these two functions, such as a tool of an MCP server. Everything runs on one loop's

@@ -1,4 +1,4 @@
-/* search_service.h -- what is known of the search services (CONTRACT 1.2, REQUIREMENTS V-16).
+/* search_service.h -- what is known of the search services (CONTRACT 1.2).
  *
  * A service is what it is called, where it is, and which parts of a query it takes, under which
  * name and where. search_request.c writes what this says. Pure. */

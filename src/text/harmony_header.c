@@ -158,7 +158,7 @@ static struct reading read_sections(str text, bool is_explicit)
     return r;
 }
 
-/* ---- repairs (HARMONY 1.3, step 6) */
+/* ---- repairs (HARMONY 1.3 rule 6) */
 
 static bool is_declared(const struct harmony_header_source *source, str recipient)
 {

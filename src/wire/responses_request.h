@@ -77,7 +77,7 @@ struct responses_request {
     struct extra_fields extra;
 };
 
-/* Zeroed: the defaults of CONTRACT. */
+/* Zeroed: the defaults of CONTRACT 1.1. */
 struct responses_request_options {
     str default_model; /* plain text, STR_NONE: the client has to name one */
     struct extra_fields_options extra;

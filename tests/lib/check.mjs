@@ -191,7 +191,7 @@ function checkFailure(error, response) {
 
 /* ---- bodies ---- */
 
-/* An HTTP error: the body of section 7.1 and the headers every answer has. */
+/* An HTTP error: the body of CONTRACT 7.1 and the headers every answer has. */
 export function checkError(answer, status, code, param) {
     assert.equal(answer.status, status, answer.text);
     assert.match(answer.headers['content-type'], /^application\/json/);

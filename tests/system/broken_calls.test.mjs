@@ -1,5 +1,5 @@
 /* broken_calls.test.mjs -- a conversation survives a call that a limit cut off or the model got wrong,
- * in every way of continuing it (contract 2.5 rule 9).
+ * in every way of continuing it (CONTRACT 2.5 rule 9).
  *
  * The upstream is as strict as llama.cpp: of every request it parses the arguments of all calls, and
  * what does not parse is a 500 for the whole request (common/chat.cpp, "Failed to parse tool call

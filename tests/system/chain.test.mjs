@@ -1,5 +1,5 @@
 /* chain.test.mjs -- hundreds of turns behind previous_response_id: what they cost in
- * the store, and that every store makes the same of them (contract 2.6).
+ * the store, and that every store makes the same of them (CONTRACT 2.6).
  * ANTIPHON_TEST_TURNS sets how many; the work grows with its square.
  *
  * The chain has everything that a history can hold: text, reasoning, calls with

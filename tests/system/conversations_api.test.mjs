@@ -1,4 +1,4 @@
-/* conversations_api.test.mjs -- conversations and their items over HTTP (contract 6). */
+/* conversations_api.test.mjs -- conversations and their items over HTTP (CONTRACT 6). */
 import assert from 'node:assert/strict';
 import test, { after, before, describe } from 'node:test';
 import { Captures, checkError } from '../lib/check.mjs';

@@ -1,5 +1,5 @@
 /* durability.test.mjs -- what a client was told is stored survives the sudden end
- * of the gateway (contract 2.6, 6.1).
+ * of the gateway (CONTRACT 2.6, 6.1).
  *
  * Eight clients are at work, streamed and not, in chains, branches and
  * conversations, when the daemon is killed; the next one starts on the same store

@@ -1,4 +1,4 @@
-/* errors.test.mjs -- what becomes of an upstream's failure (contract 7.3).
+/* errors.test.mjs -- what becomes of an upstream's failure (CONTRACT 7.3).
  *
  * Every row is tried three ways: not streamed, streamed and failing before the
  * stream has begun (both are HTTP errors), and streamed but failing after

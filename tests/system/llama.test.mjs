@@ -1,5 +1,5 @@
 /* llama.test.mjs -- forced tools, single calls and formats of an answer where the server is llama.cpp
- * (contract 1.1, 1.4): what it does not do by itself, the gateway does. */
+ * (CONTRACT 1.1, 1.4): what it does not do by itself, the gateway does. */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures, checkStream } from '../lib/check.mjs';

@@ -1,4 +1,4 @@
-/* ready.test.mjs -- GET /ready (operations 7.1): whether a gateway should be given requests, and what
+/* ready.test.mjs -- GET /ready (OPERATIONS 7.1): whether a gateway should be given requests, and what
  * happens to requests while its store or its upstream is away.
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/* reasoning_modes.test.mjs -- the ways in which a client sees reasoning (contract 4.4): the events of
+/* reasoning_modes.test.mjs -- the ways in which a client sees reasoning (CONTRACT 4.4): the events of
  * each, the items, and that the model gets its reasoning back in all of them. */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';

@@ -1,4 +1,4 @@
-/* request.test.mjs -- what the upstream is asked (contract 1 and 2). */
+/* request.test.mjs -- what the upstream is asked (CONTRACT 1 and 2). */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { checkError } from '../lib/check.mjs';

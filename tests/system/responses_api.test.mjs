@@ -1,4 +1,4 @@
-/* responses_api.test.mjs -- what can be done with a stored response (contract 6). */
+/* responses_api.test.mjs -- what can be done with a stored response (CONTRACT 6). */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures, checkError, checkStream } from '../lib/check.mjs';

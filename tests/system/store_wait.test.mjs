@@ -1,4 +1,4 @@
-/* store_wait.test.mjs -- a PostgreSQL server that comes up after the gateway (operations 7.1). */
+/* store_wait.test.mjs -- a PostgreSQL server that comes up after the gateway (OPERATIONS 7.1). */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

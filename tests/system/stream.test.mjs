@@ -1,4 +1,4 @@
-/* stream.test.mjs -- how a stream looks on the wire and in time (contract 4.1). */
+/* stream.test.mjs -- how a stream looks on the wire and in time (CONTRACT 4.1). */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures, checkError, checkStream, readingOf } from '../lib/check.mjs';

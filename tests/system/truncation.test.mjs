@@ -1,5 +1,5 @@
 /* truncation.test.mjs -- `truncation: auto` leaves the oldest turns out when the
- * upstream says that there is too much (contract 1.1).
+ * upstream says that there is too much (CONTRACT 1.1).
  */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';

@@ -1,4 +1,4 @@
-/* two_daemons.test.mjs -- several gateways on one store (contract 2.6, 6.1).
+/* two_daemons.test.mjs -- several gateways on one store (CONTRACT 2.6, 6.1).
  *
  * On PostgreSQL they share a history and its locks, and outlive the database's
  * restarts and crashes; while it is away, clients get errors that say so. On one

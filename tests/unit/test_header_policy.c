@@ -79,7 +79,7 @@ static void authorization_becomes_a_bearer_and_replaces_that_of_headers(void **s
     assert_int_equal(got.n, 1);
 }
 
-/* MCP 20, test 45. */
+/* MCP 16.5 */
 static void fields_of_the_gateway_are_refused(void **state)
 {
     static const char *const names[] = {

@@ -366,7 +366,7 @@ static void a_name_without_addresses_is_told(void **state)
 
 /* --- what is not followed ------------------------------------------------------------ */
 
-/* MCP 20, test 44, like the next two. */
+/* MCP 16.4, like the next two. */
 static void redirects_are_reported_and_not_followed(void **state)
 {
     static const char *const answers[] = {"127.0.0.1", "127.0.0.1"};

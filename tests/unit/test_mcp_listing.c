@@ -1,4 +1,4 @@
-/* test_mcp_listing.c -- pages of tools become one list (MCP 9.2, tests 20, 29, 30). */
+/* test_mcp_listing.c -- pages of tools become one list (MCP 9.2, 10.8). */
 #include "lib/test.h"
 
 #include "lib/fixture.h"

@@ -1,4 +1,4 @@
-/* test_mcp_mirror.c -- arguments in headers (MCP 6.2, 6.3, tests 26 and 50). */
+/* test_mcp_mirror.c -- arguments in headers (MCP 6.2, 6.3). */
 #include "lib/test.h"
 
 #include "mcp/mcp_mirror.h"

@@ -1,4 +1,4 @@
-/* test_mcp_name.c -- names that models see (MCP 10.1 to 10.4, test 29). */
+/* test_mcp_name.c -- names that models see (MCP 10.1 to 10.4). */
 #include "lib/test.h"
 
 #include "conv/tool_name.h"

@@ -97,7 +97,7 @@ static void what_is_written_reads_back_as_what_it_is(void **state)
     }
 }
 
-/* Test 14 of the contract: their ids are not ours. */
+/* Their ids are not ours (MCP 3.2). */
 static void a_ping_is_answered_and_all_else_refused(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* test_mcp_result.c -- results to text: exact strings (MCP 13, test 31). */
+/* test_mcp_result.c -- results to text: exact strings (MCP 13). */
 #include "lib/test.h"
 
 #include "lib/fixture.h"

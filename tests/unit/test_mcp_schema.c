@@ -1,4 +1,4 @@
-/* test_mcp_schema.c -- schemas and descriptions for models (MCP 10.5 to 10.7, test 30). */
+/* test_mcp_schema.c -- schemas and descriptions for models (MCP 10.5 to 10.7). */
 #include "lib/test.h"
 
 #include "mcp/mcp_schema.h"

@@ -101,7 +101,7 @@ static void the_parts_of_a_url_are_told(void **state)
 #define NO_DOMAIN   "its host has no domain"
 #define LOCAL       "its host is a local name"
 
-/* MCP 20, test 42. */
+/* MCP 16.1, 16.2 */
 static void urls_that_may_lead_elsewhere_are_refused(void **state)
 {
     static const char *const urls[][2] = {
