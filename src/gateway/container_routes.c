@@ -7,7 +7,6 @@
 #include "conv/fields.h"
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
-#include "gateway/path_pattern.h"
 #include "gateway/state_list.h"
 #include "gateway/worker.h"
 #include "http/percent.h"
@@ -353,9 +352,7 @@ static int answer_content(struct container_job *job, const struct sandbox_outcom
 
 /* ---- the beginning */
 
-/* What one route does. */
 struct container_call {
-    const char *pattern;
     enum sandbox_op op;
     bool is_list;
     int (*write)(struct container_job *job, const struct sandbox_outcome *o, struct buf *out,
@@ -434,14 +431,10 @@ static int read_create(struct container_job *job, const struct http_request *r,
                                                                             : 0;
 }
 
-static int read_ids(struct container_job *job, const struct container_call *call,
-                    const struct http_request *r, struct err *reterr)
+static int copy_ids(struct container_job *job, const struct path_ids *ids, struct err *reterr)
 {
-    struct path_ids ids = {{STR_NONE}};
-
-    (void)path_pattern_fits(str_from_c(call->pattern), r->path, &ids);
-    for (size_t i = 0; i < PATH_MAX_IDS && !str_is_none(ids.v[i]); i++) {
-        job->ids[i] = percent_decode(&job->arena, ids.v[i]);
+    for (size_t i = 0; i < PATH_MAX_IDS && !str_is_none(ids->v[i]); i++) {
+        job->ids[i] = percent_decode(&job->arena, ids->v[i]);
         if (str_is_none(job->ids[i]))
             return reject_memory(reterr);
     }
@@ -454,8 +447,6 @@ static int job_read(struct container_job *job, const struct container_call *call
 {
     struct query query;
 
-    if (read_ids(job, call, r, reterr) == -1)
-        return -1;
     request->container_id = job->ids[0];
     request->file_id = job->ids[1];
     if (call->op == SANDBOX_CREATE)
@@ -491,7 +482,8 @@ static int enter(struct container_job *job, str owner, struct err *reterr)
 }
 
 static int job_start(struct container_job *job, const struct container_call *call,
-                     const struct http_request *r, const struct caller *caller, struct err *reterr)
+                     const struct http_request *r, const struct caller *caller,
+                     const struct path_ids *ids, struct err *reterr)
 {
     static const struct sandbox_handler handler = {on_done};
     struct sandbox_request request = {.op = call->op, .owner = caller->owner};
@@ -502,7 +494,7 @@ static int job_start(struct container_job *job, const struct container_call *cal
                 w->builtin->why_no_code);
         return -1;
     }
-    if (job_read(job, call, r, &request, reterr) == -1 ||
+    if (copy_ids(job, ids, reterr) == -1 || job_read(job, call, r, &request, reterr) == -1 ||
         (is_of_files(call->op) && enter(job, caller->owner, reterr) == -1))
         return -1;
     job->task = sandbox_start(w->builtin->sandboxes, w->loop, &w->n_sandbox_tasks, &request,
@@ -510,8 +502,9 @@ static int job_start(struct container_job *job, const struct container_call *cal
     return job->task == NULL ? -1 : 0;
 }
 
-static void begin(const struct container_call *call, struct worker *w, struct http_exchange *x,
-                  const struct http_request *r, const struct caller *caller)
+void container_routes_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                            const struct caller *caller, const struct path_ids *ids,
+                            const struct container_call *call)
 {
     struct container_job *job = calloc(1, sizeof(*job));
     struct err e;
@@ -526,25 +519,16 @@ static void begin(const struct container_call *call, struct worker *w, struct ht
     job->write = call->write;
     job->content_type = STR("application/json");
     arena_init(&job->arena, w->config->max_request_memory_bytes);
-    if (job_start(job, call, r, caller, &e) == -1)
+    if (job_start(job, call, r, caller, ids, &e) == -1)
         job_fail(job, &e);
     else
         http_exchange_watch(x, &exchange_handler, job);
 }
 
-#define ROUTE(name, ...)                                                                           \
-    void name(struct worker *w, struct http_exchange *x, const struct http_request *r,             \
-              const struct caller *caller)                                                         \
-    {                                                                                              \
-        static const struct container_call call = {__VA_ARGS__};                                   \
-                                                                                                   \
-        begin(&call, w, x, r, caller);                                                             \
-    }
-
-ROUTE(container_create, "/v1/containers", SANDBOX_CREATE, false, answer_container)
-ROUTE(container_list, "/v1/containers", SANDBOX_LIST, true, answer_containers)
-ROUTE(container_get, CONTAINER_PATH, SANDBOX_FIND, false, answer_container)
-ROUTE(container_delete, CONTAINER_PATH, SANDBOX_DELETE, false, answer_deleted)
-ROUTE(container_files_list, CONTAINER_FILES_PATH, SANDBOX_LIST_FILES, true, answer_files)
-ROUTE(container_file_get, CONTAINER_FILE_PATH, SANDBOX_LIST_FILES, false, answer_file)
-ROUTE(container_file_content, CONTAINER_CONTENT_PATH, SANDBOX_READ_FILE, false, answer_content)
+const struct container_call container_create = {SANDBOX_CREATE, false, answer_container};
+const struct container_call container_list = {SANDBOX_LIST, true, answer_containers};
+const struct container_call container_get = {SANDBOX_FIND, false, answer_container};
+const struct container_call container_delete = {SANDBOX_DELETE, false, answer_deleted};
+const struct container_call container_files_list = {SANDBOX_LIST_FILES, true, answer_files};
+const struct container_call container_file_get = {SANDBOX_LIST_FILES, false, answer_file};
+const struct container_call container_file_content = {SANDBOX_READ_FILE, false, answer_content};

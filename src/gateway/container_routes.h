@@ -3,20 +3,21 @@
 #ifndef ANTIPHON_GATEWAY_CONTAINER_ROUTES_H
 #define ANTIPHON_GATEWAY_CONTAINER_ROUTES_H
 
+#include "gateway/path_pattern.h"
 #include "http/http_server.h"
 
 struct caller;
 struct worker;
 
-#define CONTAINER_PATH         "/v1/containers/{id}"
-#define CONTAINER_FILES_PATH   CONTAINER_PATH "/files"
-#define CONTAINER_FILE_PATH    CONTAINER_FILES_PATH "/{file_id}"
-#define CONTAINER_CONTENT_PATH CONTAINER_FILE_PATH "/content"
+/* What can be asked of containers, for endpoints.def. */
+struct container_call;
 
-typedef void container_route(struct worker *w, struct http_exchange *x,
-                             const struct http_request *r, const struct caller *caller);
+extern const struct container_call container_create, container_list, container_get,
+    container_delete, container_files_list, container_file_get, container_file_content;
 
-container_route container_create, container_list, container_get, container_delete;
-container_route container_files_list, container_file_get, container_file_content;
+/* Begins a call; it answers, and frees itself. ids: as in the path. */
+void container_routes_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                            const struct caller *caller, const struct path_ids *ids,
+                            const struct container_call *call);
 
 #endif

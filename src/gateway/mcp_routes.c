@@ -2,7 +2,6 @@
 #include "gateway/mcp_routes.h"
 
 #include "gateway/mcp_view.h"
-#include "gateway/path_pattern.h"
 #include "gateway/worker.h"
 #include "mcp/mcp_hub.h"
 
@@ -54,19 +53,18 @@ static int check(const struct mcp_server_view *server, str label, struct err *re
 }
 
 void mcp_routes_tools(struct worker *w, struct http_exchange *x, const struct http_request *r,
-                      const struct caller *caller)
+                      const struct caller *caller, const struct path_ids *ids)
 {
     struct mcp_snapshot *snapshot = worker_mcp_servers(w);
     const struct mcp_server_view *server = NULL;
-    struct path_ids ids = {{STR_NONE}};
     struct buf body = {.limit = 0};
     struct err e;
 
+    (void)r;
     (void)caller;
-    (void)path_pattern_fits(STR(MCP_ROUTES_TOOLS_PATH), r->path, &ids);
     if (snapshot != NULL)
-        server = mcp_snapshot_find(snapshot, ids.v[0]);
-    if (check(server, ids.v[0], &e) == 0) {
+        server = mcp_snapshot_find(snapshot, ids->v[0]);
+    if (check(server, ids->v[0], &e) == 0) {
         mcp_view_tools(server->conf->label, server->tools, &body);
         respond(x, &body);
     } else {

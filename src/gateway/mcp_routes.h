@@ -4,20 +4,19 @@
 #ifndef ANTIPHON_GATEWAY_MCP_ROUTES_H
 #define ANTIPHON_GATEWAY_MCP_ROUTES_H
 
+#include "gateway/path_pattern.h"
 #include "http/http_server.h"
 
 struct caller;
 struct worker;
 
-#define MCP_ROUTES_TOOLS_PATH "/v1/mcp/servers/{label}/tools"
-
 /* All configured servers; none when there is no file of them. */
 void mcp_routes_servers(struct worker *w, struct http_exchange *x, const struct http_request *r,
                         const struct caller *caller);
 
-/* The tools of one: 404 for an unknown label, 409 when it is not available, 503 while it
- * has not been listed for the first time. */
+/* The tools of the one whose label is the first id: 404 for an unknown label, 409 when it is not
+ * available, 503 while it has not been listed for the first time. */
 void mcp_routes_tools(struct worker *w, struct http_exchange *x, const struct http_request *r,
-                      const struct caller *caller);
+                      const struct caller *caller, const struct path_ids *ids);
 
 #endif

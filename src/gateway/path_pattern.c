@@ -6,25 +6,24 @@
 bool path_pattern_fits(str pattern, str path, struct path_ids *ret)
 {
     struct path_ids ids = {{STR_NONE}};
-    size_t n = 0;
+    size_t n = 0, i = 0, k = 0;
 
-    while (pattern.len > 0 && path.len > 0) {
-        size_t of_pattern = 1, of_path = 1;
+    while (i < pattern.len && k < path.len && pattern.p[i] != '*') {
+        if (pattern.p[i] == '{') {
+            str id = str_skip(path, k);
 
-        if (pattern.p[0] == '{') {
-            of_pattern = str_find_char(pattern, '}') + 1;
-            of_path = str_find_char(path, '/');
+            id.len = str_find_char(id, '/');
+            if (id.len == 0)
+                return false;
             assert(n < PATH_MAX_IDS);
-            ids.v[n++] = str_from(path.p, of_path);
-        } else if (pattern.p[0] != path.p[0]) {
+            ids.v[n++] = id;
+            i += str_find_char(str_skip(pattern, i), '}') + 1;
+            k += id.len;
+        } else if (pattern.p[i++] != path.p[k++]) {
             return false;
         }
-        if (of_path == 0)
-            return false;
-        pattern = str_skip(pattern, of_pattern);
-        path = str_skip(path, of_path);
     }
-    if (pattern.len > 0 || path.len > 0)
+    if (k < path.len ? !str_eq(str_skip(pattern, i), STR("*")) : i < pattern.len)
         return false;
     *ret = ids;
     return true;

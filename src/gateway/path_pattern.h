@@ -1,4 +1,4 @@
-/* path_pattern.h -- paths with ids in them, such as "/v1/responses/{id}". */
+/* path_pattern.h -- paths with ids in them, such as "/v1/responses/{id}", and whole folders. */
 #ifndef ANTIPHON_GATEWAY_PATH_PATTERN_H
 #define ANTIPHON_GATEWAY_PATH_PATTERN_H
 
@@ -14,7 +14,7 @@ struct path_ids {
 };
 
 /* Does the path look like the pattern? Each {...} of it stands for a segment of
- * the path that is not empty. *ret is set when it does. */
+ * the path that is not empty, a * at its end for one byte or more. *ret is set when it does. */
 bool path_pattern_fits(str pattern, str path, struct path_ids *ret);
 
 #endif

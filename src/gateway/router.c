@@ -1,4 +1,4 @@
-/* router.c -- the table of endpoints (CONTRACT 6) and what needs no more than a line.
+/* router.c -- whose a request is, by endpoints.def (CONTRACT 6), and what needs no more than a line.
  *
  * Clients put a path behind a base URL that a person has typed: with a slash too
  * many, with /v1 or without. The table knows one spelling, and a request that
@@ -25,6 +25,8 @@
 
 typedef void route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r,
                       const struct caller *caller);
+typedef void route_ids_fn(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                          const struct caller *caller, const struct path_ids *ids);
 
 /* Methods as bits; HEAD goes with GET, whose body is not sent, and OPTIONS is
  * answered for every path. */
@@ -42,13 +44,16 @@ static const struct {
 
 enum { N_METHODS = sizeof(methods) / sizeof(*methods) };
 
+/* A row of endpoints.def; one of the last four is set, and answers. */
 struct route {
-    str path;       /* with {...} for ids */
-    bool is_prefix; /* the path may go on; then it has no ids */
+    str path;
     unsigned methods;
-    enum config_relay relay; /* the least setting with which it is there */
-    route_fn *run;           /* or NULL: the store answers */
-    const struct state_call *call;
+    enum config_relay relay;
+    bool is_open; /* needs no key */
+    route_fn *run;
+    route_ids_fn *run_with_ids;
+    const struct state_call *state;
+    const struct container_call *container;
 };
 
 static void respond_json(struct http_exchange *x, int status, str body)
@@ -83,51 +88,17 @@ static void root(struct worker *w, struct http_exchange *x, const struct http_re
     respond_json(x, 200, STR("{\"name\":\"antiphon\",\"version\":\"" ANTIPHON_VERSION "\"}"));
 }
 
-#define ROUTE(path, methods, relay, run)                                                           \
-    {                                                                                              \
-        STR_INIT(path), false, methods, CONFIG_RELAY_##relay, run, NULL                            \
-    }
-#define BELOW(path, methods, relay, run)                                                           \
-    {                                                                                              \
-        STR_INIT(path), true, methods, CONFIG_RELAY_##relay, run, NULL                             \
-    }
-#define STATE(path, method, call)                                                                  \
-    {                                                                                              \
-        STR_INIT(path), false, method, CONFIG_RELAY_OFF, NULL, &state_##call                       \
-    }
+#define RUN(function)      .run = (function)
+#define OPEN(function)     .run = (function), .is_open = true
+#define WITH_IDS(function) .run_with_ids = (function)
+#define STATE(call)        .state = &state_##call
+#define CONTAINER(call)    .container = &container_##call
 
 static const struct route routes[] = {
-    ROUTE("/v1/responses", POST, OFF, turn_start),
-    STATE("/v1/responses/{id}", GET, response_get),
-    STATE("/v1/responses/{id}", DELETE, response_delete),
-    STATE("/v1/responses/{id}/cancel", POST, response_cancel),
-    STATE("/v1/responses/{id}/input_items", GET, response_input_items),
-    STATE("/v1/conversations", POST, conversation_create),
-    STATE("/v1/conversations/{id}", GET, conversation_get),
-    STATE("/v1/conversations/{id}", POST, conversation_update),
-    STATE("/v1/conversations/{id}", DELETE, conversation_delete),
-    STATE("/v1/conversations/{id}/items", GET, items_list),
-    STATE("/v1/conversations/{id}/items", POST, items_add),
-    STATE("/v1/conversations/{id}/items/{item_id}", GET, item_get),
-    STATE("/v1/conversations/{id}/items/{item_id}", DELETE, item_delete),
-    ROUTE("/v1/containers", POST, OFF, container_create),
-    ROUTE("/v1/containers", GET, OFF, container_list),
-    ROUTE(CONTAINER_PATH, GET, OFF, container_get),
-    ROUTE(CONTAINER_PATH, DELETE, OFF, container_delete),
-    ROUTE(CONTAINER_FILES_PATH, GET, OFF, container_files_list),
-    ROUTE(CONTAINER_FILE_PATH, GET, OFF, container_file_get),
-    ROUTE(CONTAINER_CONTENT_PATH, GET, OFF, container_file_content),
-    ROUTE("/v1/mcp/servers", GET, OFF, mcp_routes_servers),
-    ROUTE(MCP_ROUTES_TOOLS_PATH, GET, OFF, mcp_routes_tools),
-    ROUTE("/v1/chat/completions", POST, OFF, chat_turn_start),
-    ROUTE("/v1/models", GET, OFF, relay_start),
-    BELOW("/v1/models/", GET, OFF, relay_start),
-    ROUTE("/v1/completions", POST, COMMON, relay_start),
-    ROUTE("/v1/embeddings", POST, COMMON, relay_start),
-    ROUTE("/health", GET, OFF, health),
-    ROUTE("/ready", GET, OFF, readiness_answer),
-    ROUTE("/", GET, OFF, root),
-    BELOW("/v1/", EVERY, ALL, relay_start),
+#define ENDPOINT(methods, path, relay, answer, help)                                               \
+    {STR_INIT(path), methods, CONFIG_RELAY_##relay, answer},
+#include "gateway/endpoints.def"
+#undef ENDPOINT
 };
 
 enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
@@ -204,13 +175,17 @@ static bool is_id(str word)
     return !str_eq(word, STR("compact")) && !str_eq(word, STR("input_tokens"));
 }
 
+/* Does the route hold all paths that begin as it does? */
+static bool is_folder(const struct route *route)
+{
+    return str_ends_with(route->path, STR("*"));
+}
+
 static bool path_fits(const struct route *route, str path, struct path_ids *ret_ids)
 {
-    if (!route->is_prefix)
-        return path_pattern_fits(route->path, path, ret_ids) &&
-               (route->call == NULL || is_id(ret_ids->v[0]));
-    return path.len > route->path.len && str_starts_with(path, route->path) &&
-           (route->run != relay_start || is_relayable(path));
+    return path_pattern_fits(route->path, path, ret_ids) &&
+           (route->state == NULL || is_id(ret_ids->v[0])) &&
+           (!is_folder(route) || is_relayable(path));
 }
 
 /* The bit of a method; 0 for those that no path has. */
@@ -347,7 +322,7 @@ static bool is_whole_route(const struct worker *w, str path, str method)
     unsigned wanted = method_bit(method);
 
     for (size_t i = 0; i < N_ROUTES; i++) {
-        if (routes[i].relay <= w->config->relay && !routes[i].is_prefix &&
+        if (routes[i].relay <= w->config->relay && !is_folder(&routes[i]) &&
             (allowed_on(&routes[i]) & wanted) != 0 && str_eq(routes[i].path, path))
             return true;
     }
@@ -444,12 +419,11 @@ static void refuse_caller(struct http_exchange *x, const struct http_request *r,
 /* What may be opened by a link of another page: it shows nothing of anybody. */
 static bool is_harmless(const struct route *route)
 {
-    return route != NULL &&
-           (route->run == health || route->run == readiness_answer || route->run == root);
+    return route != NULL && route->is_open;
 }
 
-/* Needs it no key? A browser's preflight carries none. */
-static bool is_open(const struct route *route, const struct http_request *r)
+/* Needs the request no key? A browser's preflight carries none. */
+static bool needs_no_key(const struct route *route, const struct http_request *r)
 {
     return method_bit(r->method) == OPTIONS || is_harmless(route);
 }
@@ -494,12 +468,17 @@ struct routed {
 static void run_route(void *arg)
 {
     const struct routed *to = arg;
+    const struct route *route = to->route;
 
-    if (to->route->run != NULL)
-        to->route->run(to->worker, to->x, &to->request, &to->caller);
+    if (route->run != NULL)
+        route->run(to->worker, to->x, &to->request, &to->caller);
+    else if (route->run_with_ids != NULL)
+        route->run_with_ids(to->worker, to->x, &to->request, &to->caller, &to->ids);
+    else if (route->state != NULL)
+        state_request_start(to->worker, to->x, &to->request, &to->caller, &to->ids, route->state);
     else
-        state_request_start(to->worker, to->x, &to->request, &to->caller, &to->ids,
-                            to->route->call);
+        container_routes_start(to->worker, to->x, &to->request, &to->caller, &to->ids,
+                               route->container);
 }
 
 bool router_on_head(void *arg, struct http_exchange *x, const struct http_request *r)
@@ -518,7 +497,7 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
     to->route = route_find(w, &to->request, &to->ids);
     if (origin_check(w->origins, r, is_harmless(to->route), &e) == -1) {
         refuse_request(x, r, "origin_refused", &e);
-    } else if (!is_open(to->route, r) &&
+    } else if (!needs_no_key(to->route, r) &&
                api_keys_identify(w->keys, http_request_header(r, STR("authorization")), &to->caller,
                                  &e) == -1) {
         refuse_caller(x, r, &e);
@@ -528,7 +507,7 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
         http_exchange_respond_error(x, r->refusal, NULL, 0);
     } else if (is_harmless(to->route)) {
         run_route(to); /* reads no body, so none is kept of whoever needs no key */
-    } else if (!is_open(to->route, r) && !has_room(r)) {
+    } else if (!needs_no_key(to->route, r) && !has_room(r)) {
         refuse_for_memory(x);
     } else {
         http_exchange_attach(x, to);

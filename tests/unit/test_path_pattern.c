@@ -13,6 +13,12 @@ static void ids_are_the_segments_in_braces(void **state)
         {"/a/{id}/b/{more_id}", "/a/x/b/yz", "x", "yz"},
         {"/a/{id}/{more_id}", "/a/{id}/}", "{id}", "}"},
         {"/a", "/a", NULL, NULL},
+        {"/a/*", "/a/b", NULL, NULL},
+        {"/a/*", "/a/b/c", NULL, NULL},
+        {"/a/*", "/a//", NULL, NULL},
+        {"/a/*", "/a/*", NULL, NULL},
+        {"/a/*", "/a/**", NULL, NULL},
+        {"/a/{id}/*", "/a/x/b/c", "x", NULL},
     };
 
     (void)state;
@@ -45,6 +51,10 @@ static void other_paths_do_not_fit(void **state)
         {"/a", ""},
         {"/a", "/a/"},
         {"/a", "/b"},
+        {"/a/*", "/a"},
+        {"/a/*", "/a/"},
+        {"/a/*", "/ab/c"},
+        {"/a/{id}/*", "/a/x/"},
         {"", "/"},
     };
 
