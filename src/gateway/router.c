@@ -91,8 +91,8 @@ static void root(struct worker *w, struct http_exchange *x, const struct http_re
 #define RUN(function)      .run = (function)
 #define OPEN(function)     .run = (function), .is_open = true
 #define WITH_IDS(function) .run_with_ids = (function)
-#define STATE(call)        .state = &state_##call
-#define CONTAINER(call)    .container = &container_##call
+#define STATE(call)        .state = (&state_##call)
+#define CONTAINER(call)    .container = (&container_##call)
 
 static const struct route routes[] = {
 #define ENDPOINT(methods, path, relay, answer, help)                                               \
