@@ -101,6 +101,8 @@ unit_tests     := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(unit_sources))
 scenario_tests := $(patsubst tests/scenario/%.c,$(OUT)/tests/scenario_%,$(scenario_sources))
 load_programs  := $(patsubst tests/load/%.c,$(OUT)/tests/%,$(load_sources))
 template_words := $(OUT)/tests/template_words
+doc_tables     := $(OUT)/doc_tables
+doc_sources    := $(wildcard tools/doc_tables/*.c)
 
 # What the user passes in CPPFLAGS, CFLAGS and LDFLAGS comes last and wins.
 C_STD     := -std=c11 -D_GNU_SOURCE -Isrc -Itests
@@ -112,7 +114,7 @@ LINK      := $(CC) $(flags.$(FLAVOUR)) $(link.$(FLAVOUR))
 
 .PHONY: all tests
 all: $(if $(filter build/release,$(OUT)),build/antiphon,$(BIN)) ## build the gateway
-tests: $(unit_tests) $(scenario_tests) $(load_programs) $(template_words) ## build the test programs
+tests: $(unit_tests) $(scenario_tests) $(load_programs) $(template_words) $(doc_tables) ## build the test programs
 
 build/antiphon: build/release/antiphon
 	@ln -f $< $@
@@ -151,6 +153,12 @@ $(unit_tests) $(scenario_tests) $(fuzz_targets) $(load_programs) $(template_word
 	@echo "  link  $@"
 	@mkdir -p $(@D)
 	@$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(test_link) $(lib_link)
+
+$(doc_tables): $(call object,$(doc_sources)) $(SHELL_LIB) $(CORE_LIB)
+	@echo "  link  $@"
+	@$(LINK) -o $@ $^ $(LDFLAGS) $(lib_link)
+
+$(OUT)/tests/test_doc_tables: $(call object,$(filter-out %/doc_tables.c,$(doc_sources)))
 
 # Changes when the command changes, and everything is built again.
 .PHONY: FORCE
@@ -293,15 +301,14 @@ include bench/bench.mk
 
 .PHONY: lint format docs clean help
 lint: ## all static checks (tools/lint NAME runs one)
-	@$(SUB) all
+	@$(SUB) all build/release/doc_tables
 	@tools/lint
 
 format: ## apply .clang-format
 	@clang-format -i $$(tools/list-files c)
 
-docs: all ## write the reference pages and the man page in docs/ from the tables
-	@for page in config events errors mcp models upstreams; do $(BIN) docs $$page >docs/$$page.md; done
-	@$(BIN) docs man >docs/antiphon.1
+docs: $(doc_tables) ## make the tables of README.md, docs/ and the man page from the .def files
+	@tools/fill-docs $(doc_tables)
 
 clean: ## remove build/
 	rm -rf build

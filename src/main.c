@@ -13,7 +13,7 @@
 #include "config/spelling.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
-#include "gateway/docs.h"
+#include "gateway/command_line.h"
 #include "gateway/key_command.h"
 #include "gateway/mcp_command.h"
 #include "gateway/mcp_servers.h"
@@ -135,31 +135,11 @@ static int serve(int n_args, const char *const *args)
     return status;
 }
 
-/* For `make docs`. */
-static int docs(int n_args, const char *const *args)
-{
-    static const struct {
-        const char *page;
-        void (*make)(struct buf *out);
-    } pages[] = {
-        {"config", config_docs}, {"events", docs_events}, {"errors", docs_errors},
-        {"mcp", docs_mcp},       {"models", docs_models}, {"upstreams", docs_upstreams},
-        {"man", docs_man},
-    };
-
-    for (size_t i = 0; n_args == 1 && i < sizeof(pages) / sizeof(*pages); i++) {
-        if (strcmp(args[0], pages[i].page) == 0)
-            return print_made_by(pages[i].make);
-    }
-    (void)fputs("usage: antiphon docs config|events|errors|mcp|models|upstreams|man\n", stderr);
-    return EXIT_USAGE;
-}
-
 static int help(int n_args, const char *const *args)
 {
     (void)n_args;
     (void)args;
-    return print_made_by(docs_commands);
+    return print_made_by(command_help_all);
 }
 
 static int version(int n_args, const char *const *args)

@@ -210,12 +210,7 @@ str config_upstream_authorization(struct arena *a, const struct config *c);
  * it. STR_NONE for other keys. */
 str config_choice(const struct config *c, const char *name);
 
-/* Text of `antiphon serve --help`, and docs/config.md. */
+/* Text of `antiphon serve --help`. */
 void config_help(struct buf *out);
-void config_docs(struct buf *out);
-
-/* The keys and the foreign variables as paragraphs of a man page. */
-void config_man_options(struct buf *out);
-void config_man_variables(struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* config_help.c -- the table of keys as help text and as documentation. */
+/* config_help.c -- the table of keys as help text. */
 #include "config/config_key.h"
 #include "config/prose.h"
 
@@ -71,85 +71,4 @@ void config_help(struct buf *out)
                "Durations: 500ms, 15s, 2m, 1h; a bare number is seconds.\n"
                "Sizes: 512B, 64KiB, 32MiB, 1GiB; a bare number is bytes.\n"
                "Lists: separated by commas, in further flags, or an array in the file.\n");
-}
-
-static void docs_key(const struct config_key *k, struct buf *out)
-{
-    buf_c(out, "\n### `");
-    buf_c(out, k->name);
-    buf_c(out, "`\n\n");
-    buf_c(out, k->help);
-    buf_c(out, "\n\nFlag `");
-    config_key_flag(k, out);
-    buf_c(out, "`, variable `");
-    config_key_variable(k, out);
-    buf_c(out, "`. Takes ");
-    config_key_takes(k, out);
-    buf_c(out, ". Default: ");
-    buf_c(out, k->initial[0] == '\0' ? "none" : "`");
-    buf_c(out, k->initial);
-    buf_c(out, k->initial[0] == '\0' ? ".\n" : "`.\n");
-}
-
-static void docs_aliases(struct buf *out)
-{
-    static const char *const later[] = {
-#define LATER(variable) variable,
-#include "config/config.def"
-    };
-
-    buf_c(out, "\n## Coming from open-responses-server\n\n"
-               "Its variables are understood. They overrule the file and give way to `ANTIPHON_*`\n"
-               "variables and flags.\n\n"
-               "| Variable | Key |\n|---|---|\n");
-    for (const struct config_alias *a = config_aliases; a->key != NULL; a++) {
-        buf_c(out, "| `");
-        buf_append(out, a->variable);
-        buf_c(out, "` | `");
-        buf_c(out, a->key);
-        buf_c(out, "` |\n");
-    }
-    buf_c(out, "\nWithout effect in this version, with a warning at start:\n");
-    for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++) {
-        buf_c(out, i == 0 ? "`" : ", `");
-        buf_c(out, later[i]);
-        buf_c(out, "`");
-    }
-    buf_c(out, ".\n");
-}
-
-void config_docs(struct buf *out)
-{
-    buf_c(
-        out,
-        "# Configuration\n\n"
-        "<!-- Made by `make docs` from src/config/config.def; change that file. -->\n\n"
-        "Every key can be given in three places. Flags win over variables, variables over the\n"
-        "file, and the file over the defaults.\n\n"
-        "| Place | Example |\n|---|---|\n"
-        "| flag | `antiphon serve --max-body 8MiB` (or `--max-body=8MiB`) |\n"
-        "| variable | `ANTIPHON_MAX_BODY=8MiB` |\n"
-        "| file | `\"max_body\": \"8MiB\"` |\n\n"
-        "The file is named by `--config FILE` or `ANTIPHON_CONFIG`. It holds one JSON object, in\n"
-        "which `//` and `/* */` comments and trailing commas are fine. A variable that is empty\n"
-        "counts as not set. With wrong values or unknown keys the gateway does not start: it names\n"
-        "all of them and ends with exit status 2. `antiphon serve --check-config` does the same\n"
-        "without starting, or prints the configuration in effect and where each value comes from.\n\n"
-        "The elements of a list are separated by commas; a flag may be repeated instead\n"
-        "(`--listen :80 --listen unix:/run/antiphon.sock`), and in the file a list is an array of\n"
-        "strings. The file may also hold `model_alias` as an object, `{\"gpt-4o\": \"qwen3\"}`. A list\n"
-        "replaces that of a weaker source.\n\n"
-        "Durations are written `500ms`, `15s`, `2m` or `1h`, and a bare number is seconds; sizes\n"
-        "`512B`, `64KiB`, `32MiB` or `1GiB`, and a bare number is bytes. Switches that are on or\n"
-        "off are flags without a value: `--error-event`, `--no-error-event`.\n");
-    for (const struct config_key *k = config_keys; k->name != NULL; k++) {
-        if (k->kind != CONFIG_GROUP) {
-            docs_key(k, out);
-            continue;
-        }
-        buf_c(out, "\n## ");
-        buf_c(out, k->name);
-        buf_char(out, '\n');
-    }
-    docs_aliases(out);
 }

@@ -5,6 +5,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/prose.h"
+
+static const struct {
+    const char *name, *arguments, *help;
+} commands[] = {
+#define COMMAND(function, name, arguments, help) {name, arguments, help},
+#include "gateway/command.def"
+#undef COMMAND
+};
+
+enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
+
+static void write_command(size_t i, struct buf *out)
+{
+    buf_c(out, "  ");
+    buf_c(out, commands[i].name);
+    buf_c(out, commands[i].arguments[0] == '\0' ? "" : " ");
+    buf_c(out, commands[i].arguments);
+    buf_char(out, '\n');
+    prose_wrap(commands[i].help, out);
+}
+
+void command_help(const char *name, struct buf *out)
+{
+    buf_c(out, "usage: antiphon COMMAND\n\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0)
+            write_command(i, out);
+    }
+}
+
+void command_help_all(struct buf *out)
+{
+    buf_c(out, "usage: antiphon COMMAND\n"
+               "\n"
+               "Gives every Chat Completions server the OpenAI Responses API.\n"
+               "\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        write_command(i, out);
+}
+
 bool command_asks_for_help(int n_args, const char *const *args)
 {
     for (int i = 0; i < n_args; i++) {

@@ -11,7 +11,7 @@
 #include "base/id.h"
 #include "ev/loop.h"
 #include "gateway/api_key.h"
-#include "gateway/docs.h"
+#include "gateway/command_line.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -93,7 +93,7 @@ static int help(void)
 {
     struct buf text = {.limit = 0};
 
-    docs_command("key", &text);
+    command_help("key", &text);
     return print(&text, true);
 }
 

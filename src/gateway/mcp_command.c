@@ -6,7 +6,6 @@
 
 #include "ev/log.h"
 #include "gateway/command_line.h"
-#include "gateway/docs.h"
 #include "gateway/mcp_command_words.h"
 #include "gateway/mcp_report.h"
 #include "gateway/mcp_view.h"
@@ -215,7 +214,7 @@ static int help(void)
 {
     struct buf text = {.limit = 0};
 
-    docs_command("mcp", &text);
+    command_help("mcp", &text);
     buf_c(&text, "\n"
                  "The servers are those of --mcp-config, found by the same configuration as those\n"
                  "of antiphon serve, or one that is given by its address:\n"

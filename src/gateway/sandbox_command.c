@@ -12,7 +12,6 @@
 #include "ev/log.h"
 #include "gateway/builtin_tools.h"
 #include "gateway/command_line.h"
-#include "gateway/docs.h"
 #include "sandbox/sandbox.h"
 
 enum { EXIT_RAISED = 1, EXIT_USAGE = 2, EXIT_NO_SANDBOX = 2 };
@@ -225,7 +224,7 @@ static int help(void)
 {
     struct buf text = {.limit = 0};
 
-    docs_command("sandbox", &text);
+    command_help("sandbox", &text);
     buf_c(&text, "\n"
                  "The flags, variables and file that set limits are those of antiphon serve; see\n"
                  "there the ones that begin with --code. Printed is what the code prints, then\n"

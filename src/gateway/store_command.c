@@ -9,7 +9,6 @@
 #include "config/config.h"
 #include "ev/log.h"
 #include "gateway/command_line.h"
-#include "gateway/docs.h"
 #include "gateway/state_conf.h"
 #include "gateway/store_dump.h"
 #include "gateway/store_report.h"
@@ -329,7 +328,7 @@ static int help(void)
     struct err e;
     int status;
 
-    docs_command("store", &text);
+    command_help("store", &text);
     buf_c(&text,
           "\n"
           "The other flags, the variables and the file are those of antiphon serve: the\n"

@@ -142,18 +142,17 @@ describe('help', () => {
 });
 
 describe('the man page', () => {
-    const page = run(['docs', 'man']);
+    const page = readFileSync(join(ROOT, 'docs/antiphon.1'), 'utf8');
 
     test('names every key, command and section', () => {
-        assert.equal(page.status, 0, page.stderr);
         for (const key of keys())
-            assert.ok(page.stdout.includes(`\\fB\\-\\-${key.replaceAll('_', '\\-')}\\fR`), key);
-        for (const section of ['NAME', 'SYNOPSIS', 'DESCRIPTION', 'COMMANDS', 'OPTIONS', 'ENVIRONMENT', 'FILES', 'SIGNALS', 'EXIT STATUS', 'EXAMPLES'])
-            assert.ok(page.stdout.includes(`\n.SH ${section}\n`), section);
+            assert.ok(page.includes(`\\fB\\-\\-${key.replaceAll('_', '\\-')}\\fR`), key);
+        for (const section of ['NAME', 'SYNOPSIS', 'DESCRIPTION', 'COMMANDS', 'ENDPOINTS', 'OPTIONS', 'ENVIRONMENT', 'FILES', 'SIGNALS', 'EXIT STATUS', 'EXAMPLES'])
+            assert.ok(page.includes(`\n.SH ${section}\n`), section);
     });
 
     test('groff finds nothing wrong with it and shows the text', () => {
-        const got = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-P-cbou'], { input: page.stdout, encoding: 'utf8' });
+        const got = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-P-cbou'], { input: page, encoding: 'utf8' });
         assert.deepEqual([got.error, got.status, got.stderr], [undefined, 0, '']);
         for (const text of ['--no-tls-verify', '--listen :8080 --listen unix:/run/antiphon.sock \\\n', 'ANTIPHON_MAX_BODY=8MiB'])
             assert.ok(got.stdout.includes(text), text);
@@ -167,7 +166,7 @@ describe('the man page', () => {
         const installed = join(root, 'usr/share/man/man1/antiphon.1');
         const made = make('install');
         assert.equal(made.status, 0, made.stderr);
-        assert.equal(readFileSync(installed, 'utf8'), page.stdout);
+        assert.equal(readFileSync(installed, 'utf8'), page);
         assert.equal(spawnSync(join(root, 'usr/bin/antiphon'), ['version']).status, 0);
         assert.equal(make('uninstall').status, 0);
         assert.throws(() => readFileSync(installed), { code: 'ENOENT' });

@@ -1,8 +1,6 @@
 /* test_config_show.c -- what the operator reads when all is well: the
- * configuration in effect, help, the man page. */
+ * configuration in effect, and help. */
 #include "unit/config_fixture.h"
-
-#include "config/prose.h"
 
 static const char *const keys[] = {
 #define KEY(name, kind, initial, valid, help) #name,
@@ -113,23 +111,20 @@ static bool is_named(const char *text, const char *before, const char *key, cons
     return is_there;
 }
 
-static void every_key_is_in_the_help_the_man_page_and_what_is_shown(void **state)
+static void every_key_is_in_the_help_and_what_is_shown(void **state)
 {
     struct load l = {.args = {NULL}};
-    struct buf help = {0}, man = {0}, shown = {0};
+    struct buf help = {0}, shown = {0};
 
     (void)state;
     load_fine(&l);
     config_help(&help);
-    config_man_options(&man);
     config_show(&l.config, &shown);
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         assert_true(is_named(buf_cstr(&help), "\n  --", keys[i], "-", ""));
-        assert_true(is_named(buf_cstr(&man), "\n\\fB\\-\\-", keys[i], "\\-", "\\fR"));
         assert_true(is_named(buf_cstr(&shown), "  \"", keys[i], "_", "\": "));
     }
     buf_fini(&help);
-    buf_fini(&man);
     buf_fini(&shown);
     load_end(&l);
 }
@@ -154,25 +149,6 @@ static void help_stays_within_80_columns(void **state)
     buf_fini(&help);
 }
 
-static void what_roff_would_obey_is_escaped(void **state)
-{
-    static const struct {
-        const char *text, *roff;
-    } cases[] = {
-        {"a-b", "a\\-b"},  {".TH", "\\&.TH"},        {"a.b", "a.b"},       {"'x'", "\\(aqx\\(aq"},
-        {"a\\n", "a\\en"}, {"`a` b", "\\fBa\\fR b"}, {"^~", "\\(ha\\(ti"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct buf out = {0};
-
-        prose_roff(str_from_c(cases[i].text), &out);
-        assert_str_c(buf_str(&out), cases[i].roff);
-        buf_fini(&out);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,9 +156,8 @@ int main(void)
         cmocka_unit_test(secrets_are_shown_as_stars_in_comments),
         cmocka_unit_test(what_is_shown_can_be_loaded),
         cmocka_unit_test(a_path_that_a_file_cannot_hold_is_refused_with_its_bytes),
-        cmocka_unit_test(every_key_is_in_the_help_the_man_page_and_what_is_shown),
+        cmocka_unit_test(every_key_is_in_the_help_and_what_is_shown),
         cmocka_unit_test(help_stays_within_80_columns),
-        cmocka_unit_test(what_roff_would_obey_is_escaped),
     };
 
     return cmocka_run_group_tests_name("config show", tests, NULL, NULL);

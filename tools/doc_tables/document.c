@@ -1,0 +1,105 @@
+/* document.c -- goes through a page line by line. */
+#include "document.h"
+
+#include "table.h"
+
+static const struct {
+    str name;
+    void (*write)(struct buf *out);
+} tables[] = {
+    {STR_INIT("aliases"), table_aliases},
+    {STR_INIT("commands"), man_commands},
+    {STR_INIT("endpoints"), table_endpoints},
+    {STR_INIT("endpoints of the man page"), man_endpoints},
+    {STR_INIT("errors"), table_errors},
+    {STR_INIT("events"), table_events},
+    {STR_INIT("keys"), table_keys},
+    {STR_INIT("mcp keys"), table_mcp_keys},
+    {STR_INIT("model families"), table_model_families},
+    {STR_INIT("options"), man_options},
+    {STR_INIT("synopsis"), man_synopsis},
+    {STR_INIT("title"), man_title},
+    {STR_INIT("upstream fields"), table_upstream_fields},
+    {STR_INIT("upstream kinds"), table_upstream_kinds},
+    {STR_INIT("variables"), man_variables},
+};
+
+static const str markdown = STR_INIT("<!-- "), roff = STR_INIT(".\\\" ");
+
+/* Takes the next line off, with its end. */
+static str next_line(str *rest)
+{
+    str line = *rest;
+
+    line.len = str_find_char(*rest, '\n');
+    line.len += line.len < rest->len ? 1 : 0;
+    *rest = str_skip(*rest, line.len);
+    return line;
+}
+
+/* What a line says that is a comment; STR_NONE for others. */
+static str comment_of(str line)
+{
+    str text = str_trim(line);
+
+    if (str_starts_with(text, roff))
+        return str_skip(text, roff.len);
+    if (!str_starts_with(text, markdown) || !str_ends_with(text, STR(" -->")))
+        return STR_NONE;
+    text = str_skip(text, markdown.len);
+    return str_from(text.p, text.len - strlen(" -->"));
+}
+
+/* The name behind these words of a comment; STR_NONE when they are not there. */
+static str name_behind(str line, str words)
+{
+    str comment = comment_of(line);
+
+    return str_starts_with(comment, words) ? str_skip(comment, words.len) : STR_NONE;
+}
+
+/* Blank lines set a table of Markdown apart from the comments; in roff they would be space. */
+static int write_table(str name, bool is_markdown, struct buf *out, struct err *reterr)
+{
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+        if (!str_eq(tables[i].name, name))
+            continue;
+        buf_c(out, is_markdown ? "\n" : "");
+        tables[i].write(out);
+        buf_c(out, is_markdown ? "\n" : "");
+        return 0;
+    }
+    err_set(reterr, ERR_INTERNAL, "nobody makes a table \"%.*s\"", STR_ARG(name));
+    return -1;
+}
+
+/* Skips what the table held before, and appends the line that ends it. */
+static int skip_table(str name, str *rest, struct buf *out, struct err *reterr)
+{
+    while (rest->len > 0) {
+        str line = next_line(rest);
+
+        if (str_eq(name_behind(line, STR("end of table ")), name)) {
+            buf_append(out, line);
+            return 0;
+        }
+    }
+    err_set(reterr, ERR_INTERNAL, "the table \"%.*s\" has no end", STR_ARG(name));
+    return -1;
+}
+
+int document_fill(str text, struct buf *out, struct err *reterr)
+{
+    while (text.len > 0) {
+        str line = next_line(&text);
+        str name = name_behind(line, STR("table "));
+
+        buf_append(out, line);
+        if (str_is_none(name))
+            continue;
+        if (write_table(name, str_starts_with(line, markdown), out, reterr) == -1 ||
+            skip_table(name, &text, out, reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
