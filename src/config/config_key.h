@@ -5,6 +5,19 @@
 #include "config/config.h"
 #include "config/spelling.h"
 
+/* ---- words (config_word.c) */
+
+/* Cuts the next word off a list: "a|b|c" at '|'. STR_NONE at the end. */
+str config_next_word(str *rest, char separator);
+
+/* Is the word, in any case, one of "a|b|c"? *ret_index, which may be NULL: the how manieth. */
+bool config_has_word(const char *words, str word, unsigned *ret_index);
+
+/* Appends the words for a reader: "a, b or c". */
+void config_write_words(const char *words, struct buf *out);
+
+/* ---- keys (config_key.c) */
+
 enum config_kind {
     CONFIG_GROUP, /* not a key: a title between keys */
     CONFIG_TEXT,
@@ -46,51 +59,28 @@ bool config_key_is_list(const struct config_key *k);
 /* Offers the name of every key. */
 void config_key_spell(struct spelling *s);
 
-/* Parses value into its field and notes the place. A list is cut at its commas. */
-void config_key_set(struct config *c, const struct config_key *k, str value,
-                    const struct config_place *place, struct config_problems *problems);
-
-/* The same for a list that is in pieces already (config_list.c): _begin empties
- * it, unless a flag goes on with what the flag before it gave; _add appends one
- * element and returns false when the list takes no more. */
-void config_list_begin(struct config *c, const struct config_key *k,
-                       const struct config_place *place);
-bool config_list_add(struct config *c, const struct config_key *k, str element,
-                     struct config_problems *problems);
-
-/* An error about the key at its place: what it says, or that value, which may
- * be an element, does not have the key's form. */
-void config_key_refuse(struct config *c, const struct config_key *k,
-                       struct config_problems *problems, const char *message);
-void config_key_refuse_value(struct config *c, const struct config_key *k, str value,
-                             struct config_problems *problems);
-
-/* Appends what the operator would look for: "--max-body", "ANTIPHON_MAX_BODY",
- * "antiphon.json: line 3: max_body". */
-void config_key_where(const struct config *c, const struct config_key *k, struct buf *out);
-
-/* Must the value stay unseen? A secret, or a URL with credentials. */
-bool config_key_is_private(const struct config_key *k, str value);
-
 /* Appends the name as a flag ("--max-body") or a variable ("ANTIPHON_MAX_BODY"). */
 void config_key_flag(const struct config_key *k, struct buf *out);
 void config_key_variable(const struct config_key *k, struct buf *out);
 
-/* Appends what may be given: "a size from 1KiB to 16MiB"; of a list, what an element may be. */
-void config_key_describe(const struct config_key *k, struct buf *out);
-
-/* For the reader of help and documentation: what may be given, also of a list
- * as a whole; the default, with space between the elements of a list; and what
- * stands for the value: ADDRESS, DURATION, text|summary|none. */
-void config_key_takes(const struct config_key *k, struct buf *out);
+/* For the reader of help and documentation: the default, with space between the elements of a
+ * list, and what stands for the value: ADDRESS, DURATION, text|summary|none. */
 void config_key_initial(const struct config_key *k, struct buf *out);
 const char *config_key_placeholder(const struct config_key *k);
 
-/* Cuts the next word off a list: "a|b|c" at '|'. STR_NONE at the end. */
-str config_next_word(str *rest, char separator);
+/* The word of a choice that is in effect. */
+str config_key_chosen(const struct config *c, const struct config_key *k);
 
-/* The forms of texts (config_form.c). The name of a form is also what stands
- * for a value in the help: --listen ADDRESS. */
+/* May the gateway find the number out by itself? */
+bool config_key_may_be_auto(const struct config_key *k);
+
+/* The range of a number: "1KiB..16MiB". */
+str config_key_range(const struct config_key *k);
+
+/* ---- forms (config_form.c, config_model.c) */
+
+/* What texts must look like. The name of a form is also what stands for a value in the help:
+ * --listen ADDRESS. */
 struct config_form {
     const char *name;
     bool (*fits)(str value); /* of a value that is not empty */
@@ -105,13 +95,50 @@ struct config_form {
 /* Never NULL: the table names every form that config.def uses. */
 const struct config_form *config_form_find(const char *name);
 
-/* The form of the lines of model_settings (config_model.c). */
+/* The form of the lines of model_settings. */
 bool config_model_fits(str line);
 bool config_model_explain(str line, struct buf *out);
 
 /* HOST:PORT in its two parts; the host keeps its brackets and may be empty.
  * False when it is none. */
 bool config_split_address(str address, str *ret_host, str *ret_port);
+
+/* ---- what a key takes, and what is refused (config_key_refuse.c) */
+
+/* Appends what may be given: "a size from 1KiB to 16MiB"; of a list, what an element may be. */
+void config_key_describe(const struct config_key *k, struct buf *out);
+
+/* The same, also of a list as a whole. */
+void config_key_takes(const struct config_key *k, struct buf *out);
+
+/* Appends what the operator would look for: "--max-body", "ANTIPHON_MAX_BODY",
+ * "antiphon.json: line 3: max_body". */
+void config_key_where(const struct config *c, const struct config_key *k, struct buf *out);
+
+/* Must the value stay unseen? A secret, or a URL with credentials. */
+bool config_key_is_private(const struct config_key *k, str value);
+
+/* An error about the key at its place: what it says, or that value, which may
+ * be an element, does not have the key's form. */
+void config_key_refuse(struct config *c, const struct config_key *k,
+                       struct config_problems *problems, const char *message);
+void config_key_refuse_value(struct config *c, const struct config_key *k, str value,
+                             struct config_problems *problems);
+
+/* ---- values (config_key_set.c, config_list.c) */
+
+/* Parses value into its field and notes the place. A list is cut at its commas. */
+void config_key_set(struct config *c, const struct config_key *k, str value,
+                    const struct config_place *place, struct config_problems *problems);
+
+/* The same for a list that is in pieces already: _begin empties it, unless a flag goes on with what
+ * the flag before it gave; _add appends one element and returns false when the list takes no more. */
+void config_list_begin(struct config *c, const struct config_key *k,
+                       const struct config_place *place);
+bool config_list_add(struct config *c, const struct config_key *k, str element,
+                     struct config_problems *problems);
+
+/* ---- sources and rules */
 
 /* The sources, each in a file of its name. */
 void config_file_load(struct config *c, const char *path, struct config_problems *problems);
@@ -123,12 +150,6 @@ void config_flags_load(struct config *c, int n_args, const char *const *args,
 
 /* The file that --config names, or NULL. */
 const char *config_flags_file(int n_args, const char *const *args);
-
-/* Is the word, in any case, one of a choice? *ret_index, which may be NULL: the how manieth. */
-bool config_key_has_word(const struct config_key *k, str word, unsigned *ret_index);
-
-/* The word of a choice that is in effect. */
-str config_key_chosen(const struct config *c, const struct config_key *k);
 
 /* What only two keys together, or a look at the world, can tell (config_rule.c). */
 void config_rules_check(const struct config *c, struct config_problems *problems);

@@ -78,7 +78,7 @@ static struct fault check_pair(str settings, str pair)
         return (struct fault){.kind = FAULT_NO_PAIR, .text = pair};
     if (k == NULL)
         return (struct fault){.kind = FAULT_NAME, .text = name};
-    if (!config_key_has_word(k, word, NULL))
+    if (!config_has_word(k->valid, word, NULL))
         return (struct fault){.kind = FAULT_WORD, .text = word, .key = k};
     if (is_repeated(settings, name))
         return (struct fault){.kind = FAULT_REPEATED, .text = name};
@@ -131,7 +131,7 @@ static void explain(const struct fault *fault, struct buf *out)
         buf_c(out, " is not valid for ");
         buf_c(out, fault->key->name);
         buf_c(out, "; give ");
-        config_key_describe(fault->key, out);
+        config_write_words(fault->key->valid, out);
         break;
     case FAULT_REPEATED:
         buf_c(out, " is there twice; remove one");
