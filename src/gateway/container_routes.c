@@ -9,7 +9,6 @@
 #include "gateway/builtin_tools.h"
 #include "gateway/state_list.h"
 #include "gateway/worker.h"
-#include "http/percent.h"
 #include "sandbox/sandbox.h"
 #include "wire/tool_own.h"
 #include "json/json_read.h"
@@ -431,16 +430,6 @@ static int read_create(struct container_job *job, const struct http_request *r,
                                                                             : 0;
 }
 
-static int copy_ids(struct container_job *job, const struct path_ids *ids, struct err *reterr)
-{
-    for (size_t i = 0; i < PATH_MAX_IDS && !str_is_none(ids->v[i]); i++) {
-        job->ids[i] = percent_decode(&job->arena, ids->v[i]);
-        if (str_is_none(job->ids[i]))
-            return reject_memory(reterr);
-    }
-    return 0;
-}
-
 static int job_read(struct container_job *job, const struct container_call *call,
                     const struct http_request *r, struct sandbox_request *request,
                     struct err *reterr)
@@ -494,7 +483,9 @@ static int job_start(struct container_job *job, const struct container_call *cal
                 w->builtin->why_no_code);
         return -1;
     }
-    if (copy_ids(job, ids, reterr) == -1 || job_read(job, call, r, &request, reterr) == -1 ||
+    if (!path_ids_decode(ids, &job->arena, job->ids))
+        return reject_memory(reterr);
+    if (job_read(job, call, r, &request, reterr) == -1 ||
         (is_of_files(call->op) && enter(job, caller->owner, reterr) == -1))
         return -1;
     job->task = sandbox_start(w->builtin->sandboxes, w->loop, &w->n_sandbox_tasks, &request,

@@ -9,7 +9,6 @@
 #include "gateway/request_body.h"
 #include "gateway/state_task.h"
 #include "gateway/worker.h"
-#include "http/percent.h"
 #include "json/json_write.h"
 
 struct state_job {
@@ -140,18 +139,6 @@ static const struct http_exchange_handler exchange_handler = {on_gone, on_blocke
 
 /* ---- the beginning */
 
-/* False when out of memory. */
-static bool copy_target(struct state_request *q, const struct http_request *r,
-                        const struct path_ids *ids)
-{
-    for (size_t i = 0; i < PATH_MAX_IDS && !str_is_none(ids->v[i]); i++) {
-        q->ids[i] = percent_decode(&q->arena, ids->v[i]);
-        if (str_is_none(q->ids[i]))
-            return false;
-    }
-    return query_read(r->query, &q->arena, &q->query);
-}
-
 static int job_read(struct state_job *job, struct http_exchange *x, struct err *reterr)
 {
     str body = STR("");
@@ -212,10 +199,12 @@ static int read_large(struct state_job *job, struct err *reterr)
 
 static int job_start(struct state_job *job, const struct path_ids *ids, struct err *reterr)
 {
+    struct state_request *q = &job->request;
     const bool is_large =
         job->call->has_body && request_body_weight(job->http) >= WORKER_LARGE_BYTES;
 
-    if (!copy_target(&job->request, job->http, ids)) {
+    if (!path_ids_decode(ids, &q->arena, q->ids) ||
+        !query_read(job->http->query, &q->arena, &q->query)) {
         err_set_no_memory(reterr);
         return -1;
     }

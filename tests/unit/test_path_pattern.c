@@ -67,11 +67,35 @@ static void other_paths_do_not_fit(void **state)
     }
 }
 
+static void ids_are_decoded(void **state)
+{
+    static const struct {
+        struct path_ids ids;
+        const char *first, *second;
+    } cases[] = {
+        {{{STR_INIT("a%20b"), STR_INIT("c")}}, "a b", "c"},
+        {{{STR_INIT("x")}}, "x", NULL},
+        {{{{NULL, 0}}}, NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arena arena = {.limit = 0};
+        str ids[PATH_MAX_IDS] = {STR_INIT("old"), STR_INIT("old")};
+
+        assert_true(path_ids_decode(&cases[i].ids, &arena, ids));
+        assert_str_c(ids[0], cases[i].first);
+        assert_str_c(ids[1], cases[i].second);
+        arena_fini(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_the_segments_in_braces),
         cmocka_unit_test(other_paths_do_not_fit),
+        cmocka_unit_test(ids_are_decoded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
