@@ -98,15 +98,14 @@ static const struct route routes[] = {
 #define ENDPOINT(methods, path, relay, answer, help)                                               \
     {STR_INIT(path), methods, CONFIG_RELAY_##relay, answer},
 #include "gateway/endpoints.def"
-#undef ENDPOINT
 };
 
 enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
 
-/* Below /v1 these are the gateway's, served or not: an upstream that knows them
- * as well has another state behind them. */
-static const str own_folders[] = {STR_INIT("/responses"), STR_INIT("/conversations"),
-                                  STR_INIT("/mcp"), STR_INIT("/containers")};
+static const str own_folders[] = {
+#define OWN_FOLDER(path) STR_INIT(path),
+#include "gateway/endpoints.def"
+};
 
 /* Takes the next character off a path, percent-decoded, since a server may do the
  * same. */

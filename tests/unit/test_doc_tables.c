@@ -13,7 +13,6 @@ static const char *const keys[] = {
 static const char *const paths[] = {
 #define ENDPOINT(methods, path, relay, answer, help) path,
 #include "gateway/endpoints.def"
-#undef ENDPOINT
 };
 
 static void assert_has(struct buf *text, const char *piece)

@@ -18,7 +18,6 @@ static const struct {
 } endpoints[] = {
 #define ENDPOINT(methods, path, relay, answer, help) {methods, path, help},
 #include "gateway/endpoints.def"
-#undef ENDPOINT
 };
 
 static const struct {
