@@ -12,29 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/budget.h"
-
 #include "ev/loop_hold.h"
 
-/* A function to run once: posted by another thread or deferred by this one. */
-struct task {
-    void (*fn)(void *arg);
-    void *arg;
-    struct task *next;
-};
-
-struct task_queue {
-    struct task *first, **end;
-};
-
-/* Work for the pool. */
-struct job {
-    struct loop *loop;
-    void (*work)(void *arg);
-    void (*done)(void *arg);
-    void *arg;
-    enum budget_use use; /* what its thread takes memory for is that of who asked for it */
-    struct job *next;
+struct message_queue {
+    struct loop_message *first, **end;
 };
 
 struct loop {
@@ -44,11 +25,11 @@ struct loop {
     uv_prepare_t prepare; /* the loop is about to sleep */
     uv_idle_t no_wait;    /* active while functions are deferred */
     uv_mutex_t lock;      /* guards posted; nothing else is taken while it is held */
-    struct task_queue posted;
-    struct task_queue deferred;
+    struct message_queue posted;
+    struct message_queue deferred;
     struct loop_hold hold;
-    uv_work_t on_pool;                /* of the first job; while there are any */
-    struct job *first_job, *last_job; /* the first runs, the others wait */
+    uv_work_t on_pool;                     /* of the first job; while there are any */
+    struct loop_job *first_job, *last_job; /* the first runs, the others wait */
     size_t n_jobs;
     char scratch[LOOP_SCRATCH_BYTES];
 };
@@ -59,62 +40,60 @@ struct loop_timer {
     void *arg;
 };
 
-static void queue_init(struct task_queue *q)
+static void queue_init(struct message_queue *q)
 {
     q->first = NULL;
     q->end = &q->first;
 }
 
-static void queue_push(struct task_queue *q, struct task *t)
+static void queue_push(struct message_queue *q, struct loop_message *m)
 {
-    *q->end = t;
-    q->end = &t->next;
+    m->next = NULL;
+    *q->end = m;
+    q->end = &m->next;
 }
 
 /* Empties the queue and returns what was in it. */
-static struct task *queue_take(struct task_queue *q)
+static struct loop_message *queue_take(struct message_queue *q)
 {
-    struct task *all = q->first;
+    struct loop_message *all = q->first;
 
     queue_init(q);
     return all;
 }
 
-static struct task *task_new(void (*fn)(void *arg), void *arg)
+/* False when the message is in a queue already. */
+static bool message_set_out(struct loop_message *m)
 {
-    struct task *t = malloc(sizeof(*t));
-
-    if (t != NULL)
-        *t = (struct task){.fn = fn, .arg = arg};
-    return t;
+    return !atomic_exchange(&m->is_under_way, true);
 }
 
-/* Tasks that these push come in the next turn, so a task that defers itself
+/* The message is its owner's again before its function runs, which may free it. The exchange, where
+ * a store would do otherwise, makes visible what was done before somebody sent it in vain. */
+static void message_deliver(struct loop_message *m)
+{
+    void (*const fn)(void *arg) = m->fn;
+    void *const arg = m->arg;
+
+    (void)atomic_exchange(&m->is_under_way, false);
+    fn(arg);
+}
+
+/* Messages that these send come in the next turn, so one that sends itself
  * does not starve the sockets. */
-static void tasks_run(struct task *t)
+static void messages_run(struct loop_message *m)
 {
-    while (t != NULL) {
-        struct task *next = t->next;
+    while (m != NULL) {
+        struct loop_message *next = m->next;
 
-        t->fn(t->arg);
-        free(t);
-        t = next;
+        message_deliver(m);
+        m = next;
     }
 }
 
-static void tasks_drop(struct task *t)
+static struct loop_message *posted_take(struct loop *loop)
 {
-    while (t != NULL) {
-        struct task *next = t->next;
-
-        free(t);
-        t = next;
-    }
-}
-
-static struct task *posted_take(struct loop *loop)
-{
-    struct task *all;
+    struct loop_message *all;
 
     uv_mutex_lock(&loop->lock);
     all = queue_take(&loop->posted);
@@ -124,7 +103,7 @@ static struct task *posted_take(struct loop *loop)
 
 static void on_wake(uv_async_t *wake)
 {
-    tasks_run(posted_take(wake->data));
+    messages_run(posted_take(wake->data));
 }
 
 static void on_check(uv_check_t *check)
@@ -133,7 +112,7 @@ static void on_check(uv_check_t *check)
 
     loop_hold_begin(&loop->hold, uv_now(&loop->uv));
     uv_idle_stop(&loop->no_wait);
-    tasks_run(queue_take(&loop->deferred));
+    messages_run(queue_take(&loop->deferred));
 }
 
 static void on_prepare(uv_prepare_t *prepare)
@@ -207,13 +186,11 @@ void loop_free(struct loop *loop)
         return;
     close_handle((uv_handle_t *)&loop->wake, NULL);
     while (loop->deferred.first != NULL) {
-        tasks_run(queue_take(&loop->deferred));
+        messages_run(queue_take(&loop->deferred));
         (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
     }
     uv_walk(&loop->uv, close_handle, NULL);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
-    tasks_drop(loop->deferred.first);
-    tasks_drop(loop->posted.first);
     (void)uv_loop_close(&loop->uv);
     uv_mutex_destroy(&loop->lock);
     free(loop);
@@ -245,35 +222,34 @@ uint64_t loop_now_ms(const struct loop *loop)
     return uv_now(&loop->uv);
 }
 
-bool loop_post(struct loop *loop, void (*fn)(void *arg), void *arg)
+void loop_post(struct loop *loop, struct loop_message *m)
 {
-    struct task *t = task_new(fn, arg);
-
-    if (t == NULL)
-        return false;
+    if (!message_set_out(m))
+        return;
     uv_mutex_lock(&loop->lock);
-    queue_push(&loop->posted, t);
+    queue_push(&loop->posted, m);
     uv_mutex_unlock(&loop->lock);
     (void)uv_async_send(&loop->wake);
-    return true;
 }
 
-bool loop_defer(struct loop *loop, void (*fn)(void *arg), void *arg)
+void loop_defer(struct loop *loop, struct loop_message *m)
 {
-    struct task *t = task_new(fn, arg);
-
-    if (t == NULL)
-        return false;
-    queue_push(&loop->deferred, t);
+    if (!message_set_out(m))
+        return;
+    queue_push(&loop->deferred, m);
     (void)uv_idle_start(&loop->no_wait, on_no_wait);
-    return true;
+}
+
+bool loop_message_is_under_way(const struct loop_message *m)
+{
+    return atomic_load(&m->is_under_way);
 }
 
 /* ---- work on the pool */
 
 static void run_job(uv_work_t *on_pool)
 {
-    const struct job *j = on_pool->data;
+    const struct loop_job *j = on_pool->data;
     enum budget_use before = budget_use_for(j->use);
 
     j->work(j->arg);
@@ -291,7 +267,7 @@ static void start_job(struct loop *loop)
 /* The next one begins before this one's owner, who may take a while, hears of its end. */
 static void on_job_done(uv_work_t *on_pool, int status)
 {
-    struct job *j = on_pool->data;
+    struct loop_job *j = on_pool->data;
     struct loop *loop = j->loop;
     enum budget_use before;
 
@@ -303,17 +279,13 @@ static void on_job_done(uv_work_t *on_pool, int status)
     before = budget_use_for(j->use);
     j->done(j->arg);
     (void)budget_use_for(before);
-    free(j);
 }
 
-bool loop_offload(struct loop *loop, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+void loop_offload(struct loop *loop, struct loop_job *j)
 {
-    struct job *j = malloc(sizeof(*j));
-
-    if (j == NULL)
-        return false;
-    *j = (struct job){.loop = loop, .work = work, .done = done, .arg = arg};
-    j->use = budget_use_for(BUDGET_UNDER_WAY);
+    j->loop = loop;
+    j->next = NULL;
+    j->use = budget_use_for(BUDGET_UNDER_WAY); /* what it takes memory for is that of who asks */
     (void)budget_use_for(j->use);
     loop->n_jobs++;
     if (loop->first_job != NULL) {
@@ -323,7 +295,6 @@ bool loop_offload(struct loop *loop, void (*work)(void *arg), void (*done)(void 
         loop->first_job = loop->last_job = j;
         start_job(loop);
     }
-    return true;
 }
 
 size_t loop_offloaded(const struct loop *loop)

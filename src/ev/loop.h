@@ -1,12 +1,22 @@
 /* loop.h -- one libuv loop and its thread's view of the world.
  *
- * All of it belongs to the thread that runs the loop, except loop_post(). */
+ * All of it belongs to the thread that runs the loop, except loop_post().
+ *
+ * Messages and jobs are part of the thing that they are about, so to send one cannot fail:
+ *
+ *     struct thing {
+ *         struct loop_message ended; // = {.fn = on_ended, .arg = thing}
+ *     };
+ *     loop_post(loop, &thing->ended); */
 #ifndef ANTIPHON_EV_LOOP_H
 #define ANTIPHON_EV_LOOP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
+
+#include "base/budget.h"
 
 #include "base/err.h"
 
@@ -17,7 +27,8 @@ struct loop_timer;
 struct loop *loop_new(struct err *reterr);
 
 /* After loop_run() has returned. Runs what is still deferred and closes what is
- * left; messages not yet delivered are dropped. NULL is fine. */
+ * left; messages not yet delivered are forgotten, and not looked at, since their owners may be
+ * gone; they stay under way for good. NULL is fine. */
 void loop_free(struct loop *loop);
 
 /* Runs until loop_stop(), which only the loop's own thread may call; others
@@ -35,21 +46,43 @@ char *loop_scratch(struct loop *loop);
 /* Milliseconds of the monotonic clock, as of this turn of the loop. */
 uint64_t loop_now_ms(const struct loop *loop);
 
-/* From any thread: run fn(arg) on the loop's thread, soon and once. False when
- * out of memory; then fn will not run. */
-bool loop_post(struct loop *loop, void (*fn)(void *arg), void *arg);
+/* A function to be run on a loop. It is the loop's from when it is sent until fn begins: it must
+ * stay where it is, and what it says must not change. fn may send it again, or free it. Zeroed but
+ * for fn and arg before it is first sent. */
+struct loop_message {
+    void (*fn)(void *arg);
+    void *arg;
+    struct loop_message *next; /* loop.c's own, like the next one */
+    atomic_bool is_under_way;
+};
 
-/* On the loop's thread: run fn(arg) after the current batch of socket events,
- * for work that must not happen inside a callback (freeing what called us). */
-bool loop_defer(struct loop *loop, void (*fn)(void *arg), void *arg);
+/* From any thread: run m->fn on the loop's thread, soon. A message that is under way is not sent a
+ * second time: the one run that is to come sees all that was done before this call. */
+void loop_post(struct loop *loop, struct loop_message *m);
 
-/* On the loop's thread: run work(arg) on libuv's pool of threads, and then done(arg), once, on the
+/* On the loop's thread: run m->fn after the current batch of socket events, for work that must not
+ * happen inside a callback (freeing what called us). What is under way stays so, as above. */
+void loop_defer(struct loop *loop, struct loop_message *m);
+
+/* Has it been sent, and has its function not begun? On the thread of its loop. */
+bool loop_message_is_under_way(const struct loop_message *m);
+
+/* Work for the pool, which keeps to the same rule: it is the loop's until done begins. */
+struct loop_job {
+    void (*work)(void *arg); /* on a thread of the pool */
+    void (*done)(void *arg); /* on the loop, afterwards */
+    void *arg;
+    struct loop *loop; /* loop.c's own, like what follows */
+    enum budget_use use;
+    struct loop_job *next;
+};
+
+/* On the loop's thread: run the work on libuv's pool of threads, and then done, once, on the
  * loop. For work that would hold the loop, and touches nothing that the loop touches meanwhile. The
  * pool looks up names as well, so of each loop's jobs one runs at a time and the others wait in
- * order: a flood of them takes no more than one thread for each loop, see loop_pool_size(). False
- * when out of memory; then neither will run. Nothing is cancelled: what arg points to must stay
- * until done. */
-bool loop_offload(struct loop *loop, void (*work)(void *arg), void (*done)(void *arg), void *arg);
+ * order: a flood of them takes no more than one thread for each loop, see loop_pool_size(). Nothing
+ * is cancelled: what arg points to must stay until done. */
+void loop_offload(struct loop *loop, struct loop_job *job);
 
 /* How many of them have not been reported. A loop is freed when there are none. */
 size_t loop_offloaded(const struct loop *loop);

@@ -352,11 +352,12 @@ bool chat_turn_work(struct chat_turn *t, size_t weight,
     t->work = work;
     t->then = then;
     t->held = weight >= WORKER_LARGE_BYTES ? t->x : NULL;
-    if (t->held != NULL && loop_offload(t->worker->loop, run_work, on_work_done, t)) {
+    if (t->held != NULL) {
         http_exchange_hold(t->held);
+        t->job = (struct loop_job){.work = run_work, .done = on_work_done, .arg = t};
+        loop_offload(t->worker->loop, &t->job);
         return false;
     }
-    t->held = NULL;
     t->rc = work(t, &t->error);
     then(t, t->rc == -1 ? &t->error : NULL);
     return true;

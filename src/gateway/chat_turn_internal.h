@@ -48,6 +48,7 @@ struct chat_turn {
     struct chat_loop_request request;
 
     struct http_exchange *held; /* while work is done elsewhere; else NULL */
+    struct loop_job job;        /* of that */
     int (*work)(struct chat_turn *t, struct err *reterr);
     void (*then)(struct chat_turn *t, const struct err *failure);
     int rc; /* of the work */

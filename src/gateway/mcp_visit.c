@@ -19,6 +19,7 @@ struct mcp_visit {
     struct mcp_visited *servers;
     size_t n;
     size_t n_unsettled, n_running;
+    struct loop_message nothing; /* there is no server to wait for */
     uv_signal_t on_int, on_term;
     bool is_over;
     int status;
@@ -69,7 +70,7 @@ static void on_state(void *arg)
 {
     struct mcp_visited *s = arg;
 
-    (void)loop_defer(s->visit->loop, look, s);
+    loop_defer(s->visit->loop, &s->look);
 }
 
 static void on_tools(void *arg, const struct mcp_listing *listing)
@@ -160,7 +161,7 @@ static int add_server(struct mcp_visit *v, const struct config *c,
                                           .refresh_interval_ms = c->mcp_refresh_interval_ms,
                                           .starts_once = true};
 
-    *s = (struct mcp_visited){.conf = server, .visit = v};
+    *s = (struct mcp_visited){.conf = server, .visit = v, .look = {.fn = look, .arg = s}};
     if (!mcp_server_conf_is_usable(server))
         return 0;
     s->session = mcp_session_new(v->loop, &conf, &session_handler, s, reterr);
@@ -195,16 +196,15 @@ static void settle_nothing(void *arg)
     v->handler->on_settled(v, v->arg);
 }
 
-static int start(struct mcp_visit *v, struct err *reterr)
+static void start_sessions(struct mcp_visit *v)
 {
     for (size_t i = 0; i < v->n; i++) {
         if (v->servers[i].session != NULL)
             mcp_session_start(v->servers[i].session);
     }
-    if (v->n_running > 0 || loop_defer(v->loop, settle_nothing, v))
-        return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    v->nothing = (struct loop_message){.fn = settle_nothing, .arg = v};
+    if (v->n_running == 0)
+        loop_defer(v->loop, &v->nothing);
 }
 
 static void visit_fini(struct mcp_visit *v, int status)
@@ -227,8 +227,10 @@ int mcp_visit_run(const struct config *config, const struct mcp_config *servers,
     struct mcp_visit v = {.handler = handler, .arg = arg, .status = -1};
 
     if (open_client(&v, config, reterr) == 0 &&
-        add_servers(&v, config, servers, label, reterr) == 0 && start(&v, reterr) == 0)
+        add_servers(&v, config, servers, label, reterr) == 0) {
+        start_sessions(&v);
         loop_run(v.loop);
+    }
     visit_fini(&v, v.status);
     return v.status;
 }

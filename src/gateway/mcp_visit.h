@@ -21,6 +21,7 @@ struct mcp_visited {
 
     /* private */
     struct mcp_visit *visit;
+    struct loop_message look;
     bool is_settled, is_stopped;
 };
 

@@ -8,6 +8,7 @@
 
 struct pulse {
     struct loop *loop;
+    struct loop_message question;
     atomic_uint_fast64_t asked_ms; /* 0: it has answered */
 };
 
@@ -26,19 +27,20 @@ void pulses_free(struct pulses *p)
     free(p);
 }
 
-void pulses_add(struct pulses *p, struct loop *loop)
-{
-    struct pulse *pulse = &p->v[p->n++];
-
-    pulse->loop = loop;
-    atomic_init(&pulse->asked_ms, 0);
-}
-
 static void on_turn(void *arg)
 {
     struct pulse *pulse = arg;
 
     atomic_store(&pulse->asked_ms, 0);
+}
+
+void pulses_add(struct pulses *p, struct loop *loop)
+{
+    struct pulse *pulse = &p->v[p->n++];
+
+    pulse->loop = loop;
+    pulse->question = (struct loop_message){.fn = on_turn, .arg = pulse};
+    atomic_init(&pulse->asked_ms, 0);
 }
 
 /* Two may ask at the same moment: only one of them leaves the message. */
@@ -49,8 +51,7 @@ static bool is_stalled(struct pulse *pulse, uint64_t now_ms)
 
     if (!atomic_compare_exchange_strong(&pulse->asked_ms, &asked_ms, now_ms))
         return now_ms > asked_ms + LONG_MS;
-    if (!loop_post(pulse->loop, on_turn, pulse))
-        atomic_store(&pulse->asked_ms, 0);
+    loop_post(pulse->loop, &pulse->question);
     return false;
 }
 

@@ -297,16 +297,11 @@ static void on_rewritten(void *arg)
 
 static void rewrite_large(struct relay *relay)
 {
-    struct err e;
-
     relay->held = relay->x;
-    if (loop_offload(relay->worker->loop, rewrite_elsewhere, on_rewritten, relay)) {
-        http_exchange_hold(relay->x);
-        return;
-    }
-    relay->held = NULL;
-    err_set_no_memory(&e);
-    relay_fail(relay, &e);
+    http_exchange_hold(relay->held);
+    relay->rewriting =
+        (struct loop_job){.work = rewrite_elsewhere, .done = on_rewritten, .arg = relay};
+    loop_offload(relay->worker->loop, &relay->rewriting);
 }
 
 static void begin_relay(struct relay *relay)

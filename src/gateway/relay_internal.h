@@ -27,8 +27,9 @@ struct relay {
     struct upstream_answer answer; /* how it took that call */
 
     struct http_exchange *held; /* while its body is rewritten elsewhere; else NULL */
-    bool is_gone;               /* the client left meanwhile */
-    bool is_out_of_memory;      /* rewriting was */
+    struct loop_job rewriting;
+    bool is_gone;          /* the client left meanwhile */
+    bool is_out_of_memory; /* rewriting was */
 
     struct relay *next, **link; /* in the worker's list */
 };

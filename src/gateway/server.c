@@ -66,6 +66,7 @@ struct server {
 struct thread {
     struct server *server;
     struct worker *worker;
+    struct loop_message drain, ended; /* to the worker's loop; to the server's */
     uv_thread_t id;
 };
 
@@ -306,14 +307,14 @@ static void run_worker(void *arg)
     struct thread *t = arg;
 
     worker_run(t->worker);
-    (void)loop_post(t->server->loop, on_worker_end, t->server);
+    loop_post(t->server->loop, &t->ended);
 }
 
 static void drain(struct server *s)
 {
     close_addresses(s);
     for (unsigned i = 0; i < s->n_threads; i++)
-        (void)loop_post(s->workers[i]->loop, worker_drain, s->workers[i]);
+        loop_post(s->workers[i]->loop, &s->threads[i].drain);
 }
 
 static void on_signal(uv_signal_t *handle, int signal)
@@ -362,11 +363,8 @@ static void reload_keys(struct server *s)
         return;
     key_table_unref(s->table);
     s->table = now;
-    for (unsigned i = 0; i < s->n_threads; i++) {
-        if (!worker_give_keys(s->workers[i], now))
-            log_msg(LOG_ERROR, "out of memory: a worker keeps the API keys of before; send SIGHUP "
-                               "again");
-    }
+    for (unsigned i = 0; i < s->n_threads; i++)
+        worker_give_keys(s->workers[i], now);
 }
 
 static void on_hangup(uv_signal_t *handle, int signal)
@@ -424,6 +422,8 @@ static int start_threads(struct server *s, struct err *reterr)
         struct thread *t = &s->threads[s->n_threads];
 
         *t = (struct thread){.server = s, .worker = s->workers[s->n_threads]};
+        t->drain = (struct loop_message){.fn = worker_drain, .arg = t->worker};
+        t->ended = (struct loop_message){.fn = on_worker_end, .arg = s};
         if (uv_thread_create(&t->id, run_worker, t) != 0) {
             err_set(reterr, ERR_INTERNAL, "a worker thread could not be started");
             return -1;

@@ -21,7 +21,8 @@ struct state_job {
     uint64_t start_ms;
 
     struct http_exchange *held; /* while it is read elsewhere; else NULL */
-    int rc;                     /* of that */
+    struct loop_job reading;    /* of that, like the next two */
+    int rc;
     struct err error;
 };
 
@@ -186,15 +187,12 @@ static void on_read_elsewhere(void *arg)
         job_end(job, &job->error);
 }
 
-static int read_large(struct state_job *job, struct err *reterr)
+static void read_large(struct state_job *job)
 {
     job->held = job->x;
-    if (!loop_offload(job->request.worker->loop, read_elsewhere, on_read_elsewhere, job)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
-    http_exchange_hold(job->x);
-    return 0;
+    http_exchange_hold(job->held);
+    job->reading = (struct loop_job){.work = read_elsewhere, .done = on_read_elsewhere, .arg = job};
+    loop_offload(job->request.worker->loop, &job->reading);
 }
 
 static int job_start(struct state_job *job, const struct path_ids *ids, struct err *reterr)
@@ -208,8 +206,9 @@ static int job_start(struct state_job *job, const struct path_ids *ids, struct e
         err_set_no_memory(reterr);
         return -1;
     }
-    if (is_large ? read_large(job, reterr) == -1
-                 : job_read(job, job->x, reterr) == -1 || start_work(job, reterr) == -1)
+    if (is_large)
+        read_large(job);
+    else if (job_read(job, job->x, reterr) == -1 || start_work(job, reterr) == -1)
         return -1;
     http_exchange_watch(job->x, &exchange_handler, job);
     return 0;

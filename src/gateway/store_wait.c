@@ -16,6 +16,7 @@
 struct opening {
     struct store_conf conf;
     struct loop *loop;
+    struct loop_message over;
     uint64_t deadline_ms;
     struct store *store;
     struct err failure;
@@ -76,8 +77,7 @@ static void open_thread(void *arg)
         }
         uv_sleep(PAUSE_MS);
     }
-    while (!loop_post(o->loop, on_over, o))
-        uv_sleep(1);
+    loop_post(o->loop, &o->over);
 }
 
 /* ---- on the loop */
@@ -128,6 +128,7 @@ enum store_wait store_wait_open(const struct store_conf *conf, uint64_t limit_ms
         return STORE_WAIT_FAILED;
     }
     *o = (struct opening){.conf = *conf, .loop = loop, .deadline_ms = now_ms() + limit_ms};
+    o->over = (struct loop_message){.fn = on_over, .arg = o};
     if (!watch_signal(o, &o->on_int, SIGINT) || !watch_signal(o, &o->on_term, SIGTERM) ||
         uv_thread_create(&o->thread, open_thread, o) != 0) {
         err_set(reterr, ERR_INTERNAL, "a thread to open the store cannot be started");

@@ -13,6 +13,7 @@
 #include "gateway/turn_log.h"
 
 struct turn_work {
+    struct loop_job job;
     struct turn *turn;
     const struct turn_step *step;
     int rc;
@@ -102,6 +103,7 @@ int turn_step(struct turn *t, size_t weight, const struct turn_step *step, struc
         err_set_no_memory(reterr);
         return -1;
     }
+    w->job = (struct loop_job){.work = run_step, .done = on_step_done, .arg = w};
     w->turn = t;
     w->step = step;
     if (step->hears_call && t->call != NULL)
@@ -110,15 +112,9 @@ int turn_step(struct turn *t, size_t weight, const struct turn_step *step, struc
         turn_cancel_call(t); /* it may be reading its end, and would report that */
     t->work = w;
     t->held = t->x;
-    if (loop_offload(t->worker->loop, run_step, on_step_done, w)) {
-        http_exchange_hold(t->held);
-        return 0;
-    }
-    t->work = NULL;
-    t->held = NULL;
-    free(w);
-    err_set_no_memory(reterr);
-    return -1;
+    http_exchange_hold(t->held);
+    loop_offload(t->worker->loop, &w->job);
+    return 0;
 }
 
 void turn_keep_failure(struct turn *t, const struct err *failure)

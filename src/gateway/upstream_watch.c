@@ -22,18 +22,12 @@ enum {
     MAX_SERVER_BYTES = 128,
 };
 
-struct waiter {
-    struct loop *loop;
-    void (*fn)(void *arg);
-    void *arg;
-    struct waiter *next;
-};
-
 /* Why nothing is known: said once, until it changes. */
 enum miss { MISS_NONE, MISS_UNREACHABLE, MISS_SILENT, MISS_UNKNOWN };
 
 struct upstream_watch {
     struct loop *loop;
+    struct loop_message due, down; /* it is to be asked; nobody could reach it just now */
     struct http_client *client;
     struct upstream_probe_conf conf; /* of probes */
     struct upstream_probe *probe;    /* of the loop's thread; or NULL */
@@ -44,7 +38,7 @@ struct upstream_watch {
 
     uv_mutex_t lock;              /* guards what follows; only posting is done while it is held */
     struct upstream_facts *facts; /* NULL: nothing is known */
-    struct waiter *waiters;
+    struct upstream_waiter *waiters;
     uint64_t again_ms; /* not asked before */
     unsigned n_futile; /* probes in a row that said what was known */
     enum miss miss;
@@ -80,7 +74,7 @@ static void note_state(struct upstream_watch *w, bool is_up)
         return;
     atomic_store(&w->state, now);
     if (!is_up && w->again != NULL)
-        (void)loop_post(w->loop, start_again, w);
+        loop_post(w->loop, &w->down);
 }
 
 /* What has broken off or is slow is there. */
@@ -153,12 +147,11 @@ static void publish_facts(struct upstream_watch *w, struct upstream_facts *facts
 
 static void wake_waiters(struct upstream_watch *w)
 {
-    struct waiter *next;
+    struct upstream_waiter *next;
 
-    for (struct waiter *i = w->waiters; i != NULL; i = next) {
-        next = i->next;
-        (void)loop_post(i->loop, i->fn, i->arg);
-        free(i);
+    for (struct upstream_waiter *i = w->waiters; i != NULL; i = next) {
+        next = i->next; /* it may wait again as soon as it has heard */
+        loop_post(i->loop, &i->known);
     }
     w->waiters = NULL;
 }
@@ -214,25 +207,13 @@ static void start_probe(void *arg)
 /* With the lock held. */
 static void begin_probing(struct upstream_watch *w)
 {
-    w->is_probing = loop_post(w->loop, start_probe, w);
+    w->is_probing = true;
+    loop_post(w->loop, &w->due);
 }
 
 static bool may_probe(const struct upstream_watch *w)
 {
     return w->asks && !w->is_probing && clock_ms() >= w->again_ms;
-}
-
-/* With the lock held. */
-static bool add_waiter(struct upstream_watch *w, struct loop *loop, void (*fn)(void *arg),
-                       void *arg)
-{
-    struct waiter *waiter = malloc(sizeof(*waiter));
-
-    if (waiter == NULL)
-        return false;
-    *waiter = (struct waiter){loop, fn, arg, w->waiters};
-    w->waiters = waiter;
-    return true;
 }
 
 /* Silence about a path is not worth waiting for twice. */
@@ -241,8 +222,7 @@ static bool is_worth_waiting(const struct upstream_watch *w)
     return w->facts == NULL || w->is_lost || (w->facts->is_partial && !w->was_silent);
 }
 
-bool upstream_watch_await(struct upstream_watch *w, struct loop *loop, void (*fn)(void *arg),
-                          void *arg)
+bool upstream_watch_await(struct upstream_watch *w, struct upstream_waiter *waiter)
 {
     bool must_wait = false;
 
@@ -252,8 +232,11 @@ bool upstream_watch_await(struct upstream_watch *w, struct loop *loop, void (*fn
     if (w->facts == NULL || w->is_lost || w->facts->is_partial) {
         if (may_probe(w))
             begin_probing(w);
-        if (w->is_probing && is_worth_waiting(w))
-            must_wait = add_waiter(w, loop, fn, arg);
+        must_wait = w->is_probing && is_worth_waiting(w);
+    }
+    if (must_wait) {
+        waiter->next = w->waiters;
+        w->waiters = waiter;
     }
     uv_mutex_unlock(&w->lock);
     return must_wait;
@@ -503,6 +486,8 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config
         return NULL;
     }
     w->loop = loop;
+    w->due = (struct loop_message){.fn = start_probe, .arg = w};
+    w->down = (struct loop_message){.fn = start_again, .arg = w};
     w->conf = probe_conf(config, base, authorization);
     w->asks = is_worth_asking(&w->conf);
     atomic_init(&w->state, UPSTREAM_UNHEARD);
@@ -525,8 +510,6 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config
 
 void upstream_watch_free(struct upstream_watch *w)
 {
-    struct waiter *next;
-
     if (w == NULL)
         return;
     upstream_probe_cancel(w->probe);
@@ -534,10 +517,6 @@ void upstream_watch_free(struct upstream_watch *w)
     loop_timer_free(w->again);
     http_client_free(w->client);
     upstream_facts_unref(w->facts);
-    for (struct waiter *i = w->waiters; i != NULL; i = next) {
-        next = i->next;
-        free(i);
-    }
     uv_mutex_destroy(&w->lock);
     free(w);
 }

@@ -11,6 +11,7 @@
 #define ANTIPHON_GATEWAY_UPSTREAM_WATCH_H
 
 #include "config/config.h"
+#include "ev/loop.h"
 #include "gateway/upstream_facts.h"
 #include "net/header.h"
 
@@ -34,10 +35,16 @@ bool upstream_watch_is_resolving(const struct upstream_watch *w);
 /* The facts as they are known now: a reference, or NULL. */
 struct upstream_facts *upstream_watch_facts(struct upstream_watch *w);
 
-/* Must the caller wait? Then fn(arg) is posted to the loop once, when more is known or nothing
- * could be found out. The loop must not be freed before the watch's own has stopped. */
-bool upstream_watch_await(struct upstream_watch *w, struct loop *loop, void (*fn)(void *arg),
-                          void *arg);
+struct upstream_waiter {
+    struct loop *loop;
+    struct loop_message known;
+    struct upstream_waiter *next; /* the watch's own */
+};
+
+/* Must the caller wait? Then the message is posted to the loop once, when more is known or nothing
+ * could be found out; the waiter waits for one thing at a time. Neither it nor the loop may be freed
+ * before the watch's own loop has stopped. */
+bool upstream_watch_await(struct upstream_watch *w, struct upstream_waiter *waiter);
 
 /* The head of an answer has come to a turn with these facts, NULL while there are none. */
 void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_facts *facts,

@@ -99,6 +99,8 @@ static int open_search(struct worker *w, struct err *reterr)
 }
 
 static void check_drained(void *arg);
+static void take_keys(void *arg);
+static void on_upstream_known(void *arg);
 
 static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
 {
@@ -107,6 +109,9 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
     w->loop = loop_new(reterr);
     if (w->loop == NULL)
         return -1;
+    w->given = (struct loop_message){.fn = take_keys, .arg = w};
+    w->waiter =
+        (struct upstream_waiter){.loop = w->loop, .known = {.fn = on_upstream_known, .arg = w}};
     w->drain_timer = loop_timer_new(w->loop, check_drained, w);
     if (w->drain_timer == NULL) {
         err_set_no_memory(reterr);
@@ -163,6 +168,7 @@ void worker_free(struct worker *w)
         loop_free(w->loop);
     buf_fini(&w->out);
     key_table_unref(w->table);
+    key_table_unref(atomic_load(&w->given_table));
     free(w);
 }
 
@@ -171,36 +177,24 @@ void worker_run(struct worker *w)
     loop_run(w->loop);
 }
 
-/* Keys on their way to a worker. */
-struct given_keys {
-    struct worker *worker;
-    struct key_table *table;
-};
-
 static void take_keys(void *arg)
 {
-    struct given_keys *given = arg;
-    struct worker *w = given->worker;
-
-    key_table_unref(w->table);
-    w->table = given->table;
-    w->keys = key_table_keys(w->table);
-    atomic_store(&w->has_keys, w->keys->n > 0);
-    free(given);
-}
-
-bool worker_give_keys(struct worker *w, struct key_table *table)
-{
-    struct given_keys *given = malloc(sizeof(*given));
+    struct worker *w = arg;
+    struct key_table *given = atomic_exchange(&w->given_table, NULL);
 
     if (given == NULL)
-        return false;
-    *given = (struct given_keys){w, key_table_ref(table)};
-    if (loop_post(w->loop, take_keys, given))
-        return true;
-    key_table_unref(table);
-    free(given);
-    return false;
+        return; /* taken, when the message before this one came */
+    key_table_unref(w->table);
+    w->table = given;
+    w->keys = key_table_keys(w->table);
+    atomic_store(&w->has_keys, w->keys->n > 0);
+}
+
+/* What the worker has not taken yet is overtaken. */
+void worker_give_keys(struct worker *w, struct key_table *table)
+{
+    key_table_unref(atomic_exchange(&w->given_table, key_table_ref(table)));
+    loop_post(w->loop, &w->given);
 }
 
 struct http_call_conf worker_call_conf(const struct worker *w)
@@ -267,7 +261,7 @@ static void on_upstream_known(void *arg)
 bool worker_awaits_upstream(struct worker *w)
 {
     if (!w->awaits_upstream)
-        w->awaits_upstream = upstream_watch_await(w->watch, w->loop, on_upstream_known, w);
+        w->awaits_upstream = upstream_watch_await(w->watch, &w->waiter);
     return w->awaits_upstream;
 }
 

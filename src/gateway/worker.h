@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "config/config.h"
 #include "ev/loop.h"
+#include "gateway/upstream_watch.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
 
@@ -29,18 +30,20 @@ struct search_http;
 struct seal_keys;
 struct store;
 struct turn;
-struct upstream_watch;
 
 struct worker {
     const struct config *config;
     const struct api_keys *keys; /* of the clients */
     atomic_bool has_keys;    /* any: steps on the pool ask as well, while the table may change */
     struct key_table *table; /* a reference to them, once they were read again; or NULL */
-    const struct origin_policy *origins; /* whose pages may ask; outlives the worker */
-    str upstream;                 /* base URL without a slash at its end; outlives the worker */
-    str authorization;            /* value of the header sent upstream, or STR_NONE */
-    struct upstream_watch *watch; /* of the upstream; shared by all workers; or NULL */
-    bool awaits_upstream;         /* turns wait for it */
+    _Atomic(struct key_table *) given_table; /* to take next, a reference; or NULL */
+    struct loop_message given;               /* there is one */
+    const struct origin_policy *origins;     /* whose pages may ask; outlives the worker */
+    str upstream;                  /* base URL without a slash at its end; outlives the worker */
+    str authorization;             /* value of the header sent upstream, or STR_NONE */
+    struct upstream_watch *watch;  /* of the upstream; shared by all workers; or NULL */
+    bool awaits_upstream;          /* turns wait for it, and ... */
+    struct upstream_waiter waiter; /* ... are told by this */
     struct id_source ids;
     struct loop *loop;
     struct http_server *server;
@@ -93,8 +96,8 @@ void worker_free(struct worker *w);
 void worker_run(struct worker *w);
 
 /* Has the worker take these keys in place of its own, between two requests. From the main thread,
- * while the worker runs. False when out of memory. */
-bool worker_give_keys(struct worker *w, struct key_table *table);
+ * while the worker runs. */
+void worker_give_keys(struct worker *w, struct key_table *table);
 
 /* What every upstream call of the worker has in common: the timeouts. */
 struct http_call_conf worker_call_conf(const struct worker *w);

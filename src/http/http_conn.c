@@ -99,7 +99,7 @@ static void on_closed(void *arg)
     struct http_conn *c = arg;
 
     c->is_memory_free = true;
-    if (!c->settle_later && !c->is_held)
+    if (!loop_message_is_under_way(&c->settle) && !c->is_held)
         conn_free(c);
 }
 
@@ -113,7 +113,7 @@ void http_exchange_release(struct http_exchange *x)
     struct http_conn *c = x->conn;
 
     c->is_held = false;
-    if (c->is_memory_free && !c->settle_later)
+    if (c->is_memory_free && !loop_message_is_under_way(&c->settle))
         conn_free(c);
 }
 
@@ -204,16 +204,6 @@ static void drain_bytes(struct http_conn *c, size_t n)
 }
 
 /* --- an exchange ------------------------------------------------------------- */
-
-/* Work that must wait until the owner's call has returned. */
-static void settle_later(struct http_conn *c)
-{
-    if (c->settle_later)
-        return;
-    c->settle_later = loop_defer(c->server->loop, conn_settle, c);
-    if (!c->settle_later)
-        socket_break(&c->socket);
-}
 
 /* What the parser knows of the request: its views point into h1's buffers. */
 static int request_read(struct http_conn *c)
@@ -502,20 +492,20 @@ void conn_send(struct http_conn *c, const struct iovec *pieces, size_t n_pieces)
     if (after > 0 && (before == 0 || c->deadline_ms == 0))
         deadline_set(c, c->server->conf.send_timeout_ms);
     if (after > c->server->conf.max_pending_bytes && !c->told_blocked)
-        settle_later(c);
+        loop_defer(c->server->loop, &c->settle);
 }
 
 void conn_flush_later(struct http_conn *c)
 {
     c->flush_later = true;
-    settle_later(c);
+    loop_defer(c->server->loop, &c->settle);
 }
 
 void conn_answered(struct http_conn *c)
 {
     c->state = CONN_FLUSH;
     c->x.handler = NULL;
-    settle_later(c);
+    loop_defer(c->server->loop, &c->settle);
 }
 
 static void conn_settle(void *arg)
@@ -523,7 +513,6 @@ static void conn_settle(void *arg)
     struct http_conn *c = arg;
     size_t pending;
 
-    c->settle_later = false;
     if (c->is_memory_free) {
         if (!c->is_held)
             conn_free(c);
@@ -587,6 +576,7 @@ struct http_conn *conn_open(struct http_server *server, int fd, const char *peer
     }
     memcpy(c->peer, peer, strnlen(peer, sizeof(c->peer) - 1));
     h1_init(&c->h1, &server->limits);
+    c->settle = (struct loop_message){.fn = conn_settle, .arg = c};
     link_in(c, server);
     reading_state(c);
     return c;

@@ -77,13 +77,13 @@ struct http_conn {
     uint64_t linger_since_ms;         /* the same */
     TAILQ_ENTRY(http_conn) by_linger; /* the same, unless refused */
     struct http_exchange x;
-    bool settle_later;   /* conn_settle() has been deferred */
-    bool flush_later;    /* when settling, there are queued bytes to send */
-    bool told_blocked;   /* the owner waits for on_blocked(false) */
-    bool refused;        /* over max_connections: gets a 503 and nothing else */
-    bool is_memory_free; /* closed, but conn_settle() or the owner still holds it */
-    bool is_held;        /* by the owner of the exchange, see http_exchange_hold() */
-    bool on_loopback;    /* came to a socket for this machine alone */
+    struct loop_message settle; /* conn_settle(), when the owner's call has returned */
+    bool flush_later;           /* when settling, there are queued bytes to send */
+    bool told_blocked;          /* the owner waits for on_blocked(false) */
+    bool refused;               /* over max_connections: gets a 503 and nothing else */
+    bool is_memory_free;        /* closed, but settle or the owner still holds it */
+    bool is_held;               /* by the owner of the exchange, see http_exchange_hold() */
+    bool on_loopback;           /* came to a socket for this machine alone */
     char peer[PEER_BYTES];
     uint64_t share_key; /* of the client whose connections it counts among (client_share.h) */
 };

@@ -12,14 +12,6 @@
 
 enum { IDLE_CONNECTIONS = 64, END_MS = 6000 /* MCP 2.9 */ };
 
-void hub_post(struct loop *loop, void (*fn)(void *arg), void *arg)
-{
-    enum { PAUSE_MS = 10 };
-
-    while (!loop_post(loop, fn, arg))
-        uv_sleep(PAUSE_MS);
-}
-
 /* ---- who has stopped */
 
 static struct hub_server **find_stopped(struct mcp_hub *hub)
@@ -46,7 +38,6 @@ static void sweep(void *arg)
     struct mcp_hub *hub = arg;
     struct hub_server **place;
 
-    hub->sweeps_soon = false;
     while (*(place = find_stopped(hub)) != NULL) {
         struct hub_server *s = *place;
 
@@ -57,11 +48,9 @@ static void sweep(void *arg)
         loop_stop(hub->loop);
 }
 
-/* When there is no memory for it, the next one does it. */
 void hub_sweep_soon(struct mcp_hub *hub)
 {
-    if (!hub->sweeps_soon)
-        hub->sweeps_soon = loop_defer(hub->loop, sweep, hub);
+    loop_defer(hub->loop, &hub->sweep);
 }
 
 /* ---- the start waits for required servers */
@@ -143,6 +132,7 @@ void hub_server_changed(struct hub_server *s)
 
 struct wish {
     struct mcp_hub *hub;
+    struct loop_message message;
     size_t len;
     char label[];
 };
@@ -172,17 +162,16 @@ void mcp_hub_want(struct mcp_hub *hub, str label)
 
     if (w == NULL)
         return;
-    w->hub = hub;
-    w->len = label.len;
+    *w = (struct wish){.hub = hub, .message = {.fn = on_wish, .arg = w}, .len = label.len};
     memcpy(w->label, label.p, label.len);
-    if (!loop_post(hub->loop, on_wish, w))
-        free(w);
+    loop_post(hub->loop, &w->message);
 }
 
 /* ---- a new file */
 
 struct reload {
     struct mcp_hub *hub;
+    struct loop_message message;
     struct mcp_config *now;
     struct hub_server *servers, **last; /* of now */
     size_t n[MCP_GONE + 1];
@@ -279,16 +268,16 @@ static void on_reload(void *arg)
 
 void mcp_hub_reload(struct mcp_hub *hub, struct mcp_config *now)
 {
-    struct reload *r = calloc(1, sizeof(*r));
+    struct reload *r = malloc(sizeof(*r));
 
-    if (r != NULL) {
-        *r = (struct reload){.hub = hub, .now = mcp_config_ref(now)};
-        if (hub_wake(hub, NULL) == 0 && loop_post(hub->loop, on_reload, r))
-            return;
-        mcp_config_unref(now);
+    if (r == NULL || hub_wake(hub, NULL) == -1) {
+        free(r);
+        log_msg(LOG_ERROR, "MCP servers: out of memory, the new file has no effect; reload again");
+        return;
     }
-    free(r);
-    log_msg(LOG_ERROR, "MCP servers: out of memory, the new file has no effect; reload again");
+    *r = (struct reload){
+        .hub = hub, .message = {.fn = on_reload, .arg = r}, .now = mcp_config_ref(now)};
+    loop_post(hub->loop, &r->message);
 }
 
 /* ---- the end */
@@ -372,7 +361,7 @@ bool mcp_hub_free(struct mcp_hub *hub)
         hub_fini(hub);
         return true;
     }
-    hub_post(hub->loop, on_end, hub);
+    loop_post(hub->loop, &hub->end);
     (void)uv_thread_join(&hub->thread);
     if (hub->leaving != NULL)
         log_msg(LOG_WARN, "MCP servers have not ended in %d s and are left alone", END_MS / 1000);
@@ -409,14 +398,16 @@ static int open_all(struct mcp_hub *hub, struct err *reterr)
     if (hub->loop == NULL)
         return -1;
     hub->end_timer = loop_timer_new(hub->loop, on_end_too_late, hub);
-    if (hub->end_timer == NULL || !open_clients(hub) || !loop_post(hub->loop, on_first_file, hub)) {
+    if (hub->end_timer == NULL || !open_clients(hub)) {
         err_set_no_memory(reterr);
         return -1;
     }
-    if (uv_thread_create(&hub->thread, thread_main, hub) == 0)
-        return 0;
-    err_set(reterr, ERR_INTERNAL, "The thread for MCP servers could not be started.");
-    return -1;
+    if (uv_thread_create(&hub->thread, thread_main, hub) != 0) {
+        err_set(reterr, ERR_INTERNAL, "The thread for MCP servers could not be started.");
+        return -1;
+    }
+    loop_post(hub->loop, &hub->begin);
+    return 0;
 }
 
 int hub_wake(struct mcp_hub *hub, struct err *reterr)
@@ -454,6 +445,9 @@ static struct mcp_hub *hub_new(const struct mcp_hub_conf *conf)
         free(hub);
         return NULL;
     }
+    hub->begin = (struct loop_message){.fn = on_first_file, .arg = hub};
+    hub->sweep = (struct loop_message){.fn = sweep, .arg = hub};
+    hub->end = (struct loop_message){.fn = on_end, .arg = hub};
     hub->conf = *conf;
     hub->conf.servers = mcp_config_ref(conf->servers);
     return hub;

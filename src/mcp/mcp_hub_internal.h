@@ -41,6 +41,7 @@ struct mcp_hub {
     uv_mutex_t start_lock; /* held while the thread is started: one hub has one */
     struct loop *loop;     /* NULL: it has not been started (hub_wake) */
     uv_thread_t thread;
+    struct loop_message begin, sweep, end;
     struct http_client *client, *remote_client;
 
     struct mcp_config *table;   /* the newest */
@@ -48,7 +49,6 @@ struct mcp_hub {
     struct hub_server *remotes; /* that may be used */
     size_t n_remotes;
     struct hub_server *leaving; /* finish their calls, or are being stopped */
-    bool sweeps_soon;
 
     /* mcp_hub_new() waits for the semaphore and reads the failure then. */
     uv_sem_t started;
@@ -77,9 +77,6 @@ struct hub_server *hub_find_server(const struct mcp_hub *hub, str label);
 /* Starts the thread, unless it runs already. Returns 0, or -1 with *reterr filled. Any
  * thread. */
 int hub_wake(struct mcp_hub *hub, struct err *reterr);
-
-/* Somebody waits for this, so it is tried until there is memory. Any thread. */
-void hub_post(struct loop *loop, void (*fn)(void *arg), void *arg);
 
 /* ---- mcp_hub_server.c */
 

@@ -15,6 +15,7 @@
 
 struct mcp_task {
     struct mcp_hub *hub;
+    struct loop_message begin, report, abort, release;
 
     /* of the worker's thread */
     struct loop *loop;
@@ -22,7 +23,7 @@ struct mcp_task {
     const struct mcp_listed_handler *on_listed; /* or */
     const struct mcp_done_handler *on_done;
     void *arg;
-    bool is_cancelled, waits_for_release;
+    bool is_cancelled;
 
     /* written before begin */
     struct arena memory;
@@ -109,11 +110,11 @@ static void task_report(void *arg)
 {
     struct mcp_task *t = arg;
 
-    if (t->waits_for_release)
+    if (t->is_cancelled)
         return;
-    if (!t->is_cancelled && t->on_listed != NULL)
+    if (t->on_listed != NULL)
         report_tools(t);
-    else if (!t->is_cancelled)
+    else
         report_outcome(t);
     task_release(t);
 }
@@ -123,7 +124,7 @@ static void task_report(void *arg)
 static void over(struct mcp_task *t)
 {
     t->is_over = true;
-    hub_post(t->loop, task_report, t);
+    loop_post(t->loop, &t->report);
 }
 
 void mcp_task_fail(struct mcp_task *t, str sentence)
@@ -216,7 +217,7 @@ static void task_abort(void *arg)
         hub_remote_forget(t->hub, t);
     }
     t->is_over = true;
-    hub_post(t->loop, task_release, t);
+    loop_post(t->loop, &t->release);
 }
 
 /* ---- on the worker's thread: the start */
@@ -224,14 +225,14 @@ static void task_abort(void *arg)
 /* Gives the task to the hub; NULL when it could not be made, and then it is gone. */
 static struct mcp_task *begin(struct mcp_task *t, bool is_whole, struct err *reterr)
 {
-    if (t == NULL || !is_whole || hub_wake(t->hub, NULL) == -1 ||
-        !loop_post(t->hub->loop, task_begin, t)) {
+    if (t == NULL || !is_whole || hub_wake(t->hub, NULL) == -1) {
         if (t != NULL)
             task_free(t);
         err_set_no_memory(reterr);
         return NULL;
     }
     ++*t->n_tasks;
+    loop_post(t->hub->loop, &t->begin);
     return t;
 }
 
@@ -240,7 +241,16 @@ static struct mcp_task *task_new(struct mcp_hub *hub, struct loop *loop, size_t 
     struct mcp_task *t = calloc(1, sizeof(*t));
 
     if (t != NULL)
-        *t = (struct mcp_task){.hub = hub, .loop = loop, .n_tasks = n_tasks, .arg = arg};
+        *t = (struct mcp_task){
+            .hub = hub,
+            .begin = {.fn = task_begin, .arg = t},
+            .report = {.fn = task_report, .arg = t},
+            .abort = {.fn = task_abort, .arg = t},
+            .release = {.fn = task_release, .arg = t},
+            .loop = loop,
+            .n_tasks = n_tasks,
+            .arg = arg,
+        };
     return t;
 }
 
@@ -290,9 +300,8 @@ struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop, size_t *n_
     return begin(t, t != NULL && set_call(t, call), reterr);
 }
 
-/* Without memory to tell the hub the work goes on, and its report is dropped. */
 void mcp_task_cancel(struct mcp_task *t)
 {
     t->is_cancelled = true;
-    t->waits_for_release = loop_post(t->hub->loop, task_abort, t);
+    loop_post(t->hub->loop, &t->abort);
 }

@@ -26,7 +26,8 @@ enum { REST_MS = 5 };
 struct dial {
     uv_poll_t poll;
     struct loop *loop;
-    struct loop_timer *rest; /* NULL when not resting */
+    struct loop_message first; /* the first attempt */
+    struct loop_timer *rest;   /* NULL when not resting */
     dial_on_done *on_done;
     void *arg;
     int fd; /* being connected, or -1 */
@@ -166,10 +167,8 @@ struct dial *dial_start(struct loop *loop, const struct address_list *list, dial
     d->arg = arg;
     d->fd = -1;
     d->list = *list;
-    if (!loop_defer(loop, try_next, d)) {
-        free(d);
-        return NULL;
-    }
+    d->first = (struct loop_message){.fn = try_next, .arg = d};
+    loop_defer(loop, &d->first);
     return d;
 }
 

@@ -9,14 +9,6 @@
 
 enum { END_MS = SANDBOX_DEATH_MS + 2000 };
 
-void sandbox_post(struct loop *loop, void (*fn)(void *arg), void *arg)
-{
-    enum { PAUSE_MS = 10 };
-
-    while (!loop_post(loop, fn, arg))
-        uv_sleep(PAUSE_MS);
-}
-
 static void stop_when_empty(const struct sandbox_hub *hub)
 {
     if (hub->is_ending && hub->boxes == NULL && hub->leaving == NULL)
@@ -101,7 +93,7 @@ bool sandbox_hub_free(struct sandbox_hub *hub)
 {
     if (hub == NULL)
         return true;
-    sandbox_post(hub->loop, on_end, hub);
+    loop_post(hub->loop, &hub->end);
     (void)uv_thread_join(&hub->thread);
     if (hub->leaving != NULL) {
         log_msg(LOG_WARN, "sandboxes have not ended in %d s and are left alone", END_MS / 1000);
@@ -142,6 +134,7 @@ static struct sandbox_hub *hub_new(const struct sandbox_conf *conf)
         return NULL;
     }
     hub->conf = *conf;
+    hub->end = (struct loop_message){.fn = on_end, .arg = hub};
     return hub;
 }
 

@@ -63,6 +63,7 @@ struct sandbox_hub {
 
     struct egress_proxy *egress; /* or NULL */
 
+    struct loop_message end;
     struct loop_timer *end_timer;
     bool is_ending;
 };
@@ -70,13 +71,14 @@ struct sandbox_hub {
 /* A task, or what has become of it. */
 struct sandbox_task {
     struct sandbox_hub *hub;
+    struct loop_message begin, report, abort, release;
 
     /* of the worker's thread */
     struct loop *loop;
     size_t *n_tasks;
     const struct sandbox_handler *handler;
     void *arg;
-    bool is_cancelled, waits_for_release;
+    bool is_cancelled;
 
     /* written before begin */
     struct arena memory;
@@ -93,9 +95,6 @@ struct sandbox_task {
 };
 
 /* ---- sandbox_hub.c */
-
-/* Somebody waits for this, so it is tried until there is memory. Any thread. */
-void sandbox_post(struct loop *loop, void (*fn)(void *arg), void *arg);
 
 /* Nothing is left of a box that was leaving. Frees it. */
 void sandbox_hub_left(struct sandbox_hub *hub, struct box *b);

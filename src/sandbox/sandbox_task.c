@@ -33,10 +33,9 @@ static void task_report(void *arg)
 {
     struct sandbox_task *t = arg;
 
-    if (t->waits_for_release)
+    if (t->is_cancelled)
         return;
-    if (!t->is_cancelled)
-        t->handler->on_done(t->arg, &t->outcome);
+    t->handler->on_done(t->arg, &t->outcome);
     task_release(t);
 }
 
@@ -50,7 +49,7 @@ void sandbox_task_end(struct sandbox_task *t, const struct sandbox_outcome *outc
     if (str_is_none(t->outcome.message))
         t->outcome.message = STR("The gateway ran out of memory.");
     t->is_over = true;
-    sandbox_post(t->loop, task_report, t);
+    loop_post(t->loop, &t->report);
 }
 
 void sandbox_task_fail(struct sandbox_task *t, enum sandbox_failure failure, str message)
@@ -70,7 +69,7 @@ static void task_abort(void *arg)
     if (!t->is_over)
         sandbox_work_abort(t);
     t->is_over = true;
-    sandbox_post(t->loop, task_release, t);
+    loop_post(t->loop, &t->release);
 }
 
 /* ---- on the worker's thread: the start */
@@ -104,20 +103,29 @@ struct sandbox_task *sandbox_start(struct sandbox_hub *hub, struct loop *loop, s
 
     if (t != NULL)
         *t = (struct sandbox_task){
-            .hub = hub, .loop = loop, .n_tasks = n_tasks, .handler = handler, .arg = arg};
-    if (t == NULL || !copy_request(t, request) || !loop_post(hub->loop, task_begin, t)) {
+            .hub = hub,
+            .begin = {.fn = task_begin, .arg = t},
+            .report = {.fn = task_report, .arg = t},
+            .abort = {.fn = task_abort, .arg = t},
+            .release = {.fn = task_release, .arg = t},
+            .loop = loop,
+            .n_tasks = n_tasks,
+            .handler = handler,
+            .arg = arg,
+        };
+    if (t == NULL || !copy_request(t, request)) {
         if (t != NULL)
             task_free(t);
         err_set_no_memory(reterr);
         return NULL;
     }
     ++*n_tasks;
+    loop_post(hub->loop, &t->begin);
     return t;
 }
 
-/* Without memory to tell the hub the work goes on, and its report is dropped. */
 void sandbox_cancel(struct sandbox_task *t)
 {
     t->is_cancelled = true;
-    t->waits_for_release = loop_post(t->hub->loop, task_abort, t);
+    loop_post(t->hub->loop, &t->abort);
 }

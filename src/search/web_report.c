@@ -142,10 +142,11 @@ static bool start_find(struct web_call *c, struct web_doc *doc)
         return false;
     c->doc = doc;
     c->page = doc->page;
-    c->is_deferred = loop_offload(c->session->conf.loop, find_elsewhere, on_found, c);
-    if (c->is_deferred)
-        web_page_ref(c->page);
-    return c->is_deferred;
+    c->is_deferred = true;
+    web_page_ref(c->page);
+    c->find = (struct loop_job){.work = find_elsewhere, .done = on_found, .arg = c};
+    loop_offload(c->session->conf.loop, &c->find);
+    return true;
 }
 
 /* The analyzer of gcc does not see that the session keeps the views. */

@@ -50,9 +50,12 @@ static int defer(struct web_call *c, struct web_doc *doc, const char *why)
 {
     c->doc = doc;
     c->failure = arena_dup(&c->arena, str_from_c(why));
-    c->is_deferred = (doc != NULL || !str_is_none(c->failure)) &&
-                     loop_defer(c->session->conf.loop, on_deferred, c);
-    return c->is_deferred ? 0 : -1;
+    if (doc == NULL && str_is_none(c->failure))
+        return -1;
+    c->is_deferred = true;
+    c->next_turn = (struct loop_message){.fn = on_deferred, .arg = c};
+    loop_defer(c->session->conf.loop, &c->next_turn);
+    return 0;
 }
 
 static int open_url(struct web_call *c, str given)

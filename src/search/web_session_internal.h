@@ -5,6 +5,7 @@
 #ifndef ANTIPHON_SEARCH_WEB_SESSION_INTERNAL_H
 #define ANTIPHON_SEARCH_WEB_SESSION_INTERNAL_H
 
+#include "ev/loop.h"
 #include "search/web_doc.h"
 
 struct web_fetch;
@@ -20,6 +21,8 @@ struct web_call {
     struct web_call *next;   /* ... with these */
     struct web_doc *doc;     /* what is to be shown, or why it cannot be, on the loop's next turn */
     str failure;
+    struct loop_message next_turn;
+    struct loop_job find; /* of a large page */
     bool is_deferred, is_done, is_cancelled;
     size_t cursor;     /* of the view that it shows */
     struct page *page; /* a reference, while it is searched; that is, found is written, elsewhere */

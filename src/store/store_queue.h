@@ -8,6 +8,7 @@
 
 #include <uv.h>
 
+#include "ev/loop.h"
 #include "store/store.h"
 
 struct queued_task {
@@ -15,6 +16,7 @@ struct queued_task {
     struct queued_task *next;
     uint64_t since_ms; /* of the monotonic clock */
     struct err *failure;
+    struct loop_message report;
 };
 
 struct store_queue {

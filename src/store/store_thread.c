@@ -92,13 +92,10 @@ static void on_loop(void *arg)
     free(q);
 }
 
-/* Somebody waits for this, so it is tried until there is memory. */
 static void report(struct queued_task *q)
 {
-    enum { PAUSE_MS = 10 };
-
-    while (!loop_post(q->task.loop, on_loop, q))
-        uv_sleep(PAUSE_MS);
+    q->report = (struct loop_message){.fn = on_loop, .arg = q};
+    loop_post(q->task.loop, &q->report);
 }
 
 static void report_all(struct store_thread *t, struct queued_task *tasks, const struct err *failure)

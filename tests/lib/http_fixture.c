@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/send_once.h"
 #include "lib/test.h"
 #include "net/address.h"
 #include "net/listen_address.h"
@@ -159,7 +160,7 @@ static void write_more(void *arg)
         return;
     write_on();
     if (fx.x != NULL)
-        assert_true(loop_defer(fx.loop, write_more, NULL));
+        defer_once(fx.loop, write_more, NULL);
 }
 
 static void on_blocked(void *arg, bool blocked)
@@ -168,7 +169,7 @@ static void on_blocked(void *arg, bool blocked)
     fx.n_blocked += blocked;
     fx.n_unblocked += !blocked;
     if (!blocked)
-        assert_true(loop_defer(fx.loop, write_more, NULL));
+        defer_once(fx.loop, write_more, NULL);
 }
 
 static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
@@ -222,7 +223,7 @@ void serve_request(void *arg, struct http_exchange *x, const struct http_request
     } else if (str_eq(request->path, STR("/large"))) {
         hold(x);
         http_exchange_start(x, 200, text_type, 1);
-        assert_true(loop_defer(fx.loop, write_more, NULL));
+        defer_once(fx.loop, write_more, NULL);
     } else {
         http_exchange_respond(x, 200, text_type, 1, STR("hello"));
     }
@@ -262,7 +263,7 @@ static void say_next_byte(void *arg)
         return;
     p->left++;
     peer_say(p, byte);
-    assert_true(loop_defer(fx.loop, say_next_byte, p));
+    defer_once(fx.loop, say_next_byte, p);
 }
 
 static void scripted_on_bytes(void *arg, str bytes)

@@ -1,5 +1,6 @@
 /* link_fixture.c -- the scripted server, and the reports of a link as text. */
 #include "lib/link_fixture.h"
+#include "lib/send_once.h"
 
 #include <strings.h>
 
@@ -25,7 +26,7 @@ static void nothing(void *arg)
 static void note(const char *word)
 {
     buf_c(&lfx.told, word);
-    assert_true(loop_defer(fx.loop, nothing, NULL));
+    defer_once(fx.loop, nothing, NULL);
 }
 
 static void note_failure(const struct mcp_link_failure *why)

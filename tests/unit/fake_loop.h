@@ -7,6 +7,7 @@
 #define ANTIPHON_TESTS_UNIT_FAKE_LOOP_H
 
 #include "ev/loop.h"
+#include "lib/send_once.h"
 #include "lib/test.h"
 
 struct loop_timer {
@@ -18,16 +19,10 @@ struct loop_timer {
     struct loop_timer *next;
 };
 
-struct deferred {
-    void (*fn)(void *arg);
-    void *arg;
-    struct deferred *next;
-};
-
 struct loop {
     uint64_t now_ms, order;
     struct loop_timer *timers;
-    struct deferred *first, **last;
+    struct loop_message *first, **last;
 };
 
 struct loop *loop_new(struct err *reterr)
@@ -42,15 +37,15 @@ struct loop *loop_new(struct err *reterr)
 
 static inline bool fake_loop_run_deferred(struct loop *loop)
 {
-    struct deferred *d = loop->first;
+    struct loop_message *m = loop->first;
 
-    if (d == NULL)
+    if (m == NULL)
         return false;
-    loop->first = d->next;
+    loop->first = m->next;
     if (loop->first == NULL)
         loop->last = &loop->first;
-    d->fn(d->arg);
-    free(d);
+    m->is_under_way = false;
+    m->fn(m->arg);
     return true;
 }
 
@@ -90,26 +85,31 @@ uint64_t loop_now_ms(const struct loop *loop)
     return loop->now_ms;
 }
 
-bool loop_defer(struct loop *loop, void (*fn)(void *arg), void *arg)
+void loop_defer(struct loop *loop, struct loop_message *m)
 {
-    struct deferred *d = calloc(1, sizeof(*d));
-
-    *d = (struct deferred){fn, arg, NULL};
-    *loop->last = d;
-    loop->last = &d->next;
-    return true;
+    if (m->is_under_way)
+        return;
+    m->is_under_way = true;
+    m->next = NULL;
+    *loop->last = m;
+    loop->last = &m->next;
 }
 
-bool loop_post(struct loop *loop, void (*fn)(void *arg), void *arg)
+void loop_post(struct loop *loop, struct loop_message *m)
 {
-    return loop_defer(loop, fn, arg);
+    loop_defer(loop, m);
+}
+
+bool loop_message_is_under_way(const struct loop_message *m)
+{
+    return m->is_under_way;
 }
 
 /* There is one thread: the work is done at once, its end is told as ever. */
-bool loop_offload(struct loop *loop, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+void loop_offload(struct loop *loop, struct loop_job *job)
 {
-    work(arg);
-    return loop_defer(loop, done, arg);
+    job->work(job->arg);
+    defer_once(loop, job->done, job->arg);
 }
 
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg)

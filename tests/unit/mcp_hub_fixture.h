@@ -5,6 +5,7 @@
 #ifndef ANTIPHON_TESTS_UNIT_MCP_HUB_FIXTURE_H
 #define ANTIPHON_TESTS_UNIT_MCP_HUB_FIXTURE_H
 
+#include "lib/send_once.h"
 #include "lib/test.h"
 
 #include <sched.h>
@@ -117,7 +118,7 @@ static inline void play(void (*fn)(void *arg), void *arg)
 
     assert_int_equal(uv_sem_init(&p.done, 0), 0);
     assert_int_equal(hub_wake(hfx.hub, NULL), 0);
-    assert_true(loop_post(hfx.hub->loop, play_run, &p));
+    post_once(hfx.hub->loop, play_run, &p);
     uv_sem_wait(&p.done);
     uv_sem_destroy(&p.done);
 }

@@ -7,6 +7,7 @@
 #ifndef ANTIPHON_TESTS_UNIT_MCP_HUB_STAGE_H
 #define ANTIPHON_TESTS_UNIT_MCP_HUB_STAGE_H
 
+#include "lib/send_once.h"
 #include "unit/mcp_hub_fixture.h"
 #include "json/json_text.h"
 
@@ -123,7 +124,7 @@ struct mcp_session *mcp_session_new(struct loop *loop, const struct mcp_session_
 void mcp_session_start(struct mcp_session *s)
 {
     s->state = MCP_STARTING;
-    MUST(loop_defer(s->loop, stage_begin, s));
+    defer_once(s->loop, stage_begin, s);
 }
 
 static inline void stage_call_free(struct mcp_session_call *call)
@@ -160,7 +161,7 @@ void mcp_session_stop(struct mcp_session *s)
 {
     MUST(!s->is_stopping);
     s->is_stopping = true;
-    MUST(loop_defer(s->loop, stage_end, s));
+    defer_once(s->loop, stage_end, s);
 }
 
 void mcp_session_free(struct mcp_session *s)
@@ -259,7 +260,7 @@ struct mcp_session_call *mcp_session_call(struct mcp_session *s,
         last = &(*last)->next;
     *last = call;
     if (stage_is(s, "echo"))
-        MUST(loop_defer(s->loop, stage_echo, s));
+        defer_once(s->loop, stage_echo, s);
     return call;
 }
 

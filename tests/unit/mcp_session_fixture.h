@@ -8,6 +8,7 @@
 
 #include "fake_loop.h"
 #include "lib/fixture.h"
+#include "lib/send_once.h"
 #include "mcp/mcp_session_internal.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -218,7 +219,7 @@ static inline void reply_later(const struct mcp_link_message *m)
         return;
     w = malloc(sizeof(*w));
     *w = (struct waiting_reply){fx.link, m->id, r};
-    loop_defer(fx.loop, on_reply, w);
+    defer_once(fx.loop, on_reply, w);
 }
 
 static inline bool fake_send(struct mcp_link *link, const struct mcp_link_message *m,
@@ -269,7 +270,7 @@ static inline void fake_stop(struct mcp_link *link)
     assert_ptr_equal(link, fx.link);
     assert_false(fx.link->is_stopped);
     fx.link->is_stopped = true;
-    loop_defer(fx.loop, link_closed, fx.link);
+    defer_once(fx.loop, link_closed, fx.link);
 }
 
 static inline void link_opens(void *arg)
@@ -295,7 +296,7 @@ static inline struct mcp_link *fake_open(enum mcp_transport transport,
     fx.link = calloc(1, sizeof(*fx.link));
     fx.link->link = (struct mcp_link){&ops, handler, arg};
     fx.opened[fx.n_opened++ % COUNT_OF(fx.opened)] = transport;
-    loop_defer(fx.loop, link_opens, fx.link);
+    defer_once(fx.loop, link_opens, fx.link);
     return &fx.link->link;
 }
 

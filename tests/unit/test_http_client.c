@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/reply.h"
+#include "lib/send_once.h"
 #include "lib/test.h"
 #include "net/listen_address.h"
 
@@ -375,7 +376,7 @@ static void pause_on_body(void *arg, str bytes)
 
     reply_on_body(arg, bytes);
     http_call_pause(r->call);
-    assert_true(loop_defer(fx.loop, resume, r));
+    defer_once(fx.loop, resume, r);
 }
 
 static void pausing_every_read_loses_nothing(void **state)

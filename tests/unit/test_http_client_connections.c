@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/reply.h"
+#include "lib/send_once.h"
 #include "lib/test.h"
 
 /* A GET from a host by another of its names. */
@@ -237,7 +238,7 @@ static void a_call_may_be_cancelled_before_it_is_connected(void **state)
     start_at(&early, "127.0.0.1", http_server_port(fx.server));
     http_call_cancel(early.call);
     start_at(&late, "127.0.0.1", http_server_port(fx.server));
-    assert_true(loop_defer(fx.loop, cancel, &late)); /* it is deferred behind the dialling */
+    defer_once(fx.loop, cancel, &late); /* it is deferred behind the dialling */
     let_pass(20);
     assert_false(early.ended || late.ended);
     assert_int_equal(fx.n_requests, 0);
@@ -264,7 +265,7 @@ static void a_unix_socket_with_a_short_queue_serves_many(void **state)
     for (size_t i = 0; i < COUNT_OF(r); i++)
         reply_start(&r[i], &conf, &reply_handler);
     reply_start(&cancelled, &conf, &reply_handler);
-    assert_true(loop_defer(fx.loop, cancel, &cancelled)); /* while it is patient */
+    defer_once(fx.loop, cancel, &cancelled); /* while it is patient */
     for (size_t i = 0; i < COUNT_OF(r); i++)
         reply_check_hello(&r[i]);
     assert_false(cancelled.ended);

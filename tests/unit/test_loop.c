@@ -14,11 +14,13 @@
 #include "ev/log.h"
 #include "ev/loop.h"
 #include "ev/loop_hold.h"
+#include "lib/send_once.h"
 
 struct fixture {
     struct loop *loop;
     struct loop_timer *timer, *other;
-    char order[64]; /* a letter for everything that ran */
+    struct loop_message message, next, last; /* with other functions in each test */
+    char order[64];                          /* a letter for everything that ran */
     unsigned left;
     uv_thread_t threads[4];
 };
@@ -61,7 +63,7 @@ static void deferred_again(void *arg)
 
     note(f, "d");
     if (--f->left > 0)
-        assert_true(loop_defer(f->loop, deferred_again, f));
+        loop_defer(f->loop, &f->message);
     else
         loop_stop(f->loop);
 }
@@ -71,7 +73,8 @@ static void defer_from_timer(void *arg)
     struct fixture *f = arg;
 
     note(f, "t");
-    assert_true(loop_defer(f->loop, deferred_again, f));
+    f->message = (struct loop_message){.fn = deferred_again, .arg = f};
+    loop_defer(f->loop, &f->message);
     note(f, "t");
 }
 
@@ -95,7 +98,8 @@ static void what_is_deferred_at_the_end_still_runs(void **state)
 {
     struct fixture *f = *state;
 
-    assert_true(loop_defer(f->loop, note_deferred, f));
+    f->message = (struct loop_message){.fn = note_deferred, .arg = f};
+    loop_defer(f->loop, &f->message);
     loop_free(f->loop);
     f->loop = loop_new(NULL);
     assert_string_equal(f->order, "d");
@@ -157,7 +161,7 @@ static void post_many(void *arg)
     struct fixture *f = arg;
 
     for (int i = 0; i < POSTS; i++)
-        assert_true(loop_post(f->loop, count, f));
+        post_once(f->loop, count, f);
 }
 
 static void every_message_of_every_thread_arrives_once(void **state)
@@ -173,15 +177,132 @@ static void every_message_of_every_thread_arrives_once(void **state)
     assert_int_equal(f->left, 0);
 }
 
+static void post_noted(struct fixture *f)
+{
+    f->message = (struct loop_message){.fn = note_deferred, .arg = f};
+    f->next = (struct loop_message){.fn = note_timer, .arg = f};
+    f->last = (struct loop_message){.fn = stop, .arg = f};
+    loop_post(f->loop, &f->message);
+    loop_post(f->loop, &f->next);
+    loop_post(f->loop, &f->last);
+}
+
 static void messages_keep_their_order(void **state)
 {
     struct fixture *f = *state;
 
-    assert_true(loop_post(f->loop, note_deferred, f));
-    assert_true(loop_post(f->loop, note_timer, f));
-    assert_true(loop_post(f->loop, stop, f));
+    post_noted(f);
     loop_run(f->loop);
     assert_string_equal(f->order, "dxs");
+}
+
+static void a_message_that_is_under_way_is_not_sent_again(void **state)
+{
+    struct fixture *f = *state;
+
+    post_noted(f);
+    assert_true(loop_message_is_under_way(&f->message));
+    loop_post(f->loop, &f->message);
+    loop_defer(f->loop, &f->message);
+    loop_run(f->loop);
+    assert_string_equal(f->order, "dxs");
+    assert_false(loop_message_is_under_way(&f->message));
+}
+
+static void post_itself(void *arg)
+{
+    struct fixture *f = arg;
+
+    assert_false(loop_message_is_under_way(&f->message));
+    note(f, "d");
+    if (--f->left > 0)
+        loop_post(f->loop, &f->message);
+    else
+        loop_post(f->loop, &f->last);
+}
+
+static void a_message_may_be_sent_again_by_its_function(void **state)
+{
+    struct fixture *f = *state;
+
+    f->left = 3;
+    f->message = (struct loop_message){.fn = post_itself, .arg = f};
+    f->last = (struct loop_message){.fn = stop, .arg = f};
+    loop_post(f->loop, &f->message);
+    loop_run(f->loop);
+    assert_string_equal(f->order, "ddds");
+}
+
+static struct loop_message *message_that_frees_itself(void)
+{
+    struct loop_message *m = calloc(1, sizeof(*m));
+
+    assert_non_null(m);
+    *m = (struct loop_message){.fn = free, .arg = m};
+    return m;
+}
+
+static void a_message_may_be_freed_by_its_function(void **state)
+{
+    struct fixture *f = *state;
+
+    f->last = (struct loop_message){.fn = stop, .arg = f};
+    loop_post(f->loop, message_that_frees_itself());
+    loop_defer(f->loop, message_that_frees_itself());
+    loop_post(f->loop, &f->last);
+    loop_run(f->loop);
+    assert_string_equal(f->order, "s");
+}
+
+/* What has come to a loop that ends is forgotten, also if its owner has gone before. */
+static void a_message_may_be_gone_before_a_loop_that_never_ran(void **state)
+{
+    struct fixture *f = *state;
+    struct loop_message *m = message_that_frees_itself();
+
+    loop_post(f->loop, m);
+    free(m);
+}
+
+/* ---- one message of several threads */
+
+struct shared {
+    struct fixture *f;
+    atomic_uint n_said;
+    unsigned heard; /* of n_said, at the last run */
+    struct loop_message message;
+};
+
+static void hear(void *arg)
+{
+    struct shared *s = arg;
+
+    s->heard = atomic_load_explicit(&s->n_said, memory_order_relaxed);
+    if (s->heard == 4 * POSTS)
+        loop_stop(s->f->loop);
+}
+
+static void say_often(void *arg)
+{
+    struct shared *s = arg;
+
+    for (int i = 0; i < POSTS; i++) {
+        atomic_fetch_add_explicit(&s->n_said, 1, memory_order_relaxed);
+        loop_post(s->f->loop, &s->message);
+    }
+}
+
+static void what_was_done_before_a_message_is_sent_is_seen_by_its_next_run(void **state)
+{
+    struct fixture *f = *state;
+    struct shared s = {.f = f, .message = {.fn = hear, .arg = &s}};
+
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(uv_thread_create(&f->threads[i], say_often, &s), 0);
+    loop_run(f->loop);
+    for (int i = 0; i < 4; i++)
+        (void)uv_thread_join(&f->threads[i]);
+    assert_int_equal(s.heard, 4 * POSTS);
 }
 
 static void random_bytes_do_not_repeat(void **state)
@@ -310,6 +431,7 @@ enum { JOBS = 20 };
 
 struct job {
     struct fixture *f;
+    struct loop_job on_pool;
     unsigned number;
     uv_thread_t thread;
     atomic_uint *n_working;
@@ -351,8 +473,11 @@ static void work_is_done_elsewhere_one_after_the_other(void **state)
     atomic_init(&n_working, 0);
     n_done = 0;
     for (unsigned i = 0; i < JOBS; i++) {
-        jobs[i] = (struct job){.f = f, .number = i, .n_working = &n_working};
-        assert_true(loop_offload(f->loop, work, on_work_done, &jobs[i]));
+        jobs[i] = (struct job){.f = f,
+                               .on_pool = {.work = work, .done = on_work_done, .arg = &jobs[i]},
+                               .number = i,
+                               .n_working = &n_working};
+        loop_offload(f->loop, &jobs[i].on_pool);
     }
     assert_int_equal(loop_offloaded(f->loop), JOBS);
     loop_run(f->loop);
@@ -366,18 +491,20 @@ static void begin_another(void *arg)
     if (++n_done == JOBS)
         loop_stop(j->f->loop);
     else
-        assert_true(loop_offload(j->f->loop, work, begin_another, j));
+        loop_offload(j->f->loop, &j->on_pool);
 }
 
 static void a_job_may_be_followed_by_another(void **state)
 {
     struct fixture *f = *state;
     atomic_uint n_working;
-    struct job j = {.f = f, .n_working = &n_working};
+    struct job j = {.f = f,
+                    .on_pool = {.work = work, .done = begin_another, .arg = &j},
+                    .n_working = &n_working};
 
     atomic_init(&n_working, 0);
     n_done = 0;
-    assert_true(loop_offload(f->loop, work, begin_another, &j));
+    loop_offload(f->loop, &j.on_pool);
     loop_run(f->loop);
     assert_int_equal(loop_offloaded(f->loop), 0);
 }
@@ -441,6 +568,11 @@ int main(void)
         WITH_LOOP(a_stopped_timer_does_not_fire),
         WITH_LOOP(every_message_of_every_thread_arrives_once),
         WITH_LOOP(messages_keep_their_order),
+        WITH_LOOP(a_message_that_is_under_way_is_not_sent_again),
+        WITH_LOOP(a_message_may_be_sent_again_by_its_function),
+        WITH_LOOP(a_message_may_be_freed_by_its_function),
+        WITH_LOOP(a_message_may_be_gone_before_a_loop_that_never_ran),
+        WITH_LOOP(what_was_done_before_a_message_is_sent_is_seen_by_its_next_run),
         WITH_LOOP(work_is_done_elsewhere_one_after_the_other),
         WITH_LOOP(a_job_may_be_followed_by_another),
         cmocka_unit_test(a_loop_that_was_held_long_says_so_once_in_a_while),

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "lib/http_fixture.h"
+#include "lib/send_once.h"
 #include "lib/test.h"
 #include "lib/tls_server.h"
 #include "net/listen_address.h"
@@ -43,7 +44,7 @@ static void on_there(void *arg)
 
 static void wait_to_go(void)
 {
-    (void)loop_post(fx.loop, on_there, NULL);
+    post_once(fx.loop, on_there, NULL);
     uv_sem_wait(&px.may_go);
 }
 

@@ -1,6 +1,7 @@
 /* test_pulse.c -- loops that turn, and one that does not. */
 #include "ev/loop.h"
 #include "gateway/pulse.h"
+#include "lib/send_once.h"
 #include "lib/test.h"
 
 enum { LOOPS = 2 };
@@ -41,7 +42,7 @@ static void stop(void *arg)
 
 static void turn(struct loop *loop)
 {
-    assert_true(loop_post(loop, stop, loop));
+    post_once(loop, stop, loop);
     loop_run(loop);
 }
 
