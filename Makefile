@@ -261,6 +261,7 @@ tests_in     = $(call build_in,$(1),$(filter-out $(store_tests),$(unit_tests)) $
 store_in     = $(call build_in,$(1),$(store_tests))
 fuzz_in      = $(patsubst $(OUT)/%,build/$(1)/%,$(fuzz_targets))
 thread_tests = $(patsubst tests/unit/%.c,build/tsan/tests/%,$(wildcard tests/unit/test_loop*.c \
+                 tests/unit/test_errand.c \
                  tests/unit/test_http*.c tests/unit/test_child*.c tests/unit/test_mcp_hub*.c \
                  tests/unit/test_sandbox*.c tests/unit/test_store_task.c))
 

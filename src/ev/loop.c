@@ -30,7 +30,7 @@ struct loop {
     struct loop_hold hold;
     uv_work_t on_pool;                     /* of the first job; while there are any */
     struct loop_job *first_job, *last_job; /* the first runs, the others wait */
-    size_t n_jobs;
+    size_t n_expected;                     /* jobs and errands */
     char scratch[LOOP_SCRATCH_BYTES];
 };
 
@@ -273,7 +273,7 @@ static void on_job_done(uv_work_t *on_pool, int status)
 
     (void)status; /* nothing is cancelled */
     loop->first_job = j->next;
-    loop->n_jobs--;
+    loop_receive(loop);
     if (loop->first_job != NULL)
         start_job(loop);
     before = budget_use_for(j->use);
@@ -287,7 +287,7 @@ void loop_offload(struct loop *loop, struct loop_job *j)
     j->next = NULL;
     j->use = budget_use_for(BUDGET_UNDER_WAY); /* what it takes memory for is that of who asks */
     (void)budget_use_for(j->use);
-    loop->n_jobs++;
+    loop_expect(loop);
     if (loop->first_job != NULL) {
         loop->last_job->next = j;
         loop->last_job = j;
@@ -297,9 +297,19 @@ void loop_offload(struct loop *loop, struct loop_job *j)
     }
 }
 
-size_t loop_offloaded(const struct loop *loop)
+void loop_expect(struct loop *loop)
 {
-    return loop->n_jobs;
+    loop->n_expected++;
+}
+
+void loop_receive(struct loop *loop)
+{
+    loop->n_expected--;
+}
+
+size_t loop_n_expected(const struct loop *loop)
+{
+    return loop->n_expected;
 }
 
 void loop_pool_size(unsigned n_loops)

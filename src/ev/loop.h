@@ -84,8 +84,11 @@ struct loop_job {
  * is cancelled: what arg points to must stay until done. */
 void loop_offload(struct loop *loop, struct loop_job *job);
 
-/* How many of them have not been reported. A loop is freed when there are none. */
-size_t loop_offloaded(const struct loop *loop);
+/* How much is elsewhere and has yet to come back: jobs, and errands (errand.h), which say so by the
+ * first two. A loop runs until there is nothing. On the loop's thread. */
+void loop_expect(struct loop *loop);
+void loop_receive(struct loop *loop);
+size_t loop_n_expected(const struct loop *loop);
 
 /* Makes the pool large enough for n_loops besides what looks up names, unless UV_THREADPOOL_SIZE is
  * in the environment. Once, before there are other threads. */

@@ -53,8 +53,7 @@ static void call_tool(struct chat_turn_call *c, const struct chat_turn_tool *too
                                 .form = result_form(t)};
     struct err e;
 
-    c->task = mcp_hub_call(t->worker->hub, t->worker->loop, &t->worker->n_mcp_tasks, &call,
-                           &done_handler, c, &e);
+    c->task = mcp_hub_call(t->worker->hub, t->worker->loop, &call, &done_handler, c, &e);
     if (c->task == NULL)
         refuse(c, MCP_FAILED_LIMIT, &e);
     else

@@ -488,8 +488,7 @@ static int job_start(struct container_job *job, const struct container_call *cal
     if (job_read(job, call, r, &request, reterr) == -1 ||
         (is_of_files(call->op) && enter(job, caller->owner, reterr) == -1))
         return -1;
-    job->task = sandbox_start(w->builtin->sandboxes, w->loop, &w->n_sandbox_tasks, &request,
-                              &handler, job, reterr);
+    job->task = sandbox_start(w->builtin->sandboxes, w->loop, &request, &handler, job, reterr);
     return job->task == NULL ? -1 : 0;
 }
 

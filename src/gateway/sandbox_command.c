@@ -101,12 +101,11 @@ static void run(struct job *job, struct sandbox_hub *hub)
                                             .code = buf_str(&job->code)};
     struct err e;
     struct loop *loop = loop_new(&e);
-    size_t n_tasks = 0;
 
     job->status = EXIT_NO_SANDBOX;
-    if (loop == NULL || sandbox_start(hub, loop, &n_tasks, &request, &handler, job, &e) == NULL)
+    if (loop == NULL || sandbox_start(hub, loop, &request, &handler, job, &e) == NULL)
         (void)refuse(e.msg, EXIT_NO_SANDBOX);
-    while (n_tasks > 0)
+    while (loop != NULL && loop_n_expected(loop) > 0)
         (void)uv_run(loop_uv(loop), UV_RUN_ONCE);
     loop_free(loop);
 }

@@ -7,13 +7,13 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/request_body.h"
-#include "gateway/state_task.h"
 #include "gateway/worker.h"
 #include "json/json_write.h"
 
 struct state_job {
     struct state_request request;
     const struct state_call *call;
+    struct store_task task;
     struct caller caller;
     struct http_exchange *x;         /* NULL: the client has left */
     const struct http_request *http; /* lives as long as x, and so does request_id */
@@ -162,10 +162,13 @@ static int start_work(struct state_job *job, struct err *reterr)
 {
     if (is_refused(job, reterr))
         return -1;
-    if (state_task_start(job->request.worker, job->call->access, run_work, on_done, job))
-        return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    job->task = (struct store_task){.access = job->call->access,
+                                    .work = run_work,
+                                    .done = on_done,
+                                    .arg = job,
+                                    .loop = job->request.worker->loop};
+    store_start(job->request.worker->store, &job->task);
+    return 0;
 }
 
 static void read_elsewhere(void *arg)

@@ -173,8 +173,8 @@ static void *start(struct turn_call *c, struct turn_call_result *ret)
     if (buf_failed(&code))
         err_set_no_memory(&e);
     else
-        task = sandbox_start(t->worker->builtin->sandboxes, t->worker->loop,
-                             &t->worker->n_sandbox_tasks, &request, &handler, c, &e);
+        task = sandbox_start(t->worker->builtin->sandboxes, t->worker->loop, &request, &handler, c,
+                             &e);
     if (task == NULL)
         turn_call_fail(ret, str_from_c(e.msg));
     buf_fini(&code);

@@ -65,8 +65,7 @@ static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err
         .form = result_form(t),
     };
 
-    return mcp_hub_call(t->worker->hub, t->worker->loop, &t->worker->n_mcp_tasks, &call, &handler,
-                        c, reterr);
+    return mcp_hub_call(t->worker->hub, t->worker->loop, &call, &handler, c, reterr);
 }
 
 static void *start(struct turn_call *c, struct turn_call_result *ret)

@@ -119,6 +119,7 @@ struct turn {
     struct reasoning_seal seal;
     str memory_scope; /* whose reasoning and rounds they are, or STR_NONE: not asked for yet */
     bool uses_store;
+    struct store_task store_task;
     const struct err *not_stored; /* why, for the log */
     const struct err *failure;    /* of the round's upstream call, while its end is dealt with */
 

@@ -88,7 +88,7 @@ static struct mcp_task *call(struct mcp_search *s, const struct mcp_server_view 
     call.arguments = buf_str(&arguments);
     call.form = MCP_RESULT_TEXT;
     if (!buf_failed(&arguments))
-        task = mcp_hub_call(w->hub, w->loop, &w->n_mcp_tasks, &call, &handler, s, reterr);
+        task = mcp_hub_call(w->hub, w->loop, &call, &handler, s, reterr);
     buf_fini(&arguments);
     return task;
 }

@@ -8,22 +8,20 @@
 
 #include "base/budget.h"
 #include "base/str_map.h"
-#include "gateway/state_task.h"
 #include "gateway/stored_item.h"
 #include "gateway/turn_internal.h"
 #include "gateway/upstream_options.h"
 #include "response/output_result.h"
 #include "json/json_text.h"
 
-static int start_task(struct turn *t, enum store_access access,
-                      int (*work)(struct store_session *s, void *arg, struct err *reterr),
-                      void (*done)(void *arg, const struct err *failure), struct err *reterr)
+static void start_task(struct turn *t, enum store_access access,
+                       int (*work)(struct store_session *s, void *arg, struct err *reterr),
+                       void (*done)(void *arg, const struct err *failure))
 {
-    t->uses_store = state_task_start(t->worker, access, work, done, t);
-    if (t->uses_store)
-        return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    t->uses_store = true;
+    t->store_task = (struct store_task){
+        .access = access, .work = work, .done = done, .arg = t, .loop = t->worker->loop};
+    store_start(t->worker->store, &t->store_task);
 }
 
 /* ---- the store may be away */
@@ -208,7 +206,8 @@ int turn_load(struct turn *t, struct err *reterr)
         return -1;
     }
     turn_move(t, TURN_LOAD);
-    return start_task(t, locks ? STORE_WRITE : STORE_READ, load_work, on_loaded, reterr);
+    start_task(t, locks ? STORE_WRITE : STORE_READ, load_work, on_loaded);
+    return 0;
 }
 
 int turn_resolve(struct turn *t, struct err *reterr)
@@ -272,10 +271,7 @@ static void on_released(void *arg, const struct err *failure)
 
 void turn_release(struct turn *t)
 {
-    struct err e;
-
-    if (start_task(t, STORE_WRITE, release_work, on_released, &e) == -1)
-        turn_on_saved(t, NULL);
+    start_task(t, STORE_WRITE, release_work, on_released);
 }
 
 static enum store_status status_of(const struct response *r)
@@ -436,10 +432,11 @@ static int store_record(struct turn *t, struct err *reterr)
     struct err e;
 
     (void)reterr;
-    if (t->failure != NULL)
-        e = *t->failure;
-    else if (start_task(t, STORE_WRITE, save_work, on_saved, &e) == 0)
+    if (t->failure == NULL) {
+        start_task(t, STORE_WRITE, save_work, on_saved);
         return 0;
+    }
+    e = *t->failure;
     turn_explain_size(t, &e);
     if (t->x != NULL)
         turn_on_saved(t, &e);

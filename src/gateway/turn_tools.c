@@ -112,8 +112,7 @@ static int start_listing(struct turn_server *s, struct buf *out, struct err *ret
         response_failure(&t->response, reterr);
         return -1;
     }
-    s->task = mcp_hub_list(t->worker->hub, t->worker->loop, &t->worker->n_mcp_tasks, s->remote,
-                           &handler, s, reterr);
+    s->task = mcp_hub_list(t->worker->hub, t->worker->loop, s->remote, &handler, s, reterr);
     if (s->task == NULL)
         return -1;
     t->n_listings++;

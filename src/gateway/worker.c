@@ -304,8 +304,7 @@ static void check_drained(void *arg)
 
     if (is_late)
         fail_all(w);
-    if (loop_offloaded(w->loop) == 0 && w->n_store_tasks == 0 && w->n_mcp_tasks == 0 &&
-        w->n_sandbox_tasks == 0 && (is_late || http_server_exchanges(w->server) == 0))
+    if (loop_n_expected(w->loop) == 0 && (is_late || http_server_exchanges(w->server) == 0))
         loop_stop(w->loop);
     else
         loop_timer_start(w->drain_timer, DRAIN_CHECK_MS);

@@ -53,11 +53,8 @@ struct worker {
     struct cut_memory *cuts;             /* the same */
     const struct seal_keys *seal_keys;   /* shared by all workers, outlives them */
     struct store *store;                 /* shared by all workers; outlives what runs on the loop */
-    size_t n_store_tasks;                /* under way (state_task.h) */
     struct mcp_hub *hub;                 /* shared by all workers, outlives them; or NULL */
-    size_t n_mcp_tasks;                  /* under way (mcp_hub.h) */
     const struct builtin_tools *builtin; /* shared by all workers, outlives them */
-    size_t n_sandbox_tasks;              /* under way (sandbox.h) */
     struct search_http *search;          /* or NULL */
     struct http_client *pages;           /* fetches pages; NULL: none are */
     struct buf out;                      /* events of the read at hand, on their way to one send */

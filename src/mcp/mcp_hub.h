@@ -88,9 +88,8 @@ bool mcp_snapshot_injects(const struct mcp_snapshot *s, bool by_default);
 /* ---- tasks
  *
  * A task reports once, on the loop it was started from, unless it was cancelled before;
- * then it is gone. *n_tasks, which belongs to that loop's thread, counts those that the
- * hub still has to do with, cancelled ones as well: the loop must run, and the hub live,
- * until it is 0. */
+ * then it is gone. The hub may still have to do with cancelled ones: that loop must run, and
+ * the hub live, until it expects nothing (loop_n_expected()). */
 
 /* A server that a request declares. */
 struct mcp_remote {
@@ -107,7 +106,7 @@ struct mcp_listed_handler {
 
 /* Copies *remote. Connections and lists are shared between requests of the same owner with
  * the same URL and header fields (MCP 9.6). NULL with *reterr filled when out of memory. */
-struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop, size_t *n_tasks,
+struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop,
                               const struct mcp_remote *remote,
                               const struct mcp_listed_handler *handler, void *arg,
                               struct err *reterr);
@@ -132,7 +131,7 @@ struct mcp_hub_call {
     enum mcp_result_form form; /* of the output */
 };
 
-struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop, size_t *n_tasks,
+struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop,
                               const struct mcp_hub_call *call,
                               const struct mcp_done_handler *handler, void *arg,
                               struct err *reterr);

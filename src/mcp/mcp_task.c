@@ -1,29 +1,18 @@
-/* mcp_task.c -- work for a worker: there, done, and back.
- *
- *     worker                    hub
- *     start    ---- begin ---->
- *              <--- report ----  it is over
- *     cancel   ---- abort ---->  ends it, if it is not over
- *              <--- release ---
- *
- * A task belongs to the hub from begin to report, but for what says so, and to its worker
- * afterwards. Who cancels waits for the release, which comes last even when a report has
- * met the abort on its way; so nobody ever sees a task that is gone. */
+/* mcp_task.c -- work for a worker, as an errand at the hub's loop. */
 #include "mcp/mcp_hub_internal.h"
 
 #include <stdlib.h>
 
+#include "ev/errand.h"
+
 struct mcp_task {
     struct mcp_hub *hub;
-    struct loop_message begin, report, abort, release;
+    struct errand errand;
 
     /* of the worker's thread */
-    struct loop *loop;
-    size_t *n_tasks;
     const struct mcp_listed_handler *on_listed; /* or */
     const struct mcp_done_handler *on_done;
     void *arg;
-    bool is_cancelled;
 
     /* written before begin */
     struct arena memory;
@@ -38,7 +27,6 @@ struct mcp_task {
     struct mcp_task *next; /* that waits for the same tools */
     struct hub_server *server;
     struct mcp_session_call *call;
-    bool is_over;
 
     /* written before the report */
     struct mcp_catalogue *tools;
@@ -57,8 +45,10 @@ struct mcp_task **mcp_task_next(struct mcp_task *t)
 
 /* ---- on the worker's thread: the end */
 
-static void task_free(struct mcp_task *t)
+static void task_free(void *arg)
 {
+    struct mcp_task *t = arg;
+
     mcp_catalogue_unref(t->catalogue);
     mcp_catalogue_unref(t->tools);
     hub_outcome_fini(&t->outcome);
@@ -66,14 +56,6 @@ static void task_free(struct mcp_task *t)
         hub_remote_wipe(&t->remote);
     arena_fini(&t->memory);
     free(t);
-}
-
-static void task_release(void *arg)
-{
-    struct mcp_task *t = arg;
-
-    --*t->n_tasks;
-    task_free(t);
 }
 
 /* Failures without a text are those that there was no memory for. */
@@ -110,22 +92,14 @@ static void task_report(void *arg)
 {
     struct mcp_task *t = arg;
 
-    if (t->is_cancelled)
-        return;
     if (t->on_listed != NULL)
         report_tools(t);
     else
         report_outcome(t);
-    task_release(t);
+    task_free(t);
 }
 
 /* ---- on the hub's thread */
-
-static void over(struct mcp_task *t)
-{
-    t->is_over = true;
-    loop_post(t->loop, &t->report);
-}
 
 void mcp_task_fail(struct mcp_task *t, str sentence)
 {
@@ -133,7 +107,7 @@ void mcp_task_fail(struct mcp_task *t, str sentence)
     const struct secrets none = {.first = NULL};
 
     hub_outcome_write(&t->outcome, &failure, NULL, t->label, &none, NULL);
-    over(t);
+    errand_report(&t->errand);
 }
 
 void mcp_task_listed(struct mcp_task *t, struct mcp_catalogue *tools)
@@ -142,7 +116,7 @@ void mcp_task_listed(struct mcp_task *t, struct mcp_catalogue *tools)
     if (t->tools == NULL)
         mcp_task_fail(t, STR("The gateway ran out of memory."));
     else
-        over(t);
+        errand_report(&t->errand);
 }
 
 static void on_called(void *arg, const struct mcp_failure *failure,
@@ -155,7 +129,7 @@ static void on_called(void *arg, const struct mcp_failure *failure,
     hub_outcome_write(&t->outcome, failure, result, t->label, &t->server->secrets, &options);
     t->call = NULL;
     hub_server_call_ended(t->server);
-    over(t);
+    errand_report(&t->errand);
 }
 
 static void call_on(struct mcp_task *t, struct hub_server *s)
@@ -210,47 +184,38 @@ static void task_abort(void *arg)
 {
     struct mcp_task *t = arg;
 
-    if (!t->is_over && t->call != NULL) {
+    if (t->call != NULL) {
         mcp_session_cancel(t->call, "nobody waits for the result any more");
         hub_server_call_ended(t->server);
-    } else if (!t->is_over) {
+    } else {
         hub_remote_forget(t->hub, t);
     }
-    t->is_over = true;
-    loop_post(t->loop, &t->release);
 }
 
 /* ---- on the worker's thread: the start */
 
 /* Gives the task to the hub; NULL when it could not be made, and then it is gone. */
-static struct mcp_task *begin(struct mcp_task *t, bool is_whole, struct err *reterr)
+static struct mcp_task *begin(struct mcp_task *t, bool is_whole, struct loop *home,
+                              struct err *reterr)
 {
+    static const struct errand_kind kind = {task_begin, task_abort, task_report, task_free};
+
     if (t == NULL || !is_whole || hub_wake(t->hub, NULL) == -1) {
         if (t != NULL)
             task_free(t);
         err_set_no_memory(reterr);
         return NULL;
     }
-    ++*t->n_tasks;
-    loop_post(t->hub->loop, &t->begin);
+    errand_begin(&t->errand, &kind, t, home, t->hub->loop);
     return t;
 }
 
-static struct mcp_task *task_new(struct mcp_hub *hub, struct loop *loop, size_t *n_tasks, void *arg)
+static struct mcp_task *task_new(struct mcp_hub *hub, void *arg)
 {
     struct mcp_task *t = calloc(1, sizeof(*t));
 
     if (t != NULL)
-        *t = (struct mcp_task){
-            .hub = hub,
-            .begin = {.fn = task_begin, .arg = t},
-            .report = {.fn = task_report, .arg = t},
-            .abort = {.fn = task_abort, .arg = t},
-            .release = {.fn = task_release, .arg = t},
-            .loop = loop,
-            .n_tasks = n_tasks,
-            .arg = arg,
-        };
+        *t = (struct mcp_task){.hub = hub, .arg = arg};
     return t;
 }
 
@@ -263,16 +228,16 @@ static bool set_remote(struct mcp_task *t, const struct mcp_remote *remote)
     return true;
 }
 
-struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop, size_t *n_tasks,
+struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop,
                               const struct mcp_remote *remote,
                               const struct mcp_listed_handler *handler, void *arg,
                               struct err *reterr)
 {
-    struct mcp_task *t = task_new(hub, loop, n_tasks, arg);
+    struct mcp_task *t = task_new(hub, arg);
 
     if (t != NULL)
         t->on_listed = handler;
-    return begin(t, t != NULL && set_remote(t, remote), reterr);
+    return begin(t, t != NULL && set_remote(t, remote), loop, reterr);
 }
 
 static bool set_call(struct mcp_task *t, const struct mcp_hub_call *call)
@@ -289,19 +254,18 @@ static bool set_call(struct mcp_task *t, const struct mcp_hub_call *call)
     return !str_is_none(t->tool) && !str_is_none(t->arguments) && !str_is_none(t->label);
 }
 
-struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop, size_t *n_tasks,
+struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop,
                               const struct mcp_hub_call *call,
                               const struct mcp_done_handler *handler, void *arg, struct err *reterr)
 {
-    struct mcp_task *t = task_new(hub, loop, n_tasks, arg);
+    struct mcp_task *t = task_new(hub, arg);
 
     if (t != NULL)
         t->on_done = handler;
-    return begin(t, t != NULL && set_call(t, call), reterr);
+    return begin(t, t != NULL && set_call(t, call), loop, reterr);
 }
 
 void mcp_task_cancel(struct mcp_task *t)
 {
-    t->is_cancelled = true;
-    loop_post(t->hub->loop, &t->abort);
+    errand_cancel(&t->errand);
 }

@@ -68,9 +68,9 @@ void sandbox_files_leave(struct sandbox_hub *hub, str owner);
 /* ---- tasks
  *
  * A task reports once, on the loop it was started from, unless it was cancelled before; then it is
- * gone. *n_tasks, which belongs to that loop's thread, counts those that the hub still has to do
- * with, cancelled ones as well: the loop must run, and the hub live, until it is 0. Tasks of one
- * container that run code wait for each other; the others do not. */
+ * gone. The hub may still have to do with cancelled ones: that loop must run, and the hub live,
+ * until it expects nothing (loop_n_expected()). Tasks of one container that run code wait for each
+ * other; the others do not. */
 
 enum sandbox_op {
     SANDBOX_RUN,    /* code */
@@ -153,7 +153,7 @@ struct sandbox_handler {
 };
 
 /* NULL with *reterr filled when out of memory. */
-struct sandbox_task *sandbox_start(struct sandbox_hub *hub, struct loop *loop, size_t *n_tasks,
+struct sandbox_task *sandbox_start(struct sandbox_hub *hub, struct loop *loop,
                                    const struct sandbox_request *request,
                                    const struct sandbox_handler *handler, void *arg,
                                    struct err *reterr);

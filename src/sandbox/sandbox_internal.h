@@ -15,6 +15,7 @@
 #ifndef ANTIPHON_SANDBOX_SANDBOX_INTERNAL_H
 #define ANTIPHON_SANDBOX_SANDBOX_INTERNAL_H
 
+#include "ev/errand.h"
 #include "sandbox/egress.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/sandbox_session.h"
@@ -71,14 +72,11 @@ struct sandbox_hub {
 /* A task, or what has become of it. */
 struct sandbox_task {
     struct sandbox_hub *hub;
-    struct loop_message begin, report, abort, release;
+    struct errand errand;
 
     /* of the worker's thread */
-    struct loop *loop;
-    size_t *n_tasks;
     const struct sandbox_handler *handler;
     void *arg;
-    bool is_cancelled;
 
     /* written before begin */
     struct arena memory;
@@ -88,7 +86,6 @@ struct sandbox_task {
     struct sandbox_task *next; /* that waits for the same container */
     struct box *box;           /* whose session the call is of */
     struct sandbox_call *call;
-    bool is_over;
 
     /* written before the report; its texts are in memory */
     struct sandbox_outcome outcome;

@@ -43,11 +43,9 @@ static void on_deleted(void *arg, const struct sandbox_outcome *outcome)
 static int ask(struct sandbox_hub *hub, struct loop *loop, const struct sandbox_request *request,
                const struct sandbox_handler *handler, struct probe *p)
 {
-    size_t n_tasks = 0;
-
-    if (sandbox_start(hub, loop, &n_tasks, request, handler, p, p->reterr) == NULL)
+    if (sandbox_start(hub, loop, request, handler, p, p->reterr) == NULL)
         return -1;
-    while (n_tasks > 0)
+    while (loop_n_expected(loop) > 0)
         (void)uv_run(loop_uv(loop), UV_RUN_ONCE);
     return 0;
 }

@@ -201,15 +201,12 @@ void store_close(struct store *store)
 
 /* ---- tasks */
 
-bool store_start(struct store *store, const struct store_task *task)
+void store_start(struct store *store, struct store_task *task)
 {
-    struct queued_task *q = malloc(sizeof(*q));
-
-    if (q == NULL)
-        return false;
-    *q = (struct queued_task){.task = *task, .since_ms = store_monotonic_ms()};
-    queue_put(store->queue_for[task->access], q);
-    return true;
+    task->failure = NULL;
+    task->since_ms = store_monotonic_ms();
+    errand_begin(&task->errand, &store_task_kind, task, task->loop, NULL);
+    queue_put(store->queue_for[task->access], task);
 }
 
 void store_release_lock(struct store *store, str lock)

@@ -24,8 +24,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "ev/errand.h"
 
-struct loop;
 struct store;
 struct store_session;
 
@@ -67,7 +67,10 @@ void store_close(struct store *store);
 
 enum store_access { STORE_READ, STORE_WRITE };
 
-/* work runs once or, after a lost connection, twice; what it wrote is undone when
+/* A part of what waits for it. It is the store's, with all that the work uses, from store_start()
+ * until done, which may free it or start it anew; nobody can call it off, but it always ends.
+ *
+ * work runs once or, after a lost connection, twice; what it wrote is undone when
  * it returns -1 or the store fails. done runs once, on loop, with NULL when the
  * work has returned 0 and what it wrote is safe, else with what went wrong. */
 struct store_task {
@@ -76,10 +79,16 @@ struct store_task {
     void (*done)(void *arg, const struct err *failure);
     void *arg;
     struct loop *loop;
+
+    /* the store's own */
+    struct errand errand;
+    struct store_task *next;
+    uint64_t since_ms; /* of the monotonic clock */
+    struct err *failure;
 };
 
-/* Any thread. False when out of memory; then nothing will run. */
-bool store_start(struct store *store, const struct store_task *task);
+/* On the thread of its loop, which expects it from now on (loop_n_expected()). */
+void store_start(struct store *store, struct store_task *task);
 
 /* Any thread, at once: is the store known not to do this now? Something has failed, and
  * nothing has succeeded since; it is tried every second. Then *reterr is what to tell a

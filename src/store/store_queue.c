@@ -19,7 +19,7 @@ void queue_fini(struct store_queue *q)
     uv_mutex_destroy(&q->mutex);
 }
 
-void queue_put(struct store_queue *q, struct queued_task *t)
+void queue_put(struct store_queue *q, struct store_task *t)
 {
     t->next = NULL;
     uv_mutex_lock(&q->mutex);
@@ -30,9 +30,9 @@ void queue_put(struct store_queue *q, struct queued_task *t)
 }
 
 /* The first tasks, cut from the rest. */
-static struct queued_task *cut(struct store_queue *q, size_t most)
+static struct store_task *cut(struct store_queue *q, size_t most)
 {
-    struct queued_task *all = q->first, **last = &q->first;
+    struct store_task *all = q->first, **last = &q->first;
 
     for (size_t i = 0; i < most && *last != NULL; i++)
         last = &(*last)->next;
@@ -43,12 +43,12 @@ static struct queued_task *cut(struct store_queue *q, size_t most)
     return all;
 }
 
-struct queued_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_ms,
-                               bool *ret_is_closed)
+struct store_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_ms,
+                              bool *ret_is_closed)
 {
     enum { NS_PER_MS = 1000000 };
     uint64_t end_ms = store_monotonic_ms() + wait_ms;
-    struct queued_task *tasks = NULL;
+    struct store_task *tasks = NULL;
 
     uv_mutex_lock(&q->mutex);
     while (q->first == NULL && !q->is_closed && !q->is_woken) {

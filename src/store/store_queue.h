@@ -8,33 +8,24 @@
 
 #include <uv.h>
 
-#include "ev/loop.h"
 #include "store/store.h"
-
-struct queued_task {
-    struct store_task task;
-    struct queued_task *next;
-    uint64_t since_ms; /* of the monotonic clock */
-    struct err *failure;
-    struct loop_message report;
-};
 
 struct store_queue {
     uv_mutex_t mutex; /* guards the rest; nothing else is taken while it is held */
     uv_cond_t wake;   /* there is a task, or the end */
-    struct queued_task *first, **end;
+    struct store_task *first, **end;
     bool is_closed, is_woken;
 };
 
 int queue_init(struct store_queue *q); /* -1 when out of memory */
 void queue_fini(struct store_queue *q);
 
-void queue_put(struct store_queue *q, struct queued_task *t);
+void queue_put(struct store_queue *q, struct store_task *t);
 
 /* Up to most tasks in a list; NULL after wait_ms without any, when woken, or when the
  * queue is closed and empty: then *ret_is_closed. */
-struct queued_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_ms,
-                               bool *ret_is_closed);
+struct store_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_ms,
+                              bool *ret_is_closed);
 
 /* One thread returns from waiting, with a task or without. */
 void queue_wake(struct store_queue *q);

@@ -76,40 +76,35 @@ static struct err *failure_new(const struct err *e)
     return copy;
 }
 
-static void failure_drop(struct queued_task *q)
+static void failure_free(struct err *failure)
 {
-    if (q->failure != &no_memory)
-        free(q->failure);
-    q->failure = NULL;
+    if (failure != &no_memory)
+        free(failure);
 }
 
-static void on_loop(void *arg)
+static void on_report(void *arg)
 {
-    struct queued_task *q = arg;
+    struct store_task *task = arg;
+    struct err *failure = task->failure; /* the task may be gone after done */
 
-    q->task.done(q->task.arg, q->failure);
-    failure_drop(q);
-    free(q);
+    task->done(task->arg, failure);
+    failure_free(failure);
 }
 
-static void report(struct queued_task *q)
-{
-    q->report = (struct loop_message){.fn = on_loop, .arg = q};
-    loop_post(q->task.loop, &q->report);
-}
+const struct errand_kind store_task_kind = {.report = on_report};
 
-static void report_all(struct store_thread *t, struct queued_task *tasks, const struct err *failure)
+static void report_all(struct store_thread *t, struct store_task *tasks, const struct err *failure)
 {
     while (tasks != NULL) {
-        struct queued_task *next = tasks->next;
+        struct store_task *next = tasks->next;
 
         if (tasks->failure == NULL && failure != NULL)
             tasks->failure = failure_new(failure);
         if (tasks->failure != NULL)
             housekeeping_note(t->store, tasks->failure);
-        else if (tasks->task.access == STORE_WRITE)
+        else if (tasks->access == STORE_WRITE)
             health_good(&t->store->health);
-        report(tasks);
+        errand_report(&tasks->errand);
         tasks = next;
     }
 }
@@ -117,45 +112,45 @@ static void report_all(struct store_thread *t, struct queued_task *tasks, const 
 /* ---- running */
 
 /* A statement that failed fails the task, whatever the task has made of it. */
-static int work(struct store_session *s, struct queued_task *q)
+static int work(struct store_session *s, struct store_task *task)
 {
     struct err failure;
-    int rc = q->task.work(s, q->task.arg, &failure);
+    int rc = task->work(s, task->arg, &failure);
 
     if (rc == 0 && s->in_transaction && s->failure.code != ERR_NONE) {
         failure = s->failure;
         rc = -1;
     }
     if (rc == -1)
-        q->failure = failure_new(&failure);
+        task->failure = failure_new(&failure);
     return rc;
 }
 
 /* One of several tasks in a transaction. -1: the transaction cannot go on; when the
  * database has ended it already, then because of what made the task fail. */
-static int work_apart(struct store_session *s, struct queued_task *q, struct err *reterr)
+static int work_apart(struct store_session *s, struct store_task *task, struct err *reterr)
 {
     int rc;
 
     if (s->driver->script(s->db, "SAVEPOINT task", reterr) == -1)
         return -1;
     s->failure.code = ERR_NONE;
-    rc = work(s, q);
+    rc = work(s, task);
     s->failure.code = ERR_NONE;
     if (rc == 0)
         return s->driver->script(s->db, "RELEASE task", reterr);
     rc = s->driver->script(s->db, "ROLLBACK TO task; RELEASE task", reterr);
     if (rc == -1)
-        *reterr = *q->failure;
+        *reterr = *task->failure;
     return rc;
 }
 
-static int write_several(struct store_session *s, struct queued_task *tasks, struct err *reterr)
+static int write_several(struct store_session *s, struct store_task *tasks, struct err *reterr)
 {
     if (session_begin(s, STORE_WRITE, reterr) == -1)
         return -1;
-    for (struct queued_task *q = tasks; q != NULL; q = q->next) {
-        if (work_apart(s, q, reterr) == -1) {
+    for (struct store_task *task = tasks; task != NULL; task = task->next) {
+        if (work_apart(s, task, reterr) == -1) {
             session_rollback(s);
             return -1;
         }
@@ -163,17 +158,17 @@ static int write_several(struct store_session *s, struct queued_task *tasks, str
     return session_commit(s, reterr);
 }
 
-static int write_one(struct store_session *s, struct queued_task *q, struct err *reterr)
+static int write_one(struct store_session *s, struct store_task *task, struct err *reterr)
 {
     if (session_begin(s, STORE_WRITE, reterr) == -1)
         return -1;
-    if (work(s, q) == 0)
+    if (work(s, task) == 0)
         return session_commit(s, reterr);
     session_rollback(s);
     return 0; /* its failure is its own */
 }
 
-static int attempt(struct store_thread *t, struct queued_task *tasks, struct err *reterr)
+static int attempt(struct store_thread *t, struct store_task *tasks, struct err *reterr)
 {
     struct store_session *s = &t->session;
 
@@ -182,16 +177,18 @@ static int attempt(struct store_thread *t, struct queued_task *tasks, struct err
         return -1;
     if (tasks->next != NULL)
         return write_several(s, tasks, reterr);
-    if (tasks->task.access == STORE_WRITE)
+    if (tasks->access == STORE_WRITE)
         return write_one(s, tasks, reterr);
     (void)work(s, tasks);
     return 0;
 }
 
-static void failures_drop(struct queued_task *tasks)
+static void failures_drop(struct store_task *tasks)
 {
-    for (struct queued_task *q = tasks; q != NULL; q = q->next)
-        failure_drop(q);
+    for (struct store_task *task = tasks; task != NULL; task = task->next) {
+        failure_free(task->failure);
+        task->failure = NULL;
+    }
 }
 
 /* The connection was lost before the answer to COMMIT came. */
@@ -202,7 +199,7 @@ static void set_in_doubt(struct store_thread *t, struct err *e)
             "The connection to the store was lost while it was saving: it may have saved or not.");
 }
 
-static void run(struct store_thread *t, struct queued_task *tasks)
+static void run(struct store_thread *t, struct store_task *tasks)
 {
     enum { ATTEMPTS = 2 };
     struct store_session *s = &t->session;
@@ -229,7 +226,7 @@ void store_thread_main(void *thread)
     bool is_closed = false;
 
     while (!is_closed) {
-        struct queued_task *tasks =
+        struct store_task *tasks =
             queue_take(t->queue, t->batch, housekeeping_wait_ms(t), &is_closed);
 
         if (tasks != NULL)

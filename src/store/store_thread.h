@@ -49,6 +49,9 @@ struct store {
     size_t n_threads;
 };
 
+/* The reports of tasks, for store_start(). */
+extern const struct errand_kind store_task_kind;
+
 /* The function of a thread: takes tasks until its queue is closed and empty. Its session
  * stays open. */
 void store_thread_main(void *thread);

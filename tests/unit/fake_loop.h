@@ -23,6 +23,7 @@ struct loop {
     uint64_t now_ms, order;
     struct loop_timer *timers;
     struct loop_message *first, **last;
+    size_t n_expected;
 };
 
 struct loop *loop_new(struct err *reterr)
@@ -110,6 +111,21 @@ void loop_offload(struct loop *loop, struct loop_job *job)
 {
     job->work(job->arg);
     defer_once(loop, job->done, job->arg);
+}
+
+void loop_expect(struct loop *loop)
+{
+    loop->n_expected++;
+}
+
+void loop_receive(struct loop *loop)
+{
+    loop->n_expected--;
+}
+
+size_t loop_n_expected(const struct loop *loop)
+{
+    return loop->n_expected;
 }
 
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg)

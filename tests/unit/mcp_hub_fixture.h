@@ -24,7 +24,6 @@ struct hub_fixture {
     struct listing listing; /* the file, newest */
     struct mcp_hub *hub;
     struct loop *loop;
-    size_t n_tasks;
 };
 
 static struct hub_fixture hfx;
@@ -51,7 +50,7 @@ static inline int hub_setup(void **state)
 static inline int hub_teardown(void **state)
 {
     (void)state;
-    assert_int_equal(hfx.n_tasks, 0);
+    assert_int_equal(loop_n_expected(hfx.loop), 0);
     assert_true(mcp_hub_free(hfx.hub));
     listing_end(&hfx.listing);
     loop_free(hfx.loop);
@@ -193,7 +192,7 @@ static inline struct mcp_task *call_tool(const struct mcp_hub_call *with, const 
         mcp_catalogue_from_item(STR("any"), STR("[{\"name\":\"a\",\"input_schema\":{}}]"));
     call.tool = &call.catalogue->tools[0];
     call.arguments = str_from_c(arguments);
-    task = mcp_hub_call(hfx.hub, hfx.loop, &hfx.n_tasks, &call, &handler, t, &e);
+    task = mcp_hub_call(hfx.hub, hfx.loop, &call, &handler, t, &e);
     mcp_catalogue_unref(call.catalogue);
     assert_non_null(task);
     return task;

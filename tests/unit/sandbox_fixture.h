@@ -18,7 +18,7 @@ struct sandbox_fixture {
     struct sandbox_conf conf;
     struct sandbox_hub *hub;
     struct loop *loop;
-    size_t n_tasks, n_descriptors;
+    size_t n_descriptors;
 };
 
 static struct sandbox_fixture bfx;
@@ -56,7 +56,7 @@ static inline int sandbox_setup(void **state)
 
 static inline void hub_close(void)
 {
-    assert_int_equal(bfx.n_tasks, 0);
+    assert_int_equal(loop_n_expected(bfx.loop), 0);
     assert_true(sandbox_hub_free(bfx.hub));
     bfx.hub = NULL;
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -147,8 +147,7 @@ static inline struct sandbox_task *ask(const struct sandbox_request *request, st
 {
     static const struct sandbox_handler handler = {on_told};
     struct err e = {.msg = ""};
-    struct sandbox_task *task =
-        sandbox_start(bfx.hub, bfx.loop, &bfx.n_tasks, request, &handler, t, &e);
+    struct sandbox_task *task = sandbox_start(bfx.hub, bfx.loop, request, &handler, t, &e);
 
     if (task == NULL)
         fail_msg("%s", e.msg);

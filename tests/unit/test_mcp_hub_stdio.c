@@ -79,7 +79,7 @@ static void call_it(struct mcp_catalogue *tools, const char *tool, const char *a
     struct err e;
 
     assert_non_null(call.tool);
-    assert_non_null(mcp_hub_call(hfx.hub, hfx.loop, &hfx.n_tasks, &call, &handler, t, &e));
+    assert_non_null(mcp_hub_call(hfx.hub, hfx.loop, &call, &handler, t, &e));
 }
 
 /* The name and the process that answered; the name must be this. */

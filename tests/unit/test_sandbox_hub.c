@@ -268,7 +268,7 @@ static void cancelled_code_ends_and_the_container_lives_on(void **state)
     hub_open();
     sandbox_cancel(start_waiting("a", &t));
     assert_run("a", "time.__name__", "", "'time'"); /* comes once the other has ended */
-    SANDBOX_UNTIL(bfx.n_tasks == 0);
+    SANDBOX_UNTIL(loop_n_expected(bfx.loop) == 0);
     assert_int_equal(t.n, 0);
 }
 
@@ -285,7 +285,7 @@ static void code_that_waits_can_be_cancelled(void **state)
     sandbox_cancel(task);
     assert_int_equal(run("a", "x", &t), SANDBOX_OK);
     assert_true(t.is_raised);
-    SANDBOX_UNTIL(bfx.n_tasks == 0);
+    SANDBOX_UNTIL(loop_n_expected(bfx.loop) == 0);
     assert_int_equal(first.n + second.n, 0);
     told_fini(&t);
 }
@@ -308,7 +308,7 @@ static void tasks_are_cancelled_at_any_time(void **state)
             (void)uv_run(loop_uv(bfx.loop), UV_RUN_NOWAIT);
         if (t.n == 0)
             sandbox_cancel(task);
-        SANDBOX_UNTIL(bfx.n_tasks == 0);
+        SANDBOX_UNTIL(loop_n_expected(bfx.loop) == 0);
         told_fini(&t);
     }
 }
@@ -349,7 +349,7 @@ static void code_that_waited_for_what_died_runs_in_a_new_container(void **state)
     (void)ask(&dies, &t[0]);
     (void)ask(&maker, &t[1]);
     (void)ask(&other, &t[2]);
-    SANDBOX_UNTIL(bfx.n_tasks == 0);
+    SANDBOX_UNTIL(loop_n_expected(bfx.loop) == 0);
     assert_int_equal(t[0].failure, SANDBOX_DIED);
     assert_true(str_has_nocase(buf_str(&t[0].message), STR("too much memory")));
     assert_str_c(buf_str(&t[1].value), "1");
@@ -368,7 +368,7 @@ static void deleting_a_container_ends_what_runs_and_waits_in_it(void **state)
     (void)start_waiting("a", &first);
     (void)ask(&waits, &second);
     assert_int_equal(do_to(SANDBOX_DELETE, "a", &t), SANDBOX_OK);
-    SANDBOX_UNTIL(bfx.n_tasks == 0);
+    SANDBOX_UNTIL(loop_n_expected(bfx.loop) == 0);
     assert_int_equal(first.failure, SANDBOX_NOT_FOUND);
     assert_int_equal(second.failure, SANDBOX_NOT_FOUND);
     assert_str_c(buf_str(&first.message), "The container was deleted.");
@@ -468,7 +468,7 @@ static void busy_containers_keep_their_places(void **state)
     assert_str_c(buf_str(&t.message), "All containers are busy.");
     for (size_t i = 0; i < COUNT_OF(tasks); i++)
         sandbox_cancel(tasks[i]);
-    SANDBOX_UNTIL(bfx.n_tasks == 0);
+    SANDBOX_UNTIL(loop_n_expected(bfx.loop) == 0);
     told_fini(&t);
 }
 
@@ -569,7 +569,7 @@ static void a_hub_ends_in_the_middle_of_everything(void **state)
 
         sandbox_cancel(ask(&request, &t));
     }
-    SANDBOX_UNTIL(bfx.n_tasks == 0);
+    SANDBOX_UNTIL(loop_n_expected(bfx.loop) == 0);
     assert_int_equal(t.n, 0);
 }
 

@@ -80,7 +80,7 @@ static void fifty_sandboxes_work_at_once(void **state)
             request = code_in(names[i], code);
             (void)ask(&request, &t[i]);
         }
-        SANDBOX_UNTIL(bfx.n_tasks == 0);
+        SANDBOX_UNTIL(loop_n_expected(bfx.loop) == 0);
         for (int i = 0; i < MANY; i++) {
             (void)snprintf(expected, sizeof(expected), "%d", i + 1000 * (round + 1));
             assert_failure(t[i].failure, SANDBOX_OK, &t[i]);

@@ -19,6 +19,7 @@ struct setting {
 /* A task of a test. */
 struct step {
     struct setting *s;
+    struct store_task task;
     int (*run)(struct store_session *s, struct step *step, struct err *reterr);
     const char *id, *parent;
     char letter;
@@ -85,11 +86,11 @@ static void step_done(void *arg, const struct err *failure)
 
 static void begin(struct setting *s, struct step *step, enum store_access access)
 {
-    const struct store_task task = {access, step_work, step_done, step, s->loop};
-
     step->s = s;
+    step->task = (struct store_task){
+        .access = access, .work = step_work, .done = step_done, .arg = step, .loop = s->loop};
     s->n_running++;
-    assert_true(store_start(s->store, &task));
+    store_start(s->store, &step->task);
 }
 
 static void finish(struct setting *s)
@@ -251,6 +252,7 @@ enum { LOOPS = 2, CHAINS = 8, TURNS = 12 };
 /* One chain of responses: each turn loads what was there and saves what follows. */
 struct chain {
     struct load *load;
+    struct store_task task;
     int number, turn;
     char id[32], parent[32];
     size_t n_seen;
@@ -301,23 +303,30 @@ static void chain_saved(void *arg, const struct err *failure)
 static void chain_loaded(void *arg, const struct err *failure)
 {
     struct chain *c = arg;
-    const struct store_task save = {STORE_WRITE, chain_save, chain_saved, c, c->load->loop};
 
     c->load->n_failed += failure != NULL || c->n_seen != 2 * (size_t)c->turn;
-    assert_true(store_start(c->load->store, &save));
+    c->task = (struct store_task){.access = STORE_WRITE,
+                                  .work = chain_save,
+                                  .done = chain_saved,
+                                  .arg = c,
+                                  .loop = c->load->loop};
+    store_start(c->load->store, &c->task);
 }
 
 static void chain_next(struct chain *c)
 {
-    const struct store_task load = {STORE_READ, chain_load, chain_loaded, c, c->load->loop};
-
     if (c->turn == TURNS) {
         if (--c->load->n_running == 0)
             loop_stop(c->load->loop);
         return;
     }
     (void)snprintf(c->id, sizeof(c->id), "r-%d-%d-%d", c->load->number, c->number, c->turn);
-    assert_true(store_start(c->load->store, &load));
+    c->task = (struct store_task){.access = STORE_READ,
+                                  .work = chain_load,
+                                  .done = chain_loaded,
+                                  .arg = c,
+                                  .loop = c->load->loop};
+    store_start(c->load->store, &c->task);
 }
 
 static void load_run(void *arg)
