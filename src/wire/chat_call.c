@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "json/json_copy.h"
+#include "json/json_read.h"
 
 /* More than any server accepts; what is longer is no name. */
 enum { MAX_NAME_BYTES = 256 };
@@ -112,11 +113,46 @@ static str safe_text(str escaped, struct buf *copy)
 struct chat_call *chat_calls_take(struct chat_calls *t, const struct chat_call_piece *piece)
 {
     struct buf id = {.limit = 0}, name = {.limit = 0};
-    const struct chat_call_piece safe = {piece->index, safe_text(piece->id, &id),
-                                         safe_text(piece->name, &name)};
+    const struct chat_call_piece safe = {.index = piece->index,
+                                         .id = safe_text(piece->id, &id),
+                                         .name = safe_text(piece->name, &name)};
     struct chat_call *c = buf_failed(&id) || buf_failed(&name) ? NULL : take(t, &safe);
 
     buf_fini(&id);
     buf_fini(&name);
     return c;
+}
+
+/* ---- arguments */
+
+bool chat_call_piece_has_arguments(const struct chat_call_piece *piece)
+{
+    const enum jr_type type = jr_type_of(piece->arguments);
+
+    return type == JR_OBJECT || type == JR_ARRAY ||
+           (type == JR_STRING && piece->arguments.len > strlen("\"\""));
+}
+
+static void add_value(str raw, struct buf *out)
+{
+    struct buf compact = {.limit = 0};
+
+    json_copy_value(raw, &compact);
+    json_text_escape(buf_str(&compact), out);
+    out->failed = out->failed || buf_failed(&compact);
+    buf_fini(&compact);
+}
+
+void chat_call_add_arguments(struct chat_call *c, const struct chat_call_piece *piece,
+                             struct buf *out)
+{
+    const str raw = piece->arguments;
+
+    if (!chat_call_piece_has_arguments(piece))
+        return;
+    if (raw.p[0] == '"')
+        json_text_splice(&c->splice, str_from(raw.p + 1, raw.len - 2), out);
+    else if (!c->has_arguments)
+        add_value(raw, out);
+    c->has_arguments = true;
 }

@@ -24,7 +24,9 @@ struct chat_call {
     struct json_splice splice;
 };
 
+/* Neither is a number that an upstream can give. */
 #define CHAT_NO_INDEX INT64_MIN
+#define CHAT_OLD_FORM INT64_MAX /* the call of function_call, which has no number */
 
 struct chat_calls {
     struct chat_call *calls;
@@ -35,6 +37,8 @@ struct chat_calls {
 struct chat_call_piece {
     int64_t index; /* CHAT_NO_INDEX when none was given */
     str id, name;
+    str arguments;  /* raw, of any type */
+    bool has_index; /* where it belongs: some have it inside of function, or not at all */
 };
 
 void chat_calls_fini(struct chat_calls *t);
@@ -43,5 +47,13 @@ void chat_calls_fini(struct chat_calls *t);
  * NULL when out of memory or beyond CHAT_MAX_CALLS. Its place in t->calls is
  * its number; the pointer dies with the next call of this function. */
 struct chat_call *chat_calls_take(struct chat_calls *t, const struct chat_call_piece *piece);
+
+/* Does it bring arguments: more than "" or null? */
+bool chat_call_piece_has_arguments(const struct chat_call_piece *piece);
+
+/* Appends the arguments of a piece of c, escaped: some servers give a string, in pieces, others an
+ * object, which said again is no more of them. */
+void chat_call_add_arguments(struct chat_call *c, const struct chat_call_piece *piece,
+                             struct buf *out);
 
 #endif

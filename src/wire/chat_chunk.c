@@ -10,20 +10,14 @@
 
 #include <stdlib.h>
 
-#include "base/utf8.h"
 #include "wire/chat_annotations.h"
 #include "wire/chat_logprobs.h"
+#include "wire/chat_read.h"
 #include "wire/chat_speech.h"
 #include "wire/chat_tool_calls.h"
 #include "wire/chat_usage.h"
 #include "wire/upstream_error.h"
 #include "json/json_copy.h"
-#include "json/json_read.h"
-
-/* Members of a chunk, as raw JSON. */
-struct chunk {
-    str choices, usage, error, object, x_groq, service_tier;
-};
 
 void chat_reader_init(struct chat_reader *r, const struct model_text_conf *text,
                       bool wants_logprobs, chat_on_delta *on_delta, void *arg)
@@ -76,10 +70,9 @@ void chat_reader_says_other(struct chat_reader *r)
     chat_reader_says(r, &(const struct chat_saying){.what = SAYS_OTHER});
 }
 
-/* Null, "" and [] say nothing. */
 static void says_raw(struct chat_reader *r, str raw)
 {
-    if (jr_type_of(raw) != JR_NONE && jr_type_of(raw) != JR_NULL && raw.len > strlen("[]"))
+    if (!chat_read_is_nothing(raw))
         chat_reader_says_other(r);
 }
 
@@ -91,7 +84,7 @@ static void read_weighed_content(struct chat_reader *r, str content, str logprob
 {
     if (r->wants_logprobs && !str_is_none(content) && jr_type_of(content) != JR_NULL)
         chat_logprobs(logprobs, &r->logprobs);
-    chat_speak_content(r, content);
+    chat_read_content(content, chat_speak_either, r);
     if (model_text_is_markup(&r->text))
         r->logprobs.len = 0;
 }
@@ -114,92 +107,44 @@ static void says_reasoning(struct chat_reader *r, str text)
 
 static void read_delta(struct chat_reader *r, str raw, str logprobs)
 {
-    str key, content = STR_NONE, reasoning_content = STR_NONE, reasoning = STR_NONE;
-    str details = STR_NONE, refusal = STR_NONE, annotations = STR_NONE;
-    str function_call = STR_NONE, tool_calls = STR_NONE;
-    struct jr j;
+    struct chat_delta d;
+    str reasoning;
 
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
-        return;
-    while (jr_next_member(&j, &key)) {
-        if (str_eq(key, STR("content")))
-            content = jr_raw(&j);
-        else if (str_eq(key, STR("reasoning_content")))
-            reasoning_content = jr_string(&j);
-        else if (str_eq(key, STR("reasoning")))
-            reasoning = jr_string(&j);
-        else if (str_eq(key, STR("reasoning_details")))
-            details = jr_raw(&j);
-        else if (str_eq(key, STR("refusal")))
-            refusal = jr_string(&j);
-        else if (str_eq(key, STR("annotations")))
-            annotations = jr_raw(&j);
-        else if (str_eq(key, STR("function_call")))
-            function_call = jr_raw(&j);
-        else if (str_eq(key, STR("tool_calls")))
-            tool_calls = jr_raw(&j);
-        else
-            jr_skip(&j);
-    }
-    if (reasoning_content.len == 0)
-        reasoning_content = reasoning;
-    else if (reasoning.len > 0)
+    chat_read_delta(raw, &d);
+    reasoning = d.reasoning_content.len > 0 ? d.reasoning_content : d.reasoning;
+    if (d.reasoning_content.len > 0 && d.reasoning.len > 0)
         chat_reader_says_other(r); /* where the first is empty, the second counts */
-    says_reasoning(r, reasoning_content);
-    says_raw(r, details);
-    says_content(r, content);
+    says_reasoning(r, reasoning);
+    says_raw(r, d.reasoning_details);
+    says_content(r, d.content);
     says_raw(r, logprobs);
-    says_raw(r, annotations);
-    if (reasoning_content.len > 0 || jr_type_of(details) == JR_ARRAY)
+    says_raw(r, d.annotations);
+    if (reasoning.len > 0 || jr_type_of(d.reasoning_details) == JR_ARRAY)
         model_text_ignore_tags(r);
-    if (reasoning_content.len > 0)
-        chat_speak(r, DELTA_REASONING, reasoning_content);
+    if (reasoning.len > 0)
+        chat_speak(r, DELTA_REASONING, reasoning);
     else
-        chat_speak_reasoning_details(r, details);
-    read_weighed_content(r, content, logprobs);
-    if (refusal.len > 0) {
+        chat_read_reasoning_details(d.reasoning_details, chat_speak_either, r);
+    read_weighed_content(r, d.content, logprobs);
+    if (d.refusal.len > 0) {
         chat_reader_says_other(r);
-        chat_speak(r, DELTA_REFUSAL, refusal);
+        chat_speak(r, DELTA_REFUSAL, d.refusal);
     }
-    chat_annotations(r, annotations);
-    chat_legacy_call(r, function_call);
-    chat_tool_calls(r, tool_calls);
-}
-
-static void read_text(struct chat_reader *r, str text)
-{
-    says_content(r, text);
-    chat_speak_content(r, text);
+    chat_annotations(r, d.annotations);
+    chat_old_call(r, d.function_call);
+    chat_tool_calls(r, d.tool_calls);
 }
 
 static void set_finish(struct chat_reader *r, str word, bool has_error)
 {
-    static const struct {
-        str word;
-        enum finish finish;
-    } words[] = {
-        {STR_INIT("length"), FINISH_LENGTH},
-        {STR_INIT("model_length"), FINISH_LENGTH},
-        {STR_INIT("max_tokens"), FINISH_LENGTH},
-        {STR_INIT("content_filter"), FINISH_CONTENT_FILTER},
-        {STR_INIT("tool_calls"), FINISH_TOOL_CALLS},
-        {STR_INIT("function_call"), FINISH_TOOL_CALLS},
-        {STR_INIT("error"), FINISH_NONE},
-        {STR_INIT("insufficient_system_resource"), FINISH_NONE},
-    };
-    enum finish finish = FINISH_STOP;
+    enum finish finish;
+    struct err e;
 
     if (word.len == 0)
         return;
     chat_reader_says_other(r);
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        if (str_eq(word, words[i].word))
-            finish = words[i].finish;
-    }
+    finish = chat_read_finish(word);
     if (finish == FINISH_NONE && !has_error) {
-        struct err e;
-
         err_set(&e, ERR_UPSTREAM_ERROR,
                 UPSTREAM_SERVER_ERROR "The upstream server stopped with an error: %.*s.",
                 STR_ARG(word));
@@ -209,122 +154,55 @@ static void set_finish(struct chat_reader *r, str word, bool has_error)
     }
 }
 
-static void read_choice(struct chat_reader *r, struct jr *j, bool has_error)
-{
-    str key, delta = STR_NONE, message = STR_NONE, finish = STR_NONE, logprobs = STR_NONE;
-    str text = STR_NONE; /* all that /v1/completions has */
-    int64_t index = 0;
-
-    if (!jr_enter(j, JR_OBJECT))
-        return;
-    while (jr_next_member(j, &key)) {
-        if (str_eq(key, STR("delta")))
-            delta = jr_raw(j);
-        else if (str_eq(key, STR("message")))
-            message = jr_raw(j);
-        else if (str_eq(key, STR("text")))
-            text = jr_raw(j);
-        else if (str_eq(key, STR("finish_reason")))
-            finish = jr_string(j);
-        else if (str_eq(key, STR("index")))
-            index = jr_int(j, 0);
-        else if (str_eq(key, STR("logprobs")))
-            logprobs = jr_raw(j);
-        else
-            jr_skip(j);
-    }
-    if (index != 0)
-        return;
-    if (jr_type_of(text) == JR_STRING)
-        read_text(r, text);
-    else
-        read_delta(r, jr_type_of(delta) == JR_OBJECT ? delta : message, logprobs);
-    set_finish(r, finish, has_error);
-}
-
 static void read_choices(struct chat_reader *r, str raw, bool has_error)
 {
+    struct chat_choice choice;
     struct jr j;
 
     jr_init(&j, raw);
     if (!jr_enter(&j, JR_ARRAY))
         return;
-    while (jr_next_element(&j))
-        read_choice(r, &j, has_error);
+    while (jr_next_element(&j)) {
+        if (!chat_read_choice(&j, &choice))
+            continue;
+        if (jr_type_of(choice.text) == JR_STRING) {
+            says_content(r, choice.text);
+            chat_read_content(choice.text, chat_speak_either, r);
+        } else if (!str_is_none(choice.delta)) {
+            read_delta(r, choice.delta, choice.logprobs);
+        } else if (!str_is_none(choice.message)) {
+            read_delta(r, choice.message, choice.logprobs);
+        }
+        set_finish(r, choice.finish, has_error);
+    }
 }
 
 /* ---- the chunk */
 
-/* First look: is it one valid JSON value, and where are its members? */
-static bool split_chunk(str json, struct chunk *ret)
-{
-    struct chunk c = {.choices = STR_NONE};
-    struct jr j;
-    str key;
-
-    jr_init(&j, json);
-    if (jr_enter(&j, JR_OBJECT)) {
-        while (jr_next_member(&j, &key)) {
-            if (str_eq(key, STR("choices")))
-                c.choices = jr_raw(&j);
-            else if (str_eq(key, STR("usage")))
-                c.usage = jr_raw(&j);
-            else if (str_eq(key, STR("error")))
-                c.error = jr_raw(&j);
-            else if (str_eq(key, STR("object")))
-                c.object = jr_string(&j);
-            else if (str_eq(key, STR("x_groq")))
-                c.x_groq = jr_raw(&j);
-            else if (str_eq(key, STR("service_tier")))
-                c.service_tier = jr_string(&j);
-            else
-                jr_skip(&j);
-        }
-    }
-    *ret = c;
-    return jr_end(&j);
-}
-
-/* Anything but null, false, "", 0, {} and [] says that there was an error. */
-static bool is_error(str raw)
-{
-    static const str nothing[] = {STR_INIT("null"), STR_INIT("false"), STR_INIT("\"\""),
-                                  STR_INIT("0"),    STR_INIT("{}"),    STR_INIT("[]")};
-
-    for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++) {
-        if (str_eq(raw, nothing[i]))
-            return false;
-    }
-    return raw.len > 0;
-}
-
 /* Some servers count in every chunk; only the last word is read, at the end. */
-static bool keep_usage(struct chat_reader *r, str raw)
+static void keep_usage(struct chat_reader *r, str raw)
 {
-    if (jr_type_of(raw) != JR_OBJECT)
-        return false;
+    if (str_is_none(raw))
+        return;
     chat_reader_says_other(r);
     r->usage_json.len = 0;
     buf_append(&r->usage_json, raw);
-    return true;
 }
 
-static void read_chunk(struct chat_reader *r, const struct chunk *c, str json, str event)
+static void read_chunk(struct chat_reader *r, const struct chat_chunk *c)
 {
-    bool has_error = is_error(c->error);
-    bool is_flat_error = str_eq(event, STR("error")) || str_eq(c->object, STR("error"));
+    bool has_error = !str_is_none(c->error);
     struct err e;
 
-    if (has_error || is_flat_error) {
+    if (has_error || c->is_flat_error) {
         chat_reader_says_other(r);
         if (has_error)
             read_choices(r, c->choices, true);
-        upstream_error_from_value(has_error ? c->error : json, &e);
+        upstream_error_from_value(has_error ? c->error : c->json, &e);
         chat_reader_fail(r, &e);
         return;
     }
-    if (!keep_usage(r, c->usage))
-        (void)keep_usage(r, jr_member(c->x_groq, STR("usage")));
+    keep_usage(r, c->usage);
     if (r->service_tier.len == 0)
         json_copy_text(c->service_tier, &r->service_tier);
     read_choices(r, c->choices, false);
@@ -346,18 +224,12 @@ static void say(struct chat_reader *r, const struct chat_saying *saying)
 static bool read_whole(struct chat_reader *r, str json, str event)
 {
     struct buf repaired = {.limit = 0};
-    struct chunk c;
-    bool ok = split_chunk(json, &c);
+    struct chat_chunk c;
+    bool ok = chat_read_chunk(json, event, &repaired, &c);
 
-    if (!ok && !utf8_is_valid(json)) {
-        /* Half a character from a careless tokenizer costs that character, not the chunk. */
-        utf8_repair(json, &repaired);
-        json = buf_str(&repaired);
-        ok = split_chunk(json, &c);
-    }
     r->n_said = 0;
     if (ok)
-        read_chunk(r, &c, json, event);
+        read_chunk(r, &c);
     if (r->n_said == 1 && r->saying.what != SAYS_OTHER && repaired.len == 0 && event.len == 0)
         chat_memo_keep(&r->memo, json, &r->saying);
     buf_fini(&repaired);

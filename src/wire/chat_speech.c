@@ -4,8 +4,6 @@
  * goes on as another cannot share a character. */
 #include "wire/chat_speech.h"
 
-#include "json/json_read.h"
-
 static void report(struct chat_reader *r, enum delta_kind kind, str text)
 {
     struct delta d = {.kind = kind, .text = text};
@@ -104,92 +102,12 @@ void chat_say_item_end(struct chat_reader *r)
     r->on_delta(r->arg, &(const struct delta){.kind = DELTA_ITEM_END});
 }
 
-/* ---- content as a list of parts */
-
-/* `thinking` of Mistral: a string or a list of text parts. */
-static void read_thinking(struct chat_reader *r, str raw)
+void chat_speak_either(void *arg, enum delta_kind kind, str escaped)
 {
-    struct jr j;
-    str key;
-
-    jr_init(&j, raw);
-    if (jr_type_of(raw) == JR_STRING) {
-        chat_speak(r, DELTA_REASONING, jr_string(&j));
-        return;
-    }
-    if (!jr_enter(&j, JR_ARRAY))
-        return;
-    while (jr_next_element(&j)) {
-        if (!jr_enter(&j, JR_OBJECT))
-            continue;
-        while (jr_next_member(&j, &key)) {
-            if (str_eq(key, STR("text")))
-                chat_speak(r, DELTA_REASONING, jr_string(&j));
-            else
-                jr_skip(&j);
-        }
-    }
-}
-
-static void read_part(struct chat_reader *r, struct jr *j)
-{
-    str key, type = STR_NONE, text = STR_NONE, thinking = STR_NONE;
-
-    if (!jr_enter(j, JR_OBJECT))
-        return;
-    while (jr_next_member(j, &key)) {
-        if (str_eq(key, STR("type")))
-            type = jr_string(j);
-        else if (str_eq(key, STR("text")))
-            text = jr_string(j);
-        else if (str_eq(key, STR("thinking")))
-            thinking = jr_raw(j);
-        else
-            jr_skip(j);
-    }
-    if (str_eq(type, STR("thinking")))
-        read_thinking(r, thinking);
-    else if (str_eq(type, STR("text")) || str_eq(type, STR("output_text")))
-        chat_speak_text(r, text);
-}
-
-void chat_speak_content(struct chat_reader *r, str raw)
-{
-    struct jr j;
-
-    jr_init(&j, raw);
-    if (jr_type_of(raw) == JR_STRING) {
-        chat_speak_text(r, jr_string(&j));
-    } else if (jr_enter(&j, JR_ARRAY)) {
-        while (jr_next_element(&j))
-            read_part(r, &j);
-    }
-}
-
-/* OpenRouter: text, else summary, of every detail. */
-void chat_speak_reasoning_details(struct chat_reader *r, str raw)
-{
-    struct jr j;
-    str key;
-
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_ARRAY))
-        return;
-    while (jr_next_element(&j)) {
-        str text = STR_NONE, summary = STR_NONE;
-
-        if (!jr_enter(&j, JR_OBJECT))
-            continue;
-        while (jr_next_member(&j, &key)) {
-            if (str_eq(key, STR("text")))
-                text = jr_string(&j);
-            else if (str_eq(key, STR("summary")))
-                summary = jr_string(&j);
-            else
-                jr_skip(&j);
-        }
-        chat_speak(r, DELTA_REASONING, text.len > 0 ? text : summary);
-    }
+    if (kind == DELTA_TEXT)
+        chat_speak_text(arg, escaped);
+    else
+        chat_speak(arg, kind, escaped);
 }
 
 /* Half a character at the end of a text that is taken apart: what it stands for. */

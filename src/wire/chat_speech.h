@@ -10,12 +10,6 @@
 /* A piece of escaped text; empty or STR_NONE says nothing. */
 void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped);
 
-/* `content`, raw: a string or a list of parts, in which Mistral also thinks. */
-void chat_speak_content(struct chat_reader *r, str raw);
-
-/* OpenRouter's `reasoning_details`, raw. */
-void chat_speak_reasoning_details(struct chat_reader *r, str raw);
-
 /* Something else follows: half a character cannot be completed any more. */
 void chat_speech_flush(struct chat_reader *r);
 
@@ -24,6 +18,9 @@ void chat_speech_end(struct chat_reader *r);
 
 /* Text of the answer, which is taken apart when that is wanted. */
 void chat_speak_text(struct chat_reader *r, str escaped);
+
+/* chat_speak_text() or chat_speak(); a chat_on_text whose arg is the reader. */
+void chat_speak_either(void *arg, enum delta_kind kind, str escaped);
 
 /* Plain text that was found in it, and the end of what it belongs to. phase is that of a text,
  * which may be empty then. */

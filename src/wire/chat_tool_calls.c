@@ -1,31 +1,10 @@
-/* chat_tool_calls.c -- tool calls of a chunk, in all their forms (CONTRACT 5.4).
+/* chat_tool_calls.c -- pieces of tool calls become deltas (CONTRACT 5.4).
  *
- * Which call a piece belongs to is decided in chat_call.c; here it is read and
- * its arguments go on. */
+ * Which call a piece belongs to is decided in chat_call.c. */
 #include "wire/chat_tool_calls.h"
 
+#include "wire/chat_read.h"
 #include "wire/chat_speech.h"
-#include "json/json_copy.h"
-#include "json/json_read.h"
-
-/* The call of delta.function_call, which has none of its own. */
-enum { OLD_FORM_INDEX = -1 };
-
-static void splice_arguments(struct chat_reader *r, struct chat_call *c, str raw)
-{
-    struct buf compact = {.limit = 0};
-
-    if (jr_type_of(raw) == JR_STRING) {
-        json_text_splice(&c->splice, str_from(raw.p + 1, raw.len - 2), &r->piece);
-    } else if (!c->has_arguments && (jr_type_of(raw) == JR_OBJECT || jr_type_of(raw) == JR_ARRAY)) {
-        json_copy_value(raw, &compact);
-        json_text_escape(buf_str(&compact), &r->piece);
-        if (buf_failed(&compact))
-            chat_reader_out_of_memory(r);
-    }
-    buf_fini(&compact);
-    c->has_arguments = c->has_arguments || r->piece.len > 0;
-}
 
 static void report_call(struct chat_reader *r, const struct chat_call *c)
 {
@@ -34,7 +13,7 @@ static void report_call(struct chat_reader *r, const struct chat_call *c)
                       .call = (unsigned)(c - r->calls.calls),
                       .call_id = c->id_taken ? STR("") : buf_str(&c->id),
                       .name = buf_str(&c->name),
-                      .is_old_form = c->index == OLD_FORM_INDEX,
+                      .is_old_form = c->index == CHAT_OLD_FORM,
                       .builtin = c->builtin,
                       .server_label = buf_str(&c->server_label)};
 
@@ -54,8 +33,7 @@ static void fail_no_call(struct chat_reader *r)
     chat_reader_fail(r, &e);
 }
 
-static void add_call_piece(struct chat_reader *r, const struct chat_call_piece *piece,
-                           str arguments)
+static void add_call_piece(struct chat_reader *r, const struct chat_call_piece *piece)
 {
     struct chat_call *c;
 
@@ -68,88 +46,51 @@ static void add_call_piece(struct chat_reader *r, const struct chat_call_piece *
     if (r->splice.high != 0)
         chat_speech_flush(r);
     r->piece.len = 0;
-    splice_arguments(r, c, arguments);
+    chat_call_add_arguments(c, piece, &r->piece);
     report_call(r, c);
 }
 
 /* The pieces behind a call's first bring arguments only. */
-static void says_call(struct chat_reader *r, const struct chat_call_piece *piece, str arguments)
+static void says_call(struct chat_reader *r, const struct chat_call_piece *piece)
 {
     struct chat_saying saying = {.what = SAYS_ARGUMENTS, .index = piece->index};
 
-    if (jr_type_of(arguments) != JR_STRING || piece->id.len > 0 || piece->name.len > 0)
+    if (jr_type_of(piece->arguments) != JR_STRING || piece->id.len > 0 || piece->name.len > 0)
         saying.what = SAYS_OTHER;
     else
-        saying.text = str_from(arguments.p + 1, arguments.len - 2);
+        saying.text = str_from(piece->arguments.p + 1, piece->arguments.len - 2);
     chat_reader_says(r, &saying);
-}
-
-/* The function object of a call; Ollama's adapters put the index in here. */
-static void read_function(str raw, struct chat_call_piece *piece, str *ret_arguments)
-{
-    struct jr j;
-    str key;
-
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
-        return;
-    while (jr_next_member(&j, &key)) {
-        if (str_eq(key, STR("name")))
-            piece->name = jr_string(&j);
-        else if (str_eq(key, STR("arguments")))
-            *ret_arguments = jr_raw(&j);
-        else if (str_eq(key, STR("index")) && piece->index == CHAT_NO_INDEX)
-            piece->index = jr_int(&j, CHAT_NO_INDEX);
-        else
-            jr_skip(&j);
-    }
 }
 
 void chat_tool_calls(struct chat_reader *r, str raw)
 {
+    struct chat_call_piece piece;
     struct jr j;
-    str key;
 
     jr_init(&j, raw);
     if (!jr_enter(&j, JR_ARRAY))
         return;
     while (jr_next_element(&j)) {
-        struct chat_call_piece piece = {.index = CHAT_NO_INDEX};
-        str function = STR_NONE, arguments = STR_NONE;
-
-        if (!jr_enter(&j, JR_OBJECT))
+        if (!chat_read_call(&j, &piece))
             continue;
-        while (jr_next_member(&j, &key)) {
-            if (str_eq(key, STR("index")))
-                piece.index = jr_int(&j, CHAT_NO_INDEX);
-            else if (str_eq(key, STR("id")))
-                piece.id = jr_string(&j);
-            else if (str_eq(key, STR("function")))
-                function = jr_raw(&j);
-            else
-                jr_skip(&j);
-        }
-        read_function(function, &piece, &arguments);
-        says_call(r, &piece, arguments);
-        add_call_piece(r, &piece, arguments);
+        says_call(r, &piece);
+        add_call_piece(r, &piece);
     }
 }
 
-void chat_legacy_call(struct chat_reader *r, str raw)
+void chat_old_call(struct chat_reader *r, str raw)
 {
-    struct chat_call_piece piece = {.index = OLD_FORM_INDEX};
-    str arguments = STR_NONE;
+    struct chat_call_piece piece;
 
-    if (jr_type_of(raw) != JR_OBJECT)
+    if (!chat_read_old_call(raw, &piece))
         return;
     chat_reader_says_other(r);
-    read_function(raw, &piece, &arguments);
-    add_call_piece(r, &piece, arguments);
+    add_call_piece(r, &piece);
 }
 
 void chat_more_arguments(struct chat_reader *r, int64_t index, str quoted)
 {
-    add_call_piece(r, &(const struct chat_call_piece){.index = index}, quoted);
+    add_call_piece(r, &(const struct chat_call_piece){.index = index, .arguments = quoted});
 }
 
 /* ---- calls in a text */

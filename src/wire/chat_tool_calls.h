@@ -7,7 +7,7 @@
 /* The raw values of delta.tool_calls, and of delta.function_call of old
  * servers: one call of its own. Nothing happens when they are of another type. */
 void chat_tool_calls(struct chat_reader *r, str raw);
-void chat_legacy_call(struct chat_reader *r, str raw);
+void chat_old_call(struct chat_reader *r, str raw);
 
 /* More arguments, a JSON string, for the call of this index. */
 void chat_more_arguments(struct chat_reader *r, int64_t index, str quoted);

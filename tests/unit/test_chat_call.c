@@ -41,7 +41,8 @@ static void pieces_find_their_calls(void **state)
         struct chat_calls calls = {.n = 0};
 
         for (const struct piece *p = cases[i].pieces; p->call != SIZE_MAX; p++) {
-            const struct chat_call_piece piece = {p->index, str_from_c(p->id), str_from_c(p->name)};
+            const struct chat_call_piece piece = {
+                .index = p->index, .id = str_from_c(p->id), .name = str_from_c(p->name)};
             const struct chat_call *c = chat_calls_take(&calls, &piece);
 
             assert_non_null(c);
@@ -57,7 +58,7 @@ static str name_after(const char *const *names, bool arguments_after_first,
                       struct chat_calls *calls)
 {
     for (size_t i = 0; names[i] != NULL; i++) {
-        const struct chat_call_piece piece = {0, STR(""), str_from_c(names[i])};
+        const struct chat_call_piece piece = {.name = str_from_c(names[i])};
         struct chat_call *call = chat_calls_take(calls, &piece);
 
         assert_non_null(call);
@@ -87,7 +88,8 @@ static void a_name_in_pieces_is_joined_until_arguments_arrive(void **state)
 
 static void the_second_call_with_an_id_has_none_of_its_own(void **state)
 {
-    const struct chat_call_piece first = {0, STR("0"), STR("f")}, second = {1, STR("0"), STR("g")};
+    const struct chat_call_piece first = {.index = 0, .id = STR("0"), .name = STR("f")};
+    const struct chat_call_piece second = {.index = 1, .id = STR("0"), .name = STR("g")};
     struct chat_calls calls = {.n = 0};
 
     (void)state;
@@ -102,7 +104,7 @@ static void there_is_a_limit(void **state)
 
     (void)state;
     for (int64_t i = 0; i <= CHAT_MAX_CALLS; i++) {
-        const struct chat_call_piece piece = {i, STR(""), STR("f")};
+        const struct chat_call_piece piece = {.index = i, .name = STR("f")};
 
         assert_int_equal(chat_calls_take(&calls, &piece) != NULL, i < CHAT_MAX_CALLS);
     }
