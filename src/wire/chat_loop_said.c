@@ -11,59 +11,51 @@
 void chat_loop_said_init(struct chat_loop_said *s, size_t limit_bytes)
 {
     *s = (struct chat_loop_said){.limit_bytes = limit_bytes};
-    buf_init(&s->content.text, limit_bytes);
-    buf_init(&s->reasoning_content.text, limit_bytes);
-    buf_init(&s->reasoning.text, limit_bytes);
+    for (size_t i = 0; i < CHAT_LOOP_KINDS; i++)
+        buf_init(&s->texts[i].text, limit_bytes);
     buf_init(&s->reasoning_details, limit_bytes);
 }
 
 size_t chat_loop_said_bytes(const struct chat_loop_said *s)
 {
-    size_t n = s->content.text.len + s->reasoning_content.text.len + s->reasoning.text.len +
-               s->reasoning_details.len;
+    size_t n = s->reasoning_details.len;
 
+    for (size_t i = 0; i < CHAT_LOOP_KINDS; i++)
+        n += s->texts[i].text.len;
     for (size_t i = 0; i < s->n; i++)
-        n += s->calls[i].arguments.text.len + s->calls[i].held.len;
+        n += s->calls[i].arguments.len + s->calls[i].held.len;
     return n;
 }
 
 void chat_loop_said_fini(struct chat_loop_said *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        buf_fini(&s->calls[i].arguments.text);
+        buf_fini(&s->calls[i].arguments);
         buf_fini(&s->calls[i].extra);
         buf_fini(&s->calls[i].held);
     }
     chat_calls_fini(&s->table);
     free(s->calls);
-    buf_fini(&s->content.text);
-    buf_fini(&s->reasoning_content.text);
-    buf_fini(&s->reasoning.text);
+    for (size_t i = 0; i < CHAT_LOOP_KINDS; i++)
+        buf_fini(&s->texts[i].text);
     buf_fini(&s->reasoning_details);
     *s = (struct chat_loop_said){.calls = NULL};
 }
 
-static void text_add(struct chat_loop_said *s, struct chat_loop_text *t, str escaped)
+/* ---- texts */
+
+static void add_text(struct chat_loop_said *s, enum chat_loop_kind kind, str escaped)
 {
+    struct chat_loop_text *t = &s->texts[kind];
+
     if (escaped.len > 0)
         json_text_splice(&t->splice, escaped, &t->text);
     s->failed = s->failed || buf_failed(&t->text);
 }
 
-/* ---- texts */
-
-/* A string, or parts of which those with text count. */
-static void add_content(struct chat_loop_said *s, str raw)
+static void on_content(void *arg, enum delta_kind kind, str escaped)
 {
-    struct jr j;
-
-    jr_init(&j, raw);
-    if (jr_type_of(raw) == JR_STRING) {
-        text_add(s, &s->content, str_from(raw.p + 1, raw.len - 2));
-    } else if (jr_enter(&j, JR_ARRAY)) {
-        while (jr_next_element(&j))
-            text_add(s, &s->content, jr_member_string(jr_raw(&j), STR("text")));
-    }
+    add_text(arg, kind == DELTA_TEXT ? CHAT_LOOP_CONTENT : CHAT_LOOP_THINKING, escaped);
 }
 
 static void add_details(struct chat_loop_said *s, str raw)
@@ -82,75 +74,15 @@ static void add_details(struct chat_loop_said *s, str raw)
     s->failed = s->failed || buf_failed(to);
 }
 
-void chat_loop_said_texts(struct chat_loop_said *s, str raw)
+void chat_loop_said_texts(struct chat_loop_said *s, const struct chat_delta *d)
 {
-    struct jr j;
-    str name;
-
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
-        return;
-    while (jr_next_member(&j, &name)) {
-        if (str_eq(name, STR("content")))
-            add_content(s, jr_raw(&j));
-        else if (str_eq(name, STR("reasoning_content")))
-            text_add(s, &s->reasoning_content, jr_string(&j));
-        else if (str_eq(name, STR("reasoning")))
-            text_add(s, &s->reasoning, jr_string(&j));
-        else if (str_eq(name, STR("reasoning_details")))
-            add_details(s, jr_raw(&j));
-        else
-            jr_skip(&j);
-    }
+    chat_read_content(d->content, on_content, s);
+    add_text(s, CHAT_LOOP_REASONING_CONTENT, d->reasoning_content);
+    add_text(s, CHAT_LOOP_REASONING, d->reasoning);
+    add_details(s, d->reasoning_details);
 }
 
 /* ---- calls */
-
-static void read_function(str raw, struct chat_loop_piece *piece)
-{
-    struct jr j;
-    str name;
-
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_OBJECT))
-        return;
-    while (jr_next_member(&j, &name)) {
-        if (str_eq(name, STR("name")))
-            piece->of.name = jr_string(&j);
-        else if (str_eq(name, STR("arguments")))
-            piece->arguments = jr_raw(&j);
-        else if (str_eq(name, STR("index")) && piece->of.index == CHAT_NO_INDEX)
-            piece->of.index = jr_int(&j, CHAT_NO_INDEX);
-        else
-            jr_skip(&j);
-    }
-}
-
-void chat_loop_piece_read(str raw, struct chat_loop_piece *ret)
-{
-    struct chat_loop_piece p = {.raw = raw, .of = {.index = CHAT_NO_INDEX}, .arguments = STR_NONE};
-    str name, function = STR_NONE;
-    struct jr j;
-
-    jr_init(&j, raw);
-    if (jr_enter(&j, JR_OBJECT)) {
-        while (jr_next_member(&j, &name)) {
-            if (str_eq(name, STR("index")))
-                p.of.index = jr_int(&j, CHAT_NO_INDEX);
-            else if (str_eq(name, STR("id")))
-                p.of.id = jr_string(&j);
-            else if (str_eq(name, STR("function")))
-                function = jr_raw(&j);
-            else
-                jr_skip(&j);
-        }
-    }
-    p.has_index = p.of.index != CHAT_NO_INDEX;
-    read_function(function, &p);
-    p.has_arguments = jr_type_of(p.arguments) == JR_OBJECT || jr_type_of(p.arguments) == JR_ARRAY ||
-                      (jr_type_of(p.arguments) == JR_STRING && p.arguments.len > strlen("\"\""));
-    *ret = p;
-}
 
 static bool is_known(str name)
 {
@@ -182,7 +114,7 @@ static void keep_extra(struct chat_loop_call *c, str raw)
 }
 
 /* A place for a call that the table has just got. */
-static bool make_place(struct chat_loop_said *s, const struct chat_loop_piece *piece)
+static struct chat_loop_call *make_place(struct chat_loop_said *s)
 {
     size_t cap = s->cap == 0 ? 4 : s->cap * 2;
     struct chat_loop_call *c;
@@ -190,49 +122,36 @@ static bool make_place(struct chat_loop_said *s, const struct chat_loop_piece *p
     if (s->n == s->cap) {
         c = realloc(s->calls, cap * sizeof(*c));
         if (c == NULL)
-            return false;
+            return NULL;
         s->calls = c;
         s->cap = cap;
     }
     c = &s->calls[s->n++];
     *c = (struct chat_loop_call){.owner = CHAT_CALL_UNDECIDED};
-    buf_init(&c->arguments.text, s->limit_bytes);
+    buf_init(&c->arguments, s->limit_bytes);
     buf_init(&c->held, s->limit_bytes);
-    keep_extra(c, piece->raw);
-    return !buf_failed(&c->extra);
-}
-
-/* Some servers give the arguments as an object; said again, it is no more of them. */
-static void add_arguments(struct chat_loop_said *s, struct chat_loop_call *c, str raw,
-                          bool is_first)
-{
-    struct buf compact = {.limit = 0};
-
-    if (jr_type_of(raw) == JR_STRING) {
-        text_add(s, &c->arguments, str_from(raw.p + 1, raw.len - 2));
-    } else if (is_first) {
-        json_copy_value(raw, &compact);
-        json_text_escape(buf_str(&compact), &c->arguments.text);
-        s->failed = s->failed || buf_failed(&compact) || buf_failed(&c->arguments.text);
-    }
-    buf_fini(&compact);
+    return c;
 }
 
 struct chat_loop_call *chat_loop_said_piece(struct chat_loop_said *s,
-                                            const struct chat_loop_piece *piece)
+                                            const struct chat_call_piece *piece, str raw)
 {
-    struct chat_call *entry = s->failed ? NULL : chat_calls_take(&s->table, &piece->of);
-    size_t i = entry == NULL ? 0 : (size_t)(entry - s->table.calls);
-    struct chat_loop_call *c;
+    struct chat_call *entry = s->failed ? NULL : chat_calls_take(&s->table, piece);
+    size_t i = entry == NULL ? s->n : (size_t)(entry - s->table.calls);
+    bool is_new = i == s->n;
+    struct chat_loop_call *c = entry == NULL ? NULL : is_new ? make_place(s) : &s->calls[i];
 
-    if (entry == NULL || (i == s->n && !make_place(s, piece))) {
+    if (c == NULL) {
         s->failed = true;
         return NULL;
     }
-    c = &s->calls[i];
-    if (c->owner != CHAT_CALL_CLIENTS && piece->has_arguments)
-        add_arguments(s, c, piece->arguments, !entry->has_arguments);
-    entry->has_arguments = entry->has_arguments || piece->has_arguments;
+    if (is_new && piece->index != CHAT_OLD_FORM)
+        keep_extra(c, raw);
+    if (c->owner != CHAT_CALL_CLIENTS)
+        chat_call_add_arguments(entry, piece, &c->arguments);
+    else if (chat_call_piece_has_arguments(piece))
+        entry->has_arguments = true;
+    s->failed = s->failed || buf_failed(&c->extra) || buf_failed(&c->arguments);
     return c;
 }
 
@@ -295,19 +214,15 @@ static void give_id(struct chat_loop_said *s, struct chat_call *entry, const str
     s->failed = s->failed || buf_failed(&entry->id);
 }
 
-static void text_end(struct chat_loop_said *s, struct chat_loop_text *t)
-{
-    json_text_splice_end(&t->splice, &t->text);
-    s->failed = s->failed || buf_failed(&t->text);
-}
-
 void chat_loop_said_end(struct chat_loop_said *s, const struct id_source *ids)
 {
-    text_end(s, &s->content);
-    text_end(s, &s->reasoning_content);
-    text_end(s, &s->reasoning);
+    for (size_t i = 0; i < CHAT_LOOP_KINDS; i++) {
+        json_text_splice_end(&s->texts[i].splice, &s->texts[i].text);
+        s->failed = s->failed || buf_failed(&s->texts[i].text);
+    }
     for (size_t i = 0; i < s->n; i++) {
-        text_end(s, &s->calls[i].arguments);
+        json_text_splice_end(&s->table.calls[i].splice, &s->calls[i].arguments);
+        s->failed = s->failed || buf_failed(&s->calls[i].arguments);
         if (s->calls[i].owner == CHAT_CALL_OURS)
             give_id(s, &s->table.calls[i], ids);
     }
@@ -316,7 +231,7 @@ void chat_loop_said_end(struct chat_loop_said *s, const struct id_source *ids)
 struct chat_loop_call_view chat_loop_said_call(const struct chat_loop_said *s, size_t i)
 {
     const struct chat_call *entry = &s->table.calls[i];
-    str arguments = buf_str(&s->calls[i].arguments.text);
+    str arguments = buf_str(&s->calls[i].arguments);
 
     return (struct chat_loop_call_view){.id = buf_str(&entry->id),
                                         .name = buf_str(&entry->name),
@@ -325,21 +240,59 @@ struct chat_loop_call_view chat_loop_said_call(const struct chat_loop_said *s, s
 
 /* ---- as messages */
 
-static void write_content(const struct chat_loop_said *s, enum chat_empty_content empty,
+static str text_of(const struct chat_loop_said *s, enum chat_loop_kind kind)
+{
+    return buf_str(&s->texts[kind].text);
+}
+
+static void open_part(struct jw *w, const char *type)
+{
+    jw_object(w);
+    jw_key_string(w, "type", str_from_c(type));
+}
+
+static void write_text_part(struct jw *w, str escaped)
+{
+    open_part(w, "text");
+    jw_key_escaped(w, "text", escaped);
+    jw_object_end(w);
+}
+
+/* Mistral refuses messages with members for reasoning, and wants its own parts back. */
+static void write_parts(const struct chat_loop_said *s, struct jw *w)
+{
+    jw_key(w, "content");
+    jw_array(w);
+    open_part(w, "thinking");
+    jw_key(w, "thinking");
+    jw_array(w);
+    write_text_part(w, text_of(s, CHAT_LOOP_THINKING));
+    jw_array_end(w);
+    jw_object_end(w);
+    if (text_of(s, CHAT_LOOP_CONTENT).len > 0)
+        write_text_part(w, text_of(s, CHAT_LOOP_CONTENT));
+    jw_array_end(w);
+}
+
+static void write_content(const struct chat_loop_said *s, const struct chat_loop_message_conf *conf,
                           struct jw *w)
 {
-    if (s->content.text.len > 0 || empty == CHAT_CONTENT_EMPTY)
-        jw_key_escaped(w, "content", buf_str(&s->content.text));
-    else if (empty == CHAT_CONTENT_NULL)
+    const str content = text_of(s, CHAT_LOOP_CONTENT);
+
+    if (!conf->omits_reasoning && text_of(s, CHAT_LOOP_THINKING).len > 0)
+        write_parts(s, w);
+    else if (content.len > 0 || conf->empty_content == CHAT_CONTENT_EMPTY)
+        jw_key_escaped(w, "content", content);
+    else if (conf->empty_content == CHAT_CONTENT_NULL)
         jw_key_escaped(w, "content", STR_NONE);
 }
 
 static void write_reasoning(const struct chat_loop_said *s, struct jw *w)
 {
-    if (s->reasoning_content.text.len > 0)
-        jw_key_escaped(w, "reasoning_content", buf_str(&s->reasoning_content.text));
-    if (s->reasoning.text.len > 0)
-        jw_key_escaped(w, "reasoning", buf_str(&s->reasoning.text));
+    if (text_of(s, CHAT_LOOP_REASONING_CONTENT).len > 0)
+        jw_key_escaped(w, "reasoning_content", text_of(s, CHAT_LOOP_REASONING_CONTENT));
+    if (text_of(s, CHAT_LOOP_REASONING).len > 0)
+        jw_key_escaped(w, "reasoning", text_of(s, CHAT_LOOP_REASONING));
     if (s->reasoning_details.len > 0) {
         jw_key(w, "reasoning_details");
         jw_array(w);
@@ -371,7 +324,7 @@ void chat_loop_said_write(const struct chat_loop_said *s, const struct chat_loop
 
     jw_object(&w);
     jw_key_string(&w, "role", STR("assistant"));
-    write_content(s, conf->empty_content, &w);
+    write_content(s, conf, &w);
     if (!conf->omits_reasoning)
         write_reasoning(s, &w);
     jw_key(&w, "tool_calls");

@@ -7,8 +7,8 @@
 #define ANTIPHON_WIRE_CHAT_LOOP_SAID_H
 
 #include "base/id.h"
-#include "wire/chat_call.h"
 #include "wire/chat_options.h"
+#include "wire/chat_read.h"
 
 /* The tools of the gateway, by the names that the model sees (plain, from [A-Za-z0-9_-]). */
 struct chat_loop_tools {
@@ -26,6 +26,14 @@ enum chat_loop_owner {
     CHAT_CALL_CLIENTS,
 };
 
+enum chat_loop_kind {
+    CHAT_LOOP_CONTENT,
+    CHAT_LOOP_THINKING, /* parts of the content */
+    CHAT_LOOP_REASONING_CONTENT,
+    CHAT_LOOP_REASONING,
+    CHAT_LOOP_KINDS,
+};
+
 /* A text that comes in pieces; escaped. */
 struct chat_loop_text {
     struct buf text;
@@ -34,9 +42,9 @@ struct chat_loop_text {
 
 /* Goes with the chat_call of the same place. */
 struct chat_loop_call {
-    struct chat_loop_text arguments; /* not of the client's: nobody asks for them */
-    struct buf extra;                /* members we do not know: `,"name":value` of each */
-    struct buf held;                 /* pieces as they came, while undecided: `[a,b` */
+    struct buf arguments; /* escaped; not of the client's: nobody asks for them */
+    struct buf extra;     /* members we do not know: `,"name":value` of each */
+    struct buf held;      /* pieces as they came, while undecided: `[a,b` */
     enum chat_loop_owner owner;
     size_t shown_index; /* of the client's: its number there */
     bool is_broken;     /* its arguments are no JSON object: the model gets it back with none */
@@ -46,7 +54,7 @@ struct chat_loop_said {
     struct chat_calls table; /* ids and names */
     struct chat_loop_call *calls;
     size_t n, cap;
-    struct chat_loop_text content, reasoning_content, reasoning;
+    struct chat_loop_text texts[CHAT_LOOP_KINDS];
     struct buf reasoning_details; /* elements with commas between */
     size_t limit_bytes;           /* of each text */
     bool failed;                  /* too many calls, out of memory, or over the limit */
@@ -59,24 +67,13 @@ void chat_loop_said_fini(struct chat_loop_said *s);
 /* How much that is, texts and arguments together. */
 size_t chat_loop_said_bytes(const struct chat_loop_said *s);
 
-/* Takes the texts of a delta or message, raw; its calls are for the next function. */
-void chat_loop_said_texts(struct chat_loop_said *s, str raw);
+/* Takes the texts of a delta or message; its calls are for the next function. */
+void chat_loop_said_texts(struct chat_loop_said *s, const struct chat_delta *d);
 
-/* A piece of a call, as views of its raw text. */
-struct chat_loop_piece {
-    str raw;
-    struct chat_call_piece of;
-    bool has_index;     /* where it belongs: some have it inside of function, or not at all */
-    str arguments;      /* raw or STR_NONE */
-    bool has_arguments; /* some, not "" or null */
-};
-
-void chat_loop_piece_read(str raw, struct chat_loop_piece *ret);
-
-/* The call that a piece belongs to, with it taken in; NULL when s has failed. Dies with
- * the next call of this function. */
+/* The call that a piece belongs to, with the piece, which was read from raw, taken in; NULL when s
+ * has failed. Dies with the next call of this function. */
 struct chat_loop_call *chat_loop_said_piece(struct chat_loop_said *s,
-                                            const struct chat_loop_piece *piece);
+                                            const struct chat_call_piece *piece, str raw);
 
 /* Whose is an undecided call? Its name is complete when arguments have begun or the
  * answer has ended. Afterwards it may still be undecided only if it was not complete. */

@@ -4,7 +4,6 @@
  * what servers get wrong, but not understood any further than chat_merge_chunk.c has to. */
 #include "wire/chat_merge.h"
 
-#include "base/utf8.h"
 #include "wire/chat_loop_usage.h"
 #include "wire/chat_merge_chunk.h"
 #include "wire/chat_quiet.h"
@@ -109,41 +108,25 @@ static void check_room(struct chat_merge *m)
 
 /* ---- chunks */
 
-/* A frame is one line, so a chunk on several becomes one. */
-static void take_json(struct chat_merge *m, str json, str event, struct buf *out)
-{
-    struct buf line = {.limit = 0};
-
-    if (m->conf.is_stream && !str_is_one_line(json)) {
-        json_copy_value(json, &line);
-        json = buf_str(&line);
-    }
-    if (!buf_failed(&line))
-        chat_merge_chunk(m, json, event, out);
-    else
-        m->said.failed = true;
-    buf_fini(&line);
-    check_room(m);
-}
-
-/* Half a character costs that character, not the chunk. False when it is no JSON. */
+/* A frame is one line, so a chunk on several becomes one. False when it is no JSON. */
 static bool take_chunk(struct chat_merge *m, str json, str event, struct buf *out)
 {
-    struct buf repaired = {.limit = 0};
-    bool ok = jr_is_valid(json);
+    struct buf repaired = {.limit = 0}, line = {.limit = 0};
+    struct chat_chunk chunk;
+    bool ok = chat_read_chunk(json, event, &repaired, &chunk);
 
-    if (!ok && !utf8_is_valid(json)) {
-        utf8_repair(json, &repaired);
-        json = buf_str(&repaired);
-        ok = jr_is_valid(json);
+    if (ok && m->conf.is_stream && !str_is_one_line(chunk.json)) {
+        json_copy_value(chunk.json, &line);
+        ok = chat_read_chunk(buf_str(&line), event, &repaired, &chunk);
     }
-    if (buf_failed(&repaired)) {
+    if (buf_failed(&repaired) || buf_failed(&line))
         m->said.failed = ok = true;
+    else if (ok)
+        chat_merge_chunk(m, &chunk, out);
+    if (ok)
         check_room(m);
-    } else if (ok) {
-        take_json(m, json, event, out);
-    }
     buf_fini(&repaired);
+    buf_fini(&line);
     return ok;
 }
 

@@ -35,11 +35,26 @@ static void hold(struct chat_loop_call *call, str raw)
     buf_append(&call->held, raw);
 }
 
-static void write_held_delta(struct chat_loop_call *call, struct jw *w)
+static const struct chat_call *entry_of(const struct chat_merge *m,
+                                        const struct chat_loop_call *call)
+{
+    return &m->said.table.calls[call - m->said.calls];
+}
+
+/* Nothing but its name, whole or in pieces, is held back of a call of the old form. */
+static void write_old_call(str name, struct jw *w)
+{
+    jw_key(w, "function_call");
+    jw_object(w);
+    jw_key_escaped(w, "name", name);
+    jw_key_string(w, "arguments", STR(""));
+    jw_object_end(w);
+}
+
+static void write_pieces(struct chat_loop_call *call, struct jw *w)
 {
     struct jr j;
 
-    jw_object(w);
     jw_key(w, "tool_calls");
     jw_array(w);
     buf_char(&call->held, ']');
@@ -48,7 +63,6 @@ static void write_held_delta(struct chat_loop_call *call, struct jw *w)
     while (jr_next_element(&j))
         write_numbered(w, call->shown_index, jr_raw(&j));
     jw_array_end(w);
-    jw_object_end(w);
 }
 
 static void write_given(struct jw *w, const char *key, const struct buf *raw)
@@ -60,6 +74,7 @@ static void write_given(struct jw *w, const char *key, const struct buf *raw)
 /* A chunk of our own, like those of the upstream. */
 static void show_held(struct chat_merge *m, struct chat_loop_call *call, struct buf *out)
 {
+    const struct chat_call *entry = entry_of(m, call);
     struct jw w = jw_to(out);
 
     buf_append(out, STR("data: "));
@@ -73,7 +88,12 @@ static void show_held(struct chat_merge *m, struct chat_loop_call *call, struct 
     jw_object(&w);
     jw_key_int(&w, "index", 0);
     jw_key(&w, "delta");
-    write_held_delta(call, &w);
+    jw_object(&w);
+    if (entry->index == CHAT_OLD_FORM)
+        write_old_call(buf_str(&entry->name), &w);
+    else
+        write_pieces(call, &w);
+    jw_object_end(&w);
     jw_key_raw(&w, "finish_reason", STR("null"));
     jw_object_end(&w);
     jw_array_end(&w);
@@ -85,7 +105,8 @@ static void show_held(struct chat_merge *m, struct chat_loop_call *call, struct 
 static void settle(struct chat_merge *m, struct chat_loop_call *call, struct buf *out)
 {
     if (call->owner == CHAT_CALL_CLIENTS) {
-        call->shown_index = m->n_shown_calls++;
+        if (entry_of(m, call)->index != CHAT_OLD_FORM)
+            call->shown_index = m->n_shown_calls++;
         if (call->held.len > 0)
             show_held(m, call, chat_merge_place(m, out));
     }
@@ -108,42 +129,44 @@ void chat_merge_decide_all(struct chat_merge *m, struct buf *out)
 
 /* ---- pieces */
 
-/* In an answer that is no stream calls have no index. */
-static void show_piece(struct chunk_copy *c, const struct chat_loop_call *call,
-                       const struct chat_loop_piece *piece)
-{
-    bool is_right = piece->has_index && piece->of.index == (int64_t)call->shown_index;
-
-    if (is_right || !c->m->conf.is_stream) {
-        jw_raw(&c->w, piece->raw);
-        return;
-    }
-    write_numbered(&c->w, call->shown_index, piece->raw);
-    c->has_changed = true;
-}
-
-/* Takes a piece in, and shows it if it is for the client. */
-static bool take_piece(struct chunk_copy *c, str raw)
+/* Takes a piece in. Returns its call if that is the client's, else NULL. */
+static const struct chat_loop_call *take_piece(struct chunk_copy *c,
+                                               const struct chat_call_piece *piece, str raw)
 {
     struct chat_merge *m = c->m;
-    struct chat_loop_piece piece;
-    struct chat_loop_call *call;
+    struct chat_loop_call *call = chat_loop_said_piece(&m->said, piece, raw);
     bool was_undecided;
 
-    chat_loop_piece_read(raw, &piece);
-    call = chat_loop_said_piece(&m->said, &piece);
     if (call == NULL)
-        return false;
+        return NULL;
     was_undecided = call->owner == CHAT_CALL_UNDECIDED;
     chat_loop_said_decide(&m->said, call, m->conf.tools,
-                          piece.has_arguments || m->form == CHAT_MERGE_WHOLE);
+                          chat_call_piece_has_arguments(piece) || m->form == CHAT_MERGE_WHOLE);
     if (call->owner == CHAT_CALL_UNDECIDED)
         hold(call, raw);
     else if (was_undecided)
         settle(m, call, c->out);
-    if (call->owner != CHAT_CALL_CLIENTS)
+    return call->owner == CHAT_CALL_CLIENTS ? call : NULL;
+}
+
+/* Copies an element of tool_calls if it is the client's. In an answer that is no stream calls
+ * have no index. */
+static bool copy_piece(struct chunk_copy *c, str raw)
+{
+    const struct chat_loop_call *call;
+    struct chat_call_piece piece;
+    struct jr j;
+
+    jr_init(&j, raw);
+    call = chat_read_call(&j, &piece) ? take_piece(c, &piece, raw) : NULL;
+    if (call == NULL)
         return false;
-    show_piece(c, call, &piece);
+    if (!c->m->conf.is_stream || (piece.has_index && piece.index == (int64_t)call->shown_index)) {
+        jw_raw(&c->w, raw);
+    } else {
+        write_numbered(&c->w, call->shown_index, raw);
+        c->has_changed = true;
+    }
     return true;
 }
 
@@ -162,7 +185,7 @@ void chat_merge_calls(struct chunk_copy *c, str key, str raw)
     }
     jw_array(&c->w);
     for (; jr_next_element(&j); n++)
-        n_shown += take_piece(c, jr_raw(&j)) ? 1 : 0;
+        n_shown += copy_piece(c, jr_raw(&j)) ? 1 : 0;
     jw_array_end(&c->w);
     c->says = c->says || n_shown > 0;
     if (n_shown == n)
@@ -172,4 +195,17 @@ void chat_merge_calls(struct chunk_copy *c, str key, str raw)
         c->w = before;
         c->w.out->len = len;
     }
+}
+
+void chat_merge_old_call(struct chunk_copy *c, str key, str raw)
+{
+    struct chat_call_piece piece;
+
+    if (chat_read_old_call(raw, &piece) && take_piece(c, &piece, raw) == NULL) {
+        c->has_changed = c->has_lost = true;
+        return;
+    }
+    json_copy_key(&c->w, key);
+    jw_raw(&c->w, raw);
+    c->says = c->says || !chat_read_is_nothing(raw);
 }

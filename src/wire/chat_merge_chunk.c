@@ -7,46 +7,16 @@
 
 #include "wire/chat_loop_member.h"
 #include "wire/chat_loop_usage.h"
+#include "wire/chat_rewrite.h"
 #include "wire/upstream_error.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
-#include "json/json_text.h"
-
-/* null, false, "", 0, {} and [] say nothing, nor does a value that is not there. */
-static bool is_nothing(str raw)
-{
-    static const str nothing[] = {STR_INIT("null"), STR_INIT("false"), STR_INIT("\"\""),
-                                  STR_INIT("0"),    STR_INIT("{}"),    STR_INIT("[]")};
-
-    for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++) {
-        if (str_eq(raw, nothing[i]))
-            return true;
-    }
-    return raw.len == 0;
-}
-
-/* null, or an object of which nothing but that can be said. */
-static bool is_all_null(str raw)
-{
-    struct jr j;
-    str name;
-
-    jr_init(&j, raw);
-    if (jr_type_of(raw) != JR_OBJECT)
-        return jr_type_of(raw) == JR_NULL;
-    (void)jr_enter(&j, JR_OBJECT);
-    while (jr_next_member(&j, &name)) {
-        if (jr_type_of(jr_raw(&j)) != JR_NULL)
-            return false;
-    }
-    return true;
-}
 
 static bool is_empty_reasoning(const struct chat_loop_member *member)
 {
     return (str_eq(member->name, STR("reasoning")) ||
             str_eq(member->name, STR("reasoning_content"))) &&
-           is_all_null(member->value);
+           (jr_type_of(member->value) == JR_NULL || chat_holds_only_nulls(member->value));
 }
 
 static void copy(struct chunk_copy *c, str key, str raw)
@@ -75,17 +45,19 @@ static void copy_role(struct chunk_copy *c, str key, str raw)
         leave_out(c);
         return;
     }
-    c->m->has_role = c->m->has_role || !is_nothing(raw);
-    c->says = c->says || !is_nothing(raw);
+    c->m->has_role = c->m->has_role || !chat_read_is_nothing(raw);
+    c->says = c->says || !chat_read_is_nothing(raw);
     copy(c, key, raw);
 }
 
 static void copy_delta(struct chunk_copy *c, str key, str raw)
 {
     struct chat_loop_member member;
+    struct chat_delta delta;
     struct jr j;
 
-    chat_loop_said_texts(&c->m->said, raw);
+    chat_read_delta(raw, &delta);
+    chat_loop_said_texts(&c->m->said, &delta);
     json_copy_key(&c->w, key);
     jw_object(&c->w);
     jr_init(&j, raw);
@@ -95,11 +67,13 @@ static void copy_delta(struct chunk_copy *c, str key, str raw)
             copy_role(c, member.key, member.value);
         } else if (str_eq(member.name, STR("tool_calls"))) {
             chat_merge_calls(c, member.key, member.value);
+        } else if (str_eq(member.name, STR("function_call"))) {
+            chat_merge_old_call(c, member.key, member.value);
         } else if (is_empty_reasoning(&member)) {
             leave_out(c);
         } else {
             copy(c, member.key, member.value);
-            c->says = c->says || !is_nothing(member.value);
+            c->says = c->says || !chat_read_is_nothing(member.value);
         }
     }
     jw_object_end(&c->w);
@@ -107,30 +81,10 @@ static void copy_delta(struct chunk_copy *c, str key, str raw)
 
 /* ---- finish_reason */
 
-/* The answer was cut off before its end, and so may be the arguments of its calls. */
-static bool is_cut(str word)
-{
-    static const str words[] = {
-        STR_INIT("length"),     STR_INIT("model_length"),
-        STR_INIT("max_tokens"), STR_INIT("content_filter"),
-        STR_INIT("error"),      STR_INIT("insufficient_system_resource"),
-    };
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        if (str_eq(word, words[i]))
-            return true;
-    }
-    return false;
-}
-
-static bool is_finish(str raw)
-{
-    return jr_type_of(raw) == JR_STRING && raw.len > strlen("\"\"");
-}
-
 /* Stands behind the delta in what is written, since the calls decide about it. */
-static void copy_finish(struct chunk_copy *c, str key, str raw)
+static void copy_finish(struct chunk_copy *c, str key, str word)
 {
+    const enum finish finish = chat_read_finish(word);
     struct chat_merge *m = c->m;
     bool has_ours = chat_loop_said_count(&m->said, CHAT_CALL_OURS) > 0;
     bool has_clients = chat_loop_said_count(&m->said, CHAT_CALL_CLIENTS) > 0;
@@ -138,7 +92,7 @@ static void copy_finish(struct chunk_copy *c, str key, str raw)
 
     if (is_first) {
         m->has_finish = true;
-        m->is_cut = is_cut(str_from(raw.p + 1, raw.len - 2));
+        m->is_cut = finish != FINISH_STOP && finish != FINISH_TOOL_CALLS;
     }
     c->ends = is_first && (m->is_cut || !has_ours || has_clients);
     c->says = c->says || c->ends;
@@ -146,32 +100,27 @@ static void copy_finish(struct chunk_copy *c, str key, str raw)
     if (c->leads_on) {
         copy(c, key, STR("null"));
         leave_out(c);
-    } else if (has_ours && str_eq(raw, STR("\"stop\""))) {
+    } else if (has_ours && str_eq(word, STR("stop"))) {
         copy_instead(c, key, STR("\"tool_calls\""));
     } else {
-        copy(c, key, raw);
+        copy(c, key, str_from(word.p - 1, word.len + 2));
     }
 }
 
 /* ---- choices */
 
-static bool is_delta(const struct chat_loop_member *member)
+/* What the choice says: of a chunk rather the delta, of a whole body the message. */
+static str said_in(const struct chunk_copy *c, const struct chat_choice *choice)
 {
-    return (str_eq(member->name, STR("delta")) || str_eq(member->name, STR("message"))) &&
-           jr_type_of(member->value) == JR_OBJECT;
+    bool rather_message = c->m->form == CHAT_MERGE_WHOLE || str_is_none(choice->delta);
+
+    return rather_message && !str_is_none(choice->message) ? choice->message : choice->delta;
 }
 
-/* Simple servers send a whole message where a delta belongs. */
-static void copy_any_delta(struct chunk_copy *c, const struct chat_loop_member *member)
+static void copy_choice(struct chunk_copy *c, const struct chat_choice *choice, str raw)
 {
-    bool becomes_delta = c->m->conf.is_stream && str_eq(member->name, STR("message"));
-
-    copy_delta(c, becomes_delta ? STR("delta") : member->key, member->value);
-    c->has_changed = c->has_changed || becomes_delta;
-}
-
-static void copy_choice(struct chunk_copy *c, str raw)
-{
+    const str said = said_in(c, choice);
+    bool becomes_delta = c->m->conf.is_stream && said.p == choice->message.p;
     struct chat_loop_member member;
     str key = STR_NONE, finish = STR_NONE;
     struct jr j;
@@ -180,36 +129,33 @@ static void copy_choice(struct chunk_copy *c, str raw)
     jw_object(&c->w);
     (void)jr_enter(&j, JR_OBJECT);
     while (chat_loop_next_member(&j, &member)) {
-        if (is_delta(&member)) {
-            copy_any_delta(c, &member);
+        if (!str_is_none(said) && member.value.p == said.p) {
+            copy_delta(c, becomes_delta ? STR("delta") : member.key, said);
+            c->has_changed = c->has_changed || becomes_delta;
+        } else if (c->m->conf.is_stream && !str_is_none(said) &&
+                   str_eq(member.name, STR("delta"))) {
+            leave_out(c); /* there is one already */
         } else if (str_eq(member.name, STR("finish_reason"))) {
             key = member.key;
             finish = member.value;
         } else {
             copy(c, member.key, member.value);
-            c->says =
-                c->says || (str_eq(member.name, STR("logprobs")) && !is_nothing(member.value));
+            c->says = c->says ||
+                      (str_eq(member.name, STR("logprobs")) && !chat_read_is_nothing(member.value));
         }
     }
-    if (is_finish(finish))
-        copy_finish(c, key, finish);
+    if (choice->finish.len > 0)
+        copy_finish(c, key, choice->finish);
     else if (!str_is_none(finish))
         copy(c, key, finish);
     jw_object_end(&c->w);
 }
 
 /* There is one choice, as the request did not ask for more. */
-static bool is_first_choice(str raw)
-{
-    struct jr index;
-
-    jr_init(&index, jr_member(raw, STR("index")));
-    return jr_type_of(raw) == JR_OBJECT && jr_int(&index, 0) == 0;
-}
-
 static void copy_choices(struct chunk_copy *c, str key, str raw)
 {
-    struct jr j;
+    struct chat_choice choice;
+    struct jr j, inner;
 
     jr_init(&j, raw);
     if (!jr_enter(&j, JR_ARRAY)) {
@@ -219,12 +165,13 @@ static void copy_choices(struct chunk_copy *c, str key, str raw)
     json_copy_key(&c->w, key);
     jw_array(&c->w);
     while (jr_next_element(&j)) {
-        str choice = jr_raw(&j);
+        str element = jr_raw(&j);
 
-        if (is_first_choice(choice)) {
-            copy_choice(c, choice);
+        jr_init(&inner, element);
+        if (chat_read_choice(&inner, &choice)) {
+            copy_choice(c, &choice, element);
         } else {
-            jw_raw(&c->w, choice);
+            jw_raw(&c->w, element);
             c->says = true;
         }
     }
@@ -240,14 +187,14 @@ static void copy_usage(struct chunk_copy *c, str key, str raw)
 
     if (m->conf.is_stream && !m->conf.wants_usage) {
         c->has_changed = true;
-        c->has_lost = c->has_lost || !is_nothing(raw);
+        c->has_lost = c->has_lost || !chat_read_is_nothing(raw);
     } else if (m->usage.len > 0 && jr_type_of(raw) == JR_OBJECT) {
         chat_loop_usage_write(buf_str(&m->usage), raw, &sum);
         copy_instead(c, key, buf_str(&sum));
         c->counts = true;
     } else {
         copy(c, key, raw);
-        c->counts = !is_nothing(raw);
+        c->counts = !chat_read_is_nothing(raw);
     }
     if (buf_failed(&sum))
         m->said.failed = true;
@@ -257,9 +204,9 @@ static void copy_usage(struct chunk_copy *c, str key, str raw)
 /* What an answer has once, as it was said first. */
 static void copy_unified(struct chunk_copy *c, str key, str raw, struct buf *first)
 {
-    if (first->len == 0 && !is_nothing(raw))
+    if (first->len == 0 && !chat_read_is_nothing(raw))
         buf_append(first, raw);
-    if (!c->m->conf.is_stream || is_nothing(raw) || str_eq(raw, buf_str(first)))
+    if (!c->m->conf.is_stream || chat_read_is_nothing(raw) || str_eq(raw, buf_str(first)))
         copy(c, key, raw);
     else
         copy_instead(c, key, buf_str(first));
@@ -316,106 +263,62 @@ static void write_frame(str json, struct buf *out)
     buf_append(out, STR("\n\n"));
 }
 
-/* What has to be known of a chunk before it is copied; raw. */
-struct look {
-    str choices, usage, error, object, x_groq;
-};
-
-static struct look look_at(str json)
-{
-    struct look l = {.choices = STR_NONE};
-    struct chat_loop_member member;
-    struct jr j;
-
-    jr_init(&j, json);
-    if (!jr_enter(&j, JR_OBJECT))
-        return l;
-    while (chat_loop_next_member(&j, &member)) {
-        if (str_eq(member.name, STR("choices")))
-            l.choices = member.value;
-        else if (str_eq(member.name, STR("usage")))
-            l.usage = member.value;
-        else if (str_eq(member.name, STR("error")))
-            l.error = member.value;
-        else if (str_eq(member.name, STR("object")))
-            l.object = member.value;
-        else if (str_eq(member.name, STR("x_groq")))
-            l.x_groq = member.value;
-    }
-    return l;
-}
-
 /* Does a choice end here? Then the names of all calls are complete. */
 static bool has_finish(str choices)
 {
+    struct chat_choice choice;
     struct jr j;
 
     jr_init(&j, choices);
     if (!jr_enter(&j, JR_ARRAY))
         return false;
     while (jr_next_element(&j)) {
-        str choice = jr_raw(&j);
-
-        if (is_first_choice(choice) && is_finish(jr_member(choice, STR("finish_reason"))))
+        if (chat_read_choice(&j, &choice) && choice.finish.len > 0)
             return true;
     }
     return false;
 }
 
-/* Some servers count in every chunk; the last word is right. */
-static void keep_usage(struct chat_merge *m, const struct look *look)
-{
-    str usage = look->usage;
-
-    if (jr_type_of(usage) != JR_OBJECT)
-        usage = jr_member(look->x_groq, STR("usage"));
-    if (jr_type_of(usage) != JR_OBJECT)
-        return;
-    buf_reset(&m->round_usage);
-    buf_append(&m->round_usage, usage);
-}
-
-static bool is_error(const struct look *look, str event)
-{
-    return !is_nothing(look->error) || str_eq(event, STR("error")) ||
-           str_eq(look->object, STR("\"error\""));
-}
-
 /* An answer that has ended stands. */
-static void read_error(struct chat_merge *m, str json, str error, struct buf *out)
+static void read_error(struct chat_merge *m, const struct chat_chunk *chunk, struct buf *out)
 {
     if (m->has_finish)
         return;
     m->failed = true;
-    upstream_error_from_value(is_nothing(error) ? json : error, &m->error);
-    if (is_nothing(error))
+    upstream_error_from_value(str_is_none(chunk->error) ? chunk->json : chunk->error, &m->error);
+    if (str_is_none(chunk->error))
         return;
     buf_append(out, buf_str(&m->shown));
     buf_reset(&m->shown);
-    write_frame(json, out);
+    write_frame(chunk->json, out);
     m->is_told = true;
 }
 
-void chat_merge_chunk(struct chat_merge *m, str json, str event, struct buf *out)
+void chat_merge_chunk(struct chat_merge *m, const struct chat_chunk *chunk, struct buf *out)
 {
-    const struct look look = look_at(json);
     struct chunk_copy c = {.m = m, .out = out, .w = jw_to(&m->chunk)};
     struct buf *place;
+    str copied;
 
-    if (m->conf.is_stream && is_error(&look, event)) {
-        read_error(m, json, look.error, out);
+    if (m->conf.is_stream && (chunk->is_flat_error || !str_is_none(chunk->error))) {
+        read_error(m, chunk, out);
         return;
     }
-    if (has_finish(look.choices))
+    if (has_finish(chunk->choices))
         chat_merge_decide_all(m, out);
     place = chat_merge_place(m, out);
-    keep_usage(m, &look);
+    /* Some servers count in every chunk; the last word is right. */
+    if (!str_is_none(chunk->usage)) {
+        buf_reset(&m->round_usage);
+        buf_append(&m->round_usage, chunk->usage);
+    }
     buf_reset(&m->chunk);
-    copy_chunk(&c, json);
+    copy_chunk(&c, chunk->json);
+    copied = c.has_changed ? buf_str(&m->chunk) : chunk->json;
     if (c.ends)
         place = &m->tail;
     if (!m->conf.is_stream)
-        buf_append(&m->tail, c.has_changed ? buf_str(&m->chunk) : json);
+        buf_append(&m->tail, copied);
     else if (c.says || (c.counts && !c.leads_on) || !c.has_lost)
-        write_frame(c.has_changed ? buf_str(&m->chunk) : json, place);
+        write_frame(copied, place);
 }

@@ -19,9 +19,8 @@ struct chunk_copy {
     bool leads_on;    /* ... or that of a round that leads to another */
 };
 
-/* Takes in json, which is valid, and appends what the client gets of it: a frame in a
- * stream, else the body. event is its SSE event name or "". */
-void chat_merge_chunk(struct chat_merge *m, str json, str event, struct buf *out);
+/* Takes in a chunk and appends what the client gets of it: a frame in a stream, else the body. */
+void chat_merge_chunk(struct chat_merge *m, const struct chat_chunk *chunk, struct buf *out);
 
 /* Where a frame for the client goes now. */
 struct buf *chat_merge_place(struct chat_merge *m, struct buf *out);
@@ -31,6 +30,9 @@ struct buf *chat_merge_place(struct chat_merge *m, struct buf *out);
 /* Copies the member tool_calls, raw, but for calls of the gateway's tools. Nothing is
  * written when none are left. */
 void chat_merge_calls(struct chunk_copy *c, str key, str raw);
+
+/* The same of function_call. */
+void chat_merge_old_call(struct chunk_copy *c, str key, str raw);
 
 /* The names are complete: calls still undecided are the client's or ours. Appends what
  * was held back of the client's. */

@@ -12,7 +12,7 @@ bool chat_may_hold_reasoning(str body)
     return str_find(body, STR("\"reasoning\"")) < body.len;
 }
 
-static bool holds_only_nulls(str object)
+bool chat_holds_only_nulls(str object)
 {
     bool only_nulls = jr_type_of(object) == JR_OBJECT;
     struct jr j;
@@ -42,7 +42,7 @@ static bool wishes_for_nothing(str body)
         else
             jr_skip(&j);
     }
-    return jr_end(&j) && !str_is_none(reasoning) && holds_only_nulls(reasoning);
+    return jr_end(&j) && !str_is_none(reasoning) && chat_holds_only_nulls(reasoning);
 }
 
 static const char *skip_comma(const char *p, str body)

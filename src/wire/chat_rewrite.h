@@ -12,6 +12,9 @@
 /* Could chat_drop_reasoning() find anything? A search for one word, no reading. */
 bool chat_may_hold_reasoning(str body);
 
+/* Is it an object whose values are all null? */
+bool chat_holds_only_nulls(str object);
+
 /* Appends body, a JSON object, without the member `reasoning` when that is an
  * object whose values are all null; everything else is byte for byte as it was.
  * Returns false, and appends nothing, when there is no such member, also when

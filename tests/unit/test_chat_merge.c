@@ -30,7 +30,12 @@
     "{\"index\":" #index ",\"id\":\"" id "\"," FUNCTION(name, arguments) "}"
 #define MORE(index, arguments)                                                                     \
     "{\"index\":" #index ",\"function\":{\"arguments\":\"" arguments "\"}}"
-#define OURS(index, id) CALL(index, id, "mcp__a__b", "\"{}\"")
+#define OLD(members)              "\"function_call\":{" members "}"
+#define OLD_CALL(name, arguments) OLD("\"name\":\"" name "\",\"arguments\":\"" arguments "\"")
+#define OURS(index, id)           CALL(index, id, "mcp__a__b", "\"{}\"")
+
+#define PART(text)     "{\"type\":\"text\",\"text\":\"" text "\"}"
+#define THINKING(text) "{\"type\":\"thinking\",\"thinking\":[" PART(text) "]}"
 
 #define MESSAGE(content, calls)                                                                    \
     "{\"role\":\"assistant\",\"content\":" content ",\"tool_calls\":[" calls "]}"
@@ -217,6 +222,53 @@ static const struct merge_case cases[] = {
      .ends = "calls " MESSAGE(
          "null", SAID("call_*", "mcp__a__b", "\"{}\"") "," SAID(
                      "x", "mcp__a__b", "\"{}\"") "," SAID("x2", "mcp__a__b", "\"{}\""))},
+    {.name = "a_call_of_the_old_form_is_held_back_and_the_next_round_goes_on",
+     .rounds = {CHUNK(ROLE "," OLD_CALL("mcp__a__b", ""))
+                    CHUNK(OLD("\"arguments\":\"{\\\"q\\\":\"")) CHUNK(OLD("\"arguments\":\"1}\""))
+                        FINISH("function_call") DONE,
+                CHUNK_2(TEXT("b")) FINISH_2("stop") DONE},
+     .shown = CHUNK(ROLE) CHUNK(TEXT("b")) FINISH("stop") DONE,
+     .ends = "calls " MESSAGE("null", SAID("call_*", "mcp__a__b", "\"{\\\"q\\\":1}\"")) "|last"},
+    {.name = "a_call_of_the_old_form_with_an_object_is_whole_in_one_chunk",
+     .rounds = {DATA(
+         HEAD ANY("\"content\":null," OLD("\"name\":\"mcp__a__b\",\"arguments\":{ \"q\" : 1 }"),
+                  "\"function_call\"")) DONE},
+     .shown = "",
+     .ends = "calls " MESSAGE("null", SAID("call_*", "mcp__a__b", "\"{\\\"q\\\":1}\""))},
+    {.name = "a_call_of_the_old_form_of_the_client_passes_as_it_is",
+     .rounds = {CHUNK(ROLE "," OLD_CALL("get", "")) CHUNK(OLD("\"arguments\":\"{}\"")) DATA(
+         HEAD ANY("\"function_call\":{}", "null")) CHUNK("\"content\":null,\"function_call\":null")
+                    FINISH("function_call") DONE},
+     .shown = CHUNK(ROLE "," OLD_CALL("get", "")) CHUNK(OLD("\"arguments\":\"{}\""))
+         DATA(HEAD ANY("\"function_call\":{}", "null"))
+             CHUNK("\"content\":null,\"function_call\":null") FINISH("function_call") DONE,
+     .ends = "last"},
+    {.name = "a_name_of_the_old_form_that_may_become_ours_waits_for_its_end",
+     .rounds = {CHUNK(OLD_CALL("mcp__", "")) CHUNK(OLD_CALL("a", ""))
+                    CHUNK(OLD("\"arguments\":\"{}\"")) CHUNK(CALLS(CALL(0, "x", "get", "\"{}\"")))
+                        FINISH("function_call") DONE},
+     .shown = CHUNK(OLD_CALL("mcp__a", "")) CHUNK(OLD("\"arguments\":\"{}\""))
+         CHUNK(CALLS(CALL(0, "x", "get", "\"{}\""))) FINISH("function_call") DONE,
+     .ends = "last"},
+    {.name = "thinking_in_parts_is_told_again_in_parts",
+     .rounds = {CHUNK("\"content\":[" THINKING("Hm\\ud83d") "]")
+                    CHUNK("\"content\":[" THINKING("\\ude00.") "," PART("a") "]") CHUNK(TEXT("b"))
+                        CHUNK(CALLS(OURS(0, "x"))) FINISH("tool_calls") DONE,
+                FINISH_2("stop") DONE},
+     .shown = CHUNK("\"content\":[" THINKING("Hm\\ud83d") "]") CHUNK("\"content\":[" THINKING(
+         "\\ude00.") "," PART("a") "]") CHUNK(TEXT("b")) FINISH("stop") DONE,
+     .ends = "calls " MESSAGE("[" THINKING("Hm\\ud83d\\ude00.") "," PART("ab") "]",
+                              SAID("x", "mcp__a__b", "\"{}\"")) "|last"},
+    {.name = "thinking_without_text_is_told_again_alone",
+     .rounds = {CHUNK("\"content\":[{\"type\":\"thinking\",\"thinking\":\"Hm\"}]," CALLS(
+         OURS(0, "x"))) FINISH("tool_calls") DONE},
+     .shown = CHUNK("\"content\":[{\"type\":\"thinking\",\"thinking\":\"Hm\"}]"),
+     .ends = "calls " MESSAGE("[" THINKING("Hm") "]", SAID("x", "mcp__a__b", "\"{}\""))},
+    {.name = "of_a_delta_beside_a_whole_message_the_delta_counts",
+     .rounds = {DATA("{\"choices\":[{\"delta\":{" TEXT("b") "," CALLS(
+         OURS(0, "x")) "},\"message\":{" TEXT("ab") "}}]}") FINISH("tool_calls") DONE},
+     .shown = DATA("{\"choices\":[{\"delta\":{" TEXT("b") "},\"message\":{" TEXT("ab") "}}]}"),
+     .ends = "calls " MESSAGE("\"b\"", SAID("x", "mcp__a__b", "\"{}\""))},
     {.name = "an_error_in_the_stream_passes_and_ends_it",
      .rounds = {CHUNK(TEXT("a")) DATA("{\"error\":{\"message\":\"m\",\"code\":429}}")
                     CHUNK(TEXT("b"))},
@@ -280,6 +332,13 @@ static const struct merge_case cases[] = {
      .shown = "{\"choices\":[{\"message\":{" CALLS(
          "{\"id\":\"y\"," FUNCTION("get", "\"{}\"") "}") "},\"finish_reason\":\"tool_calls\"}]}",
      .ends = "mixed"},
+    {.name = "without_a_stream_a_call_of_the_old_form_leads_on",
+     .is_plain = true,
+     .rounds = {BODY("\"content\":null," OLD_CALL("mcp__a__b", "{}"), "function_call", 1),
+                BODY(TEXT("b"), "stop", 1)},
+     .shown = "{\"id\":\"n\",\"choices\":[{\"message\":{" TEXT(
+         "b") "},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":2}}",
+     .ends = "calls " MESSAGE("null", SAID("call_*", "mcp__a__b", "\"{}\"")) "|last"},
     {.name = "without_a_stream_what_is_no_completion_passes",
      .is_plain = true,
      .rounds = {"no JSON \xff"},
