@@ -14,7 +14,7 @@ static void answered(struct chat_turn *t)
     t->state = CHAT_TURN_DONE;
     t->x = NULL;
     worker_shrink_out(t->worker);
-    if (t->call != NULL && t->merge.is_done)
+    if (t->call != NULL && t->merge.body.is_done)
         loop_timer_start(t->timer, UPSTREAM_LINGER_MS);
     else
         chat_turn_cancel(t);

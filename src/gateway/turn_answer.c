@@ -22,7 +22,7 @@ struct turn_flaws turn_flaws(const struct turn *t)
 
     if (!t->has_round)
         return flaws;
-    flaws.skipped_chunks += t->round.stream.skipped;
+    flaws.skipped_chunks += t->round.stream.body.n_skipped;
     flaws.n_repairs += text->n_repairs;
     if (text->last_repair != NULL)
         flaws.repair = text->last_repair;
@@ -71,7 +71,7 @@ static void answered(struct turn *t)
     turn_cancel_calls(t);
     turn_cancel_tools(t);
     t->x = NULL;
-    if (t->call != NULL && t->has_round && t->round.stream.done)
+    if (t->call != NULL && t->has_round && t->round.stream.body.is_done)
         loop_timer_start(t->timer, UPSTREAM_LINGER_MS);
     else
         turn_cancel_call(t);

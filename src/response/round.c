@@ -52,9 +52,9 @@ void round_feed(struct round *round, str bytes, struct buf *out)
 
 size_t round_unread_bytes(const struct round *round)
 {
-    const struct chat_stream *s = &round->stream;
+    const struct chat_body *b = &round->stream.body;
 
-    return s->sse.line.len + s->sse.data.len + s->whole.len;
+    return b->sse.line.len + b->sse.data.len + b->whole.len;
 }
 
 struct chat_result round_end(struct round *round, const struct err *failure, struct buf *out)

@@ -24,7 +24,7 @@
 #define ANTIPHON_WIRE_CHAT_MERGE_H
 
 #include "base/err.h"
-#include "sse/sse_parse.h"
+#include "wire/chat_body.h"
 #include "wire/chat_loop_said.h"
 
 struct chat_merge_conf {
@@ -55,9 +55,8 @@ struct chat_merge {
 
     /* of the round at hand */
     struct chat_loop_said said;
-    struct sse_parser sse;
-    struct buf whole; /* a body that is no event stream */
-    enum { CHAT_MERGE_UNKNOWN, CHAT_MERGE_EVENTS, CHAT_MERGE_WHOLE } form;
+    struct chat_body body;
+    struct buf *out;         /* of the call that feeds it */
     struct buf round_usage;  /* raw: what was said last */
     bool has_finish, is_cut; /* the finish_reason has been seen; its calls may not be whole */
     struct buf tail;         /* for the client at the end: from the finish_reason on, or the body */
@@ -65,8 +64,6 @@ struct chat_merge {
     size_t quiet_bytes;      /* that have come since the last for the client */
     bool had_role;           /* has_role before it */
     struct buf chunk;        /* scratch */
-    unsigned n_broken;
-    bool is_done; /* [DONE] was seen */
 
     bool failed;
     bool is_told; /* the client has had the error, as the upstream wrote it */

@@ -141,7 +141,7 @@ static const struct chat_loop_call *take_piece(struct chunk_copy *c,
         return NULL;
     was_undecided = call->owner == CHAT_CALL_UNDECIDED;
     chat_loop_said_decide(&m->said, call, m->conf.tools,
-                          chat_call_piece_has_arguments(piece) || m->form == CHAT_MERGE_WHOLE);
+                          chat_call_piece_has_arguments(piece) || m->body.form == CHAT_BODY_WHOLE);
     if (call->owner == CHAT_CALL_UNDECIDED)
         hold(call, raw);
     else if (was_undecided)

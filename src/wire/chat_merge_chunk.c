@@ -112,7 +112,7 @@ static void copy_finish(struct chunk_copy *c, str key, str word)
 /* What the choice says: of a chunk rather the delta, of a whole body the message. */
 static str said_in(const struct chunk_copy *c, const struct chat_choice *choice)
 {
-    bool rather_message = c->m->form == CHAT_MERGE_WHOLE || str_is_none(choice->delta);
+    bool rather_message = c->m->body.form == CHAT_BODY_WHOLE || str_is_none(choice->delta);
 
     return rather_message && !str_is_none(choice->message) ? choice->message : choice->delta;
 }
@@ -215,7 +215,7 @@ static void copy_unified(struct chunk_copy *c, str key, str raw, struct buf *fir
 static void copy_member(struct chunk_copy *c, const struct chat_loop_member *member)
 {
     struct chat_merge *m = c->m;
-    bool becomes_chunk = m->form == CHAT_MERGE_WHOLE && m->conf.is_stream;
+    bool becomes_chunk = m->body.form == CHAT_BODY_WHOLE && m->conf.is_stream;
 
     if (str_eq(member->name, STR("choices"))) {
         copy_choices(c, member->key, member->value);

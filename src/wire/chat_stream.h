@@ -1,10 +1,8 @@
-/* chat_stream.h -- the body of an upstream's answer, in any cutting, becomes
- * deltas: Server-Sent Events, or one JSON body from servers that do not stream
- * (CONTRACT 5.1). */
+/* chat_stream.h -- the body of an upstream's answer, in any cutting, becomes deltas. */
 #ifndef ANTIPHON_WIRE_CHAT_STREAM_H
 #define ANTIPHON_WIRE_CHAT_STREAM_H
 
-#include "sse/sse_parse.h"
+#include "wire/chat_body.h"
 #include "wire/chat_chunk.h"
 #include "wire/chat_space.h"
 #include "wire/model_text.h"
@@ -19,12 +17,7 @@ struct chat_stream_conf {
 struct chat_stream {
     struct chat_reader reader;
     struct chat_space space; /* behind the reader, unless all space is kept */
-    struct sse_parser sse;
-    struct buf whole; /* a body that is no event stream */
-    enum { CHAT_BODY_UNKNOWN, CHAT_BODY_EVENTS, CHAT_BODY_WHOLE } form;
-    bool done;       /* [DONE] was seen */
-    unsigned broken; /* chunks in a row that were no JSON */
-    size_t skipped;  /* such chunks in all */
+    struct chat_body body;
 };
 
 /* What came of it, once chat_stream_end() has been called. */
