@@ -197,11 +197,22 @@ void chat_merge_calls(struct chunk_copy *c, str key, str raw)
     }
 }
 
+/* Some servers send an empty one with every chunk: that begins no call. */
+static bool is_old_call(const struct chat_merge *m, const struct chat_call_piece *piece)
+{
+    bool is_known = false;
+
+    for (size_t i = 0; i < m->said.table.n; i++)
+        is_known = is_known || m->said.table.calls[i].index == CHAT_OLD_FORM;
+    return is_known || piece->name.len > 0 || chat_call_piece_has_arguments(piece);
+}
+
 void chat_merge_old_call(struct chunk_copy *c, str key, str raw)
 {
     struct chat_call_piece piece;
 
-    if (chat_read_old_call(raw, &piece) && take_piece(c, &piece, raw) == NULL) {
+    if (chat_read_old_call(raw, &piece) && is_old_call(c->m, &piece) &&
+        take_piece(c, &piece, raw) == NULL) {
         c->has_changed = c->has_lost = true;
         return;
     }

@@ -273,5 +273,5 @@ bool chat_read_old_call(str raw, struct chat_call_piece *ret)
     if (jr_type_of(raw) != JR_OBJECT)
         return false;
     read_function(raw, ret);
-    return ret->name.len > 0 || chat_call_piece_has_arguments(ret);
+    return true;
 }

@@ -57,7 +57,7 @@ void chat_read_reasoning_details(str raw, chat_on_text *on_text, void *arg);
 /* The next value of j as an element of `tool_calls`. False when it is none. */
 bool chat_read_call(struct jr *j, struct chat_call_piece *ret);
 
-/* The same of `function_call`, the one call of old servers; also false when it says nothing. */
+/* The same of `function_call`, raw: the one call of old servers. */
 bool chat_read_old_call(str raw, struct chat_call_piece *ret);
 
 /* What a finish_reason stands for, which is not empty; FINISH_NONE: an error. */

@@ -223,9 +223,9 @@ static const struct merge_case cases[] = {
          "null", SAID("call_*", "mcp__a__b", "\"{}\"") "," SAID(
                      "x", "mcp__a__b", "\"{}\"") "," SAID("x2", "mcp__a__b", "\"{}\""))},
     {.name = "a_call_of_the_old_form_is_held_back_and_the_next_round_goes_on",
-     .rounds = {CHUNK(ROLE "," OLD_CALL("mcp__a__b", ""))
-                    CHUNK(OLD("\"arguments\":\"{\\\"q\\\":\"")) CHUNK(OLD("\"arguments\":\"1}\""))
-                        FINISH("function_call") DONE,
+     .rounds = {CHUNK(ROLE "," OLD_CALL("mcp__a__b", "")) CHUNK(
+                    OLD("\"arguments\":\"{\\\"q\\\":\"")) CHUNK(OLD("\"arguments\":\"1}\""))
+                    CHUNK(OLD("\"arguments\":\"\"")) CHUNK(OLD("")) FINISH("function_call") DONE,
                 CHUNK_2(TEXT("b")) FINISH_2("stop") DONE},
      .shown = CHUNK(ROLE) CHUNK(TEXT("b")) FINISH("stop") DONE,
      .ends = "calls " MESSAGE("null", SAID("call_*", "mcp__a__b", "\"{\\\"q\\\":1}\"")) "|last"},
@@ -236,12 +236,16 @@ static const struct merge_case cases[] = {
      .shown = "",
      .ends = "calls " MESSAGE("null", SAID("call_*", "mcp__a__b", "\"{\\\"q\\\":1}\""))},
     {.name = "a_call_of_the_old_form_of_the_client_passes_as_it_is",
-     .rounds = {CHUNK(ROLE "," OLD_CALL("get", "")) CHUNK(OLD("\"arguments\":\"{}\"")) DATA(
-         HEAD ANY("\"function_call\":{}", "null")) CHUNK("\"content\":null,\"function_call\":null")
-                    FINISH("function_call") DONE},
-     .shown = CHUNK(ROLE "," OLD_CALL("get", "")) CHUNK(OLD("\"arguments\":\"{}\""))
-         DATA(HEAD ANY("\"function_call\":{}", "null"))
-             CHUNK("\"content\":null,\"function_call\":null") FINISH("function_call") DONE,
+     .rounds = {CHUNK(ROLE "," OLD_CALL("get", "")) CHUNK(OLD("\"arguments\":\"{}\"")) CHUNK(
+         OLD("")) CHUNK("\"content\":null,\"function_call\":null") FINISH("function_call") DONE},
+     .shown = CHUNK(ROLE "," OLD_CALL("get", "")) CHUNK(OLD("\"arguments\":\"{}\"")) CHUNK(OLD(""))
+         CHUNK("\"content\":null,\"function_call\":null") FINISH("function_call") DONE,
+     .ends = "last"},
+    {.name = "an_empty_call_of_the_old_form_begins_none",
+     .rounds = {CHUNK(ROLE "," OLD("\"name\":null,\"arguments\":\"\"")) CHUNK(TEXT("a"))
+                    FINISH("stop") DONE},
+     .shown = CHUNK(ROLE "," OLD("\"name\":null,\"arguments\":\"\"")) CHUNK(TEXT("a"))
+         FINISH("stop") DONE,
      .ends = "last"},
     {.name = "a_name_of_the_old_form_that_may_become_ours_waits_for_its_end",
      .rounds = {CHUNK(OLD_CALL("mcp__", "")) CHUNK(OLD_CALL("a", ""))
