@@ -190,6 +190,43 @@ describe('the loop', { concurrency: false }, () => {
         assert.equal(g.messages[1].tool_calls[0].function.arguments, '{}');
     });
 
+    test('a call in function_call, of old servers, is run as well', async () => {
+        const asked = { name: ECHO, arguments: args({ message: 'hi' }) };
+        const [head, tail] = [asked.arguments.slice(0, 5), asked.arguments.slice(5)];
+        const end = { choices: [{ index: 0, delta: {}, finish_reason: 'function_call' }] };
+        const streamed = stream(frames(
+            chunk({ role: 'assistant', content: null, function_call: { name: ECHO, arguments: '' } }),
+            chunk({ function_call: { arguments: head } }), chunk({ function_call: { arguments: tail } }), chunk({}, null, end), '[DONE]'));
+        for (const [body, first, last] of [[STREAM, streamed, textStream('Done.')],
+            [REQUEST, completion({ content: null, function_call: asked }), saying('Done.')]]) {
+            g.up.reset();
+            server().calls.length = 0;
+            g.up.next(first, last);
+            const got = await post(g, body);
+            assert.equal(body.stream ? accumulate(chunksOf(got)).content : got.json.choices[0].message.content, 'Done.');
+            assert.ok(!got.text.includes(ECHO), got.text);
+            assert.deepEqual(server().calls.map(({ name, arguments: given }) => [name, given]), [['echo', { message: 'hi' }]]);
+            const [, { tool_calls: [{ id }] }, result] = g.messages;
+            assert.deepEqual(g.messages.slice(1), [{ role: 'assistant', content: null, tool_calls: [call(ECHO, { message: 'hi' }, id)] },
+                { role: 'tool', tool_call_id: id, content: '["Echo: hi"]' }]);
+            assert.match(result.tool_call_id, /^call_/);
+        }
+    });
+
+    test('thinking in parts of the content is told again, in such parts', async () => {
+        const part = (words) => ({ type: 'text', text: words });
+        const thought = (words) => ({ type: 'thinking', thinking: [part(words)] });
+        const calls = { tool_calls: [{ index: 0, ...call(ECHO, { message: 'hi' }) }] };
+        for (const [body, first, last] of [
+            [STREAM, roundOf('one', { content: [thought('I ')] }, { content: [thought('echo.'), part('Let')] }, { content: ' me.' }, calls), textStream('Done.')],
+            [REQUEST, completion({ content: [thought('I echo.'), part('Let me.')], ...calls }), saying('Done.')]]) {
+            g.up.reset();
+            g.up.next(first, last);
+            await post(g, body);
+            assert.deepEqual(g.messages[1], { role: 'assistant', content: [thought('I echo.'), part('Let me.')], tool_calls: [call(ECHO, { message: 'hi' })] });
+        }
+    });
+
     test('calls of the client\'s tools are returned', async () => {
         g.up.next(roundOf('one', { tool_calls: [{ index: 0, ...call('own', { a: 1 }) }] }), calling(call('own', { a: 1 })));
         const { calls } = accumulate(chunksOf(await post(g, STREAM)));
