@@ -363,11 +363,11 @@ struct responses_request_options turn_request_options(struct turn *t)
     struct mcp_snapshot *servers = worker_mcp_servers(t->worker);
 
     o.input.seal = turn_seal(t);
-    o.why_no_code = t->worker->builtin->why_no_code;
-    o.why_no_search = t->worker->builtin->why_no_search;
-    o.serves_code = o.why_no_code == NULL;
-    o.serves_search = o.why_no_search == NULL;
-    o.serves_pages = t->worker->pages != NULL;
+    o.tools.why_no_code = t->worker->builtin->why_no_code;
+    o.tools.why_no_search = t->worker->builtin->why_no_search;
+    o.tools.serves_code = o.tools.why_no_code == NULL;
+    o.tools.serves_search = o.tools.why_no_search == NULL;
+    o.tools.serves_pages = t->worker->pages != NULL;
     o.has_injected_tools =
         servers != NULL && mcp_snapshot_injects(servers, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
     mcp_snapshot_unref(servers);

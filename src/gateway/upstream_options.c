@@ -62,7 +62,7 @@ struct responses_request_options upstream_request_options(const struct config *c
         .input = {.text_files = c->text_files,
                   .reasoning_from_summary = c->reasoning_from_summary,
                   .ignore_unknown_items = c->unknown_items == CONFIG_UNKNOWN_ITEMS_IGNORE},
-        .reject_unserved_tools = c->unsupported_tools == CONFIG_UNSUPPORTED_TOOLS_REJECT,
+        .tools.reject_unserved = c->unsupported_tools == CONFIG_UNSUPPORTED_TOOLS_REJECT,
     };
 }
 

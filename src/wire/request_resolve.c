@@ -301,7 +301,7 @@ int request_read_tools(struct responses_request *r, const struct responses_reque
                                       .n_before = r->n_before};
     struct tool_index *index = &r->tool_index;
 
-    if (tool_set_parse(&from, options, ids, a, &r->tools, index, reterr) == -1)
+    if (tool_set_parse(&from, &options->tools, ids, a, &r->tools, index, reterr) == -1)
         return -1;
     r->needs_tools = r->tools.n_servers > 0 || options->has_injected_tools;
     index->is_partial = r->needs_store || r->needs_tools;

@@ -83,12 +83,7 @@ struct responses_request_options {
     struct extra_fields_options extra;
     struct input_options input;
     bool has_injected_tools; /* every request gets tools of the gateway: it needs_tools */
-    /* Which tools of its own the gateway has, and, when it has not, why: a sentence for whoever
-     * insists. */
-    bool serves_code, serves_search;
-    bool serves_pages; /* with serves_search: the model may open those it has found */
-    const char *why_no_code, *why_no_search;
-    bool reject_unserved_tools; /* else such tools are left out of the upstream's request */
+    struct tool_options tools;
 };
 
 /* The gateway holds what came before the items of the request. */

@@ -7,7 +7,6 @@
 #include "conv/fields.h"
 #include "conv/reject.h"
 #include "conv/tool_name.h"
-#include "wire/responses_request.h"
 #include "wire/tool_add.h"
 #include "wire/tool_fields.h"
 #include "wire/tool_mcp.h"
@@ -21,7 +20,7 @@ struct tool_reader {
     struct str_map labels; /* label -> struct mcp_declaration */
     bool additional;       /* the tools come from an input item */
     bool inherited;        /* they were stored, without their credentials */
-    const struct responses_request_options *options;
+    const struct tool_options *options;
     struct arena *arena;
     struct err *reterr;
 };
@@ -398,8 +397,7 @@ static int read_tool(struct tool_reader *r, str raw, const struct path *at, str 
     s.is_served = type != NULL;
     if (type != NULL && type->read(r, &s) == -1)
         return -1;
-    return r->options->reject_unserved_tools && !s.is_served ? reject_unserved_type(&s, r->reterr)
-                                                             : 0;
+    return r->options->reject_unserved && !s.is_served ? reject_unserved_type(&s, r->reterr) : 0;
 }
 
 static int read_list(struct tool_reader *r, str raw, const struct path *at, str name_space)
@@ -435,7 +433,7 @@ static int read_additional(struct tool_reader *r, const struct tool_sources *fro
     return 0;
 }
 
-int tool_set_parse(const struct tool_sources *from, const struct responses_request_options *options,
+int tool_set_parse(const struct tool_sources *from, const struct tool_options *options,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr)
 {

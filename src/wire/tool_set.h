@@ -122,13 +122,20 @@ struct tool_sources {
     size_t n_before;               /* so many of the items, the first, are history */
 };
 
-struct responses_request_options;
+/* Which tools of its own the gateway has, and, when it has not, why: a sentence for whoever
+ * insists. */
+struct tool_options {
+    bool serves_code, serves_search;
+    bool serves_pages; /* with serves_search: the model may open those it has found */
+    const char *why_no_code, *why_no_search;
+    bool reject_unserved; /* else such tools are left out of the upstream's request */
+};
 
 /* Reads all of them. Tools that cannot be served are checked but not in the set, or refused, as
  * the options say. Those of type mcp become declarations: whether a label without a URL is
  * configured, and a URL allowed, is for the caller to find out. The gateway's own tools, at most
  * one of a kind, get names that no tool of the client has. */
-int tool_set_parse(const struct tool_sources *from, const struct responses_request_options *options,
+int tool_set_parse(const struct tool_sources *from, const struct tool_options *options,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr);
 

@@ -61,9 +61,9 @@ static inline void parse(struct fixture *f, str body, const json_t *listed)
 {
     const struct responses_request_options options = {.default_model = STR("gpt-oss"),
                                                       .input.own_items = true,
-                                                      .serves_code = true,
-                                                      .serves_search = true,
-                                                      .serves_pages = true};
+                                                      .tools.serves_code = true,
+                                                      .tools.serves_search = true,
+                                                      .tools.serves_pages = true};
     struct hosted_tool hosted[4];
 
     if (fixture_parse_with(f, &options, body, 0) == -1)

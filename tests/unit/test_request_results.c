@@ -119,7 +119,7 @@ static void an_own_call_is_completed_with_its_result(void **state)
 /* A function of the client may have the name that a tool of the gateway has by itself. */
 static void a_call_has_the_name_that_its_tool_has_now(void **state)
 {
-    static const struct responses_request_options serving = {.serves_search = true};
+    static const struct responses_request_options serving = {.tools.serves_search = true};
     static const char *const bodies[] = {
         CONTINUES(
             "\"input\":\"b\",\"tools\":[" FUNCTION("web_search") ",{\"type\":\"web_search\"}]"),

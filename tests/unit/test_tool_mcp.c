@@ -122,7 +122,7 @@ static void a_declaration_has_what_was_given(void **state)
 
 static void declarations_are_served(void **state)
 {
-    const struct responses_request_options strict = {.reject_unserved_tools = true};
+    const struct responses_request_options strict = {.tools.reject_unserved = true};
     struct fixture f;
 
     (void)state;

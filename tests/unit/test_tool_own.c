@@ -18,11 +18,11 @@
 #define EXPECTED(type, got)  "expected " type ", but got " got " instead."
 
 static const struct responses_request_options serving = {
-    .serves_code = true, .serves_search = true, .serves_pages = true};
-static const struct responses_request_options without = {.why_no_code = "bwrap is not installed.",
-                                                         .why_no_search = NULL};
-static const struct responses_request_options strict = {.why_no_code = "bwrap is not installed.",
-                                                        .reject_unserved_tools = true};
+    .tools = {.serves_code = true, .serves_search = true, .serves_pages = true}};
+static const struct responses_request_options without = {
+    .tools.why_no_code = "bwrap is not installed.", .tools.why_no_search = NULL};
+static const struct responses_request_options strict = {
+    .tools.why_no_code = "bwrap is not installed.", .tools.reject_unserved = true};
 
 static void parse_with(struct fixture *f, const struct responses_request_options *o,
                        const char *body)
@@ -169,7 +169,7 @@ static void pages_are_opened_where_both_sides_allow_it(void **state)
     parse_with(&f, &serving, TOOLS(SEARCH(",\"external_web_access\":false")));
     assert_false(find(&f, "web_search")->search->opens_pages);
     fixture_fini(&f);
-    no_pages.serves_pages = false;
+    no_pages.tools.serves_pages = false;
     parse_with(&f, &no_pages, TOOLS(SEARCH(",\"external_web_access\":true")));
     assert_false(find(&f, "web_search")->search->opens_pages);
     fixture_fini(&f);
