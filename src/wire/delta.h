@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "conv/item.h"
+#include "wire/builtin_tool.h"
 
 enum delta_kind {
     DELTA_TEXT,
@@ -16,15 +17,6 @@ enum delta_kind {
     DELTA_CALL,
     DELTA_CITATION,
     DELTA_ITEM_END, /* what was begun last is complete: more of its kind is another item */
-};
-
-/* Tools that a model was trained with, which it calls in a form of their own (HARMONY 3). */
-enum builtin_tool {
-    BUILTIN_NONE,
-    BUILTIN_PYTHON, /* the pieces are the code */
-    BUILTIN_BROWSER_SEARCH,
-    BUILTIN_BROWSER_OPEN,
-    BUILTIN_BROWSER_FIND,
 };
 
 /* A source for a stretch of the text, counted in characters of it. */

@@ -7,7 +7,7 @@
 #ifndef ANTIPHON_WIRE_HARMONY_BUILTIN_H
 #define ANTIPHON_WIRE_HARMONY_BUILTIN_H
 
-#include "wire/delta.h"
+#include "wire/builtin_tool.h"
 #include "wire/harmony_message.h"
 #include "wire/tool_set.h"
 

@@ -15,9 +15,9 @@
 
 #include <stdbool.h>
 
+#include "text/text_calls.h"
 #include "wire/chat_options.h"
 #include "wire/extra_fields.h"
-#include "wire/model_text.h"
 
 /* HARMONY 2 */
 enum harmony_mode {
@@ -25,6 +25,13 @@ enum harmony_mode {
     HARMONY_MODE_CHAT,        /* the chat endpoint, whose server parses */
     HARMONY_MODE_RAW_CHAT,    /* harmony-chat: the chat endpoint, whose server does not parse */
     HARMONY_MODE_COMPLETIONS, /* harmony-completions: we write the prompt, and parse */
+};
+
+/* How text in tags of reasoning is read. */
+enum model_think {
+    MODEL_THINK_OFF,
+    MODEL_THINK_ON,     /* if the text opens with a tag */
+    MODEL_THINK_INSIDE, /* from the start: the template has opened it */
 };
 
 /* All decided: nothing is `auto` any more but the harmony mode, where it is a mode. */

@@ -11,6 +11,7 @@
 #include "text/text_calls.h"
 #include "text/think.h"
 #include "wire/delta.h"
+#include "wire/model_profile.h"
 #include "wire/tool_set.h"
 
 struct chat_reader;
@@ -19,12 +20,6 @@ enum model_harmony {
     MODEL_HARMONY_OFF,
     MODEL_HARMONY_AUTO, /* if the text opens with one of its markers (HARMONY 2) */
     MODEL_HARMONY_ON,
-};
-
-enum model_think {
-    MODEL_THINK_OFF,
-    MODEL_THINK_ON,     /* if the text opens with a tag */
-    MODEL_THINK_INSIDE, /* from the start: the template has opened it */
 };
 
 /* Zeroed: text is text. */
