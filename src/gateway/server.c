@@ -24,6 +24,7 @@
 #include "gateway/origin_policy.h"
 #include "gateway/pulse.h"
 #include "gateway/reasoning_seal.h"
+#include "gateway/router.h"
 #include "gateway/state_conf.h"
 #include "gateway/store_wait.h"
 #include "gateway/upstream_watch.h"
@@ -262,7 +263,9 @@ static int open_workers(struct server *s, struct err *reterr)
                                      .addresses = s->addresses,
                                      .n_addresses = s->n_addresses,
                                      .n_workers = s->n_workers,
-                                     .share = s->share};
+                                     .share = s->share,
+                                     .on_head = router_on_head,
+                                     .on_request = router_on_request};
 
     if (origin_policy_make(s->config, s->keys->n > 0, &s->memory, &s->origins) == -1) {
         err_set_no_memory(reterr);

@@ -12,7 +12,6 @@
 #include "gateway/chat_turn.h"
 #include "gateway/key_table.h"
 #include "gateway/relay.h"
-#include "gateway/router.h"
 #include "gateway/turn.h"
 #include "gateway/upstream_watch.h"
 #include "mcp/mcp_hub.h"
@@ -120,10 +119,10 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
     if (open_client(w, &w->client, client_conf(conf->config), reterr) == -1 ||
         open_search(w, reterr) == -1)
         return -1;
-    w->server = http_server_new(w->loop, &server, router_on_request, w, reterr);
+    w->server = http_server_new(w->loop, &server, conf->on_request, w, reterr);
     if (w->server == NULL)
         return -1;
-    http_server_judge_heads(w->server, router_on_head);
+    http_server_judge_heads(w->server, conf->on_head);
     return listen_on_all(w, conf, reterr);
 }
 

@@ -78,8 +78,10 @@ struct worker_conf {
     str upstream, authorization;
     struct listen_address *const *addresses; /* where to accept clients */
     size_t n_addresses;
-    unsigned n_workers;         /* they share max_connections */
-    struct client_share *share; /* outlives the workers; or NULL */
+    unsigned n_workers;                 /* they share max_connections */
+    struct client_share *share;         /* outlives the workers; or NULL */
+    http_server_on_head *on_head;       /* of every exchange; arg is the worker */
+    http_server_on_request *on_request; /* the same */
 };
 
 /* Opens the loop, the listeners and the client. Any thread, before it runs.
