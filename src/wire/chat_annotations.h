@@ -2,7 +2,7 @@
 #ifndef ANTIPHON_WIRE_CHAT_ANNOTATIONS_H
 #define ANTIPHON_WIRE_CHAT_ANNOTATIONS_H
 
-#include "wire/chat_chunk.h"
+#include "wire/chat_reader.h"
 
 /* `annotations`, raw: reports a DELTA_CITATION for every url_citation in it. */
 void chat_annotations(struct chat_reader *r, str raw);

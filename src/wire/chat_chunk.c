@@ -16,6 +16,7 @@
 #include "wire/chat_speech.h"
 #include "wire/chat_tool_calls.h"
 #include "wire/chat_usage.h"
+#include "wire/model_text_feed.h"
 #include "wire/upstream_error.h"
 #include "json/json_copy.h"
 

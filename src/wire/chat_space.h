@@ -9,7 +9,7 @@
 #ifndef ANTIPHON_WIRE_CHAT_SPACE_H
 #define ANTIPHON_WIRE_CHAT_SPACE_H
 
-#include "wire/chat_chunk.h"
+#include "wire/chat_reader.h"
 
 enum chat_space_mode {
     CHAT_SPACE_KEPT, /* nothing waits: there is no need for a chat_space */

@@ -4,6 +4,8 @@
  * goes on as another cannot share a character. */
 #include "wire/chat_speech.h"
 
+#include "wire/model_text_feed.h"
+
 static void report(struct chat_reader *r, enum delta_kind kind, str text)
 {
     struct delta d = {.kind = kind, .text = text};

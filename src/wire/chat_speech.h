@@ -5,7 +5,7 @@
 #ifndef ANTIPHON_WIRE_CHAT_SPEECH_H
 #define ANTIPHON_WIRE_CHAT_SPEECH_H
 
-#include "wire/chat_chunk.h"
+#include "wire/chat_reader.h"
 
 /* A piece of escaped text; empty or STR_NONE says nothing. */
 void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped);

@@ -5,6 +5,7 @@
 
 #include "wire/chat_read.h"
 #include "wire/chat_speech.h"
+#include "wire/model_text_feed.h"
 
 static void report_call(struct chat_reader *r, const struct chat_call *c)
 {

@@ -2,7 +2,7 @@
 #ifndef ANTIPHON_WIRE_CHAT_TOOL_CALLS_H
 #define ANTIPHON_WIRE_CHAT_TOOL_CALLS_H
 
-#include "wire/chat_chunk.h"
+#include "wire/chat_reader.h"
 
 /* The raw values of delta.tool_calls, and of delta.function_call of old
  * servers: one call of its own. Nothing happens when they are of another type. */

@@ -1,10 +1,10 @@
 /* model_harmony.c -- Harmony messages of a model become reasoning, text and calls. */
 #include "wire/model_harmony.h"
 
-#include "wire/chat_chunk.h"
 #include "wire/chat_speech.h"
 #include "wire/chat_tool_calls.h"
 #include "wire/harmony_builtin.h"
+#include "wire/model_text_feed.h"
 #include "json/json_text.h"
 
 /* The tool of an MCP server; the prompt had it in the namespace of its label. */

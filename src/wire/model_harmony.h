@@ -3,7 +3,7 @@
 #ifndef ANTIPHON_WIRE_MODEL_HARMONY_H
 #define ANTIPHON_WIRE_MODEL_HARMONY_H
 
-#include "wire/model_text.h"
+#include "wire/chat_reader.h"
 
 /* The text of the reader r is Harmony: what its parser, which is ready then, finds becomes deltas. */
 void model_harmony_begin(struct chat_reader *r);

@@ -14,8 +14,6 @@
 #include "wire/model_profile.h"
 #include "wire/tool_set.h"
 
-struct chat_reader;
-
 enum model_harmony {
     MODEL_HARMONY_OFF,
     MODEL_HARMONY_AUTO, /* if the text opens with one of its markers (HARMONY 2) */
@@ -72,20 +70,5 @@ bool model_text_is_markup(const struct model_text *m);
 
 /* The model began to speak as somebody else: nothing that follows counts (HARMONY 1.4). */
 bool model_text_is_cut_off(const struct model_text *m);
-
-/* The next text of the reader r, plain; what is certain by now becomes deltas. */
-void model_text_feed(struct chat_reader *r, str plain);
-
-/* The server tells reasoning from text itself: tags are text. */
-void model_text_ignore_tags(struct chat_reader *r);
-
-/* Something else than text follows, a call: what was held back is text, in its place. */
-void model_text_pause(struct chat_reader *r);
-
-/* The text ended. */
-void model_text_end(struct chat_reader *r);
-
-/* Of the parsers, whose arg is the reader: did the request declare a function of this name? */
-bool model_text_is_function(void *arg, str name);
 
 #endif
