@@ -11,8 +11,11 @@
 #ifndef ANTIPHON_HTTP_HTTP_CALL_H
 #define ANTIPHON_HTTP_HTTP_CALL_H
 
-#include "http/http_client.h"
+#include "http/http_call_conf.h"
 
+struct http_call;
+struct http_client;
+struct loop;
 struct loop_timer;
 
 enum {
