@@ -1,4 +1,4 @@
-/* store.c -- opening and closing a store, and giving it tasks.
+/* store_open.c -- opening and closing a store, and giving it tasks.
  *
  *     database       threads                   queues
  *     memory         1                         one
