@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include "base/num.h"
+#include "base/url.h"
 #include "base/utf8.h"
 #include "config/config_key.h"
 
@@ -117,53 +118,43 @@ static bool is_address(str s)
     return str_starts_with(host, STR("[")) ? is_ipv6(host) : is_host(host);
 }
 
-/* The part of a URL after "://" when its scheme is one of schemes ("http|https"),
- * or STR_NONE. */
-static str after_scheme(str url, const char *schemes)
+/* Is a scheme one of schemes ("http|https")? */
+static bool is_scheme(str scheme, const char *schemes)
 {
-    str rest = str_from_c(schemes), scheme;
-    size_t end = str_find(url, STR("://"));
+    str rest = str_from_c(schemes), word;
 
-    if (end == url.len)
-        return STR_NONE;
-    while (!str_is_none(scheme = config_next_word(&rest, '|'))) {
-        if (str_eq_nocase(str_from(url.p, end), scheme))
-            return str_skip(url, end + 3);
+    while (!str_is_none(word = config_next_word(&rest, '|'))) {
+        if (str_eq_nocase(scheme, word))
+            return true;
     }
-    return STR_NONE;
+    return false;
 }
 
-/* "host", "host:80", "[::1]:80" */
-static bool is_authority(str s)
+/* "https://host", "http://[::1]:80/path" */
+static bool is_http(const struct url *u)
 {
-    str host, port;
-    bool has_port = str_find_char(s, ':') < s.len;
-
-    if (str_starts_with(s, STR("[")))
-        has_port = !str_ends_with(s, STR("]"));
-    return has_port ? config_split_address(s, &host, &port) && host.len > 0 : s.len > 0;
+    return url_is_http(u) && url_host_is_clear(u) && (str_is_none(u->port) || is_port(u->port));
 }
 
 /* Credentials in the URL would end up in logs and error messages; the query
  * and fragment would stand in the way of the path that is added. */
 static bool is_upstream(str s)
 {
-    str rest = after_scheme(s, "http|https");
+    struct url u = url_split(s);
 
     if (!is_visible(s) || str_find_char(s, '?') < s.len || str_find_char(s, '#') < s.len)
         return false;
     if (str_starts_with(s, STR("unix:")))
         return str_starts_with(s, STR("unix:/")) && s.len > strlen("unix:/");
-    if (str_is_none(rest) || str_find_char(s, '@') < s.len)
-        return false;
-    return is_authority(str_from(rest.p, str_find_char(rest, '/')));
+    return is_http(&u) && str_find_char(s, '@') == s.len;
 }
 
 static bool is_proxy(str s)
 {
-    str rest = after_scheme(s, "http|https|socks4|socks4a|socks5|socks5h");
+    struct url u = url_split(s);
 
-    return is_visible(s) && !str_is_none(rest) && rest.len > 0;
+    return is_visible(s) && is_scheme(u.scheme, "http|https|socks4|socks4a|socks5|socks5h") &&
+           url_host_is_clear(&u);
 }
 
 static bool is_trimmed(str s)
@@ -185,30 +176,17 @@ static bool is_field(str s)
     return is_name(s) && str_find_char(s, '*') + 1 >= s.len;
 }
 
-/* "vscode-webview://x": programs with windows of web technology have schemes of their own. */
-static bool is_program_origin(str s)
-{
-    size_t end = str_find(s, STR("://"));
-    str host = str_skip(s, end + strlen("://"));
-
-    for (size_t i = 0; i < end; i++) {
-        if (strchr("+-.", s.p[i]) == NULL && !isalnum((unsigned char)s.p[i]))
-            return false;
-    }
-    return end > 0 && end < s.len && str_find_char(host, '/') == host.len;
-}
-
+/* Also "vscode-webview://x": programs with windows of web technology have schemes of
+ * their own. */
 static bool is_origin(str s)
 {
-    str host = after_scheme(s, "http|https");
+    struct url u = url_split(s);
 
     if (str_eq(s, STR("*")) || str_eq(s, STR("null")))
         return true;
-    if (!is_visible(s))
-        return false;
-    if (str_is_none(host))
-        return is_program_origin(s);
-    return is_authority(host) && str_find_char(host, '/') == host.len;
+    return is_visible(s) && !str_is_none(u.scheme) && !str_is_none(u.authority) &&
+           str_is_none(u.userinfo) && u.target.len == 0 && str_is_none(u.fragment) &&
+           (!url_is_http(&u) || is_http(&u));
 }
 
 static bool is_host_pattern(str s)
@@ -251,11 +229,13 @@ static bool is_tool_of_server(str s)
 static bool is_store(str s)
 {
     const str sqlite = STR("sqlite:");
+    struct url u = url_split(s);
 
     if (str_starts_with(s, sqlite))
         return s.len > sqlite.len && is_name(s);
     return str_eq(s, STR("memory")) ||
-           (is_visible(s) && !str_is_none(after_scheme(s, "postgres|postgresql")));
+           (is_visible(s) && is_scheme(u.scheme, "postgres|postgresql") &&
+            !str_is_none(u.authority));
 }
 
 static bool is_model_settings(str s)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/url.h"
 #include "config/config_key.h"
 
 enum { COMMON_POOL_IDLE_MS = 90000 };
@@ -24,8 +25,9 @@ static bool is_unix(const char *address)
 
 static bool is_https(const struct config *c)
 {
-    return c->upstream != NULL &&
-           str_eq_nocase(str_from(c->upstream, strcspn(c->upstream, ":")), STR("https"));
+    struct url u = url_split(str_from_c(c->upstream));
+
+    return url_is_https(&u);
 }
 
 /* Host and port of HOST:PORT, or of HOST with the port that is usual. */
@@ -43,10 +45,9 @@ static struct address address_of(str s, uint64_t usual_port)
 
 static struct address upstream_address(const struct config *c)
 {
-    str url = str_from_c(c->upstream);
-    str rest = str_skip(url, str_find(url, STR("://")) + strlen("://"));
+    struct url u = url_split(str_from_c(c->upstream));
 
-    return address_of(str_from(rest.p, str_find_char(rest, '/')), is_https(c) ? 443 : 80);
+    return address_of(u.authority, url_is_https(&u) ? 443 : 80);
 }
 
 static bool is_loopback(str host)

@@ -1,7 +1,7 @@
 /* config_upstream.c -- what the upstream's keys come to: a base for URLs, and a header. */
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "base/url.h"
 #include "config/config.h"
 
 /* Where the path of an upstream begins: behind the authority, or, for a socket,
@@ -10,10 +10,8 @@ static size_t path_start(str upstream)
 {
     size_t skip = strlen("unix:");
 
-    if (!str_starts_with(upstream, STR("unix:"))) {
-        skip = str_find(upstream, STR("://")) + strlen("://");
-        return skip + str_find_char(str_skip(upstream, skip), '/');
-    }
+    if (!str_starts_with(upstream, STR("unix:")))
+        return (size_t)(url_split(upstream).path.p - upstream.p);
     skip += str_find_char(str_skip(upstream, skip), ':');
     return skip < upstream.len ? skip + 1 : skip;
 }

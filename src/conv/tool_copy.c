@@ -1,6 +1,7 @@
 /* tool_copy.c -- of MCP tools only the members that are no secret are written. */
 #include "conv/tool_copy.h"
 
+#include "base/url.h"
 #include "conv/fields.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
@@ -18,46 +19,17 @@ static const struct field mcp_table[] = {
     FIELD(struct mcp, require_approval, FIELD_TEXT_OR_OBJECT),
 };
 
-static size_t find_any(str s, const char *set)
-{
-    size_t n = 0;
-
-    while (n < s.len && strchr(set, s.p[n]) == NULL)
-        n++;
-    return n;
-}
-
-/* Position behind the last '@' of an authority, or 0. */
-static size_t user_info_len(str authority)
-{
-    for (size_t n = authority.len; n > 0; n--) {
-        if (authority.p[n - 1] == '@')
-            return n;
-    }
-    return 0;
-}
-
-/* User info and query are where people put keys. */
+/* Keys are where people put them: in what is not shown. */
 static void write_url(struct jw *w, const char *key, str escaped)
 {
-    struct buf plain = {0};
-    str url, rest;
-    size_t scheme;
+    struct buf url = {0}, shown = {0};
 
-    json_text_decode(escaped, &plain);
-    url = buf_str(&plain);
-    scheme = str_find(url, STR("://"));
-    scheme = scheme + 1 == find_any(url, "/\\?#@") ? scheme + 3 : 0; /* nothing stands before it */
-    rest = str_skip(url, scheme);
-    rest = str_skip(rest, user_info_len(str_from(rest.p, find_any(rest, "/\\?#"))));
-    rest.len = find_any(rest, "?#");
-    jw_key(w, key);
-    jw_open_string(w);
-    json_text_escape(str_from(url.p, scheme), w->out);
-    json_text_escape(rest, w->out);
-    jw_close_string(w);
-    w->out->failed = w->out->failed || buf_failed(&plain);
-    buf_fini(&plain);
+    json_text_decode(escaped, &url);
+    url_write_shown(buf_str(&url), &shown);
+    jw_key_string(w, key, buf_str(&shown));
+    w->out->failed = w->out->failed || buf_failed(&url) || buf_failed(&shown);
+    buf_fini(&url);
+    buf_fini(&shown);
 }
 
 void tool_copy_mcp(struct jw *w, str raw, str default_approval)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/url.h"
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
@@ -140,13 +141,15 @@ static int check_addresses(struct server *s, struct err *reterr)
 static int open_store(struct server *s, struct err *reterr)
 {
     const struct store_conf conf = state_conf(s->config, &s->memory);
+    struct url url;
 
     if (conf.url == NULL) {
         err_set_no_memory(reterr);
         return -1;
     }
-    s->store_shown = str_from_c(conf.url);
-    s->store_shown.len = str_find(s->store_shown, STR("://")); /* behind it may be a password */
+    url = url_split(str_from_c(conf.url));
+    /* Behind the scheme may be a password. */
+    s->store_shown = str_is_none(url.authority) ? str_from_c(conf.url) : url.scheme;
     switch (store_wait_open(&conf, s->config->store_start_timeout_ms, s->loop, &s->store, reterr)) {
     case STORE_WAIT_OPEN:
         return 0;

@@ -1,7 +1,7 @@
 /* http_url.c -- scheme, host, port and target of plain URLs. */
 #include "http/http_url.h"
 
-#include "base/num.h"
+#include "base/url.h"
 
 enum { HTTP_PORT = 80, MAX_HOST_BYTES = 253 /* RFC 1035, 2.3.4, as text */ };
 
@@ -45,39 +45,10 @@ static bool is_host(str host, bool in_brackets)
     return host.len > 0 && host.len <= MAX_HOST_BYTES;
 }
 
-/* ":port" or nothing. */
-static bool port_read(str s, uint16_t *ret)
-{
-    uint64_t port = HTTP_PORT;
-
-    if (s.len > 0 && (s.p[0] != ':' || !num_uint(str_skip(s, 1), &port)))
-        return false;
-    *ret = (uint16_t)port;
-    return port > 0 && port <= UINT16_MAX;
-}
-
-static bool authority_split(str authority, struct http_url *ret)
-{
-    bool brackets = str_starts_with(authority, STR("["));
-    size_t end = str_find_char(authority, brackets ? ']' : ':');
-    str port = str_skip(authority, brackets ? end + 1 : end);
-
-    ret->host = brackets ? str_from(authority.p + 1, end - 1) : str_from(authority.p, end);
-    if (!is_host(ret->host, brackets) || (brackets && end == authority.len) ||
-        !port_read(port, &ret->port))
-        return false;
-    ret->authority = authority;
-    if (ret->port == HTTP_PORT)
-        ret->authority.len -= port.len;
-    return true;
-}
-
 bool http_url_split(const char *url, struct http_url *ret)
 {
-    str all = str_from_c(url);
+    struct url u = url_split(str_from_c(url));
     const char *target;
-    str rest;
-    size_t end = 0;
 
     *ret = (struct http_url){.socket_path = STR_NONE, .host = STR_NONE};
     if (http_url_is_unix(url, &ret->socket_path, &target)) {
@@ -85,11 +56,11 @@ bool http_url_split(const char *url, struct http_url *ret)
         ret->target = str_from_c(target);
         return is_plain_target(ret->target);
     }
-    if (all.len < 7 || !str_eq_nocase(str_from(all.p, 7), STR("http://")))
+    if (!url_is_http(&u) || url_is_https(&u) || !str_is_none(u.userinfo) ||
+        !str_is_none(u.fragment) || !url_port(&u, HTTP_PORT, &ret->port))
         return false;
-    rest = str_skip(all, 7);
-    while (end < rest.len && rest.p[end] != '/' && rest.p[end] != '?' && rest.p[end] != '#')
-        end++;
-    ret->target = str_skip(rest, end);
-    return authority_split(str_from(rest.p, end), ret) && is_plain_target(ret->target);
+    ret->host = url_bare_host(&u);
+    ret->authority = ret->port == HTTP_PORT ? u.host : u.authority;
+    ret->target = u.target;
+    return is_host(ret->host, ret->host.len < u.host.len) && is_plain_target(ret->target);
 }

@@ -8,13 +8,7 @@
  * WebSockets know no CORS: no preflight asks before, so there only Origin counts. */
 #include "http/origin_check.h"
 
-static const str http_scheme = STR_INIT("http://"), https_scheme = STR_INIT("https://");
-
-/* What an origin or Host names. */
-struct place {
-    str host; /* with the brackets of an IPv6 address */
-    str port; /* "" for that of the scheme */
-};
+#include "base/url.h"
 
 /* What is looked at. */
 struct sent {
@@ -24,48 +18,31 @@ struct sent {
 
 /* ---- texts */
 
-static bool starts_with_nocase(str s, str prefix)
+/* What Host names. What is malformed, or has a user, is one long name. */
+static struct url place_of(str host)
 {
-    return s.len >= prefix.len && str_eq_nocase(str_from(s.p, prefix.len), prefix);
+    struct url u = url_split_authority(host);
+
+    if (!url_host_is_clear(&u) || !str_is_none(u.userinfo))
+        u = (struct url){.authority = host, .host = host};
+    return u;
 }
 
-static bool is_https(str origin)
-{
-    return starts_with_nocase(origin, https_scheme);
-}
-
-/* "host", "host:80", "[::1]:80". What is malformed is one long name. */
-static struct place place_of(str authority)
-{
-    bool is_ipv6 = str_starts_with(authority, STR("["));
-    size_t end = str_find_char(authority, is_ipv6 ? ']' : ':');
-    str rest;
-
-    end += is_ipv6 && end < authority.len ? 1 : 0;
-    rest = str_skip(authority, end);
-    if (rest.len > 0 && rest.p[0] != ':')
-        return (struct place){authority, STR("")};
-    return (struct place){str_from(authority.p, end), str_skip(rest, 1)};
-}
-
-static str port_of(const struct place *place, str origin)
+static str port_of(const struct url *place, const struct url *origin)
 {
     if (place->port.len > 0)
         return place->port;
-    return is_https(origin) ? STR("443") : STR("80");
+    return url_is_https(origin) ? STR("443") : STR("80");
 }
 
 /* Is an origin of a page that which Host names? */
 static bool is_same(str origin, str host)
 {
-    str scheme = is_https(origin) ? https_scheme : http_scheme;
-    struct place page, ours = place_of(host);
+    struct url page = url_split(origin), ours = place_of(host);
 
-    if (!starts_with_nocase(origin, scheme))
-        return false;
-    page = place_of(str_skip(origin, scheme.len));
-    return page.host.len > 0 && str_eq_nocase(page.host, ours.host) &&
-           str_eq(port_of(&page, origin), port_of(&ours, origin));
+    return url_is_http(&page) && url_host_is_clear(&page) && str_is_none(page.userinfo) &&
+           str_eq_nocase(page.host, ours.host) &&
+           str_eq(port_of(&page, &page), port_of(&ours, &page));
 }
 
 /* ---- names */
@@ -121,8 +98,9 @@ static bool is_public_name(str host)
  * tauri, chrome-extension), which no page can have. "null" is any page's. */
 static bool is_program(str origin)
 {
-    return str_find(origin, STR("://")) < origin.len && !starts_with_nocase(origin, http_scheme) &&
-           !is_https(origin);
+    struct url u = url_split(origin);
+
+    return !str_is_none(u.scheme) && !str_is_none(u.authority) && !url_is_http(&u);
 }
 
 /* Another port is the same site, but another origin, which Origin tells where it is sent. */
@@ -145,8 +123,8 @@ static bool is_foreign(const struct sent *s)
 static bool is_misled(const struct origin_policy *policy, const struct http_request *r,
                       const struct sent *s)
 {
-    const struct place place = place_of(s->host);
-    bool says_own = !str_is_none(s->origin) && !is_https(s->origin) && !is_program(s->origin);
+    const struct url place = place_of(s->host), page = url_split(s->origin);
+    bool says_own = !str_is_none(s->origin) && !url_is_https(&page) && !is_program(s->origin);
 
     if (!is_public_name(place.host) || url_hosts_hold(&policy->names, place.host))
         return false;
@@ -161,10 +139,10 @@ static bool is_misled(const struct origin_policy *policy, const struct http_requ
 static bool is_listed(const struct cors *cors, const struct http_request *r, str origin)
 {
     str url = http_request_header(r, STR("referer"));
-    size_t host = str_find(url, STR("://")) + strlen("://");
+    struct url u = url_split(url);
 
-    if (str_is_none(origin) && host < url.len)
-        origin = str_from(url.p, host + str_find_char(str_skip(url, host), '/'));
+    if (str_is_none(origin) && u.host.len > 0)
+        origin = str_from(url.p, (size_t)(u.path.p - url.p));
     return !str_is_none(cors_allowed_origin(cors, origin));
 }
 

@@ -13,14 +13,14 @@
 #include <netinet/in.h>
 
 #include "base/buf.h"
-#include "base/num.h"
+#include "base/url.h"
 
 enum { MAX_HOST_BYTES = 253, MAX_LABEL_BYTES = 63 /* RFC 1035, 2.3.4 */ };
 
 struct parts {
     bool is_https, is_ipv6;
     str host; /* with brackets; without the dot at its end */
-    uint64_t port;
+    uint16_t port;
     str target;
 };
 
@@ -45,65 +45,26 @@ static const char *check_bytes(str url)
     return NULL;
 }
 
-/* "https://" or "http://", which is taken off url. */
-static const char *read_scheme(str *url, bool *ret_is_https)
+static const char *split(str text, struct parts *ret)
 {
-    static const str schemes[] = {STR_INIT("http://"), STR_INIT("https://")};
+    const char *reason = check_bytes(text);
+    struct url u = url_split(text);
 
-    for (size_t i = 0; i < 2; i++) {
-        const str *s = &schemes[i];
-
-        if (url->len >= s->len && str_eq_nocase(str_from(url->p, s->len), *s)) {
-            *url = str_skip(*url, s->len);
-            *ret_is_https = i == 1;
-            return NULL;
-        }
-    }
-    return "it does not begin with https://";
-}
-
-/* ":port" or nothing. */
-static const char *read_port(str s, struct parts *ret)
-{
-    ret->port = ret->is_https ? 443 : 80;
-    if (s.len == 0)
-        return NULL;
-    if (s.p[0] != ':' || !num_uint(str_skip(s, 1), &ret->port) || ret->port == 0 ||
-        ret->port > UINT16_MAX)
-        return "its port is not a number from 1 to 65535";
-    return NULL;
-}
-
-static const char *read_authority(str authority, struct parts *ret)
-{
-    size_t end;
-
-    if (str_find_char(authority, '@') != authority.len)
-        return "it has a user or a password";
-    ret->is_ipv6 = str_starts_with(authority, STR("["));
-    end = str_find_char(authority, ret->is_ipv6 ? ']' : ':');
-    if (ret->is_ipv6 && end == authority.len)
-        return "its host is malformed";
-    end += ret->is_ipv6 ? 1 : 0;
-    ret->host = str_from(authority.p, end);
-    if (!ret->is_ipv6 && str_ends_with(ret->host, STR(".")))
-        ret->host.len--;
-    return read_port(str_skip(authority, end), ret);
-}
-
-static const char *split(str url, struct parts *ret)
-{
-    const char *reason = check_bytes(url);
-    size_t end = 0;
-
-    if (reason == NULL)
-        reason = read_scheme(&url, &ret->is_https);
     if (reason != NULL)
         return reason;
-    while (end < url.len && url.p[end] != '/' && url.p[end] != '?')
-        end++;
-    ret->target = str_skip(url, end);
-    return read_authority(str_from(url.p, end), ret);
+    if (!url_is_http(&u))
+        return "it does not begin with https://";
+    if (!str_is_none(u.userinfo))
+        return "it has a user or a password";
+    *ret = (struct parts){.is_https = url_is_https(&u),
+                          .is_ipv6 = str_starts_with(u.host, STR("[")),
+                          .host = u.host,
+                          .target = u.target};
+    if (str_ends_with(u.host, STR(".")))
+        ret->host.len--;
+    if (!url_port(&u, ret->is_https ? 443 : 80, &ret->port))
+        return "its port is not a number from 1 to 65535";
+    return NULL;
 }
 
 /* --- the host --------------------------------------------------------------------- */
@@ -138,7 +99,7 @@ static bool is_ipv6_literal(str host)
     char text[INET6_ADDRSTRLEN];
     struct in6_addr address;
 
-    if (host.len < 2 || host.len - 2 >= sizeof(text))
+    if (host.len < 2 || host.len - 2 >= sizeof(text) || !str_ends_with(host, STR("]")))
         return false;
     memcpy(text, host.p + 1, host.len - 2);
     text[host.len - 2] = '\0';
@@ -207,7 +168,7 @@ static const char *check_public(const struct parts *parts)
 /* Elsewhere on a public host are its other services, which take a request for something else. */
 static const char *check_web_port(const struct parts *parts)
 {
-    static const uint64_t ports[] = {80, 443, 8000, 8080, 8443};
+    static const uint16_t ports[] = {80, 443, 8000, 8080, 8443};
 
     for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++) {
         if (parts->port == ports[i])

@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/secrets.h"
+#include "base/url.h"
 #include "conv/tool_name.h"
 #include "http/percent.h"
 #include "net/header.h"
@@ -225,50 +226,14 @@ static void check_bearer(struct mcp_entry *e)
                "the token must be printable ASCII without white space");
 }
 
-/* The parts of a URL: scheme "://" [credentials "@"] host path ["?" query]. */
-struct url {
-    str scheme, credentials, host, path, query;
-};
-
-static str cut_at(str *rest, const char *any)
-{
-    str part = str_from(rest->p, 0);
-
-    while (part.len < rest->len && strchr(any, rest->p[part.len]) == NULL)
-        part.len++;
-    *rest = str_skip(*rest, part.len);
-    return part;
-}
-
-static struct url url_of(str text)
-{
-    struct url u = {.scheme = str_from(text.p, str_find(text, STR("://")))};
-    str rest = str_skip(text, u.scheme.len + strlen("://"));
-    size_t at;
-
-    u.host = cut_at(&rest, "/?#");
-    for (at = u.host.len; at > 0 && u.host.p[at - 1] != '@';)
-        at--;
-    if (at > 0) {
-        u.credentials = str_from(u.host.p, at - 1);
-        u.host = str_skip(u.host, at);
-    }
-    u.path = cut_at(&rest, "?#");
-    if (str_starts_with(rest, STR("?"))) {
-        rest = str_skip(rest, 1);
-        u.query = cut_at(&rest, "#");
-    }
-    return u;
-}
-
+/* The URL is sent as it is, so what would end a line or a word in it is none. */
 static bool is_url(const struct url *u, str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7F)
             return false;
     }
-    return u->host.len > 0 && !str_starts_with(u->host, STR(":")) &&
-           (str_eq_nocase(u->scheme, STR("http")) || str_eq_nocase(u->scheme, STR("https")));
+    return url_is_http(u) && u->host.len > 0;
 }
 
 static void add_credentials(struct mcp_entry *e, str credentials)
@@ -297,15 +262,15 @@ static void add_url_secrets(struct mcp_entry *e, const struct url *u)
 {
     str rest = u->query;
 
-    if (u->credentials.len > 0)
-        add_credential_secrets(e, u->credentials);
+    if (u->userinfo.len > 0)
+        add_credential_secrets(e, u->userinfo);
     if (u->query.len > 0)
         mcp_entry_add_secret(e, u->query);
     while (rest.len > 0) {
-        str pair = cut_at(&rest, "&");
+        str pair = str_from(rest.p, str_find_char(rest, '&'));
 
         mcp_entry_add_secret(e, str_skip(pair, str_find_char(pair, '=') + 1));
-        rest = str_skip(rest, 1);
+        rest = str_skip(rest, pair.len + 1);
     }
 }
 
@@ -313,14 +278,10 @@ static void add_url_secrets(struct mcp_entry *e, const struct url *u)
 static const char *shown_url(struct mcp_entry *e)
 {
     const char *written = shown_of(e, MCP_KEY_URL);
-    struct url u = url_of(str_from_c(written == NULL ? "" : written));
     struct buf text = {0};
     str shown;
 
-    buf_append(&text, u.scheme);
-    buf_c(&text, u.host.len > 0 ? "://" : "");
-    buf_append(&text, u.host);
-    buf_append(&text, u.path);
+    url_write_shown(str_from_c(written == NULL ? "" : written), &text);
     shown = arena_dup(e->reader->memory, buf_str(&text));
     e->reader->no_memory |= buf_failed(&text) || str_is_none(shown);
     buf_fini(&text);
@@ -330,12 +291,16 @@ static const char *shown_url(struct mcp_entry *e)
 static void check_url(struct mcp_entry *e)
 {
     struct mcp_server_conf *s = e->server;
-    struct url u = url_of(s->url.hidden);
+    struct url u = url_split(s->url.hidden);
 
     s->shown = shown_url(e);
     add_url_secrets(e, &u);
     if (!is_url(&u, s->url.hidden))
         refuse(e, MCP_KEY_URL, "must begin with http:// or https:// and a host");
+    else if (!url_host_is_clear(&u))
+        refuse(e, MCP_KEY_URL,
+               "has a host that can be read in two ways; in a user or password write @ as %40, "
+               "/ as %2F, \\ as %5C");
     while (str_ends_with(u.path, STR("/")))
         u.path.len--;
     s->is_sse_guess = e->is_guess && str_ends_with(u.path, STR("/sse"));

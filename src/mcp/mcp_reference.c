@@ -4,100 +4,28 @@
  * reference is taken for, the connection goes where the base's would. */
 #include "mcp/mcp_reference.h"
 
-/* scheme "://" [credentials "@"] host [":" port] path ["?" query] ["#" ...] */
-struct parts {
-    str scheme;    /* STR_NONE: as the base */
-    str authority; /* STR_NONE: as the base */
-    str path;      /* "" or begins with "/" behind an authority */
-    str query;     /* with its "?"; "" when there is none */
-};
-
-struct origin {
-    str scheme, host, port;
-    bool has_credentials;
-};
+#include "base/url.h"
 
 static str cut_at(str s, char c)
 {
     return str_from(s.p, str_find_char(s, c));
 }
 
-/* Where the scheme ends, or 0 when the text begins with none. */
-static size_t scheme_length(str s)
+static str port_of(str scheme, const struct url *u)
 {
-    for (size_t i = 0; i < s.len; i++) {
-        char c = str_lower_char(s.p[i]);
-
-        if (c == ':')
-            return i;
-        if (!(c >= 'a' && c <= 'z') &&
-            !(i > 0 && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.')))
-            return 0;
-    }
-    return 0;
+    if (u->port.len > 0)
+        return u->port;
+    return str_eq_nocase(scheme, STR("https")) ? STR("443") : STR("80");
 }
 
-static struct parts split(str url)
+/* The base may have credentials; a reference that has some of its own leads elsewhere. */
+static bool is_same_origin(const struct url *base, const struct url *to)
 {
-    struct parts p = {.scheme = STR_NONE, .authority = STR_NONE};
-    str rest = cut_at(url, '#');
-    size_t n = scheme_length(rest);
+    str scheme = str_is_none(to->scheme) ? base->scheme : to->scheme;
 
-    if (n > 0) {
-        p.scheme = str_from(rest.p, n);
-        rest = str_skip(rest, n + 1);
-    }
-    if (str_starts_with(rest, STR("//"))) {
-        rest = str_skip(rest, 2);
-        p.authority = cut_at(cut_at(rest, '/'), '?');
-        rest = str_skip(rest, p.authority.len);
-    }
-    p.path = cut_at(rest, '?');
-    p.query = str_skip(rest, p.path.len);
-    return p;
-}
-
-static struct origin origin_of(str scheme, str authority)
-{
-    struct origin o = {.scheme = scheme, .host = authority};
-    size_t port = 0;
-
-    for (size_t i = 0; i < o.host.len; i++) {
-        if (authority.p[i] == '@') {
-            o.has_credentials = true;
-            o.host = str_skip(authority, i + 1);
-            break;
-        }
-    }
-    if (o.host.len > 0 && o.host.p[0] == '[')
-        port = str_find_char(o.host, ']');
-    port += str_find_char(str_skip(o.host, port), ':');
-    o.port = str_skip(o.host, port + 1);
-    o.host = str_from(o.host.p, port);
-    if (o.port.len == 0)
-        o.port = str_eq_nocase(scheme, STR("https")) ? STR("443") : STR("80");
-    return o;
-}
-
-/* The base may have credentials; the last "@" ends them. */
-static struct origin origin_of_base(const struct parts *base)
-{
-    str authority = base->authority;
-
-    for (size_t at = str_find_char(authority, '@'); at < authority.len;
-         at = str_find_char(authority, '@'))
-        authority = str_skip(authority, at + 1);
-    return origin_of(base->scheme, authority);
-}
-
-static bool is_same_origin(const struct parts *base, const struct parts *to)
-{
-    struct origin here = origin_of_base(base);
-    struct origin there =
-        origin_of(str_is_none(to->scheme) ? base->scheme : to->scheme, to->authority);
-
-    return !there.has_credentials && str_eq_nocase(here.scheme, there.scheme) &&
-           str_eq_nocase(here.host, there.host) && str_eq(here.port, there.port);
+    return url_host_is_clear(base) && url_host_is_clear(to) && str_is_none(to->userinfo) &&
+           str_eq_nocase(base->scheme, scheme) && str_eq_nocase(base->host, to->host) &&
+           str_eq(port_of(base->scheme, base), port_of(scheme, to));
 }
 
 /* What is not in a URL, or not read alike by all. */
@@ -155,7 +83,7 @@ static str folder_of(str path)
     return str_from(path.p, n == 0 ? 0 : n - 1);
 }
 
-static void append_path(const struct parts *base, const struct parts *to, struct buf *out)
+static void append_path(const struct url *base, const struct url *to, struct buf *out)
 {
     bool is_absolute = !str_is_none(to->authority) || str_starts_with(to->path, STR("/"));
     size_t from = out->len;
@@ -173,18 +101,18 @@ static void append_path(const struct parts *base, const struct parts *to, struct
 
 enum mcp_reference mcp_reference_resolve(str base, str reference, struct buf *out)
 {
-    struct parts here = split(base), to;
+    struct url here = url_split(base), to;
 
     reference = str_trim(reference);
     if (!is_clean(reference))
         return MCP_REFERENCE_BAD;
-    to = split(reference);
+    to = url_split(reference);
     if (!str_is_none(to.scheme) && str_is_none(to.authority))
         return MCP_REFERENCE_BAD; /* "mailto:", and "http:path", which nobody reads alike */
     if (!str_is_none(to.authority) && !is_same_origin(&here, &to))
         return MCP_REFERENCE_FOREIGN;
     buf_append(out, str_from(base.p, (size_t)(here.authority.p - base.p) + here.authority.len));
     append_path(&here, &to, out);
-    buf_append(out, to.query);
+    buf_append(out, str_skip(to.target, to.path.len));
     return MCP_REFERENCE_OK;
 }

@@ -18,6 +18,7 @@
 #include <assert.h>
 
 #include "base/budget.h"
+#include "base/url.h"
 
 enum {
     KEEP_BUFFER_BYTES = 2048, /* an idle connection keeps no more */
@@ -193,15 +194,12 @@ static int on_value_complete(llhttp_t *parser)
 /* Length of "scheme://authority" in front of the path or query of an absolute target. */
 static size_t target_origin(str target)
 {
-    size_t at = str_find(target, STR("://"));
-    size_t path, query;
+    struct url u;
 
-    if (target.len == 0 || target.p[0] == '/' || at == target.len)
+    if (str_starts_with(target, STR("/")))
         return 0;
-    at += 3;
-    path = str_find_char(str_skip(target, at), '/');
-    query = str_find_char(str_skip(target, at), '?');
-    return at + (path < query ? path : query);
+    u = url_split(target);
+    return str_is_none(u.scheme) || str_is_none(u.authority) ? 0 : (size_t)(u.path.p - target.p);
 }
 
 static int check_request_line(struct h1 *h)

@@ -2,6 +2,7 @@
 #include "sandbox/egress_head.h"
 
 #include "base/num.h"
+#include "base/url.h"
 #include "net/header.h"
 
 static const char malformed[] = "The request is not well-formed HTTP.";
@@ -33,29 +34,20 @@ static str cut_line(str *rest)
 
 /* --- where to --------------------------------------------------------------------- */
 
-/* "host", "host:port", "[address]:port" */
-static const char *read_authority(str authority, uint16_t default_port, struct egress_head *ret)
+/* Who has to log in to a server does it by a field. */
+static const char *read_place(const struct url *u, struct egress_head *ret)
 {
-    bool is_bracketed = str_starts_with(authority, STR("["));
-    str rest = is_bracketed ? str_skip(authority, 1) : authority;
-    uint64_t port = default_port;
-
-    ret->authority = authority;
-    if (is_bracketed && str_find_char(rest, ']') == rest.len)
+    if (!url_host_is_clear(u) || !str_is_none(u->userinfo))
         return malformed;
-    ret->host = cut(&rest, is_bracketed ? ']' : ':');
-    if (is_bracketed && rest.len > 0 && cut(&rest, ':').len > 0)
-        return malformed;
-    if (rest.len > 0 && (!num_uint(rest, &port) || port > UINT16_MAX))
-        return malformed;
-    if (port == 0)
+    if (ret->is_connect && str_is_none(u->port))
         return "The request names no port.";
+    if (!url_port(u, 80, &ret->port))
+        return malformed;
+    ret->authority = u->authority;
+    ret->host = url_bare_host(u);
     if (str_ends_with(ret->host, STR(".")))
         ret->host.len--;
-    ret->port = (uint16_t)port;
-    return is_bracketed == (str_find_char(ret->host, ':') < ret->host.len) && ret->host.len > 0
-               ? NULL
-               : malformed;
+    return ret->host.len > 0 ? NULL : malformed;
 }
 
 static bool is_visible(str s)
@@ -67,22 +59,17 @@ static bool is_visible(str s)
     return s.len > 0;
 }
 
-/* "http://host/path"; who asks for https sends CONNECT. */
-static const char *read_url(str url, struct egress_head *ret)
+/* "http://host/path"; who asks for https sends CONNECT with "host:port". */
+static const char *read_target(str target, struct egress_head *ret)
 {
-    static const str scheme = STR_INIT("http://");
-    size_t end = 0;
-    str rest;
+    struct url u = ret->is_connect ? url_split_authority(target) : url_split(target);
 
-    if (url.len < scheme.len || !str_eq_nocase(str_from(url.p, scheme.len), scheme))
+    if (!ret->is_connect && (!url_is_http(&u) || url_is_https(&u)))
         return "This is a proxy for http:// URLs, and for https by CONNECT.";
-    rest = str_skip(url, scheme.len);
-    while (end < rest.len && rest.p[end] != '/' && rest.p[end] != '?' && rest.p[end] != '#')
-        end++;
-    ret->target = str_skip(rest, end);
-    if (str_find_char(ret->target, '#') < ret->target.len)
+    if (!str_is_none(u.fragment))
         return malformed;
-    return read_authority(str_from(rest.p, end), 80, ret);
+    ret->target = u.target;
+    return read_place(&u, ret);
 }
 
 static const char *read_request_line(str line, struct egress_head *ret)
@@ -96,7 +83,7 @@ static const char *read_request_line(str line, struct egress_head *ret)
         (!str_eq(line, STR("HTTP/1.1")) && !str_eq(line, STR("HTTP/1.0"))))
         return malformed;
     ret->is_connect = str_eq(ret->method, STR("CONNECT"));
-    return ret->is_connect ? read_authority(target, 0, ret) : read_url(target, ret);
+    return read_target(target, ret);
 }
 
 /* --- fields ------------------------------------------------------------------------ */

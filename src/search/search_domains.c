@@ -4,6 +4,7 @@
  * what is before an @ looks like a host and is none. Such URLs are of no domain at all. */
 #include "search/search_domains.h"
 
+#include "base/url.h"
 #include "search/search.h"
 
 static bool is_host_char(char c)
@@ -21,19 +22,6 @@ static bool is_host(str host)
             return false;
     }
     return host.len > 0 && host.p[0] != '.';
-}
-
-static str without_scheme(str url)
-{
-    static const str schemes[] = {STR_INIT("http://"), STR_INIT("https://")};
-
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
-        size_t n = schemes[i].len;
-
-        if (url.len >= n && str_eq_nocase(str_from(url.p, n), schemes[i]))
-            return str_skip(url, n);
-    }
-    return STR_NONE;
 }
 
 static bool is_clean(str url)
@@ -61,51 +49,23 @@ static str without_dot(str host)
     return str_from(host.p, host.len - (str_ends_with(host, STR(".")) ? 1 : 0));
 }
 
-static bool is_ipv6(str host)
-{
-    for (size_t i = 1; i + 1 < host.len; i++) {
-        if (host.p[i] != ':' && host.p[i] != '.' && !is_host_char(host.p[i]))
-            return false;
-    }
-    return host.len > 2 && host.p[host.len - 1] == ']';
-}
-
-static bool is_port(str s)
-{
-    if (s.len == 0)
-        return true;
-    for (size_t i = 1; i < s.len; i++) {
-        if (s.p[i] < '0' || s.p[i] > '9')
-            return false;
-    }
-    return s.p[0] == ':';
-}
-
 bool search_url_host(str url, str *ret)
 {
-    str rest = without_scheme(url), authority, host;
-    bool has_brackets;
+    struct url u = url_split(url);
 
-    if (str_is_none(rest) || !is_clean(url))
+    if (!is_clean(url) || !url_is_http(&u) || !url_host_is_clear(&u) || !str_is_none(u.userinfo))
         return false;
-    authority = before_any(rest, "/?#");
-    has_brackets = str_starts_with(authority, STR("["));
-    if (has_brackets)
-        host = str_from(authority.p, before_any(authority, "]").len + 1);
-    else
-        host = before_any(authority, ":");
-    if (host.len > authority.len || !is_port(str_skip(authority, host.len)))
-        return false;
-    *ret = without_dot(host);
-    return has_brackets ? is_ipv6(host) : is_host(*ret);
+    *ret = without_dot(u.host);
+    return str_starts_with(u.host, STR("[")) || is_host(*ret);
 }
 
 str search_domain(str written)
 {
-    str s = str_trim(written), rest = without_scheme(s);
+    str s = str_trim(written);
+    struct url u = url_split(s);
 
-    if (!str_is_none(rest))
-        s = rest;
+    if (url_is_http(&u))
+        s = u.authority;
     if (str_starts_with(s, STR("*.")))
         s = str_skip(s, 2);
     else if (str_starts_with(s, STR(".")))

@@ -8,6 +8,7 @@
  * Services are strangers as well: all they say is tamed. */
 #include "search/web_list.h"
 
+#include "base/url.h"
 #include "search/page_char.h"
 #include "search/page_lines.h"
 
@@ -24,13 +25,9 @@ enum {
 /* "host:port" of a URL. */
 static str host_of(str url)
 {
-    size_t scheme = str_find(url, STR("://"));
-    str host = scheme < url.len ? str_skip(url, scheme + 3) : url;
-    size_t n = 0;
+    struct url u = url_split(url);
 
-    while (n < host.len && strchr("/?#", host.p[n]) == NULL)
-        n++;
-    return str_from(host.p, n);
+    return str_skip(u.authority, (size_t)(u.host.p - u.authority.p));
 }
 
 /* One paragraph; nothing when the text is empty. */

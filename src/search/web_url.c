@@ -2,12 +2,7 @@
  * by those who open it. */
 #include "search/web_url.h"
 
-#include "base/buf.h"
-
-static bool has_scheme(str url, str scheme)
-{
-    return url.len > scheme.len && str_eq_nocase(str_from(url.p, scheme.len), scheme);
-}
+#include "base/url.h"
 
 /* "example.org/page": a host with a dot, and nothing that could be a scheme. */
 static bool is_bare(str url)
@@ -23,9 +18,11 @@ str web_url_read(str given, struct arena *a)
 {
     struct buf out = {.limit = 0};
     str url = str_trim(given);
+    struct url u;
 
     url.len = str_find_char(url, '#');
-    if (has_scheme(url, STR("http://")) || has_scheme(url, STR("https://")))
+    u = url_split(url);
+    if (url_is_http(&u) && u.authority.len + u.target.len > 0)
         return arena_dup(a, url);
     if (!is_bare(url))
         return STR_NONE;

@@ -81,7 +81,8 @@ void postgres_error_of_result(const PGresult *result, struct err *reterr)
 
 /* ---- URLs */
 
-/* An @ or / in a password ends it for libpq, and the rest becomes a host. */
+/* An @ or / in a password ends it for libpq, and the rest becomes a host. Its grammar is not
+ * that of url_split(): several hosts may be listed, and # ends nothing. */
 static bool has_bare_password(const char *url)
 {
     str s = str_from_c(url);

@@ -7,6 +7,7 @@
  * has to be held back because it may become one is bounded by that. */
 #include "text/cite.h"
 
+#include "base/url.h"
 #include "json/json_text.h"
 
 enum { MAX_DIGITS = 9 };
@@ -165,14 +166,11 @@ static size_t find_one_of(str s, const char *set)
 /* Host of a URL without "www.": what a link is called. "" when it is not fit for that. */
 static str host_of(str url)
 {
-    str host = str_skip(url, str_find(url, STR("://")) + 3);
-    size_t at;
+    struct url u = url_split(url);
+    str host = u.host;
 
-    host.len = find_one_of(host, "/?#\\");
-    while ((at = str_find_char(host, '@')) < host.len)
-        host = str_skip(host, at + 1);
-    if (str_find_char(host, '[') == host.len)
-        host.len = str_find_char(host, ':');
+    if (!url_host_is_clear(&u))
+        return STR("");
     if (host.len > 4 && str_eq_nocase(str_from(host.p, 4), STR("www.")))
         host = str_skip(host, 4);
     return find_one_of(host, " ()[]<>*`\"\t\r\n") < host.len ? STR("") : host;

@@ -3,6 +3,7 @@
  * What a proxy in front of a server keeps as it is counts as the server's own. */
 #include "wire/upstream_sign.h"
 
+#include "base/url.h"
 #include "wire/upstream_models.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
@@ -42,21 +43,6 @@ static bool is_digit(char c)
 
 /* ---- URLs */
 
-/* Without scheme, user, port and path; of a socket the empty text. */
-static str host_of(str url)
-{
-    size_t scheme = str_find(url, STR("://"));
-    str host = scheme == url.len ? STR("") : str_skip(url, scheme + 3);
-    size_t n = 0;
-
-    while (n < host.len && strchr("/?#", host.p[n]) == NULL)
-        n++;
-    host.len = n;
-    host = str_skip(host, str_find_char(host, '@') < host.len ? str_find_char(host, '@') + 1 : 0);
-    host.len = str_find_char(host, ':');
-    return host;
-}
-
 static bool is_domain(str host, str domain)
 {
     if (host.len == domain.len)
@@ -65,19 +51,21 @@ static bool is_domain(str host, str domain)
            str_eq_nocase(str_skip(host, host.len - domain.len), domain);
 }
 
-static bool is_public(str url, str host)
+static bool is_public(const struct url *u)
 {
     static const str private_domains[] = {STR_INIT("local"), STR_INIT("lan"), STR_INIT("internal"),
                                           STR_INIT("home.arpa"), STR_INIT("localhost")};
+    char last;
 
-    if (!str_eq_nocase(str_from(url.p, str_find(url, STR("://"))), STR("https")))
+    if (!url_is_https(u))
         return false;
     for (size_t i = 0; i < sizeof(private_domains) / sizeof(*private_domains); i++) {
-        if (is_domain(host, private_domains[i]))
+        if (is_domain(u->host, private_domains[i]))
             return false;
     }
-    /* No top level domain ends in a digit, as addresses do. */
-    return str_find_char(host, '.') < host.len && !is_digit(host.p[host.len - 1]);
+    /* No top level domain ends in a digit, as addresses do, or in a bracket. */
+    last = u->host.p[u->host.len - 1];
+    return str_find_char(u->host, '.') < u->host.len && !is_digit(last) && last != ']';
 }
 
 void upstream_sign_url(str url, struct upstream_finding *f)
@@ -94,11 +82,12 @@ void upstream_sign_url(str url, struct upstream_finding *f)
         {STR_INIT("api.deepseek.com"), UPSTREAM_DEEPSEEK},
         {STR_INIT("ollama.com"), UPSTREAM_OLLAMA},
     };
-    const str host = host_of(url);
+    const struct url u = url_split(url);
+    bool is_clear = url_host_is_clear(&u);
 
-    f->is_public = is_public(url, host);
+    f->is_public = is_clear && is_public(&u);
     for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++) {
-        if (is_domain(host, domains[i].domain))
+        if (is_clear && is_domain(u.host, domains[i].domain))
             add_sign(f, domains[i].kind, UPSTREAM_SURE, UPSTREAM_BY_URL);
     }
 }

@@ -105,6 +105,10 @@ static void links_are_safe_in_markdown(void **state)
          "cher.example/\xC3\xBC",
          "([b\xC3\xBC"
          "cher.example](https://b%c3%bccher.example/%c3%bc))"},
+        {"https://good.example\\@evil.example/",
+         "([source](https://good.example%5c@evil.example/))"},
+        {"https://good.example@x@evil.example/",
+         "([source](https://good.example@x@evil.example/))"},
         {"https://[::1]:80/", "([source](https://[::1]:80/))"},
         {"https://a](evil)/", "([source](https://a]%28evil%29/))"},
         {"https://www./", "([www.](https://www./))"},

@@ -128,6 +128,7 @@ static void secrets_stay_out_of_messages(void **state)
         {.args = {"--upstream-key", "hu", "hush", "--upstream-kye", "hush"}},
         {.args = {"--upstream", "http://me:hush@host"}},
         {.args = {"--proxy", "socks9://me:hush@host"}},
+        {.args = {"--proxy", "http://me:@hush@host"}},
         {.args = {"--api-key", "hush,hush"}},
         {.args = {"--api-key", "hu", "hush", "--api-kye", "hush"}},
         {.env = {"ANTIPHON_API_KEY=hu hush"}},

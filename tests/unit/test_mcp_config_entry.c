@@ -85,6 +85,7 @@ static void wrong_values_are_refused_by_key(void **state)
         {ONE("\"command\": \"x\", \"inheritEnv\": [1]"), "inheritEnv: must be an array of names"},
         {ONE("\"command\": \"x\", \"cwd\": 5"), "cwd: must be a string"},
         {ONE("\"url\": \"h/mcp\""), "url: must begin with http:// or https:// and a host"},
+        {ONE("\"url\": \"https://me:p@ss@h/mcp\""), "url: has a host that can be read in two ways"},
         {ONE("\"url\": \"http://\""), "url: must begin with"},
         {ONE("\"url\": \"http://:80/\""), "url: must begin with"},
         {ONE("\"url\": \"ftp://h/\""), "url: must begin with"},
@@ -362,6 +363,7 @@ static void shown_has_no_secrets(void **state)
         {ONE("\"url\": \"http://secret:secret@h:1/p?k=secret#secret\""), "http://h:1/p"},
         {ONE("\"url\": \"http://h/${V}/mcp\""), "http://h/${V}/mcp"},
         {ONE("\"url\": \"${V}://h/\""), "${V}://h/"},
+        {ONE("\"url\": \"${V}://secret:secret@h/?secret\""), "h/"},
     };
 
     (void)state;

@@ -67,14 +67,24 @@ static void the_same_origin_may_be_written_out(void **state)
 static void another_origin_is_foreign(void **state)
 {
     static const struct example examples[] = {
-        {"https://h/sse", "http://h/m", NULL},         {"https://h/sse", "https://h:444/m", NULL},
-        {"https://h/sse", "https://h.evil/m", NULL},   {"https://h/sse", "//evil/m", NULL},
-        {"https://h/sse", "https://h@evil/m", NULL},   {"https://h/sse", "https://u@h/m", NULL},
-        {"https://h/sse", "https://evil/@h", NULL},    {"https://h/sse", "https://", NULL},
-        {"https://h/sse", "file:///etc/passwd", NULL}, {"http://[::1]/sse", "http://[::2]/", NULL},
-        {"https://u@h/sse", "https://u@h/m", NULL},    {"https://h/sse", "https:///m", NULL},
-        {"https://h/sse", "https://evil#@h/", NULL},   {"https://h/sse", "https://evil?@h/", NULL},
+        {"https://h/sse", "http://h/m", NULL},
+        {"https://h/sse", "https://h:444/m", NULL},
+        {"https://h/sse", "https://h.evil/m", NULL},
+        {"https://h/sse", "//evil/m", NULL},
+        {"https://h/sse", "https://h@evil/m", NULL},
+        {"https://h/sse", "https://u@h/m", NULL},
+        {"https://h/sse", "https://evil/@h", NULL},
+        {"https://h/sse", "https://", NULL},
+        {"https://h/sse", "file:///etc/passwd", NULL},
+        {"http://[::1]/sse", "http://[::2]/", NULL},
+        {"https://u@h/sse", "https://u@h/m", NULL},
+        {"https://h/sse", "https:///m", NULL},
+        {"https://h/sse", "https://evil#@h/", NULL},
+        {"https://h/sse", "https://evil?@h/", NULL},
         {"http://h:1/sse", "http://h:01/m", NULL},
+        {"https://me:p@ss@h/sse", "https://h/m", NULL},
+        {"https://h/sse", "https://h@h@h/m", NULL},
+        {"https://h/sse", "https://h:443:1/m", NULL},
     };
 
     (void)state;

@@ -143,6 +143,8 @@ static void programs_with_windows_have_schemes_of_their_own(void **state)
 static void pages_of_other_origins_are_refused(void **state)
 {
     static const char *const origins[] = {"https://evil.example",
+                                          "http://localhost:8080@evil.example",
+                                          "http://evil.example@localhost:8080",
                                           "http://evil.example:8080",
                                           "null",
                                           "http://localhost:3000",

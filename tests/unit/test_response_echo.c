@@ -74,14 +74,18 @@ static void secrets_of_mcp_tools_are_not_repeated(void **state)
         "\"tools\":[{\"type\":\"namespace\",\"name\":\"n\",\"tools\":[{\"type\":\"mcp\","
         "\"server_label\":\"d\",\"server_url\":\"https://u:p@h/\",\"authorization\":\"s\","
         "\"headers\":{\"k\":\"s\"}},{\"type\":\"function\",\"name\":\"f\"}]},{\"type\":\"mcp\","
-        "\"server_label\":\"e\",\"server_url\":\"h/sse?key=s&next=https://z\"}]"));
+        "\"server_label\":\"e\",\"server_url\":\"h/sse?key=s&next=https://z\"},{\"type\":\"mcp\","
+        "\"server_label\":\"f\",\"server_url\":\"https://u:p@p@h/@x\"},{\"type\":\"mcp\","
+        "\"server_label\":\"g\",\"server_url\":\"u:p@h/x#s\"}]"));
 
     (void)state;
-    assert_json("tools", json_object_get(echo, "tools"),
-                "[{\"type\":\"namespace\",\"name\":\"n\",\"tools\":[{\"type\":\"mcp\","
-                "\"server_label\":\"d\",\"server_url\":\"https://h/\"},{\"type\":\"function\","
-                "\"name\":\"f\"}]},{\"type\":\"mcp\",\"server_label\":\"e\",\"server_url\":"
-                "\"h/sse\"}]");
+    assert_json(
+        "tools", json_object_get(echo, "tools"),
+        "[{\"type\":\"namespace\",\"name\":\"n\",\"tools\":[{\"type\":\"mcp\","
+        "\"server_label\":\"d\",\"server_url\":\"https://h/\"},{\"type\":\"function\","
+        "\"name\":\"f\"}]},{\"type\":\"mcp\",\"server_label\":\"e\",\"server_url\":"
+        "\"h/sse\"},{\"type\":\"mcp\",\"server_label\":\"f\",\"server_url\":\"https://h/@x\"},"
+        "{\"type\":\"mcp\",\"server_label\":\"g\",\"server_url\":\"h/x\"}]");
     json_decref(echo);
 }
 

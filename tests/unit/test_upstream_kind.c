@@ -91,6 +91,8 @@ static void hosted_servers_are_known_by_their_url(void **state)
         {"https://ollama.com/v1", UPSTREAM_OLLAMA},
         {"https://api.openai.com.example.org/v1", UPSTREAM_GENERIC},
         {"https://notapi.openai.com/v1", UPSTREAM_GENERIC},
+        {"https://a@b@api.openai.com/v1", UPSTREAM_GENERIC},
+        {"https://api.openai.com@example.org/v1", UPSTREAM_GENERIC},
         {"http://localhost:8080/api.openai.com", UPSTREAM_GENERIC},
         {"unix:/run/api.openai.com", UPSTREAM_GENERIC},
         {"://", UPSTREAM_GENERIC},
