@@ -26,6 +26,24 @@ bool str_eq_nocase(str a, str b)
     return true;
 }
 
+bool str_is_one_of(str s, const str *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(s, words[i]))
+            return true;
+    }
+    return false;
+}
+
+bool str_is_one_of_nocase(str s, const str *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq_nocase(s, words[i]))
+            return true;
+    }
+    return false;
+}
+
 str str_trim_start(str s)
 {
     while (s.len > 0 && str_is_space(s.p[0]))

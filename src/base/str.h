@@ -23,6 +23,10 @@ typedef struct str {
 #define STR(literal) ((str)STR_INIT(literal))
 #define STR_NONE     ((str){NULL, 0})
 
+/* How many rows a table has; LIST_OF(table) is the table and that number, as two arguments. */
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#define LIST_OF(array)  (array), COUNT_OF(array)
+
 /* For printf: printf("%.*s", STR_ARG(s)). */
 #define STR_ARG(s) (int)(s).len, (s).p
 
@@ -88,6 +92,10 @@ void str_lower(char *p, size_t n);
 
 /* Equal when ASCII letters are compared without case (header names, URL schemes). */
 bool str_eq_nocase(str a, str b);
+
+/* Is s one of these words? str_is_one_of(s, LIST_OF(words)) */
+bool str_is_one_of(str s, const str *words, size_t n);
+bool str_is_one_of_nocase(str s, const str *words, size_t n);
 
 /* s without leading white space. */
 str str_trim_start(str s);

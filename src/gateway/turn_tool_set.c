@@ -88,9 +88,9 @@ static int check_label(const struct turn *t, const struct mcp_declaration *d, st
 
 /* ---- servers of the request */
 
-static struct url_hosts hosts(const struct config_list *list)
+static struct host_list hosts(const struct config_list *list)
 {
-    return (struct url_hosts){(const char *const *)list->items, list->n};
+    return (struct host_list){(const char *const *)list->items, list->n};
 }
 
 static int read_url(struct turn *t, const struct mcp_declaration *d, struct allowed_url *ret,

@@ -47,24 +47,15 @@ static bool is_same(str origin, str host)
 
 /* ---- names */
 
-static bool is_below(str host, str domain)
-{
-    return host.len > domain.len && str_eq_nocase(str_skip(host, host.len - domain.len), domain);
-}
-
 /* RFC 6761, RFC 8375, RFC 6762 appendix G, and ICANN's .internal. */
 static bool is_private(str host)
 {
-    static const str domains[] = {
-        STR_INIT(".localhost"), STR_INIT(".internal"),   STR_INIT(".local"), STR_INIT(".home.arpa"),
-        STR_INIT(".lan"),       STR_INIT(".home"),       STR_INIT(".corp"),  STR_INIT(".intranet"),
-        STR_INIT(".private"),   STR_INIT(".localdomain")};
+    static const str domains[] = {STR_INIT("localhost"),  STR_INIT("internal"), STR_INIT("local"),
+                                  STR_INIT("home.arpa"),  STR_INIT("lan"),      STR_INIT("home"),
+                                  STR_INIT("corp"),       STR_INIT("intranet"), STR_INIT("private"),
+                                  STR_INIT("localdomain")};
 
-    for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++) {
-        if (is_below(host, domains[i]))
-            return true;
-    }
-    return false;
+    return host_is_of_any(host, LIST_OF(domains));
 }
 
 static str last_label(str host)
@@ -126,7 +117,7 @@ static bool is_misled(const struct origin_policy *policy, const struct http_requ
     const struct url place = place_of(s->host), page = url_split(s->origin);
     bool says_own = !str_is_none(s->origin) && !url_is_https(&page) && !is_program(s->origin);
 
-    if (!is_public_name(place.host) || url_hosts_hold(&policy->names, place.host))
+    if (!is_public_name(place.host) || host_list_has(&policy->names, place.host))
         return false;
     if (s->is_upgrade && says_own)
         return true;

@@ -17,13 +17,13 @@
 #ifndef ANTIPHON_HTTP_ORIGIN_CHECK_H
 #define ANTIPHON_HTTP_ORIGIN_CHECK_H
 
+#include "base/host_list.h"
 #include "http/cors.h"
 #include "http/http_server.h"
-#include "http/url_policy.h"
 
 struct origin_policy {
     struct cors cors;       /* whose pages may send; with "*" nothing is checked */
-    struct url_hosts names; /* that the gateway is known by; borrowed */
+    struct host_list names; /* that the gateway is known by; borrowed */
     bool is_only_names;     /* no other may be used, on whatever address */
     bool asks_for_key;      /* then a name that leads here gets a page nothing */
 };

@@ -138,15 +138,9 @@ static bool is_number(str label)
     return true;
 }
 
-/* Case does not count, and neither does being longer than the name. */
-static bool is_below(str host, str domain)
-{
-    return host.len > domain.len && str_eq_nocase(str_skip(host, host.len - domain.len), domain);
-}
-
 static const char *check_public(const struct parts *parts)
 {
-    static const str local[] = {STR_INIT(".localhost"), STR_INIT(".local"), STR_INIT(".internal")};
+    static const str local[] = {STR_INIT("localhost"), STR_INIT("local"), STR_INIT("internal")};
     str rest = parts->host, label = STR_NONE;
     size_t n_labels = 0;
 
@@ -158,11 +152,7 @@ static const char *check_public(const struct parts *parts)
         return "its host is an IP address";
     if (n_labels == 1)
         return "its host has no domain";
-    for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++) {
-        if (is_below(parts->host, local[i]))
-            return "its host is a local name";
-    }
-    return NULL;
+    return host_is_of_any(parts->host, LIST_OF(local)) ? "its host is a local name" : NULL;
 }
 
 /* Elsewhere on a public host are its other services, which take a request for something else. */
@@ -170,30 +160,17 @@ static const char *check_web_port(const struct parts *parts)
 {
     static const uint16_t ports[] = {80, 443, 8000, 8080, 8443};
 
-    for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++) {
+    for (size_t i = 0; i < COUNT_OF(ports); i++) {
         if (parts->port == ports[i])
             return NULL;
     }
     return "its port is none of 80, 443, 8000, 8080 and 8443";
 }
 
-bool url_hosts_hold(const struct url_hosts *hosts, str host)
-{
-    for (size_t i = 0; i < hosts->n; i++) {
-        str pattern = str_from_c(hosts->patterns[i]);
-        bool matches = str_starts_with(pattern, STR("*.")) ? is_below(host, str_skip(pattern, 1))
-                                                           : str_eq_nocase(host, pattern);
-
-        if (matches)
-            return true;
-    }
-    return false;
-}
-
 static const char *check_lists(const struct url_policy *policy, str host)
 {
-    if (url_hosts_hold(&policy->denied, host) ||
-        (policy->allowed.n > 0 && !url_hosts_hold(&policy->allowed, host)))
+    if (host_list_has(&policy->denied, host) ||
+        (policy->allowed.n > 0 && !host_list_has(&policy->allowed, host)))
         return "the operator of this gateway does not allow its host";
     return NULL;
 }

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/host_list.h"
 #include "base/str.h"
 
 enum url_mode {
@@ -25,20 +26,10 @@ enum url_mode {
 
 enum { URL_MAX_BYTES = 2048 };
 
-/* A pattern is a host's name, or "*." and the name of a domain, which stands for
- * all names below it. Upper and lower case are the same. Borrowed. */
-struct url_hosts {
-    const char *const *patterns;
-    size_t n;
-};
-
-/* Does one of them fit the name? */
-bool url_hosts_hold(const struct url_hosts *hosts, str host);
-
 struct url_policy {
     enum url_mode mode;
-    struct url_hosts allowed; /* n is 0: all */
-    struct url_hosts denied;  /* wins over allowed */
+    struct host_list allowed; /* n is 0: all */
+    struct host_list denied;  /* wins over allowed */
 };
 
 /* A URL that may be used, written in the one way that we write it: scheme and

@@ -80,7 +80,7 @@ static bool network_has(str network, const struct ip *ip)
     return true;
 }
 
-static bool networks_have(const struct egress_list *list, const struct sockaddr *to)
+static bool networks_have(const struct host_list *list, const struct sockaddr *to)
 {
     struct ip ip;
 
@@ -95,7 +95,7 @@ static bool networks_have(const struct egress_list *list, const struct sockaddr 
     return false;
 }
 
-static bool has_network(const struct egress_list *list)
+static bool has_network(const struct host_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
         if (is_network(str_from_c(list->patterns[i])))
@@ -105,23 +105,6 @@ static bool has_network(const struct egress_list *list)
 }
 
 /* --- names ------------------------------------------------------------------------ */
-
-static bool host_matches(str host, str pattern)
-{
-    if (!str_starts_with(pattern, STR("*.")))
-        return str_eq_nocase(host, pattern);
-    pattern = str_skip(pattern, 1);
-    return host.len > pattern.len && str_eq_nocase(str_skip(host, host.len - pattern.len), pattern);
-}
-
-static bool hosts_have(const struct egress_list *list, str host)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        if (host_matches(host, str_from_c(list->patterns[i])))
-            return true;
-    }
-    return false;
-}
 
 static bool is_host_char(char c)
 {
@@ -161,9 +144,9 @@ const char *egress_check_host(const struct egress_policy *policy, str host)
 {
     if (!is_host(host))
         return "that is not the name of a host";
-    if (hosts_have(&policy->denied, host))
+    if (host_list_has(&policy->denied, host))
         return is_denied;
-    if (policy->mode == EGRESS_LISTED && !hosts_have(&policy->allowed, host) &&
+    if (policy->mode == EGRESS_LISTED && !host_list_has(&policy->allowed, host) &&
         !has_network(&policy->allowed))
         return is_not_listed;
     return NULL;
@@ -176,7 +159,7 @@ const char *egress_check_address(const struct egress_policy *policy, str host,
         return is_denied;
     if (networks_have(&policy->allowed, to))
         return NULL;
-    if (policy->mode == EGRESS_LISTED && !hosts_have(&policy->allowed, host))
+    if (policy->mode == EGRESS_LISTED && !host_list_has(&policy->allowed, host))
         return is_not_listed;
     return address_is_public(to) ? NULL : "its address is not one of the public Internet";
 }

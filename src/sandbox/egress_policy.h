@@ -11,22 +11,16 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/str.h"
+#include "base/host_list.h"
 
 enum egress_mode { EGRESS_LISTED, EGRESS_PUBLIC };
 
-/* A pattern is a host, "*." and a domain, which stands for all hosts below it, or a
- * network ("192.0.2.0/24", "2001:db8::/32"). Upper and lower case are the same. Borrowed. */
-struct egress_list {
-    const char *const *patterns;
-    size_t n;
-};
-
+/* A pattern may also be a network ("192.0.2.0/24", "2001:db8::/32"). */
 struct egress_policy {
     enum egress_mode mode;
-    struct egress_list allowed; /* networks here may be private ones */
-    struct egress_list denied;  /* wins */
-    const uint16_t *ports;      /* n_ports is 0: 80 and 443 */
+    struct host_list allowed; /* networks here may be private ones */
+    struct host_list denied;  /* wins */
+    const uint16_t *ports;    /* n_ports is 0: 80 and 443 */
     size_t n_ports;
 };
 

@@ -202,8 +202,6 @@ static int add_values(scmp_filter_ctx filter, const char *call, int answer, unsi
     return rc;
 }
 
-#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
 static int add_lists(scmp_filter_ctx filter)
 {
     static const uint32_t death_signal = PR_SET_PDEATHSIG;

@@ -4,6 +4,7 @@
  * what is before an @ looks like a host and is none. Such URLs are of no domain at all. */
 #include "search/search_domains.h"
 
+#include "base/host_list.h"
 #include "base/url.h"
 #include "search/search.h"
 
@@ -74,20 +75,12 @@ str search_domain(str written)
     return is_host(s) ? s : STR_NONE;
 }
 
-/* The domain itself or what is below it. */
-static bool is_of(str host, str domain)
-{
-    if (host.len < domain.len || !str_eq_nocase(str_skip(host, host.len - domain.len), domain))
-        return false;
-    return host.len == domain.len || host.p[host.len - domain.len - 1] == '.';
-}
-
 static bool is_of_any(str host, const str *domains, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         str domain = search_domain(domains[i]);
 
-        if (!str_is_none(domain) && is_of(host, domain))
+        if (!str_is_none(domain) && host_is_of(host, domain))
             return true;
     }
     return false;

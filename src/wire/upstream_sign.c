@@ -3,6 +3,7 @@
  * What a proxy in front of a server keeps as it is counts as the server's own. */
 #include "wire/upstream_sign.h"
 
+#include "base/host_list.h"
 #include "base/url.h"
 #include "wire/upstream_models.h"
 #include "json/json_read.h"
@@ -43,14 +44,6 @@ static bool is_digit(char c)
 
 /* ---- URLs */
 
-static bool is_domain(str host, str domain)
-{
-    if (host.len == domain.len)
-        return str_eq_nocase(host, domain);
-    return host.len > domain.len && host.p[host.len - domain.len - 1] == '.' &&
-           str_eq_nocase(str_skip(host, host.len - domain.len), domain);
-}
-
 static bool is_public(const struct url *u)
 {
     static const str private_domains[] = {STR_INIT("local"), STR_INIT("lan"), STR_INIT("internal"),
@@ -59,10 +52,8 @@ static bool is_public(const struct url *u)
 
     if (!url_is_https(u))
         return false;
-    for (size_t i = 0; i < sizeof(private_domains) / sizeof(*private_domains); i++) {
-        if (is_domain(u->host, private_domains[i]))
-            return false;
-    }
+    if (host_is_of_any(u->host, LIST_OF(private_domains)))
+        return false;
     /* No top level domain ends in a digit, as addresses do, or in a bracket. */
     last = u->host.p[u->host.len - 1];
     return str_find_char(u->host, '.') < u->host.len && !is_digit(last) && last != ']';
@@ -87,7 +78,7 @@ void upstream_sign_url(str url, struct upstream_finding *f)
 
     f->is_public = is_clear && is_public(&u);
     for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++) {
-        if (is_clear && is_domain(u.host, domains[i].domain))
+        if (is_clear && host_is_of(u.host, domains[i].domain))
             add_sign(f, domains[i].kind, UPSTREAM_SURE, UPSTREAM_BY_URL);
     }
 }

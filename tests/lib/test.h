@@ -25,6 +25,4 @@ static inline void check_str_eq(str got, str expected, const char *file, int lin
 #define assert_str_eq(got, expected) check_str_eq(got, expected, __FILE__, __LINE__)
 #define assert_str_c(got, expected)  assert_str_eq(got, str_from_c(expected))
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
-
 #endif

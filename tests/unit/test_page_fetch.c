@@ -383,7 +383,7 @@ static void each_hop_is_judged_by_the_policy(void **state)
     struct err e;
 
     (void)state;
-    px.conf.policy.denied = (struct url_hosts){denied, 1};
+    px.conf.policy.denied = (struct host_list){denied, 1};
     script_play(script);
     (void)snprintf(answer, sizeof(answer), GO("http://LOCALHOST.:%d/"), listener_port(fx.listener));
     start(url_of("/"));
