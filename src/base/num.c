@@ -90,10 +90,10 @@ static bool with_unit(str s, const struct unit *units, size_t n_units, uint64_t 
 
 bool num_duration_ms(str s, uint64_t *ret)
 {
-    return with_unit(s, durations, sizeof(durations) / sizeof(*durations), ret);
+    return with_unit(s, LIST_OF(durations), ret);
 }
 
 bool num_size_bytes(str s, uint64_t *ret)
 {
-    return with_unit(s, sizes, sizeof(sizes) / sizeof(*sizes), ret);
+    return with_unit(s, LIST_OF(sizes), ret);
 }

@@ -26,6 +26,16 @@ bool str_eq_nocase(str a, str b)
     return true;
 }
 
+bool str_starts_with_nocase(str s, str prefix)
+{
+    return s.len >= prefix.len && str_eq_nocase(str_from(s.p, prefix.len), prefix);
+}
+
+bool str_ends_with_nocase(str s, str suffix)
+{
+    return s.len >= suffix.len && str_eq_nocase(str_skip(s, s.len - suffix.len), suffix);
+}
+
 bool str_is_one_of(str s, const str *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -93,6 +93,9 @@ void str_lower(char *p, size_t n);
 /* Equal when ASCII letters are compared without case (header names, URL schemes). */
 bool str_eq_nocase(str a, str b);
 
+bool str_starts_with_nocase(str s, str prefix);
+bool str_ends_with_nocase(str s, str suffix);
+
 /* Is s one of these words? str_is_one_of(s, LIST_OF(words)) */
 bool str_is_one_of(str s, const str *words, size_t n);
 bool str_is_one_of_nocase(str s, const str *words, size_t n);

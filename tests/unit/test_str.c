@@ -75,13 +75,25 @@ static void find_gives_the_length_when_there_is_nothing(void **state)
     assert_int_equal(str_find(STR("a"), STR("")), 0);
 }
 
+static void case_of_starts_and_ends_can_be_ignored(void **state)
+{
+    (void)state;
+    assert_true(str_starts_with_nocase(STR("Bearer x"), STR("bearer ")));
+    assert_true(str_ends_with_nocase(STR("a.JSON"), STR(".json")));
+    assert_true(str_starts_with_nocase(STR("x"), STR("")) &&
+                str_ends_with_nocase(STR(""), STR("")));
+    assert_false(str_starts_with_nocase(STR("bear"), STR("bearer")));
+    assert_false(str_ends_with_nocase(STR("json"), STR(".json")));
+}
+
 static void a_word_is_found_in_a_list(void **state)
 {
     static const str words[] = {STR_INIT("a"), STR_INIT("bc"), STR_INIT("")};
 
     (void)state;
     assert_true(str_is_one_of(STR("bc"), LIST_OF(words)) && str_is_one_of(STR(""), LIST_OF(words)));
-    assert_false(str_is_one_of(STR("BC"), LIST_OF(words)) || str_is_one_of(STR("b"), LIST_OF(words)));
+    assert_false(str_is_one_of(STR("BC"), LIST_OF(words)) ||
+                 str_is_one_of(STR("b"), LIST_OF(words)));
     assert_true(str_is_one_of_nocase(STR("BC"), LIST_OF(words)));
     assert_false(str_is_one_of_nocase(STR("BCD"), LIST_OF(words)));
     assert_false(str_is_one_of(STR("a"), NULL, 0));
@@ -107,6 +119,7 @@ int main(void)
         cmocka_unit_test(case_of_ascii_letters_only_is_ignored),
         cmocka_unit_test(trim_takes_white_space_off_both_ends),
         cmocka_unit_test(find_gives_the_length_when_there_is_nothing),
+        cmocka_unit_test(case_of_starts_and_ends_can_be_ignored),
         cmocka_unit_test(a_word_is_found_in_a_list),
         cmocka_unit_test(order_is_that_of_the_bytes),
     };
