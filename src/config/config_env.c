@@ -104,7 +104,7 @@ static str python_level(struct config *c, str value)
     };
 
     (void)c;
-    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+    for (size_t i = 0; i < COUNT_OF(levels); i++) {
         if (str_eq_nocase(value, levels[i].theirs))
             return levels[i].ours;
     }
@@ -142,7 +142,7 @@ static void note_later(const char *const *env, struct config_problems *problems)
 {
     struct buf names = {0};
 
-    for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++) {
+    for (size_t i = 0; i < COUNT_OF(later); i++) {
         if (str_is_none(config_env_get(env, later[i])))
             continue;
         if (names.len > 0)

@@ -289,7 +289,7 @@ static bool is_usable(const struct config *c, const char *name)
 
 void config_rules_check(const struct config *c, struct config_problems *problems)
 {
-    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
         struct buf where = {0};
 
         if (!is_usable(c, rules[i].key) || !is_usable(c, rules[i].other) || !rules[i].is_broken(c))
