@@ -152,7 +152,7 @@ static const struct part_type {
     {STR_INIT("input_audio"), PART_AUDIO, read_audio},
 };
 
-enum { N_PART_TYPES = sizeof(part_types) / sizeof(part_types[0]) };
+enum { N_PART_TYPES = COUNT_OF(part_types) };
 
 static const struct part_type *find_type(str name)
 {

@@ -42,7 +42,7 @@ struct fields {
     const struct field *table;
     size_t n;
 };
-#define FIELDS(table) ((struct fields){table, sizeof(table) / sizeof((table)[0])})
+#define FIELDS(table) ((struct fields){LIST_OF(table)})
 
 /* Takes a member that is not in the table, its name escaped and its value raw.
  * Returns 0, or -1 with *reterr filled, which may be NULL. */

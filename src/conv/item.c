@@ -131,7 +131,7 @@ static const struct field action_table[] = {
     FIELD(struct action_fields, type, FIELD_ANY), /* last: only a patch needs its type */
 };
 
-enum { N_ACTION_FIELDS = sizeof(action_table) / sizeof(action_table[0]) };
+enum { N_ACTION_FIELDS = COUNT_OF(action_table) };
 
 static int set_action_arguments(const struct item_reading *r, str raw, size_t n_fields)
 {
@@ -186,7 +186,7 @@ static int read_message(const struct item_reading *r)
 
     if (str_is_none(role))
         return reject_missing(&role_at, r->reterr);
-    if (check_value(&role_at, role, names, sizeof(names) / sizeof(names[0]), r->reterr) == -1)
+    if (check_value(&role_at, role, LIST_OF(names), r->reterr) == -1)
         return -1;
     if (json_text_eq(role, STR("user")))
         r->item->role = ROLE_USER;
@@ -316,7 +316,7 @@ static const struct item_type *find_type(const struct input_options *o, str name
 {
     if (o->own_items && json_text_eq(name, result_type.name))
         return &result_type;
-    for (size_t i = 0; i < sizeof(item_types) / sizeof(item_types[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(item_types); i++) {
         if (json_text_eq(name, item_types[i].name))
             return &item_types[i];
     }

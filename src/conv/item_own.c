@@ -18,7 +18,7 @@ static const struct own_type {
     {STR_INIT("web_search_call"), STR_INIT("web_search"), OWN_TOOL_SEARCH},
 };
 
-enum { N_OWN_TYPES = sizeof(own_types) / sizeof(own_types[0]) };
+enum { N_OWN_TYPES = COUNT_OF(own_types) };
 
 str item_result_id(str id, struct arena *a)
 {

@@ -185,8 +185,6 @@ static const struct row part_rows[] = {
 };
 static const struct row other_part = ROW("", NULL);
 
-#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
-
 static const struct row *find_row(const struct row *rows, size_t n, str type,
                                   const struct row *other)
 {
@@ -276,13 +274,13 @@ static void write_part(const struct keeping *k, str raw)
         json_copy_element(k->w, raw); /* of a call that never ended, which is not looked at */
         return;
     }
-    for (size_t i = 0; i < N(plain_types); i++) {
+    for (size_t i = 0; i < COUNT_OF(plain_types); i++) {
         if (json_text_eq(type, plain_types[i]))
             type = text_type(k);
     }
     jw_object(k->w);
     json_copy_key_text(k->w, "type", type);
-    write_members(k, find_row(part_rows, N(part_rows), type, &other_part), raw);
+    write_members(k, find_row(LIST_OF(part_rows), type, &other_part), raw);
     jw_object_end(k->w);
 }
 
@@ -311,7 +309,7 @@ static void write_parts(const struct keeping *k, const char *key, str raw)
 
 static const struct row *find_item_row(str type)
 {
-    return find_row(item_rows, N(item_rows), type, &other_item);
+    return find_row(LIST_OF(item_rows), type, &other_item);
 }
 
 const char *kept_form_prefix(str type)

@@ -33,34 +33,18 @@ static const str text_endings[] = {
 /* Says nothing about the content: the name decides. */
 static const str unknown_type = STR_INIT("application/octet-stream");
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static bool ends_with_nocase(str s, str suffix)
-{
-    return s.len >= suffix.len && str_eq_nocase(str_skip(s, s.len - suffix.len), suffix);
-}
-
-static bool starts_with_nocase(str s, str prefix)
-{
-    return s.len >= prefix.len && str_eq_nocase(str_from(s.p, prefix.len), prefix);
-}
-
 static bool is_text_type(str type)
 {
-    if (starts_with_nocase(type, STR("text/")) || ends_with_nocase(type, STR("+json")) ||
-        ends_with_nocase(type, STR("+xml")))
+    if (str_starts_with_nocase(type, STR("text/")) || str_ends_with_nocase(type, STR("+json")) ||
+        str_ends_with_nocase(type, STR("+xml")))
         return true;
-    for (size_t i = 0; i < COUNT(text_types); i++) {
-        if (str_eq_nocase(type, text_types[i]))
-            return true;
-    }
-    return false;
+    return str_is_one_of_nocase(type, LIST_OF(text_types));
 }
 
 static bool is_text_name(str filename)
 {
-    for (size_t i = 0; i < COUNT(text_endings); i++) {
-        if (ends_with_nocase(filename, text_endings[i]))
+    for (size_t i = 0; i < COUNT_OF(text_endings); i++) {
+        if (str_ends_with_nocase(filename, text_endings[i]))
             return true;
     }
     return false;
@@ -77,11 +61,11 @@ static struct file_source split(str file_data)
 {
     str head = str_from(file_data.p, str_find_char(file_data, ',')), type;
 
-    if (!starts_with_nocase(file_data, STR("data:")))
+    if (!str_starts_with_nocase(file_data, STR("data:")))
         return (struct file_source){STR(""), file_data};
     type = str_skip(head, STR("data:").len);
     type.len = str_find_char(type, ';');
-    if (head.len == file_data.len || !ends_with_nocase(head, STR(";base64")))
+    if (head.len == file_data.len || !str_ends_with_nocase(head, STR(";base64")))
         return (struct file_source){type, STR_NONE};
     return (struct file_source){type, str_skip(file_data, head.len + 1)};
 }
