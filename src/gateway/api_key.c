@@ -257,7 +257,7 @@ static str bearer_token(str authorization)
     const str scheme = STR("bearer ");
     str value = str_trim(authorization);
 
-    if (value.len < scheme.len || !str_eq_nocase(str_from(value.p, scheme.len), scheme))
+    if (!str_starts_with_nocase(value, scheme))
         return STR("");
     return str_trim(str_skip(value, scheme.len));
 }

@@ -42,7 +42,7 @@ static const struct {
     {STR_INIT("OPTIONS"), OPTIONS},
 };
 
-enum { N_METHODS = sizeof(methods) / sizeof(*methods) };
+enum { N_METHODS = COUNT_OF(methods) };
 
 /* A row of endpoints.def; one of the last four is set, and answers. */
 struct route {
@@ -100,7 +100,7 @@ static const struct route routes[] = {
 #include "gateway/endpoints.def"
 };
 
-enum { N_ROUTES = sizeof(routes) / sizeof(*routes) };
+enum { N_ROUTES = COUNT_OF(routes) };
 
 static const str own_folders[] = {
 #define OWN_FOLDER(path) STR_INIT(path),
@@ -160,7 +160,7 @@ static bool is_relayable(str path)
 {
     str below = relay_path(path); /* "/responses/x" of "/v1/v1/responses/x" */
 
-    for (size_t i = 0; i < sizeof(own_folders) / sizeof(*own_folders); i++) {
+    for (size_t i = 0; i < COUNT_OF(own_folders); i++) {
         if (is_below(below, own_folders[i]))
             return false;
     }

@@ -175,7 +175,7 @@ static const struct action {
 
 static const struct action *action_of(const char *word)
 {
-    for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++) {
+    for (size_t i = 0; i < COUNT_OF(actions); i++) {
         if (strcmp(word, actions[i].name) == 0)
             return &actions[i];
     }

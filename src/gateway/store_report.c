@@ -13,7 +13,7 @@ void store_report_size(uint64_t bytes, struct buf *out)
     char text[32];
     size_t unit = 0;
 
-    while (n >= 1024 && unit + 1 < sizeof(units) / sizeof(*units)) {
+    while (n >= 1024 && unit + 1 < COUNT_OF(units)) {
         n /= 1024;
         unit++;
     }
@@ -48,7 +48,7 @@ static const struct {
     {"database", "file_bytes", offsetof(struct store_stats, file_bytes), true},
 };
 
-enum { N_FIGURES = sizeof(figures) / sizeof(*figures), LABEL_COLUMNS = 15 };
+enum { N_FIGURES = COUNT_OF(figures), LABEL_COLUMNS = 15 };
 
 static uint64_t figure(const struct store_stats *stats, size_t i)
 {

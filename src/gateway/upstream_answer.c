@@ -78,7 +78,7 @@ struct upstream_words upstream_words(const struct err *e)
     struct upstream_words words;
     str said = e == NULL ? STR("") : str_from_c(e->msg);
 
-    for (size_t i = 0; i < sizeof(quotes) / sizeof(*quotes); i++)
+    for (size_t i = 0; i < COUNT_OF(quotes); i++)
         said.len = str_find(said, quotes[i]);
     said.len = utf8_cut(said, sizeof(words.text) - 1);
     (void)snprintf(words.text, sizeof(words.text), "%.*s", STR_ARG(said));

@@ -221,7 +221,7 @@ static void add_key(struct secrets *secrets, str authorization)
     const str scheme = STR("Bearer ");
     str key = authorization;
 
-    if (key.len > scheme.len && str_eq_nocase(str_from(key.p, scheme.len), scheme))
+    if (str_starts_with_nocase(key, scheme))
         key = str_trim(str_skip(key, scheme.len));
     if (key.len >= MIN_KEY_BYTES)
         secrets_add(secrets, key);

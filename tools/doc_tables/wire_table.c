@@ -34,7 +34,7 @@ static void write_event(enum event_type type, struct buf *out)
     buf_c(out, "| `");
     buf_c(out, event_name(type));
     buf_c(out, "` | ");
-    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
         if ((event_members(type) & members[i].flag) == 0)
             continue;
         buf_c(out, separator);
