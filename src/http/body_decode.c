@@ -242,7 +242,7 @@ bool body_is_plain(str coding)
 
 static const struct coding *find_coding(str name)
 {
-    for (size_t i = 0; i < sizeof(codings) / sizeof(*codings); i++) {
+    for (size_t i = 0; i < COUNT_OF(codings); i++) {
         if (str_eq_nocase(name, codings[i].name))
             return &codings[i];
     }

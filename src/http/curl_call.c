@@ -230,7 +230,7 @@ static CURLcode set_fixed(CURL *easy)
 {
     CURLcode rc = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 
-    for (size_t i = 0; i < sizeof(fixed_options) / sizeof(fixed_options[0]) && rc == CURLE_OK; i++)
+    for (size_t i = 0; i < COUNT_OF(fixed_options) && rc == CURLE_OK; i++)
         rc = curl_easy_setopt(easy, fixed_options[i].option, fixed_options[i].value);
     return rc;
 }
@@ -373,7 +373,7 @@ static const struct {
 /* libcurl's own words serve for the rest, such as those about certificates. */
 static const char *cause_of(const struct curl_call *call, CURLcode result)
 {
-    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(causes); i++) {
         if (causes[i].result == result)
             return causes[i].cause;
     }

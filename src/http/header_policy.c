@@ -16,14 +16,13 @@ static const str reserved[] = {
 
 static bool is_reserved(str name)
 {
-    for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++) {
+    for (size_t i = 0; i < COUNT_OF(reserved); i++) {
         str r = reserved[i];
 
         if (!str_ends_with(r, STR("*"))) {
             if (str_eq_nocase(name, r))
                 return true;
-        } else if (name.len >= r.len - 1 &&
-                   str_eq_nocase(str_from(name.p, r.len - 1), str_from(r.p, r.len - 1))) {
+        } else if (str_starts_with_nocase(name, str_from(r.p, r.len - 1))) {
             return true;
         }
     }

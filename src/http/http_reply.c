@@ -50,7 +50,7 @@ static const struct {
 /* HTTP allows the phrase to be empty. */
 static const char *reason_of(int status)
 {
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(reasons); i++) {
         if (reasons[i].status == status)
             return reasons[i].reason;
     }
