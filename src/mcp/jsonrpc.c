@@ -122,7 +122,7 @@ static struct members read_members(struct jr *j)
         {STR("jsonrpc"), &m.version}, {STR("id"), &m.id},         {STR("method"), &m.method},
         {STR("params"), &m.params},   {STR("result"), &m.result}, {STR("error"), &m.error},
     };
-    const size_t n_known = sizeof(known) / sizeof(*known);
+    const size_t n_known = COUNT_OF(known);
     str key;
 
     if (!jr_enter(j, JR_OBJECT))

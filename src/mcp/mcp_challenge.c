@@ -51,7 +51,7 @@ static void set(struct mcp_challenge *c, str name, str value)
                  {STR("scope"), &c->scope},
                  {STR("error"), &c->error}};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (str_eq_nocase(name, known[i].name) && str_is_none(*known[i].to))
             *known[i].to = value;
     }

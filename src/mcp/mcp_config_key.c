@@ -21,7 +21,7 @@ static const struct {
 #include "mcp/mcp_config_key.def"
 };
 
-enum { SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
+enum { SPELLINGS = COUNT_OF(spellings) };
 
 bool mcp_entry_has(const struct mcp_entry *e, enum mcp_key key)
 {

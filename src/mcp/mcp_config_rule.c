@@ -147,12 +147,10 @@ static bool is_set_by_transport(str name)
     };
     static const str starts[] = {STR_INIT("Content-"), STR_INIT("Mcp-")};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (str_eq_nocase(name, names[i]))
-            return true;
-    }
-    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
-        if (name.len >= starts[i].len && str_eq_nocase(str_from(name.p, starts[i].len), starts[i]))
+    if (str_is_one_of_nocase(name, LIST_OF(names)))
+        return true;
+    for (size_t i = 0; i < COUNT_OF(starts); i++) {
+        if (str_starts_with_nocase(name, starts[i]))
             return true;
     }
     return false;

@@ -18,15 +18,6 @@ struct env {
     size_t n, cap;
 };
 
-static bool is_among(str name, const str *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(name, list[i]))
-            return true;
-    }
-    return false;
-}
-
 static bool matches(str name, str pattern)
 {
     if (str_ends_with(pattern, STR("*")))
@@ -36,7 +27,7 @@ static bool matches(str name, str pattern)
 
 bool mcp_env_is_always(str name)
 {
-    return is_among(name, always, sizeof(always) / sizeof(*always));
+    return str_is_one_of(name, LIST_OF(always));
 }
 
 static bool is_withheld(const struct mcp_env_source *source, str name)
@@ -54,7 +45,7 @@ static bool is_inherited(const struct mcp_env_source *source, str name, str valu
     if (str_starts_with(value, STR("()")) || is_withheld(source, name))
         return false;
     return source->inherits_all || mcp_env_is_always(name) ||
-           is_among(name, source->inherit, source->n_inherit);
+           str_is_one_of(name, source->inherit, source->n_inherit);
 }
 
 /* Where the variable stands, or n. */

@@ -87,7 +87,7 @@ static const char *const *build_env(struct mcp_child *c, struct err *reterr)
                                     .n_inherit = server->inherit_env.n,
                                     .inherits_all = server->inherits_all,
                                     .withheld = withheld,
-                                    .n_withheld = sizeof(withheld) / sizeof(*withheld),
+                                    .n_withheld = COUNT_OF(withheld),
                                     .vars = list_vars(&server->env, &c->memory),
                                     .n_vars = server->env.n};
     const char *const *env = NULL;

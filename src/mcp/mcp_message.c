@@ -219,7 +219,7 @@ struct mcp_notice mcp_read_notification(const struct jsonrpc_message *m)
     str meta = jr_member(m->params, STR("_meta"));
 
     n.subscription = jsonrpc_id_of(jr_member(meta, STR(MCP_META "subscriptionId")));
-    for (size_t i = 0; i < sizeof(notices) / sizeof(*notices); i++) {
+    for (size_t i = 0; i < COUNT_OF(notices); i++) {
         if (!jsonrpc_is(m, notices[i].method))
             continue;
         n.kind = notices[i].kind;

@@ -221,8 +221,7 @@ static bool is_plain(str text)
 
 static bool is_marked(str text)
 {
-    return text.len >= 9 && str_eq_nocase(str_from(text.p, 9), STR("=?base64?")) &&
-           str_ends_with(text, STR("?="));
+    return str_starts_with_nocase(text, STR("=?base64?")) && str_ends_with(text, STR("?="));
 }
 
 void mcp_header_value(str text, struct buf *out)

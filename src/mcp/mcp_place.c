@@ -22,7 +22,7 @@ static const struct {
 
 static enum mcp_place of_keyword(str key)
 {
-    for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++) {
+    for (size_t i = 0; i < COUNT_OF(keywords); i++) {
         if (str_eq(key, keywords[i].keyword))
             return keywords[i].place;
     }

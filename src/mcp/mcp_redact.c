@@ -66,11 +66,7 @@ static bool is_kind(const struct redaction *r, str name, struct jr *j)
     if (r->hides_names || !str_eq(name, STR("type")))
         return false;
     value = jr_raw(&ahead);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        if (str_eq(value, kinds[i]))
-            return true;
-    }
-    return false;
+    return str_is_one_of(value, LIST_OF(kinds));
 }
 
 /* Copies the next value; its depth is bounded by the reader's. */

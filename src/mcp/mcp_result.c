@@ -199,7 +199,7 @@ static bool write_part(str part, struct buf *piece)
 {
     str type = jr_member_string(part, STR("type"));
 
-    for (size_t i = 0; i < sizeof(part_types) / sizeof(*part_types); i++) {
+    for (size_t i = 0; i < COUNT_OF(part_types); i++) {
         if (json_text_eq(type, part_types[i].type))
             return part_types[i].write(part, piece);
     }

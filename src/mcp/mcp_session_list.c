@@ -110,7 +110,7 @@ static uint64_t print_of(uint64_t seed, const struct mcp_listing *pages)
         const str parts[] = {t->tool.name, t->tool.title, t->tool.description, t->tool.schema,
                              t->tool.annotations};
 
-        for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        for (size_t i = 0; i < COUNT_OF(parts); i++)
             seed = str_map_hash(seed + parts[i].len, parts[i]);
     }
     return seed;
