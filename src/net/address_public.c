@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/str.h"
+
 struct block {
     uint8_t prefix[16];
     unsigned bits;
@@ -67,15 +69,14 @@ static bool is_in_any(const uint8_t *address, const struct block *blocks, size_t
 
 static bool is_public4(const uint8_t address[4])
 {
-    return !is_in_any(address, blocks4, sizeof(blocks4) / sizeof(*blocks4));
+    return !is_in_any(address, LIST_OF(blocks4));
 }
 
 static bool is_public6(const uint8_t address[16])
 {
     if (is_in(address, &mapped4))
         return is_public4(address + 12);
-    return is_in(address, &global6) &&
-           !is_in_any(address, blocks6, sizeof(blocks6) / sizeof(*blocks6));
+    return is_in(address, &global6) && !is_in_any(address, LIST_OF(blocks6));
 }
 
 bool address_is_public(const struct sockaddr *to)

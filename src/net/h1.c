@@ -148,7 +148,7 @@ static int on_value(llhttp_t *parser, const char *p, size_t n)
 
 static void note_single_field(struct h1 *h, str name)
 {
-    for (size_t i = 0; i < sizeof(single_fields) / sizeof(single_fields[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(single_fields); i++) {
         if (!str_eq(name, single_fields[i].name))
             continue;
         if ((h->seen_fields & 1U << i) != 0)
@@ -384,7 +384,7 @@ static ssize_t fail(struct h1 *h, llhttp_errno_t verdict, struct err *reterr)
         set_fault(h, reterr);
         return -1;
     }
-    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(verdicts); i++) {
         if (verdicts[i].verdict == verdict) {
             err_set(reterr, verdicts[i].code, "%s", verdicts[i].text);
             return -1;
