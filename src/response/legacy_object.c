@@ -188,24 +188,20 @@ static void write_output(const struct response *r, struct jw *w)
 
 static bool is_repeated(str key)
 {
-    static const char *const keys[] = {"instructions",
-                                       "max_output_tokens",
-                                       "model",
-                                       "parallel_tool_calls",
-                                       "previous_response_id",
-                                       "reasoning",
-                                       "temperature",
-                                       "text",
-                                       "tools",
-                                       "top_p",
-                                       "truncation",
-                                       "metadata"};
+    static const str keys[] = {STR_INIT("instructions"),
+                               STR_INIT("max_output_tokens"),
+                               STR_INIT("model"),
+                               STR_INIT("parallel_tool_calls"),
+                               STR_INIT("previous_response_id"),
+                               STR_INIT("reasoning"),
+                               STR_INIT("temperature"),
+                               STR_INIT("text"),
+                               STR_INIT("tools"),
+                               STR_INIT("top_p"),
+                               STR_INIT("truncation"),
+                               STR_INIT("metadata")};
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-        if (str_eq(key, str_from_c(keys[i])))
-            return true;
-    }
-    return false;
+    return str_is_one_of(key, LIST_OF(keys));
 }
 
 /* The members of the echo that this dialect has as well. */
