@@ -146,11 +146,7 @@ static bool is_ours(str name)
         STR_INIT("upgrade"),
     };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (str_eq_nocase(name, names[i]))
-            return true;
-    }
-    return false;
+    return str_is_one_of_nocase(name, LIST_OF(names));
 }
 
 static void write_request_line(const struct egress_head *head, struct buf *out)

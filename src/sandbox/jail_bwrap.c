@@ -129,7 +129,7 @@ static char read_setting(const char *name)
 
 void jail_advise(struct buf *out)
 {
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
         if (read_setting(settings[i].setting) != settings[i].denies)
             continue;
         buf_c(out, "users may not make namespaces here, which takes ");

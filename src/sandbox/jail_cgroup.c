@@ -90,7 +90,7 @@ static void print_value(enum value value, const struct jail_group_limits *limits
 static int set_limits(const struct jail_groups *groups, const char *group,
                       const struct jail_group_limits *limits, struct err *reterr)
 {
-    for (size_t i = 0; i < sizeof(limits_of_groups) / sizeof(limits_of_groups[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(limits_of_groups); i++) {
         const struct limit *l = &limits_of_groups[i];
         int tree = groups->tree_of[l->controller];
         char text[64] = "";

@@ -192,9 +192,9 @@ static void add_system_path(struct words *w, const char *path)
 
 static void add_system(struct words *w)
 {
-    for (size_t i = 0; i < sizeof(system_paths) / sizeof(system_paths[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(system_paths); i++)
         add_system_path(w, system_paths[i]);
-    for (size_t i = 0; i < sizeof(etc_paths) / sizeof(etc_paths[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(etc_paths); i++)
         add3(w, "--ro-bind-try", etc_paths[i], etc_paths[i]);
 }
 
@@ -244,7 +244,7 @@ const char *const *jail_command_line(const struct jail *jail, const struct jail_
     add_all(&w, namespaces);
     if (can_disable_user_namespaces(&jail->bwrap))
         add(&w, "--disable-userns");
-    for (size_t i = 0; i < sizeof(environment) / sizeof(environment[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(environment); i++)
         add3(&w, "--setenv", environment[i][0], environment[i][1]);
     add_file_systems(&w, jail);
     add_system(&w);

@@ -205,14 +205,14 @@ static int add_values(scmp_filter_ctx filter, const char *call, int answer, unsi
 static int add_lists(scmp_filter_ctx filter)
 {
     static const uint32_t death_signal = PR_SET_PDEATHSIG;
-    int rc = add_values(filter, "prctl", MADE, 0, of_prctl, COUNT_OF(of_prctl));
+    int rc = add_values(filter, "prctl", MADE, 0, LIST_OF(of_prctl));
 
     if (rc == 0)
         rc = add_values(filter, "prctl", EPERM, 0, &death_signal, 1);
     if (rc == 0)
-        rc = add_values(filter, "ioctl", MADE, 1, of_ioctl, COUNT_OF(of_ioctl));
+        rc = add_values(filter, "ioctl", MADE, 1, LIST_OF(of_ioctl));
     if (rc == 0)
-        rc = add_values(filter, "ioctl", EPERM, 1, not_of_ioctl, COUNT_OF(not_of_ioctl));
+        rc = add_values(filter, "ioctl", EPERM, 1, LIST_OF(not_of_ioctl));
     return rc;
 }
 

@@ -74,7 +74,7 @@ int jail_check_path(const char *path, const struct jail_user *user, struct err *
         err_set(reterr, ERR_INTERNAL, "--code-paths: %s is not an absolute path", path);
         return -1;
     }
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
         if (is_below(own[i], path)) {
             err_set(reterr, ERR_INTERNAL, "--code-paths: %s would hide the sandbox's own %s", path,
                     own[i]);
@@ -200,7 +200,7 @@ static bool is_of_system(const char *path)
 {
     static const char *const seen[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64"};
 
-    for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(seen); i++) {
         if (is_below(path, seen[i]))
             return true;
     }

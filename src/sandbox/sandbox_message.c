@@ -99,7 +99,7 @@ static void read_member(struct jr *j, str key, struct sandbox_message *m)
         {STR_INIT("images"), &m->images, true}, {STR_INIT("files"), &m->files, true},
     };
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (str_eq(key, texts[i].key)) {
             *texts[i].to = texts[i].is_raw ? jr_raw(j) : jr_string(j);
             return;
@@ -291,7 +291,7 @@ static str known_mime(str escaped)
         STR_INIT("image/webp"),
     };
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (str_eq(escaped, known[i]))
             return known[i];
     }
