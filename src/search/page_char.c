@@ -21,7 +21,7 @@ static const struct {
     {STR_INIT("\xEF\xBB\xBF"), PAGE_CHAR_NOTHING, STR_INIT("")}, /* byte order mark */
 };
 
-enum { N_SPECIAL = sizeof(special) / sizeof(*special) };
+enum { N_SPECIAL = COUNT_OF(special) };
 
 static enum page_char_kind ascii(str s, str *ret)
 {

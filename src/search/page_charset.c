@@ -17,7 +17,7 @@ static const struct {
 #undef CHARSET
 };
 
-enum { N_CHARSETS = sizeof(charsets) / sizeof(*charsets), META_BYTES = 1024 };
+enum { N_CHARSETS = COUNT_OF(charsets), META_BYTES = 1024 };
 
 static const char utf8[] = "UTF-8", windows[] = "WINDOWS-1252";
 
@@ -40,7 +40,7 @@ static const char *charset_of_type(str type)
     static const str word = STR_INIT("charset");
     size_t n = 0;
 
-    while (type.len >= word.len && !str_eq_nocase(str_from(type.p, word.len), word))
+    while (type.len >= word.len && !str_starts_with_nocase(type, word))
         type = str_skip(type, 1);
     type = str_trim_start(str_skip(type, word.len));
     if (type.len == 0 || *type.p != '=')
@@ -83,7 +83,7 @@ static const char *charset_of_mark(str *bytes)
                  {STR_INIT("\xFE\xFF"), "UTF-16BE"},
                  {STR_INIT("\xFF\xFE"), "UTF-16LE"}};
 
-    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
         if (str_starts_with(*bytes, marks[i].mark)) {
             *bytes = str_skip(*bytes, marks[i].mark.len);
             return marks[i].name;

@@ -41,8 +41,7 @@ static int order(const void *key, const void *element)
 
 const struct page_element *page_element(str name)
 {
-    const struct page_element *found =
-        bsearch(&name, elements, sizeof(elements) / sizeof(*elements), sizeof(*elements), order);
+    const struct page_element *found = bsearch(&name, LIST_OF(elements), sizeof(*elements), order);
 
     return found == NULL ? &plain : found;
 }

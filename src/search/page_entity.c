@@ -19,7 +19,7 @@ static const struct entity entities[] = {
 };
 
 enum {
-    N_ENTITIES = sizeof(entities) / sizeof(*entities),
+    N_ENTITIES = COUNT_OF(entities),
     NAME_BYTES = 12,        /* no name is longer */
     CODE_POINTS = 0x110000, /* of Unicode */
 };

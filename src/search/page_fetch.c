@@ -216,7 +216,7 @@ static int open_url(struct page_fetch *f, str url, struct err *reterr)
     uint64_t now = now_ms();
     struct http_call_conf conf = {.method = "GET",
                                   .headers = headers,
-                                  .n_headers = sizeof(headers) / sizeof(*headers),
+                                  .n_headers = COUNT_OF(headers),
                                   .peer = "web server",
                                   .total_timeout_ms = 1};
 
@@ -261,11 +261,8 @@ static bool is_readable(str content_type)
                                 STR_INIT("application/xml")};
     str type = str_trim(str_from(content_type.p, str_find_char(content_type, ';')));
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-        if (str_eq_nocase(type, types[i]))
-            return true;
-    }
-    return type.len == 0 || (type.len > 5 && str_eq_nocase(str_from(type.p, 5), STR("text/")));
+    return type.len == 0 || str_starts_with_nocase(type, STR("text/")) ||
+           str_is_one_of_nocase(type, LIST_OF(types));
 }
 
 static str find_header(const struct http_header *headers, size_t n, str name)

@@ -26,11 +26,6 @@ enum { SNIFF_BYTES = 512, SHOWN_TYPE_CHARS = 60 };
 
 /* ---- what it is */
 
-static bool starts_nocase(str s, str prefix)
-{
-    return s.len >= prefix.len && str_eq_nocase(str_from(s.p, prefix.len), prefix);
-}
-
 /* Without a type, markup at the start is HTML (a comment or a declaration may come first). */
 static enum form sniffed(str bytes)
 {
@@ -38,9 +33,10 @@ static enum form sniffed(str bytes)
     str text =
         str_trim_start(str_starts_with(start, STR("\xEF\xBB\xBF")) ? str_skip(start, 3) : start);
 
-    if (starts_nocase(text, STR("<?xml")))
+    if (str_starts_with_nocase(text, STR("<?xml")))
         return str_has_nocase(start, STR("<html")) ? FORM_XHTML : FORM_TEXT;
-    return starts_nocase(text, STR("<!doctype html")) || starts_nocase(text, STR("<!--")) ||
+    return str_starts_with_nocase(text, STR("<!doctype html")) ||
+                   str_starts_with_nocase(text, STR("<!--")) ||
                    str_has_nocase(start, STR("<html")) || str_has_nocase(start, STR("<body")) ||
                    str_has_nocase(start, STR("<title"))
                ? FORM_HTML
@@ -59,11 +55,11 @@ static enum form form_of(const struct page_source *s)
 
     if (type.len == 0)
         return sniffed(s->bytes);
-    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
         if (str_eq_nocase(type, forms[i].type))
             return forms[i].form;
     }
-    if (starts_nocase(type, STR("text/")) || str_ends_with(type, STR("+json")) ||
+    if (str_starts_with_nocase(type, STR("text/")) || str_ends_with(type, STR("+json")) ||
         str_ends_with(type, STR("+xml")))
         return FORM_TEXT;
     return FORM_NONE;

@@ -180,7 +180,7 @@ static const struct country {
 
 static const struct country *find(const char code[3])
 {
-    for (size_t i = 0; i < sizeof(countries) / sizeof(*countries); i++) {
+    for (size_t i = 0; i < COUNT_OF(countries); i++) {
         if (strcmp(countries[i].code, code) == 0)
             return &countries[i];
     }

@@ -153,7 +153,7 @@ static str find_list(str raw, unsigned nesting)
         return raw;
     if (jr_type_of(raw) != JR_OBJECT || nesting == 0)
         return STR_NONE;
-    for (size_t i = 0; i < sizeof(list_names) / sizeof(*list_names) && str_is_none(list); i++)
+    for (size_t i = 0; i < COUNT_OF(list_names) && str_is_none(list); i++)
         list = find_list(jr_member(raw, list_names[i]), nesting - 1);
     return list;
 }

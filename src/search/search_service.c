@@ -92,7 +92,7 @@ const char *search_service_complaint(const struct search_service_info *s, int st
 {
     if (status == 403 && s->forbidden != NULL)
         return s->forbidden;
-    for (size_t i = 0; i < sizeof(complaints) / sizeof(*complaints); i++) {
+    for (size_t i = 0; i < COUNT_OF(complaints); i++) {
         if (complaints[i].status == status)
             return complaints[i].means;
     }

@@ -42,7 +42,7 @@ static size_t tag_length(str s, bool *ret_is_space)
         return 0;
     if (close > end && !str_is_space(s.p[end]) && s.p[end] != '/')
         return 0;
-    for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
+    for (size_t i = 0; i < COUNT_OF(tags); i++) {
         if (str_eq_nocase(name, tags[i].name)) {
             *ret_is_space = tags[i].is_space;
             return close + 1;

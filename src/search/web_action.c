@@ -66,7 +66,7 @@ static const struct {
 
 static void read_value(struct jr *j, str key, struct arguments *ret)
 {
-    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
         char *field = (char *)ret + members[i].at;
 
         if (!str_eq(key, members[i].name))
@@ -120,7 +120,7 @@ static const struct {
 /* The one that is named, or that the other members belong to. */
 static enum web_op op_of(const struct arguments *r)
 {
-    for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
         if (!str_is_none(r->op) && str_eq_nocase(r->op, ops[i].name))
             return ops[i].op;
     }
