@@ -26,7 +26,7 @@ static const struct state *state_of(const PGresult *result)
 {
     str sqlstate = str_from_c(PQresultErrorField(result, PG_DIAG_SQLSTATE));
 
-    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
+    for (size_t i = 0; i < COUNT_OF(states); i++) {
         if (str_starts_with(sqlstate, str_from_c(states[i].prefix)))
             return &states[i];
     }

@@ -320,7 +320,7 @@ static void set_options(struct connect_options *o, const char *url, uint64_t tim
 
     (void)snprintf(o->milliseconds, sizeof(o->milliseconds), "%d", clamp_to_int(timeout_ms));
     (void)snprintf(o->seconds, sizeof(o->seconds), "%d", clamp_to_int((timeout_ms + 999) / 1000));
-    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
         o->keywords[i] = options[i].keyword;
         o->values[i] = options[i].value;
     }

@@ -135,7 +135,7 @@ static void script_write(const struct sql_driver *driver, const char *script, st
 
         buf_append(out, str_from(rest.p, n));
         rest = str_skip(rest, n);
-        for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        for (size_t i = 0; i < COUNT_OF(types); i++) {
             if (str_starts_with(rest, types[i].mark)) {
                 buf_c(out, types[i].type);
                 rest = str_skip(rest, types[i].mark.len);
@@ -146,7 +146,7 @@ static void script_write(const struct sql_driver *driver, const char *script, st
 
 static int migrate(struct sql *db, const struct migration *m, struct err *reterr)
 {
-    enum { STEPS = sizeof(m->steps) / sizeof(*m->steps) };
+    enum { STEPS = COUNT_OF(m->steps) };
     struct buf text = {0};
     int rc = -1;
 

@@ -30,7 +30,7 @@ static const struct {
 
 static const char *words_for(int rc)
 {
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
+    for (size_t i = 0; i < COUNT_OF(meanings); i++) {
         if (meanings[i].code == rc || meanings[i].code == (rc & 0xff))
             return meanings[i].words;
     }

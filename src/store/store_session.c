@@ -42,7 +42,7 @@ static bool is_kind(size_t i, str url)
 /* A URL may hold a password, so the message does not repeat it. */
 static int driver_find(struct store_session *s, const char *url, struct err *reterr)
 {
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (!is_kind(i, str_from_c(url)))
             continue;
         s->driver = kinds[i].driver;
