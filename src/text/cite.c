@@ -171,7 +171,7 @@ static str host_of(str url)
 
     if (!url_host_is_clear(&u))
         return STR("");
-    if (host.len > 4 && str_eq_nocase(str_from(host.p, 4), STR("www.")))
+    if (host.len > 4 && str_starts_with_nocase(host, STR("www.")))
         host = str_skip(host, 4);
     return find_one_of(host, " ()[]<>*`\"\t\r\n") < host.len ? STR("") : host;
 }

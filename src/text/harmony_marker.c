@@ -10,7 +10,7 @@ static const struct {
     {STR_INIT("final"), HARMONY_FINAL},
 };
 
-enum { N_CHANNELS = sizeof(channels) / sizeof(*channels) };
+enum { N_CHANNELS = COUNT_OF(channels) };
 
 enum in_content { IS_TEXT, IS_MARKER, BEFORE_ASSISTANT, BEFORE_CHANNEL };
 
@@ -28,7 +28,7 @@ static const struct {
     [HARMONY_MARKER_END_OF_TEXT] = {STR_INIT("<|endoftext|>"), IS_MARKER},
 };
 
-enum { N_MARKERS = sizeof(markers) / sizeof(*markers) };
+enum { N_MARKERS = COUNT_OF(markers) };
 
 static enum text_match match_channels(str s)
 {

@@ -11,8 +11,6 @@ static const str names[] = {
     STR_INIT("startoftext"), STR_INIT("endofprompt"),
 };
 
-enum { N_NAMES = sizeof(names) / sizeof(names[0]) };
-
 static const str reserved = STR_INIT("reserved_");
 static const str first_reserved = STR_INIT("200000"), last_reserved = STR_INIT("201088");
 
@@ -44,11 +42,7 @@ static bool begins_token(str s)
     name.len = str_find_char(name, '|');
     if (!str_starts_with(str_skip(s, 2 + name.len), STR("|>")))
         return false;
-    for (size_t i = 0; i < N_NAMES; i++) {
-        if (str_eq(name, names[i]))
-            return true;
-    }
-    return is_reserved(name);
+    return str_is_one_of(name, LIST_OF(names)) || is_reserved(name);
 }
 
 /* Where the next token begins, or s.len. */

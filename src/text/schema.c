@@ -20,7 +20,7 @@ static const struct {
     {STR_INIT("nullable"), offsetof(struct schema, nullable)},
 };
 
-enum { N_KEYWORDS = sizeof(keywords) / sizeof(keywords[0]) };
+enum { N_KEYWORDS = COUNT_OF(keywords) };
 
 static str *find_keyword(struct schema *s, str name)
 {

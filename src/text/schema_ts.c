@@ -384,7 +384,7 @@ static const struct {
 
 static void write_named_type(struct ts *t, const struct schema *s, size_t indent)
 {
-    size_t i = 0, n = sizeof(types) / sizeof(types[0]);
+    size_t i = 0, n = COUNT_OF(types);
 
     while (i < n && !(is_text(s->type) && json_text_eq(inside(s->type), types[i].name)))
         i++;

@@ -134,8 +134,10 @@ static enum text_match scan_text(struct text_calls *t, str call, size_t *ret_len
 
 static bool is_member_of_call(str name)
 {
-    return str_eq(name, STR("name")) || str_eq(name, STR("parameters")) ||
-           str_eq(name, STR("arguments")) || str_eq(name, STR("type")) || str_eq(name, STR("id"));
+    static const str members[] = {STR_INIT("name"), STR_INIT("parameters"), STR_INIT("arguments"),
+                                  STR_INIT("type"), STR_INIT("id")};
+
+    return str_is_one_of(name, LIST_OF(members));
 }
 
 /* The first name in a value tells early whether it can be a call. */

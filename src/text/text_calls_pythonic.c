@@ -76,7 +76,7 @@ static bool read_escape(struct python *py, struct buf *out)
     py->rest = str_skip(py->rest, 1);
     if (c == 'x' || c == 'u' || c == 'U')
         return read_number_escape(py, c == 'x' ? 2 : c == 'u' ? 4 : 8, out);
-    for (size_t i = 0; i < sizeof(escapes) / sizeof(*escapes); i++) {
+    for (size_t i = 0; i < COUNT_OF(escapes); i++) {
         if (c == escapes[i].letter) {
             buf_char(out, escapes[i].stands_for);
             return true;
@@ -169,7 +169,7 @@ str text_calls_json_word(str word)
         {STR_INIT("None"), STR_INIT("null")},
     };
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (str_eq(word, words[i].python))
             return words[i].json;
     }

@@ -21,7 +21,7 @@ static const struct {
     {STR_INIT("object"), {JR_OBJECT, JR_OBJECT}},
 };
 
-enum { N_TYPES = sizeof(types) / sizeof(*types) };
+enum { N_TYPES = COUNT_OF(types) };
 
 /* Of a parameter without a known type any JSON is one. */
 static bool fits_type(str json, str type)

@@ -21,7 +21,7 @@ static const struct think_tag tags[] = {
 #include "text/think_tag.def"
 };
 
-enum { N_TAGS = sizeof(tags) / sizeof(*tags) };
+enum { N_TAGS = COUNT_OF(tags) };
 
 static const char first_bytes[3] = {'<', '[', '\xE2'};
 
