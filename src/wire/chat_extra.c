@@ -24,7 +24,7 @@ static bool is_ours(const struct responses_request *r, str name)
         {STR("verbosity"), !str_is_none(r->verbosity)},
     };
 
-    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
         if (str_eq(name, fields[i].name))
             return fields[i].ours;
     }
@@ -105,11 +105,7 @@ static bool is_for_prompts(const struct responses_request *r, const struct extra
         STR_INIT("preserved_tokens"),
     };
 
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        if (str_eq(f->name, others[i]))
-            return false;
-    }
-    return !is_ours(r, f->name) && !asks_for_choices(f);
+    return !str_is_one_of(f->name, LIST_OF(others)) && !is_ours(r, f->name) && !asks_for_choices(f);
 }
 
 void chat_extra_write_for_prompt(const struct responses_request *r, struct jw *w)

@@ -172,7 +172,7 @@ static void write_reasoning(const struct said *s, const struct chat_request_opti
         {"reasoning", {[CHAT_REASONING] = true, [CHAT_BOTH_REASONING_FIELDS] = true}},
     };
 
-    for (size_t i = 0; s->reasoning.first != NULL && i < sizeof(fields) / sizeof(*fields); i++) {
+    for (size_t i = 0; s->reasoning.first != NULL && i < COUNT_OF(fields); i++) {
         if (!fields[i].in[o->reasoning_field])
             continue;
         jw_key(w, fields[i].name);

@@ -30,7 +30,7 @@ static size_t space_at(str escaped)
         STR_INIT("\\u0009"), STR_INIT("\\u0020"),
     };
 
-    for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++) {
+    for (size_t i = 0; i < COUNT_OF(spaces); i++) {
         if (str_starts_with(escaped, spaces[i]))
             return spaces[i].len;
     }

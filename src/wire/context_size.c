@@ -70,7 +70,7 @@ struct err_tokens context_size_read(str message)
     int64_t found[WHATS] = {0};
     struct err_tokens t;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (found[rows[i].what] == 0)
             found[rows[i].what] = find_number(message, rows[i].words, rows[i].place);
     }

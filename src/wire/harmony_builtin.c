@@ -72,7 +72,7 @@ static void write_browser(enum builtin_tool tool, str arguments, struct buf *out
     const char *last = "";
 
     jw_object(w);
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
         str value = jr_member(arguments, str_from_c(members[i].name));
 
         if (!members[i].is_of[tool] || !has_value(value) || strcmp(members[i].as, last) == 0)

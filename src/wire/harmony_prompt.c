@@ -59,7 +59,7 @@ static str effort_for(str escaped)
         {STR_INIT("xhigh"), STR_INIT("high")}, {STR_INIT("max"), STR_INIT("high")},
     };
 
-    for (size_t i = 0; !str_is_none(escaped) && i < sizeof(efforts) / sizeof(efforts[0]); i++) {
+    for (size_t i = 0; !str_is_none(escaped) && i < COUNT_OF(efforts); i++) {
         if (json_text_eq(escaped, efforts[i].asked))
             return efforts[i].effort;
     }

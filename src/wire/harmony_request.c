@@ -99,7 +99,7 @@ static void write_body(const struct responses_request *r, const struct chat_requ
     write_token_limit(r, o, options, w);
     upstream_write_sampling(r, w);
     json_copy_given_text(w, "user", r->user);
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(settings); i++)
         jw_key_raw(w, settings[i].name, settings[i].value);
     chat_extra_write_for_prompt(r, w);
     jw_object_end(w);

@@ -14,21 +14,12 @@ static const str taken[] = {
     STR_INIT("container"), STR_INIT("mcp"),
 };
 
-static bool is_taken(str label)
-{
-    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
-        if (str_eq(label, taken[i]))
-            return true;
-    }
-    return false;
-}
-
 /* A name with a dot or space in it could not be told apart in a header; such tools are functions.
  * Clean names need no escape. */
 struct harmony_name harmony_tool_name(str server_label, str tool_name, str upstream_name)
 {
     if (tool_name_is_clean(server_label) && tool_name_is_clean(tool_name) &&
-        !is_taken(server_label))
+        !str_is_one_of(server_label, LIST_OF(taken)))
         return (struct harmony_name){.space = server_label, .name = tool_name};
     return (struct harmony_name){.space = functions, .name = upstream_name};
 }
@@ -142,7 +133,8 @@ static void write_tool(const struct tool *t, struct buf *out)
 static void write_space_description(const struct tool_set *set, str space, struct buf *out)
 {
     for (const struct mcp_declaration *d = set->first_server; d != NULL; d = d->next) {
-        if (str_eq(d->label, space) && !is_taken(space) && !str_is_none(d->description))
+        if (str_eq(d->label, space) && !str_is_one_of(space, LIST_OF(taken)) &&
+            !str_is_none(d->description))
             harmony_comment_write(d->description, out);
     }
 }

@@ -43,7 +43,7 @@ static enum text_match match_marker(str text)
     enum text_match best = TEXT_DIFFERS;
 
     text = skip_spaces(text);
-    for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++)
+    for (size_t i = 0; i < COUNT_OF(markers); i++)
         best = text_match_better(best, text_match(text, markers[i]));
     return best;
 }

@@ -195,7 +195,7 @@ static const struct family families[] = {
 #include "wire/model_family.def"
 };
 
-enum { N_FAMILIES = sizeof(families) / sizeof(*families) };
+enum { N_FAMILIES = COUNT_OF(families) };
 
 static bool is_of_family(const struct family *f, str tail)
 {

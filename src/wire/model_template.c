@@ -22,7 +22,7 @@ bool model_template_words(str chat_template, struct model_words *ret)
     *ret = (struct model_words){{{NULL, 0}}};
     if (str_is_none(chat_template) || chat_template.len > MODEL_TEMPLATE_MAX_BYTES)
         return false;
-    for (size_t i = 0; i < sizeof(telltales) / sizeof(*telltales); i++) {
+    for (size_t i = 0; i < COUNT_OF(telltales); i++) {
         const struct telltale *t = &telltales[i];
 
         if (contains(chat_template, t->has) &&

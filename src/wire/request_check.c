@@ -12,8 +12,6 @@ enum {
     MAX_SAFETY_IDENTIFIER_CHARS = 64,
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- numbers */
 
 static const struct limit {
@@ -53,7 +51,7 @@ static int reject_number(const struct limit *l, str raw, bool below, struct err 
 
 static int check_numbers(const struct request_fields *in, struct err *reterr)
 {
-    for (size_t i = 0; i < COUNT(limits); i++) {
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
         const struct limit *l = &limits[i];
         const str *raw = (const str *)(const void *)((const char *)in + l->offset);
         double value;
@@ -91,7 +89,7 @@ static const struct choice {
 } choices[] = {
 #define CHOICE(place, name, values)                                                                \
     {                                                                                              \
-        STR_INIT(name), offsetof(struct request_fields, place), values, COUNT(values)              \
+        STR_INIT(name), offsetof(struct request_fields, place), LIST_OF(values)                    \
     }
     CHOICE(r.format.type, "text.format.type", formats),
     CHOICE(r.verbosity, "text.verbosity", verbosities),
@@ -105,7 +103,7 @@ static const struct choice {
 
 static int check_choices(const struct request_fields *in, struct err *reterr)
 {
-    for (size_t i = 0; i < COUNT(choices); i++) {
+    for (size_t i = 0; i < COUNT_OF(choices); i++) {
         const struct choice *c = &choices[i];
         const str *value = (const str *)(const void *)((const char *)in + c->offset);
         const struct path at = path_member(NULL, c->name);
@@ -152,11 +150,11 @@ static const struct include {
 
 int request_check_include(const struct path *at, str value, struct err *reterr)
 {
-    str names[COUNT(includes)];
+    str names[COUNT_OF(includes)];
 
-    for (size_t i = 0; i < COUNT(includes); i++)
+    for (size_t i = 0; i < COUNT_OF(includes); i++)
         names[i] = includes[i].name;
-    return check_value(at, value, names, COUNT(includes), reterr);
+    return check_value(at, value, names, COUNT_OF(includes), reterr);
 }
 
 static int read_include(struct responses_request *r, str value, const struct path *at,
@@ -164,7 +162,7 @@ static int read_include(struct responses_request *r, str value, const struct pat
 {
     if (request_check_include(at, value, reterr) == -1)
         return -1;
-    for (size_t i = 0; i < COUNT(includes); i++) {
+    for (size_t i = 0; i < COUNT_OF(includes); i++) {
         if (includes[i].offset != 0 && json_text_eq(value, includes[i].name))
             *(bool *)((char *)r + includes[i].offset) = true;
     }

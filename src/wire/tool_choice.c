@@ -218,12 +218,12 @@ static int read_word(const struct choice_reader *r, str word, struct tool_choice
     static const enum tool_choice_mode modes[] = {TOOL_CHOICE_NONE, TOOL_CHOICE_AUTO,
                                                   TOOL_CHOICE_REQUIRED};
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (json_text_eq(word, words[i]))
             ret->mode = modes[i];
     }
     if (ret->mode == TOOL_CHOICE_NOT_GIVEN)
-        return reject_value(&choice_at, word, words, sizeof(words) / sizeof(words[0]), r->reterr);
+        return reject_value(&choice_at, word, LIST_OF(words), r->reterr);
     if (ret->mode == TOOL_CHOICE_REQUIRED && r->set->n_sent == 0)
         return reject_no_tools(r, "required");
     return 0;

@@ -320,7 +320,7 @@ static const struct tool_type {
     {STR_INIT("local_shell"), false, read_local_shell},
 };
 
-enum { N_TOOL_TYPES = sizeof(tool_types) / sizeof(tool_types[0]) };
+enum { N_TOOL_TYPES = COUNT_OF(tool_types) };
 
 /* The reader for a type, or NULL when it cannot be served at this place. */
 static const struct tool_type *find_type(str name, bool in_namespace)

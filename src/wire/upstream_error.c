@@ -44,7 +44,7 @@ static const str incurables[] = {
 
 static enum err_code cause_in(str text)
 {
-    for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+    for (size_t i = 0; i < COUNT_OF(causes); i++) {
         if (str_has_nocase(text, causes[i].word))
             return causes[i].code;
     }
@@ -54,7 +54,7 @@ static enum err_code cause_in(str text)
 /* SDKs send a request three times when a status says that the server failed. */
 static bool is_incurable(str message)
 {
-    for (size_t i = 0; i < sizeof(incurables) / sizeof(*incurables); i++) {
+    for (size_t i = 0; i < COUNT_OF(incurables); i++) {
         if (str_has_nocase(message, incurables[i]))
             return true;
     }
@@ -92,7 +92,7 @@ static enum err_code classify(const struct parts *p)
     /* A status that says it all is not overruled by words. */
     if (by_status == ERR_UPSTREAM_AUTH || by_status == ERR_INSUFFICIENT_QUOTA)
         return by_status;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
         enum err_code cause = cause_in(texts[i]);
 
         if (cause == ERR_UPSTREAM_REJECTED && p->status != 0)
@@ -208,7 +208,7 @@ static size_t secret_length(str s, const char **ret_mask)
         {STR_INIT("Bearer "), "Bearer [key]", 8},
     };
 
-    for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++) {
+    for (size_t i = 0; i < COUNT_OF(secrets); i++) {
         size_t n = secrets[i].prefix.len;
 
         if (!str_starts_with(s, secrets[i].prefix))
@@ -269,7 +269,7 @@ static size_t mark_length(str plain)
     static const str marks[] = {STR_INIT(UPSTREAM_SERVER_ERROR),
                                 STR_INIT(UPSTREAM_CONNECTION_ERROR)};
 
-    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
         if (str_starts_with(plain, marks[i]))
             return marks[i].len;
     }

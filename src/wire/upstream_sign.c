@@ -77,7 +77,7 @@ void upstream_sign_url(str url, struct upstream_finding *f)
     bool is_clear = url_host_is_clear(&u);
 
     f->is_public = is_clear && is_public(&u);
-    for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++) {
+    for (size_t i = 0; i < COUNT_OF(domains); i++) {
         if (is_clear && host_is_of(u.host, domains[i].domain))
             add_sign(f, domains[i].kind, UPSTREAM_SURE, UPSTREAM_BY_URL);
     }
@@ -103,7 +103,7 @@ void upstream_sign_header(str name, str value, struct upstream_finding *f)
     /* llama.cpp, and ik_llama.cpp, which was made of it. */
     if (str_eq_nocase(name, STR("server")) && str_ends_with(value, STR("llama.cpp")))
         add_sign(f, UPSTREAM_LLAMA_CPP, UPSTREAM_SURE, "server_header");
-    for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++) {
+    for (size_t i = 0; i < COUNT_OF(headers); i++) {
         if (str_eq_nocase(name, headers[i].name))
             add_sign(f, headers[i].kind, UPSTREAM_LIKELY, "header");
     }
@@ -223,7 +223,7 @@ static const struct {
     {STR_INIT("deepseek"), UPSTREAM_DEEPSEEK, UPSTREAM_LIKELY},
 };
 
-enum { N_OWNERS = sizeof(owners) / sizeof(*owners) };
+enum { N_OWNERS = COUNT_OF(owners) };
 
 static int find_owner(str owner)
 {
@@ -319,7 +319,7 @@ static bool is_llama_cpp_error(str error)
 
     if (str_is_none(type) || jr_type_of(jr_member(error, STR("code"))) != JR_NUMBER)
         return false;
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
         if (json_text_eq(type, types[i]))
             return true;
     }
@@ -429,7 +429,7 @@ bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum u
         *ret = own;
         return own != UPSTREAM_PATHS && (asked >> own & 1) == 0;
     }
-    for (size_t i = 0; !f->is_public && i < sizeof(unknown) / sizeof(*unknown); i++) {
+    for (size_t i = 0; !f->is_public && i < COUNT_OF(unknown); i++) {
         if ((asked >> unknown[i] & 1) != 0 ||
             (unknown[i] == UPSTREAM_PATH_VERSION && f->hides_owner))
             continue;
