@@ -166,7 +166,7 @@ static int unknown_command(const char *name)
     struct spelling s = spelling_of(str_from_c(name), strlen(name) / 2);
     struct config_problems problems = {.n_kept = 0};
 
-    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
         (void)spelling_try(&s, commands[i].name);
     if (s.best != NULL)
         config_error(&problems, "unknown command %s; did you mean %s?", config_quote(s.word).text,
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 {
     if (!open_standard_streams())
         return EXIT_FAILED;
-    for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++) {
+    for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++) {
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 2, (const char *const *)argv + 2);
     }
