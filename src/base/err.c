@@ -61,12 +61,13 @@ void err_set_short_of_memory(struct err *e)
             "The gateway has no memory left for this now (max_memory). Please try again.");
 }
 
-void err_set_no_memory(struct err *e)
+int err_set_no_memory(struct err *e)
 {
     if (budget_was_refused())
         err_set_short_of_memory(e);
     else
         err_set(e, ERR_INTERNAL, "The gateway ran out of memory.");
+    return -1;
 }
 
 int err_http_status(const struct err *e)

@@ -47,8 +47,8 @@ void err_set_param(struct err *e, enum err_code code, const char *param, const c
     __attribute__((format(printf, 4, 5)));
 
 /* Memory ran out, that of the budget (503) or that of the machine (500): the same words
- * everywhere. */
-void err_set_no_memory(struct err *e);
+ * everywhere. Returns -1, for callers that return it. */
+int err_set_no_memory(struct err *e);
 
 /* What is left of the budget is for what has begun (503). */
 void err_set_short_of_memory(struct err *e);
