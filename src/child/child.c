@@ -423,10 +423,8 @@ static int start(struct child *m, struct err *reterr)
 
     m->step_timer = loop_timer_new(m->loop, on_step_timer, m);
     m->reason_timer = loop_timer_new(m->loop, on_reason_timer, m);
-    if (m->step_timer == NULL || m->reason_timer == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (m->step_timer == NULL || m->reason_timer == NULL)
+        return err_set_no_memory(reterr);
     rc = uv_signal_start(&m->child, on_child, SIGCHLD);
     if (rc != 0) {
         err_set(reterr, ERR_INTERNAL, "SIGCHLD: %s", uv_strerror(rc));
