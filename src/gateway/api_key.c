@@ -278,10 +278,8 @@ int api_keys_identify(const struct api_keys *keys, str authorization, struct cal
                 "An API key is needed: send it as 'Authorization: Bearer KEY'.");
         return -1;
     }
-    if (!sha256(token, hash)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (!sha256(token, hash))
+        return err_set_no_memory(reterr);
     found = find(keys, hash);
     if (found == NULL) {
         err_set(reterr, ERR_INVALID_API_KEY, "Incorrect API key provided.");

@@ -298,7 +298,7 @@ static int answer_containers(struct container_job *job, const struct sandbox_out
     struct listed l = {&wanted, 0, container_id, write_ith_container};
 
     if (named == NULL)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     for (size_t i = 0; i < o->n_containers; i++) {
         if (str_is_none(job->name) || str_eq(o->containers[i].name, job->name))
             named[l.n++] = o->containers[i];
@@ -426,8 +426,9 @@ static int read_create(struct container_job *job, const struct http_request *r,
     request->memory_bytes = builtin_memory_limit(job->worker->config, in.memory_limit);
     request->name = json_text_dup(&job->arena, in.name);
     job->ids[0] = request->container_id = arena_dup(&job->arena, id_str(&id));
-    return str_is_none(request->name) || str_is_none(request->container_id) ? reject_memory(reterr)
-                                                                            : 0;
+    return str_is_none(request->name) || str_is_none(request->container_id)
+               ? err_set_no_memory(reterr)
+               : 0;
 }
 
 static int job_read(struct container_job *job, const struct container_call *call,
@@ -443,7 +444,7 @@ static int job_read(struct container_job *job, const struct container_call *call
     if (!call->is_list)
         return 0;
     if (!query_read(r->query, &job->arena, &query))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     job->name = query_value(&query, STR("name"));
     return state_page_read(&query, &job->page, reterr);
 }

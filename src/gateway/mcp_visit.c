@@ -147,8 +147,7 @@ static int open_client(struct mcp_visit *v, const struct config *c, struct err *
     v->client = http_client_new(v->loop, &conf);
     if (v->client != NULL)
         return watch_signals(v, reterr);
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int add_server(struct mcp_visit *v, const struct config *c,
@@ -176,10 +175,8 @@ static int add_servers(struct mcp_visit *v, const struct config *c,
                        const struct mcp_config *servers, str label, struct err *reterr)
 {
     v->servers = calloc(servers->n + 1, sizeof(*v->servers));
-    if (v->servers == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (v->servers == NULL)
+        return err_set_no_memory(reterr);
     for (size_t i = 0; i < servers->n; i++) {
         const struct mcp_server_conf *s = &servers->servers[i];
 

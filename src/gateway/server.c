@@ -109,10 +109,8 @@ static int open_addresses(struct server *s, struct err *reterr)
     const struct config_list *listen = &s->config->listen;
 
     s->addresses = arena_array(&s->memory, listen->n, sizeof(struct listen_address *));
-    if (s->addresses == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (s->addresses == NULL)
+        return err_set_no_memory(reterr);
     for (; s->n_addresses < listen->n; s->n_addresses++) {
         s->addresses[s->n_addresses] = listen_address_open(listen->items[s->n_addresses], reterr);
         if (s->addresses[s->n_addresses] == NULL)
@@ -143,10 +141,8 @@ static int open_store(struct server *s, struct err *reterr)
     const struct store_conf conf = state_conf(s->config, &s->memory);
     struct url url;
 
-    if (conf.url == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (conf.url == NULL)
+        return err_set_no_memory(reterr);
     url = url_split(str_from_c(conf.url));
     /* Behind the scheme may be a password. */
     s->store_shown = str_is_none(url.authority) ? str_from_c(conf.url) : url.scheme;
@@ -270,10 +266,8 @@ static int open_workers(struct server *s, struct err *reterr)
                                      .on_head = router_on_head,
                                      .on_request = router_on_request};
 
-    if (origin_policy_make(s->config, s->keys->n > 0, &s->memory, &s->origins) == -1) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (origin_policy_make(s->config, s->keys->n > 0, &s->memory, &s->origins) == -1)
+        return err_set_no_memory(reterr);
     for (unsigned i = 0; i < s->n_workers; i++) {
         s->workers[i] = worker_new(&conf, reterr);
         if (s->workers[i] == NULL)

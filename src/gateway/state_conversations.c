@@ -28,7 +28,7 @@ static int read_metadata(struct state_request *q, str raw, struct err *reterr)
     json_copy_value(str_is_none(raw) ? STR("{}") : raw, &copy);
     q->conversation.metadata = buf_failed(&copy) ? STR_NONE : arena_dup(&q->arena, buf_str(&copy));
     buf_fini(&copy);
-    return str_is_none(q->conversation.metadata) ? reject_memory(reterr) : 0;
+    return str_is_none(q->conversation.metadata) ? err_set_no_memory(reterr) : 0;
 }
 
 /* A conversation may begin with nothing, so nothing is a body as well. */
@@ -42,7 +42,7 @@ static int read_create(struct state_request *q, str body, struct err *reterr)
     q->conversation.id = arena_dup(&q->arena, id_str(&id));
     q->conversation.created_at = clock_unix_s();
     if (str_is_none(q->conversation.id))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     if (read_metadata(q, in.metadata, reterr) == -1)
         return -1;
     return str_is_none(in.items) ? 0 : state_items_read(q, in.items, reterr);

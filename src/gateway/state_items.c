@@ -36,7 +36,7 @@ static int convert(struct state_request *q, const struct kept_items *kept, struc
     q->items.v = arena_array(&q->arena, kept->n, sizeof(*q->items.v));
     q->is_partial = arena_array(&q->arena, kept->n, sizeof(*q->is_partial));
     if ((q->items.v == NULL || q->is_partial == NULL) && kept->n > 0)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     for (; q->items.n < kept->n; q->items.n++) {
         const struct kept_item *k = &kept->v[q->items.n];
 
@@ -112,7 +112,7 @@ int state_items_complete(struct store_session *s, struct state_request *q, struc
     struct store_items all = {.v = arena_array(&q->arena, 2 * q->items.n, sizeof(*all.v))};
 
     if (all.v == NULL && q->items.n > 0)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     for (size_t i = 0; i < q->items.n; i++) {
         struct arena scratch = {.limit = 0};
         int rc = complete(s, q, i, &scratch, &all, reterr);
@@ -151,7 +151,7 @@ static int load_added(struct store_session *s, struct state_request *q, struct s
 {
     ret->v = arena_array(&q->arena, q->items.n, sizeof(*ret->v));
     if (ret->v == NULL && q->items.n > 0)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     ret->n = 0;
     for (size_t i = 0; i < q->items.n; i++) {
         if (!is_repeated(&q->items, i) &&
@@ -190,7 +190,7 @@ static int drop(struct store_session *s, struct state_request *q, struct err *re
     str result_id = item_result_id(q->ids[1], &q->arena);
 
     if (str_is_none(result_id))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     if (store_delete_item(s, q->owner, q->ids[0], q->ids[1], reterr) == -1 ||
         store_delete_hidden(s, q->owner, q->ids[0], result_id, reterr) == -1)
         return -1;

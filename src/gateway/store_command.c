@@ -253,10 +253,8 @@ static int check_place(const struct job *job, struct err *reterr)
 {
     const str sqlite = STR("sqlite:"), url = str_from_c(job->conf.url);
 
-    if (str_is_none(url)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (str_is_none(url))
+        return err_set_no_memory(reterr);
     if (str_eq(url, STR("memory"))) {
         err_set(reterr, ERR_INVALID_VALUE,
                 "a store in memory is inside its gateway, out of reach; name the one meant with "

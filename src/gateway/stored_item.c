@@ -11,7 +11,7 @@ static int find_result(struct store_session *s, str owner, struct arena *a,
     struct err e;
 
     if (str_is_none(id))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     if (store_find_hidden(s, owner, id, a, &item, &e) == 0) {
         found->result = item.body;
         return 0;
@@ -45,5 +45,5 @@ int stored_item_refer_to_result(const struct request_history_item *found, struct
 {
     *ret = (struct store_item){
         .id = item_result_id(found->id, a), .is_hidden = true, .is_reference = true};
-    return str_is_none(ret->id) ? reject_memory(reterr) : 0;
+    return str_is_none(ret->id) ? err_set_no_memory(reterr) : 0;
 }

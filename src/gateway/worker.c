@@ -93,8 +93,7 @@ static int open_search(struct worker *w, struct err *reterr)
     w->search = search_http_new(w->client, &search);
     if (w->search != NULL)
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static void check_drained(void *arg);
@@ -112,10 +111,8 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
     w->waiter =
         (struct upstream_waiter){.loop = w->loop, .known = {.fn = on_upstream_known, .arg = w}};
     w->drain_timer = loop_timer_new(w->loop, check_drained, w);
-    if (w->drain_timer == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (w->drain_timer == NULL)
+        return err_set_no_memory(reterr);
     if (open_client(w, &w->client, client_conf(conf->config), reterr) == -1 ||
         open_search(w, reterr) == -1)
         return -1;
