@@ -308,10 +308,8 @@ int curl_call_setup(struct curl_call *call, const struct http_client_conf *clien
     call->body = conf->body;
     if (url_setup(call, conf->url, reterr) == -1)
         return -1;
-    if (!headers_setup(call, conf)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (!headers_setup(call, conf))
+        return err_set_no_memory(reterr);
     call->easy = curl_easy_init();
     if (call->easy == NULL || set_fixed(call->easy) != CURLE_OK ||
         set_callbacks(call) != CURLE_OK || set_method(call, conf) != CURLE_OK ||

@@ -129,9 +129,7 @@ int header_policy_check(const struct http_header *headers, size_t n, str authori
         return refuse(at, "authorization", STR(""), "it must be a token of printable ASCII",
                       reterr);
     if (!gather(headers, n, str_is_none(authorization) ? STR_NONE : str_trim(authorization), a,
-                ret)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+                ret))
+        return err_set_no_memory(reterr);
     return 0;
 }

@@ -251,9 +251,7 @@ int url_policy_check(const struct url_policy *policy, str url, const char *param
         err_set_param(reterr, ERR_INVALID_VALUE, param, "Invalid URL in '%s': %s.", param, reason);
         return -1;
     }
-    if (!url_keep(&parts, a, ret)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (!url_keep(&parts, a, ret))
+        return err_set_no_memory(reterr);
     return 0;
 }
