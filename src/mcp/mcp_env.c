@@ -129,10 +129,8 @@ static int add_vars(const struct mcp_env_source *source, struct env *e, struct e
                     STR_ARG(v->name));
             return -1;
         }
-        if (!set(e, v->name, v->value)) {
-            err_set_no_memory(reterr);
-            return -1;
-        }
+        if (!set(e, v->name, v->value))
+            return err_set_no_memory(reterr);
     }
     return 0;
 }

@@ -155,10 +155,8 @@ static int open_stream(struct mcp_sse *s, struct err *reterr)
     const struct mcp_fetch_conf conf = {
         .method = "GET", .url = s->site.conf.server->url.hidden, .fields = &fields};
 
-    if (x == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (x == NULL)
+        return err_set_no_memory(reterr);
     mcp_fields_add(&fields, STR("Accept"), STR("text/event-stream"));
     return mcp_exchange_fetch(x, &conf, reterr);
 }

@@ -30,8 +30,7 @@ void mcp_listing_fini(struct mcp_listing *l)
 
 static int no_memory(struct err *reterr)
 {
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int give_up(struct err *reterr, const char *why)

@@ -150,10 +150,8 @@ int mcp_read_tools(str result, struct arena *a, struct mcp_tool_page *ret, struc
     if (jr_type_of(array) != JR_ARRAY)
         return refuse(reterr, "a result of tools/list without an array of tools");
     page.tools = arena_array(a, jr_count(array) + 1, sizeof(*page.tools));
-    if (page.tools == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (page.tools == NULL)
+        return err_set_no_memory(reterr);
     read_tool_array(array, &page);
     *ret = page;
     return 0;

@@ -33,8 +33,7 @@ static int refuse(struct search *s, const char *why)
 
 static int no_memory(struct search *s)
 {
-    err_set_no_memory(s->reterr);
-    return -1;
+    return err_set_no_memory(s->reterr);
 }
 
 static bool is_taken(const struct search *s, str header)
