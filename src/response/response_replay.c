@@ -26,7 +26,7 @@ static int write_text(const struct output_item *item, struct arena *a, str *ret,
         output_item_write(item, &json);
     *ret = buf_failed(&json) ? STR_NONE : arena_dup(a, buf_str(&json));
     buf_fini(&json);
-    return str_is_none(*ret) ? reject_memory(reterr) : 0;
+    return str_is_none(*ret) ? err_set_no_memory(reterr) : 0;
 }
 
 int response_read_item(const struct response *r, const struct output_item *item,
@@ -70,7 +70,7 @@ static int replay(const struct response *r, const struct output_item *item,
 {
     struct item *it = item_list_add(items, a);
 
-    return it == NULL ? reject_memory(reterr) : response_read_item(r, item, o, a, it, reterr);
+    return it == NULL ? err_set_no_memory(reterr) : response_read_item(r, item, o, a, it, reterr);
 }
 
 /* Reasoning without a text: what follows it is another message of the assistant, although
@@ -81,7 +81,7 @@ static int begin_message(struct item_list *items, struct arena *a, struct err *r
     struct item *it = item_list_add(items, a);
 
     if (it == NULL)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     it->kind = ITEM_REASONING;
     return 0;
 }
