@@ -364,10 +364,8 @@ static int fill(struct jail_cell *cell, const struct jail_cell_conf *conf, struc
         .uid = cell->jail->user.uid,
         .gid = cell->jail->user.gid,
     };
-    if (cell->command.argv == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (cell->command.argv == NULL)
+        return err_set_no_memory(reterr);
     if (cell->jail->has_ground) {
         cell->command.prepare = jail_ground_prepare;
         cell->command.prepare_arg = &cell->ground;
