@@ -143,8 +143,7 @@ int page_read(const struct page_source *source, struct page *ret, struct err *re
     buf_fini(&text);
     if (!is_ok) {
         page_fini(&page);
-        err_set_no_memory(reterr);
-        return -1;
+        return err_set_no_memory(reterr);
     }
     *ret = page;
     return 0;

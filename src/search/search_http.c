@@ -169,10 +169,8 @@ static int start_call(struct search_call *c, const struct search_query *query, s
                                      .blocked_domains = query->blocked_domains,
                                      .n_blocked = query->n_blocked};
     if (!copy_domains(&c->arena, &c->query.allowed_domains, query->n_allowed) ||
-        !copy_domains(&c->arena, &c->query.blocked_domains, query->n_blocked)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+        !copy_domains(&c->arena, &c->query.blocked_domains, query->n_blocked))
+        return err_set_no_memory(reterr);
     conf = (struct http_call_conf){.method = c->request.method,
                                    .url = buf_cstr(&c->request.url),
                                    .headers = c->request.headers,

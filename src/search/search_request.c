@@ -218,10 +218,8 @@ int search_request_write(const struct search_http_conf *conf, const struct searc
     if (is_post)
         write_body(s, query, ret);
     if (buf_failed(&ret->words) || buf_failed(&ret->url) || buf_failed(&ret->body) ||
-        buf_failed(&ret->key)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+        buf_failed(&ret->key))
+        return err_set_no_memory(reterr);
     return 0;
 }
 
