@@ -404,10 +404,8 @@ static int postgres_connect(const struct sql_conf *conf, struct sql **ret, struc
     if (postgres_error_in_url(conf->place, reterr))
         return -1;
     p = calloc(1, sizeof(*p));
-    if (p == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (p == NULL)
+        return err_set_no_memory(reterr);
     p->sql.driver = &sql_postgres;
     p->timeout_ms = conf->timeout_ms;
     if (open_connection(p, conf->place, reterr) == -1) {

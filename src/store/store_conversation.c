@@ -82,8 +82,7 @@ static int on_conversation(void *arg, const struct sql_value *columns, struct er
                                         .metadata = arena_dup(g->arena, columns[2].s)};
     if (!str_is_none(g->c->id) && !str_is_none(g->c->metadata))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 int store_get_conversation(struct store_session *s, str owner, str id, struct arena *a,

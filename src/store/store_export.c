@@ -46,8 +46,7 @@ static int on_next(void *arg, const struct sql_value *columns, struct err *reter
     n->id = arena_dup(n->arena, columns[2].s);
     if (!str_is_none(n->owner) && !str_is_none(n->id))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 /* What is exported next; an arena for each keeps the memory small. */
@@ -81,10 +80,8 @@ static int load_response(struct exported *e, struct err *reterr)
         return -1;
     items.n = input.items.n + r->items.n;
     items.v = arena_array(&e->arena, items.n + 1, sizeof(*items.v));
-    if (items.v == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (items.v == NULL)
+        return err_set_no_memory(reterr);
     for (size_t i = 0; i < items.n; i++)
         items.v[i] = i < input.items.n ? input.items.v[i] : r->items.v[i - input.items.n];
     r->items = items;

@@ -42,8 +42,7 @@ static int on_item(void *arg, const struct sql_value *columns, struct err *reter
     f->item->body = arena_dup(f->arena, columns[3].s);
     if (!str_is_none(f->item->body))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int find(struct store_session *s, str owner, str id, struct item_find *f, struct err *reterr)
@@ -66,10 +65,8 @@ static int find_whole(struct store_session *s, str owner, str id, bool is_hidden
 
     if (find(s, owner, id, &f, reterr) == -1)
         return -1;
-    if (str_is_none(item.id)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (str_is_none(item.id))
+        return err_set_no_memory(reterr);
     *ret = item;
     return 0;
 }
@@ -111,10 +108,8 @@ int items_resolve(struct store_session *s, str owner, const struct store_items *
     int64_t *refs = calloc(items->n + 1, sizeof(*refs));
 
     *ret = refs;
-    if (refs == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (refs == NULL)
+        return err_set_no_memory(reterr);
     for (size_t i = 0; i < items->n; i++) {
         const struct store_item *item = &items->v[i];
 
@@ -203,10 +198,8 @@ int item_rows_add(void *arg, const struct sql_value *columns, struct err *reterr
                               .is_hidden = columns[2].i != 0,
                               .body = arena_dup(rows->arena, columns[3].s)};
 
-    if (str_is_none(item.id) || str_is_none(item.body) || !rows_grow(rows)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (str_is_none(item.id) || str_is_none(item.body) || !rows_grow(rows))
+        return err_set_no_memory(reterr);
     rows->items.v[rows->items.n++] = item;
     return 0;
 }

@@ -80,8 +80,7 @@ static int name_write(const struct store_session *s, str lock, struct buf *out, 
     buf_append(out, lock);
     if (!buf_failed(out))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 int lock_release(struct store_session *s, str lock, struct err *reterr)
@@ -145,8 +144,7 @@ static int on_holding(void *arg, const struct sql_value *columns, struct err *re
         buf_append(&h->lock, columns[0].s);
     if (!buf_failed(&h->lock))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 /* Why could a lock not be taken? *ret_is_freed: it is not there any more, since it was that

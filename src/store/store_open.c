@@ -119,10 +119,8 @@ static int threads_init(struct store *st, const struct store_conf *conf, struct 
     n = plan(st, first.driver, conf);
     session_fini(&first);
     st->threads = calloc(n, sizeof(*st->threads));
-    if (st->threads == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (st->threads == NULL)
+        return err_set_no_memory(reterr);
     while (st->n_threads < n) {
         if (thread_init(st, st->n_threads++, conf, reterr) == -1)
             return -1;

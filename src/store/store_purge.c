@@ -210,8 +210,7 @@ static int on_owner(void *arg, const struct sql_value *columns, struct err *rete
                                  above(columns[2].i, o->limits->max_owner_bytes)}};
     if (!str_is_none(o->v[o->n++].name))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int64_t bound_or_none(uint64_t bound)

@@ -142,8 +142,7 @@ static int on_response(void *arg, const struct sql_value *columns, struct err *r
                                     .tail = arena_dup(g->arena, columns[7].s)};
     if (!str_is_none(g->r->id) && !str_is_none(g->r->head) && !str_is_none(g->r->tail))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int get_response(struct store_session *s, const struct sql_value *id_and_owner,
@@ -230,8 +229,7 @@ static int on_previous(void *arg, const struct sql_value *columns, struct err *r
     p->tail = arena_dup(p->arena, columns[2].s);
     if (!str_is_none(p->tail))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int load_history(struct store_session *s, const struct sql_value *id_and_owner,

@@ -28,8 +28,7 @@ static int place_set(struct store_session *s, const char *place, struct err *ret
     s->conf.place = strdup(place);
     if (s->conf.place != NULL)
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static bool is_kind(size_t i, str url)
