@@ -160,7 +160,7 @@ int chat_request_write(const struct responses_request *r, const struct conversat
         write_continuation(w);
     chat_extra_write(r, o, continues, w);
     jw_object_end(w);
-    return buf_failed(out) ? reject_memory(reterr) : 0;
+    return buf_failed(out) ? err_set_no_memory(reterr) : 0;
 }
 
 int chat_request_conversation(const struct responses_request *r,

@@ -69,7 +69,7 @@ static int keep(struct extra_reader *x, str name, str raw_name, str value, struc
     if (slot != NULL && f == NULL)
         *slot = f = append_field(&x->fields.first, &x->fields.last, name, x->arena);
     if (f == NULL)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     f->raw_name = raw_name;
     f->value = jr_type_of(value) == JR_NULL ? STR_NONE : value;
     return 0;
@@ -91,7 +91,7 @@ static int leave_out(struct extra_reader *x, str name, struct err *reterr)
     if (f->n_ignored++ >= EXTRA_NAMES_LEFT_OUT || !x->options->names_left_out)
         return 0;
     return append_field(&f->left_out, &f->last_left_out, name, x->arena) == NULL
-               ? reject_memory(reterr)
+               ? err_set_no_memory(reterr)
                : 0;
 }
 
@@ -101,7 +101,7 @@ int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr)
     str name = json_text_dup(x->arena, raw_name);
 
     if (str_is_none(name))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     if (x->options->unknown == UNKNOWN_FIELDS_FORWARD || is_passed(x->options, name))
         return keep(x, name, raw_name, value, reterr);
     if (x->options->unknown == UNKNOWN_FIELDS_REJECT)

@@ -121,5 +121,5 @@ int harmony_request_write(const struct responses_request *r, const struct conver
     if (ok)
         write_body(r, o, options, buf_str(&prompt), out);
     buf_fini(&prompt);
-    return ok && !buf_failed(out) ? 0 : reject_memory(reterr);
+    return ok && !buf_failed(out) ? 0 : err_set_no_memory(reterr);
 }

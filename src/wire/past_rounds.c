@@ -16,14 +16,14 @@ static int read_items(str array, const struct input_options *o, const struct id_
 
     items.v = arena_array(a, jr_count(array), sizeof(*items.v));
     if (items.v == NULL)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     jr_init(&j, array);
     (void)jr_enter(&j, JR_ARRAY);
     while (jr_next_element(&j)) {
         struct item *it = arena_alloc(a, sizeof(*it));
 
         if (it == NULL)
-            return reject_memory(reterr);
+            return err_set_no_memory(reterr);
         if (item_read(&j, NULL, o, ids, a, it, reterr) == -1)
             return -1;
         if (!it->is_result)
@@ -36,7 +36,7 @@ static int read_items(str array, const struct input_options *o, const struct id_
 
         if (p->item->kind == ITEM_HOSTED_CALL &&
             !call_hash_arguments(p->item->arguments, &p->arguments))
-            return reject_memory(reterr);
+            return err_set_no_memory(reterr);
     }
     *ret = items;
     return 0;
@@ -328,7 +328,7 @@ int past_rounds_put_back(struct past_rounds *p, struct item_list *list, struct i
     p->is_back = true;
     skip_other_calls(&r, call);
     if (match_run(&r) == -1)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     *ret = lacks_calls(&p->rounds) || lacks_calls(&p->last);
     if (!*ret)
         return 0;

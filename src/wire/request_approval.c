@@ -72,7 +72,7 @@ static struct approval *find(struct approvals *s, str escaped_id)
         *slot = arena_alloc(s->arena, sizeof(struct approval));
     if (slot != NULL && *slot != NULL)
         return *slot;
-    (void)reject_memory(s->reterr);
+    (void)err_set_no_memory(s->reterr);
     return NULL;
 }
 
@@ -136,7 +136,7 @@ static int decline(const struct approvals *s, const struct item *request, struct
     call.has_output = true;
     call.is_declined = true;
     if (str_is_none(text))
-        return reject_memory(s->reterr);
+        return err_set_no_memory(s->reterr);
     if (content_from_text(text, s->arena, &call.content, s->reterr) == -1)
         return -1;
     *response = call;
@@ -148,7 +148,7 @@ static int approve(struct approvals *s, const struct item *request, const struct
     struct approved_call *call = arena_alloc(s->arena, sizeof(*call));
 
     if (call == NULL)
-        return reject_memory(s->reterr);
+        return err_set_no_memory(s->reterr);
     *call = (struct approved_call){.request = request, .response = response};
     if (s->last == NULL)
         s->r->approved = call;

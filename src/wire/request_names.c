@@ -48,7 +48,7 @@ int request_name_calls(struct responses_request *r, struct arena *a, struct err 
         t = tool_set_find_hosted(&r->tools, it->server_label, it->tool_name);
         it->name = t != NULL ? t->upstream_name : default_name(it, a);
         if (str_is_none(it->name))
-            return reject_memory(reterr);
+            return err_set_no_memory(reterr);
     }
     return 0;
 }

@@ -32,7 +32,7 @@ int request_references(const struct responses_request *r, struct arena *a,
 
     list.v = arena_array(a, count_references(&r->items), sizeof(*list.v));
     if (list.v == NULL)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     for (const struct item *it = r->items.first; it != NULL; it = it->next) {
         if (!item_is_stored(it))
             continue;
@@ -40,7 +40,7 @@ int request_references(const struct responses_request *r, struct arena *a,
         list.v[list.n].index = it->index;
         list.v[list.n].must_exist = it->kind == ITEM_REFERENCE;
         if (str_is_none(list.v[list.n++].id))
-            return reject_memory(reterr);
+            return err_set_no_memory(reterr);
     }
     *ret = list;
     return 0;
@@ -94,7 +94,7 @@ static int held_init(struct held *h, const struct responses_request *r,
         struct held_id *known = held_find(h, history->items[i].id, a);
 
         if (known == NULL)
-            return reject_memory(reterr);
+            return err_set_no_memory(reterr);
         *known = (struct held_id){.is_held = true};
     }
     return 0;
@@ -150,7 +150,7 @@ static int drop_if_held(const struct resolution *s, struct item *it, bool *ret_i
     id = json_text_dup(s->arena, it->id);
     known = str_is_none(id) ? NULL : held_find(s->held, id, s->arena);
     if (known == NULL)
-        return reject_memory(s->reterr);
+        return err_set_no_memory(s->reterr);
     *ret_is_held = held_take(known, it->kind == ITEM_REFERENCE);
     if (*ret_is_held)
         *it = (struct item){.kind = ITEM_IGNORED, .index = it->index, .next = it->next};
@@ -228,7 +228,7 @@ static int add_stored(const struct resolution *s, const struct request_history_i
     }
     it = item_list_add(list, s->arena);
     if (it == NULL)
-        return reject_memory(s->reterr);
+        return err_set_no_memory(s->reterr);
     read.index = it->index;
     read.is_kept = stored->is_output;
     *it = read;
@@ -283,7 +283,7 @@ static int inherit_tools(const struct resolution *s)
         return 0;
     object = tail_object(s->history->previous_tail, s->arena);
     if (str_is_none(object))
-        return reject_memory(s->reterr);
+        return err_set_no_memory(s->reterr);
     r->tools_json = jr_member(object, STR("tools"));
     r->has_inherited_tools = true;
     choice = jr_member(object, STR("tool_choice"));

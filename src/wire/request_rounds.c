@@ -47,12 +47,12 @@ static struct past_rounds *recall_rounds(struct recollection *s, str response_id
     str text;
 
     if (slot == NULL)
-        (void)reject_memory(s->reterr);
+        (void)err_set_no_memory(s->reterr);
     if (slot == NULL || rounds != NULL)
         return rounds;
     rounds = arena_alloc(s->arena, sizeof(*rounds));
     if (rounds == NULL) {
-        (void)reject_memory(s->reterr);
+        (void)err_set_no_memory(s->reterr);
         return NULL;
     }
     if (recall(s, call_rounds_of_response(response_id), &text) &&
@@ -74,7 +74,7 @@ static int complete_call(const struct recollection *s, struct item *it,
     uint64_t arguments;
 
     if (it->kind == ITEM_HOSTED_CALL && !call_hash_arguments(it->arguments, &arguments))
-        return reject_memory(s->reterr);
+        return err_set_no_memory(s->reterr);
     if (it->kind == ITEM_HOSTED_CALL && arguments != known->arguments)
         return 0;
     if (is_shown_whole) {
@@ -151,12 +151,12 @@ static int recall_call(struct recollection *s, struct item *it, struct item *beh
     if (!recall(s, call_rounds_of_id(call_rounds_id(it)), &marks))
         return 0;
     if (!call_rounds_of_call(it, s->arena, &key))
-        return reject_memory(s->reterr);
+        return err_set_no_memory(s->reterr);
     if (!recall(s, key, &marks))
         return 0;
     call = arena_alloc(s->arena, sizeof(*call));
     if (call == NULL || !call_context_move(&s->context, &s->place, place))
-        return reject_memory(s->reterr);
+        return err_set_no_memory(s->reterr);
     s->place = *place;
     *call =
         (struct known_call){.call = it, .behind = behind, .context = s->context, .marks = marks};
@@ -206,7 +206,7 @@ static int note_items(struct recollection *s)
         id = json_text_dup(s->arena, it->id);
         slot = str_is_none(id) ? NULL : str_map_slot(&s->items, id, s->arena);
         if (slot == NULL)
-            return reject_memory(s->reterr);
+            return err_set_no_memory(s->reterr);
         *slot = it;
     }
     return 0;
@@ -248,7 +248,7 @@ static int choose_rounds(struct recollection *s, const struct known_call *c, enu
             continue;
         rounds = str_is_none(id) ? NULL : recall_rounds(s, id);
         if (rounds == NULL)
-            return str_is_none(id) ? reject_memory(s->reterr) : -1;
+            return str_is_none(id) ? err_set_no_memory(s->reterr) : -1;
         *ret = rounds;
     }
     return 0;

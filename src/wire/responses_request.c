@@ -169,7 +169,7 @@ static int default_model(struct request_fields *in, const struct responses_reque
     if (!buf_failed(&escaped))
         in->r.model = arena_dup(a, buf_str(&escaped));
     buf_fini(&escaped);
-    return in->r.model.len == 0 ? reject_memory(reterr) : 0;
+    return in->r.model.len == 0 ? err_set_no_memory(reterr) : 0;
 }
 
 static bool is_empty_array(str raw)

@@ -55,10 +55,10 @@ int tool_add_names(struct tool_set *set, struct tool_index *index, struct arena 
             continue;
         t->upstream_name = find_free_name(index, t->name, a);
         if (str_is_none(t->upstream_name))
-            return reject_memory(reterr);
+            return err_set_no_memory(reterr);
         slot = str_map_slot(&index->by_name, t->upstream_name, a);
         if (slot == NULL)
-            return reject_memory(reterr);
+            return err_set_no_memory(reterr);
         *slot = t;
     }
     return 0;
@@ -108,7 +108,7 @@ int tool_set_add_hosted(struct tool_set *set, struct tool_index *index,
     void **slot = t == NULL ? NULL : str_map_slot(&index->by_name, t->upstream_name, a);
 
     if (slot == NULL)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     if (*slot != NULL)
         return tool_add_reject(t, reterr);
     *slot = t;

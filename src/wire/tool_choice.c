@@ -108,7 +108,7 @@ static int find_named(const struct choice_reader *r, const struct choice_fields 
     str name = tool_name_for_upstream(r->arena, STR_NONE, f->name);
 
     if (str_is_none(name))
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     *ret = str_map_get(&r->index->by_name, name);
     return *ret == NULL ? reject_unknown(r, f->type) : 0;
 }
@@ -163,7 +163,7 @@ static struct tool *next_meant(struct tool *t, str label, str name)
 static int read_tool_name(const struct choice_reader *r, const struct choice_fields *f, str *ret)
 {
     *ret = json_text_dup(r->arena, f->name);
-    return str_is_none(*ret) && !str_is_none(f->name) ? reject_memory(r->reterr) : 0;
+    return str_is_none(*ret) && !str_is_none(f->name) ? err_set_no_memory(r->reterr) : 0;
 }
 
 /* A server without tools may be allowed, but not a tool that does not exist. */

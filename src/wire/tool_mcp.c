@@ -99,7 +99,7 @@ static int check_label(const struct tool_fields *f, str plain, const struct path
     if (f->server_label.len == 0)
         return reject_empty(&at, reterr);
     if (str_is_none(plain))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     if (tool_name_is_clean(plain))
         return 0;
     err_set_param(reterr, ERR_INVALID_VALUE, path_name(&at).text,
@@ -196,7 +196,7 @@ int tool_mcp_read(const struct tool_fields *f, const struct path *at, struct are
     d.at = arena_dup(a, str_from_c(path_name(at).text));
     if (str_is_none(d.at) || !copy_text(a, f->server_url, &d.server_url) ||
         !copy_text(a, f->authorization, &d.authorization))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     *ret = d;
     return 0;
 }

@@ -9,7 +9,7 @@
 static int note_place(const struct path *at, struct arena *a, str *ret, struct err *reterr)
 {
     *ret = arena_dup(a, str_from_c(path_name(at).text));
-    return str_is_none(*ret) ? reject_memory(reterr) : 0;
+    return str_is_none(*ret) ? err_set_no_memory(reterr) : 0;
 }
 
 /* ---- code_interpreter */

@@ -57,10 +57,10 @@ static int add_tool(struct tool_reader *r, struct tool *t)
 
     t->upstream_name = tool_name_for_upstream(r->arena, t->name_space, t->name);
     if (str_is_none(t->upstream_name))
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     slot = str_map_slot(&r->index.by_name, t->upstream_name, r->arena);
     if (slot == NULL)
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     if (*slot != NULL)
         return is_repeated(r, *slot, t) ? 0 : tool_add_reject(t, r->reterr);
     *slot = t;
@@ -73,7 +73,7 @@ static struct tool *new_tool(struct tool_reader *r, const struct source *s, enum
     struct tool *t = arena_alloc(r->arena, sizeof(*t));
 
     if (t == NULL) {
-        (void)reject_memory(r->reterr);
+        (void)err_set_no_memory(r->reterr);
         return NULL;
     }
     t->kind = kind;
@@ -209,7 +209,7 @@ static int read_code(struct tool_reader *r, struct source *s)
     s->f.name = STR("code_interpreter");
     t = new_tool(r, s, TOOL_CODE_INTERPRETER);
     if (t == NULL || d == NULL)
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     if (tool_own_read_code(s->raw, s->at, r->arena, d, r->reterr) == -1)
         return -1;
     t->code = d;
@@ -224,7 +224,7 @@ static int read_search(struct tool_reader *r, struct source *s)
     s->f.name = STR("web_search");
     t = new_tool(r, s, TOOL_WEB_SEARCH);
     if (t == NULL || d == NULL)
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     if (tool_own_read_search(s->raw, s->at, r->arena, d, r->reterr) == -1)
         return -1;
     d->opens_pages = d->opens_pages && r->options->serves_pages;
@@ -263,7 +263,7 @@ static int add_server(struct tool_reader *r, const struct source *s, struct mcp_
     void **slot = str_map_slot(&r->labels, d->label, r->arena);
 
     if (slot == NULL)
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     if (*slot != NULL)
         return r->additional ? repeat_server(*slot, d) : reject_label_twice(s, r->reterr);
     *slot = d;
@@ -281,7 +281,7 @@ static int read_mcp(struct tool_reader *r, struct source *s)
     struct mcp_declaration *d = arena_alloc(r->arena, sizeof(*d));
 
     if (d == NULL)
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     if (tool_mcp_read(&s->f, s->at, r->arena, d, r->reterr) == -1)
         return -1;
     d->is_inherited = r->inherited;
@@ -337,7 +337,7 @@ static int note_name(struct tool_reader *r, str plain, struct declared_type *d)
     void **slot = str_is_none(plain) ? NULL : str_map_slot(&r->index.types, plain, r->arena);
 
     if (slot == NULL)
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     *slot = d;
     return 0;
 }
@@ -360,7 +360,7 @@ static int note_type(struct tool_reader *r, const struct tool_type *type, struct
     if (s->is_first) {
         d = arena_alloc(r->arena, sizeof(*d));
         if (d == NULL)
-            return reject_memory(r->reterr);
+            return err_set_no_memory(r->reterr);
     }
     s->declared = d;
     if (type != NULL)
