@@ -127,6 +127,6 @@ int call_ids_shorten(struct conversation *c, const struct id_source *ids, struct
     str_map_init(&s.taken, ids);
     str_map_init(&s.renamed, ids);
     if (for_each_call(&s, c, reserve_fitting) == -1 || for_each_call(&s, c, shorten) == -1)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     return 0;
 }

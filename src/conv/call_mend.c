@@ -78,5 +78,5 @@ int calls_mend(struct message **first, struct history_repairs *repairs, struct e
     int rc = mend_messages(&s, first);
 
     buf_fini(&s.text);
-    return rc == -1 ? reject_memory(reterr) : 0;
+    return rc == -1 ? err_set_no_memory(reterr) : 0;
 }

@@ -192,7 +192,7 @@ static int add_text(struct content *c, str text, struct arena *a, struct err *re
     struct part *p = add(c, PART_TEXT, a);
 
     if (p == NULL)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     p->text = text;
     return 0;
 }
@@ -220,7 +220,7 @@ static int parse_part(struct jr *j, const struct path *at, const struct input_op
         return reject_part_type(&type_at, f.type, reterr);
     p = add(c, type->kind, a);
     if (p == NULL)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     if (type->read(&from, p, reterr) == -1)
         return -1;
     c->has_media = c->has_media || p->kind != PART_TEXT;
@@ -277,7 +277,7 @@ int content_parse_output(str raw, const struct path *at, const struct input_opti
     json_copy_value(raw, &json);
     text = json_copy_quote_take(a, &json);
     if (str_is_none(text))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     return content_from_text(text, a, ret, reterr);
 }
 
@@ -337,7 +337,8 @@ int content_join(struct content *c, str prefix, str separator, struct arena *a, 
     if (!buf_failed(&text))
         joined = arena_dup(a, buf_str(&text));
     buf_fini(&text);
-    return str_is_none(joined) ? reject_memory(reterr) : content_from_text(joined, a, c, reterr);
+    return str_is_none(joined) ? err_set_no_memory(reterr)
+                               : content_from_text(joined, a, c, reterr);
 }
 
 bool content_has_text(const struct content *c)

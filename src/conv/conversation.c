@@ -29,7 +29,7 @@ static const struct content nothing;
 static void *checked(const struct assembly *s, void *p)
 {
     if (p == NULL)
-        (void)reject_memory(s->reterr);
+        err_set_no_memory(s->reterr);
     return p;
 }
 

@@ -56,20 +56,20 @@ int item_set_call_id(const struct item_reading *r)
         return 0;
     made = id_make(r->ids, "call_", ID_CALL_CHARS);
     r->item->call_id = arena_dup(r->arena, id_str(&made));
-    return str_is_none(r->item->call_id) ? reject_memory(r->reterr) : 0;
+    return str_is_none(r->item->call_id) ? err_set_no_memory(r->reterr) : 0;
 }
 
 int item_set_name(const struct item_reading *r, str name)
 {
     r->item->name = tool_name_for_upstream(r->arena, r->f.name_space, name);
-    return str_is_none(r->item->name) ? reject_memory(r->reterr) : 0;
+    return str_is_none(r->item->name) ? err_set_no_memory(r->reterr) : 0;
 }
 
 /* Takes JSON that was built in a buf as the argument text. */
 static int take_arguments(const struct item_reading *r, struct buf *json)
 {
     r->item->arguments = json_copy_quote_take(r->arena, json);
-    return str_is_none(r->item->arguments) ? reject_memory(r->reterr) : 0;
+    return str_is_none(r->item->arguments) ? err_set_no_memory(r->reterr) : 0;
 }
 
 int item_set_arguments(const struct item_reading *r)

@@ -55,7 +55,7 @@ int item_list_parse(str input, const struct path *at, const struct input_options
 
         it = item_list_add(&list, a);
         if (it == NULL)
-            return reject_memory(reterr);
+            return err_set_no_memory(reterr);
         if (item_read(&j, is_array ? &element : at, o, ids, a, it, reterr) == -1)
             return -1;
     }

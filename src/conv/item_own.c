@@ -103,7 +103,7 @@ static int set_logs(const struct item_reading *r)
     logs = buf_failed(&text) ? STR_NONE : arena_dup(r->arena, buf_str(&text));
     buf_fini(&text);
     if (str_is_none(logs))
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     r->item->has_output = true;
     return content_from_text(logs, r->arena, &r->item->content, r->reterr);
 }

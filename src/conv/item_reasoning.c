@@ -35,7 +35,7 @@ static int open_seal(const struct item_reading *r)
         return 0;
     sealed = json_text_dup(r->arena, field_text(raw));
     if (str_is_none(sealed))
-        return reject_memory(r->reterr);
+        return err_set_no_memory(r->reterr);
     if (!seal->open(seal->arg, sealed, r->arena, &text))
         return 0;
     return content_from_text(text, r->arena, &r->item->content, r->reterr);

@@ -141,7 +141,7 @@ int kept_items_make(str input, const struct id_source *ids, struct arena *a, str
     ok = items.v != NULL && make_all(&m, input, &items);
     buf_fini(&m.body);
     if (!ok)
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     *ret = items;
     return 0;
 }

@@ -121,9 +121,3 @@ int check_value(const struct path *at, str value, const str *supported, size_t n
     }
     return reject_value(at, value, supported, n_supported, reterr);
 }
-
-int reject_memory(struct err *reterr)
-{
-    err_set_no_memory(reterr);
-    return -1;
-}

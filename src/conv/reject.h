@@ -55,6 +55,4 @@ int reject_value(const struct path *at, str value, const str *supported, size_t 
 int check_value(const struct path *at, str value, const str *supported, size_t n_supported,
                 struct err *reterr);
 
-int reject_memory(struct err *reterr);
-
 #endif

@@ -147,7 +147,7 @@ int text_file_decode(str file_data, const struct path *at, struct arena *a, str 
     if (!is_base64)
         return reject_base64(at, reterr);
     if (str_is_none(text))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     *ret = text;
     return 0;
 }
