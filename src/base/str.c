@@ -97,3 +97,12 @@ bool str_is_one_line(str s)
     return s.len == 0 || (memchr(s.p, '\r', s.len) == NULL && memchr(s.p, '\n', s.len) == NULL &&
                           memchr(s.p, '\0', s.len) == NULL);
 }
+
+bool str_is_visible(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] <= ' ' || s.p[i] > '~')
+            return false;
+    }
+    return true;
+}

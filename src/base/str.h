@@ -82,6 +82,9 @@ static inline bool str_is_space(char c)
 /* Nothing in it can end a line or a C string. */
 bool str_is_one_line(str s);
 
+/* Visible ASCII characters only: what can stand as it is in a header, a URL, a terminal. */
+bool str_is_visible(str s);
+
 static inline char str_lower_char(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;

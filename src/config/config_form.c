@@ -11,19 +11,10 @@
 #include "base/utf8.h"
 #include "config/config_key.h"
 
-static bool is_visible(str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.p[i] <= ' ' || s.p[i] >= 127)
-            return false;
-    }
-    return true;
-}
-
 /* Short ones can be guessed by whoever has something that was made with them. */
 static bool is_long_secret(str s)
 {
-    return is_visible(s) && s.len >= 16;
+    return str_is_visible(s) && s.len >= 16;
 }
 
 static bool has_no_control(str s)
@@ -69,7 +60,7 @@ bool config_split_address(str address, str *ret_host, str *ret_port)
     if (!str_starts_with(str_skip(address, colon), STR(":")))
         return false;
     port = str_skip(address, colon + 1);
-    if (!is_visible(host) || !is_port(port))
+    if (!str_is_visible(host) || !is_port(port))
         return false;
     *ret_host = host;
     *ret_port = port;
@@ -142,7 +133,7 @@ static bool is_upstream(str s)
 {
     struct url u = url_split(s);
 
-    if (!is_visible(s) || str_find_char(s, '?') < s.len || str_find_char(s, '#') < s.len)
+    if (!str_is_visible(s) || str_find_char(s, '?') < s.len || str_find_char(s, '#') < s.len)
         return false;
     if (str_starts_with(s, STR("unix:")))
         return str_starts_with(s, STR("unix:/")) && s.len > strlen("unix:/");
@@ -153,7 +144,7 @@ static bool is_proxy(str s)
 {
     struct url u = url_split(s);
 
-    return is_visible(s) && is_scheme(u.scheme, "http|https|socks4|socks4a|socks5|socks5h") &&
+    return str_is_visible(s) && is_scheme(u.scheme, "http|https|socks4|socks4a|socks5|socks5h") &&
            url_host_is_clear(&u);
 }
 
@@ -184,7 +175,7 @@ static bool is_origin(str s)
 
     if (str_eq(s, STR("*")) || str_eq(s, STR("null")))
         return true;
-    return is_visible(s) && !str_is_none(u.scheme) && !str_is_none(u.authority) &&
+    return str_is_visible(s) && !str_is_none(u.scheme) && !str_is_none(u.authority) &&
            str_is_none(u.userinfo) && u.target.len == 0 && str_is_none(u.fragment) &&
            (!url_is_http(&u) || is_http(&u));
 }
@@ -193,7 +184,7 @@ static bool is_host_pattern(str s)
 {
     str name = str_starts_with(s, STR("*.")) ? str_skip(s, 2) : s;
 
-    return is_visible(name) && name.len > 0 && str_find_char(name, '*') == name.len &&
+    return str_is_visible(name) && name.len > 0 && str_find_char(name, '*') == name.len &&
            str_find_char(name, '/') == name.len && str_find_char(name, ':') == name.len;
 }
 
@@ -234,7 +225,7 @@ static bool is_store(str s)
     if (str_starts_with(s, sqlite))
         return s.len > sqlite.len && is_name(s);
     return str_eq(s, STR("memory")) ||
-           (is_visible(s) && is_scheme(u.scheme, "postgres|postgresql") &&
+           (str_is_visible(s) && is_scheme(u.scheme, "postgres|postgresql") &&
             !str_is_none(u.authority));
 }
 
@@ -320,7 +311,7 @@ static const struct config_form forms[] = {
      .fits = is_store,
      .describe = "memory, sqlite:PATH or postgres://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE",
      .may_hold_password = true},
-    {.name = "KEY", .fits = is_visible, .describe = "visible ASCII characters without spaces"},
+    {.name = "KEY", .fits = str_is_visible, .describe = "visible ASCII characters without spaces"},
     {.name = "SECRET",
      .fits = is_long_secret,
      .describe = "at least 16 visible ASCII characters without spaces"},

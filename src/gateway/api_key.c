@@ -49,11 +49,7 @@ static bool read_hash(str hex, unsigned char hash[SHA256_BYTES])
 
 bool api_key_is_key(str key)
 {
-    for (size_t i = 0; i < key.len; i++) {
-        if (key.p[i] <= ' ' || key.p[i] >= 127)
-            return false;
-    }
-    return key.len > 0;
+    return key.len > 0 && str_is_visible(key);
 }
 
 bool api_key_is_name(str name)

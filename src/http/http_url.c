@@ -20,11 +20,7 @@ bool http_url_is_unix(const char *url, str *ret_path, const char **ret_target)
 /* Nothing that would need escaping or is cut off before the request is sent. */
 static bool is_plain_target(str target)
 {
-    for (size_t i = 0; i < target.len; i++) {
-        if (target.p[i] <= ' ' || target.p[i] >= 0x7f || target.p[i] == '#')
-            return false;
-    }
-    return true;
+    return str_is_visible(target) && str_find_char(target, '#') == target.len;
 }
 
 static bool is_host_char(char c, bool in_brackets)

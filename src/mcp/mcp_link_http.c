@@ -30,13 +30,9 @@ static void forget_session(struct mcp_http *h)
 bool mcp_http_take_session(struct mcp_http *h, str id)
 {
     forget_session(h);
-    for (size_t i = 0; i < id.len; i++) {
-        if (id.p[i] <= ' ' || id.p[i] >= 0x7f)
-            return false;
-    }
     if (str_is_none(id))
         return true;
-    if (id.len == 0 || id.len > SESSION_MAX_BYTES)
+    if (id.len == 0 || id.len > SESSION_MAX_BYTES || !str_is_visible(id))
         return false;
     buf_append(&h->session, id);
     mcp_site_set_session(&h->site, id);

@@ -31,13 +31,8 @@ static bool is_same_origin(const struct url *base, const struct url *to)
 /* What is not in a URL, or not read alike by all. */
 static bool is_clean(str reference)
 {
-    for (size_t i = 0; i < reference.len; i++) {
-        char c = reference.p[i];
-
-        if (c <= ' ' || c >= 0x7f || c == '\\')
-            return false;
-    }
-    return reference.len > 0 && reference.len <= MCP_REFERENCE_MAX_BYTES;
+    return reference.len > 0 && reference.len <= MCP_REFERENCE_MAX_BYTES &&
+           str_is_visible(reference) && str_find_char(reference, '\\') == reference.len;
 }
 
 /* Takes the last segment off what stands in out behind `from`. */

@@ -50,15 +50,6 @@ static const char *read_place(const struct url *u, struct egress_head *ret)
     return ret->host.len > 0 ? NULL : malformed;
 }
 
-static bool is_visible(str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.p[i] <= ' ' || s.p[i] > '~')
-            return false;
-    }
-    return s.len > 0;
-}
-
 /* "http://host/path"; who asks for https sends CONNECT with "host:port". */
 static const char *read_target(str target, struct egress_head *ret)
 {
@@ -79,7 +70,7 @@ static const char *read_request_line(str line, struct egress_head *ret)
     ret->method = cut(&line, ' ');
     target = cut(&line, ' ');
     ret->version = line;
-    if (!header_is_name(ret->method) || !is_visible(target) ||
+    if (!header_is_name(ret->method) || !str_is_visible(target) ||
         (!str_eq(line, STR("HTTP/1.1")) && !str_eq(line, STR("HTTP/1.0"))))
         return malformed;
     ret->is_connect = str_eq(ret->method, STR("CONNECT"));

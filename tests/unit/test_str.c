@@ -99,6 +99,16 @@ static void a_word_is_found_in_a_list(void **state)
     assert_false(str_is_one_of(STR("a"), NULL, 0));
 }
 
+static void what_cannot_be_seen_is_found(void **state)
+{
+    static const char unseen[] = {' ', '\0', '\n', 0x1f, 0x7f, (char)0x80, (char)0xff};
+
+    (void)state;
+    assert_true(str_is_visible(STR("!~")) && str_is_visible(STR("")));
+    for (size_t i = 0; i < sizeof(unseen); i++)
+        assert_false(str_is_visible(str_from(&unseen[i], 1)));
+}
+
 static void order_is_that_of_the_bytes(void **state)
 {
     (void)state;
@@ -121,6 +131,7 @@ int main(void)
         cmocka_unit_test(find_gives_the_length_when_there_is_nothing),
         cmocka_unit_test(case_of_starts_and_ends_can_be_ignored),
         cmocka_unit_test(a_word_is_found_in_a_list),
+        cmocka_unit_test(what_cannot_be_seen_is_found),
         cmocka_unit_test(order_is_that_of_the_bytes),
     };
 
