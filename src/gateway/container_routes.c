@@ -485,7 +485,7 @@ static int job_start(struct container_job *job, const struct container_call *cal
         return -1;
     }
     if (!path_ids_decode(ids, &job->arena, job->ids))
-        return reject_memory(reterr);
+        return err_set_no_memory(reterr);
     if (job_read(job, call, r, &request, reterr) == -1 ||
         (is_of_files(call->op) && enter(job, caller->owner, reterr) == -1))
         return -1;
