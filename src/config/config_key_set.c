@@ -42,7 +42,7 @@ static bool set_flag(str value, void *field)
         {STR_INIT("false"), false}, {STR_INIT("0"), false},
     };
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (str_eq_nocase(value, words[i].word)) {
             *(bool *)field = words[i].is;
             return true;

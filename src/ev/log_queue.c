@@ -231,7 +231,7 @@ static void catch_crashes(void)
     const struct sigaction ours = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND};
     struct sigaction now;
 
-    for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++) {
+    for (size_t i = 0; i < COUNT_OF(crashes); i++) {
         if (sigaction(crashes[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
             (void)sigaction(crashes[i], &ours, NULL);
     }

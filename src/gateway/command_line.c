@@ -15,7 +15,7 @@ static const struct {
 #undef COMMAND
 };
 
-enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
+enum { N_COMMANDS = COUNT_OF(commands) };
 
 static void write_command(size_t i, struct buf *out)
 {

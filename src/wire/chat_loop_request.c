@@ -60,7 +60,7 @@ static str tool_name(str tool)
     static const str holders[] = {STR_INIT("function"), STR_INIT("custom")};
     str name = jr_member_string(tool, STR("name"));
 
-    for (size_t i = 0; i < sizeof(holders) / sizeof(*holders) && str_is_none(name); i++)
+    for (size_t i = 0; i < COUNT_OF(holders) && str_is_none(name); i++)
         name = jr_member_string(jr_member(tool, holders[i]), STR("name"));
     return name;
 }

@@ -89,7 +89,7 @@ static bool is_known(str name)
     static const str known[] = {STR_INIT("index"), STR_INIT("id"), STR_INIT("type"),
                                 STR_INIT("function")};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (str_eq(name, known[i]))
             return true;
     }

@@ -10,7 +10,7 @@ bool chat_read_is_nothing(str raw)
     static const str nothing[] = {STR_INIT("null"), STR_INIT("false"), STR_INIT("\"\""),
                                   STR_INIT("0"),    STR_INIT("{}"),    STR_INIT("[]")};
 
-    for (size_t i = 0; raw.len > 0 && i < sizeof(nothing) / sizeof(*nothing); i++) {
+    for (size_t i = 0; raw.len > 0 && i < COUNT_OF(nothing); i++) {
         if (str_eq(raw, nothing[i]))
             return true;
     }
@@ -33,7 +33,7 @@ enum finish chat_read_finish(str word)
         {STR_INIT("insufficient_system_resource"), FINISH_NONE},
     };
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (str_eq(word, words[i].word))
             return words[i].finish;
     }
