@@ -204,13 +204,13 @@ RUN := tools/run-tests
 
 .PHONY: unit scenario quick postgres system clients templates asan tsan tsan-system memcheck coverage check conformance check-clients
 unit: $(unit_tests) ## unit tests (of FLAVOUR)
-	@$(RUN) --as unit $(unit_tests)
+	@$(RUN) --as unit --parallel $(unit_tests)
 
 scenario: $(scenario_tests) ## scenario tests (of FLAVOUR)
 	@$(RUN) --as scenario $(scenario_tests)
 
 quick: tests ## unit and scenario tests, in less than two minutes
-	@$(RUN) --as unit $(unit_tests) --as scenario $(scenario_tests)
+	@$(RUN) --as unit --parallel $(unit_tests) --as scenario --parallel $(scenario_tests)
 
 # They run on a PostgreSQL server as well when there is one.
 store_sources := $(wildcard tests/unit/test_store*.c tests/unit/test_sql_postgres.c)
@@ -218,7 +218,7 @@ store_tests   := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(store_sources))
 WITH_POSTGRES := --under tests/lib/with-postgres
 
 postgres: $(store_tests) ## unit tests of the store, with a PostgreSQL server
-	@$(RUN) --as postgres $(WITH_POSTGRES) $(store_tests)
+	@$(RUN) --as postgres --parallel $(WITH_POSTGRES) $(store_tests)
 
 system: all $(load_programs) ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
 	@$(RUN) --timeout 1800 --as system tests/system/run
@@ -241,7 +241,7 @@ tsan-system: $(load_programs) ## tests of the running daemon under ThreadSanitiz
 
 memcheck: all tests ## unit tests and tests of the running daemon under valgrind
 	@$(RUN) --timeout 1800 \
-	    --as memcheck --under "valgrind -q --leak-check=full --error-exitcode=99" $(unit_tests) \
+	    --as memcheck --parallel --under "valgrind -q --leak-check=full --error-exitcode=99" $(unit_tests) \
 	    --as system "tools/memcheck valgrind"
 
 coverage: ## unit and scenario tests; lines covered, by file, in build/coverage/report.txt
@@ -275,11 +275,11 @@ check: ## everything; ends with "N passed, N failed"
 	                             "$(SUB) $(thread_tests) CC=gcc FLAVOUR=tsan" \
 	                             "$(SUB) fuzz-targets CC=clang FLAVOUR=fuzz" \
 	                  --as check tools/lint \
-	    --timeout 300 --as release $(call tests_in,release) \
-	                  --as release $(WITH_POSTGRES) $(call store_in,release) \
-	                  --as asan $(call tests_in,asan-clang) \
-	                  --as asan $(WITH_POSTGRES) $(call store_in,asan-clang) \
-	                  --as tsan $(thread_tests) \
+	    --timeout 300 --as release --parallel $(call tests_in,release) \
+	                  --as release --parallel $(WITH_POSTGRES) $(call store_in,release) \
+	                  --as asan --parallel $(call tests_in,asan-clang) \
+	                  --as asan --parallel $(WITH_POSTGRES) $(call store_in,asan-clang) \
+	                  --as tsan --parallel $(thread_tests) \
 	                  --as fuzz "tools/fuzz fixed $(call fuzz_in,fuzz-clang)" \
 	    --timeout 1800 --as system tests/system/run \
 	                  --as system-asan --env ANTIPHON_BIN=build/asan-clang/antiphon \
