@@ -103,6 +103,8 @@ load_programs  := $(patsubst tests/load/%.c,$(OUT)/tests/%,$(load_sources))
 template_words := $(OUT)/tests/template_words
 doc_tables     := $(OUT)/doc_tables
 doc_sources    := $(wildcard tools/doc_tables/*.c)
+# What tests/lib/failing_malloc.c stands before in every test program.
+WRAPPED := malloc calloc realloc strdup strndup
 
 # What the user passes in CPPFLAGS, CFLAGS and LDFLAGS comes last and wins.
 C_STD     := -std=c11 -D_GNU_SOURCE -Isrc -Itests
@@ -152,7 +154,8 @@ $(template_words): $(call object,tests/templates/template_words.c)
 $(unit_tests) $(scenario_tests) $(fuzz_targets) $(load_programs) $(template_words): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
 	@echo "  link  $@"
 	@mkdir -p $(@D)
-	@$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(test_link) $(lib_link)
+	@$(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) \
+	    $(test_link) $(lib_link)
 
 $(doc_tables): $(call object,$(doc_sources)) $(SHELL_LIB) $(CORE_LIB)
 	@echo "  link  $@"

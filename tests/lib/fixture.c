@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/failing_malloc.h"
+
 static void give_up(const char *what, const char *name)
 {
     fprintf(stderr, "%s %s: %s\n", what, name, strerror(errno));
@@ -80,10 +82,8 @@ void fixture_list_free(char **names)
 
 char *exact_copy(str s)
 {
-    char *p = malloc(s.len);
+    char *p = sure_malloc(s.len);
 
-    if (p == NULL && s.len > 0)
-        give_up("copy", "bytes");
     if (s.len > 0)
         memcpy(p, s.p, s.len);
     return p;

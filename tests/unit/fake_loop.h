@@ -7,6 +7,7 @@
 #define ANTIPHON_TESTS_UNIT_FAKE_LOOP_H
 
 #include "ev/loop.h"
+#include "lib/failing_malloc.h"
 #include "lib/send_once.h"
 #include "lib/test.h"
 
@@ -132,6 +133,8 @@ struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void
 {
     struct loop_timer *t = calloc(1, sizeof(*t));
 
+    if (t == NULL)
+        return NULL;
     *t = (struct loop_timer){.loop = loop, .fn = fn, .arg = arg, .next = loop->timers};
     loop->timers = t;
     return t;

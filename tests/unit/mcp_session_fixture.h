@@ -217,7 +217,7 @@ static inline void reply_later(const struct mcp_link_message *m)
 
     if (m->id == 0 || (r.members == NULL && !r.fails && !r.downs))
         return;
-    w = malloc(sizeof(*w));
+    w = sure_malloc(sizeof(*w));
     *w = (struct waiting_reply){fx.link, m->id, r};
     defer_once(fx.loop, on_reply, w);
 }
@@ -238,7 +238,7 @@ static inline bool fake_send(struct mcp_link *link, const struct mcp_link_messag
     *s = (struct sent){.id = m->id, .method = m->method, .version = m->version};
     for (const struct mcp_mirror *mirror = m->mirrors; mirror != NULL; mirror = mirror->next)
         s->n_mirrors++;
-    s->json = calloc(1, m->json.len + 1);
+    s->json = sure_malloc(m->json.len + 1);
     memcpy(s->json, m->json.p, m->json.len);
     fx.n_sent++;
     if (m->method != MCP_METHOD_COUNT)
@@ -293,7 +293,7 @@ static inline struct mcp_link *fake_open(enum mcp_transport transport,
                                             fake_stop};
 
     assert_null(fx.link);
-    fx.link = calloc(1, sizeof(*fx.link));
+    fx.link = sure_malloc(sizeof(*fx.link));
     fx.link->link = (struct mcp_link){&ops, handler, arg};
     fx.opened[fx.n_opened++ % COUNT_OF(fx.opened)] = transport;
     defer_once(fx.loop, link_opens, fx.link);

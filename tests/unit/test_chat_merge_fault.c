@@ -1,37 +1,8 @@
 /* test_chat_merge_fault.c -- rounds of a chat completion, with each allocation failing in
- * turn: either nothing is missing, or it is said that the round has failed.
- *
- * As in test_fault.c, the files that allocate are compiled once more here. */
-#include "lib/test.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-
-static bool must_fail(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-static void *malloc_or_fail(size_t n)
-{
-    return must_fail() ? NULL : malloc(n);
-}
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    return must_fail() ? NULL : realloc(p, n);
-}
-
-/* clang-format off: the order is part of it */
-#define malloc(n)     malloc_or_fail(n)
-#define realloc(p, n) realloc_or_fail((p), (n))
-#include "base/arena.c"
-#include "base/buf.c"
-#include "wire/chat_call.c"
-#undef malloc
-#undef realloc
-/* clang-format on */
-
+ * turn: either nothing is missing, or it is said that the round has failed. */
+#include "lib/failing_malloc.h"
 #include "lib/fixture.h"
+#include "lib/test.h"
 #include "wire/chat_loop_request.h"
 #include "wire/chat_merge.h"
 
@@ -100,19 +71,19 @@ static bool run_request(struct buf *out)
 static void check_every_failure(bool (*run)(struct buf *out))
 {
     struct buf all = {.limit = 0}, some = {.limit = 0};
-    bool ok = false;
+    bool has_failed = true;
     long n = 0;
 
-    allocations_left = -1;
     assert_true(run(&all));
-    for (; !ok; n++) {
+    for (; has_failed; n++) {
+        bool ok;
+
         buf_fini(&some);
-        allocations_left = n;
+        failing_malloc_begin(n, FAILS_ONCE);
         ok = run(&some);
-        if (allocations_left < 0)
-            assert_false(ok && !str_eq(buf_str(&some), buf_str(&all)));
-        ok = ok && allocations_left >= 0; /* none has failed */
-        allocations_left = -1;
+        has_failed = failing_malloc_end();
+        if (ok)
+            assert_str_eq(buf_str(&some), buf_str(&all));
     }
     assert_true(n > 2);
     assert_str_eq(buf_str(&some), buf_str(&all));

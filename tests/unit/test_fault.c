@@ -3,49 +3,12 @@
  * Whatever fails, nothing crashes or leaks, and the events that were sent are a
  * faultless stream, or the beginning of one when the bytes themselves had no
  * memory left to stand in.
- *
- * The files of the pure core that allocate are compiled once more here, with an
- * allocator that fails on demand; the linker prefers them to those in the
- * library. */
-#include "lib/test.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-static bool fails_for_good;        /* else once only */
-
-static bool must_fail(void)
-{
-    if (allocations_left < 0 || allocations_left-- > 0)
-        return false;
-    allocations_left = fails_for_good ? 0 : -1;
-    return true;
-}
-
-static void *malloc_or_fail(size_t n)
-{
-    return must_fail() ? NULL : malloc(n);
-}
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    return must_fail() ? NULL : realloc(p, n);
-}
-
-/* clang-format off: the order is part of it */
-#define malloc(n)     malloc_or_fail(n)
-#define realloc(p, n) realloc_or_fail((p), (n))
-#define grow          response_call_grow /* buf.c has one as well */
-#include "response/response_call.c"
-#undef grow
-#include "base/arena.c"
-#include "base/buf.c"
-#include "wire/chat_call.c"
-#undef malloc
-#undef realloc
-/* clang-format on */
-
+ */
 #include "lib/event_check.h"
+#include "lib/failing_malloc.h"
 #include "lib/legacy_check.h"
 #include "lib/round_run.h"
+#include "lib/test.h"
 
 /* ---- what is run */
 
@@ -159,7 +122,7 @@ static const char *judge(size_t i, const struct round_result *r)
     return r->spoiled ? event_check_cut(buf_str(&r->events)) : event_check(buf_str(&r->events));
 }
 
-static void check_events(size_t i, long n, const struct round_result *r)
+static void check_events(size_t i, long n, enum failing_malloc how, const struct round_result *r)
 {
     const char *what;
 
@@ -168,11 +131,12 @@ static void check_events(size_t i, long n, const struct round_result *r)
     what = judge(i, r);
     if (what != NULL)
         fail_msg("%s, allocation %ld%s: %s in\n%.*s", runs[i].name, n,
-                 fails_for_good ? " and all after" : "", what, STR_ARG(buf_str(&r->events)));
+                 how == FAILS_FOR_GOOD ? " and all after" : "", what, STR_ARG(buf_str(&r->events)));
 }
 
 /* Fails the n-th allocation; returns whether there was one. */
-static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
+static bool run_with_failure(size_t i, str body, struct cutting cutting, long n,
+                             enum failing_malloc how)
 {
     const struct round_conf conf = {
         .tools = &tools,
@@ -185,16 +149,15 @@ static bool run_with_failure(size_t i, str body, struct cutting cutting, long n)
     struct round_result r;
     bool failed;
 
-    allocations_left = n;
+    failing_malloc_begin(n, how);
     round_run(&conf, body, cutting, true, &r);
-    failed = fails_for_good ? allocations_left == 0 : allocations_left < 0;
-    allocations_left = -1;
-    check_events(i, n, &r);
+    failed = failing_malloc_end();
+    check_events(i, n, how, &r);
     round_result_fini(&r);
     return failed;
 }
 
-static void check_runs(bool for_good, struct cutting cutting)
+static void check_runs(enum failing_malloc how, struct cutting cutting)
 {
     for (size_t i = 0; i < COUNT_OF(runs); i++) {
         struct buf body = {.limit = 0};
@@ -204,8 +167,7 @@ static void check_runs(bool for_good, struct cutting cutting)
             body = fixture_read(runs[i].fixture);
         else
             buf_c(&body, runs[i].body);
-        fails_for_good = for_good;
-        while (run_with_failure(i, buf_str(&body), cutting, n))
+        while (run_with_failure(i, buf_str(&body), cutting, n, how))
             n++;
         assert_true(n > 10);
         buf_fini(&body);
@@ -215,15 +177,15 @@ static void check_runs(bool for_good, struct cutting cutting)
 static void one_failed_allocation_does_no_harm(void **state)
 {
     (void)state;
-    check_runs(false, UNCUT);
-    check_runs(false, BYTE_BY_BYTE);
+    check_runs(FAILS_ONCE, UNCUT);
+    check_runs(FAILS_ONCE, BYTE_BY_BYTE);
 }
 
 static void having_no_memory_left_does_no_harm(void **state)
 {
     (void)state;
-    check_runs(true, UNCUT);
-    check_runs(true, BYTE_BY_BYTE);
+    check_runs(FAILS_FOR_GOOD, UNCUT);
+    check_runs(FAILS_FOR_GOOD, BYTE_BY_BYTE);
 }
 
 int main(void)

@@ -1,28 +1,8 @@
 /* test_harmony_fault.c -- reading Harmony with each allocation failing in turn: it is told, and
- * nothing is reported from then on.
- *
- * The one file below the parser that allocates is compiled once more here, with an allocator that
- * fails on demand. */
-#include "lib/test.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    if (allocations_left == 0)
-        return NULL;
-    if (allocations_left > 0)
-        allocations_left--;
-    return realloc(p, n);
-}
-
-/* clang-format off: the order is part of it */
-#define realloc(p, n) realloc_or_fail((p), (n))
-#include "base/buf.c"
-#undef realloc
-/* clang-format on */
-
+ * nothing is reported from then on. */
+#include "lib/failing_malloc.h"
 #include "lib/fixture.h"
+#include "lib/test.h"
 #include "text/harmony.h"
 
 /* Every buffer is used, and those that can grow do. */
@@ -94,15 +74,15 @@ static bool run(long limit, struct cutting cutting, size_t *ret_n)
 {
     struct reports r = {.n = 0};
 
-    allocations_left = limit;
+    failing_malloc_begin(limit, FAILS_FOR_GOOD);
     harmony_init(&r.parser, &handler, &r);
     feed_pieces(str_from_c(text), cutting, feed, &r);
     r.failed = !harmony_finish(&r.parser) || r.failed;
     assert_int_equal(r.failed, r.parser.out_of_memory);
     assert_int_equal(r.n_after_failure, 0);
     assert_true(harmony_is_done(&r.parser));
+    assert_int_equal(r.failed, failing_malloc_end());
     harmony_fini(&r.parser);
-    allocations_left = -1;
     *ret_n = r.n;
     return r.failed;
 }

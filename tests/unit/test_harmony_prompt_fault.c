@@ -1,36 +1,7 @@
 /* test_harmony_prompt_fault.c -- a Harmony prompt with each of its allocations failing in turn: it is
- * whole, or there is an error; never a part of it.
- *
- * The files that allocate are compiled once more here, with an allocator that fails on demand; the
- * linker prefers them to those in the library. */
+ * whole, or there is an error; never a part of it. */
+#include "lib/failing_malloc.h"
 #include "lib/test.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-
-static bool must_fail(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-static void *malloc_or_fail(size_t n)
-{
-    return must_fail() ? NULL : malloc(n);
-}
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    return must_fail() ? NULL : realloc(p, n);
-}
-
-/* clang-format off: the order is part of it */
-#define malloc(n)     malloc_or_fail(n)
-#define realloc(p, n) realloc_or_fail((p), (n))
-#include "base/arena.c"
-#include "base/buf.c"
-#undef malloc
-#undef realloc
-/* clang-format on */
-
 #include "request_fixture.h"
 #include "wire/harmony_request.h"
 
@@ -62,9 +33,9 @@ static void a_prompt_without_memory_is_an_error_and_never_a_part(void **state)
     do {
         struct buf out = {0};
 
-        allocations_left = n++;
+        failing_malloc_begin(n++, FAILS_ONCE);
         rc = harmony_request_write(&f.request, &c, &o, &harmony, &out, &f.err);
-        allocations_left = -1;
+        (void)failing_malloc_end();
         if (rc == 0)
             assert_str_eq(buf_str(&out), buf_str(&whole));
         buf_fini(&out);

@@ -1,36 +1,9 @@
 /* test_mcp_fault.c -- what MCP servers say, with each allocation failing in turn.
  *
- * What is made of it is all there, or it is said that something is missing. As
- * in test_fault.c, the files that allocate are compiled once more here. */
-#include "lib/test.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-
-static bool must_fail(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-static void *malloc_or_fail(size_t n)
-{
-    return must_fail() ? NULL : malloc(n);
-}
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    return must_fail() ? NULL : realloc(p, n);
-}
-
-/* clang-format off: the order is part of it */
-#define malloc(n)     malloc_or_fail(n)
-#define realloc(p, n) realloc_or_fail((p), (n))
-#include "base/arena.c"
-#include "base/buf.c"
-#undef malloc
-#undef realloc
-/* clang-format on */
-
+ * What is made of it is all there, or it is said that something is missing. */
+#include "lib/failing_malloc.h"
 #include "lib/fixture.h"
+#include "lib/test.h"
 #include "mcp/mcp_catalogue.h"
 #include "mcp/mcp_failure.h"
 #include "mcp/mcp_hub_internal.h"
@@ -173,10 +146,9 @@ static void fail_each(run_fn *run)
         struct buf out = {0};
         bool has_failed;
 
-        allocations_left = n;
+        failing_malloc_begin(n, FAILS_ONCE);
         ok = run(&out);
-        has_failed = allocations_left < 0;
-        allocations_left = -1;
+        has_failed = failing_malloc_end();
         if (ok)
             assert_str_eq(buf_str(&out), buf_str(&whole));
         assert_int_equal(ok, !has_failed);

@@ -1,55 +1,8 @@
 /* test_mcp_session_fault.c -- a session, with each allocation failing in turn.
  *
- * Whatever is missing, every call ends once, and the session can be stopped and freed. As
- * in test_fault.c, the files that allocate are compiled once more here. */
-#include "ev/loop.h"
-#include "lib/test.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-
-static bool must_fail(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-static void *malloc_or_fail(size_t n)
-{
-    return must_fail() ? NULL : malloc(n);
-}
-
-static void *calloc_or_fail(size_t n, size_t size)
-{
-    return must_fail() ? NULL : calloc(n, size);
-}
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    return must_fail() ? NULL : realloc(p, n);
-}
-
-static struct loop_timer *timer_or_fail(struct loop *loop, void (*fn)(void *arg), void *arg)
-{
-    return must_fail() ? NULL : loop_timer_new(loop, fn, arg);
-}
-
-/* clang-format off: the order is part of it */
-#define loop_timer_new  timer_or_fail
-#define malloc(n)       malloc_or_fail(n)
-#define calloc(n, size) calloc_or_fail((n), (size))
-#define realloc(p, n)   realloc_or_fail((p), (n))
-#include "base/arena.c"
-#include "base/buf.c"
-#include "base/secrets.c"
-#include "mcp/mcp_session.c"
-#include "mcp/mcp_session_list.c"
-#include "mcp/mcp_session_queue.c"
-#undef malloc
-#undef calloc
-#undef realloc
-#undef loop_timer_new
-
+ * Whatever is missing, every call ends once, and the session can be stopped and freed. */
+#include "lib/failing_malloc.h"
 #include "mcp_session_fixture.h"
-/* clang-format on */
 
 static struct called *try_call(const char *tool)
 {
@@ -101,11 +54,10 @@ static long live_without_memory(void **state, enum mcp_transport transport)
     bool has_failed = true;
 
     for (; has_failed; n++) {
-        allocations_left = n;
         (void)session_setup(state);
+        failing_malloc_begin(n, FAILS_ONCE);
         live(transport);
-        has_failed = allocations_left < 0;
-        allocations_left = -1;
+        has_failed = failing_malloc_end();
         (void)session_teardown(state);
     }
     return n;

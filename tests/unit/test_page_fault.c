@@ -1,35 +1,10 @@
 /* test_page_fault.c -- pages and lists of results, with each allocation failing in turn.
  *
- * What is made is all there, or it is said that something is missing. As in test_fault.c, the
- * files that allocate are compiled once more here. */
+ * What is made is all there, or it is said that something is missing. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "lib/failing_malloc.h"
 #include "lib/test.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-
-static bool must_fail(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-static void *malloc_or_fail(size_t n)
-{
-    return must_fail() ? NULL : malloc(n);
-}
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    return must_fail() ? NULL : realloc(p, n);
-}
-
-/* clang-format off: the order is part of it */
-#define malloc(n)     malloc_or_fail(n)
-#define realloc(p, n) realloc_or_fail((p), (n))
-#include "base/arena.c"
-#include "base/buf.c"
-#undef malloc
-#undef realloc
-/* clang-format on */
-
 #include "search/web_list.h"
 #include "search/web_view.h"
 
@@ -95,13 +70,12 @@ static void check(run_fn *run)
     struct buf whole = {.limit = 0}, out = {.limit = 0};
     bool ok = false;
 
-    allocations_left = -1;
     assert_true(run(&whole));
     for (long n = 0; !ok; n++) {
         buf_fini(&out);
-        allocations_left = n;
+        failing_malloc_begin(n, FAILS_ONCE);
         ok = run(&out);
-        allocations_left = -1;
+        (void)failing_malloc_end();
         if (ok)
             assert_str_eq(buf_str(&out), buf_str(&whole));
     }

@@ -1,41 +1,7 @@
 /* test_request_rounds.c -- calls that the gateway has run, put back into requests that lack them;
  * also with each allocation failing in turn. */
+#include "lib/failing_malloc.h"
 #include "request_fixture.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-
-static bool must_fail(void)
-{
-    if (allocations_left < 0 || allocations_left-- > 0)
-        return false;
-    allocations_left = 0; /* all after fail as well */
-    return true;
-}
-
-static size_t allocated_bytes; /* all together, freed or not */
-
-static void *malloc_or_fail(size_t n)
-{
-    allocated_bytes += n;
-    return must_fail() ? NULL : malloc(n);
-}
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    allocated_bytes += n;
-    return must_fail() ? NULL : realloc(p, n);
-}
-
-/* The linker prefers these to those in the library. */
-/* clang-format off: the order is part of it */
-#define malloc(n)     malloc_or_fail(n)
-#define realloc(p, n) realloc_or_fail((p), (n))
-#include "base/arena.c"
-#include "base/buf.c"
-#include "wire/call_cache.c"
-#undef malloc
-#undef realloc
-/* clang-format on */
 
 #include "response/response_hosted.h"
 #include "response/response_rounds.h"
@@ -197,10 +163,9 @@ static bool learn_with(struct memory *m, const struct said_round *rounds, size_t
         if (item->kind == OUTPUT_MESSAGE && m->message.len == 0)
             m->message = item->id;
     }
-    allocations_left = fail_at;
+    failing_malloc_begin(fail_at, FAILS_FOR_GOOD);
     remember(m, &r, &context);
-    has_failed = allocations_left == 0;
-    allocations_left = -1;
+    has_failed = failing_malloc_end();
     response_fini(&r);
     arena_fini(&arena);
     return has_failed;
@@ -283,10 +248,9 @@ static int put_back(struct memory *m, struct fixture *f, const char *input, long
     if (fixture_parse(f, buf_str(&body), 0) == -1)
         fail_msg("%s: %s", f->err.msg, input);
     buf_fini(&body);
-    allocations_left = fail_at;
+    failing_malloc_begin(fail_at, FAILS_FOR_GOOD);
     rc = request_put_back(&f->request, &source, &input_options, &f->ids, &f->arena, &f->err);
-    *ret_failed = allocations_left == 0;
-    allocations_left = -1;
+    *ret_failed = failing_malloc_end();
     if (rc == 0) {
         json_t *chat = fixture_chat(f, &options);
 
@@ -563,10 +527,10 @@ static void check_copies(struct memory *m, const char *claim, str first, const c
     }
     buf_append(&body, STR("," CALL1 "]}"));
     assert_int_equal(fixture_parse(&f, buf_str(&body), 0), 0);
-    before = allocated_bytes;
+    before = failing_malloc_bytes();
     assert_int_equal(request_put_back(&f.request, &source, &options, &f.ids, &f.arena, &f.err), 0);
-    if (allocated_bytes - before > (size_t)FEW * LONG)
-        fail_msg("%s: %zu bytes", claim, allocated_bytes - before);
+    if (failing_malloc_bytes() - before > (size_t)FEW * LONG)
+        fail_msg("%s: %zu bytes", claim, failing_malloc_bytes() - before);
     buf_fini(&body);
     fixture_fini(&f);
 }

@@ -1,43 +1,9 @@
 /* test_response_fault.c -- what models with tools of their own say, with each allocation failing
  * in turn; test_fault.c does the same for the bytes of an upstream. */
-#include "lib/test.h"
-
-static long allocations_left = -1; /* below 0: no limit */
-static bool fails_for_good;        /* else once only */
-
-static bool must_fail(void)
-{
-    if (allocations_left < 0 || allocations_left-- > 0)
-        return false;
-    allocations_left = fails_for_good ? 0 : -1;
-    return true;
-}
-
-static void *malloc_or_fail(size_t n)
-{
-    return must_fail() ? NULL : malloc(n);
-}
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    return must_fail() ? NULL : realloc(p, n);
-}
-
-/* The linker prefers these to those in the library. */
-/* clang-format off: the order is part of it */
-#define malloc(n)     malloc_or_fail(n)
-#define realloc(p, n) realloc_or_fail((p), (n))
-#define grow          response_call_grow /* buf.c has one as well */
-#include "response/response_call.c"
-#undef grow
-#include "base/arena.c"
-#include "base/buf.c"
-#undef malloc
-#undef realloc
-/* clang-format on */
-
 #include "lib/delta_run.h"
 #include "lib/event_check.h"
+#include "lib/failing_malloc.h"
+#include "lib/test.h"
 
 static bool find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
 {
@@ -98,7 +64,7 @@ static struct delta_round with_ends(const struct delta *messages, size_t n, bool
 }
 
 /* Fails the n-th allocation; returns whether there was one. */
-static bool run_with_failure(enum reasoning_mode mode, long n)
+static bool run_with_failure(enum reasoning_mode mode, long n, enum failing_malloc how)
 {
     struct delta deltas[3][MAX_DELTAS];
     const struct delta_round rounds[] = {
@@ -118,26 +84,24 @@ static bool run_with_failure(enum reasoning_mode mode, long n)
     const char *what = NULL;
     bool failed;
 
-    allocations_left = n;
+    failing_malloc_begin(n, how);
     delta_run(&conf, rounds, COUNT_OF(rounds), true, &r);
-    failed = fails_for_good ? allocations_left == 0 : allocations_left < 0;
-    allocations_left = -1;
+    failed = failing_malloc_end();
     if (!buf_failed(&r.events)) /* else it was the test's own memory */
         what = event_check(buf_str(&r.events));
     if (what != NULL)
-        fail_msg("allocation %ld%s: %s in\n%.*s", n, fails_for_good ? " and all after" : "", what,
-                 STR_ARG(buf_str(&r.events)));
+        fail_msg("allocation %ld%s: %s in\n%.*s", n, how == FAILS_FOR_GOOD ? " and all after" : "",
+                 what, STR_ARG(buf_str(&r.events)));
     delta_result_fini(&r);
     return failed;
 }
 
-static void check_runs(bool for_good)
+static void check_runs(enum failing_malloc how)
 {
-    fails_for_good = for_good;
     for (int mode = REASONING_TEXT; mode <= REASONING_OPEN_RESPONSES; mode++) {
         long n = 0;
 
-        while (run_with_failure((enum reasoning_mode)mode, n))
+        while (run_with_failure((enum reasoning_mode)mode, n, how))
             n++;
         assert_true(n > 20);
     }
@@ -146,13 +110,13 @@ static void check_runs(bool for_good)
 static void one_failed_allocation_does_no_harm(void **state)
 {
     (void)state;
-    check_runs(false);
+    check_runs(FAILS_ONCE);
 }
 
 static void having_no_memory_left_does_no_harm(void **state)
 {
     (void)state;
-    check_runs(true);
+    check_runs(FAILS_FOR_GOOD);
 }
 
 static void arguments_that_cannot_be_checked_are_not_complete(void **state)
@@ -162,15 +126,15 @@ static void arguments_that_cannot_be_checked_are_not_complete(void **state)
     struct buf arguments = {.limit = 0};
 
     (void)state;
-    fails_for_good = true;
     buf_append(&arguments, STR("{"));
     for (int i = 0; i < HALF; i++)
         buf_char(&arguments, 'x'); /* brackets are counted; that it is no JSON takes a check */
     assert_false(argument_end_is_reached(&end, buf_str(&arguments)));
     buf_append(&arguments, STR("}"));
-    allocations_left = 1; /* for the bytes that are new, not for all of them */
+    failing_malloc_begin(1,
+                         FAILS_FOR_GOOD); /* none for the bytes that are new, not for all of them */
     assert_false(argument_end_is_reached(&end, buf_str(&arguments)));
-    allocations_left = -1;
+    assert_true(failing_malloc_end());
     assert_false(argument_end_is_reached(&end, buf_str(&arguments)));
     buf_fini(&arguments);
 }

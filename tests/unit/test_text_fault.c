@@ -1,21 +1,8 @@
 /* test_text_fault.c -- calls and reasoning in text with each allocation failing in turn: nothing
- * crashes or leaks, and what is not all there is said to have failed.
- *
- * buf.c is compiled once more here, with an allocator that fails on demand; the linker prefers it
- * to that in the library. */
+ * crashes or leaks, and what is not all there is said to have failed. */
+#include "base/buf.h"
+#include "lib/failing_malloc.h"
 #include "lib/test.h"
-
-static long allocations_left;
-
-static void *realloc_or_fail(void *p, size_t n)
-{
-    return allocations_left-- > 0 ? realloc(p, n) : NULL;
-}
-
-#define realloc(p, n) realloc_or_fail((p), (n))
-#include "base/buf.c"
-#undef realloc
-
 #include "text/text_calls.h"
 #include "text/think.h"
 
@@ -93,11 +80,11 @@ static void calls_are_complete_or_have_failed(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         long n = 0;
 
-        allocations_left = 1000;
         assert_true(read_calls(cases[i].format, cases[i].plain, &all));
         do
-            allocations_left = n;
+            failing_malloc_begin(n, FAILS_FOR_GOOD);
         while (!read_calls(cases[i].format, cases[i].plain, &some) && n++ < 100);
+        assert_false(failing_malloc_end());
         assert_in_range(n, 1, 99);
         assert_str_eq(str_from(some.said, some.n), str_from(all.said, all.n));
     }
@@ -131,8 +118,9 @@ static void reasoning_is_complete_or_has_failed(void **state)
     (void)state;
     snprintf(plain, sizeof(plain), "%s<think>a%sb</think>c", spaces, spaces);
     do
-        allocations_left = n;
+        failing_malloc_begin(n, FAILS_FOR_GOOD);
     while (!read_reasoning(plain, &some) && n++ < 100);
+    assert_false(failing_malloc_end());
     assert_in_range(n, 1, 99);
     snprintf(plain, sizeof(plain), "a%sbc", spaces);
     assert_str_eq(str_from(some.said, some.n), str_from_c(plain));
