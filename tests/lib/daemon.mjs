@@ -86,14 +86,19 @@ class Daemon {
     }
 }
 
-/* `exact` leaves out --listen, for tests that give it in another way; user: { uid, gid }. */
-export async function startDaemon({ upstream, args = [], env = {}, exact = false, user = {} } = {}) {
+/* A daemon that is not ready yet. `exact` leaves out --listen, for tests that give it in another
+ * way; user: { uid, gid }. */
+export function launchDaemon({ upstream, args = [], env = {}, exact = false, user = {} } = {}) {
     const all = [...args];
     if (!exact)
         all.unshift('--listen', '127.0.0.1:0');
     if (upstream !== undefined)
         all.push('--upstream', upstream);
-    const daemon = new Daemon(all, env, user);
+    return new Daemon(all, env, user);
+}
+
+export async function startDaemon(how) {
+    const daemon = launchDaemon(how);
     try {
         return await daemon.ready();
     } catch (error) {

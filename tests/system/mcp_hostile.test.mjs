@@ -136,6 +136,7 @@ test('five hundred processes that end at once leave no zombie and no descriptor'
 
 for (const transport of ['http', 'sse', 'stdio']) {
     test(`over ${transport} no call is lost when the file changes again and again`, async (t) => {
+        /* It takes its time: calls are to be under way when the file changes. */
         const fake = await startMcp({ transport, tools: { ...TOOLS, echo: async () => (await pause(30), 'late') } });
         const g = await gateway(t, { servers: { fake }, captures });
         g.up.always(({ body: { messages } }) => (messages.at(-1).role === 'tool' ? textStream('Done.') : callStream(ECHO)));

@@ -182,9 +182,8 @@ test('processes that end at once leave no zombies', async (t) => {
     const { fake: { available, error } } = await g.untilServers((servers) => servers.fake.error);
     assert.equal(available, false);
     assert.match(error, /7/, 'the exit status is named');
-    await pause(50); /* it is in its backoff: nothing is to be running */
-    const children = readFileSync(`/proc/${g.daemon.child.pid}/task/${g.daemon.child.pid}/children`, 'utf8').trim();
-    assert.equal(children, '');
+    const children = () => readFileSync(`/proc/${g.daemon.child.pid}/task/${g.daemon.child.pid}/children`, 'utf8').trim();
+    await until(() => children() === '', 'nothing runs in its backoff');
 });
 
 test('a command that does not exist is told, and the daemon works without it', async (t) => {
@@ -307,7 +306,7 @@ test('requests of the server with ids equal to ours: ping is answered, all else 
 test('progress keeps a call alive beyond its limit, and the hard limit still ends it', async (t) => {
     const slow = async ({ steps }, call) => {
         for (let i = 1; i <= steps && !call.cancelled; i++) {
-            await pause(200);
+            await pause(200); /* its pace: 15 steps are longer than callTimeoutMs */
             call.progress(i, steps);
         }
         return 'arrived';
@@ -325,7 +324,7 @@ test('progress keeps a call alive beyond its limit, and the hard limit still end
 test('endless progress ends at ten times the limit of the entry, if it says no more', async (t) => {
     const endless = async (_, call) => {
         for (let i = 1; !call.cancelled; i++) {
-            await pause(50);
+            await pause(50); /* its pace, within callTimeoutMs */
             call.progress(i);
         }
     };

@@ -202,7 +202,7 @@ describe('memory', { skip, concurrency: false }, () => {
         const response = await storeLargeAnswer(both, 4);
         let go;
         const reading = new Promise((done) => (go = done));
-        setTimeout(go, 3000);
+        setTimeout(go, 3000); /* nothing tells when the last has got all that it gets */
         await besiege(t, both, 100, () => readSlowly(both.daemon, `/v1/responses/${response}`, reading));
     });
 

@@ -95,6 +95,7 @@ describe('PostgreSQL', { skip: NO_POSTGRES, concurrency: false }, () => {
         const url = await server.database(), database = url.split('/').at(-1);
         await server.load(file, database);
         const slow = server.sql('BEGIN; LOCK TABLE history IN SHARE MODE; SELECT pg_sleep(3); COMMIT', database);
+        /* The lock is held for several times store_timeout. */
         const held = "SELECT 1 FROM pg_locks JOIN pg_class ON relation = pg_class.oid WHERE relname = 'history' AND mode = 'ShareLock'";
         while ((await server.sql(held, database)).length === 0)
             await new Promise((done) => setTimeout(done, 20));

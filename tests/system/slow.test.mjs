@@ -190,7 +190,7 @@ describe('connections', { concurrency: false }, () => {
         const wire = await dial(daemon);
         wire.send(HEALTH);
         await wire.until(() => wire.answers.length === 1);
-        await pause(500);
+        await pause(500); /* idle, but not for as long as keep_alive */
         wire.send(HEALTH);
         await wire.until(() => wire.answers.length === 2);
         assert.deepEqual(wire.answers.map((answer) => answer.status), [200, 200]);

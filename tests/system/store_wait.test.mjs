@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import test, { after, before, describe } from 'node:test';
 import { ask } from '../lib/client.mjs';
-import { BINARY, ENVIRONMENT, startDaemon } from '../lib/daemon.mjs';
+import { BINARY, ENVIRONMENT, launchDaemon } from '../lib/daemon.mjs';
 import { patience } from '../lib/patience.mjs';
 import { NO_POSTGRES, PASSWORD, startPostgres } from '../lib/postgres.mjs';
 import { startUpstream } from '../lib/upstream.mjs';
@@ -96,12 +96,10 @@ describe('a PostgreSQL', { skip: NO_POSTGRES, concurrency: false }, () => {
         await server.stop();
         const up = await startUpstream();
         t.after(() => up.close());
-        const starting = startDaemon({ upstream: up.url, args: ['--model', 'm', '--store', store] });
-        starting.catch(() => {});
-        await new Promise((done) => setTimeout(done, 1500)); /* long enough to have failed */
-        await server.start();
-        const daemon = await starting;
+        const daemon = launchDaemon({ upstream: up.url, args: ['--model', 'm', '--store', store] });
         await daemon.logged(/waiting for the store/);
+        await server.start();
+        await daemon.ready();
         assert.equal((await ask(daemon, { input: 'Hi' })).status, 200);
         await daemon.stop();
     });

@@ -126,7 +126,8 @@ describe('a stream', { concurrency: false }, () => {
         const call = open(both.daemon, REQUEST);
         const res = await new Promise((done) => call.request.once('response', done));
         res.pause();
-        await new Promise((done) => setTimeout(done, 300));
+        while (res.readableLength < res.readableHighWaterMark) /* then nothing more is read */
+            await new Promise((done) => setTimeout(done, 2));
         res.resume();
         assert.equal(checkStream((await call.done).text).response.output[0].content[0].text.length, many * 500);
     });
@@ -176,12 +177,12 @@ describe('options of a stream', { concurrency: false }, () => {
 describe('silence', { concurrency: false }, () => {
     test('the head comes after early_error_window without an answer, and heartbeats follow', { skip: ABOUT_TIME }, async (t) => {
         const { up, daemon } = await pair(t, '--early-error-window', '200ms', '--heartbeat-interval', '100ms');
-        up.always({ before: [900], ...textStream('late') });
+        up.always({ before: [3000], ...textStream('late') });
         const call = open(daemon, REQUEST);
         await call.head;
         const waited = call.headAt - call.startedAt;
         t.diagnostic(`head after ${waited.toFixed(0)} ms`);
-        assert.ok(waited > 150 && waited < 800, `${waited} ms`);
+        assert.ok(waited > 150 && waited < 2500, `${waited} ms`);
         await call.until(': heartbeat\n\n');
         const got = await call.done;
         captures.keep('heartbeats.sse', got.bytes);

@@ -223,7 +223,7 @@ describe('two gateways on one PostgreSQL', { skip: NO_POSTGRES, concurrency: fal
          * requests may be refused once more. */
         for (const daemon of [a, b]) {
             do {
-                await pause(1100);
+                await pause(1100); /* the moment */
                 await untilReady(daemon, 200);
             } while ((await ask(daemon, { model: 'm', input: 'Hi' })).status === 503);
         }

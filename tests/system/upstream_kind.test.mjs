@@ -6,10 +6,11 @@
  * recordings of llama.cpp; the others are documented where they are written. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { describe } from 'node:test';
-import { ask, open } from '../lib/client.mjs';
+import { ask, get, open } from '../lib/client.mjs';
 import { BINARY, ENVIRONMENT, ROOT, startDaemon } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
 import { ABOUT_TIME } from '../lib/patience.mjs';
@@ -17,6 +18,10 @@ import { HANG, chunk, frames, json, startUpstream, stream, textStream } from '..
 
 const recorded = (name) => readFileSync(join(ROOT, 'tests/data/upstream_kinds', name), 'utf8');
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+/* No server is asked more often than every second: what is to be asked again has to wait so long. */
+const untilAskedAgain = () => pause(1100);
+/* What is asked after an answer, perhaps wrongly, needs a moment. */
+const probesToo = () => pause(200);
 const tool = (name) => ({ type: 'function', name });
 const CHOSEN = { model: 'tiny', input: 'Hi', tools: [tool('a'), tool('b')], tool_choice: tool('b') };
 const QUIET = { model: 'tiny', input: 'Hi', reasoning: { effort: 'none' } };
@@ -75,6 +80,12 @@ async function meet(t, probed, ...args) {
     return { up, daemon };
 }
 
+/* Returns when the daemon has read the request: its only worker has answered one that came later. */
+async function isRead(daemon, call) {
+    await once(call.request, 'finish');
+    assert.equal((await get(daemon, '/health')).status, 200);
+}
+
 async function sent({ up, daemon }, request) {
     const answer = await ask(daemon, request);
     assert.equal(answer.status, 200, answer.text);
@@ -95,7 +106,7 @@ describe('servers that are recognised', { concurrency: false }, () => {
         ['lmstudio', 'error', null, lmstudio('someone'), '/v1/models /props', STRINGS, false],
     ]) {
         test(`${kind}, by ${by}: the first request is right`, async (t) => {
-            const slow = async (request) => (await pause(50), probed(request));
+            const slow = async (request) => (await pause(50), probed(request)); /* the first request has to wait for it */
             const g = await meet(t, slow);
             assert.deepEqual(choice(await sent(g, CHOSEN)), wanted);
             const { chat_template_kwargs } = await sent(g, QUIET);
@@ -130,7 +141,7 @@ describe('servers that are recognised', { concurrency: false }, () => {
     });
 
     test('all workers know, and ask once', async (t) => {
-        const g = await meet(t, async (request) => (await pause(100), LLAMA_CPP(request)), '--workers', '4');
+        const g = await meet(t, async (request) => (await pause(100), LLAMA_CPP(request)), '--workers', '4'); /* slow: all of them have to wait */
         await Promise.all(Array.from({ length: 24 }, () => ask(g.daemon, CHOSEN)));
         for (const { body } of g.up.requests)
             assert.deepEqual(choice(body), STRINGS);
@@ -209,29 +220,29 @@ describe('servers that do not tell', { concurrency: false }, () => {
     });
 
     test('hanging on /props: what is known counts, and nobody waits longer than upstream_probe_timeout', { skip: ABOUT_TIME }, async (t) => {
-        const g = await meet(t, (request) => request.path === '/props' ? { before: [HANG] } : LLAMA_CPP(request), '--upstream-probe-timeout', '400ms');
+        const g = await meet(t, (request) => request.path === '/props' ? { before: [HANG] } : LLAMA_CPP(request), '--upstream-probe-timeout', '2s');
         const before = performance.now();
         assert.deepEqual(choice(await sent(g, CHOSEN)), STRINGS);
         const first = performance.now() - before;
-        assert.ok(first < 1500, `${first} ms`);
+        assert.ok(first < 3500, `${first} ms`);
         const again = performance.now();
         assert.deepEqual(choice(await sent(g, CHOSEN)), STRINGS);
-        assert.ok(performance.now() - again < 250, 'the second waits for nothing');
+        assert.ok(performance.now() - again < 1500, 'the second waits for nothing');
     });
 
     test('hanging on everything: the first turn goes on without, the next at once', { skip: ABOUT_TIME }, async (t) => {
-        const g = await meet(t, () => ({ before: [HANG] }), '--upstream-probe-timeout', '400ms');
+        const g = await meet(t, () => ({ before: [HANG] }), '--upstream-probe-timeout', '2s');
         assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
         const again = performance.now();
         assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
-        assert.ok(performance.now() - again < 250, 'nobody waits again');
+        assert.ok(performance.now() - again < 1500, 'nobody waits again');
         await g.daemon.logged(/upstream not recognised"? kind=generic why=no_answer\n/);
     });
 
     test('a client that leaves while its turn waits', async (t) => {
-        const g = await meet(t, () => ({ before: [HANG] }), '--upstream-probe-timeout', '500ms');
+        const g = await meet(t, () => ({ before: [HANG] }), '--upstream-probe-timeout', '500ms', '--workers', '1');
         const left = open(g.daemon, CHOSEN);
-        await pause(100);
+        await isRead(g.daemon, left);
         left.request.destroy();
         await g.daemon.logged(/ turn status=client_gone/); /* of no model: it has not been read */
         assert.equal((await ask(g.daemon, CHOSEN)).status, 200);
@@ -239,9 +250,9 @@ describe('servers that do not tell', { concurrency: false }, () => {
     });
 
     test('the daemon ends while a turn waits', async (t) => {
-        const g = await meet(t, () => ({ before: [HANG] }), '--upstream-probe-timeout', '60s', '--drain-timeout', '200ms');
+        const g = await meet(t, () => ({ before: [HANG] }), '--upstream-probe-timeout', '60s', '--drain-timeout', '200ms', '--workers', '1');
         const waiting = open(g.daemon, CHOSEN);
-        await pause(100);
+        await isRead(g.daemon, waiting);
         const stopped = g.daemon.stop();
         assert.equal((await waiting.done).status, 503);
         await stopped;
@@ -262,7 +273,7 @@ describe('what answers say', { concurrency: false }, () => {
         const answer = textStream('Hi');
         g.up.always({ ...answer, headers: { ...answer.headers, server: 'uvicorn' } });
         assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
-        await pause(1100); /* it is not asked more often than every second */
+        await untilAskedAgain();
         g.up.probed = LLAMA_CPP;
         g.up.always({ ...answer, headers: { ...answer.headers, server: 'llama.cpp' } });
         await sent(g, CHOSEN);
@@ -282,7 +293,7 @@ describe('what answers say', { concurrency: false }, () => {
         g.up.always({ ...answer, headers: { ...answer.headers, server: 'llama.cpp' } });
         assert.deepEqual(choice(await sent(g, CHOSEN)), FULL);
         for (let i = 0; i < 2; i++) {
-            await pause(1100);
+            await untilAskedAgain();
             assert.deepEqual(choice(await sent(g, CHOSEN)), STRINGS);
         }
         assert.equal(asked(g.up), '/v1/models /props /api/version');
@@ -302,10 +313,10 @@ describe('what answers say', { concurrency: false }, () => {
         const answer = textStream('Hi');
         for (let i = 0; i < 5; i++) {
             g.up.always({ ...answer, headers: { ...answer.headers, server: `web-${n++}` } });
-            await pause(1100);
+            await untilAskedAgain();
             await sent(g, CHOSEN);
         }
-        await pause(200);
+        await probesToo();
         const times = asked(g.up).split(' ').filter((path) => path === '/v1/models').length;
         assert.ok(times >= 2 && times <= 3, `${times} times`); /* not five, or six */
     });
@@ -313,7 +324,7 @@ describe('what answers say', { concurrency: false }, () => {
     test('so is one that never answers some paths', async (t) => {
         const g = await meet(t, (request) => request.path === '/v1/models' ? models('openai') : json(503, {}));
         for (let i = 0; i < 5; i++) {
-            await pause(1100);
+            await untilAskedAgain();
             await sent(g, CHOSEN);
         }
         const times = asked(g.up).split(' ').filter((path) => path === '/v1/models').length;
@@ -325,10 +336,10 @@ describe('what answers say', { concurrency: false }, () => {
         const answer = textStream('Hi');
         g.up.always({ ...answer, headers: { ...answer.headers, server: 'nginx' } });
         for (let i = 0; i < 3; i++) {
-            await pause(1100);
+            await untilAskedAgain();
             await sent(g, CHOSEN);
         }
-        await pause(200);
+        await probesToo();
         assert.equal(asked(g.up), '/v1/models /version /v1/models /version');
     });
 });
@@ -348,7 +359,7 @@ describe('servers that come and go', { concurrency: false }, () => {
         const daemon = await startDaemon({ upstream: `unix:${path}` });
         t.after(() => daemon.stop());
         assert.equal((await ask(daemon, CHOSEN)).status, 502);
-        await pause(1100);
+        await untilAskedAgain();
         const up = await at(t, path, LLAMA_CPP);
         assert.deepEqual(choice(await sent({ up, daemon }, CHOSEN)), STRINGS);
         assert.equal(daemon.log.match(/not recognised"? kind=generic why=unreachable\n/g).length, 1);
@@ -362,7 +373,7 @@ describe('servers that come and go', { concurrency: false }, () => {
         const up = await at(t, path, LLAMA_CPP), answer = textStream('Hi');
         up.always({ ...answer, headers: { ...answer.headers, server: 'llama.cpp' } });
         await sent({ up, daemon }, CHOSEN); /* within the second in which nobody asks again */
-        await pause(1100);
+        await untilAskedAgain();
         assert.deepEqual(choice(await sent({ up, daemon }, CHOSEN)), STRINGS);
         assert.equal(asked(up), '/v1/models /props');
     });
@@ -373,7 +384,7 @@ describe('servers that come and go', { concurrency: false }, () => {
         const g = await meet(t, () => loading);
         g.up.next(loading);
         assert.equal((await ask(g.daemon, CHOSEN)).status, 503);
-        await pause(1100);
+        await untilAskedAgain();
         g.up.probed = LLAMA_CPP;
         await sent(g, CHOSEN);
         assert.equal(asked(g.up), '/v1/models /props /v1/models /props');
@@ -388,7 +399,7 @@ describe('servers that come and go', { concurrency: false }, () => {
         assert.deepEqual(choice(await sent({ up: first, daemon }, CHOSEN)), STRINGS);
         await first.close();
         assert.equal((await ask(daemon, CHOSEN)).status, 502);
-        await pause(1100);
+        await untilAskedAgain();
         const second = await at(t, path, VLLM);
         assert.deepEqual(choice(await sent({ up: second, daemon }, CHOSEN)), FULL);
         assert.deepEqual(daemon.log.match(/recognised"? kind=\S+/g).map((line) => line.split('=')[1]), ['llama.cpp', 'vllm']);

@@ -336,6 +336,22 @@ static void on_interrupt(int signal)
     (void)signal;
 }
 
+/* Until it waits for something, or has ended. */
+static void until_asleep(pid_t pid)
+{
+    char path[64], state = 'R';
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    while (state == 'R' || state == 'D') {
+        FILE *f = fopen(path, "re");
+
+        if (f == NULL || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+            state = '\0';
+        if (f != NULL)
+            (void)fclose(f);
+    }
+}
+
 /* A FIFO stands for the file: its opening waits, and a signal interrupts what waits. */
 static void a_signal_does_not_keep_a_file_from_being_written(void **state)
 {
@@ -354,7 +370,7 @@ static void a_signal_does_not_keep_a_file_from_being_written(void **state)
     if (writer == 0)
         _exit(jail_group_write(directory, "", "file", "text") ? 0 : 1);
     for (int i = 0; i < SIGNALS; i++) {
-        (void)usleep(20000);
+        until_asleep(writer);
         (void)kill(writer, SIGUSR1);
     }
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -338,8 +338,8 @@ static void a_process_that_ends_takes_its_container_with_it(void **state)
 
 static void code_that_waited_for_what_died_runs_in_a_new_container(void **state)
 {
-    struct sandbox_request dies =
-        code_in("a", "import os, time\ntime.sleep(0.2)\nos.kill(os.getpid(), 9)");
+    struct sandbox_request dies = code_in(
+        "a", "import os, time\ntime.sleep(0.2)\nos.kill(os.getpid(), 9)"); /* the others wait */
     struct sandbox_request maker = code_in("a", "1"), other = code_in("a", "2");
     struct told t[3] = {{.n = 0}};
 
@@ -395,7 +395,7 @@ static void a_container_that_is_not_used_expires(void **state)
 static void code_that_runs_keeps_its_container(void **state)
 {
     (void)state;
-    bfx.conf.idle_ms = 50;
+    bfx.conf.idle_ms = 50; /* a tenth of what the code takes */
     hub_open();
     assert_run("a", "import time\ntime.sleep(0.5)\n'still here'", "", "'still here'");
 }
