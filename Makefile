@@ -256,40 +256,10 @@ fuzz-targets: $(fuzz_targets)
 MINUTES ?= 1
 fuzz: ## every fuzz target for MINUTES (default 1), under clang
 	@$(SUB) fuzz-targets CC=clang FLAVOUR=fuzz
-	@tools/fuzz $$(($(MINUTES) * 60)) $(call fuzz_in,fuzz-clang)
+	@tools/fuzz $$(($(MINUTES) * 60)) $(patsubst tests/fuzz/%.c,build/fuzz-clang/tests/%,$(wildcard tests/fuzz/*.c))
 
-# The programs of `make tests` in another build, whether they exist yet or not.
-build_in     = $(patsubst $(OUT)/%,build/$(1)/%,$(2))
-tests_in     = $(call build_in,$(1),$(filter-out $(store_tests),$(unit_tests)) $(scenario_tests))
-store_in     = $(call build_in,$(1),$(store_tests))
-fuzz_in      = $(patsubst $(OUT)/%,build/$(1)/%,$(fuzz_targets))
-thread_tests = $(patsubst tests/unit/%.c,build/tsan/tests/%,$(wildcard tests/unit/test_loop*.c \
-                 tests/unit/test_errand.c \
-                 tests/unit/test_http*.c tests/unit/test_child*.c tests/unit/test_mcp_hub*.c \
-                 tests/unit/test_sandbox*.c tests/unit/test_store_task.c))
-
-# Everything. Builds are suites too: one that breaks is counted, and the rest
-# still runs.
 check: ## everything; ends with "N passed, N failed"
-	@tools/install-deps check
-	+@$(RUN) \
-	    --timeout 900 --as build "$(SUB) all tests CC=gcc FLAVOUR=release" \
-	                             "$(SUB) all tests CC=clang FLAVOUR=asan" \
-	                             "$(SUB) $(thread_tests) CC=gcc FLAVOUR=tsan" \
-	                             "$(SUB) fuzz-targets CC=clang FLAVOUR=fuzz" \
-	                  --as check tools/lint \
-	    --timeout 300 --as release --parallel $(call tests_in,release) \
-	                  --as release --parallel $(WITH_POSTGRES) $(call store_in,release) \
-	                  --as asan --parallel $(call tests_in,asan-clang) \
-	                  --as asan --parallel $(WITH_POSTGRES) $(call store_in,asan-clang) \
-	                  --as tsan --parallel $(thread_tests) \
-	                  --as fuzz "tools/fuzz fixed $(call fuzz_in,fuzz-clang)" \
-	    --timeout 1800 --as system tests/system/run \
-	                  --as system-asan --env ANTIPHON_BIN=build/asan-clang/antiphon \
-	                                   tests/system/run \
-	                  --as clients tests/clients/run \
-	                  --as templates tests/templates/run \
-	                  --as conformance tests/conformance/run
+	+@MAKE="$(MAKE)" JOBS="$(JOBS)" NODE="$(NODE)" STORE_TESTS="$(store_sources)" tools/check
 
 conformance: all ## the MCP conformance suite, with the gateway as a client
 	@$(RUN) --timeout 900 --as conformance tests/conformance/run

@@ -7,7 +7,6 @@
 #define ANTIPHON_TESTS_UNIT_FAKE_LOOP_H
 
 #include "ev/loop.h"
-#include "lib/failing_malloc.h"
 #include "lib/send_once.h"
 #include "lib/test.h"
 
