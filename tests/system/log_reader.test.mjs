@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, existsSync, openSync, readSync, readlinkSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, readlinkSync, writeSync } from 'node:fs';
 import http from 'node:http';
+import net from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import { BINARY, ENVIRONMENT } from '../lib/daemon.mjs';
@@ -15,6 +16,17 @@ import { startUpstream, textStream } from '../lib/upstream.mjs';
 const N = 3000; /* turns, whose lines are several times what a pipe and the queue hold */
 const QUEUE = ['--log-queue-size', '64KiB'];
 const MODEL = 'a-model-with-a-long-name/'.padEnd(60, 'x');
+
+/* Until it takes connections: between bind() and listen() its socket is there and refuses them. */
+async function untilListening(child, path) {
+    const connects = () => new Promise((done) => {
+        const socket = net.connect(path, () => (socket.destroy(), done(true))).on('error', () => done(false));
+    });
+    while (!await connects()) {
+        assert.equal(child.exitCode ?? child.signalCode, null, 'it ended');
+        await new Promise((done) => setTimeout(done, 10));
+    }
+}
 
 /* A daemon on a Unix socket, since nobody may be there to read of its port. */
 async function start(t, { wrap = [], stdio = 'ignore', args = [], env = {} }) {
@@ -29,10 +41,7 @@ async function start(t, { wrap = [], stdio = 'ignore', args = [], env = {} }) {
         child.kill('SIGKILL');
         await exited;
     });
-    while (!existsSync(socketPath)) {
-        assert.equal(child.exitCode, null, 'it ended');
-        await new Promise((done) => setTimeout(done, 10));
-    }
+    await untilListening(child, socketPath);
     return { child, exited, socketPath };
 }
 
@@ -128,9 +137,9 @@ test('a second signal ends it while nobody reads its log', { skip: NOT_TIDY }, a
     const late = setTimeout(() => gateway.child.kill('SIGKILL'), patience(20_000));
     gateway.child.kill('SIGTERM');
     gateway.child.kill('SIGINT');
-    const [code] = await gateway.exited;
+    const [code, signal] = await gateway.exited;
     clearTimeout(late);
-    assert.ok([0, 128 + 2, 128 + 15].includes(code), `status ${code}`);
+    assert.ok([0, 128 + 2, 128 + 15].includes(code), `status ${code}, signal ${signal}`);
     waiting.destroy();
 });
 
@@ -146,8 +155,7 @@ test('the help of a first start waits for no reader', async (t) => {
     const child = spawn(BINARY, ['serve', '--listen', `unix:${socketPath}`, '--code-interpreter', 'off', '--store', 'memory'], { stdio: ['ignore', log.fd, log.fd], env: ENVIRONMENT });
     const gateway = { child, exited: once(child, 'exit'), socketPath };
     t.after(() => child.kill('SIGKILL'));
-    while (!existsSync(socketPath))
-        await new Promise((done) => setTimeout(done, 10));
+    await untilListening(child, socketPath);
     assert.equal(await ask(gateway), 200);
     await end(gateway);
 });
