@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ev/loop.h"
+#include "lib/failing_malloc.h"
 
 struct sent_once {
     struct loop_message message;
@@ -22,10 +23,8 @@ static inline void sent_once_run(void *arg)
 
 static inline struct loop_message *sent_once_new(void (*fn)(void *arg), void *arg)
 {
-    struct sent_once *sent = calloc(1, sizeof(*sent));
+    struct sent_once *sent = sure_malloc(sizeof(*sent));
 
-    if (sent == NULL)
-        abort();
     *sent = (struct sent_once){.message = {.fn = sent_once_run, .arg = sent}, .fn = fn, .arg = arg};
     return &sent->message;
 }
