@@ -6,8 +6,8 @@
 #ifndef ANTIPHON_TESTS_UNIT_MCP_SESSION_FIXTURE_H
 #define ANTIPHON_TESTS_UNIT_MCP_SESSION_FIXTURE_H
 
-#include "lib/failing_malloc.h"
 #include "fake_loop.h"
+#include "lib/failing_malloc.h"
 #include "lib/fixture.h"
 #include "lib/send_once.h"
 #include "mcp/mcp_session_internal.h"
