@@ -305,7 +305,8 @@ static const struct config_form forms[] = {
      .may_hold_password = true},
     {.name = "PROXY",
      .fits = is_proxy,
-     .describe = "a proxy such as http://HOST:PORT or socks5h://HOST:PORT",
+     .describe = "a proxy such as http://HOST:PORT or socks5h://HOST:PORT; its user and password "
+                 "have @ / \\ [ ] as %40 %2F %5C %5B %5D",
      .may_hold_password = true},
     {.name = "STORE",
      .fits = is_store,

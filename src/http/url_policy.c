@@ -60,7 +60,7 @@ static const char *split(str text, struct parts *ret)
                           .is_ipv6 = str_starts_with(u.host, STR("[")),
                           .host = u.host,
                           .target = u.target};
-    if (str_ends_with(u.host, STR(".")))
+    if (!ret->is_ipv6 && str_ends_with(u.host, STR(".")))
         ret->host.len--;
     if (!url_port(&u, ret->is_https ? 443 : 80, &ret->port))
         return "its port is not a number from 1 to 65535";

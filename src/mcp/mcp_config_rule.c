@@ -297,8 +297,8 @@ static void check_url(struct mcp_entry *e)
         refuse(e, MCP_KEY_URL, "must begin with http:// or https:// and a host");
     else if (!url_host_is_clear(&u))
         refuse(e, MCP_KEY_URL,
-               "has a host that can be read in two ways; in a user or password write @ as %40, "
-               "/ as %2F, \\ as %5C");
+               "has a host or port that is malformed or can be read in two ways; in a user or "
+               "password write @ as %40, / as %2F, \\ as %5C, [ as %5B, ] as %5D");
     while (str_ends_with(u.path, STR("/")))
         u.path.len--;
     s->is_sse_guess = e->is_guess && str_ends_with(u.path, STR("/sse"));

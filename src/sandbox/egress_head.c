@@ -39,9 +39,10 @@ static const char *read_place(const struct url *u, struct egress_head *ret)
 {
     if (!url_host_is_clear(u) || !str_is_none(u->userinfo))
         return malformed;
-    if (ret->is_connect && str_is_none(u->port))
+    if (ret->is_connect && u->port.len == 0)
         return "The request names no port.";
-    if (!url_port(u, 80, &ret->port))
+    ret->port = 80; /* also behind "host:", RFC 3986, 3.2.3 */
+    if (u->port.len > 0 && !url_port(u, 80, &ret->port))
         return malformed;
     ret->authority = u->authority;
     ret->host = url_bare_host(u);

@@ -64,6 +64,7 @@ static void host_and_port_are_read_in_every_form(void **state)
     assert_target("CONNECT [2001:db8::1]:443 HTTP/1.1\r\n\r\n", "2001:db8::1", 443);
     assert_target("GET http://example.org HTTP/1.1\r\n\r\n", "example.org", 80);
     assert_target("GET HTTP://example.org:8080/a:b@c HTTP/1.1\r\n\r\n", "example.org", 8080);
+    assert_target("GET http://example.org:/ HTTP/1.1\r\n\r\n", "example.org", 80);
     assert_target("GET http://[::1]/ HTTP/1.1\r\n\r\n", "::1", 80);
     assert_target("GET http://example.org?q=/ HTTP/1.1\r\n\r\n", "example.org", 80);
 }

@@ -136,6 +136,7 @@ static void urls_that_may_lead_elsewhere_are_refused(void **state)
         {"https://[]/", MALFORMED},
         {"https://[mcp.example.com]/", MALFORMED},
         {"https://[::1]x/", MALFORMED},
+        {"https://[::1]./", MALFORMED},
         {"https://localhost/", NO_DOMAIN},
         {"https://localhost./", NO_DOMAIN},
         {"https://intranet/", NO_DOMAIN},
