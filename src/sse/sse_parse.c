@@ -33,11 +33,20 @@ void sse_parser_stop(struct sse_parser *p)
     p->stopped = true;
 }
 
+static void append(struct sse_parser *p, struct buf *to, str bytes)
+{
+    buf_append(to, bytes);
+    if (!buf_failed(to))
+        return;
+    p->failed = true;
+    p->has_no_memory = !to->is_full;
+}
+
 static void keep_data(struct sse_parser *p, str value)
 {
     if (p->has_data)
-        buf_char(&p->data, '\n');
-    buf_append(&p->data, value);
+        append(p, &p->data, STR("\n"));
+    append(p, &p->data, value);
     p->has_data = true;
 }
 
@@ -53,16 +62,16 @@ static void on_id(struct sse_parser *p, str value, const struct sse_handler *h)
     if (h->on_id == NULL || str_find_char(value, '\0') < value.len)
         return;
     p->id.len = 0;
-    buf_append(&p->id, value);
+    append(p, &p->id, value);
     p->has_id = true;
 }
 
 static void on_blank_line(struct sse_parser *p, const struct sse_handler *h, void *arg)
 {
-    if (p->has_id && !buf_failed(&p->id))
+    if (p->has_id)
         h->on_id(arg, buf_str(&p->id));
     p->has_id = false;
-    if (p->has_data && h->on_event != NULL && !buf_failed(&p->data))
+    if (p->has_data && h->on_event != NULL)
         h->on_event(arg, buf_str(&p->data), buf_str(&p->event));
     p->data.len = p->event.len = 0;
     p->has_data = false;
@@ -80,7 +89,7 @@ static void on_field(struct sse_parser *p, str line, const struct sse_handler *h
         on_data(p, value, h, arg);
     } else if (str_eq(name, STR("event"))) {
         p->event.len = 0;
-        buf_append(&p->event, value);
+        append(p, &p->event, value);
     } else if (str_eq(name, STR("id"))) {
         on_id(p, value, h);
     } else if (str_eq(name, STR("retry"))) {
@@ -122,29 +131,28 @@ static size_t take_line(struct sse_parser *p, str bytes, const struct sse_handle
     if (n == bytes.len)
         return 0;
     p->skip_lf = bytes.p[n] == '\r';
-    if (p->line.limit != 0 && n > p->line.limit)
-        p->line.failed = true; /* also when it did not have to be copied */
-    if (p->line.len == 0 && !buf_failed(&p->line)) {
+    if (p->line.limit != 0 && n > p->line.limit) {
+        p->failed = true; /* also when it did not have to be copied */
+    } else if (p->line.len == 0) {
         on_line(p, str_from(bytes.p, n), h, arg);
     } else {
-        buf_append(&p->line, str_from(bytes.p, n));
-        if (!buf_failed(&p->line))
+        append(p, &p->line, str_from(bytes.p, n));
+        if (!p->failed)
             on_line(p, buf_str(&p->line), h, arg);
         p->line.len = 0;
     }
     return n + 1;
 }
 
-static int check(struct sse_parser *p, struct err *reterr)
+static int check(const struct sse_parser *p, struct err *reterr)
 {
-    if (p->failed || buf_failed(&p->line) || buf_failed(&p->data) || buf_failed(&p->event) ||
-        buf_failed(&p->id)) {
-        p->failed = true;
-        err_set(reterr, ERR_UPSTREAM_ERROR,
-                "The upstream server sent an event that is larger than %zu bytes.", p->line.limit);
-        return -1;
-    }
-    return 0;
+    if (!p->failed)
+        return 0;
+    if (p->has_no_memory)
+        return err_set_no_memory(reterr);
+    err_set(reterr, ERR_UPSTREAM_ERROR,
+            "The upstream server sent an event that is larger than %zu bytes.", p->line.limit);
+    return -1;
 }
 
 int sse_parser_feed(struct sse_parser *p, str bytes, const struct sse_handler *h, void *arg,
@@ -152,9 +160,7 @@ int sse_parser_feed(struct sse_parser *p, str bytes, const struct sse_handler *h
 {
     size_t n;
 
-    if (p->failed)
-        return check(p, reterr);
-    while (bytes.len > 0) {
+    while (bytes.len > 0 && !p->failed) {
         if (p->skip_lf) {
             p->skip_lf = false;
             if (bytes.p[0] == '\n') {
@@ -164,7 +170,7 @@ int sse_parser_feed(struct sse_parser *p, str bytes, const struct sse_handler *h
         }
         n = take_line(p, bytes, h, arg);
         if (n == 0) {
-            buf_append(&p->line, bytes);
+            append(p, &p->line, bytes);
             break;
         }
         bytes = str_skip(bytes, n);

@@ -34,10 +34,12 @@ struct sse_parser {
     struct buf id;    /* its id: line, if somebody asks for it */
     bool started;     /* the first line has been seen */
     bool skip_lf;     /* the last read ended in CR */
-    bool has_data, has_id, stopped, failed;
+    bool has_data, has_id, stopped;
+    bool failed;        /* nothing is told from then on */
+    bool has_no_memory; /* why: else something was too large */
 };
 
-/* Lines and events beyond max_bytes end the parse. */
+/* Lines and events beyond max_bytes end the parse: nothing behind them is told. */
 void sse_parser_init(struct sse_parser *p, size_t max_bytes);
 void sse_parser_fini(struct sse_parser *p);
 

@@ -140,12 +140,15 @@ static void a_cr_at_the_end_of_a_read_ends_the_line_at_once(void **state)
     buf_fini(&t.out);
 }
 
-/* Too long a line, or too many lines: -1 then and ever after. */
+/* Too long a line, or too many lines: -1 then and ever after, and nothing is told of what
+ * comes behind it in the same read. */
 static void a_parser_past_its_limit_is_spent(void **state)
 {
     static const char *const streams[] = {
         "data: 0123456789012345678901234567890123456789",
         "data: 01234567\ndata: 01234567\ndata: 01234567\ndata: 01234567\n",
+        "data: 0123456789012345678901234567890123456789\n\ndata: a\n\n",
+        "data: 01234567\ndata: 01234567\ndata: 01234567\ndata: 01234567\n\ndata: a\n\n",
     };
 
     (void)state;
