@@ -228,8 +228,8 @@ void loop_post(struct loop *loop, struct loop_message *m)
         return;
     uv_mutex_lock(&loop->lock);
     queue_push(&loop->posted, m);
+    (void)uv_async_send(&loop->wake); /* before anybody may take it: that may be the loop's end */
     uv_mutex_unlock(&loop->lock);
-    (void)uv_async_send(&loop->wake);
 }
 
 void loop_defer(struct loop *loop, struct loop_message *m)

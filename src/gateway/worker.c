@@ -168,9 +168,12 @@ void worker_free(struct worker *w)
     free(w);
 }
 
+/* In the turn of the loop that ends it, one last upload may become complete and begin something. */
 void worker_run(struct worker *w)
 {
-    loop_run(w->loop);
+    do {
+        loop_run(w->loop);
+    } while (loop_n_expected(w->loop) > 0);
 }
 
 static void take_keys(void *arg)
@@ -302,8 +305,7 @@ static void check_drained(void *arg)
         fail_all(w);
     if (loop_n_expected(w->loop) == 0 && (is_late || http_server_exchanges(w->server) == 0))
         loop_stop(w->loop);
-    else
-        loop_timer_start(w->drain_timer, DRAIN_CHECK_MS);
+    loop_timer_start(w->drain_timer, DRAIN_CHECK_MS);
 }
 
 void worker_drain(void *arg)
