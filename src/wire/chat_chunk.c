@@ -132,7 +132,8 @@ static void read_delta(struct chat_reader *r, str raw, str logprobs)
         chat_speak(r, DELTA_REFUSAL, d.refusal);
     }
     chat_annotations(r, d.annotations);
-    chat_old_call(r, d.function_call);
+    if (chat_read_is_nothing(d.tool_calls)) /* else it may be the same call: llama-cpp-python */
+        chat_old_call(r, d.function_call);
     chat_tool_calls(r, d.tool_calls);
 }
 

@@ -42,9 +42,10 @@ struct chat_loop_text {
 
 /* Goes with the chat_call of the same place. */
 struct chat_loop_call {
-    struct buf arguments; /* escaped; not of the client's: nobody asks for them */
-    struct buf extra;     /* members we do not know: `,"name":value` of each */
-    struct buf held;      /* pieces as they came, while undecided: `[a,b` */
+    struct buf arguments;   /* escaped; not of the client's: nobody asks for them */
+    struct buf extra;       /* members we do not know: `,"name":value` of each */
+    struct buf held;        /* pieces as they came, while undecided: `[a,b` */
+    size_t held_name_bytes; /* of its name, in those */
     enum chat_loop_owner owner;
     size_t shown_index; /* of the client's: its number there */
     bool is_broken;     /* its arguments are no JSON object: the model gets it back with none */

@@ -29,16 +29,17 @@ static void write_numbered(struct jw *w, size_t index, str raw)
 
 /* ---- what was held back */
 
-static void hold(struct chat_loop_call *call, str raw)
-{
-    buf_char(&call->held, call->held.len == 0 ? '[' : ',');
-    buf_append(&call->held, raw);
-}
-
 static const struct chat_call *entry_of(const struct chat_merge *m,
                                         const struct chat_loop_call *call)
 {
     return &m->said.table.calls[call - m->said.calls];
+}
+
+static void hold(const struct chat_merge *m, struct chat_loop_call *call, str raw)
+{
+    call->held_name_bytes = entry_of(m, call)->name.len;
+    buf_char(&call->held, call->held.len == 0 ? '[' : ',');
+    buf_append(&call->held, raw);
 }
 
 /* Nothing but its name, whole or in pieces, is held back of a call of the old form. */
@@ -90,7 +91,7 @@ static void show_held(struct chat_merge *m, struct chat_loop_call *call, struct 
     jw_key(&w, "delta");
     jw_object(&w);
     if (entry->index == CHAT_OLD_FORM)
-        write_old_call(buf_str(&entry->name), &w);
+        write_old_call(str_from(entry->name.p, call->held_name_bytes), &w);
     else
         write_pieces(call, &w);
     jw_object_end(&w);
@@ -143,7 +144,7 @@ static const struct chat_loop_call *take_piece(struct chunk_copy *c,
     chat_loop_said_decide(&m->said, call, m->conf.tools,
                           chat_call_piece_has_arguments(piece) || m->body.form == CHAT_BODY_WHOLE);
     if (call->owner == CHAT_CALL_UNDECIDED)
-        hold(call, raw);
+        hold(m, call, raw);
     else if (was_undecided)
         settle(m, call, c->out);
     return call->owner == CHAT_CALL_CLIENTS ? call : NULL;
@@ -170,7 +171,7 @@ static bool copy_piece(struct chunk_copy *c, str raw)
     return true;
 }
 
-void chat_merge_calls(struct chunk_copy *c, str key, str raw)
+bool chat_merge_calls(struct chunk_copy *c, str key, str raw)
 {
     const struct jw before = c->w;
     size_t len = c->w.out->len;
@@ -181,7 +182,7 @@ void chat_merge_calls(struct chunk_copy *c, str key, str raw)
     jr_init(&j, raw);
     if (!jr_enter(&j, JR_ARRAY)) {
         jw_raw(&c->w, raw);
-        return;
+        return true;
     }
     jw_array(&c->w);
     for (; jr_next_element(&j); n++)
@@ -189,12 +190,13 @@ void chat_merge_calls(struct chunk_copy *c, str key, str raw)
     jw_array_end(&c->w);
     c->says = c->says || n_shown > 0;
     if (n_shown == n)
-        return;
+        return true;
     c->has_changed = c->has_lost = true;
     if (n_shown == 0 && !buf_failed(c->w.out)) {
         c->w = before;
         c->w.out->len = len;
     }
+    return n_shown > 0;
 }
 
 /* Some servers send an empty one with every chunk: that begins no call. */

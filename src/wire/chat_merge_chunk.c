@@ -50,9 +50,21 @@ static void copy_role(struct chunk_copy *c, str key, str raw)
     copy(c, key, raw);
 }
 
+/* llama-cpp-python writes a call that was asked for by name in both forms: then the client gets
+ * both or none of them. */
+static void copy_old_call(struct chunk_copy *c, const struct chat_loop_member *call,
+                          bool has_shown_calls)
+{
+    if (has_shown_calls)
+        copy(c, call->key, call->value);
+    else
+        leave_out(c);
+}
+
 static void copy_delta(struct chunk_copy *c, str key, str raw)
 {
-    struct chat_loop_member member;
+    struct chat_loop_member member, twin = {.key = STR_NONE};
+    bool has_shown_calls = false;
     struct chat_delta delta;
     struct jr j;
 
@@ -66,7 +78,10 @@ static void copy_delta(struct chunk_copy *c, str key, str raw)
         if (str_eq(member.name, STR("role"))) {
             copy_role(c, member.key, member.value);
         } else if (str_eq(member.name, STR("tool_calls"))) {
-            chat_merge_calls(c, member.key, member.value);
+            has_shown_calls = chat_merge_calls(c, member.key, member.value);
+        } else if (str_eq(member.name, STR("function_call")) &&
+                   !chat_read_is_nothing(delta.tool_calls)) {
+            twin = member;
         } else if (str_eq(member.name, STR("function_call"))) {
             chat_merge_old_call(c, member.key, member.value);
         } else if (is_empty_reasoning(&member)) {
@@ -76,6 +91,8 @@ static void copy_delta(struct chunk_copy *c, str key, str raw)
             c->says = c->says || !chat_read_is_nothing(member.value);
         }
     }
+    if (!str_is_none(twin.key))
+        copy_old_call(c, &twin, has_shown_calls);
     jw_object_end(&c->w);
 }
 
@@ -117,6 +134,17 @@ static str said_in(const struct chunk_copy *c, const struct chat_choice *choice)
     return rather_message && !str_is_none(choice->message) ? choice->message : choice->delta;
 }
 
+/* Is it a message, or a delta, with calls? They may be the gateway's. */
+static bool has_calls(const struct chat_loop_member *member)
+{
+    struct chat_delta said;
+
+    if (!str_eq(member->name, STR("message")) && !str_eq(member->name, STR("delta")))
+        return false;
+    chat_read_delta(member->value, &said);
+    return !chat_read_is_nothing(said.tool_calls) || !chat_read_is_nothing(said.function_call);
+}
+
 static void copy_choice(struct chunk_copy *c, const struct chat_choice *choice, str raw)
 {
     const str said = said_in(c, choice);
@@ -135,6 +163,8 @@ static void copy_choice(struct chunk_copy *c, const struct chat_choice *choice, 
         } else if (c->m->conf.is_stream && !str_is_none(said) &&
                    str_eq(member.name, STR("delta"))) {
             leave_out(c); /* there is one already */
+        } else if (!str_is_none(said) && has_calls(&member)) {
+            leave_out(c); /* it is not what counts */
         } else if (str_eq(member.name, STR("finish_reason"))) {
             key = member.key;
             finish = member.value;

@@ -28,8 +28,8 @@ struct buf *chat_merge_place(struct chat_merge *m, struct buf *out);
 /* ---- chat_merge_calls.c */
 
 /* Copies the member tool_calls, raw, but for calls of the gateway's tools. Nothing is
- * written when none are left. */
-void chat_merge_calls(struct chunk_copy *c, str key, str raw);
+ * written when none are left, and false is returned. */
+bool chat_merge_calls(struct chunk_copy *c, str key, str raw);
 
 /* The same of function_call. */
 void chat_merge_old_call(struct chunk_copy *c, str key, str raw);

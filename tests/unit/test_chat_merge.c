@@ -254,6 +254,26 @@ static const struct merge_case cases[] = {
      .shown = CHUNK(OLD_CALL("mcp__a", "")) CHUNK(OLD("\"arguments\":\"{}\""))
          CHUNK(CALLS(CALL(0, "x", "get", "\"{}\""))) FINISH("function_call") DONE,
      .ends = "last"},
+    {.name = "a_name_of_the_old_form_that_ends_otherwise_is_shown_once",
+     .rounds = {CHUNK(OLD_CALL("mcp__", "")) CHUNK(OLD_CALL("x", "")) FINISH("function_call") DONE},
+     .shown = CHUNK(OLD_CALL("mcp__", "")) CHUNK(OLD_CALL("x", "")) FINISH("function_call") DONE,
+     .ends = "last"},
+    {.name = "a_call_of_ours_in_both_forms_is_one",
+     .rounds = {CHUNK(OLD_CALL("mcp__a__b", "{}") "," CALLS(CALL(0, "x", "mcp__a__b", "\"{}\"")))
+                    FINISH("tool_calls") DONE},
+     .shown = "",
+     .ends = "calls " MESSAGE("null", SAID("x", "mcp__a__b", "\"{}\""))},
+    {.name = "a_call_of_the_client_in_both_forms_passes_as_it_is",
+     .rounds = {CHUNK(OLD_CALL("get", "{}") "," CALLS(CALL(0, "x", "get", "\"{}\"")))
+                    FINISH("tool_calls") DONE},
+     .shown = CHUNK(OLD_CALL("get", "{}") "," CALLS(CALL(0, "x", "get", "\"{}\"")))
+         FINISH("tool_calls") DONE,
+     .ends = "last"},
+    {.name = "calls_in_a_message_beside_a_delta_stay_here",
+     .rounds = {DATA("{\"choices\":[{\"delta\":{" TEXT("b") "},\"message\":{" CALLS(
+         OURS(0, "x")) "}}]}") FINISH("stop") DONE},
+     .shown = DATA("{\"choices\":[{\"delta\":{" TEXT("b") "}}]}") FINISH("stop") DONE,
+     .ends = "last"},
     {.name = "thinking_in_parts_is_told_again_in_parts",
      .rounds = {CHUNK("\"content\":[" THINKING("Hm\\ud83d") "]")
                     CHUNK("\"content\":[" THINKING("\\ude00.") "," PART("a") "]") CHUNK(TEXT("b"))
