@@ -167,12 +167,12 @@ static size_t find_one_of(str s, const char *set)
 static str host_of(str url)
 {
     struct url u = url_split(url);
-    str host = u.host;
+    str host;
 
     if (!url_host_is_clear(&u))
         return STR("");
-    if (host.len > 4 && str_starts_with_nocase(host, STR("www.")))
-        host = str_skip(host, 4);
+    host = str_starts_with_nocase(u.host, STR("www.")) && u.host.len > 4 ? str_skip(u.host, 4)
+                                                                         : u.host;
     return find_one_of(host, " ()[]<>*`\"\t\r\n") < host.len ? STR("") : host;
 }
 
