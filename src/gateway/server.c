@@ -357,7 +357,7 @@ static void reload_servers(struct server *s)
 static void reload_keys(struct server *s)
 {
     const struct api_keys *former = s->table != NULL ? key_table_keys(s->table) : s->keys;
-    struct key_table *now = key_table_reload(s->sources, former, &s->memory);
+    struct key_table *now = key_table_reload(s->sources, former, &s->memory, s->n_threads);
 
     if (now == NULL)
         return;

@@ -187,12 +187,17 @@ static void take_keys(void *arg)
     w->table = given;
     w->keys = key_table_keys(w->table);
     atomic_store(&w->has_keys, w->keys->n > 0);
+    key_table_taken(given);
 }
 
 /* What the worker has not taken yet is overtaken. */
 void worker_give_keys(struct worker *w, struct key_table *table)
 {
-    key_table_unref(atomic_exchange(&w->given_table, key_table_ref(table)));
+    struct key_table *overtaken = atomic_exchange(&w->given_table, key_table_ref(table));
+
+    if (overtaken != NULL)
+        key_table_taken(overtaken);
+    key_table_unref(overtaken);
     loop_post(w->loop, &w->given);
 }
 
