@@ -22,7 +22,6 @@
 #include "gateway/turn.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/budget.h"
 #include "ev/log.h"
@@ -30,8 +29,6 @@
 #include "gateway/turn_internal.h"
 #include "gateway/turn_log.h"
 #include "gateway/upstream_watch.h"
-
-enum { WORK_LOOK_AGAIN_MS = 20 };
 
 static const struct {
     const char *name;
@@ -54,30 +51,41 @@ void turn_move(struct turn *t, enum turn_state to)
     loop_hold_by(states[to].name);
     if (log_is_on(LOG_DEBUG))
         log_line(LOG_DEBUG, "turn_state",
-                 (struct log_field[]){LOG_STR("request_id", t->request_id),
+                 (struct log_field[]){LOG_STR("request_id", t->flight.request_id),
                                       LOG_STR("from", str_from_c(states[t->state].name)),
                                       LOG_STR("to", str_from_c(states[to].name)), LOG_END});
     t->state = to;
 }
 
-struct turn *turn_next(const struct turn *t)
-{
-    return t->next;
-}
-
 static uint64_t now_ms(const struct turn *t)
 {
-    return loop_now_ms(t->worker->loop);
+    return loop_now_ms(t->flight.worker->loop);
 }
 
 /* ---- end of life */
 
-static void turn_free(struct turn *t)
+static void log_gone(void *arg)
 {
-    *t->link = t->next;
-    if (t->next != NULL)
-        t->next->link = t->link;
-    loop_timer_free(t->timer);
+    struct turn_summary s = turn_summarize(arg);
+
+    turn_log_gone(&s);
+}
+
+static void cancel_turn(void *arg)
+{
+    turn_cancel_calls(arg);
+    turn_cancel_tools(arg);
+}
+
+static void unlock_turn(void *arg)
+{
+    turn_unlock(arg);
+}
+
+static void finish_turn(void *arg)
+{
+    struct turn *t = arg;
+
     if (t->has_round)
         round_fini(&t->round);
     if (t->has_response)
@@ -90,47 +98,7 @@ static void turn_free(struct turn *t)
     buf_fini(&t->opening);
     buf_fini(&t->large);
     buf_fini(&t->unread);
-    upstream_answer_fini(&t->answer);
     arena_fini(&t->kept);
-    arena_fini(&t->arena);
-    budget_free(t, sizeof(*t));
-}
-
-void turn_free_if_over(struct turn *t)
-{
-    if (t->x != NULL || t->call != NULL || t->uses_store || t->work != NULL)
-        return;
-    turn_unlock(t);
-    turn_free(t);
-}
-
-void turn_cancel_call(struct turn *t)
-{
-    if (t->call != NULL)
-        http_call_cancel(t->call);
-    t->call = NULL;
-}
-
-static void log_gone(const struct turn *t)
-{
-    struct turn_summary s = turn_summarize(t);
-
-    turn_log_gone(&s);
-}
-
-/* Whatever it waits for, but the store. */
-static void cancel_work(struct turn *t)
-{
-    turn_cancel_call(t);
-    turn_cancel_calls(t);
-    turn_cancel_tools(t);
-}
-
-/* Its worker has ended: nothing can be asked of the store any more. */
-void turn_drop(struct turn *t)
-{
-    cancel_work(t);
-    turn_free(t);
 }
 
 /* ---- reports of the upstream call */
@@ -138,19 +106,19 @@ void turn_drop(struct turn *t)
 /* Is the model still speaking? Later the upstream may only end its body. */
 static bool is_listening(const struct turn *t)
 {
-    return t->x != NULL && t->state == TURN_ROUND;
+    return t->flight.x != NULL && t->state == TURN_ROUND;
 }
 
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
 {
     struct turn *t = arg;
 
-    upstream_answer_head(&t->answer, status, headers, n_headers);
-    upstream_watch_hear_head(t->worker->watch, t->facts, headers, n_headers);
-    if (!is_listening(t) || !upstream_answer_is_good(&t->answer) || !t->request.stream)
+    upstream_answer_head(&t->flight.answer, status, headers, n_headers);
+    upstream_watch_hear_head(t->flight.worker->watch, t->facts, headers, n_headers);
+    if (!is_listening(t) || !upstream_answer_is_good(&t->flight.answer) || !t->request.stream)
         return;
     turn_begin_stream(t);
-    turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 /* The upstream has refused the request, and said why. */
@@ -158,9 +126,10 @@ static void refused(struct turn *t)
 {
     struct err e;
 
-    upstream_answer_failed(&t->answer, NULL);
-    upstream_answer_error(&t->answer, worker_passes_key(t->worker, t->http), &e);
-    worker_hide_keys(t->worker, t->http, &e);
+    upstream_answer_failed(&t->flight.answer, NULL);
+    upstream_answer_error(&t->flight.answer, worker_passes_key(t->flight.worker, t->flight.http),
+                          &e);
+    worker_hide_keys(t->flight.worker, t->flight.http, &e);
     if (!turn_retry_shorter(t, &e))
         turn_fail(t, &e);
 }
@@ -168,9 +137,9 @@ static void refused(struct turn *t)
 /* An error that is too long is not waited for: it may have no end. */
 static void on_error_body(struct turn *t, str bytes)
 {
-    if (!upstream_answer_keep(&t->answer, bytes))
+    if (!upstream_answer_keep(&t->flight.answer, bytes))
         refused(t);
-    turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 static void on_body(void *arg, str bytes)
@@ -178,19 +147,19 @@ static void on_body(void *arg, str bytes)
     struct turn *t = arg;
     struct buf *out = turn_fresh_out(t);
 
-    t->answer.n_bytes += bytes.len;
-    if (t->first_byte_ms == 0) {
-        t->first_byte_ms = now_ms(t);
-        upstream_watch_hear_body(t->worker->watch, t->facts, bytes);
+    t->flight.answer.n_bytes += bytes.len;
+    if (t->flight.first_byte_ms == 0) {
+        t->flight.first_byte_ms = now_ms(t);
+        upstream_watch_hear_body(t->flight.worker->watch, t->facts, bytes);
     }
     if (!is_listening(t))
         return;
-    if (!upstream_answer_is_good(&t->answer)) {
+    if (!upstream_answer_is_good(&t->flight.answer)) {
         on_error_body(t, bytes);
         return;
     }
     turn_hear(t, bytes, out);
-    turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 static void on_end(void *arg, const struct err *failure)
@@ -198,61 +167,29 @@ static void on_end(void *arg, const struct err *failure)
     struct turn *t = arg;
 
     if (failure != NULL)
-        upstream_answer_failed(&t->answer, t->call);
-    t->call = NULL;
+        upstream_answer_failed(&t->flight.answer, t->flight.call);
+    t->flight.call = NULL;
     /* Gone, or broken off: another server may be there next time. */
-    if (t->work != NULL || is_listening(t)) {
+    if (t->flight.is_on_pool || is_listening(t)) {
         if (failure != NULL && failure->code != ERR_UPSTREAM_TIMEOUT)
-            upstream_watch_lose(t->worker->watch);
-        upstream_watch_hear_end(t->worker->watch, failure);
+            upstream_watch_lose(t->flight.worker->watch);
+        upstream_watch_hear_end(t->flight.worker->watch, failure);
     }
-    if (t->work != NULL) {
+    if (t->flight.is_on_pool) {
         t->has_call_ended = true;
         turn_keep_failure(t, failure);
     } else if (is_listening(t)) {
-        if (t->answer.status == 0)
+        if (t->flight.answer.status == 0)
             turn_fail(t, failure);
-        else if (!upstream_answer_is_good(&t->answer))
+        else if (!upstream_answer_is_good(&t->flight.answer))
             refused(t);
         else
             turn_end_round(t, failure, turn_fresh_out(t));
     }
-    turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 const struct http_call_handler turn_call_handler = {on_head, on_body, on_end};
-
-/* ---- reports of the exchange */
-
-static void on_gone(void *arg)
-{
-    struct turn *t = arg;
-
-    if (t->work != NULL) {
-        turn_work_leave(t->work);
-        return;
-    }
-    t->x = NULL;
-    log_gone(t);
-    cancel_work(t);
-    turn_free_if_over(t);
-}
-
-/* A slow client: what it has not read yet is not read from the upstream either. */
-static void on_blocked(void *arg, bool blocked)
-{
-    struct turn *t = arg;
-
-    t->is_blocked = blocked;
-    if (t->call == NULL || t->work != NULL)
-        return;
-    if (blocked)
-        http_call_pause(t->call);
-    else
-        http_call_resume(t->call);
-}
-
-static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
 
 /* ---- time */
 
@@ -260,90 +197,31 @@ static void on_timer(void *arg)
 {
     struct turn *t = arg;
 
-    if (t->work != NULL) {
-        loop_timer_start(t->timer, WORK_LOOK_AGAIN_MS);
-        return;
-    }
-    if (t->state == TURN_DONE) {
-        turn_cancel_call(t);
-        turn_free_if_over(t);
-        return;
-    }
     if (t->state == TURN_TOOLS && !t->has_response) {
         turn_look_for_tools(t);
-        turn_free_if_over(t);
         return;
     }
     if (!t->request.stream || (t->state != TURN_ROUND && !t->is_begun))
         return; /* nothing to show yet, or not any more */
     turn_begin_stream(t);
-    if (t->x != NULL)
+    if (t->flight.x != NULL)
         turn_keep_alive(t);
-    turn_free_if_over(t);
 }
 
 /* ---- the beginning */
-
-static struct turn *turn_new(struct worker *w, struct http_exchange *x)
-{
-    struct turn *t = budget_alloc(sizeof(*t), sizeof(*t));
-
-    if (t == NULL)
-        return NULL;
-    t->timer = loop_timer_new(w->loop, on_timer, t);
-    if (t->timer == NULL) {
-        budget_free(t, sizeof(*t));
-        return NULL;
-    }
-    t->worker = w;
-    t->x = x;
-    t->start_ms = t->last_write_ms = t->last_event_ms = loop_now_ms(w->loop);
-    arena_init(&t->arena, w->config->max_request_memory_bytes);
-    arena_init(&t->kept, w->config->max_request_memory_bytes);
-    buf_init(&t->chat_body, w->config->max_request_memory_bytes);
-    upstream_answer_init(&t->answer);
-    t->next = w->turns;
-    t->link = &w->turns;
-    if (t->next != NULL)
-        t->next->link = &t->next;
-    w->turns = t;
-    return t;
-}
 
 static void begin_turn(struct turn *t)
 {
     struct err e;
 
-    t->facts = upstream_watch_facts(t->worker->watch);
+    t->facts = upstream_watch_facts(t->flight.worker->watch);
     if (turn_prepare(t, &e) == -1)
         turn_refuse(t, &e);
 }
 
-void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
-                const struct caller *caller)
+static void on_upstream_known(void *arg)
 {
-    struct turn *t = turn_new(w, x);
-    struct err e;
-
-    if (t == NULL) {
-        err_set_no_memory(&e);
-        http_exchange_respond_error(x, &e, NULL, 0);
-        return;
-    }
-    t->request_id = arena_dup(&t->arena, http_exchange_request_id(x));
-    t->client = arena_dup(&t->arena, r->peer);
-    t->caller = *caller;
-    t->http = r;
-    t->state = worker_awaits_upstream(w) ? TURN_RECOGNISE : TURN_PARSE;
-    if (t->state == TURN_PARSE)
-        begin_turn(t);
-    if (t->x != NULL)
-        http_exchange_watch(x, &exchange_handler, t);
-    turn_free_if_over(t);
-}
-
-void turn_recognised(struct turn *t)
-{
+    struct turn *t = arg;
     enum budget_use before;
 
     if (t->state != TURN_RECOGNISE)
@@ -352,5 +230,40 @@ void turn_recognised(struct turn *t)
     before = budget_use_for(BUDGET_NEW_WORK);
     begin_turn(t);
     (void)budget_use_for(before);
-    turn_free_if_over(t);
+}
+
+static void fail_turn(void *arg, const struct err *e)
+{
+    turn_fail(arg, e);
+}
+
+static const struct flight_ops ops = {
+    .size = sizeof(struct turn),
+    .log_gone = log_gone,
+    .on_timer = on_timer,
+    .on_upstream_known = on_upstream_known,
+    .fail = fail_turn,
+    .cancel = cancel_turn,
+    .on_over = unlock_turn,
+    .fini = finish_turn,
+};
+
+void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                const struct caller *caller)
+{
+    struct turn *t = flight_new(&ops, w, x, r, caller);
+    struct err e;
+
+    if (t == NULL) {
+        err_set_no_memory(&e);
+        http_exchange_respond_error(x, &e, NULL, 0);
+        return;
+    }
+    t->last_event_ms = t->flight.start_ms;
+    arena_init(&t->kept, w->config->max_request_memory_bytes);
+    buf_init(&t->chat_body, w->config->max_request_memory_bytes);
+    t->state = worker_awaits_upstream(w) ? TURN_RECOGNISE : TURN_PARSE;
+    if (t->state == TURN_PARSE)
+        begin_turn(t);
+    flight_free_if_over(&t->flight);
 }

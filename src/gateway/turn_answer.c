@@ -10,7 +10,7 @@
 
 static uint64_t now_ms(const struct turn *t)
 {
-    return loop_now_ms(t->worker->loop);
+    return loop_now_ms(t->flight.worker->loop);
 }
 
 /* ---- the end */
@@ -34,15 +34,16 @@ struct turn_summary turn_summarize(const struct turn *t)
     const struct turn_flaws flaws = turn_flaws(t);
 
     return (struct turn_summary){
-        .request_id = t->request_id,
-        .client = t->client,
-        .owner = t->caller.name,
+        .request_id = t->flight.request_id,
+        .client = t->flight.client,
+        .owner = t->flight.caller.name,
         .model = t->request.model,
-        .upstream_status = t->answer.status,
-        .phase = t->answer.phase,
-        .upstream_bytes = t->answer.n_bytes,
-        .first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms,
-        .total_ms = now_ms(t) - t->start_ms,
+        .upstream_status = t->flight.answer.status,
+        .phase = t->flight.answer.phase,
+        .upstream_bytes = t->flight.answer.n_bytes,
+        .first_byte_ms =
+            t->flight.first_byte_ms == 0 ? 0 : t->flight.first_byte_ms - t->flight.start_ms,
+        .total_ms = now_ms(t) - t->flight.start_ms,
         .response = t->has_response ? &t->response : NULL,
         .ignored_fields = t->request.extra.n_ignored,
         .n_shortened = t->n_shortened,
@@ -64,17 +65,10 @@ static void log_end(const struct turn *t, const struct err *e)
     turn_log(&s);
 }
 
-/* The client has its answer. What is left of the upstream call may end by itself. */
 static void answered(struct turn *t)
 {
     turn_move(t, TURN_DONE);
-    turn_cancel_calls(t);
-    turn_cancel_tools(t);
-    t->x = NULL;
-    if (t->call != NULL && t->has_round && t->round.stream.body.is_done)
-        loop_timer_start(t->timer, UPSTREAM_LINGER_MS);
-    else
-        turn_cancel_call(t);
+    flight_answered(&t->flight, t->has_round && t->round.stream.body.is_done);
 }
 
 /* ---- answers without a stream */
@@ -83,7 +77,7 @@ void turn_answer_error(struct turn *t, const struct err *e)
 {
     turn_unlock(t);
     log_end(t, e);
-    http_exchange_respond_error(t->x, e, NULL, 0);
+    http_exchange_respond_error(t->flight.x, e, NULL, 0);
     answered(t);
 }
 
@@ -122,7 +116,7 @@ static struct http_header left_out_header(struct turn *t)
         return h;
     write_left_out(&t->request.extra, &names);
     if (!buf_failed(&names))
-        h.value = arena_dup(&t->arena, buf_str(&names));
+        h.value = arena_dup(&t->flight.arena, buf_str(&names));
     buf_fini(&names);
     return h;
 }
@@ -141,9 +135,9 @@ static void respond_object(struct turn *t, struct buf *body)
     } else {
         log_end(t, NULL);
         if (body->len < WORKER_LARGE_BYTES)
-            http_exchange_respond(t->x, 200, head, n_head, buf_str(body));
+            http_exchange_respond(t->flight.x, 200, head, n_head, buf_str(body));
         else
-            http_exchange_respond_taken(t->x, 200, head, n_head, body);
+            http_exchange_respond_taken(t->flight.x, 200, head, n_head, body);
         buf_fini(body);
         answered(t);
     }
@@ -154,21 +148,21 @@ static void respond_object(struct turn *t, struct buf *body)
 /* Events are missing: better no end of the stream than a wrong one. */
 static bool is_broken(struct turn *t)
 {
-    if (!buf_failed(&t->worker->out))
+    if (!buf_failed(&t->flight.worker->out))
         return false;
-    http_exchange_abort(t->x);
+    http_exchange_abort(t->flight.x);
     answered(t);
     return true;
 }
 
 void turn_send_events(struct turn *t)
 {
-    struct buf *out = &t->worker->out;
+    struct buf *out = &t->flight.worker->out;
 
     if (is_broken(t) || out->len == 0)
         return;
-    t->last_write_ms = t->last_event_ms = now_ms(t);
-    http_exchange_write(t->x, buf_str(out));
+    t->flight.last_write_ms = t->last_event_ms = now_ms(t);
+    http_exchange_write(t->flight.x, buf_str(out));
 }
 
 void turn_send_large(struct turn *t)
@@ -177,54 +171,35 @@ void turn_send_large(struct turn *t)
         return;
     turn_begin_stream(t);
     if (buf_failed(&t->large)) {
-        http_exchange_abort(t->x);
+        http_exchange_abort(t->flight.x);
         answered(t);
         return;
     }
-    t->last_write_ms = t->last_event_ms = now_ms(t);
-    http_exchange_write_taken(t->x, &t->large);
+    t->flight.last_write_ms = t->last_event_ms = now_ms(t);
+    http_exchange_write_taken(t->flight.x, &t->large);
 }
 
 struct buf *turn_fresh_out(struct turn *t)
 {
     if (!t->request.stream)
         return NULL;
-    buf_reset(&t->worker->out);
-    return &t->worker->out;
+    buf_reset(&t->flight.worker->out);
+    return &t->flight.worker->out;
 }
 
 /* ---- signs of life */
 
-/* Something that is to be said when interval_ms have passed since *last_ms.
- * Returns whether it is due, and brings forward the next look. */
-static bool is_due(const struct turn *t, uint64_t *last_ms, uint64_t interval_ms, uint64_t *next_ms)
-{
-    uint64_t passed_ms = now_ms(t) - *last_ms;
-    bool due = interval_ms != 0 && passed_ms >= interval_ms;
-    uint64_t left_ms = due ? interval_ms : interval_ms - passed_ms;
-
-    if (interval_ms == 0)
-        return false;
-    if (due)
-        *last_ms = now_ms(t);
-    if (*next_ms == 0 || left_ms < *next_ms)
-        *next_ms = left_ms;
-    return due && !t->is_blocked;
-}
-
 void turn_keep_alive(struct turn *t)
 {
-    const struct config *c = t->worker->config;
+    const uint64_t interval_ms = t->flight.worker->config->keepalive_interval_ms;
     uint64_t next_ms = 0;
 
-    if (is_due(t, &t->last_event_ms, c->keepalive_interval_ms, &next_ms)) {
+    if (flight_is_due(&t->flight, &t->last_event_ms, interval_ms, &next_ms)) {
         response_keepalive(&t->response, turn_fresh_out(t));
         turn_send_events(t);
     }
-    if (is_due(t, &t->last_write_ms, c->heartbeat_interval_ms, &next_ms) && t->x != NULL)
-        http_exchange_write(t->x, STR(": heartbeat\n\n"));
-    if (next_ms != 0)
-        loop_timer_start(t->timer, next_ms);
+    if (t->flight.x != NULL)
+        flight_keep_alive(&t->flight, next_ms);
 }
 
 /* ---- begin and end of a stream */
@@ -244,30 +219,31 @@ void turn_begin_stream(struct turn *t)
         return;
     t->is_begun = true;
     out = turn_fresh_out(t); /* another turn's last events may be in it */
-    http_exchange_start(t->x, 200, head, str_is_none(head[n_head - 1].value) ? n_head - 1 : n_head);
+    http_exchange_start(t->flight.x, 200, head,
+                        str_is_none(head[n_head - 1].value) ? n_head - 1 : n_head);
     if (t->opening.len > 0)
-        http_exchange_write_taken(t->x, &t->opening);
+        http_exchange_write_taken(t->flight.x, &t->opening);
     else
         response_start(&t->response, out);
-    t->last_write_ms = t->last_event_ms = now_ms(t);
+    t->flight.last_write_ms = t->last_event_ms = now_ms(t);
     turn_keep_alive(t); /* finds out when to look again */
     if (!is_broken(t))
-        http_exchange_write_soon(t->x, buf_str(out));
+        http_exchange_write_soon(t->flight.x, buf_str(out));
 }
 
 /* The stream's last events are in the buffer. */
 static void finish_stream(struct turn *t, const struct err *e)
 {
-    struct buf *out = &t->worker->out;
+    struct buf *out = &t->flight.worker->out;
 
     log_end(t, e);
     if (t->large.len > 0)
-        http_exchange_write_taken(t->x, &t->large);
+        http_exchange_write_taken(t->flight.x, &t->large);
     if (buf_failed(out))
-        http_exchange_abort(t->x);
+        http_exchange_abort(t->flight.x);
     else
-        http_exchange_end(t->x, buf_str(out));
-    worker_shrink_out(t->worker);
+        http_exchange_end(t->flight.x, buf_str(out));
+    worker_shrink_out(t->flight.worker);
     answered(t);
 }
 
@@ -292,14 +268,14 @@ static int write_end(struct turn *t, struct err *reterr)
 static int send_end(struct turn *t, struct err *reterr)
 {
     (void)reterr;
-    if (t->x == NULL)
+    if (t->flight.x == NULL)
         return 0;
     if (!t->is_begun) {
         respond_object(t, &t->large);
         return 0;
     }
     (void)turn_fresh_out(t);
-    t->worker->out.failed = buf_failed(&t->large);
+    t->flight.worker->out.failed = buf_failed(&t->large);
     finish_stream(t, response_error(t));
     return 0;
 }
@@ -312,10 +288,10 @@ static void conclude_large(struct turn *t)
 
     if (t->is_begun)
         turn_send_events(t);
-    if (t->x == NULL || turn_step(t, SIZE_MAX, &step, &e) == 0)
+    if (t->flight.x == NULL || turn_step(t, SIZE_MAX, &step, &e) == 0)
         return;
     if (t->is_begun) {
-        http_exchange_abort(t->x);
+        http_exchange_abort(t->flight.x);
         answered(t);
     } else {
         turn_answer_error(t, &e);
@@ -334,7 +310,7 @@ static void conclude(struct turn *t)
     } else if (t->echo.len + t->response.used_bytes >= WORKER_LARGE_BYTES) {
         conclude_large(t);
     } else if (t->is_begun) {
-        response_end(&t->response, &t->worker->out);
+        response_end(&t->response, &t->flight.worker->out);
         finish_stream(t, e);
     } else {
         (void)write_end(t, NULL);
@@ -351,7 +327,7 @@ void turn_on_saved(struct turn *t, const struct err *failure)
         turn_keep_failure(t, failure);
         t->not_stored = t->failure;
     }
-    if (failure != NULL && t->worker->config->store_failure == CONFIG_STORE_FAILURE_FAIL)
+    if (failure != NULL && t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_FAIL)
         response_fail(&t->response, failure, out);
     conclude(t);
 }
@@ -369,7 +345,7 @@ void turn_finish(struct turn *t)
     turn_move(t, TURN_SAVE);
     if (t->is_begun)
         turn_send_events(t);
-    if (t->x == NULL)
+    if (t->flight.x == NULL)
         return;
     if (is_kept)
         turn_save(t);
@@ -380,12 +356,8 @@ void turn_finish(struct turn *t)
 /* Before the client has seen anything it is an HTTP error, which SDKs retry. */
 void turn_fail(struct turn *t, const struct err *e)
 {
-    if (t->x == NULL || t->state == TURN_SAVE)
+    if (t->flight.x == NULL || t->state == TURN_SAVE)
         return;
-    if (t->work != NULL) {
-        turn_work_refuse(t->work, e);
-        return;
-    }
     turn_cancel_calls(t);
     turn_cancel_tools(t);
     if (!t->has_response || t->state == TURN_LOAD || (!t->is_begun && str_is_none(t->lock))) {

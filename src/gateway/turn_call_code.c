@@ -11,20 +11,20 @@ static str find_container(struct turn *t)
 {
     str found = item_list_container(&t->request.items);
 
-    found = str_is_none(found) ? STR_NONE : json_text_dup(&t->arena, found);
+    found = str_is_none(found) ? STR_NONE : json_text_dup(&t->flight.arena, found);
     if (str_is_none(found) ||
-        !sandbox_hub_has(t->worker->builtin->sandboxes, t->caller.owner, found))
+        !sandbox_hub_has(t->flight.worker->builtin->sandboxes, t->flight.caller.owner, found))
         return STR_NONE;
     return found;
 }
 
 static int keep_new_container(struct turn *t, struct err *reterr)
 {
-    const struct id id = id_make(&t->worker->ids, "cntr_", ID_RANDOM_CHARS);
+    const struct id id = id_make(&t->flight.worker->ids, "cntr_", ID_RANDOM_CHARS);
 
     t->container_id = find_container(t);
     if (str_is_none(t->container_id))
-        t->container_id = arena_dup(&t->arena, id_str(&id));
+        t->container_id = arena_dup(&t->flight.arena, id_str(&id));
     if (!str_is_none(t->container_id))
         return 0;
     err_set_no_memory(reterr);
@@ -35,12 +35,13 @@ static int need_container(struct turn *t, const struct code_declaration *d, stru
 {
     char at[64];
 
-    t->container_id = json_text_dup(&t->arena, d->container);
+    t->container_id = json_text_dup(&t->flight.arena, d->container);
     if (str_is_none(t->container_id)) {
         err_set_no_memory(reterr);
         return -1;
     }
-    if (sandbox_hub_has(t->worker->builtin->sandboxes, t->caller.owner, t->container_id))
+    if (sandbox_hub_has(t->flight.worker->builtin->sandboxes, t->flight.caller.owner,
+                        t->container_id))
         return 0;
     (void)snprintf(at, sizeof(at), "%.*s.container", STR_ARG(d->at));
     err_set_param(reterr, ERR_NOT_FOUND, at,
@@ -55,7 +56,8 @@ static int check_network(const struct turn *t, const struct code_declaration *d,
     char at[48];
 
     (void)snprintf(at, sizeof(at), "%.*s.container", STR_ARG(d->at));
-    return builtin_check_network(t->worker->config, d->network_policy, str_from_c(at), reterr);
+    return builtin_check_network(t->flight.worker->config, d->network_policy, str_from_c(at),
+                                 reterr);
 }
 
 int turn_choose_container(struct turn *t, struct err *reterr)
@@ -156,7 +158,7 @@ static void *start(struct turn_call *c, struct turn_call_result *ret)
 {
     static const struct sandbox_handler handler = {on_done};
     struct turn *t = c->turn;
-    struct sandbox_request request = {.op = SANDBOX_RUN, .owner = t->caller.owner};
+    struct sandbox_request request = {.op = SANDBOX_RUN, .owner = t->flight.caller.owner};
     struct sandbox_task *task = NULL;
     struct buf code = {.limit = 0};
     struct err e;
@@ -168,13 +170,13 @@ static void *start(struct turn_call *c, struct turn_call_result *ret)
     json_text_decode(buf_str(&c->item->text), &code);
     request.container_id = t->container_id;
     request.may_create = str_is_none(t->code->container);
-    request.memory_bytes = builtin_memory_limit(t->worker->config, t->code->memory_limit);
+    request.memory_bytes = builtin_memory_limit(t->flight.worker->config, t->code->memory_limit);
     request.code = buf_str(&code);
     if (buf_failed(&code))
         err_set_no_memory(&e);
     else
-        task = sandbox_start(t->worker->builtin->sandboxes, t->worker->loop, &request, &handler, c,
-                             &e);
+        task = sandbox_start(t->flight.worker->builtin->sandboxes, t->flight.worker->loop, &request,
+                             &handler, c, &e);
     if (task == NULL)
         turn_call_fail(ret, str_from_c(e.msg));
     buf_fini(&code);

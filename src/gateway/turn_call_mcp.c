@@ -10,7 +10,7 @@ static void fill(const struct turn *t, const struct mcp_outcome *o, struct turn_
 
     ret->is_failed = o->is_failed;
     json_text_escape(o->output, &ret->output);
-    if (o->is_failed && t->worker->config->mcp_errors == CONFIG_MCP_ERRORS_OBJECT)
+    if (o->is_failed && t->flight.worker->config->mcp_errors == CONFIG_MCP_ERRORS_OBJECT)
         jw_raw(&w, o->error_object);
     else
         jw_string(&w, o->error);
@@ -45,7 +45,7 @@ static void on_done(void *arg, const struct mcp_outcome *outcome)
 
 static enum mcp_result_form result_form(const struct turn *t)
 {
-    bool is_list = t->worker->config->mcp_results == CONFIG_MCP_RESULTS_JSON ||
+    bool is_list = t->flight.worker->config->mcp_results == CONFIG_MCP_RESULTS_JSON ||
                    t->dialect == RESPONSE_DIALECT_ORS;
 
     return is_list ? MCP_RESULT_JSON_ARRAY : MCP_RESULT_TEXT;
@@ -65,7 +65,7 @@ static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err
         .form = result_form(t),
     };
 
-    return mcp_hub_call(t->worker->hub, t->worker->loop, &call, &handler, c, reterr);
+    return mcp_hub_call(t->flight.worker->hub, t->flight.worker->loop, &call, &handler, c, reterr);
 }
 
 static void *start(struct turn_call *c, struct turn_call_result *ret)

@@ -29,13 +29,13 @@ static bool read_domains(struct turn *t, str raw, const str **ret, size_t *ret_n
     jr_init(&j, raw);
     for (bool in = jr_enter(&j, JR_ARRAY); in && jr_next_element(&j); jr_skip(&j))
         n++;
-    list = arena_array(&t->arena, n + 1, sizeof(*list));
+    list = arena_array(&t->flight.arena, n + 1, sizeof(*list));
     if (list == NULL)
         return false;
     jr_init(&j, raw);
     (void)jr_enter(&j, JR_ARRAY);
     for (*ret = list; jr_next_element(&j); (*ret_n)++) {
-        list[*ret_n] = json_text_dup(&t->arena, jr_string(&j));
+        list[*ret_n] = json_text_dup(&t->flight.arena, jr_string(&j));
         if (str_is_none(list[*ret_n]))
             return false;
     }
@@ -53,7 +53,7 @@ static enum search_size size_of(str escaped)
 
 static str plain(struct turn *t, str escaped)
 {
-    return str_is_none(escaped) ? STR_NONE : json_text_dup(&t->arena, escaped);
+    return str_is_none(escaped) ? STR_NONE : json_text_dup(&t->flight.arena, escaped);
 }
 
 static bool read_query(struct turn *t, const struct search_declaration *d, struct search_query *ret)
@@ -85,12 +85,13 @@ static size_t first_cursor(const struct turn *t)
 
 static struct web_session *open_session(struct turn *t, const struct search_declaration *d)
 {
-    const struct config *c = t->worker->config;
+    const struct config *c = t->flight.worker->config;
     struct web_session_conf conf = {
-        .loop = t->worker->loop,
-        .searcher = t->worker->search != NULL ? search_http_searcher(t->worker->search)
-                                              : turn_search_mcp(t),
-        .pages = d->opens_pages ? t->worker->pages : NULL,
+        .loop = t->flight.worker->loop,
+        .searcher = t->flight.worker->search != NULL
+                        ? search_http_searcher(t->flight.worker->search)
+                        : turn_search_mcp(t),
+        .pages = d->opens_pages ? t->flight.worker->pages : NULL,
         .fetch = {.policy = builtin_page_policy(c),
                   .timeout_ms = c->search_timeout_ms,
                   .max_bytes = c->max_page_bytes,
@@ -172,10 +173,10 @@ static void on_done(void *arg, const struct web_outcome *outcome)
 
 static int read_action(struct turn_call *c, struct web_action *ret, struct err *reterr)
 {
-    str arguments = json_text_dup(&c->turn->arena, buf_str(&c->item->arguments));
+    str arguments = json_text_dup(&c->turn->flight.arena, buf_str(&c->item->arguments));
 
     if (!str_is_none(arguments))
-        return web_action_read(arguments, &c->turn->arena, ret, reterr);
+        return web_action_read(arguments, &c->turn->flight.arena, ret, reterr);
     err_set_no_memory(reterr);
     return -1;
 }
@@ -184,7 +185,7 @@ static void *start(struct turn_call *c, struct turn_call_result *ret)
 {
     static const struct web_handler handler = {on_done};
     struct web_session *session = session_of(c->turn);
-    struct web_work *work = arena_alloc(&c->turn->arena, sizeof(*work));
+    struct web_work *work = arena_alloc(&c->turn->flight.arena, sizeof(*work));
     struct err e;
 
     err_set_no_memory(&e);

@@ -63,7 +63,7 @@ void turn_call_ended(struct turn_call *c, struct turn_call_result *r)
     t->n_calls--;
     close_item(c, r, out);
     after_calls(t, out);
-    turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 static void start(struct turn_call *c, struct buf *out)
@@ -111,7 +111,7 @@ static void after_calls(struct turn *t, struct buf *out)
 
 static bool add(struct turn *t, struct output_item *item, struct turn_call **last)
 {
-    struct turn_call *c = arena_alloc(&t->arena, sizeof(*c));
+    struct turn_call *c = arena_alloc(&t->flight.arena, sizeof(*c));
 
     if (c == NULL)
         return false;
@@ -172,7 +172,7 @@ int turn_run_approved(struct turn *t, struct err *reterr)
         return turn_ask(t, reterr);
     if (t->request.stream)
         turn_begin_stream(t);
-    if (t->x == NULL)
+    if (t->flight.x == NULL)
         return 0;
     out = turn_fresh_out(t);
     for (const struct approved_call *a = t->request.approved; a != NULL; a = a->next) {

@@ -17,11 +17,10 @@
 #define ANTIPHON_GATEWAY_TURN_INTERNAL_H
 
 #include "conv/kept_item.h"
-#include "gateway/api_key.h"
+#include "gateway/flight.h"
 #include "gateway/reasoning_seal.h"
 #include "gateway/turn.h"
 #include "gateway/turn_log.h"
-#include "gateway/upstream_answer.h"
 #include "gateway/upstream_facts.h"
 #include "gateway/worker.h"
 #include "mcp/mcp_hub.h"
@@ -45,7 +44,7 @@ enum turn_state {
 };
 
 struct turn_call;
-struct turn_work;
+struct turn_step;
 struct web_session;
 
 /* A server whose tools the request may use, in the arena. */
@@ -71,20 +70,9 @@ struct turn_flaws {
 };
 
 struct turn {
-    struct worker *worker;
-    struct http_exchange *x; /* NULL when the answer is complete or the client gone */
-    struct http_call *call;  /* NULL when the upstream call has ended */
+    struct flight flight; /* first; its call is this round's */
     enum turn_state state;
-    struct turn *next, **link; /* in the worker's list */
-
-    struct turn_work *work;     /* a step is under way on another thread, or NULL (turn_work.c) */
-    struct http_exchange *held; /* for it */
-    size_t body_bytes;          /* of the request */
-
-    struct arena arena;
-    str request_id, client; /* in the arena */
-    struct caller caller;
-    const struct http_request *http; /* lives as long as x and held */
+    const struct turn_step *step; /* on another thread, while it is there (turn_work.c) */
     struct responses_request request;
     struct model_profile profile; /* of its model, once there is a response */
     struct chat_request_options chat;
@@ -104,10 +92,9 @@ struct turn {
     bool has_ended;                /* the response, with the round that has ended last */
     bool has_call_ended;           /* the upstream's, during a step that hears it */
 
-    struct upstream_facts *facts;  /* a reference, of the beginning; NULL: nothing was known */
-    struct upstream_answer answer; /* of this round's call */
+    struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
 
-    /* in the arena; while uses_store is set, the store works with them */
+    /* in the arena; the store works with them, in tasks of the flight */
     str previous_id, conversation_id; /* what the request continues, or STR_NONE */
     str lock_name, lock;              /* lock: the conversation is locked by that name */
     struct request_references references;
@@ -118,7 +105,6 @@ struct turn {
     struct reasoning_source reasoning_source;
     struct reasoning_seal seal;
     str memory_scope; /* whose reasoning and rounds they are, or STR_NONE: not asked for yet */
-    bool uses_store;
     struct store_task store_task;
     const struct err *not_stored; /* why, for the log */
     const struct err *failure;    /* of the round's upstream call, while its end is dealt with */
@@ -143,16 +129,14 @@ struct turn {
     enum finish finish;                     /* of the round before the calls */
     struct chat_result result;              /* of the round that has ended last */
 
-    struct loop_timer *timer;
-    uint64_t start_ms, first_byte_ms, last_write_ms, last_event_ms;
-    bool is_blocked; /* the client reads slowly: the upstream is paused */
+    uint64_t last_event_ms;
 };
 
 void turn_move(struct turn *t, enum turn_state to);
 
-/* Of the upstream. */
-void turn_cancel_call(struct turn *t);
-void turn_free_if_over(struct turn *t);
+/* Ends a running turn with an error: an HTTP error, or response.failed in a
+ * stream that has begun. In turn_answer.c. */
+void turn_fail(struct turn *t, const struct err *e);
 
 /* ---- turn_work.c */
 
@@ -164,8 +148,7 @@ struct turn_step {
     /* On the loop, after work has succeeded. Returns 0, or -1 with *reterr filled. */
     int (*then)(struct turn *t, struct err *reterr);
     bool hears_call;      /* the upstream's call is paused meanwhile, else cancelled */
-    bool needs_no_client; /* then() follows also if the client has left (t->x is NULL) or the turn
-                           * was to fail meanwhile; it does not fail */
+    bool needs_no_client; /* then() follows also if the client has left; it does not fail */
 };
 
 /* Does the step, here or elsewhere, by how much there is to do; nothing else may be done with the
@@ -175,12 +158,6 @@ int turn_step(struct turn *t, size_t weight, const struct turn_step *step, struc
 
 /* About how many bytes are gone through to read, write or store what the turn holds. */
 size_t turn_weight(const struct turn *t);
-
-/* The client has left meanwhile: t->x is NULL when the step has ended. */
-void turn_work_leave(struct turn_work *w);
-
-/* turn_fail() was called meanwhile: it follows when the step has ended. */
-void turn_work_refuse(struct turn_work *w, const struct err *e);
 
 /* Makes a failure stay as long as the turn. */
 void turn_keep_failure(struct turn *t, const struct err *failure);
@@ -353,7 +330,7 @@ int turn_put_back(struct turn *t, struct err *reterr);
 /* Remembers what it has run in a response that has ended. */
 void turn_keep_rounds(struct turn *t);
 
-/* ---- turn_answer.c; each may end the answer, after which t->x is NULL */
+/* ---- turn_answer.c; each may end the answer, after which t->flight.x is NULL */
 
 /* Where events go until turn_send_events(), emptied; NULL when none are wanted. */
 struct buf *turn_fresh_out(struct turn *t);

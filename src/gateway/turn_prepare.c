@@ -6,19 +6,19 @@
 
 void turn_explain_size(const struct turn *t, struct err *e)
 {
-    if (t->arena.is_full || t->kept.is_full || t->chat_body.is_full)
+    if (t->flight.arena.is_full || t->kept.is_full || t->chat_body.is_full)
         err_set(e, ERR_REQUEST_TOO_LARGE,
                 "The request needs more than %zu bytes of memory (max_request_memory).",
-                t->worker->config->max_request_memory_bytes);
+                t->flight.worker->config->max_request_memory_bytes);
 }
 
 /* The client's word, or else the operator's. */
 static int read_dialect(struct turn *t, struct err *reterr)
 {
-    str word = http_request_header(t->http, STR("x-gateway-dialect"));
+    str word = http_request_header(t->flight.http, STR("x-gateway-dialect"));
 
     t->dialect = RESPONSE_DIALECT_OPENAI;
-    if (str_is_none(word) ? t->worker->config->dialect == CONFIG_DIALECT_ORS
+    if (str_is_none(word) ? t->flight.worker->config->dialect == CONFIG_DIALECT_ORS
                           : str_eq_nocase(word, STR("ors")))
         t->dialect = RESPONSE_DIALECT_ORS;
     else if (!str_is_none(word) && !str_eq_nocase(word, STR("responses"))) {
@@ -34,11 +34,11 @@ static int read_request(struct turn *t, struct err *reterr)
     const struct responses_request_options options = turn_request_options(t);
     str body;
 
-    if (http_exchange_body(t->held == NULL ? t->x : t->held, &body, reterr) == -1)
+    if (http_exchange_body(t->flight.x, &body, reterr) == -1)
         return -1;
-    t->body_bytes = body.len;
-    if (responses_request_parse(body, &options, &t->worker->ids, &t->arena, &t->request, reterr) ==
-        -1)
+    t->flight.body_bytes = body.len;
+    if (responses_request_parse(body, &options, &t->flight.worker->ids, &t->flight.arena,
+                                &t->request, reterr) == -1)
         return -1;
     return t->request.needs_store ? turn_list_references(t, reterr) : 0;
 }
@@ -87,7 +87,7 @@ int turn_prepare(struct turn *t, struct err *reterr)
 
     if (read_dialect(t, reterr) == -1)
         return -1;
-    if (turn_step(t, request_body_weight(t->http), &step, reterr) == 0)
+    if (turn_step(t, request_body_weight(t->flight.http), &step, reterr) == 0)
         return 0;
     turn_explain_size(t, reterr);
     return -1;

@@ -11,11 +11,11 @@
 
 static str make_scope(const struct turn *t, struct arena *a)
 {
-    str credentials = http_request_header(t->http, STR("authorization"));
+    str credentials = http_request_header(t->flight.http, STR("authorization"));
     unsigned char hash[SHA256_BYTES];
 
-    if (atomic_load(&t->worker->has_keys))
-        return t->caller.owner;
+    if (atomic_load(&t->flight.worker->has_keys))
+        return t->flight.caller.owner;
     if (str_is_none(credentials))
         return STR("");
     if (!sha256(credentials, hash))
@@ -26,7 +26,7 @@ static str make_scope(const struct turn *t, struct arena *a)
 str turn_memory_scope(struct turn *t)
 {
     if (str_is_none(t->memory_scope))
-        t->memory_scope = make_scope(t, &t->arena);
+        t->memory_scope = make_scope(t, &t->flight.arena);
     return t->memory_scope;
 }
 
@@ -38,18 +38,18 @@ static bool find(void *arg, const struct call *c, struct arena *a, str *ret)
                                  .arguments = c->arguments,
                                  .name = c->name};
 
-    return !str_is_none(key.scope) && call_memory_find(t->worker->reasoning, &key, a, ret);
+    return !str_is_none(key.scope) && call_memory_find(t->flight.worker->reasoning, &key, a, ret);
 }
 
 const struct reasoning_source *turn_reasoning(struct turn *t)
 {
     t->reasoning_source = (struct reasoning_source){find, t};
-    return t->worker->reasoning == NULL ? NULL : &t->reasoning_source;
+    return t->flight.worker->reasoning == NULL ? NULL : &t->reasoning_source;
 }
 
 const struct text_seal *turn_seal(struct turn *t)
 {
-    reasoning_seal_init(&t->seal, t->worker->seal_keys, t->caller.owner);
+    reasoning_seal_init(&t->seal, t->flight.worker->seal_keys, t->flight.caller.owner);
     return &t->seal.text;
 }
 
@@ -57,7 +57,7 @@ const struct text_seal *turn_asked_seal(struct turn *t)
 {
     if (!t->request.include_encrypted_reasoning)
         return NULL;
-    reasoning_seal_tell(t->worker->config);
+    reasoning_seal_tell(t->flight.worker->config);
     return turn_seal(t);
 }
 
@@ -70,7 +70,7 @@ static void put_reasoning(void *arg, struct call_cache *cache)
 
 void turn_keep_reasoning(struct turn *t)
 {
-    if (t->worker->reasoning != NULL && response_is_to_remember(&t->response) &&
+    if (t->flight.worker->reasoning != NULL && response_is_to_remember(&t->response) &&
         !str_is_none(turn_memory_scope(t)))
-        call_memory_put(t->worker->reasoning, put_reasoning, t);
+        call_memory_put(t->flight.worker->reasoning, put_reasoning, t);
 }

@@ -34,8 +34,9 @@ static int check_items(const struct turn *t, struct err *reterr)
 
     if (!t->request.needs_tools && t->request.approved == NULL)
         return 0;
-    arena_init(&scratch, t->worker->config->max_request_memory_bytes);
-    rc = chat_request_conversation(&t->request, &plain, &t->worker->ids, &scratch, &c, reterr);
+    arena_init(&scratch, t->flight.worker->config->max_request_memory_bytes);
+    rc = chat_request_conversation(&t->request, &plain, &t->flight.worker->ids, &scratch, &c,
+                                   reterr);
     if (rc == 0 && t->profile.harmony == HARMONY_MODE_COMPLETIONS)
         rc = harmony_request_check(&t->request, &c, CHAT_FIRST_ROUND, reterr);
     arena_fini(&scratch);
@@ -57,9 +58,9 @@ static int write_opening(struct turn *t, struct err *reterr)
 
 int turn_open_response(struct turn *t, struct err *reterr)
 {
-    const struct config *c = t->worker->config;
+    const struct config *c = t->flight.worker->config;
     struct response_conf response = {
-        .ids = &t->worker->ids,
+        .ids = &t->flight.worker->ids,
         .tools = &t->request.tools,
         .service_tier = t->request.service_tier,
         .created_at = clock_unix_s(),
@@ -76,7 +77,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .sources = turn_sources(t),
     };
 
-    t->profile = upstream_model_profile(c, t->facts, &t->request, &t->arena);
+    t->profile = upstream_model_profile(c, t->facts, &t->request, &t->flight.arena);
     if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
         return -1;
     response.container_id = t->container_id; /* ids need no escapes */
@@ -102,10 +103,11 @@ static bool is_completion(const struct turn *t)
  * the request has them no longer. */
 static struct harmony_options harmony_options(struct turn *t)
 {
-    struct harmony_options o = upstream_harmony_options(t->worker->config, &t->profile, &t->arena);
+    struct harmony_options o =
+        upstream_harmony_options(t->flight.worker->config, &t->profile, &t->flight.arena);
 
-    o.has_python = t->worker->builtin->why_no_code == NULL;
-    o.has_browser = t->worker->builtin->why_no_search == NULL;
+    o.has_python = t->flight.worker->builtin->why_no_code == NULL;
+    o.has_browser = t->flight.worker->builtin->why_no_search == NULL;
     return o;
 }
 
@@ -124,7 +126,7 @@ static struct chat_stream_conf stream_conf(struct turn *t)
 {
     const struct harmony_builtins builtins = known_builtins(t);
     struct chat_stream_conf conf =
-        upstream_stream_conf(t->worker->config, t->facts, &t->request, &t->profile);
+        upstream_stream_conf(t->flight.worker->config, t->facts, &t->request, &t->profile);
 
     conf.text.has_python = builtins.has_python;
     conf.text.has_browser = builtins.has_browser;
@@ -143,7 +145,7 @@ static void init_round(struct turn *t)
     round_init(&t->round, &stream, &t->response);
     t->has_round = true;
     t->round_start = t->response.end;
-    upstream_answer_reset(&t->answer);
+    upstream_answer_reset(&t->flight.answer);
 }
 
 static int start_call(struct turn *t, struct err *reterr)
@@ -151,28 +153,25 @@ static int start_call(struct turn *t, struct err *reterr)
     const struct http_header headers[] = {
         {STR("content-type"), STR("application/json")},
         {STR("accept"), STR("text/event-stream")},
-        {STR("x-request-id"), t->request_id},
-        {STR("authorization"), worker_authorization(t->worker, t->http)},
+        {STR("x-request-id"), t->flight.request_id},
+        {STR("authorization"), worker_authorization(t->flight.worker, t->flight.http)},
     };
     const size_t n_headers = sizeof(headers) / sizeof(*headers);
     struct buf url = {.limit = 0};
-    struct http_call_conf call = worker_call_conf(t->worker);
+    struct http_call_conf call = worker_call_conf(t->flight.worker);
+    int rc;
 
-    turn_cancel_call(t);
-    buf_append(&url, t->worker->upstream);
+    flight_cancel_call(&t->flight);
+    buf_append(&url, t->flight.worker->upstream);
     buf_append(&url, is_completion(t) ? STR("/completions") : STR("/chat/completions"));
     call.url = buf_cstr(&url);
     call.method = "POST";
     call.headers = headers;
     call.n_headers = str_is_none(headers[n_headers - 1].value) ? n_headers - 1 : n_headers;
     call.body = buf_str(&t->chat_body);
-    t->call = http_client_start(t->worker->client, &call, &turn_call_handler, t, reterr);
+    rc = flight_start_call(&t->flight, &call, &turn_call_handler, reterr);
     buf_fini(&url);
-    if (t->call == NULL)
-        return -1;
-    if (t->is_blocked)
-        http_call_pause(t->call);
-    return 0;
+    return rc;
 }
 
 static int write_body(struct turn *t, struct err *reterr)
@@ -192,7 +191,7 @@ static int write_body(struct turn *t, struct err *reterr)
  * before does not fit in this one. */
 static int convert(struct turn *t, struct err *reterr)
 {
-    if (chat_request_conversation(&t->request, &t->chat, &t->worker->ids, &t->arena,
+    if (chat_request_conversation(&t->request, &t->chat, &t->flight.worker->ids, &t->flight.arena,
                                   &t->conversation, reterr) == -1)
         return -1;
     turn_cut(t);
@@ -206,7 +205,8 @@ static enum chat_round which_round(const struct turn *t)
         return CHAT_LAST_ROUND;
     if (t->n_rounds == 0)
         return CHAT_FIRST_ROUND;
-    return t->n_rounds < t->worker->config->max_tool_rounds ? CHAT_LATER_ROUND : CHAT_LAST_ROUND;
+    return t->n_rounds < t->flight.worker->config->max_tool_rounds ? CHAT_LATER_ROUND
+                                                                   : CHAT_LAST_ROUND;
 }
 
 /* What the client forced holds whatever the server makes of it, for the first round; in the round
@@ -231,8 +231,8 @@ static int write_request(struct turn *t, struct err *reterr)
 {
     int64_t spent_tokens = t->chat.spent_tokens;
 
-    t->chat =
-        upstream_chat_options(t->worker->config, t->facts, &t->request, &t->profile, &t->arena);
+    t->chat = upstream_chat_options(t->flight.worker->config, t->facts, &t->request, &t->profile,
+                                    &t->flight.arena);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.repairs = &t->history_repairs;
     t->chat.spent_tokens = spent_tokens;
@@ -251,7 +251,7 @@ static int begin_round(struct turn *t, struct err *reterr)
     t->n_rounds++;
     turn_move(t, TURN_ROUND);
     if (t->request.stream && !t->is_begun)
-        loop_timer_start(t->timer, t->worker->config->early_error_window_ms);
+        loop_timer_start(t->flight.timer, t->flight.worker->config->early_error_window_ms);
     return 0;
 }
 

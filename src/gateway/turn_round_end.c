@@ -33,7 +33,8 @@ static int replay_round(struct turn *t, struct err *reterr)
 
     if (response_lacks_answer(&t->response))
         return 0;
-    return response_replay(&t->response, &options.input, &t->request.items, &t->arena, reterr);
+    return response_replay(&t->response, &options.input, &t->request.items, &t->flight.arena,
+                           reterr);
 }
 
 void turn_go_on(struct turn *t, struct buf *out)
@@ -50,7 +51,7 @@ void turn_go_on(struct turn *t, struct buf *out)
 
         if (t->is_begun)
             turn_send_events(t);
-        if (t->x != NULL && turn_step(t, turn_weight(t), &step, &e) == -1) {
+        if (t->flight.x != NULL && turn_step(t, turn_weight(t), &step, &e) == -1) {
             turn_explain_size(t, &e);
             turn_fail(t, &e);
         }
@@ -83,7 +84,7 @@ static void close_round(struct turn *t, struct buf *out)
     if (!t->result.failed)
         turn_keep_cut(t);
     else
-        worker_hide_keys(t->worker, t->http, &t->result.error);
+        worker_hide_keys(t->flight.worker, t->flight.http, &t->result.error);
     if (!t->result.failed || !turn_may_shorten(t, &t->result.error))
         end_round_response(t, out);
 }
@@ -91,7 +92,7 @@ static void close_round(struct turn *t, struct buf *out)
 static void go_on_behind_round(struct turn *t, struct buf *out)
 {
     if (t->result.failed) {
-        upstream_answer_failed(&t->answer, t->call);
+        upstream_answer_failed(&t->flight.answer, t->flight.call);
         if (!t->has_ended && turn_retry_shorter(t, &t->result.error))
             return;
         if (!t->has_ended)
@@ -123,7 +124,7 @@ static int send_round(struct turn *t, struct err *reterr)
 {
     (void)reterr;
     turn_send_large(t);
-    if (t->x != NULL)
+    if (t->flight.x != NULL)
         go_on_behind_round(t, turn_fresh_out(t));
     return 0;
 }
@@ -136,7 +137,7 @@ static void end_large_round(struct turn *t, const struct err *failure)
     turn_keep_failure(t, failure);
     if (t->is_begun)
         turn_send_events(t);
-    if (t->x != NULL && turn_step(t, SIZE_MAX, &step, &e) == -1)
+    if (t->flight.x != NULL && turn_step(t, SIZE_MAX, &step, &e) == -1)
         turn_fail(t, &e);
 }
 
@@ -163,7 +164,7 @@ void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
 static void go_on_behind_bytes(struct turn *t, struct buf *out)
 {
     if (round_is_cut_off(&t->round))
-        turn_cancel_call(t);
+        flight_cancel_call(&t->flight);
     if (round_is_over(&t->round))
         turn_end_round(t, NULL, out);
     else if (out != NULL)
@@ -182,7 +183,7 @@ static int send_heard(struct turn *t, struct err *reterr)
 {
     (void)reterr;
     turn_send_large(t);
-    if (t->x == NULL)
+    if (t->flight.x == NULL)
         return 0;
     if (t->has_call_ended && !round_is_over(&t->round))
         turn_end_round(t, t->failure, turn_fresh_out(t));

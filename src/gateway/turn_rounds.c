@@ -12,7 +12,7 @@ static bool find_rounds(void *arg, struct call_key key, struct arena *a, str *re
     struct turn *t = arg;
 
     key.scope = turn_memory_scope(t);
-    return !str_is_none(key.scope) && call_memory_find(t->worker->rounds, &key, a, ret);
+    return !str_is_none(key.scope) && call_memory_find(t->flight.worker->rounds, &key, a, ret);
 }
 
 int turn_put_back(struct turn *t, struct err *reterr)
@@ -20,10 +20,10 @@ int turn_put_back(struct turn *t, struct err *reterr)
     const struct responses_request_options options = turn_request_options(t);
     const struct rounds_source source = {find_rounds, t};
 
-    if (t->worker->rounds == NULL || call_memory_is_empty(t->worker->rounds))
+    if (t->flight.worker->rounds == NULL || call_memory_is_empty(t->flight.worker->rounds))
         return 0;
-    return request_put_back(&t->request, &source, &options.input, &t->worker->ids, &t->arena,
-                            reterr);
+    return request_put_back(&t->request, &source, &options.input, &t->flight.worker->ids,
+                            &t->flight.arena, reterr);
 }
 
 struct keeping {
@@ -46,8 +46,9 @@ void turn_keep_rounds(struct turn *t)
     struct keeping k = {.turn = t};
     struct buf text = {.limit = 0};
 
-    if (t->worker->rounds == NULL || (!has_rounds && (call_memory_is_empty(t->worker->rounds) ||
-                                                      !response_has_clients_call(&t->response))))
+    if (t->flight.worker->rounds == NULL ||
+        (!has_rounds && (call_memory_is_empty(t->flight.worker->rounds) ||
+                         !response_has_clients_call(&t->response))))
         return;
     for (const struct item *it = t->request.items.first; it != NULL; it = it->next)
         call_place_pass(&place, it);
@@ -57,6 +58,6 @@ void turn_keep_rounds(struct turn *t)
     k.rounds.text = buf_str(&text);
     if (!buf_failed(&text) && !str_is_none(k.rounds.scope) &&
         call_context_move(&k.rounds.context, &nowhere, &place))
-        call_memory_put(t->worker->rounds, put_rounds, &k);
+        call_memory_put(t->flight.worker->rounds, put_rounds, &k);
     buf_fini(&text);
 }

@@ -73,7 +73,7 @@ static struct mcp_task *call(struct mcp_search *s, const struct mcp_server_view 
                              struct err *reterr)
 {
     static const struct mcp_done_handler handler = {on_done};
-    struct worker *w = s->turn->worker;
+    struct worker *w = s->turn->flight.worker;
     struct buf arguments = {.limit = 0};
     struct mcp_task *task = NULL;
     struct mcp_hub_call call = {.catalogue = server == NULL ? NULL : server->tools};
@@ -97,11 +97,11 @@ static void *start(void *self, const struct search_query *query,
                    const struct search_handler *handler, void *arg, struct err *reterr)
 {
     struct turn *t = self;
-    struct mcp_snapshot *servers = worker_mcp_servers(t->worker);
+    struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
     struct mcp_search *s = calloc(1, sizeof(*s));
     str label, tool;
 
-    split(t->worker->config->search_mcp, &label, &tool);
+    split(t->flight.worker->config->search_mcp, &label, &tool);
     err_set_no_memory(reterr);
     if (s != NULL) {
         *s = (struct mcp_search){.turn = t, .query = *query, .handler = *handler, .arg = arg};

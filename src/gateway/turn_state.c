@@ -18,10 +18,10 @@ static void start_task(struct turn *t, enum store_access access,
                        int (*work)(struct store_session *s, void *arg, struct err *reterr),
                        void (*done)(void *arg, const struct err *failure))
 {
-    t->uses_store = true;
+    t->flight.n_tasks++;
     t->store_task = (struct store_task){
-        .access = access, .work = work, .done = done, .arg = t, .loop = t->worker->loop};
-    store_start(t->worker->store, &t->store_task);
+        .access = access, .work = work, .done = done, .arg = t, .loop = t->flight.worker->loop};
+    store_start(t->flight.worker->store, &t->store_task);
 }
 
 /* ---- the store may be away */
@@ -32,10 +32,11 @@ int turn_check_store(const struct turn *t, struct err *reterr)
     const struct responses_request *r = &t->request;
     bool writes = r->store || !str_is_none(r->conversation_id); /* which is locked */
 
-    if (t->worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
+    if (t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
         (!writes && !r->needs_store))
         return 0;
-    return store_refuses(t->worker->store, writes ? STORE_WRITE : STORE_READ, reterr) ? -1 : 0;
+    return store_refuses(t->flight.worker->store, writes ? STORE_WRITE : STORE_READ, reterr) ? -1
+                                                                                             : 0;
 }
 
 /* ---- a conversation is locked while a response is made in it */
@@ -44,7 +45,7 @@ void turn_unlock(struct turn *t)
 {
     if (str_is_none(t->lock))
         return;
-    store_release_lock(t->worker->store, t->lock);
+    store_release_lock(t->flight.worker->store, t->lock);
     t->lock = STR_NONE;
 }
 
@@ -53,7 +54,7 @@ void turn_unlock(struct turn *t)
 /* Ids come as they stand in JSON; the store knows them without escapes. */
 static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
 {
-    *ret = json_text_copy(&t->arena, escaped);
+    *ret = json_text_copy(&t->flight.arena, escaped);
     if (str_is_none(escaped) || !str_is_none(*ret))
         return 0;
     err_set_no_memory(reterr);
@@ -69,7 +70,7 @@ struct loading {
 
 static int reject_total(const struct turn *t, struct err *reterr)
 {
-    const size_t most = t->worker->config->max_request_memory_bytes;
+    const size_t most = t->flight.worker->config->max_request_memory_bytes;
 
     err_set(reterr, ERR_REQUEST_TOO_LARGE,
             "The items that the request refers to come to more than %zu bytes "
@@ -83,7 +84,7 @@ static int find_reference(struct turn *t, struct store_session *s, size_t i,
 {
     struct request_history_item *found = &t->found[i];
     const str id = t->references.v[i].id;
-    void **known = str_map_slot(&loading->by_id, id, &t->arena);
+    void **known = str_map_slot(&loading->by_id, id, &t->flight.arena);
 
     if (known == NULL) {
         err_set_no_memory(reterr);
@@ -91,11 +92,11 @@ static int find_reference(struct turn *t, struct store_session *s, size_t i,
     }
     if (*known != NULL)
         *found = *(const struct request_history_item *)*known;
-    else if (stored_item_find(s, t->caller.owner, id, &t->arena, found, reterr) == -1)
+    else if (stored_item_find(s, t->flight.caller.owner, id, &t->flight.arena, found, reterr) == -1)
         return -1;
     *known = found;
     loading->n_bytes += found->body.len + found->result.len;
-    if (loading->n_bytes > t->worker->config->max_request_memory_bytes)
+    if (loading->n_bytes > t->flight.worker->config->max_request_memory_bytes)
         return reject_total(t, reterr);
     return 0;
 }
@@ -104,7 +105,7 @@ static int find_references(struct turn *t, struct store_session *s, struct err *
 {
     struct loading loading = {.n_bytes = 0};
 
-    str_map_init(&loading.by_id, &t->worker->ids);
+    str_map_init(&loading.by_id, &t->flight.worker->ids);
     for (size_t i = 0; i < t->references.n; i++) {
         if (find_reference(t, s, i, &loading, reterr) == -1)
             return -1;
@@ -116,7 +117,8 @@ static int load_previous(struct turn *t, struct store_session *s, struct err *re
 {
     struct err e;
 
-    if (store_load_history(s, t->caller.owner, t->previous_id, &t->arena, &t->history, &e) == 0)
+    if (store_load_history(s, t->flight.caller.owner, t->previous_id, &t->flight.arena, &t->history,
+                           &e) == 0)
         return 0;
     if (e.code == ERR_PREVIOUS_NOT_FOUND && t->dialect == RESPONSE_DIALECT_ORS) {
         t->previous_id = t->request.previous_response_id = STR_NONE; /* CONTRACT 4.9: ignored */
@@ -132,8 +134,8 @@ static int load_all(struct turn *t, struct store_session *s, struct err *reterr)
     if (!str_is_none(t->previous_id) && load_previous(t, s, reterr) == -1)
         return -1;
     if (!str_is_none(t->conversation_id) &&
-        store_lock_conversation(s, t->caller.owner, t->conversation_id, t->lock_name, &t->arena,
-                                &t->history, reterr) == -1)
+        store_lock_conversation(s, t->flight.caller.owner, t->conversation_id, t->lock_name,
+                                &t->flight.arena, &t->history, reterr) == -1)
         return -1;
     return find_references(t, s, reterr);
 }
@@ -169,26 +171,26 @@ static void on_loaded(void *arg, const struct err *failure)
     enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
     struct err e;
 
-    t->uses_store = false;
+    t->flight.n_tasks--;
     if (failure == NULL && !str_is_none(t->conversation_id))
         t->lock = t->lock_name;
-    if (t->x != NULL && failure != NULL) {
+    if (t->flight.x != NULL && failure != NULL) {
         explain(t, failure, &e);
         turn_answer_error(t, &e);
-    } else if (t->x != NULL && turn_resolved(t, &e) == -1) {
+    } else if (t->flight.x != NULL && turn_resolved(t, &e) == -1) {
         turn_refuse(t, &e);
     }
     (void)budget_use_for(before);
-    turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 int turn_list_references(struct turn *t, struct err *reterr)
 {
     if (keep_id(t, t->request.previous_response_id, &t->previous_id, reterr) == -1 ||
         keep_id(t, t->request.conversation_id, &t->conversation_id, reterr) == -1 ||
-        request_references(&t->request, &t->arena, &t->references, reterr) == -1)
+        request_references(&t->request, &t->flight.arena, &t->references, reterr) == -1)
         return -1;
-    t->found = arena_array(&t->arena, t->references.n, sizeof(*t->found));
+    t->found = arena_array(&t->flight.arena, t->references.n, sizeof(*t->found));
     if (t->found != NULL || t->references.n == 0)
         return 0;
     err_set_no_memory(reterr);
@@ -197,10 +199,10 @@ int turn_list_references(struct turn *t, struct err *reterr)
 
 int turn_load(struct turn *t, struct err *reterr)
 {
-    const struct id lock = id_make(&t->worker->ids, "lock_", ID_RANDOM_CHARS);
+    const struct id lock = id_make(&t->flight.worker->ids, "lock_", ID_RANDOM_CHARS);
     bool locks = !str_is_none(t->request.conversation_id);
 
-    t->lock_name = arena_dup(&t->arena, id_str(&lock));
+    t->lock_name = arena_dup(&t->flight.arena, id_str(&lock));
     if (str_is_none(t->lock_name)) {
         err_set_no_memory(reterr);
         return -1;
@@ -215,7 +217,7 @@ int turn_resolve(struct turn *t, struct err *reterr)
     const struct responses_request_options options = turn_request_options(t);
     const struct store_items *stored = &t->history.items;
     struct request_history h = {.found = t->found, .previous_tail = t->history.tail};
-    struct request_history_item *items = arena_array(&t->arena, stored->n, sizeof(*items));
+    struct request_history_item *items = arena_array(&t->flight.arena, stored->n, sizeof(*items));
 
     if (items == NULL && stored->n > 0) {
         err_set_no_memory(reterr);
@@ -229,7 +231,8 @@ int turn_resolve(struct turn *t, struct err *reterr)
             .id = item->id, .body = item->body, .is_output = item->is_output || item->is_hidden};
     }
     h.items = items;
-    return request_resolve(&t->request, &h, &options, &t->worker->ids, &t->arena, reterr);
+    return request_resolve(&t->request, &h, &options, &t->flight.worker->ids, &t->flight.arena,
+                           reterr);
 }
 
 /* ---- after: the response */
@@ -238,19 +241,19 @@ static int save_work(struct store_session *s, void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
-    return store_save_response(s, t->caller.owner, &t->record, reterr);
+    return store_save_response(s, t->flight.caller.owner, &t->record, reterr);
 }
 
 static void on_saved(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
 
-    t->uses_store = false;
+    t->flight.n_tasks--;
     if (failure == NULL)
         t->lock = STR_NONE; /* saving has unlocked it */
-    if (t->x != NULL)
+    if (t->flight.x != NULL)
         turn_on_saved(t, failure);
-    turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 /* Nothing is stored, but others are to find the conversation free. */
@@ -377,7 +380,7 @@ static int keep_items(struct turn *t, struct store_items *items, struct err *ret
     size_t n;
     bool ok;
 
-    if (kept_items_make(t->request.input, &t->worker->ids, &t->kept, &input, reterr) == -1)
+    if (kept_items_make(t->request.input, &t->flight.worker->ids, &t->kept, &input, reterr) == -1)
         return -1;
     n = input.n + count_output(&t->response);
     items->v = arena_array(&t->kept, 2 * n + 1, sizeof(*items->v)); /* each with its result */
@@ -438,7 +441,7 @@ static int store_record(struct turn *t, struct err *reterr)
     }
     e = *t->failure;
     turn_explain_size(t, &e);
-    if (t->x != NULL)
+    if (t->flight.x != NULL)
         turn_on_saved(t, &e);
     return 0;
 }

@@ -38,7 +38,7 @@ static struct mcp_declaration *find_declaration(const struct turn *t, str label)
 
 static struct turn_server *add_server(struct turn *t, struct mcp_declaration *d, struct err *reterr)
 {
-    struct turn_server *s = arena_alloc(&t->arena, sizeof(*s));
+    struct turn_server *s = arena_alloc(&t->flight.arena, sizeof(*s));
 
     if (s == NULL) {
         err_set_no_memory(reterr);
@@ -56,7 +56,7 @@ static struct turn_server *add_server(struct turn *t, struct mcp_declaration *d,
 /* In the order of the file, so that the model's tools stay in their order (MCP 10.9). */
 static int add_configured(struct turn *t, struct err *reterr)
 {
-    const bool by_default = t->worker->config->mcp_inject == CONFIG_MCP_INJECT_ALWAYS;
+    const bool by_default = t->flight.worker->config->mcp_inject == CONFIG_MCP_INJECT_ALWAYS;
 
     for (size_t i = 0; t->servers != NULL && i < t->servers->n; i++) {
         const struct mcp_server_view *view = &t->servers->servers[i];
@@ -99,9 +99,9 @@ static int read_url(struct turn *t, const struct mcp_declaration *d, struct allo
     static const enum url_mode modes[] = {[CONFIG_MCP_REMOTE_OFF] = URL_OFF,
                                           [CONFIG_MCP_REMOTE_PUBLIC] = URL_PUBLIC,
                                           [CONFIG_MCP_REMOTE_ANY] = URL_ANY};
-    const struct config *c = t->worker->config;
-    const struct url_policy policy = {.mode =
-                                          t->worker->hub == NULL ? URL_OFF : modes[c->mcp_remote],
+    const struct config *c = t->flight.worker->config;
+    const struct url_policy policy = {.mode = t->flight.worker->hub == NULL ? URL_OFF
+                                                                            : modes[c->mcp_remote],
                                       .allowed = hosts(&c->mcp_remote_allow),
                                       .denied = hosts(&c->mcp_remote_deny)};
     struct buf at = {.limit = 0};
@@ -109,7 +109,7 @@ static int read_url(struct turn *t, const struct mcp_declaration *d, struct allo
 
     buf_append(&at, d->at);
     buf_c(&at, ".server_url");
-    rc = url_policy_check(&policy, d->server_url, buf_cstr(&at), &t->arena, ret, reterr);
+    rc = url_policy_check(&policy, d->server_url, buf_cstr(&at), &t->flight.arena, ret, reterr);
     buf_fini(&at);
     return rc;
 }
@@ -130,8 +130,8 @@ static int list_headers(struct turn *t, const struct mcp_declaration *d, struct 
     while (n <= HEADER_POLICY_MAX_FIELDS && jr_next_member(&j, &name)) {
         if (jr_peek(&j) != JR_STRING)
             return reject(d, "headers", "every value must be a text", reterr);
-        list[n].name = json_text_dup(&t->arena, name);
-        list[n].value = json_text_dup(&t->arena, jr_string(&j));
+        list[n].name = json_text_dup(&t->flight.arena, name);
+        list[n].value = json_text_dup(&t->flight.arena, jr_string(&j));
         if (str_is_none(list[n].name) || str_is_none(list[n].value)) {
             err_set_no_memory(reterr);
             return -1;
@@ -139,7 +139,8 @@ static int list_headers(struct turn *t, const struct mcp_declaration *d, struct 
         n++;
     }
     buf_append(&at, d->at);
-    rc = header_policy_check(list, n, d->authorization, buf_cstr(&at), &t->arena, ret, reterr);
+    rc = header_policy_check(list, n, d->authorization, buf_cstr(&at), &t->flight.arena, ret,
+                             reterr);
     buf_fini(&at);
     return rc;
 }
@@ -158,7 +159,7 @@ static const struct item *find_listing(const struct turn *t, str label)
 
 static int add_remote(struct turn *t, struct mcp_declaration *d, struct err *reterr)
 {
-    struct mcp_remote *remote = arena_alloc(&t->arena, sizeof(*remote));
+    struct mcp_remote *remote = arena_alloc(&t->flight.arena, sizeof(*remote));
     struct turn_server *s = add_server(t, d, reterr);
     const struct item *listing = find_listing(t, d->label);
 
@@ -167,11 +168,12 @@ static int add_remote(struct turn *t, struct mcp_declaration *d, struct err *ret
         return -1;
     }
     s->remote = remote;
-    remote->owner = t->caller.owner;
+    remote->owner = t->flight.caller.owner;
     remote->label = d->label;
-    s->floor.mode = t->worker->config->mcp_remote_approval == CONFIG_MCP_REMOTE_APPROVAL_ALWAYS
-                        ? MCP_APPROVAL_ALWAYS
-                        : MCP_APPROVAL_NEVER;
+    s->floor.mode =
+        t->flight.worker->config->mcp_remote_approval == CONFIG_MCP_REMOTE_APPROVAL_ALWAYS
+            ? MCP_APPROVAL_ALWAYS
+            : MCP_APPROVAL_NEVER;
     if (read_url(t, d, &remote->url, reterr) == -1 ||
         list_headers(t, d, &remote->headers, reterr) == -1)
         return -1;
@@ -194,12 +196,12 @@ static int read_policies(struct turn *t, struct turn_server *s, struct err *rete
 
     if (!str_is_none(d->allowed_tools)) {
         s->is_filtered = true;
-        if (mcp_filter_read(d->allowed_tools, &t->arena, &s->allowed, &why) == -1)
+        if (mcp_filter_read(d->allowed_tools, &t->flight.arena, &s->allowed, &why) == -1)
             rc = reject(d, "allowed_tools", buf_cstr(&why), reterr);
     }
     if (rc == 0 && !str_is_none(d->require_approval)) {
         s->asks = true;
-        if (mcp_approval_read(d->require_approval, &t->arena, &s->asked, &why) == -1)
+        if (mcp_approval_read(d->require_approval, &t->flight.arena, &s->asked, &why) == -1)
             rc = reject(d, "require_approval", buf_cstr(&why), reterr);
         else if (s->remote != NULL)
             s->floor = s->asked; /* its own word is all there is */
@@ -214,7 +216,7 @@ static int read_policies(struct turn *t, struct turn_server *s, struct err *rete
 
 int turn_choose_servers(struct turn *t, struct err *reterr)
 {
-    const unsigned most = t->worker->config->max_mcp_servers;
+    const unsigned most = t->flight.worker->config->max_mcp_servers;
 
     if (t->request.tools.n_servers > most) {
         err_set_param(reterr, ERR_ARRAY_TOO_LONG, "tools",
@@ -222,7 +224,7 @@ int turn_choose_servers(struct turn *t, struct err *reterr)
                       most);
         return -1;
     }
-    t->servers = worker_mcp_servers(t->worker);
+    t->servers = worker_mcp_servers(t->flight.worker);
     if (add_configured(t, reterr) == -1)
         return -1;
     for (struct mcp_declaration *d = t->request.tools.first_server; d != NULL; d = d->next) {
@@ -264,7 +266,7 @@ static str describe(struct turn *t, const struct turn_server *s, const struct mc
     if (m->description.len > 0)
         buf_char(&text, '\n');
     buf_append(&text, m->description);
-    described = buf_failed(&text) ? STR_NONE : arena_dup(&t->arena, buf_str(&text));
+    described = buf_failed(&text) ? STR_NONE : arena_dup(&t->flight.arena, buf_str(&text));
     buf_fini(&text);
     return described;
 }
@@ -273,7 +275,7 @@ static int add_tool(struct gathering *g, const struct turn_server *s,
                     const struct mcp_catalogue_tool *m, struct err *reterr)
 {
     struct turn *t = g->turn;
-    struct turn_tool *hosted = arena_alloc(&t->arena, sizeof(*hosted));
+    struct turn_tool *hosted = arena_alloc(&t->flight.arena, sizeof(*hosted));
     struct hosted_tool *tool = &g->tools[g->n];
 
     if (hosted == NULL ||
@@ -324,25 +326,25 @@ static int reserve_names(struct gathering *g, struct err *reterr)
 
 int turn_add_tools(struct turn *t, struct err *reterr)
 {
-    const bool bare = t->worker->config->mcp_tool_names == CONFIG_MCP_TOOL_NAMES_BARE;
+    const bool bare = t->flight.worker->config->mcp_tool_names == CONFIG_MCP_TOOL_NAMES_BARE;
     struct gathering g = {.turn = t};
     size_t n = 0;
 
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next)
         n += s->tools == NULL ? 0 : s->tools->n;
-    g.tools = arena_array(&t->arena, n + 1, sizeof(*g.tools));
+    g.tools = arena_array(&t->flight.arena, n + 1, sizeof(*g.tools));
     if (g.tools == NULL) {
         err_set_no_memory(reterr);
         return -1;
     }
-    mcp_names_init(&g.names, &t->arena, &t->worker->ids, bare);
+    mcp_names_init(&g.names, &t->flight.arena, &t->flight.worker->ids, bare);
     if (reserve_names(&g, reterr) == -1)
         return -1;
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
         if (add_tools_of(&g, s, reterr) == -1)
             return -1;
     }
-    return request_add_hosted(&t->request, g.tools, g.n, &t->arena, reterr);
+    return request_add_hosted(&t->request, g.tools, g.n, &t->flight.arena, reterr);
 }
 
 const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind)
@@ -358,16 +360,16 @@ const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind)
 
 struct responses_request_options turn_request_options(struct turn *t)
 {
-    const struct config *c = t->worker->config;
+    const struct config *c = t->flight.worker->config;
     struct responses_request_options o = upstream_request_options(c, t->facts);
-    struct mcp_snapshot *servers = worker_mcp_servers(t->worker);
+    struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
 
     o.input.seal = turn_seal(t);
-    o.tools.why_no_code = t->worker->builtin->why_no_code;
-    o.tools.why_no_search = t->worker->builtin->why_no_search;
+    o.tools.why_no_code = t->flight.worker->builtin->why_no_code;
+    o.tools.why_no_search = t->flight.worker->builtin->why_no_search;
     o.tools.serves_code = o.tools.why_no_code == NULL;
     o.tools.serves_search = o.tools.why_no_search == NULL;
-    o.tools.serves_pages = t->worker->pages != NULL;
+    o.tools.serves_pages = t->flight.worker->pages != NULL;
     o.has_injected_tools =
         servers != NULL && mcp_snapshot_injects(servers, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
     mcp_snapshot_unref(servers);

@@ -92,11 +92,11 @@ static void on_listed(void *arg, const struct mcp_failure *failure, struct mcp_c
         if (t->response.broken) {
             response_failure(&t->response, &e);
             turn_fail(t, &e);
-        } else if (t->x != NULL && t->n_listings == 0) {
+        } else if (t->flight.x != NULL && t->n_listings == 0) {
             go_on_or_fail(t);
         }
     }
-    turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 static int start_listing(struct turn_server *s, struct buf *out, struct err *reterr)
@@ -106,13 +106,15 @@ static int start_listing(struct turn_server *s, struct buf *out, struct err *ret
     struct buf label = {.limit = 0};
 
     json_text_escape(s->declaration->label, &label);
-    s->item = response_begin_listing(&t->response, arena_dup(&t->arena, buf_str(&label)), out);
+    s->item =
+        response_begin_listing(&t->response, arena_dup(&t->flight.arena, buf_str(&label)), out);
     buf_fini(&label);
     if (s->item == NULL) {
         response_failure(&t->response, reterr);
         return -1;
     }
-    s->task = mcp_hub_list(t->worker->hub, t->worker->loop, s->remote, &handler, s, reterr);
+    s->task =
+        mcp_hub_list(t->flight.worker->hub, t->flight.worker->loop, s->remote, &handler, s, reterr);
     if (s->task == NULL)
         return -1;
     t->n_listings++;
@@ -133,7 +135,7 @@ static int list_servers(struct turn *t, struct err *reterr)
         return -1;
     if (t->request.stream)
         turn_begin_stream(t);
-    if (t->x == NULL)
+    if (t->flight.x == NULL)
         return 0;
     out = turn_fresh_out(t);
     for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
@@ -150,7 +152,7 @@ static int list_servers(struct turn *t, struct err *reterr)
 /* It has crashed, and may be started before its time because it is wanted. */
 static bool can_be_hurried(const struct turn_server *s)
 {
-    return s->view != NULL && loop_now_ms(s->turn->worker->loop) >= s->view->hurry_ms;
+    return s->view != NULL && loop_now_ms(s->turn->flight.worker->loop) >= s->view->hurry_ms;
 }
 
 /* Those whose tools are offered unasked are not waited for, here and when the gateway starts. */
@@ -163,7 +165,7 @@ static void want_servers(const struct turn *t)
 {
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
         if (can_be_hurried(s))
-            mcp_hub_want(t->worker->hub, s->view->conf->label);
+            mcp_hub_want(t->flight.worker->hub, s->view->conf->label);
     }
 }
 
@@ -174,7 +176,7 @@ static bool must_wait(const struct turn *t)
 
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next)
         waits = waits || is_waited_for(s);
-    return waits && loop_now_ms(t->worker->loop) < t->tools_deadline_ms;
+    return waits && loop_now_ms(t->flight.worker->loop) < t->tools_deadline_ms;
 }
 
 static int check_server(const struct turn_server *s, struct err *reterr)
@@ -197,7 +199,7 @@ static int look(struct turn *t, struct err *reterr)
         return -1;
     want_servers(t);
     if (must_wait(t)) {
-        loop_timer_start(t->timer, LOOK_AGAIN_MS);
+        loop_timer_start(t->flight.timer, LOOK_AGAIN_MS);
         return 0;
     }
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
@@ -210,7 +212,8 @@ static int look(struct turn *t, struct err *reterr)
 
 int turn_tools(struct turn *t, struct err *reterr)
 {
-    t->tools_deadline_ms = loop_now_ms(t->worker->loop) + t->worker->config->mcp_remote_timeout_ms;
+    t->tools_deadline_ms =
+        loop_now_ms(t->flight.worker->loop) + t->flight.worker->config->mcp_remote_timeout_ms;
     turn_move(t, TURN_TOOLS);
     return look(t, reterr);
 }

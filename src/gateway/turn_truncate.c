@@ -41,7 +41,8 @@ static bool is_truncated(const struct turn *t)
 
 static struct cut cut_at(const struct turn *t, uint64_t mark)
 {
-    return (struct cut){.owner = str_is_none(t->caller.owner) ? STR("") : t->caller.owner,
+    return (struct cut){.owner =
+                            str_is_none(t->flight.caller.owner) ? STR("") : t->flight.caller.owner,
                         .model = t->request.model,
                         .mark = mark};
 }
@@ -51,14 +52,14 @@ static bool is_known(void *arg, uint64_t mark)
     const struct turn *t = arg;
     const struct cut c = cut_at(t, mark);
 
-    return cut_memory_has(t->worker->cuts, &c);
+    return cut_memory_has(t->flight.worker->cuts, &c);
 }
 
 void turn_cut(struct turn *t)
 {
     if (!is_truncated(t))
         return;
-    if (t->n_rounds == 0 && t->n_left_out == 0 && t->worker->cuts != NULL)
+    if (t->n_rounds == 0 && t->n_left_out == 0 && t->flight.worker->cuts != NULL)
         t->n_left_out = conversation_find_mark(&t->conversation, is_known, t);
     conversation_leave_out(&t->conversation, t->n_left_out);
 }
@@ -67,8 +68,8 @@ void turn_keep_cut(struct turn *t)
 {
     const struct cut c = cut_at(t, t->conversation.left_out.mark);
 
-    if (t->is_aimed && t->worker->cuts != NULL)
-        cut_memory_keep(t->worker->cuts, &c);
+    if (t->is_aimed && t->flight.worker->cuts != NULL)
+        cut_memory_keep(t->flight.worker->cuts, &c);
     t->is_aimed = false;
 }
 
@@ -117,7 +118,7 @@ static bool aim_trim(const struct turn *t, const struct err_tokens *n, struct tr
     *ret = (struct trim_goal){
         .least = (size_t)(weight - most),
         .most = (size_t)(weight - (least < whole ? least : whole)),
-        .step = t->worker->cuts != NULL ? 1 : (size_t)(n->limit / STEPS) + 1,
+        .step = t->flight.worker->cuts != NULL ? 1 : (size_t)(n->limit / STEPS) + 1,
     };
     return true;
 }
@@ -137,8 +138,8 @@ static bool shorten_conversation(struct turn *t, const struct err_tokens *n)
 
 bool turn_may_shorten(const struct turn *t, const struct err *e)
 {
-    return t->x != NULL && e->code == ERR_CONTEXT_LENGTH && t->response.end == t->round_start &&
-           is_truncated(t) && t->n_shortened < MAX_SHORTENED;
+    return t->flight.x != NULL && e->code == ERR_CONTEXT_LENGTH &&
+           t->response.end == t->round_start && is_truncated(t) && t->n_shortened < MAX_SHORTENED;
 }
 
 /* What cannot be made shorter fails with the words of the upstream. */

@@ -10,9 +10,9 @@
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
 #include "gateway/chat_turn.h"
+#include "gateway/flight.h"
 #include "gateway/key_table.h"
 #include "gateway/relay.h"
-#include "gateway/turn.h"
 #include "gateway/upstream_watch.h"
 #include "mcp/mcp_hub.h"
 #include "net/listen_address.h"
@@ -149,10 +149,7 @@ void worker_free(struct worker *w)
 {
     if (w == NULL)
         return;
-    for (struct turn *t = w->turns, *next; t != NULL; t = next) {
-        next = turn_next(t);
-        turn_drop(t);
-    }
+    flight_drop_all(w);
     chat_turn_drop_all(w);
     if (w->server != NULL)
         http_server_close(w->server);
@@ -256,10 +253,7 @@ static void on_upstream_known(void *arg)
     struct worker *w = arg;
 
     w->awaits_upstream = false;
-    for (struct turn *t = w->turns, *next; t != NULL; t = next) {
-        next = turn_next(t);
-        turn_recognised(t);
-    }
+    flight_upstream_known(w);
 }
 
 bool worker_awaits_upstream(struct worker *w)
@@ -289,14 +283,10 @@ void worker_shrink_out(struct worker *w)
 
 static void fail_all(struct worker *w)
 {
-    struct turn *next;
     struct err e;
 
     err_set(&e, ERR_OVERLOADED, "The gateway is shutting down. Please try again.");
-    for (struct turn *t = w->turns; t != NULL; t = next) {
-        next = turn_next(t);
-        turn_fail(t, &e);
-    }
+    flight_end_all(w, &e);
     relay_end_all(w, &e);
     chat_turn_end_all(w, &e);
 }

@@ -25,11 +25,11 @@ struct pulses;
 struct call_memory;
 struct client_share;
 struct cut_memory;
+struct flight;
 struct relay;
 struct search_http;
 struct seal_keys;
 struct store;
-struct turn;
 
 struct worker {
     const struct config *config;
@@ -58,7 +58,7 @@ struct worker {
     struct search_http *search;          /* or NULL */
     struct http_client *pages;           /* fetches pages; NULL: none are */
     struct buf out;                      /* events of the read at hand, on their way to one send */
-    struct turn *turns;                  /* all that are running */
+    struct flight *flights;              /* all that are running */
     struct relay *relays;
     struct chat_turn *chat_turns;
     struct loop_timer *drain_timer;
@@ -113,7 +113,7 @@ void worker_hide_keys(const struct worker *w, const struct http_request *r, stru
 bool worker_passes_key(const struct worker *w, const struct http_request *r);
 
 /* Does a turn that begins now have to wait until it is known what the upstream is? Then
- * turn_recognised() is called for it. */
+ * its on_upstream_known() is called (flight.h). */
 bool worker_awaits_upstream(struct worker *w);
 
 /* The configured MCP servers as they stand: a reference, or NULL when there is no file of them
