@@ -4,7 +4,6 @@
 #ifndef ANTIPHON_GATEWAY_CHAT_TURN_H
 #define ANTIPHON_GATEWAY_CHAT_TURN_H
 
-#include "base/err.h"
 #include "http/http_server.h"
 
 struct caller;
@@ -13,11 +12,5 @@ struct worker;
 /* Begins a turn or a relay; it answers, and frees itself at its end. */
 void chat_turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                      const struct caller *caller);
-
-/* The worker ends: running turns are answered with e. */
-void chat_turn_end_all(struct worker *w, const struct err *e);
-
-/* It has ended: what is left of turns that have been answered is freed. */
-void chat_turn_drop_all(struct worker *w);
 
 #endif

@@ -8,16 +8,11 @@
 
 /* ---- the end */
 
-/* The client has its answer. What is left of the upstream call may end by itself. */
 static void answered(struct chat_turn *t)
 {
     t->state = CHAT_TURN_DONE;
-    t->x = NULL;
-    worker_shrink_out(t->worker);
-    if (t->call != NULL && t->merge.body.is_done)
-        loop_timer_start(t->timer, UPSTREAM_LINGER_MS);
-    else
-        chat_turn_cancel(t);
+    worker_shrink_out(t->flight.worker);
+    flight_answered(&t->flight, t->merge.body.is_done);
 }
 
 /* Numbers that nobody has given, and repairs that there were none of, are left out. */
@@ -38,26 +33,27 @@ static void add_counts(const struct chat_turn *t, struct log_field *out)
 void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e)
 {
     bool is_trouble = e != NULL && err_http_status(e) >= 500;
-    uint64_t first_byte_ms = t->first_byte_ms == 0 ? 0 : t->first_byte_ms - t->start_ms;
+    uint64_t first_byte_ms =
+        t->flight.first_byte_ms == 0 ? 0 : t->flight.first_byte_ms - t->flight.start_ms;
     const struct shown model = shown(t->request.model);
     bool has_model = !str_is_none(t->request.model);
-    bool has_failed = e != NULL && t->answer.phase != NULL;
+    bool has_failed = e != NULL && t->flight.answer.phase != NULL;
     const struct upstream_words words = upstream_words(e);
     struct log_field fields[] = {
         LOG_NAME("model", has_model ? str_from_c(model.text) : STR_NONE),
         LOG_STR("status", str_from_c(status)),
         LOG_STR("error", e == NULL ? STR_NONE : str_from_c(err_wire_code(e))),
-        LOG_STR("phase", has_failed ? str_from_c(t->answer.phase) : STR_NONE),
+        LOG_STR("phase", has_failed ? str_from_c(t->flight.answer.phase) : STR_NONE),
         LOG_STR("message", has_failed ? str_from_c(words.text) : STR_NONE),
         LOG_INT("rounds", t->n_rounds),
         LOG_INT("tool_calls", t->n_made),
         LOG_INT("ttfb_ms", first_byte_ms),
-        LOG_INT("total_ms", loop_now_ms(t->worker->loop) - t->start_ms),
-        LOG_INT("upstream_status", t->answer.status),
-        LOG_INT("upstream_bytes", t->answer.n_bytes),
-        LOG_STR("client", t->client),
-        LOG_STR("owner", t->caller.name),
-        LOG_STR("request_id", t->request_id),
+        LOG_INT("total_ms", loop_now_ms(t->flight.worker->loop) - t->flight.start_ms),
+        LOG_INT("upstream_status", t->flight.answer.status),
+        LOG_INT("upstream_bytes", t->flight.answer.n_bytes),
+        LOG_STR("client", t->flight.client),
+        LOG_STR("owner", t->flight.caller.name),
+        LOG_STR("request_id", t->flight.request_id),
         LOG_END, /* room for four counts */
         LOG_END,
         LOG_END,
@@ -88,11 +84,11 @@ static bool is_own(str name)
 static struct http_header *passed(struct chat_turn *t, const struct http_header *headers, size_t n,
                                   size_t *ret_n)
 {
-    struct http_header *out = arena_array(&t->arena, n + 3, sizeof(*out));
+    struct http_header *out = arena_array(&t->flight.arena, n + 3, sizeof(*out));
 
-    *ret_n = out == NULL
-                 ? 0
-                 : relay_headers_back(headers, n, t->worker->config->cors_origins.n > 0, out);
+    *ret_n = out == NULL ? 0
+                         : relay_headers_back(headers, n,
+                                              t->flight.worker->config->cors_origins.n > 0, out);
     return out;
 }
 
@@ -116,10 +112,10 @@ void chat_turn_begin(struct chat_turn *t, const struct http_header *headers, siz
     }
     for (size_t i = 0; i < sizeof(own) / sizeof(*own) && head != NULL; i++)
         head[n++] = own[i];
-    http_exchange_start(t->x, t->answer.status, head, n);
-    http_exchange_flush(t->x);
-    t->last_write_ms = loop_now_ms(t->worker->loop);
-    chat_turn_keep_alive(t); /* finds out when to look again */
+    http_exchange_start(t->flight.x, t->flight.answer.status, head, n);
+    http_exchange_flush(t->flight.x);
+    t->flight.last_write_ms = loop_now_ms(t->flight.worker->loop);
+    flight_keep_alive(&t->flight, 0); /* finds out when to look again */
 }
 
 void chat_turn_relay_head(struct chat_turn *t, const struct http_header *headers, size_t n_headers)
@@ -128,17 +124,17 @@ void chat_turn_relay_head(struct chat_turn *t, const struct http_header *headers
     struct http_header *head = passed(t, headers, n_headers, &n);
 
     t->is_begun = t->is_relayed = true;
-    http_exchange_start(t->x, t->answer.status, head, n);
-    http_exchange_flush(t->x);
+    http_exchange_start(t->flight.x, t->flight.answer.status, head, n);
+    http_exchange_flush(t->flight.x);
 }
 
 void chat_turn_relay_end(struct chat_turn *t, const struct err *failure)
 {
     chat_turn_log(t, failure == NULL ? "relayed" : "failed", failure);
     if (failure == NULL)
-        http_exchange_end(t->x, STR(""));
+        http_exchange_end(t->flight.x, STR(""));
     else
-        http_exchange_abort(t->x);
+        http_exchange_abort(t->flight.x);
     answered(t);
 }
 
@@ -148,7 +144,8 @@ bool chat_turn_keep_head(struct chat_turn *t, const struct http_header *headers,
     for (size_t i = 0; i < t->n_headers; i++) {
         struct http_header *h = &t->headers[i];
 
-        *h = (struct http_header){arena_dup(&t->arena, h->name), arena_dup(&t->arena, h->value)};
+        *h = (struct http_header){arena_dup(&t->flight.arena, h->name),
+                                  arena_dup(&t->flight.arena, h->value)};
         if (str_is_none(h->name) || str_is_none(h->value))
             return false;
     }
@@ -159,43 +156,28 @@ bool chat_turn_keep_head(struct chat_turn *t, const struct http_header *headers,
 
 struct buf *chat_turn_fresh_out(struct chat_turn *t)
 {
-    buf_reset(&t->worker->out);
-    return &t->worker->out;
+    buf_reset(&t->flight.worker->out);
+    return &t->flight.worker->out;
 }
 
 /* Frames are missing: better no end of the stream than a wrong one. */
 static bool is_broken(struct chat_turn *t)
 {
-    if (!buf_failed(&t->worker->out))
+    if (!buf_failed(&t->flight.worker->out))
         return false;
-    http_exchange_abort(t->x);
+    http_exchange_abort(t->flight.x);
     answered(t);
     return true;
 }
 
 void chat_turn_send(struct chat_turn *t)
 {
-    struct buf *out = &t->worker->out;
+    struct buf *out = &t->flight.worker->out;
 
     if (is_broken(t) || out->len == 0)
         return;
-    t->last_write_ms = loop_now_ms(t->worker->loop);
-    http_exchange_write(t->x, buf_str(out));
-}
-
-void chat_turn_keep_alive(struct chat_turn *t)
-{
-    uint64_t interval_ms = t->worker->config->heartbeat_interval_ms;
-    uint64_t now_ms = loop_now_ms(t->worker->loop);
-
-    if (interval_ms == 0)
-        return;
-    if (now_ms - t->last_write_ms >= interval_ms) {
-        t->last_write_ms = now_ms;
-        if (!t->is_blocked)
-            http_exchange_write(t->x, STR(": heartbeat\n\n"));
-    }
-    loop_timer_start(t->timer, interval_ms - (now_ms - t->last_write_ms));
+    t->flight.last_write_ms = loop_now_ms(t->flight.worker->loop);
+    http_exchange_write(t->flight.x, buf_str(out));
 }
 
 /* ---- ends of answers */
@@ -205,7 +187,7 @@ static void end_stream(struct chat_turn *t, const char *status, const struct err
     if (is_broken(t))
         return;
     chat_turn_log(t, status, e);
-    http_exchange_end(t->x, buf_str(&t->worker->out));
+    http_exchange_end(t->flight.x, buf_str(&t->flight.worker->out));
     answered(t);
 }
 
@@ -221,7 +203,8 @@ void chat_turn_finish(struct chat_turn *t, struct buf *out)
         chat_turn_fail(t, &e, out);
     } else {
         chat_turn_log(t, "completed", NULL);
-        http_exchange_respond(t->x, t->answer.status, t->headers, t->n_headers, buf_str(out));
+        http_exchange_respond(t->flight.x, t->flight.answer.status, t->headers, t->n_headers,
+                              buf_str(out));
         answered(t);
     }
 }
@@ -235,7 +218,7 @@ void chat_turn_fail(struct chat_turn *t, const struct err *e, struct buf *out)
         end_stream(t, "failed", e);
     } else {
         chat_turn_log(t, "failed", e);
-        http_exchange_respond_error(t->x, e, NULL, 0);
+        http_exchange_respond_error(t->flight.x, e, NULL, 0);
         answered(t);
     }
 }

@@ -8,9 +8,8 @@
 #ifndef ANTIPHON_GATEWAY_CHAT_TURN_INTERNAL_H
 #define ANTIPHON_GATEWAY_CHAT_TURN_INTERNAL_H
 
-#include "gateway/api_key.h"
 #include "gateway/chat_turn.h"
-#include "gateway/upstream_answer.h"
+#include "gateway/flight.h"
 #include "gateway/worker.h"
 #include "mcp/mcp_hub.h"
 #include "wire/chat_loop_request.h"
@@ -34,26 +33,10 @@ struct chat_turn_call {
 };
 
 struct chat_turn {
-    struct worker *worker;
-    struct http_exchange *x; /* NULL when the answer is complete or the client gone */
-    struct http_call *call;  /* NULL when the upstream call has ended */
+    struct flight flight; /* first; its call is this round's */
     enum chat_turn_state state;
-    struct chat_turn *next, **link; /* in the worker's list */
-
-    struct arena arena;
-    str request_id, client; /* in the arena */
-    struct caller caller;
-    const struct http_request *http; /* lives as long as x */
-    struct buf rewritten;            /* the client's body after chat_rewrite(), or empty */
+    struct buf rewritten; /* the client's body after chat_rewrite(), or empty */
     struct chat_loop_request request;
-
-    struct http_exchange *held; /* while work is done elsewhere; else NULL */
-    struct loop_job job;        /* of that */
-    int (*work)(struct chat_turn *t, struct err *reterr);
-    void (*then)(struct chat_turn *t, const struct err *failure);
-    int rc; /* of the work */
-    struct err error;
-    size_t body_bytes; /* of the client's request, without its coding */
 
     struct mcp_snapshot *snapshot;
     struct chat_turn_tool *tools; /* in the arena, like the names */
@@ -70,26 +53,16 @@ struct chat_turn {
     size_t n_made;                         /* in all rounds, for the log */
     unsigned n_not_forced, n_broken_calls; /* of those: not run, and repaired for the next round */
 
-    struct upstream_answer answer; /* of the round's call */
-    struct http_header *headers;   /* of it, for an answer without a stream: in the arena */
+    struct http_header *headers; /* of the call, for an answer without a stream: in the arena */
     size_t n_headers;
     bool is_begun;   /* the head of the answer has been sent */
     bool is_relayed; /* an answer of the upstream's passes as it is */
-
-    struct loop_timer *timer;
-    uint64_t start_ms, first_byte_ms, last_write_ms;
-    bool is_blocked; /* the client reads slowly: the upstream is paused */
 };
 
-/* Runs work and then `then`: at once, or, when there is much to do, on the pool of threads; until then
- * the turn belongs to that, and stays also if the client leaves, which then() is not told. failure
- * is NULL or what work has filled in. Returns false when then() has not run yet. */
-bool chat_turn_work(struct chat_turn *t, size_t weight,
-                    int (*work)(struct chat_turn *t, struct err *reterr),
-                    void (*then)(struct chat_turn *t, const struct err *failure));
-
-void chat_turn_cancel(struct chat_turn *t);
-void chat_turn_free_if_over(struct chat_turn *t);
+/* Runs work and then `then` on the turn: at once, or, when there is much to do, on the pool of threads
+ * (flight_offload()). */
+void chat_turn_work(struct chat_turn *t, size_t weight, int (*work)(void *arg, struct err *reterr),
+                    void (*then)(void *arg, const struct err *failure));
 
 /* ---- chat_turn_offer.c */
 
@@ -124,7 +97,7 @@ void chat_turn_remember(struct chat_turn *t);
 void chat_turn_cancel_tools(struct chat_turn *t);
 void chat_turn_on_results(struct chat_turn *t); /* in chat_turn.c */
 
-/* ---- chat_turn_answer.c; those that end the answer leave t->x NULL */
+/* ---- chat_turn_answer.c; those that end the answer leave t->flight.x NULL */
 
 /* Where the client's bytes go until chat_turn_send(), emptied. */
 struct buf *chat_turn_fresh_out(struct chat_turn *t);
@@ -139,8 +112,6 @@ void chat_turn_relay_end(struct chat_turn *t, const struct err *failure);
 
 /* Keeps the head of an answer without a stream. False when out of memory. */
 bool chat_turn_keep_head(struct chat_turn *t, const struct http_header *headers, size_t n_headers);
-
-void chat_turn_keep_alive(struct chat_turn *t);
 
 /* The answer is complete but for what chat_merge_finish() appends to out. */
 void chat_turn_finish(struct chat_turn *t, struct buf *out);

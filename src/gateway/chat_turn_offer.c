@@ -55,7 +55,7 @@ static void log_left_out(const struct chat_turn *t, str label, str tool, const c
 {
     if (log_is_on(LOG_DEBUG))
         log_line(LOG_DEBUG, "chat_tool_left_out",
-                 (struct log_field[]){LOG_STR("request_id", t->request_id),
+                 (struct log_field[]){LOG_STR("request_id", t->flight.request_id),
                                       LOG_STR("server", label), LOG_STR("tool", tool),
                                       LOG_STR("reason", str_from_c(why)), LOG_END});
 }
@@ -110,15 +110,15 @@ static int offer_server(struct chat_turn *t, struct mcp_names *names, str *shown
 
 size_t chat_turn_offer(struct chat_turn *t)
 {
-    const struct config *c = t->worker->config;
+    const struct config *c = t->flight.worker->config;
     size_t n = count_tools(c, t->snapshot);
-    str *shown = arena_array(&t->arena, n, sizeof(*shown));
+    str *shown = arena_array(&t->flight.arena, n, sizeof(*shown));
     struct mcp_names names;
 
-    t->tools = arena_array(&t->arena, n, sizeof(*t->tools));
+    t->tools = arena_array(&t->flight.arena, n, sizeof(*t->tools));
     if (n == 0 || shown == NULL || t->tools == NULL)
         return 0;
-    mcp_names_init(&names, &t->arena, &t->worker->ids,
+    mcp_names_init(&names, &t->flight.arena, &t->flight.worker->ids,
                    c->mcp_tool_names == CONFIG_MCP_TOOL_NAMES_BARE);
     for (size_t i = 0; i < t->request.n_names; i++) {
         if (mcp_names_reserve(&names, t->request.names[i]) == -1)

@@ -11,8 +11,9 @@
 
 static enum mcp_result_form result_form(const struct chat_turn *t)
 {
-    return t->worker->config->chat_results == CONFIG_CHAT_RESULTS_JSON ? MCP_RESULT_JSON_ARRAY
-                                                                       : MCP_RESULT_TEXT;
+    return t->flight.worker->config->chat_results == CONFIG_CHAT_RESULTS_JSON
+               ? MCP_RESULT_JSON_ARRAY
+               : MCP_RESULT_TEXT;
 }
 
 static void on_done(void *arg, const struct mcp_outcome *outcome)
@@ -30,7 +31,7 @@ static void on_done(void *arg, const struct mcp_outcome *outcome)
     if (--t->n_running > 0)
         return;
     chat_turn_on_results(t);
-    chat_turn_free_if_over(t);
+    flight_free_if_over(&t->flight);
 }
 
 static const struct mcp_done_handler done_handler = {on_done};
@@ -53,7 +54,8 @@ static void call_tool(struct chat_turn_call *c, const struct chat_turn_tool *too
                                 .form = result_form(t)};
     struct err e;
 
-    c->task = mcp_hub_call(t->worker->hub, t->worker->loop, &call, &done_handler, c, &e);
+    c->task =
+        mcp_hub_call(t->flight.worker->hub, t->flight.worker->loop, &call, &done_handler, c, &e);
     if (c->task == NULL)
         refuse(c, MCP_FAILED_LIMIT, &e);
     else
@@ -160,9 +162,10 @@ void chat_turn_call_tools(struct chat_turn *t)
 
 static bool wants_no_reasoning(struct chat_turn *t)
 {
-    const str model = json_text_dup(&t->arena, t->request.model);
-    struct upstream_facts *facts = upstream_watch_facts(t->worker->watch);
-    const struct model_profile profile = upstream_named_profile(t->worker->config, facts, model);
+    const str model = json_text_dup(&t->flight.arena, t->request.model);
+    struct upstream_facts *facts = upstream_watch_facts(t->flight.worker->watch);
+    const struct model_profile profile =
+        upstream_named_profile(t->flight.worker->config, facts, model);
 
     upstream_facts_unref(facts);
     return profile.reasoning_field == CHAT_NO_REASONING;
@@ -176,7 +179,7 @@ void chat_turn_remember(struct chat_turn *t)
         [CONFIG_EMPTY_CONTENT_ABSENT] = CHAT_CONTENT_ABSENT,
     };
     const struct chat_loop_message_conf conf = {
-        .empty_content = empty[t->worker->config->empty_content],
+        .empty_content = empty[t->flight.worker->config->empty_content],
         .omits_reasoning = wants_no_reasoning(t),
     };
     struct buf *out = &t->history;

@@ -9,7 +9,6 @@
 #include "ev/log.h"
 #include "gateway/api_key.h"
 #include "gateway/builtin_tools.h"
-#include "gateway/chat_turn.h"
 #include "gateway/flight.h"
 #include "gateway/key_table.h"
 #include "gateway/relay.h"
@@ -150,7 +149,6 @@ void worker_free(struct worker *w)
     if (w == NULL)
         return;
     flight_drop_all(w);
-    chat_turn_drop_all(w);
     if (w->server != NULL)
         http_server_close(w->server);
     search_http_free(w->search);
@@ -288,7 +286,6 @@ static void fail_all(struct worker *w)
     err_set(&e, ERR_OVERLOADED, "The gateway is shutting down. Please try again.");
     flight_end_all(w, &e);
     relay_end_all(w, &e);
-    chat_turn_end_all(w, &e);
 }
 
 static void check_drained(void *arg)

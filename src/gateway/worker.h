@@ -15,7 +15,6 @@
 
 struct api_keys;
 struct builtin_tools;
-struct chat_turn;
 struct key_table;
 struct listen_address;
 struct mcp_hub;
@@ -60,7 +59,6 @@ struct worker {
     struct buf out;                      /* events of the read at hand, on their way to one send */
     struct flight *flights;              /* all that are running */
     struct relay *relays;
-    struct chat_turn *chat_turns;
     struct loop_timer *drain_timer;
     uint64_t drain_deadline_ms;
     bool is_draining;
