@@ -232,24 +232,6 @@ static void init_merge(struct chat_turn *t)
     chat_merge_init(&t->merge, &conf);
 }
 
-/* ---- work that takes long */
-
-void chat_turn_work(struct chat_turn *t, size_t weight, int (*work)(void *arg, struct err *reterr),
-                    void (*then)(void *arg, const struct err *failure))
-{
-    struct err e;
-    int rc;
-
-    if (weight >= WORKER_LARGE_BYTES) {
-        flight_offload(&t->flight, work, then);
-        return;
-    }
-    rc = work(t, &e);
-    then(t, rc == -1 ? &e : NULL);
-}
-
-/* ---- the beginning, again */
-
 static void relay_instead(struct chat_turn *t)
 {
     struct http_exchange *const x = t->flight.x;
@@ -304,6 +286,6 @@ void chat_turn_start(struct worker *w, struct http_exchange *x, const struct htt
     t->snapshot = snapshot;
     buf_init(&t->body, w->config->max_request_memory_bytes);
     buf_init(&t->history, w->config->max_request_memory_bytes);
-    chat_turn_work(t, request_body_weight(r), read_request, begin_turn);
+    flight_work(&t->flight, request_body_weight(r), read_request, begin_turn);
     flight_free_if_over(&t->flight);
 }

@@ -59,11 +59,6 @@ struct chat_turn {
     bool is_relayed; /* an answer of the upstream's passes as it is */
 };
 
-/* Runs work and then `then` on the turn: at once, or, when there is much to do, on the pool of threads
- * (flight_offload()). */
-void chat_turn_work(struct chat_turn *t, size_t weight, int (*work)(void *arg, struct err *reterr),
-                    void (*then)(void *arg, const struct err *failure));
-
 /* ---- chat_turn_offer.c */
 
 /* Finds what can be offered, under names that the client's functions leave free. Returns

@@ -129,5 +129,5 @@ void chat_turn_ask(struct chat_turn *t)
     t->state = CHAT_TURN_MODEL;
     upstream_answer_reset(&t->flight.answer);
     chat_merge_begin(&t->merge);
-    chat_turn_work(t, t->flight.body_bytes + t->history.len, write_body, send_body);
+    flight_work(&t->flight, t->flight.body_bytes + t->history.len, write_body, send_body);
 }

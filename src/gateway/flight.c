@@ -9,8 +9,7 @@
 
 enum {
     POOL_LOOK_AGAIN_MS = 20,
-    /* How long the end of an upstream's body may take after all was said. */
-    LINGER_MS = 1000,
+    LINGER_MS = 1000, /* for the end of a body after its [DONE] */
 };
 
 static uint64_t now_ms(const struct flight *f)
@@ -248,6 +247,20 @@ void flight_offload(struct flight *f, int (*work)(void *arg, struct err *reterr)
 bool flight_is_gone(const struct flight *f)
 {
     return atomic_load(&f->is_gone);
+}
+
+void flight_work(struct flight *f, size_t weight, int (*work)(void *arg, struct err *reterr),
+                 void (*then)(void *arg, const struct err *failure))
+{
+    struct err e;
+    int rc;
+
+    if (weight >= WORKER_LARGE_BYTES) {
+        flight_offload(f, work, then);
+        return;
+    }
+    rc = work(f, &e);
+    then(f, rc == -1 ? &e : NULL);
 }
 
 /* ---- all of a worker */

@@ -113,6 +113,10 @@ void flight_keep_alive(struct flight *f, uint64_t next_ms);
 void flight_offload(struct flight *f, int (*work)(void *arg, struct err *reterr),
                     void (*then)(void *arg, const struct err *failure));
 
+/* Does so if the weight is large (WORKER_LARGE_BYTES), and else runs both at once. */
+void flight_work(struct flight *f, size_t weight, int (*work)(void *arg, struct err *reterr),
+                 void (*then)(void *arg, const struct err *failure));
+
 /* Any thread: has the client left? What is done for it alone is left out then. */
 bool flight_is_gone(const struct flight *f);
 

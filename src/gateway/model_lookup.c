@@ -26,7 +26,7 @@ str model_lookup_id(const struct http_request *r, struct arena *a)
 /* What the upstream calls the model. */
 static str upstream_name(const struct relay *relay)
 {
-    const struct name_list aliases = upstream_model_aliases(relay->worker->config);
+    const struct name_list aliases = upstream_model_aliases(relay->flight.worker->config);
     str model = model_alias_find(aliases, relay->model);
 
     return str_is_none(model) ? relay->model : model;
@@ -45,7 +45,7 @@ static bool knows_its_paths(const struct worker *w)
 bool model_lookup_is_due(const struct relay *relay)
 {
     return !str_is_none(relay->model) &&
-           (!str_eq(upstream_name(relay), relay->model) || !knows_its_paths(relay->worker));
+           (!str_eq(upstream_name(relay), relay->model) || !knows_its_paths(relay->flight.worker));
 }
 
 static bool is_no_path(int status)
@@ -72,7 +72,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 {
     struct relay *relay = arg;
 
-    upstream_answer_head(&relay->answer, status, headers, n_headers);
+    upstream_answer_head(&relay->flight.answer, status, headers, n_headers);
 }
 
 static void answer_from_list(struct relay *relay)
@@ -98,11 +98,12 @@ static void end_lookup(struct relay *relay)
 {
     struct err e;
 
-    if (upstream_answer_is_good(&relay->answer) || is_no_path(relay->answer.status)) {
+    if (upstream_answer_is_good(&relay->flight.answer) || is_no_path(relay->flight.answer.status)) {
         answer_from_list(relay);
     } else {
-        upstream_answer_error(&relay->answer, worker_passes_key(relay->worker, relay->http), &e);
-        worker_hide_keys(relay->worker, relay->http, &e);
+        upstream_answer_error(&relay->flight.answer,
+                              worker_passes_key(relay->flight.worker, relay->flight.http), &e);
+        worker_hide_keys(relay->flight.worker, relay->flight.http, &e);
         relay_fail(relay, &e);
     }
 }
@@ -113,17 +114,17 @@ static void on_body(void *arg, str bytes)
     struct relay *relay = arg;
     bool fits;
 
-    if (upstream_answer_is_good(&relay->answer)) {
+    if (upstream_answer_is_good(&relay->flight.answer)) {
         buf_append(&relay->list, bytes);
         fits = !buf_failed(&relay->list);
     } else {
-        fits = upstream_answer_keep(&relay->answer, bytes);
+        fits = upstream_answer_keep(&relay->flight.answer, bytes);
     }
     if (fits)
         return;
-    http_call_cancel(relay->call);
-    relay->call = NULL;
+    flight_cancel_call(&relay->flight);
     end_lookup(relay);
+    flight_free_if_over(&relay->flight);
 }
 
 static void on_end(void *arg, const struct err *failure)
@@ -131,12 +132,13 @@ static void on_end(void *arg, const struct err *failure)
     struct relay *relay = arg;
 
     if (failure != NULL)
-        relay->phase = http_call_phase(relay->call);
-    relay->call = NULL;
+        relay->phase = http_call_phase(relay->flight.call);
+    relay->flight.call = NULL;
     if (failure != NULL)
         relay_fail(relay, failure);
     else
         end_lookup(relay);
+    flight_free_if_over(&relay->flight);
 }
 
 static const struct http_call_handler list_handler = {on_head, on_body, on_end};
@@ -146,20 +148,18 @@ static const struct http_call_handler list_handler = {on_head, on_body, on_end};
 void model_lookup_start(struct relay *relay)
 {
     struct http_header headers[3] = {{STR("accept"), STR("application/json")}};
-    struct http_call_conf call = worker_call_conf(relay->worker);
+    struct http_call_conf call = worker_call_conf(relay->flight.worker);
     struct buf url = {.limit = 0};
     struct err e;
 
-    buf_init(&relay->list, relay->worker->config->max_response_bytes);
-    upstream_answer_init(&relay->answer);
-    buf_append(&url, relay->worker->upstream);
+    buf_init(&relay->list, relay->flight.worker->config->max_response_bytes);
+    buf_append(&url, relay->flight.worker->upstream);
     buf_append(&url, STR("/models"));
     call.url = buf_cstr(&url);
     call.method = "GET";
     call.headers = headers;
     call.n_headers = relay_add_headers(relay, 1, headers);
-    relay->call = http_client_start(relay->worker->client, &call, &list_handler, relay, &e);
-    buf_fini(&url);
-    if (relay->call == NULL)
+    if (flight_start_call(&relay->flight, &call, &list_handler, &e) == -1)
         relay_fail(relay, &e);
+    buf_fini(&url);
 }

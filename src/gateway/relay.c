@@ -6,8 +6,6 @@
  * connection, because a short answer must not look like a whole one. */
 #include "gateway/relay_internal.h"
 
-#include <stdlib.h>
-
 #include "ev/log.h"
 #include "gateway/relay_headers.h"
 #include "gateway/request_body.h"
@@ -15,33 +13,21 @@
 #include "gateway/upstream_watch.h"
 #include "wire/chat_rewrite.h"
 
-static void relay_free(struct relay *relay)
-{
-    if (relay->call != NULL)
-        http_call_cancel(relay->call);
-    *relay->link = relay->next;
-    if (relay->next != NULL)
-        relay->next->link = relay->link;
-    buf_fini(&relay->body);
-    buf_fini(&relay->list);
-    upstream_answer_fini(&relay->answer);
-    free(relay);
-}
-
 static void log_end(const struct relay *relay, const char *outcome, const struct err *e)
 {
     str phase = str_from_c(relay->phase);
     /* Only the message of a failed call is of the upstream and not of the request. */
     str message = e == NULL || str_is_none(phase) ? STR_NONE : str_from_c(e->msg);
 
-    log_line(LOG_INFO, "relay",
-             (struct log_field[]){
-                 LOG_STR("request_id", relay->request_id), LOG_STR("method", relay->method),
-                 LOG_PATH("path", relay->path), LOG_STR("outcome", str_from_c(outcome)),
-                 LOG_INT("status", relay->status), LOG_STR("phase", phase),
-                 LOG_STR("message", message),
-                 LOG_INT("total_ms", loop_now_ms(relay->worker->loop) - relay->start_ms),
-                 LOG_STR("owner", relay->caller.name), LOG_END});
+    log_line(
+        LOG_INFO, "relay",
+        (struct log_field[]){
+            LOG_STR("request_id", relay->flight.request_id),
+            LOG_STR("method", relay->flight.http->method),
+            LOG_PATH("path", relay->flight.http->path), LOG_STR("outcome", str_from_c(outcome)),
+            LOG_INT("status", relay->status), LOG_STR("phase", phase), LOG_STR("message", message),
+            LOG_INT("total_ms", loop_now_ms(relay->flight.worker->loop) - relay->flight.start_ms),
+            LOG_STR("owner", relay->flight.caller.name), LOG_END});
 }
 
 void relay_fail(struct relay *relay, const struct err *e)
@@ -52,10 +38,10 @@ void relay_fail(struct relay *relay, const struct err *e)
         relay->status = err_http_status(e);
     log_end(relay, err_wire_code(e), e);
     if (is_begun)
-        http_exchange_abort(relay->x);
+        http_exchange_abort(relay->flight.x);
     else
-        http_exchange_respond_error(relay->x, e, NULL, 0);
-    relay_free(relay);
+        http_exchange_respond_error(relay->flight.x, e, NULL, 0);
+    flight_answered(&relay->flight, false);
 }
 
 void relay_respond(struct relay *relay, str json)
@@ -64,26 +50,17 @@ void relay_respond(struct relay *relay, str json)
 
     relay->status = 200;
     log_end(relay, "answered", NULL);
-    http_exchange_respond(relay->x, relay->status, &type, 1, json);
-    relay_free(relay);
-}
-
-void relay_end_all(struct worker *w, const struct err *e)
-{
-    for (struct relay *relay = w->relays, *next; relay != NULL; relay = next) {
-        next = relay->next;
-        if (relay->held == NULL) /* else it is asked again: the worker waits for that */
-            relay_fail(relay, e);
-    }
+    http_exchange_respond(relay->flight.x, relay->status, &type, 1, json);
+    flight_answered(&relay->flight, false);
 }
 
 /* ---- headers */
 
 size_t relay_add_headers(const struct relay *relay, size_t n, struct http_header *out)
 {
-    str key = worker_authorization(relay->worker, relay->http);
+    str key = worker_authorization(relay->flight.worker, relay->flight.http);
 
-    out[n++] = (struct http_header){STR("x-request-id"), relay->request_id};
+    out[n++] = (struct http_header){STR("x-request-id"), relay->flight.request_id};
     if (!str_is_none(key))
         out[n++] = (struct http_header){STR("authorization"), key};
     return n;
@@ -105,14 +82,14 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
 static void pass_head(struct relay *relay, int status, const struct http_header *headers,
                       size_t n_headers)
 {
-    bool has_cors = relay->worker->config->cors_origins.n > 0; /* then only our word counts */
-    struct http_header *passed =
-        arena_array(http_exchange_arena(relay->x), n_headers, sizeof(*passed));
+    bool has_cors =
+        relay->flight.worker->config->cors_origins.n > 0; /* then only our word counts */
+    struct http_header *passed = arena_array(&relay->flight.arena, n_headers, sizeof(*passed));
     size_t n = passed == NULL ? 0 : relay_headers_back(headers, n_headers, has_cors, passed);
 
     relay->status = status;
-    http_exchange_start(relay->x, status, passed, n);
-    http_exchange_flush(relay->x);
+    http_exchange_start(relay->flight.x, status, passed, n);
+    http_exchange_flush(relay->flight.x);
 }
 
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
@@ -123,16 +100,16 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
         pass_head(relay, status, headers, n_headers);
         return;
     }
-    http_call_cancel(relay->call);
-    relay->call = NULL;
+    flight_cancel_call(&relay->flight);
     model_lookup_start(relay);
+    flight_free_if_over(&relay->flight);
 }
 
 static void on_body(void *arg, str bytes)
 {
     struct relay *relay = arg;
 
-    http_exchange_write(relay->x, bytes);
+    http_exchange_write(relay->flight.x, bytes);
 }
 
 static void on_end(void *arg, const struct err *failure)
@@ -140,45 +117,20 @@ static void on_end(void *arg, const struct err *failure)
     struct relay *relay = arg;
 
     if (failure != NULL)
-        relay->phase = http_call_phase(relay->call);
-    relay->call = NULL;
-    upstream_watch_hear_end(relay->worker->watch, failure);
+        relay->phase = http_call_phase(relay->flight.call);
+    relay->flight.call = NULL;
+    upstream_watch_hear_end(relay->flight.worker->watch, failure);
     if (failure != NULL) {
         relay_fail(relay, failure);
-        return;
+    } else {
+        log_end(relay, "relayed", NULL);
+        http_exchange_end(relay->flight.x, STR(""));
+        flight_answered(&relay->flight, true);
     }
-    log_end(relay, "relayed", NULL);
-    http_exchange_end(relay->x, STR(""));
-    relay_free(relay);
+    flight_free_if_over(&relay->flight);
 }
 
 static const struct http_call_handler call_handler = {on_head, on_body, on_end};
-
-/* ---- reports of the exchange */
-
-static void on_gone(void *arg)
-{
-    struct relay *relay = arg;
-
-    log_end(relay, "client_gone", NULL);
-    relay->is_gone = true;
-    if (relay->held == NULL)
-        relay_free(relay);
-}
-
-static void on_blocked(void *arg, bool blocked)
-{
-    struct relay *relay = arg;
-
-    if (relay->call == NULL)
-        return;
-    if (blocked)
-        http_call_pause(relay->call);
-    else
-        http_call_resume(relay->call);
-}
-
-static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
 
 /* ---- the beginning */
 
@@ -206,7 +158,7 @@ static str upstream_method(const struct http_request *r)
 
 static void write_url(const struct relay *relay, const struct http_request *r, struct buf *out)
 {
-    buf_append(out, relay->worker->upstream);
+    buf_append(out, relay->flight.worker->upstream);
     buf_append(out, relay_path(r->path));
     if (r->query.len > 0) {
         buf_char(out, '?');
@@ -226,103 +178,107 @@ static bool may_need_rewriting(const struct http_request *r, bool is_chat, bool 
 
 static bool is_chat(const struct relay *relay)
 {
-    return str_eq(relay_path(relay->http->path), STR("/chat/completions"));
+    return str_eq(relay_path(relay->flight.http->path), STR("/chat/completions"));
 }
 
 /* A body that cannot be decoded is the upstream's to judge. */
-static void rewrite_body(struct relay *relay, struct http_exchange *x)
+static int rewrite_body(void *arg, struct err *reterr)
 {
-    const struct name_list aliases = upstream_model_aliases(relay->worker->config);
+    struct relay *relay = arg;
+    const struct name_list aliases = upstream_model_aliases(relay->flight.worker->config);
     str plain;
 
-    if (http_exchange_body(x, &plain, NULL) == -1)
-        return;
+    if (http_exchange_body(relay->flight.x, &plain, NULL) == -1)
+        return 0;
     if (is_chat(relay))
         (void)chat_rewrite(aliases, plain, &relay->body);
     else
         (void)model_alias_rewrite(aliases, plain, &relay->body);
-    relay->is_out_of_memory = buf_failed(&relay->body);
+    if (!buf_failed(&relay->body))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
 }
 
-static int start_call(struct relay *relay, const struct http_request *r, struct err *reterr)
+static int start_call(struct relay *relay, struct err *reterr)
 {
-    struct arena *a = http_exchange_arena(relay->x);
+    const struct http_request *r = relay->flight.http;
+    struct arena *a = &relay->flight.arena;
     struct http_header *headers = arena_array(a, r->n_headers + 2, sizeof(*headers));
     struct buf url = {.limit = 0};
-    struct http_call_conf call = worker_call_conf(relay->worker);
+    struct http_call_conf call = worker_call_conf(relay->flight.worker);
+    int rc = -1;
 
     write_url(relay, r, &url);
     call.url = buf_cstr(&url);
     call.method = arena_dup(a, upstream_method(r)).p;
-    if (relay->is_out_of_memory || headers == NULL || call.method == NULL || buf_failed(&url)) {
+    if (headers == NULL || call.method == NULL || buf_failed(&url)) {
         err_set_no_memory(reterr);
     } else {
         call.body = relay->body.len > 0 ? buf_str(&relay->body) : r->body;
         call.headers = headers;
         call.n_headers = upstream_headers(relay, r, headers);
-        relay->call = http_client_start(relay->worker->client, &call, &call_handler, relay, reterr);
+        rc = flight_start_call(&relay->flight, &call, &call_handler, reterr);
     }
     buf_fini(&url);
-    return relay->call == NULL ? -1 : 0;
+    return rc;
 }
 
-static void ask_upstream(struct relay *relay)
+static void ask_upstream(void *arg, const struct err *failure)
 {
+    struct relay *relay = arg;
     struct err e;
 
-    if (start_call(relay, relay->http, &e) == -1)
-        relay_fail(relay, &e);
+    if (relay->flight.x == NULL)
+        return;
+    if (failure == NULL && start_call(relay, &e) == -1)
+        failure = &e;
+    if (failure != NULL)
+        relay_fail(relay, failure);
 }
 
-/* ---- what is large is rewritten elsewhere */
+/* ---- what a flight asks of its owner */
 
-static void rewrite_elsewhere(void *arg)
+static void log_gone(void *arg)
+{
+    log_end(arg, "client_gone", NULL);
+}
+
+static void fail_relay(void *arg, const struct err *e)
+{
+    relay_fail(arg, e);
+}
+
+static void finish_relay(void *arg)
 {
     struct relay *relay = arg;
 
-    rewrite_body(relay, relay->held);
+    buf_fini(&relay->body);
+    buf_fini(&relay->list);
 }
 
-static void on_rewritten(void *arg)
-{
-    struct relay *relay = arg;
-
-    http_exchange_release(relay->held);
-    relay->held = NULL;
-    if (relay->is_gone)
-        relay_free(relay);
-    else
-        ask_upstream(relay);
-}
-
-static void rewrite_large(struct relay *relay)
-{
-    relay->held = relay->x;
-    http_exchange_hold(relay->held);
-    relay->rewriting =
-        (struct loop_job){.work = rewrite_elsewhere, .done = on_rewritten, .arg = relay};
-    loop_offload(relay->worker->loop, &relay->rewriting);
-}
+static const struct flight_ops ops = {
+    .size = sizeof(struct relay),
+    .log_gone = log_gone,
+    .fail = fail_relay,
+    .fini = finish_relay,
+};
 
 static void begin_relay(struct relay *relay)
 {
-    const struct http_request *r = relay->http;
-    const bool has_aliases = upstream_model_aliases(relay->worker->config).n > 0;
-    const bool is_rewritten = may_need_rewriting(r, is_chat(relay), has_aliases);
+    const struct http_request *r = relay->flight.http;
+    const bool has_aliases = upstream_model_aliases(relay->flight.worker->config).n > 0;
 
-    if (is_rewritten && request_body_weight(r) >= WORKER_LARGE_BYTES) {
-        rewrite_large(relay);
-        return;
-    }
-    if (is_rewritten)
-        rewrite_body(relay, relay->x);
-    ask_upstream(relay);
+    if (may_need_rewriting(r, is_chat(relay), has_aliases))
+        flight_work(&relay->flight, request_body_weight(r), rewrite_body, ask_upstream);
+    else
+        ask_upstream(relay, NULL);
 }
 
 void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                  const struct caller *caller)
 {
-    struct relay *relay = calloc(1, sizeof(*relay));
+    struct relay *relay = flight_new(&ops, w, x, r, caller);
     struct err e;
 
     if (relay == NULL) {
@@ -330,24 +286,10 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
         http_exchange_respond_error(x, &e, NULL, 0);
         return;
     }
-    /* The exchange's views live as long as the relay uses them. */
-    *relay = (struct relay){.worker = w,
-                            .x = x,
-                            .http = r,
-                            .request_id = http_exchange_request_id(x),
-                            .method = r->method,
-                            .path = r->path,
-                            .caller = *caller,
-                            .model = model_lookup_id(r, http_exchange_arena(x)),
-                            .start_ms = loop_now_ms(w->loop),
-                            .next = w->relays,
-                            .link = &w->relays};
-    if (relay->next != NULL)
-        relay->next->link = &relay->next;
-    w->relays = relay;
-    http_exchange_watch(x, &exchange_handler, relay);
+    relay->model = model_lookup_id(r, &relay->flight.arena);
     if (model_lookup_is_due(relay))
         model_lookup_start(relay);
     else
         begin_relay(relay);
+    flight_free_if_over(&relay->flight);
 }

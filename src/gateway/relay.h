@@ -4,7 +4,6 @@
 #ifndef ANTIPHON_GATEWAY_RELAY_H
 #define ANTIPHON_GATEWAY_RELAY_H
 
-#include "base/err.h"
 #include "http/http_server.h"
 
 struct caller;
@@ -18,9 +17,5 @@ str relay_path(str path);
 /* Begins a relay; it answers, and frees itself at its end. */
 void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                  const struct caller *caller);
-
-/* The worker ends: running relays are answered with e where nothing has been
- * answered yet, and broken off elsewhere. */
-void relay_end_all(struct worker *w, const struct err *e);
 
 #endif

@@ -5,33 +5,18 @@
 #ifndef ANTIPHON_GATEWAY_RELAY_INTERNAL_H
 #define ANTIPHON_GATEWAY_RELAY_INTERNAL_H
 
-#include "gateway/api_key.h"
+#include "gateway/flight.h"
 #include "gateway/relay.h"
-#include "gateway/upstream_answer.h"
 #include "gateway/worker.h"
 
 struct relay {
-    struct worker *worker;
-    struct http_exchange *x;
-    struct http_call *call; /* NULL: ended */
-    const struct http_request *http;
-    str request_id, method, path;
-    struct caller caller;
-    struct buf body;   /* of the request, when it had to be rewritten; else empty */
-    int status;        /* of the answer; 0: it has not begun */
-    const char *phase; /* in which the upstream's call failed, or NULL */
-    uint64_t start_ms;
+    struct flight flight; /* first */
+    struct buf body;      /* of the request, when it had to be rewritten; else empty */
+    int status;           /* of the answer; 0: it has not begun */
+    const char *phase;    /* in which the upstream's call failed, or NULL */
 
-    str model;                     /* of GET /v1/models/{id}: the id, plain; else STR_NONE */
-    struct buf list;               /* model_lookup.c: what the upstream has */
-    struct upstream_answer answer; /* how it took that call */
-
-    struct http_exchange *held; /* while its body is rewritten elsewhere; else NULL */
-    struct loop_job rewriting;
-    bool is_gone;          /* the client left meanwhile */
-    bool is_out_of_memory; /* rewriting was */
-
-    struct relay *next, **link; /* in the worker's list */
+    str model;       /* of GET /v1/models/{id}: the id, plain; else STR_NONE */
+    struct buf list; /* model_lookup.c: what the upstream has */
 };
 
 /* ---- relay.c */
@@ -40,7 +25,7 @@ struct relay {
  * how many there are. */
 size_t relay_add_headers(const struct relay *relay, size_t n, struct http_header *out);
 
-/* End the relay, with an error or with an object. */
+/* End the answer, with an error or with an object. */
 void relay_fail(struct relay *relay, const struct err *e);
 void relay_respond(struct relay *relay, str json);
 
@@ -58,7 +43,7 @@ bool model_lookup_is_due(const struct relay *relay);
 bool model_lookup_is_needed(const struct relay *relay, int status,
                             const struct http_header *headers, size_t n_headers);
 
-/* Asks for the list, and answers from it; ends the relay also if it fails. */
+/* Asks for the list, and answers from it, also if that fails. */
 void model_lookup_start(struct relay *relay);
 
 #endif

@@ -9,9 +9,6 @@
 
 struct http_call;
 
-/* How long the end of a body may take after its [DONE], so that the connection can be kept. */
-enum { UPSTREAM_LINGER_MS = 1000 };
-
 struct upstream_answer {
     int status; /* 0: none yet */
     int retry_after_s;

@@ -11,7 +11,6 @@
 #include "gateway/builtin_tools.h"
 #include "gateway/flight.h"
 #include "gateway/key_table.h"
-#include "gateway/relay.h"
 #include "gateway/upstream_watch.h"
 #include "mcp/mcp_hub.h"
 #include "net/listen_address.h"
@@ -285,7 +284,6 @@ static void fail_all(struct worker *w)
 
     err_set(&e, ERR_OVERLOADED, "The gateway is shutting down. Please try again.");
     flight_end_all(w, &e);
-    relay_end_all(w, &e);
 }
 
 static void check_drained(void *arg)

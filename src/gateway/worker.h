@@ -1,5 +1,5 @@
 /* worker.h -- one thread's share of the gateway: a loop, listeners, an
- * upstream client, and the turns and relays they carry. Nothing of it is
+ * upstream client, and the flights they carry. Nothing of it is
  * shared with other workers, so nothing is locked. */
 #ifndef ANTIPHON_GATEWAY_WORKER_H
 #define ANTIPHON_GATEWAY_WORKER_H
@@ -25,7 +25,6 @@ struct call_memory;
 struct client_share;
 struct cut_memory;
 struct flight;
-struct relay;
 struct search_http;
 struct seal_keys;
 struct store;
@@ -58,7 +57,6 @@ struct worker {
     struct http_client *pages;           /* fetches pages; NULL: none are */
     struct buf out;                      /* events of the read at hand, on their way to one send */
     struct flight *flights;              /* all that are running */
-    struct relay *relays;
     struct loop_timer *drain_timer;
     uint64_t drain_deadline_ms;
     bool is_draining;
