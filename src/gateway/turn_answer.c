@@ -65,12 +65,6 @@ static void log_end(const struct turn *t, const struct err *e)
     turn_log(&s);
 }
 
-static void answered(struct turn *t)
-{
-    turn_move(t, TURN_DONE);
-    flight_answered(&t->flight, t->has_round && t->round.stream.body.is_done);
-}
-
 /* ---- answers without a stream */
 
 void turn_answer_error(struct turn *t, const struct err *e)
@@ -78,15 +72,7 @@ void turn_answer_error(struct turn *t, const struct err *e)
     turn_unlock(t);
     log_end(t, e);
     http_exchange_respond_error(t->flight.x, e, NULL, 0);
-    answered(t);
-}
-
-void turn_refuse(struct turn *t, const struct err *e)
-{
-    if (t->is_begun)
-        turn_fail(t, e);
-    else
-        turn_answer_error(t, e);
+    turn_answered(t);
 }
 
 /* Of names that came from a client what can stand in a header, and no more than fits a line. */
@@ -121,48 +107,60 @@ static struct http_header left_out_header(struct turn *t)
     return h;
 }
 
-static void respond_object(struct turn *t, struct buf *body)
+void turn_answer_object(struct turn *t, struct buf *object)
 {
     const struct http_header head[] = {{STR("content-type"), STR("application/json")},
                                        left_out_header(t)};
     const size_t n_head = str_is_none(head[1].value) ? 1 : 2;
+    struct err e;
 
-    if (buf_failed(body)) {
-        struct err e;
-
+    if (buf_failed(object)) {
         err_set_no_memory(&e);
         turn_answer_error(t, &e);
-    } else {
-        log_end(t, NULL);
-        if (body->len < WORKER_LARGE_BYTES)
-            http_exchange_respond(t->flight.x, 200, head, n_head, buf_str(body));
-        else
-            http_exchange_respond_taken(t->flight.x, 200, head, n_head, body);
-        buf_fini(body);
-        answered(t);
+        return;
     }
+    log_end(t, NULL);
+    if (object->len < WORKER_LARGE_BYTES)
+        http_exchange_respond(t->flight.x, 200, head, n_head, buf_str(object));
+    else
+        http_exchange_respond_taken(t->flight.x, 200, head, n_head, object);
+    buf_fini(object);
+    turn_answered(t);
 }
 
 /* ---- streams */
 
-/* Events are missing: better no end of the stream than a wrong one. */
-static bool is_broken(struct turn *t)
+struct buf *turn_out(struct turn *t)
 {
-    if (!buf_failed(&t->flight.worker->out))
-        return false;
+    return t->request.stream ? &t->flight.worker->out : NULL;
+}
+
+struct buf *turn_fresh_out(struct turn *t)
+{
+    buf_reset(&t->flight.worker->out);
+    return turn_out(t);
+}
+
+void turn_answer_broken(struct turn *t)
+{
     http_exchange_abort(t->flight.x);
-    answered(t);
-    return true;
+    turn_answered(t);
 }
 
 void turn_send_events(struct turn *t)
 {
     struct buf *out = &t->flight.worker->out;
 
-    if (is_broken(t) || out->len == 0)
+    if (!t->is_begun || t->flight.x == NULL || (out->len == 0 && !buf_failed(out)))
         return;
+    if (buf_failed(out)) {
+        turn_answer_broken(
+            t); /* events are missing: better no end of the stream than a wrong one */
+        return;
+    }
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
     http_exchange_write(t->flight.x, buf_str(out));
+    buf_reset(out);
 }
 
 void turn_send_large(struct turn *t)
@@ -171,20 +169,11 @@ void turn_send_large(struct turn *t)
         return;
     turn_begin_stream(t);
     if (buf_failed(&t->large)) {
-        http_exchange_abort(t->flight.x);
-        answered(t);
+        turn_answer_broken(t);
         return;
     }
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
     http_exchange_write_taken(t->flight.x, &t->large);
-}
-
-struct buf *turn_fresh_out(struct turn *t)
-{
-    if (!t->request.stream)
-        return NULL;
-    buf_reset(&t->flight.worker->out);
-    return &t->flight.worker->out;
 }
 
 /* ---- signs of life */
@@ -227,143 +216,27 @@ void turn_begin_stream(struct turn *t)
         response_start(&t->response, out);
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
     turn_keep_alive(t); /* finds out when to look again */
-    if (!is_broken(t))
-        http_exchange_write_soon(t->flight.x, buf_str(out));
+    if (t->flight.x == NULL)
+        return;
+    if (buf_failed(out)) {
+        turn_answer_broken(t);
+        return;
+    }
+    http_exchange_write_soon(t->flight.x, buf_str(out));
+    buf_reset(out);
 }
 
-/* The stream's last events are in the buffer. */
-static void finish_stream(struct turn *t, const struct err *e)
+void turn_answer_stream(struct turn *t, const struct err *e)
 {
     struct buf *out = &t->flight.worker->out;
 
     log_end(t, e);
     if (t->large.len > 0)
         http_exchange_write_taken(t->flight.x, &t->large);
-    if (buf_failed(out))
+    if (buf_failed(out) || buf_failed(&t->large))
         http_exchange_abort(t->flight.x);
     else
         http_exchange_end(t->flight.x, buf_str(out));
     worker_shrink_out(t->flight.worker);
-    answered(t);
-}
-
-/* ---- whichever it is */
-
-static const struct err *response_error(const struct turn *t)
-{
-    return t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
-}
-
-/* The last event, or the object, is written and sent. */
-static int write_end(struct turn *t, struct err *reterr)
-{
-    (void)reterr;
-    if (t->is_begun)
-        response_end(&t->response, &t->large);
-    else
-        response_object(&t->response, &t->large);
-    return 0;
-}
-
-static int send_end(struct turn *t, struct err *reterr)
-{
-    (void)reterr;
-    if (t->flight.x == NULL)
-        return 0;
-    if (!t->is_begun) {
-        respond_object(t, &t->large);
-        return 0;
-    }
-    (void)turn_fresh_out(t);
-    t->flight.worker->out.failed = buf_failed(&t->large);
-    finish_stream(t, response_error(t));
-    return 0;
-}
-
-/* Much is not written in the loop, and leaves behind what is in the buffer. */
-static void conclude_large(struct turn *t)
-{
-    static const struct turn_step step = {"concluded", write_end, send_end, false, true};
-    struct err e;
-
-    if (t->is_begun)
-        turn_send_events(t);
-    if (t->flight.x == NULL || turn_step(t, SIZE_MAX, &step, &e) == 0)
-        return;
-    if (t->is_begun) {
-        http_exchange_abort(t->flight.x);
-        answered(t);
-    } else {
-        turn_answer_error(t, &e);
-    }
-}
-
-/* The response is stored, or is not to be. Its conversation is free before the client
- * has the answer, which may come back to it at once, by way of another worker. */
-static void conclude(struct turn *t)
-{
-    const struct err *e = response_error(t);
-
-    turn_unlock(t);
-    if (!t->is_begun && e != NULL) {
-        turn_answer_error(t, e); /* nothing has been seen of the response: it is an HTTP error */
-    } else if (t->echo.len + t->response.used_bytes >= WORKER_LARGE_BYTES) {
-        conclude_large(t);
-    } else if (t->is_begun) {
-        response_end(&t->response, &t->flight.worker->out);
-        finish_stream(t, e);
-    } else {
-        (void)write_end(t, NULL);
-        (void)send_end(t, NULL);
-    }
-}
-
-void turn_on_saved(struct turn *t, const struct err *failure)
-{
-    struct buf *out = turn_fresh_out(t);
-
-    t->not_stored = NULL;
-    if (failure != NULL) {
-        turn_keep_failure(t, failure);
-        t->not_stored = t->failure;
-    }
-    if (failure != NULL && t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_FAIL)
-        response_fail(&t->response, failure, out);
-    conclude(t);
-}
-
-void turn_finish(struct turn *t)
-{
-    /* Of what fails without a stream the client never learns an id. */
-    bool is_seen = t->is_begun || t->response.status != RESPONSE_FAILED;
-    bool is_kept = t->request.store && is_seen;
-
-    if (!is_kept && str_is_none(t->lock)) {
-        conclude(t);
-        return;
-    }
-    turn_move(t, TURN_SAVE);
-    if (t->is_begun)
-        turn_send_events(t);
-    if (t->flight.x == NULL)
-        return;
-    if (is_kept)
-        turn_save(t);
-    else
-        turn_release(t);
-}
-
-/* Before the client has seen anything it is an HTTP error, which SDKs retry. */
-void turn_fail(struct turn *t, const struct err *e)
-{
-    if (t->flight.x == NULL || t->state == TURN_SAVE)
-        return;
-    turn_cancel_calls(t);
-    turn_cancel_tools(t);
-    if (!t->has_response || t->state == TURN_LOAD || (!t->is_begun && str_is_none(t->lock))) {
-        turn_answer_error(t, e); /* unlocks */
-        return;
-    }
-    response_fail(&t->response, e, turn_fresh_out(t));
-    turn_finish(t);
+    turn_answered(t);
 }

@@ -30,15 +30,15 @@ struct turn_call {
     struct turn *turn;
     struct output_item *item;
     const struct turn_call_kind *kind;
-    void *work; /* while it is under way */
-    bool is_started;
+    void *work;                     /* while it is under way */
+    struct turn_call_result result; /* once it has ended, until its item is closed */
+    bool is_started, is_closed;
     struct turn_call *next;
 };
 
 extern const struct turn_call_kind turn_call_mcp, turn_call_code, turn_call_web;
 
-/* Closes the item, and goes on when it was the last. Frees what is in r; the call and its turn may
- * be gone when it returns. */
+/* It has ended. Takes what is in r; the call and its turn may be gone when it returns. */
 void turn_call_ended(struct turn_call *c, struct turn_call_result *r);
 
 /* It has failed; plain, for the model. */

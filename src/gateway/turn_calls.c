@@ -4,6 +4,7 @@
  * Those of one round run side by side, unless the request says otherwise; each item is closed
  * when its call has ended. That a call fails is for the model to deal with (CONTRACT 1.5). */
 #include "gateway/turn_call.h"
+#include "gateway/turn_stages.h"
 #include "json/json_text.h"
 
 /* ---- one call */
@@ -52,35 +53,40 @@ void turn_call_fail(struct turn_call_result *r, str why)
     json_text_escape(why, &r->output);
 }
 
-static void after_calls(struct turn *t, struct buf *out);
-
 void turn_call_ended(struct turn_call *c, struct turn_call_result *r)
 {
-    struct turn *t = c->turn;
-    struct buf *out = turn_fresh_out(t);
-
     c->work = NULL;
-    t->n_calls--;
-    close_item(c, r, out);
-    after_calls(t, out);
-    flight_free_if_over(&t->flight);
+    c->result = *r;
+    c->turn->n_calls--;
+    turn_wake(c->turn);
 }
 
-static void start(struct turn_call *c, struct buf *out)
+static void start_call(struct turn_call *c)
 {
-    struct turn_call_result result = {.is_failed = false};
-
     c->is_started = true;
-    c->work = c->kind->start(c, &result);
+    c->work = c->kind->start(c, &c->result);
     if (c->work != NULL)
         c->turn->n_calls++;
-    else
-        close_item(c, &result, out);
+}
+
+/* Closes what has ended. */
+static void close_call(struct turn_call *c, struct buf *out)
+{
+    if (!c->is_started || c->is_closed || c->work != NULL)
+        return;
+    c->is_closed = true;
+    close_item(c, &c->result, out);
 }
 
 /* ---- all of them */
 
-static void start_more(struct turn *t, struct buf *out)
+static void close_calls(struct turn *t, struct buf *out)
+{
+    for (struct turn_call *c = t->calls; c != NULL; c = c->next)
+        close_call(c, out);
+}
+
+static void start_calls(struct turn *t, struct buf *out)
 {
     bool one_by_one = str_eq(t->request.parallel_tool_calls, STR("false"));
 
@@ -88,28 +94,30 @@ static void start_more(struct turn *t, struct buf *out)
         if (one_by_one && t->n_calls > 0)
             return;
         if (!c->is_started)
-            start(c, out);
+            start_call(c);
+        close_call(c, out);
     }
 }
 
-/* Some have ended, or could not begin. */
-static void after_calls(struct turn *t, struct buf *out)
+enum turn_next turn_run_calls(struct turn *t, struct err *reterr)
 {
-    struct err e;
+    struct buf *out = turn_out(t);
 
-    start_more(t, out);
+    if (t->calls == NULL)
+        return TURN_GO;
+    close_calls(t, out);
+    start_calls(t, out);
     if (t->response.broken) {
-        response_failure(&t->response, &e);
-        turn_fail(t, &e);
-    } else if (t->n_calls == 0) {
-        t->calls = NULL;
-        turn_go_on(t, out);
-    } else if (out != NULL) {
-        turn_send_events(t);
+        response_failure(&t->response, reterr);
+        return TURN_FAIL;
     }
+    if (t->n_calls > 0)
+        return TURN_WAIT;
+    t->calls = NULL;
+    return TURN_GO;
 }
 
-static bool add(struct turn *t, struct output_item *item, struct turn_call **last)
+static bool add_call(struct turn *t, struct output_item *item, struct turn_call **last)
 {
     struct turn_call *c = arena_alloc(&t->flight.arena, sizeof(*c));
 
@@ -124,31 +132,19 @@ static bool add(struct turn *t, struct output_item *item, struct turn_call **las
     return true;
 }
 
-static bool add_open_calls(struct turn *t)
+int turn_gather_calls(struct turn *t, struct err *reterr)
 {
     struct turn_call *last = NULL;
 
     t->calls = NULL;
     for (struct output_item *item = response_next_call(&t->response, NULL); item != NULL;
          item = response_next_call(&t->response, item)) {
-        if (!add(t, item, &last))
-            return false;
+        if (!add_call(t, item, &last)) {
+            err_set_no_memory(reterr);
+            return -1;
+        }
     }
-    return true;
-}
-
-void turn_run_calls(struct turn *t, struct buf *out)
-{
-    struct err e;
-
-    turn_move(t, TURN_CALLS);
-    if (!add_open_calls(t)) {
-        err_set_no_memory(&e);
-        turn_explain_size(t, &e);
-        turn_fail(t, &e);
-        return;
-    }
-    after_calls(t, out);
+    return 0;
 }
 
 void turn_cancel_calls(struct turn *t)
@@ -164,24 +160,20 @@ void turn_cancel_calls(struct turn *t)
 
 /* ---- before the model is asked */
 
-int turn_run_approved(struct turn *t, struct err *reterr)
+enum turn_next turn_announce_approved(struct turn *t, struct err *reterr)
 {
-    struct buf *out;
-
     if (t->request.approved == NULL)
-        return turn_ask(t, reterr);
+        return TURN_GO;
     if (t->request.stream)
         turn_begin_stream(t);
     if (t->flight.x == NULL)
-        return 0;
-    out = turn_fresh_out(t);
+        return TURN_WAIT;
     for (const struct approved_call *a = t->request.approved; a != NULL; a = a->next) {
         if (response_approved_call(&t->response, a->tool, a->request->arguments, a->request->id,
-                                   out) == NULL) {
+                                   turn_out(t)) == NULL) {
             response_failure(&t->response, reterr);
-            return -1;
+            return TURN_FAIL;
         }
     }
-    turn_run_calls(t, out);
-    return 0;
+    return TURN_GO;
 }

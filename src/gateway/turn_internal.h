@@ -1,18 +1,23 @@
 /* turn_internal.h -- what the files of a turn share.
  *
- * turn.c            states, reports of the upstream and the client, time, the end
- * turn_work.c       steps that take long, on other threads
- * turn_prepare.c    the request is read
+ * turn.c            the table of stages, what drives them, reports of the upstream and the client
+ *
+ * Stages, which do not know of each other (turn_stages.h):
+ * turn_prepare.c    the request is read, and completed
  * turn_state.c      what it reads from the store and leaves there
  * turn_tools.c      the tools of MCP servers that it may use
- * turn_tool_set.c   which of them, by what names, and who has to approve
- * turn_round.c      one round with the model after the other
- * turn_round_end.c  what it says, and what follows
- * turn_truncate.c   less of a conversation that is too long
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
+ * turn_round.c      the model is asked
+ * turn_round_end.c  what it says, and what follows
+ * turn_end.c        the last event, or the object
+ *
+ * What they use:
+ * turn_answer.c     what the client gets until then
+ * turn_response.c   the response is made
+ * turn_tool_set.c   which tools, by what names, and who has to approve
+ * turn_truncate.c   less of a conversation that is too long
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
- * turn_rounds.c     calls of the gateway's own that do not come back
- * turn_answer.c     what the client gets */
+ * turn_rounds.c     calls of the gateway's own that do not come back */
 #ifndef ANTIPHON_GATEWAY_TURN_INTERNAL_H
 #define ANTIPHON_GATEWAY_TURN_INTERNAL_H
 
@@ -32,19 +37,39 @@
 #include "wire/request_resolve.h"
 #include "wire/responses_request.h"
 
+/* In turn.c is what follows each. Behind TURN_RECORD the response has ended. */
 enum turn_state {
     TURN_RECOGNISE,
     TURN_PARSE,
     TURN_LOAD,
+    TURN_RESOLVE,
     TURN_TOOLS,
+    TURN_LIST,
+    TURN_OFFER,
+    TURN_APPROVED,
     TURN_CALLS,
+    TURN_DECIDE,
+    TURN_ASK,
     TURN_ROUND,
+    TURN_HEAR,
+    TURN_CLOSE,
+    TURN_SHORTEN,
+    TURN_RECORD,
     TURN_SAVE,
+    TURN_CONCLUDE,
     TURN_DONE,
 };
 
+/* How a stage ends. */
+enum turn_next {
+    TURN_GO,    /* on with what follows it */
+    TURN_AGAIN, /* with what follows it otherwise */
+    TURN_WAIT,  /* a report will come, and wake the turn */
+    TURN_FAIL,  /* *reterr says why */
+    TURN_END,   /* the response has ended */
+};
+
 struct turn_call;
-struct turn_step;
 struct web_session;
 
 /* A server whose tools the request may use, in the arena. */
@@ -58,7 +83,8 @@ struct turn_server {
     struct mcp_approval floor, asked;    /* of approvals; asked by the request if asks */
     bool is_filtered, asks, is_listed;   /* is_listed: the context has its listing */
     struct output_item *item;            /* its listing while that is under way; or NULL */
-    struct mcp_task *task;               /* the same */
+    struct mcp_task *task;               /* the same, until it has reported */
+    str why_not;                         /* what it has failed with; STR_NONE: it has not */
     struct turn_server *next;
 };
 
@@ -72,15 +98,16 @@ struct turn_flaws {
 struct turn {
     struct flight flight; /* first; its call is this round's */
     enum turn_state state;
-    const struct turn_step *step; /* on another thread, while it is there (turn_work.c) */
+    bool has_worked;      /* the work of that stage has begun */
+    bool awaits_upstream; /* it is being found out what it is */
     struct responses_request request;
     struct model_profile profile; /* of its model, once there is a response */
     struct chat_request_options chat;
     struct conversation conversation;
     struct buf chat_body, echo;
     struct buf opening; /* the first events, when they are large: written with the echo */
-    struct buf large;   /* events, or an object, that were written by a step elsewhere */
-    struct buf unread;  /* of the upstream's answer, for such a step */
+    struct buf large;   /* events, or an object, that were written on the pool */
+    struct buf unread;  /* of the upstream's answer, to be read there */
     struct response response;
     struct round round;
     enum response_dialect dialect; /* of its stream */
@@ -90,7 +117,7 @@ struct turn {
     bool has_response, has_round;  /* are initialised */
     bool is_begun;                 /* the head of the stream has been sent */
     bool has_ended;                /* the response, with the round that has ended last */
-    bool has_call_ended;           /* the upstream's, during a step that hears it */
+    bool has_call_ended;           /* the upstream's of this round: nothing more is heard of it */
 
     struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
 
@@ -107,7 +134,7 @@ struct turn {
     str memory_scope; /* whose reasoning and rounds they are, or STR_NONE: not asked for yet */
     struct store_task store_task;
     const struct err *not_stored; /* why, for the log */
-    const struct err *failure;    /* of the round's upstream call, while its end is dealt with */
+    const struct err *failure;    /* of what was waited for last; or NULL */
 
     /* tools of the gateway's own */
     const struct code_declaration *code; /* NULL: the request has no code interpreter */
@@ -132,61 +159,36 @@ struct turn {
     uint64_t last_event_ms;
 };
 
-void turn_move(struct turn *t, enum turn_state to);
+/* ---- turn.c */
 
-/* Ends a running turn with an error: an HTTP error, or response.failed in a
- * stream that has begun. In turn_answer.c. */
-void turn_fail(struct turn *t, const struct err *e);
+/* Something that the turn waits for has ended, and has left in it what there is to know. Goes on; the
+ * turn may be gone afterwards. Every callback ends with it. */
+void turn_wake(struct turn *t);
 
-/* ---- turn_work.c */
+/* The client has its answer: t->flight.x is NULL afterwards. */
+void turn_answered(struct turn *t);
 
-struct turn_step {
-    const char *name; /* of what follows, for the log of long holds of the loop */
-    /* Touches nothing but the turn, what is constant and what may be used from any thread.
-     * Returns 0, or -1 with *reterr filled. */
-    int (*work)(struct turn *t, struct err *reterr);
-    /* On the loop, after work has succeeded. Returns 0, or -1 with *reterr filled. */
-    int (*then)(struct turn *t, struct err *reterr);
-    bool hears_call;      /* the upstream's call is paused meanwhile, else cancelled */
-    bool needs_no_client; /* then() follows also if the client has left; it does not fail */
-};
-
-/* Does the step, here or elsewhere, by how much there is to do; nothing else may be done with the
- * turn behind it. Returns 0, or -1 with *reterr filled, and nothing follows. A failure elsewhere
- * refuses the request, or fails the response when there are rounds. */
-int turn_step(struct turn *t, size_t weight, const struct turn_step *step, struct err *reterr);
+extern const struct http_call_handler turn_call_handler;
 
 /* About how many bytes are gone through to read, write or store what the turn holds. */
 size_t turn_weight(const struct turn *t);
 
-/* Makes a failure stay as long as the turn. */
-void turn_keep_failure(struct turn *t, const struct err *failure);
-
-/* ---- turn_prepare.c */
-
-/* Reads the request and goes on with turn_load() or turn_resolved(). Returns 0, or -1
- * with *reterr filled. */
-int turn_prepare(struct turn *t, struct err *reterr);
-
-/* What the request refers to is there. Goes on with turn_tools() or turn_ask(). Returns 0,
- * or -1 with *reterr filled. */
-int turn_resolved(struct turn *t, struct err *reterr);
-
-/* If the turn's memory was too small for the request, e says so afterwards. */
+/* If there was no memory because the turn has all that one may have, e says so afterwards. */
 void turn_explain_size(const struct turn *t, struct err *e);
 
-/* ---- turn_tools.c */
+/* Makes a failure stay as long as the turn, in t->failure; NULL: there is none. */
+void turn_keep_failure(struct turn *t, const struct err *failure);
 
-/* Finds out the tools of the request's servers, which may take a while, then goes on with
- * turn_run_approved(). Returns 0, or -1 with *reterr filled. */
-int turn_tools(struct turn *t, struct err *reterr);
-
-/* Time has passed in TURN_TOOLS, before there is a response: looks again for servers that are
- * just being started. */
-void turn_look_for_tools(struct turn *t);
-
+/* Frees what is known of servers, and cancels what they are asked; in turn_tools.c. */
 void turn_cancel_tools(struct turn *t);
 void turn_free_tools(struct turn *t);
+
+/* Nobody waits for calls any more; in turn_calls.c. */
+void turn_cancel_calls(struct turn *t);
+
+/* The next bytes of the upstream's answer; in turn_round_end.c. Returns whether the turn has to go on
+ * with TURN_ROUND, with what is in out. */
+bool turn_hear(struct turn *t, str bytes, struct buf *out);
 
 /* ---- turn_tool_set.c */
 
@@ -209,31 +211,10 @@ struct turn_tool {
 /* That kind of tool, if the request has one; or NULL. */
 const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind);
 
-/* ---- turn_round.c */
+/* ---- turn_response.c */
 
 /* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */
 int turn_open_response(struct turn *t, struct err *reterr);
-
-/* Asks the model; reports go to turn_call_handler. Returns 0, or -1 with *reterr filled. */
-int turn_ask(struct turn *t, struct err *reterr);
-
-/* Writes the conversation as it is now, and sends it, in place of what was refused. Return 0, or -1
- * with *reterr filled. */
-int turn_write_again(struct turn *t, struct err *reterr);
-int turn_ask_again(struct turn *t, struct err *reterr);
-
-extern const struct http_call_handler turn_call_handler;
-
-/* ---- turn_round_end.c */
-
-/* The next bytes of the upstream's answer. */
-void turn_hear(struct turn *t, str bytes, struct buf *out);
-
-/* The model has said all of this round: runs what it called, or ends the response. */
-void turn_end_round(struct turn *t, const struct err *failure, struct buf *out);
-
-/* All calls have ended: the next round, or the end. */
-void turn_go_on(struct turn *t, struct buf *out);
 
 /* ---- turn_truncate.c */
 
@@ -245,24 +226,11 @@ void turn_cut(struct turn *t);
  * a guess is not worth it. */
 void turn_keep_cut(struct turn *t);
 
-/* Would the next be asked? */
+/* The upstream said e. Is it that there was too much, and may less be tried? */
 bool turn_may_shorten(const struct turn *t, const struct err *e);
 
-/* The upstream said e. If it was too much for it, and the client allows the
- * oldest turns to be left out, asks again; otherwise returns false. */
-bool turn_retry_shorter(struct turn *t, const struct err *e);
-
-/* ---- turn_calls.c */
-
-/* Runs what the client has approved, then goes on with turn_ask(). Returns 0, or -1 with
- * *reterr filled. */
-int turn_run_approved(struct turn *t, struct err *reterr);
-
-/* Runs what the model has called in this round, then goes on with turn_go_on(). */
-void turn_run_calls(struct turn *t, struct buf *out);
-
-/* Nobody waits for them any more. */
-void turn_cancel_calls(struct turn *t);
+/* Leaves out more, by what the upstream has said of its tokens. False when nothing is left to go. */
+bool turn_shorten(struct turn *t, const struct err_tokens *n);
 
 /* ---- turn_call_code.c */
 
@@ -278,27 +246,6 @@ const struct response_sources *turn_sources(struct turn *t);
 void turn_free_web(struct turn *t);
 
 /* ---- turn_state.c */
-
-/* 0, or -1 with *reterr filled when the store is known not to do what the request needs:
- * then the model is not asked in vain. */
-int turn_check_store(const struct turn *t, struct err *reterr);
-
-/* Finds out what the request refers to. Returns 0, or -1 with *reterr filled. */
-int turn_list_references(struct turn *t, struct err *reterr);
-
-/* Fetches it, then goes on with turn_resolved(). Returns 0, or
- * -1 with *reterr filled. */
-int turn_load(struct turn *t, struct err *reterr);
-
-/* Completes the request with what was fetched. Returns 0, or -1 with *reterr filled. */
-int turn_resolve(struct turn *t, struct err *reterr);
-
-/* Stores the response, then goes on with turn_on_saved(). */
-void turn_save(struct turn *t);
-
-/* The response in this conversation is not going to be stored: unlocks it, then goes
- * on with turn_on_saved(). */
-void turn_release(struct turn *t);
 
 /* Unlocks the conversation if it still is locked; nobody waits for that. */
 void turn_unlock(struct turn *t);
@@ -332,13 +279,17 @@ void turn_keep_rounds(struct turn *t);
 
 /* ---- turn_answer.c; each may end the answer, after which t->flight.x is NULL */
 
-/* Where events go until turn_send_events(), emptied; NULL when none are wanted. */
+/* Where events go, which leave before the turn waits; NULL when none are wanted. */
+struct buf *turn_out(struct turn *t);
+
+/* The same, emptied. */
 struct buf *turn_fresh_out(struct turn *t);
 
-/* Sends what is in that buffer, in one system call. */
+/* Sends what is in that buffer, in one system call, and empties it; nothing before the stream has
+ * begun. */
 void turn_send_events(struct turn *t);
 
-/* The same for t->large, which a step has written elsewhere, and which is empty afterwards. */
+/* The same for t->large, which was written on the pool. */
 void turn_send_large(struct turn *t);
 
 /* Sends the head of the stream, response.created and response.in_progress,
@@ -348,20 +299,12 @@ void turn_begin_stream(struct turn *t);
 /* Signs of life in a stream that says nothing; starts the timer for the next. */
 void turn_keep_alive(struct turn *t);
 
-/* The response has ended, but for its terminal event: what was said last is in the
- * buffer. Stores it if it is to be kept, else unlocks its conversation: a client that
- * hears of the end may use it again at once. */
-void turn_finish(struct turn *t);
-
-/* It is stored, or is not to be, or could not be: failure is not NULL. The turn may be
- * over then. */
-void turn_on_saved(struct turn *t, const struct err *failure);
-
+/* Ends of answers: an error, a whole object, a stream whose last events are in the buffer, and one that
+ * cannot be completed. */
 void turn_answer_error(struct turn *t, const struct err *e);
-
-/* The request cannot be prepared: an HTTP error, unless servers were being listed or approved
- * calls were to be run and its stream has begun. */
-void turn_refuse(struct turn *t, const struct err *e);
+void turn_answer_object(struct turn *t, struct buf *object);
+void turn_answer_stream(struct turn *t, const struct err *e);
+void turn_answer_broken(struct turn *t);
 
 /* Of all rounds until now. */
 struct turn_flaws turn_flaws(const struct turn *t);

@@ -1,16 +1,8 @@
 /* turn_prepare.c -- the beginning of a turn: the client's request is read, and completed
  * with what it refers to. */
 #include "gateway/request_body.h"
-#include "gateway/turn_internal.h"
-#include "gateway/upstream_options.h"
-
-void turn_explain_size(const struct turn *t, struct err *e)
-{
-    if (t->flight.arena.is_full || t->kept.is_full || t->chat_body.is_full)
-        err_set(e, ERR_REQUEST_TOO_LARGE,
-                "The request needs more than %zu bytes of memory (max_request_memory).",
-                t->flight.worker->config->max_request_memory_bytes);
-}
+#include "gateway/turn_stages.h"
+#include "json/json_text.h"
 
 /* The client's word, or else the operator's. */
 static int read_dialect(struct turn *t, struct err *reterr)
@@ -29,66 +21,99 @@ static int read_dialect(struct turn *t, struct err *reterr)
     return 0;
 }
 
-static int read_request(struct turn *t, struct err *reterr)
+size_t turn_body_weight(const struct turn *t)
+{
+    return request_body_weight(t->flight.http);
+}
+
+/* Ids come as they stand in JSON; the store knows them without escapes. */
+static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
+{
+    *ret = json_text_copy(&t->flight.arena, escaped);
+    if (str_is_none(escaped) || !str_is_none(*ret))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static int list_references(struct turn *t, struct err *reterr)
+{
+    if (keep_id(t, t->request.previous_response_id, &t->previous_id, reterr) == -1 ||
+        keep_id(t, t->request.conversation_id, &t->conversation_id, reterr) == -1 ||
+        request_references(&t->request, &t->flight.arena, &t->references, reterr) == -1)
+        return -1;
+    t->found = arena_array(&t->flight.arena, t->references.n, sizeof(*t->found));
+    if (t->found != NULL || t->references.n == 0)
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+int turn_read_request(struct turn *t, struct err *reterr)
 {
     const struct responses_request_options options = turn_request_options(t);
     str body;
 
-    if (http_exchange_body(t->flight.x, &body, reterr) == -1)
+    if (read_dialect(t, reterr) == -1 || http_exchange_body(t->flight.x, &body, reterr) == -1)
         return -1;
     t->flight.body_bytes = body.len;
     if (responses_request_parse(body, &options, &t->flight.worker->ids, &t->flight.arena,
                                 &t->request, reterr) == -1)
         return -1;
-    return t->request.needs_store ? turn_list_references(t, reterr) : 0;
+    return t->request.needs_store ? list_references(t, reterr) : 0;
+}
+
+/* The store may be away: then the model is not asked in vain. With store_failure=continue an answer is
+ * worth more than its being stored. */
+static int check_store(const struct turn *t, struct err *reterr)
+{
+    const struct responses_request *r = &t->request;
+    bool writes = r->store || !str_is_none(r->conversation_id); /* which is locked */
+
+    if (t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
+        (!writes && !r->needs_store))
+        return 0;
+    return store_refuses(t->flight.worker->store, writes ? STORE_WRITE : STORE_READ, reterr) ? -1
+                                                                                             : 0;
+}
+
+enum turn_next turn_check_request(struct turn *t, struct err *reterr)
+{
+    if (!t->request.stream)
+        t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
+    return check_store(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
 }
 
 /* ---- what it refers to is there */
 
-static int complete_request(struct turn *t, struct err *reterr)
+static int resolve_references(struct turn *t, struct err *reterr)
 {
-    if (t->request.needs_store && turn_resolve(t, reterr) == -1)
+    const struct responses_request_options options = turn_request_options(t);
+    const struct store_items *stored = &t->history.items;
+    struct request_history h = {.found = t->found, .previous_tail = t->history.tail};
+    struct request_history_item *items = arena_array(&t->flight.arena, stored->n, sizeof(*items));
+
+    if (items == NULL && stored->n > 0) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    for (; h.n < stored->n; h.n++) {
+        const struct store_item *item = &stored->v[h.n];
+
+        /* A hidden reference may have become the item itself, when that was deleted. */
+        items[h.n] = (struct request_history_item){
+            .id = item->id, .body = item->body, .is_output = item->is_output || item->is_hidden};
+    }
+    h.items = items;
+    return request_resolve(&t->request, &h, &options, &t->flight.worker->ids, &t->flight.arena,
+                           reterr);
+}
+
+int turn_complete_request(struct turn *t, struct err *reterr)
+{
+    if (t->request.needs_store && resolve_references(t, reterr) == -1)
         return -1;
     if (turn_put_back(t, reterr) == -1)
         return -1;
     return t->request.needs_tools ? 0 : turn_open_response(t, reterr);
-}
-
-static int ask_or_find_tools(struct turn *t, struct err *reterr)
-{
-    return t->request.needs_tools ? turn_tools(t, reterr) : turn_ask(t, reterr);
-}
-
-int turn_resolved(struct turn *t, struct err *reterr)
-{
-    static const struct turn_step step = {"resolved", complete_request, ask_or_find_tools, false,
-                                          false};
-
-    if (turn_step(t, turn_weight(t), &step, reterr) == 0)
-        return 0;
-    turn_explain_size(t, reterr);
-    return -1;
-}
-
-/* ---- the beginning */
-
-static int go_on(struct turn *t, struct err *reterr)
-{
-    if (!t->request.stream)
-        t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
-    if (turn_check_store(t, reterr) == -1)
-        return -1;
-    return t->request.needs_store ? turn_load(t, reterr) : turn_resolved(t, reterr);
-}
-
-int turn_prepare(struct turn *t, struct err *reterr)
-{
-    static const struct turn_step step = {"parsed", read_request, go_on, false, false};
-
-    if (read_dialect(t, reterr) == -1)
-        return -1;
-    if (turn_step(t, request_body_weight(t->flight.http), &step, reterr) == 0)
-        return 0;
-    turn_explain_size(t, reterr);
-    return -1;
 }

@@ -3,96 +3,10 @@
  * A round is one upstream call. When the model calls tools that the gateway runs, what it said
  * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
 #include "gateway/builtin_tools.h"
-#include "gateway/turn_internal.h"
+#include "gateway/turn_stages.h"
 #include "gateway/upstream_options.h"
 #include "wire/chat_request.h"
 #include "wire/harmony_request.h"
-#include "wire/response_echo.h"
-#include "json/json_text.h"
-
-/* ---- the response */
-
-static enum reasoning_mode reasoning_mode(const struct config *c, const struct responses_request *r)
-{
-    if (c->reasoning == CONFIG_REASONING_NONE)
-        return REASONING_NONE;
-    if (c->reasoning == CONFIG_REASONING_SUMMARY ||
-        (c->summary_when_requested && r->reasoning_summary_requested))
-        return REASONING_SUMMARY;
-    return c->reasoning == CONFIG_REASONING_OPENRESPONSES ? REASONING_OPEN_RESPONSES
-                                                          : REASONING_TEXT;
-}
-
-/* Listing servers and running what was approved come before the model is asked: a mistake in the
- * items is to be known before anything is done. */
-static int check_items(const struct turn *t, struct err *reterr)
-{
-    const struct chat_request_options plain = {.short_call_ids = false};
-    struct conversation c;
-    struct arena scratch;
-    int rc;
-
-    if (!t->request.needs_tools && t->request.approved == NULL)
-        return 0;
-    arena_init(&scratch, t->flight.worker->config->max_request_memory_bytes);
-    rc = chat_request_conversation(&t->request, &plain, &t->flight.worker->ids, &scratch, &c,
-                                   reterr);
-    if (rc == 0 && t->profile.harmony == HARMONY_MODE_COMPLETIONS)
-        rc = harmony_request_check(&t->request, &c, CHAT_FIRST_ROUND, reterr);
-    arena_fini(&scratch);
-    return rc;
-}
-
-/* The first events repeat the request twice. What is large is written here, where that holds up
- * nobody, and is kept until the stream begins. */
-static int write_opening(struct turn *t, struct err *reterr)
-{
-    if (!t->request.stream || t->echo.len < WORKER_LARGE_BYTES)
-        return 0;
-    response_start(&t->response, &t->opening);
-    if (!buf_failed(&t->opening))
-        return 0;
-    err_set_no_memory(reterr);
-    return -1;
-}
-
-int turn_open_response(struct turn *t, struct err *reterr)
-{
-    const struct config *c = t->flight.worker->config;
-    struct response_conf response = {
-        .ids = &t->flight.worker->ids,
-        .tools = &t->request.tools,
-        .service_tier = t->request.service_tier,
-        .created_at = clock_unix_s(),
-        .reasoning = reasoning_mode(c, &t->request),
-        .error_event = c->error_event,
-        .obfuscation = t->request.include_obfuscation,
-        .interleaved_calls = c->interleaved_calls,
-        .max_output_bytes = c->max_response_bytes,
-        .max_tool_calls = t->request.max_tool_calls,
-        .single_call = str_eq(t->request.parallel_tool_calls, STR("false")),
-        .dialect = t->dialect,
-        .seal = turn_asked_seal(t),
-        .shows_code_outputs = t->request.include_code_outputs,
-        .sources = turn_sources(t),
-    };
-
-    t->profile = upstream_model_profile(c, t->facts, &t->request, &t->flight.arena);
-    if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
-        return -1;
-    response.container_id = t->container_id; /* ids need no escapes */
-    responses_request_echo(&t->request, &t->echo);
-    if (buf_failed(&t->echo)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
-    response.echo = buf_str(&t->echo);
-    response_init(&t->response, &response);
-    t->has_response = true;
-    return write_opening(t, reterr);
-}
-
-/* ---- asking */
 
 static bool is_completion(const struct turn *t)
 {
@@ -145,6 +59,8 @@ static void init_round(struct turn *t)
     round_init(&t->round, &stream, &t->response);
     t->has_round = true;
     t->round_start = t->response.end;
+    t->has_call_ended = false;
+    t->failure = NULL;
     upstream_answer_reset(&t->flight.answer);
 }
 
@@ -189,7 +105,7 @@ static int write_body(struct turn *t, struct err *reterr)
 
 /* The conversation is kept: it may have to be sent again, shorter. What did not fit in a round
  * before does not fit in this one. */
-static int convert(struct turn *t, struct err *reterr)
+static int write_conversation(struct turn *t, struct err *reterr)
 {
     if (chat_request_conversation(&t->request, &t->chat, &t->flight.worker->ids, &t->flight.arena,
                                   &t->conversation, reterr) == -1)
@@ -227,10 +143,24 @@ static void plan_round(struct turn *t)
         response_begin_last_round(&t->response);
 }
 
-static int write_request(struct turn *t, struct err *reterr)
+/* What the model has said and what its calls have given becomes a part of the conversation. */
+static int replay_round(struct turn *t, struct err *reterr)
+{
+    const struct responses_request_options options = turn_request_options(t);
+    const bool has_said = t->n_rounds > 0 || t->request.approved != NULL;
+
+    if (!has_said || response_lacks_answer(&t->response))
+        return 0;
+    return response_replay(&t->response, &options.input, &t->request.items, &t->flight.arena,
+                           reterr);
+}
+
+int turn_write_request(struct turn *t, struct err *reterr)
 {
     int64_t spent_tokens = t->chat.spent_tokens;
 
+    if (replay_round(t, reterr) == -1)
+        return -1;
     t->chat = upstream_chat_options(t->flight.worker->config, t->facts, &t->request, &t->profile,
                                     &t->flight.arena);
     t->chat.reasoning_source = turn_reasoning(t);
@@ -239,39 +169,32 @@ static int write_request(struct turn *t, struct err *reterr)
     t->chat.round = which_round(t);
     if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */
         t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
-    return convert(t, reterr);
+    return write_conversation(t, reterr);
 }
 
-static int begin_round(struct turn *t, struct err *reterr)
+enum turn_next turn_ask(struct turn *t, struct err *reterr)
 {
     plan_round(t);
     init_round(t);
     if (start_call(t, reterr) == -1)
-        return -1;
+        return TURN_FAIL;
     t->n_rounds++;
-    turn_move(t, TURN_ROUND);
     if (t->request.stream && !t->is_begun)
         loop_timer_start(t->flight.timer, t->flight.worker->config->early_error_window_ms);
-    return 0;
+    return TURN_GO;
 }
 
-int turn_ask(struct turn *t, struct err *reterr)
+/* What cannot be made shorter fails with the words of the upstream. */
+int turn_write_shorter(struct turn *t, struct err *reterr)
 {
-    static const struct turn_step step = {"asked", write_request, begin_round, false, false};
-
-    if (turn_step(t, turn_weight(t), &step, reterr) == 0)
+    if (turn_shorten(t, &t->result.error.tokens) && write_body(t, NULL) == 0)
         return 0;
-    turn_explain_size(t, reterr);
+    *reterr = t->result.error;
     return -1;
 }
 
-int turn_write_again(struct turn *t, struct err *reterr)
-{
-    return write_body(t, reterr);
-}
-
-int turn_ask_again(struct turn *t, struct err *reterr)
+enum turn_next turn_ask_again(struct turn *t, struct err *reterr)
 {
     init_round(t);
-    return start_call(t, reterr);
+    return start_call(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
 }

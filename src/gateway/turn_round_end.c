@@ -1,18 +1,64 @@
 /* turn_round_end.c -- what the upstream says in a round, and what follows when it has said all.
  *
- * Events and texts above WORKER_LARGE_BYTES are read and written elsewhere (turn_work.c); the events
- * leave from a buffer of the turn's own then. */
-#include "gateway/turn_internal.h"
+ * Events and texts above WORKER_LARGE_BYTES are read and written on the pool; the events leave from a
+ * buffer of the turn's own then. */
+#include "gateway/turn_stages.h"
 
-/* ---- the end of a round */
-
-static void end_response(struct turn *t, enum finish finish, struct buf *out)
+static struct buf *large_out(struct turn *t)
 {
-    response_finish(&t->response, finish, clock_unix_s(), out);
-    turn_keep_reasoning(t);
-    turn_keep_rounds(t);
-    turn_finish(t);
+    return t->request.stream ? &t->large : NULL;
 }
+
+/* ---- the model speaks */
+
+bool turn_hear(struct turn *t, str bytes, struct buf *out)
+{
+    /* The bytes end an event that has been gathering, which is much to read at once. */
+    if (round_unread_bytes(&t->round) >= WORKER_LARGE_BYTES &&
+        str_find_char(bytes, '\n') < bytes.len) {
+        buf_append(&t->unread, bytes);
+        return true;
+    }
+    round_feed(&t->round, bytes, out);
+    if (round_is_cut_off(&t->round))
+        flight_cancel_call(&t->flight);
+    return round_is_over(&t->round);
+}
+
+enum turn_next turn_await_round(struct turn *t, struct err *reterr)
+{
+    if (buf_failed(&t->unread)) {
+        err_set_no_memory(reterr);
+        return TURN_FAIL;
+    }
+    if (t->unread.len > 0)
+        return TURN_AGAIN;
+    return t->has_call_ended || round_is_over(&t->round) ? TURN_GO : TURN_WAIT;
+}
+
+size_t turn_unread_weight(const struct turn *t)
+{
+    return t->unread.len + round_unread_bytes(&t->round);
+}
+
+int turn_hear_unread(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    round_feed(&t->round, buf_str(&t->unread), large_out(t));
+    buf_fini(&t->unread);
+    return 0;
+}
+
+enum turn_next turn_send_heard(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    turn_send_large(t);
+    if (round_is_cut_off(&t->round))
+        flight_cancel_call(&t->flight);
+    return TURN_GO;
+}
+
+/* ---- it has said all of this round */
 
 /* Of what the client allows; a round without a count is counted by what it said. */
 static void count_tokens(struct turn *t)
@@ -20,49 +66,6 @@ static void count_tokens(struct turn *t)
     const struct usage *u = &t->round.stream.reader.usage;
 
     t->chat.spent_tokens += u->known ? u->output : (int64_t)t->round.n_deltas;
-}
-
-static bool has_tokens_left(const struct turn *t)
-{
-    return t->request.max_output_tokens == 0 || t->chat.spent_tokens < t->request.max_output_tokens;
-}
-
-static int replay_round(struct turn *t, struct err *reterr)
-{
-    const struct responses_request_options options = turn_request_options(t);
-
-    if (response_lacks_answer(&t->response))
-        return 0;
-    return response_replay(&t->response, &options.input, &t->request.items, &t->flight.arena,
-                           reterr);
-}
-
-void turn_go_on(struct turn *t, struct buf *out)
-{
-    struct err e;
-
-    if (t->n_rounds > 0 && !response_goes_on(&t->response) &&
-        !response_lacks_answer(&t->response)) {
-        end_response(t, t->finish, out);
-    } else if (!has_tokens_left(t)) {
-        end_response(t, FINISH_LENGTH, out);
-    } else {
-        static const struct turn_step step = {"replayed", replay_round, turn_ask, false, false};
-
-        if (t->is_begun)
-            turn_send_events(t);
-        if (t->flight.x != NULL && turn_step(t, turn_weight(t), &step, &e) == -1) {
-            turn_explain_size(t, &e);
-            turn_fail(t, &e);
-        }
-    }
-}
-
-/* Of the gateway's own tools. None may be left to run: a call that cannot be read has failed
- * already, and its model is told so. */
-static bool has_calls(const struct turn *t)
-{
-    return response_goes_on(&t->response) || response_next_call(&t->response, NULL) != NULL;
 }
 
 static void end_round_response(struct turn *t, struct buf *out)
@@ -76,145 +79,79 @@ static void end_round_response(struct turn *t, struct buf *out)
     turn_keep_rounds(t);
 }
 
-/* What is to be said again, shorter, does not end the response. */
-static void close_round(struct turn *t, struct buf *out)
+/* What is read only now, and what is written again: the events of an end repeat a text three times. */
+size_t turn_round_weight(const struct turn *t)
 {
-    t->result = round_end(&t->round, t->failure, out);
+    return t->response.used_bytes + round_unread_bytes(&t->round);
+}
+
+/* What is to be said again, shorter, does not end the response; nor does what is no answer. */
+int turn_close_round(struct turn *t, struct err *reterr)
+{
+    struct buf *out = turn_round_weight(t) < WORKER_LARGE_BYTES ? turn_out(t) : large_out(t);
+
+    (void)reterr;
     t->has_ended = false;
+    if (!upstream_answer_is_good(&t->flight.answer))
+        return 0;
+    t->result = round_end(&t->round, t->failure, out);
     if (!t->result.failed)
         turn_keep_cut(t);
     else
         worker_hide_keys(t->flight.worker, t->flight.http, &t->result.error);
     if (!t->result.failed || !turn_may_shorten(t, &t->result.error))
         end_round_response(t, out);
+    return 0;
 }
 
-static void go_on_behind_round(struct turn *t, struct buf *out)
+/* The upstream has not answered, or has refused the request, and said why. */
+static enum turn_next judge_refusal(struct turn *t, struct err *reterr)
 {
-    if (t->result.failed) {
+    struct err *e = &t->result.error;
+
+    if (t->flight.answer.status == 0) {
+        *reterr = *t->failure;
+        return TURN_FAIL;
+    }
+    upstream_answer_failed(&t->flight.answer, NULL);
+    upstream_answer_error(&t->flight.answer, worker_passes_key(t->flight.worker, t->flight.http),
+                          e);
+    worker_hide_keys(t->flight.worker, t->flight.http, e);
+    *reterr = *e;
+    return turn_may_shorten(t, e) ? TURN_AGAIN : TURN_FAIL;
+}
+
+enum turn_next turn_judge_round(struct turn *t, struct err *reterr)
+{
+    if (!upstream_answer_is_good(&t->flight.answer))
+        return judge_refusal(t, reterr);
+    turn_send_large(t);
+    if (t->result.failed)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
-        if (!t->has_ended && turn_retry_shorter(t, &t->result.error))
-            return;
-        if (!t->has_ended)
-            end_round_response(t, out);
-    }
     if (t->has_ended)
-        turn_finish(t);
-    else if (has_calls(t))
-        turn_run_calls(t, out);
-    else
-        turn_go_on(t, out);
+        return TURN_END;
+    return t->result.failed ? TURN_AGAIN : TURN_GO;
 }
 
-/* ---- the same for much text, which the events of its end repeat three times */
+/* ---- another one */
 
-static struct buf *large_out(struct turn *t)
+static enum turn_next end_response(struct turn *t, enum finish finish)
 {
-    return t->request.stream ? &t->large : NULL;
+    response_finish(&t->response, finish, clock_unix_s(), turn_out(t));
+    turn_keep_reasoning(t);
+    turn_keep_rounds(t);
+    return TURN_END;
 }
 
-static int close_large_round(struct turn *t, struct err *reterr)
+static bool has_tokens_left(const struct turn *t)
 {
-    (void)reterr;
-    close_round(t, large_out(t));
-    return 0;
+    return t->request.max_output_tokens == 0 || t->chat.spent_tokens < t->request.max_output_tokens;
 }
 
-static int send_round(struct turn *t, struct err *reterr)
+enum turn_next turn_decide(struct turn *t, struct err *reterr)
 {
     (void)reterr;
-    turn_send_large(t);
-    if (t->flight.x != NULL)
-        go_on_behind_round(t, turn_fresh_out(t));
-    return 0;
-}
-
-static void end_large_round(struct turn *t, const struct err *failure)
-{
-    static const struct turn_step step = {"round_end", close_large_round, send_round, false, false};
-    struct err e;
-
-    turn_keep_failure(t, failure);
-    if (t->is_begun)
-        turn_send_events(t);
-    if (t->flight.x != NULL && turn_step(t, SIZE_MAX, &step, &e) == -1)
-        turn_fail(t, &e);
-}
-
-/* What is read only now, and what is written again. */
-static size_t round_weight(const struct turn *t)
-{
-    return t->response.used_bytes + round_unread_bytes(&t->round);
-}
-
-void turn_end_round(struct turn *t, const struct err *failure, struct buf *out)
-{
-    if (round_weight(t) >= WORKER_LARGE_BYTES) {
-        end_large_round(t, failure);
-        return;
-    }
-    t->failure = failure;
-    close_round(t, out);
-    t->failure = NULL;
-    go_on_behind_round(t, out);
-}
-
-/* ---- the upstream's answer */
-
-static void go_on_behind_bytes(struct turn *t, struct buf *out)
-{
-    if (round_is_cut_off(&t->round))
-        flight_cancel_call(&t->flight);
-    if (round_is_over(&t->round))
-        turn_end_round(t, NULL, out);
-    else if (out != NULL)
-        turn_send_events(t);
-}
-
-static int hear_unread(struct turn *t, struct err *reterr)
-{
-    (void)reterr;
-    round_feed(&t->round, buf_str(&t->unread), large_out(t));
-    buf_fini(&t->unread);
-    return 0;
-}
-
-static int send_heard(struct turn *t, struct err *reterr)
-{
-    (void)reterr;
-    turn_send_large(t);
-    if (t->flight.x == NULL)
-        return 0;
-    if (t->has_call_ended && !round_is_over(&t->round))
-        turn_end_round(t, t->failure, turn_fresh_out(t));
-    else
-        go_on_behind_bytes(t, turn_fresh_out(t));
-    return 0;
-}
-
-/* The bytes end an event that has been gathering. */
-static void hear_large(struct turn *t, str bytes)
-{
-    static const struct turn_step step = {"heard", hear_unread, send_heard, true, false};
-    struct err e;
-
-    t->has_call_ended = false;
-    buf_append(&t->unread, bytes);
-    if (buf_failed(&t->unread)) {
-        err_set_no_memory(&e);
-        turn_fail(t, &e);
-    } else if (turn_step(t, SIZE_MAX, &step, &e) == -1) {
-        turn_fail(t, &e);
-    }
-}
-
-void turn_hear(struct turn *t, str bytes, struct buf *out)
-{
-    if (round_unread_bytes(&t->round) >= WORKER_LARGE_BYTES &&
-        str_find_char(bytes, '\n') < bytes.len) {
-        hear_large(t, bytes);
-        return;
-    }
-    round_feed(&t->round, bytes, out);
-    go_on_behind_bytes(t, out);
+    if (t->n_rounds > 0 && !response_goes_on(&t->response) && !response_lacks_answer(&t->response))
+        return end_response(t, t->finish);
+    return has_tokens_left(t) ? TURN_GO : end_response(t, FINISH_LENGTH);
 }

@@ -4,15 +4,11 @@
  * client hears that its response has ended, the response is stored. A task uses
  * the turn's arena and nothing of the exchange, which may be gone before it is
  * done: the turn stays until then. */
-#include <stdlib.h>
-
 #include "base/budget.h"
 #include "base/str_map.h"
 #include "gateway/stored_item.h"
-#include "gateway/turn_internal.h"
-#include "gateway/upstream_options.h"
+#include "gateway/turn_stages.h"
 #include "response/output_result.h"
-#include "json/json_text.h"
 
 static void start_task(struct turn *t, enum store_access access,
                        int (*work)(struct store_session *s, void *arg, struct err *reterr),
@@ -22,21 +18,6 @@ static void start_task(struct turn *t, enum store_access access,
     t->store_task = (struct store_task){
         .access = access, .work = work, .done = done, .arg = t, .loop = t->flight.worker->loop};
     store_start(t->flight.worker->store, &t->store_task);
-}
-
-/* ---- the store may be away */
-
-/* With store_failure=continue an answer is worth more than its being stored. */
-int turn_check_store(const struct turn *t, struct err *reterr)
-{
-    const struct responses_request *r = &t->request;
-    bool writes = r->store || !str_is_none(r->conversation_id); /* which is locked */
-
-    if (t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
-        (!writes && !r->needs_store))
-        return 0;
-    return store_refuses(t->flight.worker->store, writes ? STORE_WRITE : STORE_READ, reterr) ? -1
-                                                                                             : 0;
 }
 
 /* ---- a conversation is locked while a response is made in it */
@@ -50,16 +31,6 @@ void turn_unlock(struct turn *t)
 }
 
 /* ---- before: what the request refers to */
-
-/* Ids come as they stand in JSON; the store knows them without escapes. */
-static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
-{
-    *ret = json_text_copy(&t->flight.arena, escaped);
-    if (str_is_none(escaped) || !str_is_none(*ret))
-        return 0;
-    err_set_no_memory(reterr);
-    return -1;
-}
 
 /* What references come to: each is counted, and an item that is named more than once is
  * loaded once. */
@@ -149,8 +120,8 @@ static int load_work(struct store_session *s, void *arg, struct err *reterr)
     return rc;
 }
 
-/* In the words of the request. */
-static void explain(const struct turn *t, const struct err *failure, struct err *ret)
+/* A failure to load, in the words of the request. */
+static void explain_failure(const struct turn *t, const struct err *failure, struct err *ret)
 {
     *ret = *failure;
     if (failure->code == ERR_PREVIOUS_NOT_FOUND)
@@ -161,78 +132,44 @@ static void explain(const struct turn *t, const struct err *failure, struct err 
         err_set_param(ret, ERR_CONVERSATION_LOCKED, "conversation",
                       "Another response is being made in this conversation. Please try again "
                       "when it has ended.");
-    else
-        turn_explain_size(t, ret);
 }
 
 static void on_loaded(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
-    enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
-    struct err e;
 
     t->flight.n_tasks--;
     if (failure == NULL && !str_is_none(t->conversation_id))
         t->lock = t->lock_name;
-    if (t->flight.x != NULL && failure != NULL) {
-        explain(t, failure, &e);
-        turn_answer_error(t, &e);
-    } else if (t->flight.x != NULL && turn_resolved(t, &e) == -1) {
-        turn_refuse(t, &e);
-    }
-    (void)budget_use_for(before);
-    flight_free_if_over(&t->flight);
+    turn_keep_failure(t, failure);
+    turn_wake(t);
 }
 
-int turn_list_references(struct turn *t, struct err *reterr)
+int turn_start_loading(struct turn *t, struct err *reterr)
 {
-    if (keep_id(t, t->request.previous_response_id, &t->previous_id, reterr) == -1 ||
-        keep_id(t, t->request.conversation_id, &t->conversation_id, reterr) == -1 ||
-        request_references(&t->request, &t->flight.arena, &t->references, reterr) == -1)
-        return -1;
-    t->found = arena_array(&t->flight.arena, t->references.n, sizeof(*t->found));
-    if (t->found != NULL || t->references.n == 0)
+    const bool locks = !str_is_none(t->request.conversation_id);
+    struct id lock;
+
+    if (!t->request.needs_store)
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
-}
-
-int turn_load(struct turn *t, struct err *reterr)
-{
-    const struct id lock = id_make(&t->flight.worker->ids, "lock_", ID_RANDOM_CHARS);
-    bool locks = !str_is_none(t->request.conversation_id);
-
+    lock = id_make(&t->flight.worker->ids, "lock_", ID_RANDOM_CHARS);
     t->lock_name = arena_dup(&t->flight.arena, id_str(&lock));
     if (str_is_none(t->lock_name)) {
         err_set_no_memory(reterr);
         return -1;
     }
-    turn_move(t, TURN_LOAD);
     start_task(t, locks ? STORE_WRITE : STORE_READ, load_work, on_loaded);
     return 0;
 }
 
-int turn_resolve(struct turn *t, struct err *reterr)
+enum turn_next turn_await_loaded(struct turn *t, struct err *reterr)
 {
-    const struct responses_request_options options = turn_request_options(t);
-    const struct store_items *stored = &t->history.items;
-    struct request_history h = {.found = t->found, .previous_tail = t->history.tail};
-    struct request_history_item *items = arena_array(&t->flight.arena, stored->n, sizeof(*items));
-
-    if (items == NULL && stored->n > 0) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
-    for (; h.n < stored->n; h.n++) {
-        const struct store_item *item = &stored->v[h.n];
-
-        /* A hidden reference may have become the item itself, when that was deleted. */
-        items[h.n] = (struct request_history_item){
-            .id = item->id, .body = item->body, .is_output = item->is_output || item->is_hidden};
-    }
-    h.items = items;
-    return request_resolve(&t->request, &h, &options, &t->flight.worker->ids, &t->flight.arena,
-                           reterr);
+    if (t->flight.n_tasks > 0)
+        return TURN_WAIT;
+    if (t->failure == NULL)
+        return TURN_GO;
+    explain_failure(t, t->failure, reterr);
+    return TURN_FAIL;
 }
 
 /* ---- after: the response */
@@ -251,9 +188,8 @@ static void on_saved(void *arg, const struct err *failure)
     t->flight.n_tasks--;
     if (failure == NULL)
         t->lock = STR_NONE; /* saving has unlocked it */
-    if (t->flight.x != NULL)
-        turn_on_saved(t, failure);
-    flight_free_if_over(&t->flight);
+    turn_keep_failure(t, failure);
+    turn_wake(t);
 }
 
 /* Nothing is stored, but others are to find the conversation free. */
@@ -270,11 +206,6 @@ static void on_released(void *arg, const struct err *failure)
     if (failure != NULL)
         turn_unlock(arg);
     on_saved(arg, NULL);
-}
-
-void turn_release(struct turn *t)
-{
-    start_task(t, STORE_WRITE, release_work, on_released);
 }
 
 static enum store_status status_of(const struct response *r)
@@ -417,40 +348,51 @@ static int keep_response(struct turn *t, struct err *reterr)
     return keep_items(t, &r->items, reterr);
 }
 
-/* Before it is stored, the response may fail; a client that has left does not keep it from being
- * stored. */
-static int compose_record(struct turn *t, struct err *reterr)
+/* Of what fails without a stream the client never learns an id. */
+static bool is_kept(const struct turn *t)
+{
+    return t->request.store && (t->is_begun || t->response.status != RESPONSE_FAILED);
+}
+
+size_t turn_record_weight(const struct turn *t)
+{
+    return is_kept(t) ? turn_weight(t) : 0;
+}
+
+/* What cannot be written down is told in t->failure: that the response has ended, it has. */
+int turn_compose_record(struct turn *t, struct err *reterr)
 {
     struct err e;
 
     (void)reterr;
     t->failure = NULL;
-    if (keep_response(t, &e) == -1)
-        turn_keep_failure(t, &e);
-    return 0;
-}
-
-static int store_record(struct turn *t, struct err *reterr)
-{
-    struct err e;
-
-    (void)reterr;
-    if (t->failure == NULL) {
-        start_task(t, STORE_WRITE, save_work, on_saved);
+    if (!is_kept(t) || keep_response(t, &e) == 0)
         return 0;
-    }
-    e = *t->failure;
     turn_explain_size(t, &e);
-    if (t->flight.x != NULL)
-        turn_on_saved(t, &e);
+    turn_keep_failure(t, &e);
     return 0;
 }
 
-void turn_save(struct turn *t)
+int turn_start_saving(struct turn *t, struct err *reterr)
 {
-    static const struct turn_step step = {"record", compose_record, store_record, false, true};
-    struct err e;
+    (void)reterr;
+    if (t->failure == NULL && is_kept(t))
+        start_task(t, STORE_WRITE, save_work, on_saved);
+    else if (t->failure == NULL && !str_is_none(t->lock))
+        start_task(t, STORE_WRITE, release_work, on_released);
+    return 0;
+}
 
-    if (turn_step(t, turn_weight(t), &step, &e) == -1)
-        turn_on_saved(t, &e);
+/* The conversation is free before the client has the answer, which may come back to it at once, by way of
+ * another worker. */
+enum turn_next turn_await_saved(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    if (t->flight.n_tasks > 0 || t->flight.x == NULL)
+        return TURN_WAIT;
+    t->not_stored = t->failure;
+    if (t->failure != NULL && t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_FAIL)
+        response_fail(&t->response, t->failure, turn_out(t));
+    turn_unlock(t);
+    return TURN_GO;
 }

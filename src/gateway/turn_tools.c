@@ -3,36 +3,11 @@
  * Those of configured servers are known, unless a server is just being started. A server that
  * the request brought is listed, which the client sees as an item, unless the context has a
  * listing of it already. */
-#include "gateway/turn_internal.h"
+#include "gateway/turn_stages.h"
 #include "mcp/mcp_failure.h"
 #include "json/json_text.h"
 
 enum { LOOK_AGAIN_MS = 50 };
-
-/* The tools of all servers are known. */
-static int take_tools(struct turn *t, struct err *reterr)
-{
-    if (turn_add_tools(t, reterr) == -1)
-        return -1;
-    return t->has_response ? 0 : turn_open_response(t, reterr);
-}
-
-static int go_on(struct turn *t, struct err *reterr)
-{
-    static const struct turn_step step = {"tools", take_tools, turn_run_approved, false, false};
-
-    return turn_step(t, turn_weight(t), &step, reterr);
-}
-
-static void go_on_or_fail(struct turn *t)
-{
-    struct err e;
-
-    if (go_on(t, &e) == 0)
-        return;
-    turn_explain_size(t, &e);
-    turn_fail(t, &e);
-}
 
 /* The tools of a server that the request declares cannot be had. */
 static void set_list_failed(const struct turn_server *s, str why, struct err *reterr)
@@ -40,111 +15,6 @@ static void set_list_failed(const struct turn_server *s, str why, struct err *re
     err_set_param(reterr, ERR_MCP_LIST_FAILED, "tools",
                   "Error retrieving tool list from MCP server: '%.*s'. %.*s",
                   STR_ARG(s->declaration->label), STR_ARG(why));
-}
-
-/* ---- servers of the request */
-
-static void fail_listing(struct turn_server *s, const struct mcp_failure *failure, struct buf *out)
-{
-    struct turn *t = s->turn;
-    struct buf text = {.limit = 0}, escaped = {.limit = 0};
-    struct err e;
-
-    mcp_failure_text(failure, &text);
-    json_text_escape(buf_str(&text), &escaped);
-    (void)response_fail_listing(&t->response, s->item, buf_str(&escaped), out);
-    set_list_failed(s, buf_str(&text), &e);
-    buf_fini(&text);
-    buf_fini(&escaped);
-    if (out != NULL)
-        turn_send_events(t);
-    turn_fail(t, &e);
-}
-
-static void show_tools(struct turn_server *s, struct buf *out)
-{
-    struct buf tools = {.limit = 0};
-
-    mcp_catalogue_write(s->tools, s->is_filtered ? &s->allowed : NULL, &tools);
-    if (buf_failed(&tools))
-        s->turn->response.broken = ERR_INTERNAL;
-    (void)response_end_listing(&s->turn->response, s->item, buf_str(&tools), out);
-    s->item = NULL;
-    buf_fini(&tools);
-}
-
-static void on_listed(void *arg, const struct mcp_failure *failure, struct mcp_catalogue *tools)
-{
-    struct turn_server *s = arg;
-    struct turn *t = s->turn;
-    struct buf *out = turn_fresh_out(t);
-    struct err e;
-
-    s->task = NULL;
-    s->tools = tools;
-    t->n_listings--;
-    if (failure != NULL) {
-        fail_listing(s, failure, out);
-    } else {
-        show_tools(s, out);
-        if (out != NULL)
-            turn_send_events(t);
-        if (t->response.broken) {
-            response_failure(&t->response, &e);
-            turn_fail(t, &e);
-        } else if (t->flight.x != NULL && t->n_listings == 0) {
-            go_on_or_fail(t);
-        }
-    }
-    flight_free_if_over(&t->flight);
-}
-
-static int start_listing(struct turn_server *s, struct buf *out, struct err *reterr)
-{
-    static const struct mcp_listed_handler handler = {on_listed};
-    struct turn *t = s->turn;
-    struct buf label = {.limit = 0};
-
-    json_text_escape(s->declaration->label, &label);
-    s->item =
-        response_begin_listing(&t->response, arena_dup(&t->flight.arena, buf_str(&label)), out);
-    buf_fini(&label);
-    if (s->item == NULL) {
-        response_failure(&t->response, reterr);
-        return -1;
-    }
-    s->task =
-        mcp_hub_list(t->flight.worker->hub, t->flight.worker->loop, s->remote, &handler, s, reterr);
-    if (s->task == NULL)
-        return -1;
-    t->n_listings++;
-    return 0;
-}
-
-static bool must_be_listed(const struct turn_server *s)
-{
-    return s->remote != NULL && s->tools == NULL;
-}
-
-/* The client sees that something is being done: its stream begins. */
-static int list_servers(struct turn *t, struct err *reterr)
-{
-    struct buf *out;
-
-    if (turn_open_response(t, reterr) == -1)
-        return -1;
-    if (t->request.stream)
-        turn_begin_stream(t);
-    if (t->flight.x == NULL)
-        return 0;
-    out = turn_fresh_out(t);
-    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
-        if (must_be_listed(s) && start_listing(s, out, reterr) == -1)
-            return -1;
-    }
-    if (out != NULL)
-        turn_send_events(t);
-    return 0;
 }
 
 /* ---- configured servers */
@@ -190,42 +60,162 @@ static int check_server(const struct turn_server *s, struct err *reterr)
     return -1;
 }
 
-static int look(struct turn *t, struct err *reterr)
+enum turn_next turn_look_for_tools(struct turn *t, struct err *reterr)
 {
-    bool lists = false;
-
+    if (!t->request.needs_tools)
+        return TURN_GO;
+    if (t->tools_deadline_ms == 0)
+        t->tools_deadline_ms =
+            loop_now_ms(t->flight.worker->loop) + t->flight.worker->config->mcp_remote_timeout_ms;
     turn_free_tools(t);
     if (turn_choose_servers(t, reterr) == -1)
-        return -1;
+        return TURN_FAIL;
     want_servers(t);
     if (must_wait(t)) {
         loop_timer_start(t->flight.timer, LOOK_AGAIN_MS);
-        return 0;
+        return TURN_WAIT;
     }
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
         if (check_server(s, reterr) == -1)
-            return -1;
-        lists = lists || must_be_listed(s);
+            return TURN_FAIL;
     }
-    return lists ? list_servers(t, reterr) : go_on(t, reterr);
+    return TURN_GO;
 }
 
-int turn_tools(struct turn *t, struct err *reterr)
+/* ---- servers of the request */
+
+static int fail_listing(struct turn_server *s, struct buf *out, struct err *reterr)
 {
-    t->tools_deadline_ms =
-        loop_now_ms(t->flight.worker->loop) + t->flight.worker->config->mcp_remote_timeout_ms;
-    turn_move(t, TURN_TOOLS);
-    return look(t, reterr);
+    struct buf escaped = {.limit = 0};
+
+    json_text_escape(s->why_not, &escaped);
+    (void)response_fail_listing(&s->turn->response, s->item, buf_str(&escaped), out);
+    buf_fini(&escaped);
+    set_list_failed(s, s->why_not, reterr);
+    return -1;
 }
 
-void turn_look_for_tools(struct turn *t)
+static void show_tools(struct turn_server *s, struct buf *out)
 {
-    struct err e;
+    struct buf tools = {.limit = 0};
 
-    if (look(t, &e) == 0)
-        return;
-    turn_explain_size(t, &e);
-    turn_fail(t, &e);
+    mcp_catalogue_write(s->tools, s->is_filtered ? &s->allowed : NULL, &tools);
+    if (buf_failed(&tools))
+        s->turn->response.broken = ERR_INTERNAL;
+    (void)response_end_listing(&s->turn->response, s->item, buf_str(&tools), out);
+    s->item = NULL;
+    buf_fini(&tools);
+}
+
+/* What it has failed with is kept as text, which may not be missing. */
+static str keep_reason(struct turn *t, const struct mcp_failure *failure)
+{
+    struct buf text = {.limit = 0};
+    str why;
+
+    mcp_failure_text(failure, &text);
+    why = arena_dup(&t->flight.arena, buf_str(&text));
+    buf_fini(&text);
+    return str_is_none(why) ? STR("") : why;
+}
+
+static void on_listed(void *arg, const struct mcp_failure *failure, struct mcp_catalogue *tools)
+{
+    struct turn_server *s = arg;
+
+    s->task = NULL;
+    s->tools = tools;
+    s->why_not = failure == NULL ? STR_NONE : keep_reason(s->turn, failure);
+    s->turn->n_listings--;
+    turn_wake(s->turn);
+}
+
+static int start_listing(struct turn_server *s, struct buf *out, struct err *reterr)
+{
+    static const struct mcp_listed_handler handler = {on_listed};
+    struct turn *t = s->turn;
+    struct buf label = {.limit = 0};
+
+    json_text_escape(s->declaration->label, &label);
+    s->item =
+        response_begin_listing(&t->response, arena_dup(&t->flight.arena, buf_str(&label)), out);
+    buf_fini(&label);
+    if (s->item == NULL) {
+        response_failure(&t->response, reterr);
+        return -1;
+    }
+    s->task =
+        mcp_hub_list(t->flight.worker->hub, t->flight.worker->loop, s->remote, &handler, s, reterr);
+    if (s->task == NULL)
+        return -1;
+    t->n_listings++;
+    return 0;
+}
+
+static bool must_be_listed(const struct turn_server *s)
+{
+    return s->remote != NULL && s->tools == NULL;
+}
+
+static bool lists_any(const struct turn *t)
+{
+    const struct turn_server *s = t->first_server;
+
+    while (s != NULL && !must_be_listed(s))
+        s = s->next;
+    return s != NULL;
+}
+
+/* The client sees that something is being done: its stream begins. */
+int turn_start_listings(struct turn *t, struct err *reterr)
+{
+    if (!lists_any(t))
+        return 0;
+    if (turn_open_response(t, reterr) == -1)
+        return -1;
+    if (t->request.stream)
+        turn_begin_stream(t);
+    if (t->flight.x == NULL)
+        return 0;
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (must_be_listed(s) && start_listing(s, turn_out(t), reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+enum turn_next turn_await_listings(struct turn *t, struct err *reterr)
+{
+    struct buf *out = turn_out(t);
+
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (s->item == NULL || s->task != NULL)
+            continue;
+        if (!str_is_none(s->why_not))
+            return fail_listing(s, out, reterr) == -1 ? TURN_FAIL : TURN_GO;
+        show_tools(s, out);
+    }
+    if (t->has_response && t->response.broken) {
+        response_failure(&t->response, reterr);
+        return TURN_FAIL;
+    }
+    return t->n_listings > 0 ? TURN_WAIT : TURN_GO;
+}
+
+/* ---- all of them */
+
+size_t turn_offer_weight(const struct turn *t)
+{
+    return t->request.needs_tools ? turn_weight(t) : 0;
+}
+
+int turn_offer_tools(struct turn *t, struct err *reterr)
+{
+    if (!t->request.needs_tools)
+        return 0;
+    if (turn_add_tools(t, reterr) == -1)
+        return -1;
+    return t->has_response ? 0 : turn_open_response(t, reterr);
 }
 
 /* ---- the end */

@@ -123,7 +123,7 @@ static bool aim_trim(const struct turn *t, const struct err_tokens *n, struct tr
     return true;
 }
 
-static bool shorten_conversation(struct turn *t, const struct err_tokens *n)
+bool turn_shorten(struct turn *t, const struct err_tokens *n)
 {
     struct trim_goal goal;
     bool is_shorter;
@@ -140,24 +140,4 @@ bool turn_may_shorten(const struct turn *t, const struct err *e)
 {
     return t->flight.x != NULL && e->code == ERR_CONTEXT_LENGTH &&
            t->response.end == t->round_start && is_truncated(t) && t->n_shortened < MAX_SHORTENED;
-}
-
-/* What cannot be made shorter fails with the words of the upstream. */
-static int write_shorter(struct turn *t, struct err *reterr)
-{
-    if (shorten_conversation(t, &t->result.error.tokens) && turn_write_again(t, NULL) == 0)
-        return 0;
-    *reterr = t->result.error;
-    return -1;
-}
-
-bool turn_retry_shorter(struct turn *t, const struct err *e)
-{
-    static const struct turn_step step = {"shortened", write_shorter, turn_ask_again, false, false};
-    struct err why;
-
-    if (!turn_may_shorten(t, e))
-        return false;
-    t->result.error = *e;
-    return turn_step(t, turn_weight(t), &step, &why) == 0;
 }
