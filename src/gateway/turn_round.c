@@ -147,19 +147,22 @@ static void plan_round(struct turn *t)
 static int replay_round(struct turn *t, struct err *reterr)
 {
     const struct responses_request_options options = turn_request_options(t);
-    const bool has_said = t->n_rounds > 0 || t->request.approved != NULL;
 
-    if (!has_said || response_lacks_answer(&t->response))
-        return 0;
     return response_replay(&t->response, &options.input, &t->request.items, &t->flight.arena,
                            reterr);
+}
+
+/* Is there anything of that? A round that only lacks an answer has brought nothing. */
+static bool has_said(const struct turn *t)
+{
+    return (t->n_rounds > 0 || t->request.approved != NULL) && !response_lacks_answer(&t->response);
 }
 
 int turn_write_request(struct turn *t, struct err *reterr)
 {
     int64_t spent_tokens = t->chat.spent_tokens;
 
-    if (replay_round(t, reterr) == -1)
+    if (has_said(t) && replay_round(t, reterr) == -1)
         return -1;
     t->chat = upstream_chat_options(t->flight.worker->config, t->facts, &t->request, &t->profile,
                                     &t->flight.arena);
