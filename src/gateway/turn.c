@@ -1,6 +1,7 @@
 /* turn.c -- one client request to /v1/responses, from parse to last byte: what drives it.
  *
  *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
+ *                      \_____________^ \______________________________________________________^
  *
  *       DECIDE -> ASK -> ROUND -> CLOSE -> CALLS       a round, as often as DECIDE says so
  *                   \     ^ v  \    v
@@ -10,7 +11,7 @@
  *     when it cannot be begun:                        DONE
  *
  * The table below names each stage, what it does, and what follows; turn_stages.h says it of each. Most
- * turns pass most stages without anything to do there.
+ * turns refer to nothing that is stored and use no server's tools, and go past those stages.
  *
  * Stages run one after the other until one waits. Whatever a turn waits for, the upstream, the store, a
  * tool, the timer, the pool, ends in a callback that leaves what it brought in the turn and wakes it:
@@ -53,27 +54,28 @@ static const struct stage {
     size_t (*weigh)(const struct turn *t);           /* how much work there is; NULL: never much */
     int (*work)(struct turn *t, struct err *reterr); /* or NULL */
     enum turn_next (*run)(struct turn *t, struct err *reterr); /* NULL: goes on */
-    enum turn_state next, again;                               /* after TURN_GO and TURN_AGAIN */
+    enum turn_state next, otherwise;                           /* after TURN_GO and TURN_ELSE */
     bool hears_call;      /* the upstream's call is paused during much work, else it is cancelled */
     bool needs_no_client; /* goes on when that has left */
 } stages[] = {
     [TURN_RECOGNISE] = {"recognise", .run = await_upstream, .next = TURN_PARSE},
     [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
-                    .next = TURN_LOAD},
+                    .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
     [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE},
-    [TURN_RESOLVE] = {"resolve", turn_weight, turn_complete_request, .next = TURN_TOOLS},
+    [TURN_RESOLVE] = {"resolve", turn_weight, turn_complete_request, turn_pass_tools,
+                      .next = TURN_TOOLS, .otherwise = TURN_DECIDE},
     [TURN_TOOLS] = {"tools", .run = turn_look_for_tools, .next = TURN_LIST},
     [TURN_LIST] = {"list", NULL, turn_start_listings, turn_await_listings, .next = TURN_OFFER},
-    [TURN_OFFER] = {"offer", turn_offer_weight, turn_offer_tools, .next = TURN_APPROVED},
+    [TURN_OFFER] = {"offer", turn_weight, turn_offer_tools, .next = TURN_APPROVED},
     [TURN_APPROVED] = {"approved", .run = turn_announce_approved, .next = TURN_CALLS},
     [TURN_CALLS] = {"calls", NULL, turn_gather_calls, turn_run_calls, .next = TURN_DECIDE},
     [TURN_DECIDE] = {"decide", .run = turn_decide, .next = TURN_ASK},
     [TURN_ASK] = {"ask", turn_weight, turn_write_request, turn_ask, .next = TURN_ROUND},
-    [TURN_ROUND] = {"round", .run = turn_await_round, .next = TURN_CLOSE, .again = TURN_HEAR},
+    [TURN_ROUND] = {"round", .run = turn_await_round, .next = TURN_CLOSE, .otherwise = TURN_HEAR},
     [TURN_HEAR] = {"hear", turn_unread_weight, turn_hear_unread, turn_send_heard,
                    .next = TURN_ROUND, .hears_call = true},
     [TURN_CLOSE] = {"close", turn_round_weight, turn_close_round, turn_judge_round,
-                    .next = TURN_CALLS, .again = TURN_SHORTEN},
+                    .next = TURN_CALLS, .otherwise = TURN_SHORTEN},
     [TURN_SHORTEN] = {"shorten", turn_weight, turn_write_shorter, turn_ask_again,
                       .next = TURN_ROUND},
     [TURN_RECORD] = {"record", turn_record_weight, turn_compose_record, .next = TURN_SAVE,
@@ -184,8 +186,8 @@ static void drive(struct turn *t)
         next = run_stage(t, &e);
         if (next == TURN_GO) {
             move_turn(t, stages[t->state].next);
-        } else if (next == TURN_AGAIN) {
-            move_turn(t, stages[t->state].again);
+        } else if (next == TURN_ELSE) {
+            move_turn(t, stages[t->state].otherwise);
         } else if (next == TURN_END) {
             move_turn(t, TURN_RECORD);
         } else if (next == TURN_FAIL) {

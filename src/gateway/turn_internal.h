@@ -62,11 +62,11 @@ enum turn_state {
 
 /* How a stage ends. */
 enum turn_next {
-    TURN_GO,    /* on with what follows it */
-    TURN_AGAIN, /* with what follows it otherwise */
-    TURN_WAIT,  /* a report will come, and wake the turn */
-    TURN_FAIL,  /* *reterr says why */
-    TURN_END,   /* the response has ended */
+    TURN_GO,   /* on with what follows it */
+    TURN_ELSE, /* with what follows it otherwise */
+    TURN_WAIT, /* a report will come, and wake the turn */
+    TURN_FAIL, /* *reterr says why */
+    TURN_END,  /* the response has ended */
 };
 
 struct turn_call;

@@ -81,7 +81,9 @@ enum turn_next turn_check_request(struct turn *t, struct err *reterr)
 {
     if (!t->request.stream)
         t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
-    return check_store(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
+    if (check_store(t, reterr) == -1)
+        return TURN_FAIL;
+    return t->request.needs_store ? TURN_GO : TURN_ELSE;
 }
 
 /* ---- what it refers to is there */
@@ -116,4 +118,10 @@ int turn_complete_request(struct turn *t, struct err *reterr)
     if (turn_put_back(t, reterr) == -1)
         return -1;
     return t->request.needs_tools ? 0 : turn_open_response(t, reterr);
+}
+
+enum turn_next turn_pass_tools(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    return t->request.needs_tools ? TURN_GO : TURN_ELSE;
 }

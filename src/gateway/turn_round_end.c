@@ -32,7 +32,7 @@ enum turn_next turn_await_round(struct turn *t, struct err *reterr)
         return TURN_FAIL;
     }
     if (t->unread.len > 0)
-        return TURN_AGAIN;
+        return TURN_ELSE;
     return t->has_call_ended || round_is_over(&t->round) ? TURN_GO : TURN_WAIT;
 }
 
@@ -118,7 +118,7 @@ static enum turn_next judge_refusal(struct turn *t, struct err *reterr)
                           e);
     worker_hide_keys(t->flight.worker, t->flight.http, e);
     *reterr = *e;
-    return turn_may_shorten(t, e) ? TURN_AGAIN : TURN_FAIL;
+    return turn_may_shorten(t, e) ? TURN_ELSE : TURN_FAIL;
 }
 
 enum turn_next turn_judge_round(struct turn *t, struct err *reterr)
@@ -130,7 +130,7 @@ enum turn_next turn_judge_round(struct turn *t, struct err *reterr)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
     if (t->has_ended)
         return TURN_END;
-    return t->result.failed ? TURN_AGAIN : TURN_GO;
+    return t->result.failed ? TURN_ELSE : TURN_GO;
 }
 
 /* ---- another one */

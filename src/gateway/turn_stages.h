@@ -11,17 +11,19 @@
 
 /* ---- turn_prepare.c */
 
-/* PARSE: the client's request is read. */
+/* PARSE: the client's request is read. Otherwise: it refers to nothing that has to be fetched. */
 size_t turn_body_weight(const struct turn *t);
 int turn_read_request(struct turn *t, struct err *reterr);
 enum turn_next turn_check_request(struct turn *t, struct err *reterr);
 
-/* RESOLVE: it is completed with what it refers to, and with what the gateway has run before. */
+/* RESOLVE: it is completed with what it refers to, and with what the gateway has run before. Otherwise:
+ * no server's tools are needed, and nothing has been approved then. */
 int turn_complete_request(struct turn *t, struct err *reterr);
+enum turn_next turn_pass_tools(struct turn *t, struct err *reterr);
 
 /* ---- turn_state.c */
 
-/* LOAD: what it refers to is fetched, if it refers to anything. */
+/* LOAD: what it refers to is fetched. */
 int turn_start_loading(struct turn *t, struct err *reterr);
 enum turn_next turn_await_loaded(struct turn *t, struct err *reterr);
 
@@ -44,7 +46,6 @@ int turn_start_listings(struct turn *t, struct err *reterr);
 enum turn_next turn_await_listings(struct turn *t, struct err *reterr);
 
 /* OFFER: the tools of all servers are known, and given to the request. */
-size_t turn_offer_weight(const struct turn *t);
 int turn_offer_tools(struct turn *t, struct err *reterr);
 
 /* ---- turn_calls.c */

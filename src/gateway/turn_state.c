@@ -148,11 +148,8 @@ static void on_loaded(void *arg, const struct err *failure)
 int turn_start_loading(struct turn *t, struct err *reterr)
 {
     const bool locks = !str_is_none(t->request.conversation_id);
-    struct id lock;
+    const struct id lock = id_make(&t->flight.worker->ids, "lock_", ID_RANDOM_CHARS);
 
-    if (!t->request.needs_store)
-        return 0;
-    lock = id_make(&t->flight.worker->ids, "lock_", ID_RANDOM_CHARS);
     t->lock_name = arena_dup(&t->flight.arena, id_str(&lock));
     if (str_is_none(t->lock_name)) {
         err_set_no_memory(reterr);

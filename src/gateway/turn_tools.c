@@ -62,8 +62,6 @@ static int check_server(const struct turn_server *s, struct err *reterr)
 
 enum turn_next turn_look_for_tools(struct turn *t, struct err *reterr)
 {
-    if (!t->request.needs_tools)
-        return TURN_GO;
     if (t->tools_deadline_ms == 0)
         t->tools_deadline_ms =
             loop_now_ms(t->flight.worker->loop) + t->flight.worker->config->mcp_remote_timeout_ms;
@@ -204,15 +202,8 @@ enum turn_next turn_await_listings(struct turn *t, struct err *reterr)
 
 /* ---- all of them */
 
-size_t turn_offer_weight(const struct turn *t)
-{
-    return t->request.needs_tools ? turn_weight(t) : 0;
-}
-
 int turn_offer_tools(struct turn *t, struct err *reterr)
 {
-    if (!t->request.needs_tools)
-        return 0;
     if (turn_add_tools(t, reterr) == -1)
         return -1;
     return t->has_response ? 0 : turn_open_response(t, reterr);
