@@ -90,11 +90,13 @@ load_shared   := $(filter-out $(load_sources),$(wildcard tests/load/*.c))
 object = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 core_objects   := $(call object,$(core_sources))
 shell_objects  := $(call object,$(shell_sources))
-lib_objects    := $(call object,$(lib_sources))
+failing_malloc := $(call object,tests/lib/failing_malloc.c)
+lib_objects    := $(filter-out $(failing_malloc),$(call object,$(lib_sources)))
 llhttp_objects := $(patsubst $(LLHTTP_DIR)/%.c,$(OUT)/obj/llhttp/%.o,$(llhttp_sources))
 
 CORE_LIB  := $(OUT)/libantiphon-core.a
 SHELL_LIB := $(OUT)/libantiphon-shell.a
+TEST_LIB  := $(OUT)/libantiphon-tests.a
 BIN       := $(OUT)/antiphon
 fuzz_targets   := $(patsubst tests/fuzz/%.c,$(OUT)/tests/%,$(wildcard tests/fuzz/*.c))
 unit_tests     := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(unit_sources))
@@ -128,7 +130,9 @@ $(BIN): $(call object,src/main.c) $(SHELL_LIB) $(CORE_LIB)
 # Archives are made anew, so that objects of deleted sources do not stay inside.
 $(CORE_LIB): $(core_objects)
 $(SHELL_LIB): $(shell_objects) $(llhttp_objects)
-$(CORE_LIB) $(SHELL_LIB):
+# What a test program does not use is not in it, so it may stand in for what that needs.
+$(TEST_LIB): $(lib_objects)
+$(CORE_LIB) $(SHELL_LIB) $(TEST_LIB):
 	@echo "  ar    $@"
 	@rm -f $@ && ar rcs $@ $^
 
@@ -151,7 +155,7 @@ $(scenario_tests): $(OUT)/tests/scenario_%: $(OUT)/obj/tests/scenario/%.o
 $(fuzz_targets): $(OUT)/tests/%: $(OUT)/obj/tests/fuzz/%.o
 $(load_programs): $(OUT)/tests/%: $(OUT)/obj/tests/load/%.o $(call object,$(load_shared))
 $(template_words): $(call object,tests/templates/template_words.c)
-$(unit_tests) $(scenario_tests) $(fuzz_targets) $(load_programs) $(template_words): $(lib_objects) $(SHELL_LIB) $(CORE_LIB)
+$(unit_tests) $(scenario_tests) $(fuzz_targets) $(load_programs) $(template_words): $(failing_malloc) $(TEST_LIB) $(SHELL_LIB) $(CORE_LIB)
 	@echo "  link  $@"
 	@mkdir -p $(@D)
 	@$(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) \
