@@ -1,0 +1,627 @@
+/* flight_fixture.h -- a worker with nothing behind it: the client, the upstream, the store and MCP
+ * servers are fakes that a test moves by hand, and time passes when it says so.
+ *
+ * They take the place of http_server, http_client, worker, store and mcp_hub in a test program that
+ * includes this: the linker looks into the library only for what is missing. There is one of each. */
+#ifndef ANTIPHON_TESTS_UNIT_FLIGHT_FIXTURE_H
+#define ANTIPHON_TESTS_UNIT_FLIGHT_FIXTURE_H
+
+#include "config_fixture.h"
+#include "fake_loop.h"
+
+#include "ev/log.h"
+#include "gateway/builtin_tools.h"
+#include "gateway/turn.h"
+#include "gateway/turn_internal.h"
+
+struct http_exchange {
+    const struct http_exchange_handler *handler; /* NULL: nobody is told */
+    void *arg;
+    unsigned n_held;
+    bool is_over, is_aborted;
+    int status;      /* of the answer; 0: it has not begun */
+    struct buf said; /* its body, or the message of its error */
+    enum err_code why;
+};
+
+struct http_call {
+    const struct http_call_handler *handler;
+    void *arg;
+    bool is_paused;
+};
+
+struct mcp_task {
+    const struct mcp_listed_handler *on_listed; /* or */
+    const struct mcp_done_handler *on_done;
+    void *arg;
+    bool is_under_way;
+};
+
+enum { STAGE_TASKS = 4 };
+
+static struct stage {
+    struct load load;
+    struct builtin_tools builtin;
+    struct worker worker;
+    struct http_request request;
+    struct buf body; /* of it */
+    struct http_exchange x;
+    struct http_call call;
+    bool has_call;        /* it is under way */
+    unsigned n_calls;     /* that were started */
+    unsigned n_cancelled; /* of them */
+    unsigned n_read;      /* how often the body of the request was asked for */
+    struct buf asked;     /* the body of the last one */
+    struct err no_call;   /* why none can be started; zeroed: it can */
+
+    struct store_task *store_task; /* under way, or NULL */
+    struct err store_away;         /* why nothing is stored now; zeroed: it is */
+    struct err not_found;          /* why what is referred to cannot be loaded; zeroed: it can */
+    unsigned n_saved, n_unlocked, n_released;
+
+    struct mcp_task tasks[STAGE_TASKS];
+    unsigned n_tasks, n_tasks_cancelled, n_wanted;
+    struct mcp_server_view view; /* of the one configured server, once it has a conf */
+    struct mcp_server_conf server;
+    struct mcp_snapshot snapshot;
+    bool awaits_upstream;
+} stage;
+
+/* ---- the client */
+
+str http_request_header(const struct http_request *r, str name)
+{
+    for (size_t i = 0; i < r->n_headers; i++) {
+        if (str_eq(r->headers[i].name, name))
+            return r->headers[i].value;
+    }
+    return STR_NONE;
+}
+
+str http_exchange_request_id(struct http_exchange *x)
+{
+    (void)x;
+    return STR("req_1");
+}
+
+void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,
+                         void *arg)
+{
+    x->handler = handler;
+    x->arg = arg;
+}
+
+int http_exchange_body(struct http_exchange *x, str *ret, struct err *reterr)
+{
+    (void)x;
+    (void)reterr;
+    stage.n_read++;
+    *ret = stage.request.body;
+    return 0;
+}
+
+void http_exchange_hold(struct http_exchange *x)
+{
+    assert_ptr_equal(x, &stage.x);
+    x->n_held++;
+}
+
+void http_exchange_release(struct http_exchange *x)
+{
+    assert_int_equal(x->n_held, 1);
+    x->n_held--;
+}
+
+/* What may only be said while there is somebody to hear it. */
+static inline void fake_exchange_say(struct http_exchange *x, str bytes)
+{
+    assert_ptr_equal(x, &stage.x);
+    assert_false(x->is_over);
+    assert_int_equal(x->n_held, 0);
+    buf_append(&x->said, bytes);
+}
+
+void http_exchange_start(struct http_exchange *x, int status, const struct http_header *headers,
+                         size_t n_headers)
+{
+    (void)headers;
+    (void)n_headers;
+    fake_exchange_say(x, STR(""));
+    assert_int_equal(x->status, 0);
+    x->status = status;
+}
+
+void http_exchange_write(struct http_exchange *x, str bytes)
+{
+    fake_exchange_say(x, bytes);
+}
+
+void http_exchange_write_soon(struct http_exchange *x, str bytes)
+{
+    fake_exchange_say(x, bytes);
+}
+
+void http_exchange_write_taken(struct http_exchange *x, struct buf *bytes)
+{
+    fake_exchange_say(x, buf_str(bytes));
+    buf_fini(bytes);
+}
+
+void http_exchange_end(struct http_exchange *x, str bytes)
+{
+    fake_exchange_say(x, bytes);
+    x->is_over = true;
+}
+
+void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
+                           size_t n_headers, str body)
+{
+    http_exchange_start(x, status, headers, n_headers);
+    http_exchange_end(x, body);
+}
+
+void http_exchange_respond_taken(struct http_exchange *x, int status,
+                                 const struct http_header *headers, size_t n_headers,
+                                 struct buf *body)
+{
+    http_exchange_respond(x, status, headers, n_headers, buf_str(body));
+    buf_fini(body);
+}
+
+void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
+                                 const struct http_header *headers, size_t n_headers)
+{
+    x->why = e->code;
+    http_exchange_respond(x, err_http_status(e), headers, n_headers, str_from_c(e->msg));
+}
+
+void http_exchange_abort(struct http_exchange *x)
+{
+    fake_exchange_say(x, STR(""));
+    x->is_over = x->is_aborted = true;
+}
+
+/* It leaves before its answer is complete. */
+static inline void client_leaves(void)
+{
+    assert_false(stage.x.is_over);
+    stage.x.is_over = true;
+    stage.x.handler->on_gone(stage.x.arg);
+}
+
+static inline bool client_was_told(const char *words)
+{
+    return strstr(buf_cstr(&stage.x.said), words) != NULL;
+}
+
+/* ---- the upstream */
+
+struct http_call *http_client_start(struct http_client *client, const struct http_call_conf *conf,
+                                    const struct http_call_handler *handler, void *arg,
+                                    struct err *reterr)
+{
+    (void)client;
+    if (stage.no_call.code != ERR_NONE) {
+        *reterr = stage.no_call;
+        return NULL;
+    }
+    assert_false(stage.has_call);
+    stage.call = (struct http_call){.handler = handler, .arg = arg};
+    stage.has_call = true;
+    stage.n_calls++;
+    buf_reset(&stage.asked);
+    buf_append(&stage.asked, conf->body);
+    return &stage.call;
+}
+
+void http_call_cancel(struct http_call *call)
+{
+    assert_ptr_equal(call, &stage.call);
+    if (stage.has_call)
+        stage.n_cancelled++;
+    stage.has_call = false;
+}
+
+void http_call_pause(struct http_call *call)
+{
+    call->is_paused = true;
+}
+
+void http_call_resume(struct http_call *call)
+{
+    call->is_paused = false;
+}
+
+const char *http_call_phase(const struct http_call *call)
+{
+    (void)call;
+    return "connecting";
+}
+
+/* Nobody makes another client: who would, is not asked anything here. */
+struct http_client *http_client_new(struct loop *loop, const struct http_client_conf *conf)
+{
+    (void)loop;
+    (void)conf;
+    fail();
+    return NULL;
+}
+
+void http_client_free(struct http_client *client)
+{
+    assert_null(client);
+}
+
+struct loop *http_client_loop(const struct http_client *client)
+{
+    (void)client;
+    return stage.worker.loop;
+}
+
+bool http_client_is_resolving(const struct http_client *client)
+{
+    (void)client;
+    return false;
+}
+
+static inline void upstream_begins(int status)
+{
+    assert_true(stage.has_call);
+    stage.call.handler->on_head(stage.call.arg, status, NULL, 0);
+}
+
+static inline void upstream_says(const char *bytes)
+{
+    assert_true(stage.has_call);
+    assert_false(stage.call.is_paused);
+    stage.call.handler->on_body(stage.call.arg, str_from_c(bytes));
+}
+
+/* failure: NULL, or what went wrong. */
+static inline void upstream_ends(const struct err *failure)
+{
+    assert_true(stage.has_call);
+    stage.has_call = false;
+    stage.call.handler->on_end(stage.call.arg, failure);
+}
+
+/* ---- the worker */
+
+struct http_call_conf worker_call_conf(const struct worker *w)
+{
+    (void)w;
+    return (struct http_call_conf){.prefix = ""};
+}
+
+str worker_authorization(const struct worker *w, const struct http_request *r)
+{
+    (void)w;
+    (void)r;
+    return STR_NONE;
+}
+
+void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e)
+{
+    (void)w;
+    (void)r;
+    (void)e;
+}
+
+bool worker_passes_key(const struct worker *w, const struct http_request *r)
+{
+    (void)w;
+    (void)r;
+    return false;
+}
+
+bool worker_awaits_upstream(struct worker *w)
+{
+    (void)w;
+    return stage.awaits_upstream;
+}
+
+struct mcp_snapshot *worker_mcp_servers(const struct worker *w)
+{
+    (void)w;
+    return stage.view.conf == NULL ? NULL : &stage.snapshot;
+}
+
+void worker_shrink_out(struct worker *w)
+{
+    (void)w;
+}
+
+/* ---- the store */
+
+void store_start(struct store *store, struct store_task *task)
+{
+    (void)store;
+    assert_null(stage.store_task);
+    stage.store_task = task;
+}
+
+bool store_refuses(struct store *store, enum store_access access, struct err *reterr)
+{
+    (void)store;
+    (void)access;
+    *reterr = stage.store_away;
+    return stage.store_away.code != ERR_NONE;
+}
+
+void store_release_lock(struct store *store, str lock)
+{
+    (void)store;
+    assert_int_equal(str_find(lock, STR("lock_")), 0);
+    stage.n_released++;
+}
+
+static inline int fake_store_look(struct err *reterr)
+{
+    *reterr = stage.not_found;
+    return stage.not_found.code == ERR_NONE ? 0 : -1;
+}
+
+int store_load_history(struct store_session *s, str owner, str response_id, struct arena *a,
+                       struct store_history *ret, struct err *reterr)
+{
+    (void)s;
+    (void)owner;
+    (void)response_id;
+    (void)a;
+    (void)ret;
+    return fake_store_look(reterr);
+}
+
+int store_lock_conversation(struct store_session *s, str owner, str id, str lock, struct arena *a,
+                            struct store_history *ret, struct err *reterr)
+{
+    (void)s;
+    (void)owner;
+    (void)id;
+    (void)lock;
+    (void)a;
+    (void)ret;
+    return fake_store_look(reterr);
+}
+
+int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
+                    struct store_item *ret, struct err *reterr)
+{
+    (void)s;
+    (void)owner;
+    (void)id;
+    (void)a;
+    (void)ret;
+    (void)reterr;
+    fail();
+    return -1;
+}
+
+int store_find_hidden(struct store_session *s, str owner, str id, struct arena *a,
+                      struct store_item *ret, struct err *reterr)
+{
+    return store_find_item(s, owner, id, a, ret, reterr);
+}
+
+int store_save_response(struct store_session *s, str owner, const struct store_response *r,
+                        struct err *reterr)
+{
+    (void)s;
+    (void)owner;
+    (void)r;
+    (void)reterr;
+    stage.n_saved++;
+    return 0;
+}
+
+int store_unlock_conversation(struct store_session *s, str lock, struct err *reterr)
+{
+    (void)s;
+    (void)lock;
+    (void)reterr;
+    stage.n_unlocked++;
+    return 0;
+}
+
+/* The task is done, unless there is a failure before it begins. */
+static inline void store_reports(const struct err *failure)
+{
+    struct store_task *task = stage.store_task;
+    struct err e;
+
+    assert_non_null(task);
+    stage.store_task = NULL;
+    if (failure == NULL && task->work(NULL, task->arg, &e) == -1)
+        failure = &e;
+    task->done(task->arg, failure);
+}
+
+/* ---- MCP servers */
+
+static inline struct mcp_task *fake_task_new(void *arg)
+{
+    assert_true(stage.n_tasks < STAGE_TASKS);
+    stage.tasks[stage.n_tasks] = (struct mcp_task){.arg = arg, .is_under_way = true};
+    return &stage.tasks[stage.n_tasks++];
+}
+
+struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop,
+                              const struct mcp_remote *remote,
+                              const struct mcp_listed_handler *handler, void *arg,
+                              struct err *reterr)
+{
+    struct mcp_task *task = fake_task_new(arg);
+
+    (void)hub;
+    (void)loop;
+    (void)remote;
+    (void)reterr;
+    task->on_listed = handler;
+    return task;
+}
+
+struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop,
+                              const struct mcp_hub_call *call,
+                              const struct mcp_done_handler *handler, void *arg, struct err *reterr)
+{
+    struct mcp_task *task = fake_task_new(arg);
+
+    (void)hub;
+    (void)loop;
+    (void)call;
+    (void)reterr;
+    task->on_done = handler;
+    return task;
+}
+
+void mcp_task_cancel(struct mcp_task *task)
+{
+    assert_true(task->is_under_way);
+    task->is_under_way = false;
+    stage.n_tasks_cancelled++;
+}
+
+void mcp_hub_want(struct mcp_hub *hub, str label)
+{
+    (void)hub;
+    (void)label;
+    stage.n_wanted++;
+}
+
+struct mcp_snapshot *mcp_snapshot_ref(struct mcp_snapshot *s)
+{
+    return s;
+}
+
+void mcp_snapshot_unref(struct mcp_snapshot *s)
+{
+    (void)s;
+}
+
+const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, str label)
+{
+    for (size_t i = 0; s != NULL && i < s->n; i++) {
+        if (str_eq(s->servers[i].conf->label, label))
+            return &s->servers[i];
+    }
+    return NULL;
+}
+
+bool mcp_snapshot_injects(const struct mcp_snapshot *s, bool by_default)
+{
+    (void)s;
+    (void)by_default;
+    return false;
+}
+
+/* The i-th listing has ended: with these tools, a raw array, or, if they are NULL, in vain. */
+static inline void server_lists(size_t i, const char *tools)
+{
+    const struct mcp_failure failure = {.cause = MCP_FAILED_LIMIT, .message = STR("Nobody there.")};
+    struct mcp_task *task = &stage.tasks[i];
+
+    assert_true(task->is_under_way);
+    task->is_under_way = false;
+    if (tools == NULL)
+        task->on_listed->on_listed(task->arg, &failure, NULL);
+    else
+        task->on_listed->on_listed(task->arg, NULL,
+                                   mcp_catalogue_from_item(STR("s"), str_from_c(tools)));
+}
+
+/* The i-th task is a call, and has ended with that output; NULL: it has failed. */
+static inline void server_answers(size_t i, const char *output)
+{
+    const struct mcp_outcome outcome = {
+        .is_failed = output == NULL,
+        .output = output == NULL ? STR("") : str_from_c(output),
+        .error = output == NULL ? STR("no") : STR_NONE,
+        .error_object = output == NULL ? STR("{\"type\":\"http_error\"}") : STR_NONE,
+    };
+    struct mcp_task *task = &stage.tasks[i];
+
+    assert_true(task->is_under_way);
+    task->is_under_way = false;
+    task->on_done->on_done(task->arg, &outcome);
+}
+
+/* ---- all of it */
+
+static inline void fake_fill(void *arg, void *p, size_t n)
+{
+    static unsigned char next;
+
+    (void)arg;
+    memset(p, ++next, n);
+}
+
+/* args: flags of the configuration, with a NULL behind the last. */
+static inline void stage_open(const char *const *args)
+{
+    struct err e;
+
+    stage = (struct stage){.n_calls = 0};
+    for (size_t i = 0; args[i] != NULL; i++)
+        stage.load.args[i] = args[i];
+    load_fine(&stage.load);
+    log_setup(LOG_ERROR, LOG_TEXT);
+    stage.builtin = (struct builtin_tools){.why_no_code = "no", .why_no_search = "no"};
+    stage.snapshot = (struct mcp_snapshot){.servers = &stage.view, .n = 1};
+    stage.worker = (struct worker){
+        .config = &stage.load.config,
+        .upstream = STR("http://upstream"),
+        .authorization = STR_NONE,
+        .ids = {fake_fill, NULL},
+        .loop = loop_new(&e),
+        .hub = (struct mcp_hub *)&stage, /* which nobody looks into */
+        .builtin = &stage.builtin,
+    };
+}
+
+static inline struct turn *stage_turn(void)
+{
+    return (struct turn *)stage.worker.flights;
+}
+
+/* A turn begins with these members behind its model; NULL when it is over at once. */
+static inline struct turn *stage_begin(const char *members)
+{
+    const struct caller nobody = {.owner = STR(""), .name = STR_NONE};
+
+    buf_c(&stage.body, "{\"model\":\"m\",");
+    buf_c(&stage.body, members);
+    buf_c(&stage.body, "}");
+    stage.request = (struct http_request){
+        .method = STR("POST"), .body = buf_str(&stage.body), .peer = STR("unix")};
+    turn_start(&stage.worker, &stage.x, &stage.request, &nobody);
+    return stage_turn();
+}
+
+/* Lets all happen that is on its way by itself: work on the pool, and of the store. */
+static inline void stage_settle(void)
+{
+    fake_loop_pass(stage.worker.loop, 0);
+    while (stage.store_task != NULL) {
+        store_reports(NULL);
+        fake_loop_pass(stage.worker.loop, 0);
+    }
+}
+
+/* What is there must be over, and nothing left that it has begun. */
+static inline void stage_close(void)
+{
+    assert_null(stage.worker.flights);
+    assert_false(stage.has_call);
+    assert_null(stage.store_task);
+    assert_int_equal(stage.x.n_held, 0);
+    for (size_t i = 0; i < stage.n_tasks; i++)
+        assert_false(stage.tasks[i].is_under_way);
+    loop_free(stage.worker.loop);
+    buf_fini(&stage.worker.out);
+    buf_fini(&stage.x.said);
+    buf_fini(&stage.asked);
+    buf_fini(&stage.body);
+    load_end(&stage.load);
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* turn_fixture.h -- the way of a turn to each state that waits (turn.c). */
+#ifndef ANTIPHON_TESTS_UNIT_TURN_FIXTURE_H
+#define ANTIPHON_TESTS_UNIT_TURN_FIXTURE_H
+
+#include "flight_fixture.h"
+
+#define CHUNK(choice) "data: {\"choices\":[{\"index\":0," choice "}]}\n\n"
+#define SAYS(text)    CHUNK("\"delta\":{\"content\":\"" text "\"}")
+#define CALLS(name)                                                                                \
+    CHUNK("\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"type\":\"function\","           \
+          "\"function\":{\"name\":\"" name "\",\"arguments\":\"{}\"}}]}")
+#define STOPS(reason) CHUNK("\"delta\":{},\"finish_reason\":\"" reason "\"") "data: [DONE]\n\n"
+
+#define INPUT  "\"input\":\"x\",\"stream\":true"
+#define UNKEPT INPUT ",\"store\":false"
+#define SERVER(more)                                                                               \
+    ",\"tools\":[{\"type\":\"mcp\",\"server_label\":\"s\",\"require_approval\":\"never\"" more "}]"
+#define REMOTE SERVER(",\"server_url\":\"https://example.com/mcp\"")
+#define TOOLS  "[{\"name\":\"t\",\"input_schema\":{\"type\":\"object\"}}]"
+
+static inline void open_turn_stage(void)
+{
+    static const char *const flags[] = {"--mcp-remote", "public", NULL};
+
+    stage_open(flags);
+}
+
+/* Members with a text that is more than is read in the loop. */
+static inline void begin_large(const char *members)
+{
+    struct buf large = {.limit = 0};
+
+    buf_c(&large, members);
+    buf_c(&large, ",\"metadata\":{},\"instructions\":\"");
+    for (size_t i = 0; i < WORKER_LARGE_BYTES; i++)
+        buf_char(&large, 'a');
+    buf_char(&large, '"');
+    (void)stage_begin(buf_cstr(&large));
+    buf_fini(&large);
+}
+
+/* The model says that much in one event, up to its end. */
+static inline void say_large(const char *end)
+{
+    struct buf large = {.limit = 0};
+
+    buf_c(&large, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"");
+    for (size_t i = 0; i < WORKER_LARGE_BYTES; i++)
+        buf_char(&large, 'a');
+    upstream_says(buf_cstr(&large));
+    buf_fini(&large);
+    upstream_says(end);
+}
+
+static inline void reach_recognise(void)
+{
+    stage.awaits_upstream = true;
+    (void)stage_begin(UNKEPT);
+}
+
+static inline void reach_parse(void)
+{
+    begin_large(UNKEPT);
+}
+
+static inline void reach_load(void)
+{
+    (void)stage_begin(UNKEPT ",\"previous_response_id\":\"resp_1\"");
+}
+
+static inline void reach_tools(void)
+{
+    stage.server.label = STR("s");
+    stage.view = (struct mcp_server_view){
+        .conf = &stage.server, .is_pending = true, .hurry_ms = UINT64_MAX, .error = STR("")};
+    (void)stage_begin(UNKEPT SERVER(""));
+}
+
+static inline void reach_list(void)
+{
+    (void)stage_begin(UNKEPT REMOTE);
+}
+
+static inline void reach_round(void)
+{
+    (void)stage_begin(UNKEPT);
+}
+
+static inline void reach_speech(void)
+{
+    reach_round();
+    upstream_begins(200);
+    upstream_says(SAYS("hello"));
+}
+
+static inline void reach_calls(void)
+{
+    reach_list();
+    server_lists(0, TOOLS);
+    upstream_begins(200);
+    upstream_says(CALLS("mcp__s__t") STOPS("tool_calls"));
+    upstream_ends(NULL);
+}
+
+static inline void reach_hear(void)
+{
+    reach_round();
+    upstream_begins(200);
+    say_large("\"}}]}\n\n");
+}
+
+/* The large text has been read, and its events are to be written once more. */
+static inline void reach_close(void)
+{
+    reach_hear();
+    fake_loop_pass(stage.worker.loop, 0);
+    upstream_says(STOPS("stop"));
+}
+
+static inline void reach_record(void)
+{
+    (void)stage_begin(INPUT);
+    upstream_begins(200);
+    say_large("\"}}]}\n\n");
+    while (stage_turn()->state < TURN_CLOSE) {
+        fake_loop_pass(stage.worker.loop, 0);
+        if (stage_turn()->state == TURN_ROUND)
+            upstream_says(STOPS("stop"));
+    }
+    while (stage_turn()->state < TURN_RECORD)
+        assert_true(fake_loop_step(stage.worker.loop, stage.worker.loop->now_ms));
+}
+
+static inline void reach_save(void)
+{
+    (void)stage_begin(INPUT);
+    upstream_begins(200);
+    upstream_says(SAYS("hello") STOPS("stop"));
+}
+
+static inline void reach_done(void)
+{
+    reach_speech();
+    upstream_says(STOPS("stop"));
+}
+
+#endif
