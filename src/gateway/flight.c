@@ -1,6 +1,8 @@
 /* flight.c -- beginning, reports and end of what is on its way. */
 #include "gateway/flight.h"
 
+#include <stdlib.h>
+
 #include "base/budget.h"
 #include "ev/loop.h"
 #include "gateway/worker.h"
@@ -200,11 +202,21 @@ int flight_start_call(struct flight *f, const struct http_call_conf *call,
 
 /* ---- what takes long */
 
+static struct err no_memory = {.code = ERR_INTERNAL, .msg = "The gateway ran out of memory."};
+
+/* Errors are large, and rare: there is no room for one in each flight. */
 static void run_job(void *arg)
 {
     struct flight *f = arg;
+    struct err e, *copy;
 
-    f->job.rc = f->job.work(f, &f->job.error);
+    f->job.failure = NULL;
+    if (f->job.work(f, &e) == 0)
+        return;
+    copy = malloc(sizeof(*copy));
+    if (copy != NULL)
+        *copy = e;
+    f->job.failure = copy != NULL ? copy : &no_memory;
 }
 
 /* What the log shows of the request of a client that has left goes with the exchange, which is released
@@ -224,9 +236,11 @@ static void end_job(void *arg)
         http_exchange_release(held);
     if (f->call != NULL && !f->is_blocked)
         http_call_resume(f->call);
-    job.then(f, job.rc == -1 ? &job.error : NULL);
+    job.then(f, job.failure);
     if (is_gone)
         http_exchange_release(held);
+    if (job.failure != &no_memory)
+        free(job.failure);
     flight_free_if_over(f);
 }
 

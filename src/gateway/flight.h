@@ -47,8 +47,7 @@ struct flight_job {
     struct loop_job of_loop;
     int (*work)(void *arg, struct err *reterr);
     void (*then)(void *arg, const struct err *failure);
-    int rc;
-    struct err error; /* when rc is -1 */
+    struct err *failure; /* what work has filled in; NULL: it returned 0 */
 };
 
 struct flight {
