@@ -77,10 +77,11 @@ endif
 # --- sources ------------------------------------------------------------------
 
 # The pure half, which links alone: bytes in, bytes out (see tools/check-purity).
-CORE := base json sse text conv wire response
+CORE := base json sse text conv wire/dialect wire/tools wire/request wire/chat \
+        wire/harmony wire/chunk wire/loop response mcp/proto
 
 core_sources  := $(foreach d,$(CORE),$(wildcard src/$(d)/*.c))
-shell_sources := $(filter-out $(core_sources),$(wildcard src/*/*.c))
+shell_sources := $(filter-out $(core_sources),$(wildcard src/*/*.c src/*/*/*.c))
 lib_sources   := $(wildcard tests/lib/*.c)
 unit_sources  := $(wildcard tests/unit/test_*.c)
 scenario_sources := $(wildcard tests/scenario/*.c)

@@ -8,19 +8,19 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "access/api_key.h"
 #include "base/version.h"
+#include "cli/command_line.h"
+#include "cli/key_command.h"
+#include "cli/mcp_command.h"
+#include "cli/sandbox_command.h"
+#include "cli/store_command.h"
+#include "cli/upstream_report.h"
 #include "config/config.h"
 #include "config/spelling.h"
+#include "daemon/mcp_servers.h"
+#include "daemon/server.h"
 #include "ev/log.h"
-#include "gateway/api_key.h"
-#include "gateway/command_line.h"
-#include "gateway/key_command.h"
-#include "gateway/mcp_command.h"
-#include "gateway/mcp_servers.h"
-#include "gateway/sandbox_command.h"
-#include "gateway/server.h"
-#include "gateway/store_command.h"
-#include "gateway/upstream_report.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -154,7 +154,7 @@ static const struct {
     int (*run)(int n_args, const char *const *args);
 } commands[] = {
 #define COMMAND(function, name, arguments, help) {name, function},
-#include "gateway/command.def"
+#include "cli/command.def"
 #undef COMMAND
     {"--help", help},
     {"-h", help},

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "net/header.h"
+#include "base/header.h"
 
 enum { HEADER_POLICY_MAX_FIELDS = 32, HEADER_POLICY_MAX_BYTES = 8 * 1024 };
 

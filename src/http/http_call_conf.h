@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/header.h"
 #include "base/str.h"
-#include "net/header.h"
 
 struct sockaddr;
 

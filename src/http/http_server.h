@@ -12,9 +12,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/header.h"
 #include "base/str.h"
 #include "http/cors.h"
-#include "net/header.h"
 
 /* Most listeners of a server. */
 enum { HTTP_SERVER_LISTENERS = 16 };

@@ -22,8 +22,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/header.h"
 #include "net/h1_lines.h"
-#include "net/header.h"
 
 struct h1_limits {
     size_t max_head_bytes; /* request line and header lines as received; the same again for the

@@ -24,7 +24,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
-#include "net/header.h"
+#include "base/header.h"
 
 enum h1_response_state {
     H1_RESPONSE_HEAD,   /* the final head is not complete */

@@ -5,7 +5,7 @@
  * ended, one message with all of the text. */
 #include "response/legacy.h"
 
-#include "wire/upstream_error.h"
+#include "wire/dialect/upstream_error.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/id.h"
 #include "response/event.h"
-#include "wire/delta.h"
+#include "wire/chunk/delta.h"
 
 enum output_part_kind {
 #define PART(symbol, type, member, item, added, delta, text_done, done) OUTPUT_PART_##symbol,

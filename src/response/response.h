@@ -25,9 +25,9 @@
 #include "response/argument_text.h"
 #include "response/output_item.h"
 #include "text/cite.h"
-#include "wire/delta.h"
-#include "wire/tool_choice.h"
-#include "wire/tool_set.h"
+#include "wire/chunk/delta.h"
+#include "wire/tools/tool_choice.h"
+#include "wire/tools/tool_set.h"
 
 /* How reasoning is shown (CONTRACT 4.4). What is not shown is kept in hidden
  * items, since the model may want it back (CONTRACT 2.4). */

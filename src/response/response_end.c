@@ -7,7 +7,7 @@
 
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
-#include "wire/upstream_error.h"
+#include "wire/dialect/upstream_error.h"
 
 /* ---- a round */
 

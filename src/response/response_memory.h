@@ -3,7 +3,7 @@
 #define ANTIPHON_RESPONSE_RESPONSE_MEMORY_H
 
 #include "response/response.h"
-#include "wire/call_cache.h"
+#include "wire/request/call_cache.h"
 
 /* Has it calls, and reasoning to put into the cache for them? Most have not. */
 bool response_is_to_remember(const struct response *r);

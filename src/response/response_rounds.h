@@ -1,11 +1,11 @@
 /* response_rounds.h -- what the gateway ran in a response is remembered by the calls of the client
- * that it came before, and by its own ids (CONTRACT 2.5 rule 8; wire/call_rounds.h). */
+ * that it came before, and by its own ids (CONTRACT 2.5 rule 8; wire/request/call_rounds.h). */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_ROUNDS_H
 #define ANTIPHON_RESPONSE_RESPONSE_ROUNDS_H
 
 #include "response/response.h"
-#include "wire/call_cache.h"
-#include "wire/call_rounds.h"
+#include "wire/request/call_cache.h"
+#include "wire/request/call_rounds.h"
 
 /* Has the gateway run calls in a response that has ended well? In most it has not. */
 bool response_has_rounds(const struct response *r);

@@ -6,7 +6,7 @@
 #define ANTIPHON_RESPONSE_ROUND_H
 
 #include "response/response.h"
-#include "wire/chat_stream.h"
+#include "wire/chunk/chat_stream.h"
 
 struct round {
     struct chat_stream stream;

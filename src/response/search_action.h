@@ -9,7 +9,7 @@
 #define ANTIPHON_RESPONSE_SEARCH_ACTION_H
 
 #include "base/buf.h"
-#include "wire/delta.h"
+#include "wire/chunk/delta.h"
 
 /* tool: BUILTIN_NONE, or the one of the browser. Appends
  *

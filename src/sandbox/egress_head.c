@@ -1,9 +1,9 @@
 /* egress_head.c -- a request line, then fields: taken apart, and written anew. */
 #include "sandbox/egress_head.h"
 
+#include "base/header.h"
 #include "base/num.h"
 #include "base/url.h"
-#include "net/header.h"
 
 static const char malformed[] = "The request is not well-formed HTTP.";
 

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "lib/fixture.h"
-#include "wire/chat_chunk.h"
+#include "wire/chunk/chat_chunk.h"
 
 enum { LONG_NAME_BYTES = 40 };
 

@@ -4,8 +4,8 @@
 #include "fuzz/fuzz.h"
 
 #include "lib/fixture.h"
-#include "wire/chat_loop_request.h"
-#include "wire/chat_merge.h"
+#include "wire/loop/chat_loop_request.h"
+#include "wire/loop/chat_merge.h"
 #include "json/json_read.h"
 
 static const str names[] = {STR_INIT("get_weather"), STR_INIT("mcp__a__b"), STR_INIT("f")};

@@ -3,12 +3,12 @@
 #include "fuzz/fuzz.h"
 
 #include "base/buf.h"
-#include "wire/context_size.h"
-#include "wire/upstream_error.h"
+#include "wire/dialect/context_size.h"
+#include "wire/dialect/upstream_error.h"
 
 static const str words[] = {
 #define CONTEXT_SIZE(what, place, words) STR_INIT(words),
-#include "wire/context_size.def"
+#include "wire/dialect/context_size.def"
     STR_INIT("2048"),        STR_INIT("14000"),
     STR_INIT("0"),           STR_INIT("9"),
     STR_INIT(" at least "),  STR_INIT("999999999999"),

@@ -8,12 +8,12 @@
 #include "base/utf8.h"
 #include "conv/tool_name.h"
 #include "lib/fixture.h"
-#include "mcp/mcp_failure.h"
-#include "mcp/mcp_listing.h"
-#include "mcp/mcp_name.h"
-#include "mcp/mcp_request.h"
-#include "mcp/mcp_result.h"
-#include "mcp/mcp_schema.h"
+#include "mcp/hub/mcp_name.h"
+#include "mcp/proto/mcp_failure.h"
+#include "mcp/proto/mcp_listing.h"
+#include "mcp/proto/mcp_request.h"
+#include "mcp/proto/mcp_result.h"
+#include "mcp/proto/mcp_schema.h"
 #include "json/json_text.h"
 
 enum { LIMIT_BYTES = 100, NOTE_BYTES = 40 };

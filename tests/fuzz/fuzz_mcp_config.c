@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "conv/tool_name.h"
 #include "lib/fixture.h"
-#include "mcp/mcp_config.h"
+#include "mcp/conf/mcp_config.h"
 #include "json/json_read.h"
 
 /* A value that no message may have, unless the file has it, too. */

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "lib/fixture.h"
-#include "mcp/mcp_env.h"
-#include "mcp/mcp_env_file.h"
+#include "mcp/conf/mcp_env.h"
+#include "mcp/conf/mcp_env_file.h"
 
 /* The single-quoted form of a value can hold everything but a quote and a line end. */
 static bool on_var(void *arg, str name, str value)

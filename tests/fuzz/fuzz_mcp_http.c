@@ -4,9 +4,9 @@
 #include "fuzz/fuzz.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_answer.h"
-#include "mcp/mcp_challenge.h"
-#include "mcp/mcp_reference.h"
+#include "mcp/proto/mcp_answer.h"
+#include "mcp/proto/mcp_challenge.h"
+#include "mcp/proto/mcp_reference.h"
 
 enum { MAX_BYTES = 256 };
 

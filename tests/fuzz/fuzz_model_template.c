@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#include "wire/model_template.h"
+#include "wire/dialect/model_template.h"
 
 static const struct {
     str has, lacks, words;
 } rows[] = {
 #define TELLTALE(has, lacks, words, source) {STR_INIT(has), STR_INIT(lacks), STR_INIT(words)},
-#include "wire/model_template.def"
+#include "wire/dialect/model_template.def"
 };
 
 enum { N_ROWS = sizeof(rows) / sizeof(*rows), MAX_PIECE = 128 };

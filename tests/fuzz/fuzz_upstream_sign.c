@@ -5,8 +5,8 @@
 #include "fuzz/fuzz.h"
 
 #include "lib/fixture.h"
-#include "wire/upstream_models.h"
-#include "wire/upstream_sign.h"
+#include "wire/dialect/upstream_models.h"
+#include "wire/dialect/upstream_sign.h"
 
 static void check_finding(const struct upstream_finding *f)
 {

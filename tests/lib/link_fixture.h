@@ -15,7 +15,7 @@
 
 #include "lib/http_fixture.h"
 #include "lib/test.h"
-#include "mcp/mcp_links.h"
+#include "mcp/link/mcp_links.h"
 
 enum { LINK_MAX_REQUESTS = 16 };
 

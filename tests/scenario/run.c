@@ -12,17 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gateway/upstream_options.h"
 #include "lib/event_check.h"
 #include "lib/event_difference.h"
 #include "lib/json_subset.h"
 #include "lib/legacy_check.h"
 #include "lib/round_run.h"
 #include "lib/turn_file.h"
-#include "wire/chat_request.h"
-#include "wire/response_echo.h"
-#include "wire/responses_request.h"
-#include "wire/upstream_error.h"
+#include "upstream/upstream_options.h"
+#include "wire/chat/chat_request.h"
+#include "wire/dialect/upstream_error.h"
+#include "wire/request/response_echo.h"
+#include "wire/request/responses_request.h"
 
 /* One turn file and what the core makes of it. */
 struct scenario {

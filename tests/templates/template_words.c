@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "wire/model_template.h"
+#include "wire/dialect/model_template.h"
 
 static char text[MODEL_TEMPLATE_MAX_BYTES + 1];
 

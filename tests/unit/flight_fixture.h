@@ -10,9 +10,9 @@
 #include "fake_loop.h"
 
 #include "ev/log.h"
-#include "gateway/builtin_tools.h"
-#include "gateway/turn.h"
-#include "gateway/turn_internal.h"
+#include "turn/builtin_tools.h"
+#include "turn/turn.h"
+#include "turn/turn_internal.h"
 
 struct http_exchange {
     const struct http_exchange_handler *handler; /* NULL: nobody is told */

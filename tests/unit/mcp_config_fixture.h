@@ -5,7 +5,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_config.h"
+#include "mcp/conf/mcp_config.h"
 
 enum { MAX_VARIABLES = 8 };
 

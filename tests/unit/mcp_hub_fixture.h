@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "mcp/mcp_hub_internal.h"
+#include "mcp/hub/mcp_hub_internal.h"
 #include "unit/mcp_config_fixture.h"
 
 /* Only the main thread can fail a test and go on. */

@@ -10,7 +10,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/fixture.h"
 #include "lib/send_once.h"
-#include "mcp/mcp_session_internal.h"
+#include "mcp/session/mcp_session_internal.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 

@@ -5,7 +5,7 @@
 #include "request_fixture.h"
 
 #include "lib/test.h"
-#include "wire/harmony_request.h"
+#include "wire/harmony/harmony_request.h"
 
 #define ZWSP "\xe2\x80\x8b"
 

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "wire/chat_request.h"
-#include "wire/request_resolve.h"
-#include "wire/response_echo.h"
-#include "wire/responses_request.h"
+#include "wire/chat/chat_request.h"
+#include "wire/request/request_resolve.h"
+#include "wire/request/response_echo.h"
+#include "wire/request/responses_request.h"
 
 static inline void fixture_fill(void *arg, void *p, size_t n)
 {

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "gateway/api_key.h"
+#include "access/api_key.h"
 #include "lib/fixture.h"
 
 /* SHA-256 of "one", "two" and "three". */

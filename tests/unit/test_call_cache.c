@@ -6,7 +6,7 @@
 
 #include "base/budget.h"
 #include "lib/fixture.h"
-#include "wire/call_cache.h"
+#include "wire/request/call_cache.h"
 
 enum { PLENTY = 1 << 20 };
 

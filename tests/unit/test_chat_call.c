@@ -3,7 +3,7 @@
  * A case is a list of pieces and the number of the call each belongs to. */
 #include "lib/test.h"
 
-#include "wire/chat_call.h"
+#include "wire/chunk/chat_call.h"
 
 #define NO CHAT_NO_INDEX
 

@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/chat_loop_request.h"
+#include "wire/loop/chat_loop_request.h"
 
 #define MESSAGES "\"messages\":[{\"role\":\"user\"}]"
 

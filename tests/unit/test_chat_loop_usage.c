@@ -1,7 +1,7 @@
 /* test_chat_loop_usage.c -- usage objects are added up. */
 #include "lib/test.h"
 
-#include "wire/chat_loop_usage.h"
+#include "wire/loop/chat_loop_usage.h"
 
 static void check_sum(const char *before, const char *now, const char *expected)
 {

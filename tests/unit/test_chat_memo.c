@@ -1,7 +1,7 @@
 /* test_chat_memo.c -- a chunk is known by the one before, or it is not. */
 #include "lib/fixture.h"
 #include "lib/test.h"
-#include "wire/chat_memo.h"
+#include "wire/chunk/chat_memo.h"
 
 static const char first[] = "{\"id\":\"c\",\"delta\":{\"content\":\"Hello\"},\"logprobs\":null}";
 

@@ -6,8 +6,8 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/chat_merge.h"
-#include "wire/chat_quiet.h"
+#include "wire/chunk/chat_quiet.h"
+#include "wire/loop/chat_merge.h"
 
 #define HEAD       "{\"id\":\"one\",\"object\":\"chat.completion.chunk\",\"created\":1,"
 #define HEAD_2     "{\"id\":\"two\",\"object\":\"chat.completion.chunk\",\"created\":2,"

@@ -3,8 +3,8 @@
 #include "lib/failing_malloc.h"
 #include "lib/fixture.h"
 #include "lib/test.h"
-#include "wire/chat_loop_request.h"
-#include "wire/chat_merge.h"
+#include "wire/loop/chat_loop_request.h"
+#include "wire/loop/chat_merge.h"
 
 static const str names[] = {STR_INIT("mcp__a__b")};
 

@@ -1,7 +1,7 @@
 /* test_chat_read.c -- what stands where in a chunk, in the forms of all upstreams. */
 #include "lib/test.h"
 
-#include "wire/chat_read.h"
+#include "wire/chunk/chat_read.h"
 
 /* "t:" before a text, "r:" before a thought. */
 static void note_text(void *arg, enum delta_kind kind, str escaped)

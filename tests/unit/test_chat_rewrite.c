@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/chat_rewrite.h"
+#include "wire/chat/chat_rewrite.h"
 
 static const char *const rows[] = {"small=up/s"};
 static const struct name_list aliases = {rows, COUNT_OF(rows)};

@@ -6,7 +6,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/chat_stream.h"
+#include "wire/chunk/chat_stream.h"
 
 #define DATA(json)       "data: " json "\n\n"
 #define DELTA(members)   DATA("{\"choices\":[{\"delta\":{" members "}}]}")

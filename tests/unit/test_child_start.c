@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "lib/child_fixture.h"
-#include "mcp/mcp_env.h"
+#include "mcp/conf/mcp_env.h"
 
 static void start(const char *const *argv)
 {

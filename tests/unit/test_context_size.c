@@ -2,8 +2,8 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/context_size.h"
-#include "wire/upstream_error.h"
+#include "wire/dialect/context_size.h"
+#include "wire/dialect/upstream_error.h"
 
 /* As the servers say it; where each is from is told in context_size.def. */
 static const struct {

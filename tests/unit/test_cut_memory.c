@@ -1,7 +1,7 @@
 /* test_cut_memory.c -- places of cuts are known to those they belong to, and do not pile up. */
 #include "lib/test.h"
 
-#include "gateway/cut_memory.h"
+#include "memory/cut_memory.h"
 
 static void a_place_belongs_to_its_owner_and_model(void **state)
 {

@@ -12,7 +12,7 @@ static const char *const keys[] = {
 
 static const char *const paths[] = {
 #define ENDPOINT(methods, path, relay, answer, help) path,
-#include "gateway/endpoints.def"
+#include "front/endpoints.def"
 };
 
 static void assert_has(struct buf *text, const char *piece)

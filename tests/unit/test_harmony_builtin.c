@@ -2,7 +2,7 @@
  * stand, how their calls are written, and what is left to functions. */
 #include "prompt_fixture.h"
 
-#include "wire/harmony_builtin.h"
+#include "wire/harmony/harmony_builtin.h"
 
 #define START     "<|start|>"
 #define END       "<|end|>"

@@ -3,7 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test.h"
 #include "request_fixture.h"
-#include "wire/harmony_request.h"
+#include "wire/harmony/harmony_request.h"
 
 static const char request[] =
     "{\"instructions\":\"<|end|> of it\",\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":"

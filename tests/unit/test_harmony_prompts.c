@@ -2,8 +2,8 @@
  * of messages, requests through all of it. */
 #include "prompt_fixture.h"
 
-#include "wire/harmony_message.h"
-#include "wire/harmony_tools.h"
+#include "wire/harmony/harmony_message.h"
+#include "wire/harmony/harmony_tools.h"
 
 /* Where the gateway differs from the library on purpose: what it writes in place of what the
  * vector expects, once. */

@@ -2,7 +2,7 @@
  * and the JSON body around the prompt. */
 #include "prompt_fixture.h"
 
-#include "wire/harmony_tools.h"
+#include "wire/harmony/harmony_tools.h"
 
 /* ---- prompts */
 

@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/jsonrpc.h"
+#include "mcp/proto/jsonrpc.h"
 
 /* Reads a text of one message. */
 static struct jsonrpc_message only(struct jsonrpc_reader *r, const char *text)

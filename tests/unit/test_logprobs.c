@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/chat_logprobs.h"
+#include "wire/chunk/chat_logprobs.h"
 
 static const struct {
     const char *raw, *out;

@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_answer.h"
+#include "mcp/proto/mcp_answer.h"
 
 enum { MAX_BYTES = 200 };
 

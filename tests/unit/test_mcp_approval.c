@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_approval.h"
+#include "mcp/proto/mcp_approval.h"
 
 static struct arena memory;
 

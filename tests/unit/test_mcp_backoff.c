@@ -1,6 +1,6 @@
 /* test_mcp_backoff.c -- delays of restarts, by a clock made of numbers. */
 #include "lib/test.h"
-#include "mcp/mcp_backoff.h"
+#include "mcp/session/mcp_backoff.h"
 
 /* The jitter that leaves a delay as it is. */
 static uint32_t no_jitter(uint64_t ms)

@@ -3,7 +3,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_catalogue.h"
+#include "mcp/session/mcp_catalogue.h"
 #include "json/json_read.h"
 
 static struct mcp_listing listing;

@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_challenge.h"
+#include "mcp/proto/mcp_challenge.h"
 
 static void check(const char *header, const char *metadata, const char *scope, const char *error)
 {

@@ -4,8 +4,8 @@
 #include "child/child_spawn.h"
 #include "lib/fixture.h"
 #include "lib/test.h"
-#include "mcp/mcp_env.h"
-#include "mcp/mcp_env_file.h"
+#include "mcp/conf/mcp_env.h"
+#include "mcp/conf/mcp_env_file.h"
 
 static const char *const parent[] = {"HOME=/h",
                                      "LOGNAME=l",

@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_expand.h"
+#include "mcp/conf/mcp_expand.h"
 
 static const char *const env[] = {
     "A=alpha", "AB=both", "EMPTY=", "REF=${A}", "HOME=/home-of-a", "_x9=low", "A=later", NULL,

@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "base/utf8.h"
-#include "mcp/mcp_failure.h"
+#include "mcp/proto/mcp_failure.h"
 #include "json/json_read.h"
 
 #define DOCS .label = STR_INIT("docs")

@@ -4,13 +4,13 @@
 #include "lib/failing_malloc.h"
 #include "lib/fixture.h"
 #include "lib/test.h"
-#include "mcp/mcp_catalogue.h"
-#include "mcp/mcp_failure.h"
-#include "mcp/mcp_hub_internal.h"
-#include "mcp/mcp_listing.h"
-#include "mcp/mcp_name.h"
-#include "mcp/mcp_result.h"
-#include "mcp/mcp_schema.h"
+#include "mcp/hub/mcp_hub_internal.h"
+#include "mcp/hub/mcp_name.h"
+#include "mcp/proto/mcp_failure.h"
+#include "mcp/proto/mcp_listing.h"
+#include "mcp/proto/mcp_result.h"
+#include "mcp/proto/mcp_schema.h"
+#include "mcp/session/mcp_catalogue.h"
 
 /* Returns whether it succeeded, with what it made in out. */
 typedef bool run_fn(struct buf *out);

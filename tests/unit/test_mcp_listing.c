@@ -2,8 +2,8 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/jsonrpc.h"
-#include "mcp/mcp_listing.h"
+#include "mcp/proto/jsonrpc.h"
+#include "mcp/proto/mcp_listing.h"
 
 struct fixture {
     struct mcp_listing listing;

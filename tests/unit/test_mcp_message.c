@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_message.h"
+#include "mcp/proto/mcp_message.h"
 
 /* ---- recordings */
 

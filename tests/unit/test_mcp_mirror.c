@@ -1,7 +1,7 @@
 /* test_mcp_mirror.c -- arguments in headers (MCP 6.2, 6.3). */
 #include "lib/test.h"
 
-#include "mcp/mcp_mirror.h"
+#include "mcp/proto/mcp_mirror.h"
 
 static struct mcp_mirror *mirrors(const char *schema, struct arena *a)
 {

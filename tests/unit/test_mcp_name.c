@@ -4,7 +4,7 @@
 #include "conv/tool_name.h"
 #include "ev/sha256.h"
 #include "lib/fixture.h"
-#include "mcp/mcp_name.h"
+#include "mcp/hub/mcp_name.h"
 
 #define A40 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define T55 "ttttttttttttttttttttttttttttttttttttttttttttttttttttttt"

@@ -1,7 +1,7 @@
 /* test_mcp_reference.c -- where redirects and endpoints of MCP servers may lead. */
 #include "lib/test.h"
 
-#include "mcp/mcp_reference.h"
+#include "mcp/proto/mcp_reference.h"
 
 struct example {
     const char *base, *reference, *url; /* url: NULL when it is not to be followed */

@@ -3,7 +3,7 @@
 
 #include "base/version.h"
 #include "lib/fixture.h"
-#include "mcp/mcp_request.h"
+#include "mcp/proto/mcp_request.h"
 
 #define CLIENT "{\"name\":\"antiphon\",\"version\":\"" ANTIPHON_VERSION "\"}"
 #define ENVELOPE                                                                                   \

@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "mcp/mcp_result.h"
+#include "mcp/proto/mcp_result.h"
 #include "json/json_read.h"
 
 static struct buf write(const char *result, const struct mcp_result_options *o)

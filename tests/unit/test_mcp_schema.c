@@ -1,7 +1,7 @@
 /* test_mcp_schema.c -- schemas and descriptions for models (MCP 10.5 to 10.7). */
 #include "lib/test.h"
 
-#include "mcp/mcp_schema.h"
+#include "mcp/proto/mcp_schema.h"
 
 #define CONFORMANCE                                                                                \
     "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\",\"$defs\":" \

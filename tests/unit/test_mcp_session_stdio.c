@@ -1,6 +1,6 @@
 /* test_mcp_session_stdio.c -- sessions with real processes, on a real loop. */
 #include "lib/child_fixture.h"
-#include "mcp/mcp_session.h"
+#include "mcp/session/mcp_session.h"
 
 /* A server in a few lines of shell. Called with "crash" it dies, with "nothing" it is silent. */
 static const char server_script[] =

@@ -1,8 +1,8 @@
 /* test_mcp_view.c -- MCP servers and their tools as the discovery endpoints show them. */
 #include "lib/test.h"
 
-#include "gateway/mcp_view.h"
-#include "mcp/mcp_hub.h"
+#include "front/mcp_view.h"
+#include "mcp/hub/mcp_hub.h"
 
 static const struct mcp_server_conf zoo = {.label = STR_INIT("zoo"), .is_enabled = true};
 static const struct mcp_server_conf web = {

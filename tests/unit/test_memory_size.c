@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "gateway/memory_size.h"
+#include "memory/memory_size.h"
 
 static char folder[] = "/tmp/antiphon-groups-XXXXXX";
 

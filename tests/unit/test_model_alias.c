@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/model_alias.h"
+#include "wire/dialect/model_alias.h"
 
 static const char *const rows[] = {"small=up/s", "*=up/any", "keep=keep", "small=second",
                                    "\xC3\xA9\"=q\"=x"};

@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "wire/model_list.h"
+#include "wire/dialect/model_list.h"
 
 /* The result is NULL when the model is not in the list. */
 static void check(const char *list, const char *model, const char *shown, const char *expected)

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "lib/test.h"
-#include "wire/model_opening.h"
+#include "wire/chunk/model_opening.h"
 
 /* What is decided of the text, as early as it is, when it comes byte by byte. */
 static enum text_match match_of(const char *text)

@@ -2,7 +2,7 @@
  * changes of it. */
 #include "lib/test.h"
 
-#include "wire/model_profile.h"
+#include "wire/dialect/model_profile.h"
 
 /* As the keys of the configuration stand, but nothing is off: the family decides. */
 static const struct model_words all_auto = {{[MODEL_HARMONY] = STR_INIT("auto"),
@@ -162,9 +162,9 @@ static void every_table_uses_words_there_are(void **state)
 #define FAMILY(patterns, think, calls, field, history, messages, tags, source)                     \
     "think_tags=" think " text_calls=" calls " reasoning_field=" field                             \
     " reasoning_history=" history " " messages,
-#include "wire/model_family.def"
+#include "wire/dialect/model_family.def"
 #define TELLTALE(has, lacks, words, source) words,
-#include "wire/model_template.def"
+#include "wire/dialect/model_template.def"
     };
 
     (void)state;

@@ -3,7 +3,7 @@
 #include "request_fixture.h"
 
 #include "config/config_key.h"
-#include "gateway/upstream_options.h"
+#include "upstream/upstream_options.h"
 
 enum { MAX_ARGS = 8 };
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "wire/model_template.h"
+#include "wire/dialect/model_template.h"
 
 static const struct model_words all_auto = {{[MODEL_HARMONY] = STR_INIT("auto"),
                                              [MODEL_HARMONY_CONTENT_TYPE] = STR_INIT("constrain"),

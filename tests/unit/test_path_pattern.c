@@ -1,5 +1,5 @@
 /* test_path_pattern.c -- which paths a pattern fits, and the ids in them. */
-#include "gateway/path_pattern.h"
+#include "front/path_pattern.h"
 #include "lib/test.h"
 
 static void ids_are_the_segments_in_braces(void **state)

@@ -2,7 +2,7 @@
 #include "unit/config_fixture.h"
 
 #include "ev/log.h"
-#include "gateway/reasoning_seal.h"
+#include "turn/reasoning_seal.h"
 
 #define ONE "the-first-secret-of-two"
 #define TWO "the-second-secret-of-two"

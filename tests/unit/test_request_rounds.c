@@ -5,7 +5,7 @@
 
 #include "response/response_hosted.h"
 #include "response/response_rounds.h"
-#include "wire/request_rounds.h"
+#include "wire/request/request_rounds.h"
 
 enum { MAX_CALLS = 3, MAX_ROUNDS = 3 };
 

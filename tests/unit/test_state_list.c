@@ -1,5 +1,5 @@
 /* test_state_list.c -- the options of lists, and how lists are written. */
-#include "gateway/state_list.h"
+#include "front/state_list.h"
 #include "lib/test.h"
 #include "json/json_read.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 #include "lib/fixture.h"
-#include "wire/upstream_error.h"
+#include "wire/dialect/upstream_error.h"
 
 #define BODY(members) "{\"error\":{" members "}}"
 

@@ -1,8 +1,8 @@
 /* test_upstream_kind.c -- the table of kinds, and what servers say about themselves. */
 #include "lib/fixture.h"
 #include "lib/test.h"
-#include "wire/upstream_models.h"
-#include "wire/upstream_sign.h"
+#include "wire/dialect/upstream_models.h"
+#include "wire/dialect/upstream_sign.h"
 
 /* ---- the table */
 

@@ -5,8 +5,8 @@
  * of the Chat request, names that must not be in it, or the error. */
 #include "request_fixture.h"
 
-#include "gateway/upstream_options.h"
 #include "lib/json_subset.h"
+#include "upstream/upstream_options.h"
 
 #define CASES "tests/data/conversion/cases.json"
 

@@ -17,14 +17,14 @@ static const struct {
     const char *methods, *path, *help;
 } endpoints[] = {
 #define ENDPOINT(methods, path, relay, answer, help) {methods, path, help},
-#include "gateway/endpoints.def"
+#include "front/endpoints.def"
 };
 
 static const struct {
     const char *name, *arguments, *help;
 } commands[] = {
 #define COMMAND(function, name, arguments, help) {name, arguments, help},
-#include "gateway/command.def"
+#include "cli/command.def"
 #undef COMMAND
 };
 

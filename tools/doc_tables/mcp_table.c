@@ -8,7 +8,7 @@ static const struct row {
 #define GROUP(title)                     {GROUP_ROW, title, NULL, NULL},
 #define KEY(symbol, name, initial, help) {KEY_ROW, name, initial, help},
 #define ALSO(symbol, name)               {ALSO_ROW, name, NULL, NULL},
-#include "mcp/mcp_config_key.def"
+#include "mcp/conf/mcp_config_key.def"
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };

@@ -1,7 +1,7 @@
 /* upstream_table.c -- model_family.def and upstream_kind.def: what is known of models and servers. */
 #include "base/str.h"
 #include "table.h"
-#include "wire/upstream_kind.h"
+#include "wire/dialect/upstream_kind.h"
 
 static void write_cell(const char *text, struct buf *out)
 {
@@ -20,7 +20,7 @@ static const struct {
 } families[] = {
 #define FAMILY(patterns, think, calls, field, history, messages, tags, source)                     \
     {patterns, think, calls, field, history, messages, tags, source},
-#include "wire/model_family.def"
+#include "wire/dialect/model_family.def"
 };
 
 static void write_patterns(const char *patterns, struct buf *out)

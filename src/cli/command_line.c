@@ -1,0 +1,77 @@
+/* command_line.c -- what the commands besides `serve` have in common on the terminal. */
+#include "cli/command_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/prose.h"
+
+static const struct {
+    const char *name, *arguments, *help;
+} commands[] = {
+#define COMMAND(function, name, arguments, help) {name, arguments, help},
+#include "cli/command.def"
+#undef COMMAND
+};
+
+enum { N_COMMANDS = COUNT_OF(commands) };
+
+static void write_command(size_t i, struct buf *out)
+{
+    buf_c(out, "  ");
+    buf_c(out, commands[i].name);
+    buf_c(out, commands[i].arguments[0] == '\0' ? "" : " ");
+    buf_c(out, commands[i].arguments);
+    buf_char(out, '\n');
+    prose_wrap(commands[i].help, out);
+}
+
+void command_help(const char *name, struct buf *out)
+{
+    buf_c(out, "usage: antiphon COMMAND\n\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0)
+            write_command(i, out);
+    }
+}
+
+void command_help_all(struct buf *out)
+{
+    buf_c(out, "usage: antiphon COMMAND\n"
+               "\n"
+               "Gives every Chat Completions server the OpenAI Responses API.\n"
+               "\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        write_command(i, out);
+}
+
+bool command_asks_for_help(int n_args, const char *const *args)
+{
+    for (int i = 0; i < n_args; i++) {
+        if (strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0)
+            return true;
+    }
+    return false;
+}
+
+int command_print(struct buf *text, int status)
+{
+    bool is_printed = !buf_failed(text) && fwrite(text->p, 1, text->len, stdout) == text->len &&
+                      fflush(stdout) != EOF;
+
+    buf_fini(text);
+    if (is_printed)
+        return status;
+    (void)fputs("antiphon: cannot write to standard output\n", stderr);
+    return EXIT_FAILURE;
+}
+
+void command_print_problems(const struct config_problems *problems)
+{
+    struct buf text = {.limit = 0};
+
+    config_problems_print(problems, &text);
+    (void)fputs(buf_cstr(&text), stderr);
+    buf_fini(&text);
+}

@@ -1,0 +1,24 @@
+/* command_line.h -- what the commands besides `serve` have in common on the terminal. */
+#ifndef ANTIPHON_CLI_COMMAND_LINE_H
+#define ANTIPHON_CLI_COMMAND_LINE_H
+
+#include "base/buf.h"
+#include "config/config.h"
+
+/* Whether --help or -h is among the words. */
+bool command_asks_for_help(int n_args, const char *const *args);
+
+/* Appends the text of `antiphon help`: all commands of command.def. */
+void command_help_all(struct buf *out);
+
+/* The same of one command. */
+void command_help(const char *name, struct buf *out);
+
+/* Prints the text and frees it. Returns the exit status: that, or EXIT_FAILURE after it has said
+ * on standard error that nothing can be printed. */
+int command_print(struct buf *text, int status);
+
+/* Prints what is wrong with a configuration on standard error. */
+void command_print_problems(const struct config_problems *problems);
+
+#endif

@@ -1,0 +1,53 @@
+/* state_conf.c -- where the store is, and its limits. */
+#include "daemon/state_conf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/budget.h"
+
+/* systemd may name several directories, with colons between them. */
+static const char *default_url(struct arena *a)
+{
+    const char *variable = getenv("STATE_DIRECTORY");
+    str directories = str_from_c(variable == NULL || *variable == '\0' ? "." : variable);
+    struct buf url = {.limit = 0};
+    str kept;
+
+    buf_c(&url, "sqlite:");
+    buf_append(&url, str_from(directories.p, str_find_char(directories, ':')));
+    buf_c(&url, "/antiphon.db");
+    kept = buf_failed(&url) ? STR_NONE : arena_dup(a, buf_str(&url));
+    buf_fini(&url);
+    return kept.p;
+}
+
+/* A store in memory leaves most of it to requests. */
+static uint64_t max_bytes(const struct config *c)
+{
+    enum { PART = 4, USUAL_BYTES = 256 * 1024 * 1024 };
+    size_t part = budget_limit() / PART;
+
+    if (c->store_max_bytes != 0 || c->store == NULL || strcmp(c->store, "memory") != 0)
+        return c->store_max_bytes;
+    return part == 0 || part > USUAL_BYTES ? USUAL_BYTES : part;
+}
+
+struct store_conf state_conf(const struct config *c, struct arena *a)
+{
+    return (struct store_conf){
+        .url = c->store != NULL ? c->store : default_url(a),
+        .sync = c->store_sync,
+        .connections = c->store_connections,
+        .timeout_ms = c->store_timeout_ms,
+        .lock_ms = c->conversation_lock_ms,
+        .limits =
+            {
+                .max_age_s = c->store_max_age_ms / 1000,
+                .max_responses = c->store_max_responses,
+                .max_owner_responses = c->store_max_owner_responses,
+                .max_bytes = max_bytes(c),
+                .max_owner_bytes = c->store_max_owner_bytes,
+            },
+    };
+}

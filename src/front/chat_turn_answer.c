@@ -1,0 +1,224 @@
+/* chat_turn_answer.c -- what the client of a chat turn gets: a stream, a completion, an
+ * error of the gateway's, or an answer of the upstream's as it is. */
+#include "conv/reject.h"
+#include "ev/log.h"
+#include "front/chat_turn_internal.h"
+#include "front/relay_headers.h"
+#include "wire/chunk/chat_usage.h"
+
+/* ---- the end */
+
+static void answered(struct chat_turn *t)
+{
+    t->state = CHAT_TURN_DONE;
+    worker_shrink_out(t->flight.worker);
+    flight_answered(&t->flight, t->merge.body.is_done);
+}
+
+/* Numbers that nobody has given, and repairs that there were none of, are left out. */
+static void add_counts(const struct chat_turn *t, struct log_field *out)
+{
+    struct usage u = {.known = false};
+
+    if (t->n_not_forced != 0)
+        *out++ = (struct log_field)LOG_INT("dropped_calls", t->n_not_forced);
+    if (t->n_broken_calls != 0)
+        *out++ = (struct log_field)LOG_INT("history_repairs", t->n_broken_calls);
+    if (!chat_usage(buf_str(&t->merge.usage), &u))
+        return;
+    *out++ = (struct log_field)LOG_INT("input_tokens", u.input);
+    *out = (struct log_field)LOG_INT("output_tokens", u.output);
+}
+
+void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e)
+{
+    bool is_trouble = e != NULL && err_http_status(e) >= 500;
+    uint64_t first_byte_ms =
+        t->flight.first_byte_ms == 0 ? 0 : t->flight.first_byte_ms - t->flight.start_ms;
+    const struct shown model = shown(t->request.model);
+    bool has_model = !str_is_none(t->request.model);
+    bool has_failed = e != NULL && t->flight.answer.phase != NULL;
+    const struct upstream_words words = upstream_words(e);
+    struct log_field fields[] = {
+        LOG_NAME("model", has_model ? str_from_c(model.text) : STR_NONE),
+        LOG_STR("status", str_from_c(status)),
+        LOG_STR("error", e == NULL ? STR_NONE : str_from_c(err_wire_code(e))),
+        LOG_STR("phase", has_failed ? str_from_c(t->flight.answer.phase) : STR_NONE),
+        LOG_STR("message", has_failed ? str_from_c(words.text) : STR_NONE),
+        LOG_INT("rounds", t->n_rounds),
+        LOG_INT("tool_calls", t->n_made),
+        LOG_INT("ttfb_ms", first_byte_ms),
+        LOG_INT("total_ms", loop_now_ms(t->flight.worker->loop) - t->flight.start_ms),
+        LOG_INT("upstream_status", t->flight.answer.status),
+        LOG_INT("upstream_bytes", t->flight.answer.n_bytes),
+        LOG_STR("client", t->flight.client),
+        LOG_STR("owner", t->flight.caller.name),
+        LOG_STR("request_id", t->flight.request_id),
+        LOG_END, /* room for four counts */
+        LOG_END,
+        LOG_END,
+        LOG_END,
+        LOG_END,
+    };
+
+    add_counts(t, &fields[sizeof(fields) / sizeof(*fields) - 5]);
+    log_line(is_trouble ? LOG_WARN : LOG_INFO, "chat", fields);
+}
+
+/* ---- heads */
+
+/* What a stream of ours says itself (CONTRACT 4.1), and what is not true of it. */
+static bool is_own(str name)
+{
+    static const str own[] = {STR_INIT("content-type"), STR_INIT("content-encoding"),
+                              STR_INIT("cache-control"), STR_INIT("x-accel-buffering")};
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+        if (str_eq(name, own[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The fields that pass, with room for three more. *ret_n is 0 when out of memory. */
+static struct http_header *passed(struct chat_turn *t, const struct http_header *headers, size_t n,
+                                  size_t *ret_n)
+{
+    struct http_header *out = arena_array(&t->flight.arena, n + 3, sizeof(*out));
+
+    *ret_n = out == NULL ? 0
+                         : relay_headers_back(headers, n,
+                                              t->flight.worker->config->cors_origins.n > 0, out);
+    return out;
+}
+
+void chat_turn_begin(struct chat_turn *t, const struct http_header *headers, size_t n_headers)
+{
+    static const struct http_header own[] = {
+        {STR_INIT("content-type"), STR_INIT("text/event-stream; charset=utf-8")},
+        {STR_INIT("cache-control"), STR_INIT("no-cache")},
+        {STR_INIT("x-accel-buffering"), STR_INIT("no")},
+    };
+    size_t n_passed, n = 0;
+    struct http_header *head;
+
+    if (t->is_begun)
+        return;
+    t->is_begun = true;
+    head = passed(t, headers, n_headers, &n_passed);
+    for (size_t i = 0; i < n_passed; i++) {
+        if (!is_own(head[i].name))
+            head[n++] = head[i];
+    }
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own) && head != NULL; i++)
+        head[n++] = own[i];
+    http_exchange_start(t->flight.x, t->flight.answer.status, head, n);
+    http_exchange_flush(t->flight.x);
+    t->flight.last_write_ms = loop_now_ms(t->flight.worker->loop);
+    flight_keep_alive(&t->flight, 0); /* finds out when to look again */
+}
+
+void chat_turn_relay_head(struct chat_turn *t, const struct http_header *headers, size_t n_headers)
+{
+    size_t n;
+    struct http_header *head = passed(t, headers, n_headers, &n);
+
+    t->is_begun = t->is_relayed = true;
+    http_exchange_start(t->flight.x, t->flight.answer.status, head, n);
+    http_exchange_flush(t->flight.x);
+}
+
+void chat_turn_relay_end(struct chat_turn *t, const struct err *failure)
+{
+    chat_turn_log(t, failure == NULL ? "relayed" : "failed", failure);
+    if (failure == NULL)
+        http_exchange_end(t->flight.x, STR(""));
+    else
+        http_exchange_abort(t->flight.x);
+    answered(t);
+}
+
+bool chat_turn_keep_head(struct chat_turn *t, const struct http_header *headers, size_t n_headers)
+{
+    t->headers = passed(t, headers, n_headers, &t->n_headers);
+    for (size_t i = 0; i < t->n_headers; i++) {
+        struct http_header *h = &t->headers[i];
+
+        *h = (struct http_header){arena_dup(&t->flight.arena, h->name),
+                                  arena_dup(&t->flight.arena, h->value)};
+        if (str_is_none(h->name) || str_is_none(h->value))
+            return false;
+    }
+    return t->headers != NULL;
+}
+
+/* ---- bodies */
+
+struct buf *chat_turn_fresh_out(struct chat_turn *t)
+{
+    buf_reset(&t->flight.worker->out);
+    return &t->flight.worker->out;
+}
+
+/* Frames are missing: better no end of the stream than a wrong one. */
+static bool is_broken(struct chat_turn *t)
+{
+    if (!buf_failed(&t->flight.worker->out))
+        return false;
+    http_exchange_abort(t->flight.x);
+    answered(t);
+    return true;
+}
+
+void chat_turn_send(struct chat_turn *t)
+{
+    struct buf *out = &t->flight.worker->out;
+
+    if (is_broken(t) || out->len == 0)
+        return;
+    t->flight.last_write_ms = loop_now_ms(t->flight.worker->loop);
+    http_exchange_write(t->flight.x, buf_str(out));
+}
+
+/* ---- ends of answers */
+
+static void end_stream(struct chat_turn *t, const char *status, const struct err *e)
+{
+    if (is_broken(t))
+        return;
+    chat_turn_log(t, status, e);
+    http_exchange_end(t->flight.x, buf_str(&t->flight.worker->out));
+    answered(t);
+}
+
+void chat_turn_finish(struct chat_turn *t, struct buf *out)
+{
+    struct err e;
+
+    chat_merge_finish(&t->merge, out);
+    if (t->is_begun) {
+        end_stream(t, "completed", NULL);
+    } else if (buf_failed(out)) {
+        err_set_no_memory(&e);
+        chat_turn_fail(t, &e, out);
+    } else {
+        chat_turn_log(t, "completed", NULL);
+        http_exchange_respond(t->flight.x, t->flight.answer.status, t->headers, t->n_headers,
+                              buf_str(out));
+        answered(t);
+    }
+}
+
+void chat_turn_fail(struct chat_turn *t, const struct err *e, struct buf *out)
+{
+    if (t->is_relayed) {
+        chat_turn_relay_end(t, e);
+    } else if (t->is_begun) {
+        chat_merge_fail(&t->merge, e, out);
+        end_stream(t, "failed", e);
+    } else {
+        chat_turn_log(t, "failed", e);
+        http_exchange_respond_error(t->flight.x, e, NULL, 0);
+        answered(t);
+    }
+}

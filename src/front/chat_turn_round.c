@@ -1,0 +1,133 @@
+/* chat_turn_round.c -- the upstream call of a round: the client's body, with our tools and
+ * what the rounds before have brought. */
+#include "front/chat_turn_internal.h"
+#include "front/relay_headers.h"
+#include "upstream/upstream_options.h"
+#include "upstream/upstream_watch.h"
+
+/* Room for two more than the client has sent is in out. */
+static size_t write_headers(struct chat_turn *t, struct http_header *out)
+{
+    str key = worker_authorization(t->flight.worker, t->flight.http);
+    size_t n_passed = relay_headers_on(t->flight.http, RELAY_WITHOUT_CODING, out), n = 0;
+
+    /* A key stands for one request: with it a second round might get the first's answer. */
+    for (size_t i = 0; i < n_passed; i++) {
+        if (t->n_rounds == 1 || !str_eq(out[i].name, STR("idempotency-key")))
+            out[n++] = out[i];
+    }
+    out[n++] = (struct http_header){STR("x-request-id"), t->flight.request_id};
+    if (!str_is_none(key))
+        out[n++] = (struct http_header){STR("authorization"), key};
+    return n;
+}
+
+static bool is_among(str name, const str *names, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && !str_eq(name, names[i]))
+        i++;
+    return i < n;
+}
+
+/* A server that cannot be told the tool that the client forces gets no other (CONTRACT 1.4). */
+static void narrow_choice(const struct chat_turn *t, enum chat_tool_choice forms,
+                          struct chat_loop_additions *add)
+{
+    const str forced = t->request.forced;
+
+    if (forms == CHAT_CHOICE_FULL || add->is_later_round || str_is_none(forced))
+        return;
+    if (!is_among(forced, t->request.names, t->request.n_names) &&
+        !is_among(forced, t->names.names, t->names.n))
+        return;
+    add->only = forced;
+    add->choice = forms == CHAT_CHOICE_STRINGS ? STR("\"required\"") : STR("\"auto\"");
+}
+
+static int write_body(void *arg, struct err *reterr)
+{
+    struct chat_turn *t = arg;
+    struct upstream_facts *facts = upstream_watch_facts(t->flight.worker->watch);
+    struct chat_loop_additions add = {
+        .tools = buf_str(&t->offer),
+        .messages = buf_str(&t->history),
+        .is_later_round = t->n_rounds > 1,
+        .asks_for_usage =
+            t->request.stream && upstream_asks_for_usage(t->flight.worker->config, facts),
+        .only = STR_NONE,
+        .choice = STR_NONE,
+    };
+
+    narrow_choice(t, upstream_tool_choice_forms(t->flight.worker->config, facts), &add);
+    upstream_facts_unref(facts);
+    buf_reset(&t->body);
+    chat_loop_request_write(&t->request, &add, &t->body);
+    if (!buf_failed(&t->body) && !buf_failed(&t->history))
+        return 0;
+    if (t->body.is_full || t->history.is_full)
+        err_set(reterr, ERR_REQUEST_TOO_LARGE,
+                "The request needs more than %zu bytes of memory (max_request_memory).",
+                t->flight.worker->config->max_request_memory_bytes);
+    else
+        err_set_no_memory(reterr);
+    return -1;
+}
+
+static void write_url(const struct chat_turn *t, struct buf *out)
+{
+    buf_append(out, t->flight.worker->upstream);
+    buf_append(out, STR("/chat/completions"));
+    if (t->flight.http->query.len > 0) {
+        buf_char(out, '?');
+        buf_append(out, t->flight.http->query);
+    }
+}
+
+static int start_call(struct chat_turn *t, struct err *reterr)
+{
+    struct http_header *headers =
+        arena_array(&t->flight.arena, t->flight.http->n_headers + 2, sizeof(*headers));
+    struct http_call_conf call = worker_call_conf(t->flight.worker);
+    struct buf url = {.limit = 0};
+    int rc;
+
+    write_url(t, &url);
+    if (headers == NULL || buf_failed(&url)) {
+        err_set_no_memory(reterr);
+        buf_fini(&url);
+        return -1;
+    }
+    call.url = buf_cstr(&url);
+    call.method = "POST";
+    call.headers = headers;
+    call.n_headers = write_headers(t, headers);
+    call.body = buf_str(&t->body);
+    rc = flight_start_call(&t->flight, &call, &chat_turn_call_handler, reterr);
+    buf_fini(&url);
+    return rc;
+}
+
+static void send_body(void *arg, const struct err *failure)
+{
+    struct chat_turn *t = arg;
+    struct err e;
+
+    if (t->flight.x == NULL)
+        return;
+    if (failure == NULL && start_call(t, &e) == -1)
+        failure = &e;
+    if (failure != NULL)
+        chat_turn_fail(t, failure, chat_turn_fresh_out(t));
+}
+
+void chat_turn_ask(struct chat_turn *t)
+{
+    flight_cancel_call(&t->flight); /* it never ended its body */
+    t->n_rounds++;
+    t->state = CHAT_TURN_MODEL;
+    upstream_answer_reset(&t->flight.answer);
+    chat_merge_begin(&t->merge);
+    flight_work(&t->flight, t->flight.body_bytes + t->history.len, write_body, send_body);
+}

@@ -1,0 +1,295 @@
+/* relay.c -- bytes through, unchanged but for what chat_rewrite.h names.
+ *
+ * Status, end-to-end headers and body of the upstream reach the client as they
+ * came; what concerns one connection only does not. A failure before the
+ * upstream's head is an error answer of ours, one after it breaks the
+ * connection, because a short answer must not look like a whole one. */
+#include "front/relay_internal.h"
+
+#include "ev/log.h"
+#include "front/relay_headers.h"
+#include "turn/request_body.h"
+#include "upstream/upstream_options.h"
+#include "upstream/upstream_watch.h"
+#include "wire/chat/chat_rewrite.h"
+
+static void log_end(const struct relay *relay, const char *outcome, const struct err *e)
+{
+    str phase = str_from_c(relay->phase);
+    /* Only the message of a failed call is of the upstream and not of the request. */
+    str message = e == NULL || str_is_none(phase) ? STR_NONE : str_from_c(e->msg);
+
+    log_line(
+        LOG_INFO, "relay",
+        (struct log_field[]){
+            LOG_STR("request_id", relay->flight.request_id),
+            LOG_STR("method", relay->flight.http->method),
+            LOG_PATH("path", relay->flight.http->path), LOG_STR("outcome", str_from_c(outcome)),
+            LOG_INT("status", relay->status), LOG_STR("phase", phase), LOG_STR("message", message),
+            LOG_INT("total_ms", loop_now_ms(relay->flight.worker->loop) - relay->flight.start_ms),
+            LOG_STR("owner", relay->flight.caller.name), LOG_END});
+}
+
+void relay_fail(struct relay *relay, const struct err *e)
+{
+    bool is_begun = relay->status != 0;
+
+    if (!is_begun)
+        relay->status = err_http_status(e);
+    log_end(relay, err_wire_code(e), e);
+    if (is_begun)
+        http_exchange_abort(relay->flight.x);
+    else
+        http_exchange_respond_error(relay->flight.x, e, NULL, 0);
+    flight_answered(&relay->flight, false);
+}
+
+void relay_respond(struct relay *relay, str json)
+{
+    const struct http_header type = {STR("content-type"), STR("application/json")};
+
+    relay->status = 200;
+    log_end(relay, "answered", NULL);
+    http_exchange_respond(relay->flight.x, relay->status, &type, 1, json);
+    flight_answered(&relay->flight, false);
+}
+
+/* ---- headers */
+
+size_t relay_add_headers(const struct relay *relay, size_t n, struct http_header *out)
+{
+    str key = worker_authorization(relay->flight.worker, relay->flight.http);
+
+    out[n++] = (struct http_header){STR("x-request-id"), relay->flight.request_id};
+    if (!str_is_none(key))
+        out[n++] = (struct http_header){STR("authorization"), key};
+    return n;
+}
+
+/* Room for two more than the client has sent is in out. */
+static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
+                               struct http_header *out)
+{
+    /* The coding was taken off to read the body. */
+    size_t n =
+        relay_headers_on(r, relay->body.len > 0 ? RELAY_WITHOUT_CODING : RELAY_WITH_CODING, out);
+
+    return relay_add_headers(relay, n, out);
+}
+
+/* ---- reports of the upstream call */
+
+static void pass_head(struct relay *relay, int status, const struct http_header *headers,
+                      size_t n_headers)
+{
+    bool has_cors =
+        relay->flight.worker->config->cors_origins.n > 0; /* then only our word counts */
+    struct http_header *passed = arena_array(&relay->flight.arena, n_headers, sizeof(*passed));
+    size_t n = passed == NULL ? 0 : relay_headers_back(headers, n_headers, has_cors, passed);
+
+    relay->status = status;
+    http_exchange_start(relay->flight.x, status, passed, n);
+    http_exchange_flush(relay->flight.x);
+}
+
+static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
+{
+    struct relay *relay = arg;
+
+    if (!model_lookup_is_needed(relay, status, headers, n_headers)) {
+        pass_head(relay, status, headers, n_headers);
+        return;
+    }
+    flight_cancel_call(&relay->flight);
+    model_lookup_start(relay);
+    flight_free_if_over(&relay->flight);
+}
+
+static void on_body(void *arg, str bytes)
+{
+    struct relay *relay = arg;
+
+    http_exchange_write(relay->flight.x, bytes);
+}
+
+static void on_end(void *arg, const struct err *failure)
+{
+    struct relay *relay = arg;
+
+    if (failure != NULL)
+        relay->phase = http_call_phase(relay->flight.call);
+    relay->flight.call = NULL;
+    upstream_watch_hear_end(relay->flight.worker->watch, failure);
+    if (failure != NULL) {
+        relay_fail(relay, failure);
+    } else {
+        log_end(relay, "relayed", NULL);
+        http_exchange_end(relay->flight.x, STR(""));
+        flight_answered(&relay->flight, true);
+    }
+    flight_free_if_over(&relay->flight);
+}
+
+static const struct http_call_handler call_handler = {on_head, on_body, on_end};
+
+/* ---- the beginning */
+
+str relay_path(str path)
+{
+    const str version = STR("/v1");
+
+    while (str_starts_with(path, version) && (path.len == version.len || path.p[3] == '/'))
+        path = str_skip(path, version.len);
+    return path;
+}
+
+/* Is it the list of models, or one of them? Not every server knows HEAD there. */
+static bool is_models(str path)
+{
+    return str_eq(path, STR("/models")) || str_starts_with(path, STR("/models/"));
+}
+
+static str upstream_method(const struct http_request *r)
+{
+    bool is_head = str_eq(r->method, STR("HEAD"));
+
+    return is_head && is_models(relay_path(r->path)) ? STR("GET") : r->method;
+}
+
+static void write_url(const struct relay *relay, const struct http_request *r, struct buf *out)
+{
+    buf_append(out, relay->flight.worker->upstream);
+    buf_append(out, relay_path(r->path));
+    if (r->query.len > 0) {
+        buf_char(out, '?');
+        buf_append(out, r->query);
+    }
+}
+
+/* Most bodies have nothing to rewrite, which a look for one word tells. What a
+ * coding hides has to be decoded first. */
+static bool may_need_rewriting(const struct http_request *r, bool is_chat, bool has_aliases)
+{
+    bool is_coded = !str_is_none(http_request_header(r, STR("content-encoding")));
+
+    return r->body.len > 0 &&
+           (has_aliases || (is_chat && (is_coded || chat_may_hold_reasoning(r->body))));
+}
+
+static bool is_chat(const struct relay *relay)
+{
+    return str_eq(relay_path(relay->flight.http->path), STR("/chat/completions"));
+}
+
+/* A body that cannot be decoded is the upstream's to judge. */
+static int rewrite_body(void *arg, struct err *reterr)
+{
+    struct relay *relay = arg;
+    const struct name_list aliases = upstream_model_aliases(relay->flight.worker->config);
+    str plain;
+
+    if (http_exchange_body(relay->flight.x, &plain, NULL) == -1)
+        return 0;
+    if (is_chat(relay))
+        (void)chat_rewrite(aliases, plain, &relay->body);
+    else
+        (void)model_alias_rewrite(aliases, plain, &relay->body);
+    if (!buf_failed(&relay->body))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static int start_call(struct relay *relay, struct err *reterr)
+{
+    const struct http_request *r = relay->flight.http;
+    struct arena *a = &relay->flight.arena;
+    struct http_header *headers = arena_array(a, r->n_headers + 2, sizeof(*headers));
+    struct buf url = {.limit = 0};
+    struct http_call_conf call = worker_call_conf(relay->flight.worker);
+    int rc = -1;
+
+    write_url(relay, r, &url);
+    call.url = buf_cstr(&url);
+    call.method = arena_dup(a, upstream_method(r)).p;
+    if (headers == NULL || call.method == NULL || buf_failed(&url)) {
+        err_set_no_memory(reterr);
+    } else {
+        call.body = relay->body.len > 0 ? buf_str(&relay->body) : r->body;
+        call.headers = headers;
+        call.n_headers = upstream_headers(relay, r, headers);
+        rc = flight_start_call(&relay->flight, &call, &call_handler, reterr);
+    }
+    buf_fini(&url);
+    return rc;
+}
+
+static void ask_upstream(void *arg, const struct err *failure)
+{
+    struct relay *relay = arg;
+    struct err e;
+
+    if (relay->flight.x == NULL)
+        return;
+    if (failure == NULL && start_call(relay, &e) == -1)
+        failure = &e;
+    if (failure != NULL)
+        relay_fail(relay, failure);
+}
+
+/* ---- what a flight asks of its owner */
+
+static void log_gone(void *arg)
+{
+    log_end(arg, "client_gone", NULL);
+}
+
+static void fail_relay(void *arg, const struct err *e)
+{
+    relay_fail(arg, e);
+}
+
+static void finish_relay(void *arg)
+{
+    struct relay *relay = arg;
+
+    buf_fini(&relay->body);
+    buf_fini(&relay->list);
+}
+
+static const struct flight_ops ops = {
+    .size = sizeof(struct relay),
+    .log_gone = log_gone,
+    .fail = fail_relay,
+    .fini = finish_relay,
+};
+
+static void begin_relay(struct relay *relay)
+{
+    const struct http_request *r = relay->flight.http;
+    const bool has_aliases = upstream_model_aliases(relay->flight.worker->config).n > 0;
+
+    if (may_need_rewriting(r, is_chat(relay), has_aliases))
+        flight_work(&relay->flight, request_body_weight(r), rewrite_body, ask_upstream);
+    else
+        ask_upstream(relay, NULL);
+}
+
+void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                 const struct caller *caller)
+{
+    struct relay *relay = flight_new(&ops, w, x, r, caller);
+    struct err e;
+
+    if (relay == NULL) {
+        err_set_no_memory(&e);
+        http_exchange_respond_error(x, &e, NULL, 0);
+        return;
+    }
+    relay->model = model_lookup_id(r, &relay->flight.arena);
+    if (model_lookup_is_due(relay))
+        model_lookup_start(relay);
+    else
+        begin_relay(relay);
+    flight_free_if_over(&relay->flight);
+}

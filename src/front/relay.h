@@ -1,0 +1,21 @@
+/* relay.h -- requests passed to the upstream, answers passed back, as they are
+ * but for the alias of a model and an empty `reasoning` in a request: /v1/chat/completions,
+ * /v1/models and what the key `relay` adds (CONTRACT 6). */
+#ifndef ANTIPHON_FRONT_RELAY_H
+#define ANTIPHON_FRONT_RELAY_H
+
+#include "http/http_server.h"
+
+struct caller;
+struct worker;
+
+/* What a path is below the upstream's base URL, which ends in its /v1: the path
+ * without any /v1 in front, of which clients whose base URL has one as well send
+ * two. "/models" of "/v1/models" and of "/v1/v1/models". */
+str relay_path(str path);
+
+/* Begins a relay; it answers, and frees itself at its end. */
+void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                 const struct caller *caller);
+
+#endif

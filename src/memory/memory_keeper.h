@@ -1,0 +1,26 @@
+/* memory_keeper.h -- keeps the process within max_memory, and gives memory back to the system.
+ *
+ * How much there is it sets once, for base/budget.h. On the main loop it looks now and then:
+ * when memory is short, the memories of calls forget; when much less is in use than before, what
+ * the C library has kept of it goes back to the system. */
+#ifndef ANTIPHON_MEMORY_MEMORY_KEEPER_H
+#define ANTIPHON_MEMORY_MEMORY_KEEPER_H
+
+#include "config/config.h"
+#include "ev/loop.h"
+
+struct call_memory;
+struct memory_keeper;
+
+/* Before there are threads: sets the limit, and how the C library holds memory for so many
+ * threads that are busy. */
+void memory_set_up(const struct config *c, unsigned n_threads);
+
+/* memories: n that may forget, or NULL ones. They outlive the keeper. NULL with *reterr filled. */
+struct memory_keeper *memory_keeper_new(struct loop *loop, struct call_memory *const *memories,
+                                        size_t n, struct err *reterr);
+
+/* NULL is fine. */
+void memory_keeper_free(struct memory_keeper *k);
+
+#endif

@@ -1,0 +1,310 @@
+/* flight.c -- beginning, reports and end of what is on its way. */
+#include "turn/flight.h"
+
+#include <stdlib.h>
+
+#include "base/budget.h"
+#include "ev/loop.h"
+#include "http/http_client.h"
+#include "http/http_server.h"
+#include "turn/worker.h"
+
+enum {
+    POOL_LOOK_AGAIN_MS = 20,
+    LINGER_MS = 1000, /* for the end of a body after its [DONE] */
+};
+
+static uint64_t now_ms(const struct flight *f)
+{
+    return loop_now_ms(f->worker->loop);
+}
+
+/* ---- the end */
+
+static void free_flight(struct flight *f)
+{
+    const size_t size = f->ops->size;
+
+    *f->link = f->next;
+    if (f->next != NULL)
+        f->next->link = f->link;
+    f->ops->fini(f);
+    loop_timer_free(f->timer);
+    upstream_answer_fini(&f->answer);
+    arena_fini(&f->arena);
+    budget_free(f, size);
+}
+
+void flight_free_if_over(struct flight *f)
+{
+    if (f->x != NULL || f->call != NULL || f->n_tasks > 0)
+        return;
+    if (f->ops->on_over != NULL)
+        f->ops->on_over(f);
+    free_flight(f);
+}
+
+void flight_cancel_call(struct flight *f)
+{
+    if (f->call != NULL)
+        http_call_cancel(f->call);
+    f->call = NULL;
+}
+
+static void cancel_all(struct flight *f)
+{
+    flight_cancel_call(f);
+    if (f->ops->cancel != NULL)
+        f->ops->cancel(f);
+}
+
+void flight_answered(struct flight *f, bool has_upstream_said_all)
+{
+    f->x = NULL;
+    if (f->ops->cancel != NULL)
+        f->ops->cancel(f);
+    if (f->call != NULL && has_upstream_said_all)
+        loop_timer_start(f->timer, LINGER_MS);
+    else
+        flight_cancel_call(f);
+}
+
+/* ---- reports of the exchange, and time */
+
+static void leave(struct flight *f)
+{
+    f->x = NULL;
+    f->ops->log_gone(f);
+    cancel_all(f);
+}
+
+static void on_gone(void *arg)
+{
+    struct flight *f = arg;
+
+    atomic_store(&f->is_gone, true);
+    if (f->is_on_pool)
+        return; /* which reads of x; end_job() heeds it */
+    leave(f);
+    flight_free_if_over(f);
+}
+
+/* A slow client: what it has not read yet is not read from the upstream either. */
+static void on_blocked(void *arg, bool blocked)
+{
+    struct flight *f = arg;
+
+    f->is_blocked = blocked;
+    if (f->call == NULL || f->is_on_pool)
+        return;
+    if (blocked)
+        http_call_pause(f->call);
+    else
+        http_call_resume(f->call);
+}
+
+static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
+
+static void on_timer(void *arg)
+{
+    struct flight *f = arg;
+
+    if (f->is_on_pool) {
+        loop_timer_start(f->timer, POOL_LOOK_AGAIN_MS);
+        return;
+    }
+    if (f->x == NULL)
+        flight_cancel_call(f); /* it has lingered */
+    else
+        f->ops->on_timer(f);
+    flight_free_if_over(f);
+}
+
+bool flight_is_due(const struct flight *f, uint64_t *last_ms, uint64_t interval_ms,
+                   uint64_t *next_ms)
+{
+    uint64_t passed_ms = now_ms(f) - *last_ms;
+    bool due = interval_ms != 0 && passed_ms >= interval_ms;
+    uint64_t left_ms = due ? interval_ms : interval_ms - passed_ms;
+
+    if (interval_ms == 0)
+        return false;
+    if (due)
+        *last_ms = now_ms(f);
+    if (*next_ms == 0 || left_ms < *next_ms)
+        *next_ms = left_ms;
+    return due && !f->is_blocked;
+}
+
+void flight_keep_alive(struct flight *f, uint64_t next_ms)
+{
+    const uint64_t interval_ms = f->worker->config->heartbeat_interval_ms;
+
+    if (flight_is_due(f, &f->last_write_ms, interval_ms, &next_ms))
+        http_exchange_write(f->x, STR(": heartbeat\n\n"));
+    if (next_ms != 0)
+        loop_timer_start(f->timer, next_ms);
+}
+
+/* ---- the beginning */
+
+/* What it needs of memory. */
+static bool take_memory(struct flight *f, struct http_exchange *x, const struct http_request *r)
+{
+    arena_init(&f->arena, f->worker->config->max_request_memory_bytes);
+    f->request_id = arena_dup(&f->arena, http_exchange_request_id(x));
+    f->client = arena_dup(&f->arena, r->peer);
+    if (f->ops->on_timer != NULL)
+        f->timer = loop_timer_new(f->worker->loop, on_timer, f);
+    return !str_is_none(f->request_id) && !str_is_none(f->client) &&
+           (f->timer != NULL || f->ops->on_timer == NULL);
+}
+
+void *flight_new(const struct flight_ops *ops, struct worker *w, struct http_exchange *x,
+                 const struct http_request *r, const struct caller *caller)
+{
+    struct flight *f = budget_alloc(ops->size, ops->size);
+
+    if (f == NULL)
+        return NULL;
+    f->ops = ops;
+    f->worker = w;
+    if (!take_memory(f, x, r)) {
+        loop_timer_free(f->timer);
+        arena_fini(&f->arena);
+        budget_free(f, ops->size);
+        return NULL;
+    }
+    f->x = x;
+    f->http = r;
+    f->caller = *caller;
+    f->start_ms = f->last_write_ms = now_ms(f);
+    upstream_answer_init(&f->answer);
+    f->next = w->flights;
+    f->link = &w->flights;
+    if (f->next != NULL)
+        f->next->link = &f->next;
+    w->flights = f;
+    http_exchange_watch(x, &exchange_handler, f);
+    return f;
+}
+
+int flight_start_call(struct flight *f, const struct http_call_conf *call,
+                      const struct http_call_handler *handler, struct err *reterr)
+{
+    f->call = http_client_start(f->worker->client, call, handler, f, reterr);
+    if (f->call == NULL)
+        return -1;
+    if (f->is_blocked)
+        http_call_pause(f->call);
+    return 0;
+}
+
+/* ---- what takes long */
+
+static struct err no_memory = {.code = ERR_INTERNAL, .msg = "The gateway ran out of memory."};
+
+/* Errors are large, and rare: there is no room for one in each flight. */
+static void run_job(void *arg)
+{
+    struct flight *f = arg;
+    struct err e, *copy;
+
+    f->job.failure = NULL;
+    if (f->job.work(f, &e) == 0)
+        return;
+    copy = malloc(sizeof(*copy));
+    if (copy != NULL)
+        *copy = e;
+    f->job.failure = copy != NULL ? copy : &no_memory;
+}
+
+/* What the log shows of the request of a client that has left goes with the exchange, which is released
+ * last then. The next job of the flight may begin in `then`. */
+static void end_job(void *arg)
+{
+    struct flight *f = arg;
+    const struct flight_job job = f->job;
+    struct http_exchange *const held = f->x;
+    const bool is_gone = flight_is_gone(f);
+
+    f->is_on_pool = false;
+    f->n_tasks--;
+    if (is_gone)
+        leave(f);
+    else
+        http_exchange_release(held);
+    if (f->call != NULL && !f->is_blocked)
+        http_call_resume(f->call);
+    job.then(f, job.failure);
+    if (is_gone)
+        http_exchange_release(held);
+    if (job.failure != &no_memory)
+        free(job.failure);
+    flight_free_if_over(f);
+}
+
+void flight_offload(struct flight *f, int (*work)(void *arg, struct err *reterr),
+                    void (*then)(void *arg, const struct err *failure))
+{
+    f->job.of_loop = (struct loop_job){.work = run_job, .done = end_job, .arg = f};
+    f->job.work = work;
+    f->job.then = then;
+    f->is_on_pool = true;
+    f->n_tasks++;
+    http_exchange_hold(f->x);
+    if (f->call != NULL)
+        http_call_pause(f->call);
+    loop_offload(f->worker->loop, &f->job.of_loop);
+}
+
+bool flight_is_gone(const struct flight *f)
+{
+    return atomic_load(&f->is_gone);
+}
+
+void flight_work(struct flight *f, size_t weight, int (*work)(void *arg, struct err *reterr),
+                 void (*then)(void *arg, const struct err *failure))
+{
+    struct err e;
+    int rc;
+
+    if (weight >= WORKER_LARGE_BYTES) {
+        flight_offload(f, work, then);
+        return;
+    }
+    rc = work(f, &e);
+    then(f, rc == -1 ? &e : NULL);
+}
+
+/* ---- all of a worker */
+
+void flight_end_all(struct worker *w, const struct err *e)
+{
+    for (struct flight *f = w->flights, *next; f != NULL; f = next) {
+        next = f->next;
+        if (f->x != NULL && !f->is_on_pool)
+            f->ops->fail(f, e);
+        flight_free_if_over(f);
+    }
+}
+
+void flight_drop_all(struct worker *w)
+{
+    for (struct flight *f = w->flights, *next; f != NULL; f = next) {
+        next = f->next;
+        cancel_all(f);
+        free_flight(f);
+    }
+}
+
+void flight_upstream_known(struct worker *w)
+{
+    for (struct flight *f = w->flights, *next; f != NULL; f = next) {
+        next = f->next;
+        if (f->ops->on_upstream_known == NULL || f->x == NULL)
+            continue;
+        f->ops->on_upstream_known(f);
+        flight_free_if_over(f);
+    }
+}

@@ -1,0 +1,133 @@
+/* flight.h -- a request on its way through the gateway: the exchange with its client, the call of the
+ * upstream that is made for it, its time, its memory, and its place among all of its worker.
+ *
+ * A turn, a chat turn and a relay are flights: each begins with a struct flight, and what differs is a
+ * table of operations. Reports of a call go straight to the owner, whose handler is given to
+ * flight_start_call(); each of them ends in flight_free_if_over(), so that nothing of a flight is
+ * freed while somebody above still uses it.
+ *
+ * What takes long is done on the pool of threads. Until it has ended the flight belongs to that:
+ * neither a client that leaves, nor time, nor a worker that ends is reported before. */
+#ifndef ANTIPHON_TURN_FLIGHT_H
+#define ANTIPHON_TURN_FLIGHT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "access/api_key.h"
+#include "base/arena.h"
+#include "ev/loop.h"
+#include "upstream/upstream_answer.h"
+
+struct flight;
+struct http_call_conf;
+struct http_call_handler;
+struct http_exchange;
+struct http_request;
+struct worker;
+
+/* What its owner does; arg is the flight, with which the owner's struct begins. None of them frees
+ * it. */
+struct flight_ops {
+    size_t size;                 /* of the owner's struct */
+    void (*log_gone)(void *arg); /* the client left before its answer was complete */
+    void (*on_timer)(void *arg); /* while there is a client; NULL: it has no timer */
+    void (*on_upstream_known)(
+        void *arg); /* what it is, or not to be found out; NULL: all the same */
+    void (*fail)(void *arg, const struct err *e); /* the worker ends: answers */
+    void (*cancel)(void *arg);  /* what it waits for, but the call; NULL: that is all there is */
+    void (*on_over)(void *arg); /* it is about to be freed while the worker goes on; or NULL */
+    void (*fini)(void *arg);    /* what the owner's part of it holds */
+};
+
+/* What takes long, while it is on the pool; flight.c's own. */
+struct flight_job {
+    struct loop_job of_loop;
+    int (*work)(void *arg, struct err *reterr);
+    void (*then)(void *arg, const struct err *failure);
+    struct err *failure; /* what work has filled in; NULL: it returned 0 */
+};
+
+struct flight {
+    const struct flight_ops *ops;
+    struct worker *worker;
+    struct flight *next, **link;     /* in the worker's list */
+    struct http_exchange *x;         /* NULL when the answer is complete or the client gone */
+    const struct http_request *http; /* lives as long as x */
+    struct http_call *call;          /* NULL: none, or it has ended */
+    struct upstream_answer answer;   /* of that call */
+    struct loop_timer *timer;        /* NULL when the owner has no on_timer */
+    struct arena arena;
+    str request_id, client; /* in the arena */
+    struct caller caller;
+    size_t body_bytes; /* of the request, without its coding, once it is read */
+    size_t n_tasks;    /* on other threads, which use its memory: it is not freed before they end */
+    uint64_t start_ms, first_byte_ms, last_write_ms;
+    bool is_blocked;     /* the client reads slowly: the upstream is paused */
+    bool is_on_pool;     /* see flight_offload() */
+    atomic_bool is_gone; /* the client left meanwhile */
+    struct flight_job job;
+};
+
+/* A zeroed owner's struct with its flight, which hears of the exchange from now on. NULL when out of
+ * memory: then the exchange is untouched. */
+void *flight_new(const struct flight_ops *ops, struct worker *w, struct http_exchange *x,
+                 const struct http_request *r, const struct caller *caller);
+
+/* Does so when there is neither a client nor a call nor a task. */
+void flight_free_if_over(struct flight *f);
+
+/* ---- the call of the upstream */
+
+/* Starts it; the handler's arg is the flight. Returns 0, or -1 with *reterr filled. */
+int flight_start_call(struct flight *f, const struct http_call_conf *call,
+                      const struct http_call_handler *handler, struct err *reterr);
+
+void flight_cancel_call(struct flight *f);
+
+/* ---- the client */
+
+/* The exchange is over, answered or broken off: cancels what is waited for. When the upstream has
+ * said all, its call may linger a moment: so that the end of its body can arrive, and the connection
+ * be used again. */
+void flight_answered(struct flight *f, bool has_upstream_said_all);
+
+/* Something is to be said when interval_ms (0: never) have passed since *last_ms. Returns whether it is
+ * due, and brings forward the next look, which is 0 if there is none yet. */
+bool flight_is_due(const struct flight *f, uint64_t *last_ms, uint64_t interval_ms,
+                   uint64_t *next_ms);
+
+/* The sign of life in a stream that says nothing; the timer is started for the next, or for next_ms if
+ * that is sooner and not 0. */
+void flight_keep_alive(struct flight *f, uint64_t next_ms);
+
+/* ---- what takes long */
+
+/* Runs work(f) on the pool, and then `then` on the loop: with NULL, or with what work has filled in when
+ * it returned -1. work touches nothing but the flight, what is constant and what may be used from any
+ * thread; a call is paused meanwhile. If the client has left, f->x is NULL for `then`, which frees
+ * nothing. */
+void flight_offload(struct flight *f, int (*work)(void *arg, struct err *reterr),
+                    void (*then)(void *arg, const struct err *failure));
+
+/* Does so if the weight is large (WORKER_LARGE_BYTES), and else runs both at once. */
+void flight_work(struct flight *f, size_t weight, int (*work)(void *arg, struct err *reterr),
+                 void (*then)(void *arg, const struct err *failure));
+
+/* Any thread: has the client left? What is done for it alone is left out then. */
+bool flight_is_gone(const struct flight *f);
+
+/* ---- all of a worker */
+
+/* The worker ends: each is answered with e. Those on the pool are not: it asks again. */
+void flight_end_all(struct worker *w, const struct err *e);
+
+/* It has ended: what is left is freed. */
+void flight_drop_all(struct worker *w);
+
+/* Tells those that wait for it. */
+void flight_upstream_known(struct worker *w);
+
+#endif

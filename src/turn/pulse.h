@@ -1,0 +1,28 @@
+/* pulse.h -- do the loops of all workers turn?
+ *
+ * Whoever asks leaves a message for every loop, unless there is one still; one that is not
+ * answered for 5 s is found by the next who asks. So nothing happens while nobody does. */
+#ifndef ANTIPHON_TURN_PULSE_H
+#define ANTIPHON_TURN_PULSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct loop;
+struct pulses;
+
+/* NULL when out of memory. */
+struct pulses *pulses_new(size_t n_loops);
+
+/* When no loop runs any more. NULL is fine. */
+void pulses_free(struct pulses *p);
+
+/* Before anybody asks. */
+void pulses_add(struct pulses *p, struct loop *loop);
+
+/* Any thread, at once; now_ms of any clock that goes on evenly. NULL is fine: nothing is
+ * known. */
+bool pulses_are_stalled(struct pulses *p, uint64_t now_ms);
+
+#endif

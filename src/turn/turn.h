@@ -1,0 +1,15 @@
+/* turn.h -- one client request to /v1/responses, from parse to last byte. */
+#ifndef ANTIPHON_TURN_TURN_H
+#define ANTIPHON_TURN_TURN_H
+
+#include "http/http_server.h"
+
+struct caller;
+struct worker;
+
+/* Begins the turn of a request; it answers, and frees itself when the last
+ * thing it started has ended. */
+void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                const struct caller *caller);
+
+#endif

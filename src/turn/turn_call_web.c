@@ -1,0 +1,245 @@
+/* turn_call_web.c -- calls of the web search, and what the answer may cite of them. */
+#include "search/web_session.h"
+#include "turn/builtin_tools.h"
+#include "turn/turn_call.h"
+#include "turn/turn_search_mcp.h"
+#include "json/json_text.h"
+
+enum { MAX_HELD_BYTES = 16 * 1024 * 1024, MAX_REDIRECTS = 5 };
+
+struct web_work {
+    struct turn_call *call;
+    struct web_call *web;
+    struct web_action action;
+};
+
+/* ---- the session of a turn */
+
+/* Elements of a raw array of texts, plain. */
+static bool read_domains(struct turn *t, str raw, const str **ret, size_t *ret_n)
+{
+    struct jr j;
+    str *list;
+    size_t n = 0;
+
+    *ret = NULL;
+    *ret_n = 0;
+    if (str_is_none(raw))
+        return true;
+    jr_init(&j, raw);
+    for (bool in = jr_enter(&j, JR_ARRAY); in && jr_next_element(&j); jr_skip(&j))
+        n++;
+    list = arena_array(&t->flight.arena, n + 1, sizeof(*list));
+    if (list == NULL)
+        return false;
+    jr_init(&j, raw);
+    (void)jr_enter(&j, JR_ARRAY);
+    for (*ret = list; jr_next_element(&j); (*ret_n)++) {
+        list[*ret_n] = json_text_dup(&t->flight.arena, jr_string(&j));
+        if (str_is_none(list[*ret_n]))
+            return false;
+    }
+    return true;
+}
+
+static enum search_size size_of(str escaped)
+{
+    if (str_is_none(escaped))
+        return SEARCH_MEDIUM;
+    if (json_text_eq(escaped, STR("low")))
+        return SEARCH_LOW;
+    return json_text_eq(escaped, STR("high")) ? SEARCH_HIGH : SEARCH_MEDIUM;
+}
+
+static str plain(struct turn *t, str escaped)
+{
+    return str_is_none(escaped) ? STR_NONE : json_text_dup(&t->flight.arena, escaped);
+}
+
+static bool read_query(struct turn *t, const struct search_declaration *d, struct search_query *ret)
+{
+    *ret = (struct search_query){
+        .query = STR(""),
+        .size = size_of(d->size),
+        .country = plain(t, d->country),
+        .region = plain(t, d->region),
+        .city = plain(t, d->city),
+        .timezone = plain(t, d->timezone),
+    };
+    return read_domains(t, d->allowed_domains, &ret->allowed_domains, &ret->n_allowed) &&
+           read_domains(t, d->blocked_domains, &ret->blocked_domains, &ret->n_blocked);
+}
+
+/* Behind the numbers that the model has seen in earlier responses: it may cite those again, and no
+ * other page is to be linked then. Each result took one number at most. */
+static size_t first_cursor(const struct turn *t)
+{
+    size_t n = 0;
+
+    for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
+        if (it->kind == ITEM_HOSTED_CALL && it->own_tool == OWN_TOOL_SEARCH)
+            n++;
+    }
+    return n;
+}
+
+static struct web_session *open_session(struct turn *t, const struct search_declaration *d)
+{
+    const struct config *c = t->flight.worker->config;
+    struct web_session_conf conf = {
+        .loop = t->flight.worker->loop,
+        .searcher = t->flight.worker->search != NULL
+                        ? search_http_searcher(t->flight.worker->search)
+                        : turn_search_mcp(t),
+        .pages = d->opens_pages ? t->flight.worker->pages : NULL,
+        .fetch = {.policy = builtin_page_policy(c),
+                  .timeout_ms = c->search_timeout_ms,
+                  .max_bytes = c->max_page_bytes,
+                  .max_redirects = MAX_REDIRECTS},
+        .first_cursor = first_cursor(t),
+        .max_held_bytes = MAX_HELD_BYTES,
+    };
+
+    return read_query(t, d, &conf.query) ? web_session_new(&conf) : NULL;
+}
+
+static struct web_session *session_of(struct turn *t)
+{
+    const struct tool *tool = turn_find_tool(t, TOOL_WEB_SEARCH);
+
+    if (t->web == NULL && tool != NULL)
+        t->web = open_session(t, tool->search);
+    return t->web;
+}
+
+/* ---- what comes out */
+
+static void write_source(const struct web_source *s, struct jw *w)
+{
+    jw_object(w);
+    jw_key_string(w, "type", STR("url"));
+    jw_key_string(w, "url", s->url);
+    jw_object_end(w);
+}
+
+static void write_search(const struct turn *t, const struct web_action *a,
+                         const struct web_outcome *o, struct jw *w)
+{
+    jw_key_string(w, "type", STR("search"));
+    jw_key_string(w, "query", a->query);
+    jw_key(w, "queries");
+    jw_array(w);
+    jw_string(w, a->query);
+    jw_array_end(w);
+    if (!t->request.include_search_sources)
+        return;
+    jw_key(w, "sources");
+    jw_array(w);
+    for (size_t i = 0; i < o->n_sources; i++)
+        write_source(&o->sources[i], w);
+    jw_array_end(w);
+}
+
+/* Where the model has said which page, by a number, the client gets its URL. */
+static void write_action(const struct turn *t, const struct web_action *a,
+                         const struct web_outcome *o, struct buf *out)
+{
+    struct jw w = jw_to(out);
+
+    jw_object(&w);
+    if (a->op == WEB_SEARCH) {
+        write_search(t, a, o, &w);
+    } else {
+        jw_key_string(&w, "type", a->op == WEB_OPEN ? STR("open_page") : STR("find_in_page"));
+        jw_key_string(&w, "url", o->url);
+        if (a->op == WEB_FIND)
+            jw_key_string(&w, "pattern", a->pattern);
+    }
+    jw_object_end(&w);
+}
+
+static void on_done(void *arg, const struct web_outcome *outcome)
+{
+    struct web_work *work = arg;
+    struct turn_call_result result = {.is_failed = outcome->is_failed};
+
+    json_text_escape(outcome->output, &result.output);
+    if (!outcome->is_failed)
+        write_action(work->call->turn, &work->action, outcome, &result.action);
+    turn_call_ended(work->call, &result);
+}
+
+/* ---- running */
+
+static int read_action(struct turn_call *c, struct web_action *ret, struct err *reterr)
+{
+    str arguments = json_text_dup(&c->turn->flight.arena, buf_str(&c->item->arguments));
+
+    if (!str_is_none(arguments))
+        return web_action_read(arguments, &c->turn->flight.arena, ret, reterr);
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static void *start(struct turn_call *c, struct turn_call_result *ret)
+{
+    static const struct web_handler handler = {on_done};
+    struct web_session *session = session_of(c->turn);
+    struct web_work *work = arena_alloc(&c->turn->flight.arena, sizeof(*work));
+    struct err e;
+
+    err_set_no_memory(&e);
+    if (work != NULL && session != NULL && read_action(c, &work->action, &e) == 0) {
+        work->call = c;
+        work->web = web_session_start(session, &work->action, &handler, work, &e);
+        if (work->web != NULL)
+            return work;
+    }
+    turn_call_fail(ret, str_from_c(e.msg));
+    return NULL;
+}
+
+static void cancel(void *arg)
+{
+    struct web_work *work = arg;
+
+    web_call_cancel(work->web);
+}
+
+const struct turn_call_kind turn_call_web = {start, cancel};
+
+/* ---- citations */
+
+static str escape_into(struct buf *buf, str text)
+{
+    buf_reset(buf);
+    json_text_escape(text, buf);
+    return buf_str(buf);
+}
+
+static bool find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
+{
+    struct turn *t = arg;
+    struct web_source source;
+
+    if (t->web == NULL || !web_session_source(t->web, marker->cursor, marker->first_line, &source))
+        return false;
+    ret->url = escape_into(&t->cited_url, source.url);
+    ret->title = escape_into(&t->cited_title, source.title);
+    return !buf_failed(&t->cited_url) && !buf_failed(&t->cited_title);
+}
+
+const struct response_sources *turn_sources(struct turn *t)
+{
+    if (turn_find_tool(t, TOOL_WEB_SEARCH) == NULL)
+        return NULL;
+    t->sources = (struct response_sources){find_source, t};
+    return &t->sources;
+}
+
+void turn_free_web(struct turn *t)
+{
+    web_session_free(t->web);
+    buf_fini(&t->cited_url);
+    buf_fini(&t->cited_title);
+}

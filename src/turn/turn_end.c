@@ -1,0 +1,48 @@
+/* turn_end.c -- the end of an answer: the last event, or the object that it would carry.
+ *
+ * What is large is written on the pool, into a buffer of the turn's own. */
+#include "turn/turn_stages.h"
+
+/* Nothing has been seen of a response that fails before its stream begins: it is an HTTP error. */
+static const struct err *unseen_error(const struct turn *t)
+{
+    return t->is_begun || t->response.status != RESPONSE_FAILED ? NULL : t->response.error;
+}
+
+static const struct err *response_error(const struct turn *t)
+{
+    return t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
+}
+
+size_t turn_end_weight(const struct turn *t)
+{
+    return unseen_error(t) != NULL ? 0 : t->echo.len + t->response.used_bytes;
+}
+
+int turn_write_end(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    if (unseen_error(t) != NULL)
+        return 0;
+    if (!t->is_begun)
+        response_object(&t->response, &t->large);
+    else if (turn_end_weight(t) >= WORKER_LARGE_BYTES)
+        response_end(&t->response, &t->large);
+    else
+        response_end(&t->response, turn_out(t));
+    return 0;
+}
+
+enum turn_next turn_send_end(struct turn *t, struct err *reterr)
+{
+    const struct err *unseen = unseen_error(t);
+
+    (void)reterr;
+    if (unseen != NULL)
+        turn_answer_error(t, unseen);
+    else if (t->is_begun)
+        turn_answer_stream(t, response_error(t));
+    else
+        turn_answer_object(t, &t->large);
+    return TURN_WAIT;
+}

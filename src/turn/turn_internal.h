@@ -1,0 +1,315 @@
+/* turn_internal.h -- what the files of a turn share.
+ *
+ * turn.c            the table of stages, what drives them, reports of the upstream and the client
+ *
+ * Stages, which do not know of each other (turn_stages.h):
+ * turn_prepare.c    the request is read, and completed
+ * turn_state.c      what it reads from the store and leaves there
+ * turn_tools.c      the tools of MCP servers that it may use
+ * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
+ * turn_round.c      the model is asked
+ * turn_round_end.c  what it says, and what follows
+ * turn_end.c        the last event, or the object
+ *
+ * What they use:
+ * turn_answer.c     what the client gets until then
+ * turn_response.c   the response is made
+ * turn_tool_set.c   which tools, by what names, and who has to approve
+ * turn_truncate.c   less of a conversation that is too long
+ * turn_reasoning.c  reasoning that comes back sealed, or not at all
+ * turn_rounds.c     calls of the gateway's own that do not come back */
+#ifndef ANTIPHON_TURN_TURN_INTERNAL_H
+#define ANTIPHON_TURN_TURN_INTERNAL_H
+
+#include "conv/kept_item.h"
+#include "mcp/hub/mcp_hub.h"
+#include "response/response_hosted.h"
+#include "response/round.h"
+#include "store/store.h"
+#include "turn/flight.h"
+#include "turn/reasoning_seal.h"
+#include "turn/turn.h"
+#include "turn/turn_log.h"
+#include "turn/worker.h"
+#include "upstream/upstream_facts.h"
+#include "wire/chat/chat_request.h"
+#include "wire/dialect/model_profile.h"
+#include "wire/request/request_resolve.h"
+#include "wire/request/responses_request.h"
+
+/* In turn.c is what follows each. Behind TURN_RECORD the response has ended. */
+enum turn_state {
+    TURN_RECOGNISE,
+    TURN_PARSE,
+    TURN_LOAD,
+    TURN_RESOLVE,
+    TURN_TOOLS,
+    TURN_LIST,
+    TURN_OFFER,
+    TURN_APPROVED,
+    TURN_CALLS,
+    TURN_DECIDE,
+    TURN_ASK,
+    TURN_ROUND,
+    TURN_HEAR,
+    TURN_CLOSE,
+    TURN_SHORTEN,
+    TURN_RECORD,
+    TURN_SAVE,
+    TURN_CONCLUDE,
+    TURN_DONE,
+};
+
+/* How a stage ends. */
+enum turn_next {
+    TURN_GO,   /* on with what follows it */
+    TURN_ELSE, /* with what follows it otherwise */
+    TURN_WAIT, /* a report will come, and wake the turn */
+    TURN_FAIL, /* *reterr says why */
+    TURN_END,  /* the response has ended */
+};
+
+struct turn_call;
+struct web_session;
+
+/* A server whose tools the request may use, in the arena. */
+struct turn_server {
+    struct turn *turn;
+    struct mcp_declaration *declaration; /* NULL: injected */
+    const struct mcp_server_view *view;  /* of a configured server, else NULL */
+    const struct mcp_remote *remote;     /* of one that the request brought, else NULL */
+    struct mcp_catalogue *tools;         /* a reference; NULL: not known yet */
+    struct mcp_filter allowed;           /* by the request; while is_filtered */
+    struct mcp_approval floor, asked;    /* of approvals; asked by the request if asks */
+    bool is_filtered, asks, is_listed;   /* is_listed: the context has its listing */
+    struct output_item *item;            /* its listing while that is under way; or NULL */
+    struct mcp_task *task;               /* the same, until it has reported */
+    str why_not;                         /* what it has failed with; STR_NONE: it has not */
+    struct turn_server *next;
+};
+
+/* What an upstream got wrong, for the log. */
+struct turn_flaws {
+    size_t skipped_chunks;
+    unsigned n_repairs;
+    const char *repair; /* the last one, a constant; NULL: there was none */
+};
+
+struct turn {
+    struct flight flight; /* first; its call is this round's */
+    enum turn_state state;
+    bool has_worked;      /* the work of that stage has begun */
+    bool awaits_upstream; /* it is being found out what it is */
+    struct responses_request request;
+    struct model_profile profile; /* of its model, once there is a response */
+    struct chat_request_options chat;
+    struct conversation conversation;
+    struct buf chat_body, echo;
+    struct buf opening; /* the first events, when they are large: written with the echo */
+    struct buf large;   /* events, or an object, that were written on the pool */
+    struct buf unread;  /* of the upstream's answer, to be read there */
+    struct response response;
+    struct round round;
+    enum response_dialect dialect; /* of its stream */
+    unsigned n_shortened;          /* how often it was sent again with less of the conversation */
+    size_t n_left_out;             /* messages of it that are not sent (conv/trim.h) */
+    bool is_aimed;                 /* it was cut by the upstream's numbers, and is under way */
+    bool has_response, has_round;  /* are initialised */
+    bool is_begun;                 /* the head of the stream has been sent */
+    bool has_ended;                /* the response, with the round that has ended last */
+    bool has_call_ended;           /* the upstream's of this round: nothing more is heard of it */
+
+    struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
+
+    /* in the arena; the store works with them, in tasks of the flight */
+    str previous_id, conversation_id; /* what the request continues, or STR_NONE */
+    str lock_name, lock;              /* lock: the conversation is locked by that name */
+    struct request_references references;
+    struct request_history_item *found; /* one for each of them */
+    struct store_history history;
+    struct store_response record;
+    struct arena kept; /* of record: what was read of the request leaves it its full size */
+    struct reasoning_source reasoning_source;
+    struct reasoning_seal seal;
+    str memory_scope; /* whose reasoning and rounds they are, or STR_NONE: not asked for yet */
+    struct store_task store_task;
+    const struct err *not_stored; /* why, for the log */
+    const struct err *failure;    /* of what was waited for last; or NULL */
+
+    /* tools of the gateway's own */
+    const struct code_declaration *code; /* NULL: the request has no code interpreter */
+    str container_id;                    /* of its calls, plain */
+    struct web_session *web;             /* what was searched and opened; NULL: nothing yet */
+    struct response_sources sources;
+    struct buf cited_url, cited_title; /* of the source found last, escaped */
+
+    /* MCP */
+    struct mcp_snapshot *servers; /* or NULL */
+    struct turn_server *first_server, *last_server;
+    uint64_t tools_deadline_ms;
+    struct turn_call *calls;          /* of the round, in the order of the model; in the arena */
+    struct output_item **round_start; /* where the output ended when the round began */
+    unsigned n_listings, n_calls;     /* under way */
+    unsigned n_rounds;                /* that have begun */
+    struct turn_flaws flaws;          /* of the rounds before */
+    struct history_repairs history_repairs; /* of the last request to the upstream */
+    enum finish finish;                     /* of the round before the calls */
+    struct chat_result result;              /* of the round that has ended last */
+
+    uint64_t last_event_ms;
+};
+
+/* ---- turn.c */
+
+/* Something that the turn waits for has ended, and has left in it what there is to know. Goes on; the
+ * turn may be gone afterwards. Every callback ends with it. */
+void turn_wake(struct turn *t);
+
+/* The client has its answer: t->flight.x is NULL afterwards. */
+void turn_answered(struct turn *t);
+
+extern const struct http_call_handler turn_call_handler;
+
+/* About how many bytes are gone through to read, write or store what the turn holds. */
+size_t turn_weight(const struct turn *t);
+
+/* If there was no memory because the turn has all that one may have, e says so afterwards. */
+void turn_explain_size(const struct turn *t, struct err *e);
+
+/* Makes a failure stay as long as the turn, in t->failure; NULL: there is none. */
+void turn_keep_failure(struct turn *t, const struct err *failure);
+
+/* Frees what is known of servers, and cancels what they are asked; in turn_tools.c. */
+void turn_cancel_tools(struct turn *t);
+void turn_free_tools(struct turn *t);
+
+/* Nobody waits for calls any more; in turn_calls.c. */
+void turn_cancel_calls(struct turn *t);
+
+/* The next bytes of the upstream's answer; in turn_round_end.c. Returns whether the turn has to go on
+ * with TURN_ROUND, with what is in out. */
+bool turn_hear(struct turn *t, str bytes, struct buf *out);
+
+/* ---- turn_tool_set.c */
+
+/* How requests are read here: injected tools may join each. */
+struct responses_request_options turn_request_options(struct turn *t);
+
+/* What all configured servers and declarations come to, without their tools: policies,
+ * URLs, headers. Returns 0, or -1 with *reterr filled. */
+int turn_choose_servers(struct turn *t, struct err *reterr);
+
+/* All servers' tools are known: gives them to the request. Returns 0, or -1 with *reterr filled. */
+int turn_add_tools(struct turn *t, struct err *reterr);
+
+/* What is needed to run a tool of the request. */
+struct turn_tool {
+    const struct turn_server *server;
+    const struct mcp_catalogue_tool *tool;
+};
+
+/* That kind of tool, if the request has one; or NULL. */
+const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind);
+
+/* ---- turn_response.c */
+
+/* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */
+int turn_open_response(struct turn *t, struct err *reterr);
+
+/* ---- turn_truncate.c */
+
+/* Leaves out of the conversation what was left out before: in this turn, or when one like it was
+ * cut. */
+void turn_cut(struct turn *t);
+
+/* A round came through: remembers where the conversation was cut for it. A cut that was no more than
+ * a guess is not worth it. */
+void turn_keep_cut(struct turn *t);
+
+/* The upstream said e. Is it that there was too much, and may less be tried? */
+bool turn_may_shorten(const struct turn *t, const struct err *e);
+
+/* Leaves out more, by what the upstream has said of its tokens. False when nothing is left to go. */
+bool turn_shorten(struct turn *t, const struct err_tokens *n);
+
+/* ---- turn_call_code.c */
+
+/* Which container the request's code runs in, if it has a code interpreter. Returns 0, or -1 with
+ * *reterr filled. */
+int turn_choose_container(struct turn *t, struct err *reterr);
+
+/* ---- turn_call_web.c */
+
+/* What the answer may cite; NULL: the request has no web search. */
+const struct response_sources *turn_sources(struct turn *t);
+
+void turn_free_web(struct turn *t);
+
+/* ---- turn_state.c */
+
+/* Unlocks the conversation if it still is locked; nobody waits for that. */
+void turn_unlock(struct turn *t);
+
+/* ---- turn_reasoning.c */
+
+/* Where the conversation finds reasoning that the client left out; or NULL. */
+const struct reasoning_source *turn_reasoning(struct turn *t);
+
+/* What reads encrypted_content. */
+const struct text_seal *turn_seal(struct turn *t);
+
+/* What makes it; NULL: the client has not asked for it. */
+const struct text_seal *turn_asked_seal(struct turn *t);
+
+/* Remembers that of a response that has ended. */
+void turn_keep_reasoning(struct turn *t);
+
+/* Whose memory it is; made when it is first asked for: most turns need none, some for hundreds of
+ * calls. STR_NONE when it cannot be told. */
+str turn_memory_scope(struct turn *t);
+
+/* ---- turn_rounds.c */
+
+/* Puts what the gateway has run before into a request that does not bring it along. Returns 0, or
+ * -1 with *reterr filled. */
+int turn_put_back(struct turn *t, struct err *reterr);
+
+/* Remembers what it has run in a response that has ended. */
+void turn_keep_rounds(struct turn *t);
+
+/* ---- turn_answer.c; each may end the answer, after which t->flight.x is NULL */
+
+/* Where events go, which leave before the turn waits; NULL when none are wanted. */
+struct buf *turn_out(struct turn *t);
+
+/* The same, emptied. */
+struct buf *turn_fresh_out(struct turn *t);
+
+/* Sends what is in that buffer, in one system call, and empties it; nothing before the stream has
+ * begun. */
+void turn_send_events(struct turn *t);
+
+/* The same for t->large, which was written on the pool. */
+void turn_send_large(struct turn *t);
+
+/* Sends the head of the stream, response.created and response.in_progress,
+ * together with what the upstream may have said already; nothing when it has begun. */
+void turn_begin_stream(struct turn *t);
+
+/* Signs of life in a stream that says nothing; starts the timer for the next. */
+void turn_keep_alive(struct turn *t);
+
+/* Ends of answers: an error, a whole object, a stream whose last events are in the buffer, and one that
+ * cannot be completed. */
+void turn_answer_error(struct turn *t, const struct err *e);
+void turn_answer_object(struct turn *t, struct buf *object);
+void turn_answer_stream(struct turn *t, const struct err *e);
+void turn_answer_broken(struct turn *t);
+
+/* Of all rounds until now. */
+struct turn_flaws turn_flaws(const struct turn *t);
+
+/* For the log line of the turn. */
+struct turn_summary turn_summarize(const struct turn *t);
+
+#endif

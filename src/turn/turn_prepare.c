@@ -1,0 +1,127 @@
+/* turn_prepare.c -- the beginning of a turn: the client's request is read, and completed
+ * with what it refers to. */
+#include "turn/request_body.h"
+#include "turn/turn_stages.h"
+#include "json/json_text.h"
+
+/* The client's word, or else the operator's. */
+static int read_dialect(struct turn *t, struct err *reterr)
+{
+    str word = http_request_header(t->flight.http, STR("x-gateway-dialect"));
+
+    t->dialect = RESPONSE_DIALECT_OPENAI;
+    if (str_is_none(word) ? t->flight.worker->config->dialect == CONFIG_DIALECT_ORS
+                          : str_eq_nocase(word, STR("ors")))
+        t->dialect = RESPONSE_DIALECT_ORS;
+    else if (!str_is_none(word) && !str_eq_nocase(word, STR("responses"))) {
+        err_set(reterr, ERR_INVALID_VALUE,
+                "Invalid header 'X-Gateway-Dialect'. Supported values are: 'responses' and 'ors'.");
+        return -1;
+    }
+    return 0;
+}
+
+size_t turn_body_weight(const struct turn *t)
+{
+    return request_body_weight(t->flight.http);
+}
+
+/* Ids come as they stand in JSON; the store knows them without escapes. */
+static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
+{
+    *ret = json_text_copy(&t->flight.arena, escaped);
+    if (str_is_none(escaped) || !str_is_none(*ret))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static int list_references(struct turn *t, struct err *reterr)
+{
+    if (keep_id(t, t->request.previous_response_id, &t->previous_id, reterr) == -1 ||
+        keep_id(t, t->request.conversation_id, &t->conversation_id, reterr) == -1 ||
+        request_references(&t->request, &t->flight.arena, &t->references, reterr) == -1)
+        return -1;
+    t->found = arena_array(&t->flight.arena, t->references.n, sizeof(*t->found));
+    if (t->found != NULL || t->references.n == 0)
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+int turn_read_request(struct turn *t, struct err *reterr)
+{
+    const struct responses_request_options options = turn_request_options(t);
+    str body;
+
+    if (read_dialect(t, reterr) == -1 || http_exchange_body(t->flight.x, &body, reterr) == -1)
+        return -1;
+    t->flight.body_bytes = body.len;
+    if (responses_request_parse(body, &options, &t->flight.worker->ids, &t->flight.arena,
+                                &t->request, reterr) == -1)
+        return -1;
+    return t->request.needs_store ? list_references(t, reterr) : 0;
+}
+
+/* The store may be away: then the model is not asked in vain. With store_failure=continue an answer is
+ * worth more than its being stored. */
+static int check_store(const struct turn *t, struct err *reterr)
+{
+    const struct responses_request *r = &t->request;
+    bool writes = r->store || !str_is_none(r->conversation_id); /* which is locked */
+
+    if (t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
+        (!writes && !r->needs_store))
+        return 0;
+    return store_refuses(t->flight.worker->store, writes ? STORE_WRITE : STORE_READ, reterr) ? -1
+                                                                                             : 0;
+}
+
+enum turn_next turn_check_request(struct turn *t, struct err *reterr)
+{
+    if (!t->request.stream)
+        t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
+    if (check_store(t, reterr) == -1)
+        return TURN_FAIL;
+    return t->request.needs_store ? TURN_GO : TURN_ELSE;
+}
+
+/* ---- what it refers to is there */
+
+static int resolve_references(struct turn *t, struct err *reterr)
+{
+    const struct responses_request_options options = turn_request_options(t);
+    const struct store_items *stored = &t->history.items;
+    struct request_history h = {.found = t->found, .previous_tail = t->history.tail};
+    struct request_history_item *items = arena_array(&t->flight.arena, stored->n, sizeof(*items));
+
+    if (items == NULL && stored->n > 0) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    for (; h.n < stored->n; h.n++) {
+        const struct store_item *item = &stored->v[h.n];
+
+        /* A hidden reference may have become the item itself, when that was deleted. */
+        items[h.n] = (struct request_history_item){
+            .id = item->id, .body = item->body, .is_output = item->is_output || item->is_hidden};
+    }
+    h.items = items;
+    return request_resolve(&t->request, &h, &options, &t->flight.worker->ids, &t->flight.arena,
+                           reterr);
+}
+
+int turn_complete_request(struct turn *t, struct err *reterr)
+{
+    if (t->request.needs_store && resolve_references(t, reterr) == -1)
+        return -1;
+    if (turn_put_back(t, reterr) == -1)
+        return -1;
+    return t->request.needs_tools ? 0 : turn_open_response(t, reterr);
+}
+
+enum turn_next turn_pass_tools(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    return t->request.needs_tools ? TURN_GO : TURN_ELSE;
+}

@@ -1,0 +1,203 @@
+/* turn_round.c -- one round with the model after the other.
+ *
+ * A round is one upstream call. When the model calls tools that the gateway runs, what it said
+ * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
+#include "turn/builtin_tools.h"
+#include "turn/turn_stages.h"
+#include "upstream/upstream_options.h"
+#include "wire/chat/chat_request.h"
+#include "wire/harmony/harmony_request.h"
+
+static bool is_completion(const struct turn *t)
+{
+    return t->profile.harmony == HARMONY_MODE_COMPLETIONS;
+}
+
+/* The model was trained with both tools, and knows their calls in the history as its own also when
+ * the request has them no longer. */
+static struct harmony_options harmony_options(struct turn *t)
+{
+    struct harmony_options o =
+        upstream_harmony_options(t->flight.worker->config, &t->profile, &t->flight.arena);
+
+    o.has_python = t->flight.worker->builtin->why_no_code == NULL;
+    o.has_browser = t->flight.worker->builtin->why_no_search == NULL;
+    return o;
+}
+
+/* The last round offers none, but a call in it is to be known for one: it is dropped, not shown as
+ * a thought (CONTRACT 1.5). */
+static struct harmony_builtins known_builtins(struct turn *t)
+{
+    const struct harmony_options options = harmony_options(t);
+    const bool is_last = t->chat.round == CHAT_LAST_ROUND;
+
+    return harmony_request_builtins(&t->request, is_last ? CHAT_LATER_ROUND : t->chat.round,
+                                    &options);
+}
+
+static struct chat_stream_conf stream_conf(struct turn *t)
+{
+    const struct harmony_builtins builtins = known_builtins(t);
+    struct chat_stream_conf conf =
+        upstream_stream_conf(t->flight.worker->config, t->facts, &t->request, &t->profile);
+
+    conf.text.has_python = builtins.has_python;
+    conf.text.has_browser = builtins.has_browser;
+    if (is_completion(t))
+        conf.text.begun_call = harmony_request_begun_call(&t->request, t->chat.round);
+    return conf;
+}
+
+static void init_round(struct turn *t)
+{
+    const struct chat_stream_conf stream = stream_conf(t);
+
+    t->flaws = turn_flaws(t);
+    if (t->has_round)
+        round_fini(&t->round);
+    round_init(&t->round, &stream, &t->response);
+    t->has_round = true;
+    t->round_start = t->response.end;
+    t->has_call_ended = false;
+    t->failure = NULL;
+    upstream_answer_reset(&t->flight.answer);
+}
+
+static int start_call(struct turn *t, struct err *reterr)
+{
+    const struct http_header headers[] = {
+        {STR("content-type"), STR("application/json")},
+        {STR("accept"), STR("text/event-stream")},
+        {STR("x-request-id"), t->flight.request_id},
+        {STR("authorization"), worker_authorization(t->flight.worker, t->flight.http)},
+    };
+    const size_t n_headers = sizeof(headers) / sizeof(*headers);
+    struct buf url = {.limit = 0};
+    struct http_call_conf call = worker_call_conf(t->flight.worker);
+    int rc;
+
+    flight_cancel_call(&t->flight);
+    buf_append(&url, t->flight.worker->upstream);
+    buf_append(&url, is_completion(t) ? STR("/completions") : STR("/chat/completions"));
+    call.url = buf_cstr(&url);
+    call.method = "POST";
+    call.headers = headers;
+    call.n_headers = str_is_none(headers[n_headers - 1].value) ? n_headers - 1 : n_headers;
+    call.body = buf_str(&t->chat_body);
+    rc = flight_start_call(&t->flight, &call, &turn_call_handler, reterr);
+    buf_fini(&url);
+    return rc;
+}
+
+static int write_body(struct turn *t, struct err *reterr)
+{
+    buf_reset(&t->chat_body);
+    if (is_completion(t)) {
+        const struct harmony_options options = harmony_options(t);
+
+        t->history_repairs = t->conversation.repairs;
+        return harmony_request_write(&t->request, &t->conversation, &t->chat, &options,
+                                     &t->chat_body, reterr);
+    }
+    return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
+}
+
+/* The conversation is kept: it may have to be sent again, shorter. What did not fit in a round
+ * before does not fit in this one. */
+static int write_conversation(struct turn *t, struct err *reterr)
+{
+    if (chat_request_conversation(&t->request, &t->chat, &t->flight.worker->ids, &t->flight.arena,
+                                  &t->conversation, reterr) == -1)
+        return -1;
+    turn_cut(t);
+    return write_body(t, reterr);
+}
+
+/* The first may be the last: approved calls count, too. So is the one for the answer. */
+static enum chat_round which_round(const struct turn *t)
+{
+    if (response_has_used_up(&t->response) || response_lacks_answer(&t->response))
+        return CHAT_LAST_ROUND;
+    if (t->n_rounds == 0)
+        return CHAT_FIRST_ROUND;
+    return t->n_rounds < t->flight.worker->config->max_tool_rounds ? CHAT_LATER_ROUND
+                                                                   : CHAT_LAST_ROUND;
+}
+
+/* What the client forced holds whatever the server makes of it, for the first round; in the round
+ * for the answer there are no calls. */
+static void plan_round(struct turn *t)
+{
+    static const struct tool_choice none = {.mode = TOOL_CHOICE_NONE};
+    const bool is_answer = response_lacks_answer(&t->response);
+    const struct response_plan plan = {
+        .choice = is_answer                           ? &none
+                  : t->chat.round == CHAT_FIRST_ROUND ? &t->request.tool_choice
+                                                      : NULL,
+        .withholds_text = !is_completion(t) && chat_request_defers_format(&t->request, &t->chat),
+    };
+
+    response_begin_round(&t->response, &plan);
+    if (t->chat.round == CHAT_LAST_ROUND && !is_answer)
+        response_begin_last_round(&t->response);
+}
+
+/* What the model has said and what its calls have given becomes a part of the conversation. */
+static int replay_round(struct turn *t, struct err *reterr)
+{
+    const struct responses_request_options options = turn_request_options(t);
+
+    return response_replay(&t->response, &options.input, &t->request.items, &t->flight.arena,
+                           reterr);
+}
+
+/* Is there anything of that? A round that only lacks an answer has brought nothing. */
+static bool has_said(const struct turn *t)
+{
+    return (t->n_rounds > 0 || t->request.approved != NULL) && !response_lacks_answer(&t->response);
+}
+
+int turn_write_request(struct turn *t, struct err *reterr)
+{
+    int64_t spent_tokens = t->chat.spent_tokens;
+
+    if (has_said(t) && replay_round(t, reterr) == -1)
+        return -1;
+    t->chat = upstream_chat_options(t->flight.worker->config, t->facts, &t->request, &t->profile,
+                                    &t->flight.arena);
+    t->chat.reasoning_source = turn_reasoning(t);
+    t->chat.repairs = &t->history_repairs;
+    t->chat.spent_tokens = spent_tokens;
+    t->chat.round = which_round(t);
+    if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */
+        t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
+    return write_conversation(t, reterr);
+}
+
+enum turn_next turn_ask(struct turn *t, struct err *reterr)
+{
+    plan_round(t);
+    init_round(t);
+    if (start_call(t, reterr) == -1)
+        return TURN_FAIL;
+    t->n_rounds++;
+    if (t->request.stream && !t->is_begun)
+        loop_timer_start(t->flight.timer, t->flight.worker->config->early_error_window_ms);
+    return TURN_GO;
+}
+
+/* What cannot be made shorter fails with the words of the upstream. */
+int turn_write_shorter(struct turn *t, struct err *reterr)
+{
+    if (turn_shorten(t, &t->result.error.tokens) && write_body(t, NULL) == 0)
+        return 0;
+    *reterr = t->result.error;
+    return -1;
+}
+
+enum turn_next turn_ask_again(struct turn *t, struct err *reterr)
+{
+    init_round(t);
+    return start_call(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
+}

@@ -1,0 +1,157 @@
+/* turn_round_end.c -- what the upstream says in a round, and what follows when it has said all.
+ *
+ * Events and texts above WORKER_LARGE_BYTES are read and written on the pool; the events leave from a
+ * buffer of the turn's own then. */
+#include "turn/turn_stages.h"
+
+static struct buf *large_out(struct turn *t)
+{
+    return t->request.stream ? &t->large : NULL;
+}
+
+/* ---- the model speaks */
+
+bool turn_hear(struct turn *t, str bytes, struct buf *out)
+{
+    /* The bytes end an event that has been gathering, which is much to read at once. */
+    if (round_unread_bytes(&t->round) >= WORKER_LARGE_BYTES &&
+        str_find_char(bytes, '\n') < bytes.len) {
+        buf_append(&t->unread, bytes);
+        return true;
+    }
+    round_feed(&t->round, bytes, out);
+    if (round_is_cut_off(&t->round))
+        flight_cancel_call(&t->flight);
+    return round_is_over(&t->round);
+}
+
+enum turn_next turn_await_round(struct turn *t, struct err *reterr)
+{
+    if (buf_failed(&t->unread)) {
+        err_set_no_memory(reterr);
+        return TURN_FAIL;
+    }
+    if (t->unread.len > 0)
+        return TURN_ELSE;
+    return t->has_call_ended || round_is_over(&t->round) ? TURN_GO : TURN_WAIT;
+}
+
+size_t turn_unread_weight(const struct turn *t)
+{
+    return t->unread.len + round_unread_bytes(&t->round);
+}
+
+int turn_hear_unread(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    round_feed(&t->round, buf_str(&t->unread), large_out(t));
+    buf_fini(&t->unread);
+    return 0;
+}
+
+enum turn_next turn_send_heard(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    turn_send_large(t);
+    if (round_is_cut_off(&t->round))
+        flight_cancel_call(&t->flight);
+    return TURN_GO;
+}
+
+/* ---- it has said all of this round */
+
+/* Of what the client allows; a round without a count is counted by what it said. */
+static void count_tokens(struct turn *t)
+{
+    const struct usage *u = &t->round.stream.reader.usage;
+
+    t->chat.spent_tokens += u->known ? u->output : (int64_t)t->round.n_deltas;
+}
+
+static void end_round_response(struct turn *t, struct buf *out)
+{
+    count_tokens(t);
+    t->finish = t->result.finish;
+    t->has_ended = round_end_response(&t->round, &t->result, clock_unix_s(), out);
+    if (!t->has_ended)
+        return;
+    turn_keep_reasoning(t);
+    turn_keep_rounds(t);
+}
+
+/* What is read only now, and what is written again: the events of an end repeat a text three times. */
+size_t turn_round_weight(const struct turn *t)
+{
+    return t->response.used_bytes + round_unread_bytes(&t->round);
+}
+
+/* What is to be said again, shorter, does not end the response; nor does what is no answer. */
+int turn_close_round(struct turn *t, struct err *reterr)
+{
+    struct buf *out = turn_round_weight(t) < WORKER_LARGE_BYTES ? turn_out(t) : large_out(t);
+
+    (void)reterr;
+    t->has_ended = false;
+    if (!upstream_answer_is_good(&t->flight.answer))
+        return 0;
+    t->result = round_end(&t->round, t->failure, out);
+    if (!t->result.failed)
+        turn_keep_cut(t);
+    else
+        worker_hide_keys(t->flight.worker, t->flight.http, &t->result.error);
+    if (!t->result.failed || !turn_may_shorten(t, &t->result.error))
+        end_round_response(t, out);
+    return 0;
+}
+
+/* The upstream has not answered, or has refused the request, and said why. */
+static enum turn_next judge_refusal(struct turn *t, struct err *reterr)
+{
+    struct err *e = &t->result.error;
+
+    if (t->flight.answer.status == 0) {
+        *reterr = *t->failure;
+        return TURN_FAIL;
+    }
+    upstream_answer_failed(&t->flight.answer, NULL);
+    upstream_answer_error(&t->flight.answer, worker_passes_key(t->flight.worker, t->flight.http),
+                          e);
+    worker_hide_keys(t->flight.worker, t->flight.http, e);
+    *reterr = *e;
+    return turn_may_shorten(t, e) ? TURN_ELSE : TURN_FAIL;
+}
+
+enum turn_next turn_judge_round(struct turn *t, struct err *reterr)
+{
+    if (!upstream_answer_is_good(&t->flight.answer))
+        return judge_refusal(t, reterr);
+    turn_send_large(t);
+    if (t->result.failed)
+        upstream_answer_failed(&t->flight.answer, t->flight.call);
+    if (t->has_ended)
+        return TURN_END;
+    return t->result.failed ? TURN_ELSE : TURN_GO;
+}
+
+/* ---- another one */
+
+static enum turn_next end_response(struct turn *t, enum finish finish)
+{
+    response_finish(&t->response, finish, clock_unix_s(), turn_out(t));
+    turn_keep_reasoning(t);
+    turn_keep_rounds(t);
+    return TURN_END;
+}
+
+static bool has_tokens_left(const struct turn *t)
+{
+    return t->request.max_output_tokens == 0 || t->chat.spent_tokens < t->request.max_output_tokens;
+}
+
+enum turn_next turn_decide(struct turn *t, struct err *reterr)
+{
+    (void)reterr;
+    if (t->n_rounds > 0 && !response_goes_on(&t->response) && !response_lacks_answer(&t->response))
+        return end_response(t, t->finish);
+    return has_tokens_left(t) ? TURN_GO : end_response(t, FINISH_LENGTH);
+}

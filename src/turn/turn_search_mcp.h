@@ -1,0 +1,12 @@
+/* turn_search_mcp.h -- a tool of an MCP server that searches for a turn (search_provider mcp). */
+#ifndef ANTIPHON_TURN_TURN_SEARCH_MCP_H
+#define ANTIPHON_TURN_TURN_SEARCH_MCP_H
+
+#include "search/search.h"
+
+struct turn;
+
+/* Lives as long as the turn; that the server or its tool is not there is told by the call. */
+struct searcher turn_search_mcp(struct turn *t);
+
+#endif

@@ -1,0 +1,377 @@
+/* turn_tool_set.c -- which tools of MCP servers a request gets, by what names, and which of them
+ * the client has to approve (MCP 10, 11, 15.1).
+ *
+ * A configured server takes part when the request declares its label, or when its tools are
+ * injected into every request. A declaration with a URL is a server of its own, and hides a
+ * configured one of its label. */
+#include "mcp/hub/mcp_name.h"
+#include "turn/builtin_tools.h"
+#include "turn/turn_internal.h"
+#include "upstream/upstream_options.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+static int reject(const struct mcp_declaration *d, const char *member, const char *why,
+                  struct err *reterr)
+{
+    struct buf at = {.limit = 0};
+
+    buf_append(&at, d->at);
+    buf_char(&at, '.');
+    buf_c(&at, member);
+    err_set_param(reterr, ERR_INVALID_VALUE, buf_cstr(&at), "Invalid '%s': %s.", buf_cstr(&at),
+                  why);
+    buf_fini(&at);
+    return -1;
+}
+
+/* ---- which servers */
+
+static struct mcp_declaration *find_declaration(const struct turn *t, str label)
+{
+    for (struct mcp_declaration *d = t->request.tools.first_server; d != NULL; d = d->next) {
+        if (str_eq(d->label, label))
+            return d;
+    }
+    return NULL;
+}
+
+static struct turn_server *add_server(struct turn *t, struct mcp_declaration *d, struct err *reterr)
+{
+    struct turn_server *s = arena_alloc(&t->flight.arena, sizeof(*s));
+
+    if (s == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    *s = (struct turn_server){.turn = t, .declaration = d};
+    if (t->last_server == NULL)
+        t->first_server = s;
+    else
+        t->last_server->next = s;
+    t->last_server = s;
+    return s;
+}
+
+/* In the order of the file, so that the model's tools stay in their order (MCP 10.9). */
+static int add_configured(struct turn *t, struct err *reterr)
+{
+    const bool by_default = t->flight.worker->config->mcp_inject == CONFIG_MCP_INJECT_ALWAYS;
+
+    for (size_t i = 0; t->servers != NULL && i < t->servers->n; i++) {
+        const struct mcp_server_view *view = &t->servers->servers[i];
+        struct mcp_declaration *d = find_declaration(t, view->conf->label);
+        struct turn_server *s;
+
+        if (d == NULL ? !mcp_server_conf_injects(view->conf, by_default)
+                      : !str_is_none(d->server_url))
+            continue;
+        s = add_server(t, d, reterr);
+        if (s == NULL)
+            return -1;
+        s->view = view;
+        s->floor = view->conf->approval;
+        s->tools = mcp_catalogue_ref(view->tools);
+    }
+    return 0;
+}
+
+static int check_label(const struct turn *t, const struct mcp_declaration *d, struct err *reterr)
+{
+    if (t->servers != NULL && mcp_snapshot_find(t->servers, d->label) != NULL)
+        return 0;
+    return reject(d, "server_label",
+                  "no MCP server with this label is configured; declare it with 'server_url' to "
+                  "use one that is not",
+                  reterr);
+}
+
+/* ---- servers of the request */
+
+static struct host_list hosts(const struct config_list *list)
+{
+    return (struct host_list){(const char *const *)list->items, list->n};
+}
+
+static int read_url(struct turn *t, const struct mcp_declaration *d, struct allowed_url *ret,
+                    struct err *reterr)
+{
+    static const enum url_mode modes[] = {[CONFIG_MCP_REMOTE_OFF] = URL_OFF,
+                                          [CONFIG_MCP_REMOTE_PUBLIC] = URL_PUBLIC,
+                                          [CONFIG_MCP_REMOTE_ANY] = URL_ANY};
+    const struct config *c = t->flight.worker->config;
+    const struct url_policy policy = {.mode = t->flight.worker->hub == NULL ? URL_OFF
+                                                                            : modes[c->mcp_remote],
+                                      .allowed = hosts(&c->mcp_remote_allow),
+                                      .denied = hosts(&c->mcp_remote_deny)};
+    struct buf at = {.limit = 0};
+    int rc;
+
+    buf_append(&at, d->at);
+    buf_c(&at, ".server_url");
+    rc = url_policy_check(&policy, d->server_url, buf_cstr(&at), &t->flight.arena, ret, reterr);
+    buf_fini(&at);
+    return rc;
+}
+
+/* An object of texts as a list. */
+static int list_headers(struct turn *t, const struct mcp_declaration *d, struct header_list *ret,
+                        struct err *reterr)
+{
+    struct http_header list[HEADER_POLICY_MAX_FIELDS + 1];
+    struct buf at = {.limit = 0};
+    struct jr j;
+    size_t n = 0;
+    str name;
+    int rc;
+
+    jr_init(&j, str_is_none(d->headers) ? STR("{}") : d->headers);
+    (void)jr_enter(&j, JR_OBJECT);
+    while (n <= HEADER_POLICY_MAX_FIELDS && jr_next_member(&j, &name)) {
+        if (jr_peek(&j) != JR_STRING)
+            return reject(d, "headers", "every value must be a text", reterr);
+        list[n].name = json_text_dup(&t->flight.arena, name);
+        list[n].value = json_text_dup(&t->flight.arena, jr_string(&j));
+        if (str_is_none(list[n].name) || str_is_none(list[n].value)) {
+            err_set_no_memory(reterr);
+            return -1;
+        }
+        n++;
+    }
+    buf_append(&at, d->at);
+    rc = header_policy_check(list, n, d->authorization, buf_cstr(&at), &t->flight.arena, ret,
+                             reterr);
+    buf_fini(&at);
+    return rc;
+}
+
+static const struct item *find_listing(const struct turn *t, str label)
+{
+    const struct item *found = NULL;
+
+    for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
+        if (it->kind == ITEM_TOOL_LIST && json_text_eq(it->server_label, label) &&
+            !str_is_none(it->tools))
+            found = it;
+    }
+    return found;
+}
+
+static int add_remote(struct turn *t, struct mcp_declaration *d, struct err *reterr)
+{
+    struct mcp_remote *remote = arena_alloc(&t->flight.arena, sizeof(*remote));
+    struct turn_server *s = add_server(t, d, reterr);
+    const struct item *listing = find_listing(t, d->label);
+
+    if (s == NULL || remote == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    s->remote = remote;
+    remote->owner = t->flight.caller.owner;
+    remote->label = d->label;
+    s->floor.mode =
+        t->flight.worker->config->mcp_remote_approval == CONFIG_MCP_REMOTE_APPROVAL_ALWAYS
+            ? MCP_APPROVAL_ALWAYS
+            : MCP_APPROVAL_NEVER;
+    if (read_url(t, d, &remote->url, reterr) == -1 ||
+        list_headers(t, d, &remote->headers, reterr) == -1)
+        return -1;
+    if (listing == NULL)
+        return 0;
+    s->tools = mcp_catalogue_from_item(d->label, listing->tools);
+    if (s->tools != NULL)
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+/* ---- what the request allows and asks */
+
+static int read_policies(struct turn *t, struct turn_server *s, struct err *reterr)
+{
+    struct mcp_declaration *d = s->declaration;
+    struct buf why = {.limit = 0};
+    int rc = 0;
+
+    if (!str_is_none(d->allowed_tools)) {
+        s->is_filtered = true;
+        if (mcp_filter_read(d->allowed_tools, &t->flight.arena, &s->allowed, &why) == -1)
+            rc = reject(d, "allowed_tools", buf_cstr(&why), reterr);
+    }
+    if (rc == 0 && !str_is_none(d->require_approval)) {
+        s->asks = true;
+        if (mcp_approval_read(d->require_approval, &t->flight.arena, &s->asked, &why) == -1)
+            rc = reject(d, "require_approval", buf_cstr(&why), reterr);
+        else if (s->remote != NULL)
+            s->floor = s->asked; /* its own word is all there is */
+    }
+    if (s->floor.mode == MCP_APPROVAL_ALWAYS)
+        d->effective_approval = STR("\"always\"");
+    else if (!s->asks)
+        d->effective_approval = STR("\"never\"");
+    buf_fini(&why);
+    return rc;
+}
+
+int turn_choose_servers(struct turn *t, struct err *reterr)
+{
+    const unsigned most = t->flight.worker->config->max_mcp_servers;
+
+    if (t->request.tools.n_servers > most) {
+        err_set_param(reterr, ERR_ARRAY_TOO_LONG, "tools",
+                      "Invalid 'tools': at most %u MCP servers in a request (max_mcp_servers).",
+                      most);
+        return -1;
+    }
+    t->servers = worker_mcp_servers(t->flight.worker);
+    if (add_configured(t, reterr) == -1)
+        return -1;
+    for (struct mcp_declaration *d = t->request.tools.first_server; d != NULL; d = d->next) {
+        int rc = str_is_none(d->server_url) ? check_label(t, d, reterr) : add_remote(t, d, reterr);
+
+        if (rc == -1)
+            return -1;
+    }
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (s->declaration != NULL && read_policies(t, s, reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- which of their tools */
+
+struct gathering {
+    struct turn *turn;
+    struct mcp_names names;
+    struct hosted_tool *tools;
+    size_t n;
+};
+
+static bool allows(const struct turn_server *s, const struct mcp_catalogue_tool *tool)
+{
+    return !s->is_filtered || mcp_filter_has(&s->allowed, tool->name, tool->is_read_only);
+}
+
+/* The request's words about a server stand before those of its tools. */
+static str describe(struct turn *t, const struct turn_server *s, const struct mcp_catalogue_tool *m)
+{
+    struct buf text = {.limit = 0};
+    str described;
+
+    if (s->declaration == NULL || str_is_none(s->declaration->description))
+        return m->description;
+    json_text_decode(s->declaration->description, &text);
+    if (m->description.len > 0)
+        buf_char(&text, '\n');
+    buf_append(&text, m->description);
+    described = buf_failed(&text) ? STR_NONE : arena_dup(&t->flight.arena, buf_str(&text));
+    buf_fini(&text);
+    return described;
+}
+
+static int add_tool(struct gathering *g, const struct turn_server *s,
+                    const struct mcp_catalogue_tool *m, struct err *reterr)
+{
+    struct turn *t = g->turn;
+    struct turn_tool *hosted = arena_alloc(&t->flight.arena, sizeof(*hosted));
+    struct hosted_tool *tool = &g->tools[g->n];
+
+    if (hosted == NULL ||
+        mcp_names_add(&g->names, s->tools->label, m->name, &tool->upstream_name) == -1) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    if (str_is_none(tool->upstream_name))
+        return 0; /* the client has a function of every name that it could get */
+    *hosted = (struct turn_tool){s, m};
+    tool->server_label = s->tools->label;
+    tool->name = m->name;
+    tool->description = describe(t, s, m);
+    tool->parameters = m->model_schema;
+    tool->needs_approval =
+        mcp_approval_is_needed(&s->floor, s->asks ? &s->asked : NULL, m->name, m->is_read_only);
+    tool->hosted = hosted;
+    g->n++;
+    if (!str_is_none(tool->description))
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
+}
+
+static int add_tools_of(struct gathering *g, const struct turn_server *s, struct err *reterr)
+{
+    size_t before = g->n;
+
+    for (size_t i = 0; s->tools != NULL && i < s->tools->n; i++) {
+        if (allows(s, &s->tools->tools[i]) && add_tool(g, s, &s->tools->tools[i], reterr) == -1)
+            return -1;
+    }
+    if (g->n > before || !s->is_filtered)
+        return 0;
+    return reject(s->declaration, "allowed_tools", "the server has no such tool", reterr);
+}
+
+static int reserve_names(struct gathering *g, struct err *reterr)
+{
+    for (const struct tool *tool = g->turn->request.tools.first; tool != NULL; tool = tool->next) {
+        if (mcp_names_reserve(&g->names, tool->upstream_name) == -1) {
+            err_set_no_memory(reterr);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int turn_add_tools(struct turn *t, struct err *reterr)
+{
+    const bool bare = t->flight.worker->config->mcp_tool_names == CONFIG_MCP_TOOL_NAMES_BARE;
+    struct gathering g = {.turn = t};
+    size_t n = 0;
+
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next)
+        n += s->tools == NULL ? 0 : s->tools->n;
+    g.tools = arena_array(&t->flight.arena, n + 1, sizeof(*g.tools));
+    if (g.tools == NULL) {
+        err_set_no_memory(reterr);
+        return -1;
+    }
+    mcp_names_init(&g.names, &t->flight.arena, &t->flight.worker->ids, bare);
+    if (reserve_names(&g, reterr) == -1)
+        return -1;
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (add_tools_of(&g, s, reterr) == -1)
+            return -1;
+    }
+    return request_add_hosted(&t->request, g.tools, g.n, &t->flight.arena, reterr);
+}
+
+const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind)
+{
+    for (const struct tool *tool = t->request.tools.first; tool != NULL; tool = tool->next) {
+        if (tool->kind == kind)
+            return tool;
+    }
+    return NULL;
+}
+
+/* ---- reading requests */
+
+struct responses_request_options turn_request_options(struct turn *t)
+{
+    const struct config *c = t->flight.worker->config;
+    struct responses_request_options o = upstream_request_options(c, t->facts);
+    struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
+
+    o.input.seal = turn_seal(t);
+    o.tools.why_no_code = t->flight.worker->builtin->why_no_code;
+    o.tools.why_no_search = t->flight.worker->builtin->why_no_search;
+    o.tools.serves_code = o.tools.why_no_code == NULL;
+    o.tools.serves_search = o.tools.why_no_search == NULL;
+    o.tools.serves_pages = t->flight.worker->pages != NULL;
+    o.has_injected_tools =
+        servers != NULL && mcp_snapshot_injects(servers, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
+    mcp_snapshot_unref(servers);
+    return o;
+}

@@ -1,0 +1,231 @@
+/* turn_tools.c -- the tools of a request's MCP servers are found out (MCP 11.6 to 11.8).
+ *
+ * Those of configured servers are known, unless a server is just being started. A server that
+ * the request brought is listed, which the client sees as an item, unless the context has a
+ * listing of it already. */
+#include "mcp/proto/mcp_failure.h"
+#include "turn/turn_stages.h"
+#include "json/json_text.h"
+
+enum { LOOK_AGAIN_MS = 50 };
+
+/* The tools of a server that the request declares cannot be had. */
+static void set_list_failed(const struct turn_server *s, str why, struct err *reterr)
+{
+    err_set_param(reterr, ERR_MCP_LIST_FAILED, "tools",
+                  "Error retrieving tool list from MCP server: '%.*s'. %.*s",
+                  STR_ARG(s->declaration->label), STR_ARG(why));
+}
+
+/* ---- configured servers */
+
+/* It has crashed, and may be started before its time because it is wanted. */
+static bool can_be_hurried(const struct turn_server *s)
+{
+    return s->view != NULL && loop_now_ms(s->turn->flight.worker->loop) >= s->view->hurry_ms;
+}
+
+/* Those whose tools are offered unasked are not waited for, here and when the gateway starts. */
+static bool is_waited_for(const struct turn_server *s)
+{
+    return s->view != NULL && s->declaration != NULL && (s->view->is_pending || can_be_hurried(s));
+}
+
+static void want_servers(const struct turn *t)
+{
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (can_be_hurried(s))
+            mcp_hub_want(t->flight.worker->hub, s->view->conf->label);
+    }
+}
+
+/* A server that the request names is being started: that may take a moment. */
+static bool must_wait(const struct turn *t)
+{
+    bool waits = false;
+
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next)
+        waits = waits || is_waited_for(s);
+    return waits && loop_now_ms(t->flight.worker->loop) < t->tools_deadline_ms;
+}
+
+static int check_server(const struct turn_server *s, struct err *reterr)
+{
+    str why =
+        s->view == NULL || s->view->error.len == 0 ? STR("It is not connected.") : s->view->error;
+
+    if (s->view == NULL || s->declaration == NULL || s->view->is_available)
+        return 0;
+    set_list_failed(s, why, reterr);
+    return -1;
+}
+
+enum turn_next turn_look_for_tools(struct turn *t, struct err *reterr)
+{
+    if (t->tools_deadline_ms == 0)
+        t->tools_deadline_ms =
+            loop_now_ms(t->flight.worker->loop) + t->flight.worker->config->mcp_remote_timeout_ms;
+    turn_free_tools(t);
+    if (turn_choose_servers(t, reterr) == -1)
+        return TURN_FAIL;
+    want_servers(t);
+    if (must_wait(t)) {
+        loop_timer_start(t->flight.timer, LOOK_AGAIN_MS);
+        return TURN_WAIT;
+    }
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (check_server(s, reterr) == -1)
+            return TURN_FAIL;
+    }
+    return TURN_GO;
+}
+
+/* ---- servers of the request */
+
+static int fail_listing(struct turn_server *s, struct buf *out, struct err *reterr)
+{
+    struct buf escaped = {.limit = 0};
+
+    json_text_escape(s->why_not, &escaped);
+    (void)response_fail_listing(&s->turn->response, s->item, buf_str(&escaped), out);
+    buf_fini(&escaped);
+    set_list_failed(s, s->why_not, reterr);
+    return -1;
+}
+
+static void show_tools(struct turn_server *s, struct buf *out)
+{
+    struct buf tools = {.limit = 0};
+
+    mcp_catalogue_write(s->tools, s->is_filtered ? &s->allowed : NULL, &tools);
+    if (buf_failed(&tools))
+        s->turn->response.broken = ERR_INTERNAL;
+    (void)response_end_listing(&s->turn->response, s->item, buf_str(&tools), out);
+    s->item = NULL;
+    buf_fini(&tools);
+}
+
+/* What it has failed with is kept as text, which may not be missing. */
+static str keep_reason(struct turn *t, const struct mcp_failure *failure)
+{
+    struct buf text = {.limit = 0};
+    str why;
+
+    mcp_failure_text(failure, &text);
+    why = arena_dup(&t->flight.arena, buf_str(&text));
+    buf_fini(&text);
+    return str_is_none(why) ? STR("") : why;
+}
+
+static void on_listed(void *arg, const struct mcp_failure *failure, struct mcp_catalogue *tools)
+{
+    struct turn_server *s = arg;
+
+    s->task = NULL;
+    s->tools = tools;
+    s->why_not = failure == NULL ? STR_NONE : keep_reason(s->turn, failure);
+    s->turn->n_listings--;
+    turn_wake(s->turn);
+}
+
+static int start_listing(struct turn_server *s, struct buf *out, struct err *reterr)
+{
+    static const struct mcp_listed_handler handler = {on_listed};
+    struct turn *t = s->turn;
+    struct buf label = {.limit = 0};
+
+    json_text_escape(s->declaration->label, &label);
+    s->item =
+        response_begin_listing(&t->response, arena_dup(&t->flight.arena, buf_str(&label)), out);
+    buf_fini(&label);
+    if (s->item == NULL) {
+        response_failure(&t->response, reterr);
+        return -1;
+    }
+    s->task =
+        mcp_hub_list(t->flight.worker->hub, t->flight.worker->loop, s->remote, &handler, s, reterr);
+    if (s->task == NULL)
+        return -1;
+    t->n_listings++;
+    return 0;
+}
+
+static bool must_be_listed(const struct turn_server *s)
+{
+    return s->remote != NULL && s->tools == NULL;
+}
+
+static bool lists_any(const struct turn *t)
+{
+    const struct turn_server *s = t->first_server;
+
+    while (s != NULL && !must_be_listed(s))
+        s = s->next;
+    return s != NULL;
+}
+
+/* The client sees that something is being done: its stream begins. */
+int turn_start_listings(struct turn *t, struct err *reterr)
+{
+    if (!lists_any(t))
+        return 0;
+    if (turn_open_response(t, reterr) == -1)
+        return -1;
+    if (t->request.stream)
+        turn_begin_stream(t);
+    if (t->flight.x == NULL)
+        return 0;
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (must_be_listed(s) && start_listing(s, turn_out(t), reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+enum turn_next turn_await_listings(struct turn *t, struct err *reterr)
+{
+    struct buf *out = turn_out(t);
+
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (s->item == NULL || s->task != NULL)
+            continue;
+        if (!str_is_none(s->why_not))
+            return fail_listing(s, out, reterr) == -1 ? TURN_FAIL : TURN_GO;
+        show_tools(s, out);
+    }
+    if (t->has_response && t->response.broken) {
+        response_failure(&t->response, reterr);
+        return TURN_FAIL;
+    }
+    return t->n_listings > 0 ? TURN_WAIT : TURN_GO;
+}
+
+/* ---- all of them */
+
+int turn_offer_tools(struct turn *t, struct err *reterr)
+{
+    if (turn_add_tools(t, reterr) == -1)
+        return -1;
+    return t->has_response ? 0 : turn_open_response(t, reterr);
+}
+
+/* ---- the end */
+
+void turn_cancel_tools(struct turn *t)
+{
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (s->task != NULL)
+            mcp_task_cancel(s->task);
+        s->task = NULL;
+    }
+    t->n_listings = 0;
+}
+
+void turn_free_tools(struct turn *t)
+{
+    for (struct turn_server *s = t->first_server; s != NULL; s = s->next)
+        mcp_catalogue_unref(s->tools);
+    t->first_server = t->last_server = NULL;
+    mcp_snapshot_unref(t->servers);
+    t->servers = NULL;
+}

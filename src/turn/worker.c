@@ -1,0 +1,311 @@
+/* worker.c -- start and end of a worker. */
+#include "turn/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "access/api_key.h"
+#include "access/key_table.h"
+#include "base/secrets.h"
+#include "base/utf8.h"
+#include "ev/log.h"
+#include "mcp/hub/mcp_hub.h"
+#include "net/listen_address.h"
+#include "turn/builtin_tools.h"
+#include "turn/flight.h"
+#include "upstream/upstream_watch.h"
+#include "wire/dialect/upstream_error.h"
+
+enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256, KEPT_OUT_BYTES = 1024 * 1024 };
+
+_Static_assert((int)CONFIG_MAX_LISTEN <= (int)HTTP_SERVER_LISTENERS, "all can be opened");
+
+static struct http_server_conf server_conf(const struct worker_conf *conf)
+{
+    const struct config *c = conf->config;
+
+    return (struct http_server_conf){
+        .max_head_bytes = c->max_head_bytes,
+        .max_headers = c->max_headers,
+        .max_large_heads_bytes = c->max_unfinished_heads_bytes / conf->n_workers,
+        .max_body_bytes = c->max_body_bytes,
+        .max_body_ratio = c->max_body_ratio,
+        .max_connections = (c->max_connections + conf->n_workers - 1) / conf->n_workers,
+        .share = conf->share,
+        .max_pending_bytes = c->max_pending_bytes,
+        .head_timeout_ms = c->head_timeout_ms,
+        .body_timeout_ms = c->body_timeout_ms,
+        .body_total_ms = c->body_total_timeout_ms,
+        .body_min_rate = c->body_min_rate_bytes,
+        .keep_alive_ms = c->keep_alive_ms,
+        .send_timeout_ms = c->send_timeout_ms,
+        .cors = {c->cors_origins.items, c->cors_origins.n},
+    };
+}
+
+static int listen_on_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
+{
+    for (size_t i = 0; i < conf->n_addresses; i++) {
+        int fd = listen_address_fd(conf->addresses[i], reterr);
+
+        if (fd == -1 || http_server_listen(w->server, fd, reterr) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+static struct http_client_conf client_conf(const struct config *c)
+{
+    return (struct http_client_conf){
+        .max_idle_connections = IDLE_UPSTREAM_CONNECTIONS,
+        .ca_file = c->ca_file,
+        .proxy = c->proxy,
+        .verify_tls = c->tls_verify,
+    };
+}
+
+static int open_client(struct worker *w, struct http_client **ret, struct http_client_conf conf,
+                       struct err *reterr)
+{
+    *ret = http_client_new(w->loop, &conf);
+    if (*ret != NULL)
+        return 0;
+    err_set(reterr, ERR_INTERNAL, "An HTTP client could not be set up.");
+    return -1;
+}
+
+/* What this worker searches the web with. */
+static int open_search(struct worker *w, struct err *reterr)
+{
+    const struct search_http_conf search = builtin_search_conf(w->config);
+    struct http_client_conf pages = client_conf(w->config);
+
+    if (w->config->search_provider == CONFIG_SEARCH_PROVIDER_OFF)
+        return 0;
+    pages.may_connect = builtin_page_guard(w->config);
+    if (w->config->page_fetch != CONFIG_PAGE_FETCH_OFF &&
+        open_client(w, &w->pages, pages, reterr) == -1)
+        return -1;
+    if (!builtin_searches_by_http(w->config))
+        return 0;
+    w->search = search_http_new(w->client, &search);
+    if (w->search != NULL)
+        return 0;
+    return err_set_no_memory(reterr);
+}
+
+static void check_drained(void *arg);
+static void take_keys(void *arg);
+static void on_upstream_known(void *arg);
+
+static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
+{
+    const struct http_server_conf server = server_conf(conf);
+
+    w->loop = loop_new(reterr);
+    if (w->loop == NULL)
+        return -1;
+    w->given = (struct loop_message){.fn = take_keys, .arg = w};
+    w->waiter =
+        (struct upstream_waiter){.loop = w->loop, .known = {.fn = on_upstream_known, .arg = w}};
+    w->drain_timer = loop_timer_new(w->loop, check_drained, w);
+    if (w->drain_timer == NULL)
+        return err_set_no_memory(reterr);
+    if (open_client(w, &w->client, client_conf(conf->config), reterr) == -1 ||
+        open_search(w, reterr) == -1)
+        return -1;
+    w->server = http_server_new(w->loop, &server, conf->on_request, w, reterr);
+    if (w->server == NULL)
+        return -1;
+    http_server_judge_heads(w->server, conf->on_head);
+    return listen_on_all(w, conf, reterr);
+}
+
+struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
+{
+    struct worker *w = calloc(1, sizeof(*w));
+
+    if (w == NULL) {
+        err_set_no_memory(reterr);
+        return NULL;
+    }
+    w->config = conf->config;
+    w->keys = conf->keys;
+    atomic_init(&w->has_keys, w->keys->n > 0);
+    w->origins = conf->origins;
+    w->upstream = conf->upstream;
+    w->authorization = conf->authorization;
+    w->ids = (struct id_source){random_fill, NULL};
+    if (open_all(w, conf, reterr) == -1) {
+        worker_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void worker_free(struct worker *w)
+{
+    if (w == NULL)
+        return;
+    flight_drop_all(w);
+    if (w->server != NULL)
+        http_server_close(w->server);
+    search_http_free(w->search);
+    http_client_free(w->pages);
+    http_client_free(w->client);
+    loop_timer_free(w->drain_timer);
+    if (w->loop != NULL)
+        loop_free(w->loop);
+    buf_fini(&w->out);
+    key_table_unref(w->table);
+    key_table_unref(atomic_load(&w->given_table));
+    free(w);
+}
+
+/* In the turn of the loop that ends it, one last upload may become complete and begin something. */
+void worker_run(struct worker *w)
+{
+    do {
+        loop_run(w->loop);
+    } while (loop_n_expected(w->loop) > 0);
+}
+
+static void take_keys(void *arg)
+{
+    struct worker *w = arg;
+    struct key_table *given = atomic_exchange(&w->given_table, NULL);
+
+    if (given == NULL)
+        return; /* taken, when the message before this one came */
+    key_table_unref(w->table);
+    w->table = given;
+    w->keys = key_table_keys(w->table);
+    atomic_store(&w->has_keys, w->keys->n > 0);
+    key_table_taken(given);
+}
+
+/* What the worker has not taken yet is overtaken. */
+void worker_give_keys(struct worker *w, struct key_table *table)
+{
+    struct key_table *overtaken = atomic_exchange(&w->given_table, key_table_ref(table));
+
+    if (overtaken != NULL)
+        key_table_taken(overtaken);
+    key_table_unref(overtaken);
+    loop_post(w->loop, &w->given);
+}
+
+struct http_call_conf worker_call_conf(const struct worker *w)
+{
+    return (struct http_call_conf){
+        .prefix = UPSTREAM_CONNECTION_ERROR,
+        .connect_timeout_ms = w->config->connect_timeout_ms,
+        .first_byte_timeout_ms = w->config->first_byte_timeout_ms,
+        .idle_timeout_ms = w->config->idle_timeout_ms,
+        .total_timeout_ms = w->config->total_timeout_ms,
+    };
+}
+
+str worker_authorization(const struct worker *w, const struct http_request *r)
+{
+    if (!str_is_none(w->authorization) || atomic_load(&w->has_keys))
+        return w->authorization;
+    return http_request_header(r, STR("authorization"));
+}
+
+/* Short ones are words that stand in for a key ("unused", "ollama"), and that servers say. */
+static void add_key(struct secrets *secrets, str authorization)
+{
+    enum { MIN_KEY_BYTES = 12 };
+    const str scheme = STR("Bearer ");
+    str key = authorization;
+
+    if (str_starts_with_nocase(key, scheme))
+        key = str_trim(str_skip(key, scheme.len));
+    if (key.len >= MIN_KEY_BYTES)
+        secrets_add(secrets, key);
+}
+
+void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e)
+{
+    struct secrets secrets = {.first = NULL};
+    struct buf said = {.limit = 0};
+
+    add_key(&secrets, worker_authorization(w, r));
+    add_key(&secrets, http_request_header(r, STR("authorization")));
+    secrets_hide(&secrets, str_from_c(e->msg), &said);
+    (void)snprintf(e->msg, sizeof(e->msg), "%s", buf_cstr(&said));
+    e->msg[utf8_cut(str_from_c(e->msg), sizeof(e->msg) - 1)] = '\0';
+    buf_fini(&said);
+    secrets_fini(&secrets);
+}
+
+bool worker_passes_key(const struct worker *w, const struct http_request *r)
+{
+    return str_is_none(w->authorization) && !str_is_none(worker_authorization(w, r));
+}
+
+static void on_upstream_known(void *arg)
+{
+    struct worker *w = arg;
+
+    w->awaits_upstream = false;
+    flight_upstream_known(w);
+}
+
+bool worker_awaits_upstream(struct worker *w)
+{
+    if (!w->awaits_upstream)
+        w->awaits_upstream = upstream_watch_await(w->watch, &w->waiter);
+    return w->awaits_upstream;
+}
+
+static bool has_servers(const struct worker *w)
+{
+    return w->hub != NULL && w->config->mcp_config != NULL;
+}
+
+struct mcp_snapshot *worker_mcp_servers(const struct worker *w)
+{
+    return has_servers(w) ? mcp_hub_snapshot(w->hub) : NULL;
+}
+
+void worker_shrink_out(struct worker *w)
+{
+    if (w->out.cap > KEPT_OUT_BYTES)
+        buf_fini(&w->out);
+}
+
+/* ---- draining */
+
+static void fail_all(struct worker *w)
+{
+    struct err e;
+
+    err_set(&e, ERR_OVERLOADED, "The gateway is shutting down. Please try again.");
+    flight_end_all(w, &e);
+}
+
+static void check_drained(void *arg)
+{
+    struct worker *w = arg;
+    bool is_late = loop_now_ms(w->loop) >= w->drain_deadline_ms;
+
+    if (is_late)
+        fail_all(w);
+    if (loop_n_expected(w->loop) == 0 && (is_late || http_server_exchanges(w->server) == 0))
+        loop_stop(w->loop);
+    loop_timer_start(w->drain_timer, DRAIN_CHECK_MS);
+}
+
+void worker_drain(void *arg)
+{
+    struct worker *w = arg;
+
+    if (w->is_draining)
+        return;
+    w->is_draining = true;
+    http_server_drain(w->server);
+    w->drain_deadline_ms = loop_now_ms(w->loop) + w->config->drain_timeout_ms;
+    check_drained(w);
+}

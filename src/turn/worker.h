@@ -1,0 +1,128 @@
+/* worker.h -- one thread's share of the gateway: a loop, listeners, an
+ * upstream client, and the flights they carry. Nothing of it is
+ * shared with other workers, so nothing is locked. */
+#ifndef ANTIPHON_TURN_WORKER_H
+#define ANTIPHON_TURN_WORKER_H
+
+#include <stdatomic.h>
+
+#include "base/id.h"
+#include "config/config.h"
+#include "ev/loop.h"
+#include "http/http_client.h"
+#include "http/http_server.h"
+#include "upstream/upstream_watch.h"
+
+struct api_keys;
+struct builtin_tools;
+struct key_table;
+struct listen_address;
+struct mcp_hub;
+struct mcp_snapshot;
+struct origin_policy;
+struct pulses;
+struct call_memory;
+struct client_share;
+struct cut_memory;
+struct flight;
+struct search_http;
+struct seal_keys;
+struct store;
+
+struct worker {
+    const struct config *config;
+    const struct api_keys *keys; /* of the clients */
+    atomic_bool has_keys;    /* any: steps on the pool ask as well, while the table may change */
+    struct key_table *table; /* a reference to them, once they were read again; or NULL */
+    _Atomic(struct key_table *) given_table; /* to take next, a reference; or NULL */
+    struct loop_message given;               /* there is one */
+    const struct origin_policy *origins;     /* whose pages may ask; outlives the worker */
+    str upstream;                  /* base URL without a slash at its end; outlives the worker */
+    str authorization;             /* value of the header sent upstream, or STR_NONE */
+    struct upstream_watch *watch;  /* of the upstream; shared by all workers; or NULL */
+    bool awaits_upstream;          /* turns wait for it, and ... */
+    struct upstream_waiter waiter; /* ... are told by this */
+    struct id_source ids;
+    struct loop *loop;
+    struct http_server *server;
+    struct http_client *client;
+    struct call_memory *reasoning;       /* shared by all workers; or NULL */
+    struct call_memory *rounds;          /* the same */
+    struct cut_memory *cuts;             /* the same */
+    const struct seal_keys *seal_keys;   /* shared by all workers, outlives them */
+    struct store *store;                 /* shared by all workers; outlives what runs on the loop */
+    struct mcp_hub *hub;                 /* shared by all workers, outlives them; or NULL */
+    const struct builtin_tools *builtin; /* shared by all workers, outlives them */
+    struct search_http *search;          /* or NULL */
+    struct http_client *pages;           /* fetches pages; NULL: none are */
+    struct buf out;                      /* events of the read at hand, on their way to one send */
+    struct flight *flights;              /* all that are running */
+    struct loop_timer *drain_timer;
+    uint64_t drain_deadline_ms;
+    bool is_draining;
+    struct pulses *pulses; /* of all workers; outlives them; or NULL */
+};
+
+/* What is gone through in the loop, at most: more is done on another thread (loop_offload()), as far
+ * as it is not only copied or passed on. It takes some milliseconds. */
+enum { WORKER_LARGE_BYTES = 256 * 1024 };
+
+struct worker_conf {
+    const struct config *config;
+    const struct api_keys *keys;
+    const struct origin_policy *origins;
+    str upstream, authorization;
+    struct listen_address *const *addresses; /* where to accept clients */
+    size_t n_addresses;
+    unsigned n_workers;                 /* they share max_connections */
+    struct client_share *share;         /* outlives the workers; or NULL */
+    http_server_on_head *on_head;       /* of every exchange; arg is the worker */
+    http_server_on_request *on_request; /* the same */
+};
+
+/* Opens the loop, the listeners and the client. Any thread, before it runs.
+ * NULL with *reterr filled. */
+struct worker *worker_new(const struct worker_conf *conf, struct err *reterr);
+
+/* After worker_run() has returned, or instead of it. NULL is fine. */
+void worker_free(struct worker *w);
+
+/* Runs until worker_drain() has done its work. */
+void worker_run(struct worker *w);
+
+/* Has the worker take these keys in place of its own, between two requests. From the main thread,
+ * while the worker runs. */
+void worker_give_keys(struct worker *w, struct key_table *table);
+
+/* What every upstream call of the worker has in common: the timeouts. */
+struct http_call_conf worker_call_conf(const struct worker *w);
+
+/* The Authorization of a call for this request: the gateway's, or else the client's
+ * as it came, unless that is for the gateway. STR_NONE: none. */
+str worker_authorization(const struct worker *w, const struct http_request *r);
+
+/* Takes the keys of a request out of what the upstream says of its failure: servers repeat
+ * what they were sent. */
+void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e);
+
+/* Is that the client's? */
+bool worker_passes_key(const struct worker *w, const struct http_request *r);
+
+/* Does a turn that begins now have to wait until it is known what the upstream is? Then
+ * its on_upstream_known() is called (flight.h). */
+bool worker_awaits_upstream(struct worker *w);
+
+/* The configured MCP servers as they stand: a reference, or NULL when there is no file of them
+ * (then no lock is taken), or no memory. */
+struct mcp_snapshot *worker_mcp_servers(const struct worker *w);
+
+/* Gives back what a large answer has made of w->out. */
+void worker_shrink_out(struct worker *w);
+
+/* On the thread of the worker arg (through loop_post): stop accepting, let running
+ * exchanges finish until drain_timeout, then fail them and stop. Work on the store
+ * that is under way is always waited for: it has timeouts of its own; so is the hub
+ * until it has heard that nobody waits for a task any more. */
+void worker_drain(void *arg);
+
+#endif

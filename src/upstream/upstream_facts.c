@@ -1,0 +1,101 @@
+/* upstream_facts.c -- counted references, and looking things up. */
+#include "upstream/upstream_facts.h"
+
+#include <stdlib.h>
+
+enum { MAX_FACTS_BYTES = 8 * 1024 * 1024 };
+
+struct upstream_facts *upstream_facts_new(void)
+{
+    struct upstream_facts *f = calloc(1, sizeof(*f));
+
+    if (f == NULL)
+        return NULL;
+    atomic_init(&f->n_references, 1);
+    arena_init(&f->memory, MAX_FACTS_BYTES);
+    return f;
+}
+
+struct upstream_facts *upstream_facts_ref(struct upstream_facts *f)
+{
+    if (f != NULL)
+        atomic_fetch_add(&f->n_references, 1);
+    return f;
+}
+
+void upstream_facts_unref(struct upstream_facts *f)
+{
+    if (f == NULL || atomic_fetch_sub(&f->n_references, 1) != 1)
+        return;
+    arena_fini(&f->memory);
+    free(f);
+}
+
+static bool copy_text(struct arena *a, str *text)
+{
+    const bool was_there = !str_is_none(*text);
+
+    *text = arena_dup(a, *text);
+    return was_there == !str_is_none(*text);
+}
+
+static bool copy_models(struct arena *a, struct upstream_models *models)
+{
+    struct upstream_model *v = arena_array(a, models->n, sizeof(*v));
+
+    if (v == NULL && models->n > 0)
+        return false;
+    for (size_t i = 0; i < models->n; i++) {
+        v[i] = models->v[i];
+        if (!copy_text(a, &v[i].id) || !copy_text(a, &v[i].root))
+            return false;
+    }
+    models->v = v;
+    return true;
+}
+
+struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
+                                           const struct upstream_finding *finding)
+{
+    struct upstream_facts *copy = upstream_facts_new();
+    struct arena *a;
+
+    if (copy == NULL)
+        return NULL;
+    copy->finding = *finding;
+    if (f == NULL)
+        return copy;
+    a = &copy->memory;
+    copy->server = f->server;
+    copy->chat_template = f->chat_template;
+    copy->model_path = f->model_path;
+    copy->model_alias = f->model_alias;
+    copy->models = f->models;
+    copy->context_window = f->context_window;
+    copy->template_words = f->template_words; /* static texts */
+    copy->knows_template_words = f->knows_template_words;
+    copy->is_partial = f->is_partial;
+    if (copy_text(a, &copy->server) && copy_text(a, &copy->chat_template) &&
+        copy_text(a, &copy->model_path) && copy_text(a, &copy->model_alias) &&
+        copy_models(a, &copy->models))
+        return copy;
+    upstream_facts_unref(copy);
+    return NULL;
+}
+
+bool upstream_facts_template_is_of(const struct upstream_facts *f, str model)
+{
+    return f->models.n <= 1 || (!str_is_none(f->model_alias) && str_eq(f->model_alias, model)) ||
+           (!str_is_none(f->model_path) && str_eq(f->model_path, model));
+}
+
+str upstream_facts_other_name(const struct upstream_facts *f, str model)
+{
+    for (size_t i = 0; i < f->models.n; i++) {
+        const struct upstream_model *m = &f->models.v[i];
+
+        if (str_eq(m->id, model) && !str_is_none(m->root))
+            return m->root;
+    }
+    return upstream_facts_template_is_of(f, model) ? f->model_path : STR_NONE;
+}

@@ -1,0 +1,271 @@
+/* upstream_options.c -- keys of the configuration, one row each.
+ *
+ * The enums of the core do not depend on the order of the words in config.def,
+ * so every word is named. */
+#include "upstream/upstream_options.h"
+
+#include <time.h>
+
+#include "ev/loop.h"
+#include "json/json_text.h"
+
+static struct name_list list(const struct config_list *l)
+{
+    static const char *const nothing[] = {NULL}; /* an empty list, not the default one */
+
+    return (struct name_list){l->n == 0 ? nothing : l->items, l->n};
+}
+
+struct name_list upstream_model_aliases(const struct config *c)
+{
+    return list(&c->model_alias);
+}
+
+/* ---- the kind */
+
+const struct upstream_profile *upstream_kind_profile(const struct config *c,
+                                                     const struct upstream_facts *facts)
+{
+    enum upstream_kind kind = facts == NULL ? UPSTREAM_GENERIC : facts->finding.kind;
+
+    (void)upstream_kind_find(config_choice(c, "upstream_kind"), &kind);
+    return upstream_profile(kind);
+}
+
+static bool is_switched_on(enum config_switch s, bool automatic)
+{
+    return s == CONFIG_SWITCH_AUTO ? automatic : s == CONFIG_SWITCH_ON;
+}
+
+static bool switches_thinking(const struct config *c, const struct upstream_profile *kind)
+{
+    return is_switched_on(c->thinking_switch, upstream_has(kind, UPSTREAM_THINKING_SWITCH));
+}
+
+/* ---- requests */
+
+struct responses_request_options upstream_request_options(const struct config *c,
+                                                          const struct upstream_facts *facts)
+{
+    static const enum unknown_fields unknown[] = {
+        [CONFIG_UNKNOWN_FIELDS_IGNORE] = UNKNOWN_FIELDS_IGNORE,
+        [CONFIG_UNKNOWN_FIELDS_REJECT] = UNKNOWN_FIELDS_REJECT,
+        [CONFIG_UNKNOWN_FIELDS_FORWARD] = UNKNOWN_FIELDS_FORWARD,
+    };
+
+    return (struct responses_request_options){
+        .default_model = str_from_c(c->model),
+        .extra = {.unknown = unknown[c->unknown_fields],
+                  .pass = list(&c->pass_fields),
+                  .known = upstream_kind_profile(c, facts)->fields,
+                  .names_left_out = c->log_level == CONFIG_LOG_LEVEL_DEBUG},
+        .input = {.text_files = c->text_files,
+                  .reasoning_from_summary = c->reasoning_from_summary,
+                  .ignore_unknown_items = c->unknown_items == CONFIG_UNKNOWN_ITEMS_IGNORE},
+        .tools.reject_unserved = c->unsupported_tools == CONFIG_UNSUPPORTED_TOOLS_REJECT,
+    };
+}
+
+static enum chat_token_field token_field(const struct config *c,
+                                         const struct upstream_profile *kind)
+{
+    static const enum chat_token_field fields[] = {
+        [CONFIG_TOKEN_FIELD_MAX_TOKENS] = CHAT_MAX_TOKENS,
+        [CONFIG_TOKEN_FIELD_MAX_COMPLETION_TOKENS] = CHAT_MAX_COMPLETION_TOKENS,
+        [CONFIG_TOKEN_FIELD_BOTH] = CHAT_BOTH_TOKEN_FIELDS,
+    };
+
+    return c->token_field == CONFIG_TOKEN_FIELD_AUTO ? kind->token_field : fields[c->token_field];
+}
+
+/* A model without a name of its own, and one whose look-up finds no memory,
+ * goes by the name the client used. */
+static str model(const struct config *c, const struct responses_request *r, struct arena *a)
+{
+    str name = c->model_alias.n == 0 ? STR_NONE : json_text_dup(a, r->model);
+
+    return str_is_none(name) ? STR_NONE : model_alias_find(list(&c->model_alias), name);
+}
+
+/* What its server takes comes before what its template wants: that never gets to see more. */
+static struct model_words learnt_words(const struct upstream_profile *kind,
+                                       const struct upstream_facts *facts, str model)
+{
+    struct model_words words = {{{NULL, 0}}};
+
+    model_words_add(kind->words, &words);
+    if (facts == NULL || !facts->knows_template_words ||
+        !upstream_facts_template_is_of(facts, model))
+        return words;
+    for (int s = 0; s < MODEL_SETTINGS; s++) {
+        if (str_is_none(words.of[s]))
+            words.of[s] = facts->template_words.of[s];
+    }
+    return words;
+}
+
+struct model_profile upstream_named_profile(const struct config *c,
+                                            const struct upstream_facts *facts, str model)
+{
+    const struct model_words learnt = learnt_words(upstream_kind_profile(c, facts), facts, model);
+    const str other = facts == NULL ? STR_NONE : upstream_facts_other_name(facts, model);
+    struct model_words words;
+
+    for (int s = 0; s < MODEL_SETTINGS; s++)
+        words.of[s] = config_choice(c, model_setting_name((enum model_setting)s));
+    return model_profile_find_as(model, other, list(&c->model_settings), &words, &learnt);
+}
+
+struct model_profile upstream_model_profile(const struct config *c,
+                                            const struct upstream_facts *facts,
+                                            const struct responses_request *r, struct arena *a)
+{
+    str name = json_text_dup(a, r->model);
+    str upstream_name = model_alias_find(list(&c->model_alias), name);
+
+    return upstream_named_profile(c, facts, str_is_none(upstream_name) ? name : upstream_name);
+}
+
+static enum chat_tool_choice tool_choice(const struct config *c,
+                                         const struct upstream_profile *kind)
+{
+    static const enum chat_tool_choice choice[] = {
+        [CONFIG_TOOL_CHOICE_SUPPORT_FULL] = CHAT_CHOICE_FULL,
+        [CONFIG_TOOL_CHOICE_SUPPORT_STRINGS] = CHAT_CHOICE_STRINGS,
+        [CONFIG_TOOL_CHOICE_SUPPORT_AUTO] = CHAT_CHOICE_AUTO,
+    };
+
+    return c->tool_choice_support == CONFIG_TOOL_CHOICE_SUPPORT_KIND
+               ? kind->tool_choice
+               : choice[c->tool_choice_support];
+}
+
+enum chat_tool_choice upstream_tool_choice_forms(const struct config *c,
+                                                 const struct upstream_facts *facts)
+{
+    return tool_choice(c, upstream_kind_profile(c, facts));
+}
+
+static bool defers_format(const struct config *c, const struct upstream_profile *kind)
+{
+    return c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AUTO
+               ? kind->schema_with_tools == UPSTREAM_AFTER
+               : c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AFTER;
+}
+
+bool upstream_asks_for_usage(const struct config *c, const struct upstream_facts *facts)
+{
+    return is_switched_on(c->include_usage,
+                          !upstream_has(upstream_kind_profile(c, facts), UPSTREAM_COUNTS_UNASKED));
+}
+
+struct chat_request_options upstream_chat_options(const struct config *c,
+                                                  const struct upstream_facts *facts,
+                                                  const struct responses_request *r,
+                                                  const struct model_profile *p, struct arena *a)
+{
+    static const enum chat_empty_content empty[] = {
+        [CONFIG_EMPTY_CONTENT_NULL] = CHAT_CONTENT_NULL,
+        [CONFIG_EMPTY_CONTENT_EMPTY] = CHAT_CONTENT_EMPTY,
+        [CONFIG_EMPTY_CONTENT_ABSENT] = CHAT_CONTENT_ABSENT,
+    };
+
+    const struct upstream_profile *kind = upstream_kind_profile(c, facts);
+
+    return (struct chat_request_options){
+        .model = model(c, r, a),
+        .is_openai = upstream_has(kind, UPSTREAM_IS_OPENAI),
+        .token_field = token_field(c, kind),
+        .reasoning_field = p->reasoning_field,
+        .reasoning_history = p->reasoning_history,
+        .think_open = p->think_open,
+        .think_close = p->think_close,
+        .call_messages = p->call_messages,
+        .tool_choice = tool_choice(c, kind),
+        .empty_content = empty[c->empty_content],
+        .system_role = p->system_role,
+        .late_system_as_user = p->late_system_as_user,
+        .role_order = p->role_order,
+        .images_in_tool = c->tool_images == CONFIG_TOOL_IMAGES_TOOL,
+        .thinking_switch = switches_thinking(c, kind),
+        .omit_usage = !upstream_asks_for_usage(c, facts),
+        .continuation = kind->continuation,
+        .keep_markers = p->harmony == HARMONY_MODE_RAW_CHAT,
+        .format_after_tools = defers_format(c, kind),
+        .object_schema = upstream_has(kind, UPSTREAM_OBJECT_SCHEMA),
+        .describes_all_tools = p->describes_all_tools,
+        .short_call_ids = p->short_call_ids,
+    };
+}
+
+/* The template that opens the tag for a model does not if it is told not to think. */
+static enum model_think think_mode(const struct config *c, const struct upstream_facts *facts,
+                                   const struct responses_request *r, const struct model_profile *p)
+{
+    if (p->think == MODEL_THINK_INSIDE && switches_thinking(c, upstream_kind_profile(c, facts)) &&
+        json_text_eq(r->reasoning.effort, STR("none")))
+        return MODEL_THINK_ON;
+    return p->think;
+}
+
+/* Models that think write empty lines between that and a call, whether the server takes the
+ * thoughts away or the gateway. */
+static enum chat_space_mode space_mode(const struct config *c, const struct model_profile *p)
+{
+    if (c->hold_leading_space == CONFIG_SWITCH_OFF)
+        return CHAT_SPACE_KEPT;
+    if (c->hold_leading_space == CONFIG_SWITCH_ON || p->may_think || p->think != MODEL_THINK_OFF)
+        return CHAT_SPACE_HELD;
+    return CHAT_SPACE_HELD_AFTER_REASONING;
+}
+
+struct chat_stream_conf upstream_stream_conf(const struct config *c,
+                                             const struct upstream_facts *facts,
+                                             const struct responses_request *r,
+                                             const struct model_profile *p)
+{
+    static const enum model_harmony harmony[] = {
+        [HARMONY_MODE_AUTO] = MODEL_HARMONY_AUTO,
+        [HARMONY_MODE_CHAT] = MODEL_HARMONY_OFF,
+        [HARMONY_MODE_RAW_CHAT] = MODEL_HARMONY_ON,
+        [HARMONY_MODE_COMPLETIONS] = MODEL_HARMONY_ON,
+    };
+
+    return (struct chat_stream_conf){
+        .text = {.harmony = harmony[p->harmony],
+                 .think = think_mode(c, facts, r, p),
+                 .calls = p->text_calls,
+                 .tools = &r->tools,
+                 .max_held_bytes = c->max_response_bytes},
+        .wants_logprobs = r->include_logprobs || r->top_logprobs > 0,
+        .space = space_mode(c, p),
+        .max_event_bytes = c->max_line_bytes,
+    };
+}
+
+/* Today in UTC, which everybody with the same model has at the same time. */
+static str today(struct arena *a)
+{
+    char text[sizeof("2026-01-31")];
+    const time_t now = clock_unix_s();
+    struct tm day;
+
+    if (gmtime_r(&now, &day) == NULL || strftime(text, sizeof(text), "%Y-%m-%d", &day) == 0)
+        return STR("");
+    return arena_dup(a, str_from_c(text));
+}
+
+struct harmony_options upstream_harmony_options(const struct config *c,
+                                                const struct model_profile *p, struct arena *a)
+{
+    const char *date = c->harmony_date == NULL ? "none" : c->harmony_date;
+    struct harmony_options options = {.date = STR(""),
+                                      .bare_content_type = p->bare_content_type,
+                                      .max_tokens = c->harmony_max_tokens};
+
+    if (strcmp(date, "today") == 0)
+        options.date = today(a);
+    else if (strcmp(date, "none") != 0)
+        options.date = str_from_c(date);
+    return options;
+}

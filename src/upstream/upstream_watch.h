@@ -1,0 +1,82 @@
+/* upstream_watch.h -- what the upstream is: found out once for all workers, and again when it has
+ * changed.
+ *
+ *     nothing known --(start, or a turn)--> asking --> known --(lost, or other answers)--> asking
+ *
+ * The upstream is asked on the main thread's loop. A turn that comes while nothing is known, or
+ * after the upstream was lost, waits for the outcome, no longer than upstream_probe_timeout; what was
+ * asked in vain is not asked again at once, and turns then go on without. Turns also report what
+ * they hear, so that a server that was put in the place of another is noticed. */
+#ifndef ANTIPHON_UPSTREAM_UPSTREAM_WATCH_H
+#define ANTIPHON_UPSTREAM_UPSTREAM_WATCH_H
+
+#include "base/header.h"
+#include "config/config.h"
+#include "ev/loop.h"
+#include "upstream/upstream_facts.h"
+
+struct http_client;
+struct loop;
+struct upstream_watch;
+
+/* base and authorization as in worker.h; they outlive the watch. loop: the main thread's, which
+ * does not run yet. Asks at once. NULL with *reterr filled. */
+struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config *config, str base,
+                                          str authorization, struct err *reterr);
+
+/* When the loop has stopped. NULL is fine. */
+void upstream_watch_free(struct upstream_watch *w);
+
+/* As http_client_is_resolving(). */
+bool upstream_watch_is_resolving(const struct upstream_watch *w);
+
+/* ---- any thread; NULL is fine for the watch: then nothing is ever known */
+
+/* The facts as they are known now: a reference, or NULL. */
+struct upstream_facts *upstream_watch_facts(struct upstream_watch *w);
+
+struct upstream_waiter {
+    struct loop *loop;
+    struct loop_message known;
+    struct upstream_waiter *next; /* the watch's own */
+};
+
+/* Must the caller wait? Then the message is posted to the loop once, when more is known or nothing
+ * could be found out; the waiter waits for one thing at a time. Neither it nor the loop may be freed
+ * before the watch's own loop has stopped. */
+bool upstream_watch_await(struct upstream_watch *w, struct upstream_waiter *waiter);
+
+/* The head of an answer has come to a turn with these facts, NULL while there are none. */
+void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_facts *facts,
+                              const struct http_header *headers, size_t n_headers);
+
+/* The first bytes of an answer's body. */
+void upstream_watch_hear_body(struct upstream_watch *w, const struct upstream_facts *facts,
+                              str bytes);
+
+/* The upstream could not be reached, or broke off. */
+void upstream_watch_lose(struct upstream_watch *w);
+
+enum upstream_state {
+    UPSTREAM_UNHEARD, /* it was not asked yet, or is never asked by itself */
+    UPSTREAM_UP,
+    UPSTREAM_DOWN, /* it could not be reached when it was tried last */
+};
+
+/* At once. NULL, the demo, is up. */
+enum upstream_state upstream_watch_state(const struct upstream_watch *w);
+
+/* A call to it has ended: failure is NULL, or what went wrong. */
+void upstream_watch_hear_end(struct upstream_watch *w, const struct err *failure);
+
+/* ---- for --check-config, and for what the configuration says alone */
+
+/* What the URL or the configuration say, without asking. */
+struct upstream_finding upstream_watch_told(const struct config *config, str base);
+
+/* Asks once, on a loop of its own. A reference; NULL when it does not answer, or is not to be
+ * asked. */
+struct upstream_facts *upstream_watch_look(const struct config *config, str base,
+                                           str authorization);
+
+#endif

@@ -1,0 +1,17 @@
+/* chat_extra.h -- fields of the Chat request that the Responses API does not have. */
+#ifndef ANTIPHON_WIRE_CHAT_CHAT_EXTRA_H
+#define ANTIPHON_WIRE_CHAT_CHAT_EXTRA_H
+
+#include "wire/dialect/chat_options.h"
+#include "wire/request/responses_request.h"
+#include "json/json_write.h"
+
+/* Writes them as members of the open object, which they never give a name that
+ * chat_request_write() gives it itself; continues: it says that the last message goes on. */
+void chat_extra_write(const struct responses_request *r, const struct chat_request_options *o,
+                      bool continues, struct jw *w);
+
+/* The same for a request to /v1/completions (harmony_request.h). */
+void chat_extra_write_for_prompt(const struct responses_request *r, struct jw *w);
+
+#endif

@@ -1,0 +1,20 @@
+/* chat_tools.h -- the tools of a request as Chat Completions servers know them. */
+#ifndef ANTIPHON_WIRE_CHAT_CHAT_TOOLS_H
+#define ANTIPHON_WIRE_CHAT_CHAT_TOOLS_H
+
+#include "wire/tools/tool_choice.h"
+#include "json/json_write.h"
+
+/* What the model is told of a tool, as the inside of a JSON string. */
+bool chat_tool_is_described(const struct tool *t);
+void chat_tool_describe(const struct tool *t, struct buf *out);
+
+/* The schema of its arguments, raw; STR_NONE: it has none. */
+str chat_tool_parameters(const struct tool *t);
+
+/* Writes the array of the tools that are sent; of those just what the choice leaves
+ * when it is not NULL. describes_all: what has no description has an empty one. */
+void chat_tools_write(const struct tool_set *set, const struct tool_choice *choice,
+                      bool describes_all, struct jw *w);
+
+#endif

@@ -1,0 +1,36 @@
+/* request_fields.h -- the fields of the request while they are read and checked.
+ *
+ * responses_request.c reads and ties things together, request_check.c holds the
+ * limits and enums, request_resolve.c what may have to wait for the store. */
+#ifndef ANTIPHON_WIRE_REQUEST_REQUEST_FIELDS_H
+#define ANTIPHON_WIRE_REQUEST_REQUEST_FIELDS_H
+
+#include "wire/request/responses_request.h"
+
+struct request_fields {
+    struct responses_request r;
+    /* raw values of which r keeps only the meaning */
+    str stream, store, background, stream_options, include_obfuscation, conversation;
+    str max_output_tokens, max_tool_calls, top_logprobs;
+    str text, format, reasoning, generate_summary, include, prompt;
+    str without_effect;
+    str previous_responses_id; /* a misspelling of previous_response_id that clients send */
+};
+
+/* Types inside of `include` and `metadata`. */
+int request_check_types(const struct request_fields *in, struct err *reterr);
+
+/* Enums and limits; notes in in->r what `include` asks for and the integers. */
+int request_check_values(struct request_fields *in, struct err *reterr);
+
+/* Tools and tool_choice, from r's items and raw values. While r needs the store or
+ * tools of MCP servers the choice may name tools that are not there yet. */
+int request_read_tools(struct responses_request *r, const struct responses_request_options *options,
+                       const struct id_source *ids, struct arena *a, struct err *reterr);
+
+/* What a request names besides items of the store must exist. Tools of MCP servers
+ * do not while it needs them. */
+int request_look_up(struct responses_request *r, const struct id_source *ids, struct arena *a,
+                    struct err *reterr);
+
+#endif

@@ -1,0 +1,335 @@
+/* responses_request.c -- from the body to a checked request, step by step.
+ *
+ * The steps run in the order of CONTRACT 1.1, so that of several mistakes the
+ * client always hears of the same one: syntax, types, required fields, enums
+ * and limits, exclusions, lookups. The first step validates the whole body;
+ * everything after it reads spans that are known to be JSON. */
+#include "wire/request/responses_request.h"
+
+#include "conv/fields.h"
+#include "wire/request/request_fields.h"
+#include "json/json_copy.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
+
+#define PLACE(name, kind, place)                                                                   \
+    {                                                                                              \
+        STR_INIT(name), kind, offsetof(struct request_fields, place)                               \
+    }
+
+static const struct field request_table[] = {
+    PLACE("model", FIELD_TEXT, r.model),
+    PLACE("input", FIELD_TEXT_OR_ARRAY, r.input),
+    PLACE("instructions", FIELD_TEXT, r.instructions),
+    PLACE("previous_response_id", FIELD_TEXT, r.previous_response_id),
+    PLACE("previous_responses_id", FIELD_TEXT, previous_responses_id),
+    PLACE("conversation", FIELD_TEXT_OR_OBJECT, conversation),
+    PLACE("stream", FIELD_BOOLEAN, stream),
+    PLACE("stream_options", FIELD_OBJECT, stream_options),
+    PLACE("store", FIELD_BOOLEAN, store),
+    PLACE("background", FIELD_BOOLEAN, background),
+    PLACE("max_output_tokens", FIELD_INTEGER, max_output_tokens),
+    PLACE("max_tool_calls", FIELD_INTEGER, max_tool_calls),
+    PLACE("temperature", FIELD_NUMBER, r.temperature),
+    PLACE("top_p", FIELD_NUMBER, r.top_p),
+    PLACE("presence_penalty", FIELD_NUMBER, r.presence_penalty),
+    PLACE("frequency_penalty", FIELD_NUMBER, r.frequency_penalty),
+    PLACE("top_logprobs", FIELD_INTEGER, top_logprobs),
+    PLACE("tools", FIELD_ARRAY, r.tools_json),
+    PLACE("tool_choice", FIELD_TEXT_OR_OBJECT, r.tool_choice_json),
+    PLACE("parallel_tool_calls", FIELD_BOOLEAN, r.parallel_tool_calls),
+    PLACE("text", FIELD_OBJECT, text),
+    PLACE("reasoning", FIELD_OBJECT, reasoning),
+    PLACE("include", FIELD_ARRAY, include),
+    PLACE("truncation", FIELD_TEXT, r.truncation),
+    PLACE("metadata", FIELD_OBJECT, r.metadata),
+    PLACE("service_tier", FIELD_TEXT, r.service_tier),
+    PLACE("safety_identifier", FIELD_TEXT, r.safety_identifier),
+    PLACE("prompt_cache_key", FIELD_TEXT, r.prompt_cache_key),
+    PLACE("prompt_cache_retention", FIELD_TEXT, r.prompt_cache_retention),
+    PLACE("user", FIELD_TEXT, r.user),
+    PLACE("prompt", FIELD_ANY, prompt),
+    PLACE("moderation", FIELD_ANY, without_effect),
+    PLACE("context_management", FIELD_ANY, without_effect),
+    PLACE("prompt_cache_options", FIELD_ANY, without_effect),
+    PLACE("access_programs", FIELD_ANY, without_effect),
+    PLACE("image", FIELD_ANY, without_effect),
+};
+
+static const struct field text_table[] = {
+    PLACE("format", FIELD_OBJECT, format),
+    PLACE("verbosity", FIELD_TEXT, r.verbosity),
+};
+
+static const struct field format_table[] = {
+    PLACE("type", FIELD_TEXT, r.format.type),
+    PLACE("name", FIELD_TEXT, r.format.name),
+    PLACE("description", FIELD_TEXT, r.format.description),
+    PLACE("schema", FIELD_OBJECT, r.format.schema),
+    PLACE("strict", FIELD_BOOLEAN, r.format.strict),
+};
+
+static const struct field reasoning_table[] = {
+    PLACE("effort", FIELD_TEXT, r.reasoning.effort),
+    PLACE("summary", FIELD_TEXT, r.reasoning.summary),
+    PLACE("generate_summary", FIELD_TEXT, generate_summary),
+    PLACE("context", FIELD_TEXT, r.reasoning.context),
+    PLACE("mode", FIELD_TEXT, r.reasoning.mode),
+};
+
+static const struct field stream_table[] = {
+    PLACE("include_obfuscation", FIELD_BOOLEAN, include_obfuscation),
+};
+
+static const struct field conversation_table[] = {
+    PLACE("id", FIELD_TEXT, r.conversation_id),
+};
+
+/* ---- syntax and types */
+
+static int read_body(struct request_fields *in, str body, struct extra_reader *extra,
+                     struct err *reterr)
+{
+    const struct field_sink others = {extra_reader_take, extra};
+    int rc = fields_read_body(body, FIELDS(request_table), in, &others, reterr);
+
+    in->r.extra = extra->fields;
+    return rc;
+}
+
+static int read_object(struct request_fields *in, str raw, struct fields f, const struct path *at,
+                       struct err *reterr)
+{
+    return str_is_none(raw) ? 0 : fields_read_raw(raw, f, at, in, reterr);
+}
+
+static int read_conversation(struct request_fields *in, struct err *reterr)
+{
+    const struct path at = path_member(NULL, STR("conversation"));
+    const struct path id_at = path_member(&at, STR("id"));
+
+    if (str_is_none(in->conversation))
+        return 0;
+    if (jr_type_of(in->conversation) == JR_STRING) {
+        in->r.conversation_id = field_text(in->conversation);
+        return 0;
+    }
+    if (read_object(in, in->conversation, FIELDS(conversation_table), &at, reterr) == -1)
+        return -1;
+    return str_is_none(in->r.conversation_id) ? reject_missing(&id_at, reterr) : 0;
+}
+
+static int read_nested(struct request_fields *in, struct err *reterr)
+{
+    const struct path text_at = path_member(NULL, STR("text"));
+    const struct path format_at = path_member(&text_at, STR("format"));
+    const struct path reasoning_at = path_member(NULL, STR("reasoning"));
+    const struct path stream_at = path_member(NULL, STR("stream_options"));
+
+    if (read_object(in, in->text, FIELDS(text_table), &text_at, reterr) == -1 ||
+        read_object(in, in->format, FIELDS(format_table), &format_at, reterr) == -1 ||
+        read_object(in, in->reasoning, FIELDS(reasoning_table), &reasoning_at, reterr) == -1 ||
+        read_object(in, in->stream_options, FIELDS(stream_table), &stream_at, reterr) == -1 ||
+        read_conversation(in, reterr) == -1)
+        return -1;
+    return request_check_types(in, reterr);
+}
+
+static bool truth(str raw, bool fallback)
+{
+    return str_is_none(raw) ? fallback : jr_type_of(raw) == JR_TRUE;
+}
+
+static void note_meanings(struct request_fields *in)
+{
+    struct responses_request *r = &in->r;
+
+    r->stream = truth(in->stream, false);
+    r->store = truth(in->store, true);
+    r->background = truth(in->background, false);
+    r->include_obfuscation = truth(in->include_obfuscation, false);
+    if (str_is_none(r->previous_response_id))
+        r->previous_response_id = in->previous_responses_id;
+}
+
+/* ---- required fields */
+
+/* A default model comes from the configuration, as plain text. */
+static int default_model(struct request_fields *in, const struct responses_request_options *options,
+                         struct arena *a, struct err *reterr)
+{
+    const struct path at = path_member(NULL, STR("model"));
+    struct buf escaped = {0};
+
+    if (in->r.model.len > 0)
+        return 0;
+    if (options->default_model.len == 0)
+        return reject_missing(&at, reterr);
+    json_text_escape(options->default_model, &escaped);
+    if (!buf_failed(&escaped))
+        in->r.model = arena_dup(a, buf_str(&escaped));
+    buf_fini(&escaped);
+    return in->r.model.len == 0 ? err_set_no_memory(reterr) : 0;
+}
+
+static bool is_empty_array(str raw)
+{
+    struct jr j;
+
+    jr_init(&j, raw);
+    return jr_type_of(raw) == JR_ARRAY && jr_enter(&j, JR_ARRAY) && !jr_next_element(&j);
+}
+
+/* Instructions alone are something to answer; an empty list alone is not. */
+static int require_input(const struct responses_request *r, struct err *reterr)
+{
+    const struct path at = path_member(NULL, STR("input"));
+
+    if (responses_request_continues(r) || (!str_is_none(r->input) && !is_empty_array(r->input)))
+        return 0;
+    if (!str_is_none(r->input) && !str_is_none(r->instructions))
+        return 0;
+    return reject_missing(&at, reterr);
+}
+
+static int require_format(const struct request_fields *in, struct err *reterr)
+{
+    const struct path type_at = path_member(NULL, STR("text.format.type"));
+    const struct path name_at = path_member(NULL, STR("text.format.name"));
+    const struct path schema_at = path_member(NULL, STR("text.format.schema"));
+    const struct text_format *f = &in->r.format;
+
+    if (str_is_none(in->format))
+        return 0;
+    if (str_is_none(f->type))
+        return reject_missing(&type_at, reterr);
+    if (!json_text_eq(f->type, STR("json_schema")))
+        return 0;
+    if (f->name.len == 0)
+        return reject_missing(&name_at, reterr);
+    return str_is_none(f->schema) ? reject_missing(&schema_at, reterr) : 0;
+}
+
+static int check_required(struct request_fields *in,
+                          const struct responses_request_options *options, struct arena *a,
+                          struct err *reterr)
+{
+    if (default_model(in, options, a, reterr) == -1 || require_input(&in->r, reterr) == -1)
+        return -1;
+    return require_format(in, reterr);
+}
+
+/* ---- values */
+
+static int check_background(const struct responses_request *r, struct err *reterr)
+{
+    if (!r->background)
+        return 0;
+    if (!r->store)
+        err_set_param(reterr, ERR_INVALID_VALUE, "background",
+                      "Invalid value: 'background' can only be true when 'store' is true.");
+    else
+        err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, "background",
+                      "Background responses are not supported by this gateway yet.");
+    return -1;
+}
+
+static int check_values(struct request_fields *in, struct err *reterr)
+{
+    const struct path prompt_at = path_member(NULL, STR("prompt"));
+    struct reasoning_config *reasoning = &in->r.reasoning;
+
+    if (!str_is_none(in->prompt))
+        return reject_unsupported(&prompt_at, reterr);
+    if (request_check_values(in, reterr) == -1)
+        return -1;
+    if (str_is_none(reasoning->summary))
+        reasoning->summary = in->generate_summary;
+    in->r.reasoning_summary_requested = !str_is_none(reasoning->summary);
+    if (in->r.service_tier.len == 0)
+        in->r.service_tier = STR_NONE;
+    return check_background(&in->r, reterr);
+}
+
+static bool refers_to_stored(const struct item_list *items)
+{
+    for (const struct item *it = items->first; it != NULL; it = it->next) {
+        if (item_is_stored(it))
+            return true;
+    }
+    return false;
+}
+
+static int read_items_and_tools(struct responses_request *r,
+                                const struct responses_request_options *options,
+                                const struct id_source *ids, struct arena *a, struct err *reterr)
+{
+    const struct path input_at = path_member(NULL, STR("input"));
+
+    if (!str_is_none(r->input) &&
+        item_list_parse(r->input, &input_at, &options->input, ids, a, &r->items, reterr) == -1)
+        return -1;
+    r->needs_store = responses_request_continues(r) || refers_to_stored(&r->items);
+    return request_read_tools(r, options, ids, a, reterr);
+}
+
+/* ---- exclusions */
+
+static bool is_same_text(str a, str b)
+{
+    struct buf plain = {.limit = 0};
+    bool is_same;
+
+    json_text_decode(a, &plain);
+    is_same = !buf_failed(&plain) && json_text_eq(b, buf_str(&plain));
+    buf_fini(&plain);
+    return is_same;
+}
+
+/* Both spellings may be there when they agree. */
+static int check_spellings(const struct request_fields *in, struct err *reterr)
+{
+    str id = in->r.previous_response_id, misspelled = in->previous_responses_id;
+
+    if (str_is_none(misspelled) || is_same_text(id, misspelled))
+        return 0;
+    err_set_param(reterr, ERR_MUTUALLY_EXCLUSIVE, "previous_response_id",
+                  "Mutually exclusive parameters: 'previous_response_id' and "
+                  "'previous_responses_id' have different values. Send 'previous_response_id' "
+                  "alone.");
+    return -1;
+}
+
+static int check_exclusions(const struct request_fields *in, struct err *reterr)
+{
+    const struct responses_request *r = &in->r;
+
+    if (check_spellings(in, reterr) == -1)
+        return -1;
+    if (str_is_none(r->previous_response_id) || str_is_none(r->conversation_id))
+        return 0;
+    err_set_param(reterr, ERR_MUTUALLY_EXCLUSIVE, "previous_response_id",
+                  "Mutually exclusive parameters: 'previous_response_id' and 'conversation'.");
+    return -1;
+}
+
+int responses_request_parse(str body, const struct responses_request_options *options,
+                            const struct id_source *ids, struct arena *arena,
+                            struct responses_request *ret, struct err *reterr)
+{
+    struct request_fields in = {0};
+    struct extra_reader extra;
+
+    extra_reader_init(&extra, &options->extra, ids, arena);
+    if (read_body(&in, body, &extra, reterr) == -1 || read_nested(&in, reterr) == -1)
+        return -1;
+    note_meanings(&in);
+    if (check_required(&in, options, arena, reterr) == -1 || check_values(&in, reterr) == -1 ||
+        read_items_and_tools(&in.r, options, ids, arena, reterr) == -1 ||
+        check_exclusions(&in, reterr) == -1)
+        return -1;
+    if (!in.r.needs_store && request_look_up(&in.r, ids, arena, reterr) == -1)
+        return -1;
+    *ret = in.r;
+    return 0;
+}
