@@ -167,13 +167,13 @@ static void read_choices(struct chat_reader *r, str raw, bool has_error)
     while (jr_next_element(&j)) {
         if (!chat_read_choice(&j, &choice))
             continue;
-        if (jr_type_of(choice.text) == JR_STRING) {
-            says_content(r, choice.text);
-            chat_read_content(choice.text, chat_speak_either, r);
-        } else if (!str_is_none(choice.delta)) {
+        if (!str_is_none(choice.delta)) {
             read_delta(r, choice.delta, choice.logprobs);
         } else if (!str_is_none(choice.message)) {
             read_delta(r, choice.message, choice.logprobs);
+        } else if (jr_type_of(choice.text) == JR_STRING) {
+            says_content(r, choice.text);
+            chat_read_content(choice.text, chat_speak_either, r);
         }
         set_finish(r, choice.finish, has_error);
     }

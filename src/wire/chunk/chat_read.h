@@ -30,7 +30,7 @@ bool chat_read_chunk(str json, str event, struct buf *repaired, struct chat_chun
 struct chat_choice {
     str delta, message; /* raw: objects. Simple servers send a whole message for a delta, and others
                            both: what is new, and all so far */
-    str text;           /* raw: all that /v1/completions has */
+    str text;           /* raw: all that /v1/completions has; Together sends it beside delta */
     str logprobs;       /* raw */
     str finish;         /* escaped; empty: the choice goes on */
 };
