@@ -178,6 +178,7 @@ void chat_turn_send(struct chat_turn *t)
         return;
     t->flight.last_write_ms = loop_now_ms(t->flight.worker->loop);
     http_exchange_write(t->flight.x, buf_str(out));
+    buf_reset(out);
 }
 
 /* ---- ends of answers */
@@ -188,6 +189,7 @@ static void end_stream(struct chat_turn *t, const char *status, const struct err
         return;
     chat_turn_log(t, status, e);
     http_exchange_end(t->flight.x, buf_str(&t->flight.worker->out));
+    buf_reset(&t->flight.worker->out);
     answered(t);
 }
 

@@ -279,6 +279,7 @@ static bool hear_refusal(struct turn *t, str bytes)
 static void on_body(void *arg, str bytes)
 {
     struct turn *t = arg;
+    struct buf *const out = turn_fresh_out(t);
     bool is_over;
 
     t->flight.answer.n_bytes += bytes.len;
@@ -288,7 +289,7 @@ static void on_body(void *arg, str bytes)
     }
     if (!is_listening(t))
         return;
-    is_over = upstream_answer_is_good(&t->flight.answer) ? turn_hear(t, bytes, turn_fresh_out(t))
+    is_over = upstream_answer_is_good(&t->flight.answer) ? turn_hear(t, bytes, out)
                                                          : hear_refusal(t, bytes);
     if (is_over)
         drive(t); /* with what is in the buffer */

@@ -237,6 +237,7 @@ void turn_answer_stream(struct turn *t, const struct err *e)
         http_exchange_abort(t->flight.x);
     else
         http_exchange_end(t->flight.x, buf_str(out));
+    buf_reset(out);
     worker_shrink_out(t->flight.worker);
     turn_answered(t);
 }

@@ -112,10 +112,21 @@ void http_exchange_release(struct http_exchange *x)
     x->n_held--;
 }
 
+/* What another flight has left in the buffer of the worker before something is reported to this one: no
+ * client may see it. */
+#define LEFT_BY_ANOTHER "data: left by another\n\n"
+
+static inline void leave_events(void)
+{
+    buf_reset(&stage.worker.out);
+    buf_c(&stage.worker.out, LEFT_BY_ANOTHER);
+}
+
 /* What may only be said while there is somebody to hear it. */
 static inline void fake_exchange_say(struct http_exchange *x, str bytes)
 {
     assert_ptr_equal(x, &stage.x);
+    assert_int_equal(str_find(bytes, STR(LEFT_BY_ANOTHER)), bytes.len);
     assert_false(x->is_over);
     assert_int_equal(x->n_held, 0);
     buf_append(&x->said, bytes);
@@ -186,6 +197,7 @@ static inline void client_leaves(void)
 {
     assert_false(stage.x.is_over);
     stage.x.is_over = true;
+    leave_events();
     stage.x.handler->on_gone(stage.x.arg);
 }
 
@@ -267,6 +279,7 @@ bool http_client_is_resolving(const struct http_client *client)
 static inline void upstream_begins(int status)
 {
     assert_true(stage.has_call);
+    leave_events();
     stage.call.handler->on_head(stage.call.arg, status, NULL, 0);
 }
 
@@ -274,6 +287,7 @@ static inline void upstream_says(const char *bytes)
 {
     assert_true(stage.has_call);
     assert_false(stage.call.is_paused);
+    leave_events();
     stage.call.handler->on_body(stage.call.arg, str_from_c(bytes));
 }
 
@@ -282,6 +296,7 @@ static inline void upstream_ends(const struct err *failure)
 {
     assert_true(stage.has_call);
     stage.has_call = false;
+    leave_events();
     stage.call.handler->on_end(stage.call.arg, failure);
 }
 
@@ -433,6 +448,7 @@ static inline void store_reports(const struct err *failure)
     stage.store_task = NULL;
     if (failure == NULL && task->work(NULL, task->arg, &e) == -1)
         failure = &e;
+    leave_events();
     task->done(task->arg, failure);
 }
 
@@ -522,6 +538,7 @@ static inline void server_lists(size_t i, const char *tools)
 
     assert_true(task->is_under_way);
     task->is_under_way = false;
+    leave_events();
     if (tools == NULL)
         task->on_listed->on_listed(task->arg, &failure, NULL);
     else
@@ -542,6 +559,7 @@ static inline void server_answers(size_t i, const char *output)
 
     assert_true(task->is_under_way);
     task->is_under_way = false;
+    leave_events();
     task->on_done->on_done(task->arg, &outcome);
 }
 

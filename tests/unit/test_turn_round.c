@@ -119,6 +119,27 @@ static void test_upstream_refuses(void **state)
     assert_refused(400);
 }
 
+/* The stream has begun, since the first round was good or took its time: its end says why. */
+static void test_later_round_is_refused(void **state)
+{
+    (void)state;
+    open_turn_stage();
+    reach_calls();
+    server_answers(1, "x");
+    upstream_begins(500);
+    upstream_says("{\"error\":{\"message\":\"too hot\"}}");
+    upstream_ends(NULL);
+    assert_ended("event: response.failed");
+
+    open_turn_stage();
+    reach_round();
+    fake_loop_pass(stage.worker.loop, stage.load.config.early_error_window_ms);
+    upstream_begins(500);
+    upstream_says("{\"error\":{\"message\":\"too hot\"}}");
+    upstream_ends(NULL);
+    assert_ended("event: response.failed");
+}
+
 /* A refusal without an end is not waited for. */
 static void test_upstream_refuses_at_length(void **state)
 {
@@ -401,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_body_does_not_end),
         cmocka_unit_test(test_upstream_is_away),
         cmocka_unit_test(test_upstream_refuses),
+        cmocka_unit_test(test_later_round_is_refused),
         cmocka_unit_test(test_upstream_refuses_at_length),
         cmocka_unit_test(test_upstream_breaks_off),
         cmocka_unit_test(test_model_is_silent),
