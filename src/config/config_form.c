@@ -3,6 +3,7 @@
  * The checks catch what a person types wrong. Whether a host exists is found
  * out by whoever uses it, with a better message. */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <sys/un.h>
 
@@ -324,7 +325,8 @@ const struct config_form *config_form_find(const char *name)
 {
     const struct config_form *f = forms;
 
-    while (strcmp(f->name, name) != 0)
+    while (f < forms + COUNT_OF(forms) && strcmp(f->name, name) != 0)
         f++;
+    assert(f < forms + COUNT_OF(forms)); /* config.def names a form that forms[] lacks */
     return f;
 }

@@ -24,7 +24,7 @@ static bool set_text(struct config *c, const struct config_key *k, str value, vo
 
     *text = NULL;
     if (value.len == 0)
-        return true;
+        return *k->initial == '\0'; /* what has a default is never NULL */
     if (!config_form_find(k->valid)->fits(value))
         return false;
     *text = arena_dup(&c->memory, value).p;

@@ -258,7 +258,7 @@ static str today(struct arena *a)
 struct harmony_options upstream_harmony_options(const struct config *c,
                                                 const struct model_profile *p, struct arena *a)
 {
-    const char *date = c->harmony_date == NULL ? "none" : c->harmony_date;
+    const char *date = c->harmony_date;
     struct harmony_options options = {.date = STR(""),
                                       .bare_content_type = p->bare_content_type,
                                       .max_tokens = c->harmony_max_tokens};

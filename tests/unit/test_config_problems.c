@@ -334,9 +334,11 @@ static void a_flag_for_keys_without_a_value_is_refused(void **state)
     struct load key = {.args = {"--api-key="}, .env = {"ANTIPHON_API_KEY=k"}};
     struct load file = {.args = {"--api-keys-file", ""}};
     struct load secret = {.args = {"--encryption-keys", ""}};
+    struct load text = {.args = {"--code-python="}};
 
     (void)state;
     FAILS(&key, "--api-key: the value is empty");
+    FAILS(&text, "--code-python: \"\" is not valid");
     FAILS(&secret, "--encryption-keys: the value is empty");
     FAILS(&file, "--api-keys-file: the value is empty");
 }
