@@ -13,7 +13,6 @@ static const struct event_row rows[EVENT_COUNT] = {
         symbol] = {STR_INIT("event: " wire "\ndata: {\"type\":\"" wire "\",\"sequence_number\":"), \
                    wire, flags},
 #include "response/event.def"
-#undef EVENT
 };
 
 const char *event_name(enum event_type type)

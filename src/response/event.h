@@ -11,30 +11,18 @@ enum event_type {
     EVENT_NONE,
 #define EVENT(symbol, name, members) EVENT_##symbol,
 #include "response/event.def"
-#undef EVENT
     EVENT_COUNT,
 };
 
-/* Members in the order in which they are written. */
+enum event_member_bit {
+#define EVENT_MEMBER(symbol, name) EV_BIT_##symbol,
+#include "response/event.def"
+    EV_BITS,
+};
+
 enum event_member {
-    EV_ITEM_ID = 1 << 0,
-    EV_OUTPUT_INDEX = 1 << 1,
-    EV_CONTENT_INDEX = 1 << 2,
-    EV_SUMMARY_INDEX = 1 << 3,
-    EV_ITEM = 1 << 4,
-    EV_PART = 1 << 5,
-    EV_DELTA = 1 << 6,
-    EV_NAME = 1 << 7,
-    EV_TEXT = 1 << 8,
-    EV_REFUSAL = 1 << 9,
-    EV_ARGUMENTS = 1 << 10,
-    EV_INPUT = 1 << 11,
-    EV_LOGPROBS = 1 << 12,
-    EV_ERROR = 1 << 13,
-    EV_RESPONSE = 1 << 14,
-    EV_ANNOTATION_INDEX = 1 << 15,
-    EV_ANNOTATION = 1 << 16,
-    EV_CODE = 1 << 17,
+#define EVENT_MEMBER(symbol, name) EV_##symbol = 1 << EV_BIT_##symbol,
+#include "response/event.def"
 };
 
 /* Values for the members an event has; the others are not read. */

@@ -3,28 +3,9 @@
 #include "response/event.h"
 #include "table.h"
 
-static const struct {
-    unsigned flag;
-    const char *name;
-} members[] = {
-    {EV_ITEM_ID, "item_id"},
-    {EV_OUTPUT_INDEX, "output_index"},
-    {EV_CONTENT_INDEX, "content_index"},
-    {EV_SUMMARY_INDEX, "summary_index"},
-    {EV_ANNOTATION_INDEX, "annotation_index"},
-    {EV_ITEM, "item"},
-    {EV_PART, "part"},
-    {EV_DELTA, "delta"},
-    {EV_NAME, "name"},
-    {EV_TEXT, "text"},
-    {EV_REFUSAL, "refusal"},
-    {EV_ARGUMENTS, "arguments"},
-    {EV_INPUT, "input"},
-    {EV_CODE, "code"},
-    {EV_ANNOTATION, "annotation"},
-    {EV_LOGPROBS, "logprobs"},
-    {EV_ERROR, "code, message, param, error"},
-    {EV_RESPONSE, "response"},
+static const char *const members[EV_BITS] = {
+#define EVENT_MEMBER(symbol, name) [EV_BIT_##symbol] = (name),
+#include "response/event.def"
 };
 
 static void write_event(enum event_type type, struct buf *out)
@@ -34,11 +15,11 @@ static void write_event(enum event_type type, struct buf *out)
     buf_c(out, "| `");
     buf_c(out, event_name(type));
     buf_c(out, "` | ");
-    for (size_t i = 0; i < COUNT_OF(members); i++) {
-        if ((event_members(type) & members[i].flag) == 0)
+    for (unsigned bit = 0; bit < EV_BITS; bit++) {
+        if ((event_members(type) & (1U << bit)) == 0)
             continue;
         buf_c(out, separator);
-        buf_c(out, members[i].name);
+        buf_c(out, members[bit]);
         separator = ", ";
     }
     buf_c(out, " |\n");
