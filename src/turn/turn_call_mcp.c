@@ -55,7 +55,7 @@ static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err
 {
     static const struct mcp_done_handler handler = {on_done};
     struct turn *t = c->turn;
-    const struct turn_tool *tool = c->item->tool->hosted;
+    const struct turn_tool *tool = c->item->tool->mcp;
     const struct mcp_hub_call call = {
         .label = tool->server->tools->label,
         .remote = tool->server->remote,

@@ -245,7 +245,7 @@ int turn_choose_servers(struct turn *t, struct err *reterr)
 struct gathering {
     struct turn *turn;
     struct mcp_names names;
-    struct hosted_tool *tools;
+    struct server_tool *tools;
     size_t n;
 };
 
@@ -276,7 +276,7 @@ static int add_tool(struct gathering *g, const struct turn_server *s,
 {
     struct turn *t = g->turn;
     struct turn_tool *hosted = arena_alloc(&t->flight.arena, sizeof(*hosted));
-    struct hosted_tool *tool = &g->tools[g->n];
+    struct server_tool *tool = &g->tools[g->n];
 
     if (hosted == NULL ||
         mcp_names_add(&g->names, s->tools->label, m->name, &tool->upstream_name) == -1) {
@@ -292,7 +292,7 @@ static int add_tool(struct gathering *g, const struct turn_server *s,
     tool->parameters = m->model_schema;
     tool->needs_approval =
         mcp_approval_is_needed(&s->floor, s->asks ? &s->asked : NULL, m->name, m->is_read_only);
-    tool->hosted = hosted;
+    tool->mcp = hosted;
     g->n++;
     if (!str_is_none(tool->description))
         return 0;

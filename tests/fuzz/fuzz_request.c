@@ -101,19 +101,19 @@ static int add_hosted(struct responses_request *r, const struct options *o, stru
                       struct err *reterr)
 {
     size_t n_servers = r->tools.n_servers + 1, n = 0;
-    struct hosted_tool *tools = arena_array(arena, n_servers * o->tools_per_server, sizeof(*tools));
+    struct server_tool *tools = arena_array(arena, n_servers * o->tools_per_server, sizeof(*tools));
     struct mcp_declaration *d = r->tools.first_server;
 
     fuzz_promise(tools != NULL, "memory is enough");
     for (size_t s = 0; s < n_servers; s++) {
         for (size_t i = 0; i < o->tools_per_server; i++, n++)
-            tools[n] = (struct hosted_tool){.server_label = d == NULL ? STR("injected") : d->label,
+            tools[n] = (struct server_tool){.server_label = d == NULL ? STR("injected") : d->label,
                                             .name = numbered("t.", i, arena),
                                             .upstream_name = numbered("hosted_", n, arena),
                                             .description = STR("a \"tool\""),
                                             .parameters = STR("{}"),
                                             .needs_approval = i == 1,
-                                            .hosted = "it"};
+                                            .mcp = "it"};
         if (d != NULL) {
             d->effective_approval = STR("\"always\"");
             d = d->next;
@@ -130,7 +130,7 @@ static void check_hosted(const struct responses_request *r)
         n_sent += t->sent;
     fuzz_promise(n == r->tools.n && n_sent == r->tools.n_sent, "tools are counted");
     for (const struct approved_call *c = r->approved; c != NULL; c = c->next)
-        fuzz_promise(c->tool != NULL && c->tool->hosted != NULL, "what is approved can be run");
+        fuzz_promise(c->tool != NULL && c->tool->mcp != NULL, "what is approved can be run");
     fuzz_promise((r->tool_choice.mode == TOOL_CHOICE_TOOL) == (r->tool_choice.tool != NULL),
                  "a tool that is chosen is known");
 }

@@ -34,7 +34,7 @@ static inline str dump(struct arena *a, const json_t *value)
 }
 
 /* Tools that servers of the request have. */
-static inline size_t read_hosted(struct arena *a, const json_t *listed, struct hosted_tool *ret)
+static inline size_t read_hosted(struct arena *a, const json_t *listed, struct server_tool *ret)
 {
     const json_t *tools, *tool;
     const char *label;
@@ -44,7 +44,7 @@ static inline size_t read_hosted(struct arena *a, const json_t *listed, struct h
     {
         json_array_foreach(tools, i, tool)
         {
-            ret[n++] = (struct hosted_tool){
+            ret[n++] = (struct server_tool){
                 .server_label = str_from_c(label),
                 .name = get_text(tool, "name"),
                 .upstream_name = STR("mcp__tool"),
@@ -64,7 +64,7 @@ static inline void parse(struct fixture *f, str body, const json_t *listed)
                                                       .tools.serves_code = true,
                                                       .tools.serves_search = true,
                                                       .tools.serves_pages = true};
-    struct hosted_tool hosted[4];
+    struct server_tool hosted[4];
 
     if (fixture_parse_with(f, &options, body, 0) == -1)
         fail_msg("%s (%s) for %.*s", f->err.msg, f->err.param, STR_ARG(body));

@@ -76,7 +76,7 @@ static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
 }
 
 /* Tools of two servers; "a.b" has a name that the upstream cannot have. */
-static const struct hosted_tool fixture_hosted[] = {
+static const struct server_tool fixture_hosted[] = {
     {STR_INIT("docs"), STR_INIT("search"), STR_INIT("mcp__docs__search"), STR_INIT("Finds \"it\"."),
      STR_INIT("{\"type\":\"object\"}"), false, "docs search"},
     {STR_INIT("docs"), STR_INIT("a.b"), STR_INIT("mcp__docs__a_b__0123456789"), STR_INIT(""),

@@ -39,7 +39,7 @@ static void hosted_tools_come_after_those_of_the_client(void **state)
     assert_int_equal(t->kind, TOOL_MCP);
     assert_true(str_eq(t->server_label, STR("docs")) && str_eq(t->name, STR("search")));
     assert_true(str_eq(t->description, STR("Finds \\\"it\\\".")));
-    assert_string_equal(t->hosted, "docs search");
+    assert_string_equal(t->mcp, "docs search");
     assert_false(t->needs_approval);
     assert_true(str_is_none(t->next->description) && t->next->needs_approval);
     assert_ptr_equal(tool_set_find(&f.request.tools, STR("mcp__web__search")),
@@ -55,12 +55,11 @@ static void a_hosted_tool_is_found_by_server_and_name(void **state)
     (void)state;
     complete(&f, &usual, CHOICE("\"auto\""));
     set = &f.request.tools;
-    assert_string_equal(tool_set_find_hosted(set, STR("docs"), STR("search"))->hosted,
-                        "docs search");
-    assert_string_equal(tool_set_find_hosted(set, STR("\\u0077eb"), STR("s\\u0065arch"))->hosted,
+    assert_string_equal(tool_set_find_mcp(set, STR("docs"), STR("search"))->mcp, "docs search");
+    assert_string_equal(tool_set_find_mcp(set, STR("\\u0077eb"), STR("s\\u0065arch"))->mcp,
                         "web search");
-    assert_null(tool_set_find_hosted(set, STR("web"), STR("a.b")));
-    assert_null(tool_set_find_hosted(set, STR_NONE, STR("a")));
+    assert_null(tool_set_find_mcp(set, STR("web"), STR("a.b")));
+    assert_null(tool_set_find_mcp(set, STR_NONE, STR("a")));
     fixture_fini(&f);
 }
 

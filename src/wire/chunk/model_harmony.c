@@ -20,7 +20,7 @@ static const struct tool *find_hosted(struct chat_reader *r, const struct harmon
     if (buf_failed(&label) || buf_failed(&name))
         chat_reader_out_of_memory(r);
     else
-        tool = tool_set_find_hosted(r->text.conf.tools, buf_str(&label), buf_str(&name));
+        tool = tool_set_find_mcp(r->text.conf.tools, buf_str(&label), buf_str(&name));
     buf_fini(&label);
     buf_fini(&name);
     return tool;

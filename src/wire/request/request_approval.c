@@ -230,7 +230,7 @@ static int reject_tool(const struct responses_request *r, const struct approved_
 int request_approval_bind(struct responses_request *r, struct err *reterr)
 {
     for (struct approved_call *c = r->approved; c != NULL; c = c->next) {
-        c->tool = tool_set_find_hosted(&r->tools, c->request->server_label, c->request->tool_name);
+        c->tool = tool_set_find_mcp(&r->tools, c->request->server_label, c->request->tool_name);
         if (c->tool == NULL)
             return reject_tool(r, c, reterr);
     }

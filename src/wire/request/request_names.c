@@ -45,7 +45,7 @@ int request_name_calls(struct responses_request *r, struct arena *a, struct err 
 
         if (it->kind != ITEM_HOSTED_CALL || str_is_none(it->server_label))
             continue;
-        t = tool_set_find_hosted(&r->tools, it->server_label, it->tool_name);
+        t = tool_set_find_mcp(&r->tools, it->server_label, it->tool_name);
         it->name = t != NULL ? t->upstream_name : default_name(it, a);
         if (str_is_none(it->name))
             return err_set_no_memory(reterr);

@@ -311,12 +311,12 @@ int request_read_tools(struct responses_request *r, const struct responses_reque
 
 /* ---- tools of MCP servers */
 
-int request_add_hosted(struct responses_request *r, const struct hosted_tool *tools, size_t n,
+int request_add_hosted(struct responses_request *r, const struct server_tool *tools, size_t n,
                        struct arena *a, struct err *reterr)
 {
     assert(r->needs_tools && !r->needs_store);
     for (size_t i = 0; i < n; i++) {
-        if (tool_set_add_hosted(&r->tools, &r->tool_index, &tools[i], a, reterr) == -1)
+        if (tool_set_add_mcp(&r->tools, &r->tool_index, &tools[i], a, reterr) == -1)
             return -1;
     }
     r->tool_index.is_partial = false;

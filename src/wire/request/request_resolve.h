@@ -57,7 +57,7 @@ int request_resolve(struct responses_request *r, const struct request_history *h
 /* The tools of MCP servers are known: they join the set, then tool_choice, approvals and the
  * names of calls in the history are bound to it. r->needs_tools, and r is otherwise complete.
  * Returns 0, or -1 with *reterr filled. */
-int request_add_hosted(struct responses_request *r, const struct hosted_tool *tools, size_t n,
+int request_add_hosted(struct responses_request *r, const struct server_tool *tools, size_t n,
                        struct arena *a, struct err *reterr);
 
 /* The response or conversation that r continues is unknown. Both return -1. */

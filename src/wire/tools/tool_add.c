@@ -78,7 +78,7 @@ static str escaped_dup(str plain, struct arena *a)
     return copy;
 }
 
-static struct tool *new_hosted(const struct hosted_tool *from, struct arena *a)
+static struct tool *new_mcp(const struct server_tool *from, struct arena *a)
 {
     struct tool *t = arena_alloc(a, sizeof(*t));
 
@@ -91,7 +91,7 @@ static struct tool *new_hosted(const struct hosted_tool *from, struct arena *a)
         .parameters = from->parameters,
         .server_label = escaped_dup(from->server_label, a),
         .needs_approval = from->needs_approval,
-        .hosted = from->hosted,
+        .mcp = from->mcp,
     };
     if (from->description.len > 0)
         t->description = escaped_dup(from->description, a);
@@ -101,10 +101,10 @@ static struct tool *new_hosted(const struct hosted_tool *from, struct arena *a)
     return t;
 }
 
-int tool_set_add_hosted(struct tool_set *set, struct tool_index *index,
-                        const struct hosted_tool *tool, struct arena *a, struct err *reterr)
+int tool_set_add_mcp(struct tool_set *set, struct tool_index *index, const struct server_tool *tool,
+                     struct arena *a, struct err *reterr)
 {
-    struct tool *t = new_hosted(tool, a);
+    struct tool *t = new_mcp(tool, a);
     void **slot = t == NULL ? NULL : str_map_slot(&index->by_name, t->upstream_name, a);
 
     if (slot == NULL)

@@ -1,6 +1,6 @@
 /* tool_add.h -- tools come into a set, each under an upstream name that no other has (CONTRACT 1.2).
  *
- * Part of reading them (tool_set.h), which declares tool_set_add_hosted() as well. */
+ * Part of reading them (tool_set.h), which declares tool_set_add_mcp() as well. */
 #ifndef ANTIPHON_WIRE_TOOLS_TOOL_ADD_H
 #define ANTIPHON_WIRE_TOOLS_TOOL_ADD_H
 

@@ -3,20 +3,20 @@
 
 #include "json/json_text.h"
 
-static bool is_hosted_as(const struct tool *t, str label, str name)
+static bool is_mcp_as(const struct tool *t, str label, str name)
 {
     return t->kind == TOOL_MCP && json_text_eq(t->server_label, label) &&
            json_text_eq(t->name, name);
 }
 
-const struct tool *tool_set_find_hosted(const struct tool_set *set, str server_label, str name)
+const struct tool *tool_set_find_mcp(const struct tool_set *set, str server_label, str name)
 {
     struct buf plain_label = {0}, plain_name = {0};
     const struct tool *t = set->first;
 
     json_text_decode(server_label, &plain_label);
     json_text_decode(name, &plain_name);
-    while (t != NULL && !is_hosted_as(t, buf_str(&plain_label), buf_str(&plain_name)))
+    while (t != NULL && !is_mcp_as(t, buf_str(&plain_label), buf_str(&plain_name)))
         t = t->next;
     if (buf_failed(&plain_label) || buf_failed(&plain_name))
         t = NULL;

@@ -56,7 +56,7 @@ struct tool {
     /* TOOL_MCP */
     str server_label; /* escaped */
     bool needs_approval;
-    const void *hosted;                      /* what its maker needs to run it */
+    const void *mcp;                         /* what its maker needs to run it */
     const struct code_declaration *code;     /* TOOL_CODE_INTERPRETER */
     const struct search_declaration *search; /* TOOL_WEB_SEARCH */
     bool sent;         /* false: kept out by allowed_tools; a call to it is suppressed */
@@ -89,14 +89,14 @@ struct tool_set {
     bool is_restricted; /* by allowed_tools: calls to anything that is not sent are suppressed */
 };
 
-/* A tool that the gateway runs, found out after the request was read. */
-struct hosted_tool {
+/* A tool of an MCP server, found out after the request was read. */
+struct server_tool {
     str server_label, name; /* plain */
     str upstream_name;      /* of nobody else in the set; plain characters only */
     str description;        /* plain, "" when there is none */
     str parameters;         /* raw object */
     bool needs_approval;
-    const void *hosted;
+    const void *mcp;
 };
 
 /* A type of tools that the request has, servable or not. */
@@ -141,11 +141,11 @@ int tool_set_parse(const struct tool_sources *from, const struct tool_options *o
 
 /* Adds one at the end. Texts are escaped into the arena, parameters and upstream_name are kept as
  * views. Returns 0, or -1 with *reterr filled: a name that is taken is a 400. */
-int tool_set_add_hosted(struct tool_set *set, struct tool_index *index,
-                        const struct hosted_tool *tool, struct arena *a, struct err *reterr);
+int tool_set_add_mcp(struct tool_set *set, struct tool_index *index, const struct server_tool *tool,
+                     struct arena *a, struct err *reterr);
 
 /* The tool of an MCP server (both escaped), or NULL. */
-const struct tool *tool_set_find_hosted(const struct tool_set *set, str server_label, str name);
+const struct tool *tool_set_find_mcp(const struct tool_set *set, str server_label, str name);
 
 /* The tool that the upstream calls by this name (plain text), or NULL. Walks the list. */
 const struct tool *tool_set_find(const struct tool_set *set, str upstream_name);
