@@ -10,7 +10,7 @@
 #include "response/local_shell.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
-#include "response/search_action.h"
+#include "wire/tools/search_action.h"
 #include "json/json_read.h"
 
 void response_calls_fini(struct response *r)

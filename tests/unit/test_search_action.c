@@ -2,7 +2,7 @@
 #include "lib/test.h"
 
 #include "lib/fixture.h"
-#include "response/search_action.h"
+#include "wire/tools/search_action.h"
 #include "json/json_read.h"
 
 static const struct {

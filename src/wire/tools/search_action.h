@@ -5,11 +5,11 @@
  * which names the action; what it says besides is the same. Models leave things out and fill in
  * what they need not, so an action that lacks what it needs becomes the one that its arguments
  * allow, and texts that are empty count as not given. */
-#ifndef ANTIPHON_RESPONSE_SEARCH_ACTION_H
-#define ANTIPHON_RESPONSE_SEARCH_ACTION_H
+#ifndef ANTIPHON_WIRE_TOOLS_SEARCH_ACTION_H
+#define ANTIPHON_WIRE_TOOLS_SEARCH_ACTION_H
 
 #include "base/buf.h"
-#include "wire/chunk/delta.h"
+#include "wire/tools/builtin_tool.h"
 
 /* tool: BUILTIN_NONE, or the one of the browser. Appends
  *

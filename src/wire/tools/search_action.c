@@ -1,5 +1,5 @@
 /* search_action.c -- pages are named by a URL, or by where the browser has them. */
-#include "response/search_action.h"
+#include "wire/tools/search_action.h"
 
 #include "json/json_copy.h"
 #include "json/json_read.h"
