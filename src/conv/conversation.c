@@ -154,7 +154,7 @@ static struct call *add_call(struct assembly *s, const struct item *it, str name
         return NULL;
     *c = (struct call){.server_label = it->server_label,
                        .tool_name = it->tool_name,
-                       .own_tool = it->own_tool,
+                       .hosted_kind = it->hosted_kind,
                        .id = it->call_id,
                        .item_id = it->kind == ITEM_HOSTED_CALL ? it->id : STR_NONE,
                        .name = name,

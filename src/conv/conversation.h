@@ -19,7 +19,7 @@
 /* The parts of an assistant message are kept by kind; their places tell in which order they came. */
 struct call {
     str server_label, tool_name;  /* escaped, of a tool of an MCP server; else STR_NONE */
-    enum own_tool own_tool;       /* whatever its name is */
+    enum hosted_kind hosted_kind; /* whatever its name is */
     str id;                       /* escaped, as the upstream knows it */
     str item_id;                  /* escaped: of a hosted call, as clients know it; or STR_NONE */
     str name;                     /* plain, as the upstream knows it */

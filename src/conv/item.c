@@ -287,8 +287,9 @@ static const struct item_type item_types[] = {
     {STR_INIT("apply_patch_call"), ITEM_CALL, read_apply_patch_call},
     {STR_INIT("apply_patch_call_output"), ITEM_OUTPUT, read_output},
     {STR_INIT("mcp_call"), ITEM_HOSTED_CALL, item_read_mcp_call},
-    {STR_INIT("code_interpreter_call"), ITEM_HOSTED_CALL, item_read_code_call},
-    {STR_INIT("web_search_call"), ITEM_IGNORED, item_read_search_call},
+#define HOSTED_TOOL(symbol, type, prefix, member, kind, reader, ...)                               \
+    {STR_INIT(#type "_call"), kind, reader},
+#include "conv/hosted.def"
     {STR_INIT("item_reference"), ITEM_REFERENCE, read_reference},
     {STR_INIT("mcp_list_tools"), ITEM_TOOL_LIST, item_read_tool_list},
     {STR_INIT("mcp_approval_request"), ITEM_APPROVAL_REQUEST, item_read_approval_request},

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "conv/content.h"
+#include "conv/hosted.h"
 #include "json/json_read.h"
 
 enum item_kind {
@@ -29,9 +30,6 @@ enum item_kind {
     ITEM_ADDITIONAL_TOOLS,  /* tools */
     ITEM_IGNORED,           /* nothing for the model */
 };
-
-/* Tools of the gateway's own, by what their calls look like in history. */
-enum own_tool { OWN_TOOL_NONE, OWN_TOOL_CODE, OWN_TOOL_SEARCH };
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
 
@@ -56,9 +54,9 @@ struct item {
     str approval_request_id;     /* escaped, of an mcp_call that was approved; also when it never
                                     ended and is ITEM_IGNORED */
     str reason;                  /* escaped */
-    enum own_tool own_tool;      /* of a hosted call; its name is then "code_interpreter" or
-                               "web_search", which the tools of the request may change, too */
-    str container_id;            /* escaped: where code ran, also when it never ended */
+    enum hosted_kind hosted_kind; /* of a hosted call; its name is then that of the type, which the
+                                     tools of the request may change, too */
+    str container_id;             /* escaped: where code ran, also when it never ended */
     bool approves;
     struct content content;
     bool is_summary; /* of reasoning: the content is its summary, since it has no other text */

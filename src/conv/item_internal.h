@@ -52,7 +52,7 @@ bool item_hosted_call_ended(const struct item_reading *r);
 int item_read_reasoning(const struct item_reading *r);
 int item_read_mcp_call(const struct item_reading *r);
 int item_read_code_call(const struct item_reading *r);
-int item_read_search_call(const struct item_reading *r);
+int item_read_bare_call(const struct item_reading *r);
 int item_read_call_result(const struct item_reading *r);
 int item_read_tool_list(const struct item_reading *r);
 int item_read_approval_request(const struct item_reading *r);

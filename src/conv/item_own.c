@@ -10,16 +10,6 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 
-static const struct own_type {
-    str type, name;
-    enum own_tool tool;
-} own_types[] = {
-    {STR_INIT("code_interpreter_call"), STR_INIT("code_interpreter"), OWN_TOOL_CODE},
-    {STR_INIT("web_search_call"), STR_INIT("web_search"), OWN_TOOL_SEARCH},
-};
-
-enum { N_OWN_TYPES = COUNT_OF(own_types) };
-
 str item_result_id(str id, struct arena *a)
 {
     static const str suffix = STR_INIT(ITEM_RESULT_SUFFIX);
@@ -36,13 +26,8 @@ bool item_has_result(str body)
 {
     str type = jr_member_string(body, STR("type"));
 
-    if (!str_is_none(type) && json_text_eq(type, STR("mcp_call")))
-        return true;
-    for (size_t i = 0; i < N_OWN_TYPES && !str_is_none(type); i++) {
-        if (json_text_eq(type, own_types[i].type))
-            return true;
-    }
-    return false;
+    return !str_is_none(type) &&
+           (json_text_eq(type, STR("mcp_call")) || hosted_of_item(type) != HOSTED_NONE);
 }
 
 /* ---- what clients see */
@@ -124,15 +109,15 @@ int item_read_code_call(const struct item_reading *r)
     set_container(r);
     if (!item_hosted_call_ended(r))
         return 0;
-    r->item->own_tool = OWN_TOOL_CODE;
-    r->item->name = STR("code_interpreter");
+    r->item->hosted_kind = HOSTED_CODE_INTERPRETER;
+    r->item->name = hosted_type(HOSTED_CODE_INTERPRETER);
     r->item->is_partial = !has_outputs(r->f.outputs) && r->f.id.len > 0;
     if (item_set_call_id(r) == -1 || item_set_text_argument(r, "code", r->f.code) == -1)
         return -1;
     return set_logs(r);
 }
 
-int item_read_search_call(const struct item_reading *r)
+int item_read_bare_call(const struct item_reading *r)
 {
     r->item->is_partial = item_hosted_call_ended(r) && r->f.id.len > 0;
     return 0;
@@ -169,10 +154,7 @@ int item_read_call_result(const struct item_reading *r)
         return 0;
     if (item_set_name(r, r->f.name) == -1 || item_set_arguments(r) == -1)
         return -1;
-    for (size_t i = 0; i < N_OWN_TYPES; i++) {
-        if (str_eq(r->item->name, own_types[i].name))
-            r->item->own_tool = own_types[i].tool;
-    }
+    r->item->hosted_kind = hosted_of_type(r->item->name);
     set_container(r);
     r->item->has_output = true;
     return content_parse_output(r->f.output, &output_at, r->options, r->arena, &r->item->content,

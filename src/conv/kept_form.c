@@ -170,9 +170,10 @@ static const struct row item_rows[] = {
     ROW("mcp_list_tools", "mcpl_", {"tools", write_array}),
     ROW("mcp_approval_request", "mcpr_", {"arguments", write_arguments}),
     ROW("mcp_approval_response", "mcpa_"),
-    ROW("code_interpreter_call", "ci_", {"code", write_or_null}, {"outputs", write_or_null},
-        STATUS),
-    ROW("web_search_call", "ws_", STATUS),
+#define OR_NULL(member) {member, write_or_null},
+#define HOSTED_TOOL(symbol, type, prefix, member, kind, reader, nulls, ...)                        \
+    {STR_INIT(#type "_call"), prefix, {nulls STATUS}},
+#include "conv/hosted.def"
     ROW("file_search_call", "fs_", STATUS),
     ROW("image_generation_call", "ig_", {"result", write_or_null}, STATUS),
     ROW("compaction", "cmp_"),

@@ -10,7 +10,7 @@
 #include "sandbox/sandbox.h"
 #include "turn/builtin_tools.h"
 #include "turn/worker.h"
-#include "wire/tools/tool_own.h"
+#include "wire/tools/hosted_tool.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -416,7 +416,7 @@ static int read_create(struct container_job *job, const struct http_request *r,
     if (http_exchange_body(job->x, &body, reterr) == -1 ||
         fields_read_body(body, FIELDS(create_table), &in, NULL, reterr) == -1 ||
         read_expiry(in.expires_after, &request->idle_ms, reterr) == -1 ||
-        tool_own_check_memory(in.memory_limit, &limit_at, reterr) == -1 ||
+        hosted_check_memory(in.memory_limit, &limit_at, reterr) == -1 ||
         builtin_check_network(job->worker->config, in.network_policy, STR_NONE, reterr) == -1)
         return -1;
     if (str_is_none(in.name))
@@ -481,7 +481,7 @@ static int job_start(struct container_job *job, const struct container_call *cal
 
     if (w->builtin->sandboxes == NULL) {
         err_set(reterr, ERR_NOT_IMPLEMENTED, "There are no containers here: %s",
-                w->builtin->why_no_code);
+                w->builtin->why_not[HOSTED_CODE_INTERPRETER]);
         return -1;
     }
     if (!path_ids_decode(ids, &job->arena, job->ids))

@@ -24,6 +24,16 @@ static const struct output_hosted_row hosted_rows[OUTPUT_KIND_COUNT] = {
 #include "response/kind.def"
 };
 
+static const enum hosted_kind hosted_kinds[OUTPUT_KIND_COUNT] = {
+#define HOSTED_TOOL(symbol, ...) [OUTPUT_##symbol##_CALL] = HOSTED_##symbol,
+#include "conv/hosted.def"
+};
+
+static const enum output_kind hosted_calls[HOSTED_KIND_COUNT] = {
+#define HOSTED_TOOL(symbol, ...) [HOSTED_##symbol] = OUTPUT_##symbol##_CALL,
+#include "conv/hosted.def"
+};
+
 static const char *const phase_words[] = {
     [PHASE_COMMENTARY] = "commentary",
     [PHASE_FINAL_ANSWER] = "final_answer",
@@ -54,6 +64,16 @@ const struct output_hosted_row *output_hosted_row(enum output_kind kind)
 bool output_is_hosted_call(enum output_kind kind)
 {
     return hosted_rows[kind].in_progress != EVENT_NONE && item_rows[kind].text_member != NULL;
+}
+
+enum hosted_kind output_hosted_kind(enum output_kind kind)
+{
+    return hosted_kinds[kind];
+}
+
+enum output_kind output_hosted_call(enum hosted_kind kind)
+{
+    return hosted_calls[kind];
 }
 
 struct output_item *output_item_new(struct arena *a, enum output_kind kind, unsigned index,
@@ -179,11 +199,18 @@ static void write_tool_list(const struct output_item *item, struct jw *w)
         jw_key_escaped(w, "error", item->error);
 }
 
-static void write_code_call(const struct output_item *item, struct jw *w)
+static void write_hosted_call(const struct output_item *item, struct jw *w)
 {
-    jw_key_escaped(w, "code", buf_str(&item->text));
-    jw_key_escaped(w, "container_id", item->container_id);
-    jw_key_raw(w, "outputs", item->outputs);
+    const struct output_kind_row *row = &item_rows[item->kind];
+
+    if (row->delta == EVENT_NONE)
+        jw_key_raw(w, row->text_member, buf_str(&item->text));
+    else
+        jw_key_escaped(w, row->text_member, buf_str(&item->text));
+    if (item->kind == OUTPUT_CODE_INTERPRETER_CALL) {
+        jw_key_escaped(w, "container_id", item->container_id);
+        jw_key_raw(w, "outputs", item->outputs);
+    }
 }
 
 static bool has_status(enum output_kind kind)
@@ -218,13 +245,8 @@ static void write_members(const struct output_item *item, struct jw *w)
     case OUTPUT_MCP_APPROVAL_REQUEST:
         write_mcp_call(item, w);
         break;
-    case OUTPUT_CODE_INTERPRETER_CALL:
-        write_code_call(item, w);
-        break;
-    case OUTPUT_WEB_SEARCH_CALL:
-        jw_key_raw(w, item_rows[item->kind].text_member, buf_str(&item->text));
-        break;
-    case OUTPUT_KIND_COUNT:
+    default:
+        write_hosted_call(item, w);
         break;
     }
 }

@@ -52,6 +52,11 @@ const struct output_hosted_row *output_hosted_row(enum output_kind kind);
 /* A call that the gateway runs. */
 bool output_is_hosted_call(enum output_kind kind);
 
+/* Which of the gateway's own tools such a call is of; HOSTED_NONE: of an MCP server's, or none. And
+ * the kind of its calls. */
+enum hosted_kind output_hosted_kind(enum output_kind kind);
+enum output_kind output_hosted_call(enum hosted_kind kind);
+
 /* A citation waits until all of the text it refers to is there. */
 struct output_citation {
     struct citation citation; /* views into the arena */
@@ -90,10 +95,10 @@ struct output_item {
     size_t n_said;        /* so much of it has been in deltas, or will be when it waits no more */
     bool is_whole;        /* no delta follows, and the event that repeats the text has come */
     bool is_running;      /* the gateway has begun to run it */
-    struct buf arguments; /* of a web_search_call: escaped {"action":...,...}, whatever form
-                                the model wrote it in (search_action.h) */
-    struct buf upstream_arguments; /* of code and searches: escaped, as the upstream wrote them;
-                                      empty when they are no arguments of a function */
+    struct buf arguments; /* of a hosted tool whose calls are shown whole: escaped, in the one form
+                             that it has for them (wire/tools/hosted_tool.h) */
+    struct buf upstream_arguments; /* of a hosted tool: escaped, as the upstream wrote them; empty
+                                      when they are no arguments of a function */
     str upstream_id;         /* escaped: of a call that the gateway runs; STR_NONE: it has none */
     const struct tool *tool; /* of a call, NULL when it has none; in the request */
     bool is_old_form;        /* the upstream wrote the call as function_call (CONTRACT 5.4) */
@@ -103,7 +108,7 @@ struct output_item {
     str output; /* for the model; of an MCP call the client sees it, too */
     str server_label, approval_request_id; /* of MCP */
     str error;                             /* of MCP: raw JSON; of a listing escaped text */
-    enum builtin_tool builtin;             /* of code_interpreter_call and web_search_call */
+    enum builtin_tool builtin;             /* of calls of hosted tools */
     str container_id, outputs; /* of a code_interpreter_call: escaped; raw array, as shown */
     struct output_item *next;
 };

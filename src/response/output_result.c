@@ -1,5 +1,4 @@
-/* output_result.c -- code_interpreter_call and web_search_call items say what clients may see; here
- * is the call as the model made it, and what it read then. An mcp_call lacks no more than where it
+/* output_result.c -- items of hosted tools say what clients may see of a call; here is the call as the model made it, and what it read then. An mcp_call lacks no more than where it
  * comes from: the upstream's id, and whether its round ended with it. */
 #include "response/output_result.h"
 
@@ -8,8 +7,7 @@
 
 bool output_result_exists(const struct output_item *item)
 {
-    const bool is_own =
-        item->kind == OUTPUT_CODE_INTERPRETER_CALL || item->kind == OUTPUT_WEB_SEARCH_CALL;
+    const bool is_own = output_hosted_kind(item->kind) != HOSTED_NONE;
     const bool has_origin =
         item->kind == OUTPUT_MCP_CALL && (!str_is_none(item->upstream_id) || item->ends_round);
     const bool has_ended = item->status == OUTPUT_COMPLETED || item->status == OUTPUT_FAILED;
@@ -27,13 +25,13 @@ static void write_id(const struct output_item *item, struct jw *w)
 }
 
 /* {"code":...} as the text that arguments are: escaped once more. */
-static void write_code(const struct output_item *item, struct jw *w)
+static void write_argument(const struct output_item *item, struct jw *w)
 {
     struct buf json = {.limit = 0};
     struct jw arguments = jw_to(&json);
 
     jw_object(&arguments);
-    json_copy_key_text(&arguments, "code", buf_str(&item->text));
+    json_copy_key_text(&arguments, output_kind_row(item->kind)->text_member, buf_str(&item->text));
     jw_object_end(&arguments);
     jw_key_string(w, "arguments", buf_str(&json));
     w->out->failed = w->out->failed || buf_failed(&json);
@@ -49,15 +47,12 @@ static void write_upstream_arguments(const struct output_item *item, struct jw *
 
 static void write_call(const struct output_item *item, struct jw *w)
 {
-    const bool is_code = item->kind == OUTPUT_CODE_INTERPRETER_CALL;
-
-    jw_key_string(w, "name", is_code ? STR("code_interpreter") : STR("web_search"));
-    if (is_code) {
-        write_code(item, w);
-        json_copy_given_text(w, "container_id", item->container_id);
-    } else {
+    jw_key_string(w, "name", hosted_type(output_hosted_kind(item->kind)));
+    if (output_kind_row(item->kind)->delta == EVENT_NONE)
         jw_key_escaped(w, "arguments", buf_str(&item->arguments));
-    }
+    else
+        write_argument(item, w);
+    json_copy_given_text(w, "container_id", item->container_id);
     write_upstream_arguments(item, w);
     jw_key_escaped(w, "output", item->output);
 }

@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "response/output_item.h"
 
-/* Is there more to be kept of the item than it shows? So it is for calls of code_interpreter and
- * web_search that have ended, hidden ones included, and for those of MCP tools that have an id of
+/* Is there more to be kept of the item than it shows? So it is for calls of hosted tools that
+ * have ended, hidden ones included, and for those of MCP tools that have an id of
  * the upstream's. */
 bool output_result_exists(const struct output_item *item);
 

@@ -98,6 +98,7 @@ struct response_call {
     size_t unread;             /* arguments of which text has not seen anything start here */
     struct argument_text text; /* of a call of which one member is shown */
     bool is_old_form;
+    bool is_plain;   /* it is announced, and its arguments are shown as they are */
     bool is_closed;  /* it takes no more arguments */
     bool suppressed; /* the round allows no such call: the client never hears of it */
 };

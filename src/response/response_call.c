@@ -10,7 +10,7 @@
 #include "response/local_shell.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
-#include "wire/tools/search_action.h"
+#include "wire/tools/hosted_tool.h"
 #include "json/json_read.h"
 
 void response_calls_fini(struct response *r)
@@ -58,25 +58,21 @@ static bool has_json_arguments(const struct response_call *c)
     return c->builtin != BUILTIN_PYTHON;
 }
 
+/* Where its arguments are gathered. */
+static struct buf *arguments_of(struct response_call *c)
+{
+    return c->item != NULL && c->is_plain ? &c->item->text : &c->arguments;
+}
+
 /* Which member of its arguments is shown; NULL: not one alone. */
 static const char *shown_member(const struct response_call *c)
 {
-    switch (c->item->kind) {
-    case OUTPUT_CUSTOM_TOOL_CALL:
-        return "input";
-    case OUTPUT_CODE_INTERPRETER_CALL:
-        return has_json_arguments(c) ? "code" : NULL;
-    default:
-        return NULL;
-    }
-}
+    const bool is_custom = c->item->kind == OUTPUT_CUSTOM_TOOL_CALL;
+    const bool is_hosted = output_hosted_kind(c->item->kind) != HOSTED_NONE;
 
-/* Are its arguments shown as they are? */
-static bool is_plain(const struct response_call *c)
-{
-    return c->item != NULL && c->text.member == NULL &&
-           (c->item->kind == OUTPUT_FUNCTION_CALL || c->item->kind == OUTPUT_MCP_CALL ||
-            c->item->kind == OUTPUT_CODE_INTERPRETER_CALL);
+    return is_custom || (is_hosted && has_json_arguments(c))
+               ? output_kind_row(c->item->kind)->text_member
+               : NULL;
 }
 
 /* Nothing but white space, as models write it where there is nothing to say. */
@@ -135,7 +131,7 @@ static void grow(struct response *r, struct response_call *c, struct buf *out)
 {
     if (c->text.member != NULL)
         grow_unpacked(r, c, out);
-    if (!is_plain(c))
+    if (!c->is_plain)
         return;
     if (c->item->n_said == 0 && has_json_arguments(c) && is_blank(buf_str(&c->item->text)))
         return; /* if no more comes, there are none */
@@ -162,7 +158,8 @@ static void announce(struct response *r, struct response_call *c, struct buf *ou
         return;
     response_announce_item(r, c->item, out);
     c->text.member = shown_member(c);
-    if (is_plain(c)) {
+    c->is_plain = c->text.member == NULL;
+    if (c->is_plain) {
         c->item->text = c->arguments;
         buf_init(&c->arguments, 0);
     }
@@ -201,9 +198,7 @@ void response_announce_calls(struct response *r, struct buf *out)
 /* Are its arguments a complete object? */
 static bool has_all_arguments(struct response_call *c)
 {
-    str arguments = buf_str(is_plain(c) ? &c->item->text : &c->arguments);
-
-    return has_json_arguments(c) && argument_end_is_reached(&c->end, arguments);
+    return has_json_arguments(c) && argument_end_is_reached(&c->end, buf_str(arguments_of(c)));
 }
 
 /* Where there is to be one call: is all of it known? Code has no end of its own. */
@@ -230,7 +225,7 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
         r->has_enough = has_whole_call(r);
     if (r->broken || d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
         return !r->broken;
-    if (!keep(r, is_plain(c) ? &c->item->text : &c->arguments, d->text))
+    if (!keep(r, arguments_of(c), d->text))
         return false;
     if (c->item != NULL) {
         grow(r, c, out);
@@ -262,7 +257,7 @@ static void fill_up(struct response *r, struct response_call *c, enum output_sta
 
     if (is_of_other_form(c, status)) {
         rest = buf_str(&c->arguments);
-    } else if (is_plain(c) && has_json_arguments(c) && c->item->n_said == 0) {
+    } else if (c->is_plain && has_json_arguments(c) && c->item->n_said == 0) {
         c->item->text.len = 0; /* none, or white space that was held back */
         rest = status == OUTPUT_COMPLETED ? STR("{}") : STR("");
     }
@@ -300,7 +295,7 @@ static void close_call(struct response *r, struct response_call *c, enum output_
     struct output_item *item = c->item;
 
     fill_up(r, c, status, out);
-    if (item->kind == OUTPUT_CODE_INTERPRETER_CALL && c->text.member != NULL)
+    if (output_hosted_kind(item->kind) != HOSTED_NONE && c->text.member != NULL)
         keep_arguments(c);
     item->is_whole = true;
     response_emit_call_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text), out);
@@ -315,20 +310,17 @@ struct whole {
 
 static struct whole read_whole(const struct response_call *c)
 {
+    const enum output_kind kind = response_call_kind(c);
+    const enum hosted_kind hosted = output_hosted_kind(kind);
     struct whole w = {.why_useless = STR_NONE};
     str arguments = buf_str(&c->arguments);
 
-    switch (response_call_kind(c)) {
-    case OUTPUT_WEB_SEARCH_CALL:
-        w.why_useless = search_action(c->builtin, arguments, &w.text, &w.arguments);
-        break;
-    case OUTPUT_LOCAL_SHELL_CALL:
+    if (hosted != HOSTED_NONE)
+        w.why_useless = hosted_tool(hosted)->show(c->builtin, arguments, &w.text, &w.arguments);
+    else if (kind == OUTPUT_LOCAL_SHELL_CALL)
         local_shell_action(arguments, &w.text);
-        break;
-    default:
+    else
         buf_append(&w.text, is_blank(arguments) ? STR("{}") : arguments);
-        break;
-    }
     return w;
 }
 
@@ -347,7 +339,7 @@ static void show_whole(struct response *r, struct response_call *c, struct buf *
     c->item->text = w.text;
     c->item->arguments = w.arguments;
     c->item->output = w.why_useless;
-    if (c->item->kind == OUTPUT_WEB_SEARCH_CALL)
+    if (output_hosted_kind(c->item->kind) != HOSTED_NONE)
         keep_arguments(c);
     response_announce_item(r, c->item, out);
     settle(r, c, str_is_none(w.why_useless) ? OUTPUT_COMPLETED : OUTPUT_FAILED, out);

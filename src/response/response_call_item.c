@@ -24,21 +24,13 @@ static const struct tool *find_tool(struct response *r, str escaped_name)
     return tool;
 }
 
-static const struct tool *find_builtin(const struct response *r, enum builtin_tool builtin)
-{
-    enum tool_kind kind = builtin == BUILTIN_PYTHON ? TOOL_CODE_INTERPRETER : TOOL_WEB_SEARCH;
-    const struct tool *tool = r->conf.tools == NULL ? NULL : r->conf.tools->first;
-
-    while (tool != NULL && tool->kind != kind)
-        tool = tool->next;
-    return tool;
-}
-
 /* NULL: it is none of the tools that the request has. */
 static const struct tool *tool_of(struct response *r, const struct response_call *c)
 {
     if (c->builtin != BUILTIN_NONE)
-        return find_builtin(r, c->builtin);
+        return r->conf.tools == NULL
+                   ? NULL
+                   : tool_set_find_hosted(r->conf.tools, builtin_tool_hosted(c->builtin));
     return c->server_label.len > 0 ? NULL : find_tool(r, buf_str(&c->name));
 }
 
@@ -85,7 +77,7 @@ enum output_kind response_call_kind(const struct response_call *c)
     const struct tool *tool = c->tool;
 
     if (c->builtin != BUILTIN_NONE)
-        return c->builtin == BUILTIN_PYTHON ? OUTPUT_CODE_INTERPRETER_CALL : OUTPUT_WEB_SEARCH_CALL;
+        return output_hosted_call(builtin_tool_hosted(c->builtin));
     if (c->server_label.len > 0)
         return OUTPUT_MCP_CALL;
     switch (tool == NULL ? TOOL_FUNCTION : tool->kind) {
@@ -93,10 +85,8 @@ enum output_kind response_call_kind(const struct response_call *c)
         return OUTPUT_CUSTOM_TOOL_CALL;
     case TOOL_LOCAL_SHELL:
         return OUTPUT_LOCAL_SHELL_CALL;
-    case TOOL_CODE_INTERPRETER:
-        return OUTPUT_CODE_INTERPRETER_CALL;
-    case TOOL_WEB_SEARCH:
-        return OUTPUT_WEB_SEARCH_CALL;
+    case TOOL_HOSTED:
+        return output_hosted_call(tool->hosted_kind);
     case TOOL_MCP:
         return tool->needs_approval ? OUTPUT_MCP_APPROVAL_REQUEST : OUTPUT_MCP_CALL;
     case TOOL_FUNCTION:
@@ -184,7 +174,8 @@ bool response_call_make_item(struct response *r, struct response_call *c, struct
     item->builtin = c->builtin;
     item->is_old_form = c->is_old_form;
     item->server_label = c->tool == NULL ? c->server_label : c->tool->server_label;
-    item->container_id = r->conf.container_id.len == 0 ? STR("auto") : r->conf.container_id;
+    if (kind == OUTPUT_CODE_INTERPRETER_CALL)
+        item->container_id = r->conf.container_id.len == 0 ? STR("auto") : r->conf.container_id;
     c->item = item;
     return true;
 }

@@ -135,13 +135,13 @@ struct output_item *response_next_call(const struct response *r, const struct ou
     return item;
 }
 
-static bool replace_action(struct response *r, struct output_item *item, str action)
+static bool replace_shown(struct response *r, struct output_item *item, str shown)
 {
     struct buf text = {.limit = 0};
 
-    if (!response_claim(r, action.len))
+    if (!response_claim(r, shown.len))
         return false;
-    buf_append(&text, action);
+    buf_append(&text, shown);
     if (buf_failed(&text)) {
         response_break(r, ERR_INTERNAL);
         return false;
@@ -154,16 +154,11 @@ static bool replace_action(struct response *r, struct output_item *item, str act
 static bool keep_outcome(struct response *r, struct output_item *item,
                          const struct hosted_outcome *o)
 {
-    switch (item->kind) {
-    case OUTPUT_CODE_INTERPRETER_CALL:
-        return keep(r, o->output, &item->output) &&
-               (!r->conf.shows_code_outputs || keep(r, o->outputs, &item->outputs));
-    case OUTPUT_WEB_SEARCH_CALL:
-        return keep(r, o->output, &item->output) &&
-               (o->is_failed || str_is_none(o->action) || replace_action(r, item, o->action));
-    default:
+    if (item->kind == OUTPUT_MCP_CALL)
         return o->is_failed ? keep(r, o->error, &item->error) : keep(r, o->output, &item->output);
-    }
+    return keep(r, o->output, &item->output) &&
+           (!r->conf.shows_code_outputs || keep(r, o->outputs, &item->outputs)) &&
+           (o->is_failed || str_is_none(o->shown) || replace_shown(r, item, o->shown));
 }
 
 bool response_call_ended(struct response *r, struct output_item *item,

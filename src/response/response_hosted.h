@@ -13,8 +13,8 @@
  *     response_finish, response_end
  *
  * A call of a hosted tool becomes an mcp_call when the model begins it, and stays open until
- * response_call_ended(). So do code_interpreter_calls and web_search_calls, whether the model calls
- * a function for them or tools that it has by itself, python and a browser. A web_search_call is
+ * response_call_ended(). So do calls of hosted tools (conv/hosted.def), whether the model calls a
+ * function for them or tools that it has by itself, python and a browser. One that is shown whole is
  * announced when all of it is known, and has failed already when its arguments are of no use.
  *
  * However they are run, the events of what comes behind one wait until it has ended
@@ -55,10 +55,11 @@ void response_end_round(struct response *r, enum finish finish, struct buf *out)
  *     mcp_call                item->tool, arguments in item->text; tool NULL: the request has no
  *                             such tool, the model made it up, and the call can only fail
  *     code_interpreter_call   item->tool, the code in item->text, which may be empty or blank
- *     web_search_call         item->tool, item->arguments: {"action":...} as a function would have
- *                             it, also when the model has used its browser
+ *     web_search_call and all others that are shown whole
+ *                             item->tool, item->arguments as a function would have them, also when
+ *                             the model has used its browser
  *
- * item->tool of the last two is NULL when the request has no such tool.
+ * item->tool of hosted tools is NULL when the request has no such tool.
  */
 struct output_item *response_next_call(const struct response *r, const struct output_item *last);
 
@@ -69,8 +70,8 @@ struct hosted_outcome {
     str error;   /* of an mcp_call that failed: raw JSON, a text or an object */
     str outputs; /* of a code_interpreter_call, for the client: raw array, or STR_NONE for null. It
                     is only shown when the client has asked for it */
-    str action;  /* of a web_search_call that did not fail: a raw object, what it was announced
-                    with and what was found; STR_NONE: no more than it was announced with */
+    str shown;   /* of a hosted tool whose calls are shown whole, when it did not fail: raw, what it
+                    was announced with and what was found; STR_NONE: no more than that */
 };
 
 /* Closes it: mcp_call.completed or .failed and their like, output_item.done. False past the limit

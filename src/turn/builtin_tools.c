@@ -139,7 +139,7 @@ static int open_code(struct builtin_tools *b, const struct config *c, struct err
     struct err e;
 
     if (c->code_interpreter == CONFIG_CODE_INTERPRETER_OFF) {
-        b->why_no_code = "It is switched off (code_interpreter).";
+        b->why_not[HOSTED_CODE_INTERPRETER] = "It is switched off (code_interpreter).";
         return 0;
     }
     b->sandboxes = sandbox_hub_new(&conf, &e);
@@ -153,7 +153,7 @@ static int open_code(struct builtin_tools *b, const struct config *c, struct err
     }
     (void)snprintf(b->reason, sizeof(b->reason), "%s%s", e.msg,
                    str_ends_with(str_from_c(e.msg), STR(".")) ? "" : ".");
-    b->why_no_code = b->reason;
+    b->why_not[HOSTED_CODE_INTERPRETER] = b->reason;
     log_msg(LOG_INFO, "the code interpreter is off: %s", b->reason);
     return 0;
 }
@@ -162,7 +162,7 @@ int builtin_tools_open(struct builtin_tools *b, const struct config *c, struct e
 {
     *b = (struct builtin_tools){.egress = builtin_egress_policy(c)};
     if (c->search_provider == CONFIG_SEARCH_PROVIDER_OFF)
-        b->why_no_search = "No search service is configured (search_provider).";
+        b->why_not[HOSTED_WEB_SEARCH] = "No search service is configured (search_provider).";
     return open_code(b, c, reterr);
 }
 

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "config/config.h"
+#include "conv/hosted.h"
 #include "http/url_policy.h"
 #include "sandbox/egress_policy.h"
 #include "search/search.h"
@@ -18,10 +19,10 @@ struct sandbox_hub;
 struct sockaddr;
 
 struct builtin_tools {
+    /* NULL: the gateway has this tool. Else a sentence for who asks for it. */
+    const char *why_not[HOSTED_KIND_COUNT];
     struct sandbox_hub *sandboxes;  /* NULL: there is no code interpreter */
-    const char *why_no_code;        /* then: a sentence for who asks for it; else NULL */
     struct egress_policy egress;    /* of the sandboxes, if they may reach anything */
-    const char *why_no_search;      /* the same of web search */
     char reason[ERR_MSG_BYTES + 2]; /* of a code interpreter that does not work; else "" */
 };
 

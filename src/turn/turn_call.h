@@ -15,7 +15,7 @@ struct turn_call_result {
     struct buf output;  /* escaped, for the model */
     struct buf error;   /* of an MCP call that failed: raw JSON */
     struct buf outputs; /* of code: a raw array; empty: there are none */
-    struct buf action;  /* of a search: a raw object; empty: as it was announced */
+    struct buf shown;   /* of a call that is shown whole: raw; empty: as it was announced */
 };
 
 struct turn_call_kind {
@@ -36,7 +36,10 @@ struct turn_call {
     struct turn_call *next;
 };
 
-extern const struct turn_call_kind turn_call_mcp, turn_call_code, turn_call_web;
+/* turn_call_web_search and so on, one for each row of conv/hosted.def, and one for MCP servers. */
+#define HOSTED_TOOL(symbol, type, ...) extern const struct turn_call_kind turn_call_##type;
+#include "conv/hosted.def"
+extern const struct turn_call_kind turn_call_mcp;
 
 /* It has ended. Takes what is in r; the call and its turn may be gone when it returns. */
 void turn_call_ended(struct turn_call *c, struct turn_call_result *r);

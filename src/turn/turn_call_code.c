@@ -62,7 +62,7 @@ static int check_network(const struct turn *t, const struct code_declaration *d,
 
 int turn_choose_container(struct turn *t, struct err *reterr)
 {
-    const struct tool *tool = turn_find_tool(t, TOOL_CODE_INTERPRETER);
+    const struct tool *tool = tool_set_find_hosted(&t->request.tools, HOSTED_CODE_INTERPRETER);
 
     if (tool == NULL)
         return 0;
@@ -188,4 +188,4 @@ static void cancel(void *work)
     sandbox_cancel(work);
 }
 
-const struct turn_call_kind turn_call_code = {start, cancel};
+const struct turn_call_kind turn_call_code_interpreter = {start, cancel};

@@ -77,7 +77,7 @@ static size_t first_cursor(const struct turn *t)
     size_t n = 0;
 
     for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
-        if (it->kind == ITEM_HOSTED_CALL && it->own_tool == OWN_TOOL_SEARCH)
+        if (it->kind == ITEM_HOSTED_CALL && it->hosted_kind == HOSTED_WEB_SEARCH)
             n++;
     }
     return n;
@@ -105,7 +105,7 @@ static struct web_session *open_session(struct turn *t, const struct search_decl
 
 static struct web_session *session_of(struct turn *t)
 {
-    const struct tool *tool = turn_find_tool(t, TOOL_WEB_SEARCH);
+    const struct tool *tool = tool_set_find_hosted(&t->request.tools, HOSTED_WEB_SEARCH);
 
     if (t->web == NULL && tool != NULL)
         t->web = open_session(t, tool->search);
@@ -165,7 +165,7 @@ static void on_done(void *arg, const struct web_outcome *outcome)
 
     json_text_escape(outcome->output, &result.output);
     if (!outcome->is_failed)
-        write_action(work->call->turn, &work->action, outcome, &result.action);
+        write_action(work->call->turn, &work->action, outcome, &result.shown);
     turn_call_ended(work->call, &result);
 }
 
@@ -206,7 +206,7 @@ static void cancel(void *arg)
     web_call_cancel(work->web);
 }
 
-const struct turn_call_kind turn_call_web = {start, cancel};
+const struct turn_call_kind turn_call_web_search = {start, cancel};
 
 /* ---- citations */
 
@@ -231,7 +231,7 @@ static bool find_source(void *arg, const struct cite_marker *marker, struct cita
 
 const struct response_sources *turn_sources(struct turn *t)
 {
-    if (turn_find_tool(t, TOOL_WEB_SEARCH) == NULL)
+    if (tool_set_find_hosted(&t->request.tools, HOSTED_WEB_SEARCH) == NULL)
         return NULL;
     t->sources = (struct response_sources){find_source, t};
     return &t->sources;

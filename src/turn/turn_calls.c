@@ -11,14 +11,13 @@
 
 static const struct turn_call_kind *kind_of(const struct output_item *item)
 {
-    switch (item->kind) {
-    case OUTPUT_CODE_INTERPRETER_CALL:
-        return &turn_call_code;
-    case OUTPUT_WEB_SEARCH_CALL:
-        return &turn_call_web;
-    default:
-        return &turn_call_mcp;
-    }
+    static const struct turn_call_kind *const kinds[HOSTED_KIND_COUNT] = {
+        [HOSTED_NONE] = &turn_call_mcp,
+#define HOSTED_TOOL(symbol, type, ...) [HOSTED_##symbol] = &turn_call_##type,
+#include "conv/hosted.def"
+    };
+
+    return kinds[output_hosted_kind(item->kind)];
 }
 
 static str none_if_empty(const struct buf *b)
@@ -29,13 +28,13 @@ static str none_if_empty(const struct buf *b)
 /* Closes the item and frees what is in r. */
 static void close_item(struct turn_call *c, struct turn_call_result *r, struct buf *out)
 {
-    struct buf *const all[] = {&r->output, &r->error, &r->outputs, &r->action};
+    struct buf *const all[] = {&r->output, &r->error, &r->outputs, &r->shown};
     const struct hosted_outcome outcome = {
         .is_failed = r->is_failed,
         .output = buf_str(&r->output),
         .error = buf_str(&r->error),
         .outputs = none_if_empty(&r->outputs),
-        .action = none_if_empty(&r->action),
+        .shown = none_if_empty(&r->shown),
     };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {

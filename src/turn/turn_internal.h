@@ -208,9 +208,6 @@ struct turn_tool {
     const struct mcp_catalogue_tool *tool;
 };
 
-/* That kind of tool, if the request has one; or NULL. */
-const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind);
-
 /* ---- turn_response.c */
 
 /* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */

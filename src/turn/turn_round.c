@@ -20,8 +20,8 @@ static struct harmony_options harmony_options(struct turn *t)
     struct harmony_options o =
         upstream_harmony_options(t->flight.worker->config, &t->profile, &t->flight.arena);
 
-    o.has_python = t->flight.worker->builtin->why_no_code == NULL;
-    o.has_browser = t->flight.worker->builtin->why_no_search == NULL;
+    o.has_python = t->flight.worker->builtin->why_not[HOSTED_CODE_INTERPRETER] == NULL;
+    o.has_browser = t->flight.worker->builtin->why_not[HOSTED_WEB_SEARCH] == NULL;
     return o;
 }
 

@@ -347,15 +347,6 @@ int turn_add_tools(struct turn *t, struct err *reterr)
     return request_add_hosted(&t->request, g.tools, g.n, &t->flight.arena, reterr);
 }
 
-const struct tool *turn_find_tool(const struct turn *t, enum tool_kind kind)
-{
-    for (const struct tool *tool = t->request.tools.first; tool != NULL; tool = tool->next) {
-        if (tool->kind == kind)
-            return tool;
-    }
-    return NULL;
-}
-
 /* ---- reading requests */
 
 struct responses_request_options turn_request_options(struct turn *t)
@@ -365,10 +356,10 @@ struct responses_request_options turn_request_options(struct turn *t)
     struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
 
     o.input.seal = turn_seal(t);
-    o.tools.why_no_code = t->flight.worker->builtin->why_no_code;
-    o.tools.why_no_search = t->flight.worker->builtin->why_no_search;
-    o.tools.serves_code = o.tools.why_no_code == NULL;
-    o.tools.serves_search = o.tools.why_no_search == NULL;
+    for (size_t kind = HOSTED_NONE + 1; kind < HOSTED_KIND_COUNT; kind++) {
+        o.tools.why_not[kind] = t->flight.worker->builtin->why_not[kind];
+        o.tools.serves[kind] = o.tools.why_not[kind] == NULL;
+    }
     o.tools.serves_pages = t->flight.worker->pages != NULL;
     o.has_injected_tools =
         servers != NULL && mcp_snapshot_injects(servers, c->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);

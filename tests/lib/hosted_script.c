@@ -67,23 +67,15 @@ static bool fail(struct play *p)
 
 /* ---- tools */
 
-static enum tool_kind kind_of(json_t *line)
-{
-    json_t *type = json_object_get(line, "type");
-
-    if (type == NULL)
-        return TOOL_MCP;
-    return strcmp(json_string_value(type), "web_search") == 0 ? TOOL_WEB_SEARCH
-                                                              : TOOL_CODE_INTERPRETER;
-}
-
 static void add_tool(json_t *line, struct tool_set *set, struct arena *a)
 {
-    enum tool_kind kind = kind_of(line);
-    str name = text_member(a, line, kind == TOOL_MCP ? "name" : "type");
+    const char *type = json_string_value(json_object_get(line, "type"));
+    enum hosted_kind hosted = type == NULL ? HOSTED_NONE : hosted_of_type(str_from_c(type));
+    str name = text_member(a, line, type == NULL ? "name" : "type");
     struct tool *tool = arena_alloc(a, sizeof(*tool));
 
-    *tool = (struct tool){.kind = kind,
+    *tool = (struct tool){.kind = type == NULL ? TOOL_MCP : TOOL_HOSTED,
+                          .hosted_kind = hosted,
                           .name = name,
                           .upstream_name = name,
                           .server_label = text_member(a, line, "server_label"),
@@ -135,7 +127,7 @@ static bool end_call(struct play *p, struct output_item *item, json_t *line)
     outcome.error = raw_member(p->a, line, "error");
     outcome.output = text_member(p->a, line, "output");
     outcome.outputs = raw_member(p->a, line, "outputs");
-    outcome.action = raw_member(p->a, line, "action");
+    outcome.shown = raw_member(p->a, line, "action");
     if (str_is_none(outcome.is_failed ? outcome.error : outcome.output))
         return fail(p);
     return response_call_ended(p->r, item, &outcome, p->out) || fail(p);
@@ -169,7 +161,7 @@ static bool end_unscripted(struct play *p, struct output_item *item, size_t numb
     struct hosted_outcome outcome = outcomes[number % 4];
 
     if (number % 4 == 2)
-        outcome.action = with_sources(item, p->a);
+        outcome.shown = with_sources(item, p->a);
     return response_call_ended(p->r, item, &outcome, p->out) || fail(p);
 }
 

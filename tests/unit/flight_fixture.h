@@ -583,7 +583,8 @@ static inline void stage_open(const char *const *args)
         stage.load.args[i] = args[i];
     load_fine(&stage.load);
     log_setup(LOG_ERROR, LOG_TEXT);
-    stage.builtin = (struct builtin_tools){.why_no_code = "no", .why_no_search = "no"};
+    stage.builtin = (struct builtin_tools){.why_not[HOSTED_CODE_INTERPRETER] = "no",
+                                           .why_not[HOSTED_WEB_SEARCH] = "no"};
     stage.snapshot = (struct mcp_snapshot){.servers = &stage.view, .n = 1};
     stage.worker = (struct worker){
         .config = &stage.load.config,

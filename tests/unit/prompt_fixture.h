@@ -61,8 +61,8 @@ static inline void parse(struct fixture *f, str body, const json_t *listed)
 {
     const struct responses_request_options options = {.default_model = STR("gpt-oss"),
                                                       .input.own_items = true,
-                                                      .tools.serves_code = true,
-                                                      .tools.serves_search = true,
+                                                      .tools.serves[HOSTED_CODE_INTERPRETER] = true,
+                                                      .tools.serves[HOSTED_WEB_SEARCH] = true,
                                                       .tools.serves_pages = true};
     struct server_tool hosted[4];
 

@@ -352,18 +352,19 @@ static void a_call_of_the_prompt_is_made_if_the_model_goes_on_with_it(void **sta
 static void a_tool_of_the_model_may_be_begun_too(void **state)
 {
     static const struct {
-        enum tool_kind kind;
+        enum hosted_kind kind;
         const char *said, *got;
     } cases[] = {
-        {TOOL_CODE_INTERPRETER, "print(1)<|call|>", "print(1);"},
-        {TOOL_CODE_INTERPRETER, "<|channel|>commentary to=functions.g<|message|>{}<|call|>",
+        {HOSTED_CODE_INTERPRETER, "print(1)<|call|>", "print(1);"},
+        {HOSTED_CODE_INTERPRETER, "<|channel|>commentary to=functions.g<|message|>{}<|call|>",
          "g{};"},
-        {TOOL_WEB_SEARCH, "{\"query\":\"w\"}<|call|>", "w;"},
+        {HOSTED_WEB_SEARCH, "{\"query\":\"w\"}<|call|>", "w;"},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct tool tool = {.kind = cases[i].kind, .upstream_name = STR("t")};
+        struct tool tool = {
+            .kind = TOOL_HOSTED, .hosted_kind = cases[i].kind, .upstream_name = STR("t")};
         const struct tool_set set = {.first = &tool, .last = &tool, .n = 1};
         const struct model_text_conf conf = {.harmony = MODEL_HARMONY_ON,
                                              .tools = &set,

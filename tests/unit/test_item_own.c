@@ -39,7 +39,7 @@ static void a_result_is_the_call_it_belongs_to(void **state)
     (void)state;
     assert_int_equal(read(&f, &own, OF_CODE), 0);
     assert_int_equal(f.item.kind, ITEM_HOSTED_CALL);
-    assert_int_equal(f.item.own_tool, OWN_TOOL_CODE);
+    assert_int_equal(f.item.hosted_kind, HOSTED_CODE_INTERPRETER);
     assert_str_c(f.item.id, "ci_1");
     assert_str_c(f.item.call_id, "ci_1");
     assert_str_c(f.item.name, "code_interpreter");

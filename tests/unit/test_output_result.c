@@ -127,7 +127,7 @@ static void what_is_written_is_read_as_the_call(void **state)
     output_result_write(f.item, &f.out);
     jr_init(&j, buf_str(&f.out));
     assert_int_equal(item_read(&j, NULL, &options, &f.ids.source, &f.arena, &it, &e), 0);
-    assert_true(it.is_result && it.own_tool == OWN_TOOL_CODE);
+    assert_true(it.is_result && it.hosted_kind == HOSTED_CODE_INTERPRETER);
     assert_true(str_eq(it.call_id, id_str(&f.item->id)));
     assert_str_c(it.arguments,
                  "{\\\"code\\\":\\\"\\\\\\\"\\\\\\\\n\\\\\\\"\\\\ud83d\\\\ude00\\\"}");

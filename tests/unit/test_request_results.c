@@ -119,7 +119,8 @@ static void an_own_call_is_completed_with_its_result(void **state)
 /* A function of the client may have the name that a tool of the gateway has by itself. */
 static void a_call_has_the_name_that_its_tool_has_now(void **state)
 {
-    static const struct responses_request_options serving = {.tools.serves_search = true};
+    static const struct responses_request_options serving = {.tools.serves[HOSTED_WEB_SEARCH] =
+                                                                 true};
     static const char *const bodies[] = {
         CONTINUES(
             "\"input\":\"b\",\"tools\":[" FUNCTION("web_search") ",{\"type\":\"web_search\"}]"),
@@ -141,7 +142,7 @@ static void a_call_has_the_name_that_its_tool_has_now(void **state)
         assert_int_equal(fixture_parse_with(&f, &serving, str_from_c(bodies[i]), 0), 0);
         assert_int_equal(request_resolve(&f.request, &history, &serving, &f.ids, &f.arena, &f.err),
                          0);
-        own = tool_set_find_kind(&f.request.tools, TOOL_WEB_SEARCH);
+        own = tool_set_find_hosted(&f.request.tools, HOSTED_WEB_SEARCH);
         call = f.request.items.first;
         assert_int_equal(own != NULL, i == 0);
         assert_int_equal(str_eq(call->name, STR("web_search")), own == NULL);

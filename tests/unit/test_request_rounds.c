@@ -48,7 +48,8 @@ static const struct said_round one_round[] = {{NULL, "both", {RUN1, F1, RUN2}}};
 static const struct said_round no_client[] = {{NULL, NULL, {RUN1}},
                                               {NULL, "done", {{NULL, NULL, NULL}}}};
 
-static struct tool code = {.kind = TOOL_CODE_INTERPRETER,
+static struct tool code = {.kind = TOOL_HOSTED,
+                           .hosted_kind = HOSTED_CODE_INTERPRETER,
                            .name = STR_INIT("code_interpreter"),
                            .upstream_name = STR_INIT("code_interpreter"),
                            .sent = true};

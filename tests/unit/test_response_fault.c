@@ -13,7 +13,8 @@ static bool find_source(void *arg, const struct cite_marker *marker, struct cita
     return true;
 }
 
-static struct tool code = {.kind = TOOL_CODE_INTERPRETER,
+static struct tool code = {.kind = TOOL_HOSTED,
+                           .hosted_kind = HOSTED_CODE_INTERPRETER,
                            .name = STR_INIT("code_interpreter"),
                            .upstream_name = STR_INIT("code_interpreter"),
                            .sent = true};

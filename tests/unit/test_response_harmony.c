@@ -337,7 +337,7 @@ static void a_search_shows_what_was_found(void **state)
     assert_int_equal(next_call(&f)->builtin, BUILTIN_BROWSER_SEARCH);
     assert_str_c(buf_str(&next_call(&f)->arguments),
                  "{\\\"action\\\":\\\"search\\\",\\\"query\\\":\\\"q\\\",\\\"topn\\\":3}");
-    end_call(&f, (struct hosted_outcome){.output = STR("u"), .action = str_from_c(found)});
+    end_call(&f, (struct hosted_outcome){.output = STR("u"), .shown = str_from_c(found)});
     output = output_of(&f, FINISH_STOP);
     assert_true(json_equal(json_object_get(json_array_get(output, 0), "action"), expected));
     json_decref(output);
@@ -362,8 +362,10 @@ static void a_tool_that_the_model_made_up_can_only_fail(void **state)
 /* What was not sent is kept from the client, whatever form the model has for it. */
 static void tools_that_are_not_allowed_are_not_shown(void **state)
 {
-    static struct tool search = {.kind = TOOL_WEB_SEARCH, .name = STR_INIT("web_search")};
-    static struct tool code = {.kind = TOOL_CODE_INTERPRETER,
+    static struct tool search = {
+        .kind = TOOL_HOSTED, .hosted_kind = HOSTED_WEB_SEARCH, .name = STR_INIT("web_search")};
+    static struct tool code = {.kind = TOOL_HOSTED,
+                               .hosted_kind = HOSTED_CODE_INTERPRETER,
                                .name = STR_INIT("code_interpreter"),
                                .sent = true,
                                .next = &search};

@@ -18,11 +18,15 @@
 #define EXPECTED(type, got)  "expected " type ", but got " got " instead."
 
 static const struct responses_request_options serving = {
-    .tools = {.serves_code = true, .serves_search = true, .serves_pages = true}};
-static const struct responses_request_options without = {
-    .tools.why_no_code = "bwrap is not installed.", .tools.why_no_search = NULL};
-static const struct responses_request_options strict = {
-    .tools.why_no_code = "bwrap is not installed.", .tools.reject_unserved = true};
+    .tools = {.serves[HOSTED_CODE_INTERPRETER] = true,
+              .serves[HOSTED_WEB_SEARCH] = true,
+              .serves_pages = true}};
+static const struct responses_request_options without = {.tools.why_not[HOSTED_CODE_INTERPRETER] =
+                                                             "bwrap is not installed.",
+                                                         .tools.why_not[HOSTED_WEB_SEARCH] = NULL};
+static const struct responses_request_options strict = {.tools.why_not[HOSTED_CODE_INTERPRETER] =
+                                                            "bwrap is not installed.",
+                                                        .tools.reject_unserved = true};
 
 static void parse_with(struct fixture *f, const struct responses_request_options *o,
                        const char *body)
@@ -117,10 +121,10 @@ static void a_declaration_has_what_was_given(void **state)
                    ",\"search_context_size\":\"low\",\"user_location\":{\"type\":\"approximate\","
                    "\"country\":\"IT\",\"region\":\"R\",\"city\":\"Rome\",\"timezone\":\"T\"},"
                    "\"filters\":{\"allowed_domains\":[\"a\"],\"blocked_domains\":[\"b\"]}")));
-    assert_int_equal(find(&f, "code_interpreter")->kind, TOOL_CODE_INTERPRETER);
+    assert_int_equal(find(&f, "code_interpreter")->hosted_kind, HOSTED_CODE_INTERPRETER);
     assert_str_c(find(&f, "code_interpreter")->code->at, "tools[0]");
     assert_str_c(find(&f, "code_interpreter")->code->container, "c\\u0031");
-    assert_int_equal(find(&f, "web_search")->kind, TOOL_WEB_SEARCH);
+    assert_int_equal(find(&f, "web_search")->hosted_kind, HOSTED_WEB_SEARCH);
     d = find(&f, "web_search")->search;
     assert_str_c(d->at, "tools[1]");
     assert_str_c(d->size, "low");
@@ -273,8 +277,8 @@ static void names_give_way_to_those_of_the_client(void **state)
 
         (void)snprintf(body, sizeof(body), TOOLS("%s"), cases[i].tools);
         parse_with(&f, &serving, body);
-        code = tool_set_find_kind(&f.request.tools, TOOL_CODE_INTERPRETER);
-        search = tool_set_find_kind(&f.request.tools, TOOL_WEB_SEARCH);
+        code = tool_set_find_hosted(&f.request.tools, HOSTED_CODE_INTERPRETER);
+        search = tool_set_find_hosted(&f.request.tools, HOSTED_WEB_SEARCH);
         assert_str_c(code->upstream_name, cases[i].code);
         assert_str_c(search->upstream_name, cases[i].search);
         assert_ptr_equal(find(&f, cases[i].code), code);

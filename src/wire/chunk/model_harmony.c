@@ -182,8 +182,8 @@ static void write_begun_recipient(const struct model_text_conf *c, struct buf *o
     const struct tool *t = c->tools == NULL ? NULL : tool_set_find(c->tools, c->begun_call);
     struct harmony_name name = {STR("functions"), c->begun_call};
 
-    if (t != NULL && harmony_builtin_serves(builtins, t->kind))
-        name = harmony_builtin_name(harmony_builtin_called(t->kind, STR("")));
+    if (t != NULL && harmony_builtin_serves(builtins, t->hosted_kind))
+        name = harmony_builtin_name(harmony_builtin_called(t->hosted_kind, STR("")));
     if (name.space.len > 0) {
         buf_append(out, name.space);
         buf_char(out, '.');

@@ -5,10 +5,10 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 
-bool harmony_builtin_serves(struct harmony_builtins b, enum tool_kind kind)
+bool harmony_builtin_serves(struct harmony_builtins b, enum hosted_kind kind)
 {
-    return (kind == TOOL_CODE_INTERPRETER && b.has_python) ||
-           (kind == TOOL_WEB_SEARCH && b.has_browser);
+    return (kind == HOSTED_CODE_INTERPRETER && b.has_python) ||
+           (kind == HOSTED_WEB_SEARCH && b.has_browser);
 }
 
 /* Arguments are what a model wrote: the object in them, or STR_NONE. */
@@ -19,11 +19,11 @@ static str find_object(str arguments)
     return jr_type_of(value) == JR_OBJECT && jr_is_valid(value) ? value : STR_NONE;
 }
 
-enum builtin_tool harmony_builtin_called(enum tool_kind kind, str arguments)
+enum builtin_tool harmony_builtin_called(enum hosted_kind kind, str arguments)
 {
     str action;
 
-    if (kind == TOOL_CODE_INTERPRETER)
+    if (kind == HOSTED_CODE_INTERPRETER)
         return BUILTIN_PYTHON;
     action = jr_member_string(find_object(arguments), STR("action"));
     if (json_text_eq(action, STR("open_page")))
@@ -34,12 +34,11 @@ enum builtin_tool harmony_builtin_called(enum tool_kind kind, str arguments)
 
 struct harmony_name harmony_builtin_name(enum builtin_tool tool)
 {
-    static const struct harmony_name names[] = {
+    static const struct harmony_name names[BUILTIN_TOOL_COUNT] = {
         [BUILTIN_NONE] = {STR_INIT(""), STR_INIT("")},
-        [BUILTIN_PYTHON] = {STR_INIT(""), STR_INIT("python")},
-        [BUILTIN_BROWSER_SEARCH] = {STR_INIT("browser"), STR_INIT("search")},
-        [BUILTIN_BROWSER_OPEN] = {STR_INIT("browser"), STR_INIT("open")},
-        [BUILTIN_BROWSER_FIND] = {STR_INIT("browser"), STR_INIT("find")},
+#define HOSTED_BUILTIN(symbol, hosted, server, name)                                               \
+    [BUILTIN_##symbol] = {STR_INIT(server), STR_INIT(name)},
+#include "conv/hosted.def"
     };
 
     return names[tool];

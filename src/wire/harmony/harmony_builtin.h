@@ -16,11 +16,11 @@ struct harmony_builtins {
     bool has_browser, has_python;
 };
 
-/* Is a tool of this kind one of them? */
-bool harmony_builtin_serves(struct harmony_builtins b, enum tool_kind kind);
+/* Is this tool one of them? */
+bool harmony_builtin_serves(struct harmony_builtins b, enum hosted_kind kind);
 
 /* What a call of such a tool goes to; arguments: plain, maybe no JSON. */
-enum builtin_tool harmony_builtin_called(enum tool_kind kind, str arguments);
+enum builtin_tool harmony_builtin_called(enum hosted_kind kind, str arguments);
 
 /* `python`, `browser.search` and so on: the recipient of a call, and who answers it. */
 struct harmony_name harmony_builtin_name(enum builtin_tool tool);

@@ -226,8 +226,7 @@ static struct harmony_message write_function_call(const struct prompt *p, const 
     return m;
 }
 
-static struct harmony_message write_builtin_call(const struct prompt *p, enum tool_kind kind,
-                                                 const struct call *c)
+static struct harmony_message write_builtin_call(const struct prompt *p, const struct call *c)
 {
     struct harmony_message m;
     struct buf arguments = {0};
@@ -235,7 +234,7 @@ static struct harmony_message write_builtin_call(const struct prompt *p, enum to
     size_t from;
 
     json_text_decode(c->arguments, &arguments);
-    tool = harmony_builtin_called(kind, buf_str(&arguments));
+    tool = harmony_builtin_called(c->hosted_kind, buf_str(&arguments));
     m = builtin_call_of(tool);
     from = harmony_message_open(&m, p->out);
     harmony_builtin_write(tool, buf_str(&arguments), p->out);
@@ -249,16 +248,10 @@ static struct harmony_message write_builtin_call(const struct prompt *p, enum to
  * also when this round does not offer them. */
 static void write_call(const struct prompt *p, const struct call *c)
 {
-    static const enum tool_kind kinds[] = {
-        [OWN_TOOL_NONE] = TOOL_FUNCTION,
-        [OWN_TOOL_CODE] = TOOL_CODE_INTERPRETER,
-        [OWN_TOOL_SEARCH] = TOOL_WEB_SEARCH,
-    };
     const struct harmony_builtins builtins = {.has_browser = p->options->has_browser,
                                               .has_python = p->options->has_python};
-    const enum tool_kind kind = kinds[c->own_tool];
-    const struct harmony_message m = harmony_builtin_serves(builtins, kind)
-                                         ? write_builtin_call(p, kind, c)
+    const struct harmony_message m = harmony_builtin_serves(builtins, c->hosted_kind)
+                                         ? write_builtin_call(p, c)
                                          : write_function_call(p, c);
 
     if (!c->open)
@@ -325,9 +318,9 @@ str harmony_request_begun_call(const struct responses_request *r, enum chat_roun
     return t == NULL ? STR_NONE : t->upstream_name;
 }
 
-static bool offers(const struct responses_request *r, enum tool_kind kind)
+static bool offers(const struct responses_request *r, enum hosted_kind kind)
 {
-    const struct tool *t = tool_set_find_kind(&r->tools, kind);
+    const struct tool *t = tool_set_find_hosted(&r->tools, kind);
 
     return t != NULL && t->sent;
 }
@@ -339,8 +332,8 @@ struct harmony_builtins harmony_request_builtins(const struct responses_request 
     if (upstream_tool_choice(&r->tool_choice, round).mode == TOOL_CHOICE_NONE)
         return (struct harmony_builtins){.has_python = false};
     return (struct harmony_builtins){
-        .has_browser = options->has_browser && offers(r, TOOL_WEB_SEARCH),
-        .has_python = options->has_python && offers(r, TOOL_CODE_INTERPRETER),
+        .has_browser = options->has_browser && offers(r, HOSTED_WEB_SEARCH),
+        .has_python = options->has_python && offers(r, HOSTED_CODE_INTERPRETER),
     };
 }
 
@@ -353,8 +346,8 @@ static void write_opening(const struct prompt *p, const struct tool *begun)
         buf_append(p->out, STR("<|start|>assistant"));
         return;
     }
-    if (harmony_builtin_serves(p->builtins, begun->kind))
-        m = builtin_call_of(harmony_builtin_called(begun->kind, STR("")));
+    if (harmony_builtin_serves(p->builtins, begun->hosted_kind))
+        m = builtin_call_of(harmony_builtin_called(begun->hosted_kind, STR("")));
     else
         m = call_of(harmony_tool_name_of(begun), p->options);
     (void)harmony_message_open(&m, p->out);

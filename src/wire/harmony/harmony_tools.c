@@ -39,7 +39,7 @@ struct shown_tools {
 
 static bool is_shown(const struct shown_tools *s, const struct tool *t)
 {
-    return t->sent && !harmony_builtin_serves(s->builtins, t->kind);
+    return t->sent && !harmony_builtin_serves(s->builtins, t->hosted_kind);
 }
 
 static bool is_in(const struct shown_tools *s, const struct tool *t, str space)

@@ -105,7 +105,7 @@ static bool is_same_call(const struct item *it, const struct item *known)
 {
     if (it->id.len > 0)
         return str_eq(it->id, known->id);
-    return it->own_tool == known->own_tool && str_eq(it->server_label, known->server_label) &&
+    return it->hosted_kind == known->hosted_kind && str_eq(it->server_label, known->server_label) &&
            str_eq(it->tool_name, known->tool_name) && str_eq(it->arguments, known->arguments);
 }
 

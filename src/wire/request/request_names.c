@@ -9,15 +9,15 @@
 /* Without the tool a call has the name that it had when it was read. */
 void request_name_own_calls(struct responses_request *r)
 {
-    const struct tool *const tools[] = {
-        [OWN_TOOL_NONE] = NULL,
-        [OWN_TOOL_CODE] = tool_set_find_kind(&r->tools, TOOL_CODE_INTERPRETER),
-        [OWN_TOOL_SEARCH] = tool_set_find_kind(&r->tools, TOOL_WEB_SEARCH),
-    };
+    const struct tool *tools[HOSTED_KIND_COUNT] = {NULL};
 
+    for (const struct tool *t = r->tools.first; t != NULL; t = t->next) {
+        if (t->hosted_kind != HOSTED_NONE)
+            tools[t->hosted_kind] = t;
+    }
     for (struct item *it = r->items.first; it != NULL; it = it->next) {
-        if (tools[it->own_tool] != NULL)
-            it->name = tools[it->own_tool]->upstream_name;
+        if (tools[it->hosted_kind] != NULL)
+            it->name = tools[it->hosted_kind]->upstream_name;
     }
 }
 

@@ -69,7 +69,7 @@ static struct past_rounds *recall_rounds(struct recollection *s, str response_id
 static int complete_call(const struct recollection *s, struct item *it,
                          const struct past_item *known)
 {
-    const bool is_shown_whole = it->own_tool == OWN_TOOL_NONE && it->has_output;
+    const bool is_shown_whole = it->hosted_kind == HOSTED_NONE && it->has_output;
     struct item whole = *known->item;
     uint64_t arguments;
 

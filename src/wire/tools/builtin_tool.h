@@ -3,12 +3,16 @@
 #ifndef ANTIPHON_WIRE_TOOLS_BUILTIN_TOOL_H
 #define ANTIPHON_WIRE_TOOLS_BUILTIN_TOOL_H
 
+#include "conv/hosted.h"
+
 enum builtin_tool {
     BUILTIN_NONE,
-    BUILTIN_PYTHON, /* the pieces of its arguments are the code */
-    BUILTIN_BROWSER_SEARCH,
-    BUILTIN_BROWSER_OPEN,
-    BUILTIN_BROWSER_FIND,
+#define HOSTED_BUILTIN(symbol, ...) BUILTIN_##symbol,
+#include "conv/hosted.def"
+    BUILTIN_TOOL_COUNT,
 };
+
+/* Which hosted tool it stands for. */
+enum hosted_kind builtin_tool_hosted(enum builtin_tool tool);
 
 #endif

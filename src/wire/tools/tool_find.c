@@ -34,11 +34,11 @@ const struct tool *tool_set_find(const struct tool_set *set, str upstream_name)
     return NULL;
 }
 
-const struct tool *tool_set_find_kind(const struct tool_set *set, enum tool_kind kind)
+const struct tool *tool_set_find_hosted(const struct tool_set *set, enum hosted_kind kind)
 {
     const struct tool *t = set->first;
 
-    while (t != NULL && t->kind != kind)
+    while (t != NULL && t->hosted_kind != kind)
         t = t->next;
     return t;
 }

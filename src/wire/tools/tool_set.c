@@ -7,10 +7,10 @@
 #include "conv/fields.h"
 #include "conv/reject.h"
 #include "conv/tool_name.h"
+#include "wire/tools/hosted_tool.h"
 #include "wire/tools/tool_add.h"
 #include "wire/tools/tool_fields.h"
 #include "wire/tools/tool_mcp.h"
-#include "wire/tools/tool_own.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 
@@ -25,6 +25,15 @@ struct tool_reader {
     struct err *reterr;
 };
 
+struct source;
+
+struct tool_type {
+    str name;
+    int (*read)(struct tool_reader *r, struct source *s);
+    enum hosted_kind hosted_kind; /* read_hosted */
+    bool in_namespace;            /* may stand in one */
+};
+
 /* One element of `tools` and where it stands. */
 struct source {
     str raw;
@@ -32,6 +41,7 @@ struct source {
     const struct path *at;
     str name_space;                 /* STR_NONE outside a namespace */
     struct declared_type *declared; /* its type; NULL in a namespace */
+    const struct tool_type *type;   /* NULL: it cannot be served here */
     bool is_first;                  /* of that type */
     bool is_served;
 };
@@ -184,16 +194,15 @@ static int reject_type_twice(const struct source *s, struct err *reterr)
     return -1;
 }
 
-/* Adds t, which is of such a kind, when the gateway serves it. It gets its upstream name when
- * those of all others are known. additional_tools may repeat it; the first counts. */
-static int add_own(struct tool_reader *r, struct source *s, struct tool *t, bool is_served,
-                   const char *why_not)
+/* Adds t when the gateway serves it. It gets its upstream name when those of all others are known.
+ * additional_tools may repeat it; the first counts. */
+static int add_hosted(struct tool_reader *r, struct source *s, struct tool *t)
 {
-    s->is_served = is_served;
+    s->is_served = r->options->serves[t->hosted_kind];
     if (!s->is_first)
         return r->additional ? 0 : reject_type_twice(s, r->reterr);
-    if (!is_served) {
-        s->declared->why_not = why_not;
+    if (!s->is_served) {
+        s->declared->why_not = r->options->why_not[t->hosted_kind];
         return 0;
     }
     s->declared->tool = t;
@@ -201,35 +210,20 @@ static int add_own(struct tool_reader *r, struct source *s, struct tool *t, bool
     return 0;
 }
 
-static int read_code(struct tool_reader *r, struct source *s)
+static int read_hosted(struct tool_reader *r, struct source *s)
 {
-    struct code_declaration *d = arena_alloc(r->arena, sizeof(*d));
+    const struct hosted_tool *hosted = hosted_tool(s->type->hosted_kind);
+    const struct hosted_declared declared = {s->raw, s->at, r->options, r->arena};
     struct tool *t;
 
-    s->f.name = STR("code_interpreter");
-    t = new_tool(r, s, TOOL_CODE_INTERPRETER);
-    if (t == NULL || d == NULL)
-        return err_set_no_memory(r->reterr);
-    if (tool_own_read_code(s->raw, s->at, r->arena, d, r->reterr) == -1)
+    s->f.name = hosted_type(s->type->hosted_kind);
+    t = new_tool(r, s, TOOL_HOSTED);
+    if (t == NULL)
         return -1;
-    t->code = d;
-    return add_own(r, s, t, r->options->serves_code, r->options->why_no_code);
-}
-
-static int read_search(struct tool_reader *r, struct source *s)
-{
-    struct search_declaration *d = arena_alloc(r->arena, sizeof(*d));
-    struct tool *t;
-
-    s->f.name = STR("web_search");
-    t = new_tool(r, s, TOOL_WEB_SEARCH);
-    if (t == NULL || d == NULL)
-        return err_set_no_memory(r->reterr);
-    if (tool_own_read_search(s->raw, s->at, r->arena, d, r->reterr) == -1)
+    t->hosted_kind = s->type->hosted_kind;
+    if (hosted->read != NULL && hosted->read(&declared, t, r->reterr) == -1)
         return -1;
-    d->opens_pages = d->opens_pages && r->options->serves_pages;
-    t->search = d;
-    return add_own(r, s, t, r->options->serves_search, r->options->why_no_search);
+    return add_hosted(r, s, t);
 }
 
 /* ---- servers */
@@ -303,21 +297,15 @@ static int read_namespace(struct tool_reader *r, struct source *s)
     return read_list(r, s->f.tools, &tools_at, s->f.name);
 }
 
-static const struct tool_type {
-    str name;
-    bool in_namespace; /* may stand in one */
-    int (*read)(struct tool_reader *r, struct source *s);
-} tool_types[] = {
-    {STR_INIT("function"), true, read_function},
-    {STR_INIT("custom"), true, read_custom},
-    {STR_INIT("namespace"), false, read_namespace},
-    {STR_INIT("mcp"), false, read_mcp},
-    {STR_INIT("code_interpreter"), false, read_code},
-    {STR_INIT("web_search"), false, read_search},
-    {STR_INIT("web_search_2025_08_26"), false, read_search},
-    {STR_INIT("web_search_preview"), false, read_search},
-    {STR_INIT("web_search_preview_2025_03_11"), false, read_search},
-    {STR_INIT("local_shell"), false, read_local_shell},
+static const struct tool_type tool_types[] = {
+    {STR_INIT("function"), read_function, HOSTED_NONE, true},
+    {STR_INIT("custom"), read_custom, HOSTED_NONE, true},
+    {STR_INIT("namespace"), read_namespace, HOSTED_NONE, false},
+    {STR_INIT("mcp"), read_mcp, HOSTED_NONE, false},
+#define HOSTED_TOOL(symbol, type, ...) {STR_INIT(#type), read_hosted, HOSTED_##symbol, false},
+#define HOSTED_ALIAS(symbol, type)     {STR_INIT(type), read_hosted, HOSTED_##symbol, false},
+#include "conv/hosted.def"
+    {STR_INIT("local_shell"), read_local_shell, HOSTED_NONE, false},
 };
 
 enum { N_TOOL_TYPES = COUNT_OF(tool_types) };
@@ -346,7 +334,8 @@ static int note_name(struct tool_reader *r, str plain, struct declared_type *d)
 static int note_names(struct tool_reader *r, const struct tool_type *type, struct declared_type *d)
 {
     for (size_t i = 0; i < N_TOOL_TYPES; i++) {
-        if (tool_types[i].read == type->read && note_name(r, tool_types[i].name, d) == -1)
+        if (tool_types[i].read == type->read && tool_types[i].hosted_kind == type->hosted_kind &&
+            note_name(r, tool_types[i].name, d) == -1)
             return -1;
     }
     return 0;
@@ -394,6 +383,7 @@ static int read_tool(struct tool_reader *r, str raw, const struct path *at, str 
         return -1;
     if (!in_namespace && note_type(r, type, &s) == -1)
         return -1;
+    s.type = type;
     s.is_served = type != NULL;
     if (type != NULL && type->read(r, &s) == -1)
         return -1;

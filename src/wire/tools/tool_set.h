@@ -17,12 +17,11 @@
 #include "conv/item.h"
 
 enum tool_kind {
-    TOOL_FUNCTION,         /* a call becomes a function_call item */
-    TOOL_CUSTOM,           /* custom_tool_call: the argument "input" is unpacked */
-    TOOL_LOCAL_SHELL,      /* local_shell_call */
-    TOOL_MCP,              /* mcp_call, or mcp_approval_request: the gateway runs it */
-    TOOL_CODE_INTERPRETER, /* code_interpreter_call: the argument "code" is unpacked, and run here */
-    TOOL_WEB_SEARCH,       /* web_search_call: searched here */
+    TOOL_FUNCTION,    /* a call becomes a function_call item */
+    TOOL_CUSTOM,      /* custom_tool_call: the argument "input" is unpacked */
+    TOOL_LOCAL_SHELL, /* local_shell_call */
+    TOOL_MCP,         /* mcp_call, or mcp_approval_request: the gateway runs it */
+    TOOL_HOSTED,      /* one of the gateway's own (conv/hosted.def), which runs it as well */
 };
 
 /* What a request says of a tool of type code_interpreter. */
@@ -46,6 +45,7 @@ struct search_declaration {
 
 struct tool {
     enum tool_kind kind;
+    enum hosted_kind hosted_kind;           /* TOOL_HOSTED */
     str name_space;                         /* STR_NONE when it stands in no namespace */
     str name;                               /* as the client wrote it, escaped */
     str upstream_name;                      /* as the model sees it; plain characters only */
@@ -57,8 +57,8 @@ struct tool {
     str server_label; /* escaped */
     bool needs_approval;
     const void *mcp;                         /* what its maker needs to run it */
-    const struct code_declaration *code;     /* TOOL_CODE_INTERPRETER */
-    const struct search_declaration *search; /* TOOL_WEB_SEARCH */
+    const struct code_declaration *code;     /* HOSTED_CODE_INTERPRETER */
+    const struct search_declaration *search; /* HOSTED_WEB_SEARCH */
     bool sent;         /* false: kept out by allowed_tools; a call to it is suppressed */
     struct tool *next; /* in the order of the request */
 };
@@ -125,9 +125,9 @@ struct tool_sources {
 /* Which tools of its own the gateway has, and, when it has not, why: a sentence for whoever
  * insists. */
 struct tool_options {
-    bool serves_code, serves_search;
-    bool serves_pages; /* with serves_search: the model may open those it has found */
-    const char *why_no_code, *why_no_search;
+    bool serves[HOSTED_KIND_COUNT];
+    const char *why_not[HOSTED_KIND_COUNT];
+    bool serves_pages;    /* with web search: the model may open those it has found */
     bool reject_unserved; /* else such tools are left out of the upstream's request */
 };
 
@@ -150,7 +150,7 @@ const struct tool *tool_set_find_mcp(const struct tool_set *set, str server_labe
 /* The tool that the upstream calls by this name (plain text), or NULL. Walks the list. */
 const struct tool *tool_set_find(const struct tool_set *set, str upstream_name);
 
-/* The first of a kind, or NULL: of the gateway's own the only one. */
-const struct tool *tool_set_find_kind(const struct tool_set *set, enum tool_kind kind);
+/* The only one of the gateway's own of this kind, or NULL. */
+const struct tool *tool_set_find_hosted(const struct tool_set *set, enum hosted_kind kind);
 
 #endif
