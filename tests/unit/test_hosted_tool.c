@@ -1,5 +1,5 @@
-/* test_tool_own.c -- code_interpreter and web_search as requests declare and choose them, and what
- * the upstream is told of them. */
+/* test_hosted_tool.c -- code_interpreter and web_search as requests declare and choose them, and
+ * what the upstream is told of them. */
 #include "request_fixture.h"
 
 #include "lib/test.h"
