@@ -26,14 +26,16 @@ struct http_call_conf;
 struct http_call_handler;
 struct http_exchange;
 struct http_request;
+struct turn_front;
 struct worker;
 
 /* What its owner does; arg is the flight, with which the owner's struct begins. None of them frees
  * it. */
 struct flight_ops {
-    size_t size;                 /* of the owner's struct */
-    void (*log_gone)(void *arg); /* the client left before its answer was complete */
-    void (*on_timer)(void *arg); /* while there is a client; NULL: it has no timer */
+    size_t size;                    /* of the owner's struct */
+    const struct turn_front *front; /* its stages (turn_drive.h); NULL: it has none */
+    void (*log_gone)(void *arg);    /* the client left before its answer was complete */
+    void (*on_timer)(void *arg);    /* while there is a client; NULL: it has no timer */
     void (*on_upstream_known)(
         void *arg); /* what it is, or not to be found out; NULL: all the same */
     void (*fail)(void *arg, const struct err *e); /* the worker ends: answers */
@@ -65,6 +67,9 @@ struct flight {
     size_t body_bytes; /* of the request, without its coding, once it is read */
     size_t n_tasks;    /* on other threads, which use its memory: it is not freed before they end */
     uint64_t start_ms, first_byte_ms, last_write_ms;
+    unsigned char stage; /* of the front's; see turn_drive.h */
+    bool has_worked;     /* the work of that stage has begun */
+    bool has_call_ended; /* nothing more is heard of the upstream's, though it may still be there */
     bool is_blocked;     /* the client reads slowly: the upstream is paused */
     bool is_on_pool;     /* see flight_offload() */
     atomic_bool is_gone; /* the client left meanwhile */

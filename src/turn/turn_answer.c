@@ -65,6 +65,11 @@ static void log_end(const struct turn *t, const struct err *e)
     turn_log(&s);
 }
 
+static void end_answer(struct turn *t)
+{
+    turn_answered(&t->flight, t->has_round && t->round.stream.body.is_done);
+}
+
 /* ---- answers without a stream */
 
 void turn_answer_error(struct turn *t, const struct err *e)
@@ -72,7 +77,7 @@ void turn_answer_error(struct turn *t, const struct err *e)
     turn_unlock(t);
     log_end(t, e);
     http_exchange_respond_error(t->flight.x, e, NULL, 0);
-    turn_answered(t);
+    end_answer(t);
 }
 
 /* Of names that came from a client what can stand in a header, and no more than fits a line. */
@@ -125,7 +130,7 @@ void turn_answer_object(struct turn *t, struct buf *object)
     else
         http_exchange_respond_taken(t->flight.x, 200, head, n_head, object);
     buf_fini(object);
-    turn_answered(t);
+    end_answer(t);
 }
 
 /* ---- streams */
@@ -144,11 +149,12 @@ struct buf *turn_fresh_out(struct turn *t)
 void turn_answer_broken(struct turn *t)
 {
     http_exchange_abort(t->flight.x);
-    turn_answered(t);
+    end_answer(t);
 }
 
-void turn_send_events(struct turn *t)
+void turn_send_events(void *arg)
 {
+    struct turn *t = arg;
     struct buf *out = &t->flight.worker->out;
 
     if (!t->is_begun || t->flight.x == NULL || (out->len == 0 && !buf_failed(out)))
@@ -239,5 +245,5 @@ void turn_answer_stream(struct turn *t, const struct err *e)
         http_exchange_end(t->flight.x, buf_str(out));
     buf_reset(out);
     worker_shrink_out(t->flight.worker);
-    turn_answered(t);
+    end_answer(t);
 }

@@ -57,7 +57,7 @@ void turn_call_ended(struct turn_call *c, struct turn_call_result *r)
     c->work = NULL;
     c->result = *r;
     c->turn->n_calls--;
-    turn_wake(c->turn);
+    turn_wake(&c->turn->flight);
 }
 
 static void start_call(struct turn_call *c)
@@ -98,8 +98,9 @@ static void start_calls(struct turn *t, struct buf *out)
     }
 }
 
-enum turn_next turn_run_calls(struct turn *t, struct err *reterr)
+enum turn_next turn_run_calls(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     struct buf *out = turn_out(t);
 
     if (t->calls == NULL)
@@ -131,8 +132,9 @@ static bool add_call(struct turn *t, struct output_item *item, struct turn_call 
     return true;
 }
 
-int turn_gather_calls(struct turn *t, struct err *reterr)
+int turn_gather_calls(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     struct turn_call *last = NULL;
 
     t->calls = NULL;
@@ -159,8 +161,10 @@ void turn_cancel_calls(struct turn *t)
 
 /* ---- before the model is asked */
 
-enum turn_next turn_announce_approved(struct turn *t, struct err *reterr)
+enum turn_next turn_announce_approved(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (t->request.approved == NULL)
         return TURN_GO;
     if (t->request.stream)

@@ -14,13 +14,17 @@ static const struct err *response_error(const struct turn *t)
     return t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
 }
 
-size_t turn_end_weight(const struct turn *t)
+size_t turn_end_weight(const void *arg)
 {
+    const struct turn *t = arg;
+
     return unseen_error(t) != NULL ? 0 : t->echo.len + t->response.used_bytes;
 }
 
-int turn_write_end(struct turn *t, struct err *reterr)
+int turn_write_end(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     (void)reterr;
     if (unseen_error(t) != NULL)
         return 0;
@@ -33,8 +37,9 @@ int turn_write_end(struct turn *t, struct err *reterr)
     return 0;
 }
 
-enum turn_next turn_send_end(struct turn *t, struct err *reterr)
+enum turn_next turn_send_end(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     const struct err *unseen = unseen_error(t);
 
     (void)reterr;

@@ -1,6 +1,6 @@
 /* turn_internal.h -- what the files of a turn share.
  *
- * turn.c            the table of stages, what drives them, reports of the upstream and the client
+ * turn.c            the table of stages, reports of the upstream and the client
  *
  * Stages, which do not know of each other (turn_stages.h):
  * turn_prepare.c    the request is read, and completed
@@ -29,6 +29,7 @@
 #include "turn/flight.h"
 #include "turn/reasoning_seal.h"
 #include "turn/turn.h"
+#include "turn/turn_drive.h"
 #include "turn/turn_log.h"
 #include "turn/worker.h"
 #include "upstream/upstream_facts.h"
@@ -37,7 +38,7 @@
 #include "wire/request/request_resolve.h"
 #include "wire/request/responses_request.h"
 
-/* In turn.c is what follows each. Behind TURN_RECORD the response has ended. */
+/* The stages; in turn.c is what follows each. Behind TURN_RECORD the response has ended. */
 enum turn_state {
     TURN_RECOGNISE,
     TURN_PARSE,
@@ -58,15 +59,6 @@ enum turn_state {
     TURN_SAVE,
     TURN_CONCLUDE,
     TURN_DONE,
-};
-
-/* How a stage ends. */
-enum turn_next {
-    TURN_GO,   /* on with what follows it */
-    TURN_ELSE, /* with what follows it otherwise */
-    TURN_WAIT, /* a report will come, and wake the turn */
-    TURN_FAIL, /* *reterr says why */
-    TURN_END,  /* the response has ended */
 };
 
 struct turn_call;
@@ -97,8 +89,6 @@ struct turn_flaws {
 
 struct turn {
     struct flight flight; /* first; its call is this round's */
-    enum turn_state state;
-    bool has_worked;      /* the work of that stage has begun */
     bool awaits_upstream; /* it is being found out what it is */
     struct responses_request request;
     struct model_profile profile; /* of its model, once there is a response */
@@ -117,7 +107,6 @@ struct turn {
     bool has_response, has_round;  /* are initialised */
     bool is_begun;                 /* the head of the stream has been sent */
     bool has_ended;                /* the response, with the round that has ended last */
-    bool has_call_ended;           /* the upstream's of this round: nothing more is heard of it */
 
     struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
 
@@ -161,23 +150,13 @@ struct turn {
 
 /* ---- turn.c */
 
-/* Something that the turn waits for has ended, and has left in it what there is to know. Goes on; the
- * turn may be gone afterwards. Every callback ends with it. */
-void turn_wake(struct turn *t);
-
-/* The client has its answer: t->flight.x is NULL afterwards. */
-void turn_answered(struct turn *t);
-
 extern const struct http_call_handler turn_call_handler;
 
 /* About how many bytes are gone through to read, write or store what the turn holds. */
-size_t turn_weight(const struct turn *t);
+size_t turn_weight(const void *arg);
 
 /* If there was no memory because the turn has all that one may have, e says so afterwards. */
 void turn_explain_size(const struct turn *t, struct err *e);
-
-/* Makes a failure stay as long as the turn, in t->failure; NULL: there is none. */
-void turn_keep_failure(struct turn *t, const struct err *failure);
 
 /* Frees what is known of servers, and cancels what they are asked; in turn_tools.c. */
 void turn_cancel_tools(struct turn *t);
@@ -284,7 +263,7 @@ struct buf *turn_fresh_out(struct turn *t);
 
 /* Sends what is in that buffer, in one system call, and empties it; nothing before the stream has
  * begun. */
-void turn_send_events(struct turn *t);
+void turn_send_events(void *arg);
 
 /* The same for t->large, which was written on the pool. */
 void turn_send_large(struct turn *t);

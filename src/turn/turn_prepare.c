@@ -21,8 +21,10 @@ static int read_dialect(struct turn *t, struct err *reterr)
     return 0;
 }
 
-size_t turn_body_weight(const struct turn *t)
+size_t turn_body_weight(const void *arg)
 {
+    const struct turn *t = arg;
+
     return request_body_weight(t->flight.http);
 }
 
@@ -49,8 +51,9 @@ static int list_references(struct turn *t, struct err *reterr)
     return -1;
 }
 
-int turn_read_request(struct turn *t, struct err *reterr)
+int turn_read_request(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     const struct responses_request_options options = turn_request_options(t);
     str body;
 
@@ -77,8 +80,10 @@ static int check_store(const struct turn *t, struct err *reterr)
                                                                                              : 0;
 }
 
-enum turn_next turn_check_request(struct turn *t, struct err *reterr)
+enum turn_next turn_check_request(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (!t->request.stream)
         t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
     if (check_store(t, reterr) == -1)
@@ -111,8 +116,10 @@ static int resolve_references(struct turn *t, struct err *reterr)
                            reterr);
 }
 
-int turn_complete_request(struct turn *t, struct err *reterr)
+int turn_complete_request(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (t->request.needs_store && resolve_references(t, reterr) == -1)
         return -1;
     if (turn_put_back(t, reterr) == -1)
@@ -120,8 +127,10 @@ int turn_complete_request(struct turn *t, struct err *reterr)
     return t->request.needs_tools ? 0 : turn_open_response(t, reterr);
 }
 
-enum turn_next turn_pass_tools(struct turn *t, struct err *reterr)
+enum turn_next turn_pass_tools(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     (void)reterr;
     return t->request.needs_tools ? TURN_GO : TURN_ELSE;
 }

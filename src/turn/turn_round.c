@@ -59,7 +59,7 @@ static void init_round(struct turn *t)
     round_init(&t->round, &stream, &t->response);
     t->has_round = true;
     t->round_start = t->response.end;
-    t->has_call_ended = false;
+    t->flight.has_call_ended = false;
     t->failure = NULL;
     upstream_answer_reset(&t->flight.answer);
 }
@@ -158,8 +158,9 @@ static bool has_said(const struct turn *t)
     return (t->n_rounds > 0 || t->request.approved != NULL) && !response_lacks_answer(&t->response);
 }
 
-int turn_write_request(struct turn *t, struct err *reterr)
+int turn_write_request(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     int64_t spent_tokens = t->chat.spent_tokens;
 
     if (has_said(t) && replay_round(t, reterr) == -1)
@@ -175,8 +176,10 @@ int turn_write_request(struct turn *t, struct err *reterr)
     return write_conversation(t, reterr);
 }
 
-enum turn_next turn_ask(struct turn *t, struct err *reterr)
+enum turn_next turn_ask(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     plan_round(t);
     init_round(t);
     if (start_call(t, reterr) == -1)
@@ -188,16 +191,20 @@ enum turn_next turn_ask(struct turn *t, struct err *reterr)
 }
 
 /* What cannot be made shorter fails with the words of the upstream. */
-int turn_write_shorter(struct turn *t, struct err *reterr)
+int turn_write_shorter(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (turn_shorten(t, &t->result.error.tokens) && write_body(t, NULL) == 0)
         return 0;
     *reterr = t->result.error;
     return -1;
 }
 
-enum turn_next turn_ask_again(struct turn *t, struct err *reterr)
+enum turn_next turn_ask_again(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     init_round(t);
     return start_call(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
 }

@@ -25,32 +25,40 @@ bool turn_hear(struct turn *t, str bytes, struct buf *out)
     return round_is_over(&t->round);
 }
 
-enum turn_next turn_await_round(struct turn *t, struct err *reterr)
+enum turn_next turn_await_round(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (buf_failed(&t->unread)) {
         err_set_no_memory(reterr);
         return TURN_FAIL;
     }
     if (t->unread.len > 0)
         return TURN_ELSE;
-    return t->has_call_ended || round_is_over(&t->round) ? TURN_GO : TURN_WAIT;
+    return t->flight.has_call_ended || round_is_over(&t->round) ? TURN_GO : TURN_WAIT;
 }
 
-size_t turn_unread_weight(const struct turn *t)
+size_t turn_unread_weight(const void *arg)
 {
+    const struct turn *t = arg;
+
     return t->unread.len + round_unread_bytes(&t->round);
 }
 
-int turn_hear_unread(struct turn *t, struct err *reterr)
+int turn_hear_unread(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     (void)reterr;
     round_feed(&t->round, buf_str(&t->unread), large_out(t));
     buf_fini(&t->unread);
     return 0;
 }
 
-enum turn_next turn_send_heard(struct turn *t, struct err *reterr)
+enum turn_next turn_send_heard(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     (void)reterr;
     turn_send_large(t);
     if (round_is_cut_off(&t->round))
@@ -80,14 +88,17 @@ static void end_round_response(struct turn *t, struct buf *out)
 }
 
 /* What is read only now, and what is written again: the events of an end repeat a text three times. */
-size_t turn_round_weight(const struct turn *t)
+size_t turn_round_weight(const void *arg)
 {
+    const struct turn *t = arg;
+
     return t->response.used_bytes + round_unread_bytes(&t->round);
 }
 
 /* What is to be said again, shorter, does not end the response; nor does what is no answer. */
-int turn_close_round(struct turn *t, struct err *reterr)
+int turn_close_round(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     struct buf *out = turn_round_weight(t) < WORKER_LARGE_BYTES ? turn_out(t) : large_out(t);
 
     (void)reterr;
@@ -121,8 +132,10 @@ static enum turn_next judge_refusal(struct turn *t, struct err *reterr)
     return turn_may_shorten(t, e) ? TURN_ELSE : TURN_FAIL;
 }
 
-enum turn_next turn_judge_round(struct turn *t, struct err *reterr)
+enum turn_next turn_judge_round(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (!upstream_answer_is_good(&t->flight.answer))
         return judge_refusal(t, reterr);
     turn_send_large(t);
@@ -148,8 +161,10 @@ static bool has_tokens_left(const struct turn *t)
     return t->request.max_output_tokens == 0 || t->chat.spent_tokens < t->request.max_output_tokens;
 }
 
-enum turn_next turn_decide(struct turn *t, struct err *reterr)
+enum turn_next turn_decide(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     (void)reterr;
     if (t->n_rounds > 0 && !response_goes_on(&t->response) && !response_lacks_answer(&t->response))
         return end_response(t, t->finish);

@@ -1,9 +1,5 @@
 /* turn_stages.h -- the stages of a turn, for the table in turn.c, which alone knows them all.
- *
- * A stage may have work, which is done once when it is entered: on the pool of threads when there is much
- * of it, and then it touches nothing but the turn, what is constant and what may be used from any thread.
- * It returns 0, or -1 with *reterr filled. What the stage does on the loop follows, and again whenever
- * something has been reported: it looks at what is there, and may be called for nothing. */
+ * What a stage is, turn_drive.h says; arg is the turn. */
 #ifndef ANTIPHON_TURN_TURN_STAGES_H
 #define ANTIPHON_TURN_TURN_STAGES_H
 
@@ -12,84 +8,84 @@
 /* ---- turn_prepare.c */
 
 /* PARSE: the client's request is read. Otherwise: it refers to nothing that has to be fetched. */
-size_t turn_body_weight(const struct turn *t);
-int turn_read_request(struct turn *t, struct err *reterr);
-enum turn_next turn_check_request(struct turn *t, struct err *reterr);
+size_t turn_body_weight(const void *arg);
+int turn_read_request(void *arg, struct err *reterr);
+enum turn_next turn_check_request(void *arg, struct err *reterr);
 
 /* RESOLVE: it is completed with what it refers to, and with what the gateway has run before. Otherwise:
  * no server's tools are needed, and nothing has been approved then. */
-int turn_complete_request(struct turn *t, struct err *reterr);
-enum turn_next turn_pass_tools(struct turn *t, struct err *reterr);
+int turn_complete_request(void *arg, struct err *reterr);
+enum turn_next turn_pass_tools(void *arg, struct err *reterr);
 
 /* ---- turn_state.c */
 
 /* LOAD: what it refers to is fetched. */
-int turn_start_loading(struct turn *t, struct err *reterr);
-enum turn_next turn_await_loaded(struct turn *t, struct err *reterr);
+int turn_start_loading(void *arg, struct err *reterr);
+enum turn_next turn_await_loaded(void *arg, struct err *reterr);
 
 /* RECORD: the response that has ended is written down, if it is to be kept. */
-size_t turn_record_weight(const struct turn *t);
-int turn_compose_record(struct turn *t, struct err *reterr);
+size_t turn_record_weight(const void *arg);
+int turn_compose_record(void *arg, struct err *reterr);
 
 /* SAVE: it is stored, or its conversation is unlocked: a client that hears of the end may use that again
  * at once. */
-int turn_start_saving(struct turn *t, struct err *reterr);
-enum turn_next turn_await_saved(struct turn *t, struct err *reterr);
+int turn_start_saving(void *arg, struct err *reterr);
+enum turn_next turn_await_saved(void *arg, struct err *reterr);
 
 /* ---- turn_tools.c */
 
 /* TOOLS: servers that the request names are waited for while they are just being started. */
-enum turn_next turn_look_for_tools(struct turn *t, struct err *reterr);
+enum turn_next turn_look_for_tools(void *arg, struct err *reterr);
 
 /* LIST: servers that it brought are listed. */
-int turn_start_listings(struct turn *t, struct err *reterr);
-enum turn_next turn_await_listings(struct turn *t, struct err *reterr);
+int turn_start_listings(void *arg, struct err *reterr);
+enum turn_next turn_await_listings(void *arg, struct err *reterr);
 
 /* OFFER: the tools of all servers are known, and given to the request. */
-int turn_offer_tools(struct turn *t, struct err *reterr);
+int turn_offer_tools(void *arg, struct err *reterr);
 
 /* ---- turn_calls.c */
 
 /* APPROVED: what the client has approved is announced. */
-enum turn_next turn_announce_approved(struct turn *t, struct err *reterr);
+enum turn_next turn_announce_approved(void *arg, struct err *reterr);
 
 /* CALLS: what has been announced, or called by the model in this round, is run. */
-int turn_gather_calls(struct turn *t, struct err *reterr);
-enum turn_next turn_run_calls(struct turn *t, struct err *reterr);
+int turn_gather_calls(void *arg, struct err *reterr);
+enum turn_next turn_run_calls(void *arg, struct err *reterr);
 
 /* ---- turn_round.c */
 
 /* ASK: the conversation is written for the model, and sent. */
-int turn_write_request(struct turn *t, struct err *reterr);
-enum turn_next turn_ask(struct turn *t, struct err *reterr);
+int turn_write_request(void *arg, struct err *reterr);
+enum turn_next turn_ask(void *arg, struct err *reterr);
 
 /* SHORTEN: the same with less of it, in place of what was too long. */
-int turn_write_shorter(struct turn *t, struct err *reterr);
-enum turn_next turn_ask_again(struct turn *t, struct err *reterr);
+int turn_write_shorter(void *arg, struct err *reterr);
+enum turn_next turn_ask_again(void *arg, struct err *reterr);
 
 /* ---- turn_round_end.c */
 
 /* ROUND: the model speaks. */
-enum turn_next turn_await_round(struct turn *t, struct err *reterr);
+enum turn_next turn_await_round(void *arg, struct err *reterr);
 
 /* HEAR: bytes that end a large event are read. */
-size_t turn_unread_weight(const struct turn *t);
-int turn_hear_unread(struct turn *t, struct err *reterr);
-enum turn_next turn_send_heard(struct turn *t, struct err *reterr);
+size_t turn_unread_weight(const void *arg);
+int turn_hear_unread(void *arg, struct err *reterr);
+enum turn_next turn_send_heard(void *arg, struct err *reterr);
 
 /* CLOSE: it has said all of this round. */
-size_t turn_round_weight(const struct turn *t);
-int turn_close_round(struct turn *t, struct err *reterr);
-enum turn_next turn_judge_round(struct turn *t, struct err *reterr);
+size_t turn_round_weight(const void *arg);
+int turn_close_round(void *arg, struct err *reterr);
+enum turn_next turn_judge_round(void *arg, struct err *reterr);
 
 /* DECIDE: is it asked, or asked again? */
-enum turn_next turn_decide(struct turn *t, struct err *reterr);
+enum turn_next turn_decide(void *arg, struct err *reterr);
 
 /* ---- turn_end.c */
 
 /* CONCLUDE: the last event, or the object, is written and sent. */
-size_t turn_end_weight(const struct turn *t);
-int turn_write_end(struct turn *t, struct err *reterr);
-enum turn_next turn_send_end(struct turn *t, struct err *reterr);
+size_t turn_end_weight(const void *arg);
+int turn_write_end(void *arg, struct err *reterr);
+enum turn_next turn_send_end(void *arg, struct err *reterr);
 
 #endif

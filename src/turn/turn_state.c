@@ -141,12 +141,13 @@ static void on_loaded(void *arg, const struct err *failure)
     t->flight.n_tasks--;
     if (failure == NULL && !str_is_none(t->conversation_id))
         t->lock = t->lock_name;
-    turn_keep_failure(t, failure);
-    turn_wake(t);
+    t->failure = turn_keep_failure(&t->kept, failure);
+    turn_wake(&t->flight);
 }
 
-int turn_start_loading(struct turn *t, struct err *reterr)
+int turn_start_loading(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     const bool locks = !str_is_none(t->request.conversation_id);
     const struct id lock = id_make(&t->flight.worker->ids, "lock_", ID_RANDOM_CHARS);
 
@@ -159,8 +160,10 @@ int turn_start_loading(struct turn *t, struct err *reterr)
     return 0;
 }
 
-enum turn_next turn_await_loaded(struct turn *t, struct err *reterr)
+enum turn_next turn_await_loaded(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (t->flight.n_tasks > 0)
         return TURN_WAIT;
     if (t->failure == NULL)
@@ -185,8 +188,8 @@ static void on_saved(void *arg, const struct err *failure)
     t->flight.n_tasks--;
     if (failure == NULL)
         t->lock = STR_NONE; /* saving has unlocked it */
-    turn_keep_failure(t, failure);
-    turn_wake(t);
+    t->failure = turn_keep_failure(&t->kept, failure);
+    turn_wake(&t->flight);
 }
 
 /* Nothing is stored, but others are to find the conversation free. */
@@ -351,14 +354,17 @@ static bool is_kept(const struct turn *t)
     return t->request.store && (t->is_begun || t->response.status != RESPONSE_FAILED);
 }
 
-size_t turn_record_weight(const struct turn *t)
+size_t turn_record_weight(const void *arg)
 {
+    const struct turn *t = arg;
+
     return is_kept(t) ? turn_weight(t) : 0;
 }
 
 /* What cannot be written down is told in t->failure: that the response has ended, it has. */
-int turn_compose_record(struct turn *t, struct err *reterr)
+int turn_compose_record(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     struct err e;
 
     (void)reterr;
@@ -366,12 +372,14 @@ int turn_compose_record(struct turn *t, struct err *reterr)
     if (!is_kept(t) || keep_response(t, &e) == 0)
         return 0;
     turn_explain_size(t, &e);
-    turn_keep_failure(t, &e);
+    t->failure = turn_keep_failure(&t->kept, &e);
     return 0;
 }
 
-int turn_start_saving(struct turn *t, struct err *reterr)
+int turn_start_saving(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     (void)reterr;
     if (t->failure == NULL && is_kept(t))
         start_task(t, STORE_WRITE, save_work, on_saved);
@@ -382,8 +390,10 @@ int turn_start_saving(struct turn *t, struct err *reterr)
 
 /* The conversation is free before the client has the answer, which may come back to it at once, by way of
  * another worker. */
-enum turn_next turn_await_saved(struct turn *t, struct err *reterr)
+enum turn_next turn_await_saved(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     (void)reterr;
     if (t->flight.n_tasks > 0 || t->flight.x == NULL)
         return TURN_WAIT;

@@ -60,8 +60,10 @@ static int check_server(const struct turn_server *s, struct err *reterr)
     return -1;
 }
 
-enum turn_next turn_look_for_tools(struct turn *t, struct err *reterr)
+enum turn_next turn_look_for_tools(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (t->tools_deadline_ms == 0)
         t->tools_deadline_ms =
             loop_now_ms(t->flight.worker->loop) + t->flight.worker->config->mcp_remote_timeout_ms;
@@ -125,7 +127,7 @@ static void on_listed(void *arg, const struct mcp_failure *failure, struct mcp_c
     s->tools = tools;
     s->why_not = failure == NULL ? STR_NONE : keep_reason(s->turn, failure);
     s->turn->n_listings--;
-    turn_wake(s->turn);
+    turn_wake(&s->turn->flight);
 }
 
 static int start_listing(struct turn_server *s, struct buf *out, struct err *reterr)
@@ -165,8 +167,10 @@ static bool lists_any(const struct turn *t)
 }
 
 /* The client sees that something is being done: its stream begins. */
-int turn_start_listings(struct turn *t, struct err *reterr)
+int turn_start_listings(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (!lists_any(t))
         return 0;
     if (turn_open_response(t, reterr) == -1)
@@ -182,8 +186,9 @@ int turn_start_listings(struct turn *t, struct err *reterr)
     return 0;
 }
 
-enum turn_next turn_await_listings(struct turn *t, struct err *reterr)
+enum turn_next turn_await_listings(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
     struct buf *out = turn_out(t);
 
     for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
@@ -202,8 +207,10 @@ enum turn_next turn_await_listings(struct turn *t, struct err *reterr)
 
 /* ---- all of them */
 
-int turn_offer_tools(struct turn *t, struct err *reterr)
+int turn_offer_tools(void *arg, struct err *reterr)
 {
+    struct turn *t = arg;
+
     if (turn_add_tools(t, reterr) == -1)
         return -1;
     return t->has_response ? 0 : turn_open_response(t, reterr);

@@ -16,7 +16,7 @@ static void assert_refused(enum err_code why)
 static void assert_state(enum turn_state state)
 {
     assert_non_null(stage_turn());
-    assert_int_equal(stage_turn()->state, state);
+    assert_int_equal(stage_turn()->flight.stage, state);
 }
 
 /* The model is asked, once. */

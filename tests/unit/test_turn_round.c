@@ -9,7 +9,7 @@ static const struct err unreachable = {.code = ERR_UPSTREAM_UNAVAILABLE, .msg = 
 static void assert_state(enum turn_state state)
 {
     assert_non_null(stage_turn());
-    assert_int_equal(stage_turn()->state, state);
+    assert_int_equal(stage_turn()->flight.stage, state);
 }
 
 /* The stream has ended so, and nothing is left. */

@@ -36,7 +36,7 @@ static const struct wait *reach(size_t i)
     open_turn_stage();
     wait->reach();
     t = stage_turn();
-    if (t == NULL || t->state != wait->state)
+    if (t == NULL || t->flight.stage != wait->state)
         fail_msg("%s: it is %s", wait->name, t == NULL ? "over" : "elsewhere");
     return wait;
 }
@@ -128,9 +128,9 @@ static void test_turn_is_woken_for_nothing(void **state)
     for (size_t i = 0; i < COUNT_OF(waits); i++) {
         const struct wait *wait = reach(i);
 
-        turn_wake(stage_turn());
+        turn_wake(&stage_turn()->flight);
         assert_non_null(stage_turn());
-        assert_int_equal(stage_turn()->state, wait->state);
+        assert_int_equal(stage_turn()->flight.stage, wait->state);
         if (!wait->is_answered)
             client_leaves();
         stage_settle();

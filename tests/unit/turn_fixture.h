@@ -122,12 +122,12 @@ static inline void reach_record(void)
     (void)stage_begin(INPUT);
     upstream_begins(200);
     say_large("\"}}]}\n\n");
-    while (stage_turn()->state < TURN_CLOSE) {
+    while (stage_turn()->flight.stage < TURN_CLOSE) {
         fake_loop_pass(stage.worker.loop, 0);
-        if (stage_turn()->state == TURN_ROUND)
+        if (stage_turn()->flight.stage == TURN_ROUND)
             upstream_says(STOPS("stop"));
     }
-    while (stage_turn()->state < TURN_RECORD)
+    while (stage_turn()->flight.stage < TURN_RECORD)
         assert_true(fake_loop_step(stage.worker.loop, stage.worker.loop->now_ms));
 }
 
