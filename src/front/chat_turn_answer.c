@@ -10,9 +10,8 @@
 
 static void answered(struct chat_turn *t)
 {
-    t->state = CHAT_TURN_DONE;
     worker_shrink_out(t->flight.worker);
-    flight_answered(&t->flight, t->merge.body.is_done);
+    turn_answered(&t->flight, t->merge.body.is_done);
 }
 
 /* Numbers that nobody has given, and repairs that there were none of, are left out. */
@@ -154,9 +153,8 @@ bool chat_turn_keep_head(struct chat_turn *t, const struct http_header *headers,
 
 /* ---- bodies */
 
-struct buf *chat_turn_fresh_out(struct chat_turn *t)
+struct buf *chat_turn_out(struct chat_turn *t)
 {
-    buf_reset(&t->flight.worker->out);
     return &t->flight.worker->out;
 }
 
@@ -170,11 +168,12 @@ static bool is_broken(struct chat_turn *t)
     return true;
 }
 
-void chat_turn_send(struct chat_turn *t)
+void chat_turn_send(void *arg)
 {
-    struct buf *out = &t->flight.worker->out;
+    struct chat_turn *t = arg;
+    struct buf *out = chat_turn_out(t);
 
-    if (is_broken(t) || out->len == 0)
+    if (t->flight.x == NULL || is_broken(t) || out->len == 0)
         return;
     t->flight.last_write_ms = loop_now_ms(t->flight.worker->loop);
     http_exchange_write(t->flight.x, buf_str(out));
@@ -193,8 +192,9 @@ static void end_stream(struct chat_turn *t, const char *status, const struct err
     answered(t);
 }
 
-void chat_turn_finish(struct chat_turn *t, struct buf *out)
+void chat_turn_finish(struct chat_turn *t)
 {
+    struct buf *out = chat_turn_out(t);
     struct err e;
 
     chat_merge_finish(&t->merge, out);
@@ -202,7 +202,7 @@ void chat_turn_finish(struct chat_turn *t, struct buf *out)
         end_stream(t, "completed", NULL);
     } else if (buf_failed(out)) {
         err_set_no_memory(&e);
-        chat_turn_fail(t, &e, out);
+        chat_turn_fail(t, &e);
     } else {
         chat_turn_log(t, "completed", NULL);
         http_exchange_respond(t->flight.x, t->flight.answer.status, t->headers, t->n_headers,
@@ -211,12 +211,14 @@ void chat_turn_finish(struct chat_turn *t, struct buf *out)
     }
 }
 
-void chat_turn_fail(struct chat_turn *t, const struct err *e, struct buf *out)
+void chat_turn_fail(void *arg, const struct err *e)
 {
+    struct chat_turn *t = arg;
+
     if (t->is_relayed) {
         chat_turn_relay_end(t, e);
     } else if (t->is_begun) {
-        chat_merge_fail(&t->merge, e, out);
+        chat_merge_fail(&t->merge, e, chat_turn_out(t));
         end_stream(t, "failed", e);
     } else {
         chat_turn_log(t, "failed", e);

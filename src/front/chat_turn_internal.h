@@ -1,6 +1,6 @@
 /* chat_turn_internal.h -- what the files of a chat turn share.
  *
- * chat_turn.c         states, reports of the upstream and the client, time, the end
+ * chat_turn.c         stages, reports of the upstream and the client
  * chat_turn_offer.c   the tools that it offers, and what they are called
  * chat_turn_round.c   the upstream call of a round
  * chat_turn_tools.c   the calls that the model makes
@@ -10,12 +10,10 @@
 
 #include "front/chat_turn.h"
 #include "mcp/hub/mcp_hub.h"
-#include "turn/flight.h"
+#include "turn/turn_drive.h"
 #include "turn/worker.h"
 #include "wire/loop/chat_loop_request.h"
 #include "wire/loop/chat_merge.h"
-
-enum chat_turn_state { CHAT_TURN_READ, CHAT_TURN_MODEL, CHAT_TURN_TOOLS, CHAT_TURN_DONE };
 
 /* A tool under the name of the same place in chat_turn.names. */
 struct chat_turn_tool {
@@ -34,7 +32,6 @@ struct chat_turn_call {
 
 struct chat_turn {
     struct flight flight; /* first; its call is this round's */
-    enum chat_turn_state state;
     struct buf rewritten; /* the client's body after chat_rewrite(), or empty */
     struct chat_loop_request request;
 
@@ -42,11 +39,13 @@ struct chat_turn {
     struct chat_turn_tool *tools; /* in the arena, like the names */
     struct chat_loop_tools names;
     struct buf offer; /* elements of `tools` */
+    bool has_offer;   /* there are any: it is not to be relayed */
 
     struct chat_merge merge;
     struct buf body, history; /* of the next upstream call: the whole, and messages in it */
     unsigned n_rounds;
-    bool is_mixed; /* the client's calls wait for ours */
+    bool is_mixed;             /* the client's calls wait for ours */
+    const struct err *failure; /* of the upstream call; or NULL */
 
     struct chat_turn_call *calls; /* of the round */
     size_t n_calls, n_running;
@@ -74,29 +73,29 @@ bool chat_turn_has_offer(const struct worker *w, const struct mcp_snapshot *snap
 
 /* ---- chat_turn_round.c */
 
-/* Starts the upstream call of the next round, which reports to chat_turn_call_handler; or fails the
- * turn. */
-void chat_turn_ask(struct chat_turn *t);
+/* ASK: the body of the next round is written, and sent; the call reports to chat_turn_call_handler. */
+size_t chat_turn_weight(const void *arg);
+int chat_turn_write_request(void *arg, struct err *reterr);
+enum turn_next chat_turn_ask(void *arg, struct err *reterr);
 
-extern const struct http_call_handler chat_turn_call_handler;
+extern const struct http_call_handler chat_turn_call_handler; /* in chat_turn.c */
 
 /* ---- chat_turn_tools.c */
 
-/* Starts the calls of the round. chat_turn_on_results() follows when all have ended, at
- * once if none could be started. */
-void chat_turn_call_tools(struct chat_turn *t);
+/* CALLS: those of the round are run side by side. */
+int chat_turn_start_calls(void *arg, struct err *reterr);
+enum turn_next chat_turn_await_calls(void *arg, struct err *reterr);
 
 /* Appends what was called and what came of it to the history. */
 void chat_turn_remember(struct chat_turn *t);
 
 void chat_turn_cancel_tools(struct chat_turn *t);
-void chat_turn_on_results(struct chat_turn *t); /* in chat_turn.c */
 
 /* ---- chat_turn_answer.c; those that end the answer leave t->flight.x NULL */
 
-/* Where the client's bytes go until chat_turn_send(), emptied. */
-struct buf *chat_turn_fresh_out(struct chat_turn *t);
-void chat_turn_send(struct chat_turn *t);
+/* Where the client's bytes go until they are sent. */
+struct buf *chat_turn_out(struct chat_turn *t);
+void chat_turn_send(void *arg);
 
 /* The head of the upstream's first good answer has come: a stream begins. */
 void chat_turn_begin(struct chat_turn *t, const struct http_header *headers, size_t n_headers);
@@ -108,11 +107,11 @@ void chat_turn_relay_end(struct chat_turn *t, const struct err *failure);
 /* Keeps the head of an answer without a stream. False when out of memory. */
 bool chat_turn_keep_head(struct chat_turn *t, const struct http_header *headers, size_t n_headers);
 
-/* The answer is complete but for what chat_merge_finish() appends to out. */
-void chat_turn_finish(struct chat_turn *t, struct buf *out);
+/* The answer is complete but for what chat_merge_finish() appends. */
+void chat_turn_finish(struct chat_turn *t);
 
 /* It cannot be completed: an error answer, or one at the end of the stream. */
-void chat_turn_fail(struct chat_turn *t, const struct err *e, struct buf *out);
+void chat_turn_fail(void *arg, const struct err *e);
 
 void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e);
 

@@ -46,20 +46,29 @@ static void narrow_choice(const struct chat_turn *t, enum chat_tool_choice forms
     add->choice = forms == CHAT_CHOICE_STRINGS ? STR("\"required\"") : STR("\"auto\"");
 }
 
-static int write_body(void *arg, struct err *reterr)
+size_t chat_turn_weight(const void *arg)
+{
+    const struct chat_turn *t = arg;
+
+    return t->flight.body_bytes + t->history.len + chat_loop_said_bytes(&t->merge.said);
+}
+
+int chat_turn_write_request(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
     struct upstream_facts *facts = upstream_watch_facts(t->flight.worker->watch);
     struct chat_loop_additions add = {
         .tools = buf_str(&t->offer),
-        .messages = buf_str(&t->history),
-        .is_later_round = t->n_rounds > 1,
+        .is_later_round = t->n_rounds > 0,
         .asks_for_usage =
             t->request.stream && upstream_asks_for_usage(t->flight.worker->config, facts),
         .only = STR_NONE,
         .choice = STR_NONE,
     };
 
+    if (t->n_rounds > 0)
+        chat_turn_remember(t);
+    add.messages = buf_str(&t->history);
     narrow_choice(t, upstream_tool_choice_forms(t->flight.worker->config, facts), &add);
     upstream_facts_unref(facts);
     buf_reset(&t->body);
@@ -109,25 +118,15 @@ static int start_call(struct chat_turn *t, struct err *reterr)
     return rc;
 }
 
-static void send_body(void *arg, const struct err *failure)
+enum turn_next chat_turn_ask(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
-    struct err e;
 
-    if (t->flight.x == NULL)
-        return;
-    if (failure == NULL && start_call(t, &e) == -1)
-        failure = &e;
-    if (failure != NULL)
-        chat_turn_fail(t, failure, chat_turn_fresh_out(t));
-}
-
-void chat_turn_ask(struct chat_turn *t)
-{
     flight_cancel_call(&t->flight); /* it never ended its body */
     t->n_rounds++;
-    t->state = CHAT_TURN_MODEL;
+    t->flight.has_call_ended = false;
+    t->failure = NULL;
     upstream_answer_reset(&t->flight.answer);
     chat_merge_begin(&t->merge);
-    flight_work(&t->flight, t->flight.body_bytes + t->history.len, write_body, send_body);
+    return start_call(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
 }

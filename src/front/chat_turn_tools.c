@@ -28,10 +28,8 @@ static void on_done(void *arg, const struct mcp_outcome *outcome)
     } else {
         buf_append(&c->text, mcp_result_for_model(outcome->output));
     }
-    if (--t->n_running > 0)
-        return;
-    chat_turn_on_results(t);
-    flight_free_if_over(&t->flight);
+    t->n_running--;
+    turn_wake(&t->flight);
 }
 
 static const struct mcp_done_handler done_handler = {on_done};
@@ -134,17 +132,15 @@ void chat_turn_cancel_tools(struct chat_turn *t)
     forget_calls(t);
 }
 
-void chat_turn_call_tools(struct chat_turn *t)
+int chat_turn_start_calls(void *arg, struct err *reterr)
 {
+    struct chat_turn *t = arg;
     const struct chat_loop_said *said = &t->merge.said;
-    struct err e;
 
-    t->state = CHAT_TURN_TOOLS;
     t->calls = calloc(said->n, sizeof(*t->calls));
     if (t->calls == NULL) {
-        err_set_no_memory(&e);
-        chat_turn_fail(t, &e, chat_turn_fresh_out(t));
-        return;
+        err_set_no_memory(reterr);
+        return -1;
     }
     for (size_t i = 0; i < said->n; i++) {
         struct chat_turn_call *c = &t->calls[t->n_calls];
@@ -156,8 +152,15 @@ void chat_turn_call_tools(struct chat_turn *t)
         start_call(c, i);
     }
     t->n_made += t->n_calls;
-    if (t->n_running == 0)
-        chat_turn_on_results(t);
+    return 0;
+}
+
+enum turn_next chat_turn_await_calls(void *arg, struct err *reterr)
+{
+    const struct chat_turn *t = arg;
+
+    (void)reterr;
+    return t->n_running > 0 ? TURN_WAIT : TURN_GO;
 }
 
 static bool wants_no_reasoning(struct chat_turn *t)

@@ -131,6 +131,17 @@ bool turn_hear_refusal(struct flight *f, str bytes)
     return true;
 }
 
+void turn_read_refusal(struct flight *f, const struct err *failure, struct err *ret)
+{
+    if (f->answer.status == 0) {
+        *ret = *failure;
+        return;
+    }
+    upstream_answer_failed(&f->answer, NULL);
+    upstream_answer_error(&f->answer, worker_passes_key(f->worker, f->http), ret);
+    worker_hide_keys(f->worker, f->http, ret);
+}
+
 void turn_answered(struct flight *f, bool has_upstream_said_all)
 {
     turn_move(f, f->ops->front->done);

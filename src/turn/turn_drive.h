@@ -67,6 +67,10 @@ bool turn_listens(const struct flight *f);
  * error that is too long may have no end. */
 bool turn_hear_refusal(struct flight *f, str bytes);
 
+/* The upstream has not answered (failure says why), or has refused the request and said why: the error
+ * that this is to the client, without the keys that it may quote. */
+void turn_read_refusal(struct flight *f, const struct err *failure, struct err *ret);
+
 /* The client has its answer: f->x is NULL afterwards. See flight_answered(). */
 void turn_answered(struct flight *f, bool has_upstream_said_all);
 

@@ -115,29 +115,15 @@ int turn_close_round(void *arg, struct err *reterr)
     return 0;
 }
 
-/* The upstream has not answered, or has refused the request, and said why. */
-static enum turn_next judge_refusal(struct turn *t, struct err *reterr)
-{
-    struct err *e = &t->result.error;
-
-    if (t->flight.answer.status == 0) {
-        *reterr = *t->failure;
-        return TURN_FAIL;
-    }
-    upstream_answer_failed(&t->flight.answer, NULL);
-    upstream_answer_error(&t->flight.answer, worker_passes_key(t->flight.worker, t->flight.http),
-                          e);
-    worker_hide_keys(t->flight.worker, t->flight.http, e);
-    *reterr = *e;
-    return turn_may_shorten(t, e) ? TURN_ELSE : TURN_FAIL;
-}
-
 enum turn_next turn_judge_round(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
-    if (!upstream_answer_is_good(&t->flight.answer))
-        return judge_refusal(t, reterr);
+    if (!upstream_answer_is_good(&t->flight.answer)) {
+        turn_read_refusal(&t->flight, t->failure, &t->result.error);
+        *reterr = t->result.error;
+        return turn_may_shorten(t, reterr) ? TURN_ELSE : TURN_FAIL;
+    }
     turn_send_large(t);
     if (t->result.failed)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
