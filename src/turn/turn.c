@@ -72,7 +72,7 @@ static const struct turn_stage stages[] = {
  * unlocked, and else the request: an HTTP error, which SDKs retry. */
 static void fail_response(struct turn *t, const struct err *e)
 {
-    turn_cancel_calls(t);
+    turn_calls_cancel(&t->calls);
     turn_cancel_tools(t);
     if (t->has_response && (t->is_begun || !str_is_none(t->lock))) {
         response_fail(&t->response, e, turn_out(t));
@@ -227,8 +227,10 @@ static void end_turn(void *arg, const struct err *e)
 
 static void cancel_turn(void *arg)
 {
-    turn_cancel_calls(arg);
-    turn_cancel_tools(arg);
+    struct turn *t = arg;
+
+    turn_calls_cancel(&t->calls);
+    turn_cancel_tools(t);
 }
 
 static void unlock_turn(void *arg)
@@ -245,7 +247,7 @@ static void finish_turn(void *arg)
     if (t->has_response)
         response_fini(&t->response);
     turn_free_tools(t);
-    turn_free_web(t);
+    turn_calls_fini(&t->calls);
     upstream_facts_unref(t->facts);
     buf_fini(&t->chat_body);
     buf_fini(&t->echo);
@@ -281,6 +283,8 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
         return;
     }
     t->last_event_ms = t->flight.start_ms;
+    t->calls.flight = &t->flight;
+    t->calls.close = turn_close_call;
     arena_init(&t->kept, w->config->max_request_memory_bytes);
     buf_init(&t->chat_body, w->config->max_request_memory_bytes);
     t->awaits_upstream = worker_awaits_upstream(w);

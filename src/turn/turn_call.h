@@ -1,19 +1,38 @@
-/* turn_call.h -- one call of a tool that the gateway runs, whoever runs it.
+/* turn_call.h -- calls of tools that the gateway runs, whoever runs them and whoever has asked.
  *
- * turn_calls.c       all calls of a round: begin, end, what follows
+ * A turn of either front owns a struct turn_calls: it adds what the model has called, runs them until
+ * none is under way, and is given what each came to. What runs a call knows no more of its owner than
+ * stands here.
+ *
+ * turn_call.c        all of them: begin, end, what is waited for
  * turn_call_mcp.c    tools of MCP servers
  * turn_call_code.c   the code interpreter
  * turn_call_web.c    web search */
 #ifndef ANTIPHON_TURN_TURN_CALL_H
 #define ANTIPHON_TURN_TURN_CALL_H
 
-#include "turn/turn_internal.h"
+#include "conv/hosted.h"
+#include "mcp/hub/mcp_hub.h"
+#include "turn/turn_drive.h"
+#include "wire/tools/tool_set.h"
 
-/* What a call came to; see struct hosted_outcome. A zeroed one is empty. */
+struct citation;
+struct cite_marker;
+struct turn_call;
+struct web_session;
+
+/* What is needed to call a tool of an MCP server; both outlive the call. */
+struct turn_tool {
+    struct mcp_catalogue *catalogue;
+    const struct mcp_catalogue_tool *tool;
+    const struct mcp_remote *remote; /* of a server that the request brought, else NULL */
+};
+
+/* What a call came to. A zeroed one is empty. */
 struct turn_call_result {
     bool is_failed;
     struct buf output;  /* escaped, for the model */
-    struct buf error;   /* of an MCP call that failed: raw JSON */
+    struct buf error;   /* of an MCP call, also one that has not failed: raw JSON */
     struct buf outputs; /* of code: a raw array; empty: there are none */
     struct buf shown;   /* of a call that is shown whole: raw; empty: as it was announced */
 };
@@ -26,20 +45,68 @@ struct turn_call_kind {
     void (*cancel)(void *work);
 };
 
-struct turn_call {
-    struct turn *turn;
-    struct output_item *item;
-    const struct turn_call_kind *kind;
-    void *work;                     /* while it is under way */
-    struct turn_call_result result; /* once it has ended, until its item is closed */
-    bool is_started, is_closed;
-    struct turn_call *next;
-};
-
 /* turn_call_web_search and so on, one for each row of conv/hosted.def, and one for MCP servers. */
 #define HOSTED_TOOL(symbol, type, ...) extern const struct turn_call_kind turn_call_##type;
 #include "conv/hosted.def"
 extern const struct turn_call_kind turn_call_mcp;
+
+/* Who runs the calls of a tool; HOSTED_NONE: an MCP server. */
+const struct turn_call_kind *turn_call_kind(enum hosted_kind kind);
+
+/* One call; its views outlive it. */
+struct turn_call {
+    struct turn_calls *of;
+    const struct turn_call_kind *kind;
+    const struct turn_tool *tool; /* of an MCP server; NULL: there is none, the model made it up */
+    str text;                     /* escaped: the code, or else the arguments, JSON */
+    void *place;                  /* the owner's: where its outcome goes */
+    void *work;                   /* while it is under way */
+    struct turn_call_result result; /* once it has ended, until the owner has been given it */
+    bool is_started, is_closed;
+    struct turn_call *next;
+};
+
+/* The calls of a turn, and what they share. */
+struct turn_calls {
+    struct flight *flight; /* the owner's, which is woken when one has ended */
+    /* c->result is what it came to: takes what is in it. */
+    void (*close)(struct turn_call *c);
+    bool runs_one_by_one; /* else side by side */
+    enum mcp_result_form form;
+    bool has_error_objects; /* result.error may be an object; else it is a text */
+
+    /* tools of the gateway's own */
+    const struct code_declaration *code;     /* NULL: there is no code interpreter */
+    str container_id;                        /* of its calls, plain */
+    const struct search_declaration *search; /* NULL: there is no web search */
+    size_t first_cursor;                     /* of what is searched and opened */
+    bool shows_sources;                      /* of a search */
+    struct web_session *web;                 /* what was searched and opened; NULL: nothing yet */
+    struct buf cited_url, cited_title;       /* of the source found last, escaped */
+
+    /* of a round, in the order of the model; in the arena of the flight */
+    struct turn_call *first, *last;
+    unsigned n_running;
+};
+
+/* Adds one to be run: its kind, tool, text and place are set. False when out of memory. */
+bool turn_calls_add(struct turn_calls *all, const struct turn_call *call);
+
+/* Gives the owner what has ended, and starts what has not begun. TURN_WAIT while one is under way, else
+ * TURN_GO, and all are forgotten. */
+enum turn_next turn_calls_run(struct turn_calls *all);
+
+/* Calls that are under way are not waited for any more. */
+void turn_calls_cancel(struct turn_calls *all);
+
+/* Frees what is left of them when the turn ends. */
+void turn_calls_fini(struct turn_calls *all);
+
+/* What a marker in the answer cites, of what was searched and opened; arg is the struct turn_calls. Views
+ * live until the next. In turn_call_web.c. */
+bool turn_calls_find_source(void *arg, const struct cite_marker *marker, struct citation *ret);
+
+/* ---- for those who run them */
 
 /* It has ended. Takes what is in r; the call and its turn may be gone when it returns. */
 void turn_call_ended(struct turn_call *c, struct turn_call_result *r);

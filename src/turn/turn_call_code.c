@@ -1,77 +1,9 @@
-/* turn_call_code.c -- calls of the code interpreter: which container, what it ran, what comes out. */
+/* turn_call_code.c -- calls of the code interpreter: what it runs, what comes out. */
 #include "sandbox/sandbox.h"
 #include "turn/builtin_tools.h"
 #include "turn/turn_call.h"
+#include "turn/worker.h"
 #include "json/json_text.h"
-
-/* ---- the container */
-
-/* That of the last call in the history, as long as it lives. */
-static str find_container(struct turn *t)
-{
-    str found = item_list_container(&t->request.items);
-
-    found = str_is_none(found) ? STR_NONE : json_text_dup(&t->flight.arena, found);
-    if (str_is_none(found) ||
-        !sandbox_hub_has(t->flight.worker->builtin->sandboxes, t->flight.caller.owner, found))
-        return STR_NONE;
-    return found;
-}
-
-static int keep_new_container(struct turn *t, struct err *reterr)
-{
-    const struct id id = id_make(&t->flight.worker->ids, "cntr_", ID_RANDOM_CHARS);
-
-    t->container_id = find_container(t);
-    if (str_is_none(t->container_id))
-        t->container_id = arena_dup(&t->flight.arena, id_str(&id));
-    if (!str_is_none(t->container_id))
-        return 0;
-    err_set_no_memory(reterr);
-    return -1;
-}
-
-static int need_container(struct turn *t, const struct code_declaration *d, struct err *reterr)
-{
-    char at[64];
-
-    t->container_id = json_text_dup(&t->flight.arena, d->container);
-    if (str_is_none(t->container_id)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
-    if (sandbox_hub_has(t->flight.worker->builtin->sandboxes, t->flight.caller.owner,
-                        t->container_id))
-        return 0;
-    (void)snprintf(at, sizeof(at), "%.*s.container", STR_ARG(d->at));
-    err_set_param(reterr, ERR_NOT_FOUND, at,
-                  "Container '%.*s' was not found. It may have expired: containers that are not "
-                  "used are removed, with their files.",
-                  STR_ARG(t->container_id));
-    return -1;
-}
-
-static int check_network(const struct turn *t, const struct code_declaration *d, struct err *reterr)
-{
-    char at[48];
-
-    (void)snprintf(at, sizeof(at), "%.*s.container", STR_ARG(d->at));
-    return builtin_check_network(t->flight.worker->config, d->network_policy, str_from_c(at),
-                                 reterr);
-}
-
-int turn_choose_container(struct turn *t, struct err *reterr)
-{
-    const struct tool *tool = tool_set_find_hosted(&t->request.tools, HOSTED_CODE_INTERPRETER);
-
-    if (tool == NULL)
-        return 0;
-    t->code = tool->code;
-    if (check_network(t, tool->code, reterr) == -1)
-        return -1;
-    return str_is_none(tool->code->container) ? keep_new_container(t, reterr)
-                                              : need_container(t, tool->code, reterr);
-}
 
 /* ---- what comes out */
 
@@ -157,26 +89,26 @@ static void on_done(void *arg, const struct sandbox_outcome *outcome)
 static void *start(struct turn_call *c, struct turn_call_result *ret)
 {
     static const struct sandbox_handler handler = {on_done};
-    struct turn *t = c->turn;
-    struct sandbox_request request = {.op = SANDBOX_RUN, .owner = t->flight.caller.owner};
+    const struct turn_calls *of = c->of;
+    const struct worker *w = of->flight->worker;
+    struct sandbox_request request = {.op = SANDBOX_RUN, .owner = of->flight->caller.owner};
     struct sandbox_task *task = NULL;
     struct buf code = {.limit = 0};
     struct err e;
 
-    if (t->code == NULL) {
+    if (of->code == NULL) {
         turn_call_fail(ret, STR("There is no code interpreter."));
         return NULL;
     }
-    json_text_decode(buf_str(&c->item->text), &code);
-    request.container_id = t->container_id;
-    request.may_create = str_is_none(t->code->container);
-    request.memory_bytes = builtin_memory_limit(t->flight.worker->config, t->code->memory_limit);
+    json_text_decode(c->text, &code);
+    request.container_id = of->container_id;
+    request.may_create = str_is_none(of->code->container);
+    request.memory_bytes = builtin_memory_limit(w->config, of->code->memory_limit);
     request.code = buf_str(&code);
     if (buf_failed(&code))
         err_set_no_memory(&e);
     else
-        task = sandbox_start(t->flight.worker->builtin->sandboxes, t->flight.worker->loop, &request,
-                             &handler, c, &e);
+        task = sandbox_start(w->builtin->sandboxes, w->loop, &request, &handler, c, &e);
     if (task == NULL)
         turn_call_fail(ret, str_from_c(e.msg));
     buf_fini(&code);

@@ -1,8 +1,10 @@
 /* turn_call_web.c -- calls of the web search, and what the answer may cite of them. */
+#include "response/response.h"
 #include "search/web_session.h"
 #include "turn/builtin_tools.h"
 #include "turn/turn_call.h"
 #include "turn/turn_search_mcp.h"
+#include "turn/worker.h"
 #include "json/json_text.h"
 
 enum { MAX_HELD_BYTES = 16 * 1024 * 1024, MAX_REDIRECTS = 5 };
@@ -13,10 +15,10 @@ struct web_work {
     struct web_action action;
 };
 
-/* ---- the session of a turn */
+/* ---- the session of its turn */
 
 /* Elements of a raw array of texts, plain. */
-static bool read_domains(struct turn *t, str raw, const str **ret, size_t *ret_n)
+static bool read_domains(struct arena *a, str raw, const str **ret, size_t *ret_n)
 {
     struct jr j;
     str *list;
@@ -29,13 +31,13 @@ static bool read_domains(struct turn *t, str raw, const str **ret, size_t *ret_n
     jr_init(&j, raw);
     for (bool in = jr_enter(&j, JR_ARRAY); in && jr_next_element(&j); jr_skip(&j))
         n++;
-    list = arena_array(&t->flight.arena, n + 1, sizeof(*list));
+    list = arena_array(a, n + 1, sizeof(*list));
     if (list == NULL)
         return false;
     jr_init(&j, raw);
     (void)jr_enter(&j, JR_ARRAY);
     for (*ret = list; jr_next_element(&j); (*ret_n)++) {
-        list[*ret_n] = json_text_dup(&t->flight.arena, jr_string(&j));
+        list[*ret_n] = json_text_dup(a, jr_string(&j));
         if (str_is_none(list[*ret_n]))
             return false;
     }
@@ -51,65 +53,50 @@ static enum search_size size_of(str escaped)
     return json_text_eq(escaped, STR("high")) ? SEARCH_HIGH : SEARCH_MEDIUM;
 }
 
-static str plain(struct turn *t, str escaped)
+static str plain(struct arena *a, str escaped)
 {
-    return str_is_none(escaped) ? STR_NONE : json_text_dup(&t->flight.arena, escaped);
+    return str_is_none(escaped) ? STR_NONE : json_text_dup(a, escaped);
 }
 
-static bool read_query(struct turn *t, const struct search_declaration *d, struct search_query *ret)
+static bool read_query(const struct search_declaration *d, struct arena *a,
+                       struct search_query *ret)
 {
     *ret = (struct search_query){
         .query = STR(""),
         .size = size_of(d->size),
-        .country = plain(t, d->country),
-        .region = plain(t, d->region),
-        .city = plain(t, d->city),
-        .timezone = plain(t, d->timezone),
+        .country = plain(a, d->country),
+        .region = plain(a, d->region),
+        .city = plain(a, d->city),
+        .timezone = plain(a, d->timezone),
     };
-    return read_domains(t, d->allowed_domains, &ret->allowed_domains, &ret->n_allowed) &&
-           read_domains(t, d->blocked_domains, &ret->blocked_domains, &ret->n_blocked);
+    return read_domains(a, d->allowed_domains, &ret->allowed_domains, &ret->n_allowed) &&
+           read_domains(a, d->blocked_domains, &ret->blocked_domains, &ret->n_blocked);
 }
 
-/* Behind the numbers that the model has seen in earlier responses: it may cite those again, and no
- * other page is to be linked then. Each result took one number at most. */
-static size_t first_cursor(const struct turn *t)
+static struct web_session *open_session(const struct turn_calls *of)
 {
-    size_t n = 0;
-
-    for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
-        if (it->kind == ITEM_HOSTED_CALL && it->hosted_kind == HOSTED_WEB_SEARCH)
-            n++;
-    }
-    return n;
-}
-
-static struct web_session *open_session(struct turn *t, const struct search_declaration *d)
-{
-    const struct config *c = t->flight.worker->config;
+    const struct worker *w = of->flight->worker;
     struct web_session_conf conf = {
-        .loop = t->flight.worker->loop,
-        .searcher = t->flight.worker->search != NULL
-                        ? search_http_searcher(t->flight.worker->search)
-                        : turn_search_mcp(t),
-        .pages = d->opens_pages ? t->flight.worker->pages : NULL,
-        .fetch = {.policy = builtin_page_policy(c),
-                  .timeout_ms = c->search_timeout_ms,
-                  .max_bytes = c->max_page_bytes,
+        .loop = w->loop,
+        .searcher = w->search != NULL ? search_http_searcher(w->search)
+                                      : turn_search_mcp(of->flight->worker),
+        .pages = of->search->opens_pages ? w->pages : NULL,
+        .fetch = {.policy = builtin_page_policy(w->config),
+                  .timeout_ms = w->config->search_timeout_ms,
+                  .max_bytes = w->config->max_page_bytes,
                   .max_redirects = MAX_REDIRECTS},
-        .first_cursor = first_cursor(t),
+        .first_cursor = of->first_cursor,
         .max_held_bytes = MAX_HELD_BYTES,
     };
 
-    return read_query(t, d, &conf.query) ? web_session_new(&conf) : NULL;
+    return read_query(of->search, &of->flight->arena, &conf.query) ? web_session_new(&conf) : NULL;
 }
 
-static struct web_session *session_of(struct turn *t)
+static struct web_session *session_of(struct turn_calls *of)
 {
-    const struct tool *tool = tool_set_find_hosted(&t->request.tools, HOSTED_WEB_SEARCH);
-
-    if (t->web == NULL && tool != NULL)
-        t->web = open_session(t, tool->search);
-    return t->web;
+    if (of->web == NULL && of->search != NULL)
+        of->web = open_session(of);
+    return of->web;
 }
 
 /* ---- what comes out */
@@ -122,7 +109,7 @@ static void write_source(const struct web_source *s, struct jw *w)
     jw_object_end(w);
 }
 
-static void write_search(const struct turn *t, const struct web_action *a,
+static void write_search(const struct turn_calls *of, const struct web_action *a,
                          const struct web_outcome *o, struct jw *w)
 {
     jw_key_string(w, "type", STR("search"));
@@ -131,7 +118,7 @@ static void write_search(const struct turn *t, const struct web_action *a,
     jw_array(w);
     jw_string(w, a->query);
     jw_array_end(w);
-    if (!t->request.include_search_sources)
+    if (!of->shows_sources)
         return;
     jw_key(w, "sources");
     jw_array(w);
@@ -141,14 +128,14 @@ static void write_search(const struct turn *t, const struct web_action *a,
 }
 
 /* Where the model has said which page, by a number, the client gets its URL. */
-static void write_action(const struct turn *t, const struct web_action *a,
+static void write_action(const struct turn_calls *of, const struct web_action *a,
                          const struct web_outcome *o, struct buf *out)
 {
     struct jw w = jw_to(out);
 
     jw_object(&w);
     if (a->op == WEB_SEARCH) {
-        write_search(t, a, o, &w);
+        write_search(of, a, o, &w);
     } else {
         jw_key_string(&w, "type", a->op == WEB_OPEN ? STR("open_page") : STR("find_in_page"));
         jw_key_string(&w, "url", o->url);
@@ -165,7 +152,7 @@ static void on_done(void *arg, const struct web_outcome *outcome)
 
     json_text_escape(outcome->output, &result.output);
     if (!outcome->is_failed)
-        write_action(work->call->turn, &work->action, outcome, &result.shown);
+        write_action(work->call->of, &work->action, outcome, &result.shown);
     turn_call_ended(work->call, &result);
 }
 
@@ -173,10 +160,11 @@ static void on_done(void *arg, const struct web_outcome *outcome)
 
 static int read_action(struct turn_call *c, struct web_action *ret, struct err *reterr)
 {
-    str arguments = json_text_dup(&c->turn->flight.arena, buf_str(&c->item->arguments));
+    struct arena *a = &c->of->flight->arena;
+    str arguments = json_text_dup(a, c->text);
 
     if (!str_is_none(arguments))
-        return web_action_read(arguments, &c->turn->flight.arena, ret, reterr);
+        return web_action_read(arguments, a, ret, reterr);
     err_set_no_memory(reterr);
     return -1;
 }
@@ -184,8 +172,8 @@ static int read_action(struct turn_call *c, struct web_action *ret, struct err *
 static void *start(struct turn_call *c, struct turn_call_result *ret)
 {
     static const struct web_handler handler = {on_done};
-    struct web_session *session = session_of(c->turn);
-    struct web_work *work = arena_alloc(&c->turn->flight.arena, sizeof(*work));
+    struct web_session *session = session_of(c->of);
+    struct web_work *work = arena_alloc(&c->of->flight->arena, sizeof(*work));
     struct err e;
 
     err_set_no_memory(&e);
@@ -217,29 +205,15 @@ static str escape_into(struct buf *buf, str text)
     return buf_str(buf);
 }
 
-static bool find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
+bool turn_calls_find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
 {
-    struct turn *t = arg;
+    struct turn_calls *of = arg;
     struct web_source source;
 
-    if (t->web == NULL || !web_session_source(t->web, marker->cursor, marker->first_line, &source))
+    if (of->web == NULL ||
+        !web_session_source(of->web, marker->cursor, marker->first_line, &source))
         return false;
-    ret->url = escape_into(&t->cited_url, source.url);
-    ret->title = escape_into(&t->cited_title, source.title);
-    return !buf_failed(&t->cited_url) && !buf_failed(&t->cited_title);
-}
-
-const struct response_sources *turn_sources(struct turn *t)
-{
-    if (tool_set_find_hosted(&t->request.tools, HOSTED_WEB_SEARCH) == NULL)
-        return NULL;
-    t->sources = (struct response_sources){find_source, t};
-    return &t->sources;
-}
-
-void turn_free_web(struct turn *t)
-{
-    web_session_free(t->web);
-    buf_fini(&t->cited_url);
-    buf_fini(&t->cited_title);
+    ret->url = escape_into(&of->cited_url, source.url);
+    ret->title = escape_into(&of->cited_title, source.title);
+    return !buf_failed(&of->cited_url) && !buf_failed(&of->cited_title);
 }

@@ -14,6 +14,7 @@
  * What they use:
  * turn_answer.c     what the client gets until then
  * turn_response.c   the response is made
+ * turn_own_tools.c  what it says of the gateway's own tools
  * turn_tool_set.c   which tools, by what names, and who has to approve
  * turn_truncate.c   less of a conversation that is too long
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
@@ -29,7 +30,7 @@
 #include "turn/flight.h"
 #include "turn/reasoning_seal.h"
 #include "turn/turn.h"
-#include "turn/turn_drive.h"
+#include "turn/turn_call.h"
 #include "turn/turn_log.h"
 #include "turn/worker.h"
 #include "upstream/upstream_facts.h"
@@ -60,9 +61,6 @@ enum turn_state {
     TURN_CONCLUDE,
     TURN_DONE,
 };
-
-struct turn_call;
-struct web_session;
 
 /* A server whose tools the request may use, in the arena. */
 struct turn_server {
@@ -125,22 +123,17 @@ struct turn {
     const struct err *not_stored; /* why, for the log */
     const struct err *failure;    /* of what was waited for last; or NULL */
 
-    /* tools of the gateway's own */
-    const struct code_declaration *code; /* NULL: the request has no code interpreter */
-    str container_id;                    /* of its calls, plain */
-    struct web_session *web;             /* what was searched and opened; NULL: nothing yet */
-    struct response_sources sources;
-    struct buf cited_url, cited_title; /* of the source found last, escaped */
+    struct response_sources sources; /* what the answer may cite */
 
     /* MCP */
     struct mcp_snapshot *servers; /* or NULL */
     struct turn_server *first_server, *last_server;
     uint64_t tools_deadline_ms;
-    struct turn_call *calls;          /* of the round, in the order of the model; in the arena */
-    struct output_item **round_start; /* where the output ended when the round began */
-    unsigned n_listings, n_calls;     /* under way */
-    unsigned n_rounds;                /* that have begun */
-    struct turn_flaws flaws;          /* of the rounds before */
+    struct turn_calls calls;
+    struct output_item **round_start;       /* where the output ended when the round began */
+    unsigned n_listings;                    /* under way */
+    unsigned n_rounds;                      /* that have begun */
+    struct turn_flaws flaws;                /* of the rounds before */
     struct history_repairs history_repairs; /* of the last request to the upstream */
     enum finish finish;                     /* of the round before the calls */
     struct chat_result result;              /* of the round that has ended last */
@@ -162,8 +155,8 @@ void turn_explain_size(const struct turn *t, struct err *e);
 void turn_cancel_tools(struct turn *t);
 void turn_free_tools(struct turn *t);
 
-/* Nobody waits for calls any more; in turn_calls.c. */
-void turn_cancel_calls(struct turn *t);
+/* Closes the item of a call (turn_call.h); in turn_calls.c. */
+void turn_close_call(struct turn_call *c);
 
 /* The next bytes of the upstream's answer; in turn_round_end.c. Returns whether the turn has to go on
  * with TURN_ROUND, with what is in out. */
@@ -180,12 +173,6 @@ int turn_choose_servers(struct turn *t, struct err *reterr);
 
 /* All servers' tools are known: gives them to the request. Returns 0, or -1 with *reterr filled. */
 int turn_add_tools(struct turn *t, struct err *reterr);
-
-/* What is needed to run a tool of the request. */
-struct turn_tool {
-    const struct turn_server *server;
-    const struct mcp_catalogue_tool *tool;
-};
 
 /* ---- turn_response.c */
 
@@ -208,18 +195,14 @@ bool turn_may_shorten(const struct turn *t, const struct err *e);
 /* Leaves out more, by what the upstream has said of its tokens. False when nothing is left to go. */
 bool turn_shorten(struct turn *t, const struct err_tokens *n);
 
-/* ---- turn_call_code.c */
+/* ---- turn_own_tools.c */
 
 /* Which container the request's code runs in, if it has a code interpreter. Returns 0, or -1 with
  * *reterr filled. */
 int turn_choose_container(struct turn *t, struct err *reterr);
 
-/* ---- turn_call_web.c */
-
 /* What the answer may cite; NULL: the request has no web search. */
 const struct response_sources *turn_sources(struct turn *t);
-
-void turn_free_web(struct turn *t);
 
 /* ---- turn_state.c */
 

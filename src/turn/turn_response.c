@@ -72,7 +72,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
     t->profile = upstream_model_profile(c, t->facts, &t->request, &t->flight.arena);
     if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
         return -1;
-    response.container_id = t->container_id; /* ids need no escapes */
+    response.container_id = t->calls.container_id; /* ids need no escapes */
     responses_request_echo(&t->request, &t->echo);
     if (buf_failed(&t->echo)) {
         err_set_no_memory(reterr);

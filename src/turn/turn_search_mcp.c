@@ -4,10 +4,12 @@
 
 #include <stdlib.h>
 
-#include "turn/turn_internal.h"
+#include "mcp/hub/mcp_hub.h"
+#include "turn/worker.h"
+#include "json/json_write.h"
 
 struct mcp_search {
-    struct turn *turn;
+    const struct worker *worker;
     struct mcp_task *task;
     struct search_query query; /* what it filters by; views live as long as the turn */
     struct search_handler handler;
@@ -73,7 +75,7 @@ static struct mcp_task *call(struct mcp_search *s, const struct mcp_server_view 
                              struct err *reterr)
 {
     static const struct mcp_done_handler handler = {on_done};
-    struct worker *w = s->turn->flight.worker;
+    const struct worker *w = s->worker;
     struct buf arguments = {.limit = 0};
     struct mcp_task *task = NULL;
     struct mcp_hub_call call = {.catalogue = server == NULL ? NULL : server->tools};
@@ -96,15 +98,15 @@ static struct mcp_task *call(struct mcp_search *s, const struct mcp_server_view 
 static void *start(void *self, const struct search_query *query,
                    const struct search_handler *handler, void *arg, struct err *reterr)
 {
-    struct turn *t = self;
-    struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
+    const struct worker *w = self;
+    struct mcp_snapshot *servers = worker_mcp_servers(w);
     struct mcp_search *s = calloc(1, sizeof(*s));
     str label, tool;
 
-    split(t->flight.worker->config->search_mcp, &label, &tool);
+    split(w->config->search_mcp, &label, &tool);
     err_set_no_memory(reterr);
     if (s != NULL) {
-        *s = (struct mcp_search){.turn = t, .query = *query, .handler = *handler, .arg = arg};
+        *s = (struct mcp_search){.worker = w, .query = *query, .handler = *handler, .arg = arg};
         s->task = call(s, servers == NULL ? NULL : mcp_snapshot_find(servers, label), tool, reterr);
         s->query.query = STR("");
     }
@@ -125,7 +127,7 @@ static void cancel(void *self, void *call)
     free(s);
 }
 
-struct searcher turn_search_mcp(struct turn *t)
+struct searcher turn_search_mcp(struct worker *w)
 {
-    return (struct searcher){.self = t, .start = start, .cancel = cancel};
+    return (struct searcher){.self = w, .start = start, .cancel = cancel};
 }

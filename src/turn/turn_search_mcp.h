@@ -4,9 +4,9 @@
 
 #include "search/search.h"
 
-struct turn;
+struct worker;
 
-/* Lives as long as the turn; that the server or its tool is not there is told by the call. */
-struct searcher turn_search_mcp(struct turn *t);
+/* Lives as long as the worker; that the server or its tool is not there is told by the call. */
+struct searcher turn_search_mcp(struct worker *w);
 
 #endif

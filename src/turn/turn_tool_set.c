@@ -285,7 +285,7 @@ static int add_tool(struct gathering *g, const struct turn_server *s,
     }
     if (str_is_none(tool->upstream_name))
         return 0; /* the client has a function of every name that it could get */
-    *hosted = (struct turn_tool){s, m};
+    *hosted = (struct turn_tool){s->tools, m, s->remote};
     tool->server_label = s->tools->label;
     tool->name = m->name;
     tool->description = describe(t, s, m);
