@@ -176,7 +176,7 @@ static const struct turn_stage stages[] = {
                        .next = CHAT_TURN_ROUND},
     [CHAT_TURN_ROUND] = {"round", .run = await_round, .next = CHAT_TURN_CLOSE, .listens = true},
     [CHAT_TURN_CLOSE] = {"close", .run = close_round, .next = CHAT_TURN_CALLS},
-    [CHAT_TURN_CALLS] = {"calls", NULL, chat_turn_start_calls, chat_turn_await_calls,
+    [CHAT_TURN_CALLS] = {"calls", NULL, chat_turn_gather_calls, chat_turn_run_calls,
                          .next = CHAT_TURN_DECIDE},
     [CHAT_TURN_DECIDE] = {"decide", .run = decide, .next = CHAT_TURN_ASK},
     [CHAT_TURN_CONCLUDE] = {"conclude", .run = conclude},
@@ -278,7 +278,9 @@ static void end_turn(void *arg, const struct err *e)
 
 static void cancel_turn(void *arg)
 {
-    chat_turn_cancel_tools(arg);
+    struct chat_turn *t = arg;
+
+    turn_calls_cancel(&t->calls);
 }
 
 static void finish_turn(void *arg)
@@ -286,6 +288,8 @@ static void finish_turn(void *arg)
     struct chat_turn *t = arg;
 
     chat_merge_fini(&t->merge);
+    turn_calls_fini(&t->calls);
+    chat_turn_forget_results(t);
     mcp_snapshot_unref(t->snapshot);
     buf_fini(&t->rewritten);
     buf_fini(&t->offer);
@@ -326,6 +330,10 @@ void chat_turn_start(struct worker *w, struct http_exchange *x, const struct htt
         return;
     }
     t->snapshot = snapshot;
+    t->calls.flight = &t->flight;
+    t->calls.close = chat_turn_close_call;
+    t->calls.form = w->config->chat_results == CONFIG_CHAT_RESULTS_JSON ? MCP_RESULT_JSON_ARRAY
+                                                                        : MCP_RESULT_TEXT;
     buf_init(&t->body, w->config->max_request_memory_bytes);
     buf_init(&t->history, w->config->max_request_memory_bytes);
     turn_wake(&t->flight);

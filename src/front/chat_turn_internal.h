@@ -10,24 +10,15 @@
 
 #include "front/chat_turn.h"
 #include "mcp/hub/mcp_hub.h"
-#include "turn/turn_drive.h"
+#include "turn/turn_call.h"
 #include "turn/worker.h"
 #include "wire/loop/chat_loop_request.h"
 #include "wire/loop/chat_merge.h"
 
-/* A tool under the name of the same place in chat_turn.names. */
-struct chat_turn_tool {
-    str label;
-    struct mcp_catalogue *catalogue; /* both live as long as the snapshot */
-    const struct mcp_catalogue_tool *tool;
-};
-
-/* A call that the model has made. */
-struct chat_turn_call {
-    struct chat_turn *turn;
-    struct mcp_task *task; /* NULL: not under way */
-    str id;                /* escaped, of the round's said */
-    struct buf text;       /* plain: what the model gets */
+/* What the model gets for a call that it has made. */
+struct chat_turn_result {
+    str id;          /* of the call, escaped, of the round's said */
+    struct buf text; /* escaped */
 };
 
 struct chat_turn {
@@ -36,10 +27,10 @@ struct chat_turn {
     struct chat_loop_request request;
 
     struct mcp_snapshot *snapshot;
-    struct chat_turn_tool *tools; /* in the arena, like the names */
-    struct chat_loop_tools names;
-    struct buf offer; /* elements of `tools` */
-    bool has_offer;   /* there are any: it is not to be relayed */
+    struct turn_tool *tools;      /* in the arena, like the names */
+    struct chat_loop_tools names; /* of the same places */
+    struct buf offer;             /* elements of `tools` */
+    bool has_offer;               /* there are any: it is not to be relayed */
 
     struct chat_merge merge;
     struct buf body, history; /* of the next upstream call: the whole, and messages in it */
@@ -47,8 +38,9 @@ struct chat_turn {
     bool is_mixed;             /* the client's calls wait for ours */
     const struct err *failure; /* of the upstream call; or NULL */
 
-    struct chat_turn_call *calls; /* of the round */
-    size_t n_calls, n_running;
+    struct turn_calls calls;
+    struct chat_turn_result *results; /* of the round's calls that are ours */
+    size_t n_results;
     size_t n_made;                         /* in all rounds, for the log */
     unsigned n_not_forced, n_broken_calls; /* of those: not run, and repaired for the next round */
 
@@ -82,14 +74,16 @@ extern const struct http_call_handler chat_turn_call_handler; /* in chat_turn.c 
 
 /* ---- chat_turn_tools.c */
 
-/* CALLS: those of the round are run side by side. */
-int chat_turn_start_calls(void *arg, struct err *reterr);
-enum turn_next chat_turn_await_calls(void *arg, struct err *reterr);
+/* CALLS: those of the round are run. */
+int chat_turn_gather_calls(void *arg, struct err *reterr);
+enum turn_next chat_turn_run_calls(void *arg, struct err *reterr);
 
-/* Appends what was called and what came of it to the history. */
+/* Takes what a call came to (turn_call.h). */
+void chat_turn_close_call(struct turn_call *c);
+
+/* Appends what was called and what came of it to the history, and forgets the results. */
 void chat_turn_remember(struct chat_turn *t);
-
-void chat_turn_cancel_tools(struct chat_turn *t);
+void chat_turn_forget_results(struct chat_turn *t);
 
 /* ---- chat_turn_answer.c; those that end the answer leave t->flight.x NULL */
 

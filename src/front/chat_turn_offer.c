@@ -79,7 +79,6 @@ static void write_tool(str name, const struct mcp_catalogue_tool *tool, struct b
 static int offer_tool(struct chat_turn *t, struct mcp_names *names, str *shown,
                       const struct mcp_server_view *server, const struct mcp_catalogue_tool *tool)
 {
-    struct chat_turn_tool *place = &t->tools[t->names.n];
     str name;
 
     if (mcp_names_add(names, server->conf->label, tool->name, &name) == -1)
@@ -88,7 +87,7 @@ static int offer_tool(struct chat_turn *t, struct mcp_names *names, str *shown,
         log_left_out(t, server->conf->label, tool->name, "its name is taken");
         return 0;
     }
-    *place = (struct chat_turn_tool){server->conf->label, server->tools, tool};
+    t->tools[t->names.n] = (struct turn_tool){.catalogue = server->tools, .tool = tool};
     shown[t->names.n++] = name;
     write_tool(name, tool, &t->offer);
     return 0;

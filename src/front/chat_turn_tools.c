@@ -1,71 +1,37 @@
-/* chat_turn_tools.c -- the calls of a round run side by side; their results go to the
- * model in the order in which it made them. */
+/* chat_turn_tools.c -- the calls of a round become a part of the history: turn/turn_call.h has them run,
+ * and their results go to the model in the order in which it made them. */
 #include <stdlib.h>
 
 #include "front/chat_turn_internal.h"
-#include "mcp/proto/mcp_failure.h"
 #include "mcp/proto/mcp_request.h"
+#include "mcp/proto/mcp_result.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
 #include "json/json_text.h"
 
-static enum mcp_result_form result_form(const struct chat_turn *t)
+void chat_turn_close_call(struct turn_call *c)
 {
-    return t->flight.worker->config->chat_results == CONFIG_CHAT_RESULTS_JSON
-               ? MCP_RESULT_JSON_ARRAY
-               : MCP_RESULT_TEXT;
-}
+    const struct turn_call_result *r = &c->result;
+    const str output = buf_str(&r->output), error = buf_str(&r->error);
+    struct buf *text = &((struct chat_turn_result *)c->place)->text;
 
-static void on_done(void *arg, const struct mcp_outcome *outcome)
-{
-    struct chat_turn_call *c = arg;
-    struct chat_turn *t = c->turn;
-
-    c->task = NULL;
-    if (outcome->is_failed) {
-        buf_c(&c->text, "Error: ");
-        buf_append(&c->text, outcome->error);
+    if (r->is_failed && error.len > 0) { /* a text, in quotes */
+        buf_c(text, "Error: ");
+        buf_append(text, str_from(error.p + 1, error.len - 2));
     } else {
-        buf_append(&c->text, mcp_result_for_model(outcome->output));
+        buf_append(text, mcp_result_for_model(output));
     }
-    t->n_running--;
-    turn_wake(&t->flight);
+    text->failed = text->failed || buf_failed(&r->output) || buf_failed(&r->error);
 }
 
-static const struct mcp_done_handler done_handler = {on_done};
-
-static void refuse(struct chat_turn_call *c, enum mcp_cause cause, const struct err *e)
-{
-    const struct mcp_failure f = {.cause = cause, .message = str_from_c(e->msg)};
-
-    mcp_failure_for_model(&f, &c->text);
-}
-
-/* arguments: an object. */
-static void call_tool(struct chat_turn_call *c, const struct chat_turn_tool *tool, str arguments)
-{
-    struct chat_turn *t = c->turn;
-    struct mcp_hub_call call = {.label = tool->label,
-                                .catalogue = tool->catalogue,
-                                .tool = tool->tool,
-                                .arguments = arguments,
-                                .form = result_form(t)};
-    struct err e;
-
-    c->task =
-        mcp_hub_call(t->flight.worker->hub, t->flight.worker->loop, &call, &done_handler, c, &e);
-    if (c->task == NULL)
-        refuse(c, MCP_FAILED_LIMIT, &e);
-    else
-        t->n_running++;
-}
+/* ---- calls that are not run */
 
 /* The words of open-responses-server. */
 static void write_unknown(str name, struct buf *out)
 {
-    buf_c(out, "{\"error\":\"Tool '");
-    buf_append(out, name);
-    buf_c(out, "' is not a registered MCP tool.\"}");
+    json_text_escape(STR("{\"error\":\"Tool '"), out);
+    json_text_escape(name, out);
+    json_text_escape(STR("' is not a registered MCP tool.\"}"), out);
 }
 
 /* What the client forced holds whatever the server makes of it, for the first round (CONTRACT 1.4). */
@@ -79,88 +45,83 @@ static void write_not_forced(struct chat_turn *t, struct buf *out)
 {
     t->n_not_forced++;
     buf_c(out, "Error: Not run: the tool to call is ");
-    buf_append(out, t->request.forced);
+    json_text_escape(t->request.forced, out);
     buf_char(out, '.');
 }
 
-/* Runs the i-th call of the round, if it is one that can be run. */
-static void start_call(struct chat_turn_call *c, size_t i)
+/* ---- all of the round */
+
+/* Arguments that are no object are not told to the model again. */
+static bool is_broken(str escaped)
 {
-    struct chat_turn *t = c->turn;
-    const struct chat_loop_call_view call = chat_loop_said_call(&t->merge.said, i);
-    size_t tool = chat_loop_tools_find(&t->names, call.name);
     struct buf text = {.limit = 0};
-    str arguments = STR_NONE;
+    str arguments;
     struct err e;
-    bool is_broken;
+    bool is_bad;
 
-    json_text_decode(call.arguments, &text);
-    is_broken = mcp_arguments(buf_str(&text), &arguments, &e) == -1;
-    t->merge.said.calls[i].is_broken = is_broken;
-    t->n_broken_calls += is_broken ? 1 : 0;
-    if (is_not_forced(t, call.name)) {
-        write_not_forced(t, &c->text);
-    } else if (tool == t->names.n) {
-        write_unknown(call.name, &c->text);
-    } else if (buf_failed(&text)) {
-        err_set_no_memory(&e);
-        refuse(c, MCP_FAILED_LIMIT, &e);
-    } else if (is_broken) {
-        refuse(c, MCP_FAILED_ARGUMENTS, &e);
-    } else {
-        call_tool(c, &t->tools[tool], arguments);
-    }
+    json_text_decode(escaped, &text);
+    is_bad = mcp_arguments(buf_str(&text), &arguments, &e) == -1;
     buf_fini(&text);
+    return is_bad;
 }
 
-static void forget_calls(struct chat_turn *t)
+/* Has the i-th call of the round run, if it is one that can be run. */
+static bool add_call(struct chat_turn *t, size_t i, struct chat_turn_result *result)
 {
-    for (size_t i = 0; i < t->n_calls; i++)
-        buf_fini(&t->calls[i].text);
-    free(t->calls);
-    t->calls = NULL;
-    t->n_calls = 0;
-}
+    const struct chat_loop_call_view call = chat_loop_said_call(&t->merge.said, i);
+    const size_t tool = chat_loop_tools_find(&t->names, call.name);
 
-void chat_turn_cancel_tools(struct chat_turn *t)
-{
-    for (size_t i = 0; i < t->n_calls; i++) {
-        if (t->calls[i].task != NULL)
-            mcp_task_cancel(t->calls[i].task);
+    *result = (struct chat_turn_result){.id = call.id};
+    t->merge.said.calls[i].is_broken = is_broken(call.arguments);
+    t->n_broken_calls += t->merge.said.calls[i].is_broken ? 1 : 0;
+    if (is_not_forced(t, call.name)) {
+        write_not_forced(t, &result->text);
+        return true;
     }
-    t->n_running = 0;
-    forget_calls(t);
+    if (tool == t->names.n) {
+        write_unknown(call.name, &result->text);
+        return true;
+    }
+    return turn_calls_add(&t->calls, &(struct turn_call){.kind = &turn_call_mcp,
+                                                         .tool = &t->tools[tool],
+                                                         .text = call.arguments,
+                                                         .place = result});
 }
 
-int chat_turn_start_calls(void *arg, struct err *reterr)
+int chat_turn_gather_calls(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
     const struct chat_loop_said *said = &t->merge.said;
+    bool ok;
 
-    t->calls = calloc(said->n, sizeof(*t->calls));
-    if (t->calls == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
+    t->results = calloc(said->n, sizeof(*t->results));
+    ok = t->results != NULL;
+    for (size_t i = 0; i < said->n && ok; i++) {
+        if (said->calls[i].owner == CHAT_CALL_OURS)
+            ok = add_call(t, i, &t->results[t->n_results++]);
     }
-    for (size_t i = 0; i < said->n; i++) {
-        struct chat_turn_call *c = &t->calls[t->n_calls];
-
-        if (said->calls[i].owner != CHAT_CALL_OURS)
-            continue;
-        *c = (struct chat_turn_call){.turn = t, .id = chat_loop_said_call(said, i).id};
-        t->n_calls++;
-        start_call(c, i);
-    }
-    t->n_made += t->n_calls;
-    return 0;
+    t->n_made += t->n_results;
+    if (ok)
+        return 0;
+    err_set_no_memory(reterr);
+    return -1;
 }
 
-enum turn_next chat_turn_await_calls(void *arg, struct err *reterr)
+enum turn_next chat_turn_run_calls(void *arg, struct err *reterr)
 {
-    const struct chat_turn *t = arg;
+    struct chat_turn *t = arg;
 
     (void)reterr;
-    return t->n_running > 0 ? TURN_WAIT : TURN_GO;
+    return turn_calls_run(&t->calls);
+}
+
+void chat_turn_forget_results(struct chat_turn *t)
+{
+    for (size_t i = 0; i < t->n_results; i++)
+        buf_fini(&t->results[i].text);
+    free(t->results);
+    t->results = NULL;
+    t->n_results = 0;
 }
 
 static bool wants_no_reasoning(struct chat_turn *t)
@@ -190,10 +151,10 @@ void chat_turn_remember(struct chat_turn *t)
     if (out->len > 0)
         buf_char(out, ',');
     chat_loop_said_write(&t->merge.said, &conf, out);
-    for (size_t i = 0; i < t->n_calls; i++) {
+    for (size_t i = 0; i < t->n_results; i++) {
         buf_char(out, ',');
-        chat_loop_result_write(t->calls[i].id, buf_str(&t->calls[i].text), out);
-        out->failed = out->failed || buf_failed(&t->calls[i].text);
+        chat_loop_result_write(t->results[i].id, buf_str(&t->results[i].text), out);
+        out->failed = out->failed || buf_failed(&t->results[i].text);
     }
-    forget_calls(t);
+    chat_turn_forget_results(t);
 }

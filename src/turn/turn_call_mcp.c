@@ -73,6 +73,8 @@ static void *start(struct turn_call *c, struct turn_call_result *ret)
     json_text_decode(c->text, &plain);
     if (c->tool == NULL) { /* the model made up a server or its tool (HARMONY 3) */
         failure.message = STR("There is no such tool. Call only tools that you were given.");
+    } else if (buf_failed(&plain)) {
+        failure.message = STR("The gateway ran out of memory.");
     } else if (mcp_arguments(buf_str(&plain), &arguments, &e) == -1) {
         failure.cause = MCP_FAILED_ARGUMENTS;
         failure.message = str_from_c(e.msg);

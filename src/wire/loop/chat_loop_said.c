@@ -344,6 +344,6 @@ void chat_loop_result_write(str id, str text, struct buf *out)
     jw_object(&w);
     jw_key_string(&w, "role", STR("tool"));
     jw_key_escaped(&w, "tool_call_id", id);
-    jw_key_string(&w, "content", text);
+    jw_key_escaped(&w, "content", text);
     jw_object_end(&w);
 }

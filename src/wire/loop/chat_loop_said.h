@@ -104,7 +104,7 @@ struct chat_loop_message_conf {
 void chat_loop_said_write(const struct chat_loop_said *s, const struct chat_loop_message_conf *conf,
                           struct buf *out);
 
-/* Appends the tool message with the result of a call: id escaped, text plain. */
+/* Appends the tool message with the result of a call; both escaped. */
 void chat_loop_result_write(str id, str text, struct buf *out);
 
 #endif
