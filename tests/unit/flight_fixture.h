@@ -60,7 +60,7 @@ static struct stage {
     unsigned n_saved, n_unlocked, n_released;
 
     struct mcp_task tasks[STAGE_TASKS];
-    unsigned n_tasks, n_tasks_cancelled, n_wanted;
+    unsigned n_tasks, n_tasks_cancelled, n_wanted, n_relayed;
     struct mcp_server_view view; /* of the one configured server, once it has a conf */
     struct mcp_server_conf server;
     struct mcp_snapshot snapshot;
@@ -140,6 +140,11 @@ void http_exchange_start(struct http_exchange *x, int status, const struct http_
     fake_exchange_say(x, STR(""));
     assert_int_equal(x->status, 0);
     x->status = status;
+}
+
+void http_exchange_flush(struct http_exchange *x)
+{
+    fake_exchange_say(x, STR(""));
 }
 
 void http_exchange_write(struct http_exchange *x, str bytes)
@@ -597,13 +602,25 @@ static inline void stage_open(const char *const *args)
     };
 }
 
+/* Of /v1/responses. */
 static inline struct turn *stage_turn(void)
 {
     return (struct turn *)stage.worker.flights;
 }
 
-/* A turn begins with these members behind its model; NULL when it is over at once. */
-static inline struct turn *stage_begin(const char *members)
+/* The stage that the turn of any front is in. */
+static inline const char *stage_name(void)
+{
+    const struct flight *f = stage.worker.flights;
+
+    return f == NULL ? "over" : f->ops->front->stages[f->stage].name;
+}
+
+/* A turn of that front begins with these members behind its model. */
+static inline void stage_begin_at(void (*start)(struct worker *w, struct http_exchange *x,
+                                                const struct http_request *r,
+                                                const struct caller *caller),
+                                  const char *members)
 {
     const struct caller nobody = {.owner = STR(""), .name = STR_NONE};
 
@@ -612,7 +629,13 @@ static inline struct turn *stage_begin(const char *members)
     buf_c(&stage.body, "}");
     stage.request = (struct http_request){
         .method = STR("POST"), .body = buf_str(&stage.body), .peer = STR("unix")};
-    turn_start(&stage.worker, &stage.x, &stage.request, &nobody);
+    start(&stage.worker, &stage.x, &stage.request, &nobody);
+}
+
+/* The same of /v1/responses; NULL when it is over at once. */
+static inline struct turn *stage_begin(const char *members)
+{
+    stage_begin_at(turn_start, members);
     return stage_turn();
 }
 
@@ -635,6 +658,7 @@ static inline void stage_close(void)
     assert_int_equal(stage.x.n_held, 0);
     for (size_t i = 0; i < stage.n_tasks; i++)
         assert_false(stage.tasks[i].is_under_way);
+    mcp_catalogue_unref(stage.view.tools);
     loop_free(stage.worker.loop);
     buf_fini(&stage.worker.out);
     buf_fini(&stage.x.said);

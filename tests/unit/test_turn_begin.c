@@ -209,7 +209,6 @@ static void test_server_starts(void **state)
     fake_loop_pass(stage.worker.loop, 100);
     assert_non_null(strstr(buf_cstr(&stage.asked), "mcp__s__t"));
     assert_asked();
-    mcp_catalogue_unref(stage.view.tools);
 }
 
 static void test_server_does_not_start(void **state)

@@ -1,11 +1,11 @@
-/* test_turn_waits.c -- a turn in each state that waits, when it is not waited for any more: the client
+/* test_turn_waits.c -- a turn of either front in each stage that waits, when it is not waited for any more: the client
  * leaves, or the worker ends. What was under way is called off or waited for, and nothing is left. */
-#include "turn_fixture.h"
+#include "chat_turn_fixture.h"
 
-/* A state, and the way there. */
+/* A stage, and the way there. */
 struct wait {
     const char *name;
-    enum turn_state state;
+    const char *stage;
     void (*reach)(void);
     unsigned n_calls_off, n_tasks_off; /* of the upstream and of MCP servers, when it is left */
     bool is_saved;                     /* all the same */
@@ -13,37 +13,42 @@ struct wait {
 };
 
 static const struct wait waits[] = {
-    {"the upstream is asked what it is", TURN_RECOGNISE, reach_recognise, 0, 0, false, false},
-    {"a large request is read", TURN_PARSE, reach_parse, 0, 0, false, false},
-    {"the store fetches", TURN_LOAD, reach_load, 0, 0, false, false},
-    {"a configured server starts", TURN_TOOLS, reach_tools, 0, 0, false, false},
-    {"a server is listed", TURN_LIST, reach_list, 0, 1, false, false},
-    {"a tool is called", TURN_CALLS, reach_calls, 0, 1, false, false},
-    {"the upstream is asked", TURN_ROUND, reach_round, 1, 0, false, false},
-    {"the model speaks", TURN_ROUND, reach_speech, 1, 0, false, false},
-    {"a large event is read", TURN_HEAR, reach_hear, 1, 0, false, false},
-    {"a large answer is closed", TURN_CLOSE, reach_close, 1, 0, false, false},
-    {"a large response is written down", TURN_RECORD, reach_record, 1, 0, true, false},
-    {"the store saves", TURN_SAVE, reach_save, 1, 0, true, false},
-    {"the upstream may end its body", TURN_DONE, reach_done, 1, 0, false, true},
+    {"the upstream is asked what it is", "recognise", reach_recognise, 0, 0, false, false},
+    {"a large request is read", "parse", reach_parse, 0, 0, false, false},
+    {"the store fetches", "load", reach_load, 0, 0, false, false},
+    {"a configured server starts", "tools", reach_tools, 0, 0, false, false},
+    {"a server is listed", "list", reach_list, 0, 1, false, false},
+    {"a tool is called", "calls", reach_calls, 0, 1, false, false},
+    {"the upstream is asked", "round", reach_round, 1, 0, false, false},
+    {"the model speaks", "round", reach_speech, 1, 0, false, false},
+    {"a large event is read", "hear", reach_hear, 1, 0, false, false},
+    {"a large answer is closed", "close", reach_close, 1, 0, false, false},
+    {"a large response is written down", "record", reach_record, 1, 0, true, false},
+    {"the store saves", "save", reach_save, 1, 0, true, false},
+    {"the upstream may end its body", "done", reach_done, 1, 0, false, true},
+    {"a large chat is read", "read", reach_chat_read, 0, 0, false, false},
+    {"a large chat is written", "ask", reach_chat_ask, 0, 0, false, false},
+    {"the upstream is asked, in a chat", "round", reach_chat_round, 1, 0, false, false},
+    {"the model speaks, in a chat", "round", reach_chat_speech, 1, 0, false, false},
+    {"a refusal is passed on", "round", reach_chat_refusal, 1, 0, false, false},
+    {"a tool is called, in a chat", "calls", reach_chat_calls, 0, 1, false, false},
+    {"the upstream may end its body, in a chat", "done", reach_chat_done, 1, 0, false, true},
 };
 
 static const struct wait *reach(size_t i)
 {
     const struct wait *wait = &waits[i];
-    const struct turn *t;
 
     open_turn_stage();
     wait->reach();
-    t = stage_turn();
-    if (t == NULL || t->flight.stage != wait->state)
-        fail_msg("%s: it is %s", wait->name, t == NULL ? "over" : "elsewhere");
+    if (strcmp(stage_name(), wait->stage) != 0)
+        fail_msg("%s: it is %s", wait->name, stage_name());
     return wait;
 }
 
 static void close_stage(const struct wait *wait)
 {
-    if (stage_turn() != NULL)
+    if (stage.worker.flights != NULL)
         fail_msg("%s: the turn is left", wait->name);
     assert_int_equal(stage.n_cancelled, wait->n_calls_off);
     assert_int_equal(stage.n_tasks_cancelled, wait->n_tasks_off);
@@ -99,7 +104,7 @@ static void test_worker_ends(void **state)
         }
         assert_true(stage.x.is_over);
         fake_loop_pass(stage.worker.loop, 60 * 1000);
-        if (stage_turn() != NULL)
+        if (stage.worker.flights != NULL)
             fail_msg("%s: the turn is left", wait->name);
         stage_close();
     }
@@ -112,7 +117,7 @@ static void test_turn_is_dropped(void **state)
     for (size_t i = 0; i < COUNT_OF(waits); i++) {
         const struct wait *wait = reach(i);
 
-        if (stage_turn()->flight.n_tasks == 0)
+        if (stage.worker.flights->n_tasks == 0)
             flight_drop_all(&stage.worker);
         else
             client_leaves();
@@ -128,9 +133,8 @@ static void test_turn_is_woken_for_nothing(void **state)
     for (size_t i = 0; i < COUNT_OF(waits); i++) {
         const struct wait *wait = reach(i);
 
-        turn_wake(&stage_turn()->flight);
-        assert_non_null(stage_turn());
-        assert_int_equal(stage_turn()->flight.stage, wait->state);
+        turn_wake(stage.worker.flights);
+        assert_string_equal(stage_name(), wait->stage);
         if (!wait->is_answered)
             client_leaves();
         stage_settle();
