@@ -54,7 +54,7 @@ static int read_request(void *arg, struct err *reterr)
         body = buf_str(&t->rewritten);
     t->has_offer = !buf_failed(&t->rewritten) &&
                    chat_loop_request_read(body, &t->flight.arena, &t->request) &&
-                   chat_turn_offer(t) > 0;
+                   chat_turn_offer(t);
     return 0;
 }
 

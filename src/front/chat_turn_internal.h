@@ -27,7 +27,7 @@ struct chat_turn {
     struct chat_loop_request request;
 
     struct mcp_snapshot *snapshot;
-    struct turn_tool *tools;      /* in the arena, like the names */
+    struct server_tool *tools;    /* in the arena, like the names */
     struct chat_loop_tools names; /* of the same places */
     struct buf offer;             /* elements of `tools` */
     bool has_offer;               /* there are any: it is not to be relayed */
@@ -52,9 +52,9 @@ struct chat_turn {
 
 /* ---- chat_turn_offer.c */
 
-/* Finds what can be offered, under names that the client's functions leave free. Returns
- * the number of tools; 0 as well when out of memory: the request is better relayed. */
-size_t chat_turn_offer(struct chat_turn *t);
+/* Finds what can be offered, under names that the client's functions leave free. False when that is
+ * nothing, and when out of memory: the request is better relayed. */
+bool chat_turn_offer(struct chat_turn *t);
 
 /* Has servers started whose tools would be offered, had they not crashed; for a later request: this
  * one does not wait for them. */

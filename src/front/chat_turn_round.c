@@ -75,12 +75,11 @@ int chat_turn_write_request(void *arg, struct err *reterr)
     chat_loop_request_write(&t->request, &add, &t->body);
     if (!buf_failed(&t->body) && !buf_failed(&t->history))
         return 0;
-    if (t->body.is_full || t->history.is_full)
-        err_set(reterr, ERR_REQUEST_TOO_LARGE,
-                "The request needs more than %zu bytes of memory (max_request_memory).",
-                t->flight.worker->config->max_request_memory_bytes);
-    else
-        err_set_no_memory(reterr);
+    if (!t->body.is_full && !t->history.is_full)
+        return err_set_no_memory(reterr);
+    err_set(reterr, ERR_REQUEST_TOO_LARGE,
+            "The request needs more than %zu bytes of memory (max_request_memory).",
+            t->flight.worker->config->max_request_memory_bytes);
     return -1;
 }
 

@@ -83,7 +83,7 @@ static bool add_call(struct chat_turn *t, size_t i, struct chat_turn_result *res
         return true;
     }
     return turn_calls_add(&t->calls, &(struct turn_call){.kind = &turn_call_mcp,
-                                                         .tool = &t->tools[tool],
+                                                         .tool = t->tools[tool].mcp,
                                                          .text = call.arguments,
                                                          .place = result});
 }
@@ -103,8 +103,7 @@ int chat_turn_gather_calls(void *arg, struct err *reterr)
     t->n_made += t->n_results;
     if (ok)
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 enum turn_next chat_turn_run_calls(void *arg, struct err *reterr)

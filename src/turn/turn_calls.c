@@ -50,10 +50,8 @@ int turn_gather_calls(void *arg, struct err *reterr)
             .place = item,
         };
 
-        if (!turn_calls_add(&t->calls, &call)) {
-            err_set_no_memory(reterr);
-            return -1;
-        }
+        if (!turn_calls_add(&t->calls, &call))
+            return err_set_no_memory(reterr);
     }
     return 0;
 }

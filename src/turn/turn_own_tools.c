@@ -28,8 +28,7 @@ static int keep_new_container(struct turn *t, struct err *reterr)
         t->calls.container_id = arena_dup(&t->flight.arena, id_str(&id));
     if (!str_is_none(t->calls.container_id))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int need_container(struct turn *t, const struct code_declaration *d, struct err *reterr)
@@ -37,10 +36,8 @@ static int need_container(struct turn *t, const struct code_declaration *d, stru
     char at[64];
 
     t->calls.container_id = json_text_dup(&t->flight.arena, d->container);
-    if (str_is_none(t->calls.container_id)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (str_is_none(t->calls.container_id))
+        return err_set_no_memory(reterr);
     if (sandbox_hub_has(t->flight.worker->builtin->sandboxes, t->flight.caller.owner,
                         t->calls.container_id))
         return 0;

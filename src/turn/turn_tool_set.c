@@ -4,8 +4,8 @@
  * A configured server takes part when the request declares its label, or when its tools are
  * injected into every request. A declaration with a URL is a server of its own, and hides a
  * configured one of its label. */
-#include "mcp/hub/mcp_name.h"
 #include "turn/builtin_tools.h"
+#include "turn/tool_offer.h"
 #include "turn/turn_internal.h"
 #include "upstream/upstream_options.h"
 #include "json/json_read.h"
@@ -53,17 +53,14 @@ static struct turn_server *add_server(struct turn *t, struct mcp_declaration *d,
     return s;
 }
 
-/* In the order of the file, so that the model's tools stay in their order (MCP 10.9). */
 static int add_configured(struct turn *t, struct err *reterr)
 {
-    const bool by_default = t->flight.worker->config->mcp_inject == CONFIG_MCP_INJECT_ALWAYS;
-
     for (size_t i = 0; t->servers != NULL && i < t->servers->n; i++) {
         const struct mcp_server_view *view = &t->servers->servers[i];
         struct mcp_declaration *d = find_declaration(t, view->conf->label);
         struct turn_server *s;
 
-        if (d == NULL ? !mcp_server_conf_injects(view->conf, by_default)
+        if (d == NULL ? !tool_offer_is_injected(t->flight.worker, view)
                       : !str_is_none(d->server_url))
             continue;
         s = add_server(t, d, reterr);
@@ -242,109 +239,43 @@ int turn_choose_servers(struct turn *t, struct err *reterr)
 
 /* ---- which of their tools */
 
-struct gathering {
-    struct turn *turn;
-    struct mcp_names names;
-    struct server_tool *tools;
-    size_t n;
-};
-
-static bool allows(const struct turn_server *s, const struct mcp_catalogue_tool *tool)
+static int add_tools_of(struct tool_offer *o, const struct turn_server *s, struct err *reterr)
 {
-    return !s->is_filtered || mcp_filter_has(&s->allowed, tool->name, tool->is_read_only);
-}
+    const struct offered_server server = {
+        .tools = s->tools,
+        .remote = s->remote,
+        .allowed = s->is_filtered ? &s->allowed : NULL,
+        .floor = &s->floor,
+        .asked = s->asks ? &s->asked : NULL,
+        .description = s->declaration == NULL ? STR_NONE : s->declaration->description,
+    };
+    const size_t before = o->n;
 
-/* The request's words about a server stand before those of its tools. */
-static str describe(struct turn *t, const struct turn_server *s, const struct mcp_catalogue_tool *m)
-{
-    struct buf text = {.limit = 0};
-    str described;
-
-    if (s->declaration == NULL || str_is_none(s->declaration->description))
-        return m->description;
-    json_text_decode(s->declaration->description, &text);
-    if (m->description.len > 0)
-        buf_char(&text, '\n');
-    buf_append(&text, m->description);
-    described = buf_failed(&text) ? STR_NONE : arena_dup(&t->flight.arena, buf_str(&text));
-    buf_fini(&text);
-    return described;
-}
-
-static int add_tool(struct gathering *g, const struct turn_server *s,
-                    const struct mcp_catalogue_tool *m, struct err *reterr)
-{
-    struct turn *t = g->turn;
-    struct turn_tool *hosted = arena_alloc(&t->flight.arena, sizeof(*hosted));
-    struct server_tool *tool = &g->tools[g->n];
-
-    if (hosted == NULL ||
-        mcp_names_add(&g->names, s->tools->label, m->name, &tool->upstream_name) == -1) {
-        err_set_no_memory(reterr);
+    if (s->tools != NULL && tool_offer_add(o, &server, reterr) == -1)
         return -1;
-    }
-    if (str_is_none(tool->upstream_name))
-        return 0; /* the client has a function of every name that it could get */
-    *hosted = (struct turn_tool){s->tools, m, s->remote};
-    tool->server_label = s->tools->label;
-    tool->name = m->name;
-    tool->description = describe(t, s, m);
-    tool->parameters = m->model_schema;
-    tool->needs_approval =
-        mcp_approval_is_needed(&s->floor, s->asks ? &s->asked : NULL, m->name, m->is_read_only);
-    tool->mcp = hosted;
-    g->n++;
-    if (!str_is_none(tool->description))
-        return 0;
-    err_set_no_memory(reterr);
-    return -1;
-}
-
-static int add_tools_of(struct gathering *g, const struct turn_server *s, struct err *reterr)
-{
-    size_t before = g->n;
-
-    for (size_t i = 0; s->tools != NULL && i < s->tools->n; i++) {
-        if (allows(s, &s->tools->tools[i]) && add_tool(g, s, &s->tools->tools[i], reterr) == -1)
-            return -1;
-    }
-    if (g->n > before || !s->is_filtered)
+    if (o->n > before || !s->is_filtered)
         return 0;
     return reject(s->declaration, "allowed_tools", "the server has no such tool", reterr);
 }
 
-static int reserve_names(struct gathering *g, struct err *reterr)
-{
-    for (const struct tool *tool = g->turn->request.tools.first; tool != NULL; tool = tool->next) {
-        if (mcp_names_reserve(&g->names, tool->upstream_name) == -1) {
-            err_set_no_memory(reterr);
-            return -1;
-        }
-    }
-    return 0;
-}
-
 int turn_add_tools(struct turn *t, struct err *reterr)
 {
-    const bool bare = t->flight.worker->config->mcp_tool_names == CONFIG_MCP_TOOL_NAMES_BARE;
-    struct gathering g = {.turn = t};
+    struct tool_offer o;
     size_t n = 0;
 
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next)
         n += s->tools == NULL ? 0 : s->tools->n;
-    g.tools = arena_array(&t->flight.arena, n + 1, sizeof(*g.tools));
-    if (g.tools == NULL) {
-        err_set_no_memory(reterr);
+    if (tool_offer_init(&o, &t->flight, n, reterr) == -1)
         return -1;
-    }
-    mcp_names_init(&g.names, &t->flight.arena, &t->flight.worker->ids, bare);
-    if (reserve_names(&g, reterr) == -1)
-        return -1;
-    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
-        if (add_tools_of(&g, s, reterr) == -1)
+    for (const struct tool *tool = t->request.tools.first; tool != NULL; tool = tool->next) {
+        if (tool_offer_reserve(&o, tool->upstream_name, reterr) == -1)
             return -1;
     }
-    return request_add_hosted(&t->request, g.tools, g.n, &t->flight.arena, reterr);
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        if (add_tools_of(&o, s, reterr) == -1)
+            return -1;
+    }
+    return request_add_hosted(&t->request, o.tools, o.n, &t->flight.arena, reterr);
 }
 
 /* ---- reading requests */

@@ -4,6 +4,7 @@
  * the request brought is listed, which the client sees as an item, unless the context has a
  * listing of it already. */
 #include "mcp/proto/mcp_failure.h"
+#include "turn/tool_offer.h"
 #include "turn/turn_stages.h"
 #include "json/json_text.h"
 
@@ -19,10 +20,9 @@ static void set_list_failed(const struct turn_server *s, str why, struct err *re
 
 /* ---- configured servers */
 
-/* It has crashed, and may be started before its time because it is wanted. */
 static bool can_be_hurried(const struct turn_server *s)
 {
-    return s->view != NULL && loop_now_ms(s->turn->flight.worker->loop) >= s->view->hurry_ms;
+    return s->view != NULL && tool_offer_can_hurry(s->turn->flight.worker, s->view);
 }
 
 /* Those whose tools are offered unasked are not waited for, here and when the gateway starts. */
