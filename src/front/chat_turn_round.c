@@ -8,7 +8,6 @@
 /* Room for two more than the client has sent is in out. */
 static size_t write_headers(struct chat_turn *t, struct http_header *out)
 {
-    str key = worker_authorization(t->flight.worker, t->flight.http);
     size_t n_passed = relay_headers_on(t->flight.http, RELAY_WITHOUT_CODING, out), n = 0;
 
     /* A key stands for one request: with it a second round might get the first's answer. */
@@ -16,10 +15,7 @@ static size_t write_headers(struct chat_turn *t, struct http_header *out)
         if (t->n_rounds == 1 || !str_eq(out[i].name, STR("idempotency-key")))
             out[n++] = out[i];
     }
-    out[n++] = (struct http_header){STR("x-request-id"), t->flight.request_id};
-    if (!str_is_none(key))
-        out[n++] = (struct http_header){STR("authorization"), key};
-    return n;
+    return flight_add_headers(&t->flight, out, n);
 }
 
 static bool is_among(str name, const str *names, size_t n)
@@ -83,49 +79,28 @@ int chat_turn_write_request(void *arg, struct err *reterr)
     return -1;
 }
 
-static void write_url(const struct chat_turn *t, struct buf *out)
-{
-    buf_append(out, t->flight.worker->upstream);
-    buf_append(out, STR("/chat/completions"));
-    if (t->flight.http->query.len > 0) {
-        buf_char(out, '?');
-        buf_append(out, t->flight.http->query);
-    }
-}
-
-static int start_call(struct chat_turn *t, struct err *reterr)
-{
-    struct http_header *headers =
-        arena_array(&t->flight.arena, t->flight.http->n_headers + 2, sizeof(*headers));
-    struct http_call_conf call = worker_call_conf(t->flight.worker);
-    struct buf url = {.limit = 0};
-    int rc;
-
-    write_url(t, &url);
-    if (headers == NULL || buf_failed(&url)) {
-        err_set_no_memory(reterr);
-        buf_fini(&url);
-        return -1;
-    }
-    call.url = buf_cstr(&url);
-    call.method = "POST";
-    call.headers = headers;
-    call.n_headers = write_headers(t, headers);
-    call.body = buf_str(&t->body);
-    rc = flight_start_call(&t->flight, &call, &chat_turn_call_handler, reterr);
-    buf_fini(&url);
-    return rc;
-}
-
 enum turn_next chat_turn_ask(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
 
-    flight_cancel_call(&t->flight); /* it never ended its body */
+    struct http_header *headers =
+        arena_array(&t->flight.arena, t->flight.http->n_headers + 2, sizeof(*headers));
+    struct flight_call call = {
+        .method = "POST",
+        .path = STR("/chat/completions"),
+        .query = t->flight.http->query,
+        .headers = headers,
+        .body = buf_str(&t->body),
+    };
+
     t->n_rounds++;
-    t->flight.has_call_ended = false;
     t->failure = NULL;
-    upstream_answer_reset(&t->flight.answer);
     chat_merge_begin(&t->merge);
-    return start_call(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
+    if (headers == NULL) {
+        err_set_no_memory(reterr);
+        return TURN_FAIL;
+    }
+    call.n_headers = write_headers(t, headers);
+    return flight_start_call(&t->flight, &call, &chat_turn_call_handler, reterr) == -1 ? TURN_FAIL
+                                                                                       : TURN_GO;
 }

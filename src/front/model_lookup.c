@@ -148,18 +148,15 @@ static const struct http_call_handler list_handler = {on_head, on_body, on_end};
 void model_lookup_start(struct relay *relay)
 {
     struct http_header headers[3] = {{STR("accept"), STR("application/json")}};
-    struct http_call_conf call = worker_call_conf(relay->flight.worker);
-    struct buf url = {.limit = 0};
+    const struct flight_call call = {
+        .method = "GET",
+        .path = STR("/models"),
+        .headers = headers,
+        .n_headers = flight_add_headers(&relay->flight, headers, 1),
+    };
     struct err e;
 
     buf_init(&relay->list, relay->flight.worker->config->max_response_bytes);
-    buf_append(&url, relay->flight.worker->upstream);
-    buf_append(&url, STR("/models"));
-    call.url = buf_cstr(&url);
-    call.method = "GET";
-    call.headers = headers;
-    call.n_headers = relay_add_headers(relay, 1, headers);
     if (flight_start_call(&relay->flight, &call, &list_handler, &e) == -1)
         relay_fail(relay, &e);
-    buf_fini(&url);
 }

@@ -56,16 +56,6 @@ void relay_respond(struct relay *relay, str json)
 
 /* ---- headers */
 
-size_t relay_add_headers(const struct relay *relay, size_t n, struct http_header *out)
-{
-    str key = worker_authorization(relay->flight.worker, relay->flight.http);
-
-    out[n++] = (struct http_header){STR("x-request-id"), relay->flight.request_id};
-    if (!str_is_none(key))
-        out[n++] = (struct http_header){STR("authorization"), key};
-    return n;
-}
-
 /* Room for two more than the client has sent is in out. */
 static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
                                struct http_header *out)
@@ -74,7 +64,7 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
     size_t n =
         relay_headers_on(r, relay->body.len > 0 ? RELAY_WITHOUT_CODING : RELAY_WITH_CODING, out);
 
-    return relay_add_headers(relay, n, out);
+    return flight_add_headers(&relay->flight, out, n);
 }
 
 /* ---- reports of the upstream call */
@@ -156,16 +146,6 @@ static str upstream_method(const struct http_request *r)
     return is_head && is_models(relay_path(r->path)) ? STR("GET") : r->method;
 }
 
-static void write_url(const struct relay *relay, const struct http_request *r, struct buf *out)
-{
-    buf_append(out, relay->flight.worker->upstream);
-    buf_append(out, relay_path(r->path));
-    if (r->query.len > 0) {
-        buf_char(out, '?');
-        buf_append(out, r->query);
-    }
-}
-
 /* Most bodies have nothing to rewrite, which a look for one word tells. What a
  * coding hides has to be decoded first. */
 static bool may_need_rewriting(const struct http_request *r, bool is_chat, bool has_aliases)
@@ -205,23 +185,18 @@ static int start_call(struct relay *relay, struct err *reterr)
     const struct http_request *r = relay->flight.http;
     struct arena *a = &relay->flight.arena;
     struct http_header *headers = arena_array(a, r->n_headers + 2, sizeof(*headers));
-    struct buf url = {.limit = 0};
-    struct http_call_conf call = worker_call_conf(relay->flight.worker);
-    int rc = -1;
+    struct flight_call call = {
+        .method = arena_dup(a, upstream_method(r)).p,
+        .path = relay_path(r->path),
+        .query = r->query,
+        .headers = headers,
+        .body = relay->body.len > 0 ? buf_str(&relay->body) : r->body,
+    };
 
-    write_url(relay, r, &url);
-    call.url = buf_cstr(&url);
-    call.method = arena_dup(a, upstream_method(r)).p;
-    if (headers == NULL || call.method == NULL || buf_failed(&url)) {
-        err_set_no_memory(reterr);
-    } else {
-        call.body = relay->body.len > 0 ? buf_str(&relay->body) : r->body;
-        call.headers = headers;
-        call.n_headers = upstream_headers(relay, r, headers);
-        rc = flight_start_call(&relay->flight, &call, &call_handler, reterr);
-    }
-    buf_fini(&url);
-    return rc;
+    if (headers == NULL || call.method == NULL)
+        return err_set_no_memory(reterr);
+    call.n_headers = upstream_headers(relay, r, headers);
+    return flight_start_call(&relay->flight, &call, &call_handler, reterr);
 }
 
 static void ask_upstream(void *arg, const struct err *failure)

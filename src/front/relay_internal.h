@@ -21,10 +21,6 @@ struct relay {
 
 /* ---- relay.c */
 
-/* Fill in the fields that every call of a relay has; out has room for two more than n. Returns
- * how many there are. */
-size_t relay_add_headers(const struct relay *relay, size_t n, struct http_header *out);
-
 /* End the answer, with an error or with an object. */
 void relay_fail(struct relay *relay, const struct err *e);
 void relay_respond(struct relay *relay, str json);

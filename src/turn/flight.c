@@ -189,15 +189,46 @@ void *flight_new(const struct flight_ops *ops, struct worker *w, struct http_exc
     return f;
 }
 
-int flight_start_call(struct flight *f, const struct http_call_conf *call,
+/* ---- the call of the upstream */
+
+size_t flight_add_headers(const struct flight *f, struct http_header *headers, size_t n)
+{
+    const str key = worker_authorization(f->worker, f->http);
+
+    headers[n++] = (struct http_header){STR("x-request-id"), f->request_id};
+    if (!str_is_none(key))
+        headers[n++] = (struct http_header){STR("authorization"), key};
+    return n;
+}
+
+int flight_start_call(struct flight *f, const struct flight_call *call,
                       const struct http_call_handler *handler, struct err *reterr)
 {
-    f->call = http_client_start(f->worker->client, call, handler, f, reterr);
-    if (f->call == NULL)
-        return -1;
-    if (f->is_blocked)
+    struct http_call_conf conf = worker_call_conf(f->worker);
+    struct buf url = {.limit = 0};
+
+    flight_cancel_call(f);
+    upstream_answer_reset(&f->answer);
+    f->has_call_ended = false;
+    buf_append(&url, f->worker->upstream);
+    buf_append(&url, call->path);
+    if (call->query.len > 0) {
+        buf_char(&url, '?');
+        buf_append(&url, call->query);
+    }
+    conf.url = buf_cstr(&url);
+    conf.method = call->method;
+    conf.headers = call->headers;
+    conf.n_headers = call->n_headers;
+    conf.body = call->body;
+    if (buf_failed(&url))
+        err_set_no_memory(reterr);
+    else
+        f->call = http_client_start(f->worker->client, &conf, handler, f, reterr);
+    buf_fini(&url);
+    if (f->call != NULL && f->is_blocked)
         http_call_pause(f->call);
-    return 0;
+    return f->call == NULL ? -1 : 0;
 }
 
 /* ---- what takes long */

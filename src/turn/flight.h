@@ -22,7 +22,6 @@
 #include "upstream/upstream_answer.h"
 
 struct flight;
-struct http_call_conf;
 struct http_call_handler;
 struct http_exchange;
 struct http_request;
@@ -86,8 +85,22 @@ void flight_free_if_over(struct flight *f);
 
 /* ---- the call of the upstream */
 
-/* Starts it; the handler's arg is the flight. Returns 0, or -1 with *reterr filled. */
-int flight_start_call(struct flight *f, const struct http_call_conf *call,
+/* What the upstream is asked. */
+struct flight_call {
+    const char *method;
+    str path, query;                   /* below the upstream's URL; query may be "" */
+    const struct http_header *headers; /* see flight_add_headers() */
+    size_t n_headers;
+    str body; /* lives until the call has ended */
+};
+
+/* Appends to n headers those that every call has, of which there are two at most. Returns how many there
+ * are. */
+size_t flight_add_headers(const struct flight *f, struct http_header *headers, size_t n);
+
+/* Starts a call, in place of one that may never have ended its body; the handler's arg is the flight.
+ * Returns 0, or -1 with *reterr filled. */
+int flight_start_call(struct flight *f, const struct flight_call *call,
                       const struct http_call_handler *handler, struct err *reterr);
 
 void flight_cancel_call(struct flight *f);

@@ -59,35 +59,24 @@ static void init_round(struct turn *t)
     round_init(&t->round, &stream, &t->response);
     t->has_round = true;
     t->round_start = t->response.end;
-    t->flight.has_call_ended = false;
     t->failure = NULL;
-    upstream_answer_reset(&t->flight.answer);
 }
 
 static int start_call(struct turn *t, struct err *reterr)
 {
-    const struct http_header headers[] = {
+    struct http_header headers[4] = {
         {STR("content-type"), STR("application/json")},
         {STR("accept"), STR("text/event-stream")},
-        {STR("x-request-id"), t->flight.request_id},
-        {STR("authorization"), worker_authorization(t->flight.worker, t->flight.http)},
     };
-    const size_t n_headers = sizeof(headers) / sizeof(*headers);
-    struct buf url = {.limit = 0};
-    struct http_call_conf call = worker_call_conf(t->flight.worker);
-    int rc;
+    const struct flight_call call = {
+        .method = "POST",
+        .path = is_completion(t) ? STR("/completions") : STR("/chat/completions"),
+        .headers = headers,
+        .n_headers = flight_add_headers(&t->flight, headers, 2),
+        .body = buf_str(&t->chat_body),
+    };
 
-    flight_cancel_call(&t->flight);
-    buf_append(&url, t->flight.worker->upstream);
-    buf_append(&url, is_completion(t) ? STR("/completions") : STR("/chat/completions"));
-    call.url = buf_cstr(&url);
-    call.method = "POST";
-    call.headers = headers;
-    call.n_headers = str_is_none(headers[n_headers - 1].value) ? n_headers - 1 : n_headers;
-    call.body = buf_str(&t->chat_body);
-    rc = flight_start_call(&t->flight, &call, &turn_call_handler, reterr);
-    buf_fini(&url);
-    return rc;
+    return flight_start_call(&t->flight, &call, &turn_call_handler, reterr);
 }
 
 static int write_body(struct turn *t, struct err *reterr)
