@@ -1,16 +1,15 @@
 /* chat_turn.c -- one request to /v1/chat/completions that has tools of the gateway: its stages.
  *
- *     READ -> ASK -> ROUND -> CLOSE -> CALLS -> DECIDE -> ASK ...        a round, as often as it has calls
- *        \                        \________________\_____> CONCLUDE -> DONE
- *         \_ relayed                                       any -> DONE
+ *     READ -> ASK -> ROUND -> CLOSE -> CALLS -> ASK ...      a round, as often as it has calls
+ *        \                        \________\____> CONCLUDE -> DONE
+ *         \_ relayed                                any -> DONE
  *
  * READ      the request is read, elsewhere if it is large; it may still come to be relayed
  * ASK       the client's body is written with our tools and what the rounds before have brought, and sent
  * ROUND     the upstream answers; a client that streams gets its words at once
  * CLOSE     it has said all of this round
- * CALLS     the tools that the model has called are running
- * DECIDE    the model is asked again; or, when it has called tools of the client as well, the answer is
- *           complete
+ * CALLS     the tools that the model has called are running. Then it is asked again; or, when it has called
+ *           tools of the client as well, the answer is complete
  * DONE      the client has its answer; the upstream call may still be reading the end of its body, so that
  *           the connection can be used again
  *
@@ -90,7 +89,7 @@ static enum turn_next begin_or_relay(void *arg, struct err *reterr)
     return TURN_WAIT;
 }
 
-/* ---- ROUND, CLOSE, DECIDE, CONCLUDE */
+/* ---- ROUND, CLOSE, CONCLUDE */
 
 static enum turn_next await_round(void *arg, struct err *reterr)
 {
@@ -142,14 +141,6 @@ static enum turn_next close_round(void *arg, struct err *reterr)
     return TURN_FAIL;
 }
 
-static enum turn_next decide(void *arg, struct err *reterr)
-{
-    const struct chat_turn *t = arg;
-
-    (void)reterr;
-    return t->is_mixed ? TURN_END : TURN_GO;
-}
-
 static enum turn_next conclude(void *arg, struct err *reterr)
 {
     (void)reterr;
@@ -165,7 +156,6 @@ enum {
     CHAT_TURN_ROUND,
     CHAT_TURN_CLOSE,
     CHAT_TURN_CALLS,
-    CHAT_TURN_DECIDE,
     CHAT_TURN_CONCLUDE,
     CHAT_TURN_DONE,
 };
@@ -177,8 +167,7 @@ static const struct turn_stage stages[] = {
     [CHAT_TURN_ROUND] = {"round", .run = await_round, .next = CHAT_TURN_CLOSE, .listens = true},
     [CHAT_TURN_CLOSE] = {"close", .run = close_round, .next = CHAT_TURN_CALLS},
     [CHAT_TURN_CALLS] = {"calls", NULL, chat_turn_gather_calls, chat_turn_run_calls,
-                         .next = CHAT_TURN_DECIDE},
-    [CHAT_TURN_DECIDE] = {"decide", .run = decide, .next = CHAT_TURN_ASK},
+                         .next = CHAT_TURN_ASK},
     [CHAT_TURN_CONCLUDE] = {"conclude", .run = conclude},
     [CHAT_TURN_DONE] = {.name = "done"},
 };

@@ -74,7 +74,7 @@ extern const struct http_call_handler chat_turn_call_handler; /* in chat_turn.c 
 
 /* ---- chat_turn_tools.c */
 
-/* CALLS: those of the round are run. */
+/* CALLS: those of the round are run. With calls of the client besides, the answer has ended then. */
 int chat_turn_gather_calls(void *arg, struct err *reterr);
 enum turn_next chat_turn_run_calls(void *arg, struct err *reterr);
 

@@ -1,6 +1,7 @@
 /* chat_turn_offer.c -- the tools that a chat request gets, and what they are called.
  *
- * Nobody can be asked for an approval here, so tools that need one are not offered. */
+ * Nobody can be asked for an approval here, so tools that need one are not offered. The gateway's own tools
+ * are for requests that declare them, which these cannot (CONTRACT 6.2). */
 #include "front/chat_turn_internal.h"
 #include "turn/tool_offer.h"
 #include "json/json_copy.h"

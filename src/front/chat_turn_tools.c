@@ -109,9 +109,10 @@ int chat_turn_gather_calls(void *arg, struct err *reterr)
 enum turn_next chat_turn_run_calls(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
+    const enum turn_next next = turn_calls_run(&t->calls);
 
     (void)reterr;
-    return turn_calls_run(&t->calls);
+    return next == TURN_GO && t->is_mixed ? TURN_END : next;
 }
 
 void chat_turn_forget_results(struct chat_turn *t)
