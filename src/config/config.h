@@ -130,7 +130,7 @@ struct config_list {
 #define CONFIG_FIELD_FLAG(name)     bool name;
 #define CONFIG_FIELD_SWITCH(name)   enum config_switch name;
 #define CONFIG_FIELD_CHOICE(name)   enum config_##name name;
-#define CONFIG_FIELD_WORD(name)     unsigned name; /* for config_choice() */
+#define CONFIG_FIELD_WORD(name)     const char *name; /* as config.def spells it */
 
 /* Where a value was written. */
 enum config_source {
@@ -205,10 +205,6 @@ str config_upstream_base(struct arena *a, str upstream);
 /* The value of Authorization that upstream_key asks for, in the arena. STR_NONE when there is no
  * key, or out of memory. */
 str config_upstream_authorization(struct arena *a, const struct config *c);
-
-/* The word in effect of the key of this name, which has a choice of words: as config.def spells
- * it. STR_NONE for other keys. */
-str config_choice(const struct config *c, const char *name);
 
 /* Text of `antiphon serve --help`. */
 void config_help(struct buf *out);

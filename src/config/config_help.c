@@ -12,7 +12,7 @@ static bool fits_line(const struct config_key *k)
 
 static void help_key(const struct config_key *k, struct buf *out)
 {
-    const bool is_short = k->kind != CONFIG_CHOICE || fits_line(k);
+    const bool is_short = !config_key_has_words(k) || fits_line(k);
     struct buf initial = {0};
 
     buf_c(out, "  ");

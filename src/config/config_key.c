@@ -63,6 +63,11 @@ const char *config_switch_word(enum config_switch s)
     return s == CONFIG_SWITCH_AUTO ? "auto" : s == CONFIG_SWITCH_ON ? "true" : "false";
 }
 
+bool config_key_has_words(const struct config_key *k)
+{
+    return k->kind == CONFIG_CHOICE || k->kind == CONFIG_WORD;
+}
+
 bool config_key_is_list(const struct config_key *k)
 {
     return k->kind == CONFIG_LIST || k->kind == CONFIG_SECRETS;
@@ -98,6 +103,7 @@ const char *config_key_placeholder(const struct config_key *k)
     case CONFIG_LIST:
     case CONFIG_SECRETS:
     case CONFIG_CHOICE:
+    case CONFIG_WORD:
         return k->valid;
     case CONFIG_DURATION:
         return "DURATION";
@@ -126,20 +132,13 @@ void config_key_initial(const struct config_key *k, struct buf *out)
 
 str config_key_chosen(const struct config *c, const struct config_key *k)
 {
-    str rest = str_from_c(k->valid), word = STR_NONE;
+    const void *field = (const char *)c + k->offset;
     unsigned chosen;
 
-    memcpy(&chosen, (const char *)c + k->offset, sizeof(chosen));
-    for (unsigned i = 0; i <= chosen; i++)
-        word = config_next_word(&rest, '|');
-    return word;
-}
-
-str config_choice(const struct config *c, const char *name)
-{
-    const struct config_key *k = config_key_find(str_from_c(name));
-
-    return k == NULL || k->kind != CONFIG_CHOICE ? STR_NONE : config_key_chosen(c, k);
+    if (k->kind == CONFIG_WORD)
+        return str_from_c(*(const char *const *)field);
+    memcpy(&chosen, field, sizeof(chosen));
+    return config_word_at(k->valid, chosen);
 }
 
 /* Of a number that the gateway may find out by itself, "auto|" stands before its range. */

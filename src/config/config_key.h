@@ -13,6 +13,9 @@ str config_next_word(str *rest, char separator);
 /* Is the word, in any case, one of "a|b|c"? *ret_index, which may be NULL: the how manieth. */
 bool config_has_word(const char *words, str word, unsigned *ret_index);
 
+/* The word that has this index, which is that of one. */
+str config_word_at(const char *words, unsigned index);
+
 /* Appends the words for a reader: "a, b or c". */
 void config_write_words(const char *words, struct buf *out);
 
@@ -30,7 +33,7 @@ enum config_kind {
     CONFIG_FLAG,
     CONFIG_SWITCH,
     CONFIG_CHOICE,
-    CONFIG_WORD = CONFIG_CHOICE,
+    CONFIG_WORD, /* a choice whose field holds the word */
 };
 
 struct config_key {
@@ -53,6 +56,9 @@ bool config_key_is_flag(const struct config_key *k);
 /* The word of a switch. */
 const char *config_switch_word(enum config_switch s);
 
+/* Is its value one of some words? */
+bool config_key_has_words(const struct config_key *k);
+
 /* Does it have elements? */
 bool config_key_is_list(const struct config_key *k);
 
@@ -68,7 +74,7 @@ void config_key_variable(const struct config_key *k, struct buf *out);
 void config_key_initial(const struct config_key *k, struct buf *out);
 const char *config_key_placeholder(const struct config_key *k);
 
-/* The word of a choice that is in effect. */
+/* The word that is in effect, of a key that has words. */
 str config_key_chosen(const struct config *c, const struct config_key *k);
 
 /* May the gateway find the number out by itself? */

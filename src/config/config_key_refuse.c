@@ -42,6 +42,7 @@ void config_key_describe(const struct config_key *k, struct buf *out)
         buf_c(out, "true, false or auto");
         return;
     case CONFIG_CHOICE:
+    case CONFIG_WORD:
         config_write_words(k->valid, out);
         return;
     }

@@ -79,6 +79,16 @@ static bool set_choice(const struct config_key *k, str value, void *field)
     return true;
 }
 
+static bool set_word(struct config *c, const struct config_key *k, str value, const char **field)
+{
+    unsigned chosen;
+
+    if (!config_has_word(k->valid, value, &chosen))
+        return false;
+    *field = arena_dup(&c->memory, config_word_at(k->valid, chosen)).p;
+    return *field != NULL;
+}
+
 static bool set_size(const struct config_key *k, str value, void *field)
 {
     uint64_t n;
@@ -121,6 +131,8 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
         return set_switch(value, field);
     case CONFIG_CHOICE:
         return set_choice(k, value, field);
+    case CONFIG_WORD:
+        return set_word(c, k, value, field);
     }
     return false;
 }

@@ -31,7 +31,7 @@ static bool is_in_group(const struct config_key *k)
 static const struct config_key *find_setting(str name)
 {
     for (const struct config_key *k = first_of_group(); is_in_group(k); k++) {
-        if (k->kind == CONFIG_CHOICE && str_eq(name, str_from_c(k->name)))
+        if (k->kind == CONFIG_WORD && str_eq(name, str_from_c(k->name)))
             return k;
     }
     return NULL;
@@ -42,7 +42,7 @@ static void list_settings(struct buf *out)
     const char *separator = "";
 
     for (const struct config_key *k = first_of_group(); is_in_group(k); k++) {
-        if (k->kind != CONFIG_CHOICE)
+        if (k->kind != CONFIG_WORD)
             continue;
         buf_c(out, separator);
         buf_c(out, k->name);

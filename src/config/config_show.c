@@ -86,6 +86,7 @@ static void show_value(const struct config *c, const struct config_key *k, struc
         show_switch(*(const enum config_switch *)field, out);
         return;
     case CONFIG_CHOICE:
+    case CONFIG_WORD:
         show_text(config_key_chosen(c, k), out);
         return;
     }

@@ -26,6 +26,15 @@ bool config_has_word(const char *words, str word, unsigned *ret_index)
     return false;
 }
 
+str config_word_at(const char *words, unsigned index)
+{
+    str rest = str_from_c(words), word = STR_NONE;
+
+    for (unsigned i = 0; i <= index; i++)
+        word = config_next_word(&rest, '|');
+    return word;
+}
+
 void config_write_words(const char *words, struct buf *out)
 {
     str rest = str_from_c(words), word;

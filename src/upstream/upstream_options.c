@@ -28,7 +28,7 @@ const struct upstream_profile *upstream_kind_profile(const struct config *c,
 {
     enum upstream_kind kind = facts == NULL ? UPSTREAM_GENERIC : facts->finding.kind;
 
-    (void)upstream_kind_find(config_choice(c, "upstream_kind"), &kind);
+    (void)upstream_kind_find(str_from_c(c->upstream_kind), &kind);
     return upstream_profile(kind);
 }
 
@@ -109,10 +109,21 @@ struct model_profile upstream_named_profile(const struct config *c,
 {
     const struct model_words learnt = learnt_words(upstream_kind_profile(c, facts), facts, model);
     const str other = facts == NULL ? STR_NONE : upstream_facts_other_name(facts, model);
-    struct model_words words;
+    const struct model_words words = {{
+        [MODEL_HARMONY] = str_from_c(c->harmony),
+        [MODEL_HARMONY_CONTENT_TYPE] = str_from_c(c->harmony_content_type),
+        [MODEL_THINK_TAGS] = str_from_c(c->think_tags),
+        [MODEL_TEXT_CALLS] = str_from_c(c->text_calls),
+        [MODEL_REASONING_FIELD] = str_from_c(c->reasoning_field),
+        [MODEL_REASONING_HISTORY] = str_from_c(c->reasoning_history),
+        [MODEL_CALL_MESSAGES] = str_from_c(c->call_messages),
+        [MODEL_CALL_IDS] = str_from_c(c->call_ids),
+        [MODEL_INSTRUCTIONS_ROLE] = str_from_c(c->instructions_role),
+        [MODEL_LATE_SYSTEM_ROLE] = str_from_c(c->late_system_role),
+        [MODEL_ROLE_ORDER] = str_from_c(c->role_order),
+        [MODEL_TOOL_DESCRIPTIONS] = str_from_c(c->tool_descriptions),
+    }};
 
-    for (int s = 0; s < MODEL_SETTINGS; s++)
-        words.of[s] = config_choice(c, model_setting_name((enum model_setting)s));
     return model_profile_find_as(model, other, list(&c->model_settings), &words, &learnt);
 }
 

@@ -403,7 +403,7 @@ struct upstream_finding upstream_watch_told(const struct config *config, str bas
 {
     struct upstream_finding told = {.by = NULL};
 
-    if (upstream_kind_find(config_choice(config, "upstream_kind"), &told.kind)) {
+    if (upstream_kind_find(str_from_c(config->upstream_kind), &told.kind)) {
         told.certainty = UPSTREAM_SURE;
         told.by = UPSTREAM_BY_CONFIGURATION;
     } else {

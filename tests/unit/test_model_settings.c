@@ -31,7 +31,7 @@ static void every_word_of_a_setting_is_known(void **state)
         str rest, word;
 
         assert_non_null(k);
-        assert_int_equal(k->kind, CONFIG_CHOICE);
+        assert_int_equal(k->kind, CONFIG_WORD);
         rest = str_from_c(k->valid);
         while (!str_is_none(word = config_next_word(&rest, '|'))) {
             char line[100];
@@ -55,7 +55,7 @@ static void every_choice_of_the_group_is_a_setting(void **state)
 
     (void)state;
     for (; k->name != NULL && k->kind != CONFIG_GROUP; k++)
-        n += k->kind == CONFIG_CHOICE;
+        n += k->kind == CONFIG_WORD;
     assert_int_equal(n, MODEL_SETTINGS);
 }
 
