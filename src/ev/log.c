@@ -100,10 +100,26 @@ static size_t put_escaped_char(struct line *l, str s)
     return n;
 }
 
+/* How many bytes from the start on stand in a line as they are. */
+static size_t plain_length(str s)
+{
+    size_t n = 0;
+
+    while (n < s.len && s.p[n] >= ' ' && s.p[n] < 0x7f && short_escape(s.p[n]) == 0)
+        n++;
+    return n;
+}
+
+/* Text is cut where the longest form of a byte would have no room any more. */
 static void put_escaped(struct line *l, str s)
 {
-    while (s.len > 0 && room(l) >= ESCAPE_BYTES)
-        s = str_skip(s, put_escaped_char(l, s));
+    while (s.len > 0 && room(l) >= ESCAPE_BYTES) {
+        size_t most = room(l) - (ESCAPE_BYTES - 1),
+               n = plain_length(str_from(s.p, s.len < most ? s.len : most));
+
+        put(l, str_from(s.p, n));
+        s = str_skip(s, n > 0 ? n : put_escaped_char(l, s));
+    }
 }
 
 /* May a text value stand without quotes? */
