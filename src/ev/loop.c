@@ -28,6 +28,7 @@ struct loop {
     struct message_queue posted;
     struct message_queue deferred;
     struct loop_hold hold;
+    bool has_run_timer;                    /* since the loop slept */
     uv_work_t on_pool;                     /* of the first job; while there are any */
     struct loop_job *first_job, *last_job; /* the first runs, the others wait */
     size_t n_expected;                     /* jobs and errands */
@@ -36,6 +37,7 @@ struct loop {
 
 struct loop_timer {
     uv_timer_t uv;
+    struct loop *loop;
     void (*fn)(void *arg);
     void *arg;
 };
@@ -119,7 +121,10 @@ static void on_prepare(uv_prepare_t *prepare)
 {
     struct loop *loop = prepare->data;
 
-    loop_hold_end(&loop->hold);
+    if (loop->has_run_timer)
+        uv_update_time(&loop->uv); /* it looked at the clock before its timers ran */
+    loop->has_run_timer = false;
+    loop_hold_end(&loop->hold, uv_now(&loop->uv));
 }
 
 static void on_no_wait(uv_idle_t *idle)
@@ -331,6 +336,7 @@ struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void
 
     if (timer == NULL)
         return NULL;
+    timer->loop = loop;
     timer->fn = fn;
     timer->arg = arg;
     (void)uv_timer_init(&loop->uv, &timer->uv); /* cannot fail */
@@ -342,6 +348,7 @@ static void on_timer(uv_timer_t *uv)
 {
     struct loop_timer *timer = uv->data;
 
+    timer->loop->has_run_timer = true;
     timer->fn(timer->arg);
 }
 

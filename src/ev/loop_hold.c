@@ -3,11 +3,10 @@
 #include "ev/loop_hold.h"
 
 #include <time.h>
-#include <uv.h>
 
 #include "ev/log.h"
 
-enum { WARN_EVERY_MS = 1000, NS_PER_MS = 1000000 };
+enum { WARN_EVERY_MS = 1000 };
 
 static _Thread_local const char *worker_name;
 
@@ -24,7 +23,7 @@ static uint64_t cpu_now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void tell(struct loop_hold *h, enum log_level level, uint64_t held_ms, uint64_t cpu_us)
+static void tell_hold(struct loop_hold *h, enum log_level level, uint64_t held_ms, uint64_t cpu_us)
 {
     struct log_field fields[] = {
         LOG_INT("ms", held_ms),
@@ -42,30 +41,35 @@ static void tell(struct loop_hold *h, enum log_level level, uint64_t held_ms, ui
     log_line(level, "loop_held", fields);
 }
 
-static void judge(struct loop_hold *h, uint64_t now_ms, uint64_t held_ms, uint64_t cpu_us)
+static void warn_of_hold(struct loop_hold *h, uint64_t now_ms, uint64_t held_ms)
 {
-    if (held_ms < LOOP_HOLD_WARN_MS) {
-        if (held_ms >= LOOP_HOLD_SHOW_MS && log_is_on(LOG_DEBUG))
-            tell(h, LOG_DEBUG, held_ms, cpu_us);
-    } else if (!log_is_on(LOG_DEBUG) && h->warned_ms != 0 &&
-               now_ms - h->warned_ms < WARN_EVERY_MS) {
+    if (h->warned_ms != 0 && now_ms - h->warned_ms < WARN_EVERY_MS) {
         h->n_unsaid++;
-    } else {
-        tell(h, LOG_WARN, held_ms, cpu_us);
-        h->warned_ms = now_ms;
-        h->n_unsaid = 0;
+        return;
     }
+    tell_hold(h, LOG_WARN, held_ms, 0);
+    h->warned_ms = now_ms;
+    h->n_unsaid = 0;
 }
 
-void loop_hold_end(struct loop_hold *h)
+static void tell_with_cpu(struct loop_hold *h, uint64_t held_ms)
 {
-    const uint64_t now_ms = uv_hrtime() / NS_PER_MS;
-    const bool measures_cpu = log_is_on(LOG_DEBUG);
-    const uint64_t cpu_us = measures_cpu ? cpu_now_us() : 0;
+    const uint64_t cpu_us = cpu_now_us();
 
-    if (h->woken_ms != 0 && now_ms > h->woken_ms)
-        judge(h, now_ms, now_ms - h->woken_ms, h->cpu_us == 0 ? 0 : cpu_us - h->cpu_us);
+    if (held_ms >= LOOP_HOLD_SHOW_MS)
+        tell_hold(h, held_ms < LOOP_HOLD_WARN_MS ? LOG_DEBUG : LOG_WARN, held_ms,
+                  h->cpu_us == 0 ? 0 : cpu_us - h->cpu_us);
+    h->cpu_us = cpu_now_us(); /* without what the line took */
+}
+
+void loop_hold_end(struct loop_hold *h, uint64_t now_ms)
+{
+    const uint64_t held_ms = h->woken_ms != 0 && now_ms > h->woken_ms ? now_ms - h->woken_ms : 0;
+
+    if (log_is_on(LOG_DEBUG))
+        tell_with_cpu(h, held_ms);
+    else if (held_ms >= LOOP_HOLD_WARN_MS)
+        warn_of_hold(h, now_ms, held_ms);
     h->woken_ms = 0;
-    h->cpu_us = measures_cpu ? cpu_now_us() : 0;
     worker_name = NULL;
 }

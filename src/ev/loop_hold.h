@@ -2,7 +2,7 @@
  *
  * A loop that works waits for nobody: all its other connections are late by that time. One batch
  * of callbacks is measured, from the moment the loop was woken to the moment it sleeps again, by
- * one look at the clock. Long ones are told: a line `loop_held` with their time and who worked
+ * the loop's own clock. Long ones are told: a line `loop_held` with their time and who worked
  * last, as a warning from LOOP_HOLD_WARN_MS on, and from LOOP_HOLD_SHOW_MS on at the level debug,
  * there with the processor time as well, which other processes do not add to. */
 #ifndef ANTIPHON_EV_LOOP_HOLD_H
@@ -30,7 +30,7 @@ static inline void loop_hold_begin(struct loop_hold *h, uint64_t woken_ms)
     h->woken_ms = woken_ms;
 }
 
-/* It sleeps again. */
-void loop_hold_end(struct loop_hold *h);
+/* It sleeps again, at that time of the same clock. */
+void loop_hold_end(struct loop_hold *h, uint64_t now_ms);
 
 #endif

@@ -514,6 +514,7 @@ static void a_job_may_be_followed_by_another(void **state)
 static char *held_lines(enum log_level level, uint64_t held_ms)
 {
     static char text[4096];
+    const uint64_t now_ms = 100000;
     struct loop_hold h = {.woken_ms = 0};
     int saved = dup(STDERR_FILENO), ends[2];
     ssize_t n;
@@ -522,11 +523,11 @@ static char *held_lines(enum log_level level, uint64_t held_ms)
     (void)dup2(ends[1], STDERR_FILENO);
     log_setup(level, LOG_TEXT);
     for (int i = 0; i < 3; i++) {
-        loop_hold_begin(&h, uv_hrtime() / 1000000 - held_ms);
+        loop_hold_begin(&h, now_ms - held_ms);
         loop_hold_by("something");
-        loop_hold_end(&h);
+        loop_hold_end(&h, now_ms);
     }
-    loop_hold_end(&h); /* nothing was begun */
+    loop_hold_end(&h, now_ms); /* nothing was begun */
     (void)dup2(saved, STDERR_FILENO);
     (void)close(saved);
     (void)close(ends[1]);
