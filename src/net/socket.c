@@ -324,13 +324,11 @@ void socket_trim(struct socket *s)
 /* Queues what is left of the pieces after the first taken bytes. */
 static void queue_rest(struct socket *s, const struct iovec *pieces, size_t n, size_t taken)
 {
-    for (size_t i = 0; i < n; i++) {
-        str piece = str_from(pieces[i].iov_base, pieces[i].iov_len);
-        size_t skip = taken < piece.len ? taken : piece.len;
-
-        taken -= skip;
-        if (skip < piece.len)
-            socket_queue(s, str_skip(piece, skip));
+    for (; n > 0 && taken >= pieces->iov_len; pieces++, n--)
+        taken -= pieces->iov_len;
+    for (; n > 0; pieces++, n--) {
+        socket_queue(s, str_skip(str_from(pieces->iov_base, pieces->iov_len), taken));
+        taken = 0;
     }
 }
 
@@ -347,7 +345,7 @@ void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
         queue_rest(s, pieces, n_pieces, 0);
         return;
     }
-    n = pending_pieces(s, all);
+    n = queued == 0 ? 0 : pending_pieces(s, all);
     in_all = n < SOCKET_PIECES ? n_pieces : 0; /* else there is more between them */
     for (size_t i = 0; i < in_all; i++)
         all[n++] = pieces[i];
@@ -357,7 +355,8 @@ void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
         return;
     }
     if ((size_t)taken >= queued) {
-        pending_advance(s, queued);
+        if (queued > 0)
+            pending_advance(s, queued);
         queue_rest(s, pieces, n_pieces, (size_t)taken - queued);
     } else {
         pending_advance(s, (size_t)taken);

@@ -46,7 +46,11 @@ void round_feed(struct round *round, str bytes, struct buf *out)
         return;
     round->out = out;
     chat_stream_feed(&round->stream, bytes);
-    round->quiet_bytes = round->n_deltas == n_before ? round->quiet_bytes + bytes.len : 0;
+    if (round->n_deltas != n_before) {
+        round->quiet_bytes = 0;
+        return;
+    }
+    round->quiet_bytes += bytes.len;
     chat_stream_limit_quiet(&round->stream, round->quiet_bytes);
 }
 

@@ -79,13 +79,14 @@ static void on_blank_line(struct sse_parser *p, const struct sse_handler *h, voi
 
 static void on_field(struct sse_parser *p, str line, const struct sse_handler *h, void *arg)
 {
-    size_t colon = str_find_char(line, ':');
+    const bool is_data = str_starts_with(line, STR("data:")); /* as nearly all are */
+    size_t colon = is_data ? strlen("data") : str_find_char(line, ':');
     str name = str_from(line.p, colon);
     str value = str_skip(line, colon + 1);
 
     if (value.len > 0 && value.p[0] == ' ')
         value = str_skip(value, 1);
-    if (str_eq(name, STR("data"))) {
+    if (is_data || str_eq(name, STR("data"))) {
         on_data(p, value, h, arg);
     } else if (str_eq(name, STR("event"))) {
         p->event.len = 0;
@@ -115,10 +116,14 @@ static void on_line(struct sse_parser *p, str line, const struct sse_handler *h,
 
 static size_t find_line_end(str s)
 {
-    const char *lf = s.len == 0 ? NULL : memchr(s.p, '\n', s.len);
-    size_t n = lf == NULL ? s.len : (size_t)(lf - s.p);
-    const char *cr = n == 0 ? NULL : memchr(s.p, '\r', n);
+    const char *lf, *cr;
+    size_t n;
 
+    if (s.len == 0 || s.p[0] == '\n')
+        return 0; /* every other line is blank */
+    lf = memchr(s.p, '\n', s.len);
+    n = lf == NULL ? s.len : (size_t)(lf - s.p);
+    cr = memchr(s.p, '\r', n);
     return cr == NULL ? n : (size_t)(cr - s.p);
 }
 
