@@ -76,6 +76,15 @@ size_t str_find_char(str s, char c)
     return p == NULL ? s.len : (size_t)(p - s.p);
 }
 
+str str_cut(str *rest, char separator)
+{
+    size_t n = str_find_char(*rest, separator);
+    str piece = str_from(rest->p, n);
+
+    *rest = str_skip(*rest, n < rest->len ? n + 1 : n);
+    return piece;
+}
+
 size_t str_find(str s, str needle)
 {
     const char *p = s.len == 0 ? NULL : memmem(s.p, s.len, needle.p, needle.len);

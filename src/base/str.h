@@ -113,6 +113,9 @@ str str_trim(str s);
 size_t str_find_char(str s, char c);
 size_t str_find(str s, str needle);
 
+/* What stands before the separator, or all: cut off from *rest, the separator with it. */
+str str_cut(str *rest, char separator);
+
 /* Does needle occur in s, ASCII letters compared without case? */
 bool str_has_nocase(str s, str needle);
 

@@ -14,15 +14,6 @@ size_t egress_head_length(str bytes)
     return end == bytes.len ? 0 : end + 4;
 }
 
-/* Cuts what stands before the first c off rest; all of it when there is none. */
-static str cut(str *rest, char c)
-{
-    str before = str_from(rest->p, str_find_char(*rest, c));
-
-    *rest = str_skip(*rest, before.len + 1);
-    return before;
-}
-
 /* Cuts a line with its CRLF off rest, which ends in one. */
 static str cut_line(str *rest)
 {
@@ -68,8 +59,8 @@ static const char *read_request_line(str line, struct egress_head *ret)
 {
     str target;
 
-    ret->method = cut(&line, ' ');
-    target = cut(&line, ' ');
+    ret->method = str_cut(&line, ' ');
+    target = str_cut(&line, ' ');
     ret->version = line;
     if (!header_is_name(ret->method) || !str_is_visible(target) ||
         (!str_eq(line, STR("HTTP/1.1")) && !str_eq(line, STR("HTTP/1.0"))))
@@ -88,7 +79,7 @@ struct framing {
 
 static const char *read_field(str line, struct framing *framing)
 {
-    str value = line, name = cut(&value, ':');
+    str value = line, name = str_cut(&value, ':');
 
     if (name.len == line.len || !header_is_name(name))
         return malformed;
@@ -164,7 +155,7 @@ void egress_head_write(const struct egress_head *head, struct buf *out)
     while (rest.len > 0) {
         str line = cut_line(&rest), value = line;
 
-        if (is_ours(cut(&value, ':')))
+        if (is_ours(str_cut(&value, ':')))
             continue;
         buf_append(out, line);
         buf_c(out, "\r\n");

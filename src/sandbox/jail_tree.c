@@ -16,20 +16,10 @@ const str jail_controller_names[JAIL_CONTROLLERS] = {
     [JAIL_CPU] = STR_INIT("cpu"),
 };
 
-/* Takes what is before the next separator, or all, from *rest. */
-static str cut(str *rest, char separator)
-{
-    size_t len = str_find_char(*rest, separator);
-    str word = str_from(rest->p, len);
-
-    *rest = str_skip(*rest, len < rest->len ? len + 1 : len);
-    return word;
-}
-
 bool jail_tree_has_word(str list, char separator, str word)
 {
     while (list.len > 0) {
-        if (str_eq(cut(&list, separator), word))
+        if (str_eq(str_cut(&list, separator), word))
             return true;
     }
     return false;
@@ -39,11 +29,11 @@ bool jail_tree_has_word(str list, char separator, str word)
 static str find_group(str cgroup, str controller)
 {
     while (cgroup.len > 0) {
-        str line = cut(&cgroup, '\n');
+        str line = str_cut(&cgroup, '\n');
         str controllers;
 
-        (void)cut(&line, ':');
-        controllers = cut(&line, ':');
+        (void)str_cut(&line, ':');
+        controllers = str_cut(&line, ':');
         if (controller.len == 0 ? controllers.len == 0
                                 : jail_tree_has_word(controllers, ',', controller))
             return line;
@@ -62,12 +52,12 @@ static bool read_mount(str line, str kind, str option, struct mounted *ret)
     str behind = str_skip(line, dash + 3);
 
     for (int i = 0; i < 3; i++)
-        (void)cut(&line, ' ');
-    ret->root = cut(&line, ' ');
-    ret->where = cut(&line, ' ');
-    if (!str_eq(cut(&behind, ' '), kind))
+        (void)str_cut(&line, ' ');
+    ret->root = str_cut(&line, ' ');
+    ret->where = str_cut(&line, ' ');
+    if (!str_eq(str_cut(&behind, ' '), kind))
         return false;
-    (void)cut(&behind, ' ');
+    (void)str_cut(&behind, ' ');
     return option.len == 0 || jail_tree_has_word(behind, ',', option);
 }
 
@@ -90,7 +80,7 @@ static bool find(str cgroup, str mountinfo, str kind, str controller, struct jai
         struct mounted m;
         str rest;
 
-        if (!read_mount(cut(&mountinfo, '\n'), kind, controller, &m))
+        if (!read_mount(str_cut(&mountinfo, '\n'), kind, controller, &m))
             continue;
         rest = below(m.root, group);
         if (str_is_none(rest) || m.where.len + rest.len >= sizeof(ret->path))

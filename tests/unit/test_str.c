@@ -119,9 +119,25 @@ static void order_is_that_of_the_bytes(void **state)
     assert_int_equal(str_order(STR_NONE, STR("")), 0);
 }
 
+static void pieces_are_cut_off(void **state)
+{
+    str rest = STR("a=b=");
+
+    (void)state;
+    assert_str_c(str_cut(&rest, '='), "a");
+    assert_str_c(rest, "b=");
+    assert_str_c(str_cut(&rest, '='), "b");
+    assert_int_equal(rest.len, 0);
+    assert_str_c(str_cut(&rest, '='), "");
+    rest = STR("whole");
+    assert_str_c(str_cut(&rest, '='), "whole");
+    assert_int_equal(rest.len, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_cut_off),
         cmocka_unit_test(absent_and_empty_differ_but_compare_alike),
         cmocka_unit_test(comparison_goes_past_nul_bytes),
         cmocka_unit_test(skip_stops_at_the_end),
