@@ -41,6 +41,7 @@ int config_load(struct config *c, const struct config_sources *sources,
     config_env_load(c, sources->env, problems);
     config_flags_load(c, sources->n_args, sources->args, problems);
     config_rules_check(c, problems);
+    config_model_note_old(c, problems);
     return problems->n_errors == n_before ? 0 : -1;
 }
 

@@ -2,7 +2,11 @@
  *
  * Every key has one name, spelled four ways: max_body in struct config and in
  * the configuration file, --max-body as a flag, ANTIPHON_MAX_BODY in the
- * environment. The keys, their defaults and their meaning are in config.def. */
+ * environment. The keys, their defaults and their meaning are in config.def.
+ *
+ * Settings of models were keys, too, for all models at once. These old keys go on working in this
+ * version, as model_settings with the line `* NAME=WORD` would behind all its lines. They are not
+ * shown unless they are given, and one warning says what to write instead. */
 #ifndef ANTIPHON_CONFIG_CONFIG_H
 #define ANTIPHON_CONFIG_CONFIG_H
 
@@ -13,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "config/config_problems.h"
+#include "wire/dialect/model_setting.h"
 
 /* In the order of the words in config.def. */
 enum config_reasoning {
@@ -29,29 +34,6 @@ enum config_unknown_fields {
 };
 enum config_unsupported_tools { CONFIG_UNSUPPORTED_TOOLS_IGNORE, CONFIG_UNSUPPORTED_TOOLS_REJECT };
 enum config_unknown_items { CONFIG_UNKNOWN_ITEMS_REJECT, CONFIG_UNKNOWN_ITEMS_IGNORE };
-enum config_token_field {
-    CONFIG_TOKEN_FIELD_AUTO,
-    CONFIG_TOKEN_FIELD_MAX_TOKENS,
-    CONFIG_TOKEN_FIELD_MAX_COMPLETION_TOKENS,
-    CONFIG_TOKEN_FIELD_BOTH,
-};
-enum config_tool_choice_support {
-    CONFIG_TOOL_CHOICE_SUPPORT_KIND,
-    CONFIG_TOOL_CHOICE_SUPPORT_FULL,
-    CONFIG_TOOL_CHOICE_SUPPORT_STRINGS,
-    CONFIG_TOOL_CHOICE_SUPPORT_AUTO,
-};
-enum config_schema_with_tools {
-    CONFIG_SCHEMA_WITH_TOOLS_AUTO,
-    CONFIG_SCHEMA_WITH_TOOLS_TOGETHER,
-    CONFIG_SCHEMA_WITH_TOOLS_AFTER,
-};
-enum config_empty_content {
-    CONFIG_EMPTY_CONTENT_NULL,
-    CONFIG_EMPTY_CONTENT_EMPTY,
-    CONFIG_EMPTY_CONTENT_ABSENT,
-};
-enum config_tool_images { CONFIG_TOOL_IMAGES_USER, CONFIG_TOOL_IMAGES_TOOL };
 enum config_store_failure { CONFIG_STORE_FAILURE_FAIL, CONFIG_STORE_FAILURE_CONTINUE };
 enum config_dialect { CONFIG_DIALECT_RESPONSES, CONFIG_DIALECT_ORS };
 enum config_mcp_inject { CONFIG_MCP_INJECT_DECLARED, CONFIG_MCP_INJECT_ALWAYS };
@@ -103,9 +85,6 @@ enum config_log_level {
 };
 enum config_log_format { CONFIG_LOG_FORMAT_TEXT, CONFIG_LOG_FORMAT_JSON };
 
-/* A flag that may be left to the gateway. */
-enum config_switch { CONFIG_SWITCH_AUTO, CONFIG_SWITCH_ON, CONFIG_SWITCH_OFF };
-
 /* A size that is left to the gateway. */
 #define CONFIG_SIZE_AUTO SIZE_MAX
 
@@ -128,7 +107,6 @@ struct config_list {
 #define CONFIG_FIELD_SIZE(name)     size_t name##_bytes;
 #define CONFIG_FIELD_COUNT(name)    unsigned name;
 #define CONFIG_FIELD_FLAG(name)     bool name;
-#define CONFIG_FIELD_SWITCH(name)   enum config_switch name;
 #define CONFIG_FIELD_CHOICE(name)   enum config_##name name;
 #define CONFIG_FIELD_WORD(name)     const char *name; /* as config.def spells it */
 
@@ -147,10 +125,13 @@ struct config_place {
     size_t line;      /* in the file, from 1 */
 };
 
-/* The keys by number, in the order of config.def. */
+/* The keys by number, in the order of config.def; behind them the old keys, whose names are settings
+ * of models. */
 enum config_id {
 #define KEY(name, kind, initial, valid, help) CONFIG_KEY_##name,
 #include "config/config.def"
+#define MODEL_SETTING(symbol, name, kind, words, values, help) CONFIG_KEY_##name,
+#include "wire/dialect/model_setting.def"
     CONFIG_KEYS
 };
 
@@ -158,7 +139,8 @@ enum config_id {
 struct config {
 #define KEY(name, kind, initial, valid, help) CONFIG_FIELD_##kind(name)
 #include "config/config.def"
-    struct config_place places[CONFIG_KEYS]; /* of the values */
+    const char *of_all_models[MODEL_SETTINGS]; /* words given by old keys; NULL: none */
+    struct config_place places[CONFIG_KEYS];   /* of the values */
     struct arena memory;
 };
 

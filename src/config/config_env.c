@@ -155,12 +155,13 @@ static void note_later(const char *const *env, struct config_problems *problems)
     buf_fini(&names);
 }
 
-static void load_own(struct config *c, const char *const *env, struct config_problems *problems)
+static void load_own(struct config *c, const struct config_key *k, const char *const *env,
+                     struct config_problems *problems)
 {
     static const struct config_place place = {.source = CONFIG_FROM_VARIABLE};
     struct buf name = {0};
 
-    for (const struct config_key *k = config_keys; k->name != NULL; k++) {
+    for (; k->name != NULL; k++) {
         str value;
 
         if (k->kind == CONFIG_GROUP)
@@ -204,7 +205,8 @@ void config_env_load(struct config *c, const char *const *env, struct config_pro
 {
     load_aliases(c, env, problems);
     note_later(env, problems);
-    load_own(c, env, problems);
+    load_own(c, config_keys, env, problems);
+    load_own(c, config_old_keys, env, problems);
     for (; env != NULL && *env != NULL; env++) {
         if (str_starts_with(str_from_c(*env), STR("ANTIPHON_")) && strchr(*env, '=') != NULL)
             note_misspelled(str_from(*env, strcspn(*env, "=")), problems);

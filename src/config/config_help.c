@@ -40,6 +40,23 @@ static void help_key(const struct config_key *k, struct buf *out)
     buf_fini(&initial);
 }
 
+/* What they mean needs more room than there is here. */
+static void help_settings(struct buf *out)
+{
+    buf_c(out, "\n"
+               "Settings of models, for --model-settings; the first word if nothing is said:\n");
+    for (int s = 0; s < MODEL_SETTINGS; s++) {
+        struct buf words = {0};
+
+        buf_c(out, "  ");
+        buf_c(out, model_setting_name((enum model_setting)s));
+        buf_char(out, '\n');
+        config_write_words(model_setting_words((enum model_setting)s), &words);
+        prose_wrap(buf_cstr(&words), out);
+        buf_fini(&words);
+    }
+}
+
 void config_help(struct buf *out)
 {
     buf_c(out, "usage: antiphon serve [flags]\n"
@@ -67,6 +84,7 @@ void config_help(struct buf *out)
         buf_c(out, k->name);
         buf_c(out, ":\n");
     }
+    help_settings(out);
     buf_c(out, "\n"
                "Durations: 500ms, 15s, 2m, 1h; a bare number is seconds.\n"
                "Sizes: 512B, 64KiB, 32MiB, 1GiB; a bare number is bytes.\n"

@@ -9,7 +9,6 @@
 #define FIELD_SIZE(name)     name##_bytes
 #define FIELD_COUNT(name)    name
 #define FIELD_FLAG(name)     name
-#define FIELD_SWITCH(name)   name
 #define FIELD_CHOICE(name)   name
 #define FIELD_WORD(name)     name
 
@@ -25,6 +24,19 @@ const struct config_key config_keys[] = {
         valid,                                                                                     \
         help},
 #include "config/config.def"
+    {.name = NULL},
+};
+
+const struct config_key config_old_keys[] = {
+#define MODEL_SETTING(symbol, name, kind, words, values, help)                                     \
+    {#name,                                                                                        \
+     CONFIG_##kind,                                                                                \
+     CONFIG_KEY_##name,                                                                            \
+     offsetof(struct config, of_all_models[MODEL_##symbol]),                                       \
+     NULL,                                                                                         \
+     words,                                                                                        \
+     help},
+#include "wire/dialect/model_setting.def"
     {.name = NULL},
 };
 
@@ -44,13 +56,18 @@ static bool is_named(const struct config_key *k, str name)
     return k->name[name.len] == '\0';
 }
 
+static const struct config_key *find_among(const struct config_key *k, str name)
+{
+    while (k->name != NULL && !is_named(k, name))
+        k++;
+    return k->name == NULL ? NULL : k;
+}
+
 const struct config_key *config_key_find(str name)
 {
-    for (const struct config_key *k = config_keys; k->name != NULL; k++) {
-        if (is_named(k, name))
-            return k;
-    }
-    return NULL;
+    const struct config_key *k = find_among(config_keys, name);
+
+    return k == NULL ? find_among(config_old_keys, name) : k;
 }
 
 bool config_key_is_flag(const struct config_key *k)
@@ -58,14 +75,9 @@ bool config_key_is_flag(const struct config_key *k)
     return k->kind == CONFIG_FLAG || k->kind == CONFIG_SWITCH;
 }
 
-const char *config_switch_word(enum config_switch s)
-{
-    return s == CONFIG_SWITCH_AUTO ? "auto" : s == CONFIG_SWITCH_ON ? "true" : "false";
-}
-
 bool config_key_has_words(const struct config_key *k)
 {
-    return k->kind == CONFIG_CHOICE || k->kind == CONFIG_WORD;
+    return k->kind == CONFIG_CHOICE || k->kind == CONFIG_WORD || k->kind == CONFIG_SWITCH;
 }
 
 bool config_key_is_list(const struct config_key *k)
@@ -73,12 +85,18 @@ bool config_key_is_list(const struct config_key *k)
     return k->kind == CONFIG_LIST || k->kind == CONFIG_SECRETS;
 }
 
-void config_key_spell(struct spelling *s)
+static void spell_among(const struct config_key *k, struct spelling *s)
 {
-    for (const struct config_key *k = config_keys; k->name != NULL; k++) {
+    for (; k->name != NULL; k++) {
         if (k->kind != CONFIG_GROUP)
             (void)spelling_try(s, k->name);
     }
+}
+
+void config_key_spell(struct spelling *s)
+{
+    spell_among(config_keys, s);
+    spell_among(config_old_keys, s);
 }
 
 void config_key_flag(const struct config_key *k, struct buf *out)
@@ -135,7 +153,7 @@ str config_key_chosen(const struct config *c, const struct config_key *k)
     const void *field = (const char *)c + k->offset;
     unsigned chosen;
 
-    if (k->kind == CONFIG_WORD)
+    if (k->kind != CONFIG_CHOICE)
         return str_from_c(*(const char *const *)field);
     memcpy(&chosen, field, sizeof(chosen));
     return config_word_at(k->valid, chosen);

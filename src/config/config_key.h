@@ -31,9 +31,9 @@ enum config_kind {
     CONFIG_SIZE,
     CONFIG_COUNT,
     CONFIG_FLAG,
-    CONFIG_SWITCH,
     CONFIG_CHOICE,
-    CONFIG_WORD, /* a choice whose field holds the word */
+    CONFIG_WORD,   /* a choice whose field holds the word */
+    CONFIG_SWITCH, /* the same, of the words auto, on and off: a flag that may be left open */
 };
 
 struct config_key {
@@ -44,17 +44,14 @@ struct config_key {
     const char *initial, *valid, *help;
 };
 
-/* Ends with a row whose name is NULL. */
-extern const struct config_key config_keys[];
+/* Both end with a row whose name is NULL. The old keys have no default. */
+extern const struct config_key config_keys[], config_old_keys[];
 
-/* NULL when there is no such key. A flag's dashes count as underscores. */
+/* Among all of them; NULL when there is no such key. A flag's dashes count as underscores. */
 const struct config_key *config_key_find(str name);
 
 /* Does its flag stand alone, and has one with --no- in front? */
 bool config_key_is_flag(const struct config_key *k);
-
-/* The word of a switch. */
-const char *config_switch_word(enum config_switch s);
 
 /* Is its value one of some words? */
 bool config_key_has_words(const struct config_key *k);
@@ -104,6 +101,9 @@ const struct config_form *config_form_find(const char *name);
 /* The form of the lines of model_settings. */
 bool config_model_fits(str line);
 bool config_model_explain(str line, struct buf *out);
+
+/* Warns of the old keys that are given, and says which line does the same. */
+void config_model_note_old(const struct config *c, struct config_problems *problems);
 
 /* HOST:PORT in its two parts; the host keeps its brackets and may be empty.
  * False when it is none. */

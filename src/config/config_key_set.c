@@ -51,21 +51,6 @@ static bool set_flag(str value, void *field)
     return false;
 }
 
-static bool set_switch(str value, void *field)
-{
-    enum config_switch *to = field;
-    bool is_on;
-
-    if (str_eq_nocase(value, STR("auto"))) {
-        *to = CONFIG_SWITCH_AUTO;
-        return true;
-    }
-    if (!set_flag(value, &is_on))
-        return false;
-    *to = is_on ? CONFIG_SWITCH_ON : CONFIG_SWITCH_OFF;
-    return true;
-}
-
 _Static_assert(sizeof(enum config_reasoning) == sizeof(unsigned),
                "set_choice() copies an unsigned");
 
@@ -87,6 +72,16 @@ static bool set_word(struct config *c, const struct config_key *k, str value, co
         return false;
     *field = arena_dup(&c->memory, config_word_at(k->valid, chosen)).p;
     return *field != NULL;
+}
+
+/* A flag says true or false, a setting on or off; all of them are taken. */
+static bool set_switch(struct config *c, const struct config_key *k, str value, const char **field)
+{
+    bool is_on;
+
+    if (set_flag(value, &is_on))
+        value = is_on ? STR("on") : STR("off");
+    return set_word(c, k, value, field);
 }
 
 static bool set_size(const struct config_key *k, str value, void *field)
@@ -128,7 +123,7 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
     case CONFIG_FLAG:
         return set_flag(value, field);
     case CONFIG_SWITCH:
-        return set_switch(value, field);
+        return set_switch(c, k, value, field);
     case CONFIG_CHOICE:
         return set_choice(k, value, field);
     case CONFIG_WORD:

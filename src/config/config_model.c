@@ -1,52 +1,20 @@
-/* config_model.c -- a line of model_settings: the name of a model, then NAME=WORD ...
- *
- * The names are those of the keys of its own group that have a choice of words, and the words are
- * theirs: a line says of one model what the key says of all. */
+/* config_model.c -- a line of model_settings: the name of a model, then NAME=WORD ... of
+ * wire/dialect/model_setting.def. */
 #include "config/config_key.h"
 
 enum fault_kind { FAULT_NONE, FAULT_NO_PAIR, FAULT_NAME, FAULT_WORD, FAULT_REPEATED };
 
 struct fault {
     enum fault_kind kind;
-    str text;                     /* of the line: the pair, the name or the word that is wrong */
-    const struct config_key *key; /* FAULT_WORD: the setting that has no such word */
+    str text;              /* of the line: the pair, the name or the word that is wrong */
+    enum model_setting of; /* FAULT_WORD: the setting that has no such word */
 };
-
-/* ---- the settings there are */
-
-static const struct config_key *first_of_group(void)
-{
-    const struct config_key *k = config_key_find(STR("model_settings"));
-
-    while (k[-1].kind != CONFIG_GROUP)
-        k--;
-    return k;
-}
-
-static bool is_in_group(const struct config_key *k)
-{
-    return k->name != NULL && k->kind != CONFIG_GROUP;
-}
-
-static const struct config_key *find_setting(str name)
-{
-    for (const struct config_key *k = first_of_group(); is_in_group(k); k++) {
-        if (k->kind == CONFIG_WORD && str_eq(name, str_from_c(k->name)))
-            return k;
-    }
-    return NULL;
-}
 
 static void list_settings(struct buf *out)
 {
-    const char *separator = "";
-
-    for (const struct config_key *k = first_of_group(); is_in_group(k); k++) {
-        if (k->kind != CONFIG_WORD)
-            continue;
-        buf_c(out, separator);
-        buf_c(out, k->name);
-        separator = ", ";
+    for (int s = 0; s < MODEL_SETTINGS; s++) {
+        buf_c(out, s == 0 ? "" : ", ");
+        buf_c(out, model_setting_name((enum model_setting)s));
     }
 }
 
@@ -72,14 +40,14 @@ static struct fault check_pair(str settings, str pair)
 {
     size_t equals = str_find_char(pair, '=');
     str name = str_from(pair.p, equals), word = str_skip(pair, equals + 1);
-    const struct config_key *k = find_setting(name);
+    enum model_setting s;
 
     if (equals == pair.len)
         return (struct fault){.kind = FAULT_NO_PAIR, .text = pair};
-    if (k == NULL)
+    if (!model_setting_find(name, &s))
         return (struct fault){.kind = FAULT_NAME, .text = name};
-    if (!config_has_word(k->valid, word, NULL))
-        return (struct fault){.kind = FAULT_WORD, .text = word, .key = k};
+    if (!config_has_word(model_setting_words(s), word, NULL))
+        return (struct fault){.kind = FAULT_WORD, .text = word, .of = s};
     if (is_repeated(settings, name))
         return (struct fault){.kind = FAULT_REPEATED, .text = name};
     return (struct fault){.kind = FAULT_NONE};
@@ -129,9 +97,9 @@ static void explain(const struct fault *fault, struct buf *out)
         break;
     case FAULT_WORD:
         buf_c(out, " is not valid for ");
-        buf_c(out, fault->key->name);
+        buf_c(out, model_setting_name(fault->of));
         buf_c(out, "; give ");
-        config_write_words(fault->key->valid, out);
+        config_write_words(model_setting_words(fault->of), out);
         break;
     case FAULT_REPEATED:
         buf_c(out, " is there twice; remove one");
@@ -149,4 +117,32 @@ bool config_model_explain(str line, struct buf *out)
     if (fault.kind != FAULT_NONE)
         explain(&fault, out);
     return fault.kind != FAULT_NONE;
+}
+
+/* ---- old keys */
+
+void config_model_note_old(const struct config *c, struct config_problems *problems)
+{
+    struct buf names = {0}, line = {0};
+
+    buf_char(&line, '*');
+    for (const struct config_key *k = config_old_keys; k->name != NULL; k++) {
+        str word = config_key_chosen(c, k);
+
+        if (str_is_none(word))
+            continue;
+        buf_c(&names, names.len == 0 ? "" : ", ");
+        config_key_where(c, k, &names);
+        buf_char(&line, ' ');
+        buf_c(&line, k->name);
+        buf_char(&line, '=');
+        buf_append(&line, word);
+    }
+    if (names.len > 0)
+        config_warning(
+            problems,
+            "%s: settings of models are keys in this version only; say \"%s\" in model_settings",
+            buf_cstr(&names), buf_cstr(&line));
+    buf_fini(&names);
+    buf_fini(&line);
 }

@@ -47,14 +47,6 @@ static void show_list(const struct config_list *list, struct buf *out)
     buf_char(out, ']');
 }
 
-static void show_switch(enum config_switch s, struct buf *out)
-{
-    if (s == CONFIG_SWITCH_AUTO)
-        show_text(STR("auto"), out);
-    else
-        buf_c(out, config_switch_word(s));
-}
-
 static void show_value(const struct config *c, const struct config_key *k, struct buf *out)
 {
     const void *field = (const char *)c + k->offset;
@@ -82,11 +74,9 @@ static void show_value(const struct config *c, const struct config_key *k, struc
     case CONFIG_FLAG:
         buf_c(out, *(const bool *)field ? "true" : "false");
         return;
-    case CONFIG_SWITCH:
-        show_switch(*(const enum config_switch *)field, out);
-        return;
     case CONFIG_CHOICE:
     case CONFIG_WORD:
+    case CONFIG_SWITCH:
         show_text(config_key_chosen(c, k), out);
         return;
     }
@@ -146,6 +136,20 @@ static void show_key(const struct config *c, const struct config_key *k, struct 
     buf_char(out, '\n');
 }
 
+/* Those that are given: they have no default. */
+static void show_old_keys(const struct config *c, struct buf *out)
+{
+    const char *title = "\n  // Old keys: in model_settings they are \"* NAME=WORD\"\n";
+
+    for (const struct config_key *k = config_old_keys; k->name != NULL; k++) {
+        if (str_is_none(config_key_chosen(c, k)))
+            continue;
+        buf_c(out, title);
+        show_key(c, k, out);
+        title = "";
+    }
+}
+
 void config_show(const struct config *c, struct buf *out)
 {
     buf_c(out, "{\n");
@@ -158,5 +162,6 @@ void config_show(const struct config *c, struct buf *out)
         buf_c(out, k->name);
         buf_char(out, '\n');
     }
+    show_old_keys(c, out);
     buf_c(out, "}\n");
 }

@@ -12,6 +12,7 @@
 #include "mcp/hub/mcp_hub.h"
 #include "turn/turn_call.h"
 #include "turn/worker.h"
+#include "wire/dialect/model_profile.h"
 #include "wire/loop/chat_loop_request.h"
 #include "wire/loop/chat_merge.h"
 
@@ -80,6 +81,9 @@ enum turn_next chat_turn_run_calls(void *arg, struct err *reterr);
 
 /* Takes what a call came to (turn_call.h). */
 void chat_turn_close_call(struct turn_call *c);
+
+/* What is known of its model just now. */
+struct model_profile chat_turn_profile(struct chat_turn *t);
 
 /* Appends what was called and what came of it to the history, and forgets the results. */
 void chat_turn_remember(struct chat_turn *t);

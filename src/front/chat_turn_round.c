@@ -4,6 +4,7 @@
 #include "front/relay_headers.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
+#include "json/json_text.h"
 
 /* Room for two more than the client has sent is in out. */
 static size_t write_headers(struct chat_turn *t, struct http_header *out)
@@ -42,6 +43,17 @@ static void narrow_choice(const struct chat_turn *t, enum chat_tool_choice forms
     add->choice = forms == CHAT_CHOICE_STRINGS ? STR("\"required\"") : STR("\"auto\"");
 }
 
+struct model_profile chat_turn_profile(struct chat_turn *t)
+{
+    const str model = json_text_dup(&t->flight.arena, t->request.model);
+    struct upstream_facts *facts = upstream_watch_facts(t->flight.worker->watch);
+    const struct model_profile profile =
+        upstream_named_profile(t->flight.worker->config, facts, model);
+
+    upstream_facts_unref(facts);
+    return profile;
+}
+
 size_t chat_turn_weight(const void *arg)
 {
     const struct chat_turn *t = arg;
@@ -52,12 +64,11 @@ size_t chat_turn_weight(const void *arg)
 int chat_turn_write_request(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
-    struct upstream_facts *facts = upstream_watch_facts(t->flight.worker->watch);
+    const struct model_profile profile = chat_turn_profile(t);
     struct chat_loop_additions add = {
         .tools = buf_str(&t->offer),
         .is_later_round = t->n_rounds > 0,
-        .asks_for_usage =
-            t->request.stream && upstream_asks_for_usage(t->flight.worker->config, facts),
+        .asks_for_usage = t->request.stream && profile.asks_for_usage,
         .only = STR_NONE,
         .choice = STR_NONE,
     };
@@ -65,8 +76,7 @@ int chat_turn_write_request(void *arg, struct err *reterr)
     if (t->n_rounds > 0)
         chat_turn_remember(t);
     add.messages = buf_str(&t->history);
-    narrow_choice(t, upstream_tool_choice_forms(t->flight.worker->config, facts), &add);
-    upstream_facts_unref(facts);
+    narrow_choice(t, profile.tool_choice, &add);
     buf_reset(&t->body);
     chat_loop_request_write(&t->request, &add, &t->body);
     if (!buf_failed(&t->body) && !buf_failed(&t->history))

@@ -6,7 +6,6 @@
 #include "mcp/proto/mcp_request.h"
 #include "mcp/proto/mcp_result.h"
 #include "upstream/upstream_options.h"
-#include "upstream/upstream_watch.h"
 #include "json/json_text.h"
 
 void chat_turn_close_call(struct turn_call *c)
@@ -124,27 +123,12 @@ void chat_turn_forget_results(struct chat_turn *t)
     t->n_results = 0;
 }
 
-static bool wants_no_reasoning(struct chat_turn *t)
-{
-    const str model = json_text_dup(&t->flight.arena, t->request.model);
-    struct upstream_facts *facts = upstream_watch_facts(t->flight.worker->watch);
-    const struct model_profile profile =
-        upstream_named_profile(t->flight.worker->config, facts, model);
-
-    upstream_facts_unref(facts);
-    return profile.reasoning_field == CHAT_NO_REASONING;
-}
-
 void chat_turn_remember(struct chat_turn *t)
 {
-    static const enum chat_empty_content empty[] = {
-        [CONFIG_EMPTY_CONTENT_NULL] = CHAT_CONTENT_NULL,
-        [CONFIG_EMPTY_CONTENT_EMPTY] = CHAT_CONTENT_EMPTY,
-        [CONFIG_EMPTY_CONTENT_ABSENT] = CHAT_CONTENT_ABSENT,
-    };
+    const struct model_profile profile = chat_turn_profile(t);
     const struct chat_loop_message_conf conf = {
-        .empty_content = empty[t->flight.worker->config->empty_content],
-        .omits_reasoning = wants_no_reasoning(t),
+        .empty_content = profile.empty_content,
+        .omits_reasoning = profile.reasoning_field == CHAT_NO_REASONING,
     };
     struct buf *out = &t->history;
 

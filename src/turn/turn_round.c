@@ -40,7 +40,7 @@ static struct chat_stream_conf stream_conf(struct turn *t)
 {
     const struct harmony_builtins builtins = known_builtins(t);
     struct chat_stream_conf conf =
-        upstream_stream_conf(t->flight.worker->config, t->facts, &t->request, &t->profile);
+        upstream_stream_conf(t->flight.worker->config, &t->request, &t->profile);
 
     conf.text.has_python = builtins.has_python;
     conf.text.has_browser = builtins.has_browser;

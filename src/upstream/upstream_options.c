@@ -1,7 +1,4 @@
-/* upstream_options.c -- keys of the configuration, one row each.
- *
- * The enums of the core do not depend on the order of the words in config.def,
- * so every word is named. */
+/* upstream_options.c -- keys of the configuration, and what is known of the model and its server. */
 #include "upstream/upstream_options.h"
 
 #include <time.h>
@@ -32,16 +29,6 @@ const struct upstream_profile *upstream_kind_profile(const struct config *c,
     return upstream_profile(kind);
 }
 
-static bool is_switched_on(enum config_switch s, bool automatic)
-{
-    return s == CONFIG_SWITCH_AUTO ? automatic : s == CONFIG_SWITCH_ON;
-}
-
-static bool switches_thinking(const struct config *c, const struct upstream_profile *kind)
-{
-    return is_switched_on(c->thinking_switch, upstream_has(kind, UPSTREAM_THINKING_SWITCH));
-}
-
 /* ---- requests */
 
 struct responses_request_options upstream_request_options(const struct config *c,
@@ -66,18 +53,6 @@ struct responses_request_options upstream_request_options(const struct config *c
     };
 }
 
-static enum chat_token_field token_field(const struct config *c,
-                                         const struct upstream_profile *kind)
-{
-    static const enum chat_token_field fields[] = {
-        [CONFIG_TOKEN_FIELD_MAX_TOKENS] = CHAT_MAX_TOKENS,
-        [CONFIG_TOKEN_FIELD_MAX_COMPLETION_TOKENS] = CHAT_MAX_COMPLETION_TOKENS,
-        [CONFIG_TOKEN_FIELD_BOTH] = CHAT_BOTH_TOKEN_FIELDS,
-    };
-
-    return c->token_field == CONFIG_TOKEN_FIELD_AUTO ? kind->token_field : fields[c->token_field];
-}
-
 /* A model without a name of its own, and one whose look-up finds no memory,
  * goes by the name the client used. */
 static str model(const struct config *c, const struct responses_request *r, struct arena *a)
@@ -94,13 +69,8 @@ static struct model_words learnt_words(const struct upstream_profile *kind,
     struct model_words words = {{{NULL, 0}}};
 
     model_words_add(kind->words, &words);
-    if (facts == NULL || !facts->knows_template_words ||
-        !upstream_facts_template_is_of(facts, model))
-        return words;
-    for (int s = 0; s < MODEL_SETTINGS; s++) {
-        if (str_is_none(words.of[s]))
-            words.of[s] = facts->template_words.of[s];
-    }
+    if (facts != NULL && facts->knows_template_words && upstream_facts_template_is_of(facts, model))
+        model_words_add_all(&facts->template_words, &words);
     return words;
 }
 
@@ -109,22 +79,11 @@ struct model_profile upstream_named_profile(const struct config *c,
 {
     const struct model_words learnt = learnt_words(upstream_kind_profile(c, facts), facts, model);
     const str other = facts == NULL ? STR_NONE : upstream_facts_other_name(facts, model);
-    const struct model_words words = {{
-        [MODEL_HARMONY] = str_from_c(c->harmony),
-        [MODEL_HARMONY_CONTENT_TYPE] = str_from_c(c->harmony_content_type),
-        [MODEL_THINK_TAGS] = str_from_c(c->think_tags),
-        [MODEL_TEXT_CALLS] = str_from_c(c->text_calls),
-        [MODEL_REASONING_FIELD] = str_from_c(c->reasoning_field),
-        [MODEL_REASONING_HISTORY] = str_from_c(c->reasoning_history),
-        [MODEL_CALL_MESSAGES] = str_from_c(c->call_messages),
-        [MODEL_CALL_IDS] = str_from_c(c->call_ids),
-        [MODEL_INSTRUCTIONS_ROLE] = str_from_c(c->instructions_role),
-        [MODEL_LATE_SYSTEM_ROLE] = str_from_c(c->late_system_role),
-        [MODEL_ROLE_ORDER] = str_from_c(c->role_order),
-        [MODEL_TOOL_DESCRIPTIONS] = str_from_c(c->tool_descriptions),
-    }};
+    struct model_words of_all;
 
-    return model_profile_find_as(model, other, list(&c->model_settings), &words, &learnt);
+    for (int s = 0; s < MODEL_SETTINGS; s++)
+        of_all.of[s] = str_from_c(c->of_all_models[s]);
+    return model_profile_find_as(model, other, list(&c->model_settings), &of_all, &learnt);
 }
 
 struct model_profile upstream_model_profile(const struct config *c,
@@ -137,72 +96,33 @@ struct model_profile upstream_model_profile(const struct config *c,
     return upstream_named_profile(c, facts, str_is_none(upstream_name) ? name : upstream_name);
 }
 
-static enum chat_tool_choice tool_choice(const struct config *c,
-                                         const struct upstream_profile *kind)
-{
-    static const enum chat_tool_choice choice[] = {
-        [CONFIG_TOOL_CHOICE_SUPPORT_FULL] = CHAT_CHOICE_FULL,
-        [CONFIG_TOOL_CHOICE_SUPPORT_STRINGS] = CHAT_CHOICE_STRINGS,
-        [CONFIG_TOOL_CHOICE_SUPPORT_AUTO] = CHAT_CHOICE_AUTO,
-    };
-
-    return c->tool_choice_support == CONFIG_TOOL_CHOICE_SUPPORT_KIND
-               ? kind->tool_choice
-               : choice[c->tool_choice_support];
-}
-
-enum chat_tool_choice upstream_tool_choice_forms(const struct config *c,
-                                                 const struct upstream_facts *facts)
-{
-    return tool_choice(c, upstream_kind_profile(c, facts));
-}
-
-static bool defers_format(const struct config *c, const struct upstream_profile *kind)
-{
-    return c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AUTO
-               ? kind->schema_with_tools == UPSTREAM_AFTER
-               : c->schema_with_tools == CONFIG_SCHEMA_WITH_TOOLS_AFTER;
-}
-
-bool upstream_asks_for_usage(const struct config *c, const struct upstream_facts *facts)
-{
-    return is_switched_on(c->include_usage,
-                          !upstream_has(upstream_kind_profile(c, facts), UPSTREAM_COUNTS_UNASKED));
-}
-
 struct chat_request_options upstream_chat_options(const struct config *c,
                                                   const struct upstream_facts *facts,
                                                   const struct responses_request *r,
                                                   const struct model_profile *p, struct arena *a)
 {
-    static const enum chat_empty_content empty[] = {
-        [CONFIG_EMPTY_CONTENT_NULL] = CHAT_CONTENT_NULL,
-        [CONFIG_EMPTY_CONTENT_EMPTY] = CHAT_CONTENT_EMPTY,
-        [CONFIG_EMPTY_CONTENT_ABSENT] = CHAT_CONTENT_ABSENT,
-    };
-
     const struct upstream_profile *kind = upstream_kind_profile(c, facts);
 
     return (struct chat_request_options){
         .model = model(c, r, a),
         .is_openai = upstream_has(kind, UPSTREAM_IS_OPENAI),
-        .token_field = token_field(c, kind),
+        .token_field = p->token_field,
         .reasoning_field = p->reasoning_field,
         .reasoning_history = p->reasoning_history,
         .think_open = p->think_open,
         .think_close = p->think_close,
         .call_messages = p->call_messages,
-        .tool_choice = tool_choice(c, kind),
-        .empty_content = empty[c->empty_content],
+        .tool_choice = p->tool_choice,
+        .empty_content = p->empty_content,
         .system_role = p->system_role,
         .late_system_as_user = p->late_system_as_user,
         .role_order = p->role_order,
-        .images_in_tool = c->tool_images == CONFIG_TOOL_IMAGES_TOOL,
-        .thinking_switch = switches_thinking(c, kind),
-        .omit_usage = !upstream_asks_for_usage(c, facts),
+        .images_in_tool = p->images_in_tool,
+        .thinking_switch = p->thinking_switch,
+        .omit_usage = !p->asks_for_usage,
         .continuation = kind->continuation,
         .keep_markers = p->harmony == HARMONY_MODE_RAW_CHAT,
-        .format_after_tools = defers_format(c, kind),
+        .format_after_tools = p->format_after_tools,
         .object_schema = upstream_has(kind, UPSTREAM_OBJECT_SCHEMA),
         .describes_all_tools = p->describes_all_tools,
         .short_call_ids = p->short_call_ids,
@@ -210,10 +130,9 @@ struct chat_request_options upstream_chat_options(const struct config *c,
 }
 
 /* The template that opens the tag for a model does not if it is told not to think. */
-static enum model_think think_mode(const struct config *c, const struct upstream_facts *facts,
-                                   const struct responses_request *r, const struct model_profile *p)
+static enum model_think think_mode(const struct responses_request *r, const struct model_profile *p)
 {
-    if (p->think == MODEL_THINK_INSIDE && switches_thinking(c, upstream_kind_profile(c, facts)) &&
+    if (p->think == MODEL_THINK_INSIDE && p->thinking_switch &&
         json_text_eq(r->reasoning.effort, STR("none")))
         return MODEL_THINK_ON;
     return p->think;
@@ -221,17 +140,16 @@ static enum model_think think_mode(const struct config *c, const struct upstream
 
 /* Models that think write empty lines between that and a call, whether the server takes the
  * thoughts away or the gateway. */
-static enum chat_space_mode space_mode(const struct config *c, const struct model_profile *p)
+static enum chat_space_mode space_mode(const struct model_profile *p)
 {
-    if (c->hold_leading_space == CONFIG_SWITCH_OFF)
+    if (p->space == MODEL_SPACE_KEPT)
         return CHAT_SPACE_KEPT;
-    if (c->hold_leading_space == CONFIG_SWITCH_ON || p->may_think || p->think != MODEL_THINK_OFF)
+    if (p->space == MODEL_SPACE_HELD || p->may_think || p->think != MODEL_THINK_OFF)
         return CHAT_SPACE_HELD;
     return CHAT_SPACE_HELD_AFTER_REASONING;
 }
 
 struct chat_stream_conf upstream_stream_conf(const struct config *c,
-                                             const struct upstream_facts *facts,
                                              const struct responses_request *r,
                                              const struct model_profile *p)
 {
@@ -244,12 +162,12 @@ struct chat_stream_conf upstream_stream_conf(const struct config *c,
 
     return (struct chat_stream_conf){
         .text = {.harmony = harmony[p->harmony],
-                 .think = think_mode(c, facts, r, p),
+                 .think = think_mode(r, p),
                  .calls = p->text_calls,
                  .tools = &r->tools,
                  .max_held_bytes = c->max_response_bytes},
         .wants_logprobs = r->include_logprobs || r->top_logprobs > 0,
-        .space = space_mode(c, p),
+        .space = space_mode(p),
         .max_event_bytes = c->max_line_bytes,
     };
 }

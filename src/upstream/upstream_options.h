@@ -38,16 +38,8 @@ struct chat_request_options upstream_chat_options(const struct config *c,
                                                   const struct responses_request *r,
                                                   const struct model_profile *p, struct arena *a);
 
-/* The forms of tool_choice that it takes. */
-enum chat_tool_choice upstream_tool_choice_forms(const struct config *c,
-                                                 const struct upstream_facts *facts);
-
-/* Is it to be asked for token counts? */
-bool upstream_asks_for_usage(const struct config *c, const struct upstream_facts *facts);
-
 /* How its answer is read. */
 struct chat_stream_conf upstream_stream_conf(const struct config *c,
-                                             const struct upstream_facts *facts,
                                              const struct responses_request *r,
                                              const struct model_profile *p);
 

@@ -50,13 +50,14 @@ static void check_text(str text)
             model_words_add(rows[i].words, &expected);
     }
     for (int s = 0; s < MODEL_SETTINGS; s++) {
+        int value;
         const str word = words.of[s];
 
         has_word = has_word || !str_is_none(word);
         fuzz_promise(str_is_none(word) == str_is_none(expected.of[s]) &&
                          (str_is_none(word) || str_eq(word, expected.of[s])),
                      "the first row that fits says the word");
-        fuzz_promise(str_is_none(word) || model_setting_has_word((enum model_setting)s, word),
+        fuzz_promise(str_is_none(word) || model_setting_value((enum model_setting)s, word, &value),
                      "a setting has the word");
     }
     fuzz_promise(has_word == is_known, "it is known when there is a word");

@@ -105,7 +105,7 @@ static bool prepare(struct scenario *s)
 static void configure(struct scenario *s)
 {
     struct responses_request *r = &s->request;
-    const struct chat_stream_conf stream = upstream_stream_conf(&s->config, NULL, r, &s->profile);
+    const struct chat_stream_conf stream = upstream_stream_conf(&s->config, r, &s->profile);
 
     hosted_script_add_tools(&s->file.script, &r->tools, &s->arena);
 

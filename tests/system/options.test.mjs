@@ -32,6 +32,11 @@ const ROWS = [
     { name: 'no flags', request: LIMITED, want: { max_tokens: 5, max_completion_tokens: undefined, stream_options: { include_usage: true } } },
     { name: 'token_field', flags: ['--token-field', 'max_completion_tokens'], request: LIMITED, want: { max_tokens: undefined, max_completion_tokens: 5 } },
     { name: 'token_field both', flags: ['--token-field', 'both'], request: LIMITED, want: { max_tokens: 5, max_completion_tokens: 5 } },
+    { name: 'token_field of all models', flags: ['--model-settings', '* token_field=both'], request: LIMITED, want: { max_tokens: 5, max_completion_tokens: 5 } },
+    {
+        name: 'token_field of one of them', flags: ['--model-settings', '* token_field=both include_usage=off', '--model-settings', 'm token_field=max_tokens'],
+        request: { ...LIMITED, model: 'm' }, want: { max_tokens: 5, max_completion_tokens: undefined, stream_options: undefined },
+    },
     { name: 'instructions_role', flags: ['--instructions-role', 'developer'], request: { instructions: 'i' }, want: { messages: [{ role: 'developer', content: 'i' }, user('Hi')] } },
     { name: 'late_system_role', flags: ['--late-system-role', 'user'], request: { input: [user('u'), { role: 'system', content: 's' }] }, want: { messages: [user('u'), user('s')] } },
     { name: 'instructions_role user', flags: ['--instructions-role', 'user'], request: { instructions: 'i' }, want: { messages: [user('i\n\nHi')] } },

@@ -18,7 +18,7 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(l.config.max_headers, 100);
     assert_int_equal(l.config.reasoning, CONFIG_REASONING_TEXT);
     assert_true(l.config.summary_when_requested);
-    assert_string_equal(l.config.think_tags, "off");
+    assert_null(l.config.of_all_models[MODEL_THINK_TAGS]);
     assert_int_equal(l.config.log_level, CONFIG_LOG_LEVEL_INFO);
     assert_int_equal(l.problems.n_kept, 0);
     load_end(&l);

@@ -396,6 +396,23 @@ static void only_variables_that_are_nearly_ours_are_worth_a_warning(void **state
     load_end(&others);
 }
 
+static void old_keys_cause_one_warning_that_says_which_line_does_the_same(void **state)
+{
+    struct load all = {.args = {"--no-thinking-switch", "--harmony", "chat"},
+                       .env = {"ANTIPHON_TEXT_CALLS=GLM", "ANTIPHON_HARMONY=auto"},
+                       .file = "{\n\"think_tags\": \"on\", \"include_usage\": true}"};
+    struct load wrong = {.args = {"--text-calls", "some"}};
+    struct load neither = {.args = {"--hold-leading-space=perhaps"}};
+
+    (void)state;
+    WARNS(&all,
+          "--harmony, the file: line 2: think_tags, ANTIPHON_TEXT_CALLS, --thinking-switch, the "
+          "file: line 2: include_usage: ",
+          "\"* harmony=chat think_tags=on text_calls=glm thinking_switch=off include_usage=on\"");
+    FAILS(&wrong, "--text-calls: \"some\" is not valid; give off, auto, hermes,");
+    FAILS(&neither, "--hold-leading-space: \"perhaps\" is not valid; give true, false or auto");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +433,7 @@ int main(void)
         cmocka_unit_test(secrets_that_can_be_guessed_are_refused),
         cmocka_unit_test(risks_are_warnings),
         cmocka_unit_test(only_variables_that_are_nearly_ours_are_worth_a_warning),
+        cmocka_unit_test(old_keys_cause_one_warning_that_says_which_line_does_the_same),
     };
 
     return cmocka_run_group_tests_name("config problems", tests, NULL, NULL);

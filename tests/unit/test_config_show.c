@@ -129,6 +129,43 @@ static void every_key_is_in_the_help_and_what_is_shown(void **state)
     load_end(&l);
 }
 
+/* What is said of all models in model_settings needs no key. */
+static void old_keys_are_shown_when_they_are_given(void **state)
+{
+    struct load without = {.args = {NULL}};
+    struct load first = {.args = {"--hold-leading-space", "--think-tags", "ON"}};
+    struct load second = {.args = {NULL}};
+    struct buf help = {0}, shown = {0};
+
+    (void)state;
+    load_fine(&without);
+    config_help(&help);
+    config_show(&without.config, &shown);
+    for (int s = 0; s < MODEL_SETTINGS; s++) {
+        const char *name = model_setting_name((enum model_setting)s);
+
+        assert_true(is_named(buf_cstr(&help), "\n  ", name, "_", "\n      "));
+        assert_false(is_named(buf_cstr(&help), "\n  --", name, "-", " "));
+        assert_false(is_named(buf_cstr(&shown), "  \"", name, "_", "\": "));
+    }
+    buf_reset(&shown);
+    load_fine(&first);
+    config_show(&first.config, &shown);
+    shown_is(&first, (const char *const[]){
+                         "\n  // Old keys: ", "  \"think_tags\": \"on\", // flag --think-tags\n",
+                         "  \"hold_leading_space\": \"on\", // flag", NULL});
+    second.file = buf_cstr(&shown);
+    load_fine(&second);
+    assert_string_equal(second.config.of_all_models[MODEL_THINK_TAGS], "on");
+    assert_string_equal(second.config.of_all_models[MODEL_HOLD_LEADING_SPACE], "on");
+    assert_null(second.config.of_all_models[MODEL_TEXT_CALLS]);
+    load_end(&without);
+    load_end(&first);
+    load_end(&second);
+    buf_fini(&help);
+    buf_fini(&shown);
+}
+
 static void help_stays_within_80_columns(void **state)
 {
     struct buf help = {0};
@@ -157,6 +194,7 @@ int main(void)
         cmocka_unit_test(what_is_shown_can_be_loaded),
         cmocka_unit_test(a_path_that_a_file_cannot_hold_is_refused_with_its_bytes),
         cmocka_unit_test(every_key_is_in_the_help_and_what_is_shown),
+        cmocka_unit_test(old_keys_are_shown_when_they_are_given),
         cmocka_unit_test(help_stays_within_80_columns),
     };
 

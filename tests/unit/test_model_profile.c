@@ -142,13 +142,14 @@ static void check_words(str text)
 {
     struct model_words words = {{{NULL, 0}}};
     size_t n = 0;
+    int value;
 
     model_words_add(text, &words);
     for (int s = 0; s < MODEL_SETTINGS; s++) {
         if (str_is_none(words.of[s]))
             continue;
         n++;
-        assert_true(model_setting_has_word((enum model_setting)s, words.of[s]));
+        assert_true(model_setting_value((enum model_setting)s, words.of[s], &value));
         assert_false(str_eq(words.of[s], STR("auto")));
     }
     assert_int_equal(n, count_char(text, '='));

@@ -21,42 +21,102 @@ static void load_args(const char *const *args, struct config *c)
 
 /* ---- words */
 
-/* What the configuration lets pass, the core has to know; and a line may say all that keys say. */
-static void every_word_of_a_setting_is_known(void **state)
+/* One word of a setting may mean that others decide. */
+static void check_words(enum model_setting s)
 {
-    (void)state;
-    for (int s = 0; s < MODEL_SETTINGS; s++) {
-        const char *name = model_setting_name((enum model_setting)s);
-        const struct config_key *k = config_key_find(str_from_c(name));
-        str rest, word;
+    const char *name = model_setting_name(s);
+    str rest = str_from_c(model_setting_words(s)), word;
+    int values[16], value;
+    size_t n = 0, n_open = 0;
 
-        assert_non_null(k);
-        assert_int_equal(k->kind, CONFIG_WORD);
-        rest = str_from_c(k->valid);
-        while (!str_is_none(word = config_next_word(&rest, '|'))) {
-            char line[100];
-            const char *const args[MAX_ARGS] = {"--model-settings", line};
-            struct config c;
+    while (!str_is_none(word = config_next_word(&rest, '|'))) {
+        char line[100], flag[100];
+        const char *const args[MAX_ARGS] = {"--model-settings", line, flag};
+        struct config c;
 
-            assert_true(model_setting_has_word((enum model_setting)s, word));
-            (void)snprintf(line, sizeof(line), "m %s=%.*s", name, STR_ARG(word));
-            load_args(args, &c);
-            config_fini(&c);
+        (void)snprintf(line, sizeof(line), "m %s=%.*s", name, STR_ARG(word));
+        (void)snprintf(flag, sizeof(flag), "--%s=%.*s", name, STR_ARG(word));
+        load_args(args, &c);
+        assert_true(str_eq(str_from_c(c.of_all_models[s]), word));
+        config_fini(&c);
+        if (!model_setting_value(s, word, &value)) {
+            n_open++;
+            continue;
         }
-        assert_false(model_setting_has_word((enum model_setting)s, STR("other")));
+        for (size_t i = 0; i < n; i++)
+            assert_int_not_equal(value, values[i]);
+        values[n++] = value;
     }
+    assert_true(n >= 2 && n_open <= 1);
+    assert_false(model_setting_value(s, STR("other"), &value));
+    assert_false(model_setting_value(s, STR_NONE, &value));
 }
 
-/* A choice that lines may make and nobody looks at would be a lie. */
-static void every_choice_of_the_group_is_a_setting(void **state)
+static void every_word_of_a_setting_may_be_said_and_means_something(void **state)
 {
-    const struct config_key *k = config_key_find(STR("model_settings"));
-    size_t n = 0;
+    (void)state;
+    for (int s = 0; s < MODEL_SETTINGS; s++)
+        check_words((enum model_setting)s);
+}
+
+static void a_setting_is_found_by_its_name(void **state)
+{
+    enum model_setting found;
 
     (void)state;
-    for (; k->name != NULL && k->kind != CONFIG_GROUP; k++)
-        n += k->kind == CONFIG_WORD;
-    assert_int_equal(n, MODEL_SETTINGS);
+    for (int s = 0; s < MODEL_SETTINGS; s++) {
+        assert_true(
+            model_setting_find(str_from_c(model_setting_name((enum model_setting)s)), &found));
+        assert_int_equal(found, s);
+    }
+    assert_false(model_setting_find(STR("harmony_date"), &found));
+    assert_false(model_setting_find(STR(""), &found));
+}
+
+/* ---- who says it */
+
+/* What is said of the model counts before what is said of all, and that before an old key, wherever
+ * these are written. */
+static void the_nearest_word_counts(void **state)
+{
+    static const struct {
+        const char *args[MAX_ARGS];
+        enum chat_token_field tokens;
+        enum model_think think;
+    } cases[] = {
+        {{NULL}, CHAT_MAX_TOKENS, MODEL_THINK_OFF},
+        {{"--upstream-kind", "openai"}, CHAT_MAX_COMPLETION_TOKENS, MODEL_THINK_OFF},
+        {{"--think-tags", "on", "--token-field", "both"}, CHAT_BOTH_TOKEN_FIELDS, MODEL_THINK_ON},
+        {{"--model-settings", "* think_tags=inside", "--think-tags", "on"},
+         CHAT_MAX_TOKENS,
+         MODEL_THINK_INSIDE},
+        {{"--model-settings", "* think_tags=inside token_field=both", "--model-settings",
+          "m think_tags=on", "--think-tags", "off"},
+         CHAT_BOTH_TOKEN_FIELDS,
+         MODEL_THINK_ON},
+        {{"--model-settings", "m* think_tags=on", "--model-settings", "m think_tags=inside"},
+         CHAT_MAX_TOKENS,
+         MODEL_THINK_ON},
+        {{"--model-settings", "* think_tags=on", "--model-settings", "* think_tags=inside"},
+         CHAT_MAX_TOKENS,
+         MODEL_THINK_ON},
+        {{"--model-settings", "m token_field=auto", "--model-settings", "* token_field=both",
+          "--upstream-kind", "openai"},
+         CHAT_MAX_COMPLETION_TOKENS,
+         MODEL_THINK_OFF},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct model_profile p;
+        struct config c;
+
+        load_args(cases[i].args, &c);
+        p = upstream_named_profile(&c, NULL, STR("m"));
+        assert_int_equal(p.token_field, cases[i].tokens);
+        assert_int_equal(p.think, cases[i].think);
+        config_fini(&c);
+    }
 }
 
 /* ---- requests */
@@ -221,7 +281,7 @@ static void the_answer_of_a_model_is_read_as_configured(void **state)
         load_args(cases[i].args, &c);
         assert_int_equal(fixture_parse(&f, str_from_c(cases[i].body), 0), 0);
         profile = upstream_model_profile(&c, NULL, &f.request, &f.arena);
-        got = upstream_stream_conf(&c, NULL, &f.request, &profile).text;
+        got = upstream_stream_conf(&c, &f.request, &profile).text;
         assert_int_equal(got.harmony, cases[i].conf.harmony);
         assert_int_equal(got.think, cases[i].conf.think);
         assert_int_equal(got.calls, cases[i].conf.calls);
@@ -272,8 +332,9 @@ static void a_prompt_has_the_date_that_is_configured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_word_of_a_setting_is_known),
-        cmocka_unit_test(every_choice_of_the_group_is_a_setting),
+        cmocka_unit_test(every_word_of_a_setting_may_be_said_and_means_something),
+        cmocka_unit_test(a_setting_is_found_by_its_name),
+        cmocka_unit_test(the_nearest_word_counts),
         cmocka_unit_test(a_model_gets_the_reasoning_it_wants),
         cmocka_unit_test(the_answer_of_a_model_is_read_as_configured),
         cmocka_unit_test(a_prompt_has_the_date_that_is_configured),

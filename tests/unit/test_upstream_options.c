@@ -448,7 +448,7 @@ static void the_answer_is_read_as_configured(void **state)
     (void)state;
     load("--think-tags on --hold-leading-space --max-line 2KiB --max-response 3KiB", &config);
     profile = upstream_named_profile(&config, NULL, STR("m"));
-    conf = upstream_stream_conf(&config, NULL, &r, &profile);
+    conf = upstream_stream_conf(&config, &r, &profile);
     assert_int_equal(conf.text.think, MODEL_THINK_ON);
     assert_int_equal(conf.space, CHAT_SPACE_HELD);
     assert_true(conf.wants_logprobs);
@@ -484,7 +484,7 @@ static void space_is_held_for_models_that_think(void **state)
 
         load(rows[i].flags, &config);
         profile = upstream_named_profile(&config, NULL, str_from_c(rows[i].model));
-        assert_int_equal(upstream_stream_conf(&config, NULL, &r, &profile).space, rows[i].space);
+        assert_int_equal(upstream_stream_conf(&config, &r, &profile).space, rows[i].space);
         config_fini(&config);
     }
 }

@@ -13,6 +13,7 @@ void table_events(struct buf *out);
 void table_keys(struct buf *out); /* of the configuration: a section for each */
 void table_mcp_keys(struct buf *out);
 void table_model_families(struct buf *out);
+void table_model_settings(struct buf *out); /* a section for each */
 void table_upstream_fields(struct buf *out);
 void table_upstream_kinds(struct buf *out);
 
@@ -20,6 +21,7 @@ void table_upstream_kinds(struct buf *out);
 
 void man_commands(struct buf *out);
 void man_endpoints(struct buf *out);
+void man_model_settings(struct buf *out);
 void man_options(struct buf *out);
 void man_synopsis(struct buf *out);
 void man_title(struct buf *out);

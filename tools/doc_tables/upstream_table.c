@@ -1,5 +1,7 @@
-/* upstream_table.c -- model_family.def and upstream_kind.def: what is known of models and servers. */
-#include "base/str.h"
+/* upstream_table.c -- model_setting.def, model_family.def and upstream_kind.def: what can be said, and
+ * what is known, of models and servers. */
+#include "config/config_key.h"
+#include "roff.h"
 #include "table.h"
 #include "wire/dialect/upstream_kind.h"
 
@@ -53,12 +55,44 @@ void table_model_families(struct buf *out)
     }
 }
 
-/* ---- servers */
+static const struct {
+    const char *name, *words, *help;
+} settings[] = {
+#define MODEL_SETTING(symbol, name, kind, words, values, help) {#name, words, help},
+#include "wire/dialect/model_setting.def"
+};
 
-static const char *choice_word(enum chat_tool_choice c)
+void table_model_settings(struct buf *out)
 {
-    return c == CHAT_CHOICE_FULL ? "full" : c == CHAT_CHOICE_STRINGS ? "strings" : "auto";
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        buf_c(out, i == 0 ? "### `" : "\n### `");
+        buf_c(out, settings[i].name);
+        buf_c(out, "`\n\n");
+        buf_c(out, settings[i].help);
+        buf_c(out, "\n\nTakes ");
+        config_write_words(settings[i].words, out);
+        buf_c(out, ".\n");
+    }
 }
+
+void man_model_settings(struct buf *out)
+{
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        struct buf words = {0};
+
+        config_write_words(settings[i].words, &words);
+        buf_c(out, ".TP\n\\fB");
+        roff_c(settings[i].name, out);
+        buf_c(out, "\\fR\n");
+        roff_c(settings[i].help, out);
+        buf_c(out, "\nTakes ");
+        roff_text(buf_str(&words), out);
+        buf_c(out, ".\n");
+        buf_fini(&words);
+    }
+}
+
+/* ---- servers */
 
 static const char *continuation_word(enum chat_continuation c)
 {
@@ -70,13 +104,8 @@ static void write_kind(const struct upstream_profile *p, struct buf *out)
     buf_c(out, "| `");
     buf_append(out, p->word);
     buf_c(out, "` |");
-    write_cell(p->token_field == CHAT_MAX_TOKENS ? "max_tokens" : "max_completion_tokens", out);
-    write_cell(choice_word(p->tool_choice), out);
-    write_cell(p->schema_with_tools == UPSTREAM_TOGETHER ? "together" : "after", out);
-    write_cell(upstream_has(p, UPSTREAM_THINKING_SWITCH) ? "true" : "false", out);
-    write_cell(upstream_has(p, UPSTREAM_COUNTS_UNASKED) ? "false" : "true", out);
-    write_cell(continuation_word(p->continuation), out);
     write_cell(p->words.len == 0 ? "-" : p->words.p, out);
+    write_cell(continuation_word(p->continuation), out);
     write_cell(p->source, out);
     buf_char(out, '\n');
 }
@@ -96,9 +125,7 @@ static void write_fields(const struct upstream_profile *p, struct buf *out)
 
 void table_upstream_kinds(struct buf *out)
 {
-    buf_c(out, "| `upstream_kind` | `token_field` | `tool_choice_support` | Format and tools | "
-               "`thinking_switch` | `include_usage` | Unfinished | Model settings | Why |\n"
-               "|---|---|---|---|---|---|---|---|---|\n");
+    buf_c(out, "| `upstream_kind` | Settings | Unfinished | Why |\n|---|---|---|---|\n");
     for (int k = 0; k < UPSTREAM_KINDS; k++)
         write_kind(upstream_profile((enum upstream_kind)k), out);
 }

@@ -1,8 +1,8 @@
 /* chat_options.h -- what may differ from upstream to upstream in a Chat request.
  *
  * Zeroed, an enum or flag stands for the default of CONTRACT 1 and 2; every
- * other value is for servers that want it otherwise. Keys of the configuration
- * set them (upstream/upstream_options.c), and their help says when. */
+ * other value is for servers that want it otherwise. Most are settings of models
+ * (model_setting.def), whose help says when. */
 #ifndef ANTIPHON_WIRE_DIALECT_CHAT_OPTIONS_H
 #define ANTIPHON_WIRE_DIALECT_CHAT_OPTIONS_H
 

@@ -1,105 +1,8 @@
-/* model_profile.c -- lines, keys, templates and families all speak in the same words; the first
- * that says something counts. */
+/* model_profile.c -- lines, old keys, servers, templates and families all speak in the same words; the
+ * first that says something counts. */
 #include "wire/dialect/model_profile.h"
 
 #include <assert.h>
-
-/* ---- words */
-
-struct word {
-    str word;
-    int value;
-};
-
-enum { AUTO = -1, MAX_WORDS = 10 };
-
-#define AUTO_WORD                                                                                  \
-    {                                                                                              \
-        STR_INIT("auto"), AUTO                                                                     \
-    }
-
-/* Ends with a word that is STR_NONE, or is full. */
-static const struct setting {
-    const char *name;
-    struct word words[MAX_WORDS];
-} settings[] = {
-    [MODEL_HARMONY] = {"harmony",
-                       {{STR_INIT("auto"), HARMONY_MODE_AUTO},
-                        {STR_INIT("chat"), HARMONY_MODE_CHAT},
-                        {STR_INIT("harmony-chat"), HARMONY_MODE_RAW_CHAT},
-                        {STR_INIT("harmony-completions"), HARMONY_MODE_COMPLETIONS}}},
-    [MODEL_HARMONY_CONTENT_TYPE] = {"harmony_content_type",
-                                    {{STR_INIT("constrain"), false}, {STR_INIT("bare"), true}}},
-    [MODEL_THINK_TAGS] = {"think_tags",
-                          {AUTO_WORD,
-                           {STR_INIT("off"), MODEL_THINK_OFF},
-                           {STR_INIT("on"), MODEL_THINK_ON},
-                           {STR_INIT("inside"), MODEL_THINK_INSIDE}}},
-    [MODEL_TEXT_CALLS] = {"text_calls",
-                          {AUTO_WORD,
-                           {STR_INIT("off"), TEXT_CALLS_NONE},
-                           {STR_INIT("hermes"), TEXT_CALLS_HERMES},
-                           {STR_INIT("qwen-coder"), TEXT_CALLS_QWEN_CODER},
-                           {STR_INIT("glm"), TEXT_CALLS_GLM},
-                           {STR_INIT("llama3"), TEXT_CALLS_LLAMA3},
-                           {STR_INIT("mistral"), TEXT_CALLS_MISTRAL},
-                           {STR_INIT("deepseek"), TEXT_CALLS_DEEPSEEK},
-                           {STR_INIT("kimi"), TEXT_CALLS_KIMI},
-                           {STR_INIT("pythonic"), TEXT_CALLS_PYTHONIC}}},
-    [MODEL_REASONING_FIELD] = {"reasoning_field",
-                               {AUTO_WORD,
-                                {STR_INIT("reasoning_content"), CHAT_REASONING_CONTENT},
-                                {STR_INIT("reasoning"), CHAT_REASONING},
-                                {STR_INIT("both"), CHAT_BOTH_REASONING_FIELDS},
-                                {STR_INIT("think"), CHAT_REASONING_IN_TAGS},
-                                {STR_INIT("none"), CHAT_NO_REASONING}}},
-    [MODEL_REASONING_HISTORY] = {"reasoning_history",
-                                 {AUTO_WORD,
-                                  {STR_INIT("all"), CHAT_ALL_REASONING},
-                                  {STR_INIT("open"), CHAT_OPEN_REASONING}}},
-    /* Settings that no family mentions have the first word behind auto. */
-    [MODEL_CALL_MESSAGES] = {"call_messages",
-                             {AUTO_WORD,
-                              {STR_INIT("merged"), CHAT_CALLS_MERGED},
-                              {STR_INIT("single"), CHAT_CALLS_SINGLE},
-                              {STR_INIT("text"), CHAT_CALLS_TEXT}}},
-    [MODEL_CALL_IDS] = {"call_ids",
-                        {AUTO_WORD, {STR_INIT("keep"), false}, {STR_INIT("short"), true}}},
-    [MODEL_INSTRUCTIONS_ROLE] = {"instructions_role",
-                                 {AUTO_WORD,
-                                  {STR_INIT("system"), CHAT_SYSTEM_ROLE},
-                                  {STR_INIT("developer"), CHAT_DEVELOPER_ROLE},
-                                  {STR_INIT("user"), CHAT_USER_ROLE}}},
-    [MODEL_LATE_SYSTEM_ROLE] = {"late_system_role",
-                                {AUTO_WORD, {STR_INIT("system"), false}, {STR_INIT("user"), true}}},
-    [MODEL_ROLE_ORDER] = {"role_order",
-                          {AUTO_WORD,
-                           {STR_INIT("any"), CHAT_ANY_ORDER},
-                           {STR_INIT("user-first"), CHAT_USER_FIRST},
-                           {STR_INIT("alternate"), CHAT_ALTERNATE}}},
-    [MODEL_TOOL_DESCRIPTIONS] = {"tool_descriptions",
-                                 {AUTO_WORD, {STR_INIT("given"), false}, {STR_INIT("all"), true}}},
-};
-
-const char *model_setting_name(enum model_setting s)
-{
-    return settings[s].name;
-}
-
-/* The configuration takes words in any case, so we do. */
-static const struct word *find_word(enum model_setting s, str word)
-{
-    for (size_t i = 0; i < MAX_WORDS && !str_is_none(settings[s].words[i].word); i++) {
-        if (str_eq_nocase(settings[s].words[i].word, word))
-            return &settings[s].words[i];
-    }
-    return NULL;
-}
-
-bool model_setting_has_word(enum model_setting s, str word)
-{
-    return find_word(s, word) != NULL;
-}
 
 /* ---- names */
 
@@ -161,16 +64,6 @@ static bool fits(str pattern, str name, const char *separators)
     return false;
 }
 
-/* The text up to the separator, which is cut off with it. */
-static str cut(str *rest, char separator)
-{
-    size_t n = str_find_char(*rest, separator);
-    str piece = str_from(rest->p, n);
-
-    *rest = str_skip(*rest, n < rest->len ? n + 1 : n);
-    return piece;
-}
-
 /* ---- families */
 
 struct family {
@@ -202,7 +95,7 @@ static bool is_of_family(const struct family *f, str tail)
     str rest = f->patterns;
 
     while (rest.len > 0) {
-        if (fits_name(cut(&rest, '|'), tail))
+        if (fits_name(str_cut(&rest, '|'), tail))
             return true;
     }
     return false;
@@ -211,9 +104,10 @@ static bool is_of_family(const struct family *f, str tail)
 /* Only models of one family write Harmony, by whatever name they go. */
 static bool writes_harmony(const struct model_words *words)
 {
-    const struct word *w = find_word(MODEL_HARMONY, words->of[MODEL_HARMONY]);
+    int mode;
 
-    return w != NULL && (w->value == HARMONY_MODE_RAW_CHAT || w->value == HARMONY_MODE_COMPLETIONS);
+    return model_setting_value(MODEL_HARMONY, words->of[MODEL_HARMONY], &mode) &&
+           (mode == HARMONY_MODE_RAW_CHAT || mode == HARMONY_MODE_COMPLETIONS);
 }
 
 /* Files of models have the name of the maker in front, too: "openai_gpt-oss-20b.gguf". The first
@@ -234,48 +128,47 @@ static const struct family *find_family(str model)
 
 /* ---- all together */
 
-void model_words_add(str text, struct model_words *words)
+static bool is_for_all(str pattern)
 {
-    while (text.len > 0) {
-        str word = cut(&text, ' '), name = cut(&word, '=');
+    return str_eq(pattern, STR("*"));
+}
 
-        for (int s = 0; s < MODEL_SETTINGS; s++) {
-            if (str_is_none(words->of[s]) && str_eq(name, str_from_c(settings[s].name)))
-                words->of[s] = word;
-        }
+/* Takes what the lines say of the model in particular, or of all. */
+static void add_lines(str model, struct name_list lines, bool of_all, struct model_words *words)
+{
+    for (size_t i = 0; i < lines.n; i++) {
+        str line = str_from_c(lines.names[i]), pattern = str_cut(&line, ' ');
+
+        if (is_for_all(pattern) == of_all && (of_all || fits(pattern, model, "/")))
+            model_words_add(line, words);
     }
 }
 
 static struct model_words find_words(str model, struct name_list lines,
-                                     const struct model_words *defaults)
+                                     const struct model_words *of_all)
 {
     struct model_words words = {{{NULL, 0}}};
 
-    for (size_t i = 0; i < lines.n; i++) {
-        str line = str_from_c(lines.names[i]), pattern = cut(&line, ' ');
-
-        if (fits(pattern, model, "/"))
-            model_words_add(line, &words);
-    }
-    for (int s = 0; s < MODEL_SETTINGS; s++) {
-        if (str_is_none(words.of[s]))
-            words.of[s] = defaults->of[s];
-    }
+    add_lines(model, lines, false, &words);
+    add_lines(model, lines, true, &words);
+    model_words_add_all(of_all, &words);
     return words;
 }
 
-/* The first of the sources, which end with NULL, that says more than auto. */
-static int value_of(enum model_setting s, const struct model_words *const *sources)
+/* The first that says more than auto: the operator, what has been learnt, or the family. */
+static int value_of(enum model_setting s, const struct model_words *said,
+                    const struct model_words *learnt, const struct model_words *of_family)
 {
-    const struct word *words = settings[s].words;
+    int initial, value;
+    const bool is_open = model_setting_is_open(s, &initial);
 
-    for (; *sources != NULL; sources++) {
-        const struct word *w = find_word(s, (*sources)->of[s]);
-
-        if (w != NULL && w->value != AUTO)
-            return w->value;
-    }
-    return words[0].value != AUTO ? words[0].value : words[1].value;
+    if (str_is_none(said->of[s]) && !is_open)
+        return initial;
+    if (model_setting_value(s, said->of[s], &value) ||
+        model_setting_value(s, learnt->of[s], &value) ||
+        model_setting_value(s, of_family->of[s], &value))
+        return value;
+    return initial;
 }
 
 static str short_name(str model)
@@ -297,33 +190,33 @@ static bool is_known_to_think(const struct family *f)
 }
 
 struct model_profile model_profile_find(str model, struct name_list lines,
-                                        const struct model_words *defaults,
+                                        const struct model_words *of_all,
                                         const struct model_words *learnt)
 {
-    return model_profile_find_as(model, STR_NONE, lines, defaults, learnt);
+    return model_profile_find_as(model, STR_NONE, lines, of_all, learnt);
 }
 
 struct model_profile model_profile_find_as(str model, str other, struct name_list lines,
-                                           const struct model_words *defaults,
+                                           const struct model_words *of_all,
                                            const struct model_words *learnt)
 {
     static const struct model_words nothing;
     const str name = short_name(model);
-    const struct model_words words = find_words(name, lines, defaults);
-    const struct family *f = family_of(name, other, &words);
+    const struct model_words said = find_words(name, lines, of_all);
+    const struct family *f = family_of(name, other, &said);
     struct model_words of_family = f->words;
-    const struct model_words *const sources[] = {&words, learnt == NULL ? &nothing : learnt,
-                                                 &of_family, NULL};
     int values[MODEL_SETTINGS];
 
     model_words_add(f->messages, &of_family);
     for (int s = 0; s < MODEL_SETTINGS; s++)
-        values[s] = value_of((enum model_setting)s, sources);
+        values[s] =
+            value_of((enum model_setting)s, &said, learnt == NULL ? &nothing : learnt, &of_family);
     return (struct model_profile){
         .harmony = (enum harmony_mode)values[MODEL_HARMONY],
         .bare_content_type = values[MODEL_HARMONY_CONTENT_TYPE] != 0,
         .think = (enum model_think)values[MODEL_THINK_TAGS],
         .may_think = is_known_to_think(f),
+        .space = (enum model_space)values[MODEL_HOLD_LEADING_SPACE],
         .text_calls = (enum text_call_format)values[MODEL_TEXT_CALLS],
         .reasoning_field = (enum chat_reasoning_field)values[MODEL_REASONING_FIELD],
         .reasoning_history = (enum chat_reasoning_history)values[MODEL_REASONING_HISTORY],
@@ -335,5 +228,12 @@ struct model_profile model_profile_find_as(str model, str other, struct name_lis
         .describes_all_tools = values[MODEL_TOOL_DESCRIPTIONS] != 0,
         .think_open = f->think_open,
         .think_close = f->think_close,
+        .token_field = (enum chat_token_field)values[MODEL_TOKEN_FIELD],
+        .tool_choice = (enum chat_tool_choice)values[MODEL_TOOL_CHOICE_SUPPORT],
+        .empty_content = (enum chat_empty_content)values[MODEL_EMPTY_CONTENT],
+        .thinking_switch = values[MODEL_THINKING_SWITCH] != 0,
+        .asks_for_usage = values[MODEL_INCLUDE_USAGE] != 0,
+        .format_after_tools = values[MODEL_SCHEMA_WITH_TOOLS] != 0,
+        .images_in_tool = values[MODEL_TOOL_IMAGES] != 0,
     };
 }

@@ -4,8 +4,9 @@
  *
  * The families are rows of model_family.def. An operator's line is a pattern and words, as in
  * "qwen3* think_tags=on text_calls=hermes"; lines that fit a model add to each other, and of two
- * that say the same the first counts. What no line says, the configuration's own keys say; what
- * is `auto` then, the model's chat template where the server shows it (model_template.h), else the
+ * that say the same the first counts, but what is said of the model counts before what is said of
+ * all, of `*`, and that before what the old keys say. What nobody says, or is `auto`, the kind of the
+ * server says, the model's chat template where the server shows it (model_template.h), else the
  * family of the model; a model that is said to write Harmony is of that of gpt-oss.
  *
  * In a pattern * stands for anything. Case does not count, nor what a path puts in front of a name:
@@ -18,6 +19,7 @@
 #include "text/text_calls.h"
 #include "wire/dialect/chat_options.h"
 #include "wire/dialect/extra_fields.h"
+#include "wire/dialect/model_setting.h"
 
 /* HARMONY 2 */
 enum harmony_mode {
@@ -34,7 +36,14 @@ enum model_think {
     MODEL_THINK_INSIDE, /* from the start: the template has opened it */
 };
 
-/* All decided: nothing is `auto` any more but the harmony mode, where it is a mode. */
+/* White space at the beginning of a text (hold_leading_space). */
+enum model_space {
+    MODEL_SPACE_AUTO, /* held for models that think */
+    MODEL_SPACE_HELD,
+    MODEL_SPACE_KEPT,
+};
+
+/* All decided: nothing is `auto` any more but the harmony mode and the space, where that is one. */
 struct model_profile {
     enum harmony_mode harmony;
     bool bare_content_type; /* of calls in a Harmony prompt, see harmony_request.h */
@@ -49,51 +58,28 @@ struct model_profile {
     bool late_system_as_user;
     enum chat_role_order role_order;
     bool describes_all_tools;
-    str think_open, think_close; /* these seven: see chat_options.h */
+    str think_open, think_close;
+    enum chat_token_field token_field;
+    enum chat_tool_choice tool_choice;
+    enum chat_empty_content empty_content;
+    bool thinking_switch;
+    bool asks_for_usage;
+    bool format_after_tools;
+    bool images_in_tool; /* those from call_messages on: see chat_options.h */
+    enum model_space space;
 };
-
-/* What can be said of a model. A setting is called like its key in config.def, and has its
- * words. */
-enum model_setting {
-    MODEL_HARMONY,
-    MODEL_HARMONY_CONTENT_TYPE,
-    MODEL_THINK_TAGS,
-    MODEL_TEXT_CALLS,
-    MODEL_REASONING_FIELD,
-    MODEL_REASONING_HISTORY,
-    MODEL_CALL_MESSAGES,
-    MODEL_CALL_IDS,
-    MODEL_INSTRUCTIONS_ROLE,
-    MODEL_LATE_SYSTEM_ROLE,
-    MODEL_ROLE_ORDER,
-    MODEL_TOOL_DESCRIPTIONS,
-    MODEL_SETTINGS
-};
-
-const char *model_setting_name(enum model_setting s);
-
-/* Is it a word of this setting? */
-bool model_setting_has_word(enum model_setting s, str word);
-
-/* STR_NONE: nothing is said of that setting. */
-struct model_words {
-    str of[MODEL_SETTINGS];
-};
-
-/* Takes what has not been said yet from a text as "call_ids=short role_order=alternate". */
-void model_words_add(str text, struct model_words *words);
 
 /* The profile of the model that the upstream knows by this name (plain text). lines: those of
- * the operator, which the configuration has checked; defaults: what its own keys say; learnt: what
- * its chat template tells, NULL when that is not known. */
+ * the operator, which the configuration has checked; of_all: what they say by old keys; learnt: what
+ * its server and its chat template tell, NULL when that is not known. */
 struct model_profile model_profile_find(str model, struct name_list lines,
-                                        const struct model_words *defaults,
+                                        const struct model_words *of_all,
                                         const struct model_words *learnt);
 
 /* The same, of the family of the other name when this name tells of none: the path of its file,
  * say, or STR_NONE. */
 struct model_profile model_profile_find_as(str model, str other, struct name_list lines,
-                                           const struct model_words *defaults,
+                                           const struct model_words *of_all,
                                            const struct model_words *learnt);
 
 #endif

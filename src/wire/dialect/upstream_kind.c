@@ -7,11 +7,8 @@
 
 static const struct upstream_profile profiles[] = {
 #define UPSTREAM_FIELDS(list, ...)
-#define UPSTREAM_KIND(symbol, name, tokens, choice, schema, goes_on, has, settings, list, why)     \
+#define UPSTREAM_KIND(symbol, name, settings, goes_on, has, list, why)                             \
     [UPSTREAM_##symbol] = {.kind = UPSTREAM_##symbol,                                              \
-                           .token_field = CHAT_##tokens,                                           \
-                           .tool_choice = CHAT_##choice,                                           \
-                           .schema_with_tools = UPSTREAM_##schema,                                 \
                            .continuation = CHAT_##goes_on,                                         \
                            .traits = (has),                                                        \
                            .word = STR_INIT(name),                                                 \

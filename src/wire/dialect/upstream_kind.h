@@ -15,30 +15,19 @@ enum upstream_kind {
     UPSTREAM_KINDS
 };
 
-/* What becomes of a format of the answer (text.format) when the request has tools as well. */
-enum upstream_schema_with_tools {
-    UPSTREAM_TOGETHER, /* the model may call, and its last answer has the form */
-    UPSTREAM_AFTER,    /* it cannot call any more: the form is for a round without tools */
-};
-
 enum upstream_trait {
-    UPSTREAM_IS_OPENAI = 1 << 0,       /* knows verbosity, service_tier, safety_identifier ... */
-    UPSTREAM_OBJECT_SCHEMA = 1 << 1,   /* json_object binds only together with a schema */
-    UPSTREAM_THINKING_SWITCH = 1 << 2, /* hands chat_template_kwargs to the template */
-    UPSTREAM_COUNTS_UNASKED = 1 << 3,  /* refuses stream_options, and counts tokens anyway */
-    UPSTREAM_KNOWS_ANY_PATH = 1 << 4,  /* answers 200 and an error to a path that it has not */
+    UPSTREAM_IS_OPENAI = 1 << 0,      /* knows verbosity, service_tier, safety_identifier ... */
+    UPSTREAM_OBJECT_SCHEMA = 1 << 1,  /* json_object binds only together with a schema */
+    UPSTREAM_KNOWS_ANY_PATH = 1 << 2, /* answers 200 and an error to a path that it has not */
 };
 
 /* A row of the table. */
 struct upstream_profile {
     enum upstream_kind kind;
-    enum chat_token_field token_field;
-    enum chat_tool_choice tool_choice;
-    enum upstream_schema_with_tools schema_with_tools;
     enum chat_continuation continuation;
     unsigned traits;         /* of enum upstream_trait */
     str word;                /* of the key upstream_kind */
-    str words;               /* about its models, for model_words_add() */
+    str words;               /* what it is asked, for model_words_add() */
     struct name_list fields; /* of requests, beyond the Responses API; for extra_fields.h */
     const char *source;
 };
