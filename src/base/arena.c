@@ -80,10 +80,11 @@ static struct arena_block *block_new(size_t cap)
 static struct arena_block *block_for(struct arena *a, size_t n)
 {
     struct arena_block *last = a->last, *b;
-    size_t cap = next_block_cap(a);
+    size_t cap;
 
     if (last != NULL && last->cap - last->used >= n)
         return last;
+    cap = next_block_cap(a);
     b = block_new(cap < n ? n : cap);
     if (b == NULL)
         return NULL;
