@@ -20,9 +20,11 @@ bool turn_hear(struct turn *t, str bytes, struct buf *out)
         return true;
     }
     round_feed(&t->round, bytes, out);
+    if (!round_is_over(&t->round))
+        return false;
     if (round_is_cut_off(&t->round))
         flight_cancel_call(&t->flight);
-    return round_is_over(&t->round);
+    return true;
 }
 
 enum turn_next turn_await_round(void *arg, struct err *reterr)
