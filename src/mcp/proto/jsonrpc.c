@@ -147,7 +147,7 @@ static str inside_quotes(str raw)
 
 /* A request with the id null is what JSON-RPC 1.0 calls a notification, and
  * MCP forbids it otherwise. A log line that is JSON by chance has no version. */
-static enum jsonrpc_kind kind_of(const struct members *m, const struct jsonrpc_id *id)
+static enum jsonrpc_kind message_kind(const struct members *m, const struct jsonrpc_id *id)
 {
     if (!json_text_eq(inside_quotes(m->version), STR("2.0")))
         return JSONRPC_INVALID;
@@ -176,7 +176,7 @@ static struct jsonrpc_message read_message(struct jr *j)
     struct members raw = read_members(j);
     struct jsonrpc_message m = {.id = jsonrpc_id_of(raw.id)};
 
-    m.kind = kind_of(&raw, &m.id);
+    m.kind = message_kind(&raw, &m.id);
     if (m.kind == JSONRPC_REQUEST || m.kind == JSONRPC_NOTIFICATION) {
         m.method = inside_quotes(raw.method);
         m.params = raw.params;
@@ -214,7 +214,7 @@ bool jsonrpc_is(const struct jsonrpc_message *m, str method)
 
 /* ---- writing */
 
-static struct jw begin(struct buf *out)
+static struct jw begin_message(struct buf *out)
 {
     struct jw w = jw_to(out);
 
@@ -225,7 +225,7 @@ static struct jw begin(struct buf *out)
 
 struct jw jsonrpc_begin_request(struct buf *out, int64_t id, const char *method)
 {
-    struct jw w = begin(out);
+    struct jw w = begin_message(out);
 
     jw_key_int(&w, "id", id);
     jw_key_string(&w, "method", str_from_c(method));
@@ -234,7 +234,7 @@ struct jw jsonrpc_begin_request(struct buf *out, int64_t id, const char *method)
 
 struct jw jsonrpc_begin_notification(struct buf *out, const char *method)
 {
-    struct jw w = begin(out);
+    struct jw w = begin_message(out);
 
     jw_key_string(&w, "method", str_from_c(method));
     return w;
@@ -247,7 +247,7 @@ void jsonrpc_end(struct jw *w)
 
 void jsonrpc_write_result(struct buf *out, const struct jsonrpc_id *id, str result)
 {
-    struct jw w = begin(out);
+    struct jw w = begin_message(out);
 
     jw_key_raw(&w, "id", id->raw);
     jw_key_raw(&w, "result", result);
@@ -257,7 +257,7 @@ void jsonrpc_write_result(struct buf *out, const struct jsonrpc_id *id, str resu
 void jsonrpc_write_error(struct buf *out, const struct jsonrpc_id *id, int64_t code,
                          const char *message)
 {
-    struct jw w = begin(out);
+    struct jw w = begin_message(out);
 
     jw_key_raw(&w, "id", id->raw);
     jw_key(&w, "error");

@@ -87,13 +87,13 @@ void jsonrpc_reader_fini(struct jsonrpc_reader *r);
  * once and nothing else: no half of it is acted upon. */
 enum jsonrpc_kind jsonrpc_next(struct jsonrpc_reader *r, struct jsonrpc_message *ret);
 
-/* Is this the method? Some writers escape its slash. */
+/* True when the message is of this method; some writers escape its slash. */
 bool jsonrpc_is(const struct jsonrpc_message *m, str method);
 
 /* An id or token that jr_raw() or jr_member() returned. */
 struct jsonrpc_id jsonrpc_id_of(str raw);
 
-/* Is it this number of ours? */
+/* True when the id is this number, which we gave. */
 bool jsonrpc_id_is(const struct jsonrpc_id *id, int64_t number);
 
 /* Begin a message; the caller may write the member params, then ends it. */

@@ -16,7 +16,7 @@ enum mcp_body mcp_body_of(str content_type)
 
 /* ---- messages */
 
-static void deliver(struct mcp_answer *a, str text)
+static void deliver_messages(struct mcp_answer *a, str text)
 {
     struct jsonrpc_reader r;
     struct jsonrpc_message m;
@@ -44,7 +44,7 @@ static void on_event(void *arg, str data, str name)
         if (a->handler->on_event != NULL)
             a->handler->on_event(a->arg, name, data);
     } else if (data.len > 0) { /* else it only tells its id */
-        deliver(a, data);
+        deliver_messages(a, data);
     }
 }
 
@@ -125,6 +125,6 @@ int mcp_answer_end(struct mcp_answer *a)
     if (a->body == MCP_BODY_EVENTS)
         return sse_parser_end(&a->events, &events, a, NULL);
     if (a->body == MCP_BODY_JSON && str_trim(buf_str(&a->text)).len > 0)
-        deliver(a, buf_str(&a->text));
+        deliver_messages(a, buf_str(&a->text));
     return 0;
 }

@@ -19,13 +19,13 @@ enum {
 
 enum mcp_body { MCP_BODY_NONE, MCP_BODY_JSON, MCP_BODY_EVENTS, MCP_BODY_OTHER };
 
-/* What the value of Content-Type announces; STR_NONE: there is none. */
+/* The body that a Content-Type announces; STR_NONE: the answer has none. */
 enum mcp_body mcp_body_of(str content_type);
 
-/* Views die when the functions return; both may stop the answer. */
+/* Views handed over die when the function returns; both functions may stop the answer. */
 struct mcp_answer_handler {
     void (*on_message)(void *arg, const struct jsonrpc_message *m);
-    /* An event that is called neither nothing nor "message". May be NULL. */
+    /* An event with a name other than "message". May be NULL. */
     void (*on_event)(void *arg, str name, str data);
 };
 
@@ -45,12 +45,12 @@ struct mcp_answer {
     uint64_t retry_ms;
 };
 
-/* max_bytes: of a message. */
+/* max_bytes limits one message. */
 void mcp_answer_init(struct mcp_answer *a, size_t max_bytes,
                      const struct mcp_answer_handler *handler, void *arg);
 void mcp_answer_fini(struct mcp_answer *a);
 
-/* A body begins, the first or one that goes on. */
+/* Begins a body: the first, or one that continues an answer that broke off. */
 void mcp_answer_begin(struct mcp_answer *a, enum mcp_body body);
 
 /* The next bytes, and the end of the body. Return 0, or -1 when a message is larger
@@ -58,7 +58,7 @@ void mcp_answer_begin(struct mcp_answer *a, enum mcp_body body);
 int mcp_answer_feed(struct mcp_answer *a, str bytes);
 int mcp_answer_end(struct mcp_answer *a);
 
-/* Nothing is reported any more. */
+/* Stops the answer: no callback is made from now on. */
 void mcp_answer_stop(struct mcp_answer *a);
 
 #endif

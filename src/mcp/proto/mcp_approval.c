@@ -13,7 +13,7 @@ bool mcp_name_list_has(const struct mcp_name_list *names, str name)
     return false;
 }
 
-static int explain(struct buf *why, const char *what)
+static int refuse_policy(struct buf *why, const char *what)
 {
     buf_c(why, what);
     return -1;
@@ -27,17 +27,17 @@ int mcp_name_list_read(str raw, struct arena *a, struct mcp_name_list *ret, stru
     struct jr j;
 
     if (jr_type_of(raw) != JR_ARRAY)
-        return explain(why, not_names);
+        return refuse_policy(why, not_names);
     if (items == NULL)
-        return explain(why, "out of memory");
+        return refuse_policy(why, "out of memory");
     jr_init(&j, raw);
     (void)jr_enter(&j, JR_ARRAY);
     while (jr_next_element(&j)) {
         if (jr_peek(&j) != JR_STRING)
-            return explain(why, not_names);
+            return refuse_policy(why, not_names);
         items[names.n] = json_text_copy(a, jr_string(&j));
         if (str_is_none(items[names.n++]))
-            return explain(why, "out of memory");
+            return refuse_policy(why, "out of memory");
     }
     names.items = items;
     *ret = names;
@@ -52,7 +52,7 @@ int mcp_filter_read(str raw, struct arena *a, struct mcp_filter *ret, struct buf
     if (jr_type_of(raw) == JR_ARRAY)
         names = raw;
     else if (jr_type_of(raw) != JR_OBJECT)
-        return explain(why, "must be an array of names or an object with \"tool_names\"");
+        return refuse_policy(why, "must be an array of names or an object with \"tool_names\"");
     switch (jr_type_of(read_only)) {
     case JR_NONE:
     case JR_NULL:
@@ -64,7 +64,7 @@ int mcp_filter_read(str raw, struct arena *a, struct mcp_filter *ret, struct buf
         ret->hint = MCP_HINT_NOT_READ_ONLY;
         break;
     default:
-        return explain(why, "\"read_only\" must be true or false");
+        return refuse_policy(why, "\"read_only\" must be true or false");
     }
     if (str_is_none(names) || jr_type_of(names) == JR_NULL)
         return 0;
@@ -89,7 +89,7 @@ int mcp_approval_read(str raw, struct arena *a, struct mcp_approval *ret, struct
     always = jr_member(raw, STR("always"));
     never = jr_member(raw, STR("never"));
     if (str_is_none(always) && str_is_none(never))
-        return explain(why, valid);
+        return refuse_policy(why, valid);
     if (!str_is_none(always) && jr_type_of(always) != JR_NULL &&
         mcp_filter_read(always, a, &policy.always, why) == -1)
         return -1;

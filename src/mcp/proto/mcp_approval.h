@@ -20,21 +20,21 @@ bool mcp_name_list_has(const struct mcp_name_list *names, str name);
 
 enum mcp_hint { MCP_HINT_ANY, MCP_HINT_READ_ONLY, MCP_HINT_NOT_READ_ONLY };
 
-/* A tool is in a filter when all that is given is true of it, and something is. */
+/* A filter has a tool when every condition given is true of it, and one is given. */
 struct mcp_filter {
     struct mcp_name_list names;
     enum mcp_hint hint;
 };
 
-/* Reads {"tool_names": [...], "read_only": true} or an array of names; *ret is zeroed. As
- * mcp_approval_read(). */
+/* Reads {"tool_names": [...], "read_only": true} or an array of names; *ret is zeroed.
+ * Returns as mcp_approval_read(). */
 int mcp_filter_read(str raw, struct arena *a, struct mcp_filter *ret, struct buf *why);
 
 bool mcp_filter_has(const struct mcp_filter *f, str tool, bool is_read_only);
 
 enum mcp_approval_mode { MCP_APPROVAL_NEVER, MCP_APPROVAL_ALWAYS, MCP_APPROVAL_FILTER };
 
-/* A zeroed one is "never". */
+/* A zeroed policy is "never". */
 struct mcp_approval {
     enum mcp_approval_mode mode;
     struct mcp_filter always, never; /* of MCP_APPROVAL_FILTER */
@@ -45,12 +45,12 @@ struct mcp_approval {
  * Returns 0, or -1 with what would be valid in *why. */
 int mcp_approval_read(str raw, struct arena *a, struct mcp_approval *ret, struct buf *why);
 
-/* Reads an array of strings; the same conventions. */
+/* Reads an array of strings; returns as mcp_approval_read(). */
 int mcp_name_list_read(str raw, struct arena *a, struct mcp_name_list *ret, struct buf *why);
 
-/* Must this tool be approved? floor is the configuration's; asked is the
- * request's, or NULL when it says nothing. For a server without configuration
- * pass the request's own, or "always", as floor (MCP 15.1). */
+/* True when a person must approve this tool. floor is the configuration's policy; asked is the
+ * request's, or NULL when it has none. For a server without configuration pass the request's own,
+ * or "always", as floor (MCP 15.1). */
 bool mcp_approval_is_needed(const struct mcp_approval *floor, const struct mcp_approval *asked,
                             str tool, bool is_read_only);
 

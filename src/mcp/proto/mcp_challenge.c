@@ -41,8 +41,8 @@ static str take_value(str *text)
     return text->len > 0 && text->p[0] == '"' ? take_quoted(text) : take_word(text);
 }
 
-/* The first of a name counts. */
-static void set(struct mcp_challenge *c, str name, str value)
+/* Of parameters with one name the first counts. */
+static void set_parameter(struct mcp_challenge *c, str name, str value)
 {
     struct {
         str name;
@@ -67,7 +67,7 @@ struct mcp_challenge mcp_challenge_read(str header)
         header = str_trim_start(header);
         if (header.len > 0 && header.p[0] == '=') {
             header = str_skip(header, 1);
-            set(&c, word, take_value(&header));
+            set_parameter(&c, word, take_value(&header));
         } else if (word.len == 0) {
             header = str_skip(header, 1); /* a comma, or what has no place here */
         }

@@ -34,8 +34,8 @@ static int64_t code_of(const struct mcp_failure *f)
     return rows[f->cause].code == CODE_GIVEN ? f->code : rows[f->cause].code;
 }
 
-/* Four bytes a character is the most that the limit lets through. */
-static void message(const struct mcp_failure *f, struct buf *out)
+/* The limit here is in bytes: no character has more than four. */
+static void write_message(const struct mcp_failure *f, struct buf *out)
 {
     const struct mcp_result_options options = {.form = MCP_RESULT_TEXT,
                                                .limit_bytes = 4 * (size_t)MCP_FAILURE_MAX_CHARS};
@@ -46,7 +46,7 @@ static void message(const struct mcp_failure *f, struct buf *out)
         utf8_repair(f->message, out);
 }
 
-static void expand(const char *words, const struct mcp_failure *f, struct buf *out)
+static void write_words(const char *words, const struct mcp_failure *f, struct buf *out)
 {
     for (; *words != '\0'; words++) {
         if (*words != '%') {
@@ -61,7 +61,7 @@ static void expand(const char *words, const struct mcp_failure *f, struct buf *o
             buf_append(out, f->label);
             break;
         case 'm':
-            message(f, out);
+            write_message(f, out);
             break;
         case 's':
             buf_int(out, f->seconds);
@@ -73,8 +73,8 @@ static void expand(const char *words, const struct mcp_failure *f, struct buf *o
     }
 }
 
-/* Leaves no more characters behind the first `from` bytes than may be. */
-static void cut(struct buf *out, size_t from)
+/* Cuts what stands behind the first `from` bytes to MCP_FAILURE_MAX_CHARS. */
+static void limit_chars(struct buf *out, size_t from)
 {
     size_t n = 0;
 
@@ -89,19 +89,19 @@ static void cut(struct buf *out, size_t from)
     }
 }
 
-static void write_words(const char *words, const struct mcp_failure *f, struct buf *out)
+static void write_limited(const char *words, const struct mcp_failure *f, struct buf *out)
 {
     size_t from = out->len;
 
-    expand(words, f, out);
-    cut(out, from);
+    write_words(words, f, out);
+    limit_chars(out, from);
 }
 
 void mcp_failure_text(const struct mcp_failure *f, struct buf *out)
 {
     size_t from = out->len;
 
-    write_words(rows[f->cause].text, f, out);
+    write_limited(rows[f->cause].text, f, out);
     if (out->len == from) /* a tool that failed without a word */
         buf_append(out, mcp_result_for_model(STR("")));
 }
@@ -133,7 +133,7 @@ void mcp_failure_object(const struct mcp_failure *f, struct buf *out)
     if (f->result != NULL) {
         write_content(f, &w);
     } else {
-        write_words(row->message == NULL ? row->text : row->message, f, &words);
+        write_limited(row->message == NULL ? row->text : row->message, f, &words);
         jw_key_int(&w, "code", code_of(f));
         jw_key_string(&w, "message", buf_str(&words));
     }
@@ -154,7 +154,7 @@ bool mcp_failure_wants_refresh(const struct mcp_failure *f)
         return f->code == JSONRPC_INVALID_PARAMS;
     if (f->cause != MCP_FAILED_TOOL)
         return false;
-    message(f, &text);
+    write_message(f, &text);
     wants = str_has_nocase(buf_str(&text), STR("-32602")) ||
             str_has_nocase(buf_str(&text), STR("unknown tool"));
     buf_fini(&text);

@@ -45,7 +45,7 @@ void mcp_failure_for_model(const struct mcp_failure *f, struct buf *out);
 /* Appends the JSON object that may stand as the item's `error` instead. */
 void mcp_failure_object(const struct mcp_failure *f, struct buf *out);
 
-/* Does it suggest that the catalogue is out of date (MCP 9.4)? */
+/* True when the failure suggests that the catalogue is out of date (MCP 9.4). */
 bool mcp_failure_wants_refresh(const struct mcp_failure *f);
 
 #endif

@@ -5,7 +5,7 @@
 #include "mcp/proto/mcp_schema.h"
 #include "json/json_text.h"
 
-static void begin(struct mcp_listing *l)
+static void begin_listing(struct mcp_listing *l)
 {
     arena_init(&l->arena, 0);
     str_map_init(&l->names, &l->randomness);
@@ -20,7 +20,7 @@ void mcp_listing_init(struct mcp_listing *l, const struct id_source *randomness,
 {
     *l = (struct mcp_listing){
         .randomness = *randomness, .wants_mirrors = wants_mirrors, .on_drop = on_drop, .arg = arg};
-    begin(l);
+    begin_listing(l);
 }
 
 void mcp_listing_fini(struct mcp_listing *l)
@@ -28,18 +28,13 @@ void mcp_listing_fini(struct mcp_listing *l)
     arena_fini(&l->arena);
 }
 
-static int no_memory(struct err *reterr)
-{
-    return err_set_no_memory(reterr);
-}
-
-static int give_up(struct err *reterr, const char *why)
+static int give_up_listing(struct err *reterr, const char *why)
 {
     err_set(reterr, ERR_UPSTREAM_ERROR, "The server %s.", why);
     return -1;
 }
 
-static void drop(const struct mcp_listing *l, str name, const char *why)
+static void drop_tool(const struct mcp_listing *l, str name, const char *why)
 {
     if (l->on_drop != NULL)
         l->on_drop(l->arg, name, why);
@@ -47,8 +42,8 @@ static void drop(const struct mcp_listing *l, str name, const char *why)
 
 /* ---- one tool */
 
-/* Makes a view of a page one of the arena; what is absent stays so. */
-static bool keep(struct arena *a, str *s)
+/* Copies a view of the page into the arena; what is absent stays so. */
+static bool dup_view(struct arena *a, str *s)
 {
     bool was_none = str_is_none(*s);
 
@@ -56,14 +51,14 @@ static bool keep(struct arena *a, str *s)
     return was_none || !str_is_none(*s);
 }
 
-static bool dup_all(struct arena *a, struct mcp_tool *t)
+static bool dup_tool(struct arena *a, struct mcp_tool *t)
 {
-    return keep(a, &t->name) && keep(a, &t->title) && keep(a, &t->description) &&
-           keep(a, &t->schema) && keep(a, &t->annotations);
+    return dup_view(a, &t->name) && dup_view(a, &t->title) && dup_view(a, &t->description) &&
+           dup_view(a, &t->schema) && dup_view(a, &t->annotations);
 }
 
-/* Is the tool one that a model can be given? Else *reterr says why not. */
-static bool is_usable(const struct mcp_tool *t, struct err *reterr)
+/* True when a model can be given the tool; else *reterr says why not. */
+static bool tool_is_usable(const struct mcp_tool *t, struct err *reterr)
 {
     if (t->needs_task) {
         err_set(reterr, ERR_UPSTREAM_ERROR, "it runs as a task only, which is not supported");
@@ -79,30 +74,30 @@ static int add_tool(struct mcp_listing *l, const struct mcp_tool *tool, struct e
     void **slot;
 
     if (t == NULL)
-        return no_memory(reterr);
+        return err_set_no_memory(reterr);
     t->tool = *tool;
-    if (!is_usable(tool, &why)) {
-        drop(l, tool->name, why.msg);
+    if (!tool_is_usable(tool, &why)) {
+        drop_tool(l, tool->name, why.msg);
         return 0;
     }
-    if (!dup_all(&l->arena, &t->tool))
-        return no_memory(reterr);
+    if (!dup_tool(&l->arena, &t->tool))
+        return err_set_no_memory(reterr);
     t->name = json_text_dup(&l->arena, t->tool.name);
     slot = str_is_none(t->name) ? NULL : str_map_slot(&l->names, t->name, &l->arena);
     if (slot == NULL)
-        return no_memory(reterr);
+        return err_set_no_memory(reterr);
     if (*slot != NULL) {
-        drop(l, tool->name, "another tool before it has the same name");
+        drop_tool(l, tool->name, "another tool before it has the same name");
         return 0;
     }
     if (l->wants_mirrors && mcp_mirrors_read(t->tool.schema, &l->arena, &t->mirrors, &why) == -1) {
         if (why.code != ERR_UPSTREAM_ERROR) /* not the tool's fault */
-            return no_memory(reterr);
-        drop(l, tool->name, why.msg);
+            return err_set_no_memory(reterr);
+        drop_tool(l, tool->name, why.msg);
         return 0;
     }
     if (l->n == MCP_LISTING_MAX_TOOLS)
-        return give_up(reterr, "has more than 1000 tools");
+        return give_up_listing(reterr, "has more than 1000 tools");
     *slot = t;
     *l->last = t;
     l->last = &t->next;
@@ -117,7 +112,7 @@ static int add_page(struct mcp_listing *l, const struct mcp_tool_page *page, str
     if (l->n_pages++ == 0)
         l->cache = page->cache;
     for (size_t i = 0; i < page->n_nameless; i++)
-        drop(l, STR(""), "it has no name");
+        drop_tool(l, STR(""), "it has no name");
     for (size_t i = 0; i < page->n; i++) {
         if (add_tool(l, &page->tools[i], reterr) == -1)
             return -1;
@@ -134,13 +129,13 @@ static int next_cursor(struct mcp_listing *l, str cursor, str *ret, struct err *
     if (str_is_none(cursor))
         return 0;
     if (l->n_pages == MCP_LISTING_MAX_PAGES)
-        return give_up(reterr, "lists its tools on more than 100 pages");
+        return give_up_listing(reterr, "lists its tools on more than 100 pages");
     *ret = arena_dup(&l->arena, cursor);
     slot = str_is_none(*ret) ? NULL : str_map_slot(&l->cursors, *ret, &l->arena);
     if (slot == NULL)
-        return no_memory(reterr);
+        return err_set_no_memory(reterr);
     if (*slot != NULL)
-        return give_up(reterr, "repeats a cursor of tools/list");
+        return give_up_listing(reterr, "repeats a cursor of tools/list");
     *slot = l;
     return 0;
 }
@@ -153,7 +148,7 @@ int mcp_listing_add(struct mcp_listing *l, str result, str *ret_cursor, struct e
 
     l->n_bytes += result.len;
     if (l->n_bytes > MCP_LISTING_MAX_BYTES)
-        return give_up(reterr, "lists more than 16 MiB of tools");
+        return give_up_listing(reterr, "lists more than 16 MiB of tools");
     if (mcp_read_tools(result, &for_page, &page, reterr) == 0 && add_page(l, &page, reterr) == 0)
         rc = next_cursor(l, page.next_cursor, ret_cursor, reterr);
     arena_fini(&for_page);
@@ -166,6 +161,6 @@ bool mcp_listing_restart(struct mcp_listing *l, int64_t error_code)
         return false;
     l->has_restarted = true;
     arena_fini(&l->arena);
-    begin(l);
+    begin_listing(l);
     return true;
 }

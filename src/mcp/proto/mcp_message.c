@@ -3,7 +3,7 @@
 
 #include "json/json_text.h"
 
-static int refuse(struct err *reterr, const char *what)
+static int refuse_result(struct err *reterr, const char *what)
 {
     err_set(reterr, ERR_UPSTREAM_ERROR, "The server sent %s.", what);
     return -1;
@@ -36,17 +36,17 @@ static struct mcp_cache read_cache(str result)
     };
 }
 
-/* Servers before 2026-07-28 do not say it, and their results are complete. */
+/* A result without resultType is complete: servers before 2026-07-28 write none. */
 static int require_complete(str result, struct err *reterr)
 {
     str type = jr_member(result, STR("resultType"));
 
     if (jr_type_of(result) != JR_OBJECT)
-        return refuse(reterr, "a result that is not an object");
+        return refuse_result(reterr, "a result that is not an object");
     if (str_is_none(type) ||
         json_text_eq(jr_member_string(result, STR("resultType")), STR("complete")))
         return 0;
-    return refuse(reterr, "a result of a type that is unknown here");
+    return refuse_result(reterr, "a result of a type that is unknown here");
 }
 
 /* ---- initialize, server/discover */
@@ -67,7 +67,7 @@ int mcp_read_initialize(str result, struct mcp_server_info *ret, struct err *ret
     if (require_complete(result, reterr) == -1)
         return -1;
     if (str_is_none(offered))
-        return refuse(reterr, "a result of initialize without a protocolVersion");
+        return refuse_result(reterr, "a result of initialize without a protocolVersion");
     /* A handshake cannot lead to a revision that has none. */
     if (s.version == MCP_VERSION_NONE || mcp_version_is_modern(s.version)) {
         err_set(reterr, ERR_UPSTREAM_ERROR,
@@ -88,7 +88,7 @@ int mcp_read_discover(str result, struct mcp_server_info *ret, struct err *reter
     if (require_complete(result, reterr) == -1)
         return -1;
     if (jr_type_of(versions) != JR_ARRAY)
-        return refuse(reterr, "a result of server/discover without supportedVersions");
+        return refuse_result(reterr, "a result of server/discover without supportedVersions");
     read_capabilities(result, &s);
     *ret = s;
     return 0;
@@ -134,7 +134,7 @@ static int read_cursor(str result, str *ret, struct err *reterr)
     enum jr_type type = jr_type_of(jr_member(result, STR("nextCursor")));
 
     if (type != JR_NONE && type != JR_NULL && type != JR_STRING)
-        return refuse(reterr, "a nextCursor that is not a string");
+        return refuse_result(reterr, "a nextCursor that is not a string");
     *ret = jr_member_string(result, STR("nextCursor"));
     return 0;
 }
@@ -148,7 +148,7 @@ int mcp_read_tools(str result, struct arena *a, struct mcp_tool_page *ret, struc
         read_cursor(result, &page.next_cursor, reterr) == -1)
         return -1;
     if (jr_type_of(array) != JR_ARRAY)
-        return refuse(reterr, "a result of tools/list without an array of tools");
+        return refuse_result(reterr, "a result of tools/list without an array of tools");
     page.tools = arena_array(a, jr_count(array) + 1, sizeof(*page.tools));
     if (page.tools == NULL)
         return err_set_no_memory(reterr);
@@ -166,7 +166,7 @@ static int read_input_required(str result, struct mcp_call_result *ret, struct e
     enum jr_type type = jr_type_of(state);
 
     if (type != JR_NONE && type != JR_NULL && type != JR_STRING)
-        return refuse(reterr, "a requestState that is not a string");
+        return refuse_result(reterr, "a requestState that is not a string");
     ret->needs_input = true;
     ret->input_requests = jr_type_of(requests) == JR_NULL ? STR_NONE : requests;
     ret->request_state = type == JR_STRING ? state : STR_NONE;
@@ -192,7 +192,7 @@ int mcp_read_call(str result, struct mcp_call_result *ret, struct err *reterr)
     if (jr_type_of(r.structured) == JR_NULL) /* how some write "none" */
         r.structured = STR_NONE;
     if (str_is_none(r.content) && str_is_none(r.structured))
-        return refuse(reterr, "a result of tools/call without content");
+        return refuse_result(reterr, "a result of tools/call without content");
     *ret = r;
     return 0;
 }

@@ -85,8 +85,8 @@ struct mcp_notice {
 /* m is a JSONRPC_NOTIFICATION. */
 struct mcp_notice mcp_read_notification(const struct jsonrpc_message *m);
 
-/* Has the server forgotten the session that a request was sent in (MCP 5.7)?
- * message is that of its JSON-RPC error, escaped, or STR_NONE. */
+/* True when the server has forgotten the session that a request was sent in (MCP 5.7). message is
+ * that of its JSON-RPC error, escaped, or STR_NONE. */
 bool mcp_is_lost_session(int http_status, bool had_session, str message);
 
 #endif

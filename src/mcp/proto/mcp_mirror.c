@@ -25,18 +25,13 @@ struct search {
     struct err *reterr;
 };
 
-static int refuse(struct search *s, const char *why)
+static int refuse_annotation(struct search *s, const char *why)
 {
     err_set(s->reterr, ERR_UPSTREAM_ERROR, "an x-mcp-header of its inputSchema %s", why);
     return -1;
 }
 
-static int no_memory(struct search *s)
-{
-    return err_set_no_memory(s->reterr);
-}
-
-static bool is_taken(const struct search *s, str header)
+static bool header_is_taken(const struct search *s, str header)
 {
     for (const struct mcp_mirror *m = s->first; m != NULL; m = m->next) {
         if (str_eq_nocase(m->header, header))
@@ -63,21 +58,21 @@ static int add_mirror(struct search *s, str name, const struct mcp_step *path)
     struct mcp_mirror *m = arena_alloc(s->arena, sizeof(*m));
 
     if (m == NULL)
-        return no_memory(s);
+        return err_set_no_memory(s->reterr);
     m->path = path;
     m->header = header_dup(s->arena, name);
     if (str_is_none(m->header))
-        return no_memory(s);
-    if (is_taken(s, m->header))
-        return refuse(s, "occurs twice");
+        return err_set_no_memory(s->reterr);
+    if (header_is_taken(s, m->header))
+        return refuse_annotation(s, "occurs twice");
     if (++s->n > MAX_HEADERS)
-        return refuse(s, "is one too many");
+        return refuse_annotation(s, "is one too many");
     *s->last = m;
     s->last = &m->next;
     return 0;
 }
 
-/* schema has the annotation; path is NULL where names alone do not lead. */
+/* schema has the annotation; path is NULL when names of properties alone do not lead to it. */
 static int read_annotation(struct search *s, str schema, const struct mcp_step *path)
 {
     static const str types[] = {STR_INIT("string"), STR_INIT("integer"), STR_INIT("boolean")};
@@ -87,18 +82,18 @@ static int read_annotation(struct search *s, str schema, const struct mcp_step *
     size_t i = 0;
 
     if (path == NULL)
-        return refuse(s, "is not on a property");
+        return refuse_annotation(s, "is not on a property");
     while (i < 3 && !json_text_eq(type, types[i]))
         i++;
     if (i == 3)
-        return refuse(s, "is on a type that has no place in a header");
+        return refuse_annotation(s, "is on a type that has no place in a header");
     if (jr_type_of(raw) != JR_STRING)
-        return refuse(s, "is not a string");
+        return refuse_annotation(s, "is not a string");
     name = json_text_dup(s->arena, str_from(raw.p + 1, raw.len - 2));
     if (str_is_none(name))
-        return no_memory(s);
+        return err_set_no_memory(s->reterr);
     if (!header_is_name(name))
-        return refuse(s, "is not the name of a header");
+        return refuse_annotation(s, "is not the name of a header");
     return add_mirror(s, name, path);
 }
 
@@ -115,11 +110,11 @@ static int search_member(struct search *s, str raw_key, str key, str value, enum
         return search_value(s, value, inner, inner == MCP_PLACE_PROPERTIES ? path : NULL);
     step = arena_alloc(s->arena, sizeof(*step));
     if (step == NULL)
-        return no_memory(s);
+        return err_set_no_memory(s->reterr);
     step->from = path;
     step->name = json_text_dup(s->arena, raw_key);
     if (str_is_none(step->name))
-        return no_memory(s);
+        return err_set_no_memory(s->reterr);
     return search_value(s, value, inner, step);
 }
 
@@ -186,7 +181,7 @@ int mcp_mirrors_read(str schema, struct arena *a, struct mcp_mirror **ret, struc
 /* ---- writing headers */
 
 /* Names are compared as text: schema and arguments may escape differently. */
-static str member(str object, str name)
+static str find_member(str object, str name)
 {
     struct jr j;
     str key, value = STR_NONE;
@@ -204,12 +199,12 @@ static str member(str object, str name)
     return value;
 }
 
-static str follow(const struct mcp_step *path, str arguments)
+static str follow_path(const struct mcp_step *path, str arguments)
 {
-    return path == NULL ? arguments : member(follow(path->from, arguments), path->name);
+    return path == NULL ? arguments : find_member(follow_path(path->from, arguments), path->name);
 }
 
-static bool is_plain(str text)
+static bool is_header_text(str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         if (text.p[i] < ' ' || text.p[i] > '~')
@@ -225,7 +220,7 @@ static bool is_marked(str text)
 
 void mcp_header_value(str text, struct buf *out)
 {
-    if (is_plain(text) && !is_marked(text)) {
+    if (is_header_text(text) && !is_marked(text)) {
         buf_append(out, text);
         return;
     }
@@ -234,7 +229,7 @@ void mcp_header_value(str text, struct buf *out)
     buf_append(out, STR("?="));
 }
 
-/* 3.0 and 3e0 are the integer 3; what is none goes as it is, for the server to
+/* 3.0 and 3e0 are the integer 3; a number that is no integer goes as it is, for the server to
  * refuse, in the header as in the body. */
 static void append_number(str raw, struct buf *value)
 {
@@ -251,7 +246,7 @@ static void append_number(str raw, struct buf *value)
 
 bool mcp_mirror_value(const struct mcp_mirror *m, str arguments, struct buf *value)
 {
-    str raw = follow(m->path, arguments);
+    str raw = follow_path(m->path, arguments);
     struct buf text = {0};
 
     switch (jr_type_of(raw)) {

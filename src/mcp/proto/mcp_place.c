@@ -20,7 +20,7 @@ static const struct {
     {STR_INIT("examples"), MCP_PLACE_DATA},
 };
 
-static enum mcp_place of_keyword(str key)
+static enum mcp_place place_of_keyword(str key)
 {
     for (size_t i = 0; i < COUNT_OF(keywords); i++) {
         if (str_eq(key, keywords[i].keyword))
@@ -33,11 +33,11 @@ enum mcp_place mcp_place_of_member(enum mcp_place place, str key)
 {
     switch (place) {
     case MCP_PLACE_PROPERTY:
-        return str_eq(key, STR("properties")) ? MCP_PLACE_PROPERTIES : of_keyword(key);
+        return str_eq(key, STR("properties")) ? MCP_PLACE_PROPERTIES : place_of_keyword(key);
     case MCP_PLACE_PROPERTIES:
         return MCP_PLACE_PROPERTY;
     case MCP_PLACE_SCHEMA:
-        return of_keyword(key);
+        return place_of_keyword(key);
     case MCP_PLACE_SCHEMAS:
         return MCP_PLACE_SCHEMA;
     default:

@@ -15,7 +15,7 @@ struct redaction {
     struct jw w;
 };
 
-/* The text as it may be shown, plain, in the buf. */
+/* Appends the text without secrets, plain. */
 static void redact_text(struct redaction *r, str escaped, struct buf *out)
 {
     struct buf text = {0};
@@ -56,7 +56,7 @@ static void copy_name(struct redaction *r, str escaped)
 }
 
 /* {"type": "text"} is what the part is, even if somebody's secret is "text". */
-static bool is_kind(const struct redaction *r, str name, struct jr *j)
+static bool is_part_type(const struct redaction *r, str name, struct jr *j)
 {
     static const str kinds[] = {STR_INIT("\"text\""), STR_INIT("\"image\""), STR_INIT("\"audio\""),
                                 STR_INIT("\"resource\""), STR_INIT("\"resource_link\"")};
@@ -81,7 +81,7 @@ static void copy_value(struct redaction *r, struct jr *j)
         jw_object(&r->w);
         while (jr_next_member(j, &name)) {
             copy_name(r, j->raw_key);
-            if (is_kind(r, name, j))
+            if (is_part_type(r, name, j))
                 json_copy_element(&r->w, jr_raw(j));
             else
                 copy_value(r, j);
@@ -97,7 +97,7 @@ static void copy_value(struct redaction *r, struct jr *j)
     }
 }
 
-static str redact(struct redaction *r, str raw, struct buf *out)
+static str redact_json(struct redaction *r, str raw, struct buf *out)
 {
     struct jr j;
 
@@ -114,12 +114,12 @@ str mcp_redact_content(const struct secrets *secrets, str raw, struct buf *out)
 {
     struct redaction r = {.secrets = secrets};
 
-    return redact(&r, raw, out);
+    return redact_json(&r, raw, out);
 }
 
 str mcp_redact_structured(const struct secrets *secrets, str raw, struct buf *out)
 {
     struct redaction r = {.secrets = secrets, .hides_names = true};
 
-    return redact(&r, raw, out);
+    return redact_json(&r, raw, out);
 }

@@ -28,8 +28,8 @@ static bool is_same_origin(const struct url *base, const struct url *to)
            str_eq(port_of(base->scheme, base), port_of(scheme, to));
 }
 
-/* What is not in a URL, or not read alike by all. */
-static bool is_clean(str reference)
+/* A clean reference has only bytes of a URL, and no backslash, which some read as a slash. */
+static bool is_clean_reference(str reference)
 {
     return reference.len > 0 && reference.len <= MCP_REFERENCE_MAX_BYTES &&
            str_is_visible(reference) && str_find_char(reference, '\\') == reference.len;
@@ -44,8 +44,7 @@ static void drop_segment(struct buf *out, size_t from)
         out->len--;
 }
 
-/* Appends the segments of a path; last of one path, if that is not the end of it, is
- * left out by the caller. Each is written with the slash before it. */
+/* Appends the segments of a path, each with the slash before it; "." and ".." are resolved. */
 static void append_segments(str path, size_t from, struct buf *out)
 {
     while (path.len > 0) {
@@ -68,7 +67,7 @@ static void append_segments(str path, size_t from, struct buf *out)
     }
 }
 
-/* Without what stands behind its last slash, and without that slash. */
+/* The path without its last slash and what stands behind it. */
 static str folder_of(str path)
 {
     size_t n = path.len;
@@ -99,7 +98,7 @@ enum mcp_reference mcp_reference_resolve(str base, str reference, struct buf *ou
     struct url here = url_split(base), to;
 
     reference = str_trim(reference);
-    if (!is_clean(reference))
+    if (!is_clean_reference(reference))
         return MCP_REFERENCE_BAD;
     to = url_split(reference);
     if (!str_is_none(to.scheme) && str_is_none(to.authority))

@@ -12,7 +12,7 @@
 
 enum { LEGACY = 1, MODERN = 2 }; /* the eras a method exists in */
 
-static void client_info(struct jw *w, const char *key)
+static void write_client_info(struct jw *w, const char *key)
 {
     jw_key(w, key);
     jw_object(w);
@@ -27,7 +27,7 @@ static void initialize_params(struct jw *w, const struct mcp_request *r)
     (void)r;
     jw_key_string(w, "protocolVersion", mcp_version_name(MCP_NEWEST_LEGACY));
     jw_key_raw(w, "capabilities", STR("{}"));
-    client_info(w, "clientInfo");
+    write_client_info(w, "clientInfo");
 }
 
 static void list_params(struct jw *w, const struct mcp_request *r)
@@ -80,7 +80,7 @@ const char *mcp_method_name(enum mcp_method method)
     return methods[method].name;
 }
 
-static void meta(struct jw *w, const struct mcp_request *r, bool is_modern)
+static void write_meta(struct jw *w, const struct mcp_request *r, bool is_modern)
 {
     if (!is_modern && r->progress_token == 0)
         return;
@@ -88,7 +88,7 @@ static void meta(struct jw *w, const struct mcp_request *r, bool is_modern)
     jw_object(w);
     if (is_modern) {
         jw_key_string(w, MCP_META "protocolVersion", mcp_version_name(r->version));
-        client_info(w, MCP_META "clientInfo");
+        write_client_info(w, MCP_META "clientInfo");
         jw_key_raw(w, MCP_META "clientCapabilities", STR("{}"));
     }
     if (r->progress_token != 0)
@@ -111,7 +111,7 @@ void mcp_request_write(const struct mcp_request *r, struct buf *out)
         if (m->params != NULL)
             m->params(&w, r);
         if (!m->is_notification)
-            meta(&w, r, is_modern);
+            write_meta(&w, r, is_modern);
         jw_object_end(&w);
     }
     jsonrpc_end(&w);

@@ -27,7 +27,7 @@ enum mcp_method {
 /* The name of a method; also what the header Mcp-Method says (MCP 6.1). */
 const char *mcp_method_name(enum mcp_method method);
 
-/* Zeroed is absent, but for id and cancelled_id. */
+/* A zeroed member is absent, but for id and cancelled_id. */
 struct mcp_request {
     enum mcp_method method;
     enum mcp_version version; /* of the connection; decides the form */
@@ -45,7 +45,7 @@ struct mcp_request {
 /* Appends the message. The method must exist in the version's era. */
 void mcp_request_write(const struct mcp_request *r, struct buf *out);
 
-/* What a legacy server asks of us: ping gets its answer, all else is refused
+/* Appends the answer to a legacy server's request: ping gets a result, all else is refused
  * (MCP 3.2). m is a JSONRPC_REQUEST. */
 void mcp_request_answer(const struct jsonrpc_message *m, struct buf *out);
 

@@ -27,7 +27,7 @@ static void sink_init(struct sink *s, const struct mcp_result_options *o, struct
         jw_array(&s->w);
 }
 
-static void append(struct sink *s, str text)
+static void append_text(struct sink *s, str text)
 {
     if (s->form == MCP_RESULT_TEXT)
         buf_append(s->out, text);
@@ -72,7 +72,7 @@ static void sink_piece(struct sink *s, str text)
         return;
     }
     open_piece(s);
-    append(s, str_from(text.p, n));
+    append_text(s, str_from(text.p, n));
     s->room -= n + between;
     s->dropped = text.len - n;
 }
@@ -80,9 +80,9 @@ static void sink_piece(struct sink *s, str text)
 static void sink_end(struct sink *s)
 {
     if (s->dropped > 0) {
-        append(s, STR("\n["));
+        append_text(s, STR("\n["));
         buf_uint(s->out, s->dropped);
-        append(s, STR(" bytes dropped]"));
+        append_text(s, STR(" bytes dropped]"));
     }
     close_piece(s);
     if (s->form != MCP_RESULT_TEXT)
@@ -120,7 +120,7 @@ static bool is_base64_char(char c)
            c == '/' || c == '-' || c == '_';
 }
 
-/* How many bytes it stands for; line ends and padding do not count. */
+/* The number of bytes that base64 stands for; line ends and padding do not count. */
 static size_t decoded_size(str base64)
 {
     size_t n = 0;
@@ -211,7 +211,7 @@ static bool write_part(str part, struct buf *piece)
 
 /* ---- all parts */
 
-/* Returns whether one of them was text. */
+/* Writes the parts of content; true when one of them was text. */
 static bool write_parts(str content, struct sink *s)
 {
     struct buf piece = {0};

@@ -29,7 +29,7 @@ struct mcp_result_options {
 void mcp_result_write(const struct mcp_call_result *r, const struct mcp_result_options *o,
                       struct buf *out);
 
-/* What the model gets for that text: never an empty message (MCP 13.2). */
+/* What the model gets for the text of a result: never an empty message (MCP 13.2). */
 static inline str mcp_result_for_model(str text)
 {
     return text.len > 0 ? text : STR("[no content]");

@@ -6,7 +6,7 @@
 #include "json/json_copy.h"
 #include "json/json_text.h"
 
-static int refuse(struct err *reterr, const char *why)
+static int refuse_schema(struct err *reterr, const char *why)
 {
     err_set(reterr, ERR_UPSTREAM_ERROR, "its inputSchema %s", why);
     return -1;
@@ -40,19 +40,19 @@ int mcp_schema_check(str schema, struct err *reterr)
     str type = jr_member(schema, STR("type"));
 
     if (jr_type_of(schema) != JR_OBJECT)
-        return refuse(reterr, "is not an object");
+        return refuse_schema(reterr, "is not an object");
     if (schema.len > MCP_SCHEMA_MAX_BYTES)
-        return refuse(reterr, "is larger than 256 KiB");
+        return refuse_schema(reterr, "is larger than 256 KiB");
     if (depth_of(schema) > MCP_SCHEMA_MAX_DEPTH)
-        return refuse(reterr, "is nested more than 64 levels deep");
+        return refuse_schema(reterr, "is nested more than 64 levels deep");
     if (!str_is_none(type) && !json_text_eq(jr_member_string(schema, STR("type")), STR("object")))
-        return refuse(reterr, "has another type than \"object\"");
+        return refuse_schema(reterr, "has another type than \"object\"");
     return 0;
 }
 
 /* ---- copying */
 
-static void copy(struct jr *j, struct jw *w, enum mcp_place place);
+static void copy_value(struct jr *j, struct jw *w, enum mcp_place place);
 
 static void copy_members(struct jr *j, struct jw *w, enum mcp_place place)
 {
@@ -66,17 +66,17 @@ static void copy_members(struct jr *j, struct jw *w, enum mcp_place place)
             continue;
         }
         json_copy_key(w, j->raw_key);
-        copy(j, w, mcp_place_of_member(place, key));
+        copy_value(j, w, mcp_place_of_member(place, key));
     }
 }
 
 static void copy_elements(struct jr *j, struct jw *w, enum mcp_place place)
 {
     while (jr_next_element(j))
-        copy(j, w, mcp_place_of_element(place));
+        copy_value(j, w, mcp_place_of_element(place));
 }
 
-static void copy(struct jr *j, struct jw *w, enum mcp_place place)
+static void copy_value(struct jr *j, struct jw *w, enum mcp_place place)
 {
     enum jr_type type = jr_peek(j);
 

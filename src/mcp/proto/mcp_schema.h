@@ -16,7 +16,7 @@ enum {
     MCP_DESCRIPTION_MAX_BYTES = 16 * 1024,
 };
 
-/* May this inputSchema (raw or STR_NONE) be offered? Returns 0, or -1 with the
+/* Checks whether an inputSchema (raw or STR_NONE) may be offered. Returns 0, or -1 with the
  * reason why its tool is dropped. */
 int mcp_schema_check(str schema, struct err *reterr);
 

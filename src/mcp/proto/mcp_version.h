@@ -16,7 +16,7 @@ enum mcp_version {
     MCP_NEWEST_LEGACY = MCP_2025_11_25,
 };
 
-/* How the names of members of _meta begin that belong to the protocol. */
+/* The prefix of the protocol's own members of _meta. */
 #define MCP_META "io.modelcontextprotocol/"
 
 /* Modern: no handshake and no session, every request says who asks. Legacy, all
