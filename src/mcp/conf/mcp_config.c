@@ -24,7 +24,7 @@ struct shared {
     atomic_uint n_refs;
 };
 
-static struct shared *shared_of(struct mcp_config *c)
+static struct shared *shared_table_of(struct mcp_config *c)
 {
     return (struct shared *)(void *)c;
 }
@@ -38,7 +38,7 @@ static void wipe_server(const struct mcp_server_conf *server)
     secret_wipe(server->canonical.hidden);
 }
 
-/* Is the server one of another table, which it came from? */
+/* True when the server belongs to the table before, which is kept for it. */
 static bool is_borrowed(const struct shared *s, const struct mcp_server_conf *server)
 {
     const struct mcp_server_conf *origin =
@@ -47,7 +47,7 @@ static bool is_borrowed(const struct shared *s, const struct mcp_server_conf *se
     return origin != NULL && origin->label.p == server->label.p;
 }
 
-static void shared_free(struct shared *s)
+static void shared_table_free(struct shared *s)
 {
     for (size_t i = 0; i < s->table.n; i++) {
         if (!is_borrowed(s, &s->servers[i]))
@@ -59,7 +59,7 @@ static void shared_free(struct shared *s)
     free(s);
 }
 
-static struct shared *shared_new(void)
+static struct shared *shared_table_new(void)
 {
     struct shared *s = calloc(1, sizeof(*s));
 
@@ -78,14 +78,15 @@ static struct shared *shared_new(void)
 struct mcp_config *mcp_config_ref(struct mcp_config *c)
 {
     if (c != NULL)
-        atomic_fetch_add_explicit(&shared_of(c)->n_refs, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&shared_table_of(c)->n_refs, 1, memory_order_relaxed);
     return c;
 }
 
 void mcp_config_unref(struct mcp_config *c)
 {
-    if (c != NULL && atomic_fetch_sub_explicit(&shared_of(c)->n_refs, 1, memory_order_acq_rel) == 1)
-        shared_free(shared_of(c));
+    if (c != NULL &&
+        atomic_fetch_sub_explicit(&shared_table_of(c)->n_refs, 1, memory_order_acq_rel) == 1)
+        shared_table_free(shared_table_of(c));
 }
 
 /* ---- from text to table */
@@ -172,7 +173,7 @@ static bool load_roots(struct shared *s, struct mcp_reader *r)
     return is_fine;
 }
 
-static bool is_object(const struct mcp_reader *r)
+static bool check_object(const struct mcp_reader *r)
 {
     const char *name = r->source->name;
     size_t line, column;
@@ -192,9 +193,9 @@ static bool is_object(const struct mcp_reader *r)
     return false;
 }
 
-static bool load(struct shared *s, struct mcp_reader *r)
+static bool load_table(struct shared *s, struct mcp_reader *r)
 {
-    if (!is_object(r) || !load_roots(s, r))
+    if (!check_object(r) || !load_roots(s, r))
         return false;
     if (r->no_memory) {
         config_error(r->problems, "%s: out of memory", r->source->name);
@@ -210,7 +211,7 @@ static bool load(struct shared *s, struct mcp_reader *r)
 struct mcp_config *mcp_config_parse(const struct mcp_config_source *source,
                                     struct config_problems *problems)
 {
-    struct shared *s = shared_new();
+    struct shared *s = shared_table_new();
     struct buf strict;
     bool is_fine = false;
 
@@ -223,11 +224,11 @@ struct mcp_config *mcp_config_parse(const struct mcp_config_source *source,
 
         json_relax(strict.p, strict.len);
         r.text = buf_str(&strict);
-        is_fine = load(s, &r);
+        is_fine = load_table(s, &r);
     }
     secret_buf_fini(&strict);
     if (!is_fine && s != NULL) {
-        shared_free(s);
+        shared_table_free(s);
         s = NULL;
     }
     return s == NULL ? NULL : &s->table;
@@ -235,7 +236,7 @@ struct mcp_config *mcp_config_parse(const struct mcp_config_source *source,
 
 void mcp_config_keep_usable(struct mcp_config *now, struct mcp_config *old)
 {
-    struct shared *s = now == NULL ? NULL : shared_of(now);
+    struct shared *s = now == NULL ? NULL : shared_table_of(now);
 
     for (size_t i = 0; old != NULL && s != NULL && i < now->n; i++) {
         struct mcp_server_conf *server = &s->servers[i];
@@ -246,7 +247,7 @@ void mcp_config_keep_usable(struct mcp_config *now, struct mcp_config *old)
         wipe_server(server);
         *server = *before;
         if (s->kept == NULL)
-            s->kept = shared_of(mcp_config_ref(old));
+            s->kept = shared_table_of(mcp_config_ref(old));
     }
 }
 

@@ -92,7 +92,7 @@ struct mcp_config {
     size_t n;
 };
 
-/* What an entry gets that does not say (MCP 1.3), and the server of a request. */
+/* Defaults of an entry (MCP 1.3), and of a server that a request declares. */
 enum {
     MCP_STARTUP_TIMEOUT_MS = 60 * 1000,
     MCP_CALL_TIMEOUT_MS = 60 * 1000, /* when the operator does not say either */
@@ -101,7 +101,7 @@ enum {
     MCP_MAX_MESSAGE_BYTES = 8 * 1024 * 1024,
 };
 
-/* What the operator says about that (config mcp_call_timeout, max_mcp_result). 0 stands for
+/* Defaults that the operator sets (config mcp_call_timeout, max_mcp_result). 0 stands for
  * MCP_CALL_TIMEOUT_MS and MCP_RESULT_LIMIT_BYTES. */
 struct mcp_config_defaults {
     uint64_t call_timeout_ms; /* callTimeoutMs; see MCP_MAX_CALL_FACTOR */
@@ -123,16 +123,14 @@ struct mcp_config_source {
 struct mcp_config *mcp_config_parse(const struct mcp_config_source *source,
                                     struct config_problems *problems);
 
-/* The same from a file. When path is only the default (is_named is false) and
- * there is no such file, that is a warning and an empty table. defaults may be NULL.
- * Blocks. */
+/* Makes a table from a file. When path is only the default (is_named is false) and there is no such
+ * file, that is a warning and an empty table. defaults may be NULL. Blocks. */
 struct mcp_config *mcp_config_load(const char *path, bool is_named, const char *const *env,
                                    const struct mcp_config_defaults *defaults,
                                    struct config_problems *problems);
 
-/* A mistake must not stop a server that runs: entries of now, a table of the caller's
- * alone, that have a problem give way to those of old with the same label that have
- * none. Both may be NULL. */
+/* Replaces entries of now, a table of the caller's alone, that have a problem by those of old with
+ * the same label that have none: a mistake must not stop a server that runs. Both may be NULL. */
 void mcp_config_keep_usable(struct mcp_config *now, struct mcp_config *old);
 
 /* Any thread. NULL is fine. The last reference wipes the secrets. */
@@ -142,13 +140,13 @@ void mcp_config_unref(struct mcp_config *c);
 /* The server of that label, usable or not; NULL when there is none. */
 const struct mcp_server_conf *mcp_config_find(const struct mcp_config *c, str label);
 
-/* Can it be started? Enabled, and without a problem. */
+/* True when the server is enabled and has no problem. */
 bool mcp_server_conf_is_usable(const struct mcp_server_conf *s);
 
-/* May clients see this tool? allowedTools, less excludeTools. */
+/* True when clients may see the tool: it is in allowedTools and not in excludeTools. */
 bool mcp_server_conf_offers(const struct mcp_server_conf *s, str tool);
 
-/* Do its tools join every request? by_default is for entries that do not say. */
+/* True when the server's tools join every request; by_default is for entries that do not say. */
 bool mcp_server_conf_injects(const struct mcp_server_conf *s, bool by_default);
 
 /* "stdio", "streamable_http" or "sse", as in MCP 17.1. */

@@ -13,7 +13,7 @@
 #include "json/json_relax.h"
 #include "json/json_text.h"
 
-/* What values may be. */
+/* Limits of values. */
 enum {
     MAX_MS = 24 * 60 * 60 * 1000,
     SECONDS_BELOW = 1000, /* of "timeout" */
@@ -54,7 +54,7 @@ static void gather_member(struct mcp_entry *e, str name, str raw)
     *value = (struct mcp_value){raw, name};
 }
 
-static void gather(struct mcp_entry *e, str raw)
+static void gather_members(struct mcp_entry *e, str raw)
 {
     struct jr j;
     str name;
@@ -225,7 +225,7 @@ static void read_http(struct mcp_entry *e)
     mcp_entry_check_http(e);
 }
 
-/* MCP 1.7 asks for more care with a file that holds these. */
+/* Values that make MCP 1.7 ask who else may read the file. */
 static bool holds_secrets(const struct mcp_entry *e)
 {
     return e->server->env.n > 0 || e->server->headers.n > 0 ||
@@ -277,7 +277,7 @@ void mcp_entry_read(struct mcp_reader *r, str label_raw, str raw, struct mcp_ser
     };
     r->no_memory |= str_is_none(server->label);
     json_relax_place(r->text, (size_t)(label_raw.p - r->text.p), &server->line, &(size_t){0});
-    gather(&e, raw);
+    gather_members(&e, raw);
     read_state(&e);
     mcp_entry_check_label(&e);
     if (jr_type_of(raw) == JR_OBJECT) {

@@ -43,7 +43,7 @@ struct mcp_entry {
     struct mcp_reader *reader;
     struct mcp_server_conf *server;
     str label_raw; /* its place in the text */
-    bool is_guess; /* it names no transport, or none that we know */
+    bool is_guess; /* the entry names no transport, or none that we know */
     struct mcp_value values[MCP_KEYS];
     struct mcp_secret_note *last_secret;
     size_t n_secrets;
@@ -62,13 +62,13 @@ struct mcp_where mcp_where_key(enum mcp_key key);
  * makes the server unusable is kept in it. */
 void mcp_entry_read(struct mcp_reader *r, str label_raw, str raw, struct mcp_server_conf *server);
 
-/* The entry cannot be used, or has something that does no harm. */
+/* Report a problem of the entry: one that makes it unusable, or one that does no harm. */
 void mcp_entry_refuse(struct mcp_entry *e, struct mcp_where where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void mcp_entry_warn(struct mcp_entry *e, struct mcp_where where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A key that we do not know: a warning, with the one that was probably meant. */
+/* Warns of an unknown key, and names the one that was probably meant. */
 void mcp_entry_warn_unknown(struct mcp_entry *e, str name);
 
 /* The key of that name, or MCP_KEY_NONE. */
@@ -104,12 +104,12 @@ void mcp_value_read_word(struct mcp_entry *e, enum mcp_key key, const struct mcp
  * what its transport needs, or has what excludes it: refused. */
 bool mcp_entry_settle_transport(struct mcp_entry *e);
 
-/* What single values cannot tell, and the secrets inside them. */
+/* Check what single values cannot tell, and add the secrets inside them. */
 void mcp_entry_check_label(struct mcp_entry *e);
 void mcp_entry_check_stdio(struct mcp_entry *e);
 void mcp_entry_check_http(struct mcp_entry *e);
 
-/* The canonical form, when everything else is there. */
+/* Appends the canonical form, once all other fields are set. */
 void mcp_config_canonical(const struct mcp_server_conf *s, struct buf *out);
 
 #endif

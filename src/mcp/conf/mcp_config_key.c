@@ -28,8 +28,8 @@ bool mcp_entry_has(const struct mcp_entry *e, enum mcp_key key)
     return !str_is_none(e->values[key].raw);
 }
 
-/* As it was written, or as it should be. */
-static str name_of(const struct mcp_entry *e, enum mcp_key key)
+/* The key as the entry spells it, else as messages do. */
+static str key_name(const struct mcp_entry *e, enum mcp_key key)
 {
     if (!str_is_none(e->values[key].name))
         return e->values[key].name;
@@ -45,7 +45,7 @@ static void append_where(const struct mcp_entry *e, struct mcp_where where, stru
 {
     if (where.key == MCP_KEY_NONE)
         return;
-    buf_append(out, name_of(e, where.key));
+    buf_append(out, key_name(e, where.key));
     if (!str_is_none(where.member)) {
         buf_char(out, '.');
         buf_append(out, str_from(where.member.p, utf8_cut(where.member, CONFIG_QUOTE_BYTES)));
@@ -67,10 +67,10 @@ static void make_visible(struct buf *text)
     }
 }
 
-__attribute__((format(printf, 3, 0))) static void compose(const struct mcp_entry *e,
-                                                          struct mcp_where where,
-                                                          const char *format, va_list args,
-                                                          struct buf *out)
+__attribute__((format(printf, 3, 0))) static void compose_problem(const struct mcp_entry *e,
+                                                                  struct mcp_where where,
+                                                                  const char *format, va_list args,
+                                                                  struct buf *out)
 {
     char phrase[MAX_PROBLEM_BYTES + 1];
 
@@ -100,7 +100,7 @@ void mcp_entry_warn(struct mcp_entry *e, struct mcp_where where, const char *for
     va_list args;
 
     va_start(args, format);
-    compose(e, where, format, args, &text);
+    compose_problem(e, where, format, args, &text);
     va_end(args);
     config_warning(e->reader->problems, "%s: line %zu: MCP server %s: %s", e->reader->source->name,
                    line_of(e, where), config_quote(e->server->label).text, buf_cstr(&text));
@@ -116,7 +116,7 @@ void mcp_entry_refuse(struct mcp_entry *e, struct mcp_where where, const char *f
     va_list args;
 
     va_start(args, format);
-    compose(e, where, format, args, &text);
+    compose_problem(e, where, format, args, &text);
     va_end(args);
     if (s->is_required && s->is_enabled)
         config_error(e->reader->problems, "%s: line %zu: MCP server %s is required: %s", name,

@@ -9,8 +9,8 @@
 #include "config/file_mode.h"
 #include "mcp/conf/mcp_config.h"
 
-/* The files that are read when a server is started. */
-static void check_files(const struct mcp_config *c, struct config_problems *problems)
+/* Warns of files, read when a server starts, that others may change or read. */
+static void check_server_files(const struct mcp_config *c, struct config_problems *problems)
 {
     for (size_t i = 0; c != NULL && i < c->n; i++) {
         const struct mcp_server_conf *s = &c->servers[i];
@@ -24,9 +24,9 @@ static void check_files(const struct mcp_config *c, struct config_problems *prob
     }
 }
 
-static struct mcp_config *load_file(const char *path, const char *const *env,
-                                    const struct mcp_config_defaults *defaults,
-                                    struct config_problems *problems)
+static struct mcp_config *load_config(const char *path, const char *const *env,
+                                      const struct mcp_config_defaults *defaults,
+                                      struct config_problems *problems)
 {
     struct mcp_config_source source = {.name = path, .env = env};
     struct mcp_config *c = NULL;
@@ -39,7 +39,7 @@ static struct mcp_config *load_file(const char *path, const char *const *env,
         source.text = buf_str(&text);
         source.others_may_read = stat(path, &s) == 0 && (s.st_mode & (S_IRGRP | S_IROTH)) != 0;
         c = mcp_config_parse(&source, problems);
-        check_files(c, problems);
+        check_server_files(c, problems);
     }
     secret_buf_fini(&text);
     return c;
@@ -54,7 +54,7 @@ struct mcp_config *mcp_config_load(const char *path, bool is_named, const char *
     struct stat s;
 
     if (is_named || stat(path, &s) == 0 || errno != ENOENT)
-        return load_file(path, env, defaults, problems);
+        return load_config(path, env, defaults, problems);
     config_warning(problems, "%s: there is no such file, so there are no MCP servers", path);
     return mcp_config_parse(&none, problems);
 }

@@ -11,7 +11,7 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 
-static void refuse(struct mcp_entry *e, enum mcp_key key, const char *what)
+static void refuse_key(struct mcp_entry *e, enum mcp_key key, const char *what)
 {
     mcp_entry_refuse(e, mcp_where_key(key), "%s", what);
 }
@@ -19,7 +19,7 @@ static void refuse(struct mcp_entry *e, enum mcp_key key, const char *what)
 void mcp_entry_check_label(struct mcp_entry *e)
 {
     if (!tool_name_is_clean(e->server->label))
-        refuse(e, MCP_KEY_NONE, "the label must be 1 to 64 letters, digits, _ or -");
+        refuse_key(e, MCP_KEY_NONE, "the label must be 1 to 64 letters, digits, _ or -");
 }
 
 /* ---- transports */
@@ -57,23 +57,24 @@ static bool is_mixed(struct mcp_entry *e)
 
     if (!mcp_entry_has(e, MCP_KEY_COMMAND) || !(has_url || mcp_entry_has(e, MCP_KEY_HEADERS)))
         return false;
-    refuse(e, has_url ? MCP_KEY_URL : MCP_KEY_HEADERS,
-           "an entry with a \"command\" has no \"url\" and no \"headers\"; remove one of them, or "
-           "make two entries");
+    refuse_key(
+        e, has_url ? MCP_KEY_URL : MCP_KEY_HEADERS,
+        "an entry with a \"command\" has no \"url\" and no \"headers\"; remove one of them, or "
+        "make two entries");
     return true;
 }
 
-/* What the transport needs is missing, and there may be something else. */
+/* Refuses an entry without what its transport needs, and says what it may have meant. */
 static void refuse_missing(struct mcp_entry *e)
 {
     if (e->is_guess)
-        refuse(e, MCP_KEY_NONE, "needs a \"command\" to start, or a \"url\" to connect to");
+        refuse_key(e, MCP_KEY_NONE, "needs a \"command\" to start, or a \"url\" to connect to");
     else if (e->server->transport == MCP_TRANSPORT_STDIO)
-        refuse(e, MCP_KEY_TYPE,
-               "a stdio server needs a \"command\"; with a \"url\" the type is \"http\"");
+        refuse_key(e, MCP_KEY_TYPE,
+                   "a stdio server needs a \"command\"; with a \"url\" the type is \"http\"");
     else
-        refuse(e, MCP_KEY_TYPE,
-               "an HTTP server needs a \"url\"; with a \"command\" the type is \"stdio\"");
+        refuse_key(e, MCP_KEY_TYPE,
+                   "an HTTP server needs a \"url\"; with a \"command\" the type is \"stdio\"");
 }
 
 bool mcp_entry_settle_transport(struct mcp_entry *e)
@@ -110,7 +111,7 @@ static void check_variables(struct mcp_entry *e)
 
         if (name.len == 0 || str_find_char(name, '=') < name.len ||
             str_find_char(name, '\0') < name.len)
-            refuse(e, MCP_KEY_ENV, "a name is empty or has a character that none can have");
+            refuse_key(e, MCP_KEY_ENV, "a name is empty or has a character that none can have");
     }
 }
 
@@ -130,7 +131,7 @@ void mcp_entry_check_stdio(struct mcp_entry *e)
 
 /* ---- HTTP */
 
-/* Tabs are fine inside only. */
+/* A value may have blanks and tabs inside, but not at its ends. */
 static bool is_header_value(str s)
 {
     return header_is_value(s) && str_trim(s).len == s.len;
@@ -162,7 +163,7 @@ static bool has_bearer(const struct mcp_entry *e)
            mcp_entry_has(e, MCP_KEY_BEARER_TOKEN_FILE);
 }
 
-/* Is it to be sent? */
+/* True when the header is to be sent. */
 static bool check_header(struct mcp_entry *e, const struct mcp_pair *header)
 {
     struct mcp_where where = {MCP_KEY_HEADERS, header->name, SIZE_MAX};
@@ -211,17 +212,18 @@ static void check_bearer(struct mcp_entry *e)
     if (mcp_entry_has(e, MCP_KEY_BEARER_TOKEN) + mcp_entry_has(e, MCP_KEY_BEARER_TOKEN_ENV) +
             mcp_entry_has(e, MCP_KEY_BEARER_TOKEN_FILE) >
         1)
-        refuse(e, MCP_KEY_NONE,
-               "has several of \"bearerToken\", \"bearerTokenEnv\" and \"bearerTokenFile\"; keep "
-               "one");
+        refuse_key(
+            e, MCP_KEY_NONE,
+            "has several of \"bearerToken\", \"bearerTokenEnv\" and \"bearerTokenFile\"; keep "
+            "one");
     if (str_is_none(token))
         return;
     mcp_entry_add_secret(e, token);
     if (!is_header_value(token) || str_find_char(token, ' ') < token.len)
-        refuse(e,
-               mcp_entry_has(e, MCP_KEY_BEARER_TOKEN) ? MCP_KEY_BEARER_TOKEN
-                                                      : MCP_KEY_BEARER_TOKEN_ENV,
-               "the token must be printable ASCII without white space");
+        refuse_key(e,
+                   mcp_entry_has(e, MCP_KEY_BEARER_TOKEN) ? MCP_KEY_BEARER_TOKEN
+                                                          : MCP_KEY_BEARER_TOKEN_ENV,
+                   "the token must be printable ASCII without white space");
 }
 
 /* The URL is sent as it is, so what would end a line or a word in it is none. */
@@ -240,7 +242,7 @@ static void add_credentials(struct mcp_entry *e, str credentials)
     mcp_entry_add_secret(e, str_skip(credentials, str_find_char(credentials, ':') + 1));
 }
 
-/* As the URL has them, and as the server gets them: without %XX, and as Basic. */
+/* Adds credentials as the URL has them, and as the server gets them: without %XX, and as Basic. */
 static void add_credential_secrets(struct mcp_entry *e, str credentials)
 {
     str plain = percent_decode(e->reader->memory, credentials), basic;
@@ -255,7 +257,7 @@ static void add_credential_secrets(struct mcp_entry *e, str credentials)
     mcp_entry_add_secret(e, basic);
 }
 
-/* Credentials and query, whole and in pieces. */
+/* Adds the URL's credentials and query, whole and in pieces. */
 static void add_url_secrets(struct mcp_entry *e, const struct url *u)
 {
     str rest = u->query;
@@ -294,11 +296,11 @@ static void check_url(struct mcp_entry *e)
     s->shown = shown_url(e);
     add_url_secrets(e, &u);
     if (!is_url(&u, s->url.hidden))
-        refuse(e, MCP_KEY_URL, "must begin with http:// or https:// and a host");
+        refuse_key(e, MCP_KEY_URL, "must begin with http:// or https:// and a host");
     else if (!url_host_is_clear(&u))
-        refuse(e, MCP_KEY_URL,
-               "has a host or port that is malformed or can be read in two ways; in a user or "
-               "password write @ as %40, / as %2F, \\ as %5C, [ as %5B, ] as %5D");
+        refuse_key(e, MCP_KEY_URL,
+                   "has a host or port that is malformed or can be read in two ways; in a user or "
+                   "password write @ as %40, / as %2F, \\ as %5C, [ as %5B, ] as %5D");
     while (str_ends_with(u.path, STR("/")))
         u.path.len--;
     s->is_sse_guess = e->is_guess && str_ends_with(u.path, STR("/sse"));

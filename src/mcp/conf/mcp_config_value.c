@@ -24,12 +24,12 @@ static struct mcp_where where_member(enum mcp_key key, str member)
     return (struct mcp_where){.key = key, .member = member, .index = SIZE_MAX};
 }
 
-static str value_of(const struct mcp_entry *e, enum mcp_key key)
+static str raw_value(const struct mcp_entry *e, enum mcp_key key)
 {
     return e->values[key].raw;
 }
 
-/* What every child gets anyway is no secret. */
+/* Variables that every child gets are no secrets. */
 static void on_value(void *arg, str variable, str value)
 {
     struct mcp_entry *e = arg;
@@ -45,7 +45,7 @@ static void on_value(void *arg, str variable, str value)
 }
 
 /* Keeps what was expanded; refuses what could not be passed on as a C string. */
-static str keep(struct mcp_entry *e, struct mcp_where where, const struct buf *text)
+static str keep_text(struct mcp_entry *e, struct mcp_where where, const struct buf *text)
 {
     str copy;
 
@@ -64,7 +64,7 @@ static str keep(struct mcp_entry *e, struct mcp_where where, const struct buf *t
 }
 
 /* The characters of an escaped string, expanded. STR_NONE when refused. */
-static str expand(struct mcp_entry *e, struct mcp_where where, str escaped)
+static str expand_string(struct mcp_entry *e, struct mcp_where where, str escaped)
 {
     struct mcp_expansion x = {.env = e->reader->source->env, .on_value = on_value, .arg = e};
     struct buf decoded = {0}, text, why = {0};
@@ -75,7 +75,7 @@ static str expand(struct mcp_entry *e, struct mcp_where where, str escaped)
     if (mcp_expand(&x, buf_str(&decoded), &text, &why) == -1)
         mcp_entry_refuse(e, where, "%s", buf_cstr(&why));
     else
-        kept = keep(e, where, &text);
+        kept = keep_text(e, where, &text);
     e->reader->no_memory |= buf_failed(&decoded) || buf_failed(&why);
     secret_buf_fini(&decoded);
     secret_buf_fini(&text);
@@ -90,7 +90,7 @@ static str read_plain(struct mcp_entry *e, struct mcp_where where, str raw)
 
     switch (jr_type_of(raw)) {
     case JR_STRING:
-        return expand(e, where, str_from(raw.p + 1, raw.len - 2));
+        return expand_string(e, where, str_from(raw.p + 1, raw.len - 2));
     case JR_NUMBER:
     case JR_TRUE:
     case JR_FALSE:
@@ -105,7 +105,7 @@ static str read_plain(struct mcp_entry *e, struct mcp_where where, str raw)
 
 static str read_string(struct mcp_entry *e, enum mcp_key key)
 {
-    str raw = value_of(e, key), text;
+    str raw = raw_value(e, key), text;
 
     if (str_is_none(raw))
         return STR_NONE;
@@ -113,7 +113,7 @@ static str read_string(struct mcp_entry *e, enum mcp_key key)
         mcp_entry_refuse(e, mcp_where_key(key), "must be a string");
         return STR_NONE;
     }
-    text = expand(e, mcp_where_key(key), str_from(raw.p + 1, raw.len - 2));
+    text = expand_string(e, mcp_where_key(key), str_from(raw.p + 1, raw.len - 2));
     if (str_is_none(text) || text.len > 0)
         return text;
     mcp_entry_refuse(e, mcp_where_key(key), "must not be empty");
@@ -138,7 +138,7 @@ void mcp_value_read_secret(struct mcp_entry *e, enum mcp_key key, struct mcp_sec
 
 void mcp_value_read_flag(struct mcp_entry *e, enum mcp_key key, bool *field)
 {
-    enum jr_type type = jr_type_of(value_of(e, key));
+    enum jr_type type = jr_type_of(raw_value(e, key));
 
     if (type == JR_TRUE || type == JR_FALSE)
         *field = type == JR_TRUE;
@@ -149,7 +149,7 @@ void mcp_value_read_flag(struct mcp_entry *e, enum mcp_key key, bool *field)
 void mcp_value_read_count(struct mcp_entry *e, enum mcp_key key, uint64_t least, uint64_t most,
                           uint64_t *field)
 {
-    str raw = value_of(e, key);
+    str raw = raw_value(e, key);
     int64_t n;
     struct jr j;
 
@@ -167,7 +167,7 @@ void mcp_value_read_count(struct mcp_entry *e, enum mcp_key key, uint64_t least,
 void mcp_value_read_word(struct mcp_entry *e, enum mcp_key key, const struct mcp_word *words,
                          const char *valid, unsigned *field)
 {
-    str raw = value_of(e, key);
+    str raw = raw_value(e, key);
 
     if (str_is_none(raw))
         return;
@@ -182,7 +182,7 @@ void mcp_value_read_word(struct mcp_entry *e, enum mcp_key key, const struct mcp
 
 void mcp_value_read_names(struct mcp_entry *e, enum mcp_key key, struct mcp_name_list *field)
 {
-    str raw = value_of(e, key);
+    str raw = raw_value(e, key);
     struct buf why = {0};
 
     if (!str_is_none(raw) && mcp_name_list_read(raw, e->reader->memory, field, &why) == -1)
@@ -190,11 +190,11 @@ void mcp_value_read_names(struct mcp_entry *e, enum mcp_key key, struct mcp_name
     buf_fini(&why);
 }
 
-/* The command is there; behind it come the words of args, which may be missing. */
+/* Reads the command and behind it the words of args, which may be missing. */
 void mcp_value_read_argv(struct mcp_entry *e, const char *const **field)
 {
     struct mcp_where where = {.key = MCP_KEY_ARGS};
-    str raw = value_of(e, MCP_KEY_ARGS), command = read_string(e, MCP_KEY_COMMAND);
+    str raw = raw_value(e, MCP_KEY_ARGS), command = read_string(e, MCP_KEY_COMMAND);
     const char **argv;
     struct jr j;
 
@@ -235,7 +235,7 @@ static void add_pair(struct mcp_entry *e, struct mcp_where where, struct mcp_pai
 
 void mcp_value_read_pairs(struct mcp_entry *e, enum mcp_key key, struct mcp_pairs *field)
 {
-    str raw = value_of(e, key), name;
+    str raw = raw_value(e, key), name;
     struct mcp_pair *items;
     size_t n = 0, most = jr_count(raw);
     struct jr j;

@@ -18,7 +18,7 @@ struct env {
     size_t n, cap;
 };
 
-static bool matches(str name, str pattern)
+static bool name_matches(str name, str pattern)
 {
     if (str_ends_with(pattern, STR("*")))
         return str_starts_with(name, str_from(pattern.p, pattern.len - 1));
@@ -33,7 +33,7 @@ bool mcp_env_is_always(str name)
 static bool is_withheld(const struct mcp_env_source *source, str name)
 {
     for (size_t i = 0; i < source->n_withheld; i++) {
-        if (matches(name, source->withheld[i]))
+        if (name_matches(name, source->withheld[i]))
             return true;
     }
     return false;
@@ -48,8 +48,8 @@ static bool is_inherited(const struct mcp_env_source *source, str name, str valu
            str_is_one_of(name, source->inherit, source->n_inherit);
 }
 
-/* Where the variable stands, or n. */
-static size_t find(const struct env *e, str name)
+/* The index of the variable, or n. */
+static size_t find_variable(const struct env *e, str name)
 {
     size_t i = 0;
 
@@ -58,7 +58,7 @@ static size_t find(const struct env *e, str name)
     return i;
 }
 
-static bool grow(struct env *e)
+static bool grow_env(struct env *e)
 {
     size_t cap = 2 * e->cap + 16;
     const char **at = arena_array(e->arena, cap, sizeof(*at));
@@ -72,13 +72,13 @@ static bool grow(struct env *e)
     return true;
 }
 
-static bool set(void *arg, str name, str value)
+static bool set_variable(void *arg, str name, str value)
 {
     struct env *e = arg;
-    size_t i = find(e, name);
+    size_t i = find_variable(e, name);
     char *text;
 
-    if (i == e->n && e->n + 1 >= e->cap && !grow(e))
+    if (i == e->n && e->n + 1 >= e->cap && !grow_env(e))
         return false;
     text = arena_alloc(e->arena, name.len + 1 + value.len + 1);
     if (text == NULL)
@@ -92,8 +92,8 @@ static bool set(void *arg, str name, str value)
     return true;
 }
 
-/* Of two with one name the first counts, as for getenv(). */
-static bool inherit(const struct mcp_env_source *source, struct env *e)
+/* Of two variables with one name the first counts, as for getenv(). */
+static bool inherit_variables(const struct mcp_env_source *source, struct env *e)
 {
     for (const char *const *p = source->parent; p != NULL && *p != NULL; p++) {
         str var = str_from_c(*p);
@@ -103,7 +103,7 @@ static bool inherit(const struct mcp_env_source *source, struct env *e)
 
         if (equals == 0 || equals == var.len || !is_inherited(source, name, value))
             continue;
-        if (find(e, name) == e->n && !set(e, name, value))
+        if (find_variable(e, name) == e->n && !set_variable(e, name, value))
             return false;
     }
     return true;
@@ -129,7 +129,7 @@ static int add_vars(const struct mcp_env_source *source, struct env *e, struct e
                     STR_ARG(v->name));
             return -1;
         }
-        if (!set(e, v->name, v->value))
+        if (!set_variable(e, v->name, v->value))
             return err_set_no_memory(reterr);
     }
     return 0;
@@ -140,11 +140,12 @@ const char *const *mcp_env_build(const struct mcp_env_source *source, struct are
 {
     struct env e = {.arena = a};
 
-    if (!grow(&e) || !inherit(source, &e)) {
+    if (!grow_env(&e) || !inherit_variables(source, &e)) {
         err_set_no_memory(reterr);
         return NULL;
     }
-    if (!str_is_none(source->file) && mcp_env_file_read(source->file, set, &e, reterr) == -1)
+    if (!str_is_none(source->file) &&
+        mcp_env_file_read(source->file, set_variable, &e, reterr) == -1)
         return NULL;
     if (add_vars(source, &e, reterr) == -1)
         return NULL;

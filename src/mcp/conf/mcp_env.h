@@ -38,7 +38,7 @@ struct mcp_env_source {
 const char *const *mcp_env_build(const struct mcp_env_source *source, struct arena *a,
                                  struct err *reterr);
 
-/* Is it a variable that every child gets? */
+/* True for a variable that every child gets. */
 bool mcp_env_is_always(str name);
 
 #endif

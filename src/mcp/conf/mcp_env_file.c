@@ -46,7 +46,7 @@ static char unescape(char c)
 }
 
 /* Behind a value there may be a comment only. */
-static bool is_rest(str s)
+static bool is_blank_or_comment(str s)
 {
     s = str_trim(s);
     return s.len == 0 || s.p[0] == '#';
@@ -67,7 +67,7 @@ static const char *read_double_quoted(struct reader *r, str s, str *ret)
             i++;
         buf_char(&r->value, escaped ? unescape(s.p[i]) : s.p[i]);
     }
-    if (i >= s.len || !is_rest(str_skip(s, i + 1)))
+    if (i >= s.len || !is_blank_or_comment(str_skip(s, i + 1)))
         return "the value does not end with its quote";
     if (buf_failed(&r->value))
         return "out of memory";
@@ -80,7 +80,7 @@ static const char *read_single_quoted(str s, str *ret)
     str inner = str_skip(s, 1);
     size_t n = str_find_char(inner, '\'');
 
-    if (n == inner.len || !is_rest(str_skip(inner, n + 1)))
+    if (n == inner.len || !is_blank_or_comment(str_skip(inner, n + 1)))
         return "the value does not end with its quote";
     *ret = str_from(inner.p, n);
     return NULL;
@@ -112,7 +112,7 @@ static const char *read_line(struct reader *r, str line)
     str name, value;
 
     line = str_trim(line);
-    if (is_rest(line))
+    if (is_blank_or_comment(line))
         return NULL;
     if (memchr(line.p, '\0', line.len) != NULL)
         return "there is a NUL byte in it";

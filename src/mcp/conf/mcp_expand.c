@@ -48,26 +48,29 @@ static struct reference reference_of(str whole)
     return r;
 }
 
-static int explain(struct buf *why, str reference, const char *what)
+static int refuse_reference(struct buf *why, str reference, const char *what)
 {
     buf_append(why, reference);
     buf_c(why, what);
     return -1;
 }
 
-static int put_in(const struct mcp_expansion *x, const struct reference *r, struct buf *out,
-                  struct buf *why)
+static int append_value(const struct mcp_expansion *x, const struct reference *r, struct buf *out,
+                        struct buf *why)
 {
     str value;
 
     if (str_starts_with(r->whole, STR("${input:")))
-        return explain(why, r->whole, " asks a person, and a gateway has none; use ${env:NAME}");
+        return refuse_reference(why, r->whole,
+                                " asks a person, and a gateway has none; use ${env:NAME}");
     if (str_is_none(r->variable))
-        return explain(why, r->whole,
-                       " is not known; there are ${NAME}, ${env:NAME}, ${NAME:-default} and "
-                       "${userHome}");
+        return refuse_reference(
+            why, r->whole,
+            " is not known; there are ${NAME}, ${env:NAME}, ${NAME:-default} and "
+            "${userHome}");
     if (!str_is_none(r->fallback) && str_find(r->fallback, STR("${")) < r->fallback.len)
-        return explain(why, r->variable, ": its default has a reference, which is not replaced");
+        return refuse_reference(why, r->variable,
+                                ": its default has a reference, which is not replaced");
     value = child_env_get(x->env, r->variable);
     if (str_is_none(value) && str_is_none(r->fallback)) {
         buf_append(why, r->whole);
@@ -98,9 +101,9 @@ int mcp_expand(const struct mcp_expansion *x, str text, struct buf *out, struct 
             return 0;
         n = str_find_char(text, '}');
         if (n == text.len)
-            return explain(why, STR("${"), " is not closed by }");
+            return refuse_reference(why, STR("${"), " is not closed by }");
         r = reference_of(str_from(text.p, n + 1));
-        if (put_in(x, &r, out, why) == -1)
+        if (append_value(x, &r, out, why) == -1)
             return -1;
         text = str_skip(text, n + 1);
     }

@@ -15,7 +15,7 @@
 
 struct mcp_expansion {
     const char *const *env; /* "NAME=value", ends with NULL; NULL: empty */
-    /* Told of each variable that was put in, unless NULL; both views die with env. */
+    /* Called for each variable that was put in, unless NULL; both views die with env. */
     void (*on_value)(void *arg, str variable, str value);
     void *arg;
 };
