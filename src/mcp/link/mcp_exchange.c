@@ -5,7 +5,7 @@
 
 enum { MAX_ANSWERS = 64 }; /* to a server, under way; the stream of the link counts as one */
 
-static void enter(struct mcp_exchange *x)
+static void enter_exchange(struct mcp_exchange *x)
 {
     x->depth++;
 }
@@ -17,7 +17,7 @@ static void exchange_free(struct mcp_exchange *x)
     free(x);
 }
 
-static void leave(struct mcp_exchange *x)
+static void leave_exchange(struct mcp_exchange *x)
 {
     x->depth--;
     if (x->is_dropped && x->depth == 0)
@@ -49,13 +49,13 @@ static void on_head(void *arg, const struct mcp_fetch_head *head)
 {
     struct mcp_exchange *x = arg;
 
-    enter(x);
+    enter_exchange(x);
     x->status = head->status;
     x->kind->on_head(x, head);
-    leave(x);
+    leave_exchange(x);
 }
 
-static void end(struct mcp_exchange *x, const struct mcp_link_failure *failure)
+static void end_exchange(struct mcp_exchange *x, const struct mcp_link_failure *failure)
 {
     if (!x->is_dropped)
         x->kind->on_end(x, failure);
@@ -69,20 +69,20 @@ static void end_too_large(struct mcp_exchange *x)
         .was_sent = true,
         .message = STR("The MCP server sent a message that is larger than it may be.")};
 
-    end(x, &failure);
+    end_exchange(x, &failure);
 }
 
 static void on_body(void *arg, str bytes)
 {
     struct mcp_exchange *x = arg;
 
-    enter(x);
+    enter_exchange(x);
     if (mcp_answer_feed(&x->answer, bytes) == -1) {
         mcp_fetch_cancel(x->fetch);
         x->fetch = NULL;
         end_too_large(x);
     }
-    leave(x);
+    leave_exchange(x);
 }
 
 /* What broke off in the middle of an event is no event. */
@@ -90,13 +90,13 @@ static void on_end(void *arg, const struct mcp_link_failure *failure)
 {
     struct mcp_exchange *x = arg;
 
-    enter(x);
+    enter_exchange(x);
     x->fetch = NULL;
     if (failure == NULL && mcp_answer_end(&x->answer) == -1)
         end_too_large(x);
     else
-        end(x, failure);
-    leave(x);
+        end_exchange(x, failure);
+    leave_exchange(x);
 }
 
 static const struct mcp_fetch_handler fetch_handler = {on_head, on_body, on_end};
@@ -105,10 +105,10 @@ static void on_timer(void *arg)
 {
     struct mcp_exchange *x = arg;
 
-    enter(x);
+    enter_exchange(x);
     if (x->kind->on_timer != NULL)
         x->kind->on_timer(x);
-    leave(x);
+    leave_exchange(x);
 }
 
 /* ---- for the kinds */

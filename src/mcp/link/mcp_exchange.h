@@ -1,9 +1,9 @@
 /* mcp_exchange.h -- a request over HTTP and the messages that answer it, as long as it
  * takes: several fetches, when an answer that broke off is resumed.
  *
- * Here is what all of them have in common: a list that they are in, a timer, an
- * answer that is cut into messages, and that an exchange may be dropped from inside
- * its own reports. What it is about is known to its kind:
+ * This is what all exchanges have in common: a list that they are in, a timer, an answer that is
+ * cut into messages, and that one may be dropped from inside its own reports. What an exchange is
+ * about is known to its kind:
  *
  *     mcp_http_post.c      a message to a Streamable HTTP server
  *     mcp_http_stream.c    what such a server says of its own accord
@@ -17,7 +17,7 @@
 
 struct mcp_exchange;
 
-/* Any of them may drop the exchange. */
+/* Any of these functions may drop the exchange. */
 struct mcp_exchange_kind {
     /* x->status is set. The body is not read until mcp_answer_begin(). */
     void (*on_head)(struct mcp_exchange *x, const struct mcp_fetch_head *head);
@@ -45,8 +45,8 @@ struct mcp_exchange {
     enum mcp_version version;
     bool had_session;
     bool is_answered;  /* nobody waits for it any more */
-    bool is_lost;      /* the session it was sent in */
-    bool is_resuming;  /* its fetch is a GET that goes on with the answer */
+    bool is_lost;      /* the session that the request was sent in */
+    bool is_resuming;  /* the fetch is a GET that goes on with the answer */
     unsigned n_tries;  /* to resume, since something came */
     uint64_t delay_ms; /* before the next try */
 
@@ -54,7 +54,7 @@ struct mcp_exchange {
     bool is_dropped;
 };
 
-/* Adds one to the list. NULL when out of memory. */
+/* Adds an exchange to the list. NULL when out of memory. */
 struct mcp_exchange *mcp_exchange_new(struct mcp_exchange **list, struct mcp_link *link,
                                       struct mcp_site *site, const struct mcp_exchange_kind *kind);
 
@@ -62,10 +62,10 @@ struct mcp_exchange *mcp_exchange_new(struct mcp_exchange **list, struct mcp_lin
 int mcp_exchange_fetch(struct mcp_exchange *x, const struct mcp_fetch_conf *conf,
                        struct err *reterr);
 
-/* Off the list, no report follows; gone as soon as nobody is inside. */
+/* Drops the exchange: off the list, no more reports, freed when none of its reports runs. */
 void mcp_exchange_drop(struct mcp_exchange *x);
 
-/* Drops it and reports that it has failed. */
+/* Drops the exchange and reports its failure. */
 void mcp_exchange_fail(struct mcp_exchange *x, const struct mcp_link_failure *why);
 
 static inline bool mcp_status_is_good(int status)
@@ -76,15 +76,15 @@ static inline bool mcp_status_is_good(int status)
 /* The failure that an answer with such a status is. */
 struct mcp_link_failure mcp_status_failure(const struct mcp_exchange *x);
 
-/* Does it end somebody's waiting? */
+/* True for the messages that answer a request. */
 static inline bool mcp_is_answer(const struct jsonrpc_message *m)
 {
     return m->kind == JSONRPC_RESULT || m->kind == JSONRPC_ERROR;
 }
 
-/* May another message go out that is no request of ours? A server can ask for answers faster
- * than it takes them, and each is on a connection of its own. Beside those there is room to
- * cancel all calls that may be under way. */
+/* True when another message may go out that is no request of ours. A server can ask for answers
+ * faster than it takes them, and each is on a connection of its own. Beside answers there is room
+ * to cancel all calls that may be under way. */
 bool mcp_exchange_may_notify(const struct mcp_exchange *list, const struct mcp_site *site,
                              enum mcp_method method);
 

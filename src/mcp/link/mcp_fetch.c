@@ -89,7 +89,7 @@ void mcp_fields_add(struct mcp_fields *f, str name, str value)
     f->n++;
 }
 
-/* Session ids are among them. */
+/* Session ids are among the fields. */
 static void fields_fini(struct mcp_fields *f)
 {
     secret_buf_fini(&f->text);
@@ -121,7 +121,7 @@ static void write_bearer(const struct mcp_site *site, struct buf *out)
     buf_append(out, token);
 }
 
-/* Everything that goes out with the request, in an array of at least as many. */
+/* Lists all header fields of the request; out has room for them. */
 static size_t all_fields(const struct mcp_fetch *f, str bearer, struct http_header *out)
 {
     const struct mcp_pairs *configured = &f->site->conf.server->headers;
@@ -188,22 +188,20 @@ void mcp_fetch_cancel(struct mcp_fetch *f)
     fetch_free(f);
 }
 
-/* The last report. */
-static void end(struct mcp_fetch *f, const struct mcp_link_failure *failure)
+static void end_fetch(struct mcp_fetch *f, const struct mcp_link_failure *failure)
 {
     f->handler->on_end(f->arg, failure);
     fetch_free(f);
 }
 
-/* The answer that came is not the one to hand on. */
+/* Ends a fetch whose answer is not to be handed on. */
 static void end_early(struct mcp_fetch *f, const struct mcp_link_failure *failure)
 {
     http_call_cancel(f->call);
     f->call = NULL;
-    end(f, failure);
+    end_fetch(f, failure);
 }
 
-/* Sends the request once more. */
 static void send_again(struct mcp_fetch *f)
 {
     struct mcp_link_failure failure = {.cause = MCP_FAILED_UNREACHABLE, .was_sent = true};
@@ -214,7 +212,7 @@ static void send_again(struct mcp_fetch *f)
     if (start_call(f, &e) == 0)
         return;
     failure.message = str_from_c(e.msg);
-    end(f, &failure);
+    end_fetch(f, &failure);
 }
 
 /* ---- the head of an answer */
@@ -228,7 +226,7 @@ static str find_header(const struct http_header *headers, size_t n, str name)
     return STR_NONE;
 }
 
-/* Others may change the method, or are no redirects. */
+/* Other redirects may change the method; other statuses are none. */
 static bool is_redirect(const struct mcp_fetch *f, int status)
 {
     if (status == 307 || status == 308)
@@ -247,7 +245,7 @@ static void refuse_redirect(struct mcp_fetch *f, int status, bool is_hopeless, c
     end_early(f, &failure);
 }
 
-static void redirect(struct mcp_fetch *f, int status, str location)
+static void follow_redirect(struct mcp_fetch *f, int status, str location)
 {
     struct buf url = {.limit = 0};
     enum mcp_reference to = mcp_reference_resolve(buf_str(&f->url), location, &url);
@@ -268,7 +266,7 @@ static void redirect(struct mcp_fetch *f, int status, str location)
         refuse_redirect(f, status, false, "It redirects too often.");
 }
 
-/* Another request may have found the new token before. */
+/* True when the token differs from the one that was sent; another request may have found it. */
 static bool has_other_token(struct mcp_fetch *f)
 {
     if (f->has_new_token)
@@ -308,7 +306,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     str location = find_header(headers, n, STR("location"));
 
     if (is_redirect(f, status) && !str_is_none(location) && !f->site->conf.is_remote) {
-        redirect(f, status, location);
+        follow_redirect(f, status, location);
         return;
     }
     if (status == 401 && has_other_token(f)) {
@@ -330,7 +328,7 @@ static void on_body(void *arg, str bytes)
 
 /* ---- the end */
 
-/* Where a stranger's name leads, and why not, would tell about our network (MCP 14.2). */
+/* The client's own words would tell a stranger about our network (MCP 14.2). */
 static const char *words_for_strangers(enum err_code code)
 {
     if (code == ERR_UPSTREAM_TIMEOUT)
@@ -347,7 +345,7 @@ static void on_end(void *arg, const struct err *e)
     struct buf message = {.limit = 0};
 
     if (e == NULL) {
-        end(f, NULL);
+        end_fetch(f, NULL);
         return;
     }
     if (e->code == ERR_UPSTREAM_ERROR)
@@ -357,7 +355,7 @@ static void on_end(void *arg, const struct err *e)
     else
         secrets_hide(f->site->conf.secrets, str_from_c(e->msg), &message);
     failure.message = buf_str(&message);
-    end(f, &failure);
+    end_fetch(f, &failure);
     buf_fini(&message);
 }
 

@@ -17,7 +17,7 @@
 #include "mcp/link/mcp_links.h"
 #include "mcp/proto/mcp_answer.h"
 
-/* Nothing listens there if it takes longer. */
+/* A connection that takes longer than this leads to nobody who listens. */
 enum { MCP_CONNECT_TIMEOUT_MS = 10 * 1000 };
 
 /* A server as all requests to it see it. */
@@ -32,16 +32,16 @@ struct mcp_site {
 void mcp_site_init(struct mcp_site *site, struct loop *loop, const struct mcp_link_conf *conf);
 void mcp_site_fini(struct mcp_site *site);
 
-/* The id of a session is a secret as well, in place of the one before. */
+/* Adds the id of a session to the secrets, in place of the one before. */
 void mcp_site_set_session(struct mcp_site *site, str id);
 
-/* Header fields of one request; zeroed there are none. */
+/* Header fields of one request; zeroed: none. */
 struct mcp_fields {
     struct buf text; /* name NUL value NUL ... */
     size_t n;
 };
 
-/* Neither may hold a NUL or a line end. */
+/* name and value may not hold a NUL or a line end. */
 void mcp_fields_add(struct mcp_fields *f, str name, str value);
 
 struct mcp_fetch;
@@ -71,15 +71,15 @@ struct mcp_fetch_handler {
     void (*on_end)(void *arg, const struct mcp_link_failure *failure);
 };
 
-/* NULL with *reterr filled. No report comes from inside. */
+/* Starts a request, or returns NULL with *reterr filled. No report comes from inside. */
 struct mcp_fetch *mcp_fetch_start(struct mcp_site *site, const struct mcp_fetch_conf *conf,
                                   const struct mcp_fetch_handler *handler, void *arg,
                                   struct err *reterr);
 
-/* No report follows. Also from inside a report, but on_end. NULL is fine. */
+/* Cancels a fetch: no report follows. May be called inside any report but on_end. NULL is fine. */
 void mcp_fetch_cancel(struct mcp_fetch *f);
 
-/* Where the answer comes from, after redirects, and WWW-Authenticate of a 401 or 403,
+/* The URL that the answer comes from, after redirects; and WWW-Authenticate of a 401 or 403,
  * without secrets, or STR_NONE. */
 str mcp_fetch_url(const struct mcp_fetch *f);
 str mcp_fetch_challenge(const struct mcp_fetch *f);

@@ -34,7 +34,7 @@ static inline struct mcp_http *mcp_http_of(struct mcp_link *link)
 /* Adds the session and its version. */
 void mcp_http_session_fields(const struct mcp_http *h, struct mcp_fields *f);
 
-/* A GET for events, those after the answer's last. */
+/* Sends a GET for the events after the answer's last. */
 int mcp_http_get(struct mcp_exchange *x, struct err *reterr);
 
 /* Hands a message on, and settles what it answers. */
@@ -44,8 +44,7 @@ void mcp_http_deliver(struct mcp_exchange *x, const struct jsonrpc_message *m);
 void mcp_http_drop(struct mcp_exchange *x);
 void mcp_http_fail(struct mcp_exchange *x, const struct mcp_link_failure *why);
 
-/* The answer to initialize has come with this id, or STR_NONE. False when no id may
- * look so. */
+/* Takes the session id of the answer to initialize, or STR_NONE. False when no id may look so. */
 bool mcp_http_take_session(struct mcp_http *h, str id);
 
 /* ---- mcp_http_post.c */

@@ -38,7 +38,7 @@ static void add_mirror(const struct mcp_mirror *mirror, str arguments, struct mc
     buf_fini(&value);
 }
 
-static void add_modern(const struct mcp_link_message *m, struct mcp_fields *f)
+static void add_modern_fields(const struct mcp_link_message *m, struct mcp_fields *f)
 {
     mcp_fields_add(f, STR("MCP-Protocol-Version"), mcp_version_name(m->version));
     if (m->method == MCP_METHOD_COUNT)
@@ -57,7 +57,7 @@ static void add_fields(const struct mcp_http *h, const struct mcp_link_message *
     mcp_fields_add(f, STR("Content-Type"), STR("application/json"));
     mcp_fields_add(f, STR("Accept"), STR("application/json, text/event-stream"));
     if (mcp_version_is_modern(m->version))
-        add_modern(m, f);
+        add_modern_fields(m, f);
     else if (m->method != MCP_INITIALIZE)
         mcp_http_session_fields(h, f);
 }
@@ -76,7 +76,7 @@ static bool can_resume(const struct mcp_exchange *x)
            mcp_http_of(x->link)->state != MCP_HTTP_STOPPING;
 }
 
-static void try_again(struct mcp_exchange *x)
+static void resume_later(struct mcp_exchange *x)
 {
     if (!can_resume(x)) {
         mcp_http_fail(x, &broke_off);
@@ -104,7 +104,7 @@ static void resume_on_head(struct mcp_exchange *x, const struct mcp_fetch_head *
     mcp_fetch_cancel(x->fetch);
     x->fetch = NULL;
     if (x->status >= 500)
-        try_again(x);
+        resume_later(x);
     else
         mcp_http_fail(x, &broke_off);
 }
@@ -113,7 +113,7 @@ static void resume_on_end(struct mcp_exchange *x)
 {
     if (x->answer.has_progress)
         x->n_tries = 0;
-    try_again(x);
+    resume_later(x);
 }
 
 /* ---- the answer */
@@ -187,7 +187,7 @@ static void fail_for_status(struct mcp_exchange *x)
     mcp_http_fail(x, &failure);
 }
 
-/* A whole answer without what was asked for. It may come on another stream (MCP 5.5). */
+/* Ends an answer that came whole without the reply, which another stream may bring (MCP 5.5). */
 static void end_empty(struct mcp_exchange *x)
 {
     const struct mcp_exchange *stream = mcp_http_of(x->link)->stream;
@@ -209,7 +209,7 @@ static void on_end(struct mcp_exchange *x, const struct mcp_link_failure *failur
     else if (x->is_resuming)
         resume_on_end(x);
     else if (x->answer.body == MCP_BODY_EVENTS && can_resume(x))
-        try_again(x);
+        resume_later(x);
     else if (failure != NULL)
         mcp_http_fail(x, failure);
     else if (x->answer.body == MCP_BODY_EVENTS)

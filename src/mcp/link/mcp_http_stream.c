@@ -1,13 +1,13 @@
 /* mcp_http_stream.c -- the stream on which a legacy server says what nobody asked for,
  * kept open as long as the session lives (MCP 5.8).
  *
- * That it cannot be had, or is lost, says nothing about the session. */
+ * A stream that cannot be had, or is lost, says nothing about the session. */
 #include "mcp/link/mcp_http.h"
 
 enum { FIRST_DELAY_MS = 1000, MOST_DELAY_MS = 30 * 1000 };
 
-/* Doubled as long as nothing comes; what the server says about it counts when it is no
- * invitation to be asked all the time. */
+/* The delay doubles as long as nothing comes. A delay that the server asks for counts as it is
+ * after progress, else only when it is longer. */
 static uint64_t next_delay(struct mcp_exchange *x)
 {
     uint64_t asked_ms = x->answer.has_retry ? x->answer.retry_ms : 0;
@@ -22,7 +22,7 @@ static uint64_t next_delay(struct mcp_exchange *x)
     return asked_ms > x->delay_ms ? asked_ms : x->delay_ms;
 }
 
-static void open_later(struct mcp_exchange *x)
+static void open_stream_later(struct mcp_exchange *x)
 {
     loop_timer_start(x->timer, next_delay(x));
     mcp_answer_begin(&x->answer, MCP_BODY_NONE);
@@ -31,10 +31,10 @@ static void open_later(struct mcp_exchange *x)
 static void on_timer(struct mcp_exchange *x)
 {
     if (mcp_http_get(x, NULL) == -1)
-        open_later(x);
+        open_stream_later(x);
 }
 
-/* Another stream is open already, or the server has trouble that may pass. */
+/* True for statuses of trouble that may pass, among them that another stream is open already. */
 static bool may_pass(int status)
 {
     return status == 408 || status == 409 || status == 429 ||
@@ -50,7 +50,7 @@ static void on_head(struct mcp_exchange *x, const struct mcp_fetch_head *head)
     } else if (may_pass(x->status)) {
         mcp_fetch_cancel(x->fetch);
         x->fetch = NULL;
-        open_later(x);
+        open_stream_later(x);
     } else {
         h->has_no_stream = true;
         h->stream = NULL;
@@ -63,12 +63,12 @@ static void on_message(struct mcp_exchange *x, const struct jsonrpc_message *m)
     mcp_http_deliver(x, m);
 }
 
-/* What was too large would come again behind the last id. */
+/* A message that was too large would come again behind the last id. */
 static void on_end(struct mcp_exchange *x, const struct mcp_link_failure *failure)
 {
     if (failure != NULL && failure->cause == MCP_FAILED_LIMIT)
         x->answer.has_id = false;
-    open_later(x);
+    open_stream_later(x);
 }
 
 static const struct mcp_exchange_kind stream = {

@@ -20,7 +20,7 @@
 
 struct mcp_link;
 
-/* What is sent. Views need to live only until mcp_link_send() returns. */
+/* A message to send. Views need to live only until mcp_link_send() returns. */
 struct mcp_link_message {
     str json;                 /* one message */
     int64_t id;               /* of our request; 0: a notification, or an answer to the server */
@@ -75,36 +75,36 @@ struct mcp_link_ops {
     void (*stop)(struct mcp_link *link);
 };
 
-/* False, with *reterr and no report, when it cannot even be queued. */
+/* Sends a message. False, with *reterr and no report, when it cannot even be queued. */
 static inline bool mcp_link_send(struct mcp_link *link, const struct mcp_link_message *m,
                                  struct err *reterr)
 {
     return link->ops->send(link, m, reterr);
 }
 
-/* Nobody waits for this request any more: no on_failed for it. Closes its exchange, which
- * for a modern server is how it hears of that (MCP 8.5); a legacy session has sent
- * MCP_CANCELLED before. What still arrives for it may be reported. */
+/* Forgets a request that nobody waits for any more: no on_failed for it. Closes its exchange, which
+ * for a modern server is how it hears of that (MCP 8.5); a legacy session has sent MCP_CANCELLED
+ * before. What still arrives for it may be reported. */
 static inline void mcp_link_forget(struct mcp_link *link, int64_t id)
 {
     link->ops->forget(link, id);
 }
 
-/* The legacy server tells when its tools change: opens the stream on which it does, and
- * keeps it open (MCP 5.8); nothing where there always is one. */
+/* Opens the stream on which a legacy server tells that its tools have changed, and keeps it open
+ * (MCP 5.8); does nothing where there always is one. */
 static inline void mcp_link_listen(struct mcp_link *link, enum mcp_version version)
 {
     link->ops->listen(link, version);
 }
 
-/* The session is lost: initialize comes next, without its id. */
+/* Forgets the session, which is lost: initialize comes next, without its id. */
 static inline void mcp_link_reset_session(struct mcp_link *link)
 {
     link->ops->reset_session(link);
 }
 
-/* Ends it in an orderly way, and soon: on_down unless it came already, then on_closed
- * (MCP 2.9, 4.7). Once, and always: a link that is down waits for it. */
+/* Ends the link in an orderly way, and soon: on_down unless it came already, then on_closed (MCP
+ * 2.9, 4.7). Once, and always: a link that is down waits for it. */
 static inline void mcp_link_stop(struct mcp_link *link)
 {
     link->ops->stop(link);

@@ -63,8 +63,8 @@ int mcp_http_get(struct mcp_exchange *x, struct err *reterr)
     return mcp_exchange_fetch(x, &conf, reterr);
 }
 
-/* Whose answer is it? An error that came with a status of failure is about what was
- * posted, whatever its id (MCP 5.9); else an id that is ours decides. */
+/* The exchange whose request the message answers, or NULL. An error that came with a status of
+ * failure is about what was posted, whatever its id (MCP 5.9); else an id that is ours decides. */
 static struct mcp_exchange *find_asker(struct mcp_exchange *x, const struct jsonrpc_message *m)
 {
     struct mcp_exchange *asker = NULL;
@@ -80,14 +80,6 @@ static struct mcp_exchange *find_asker(struct mcp_exchange *x, const struct json
     return NULL;
 }
 
-/* The answer may have come on another stream than the asker's own, and the asker's may carry
- * the answer of another (MCP 5.5). */
-static void settle_asker(struct mcp_exchange *asker)
-{
-    asker->is_answered = true;
-    loop_timer_start(asker->timer, LINGER_MS);
-}
-
 void mcp_http_deliver(struct mcp_exchange *x, const struct jsonrpc_message *m)
 {
     struct mcp_link *link = x->link;
@@ -96,12 +88,13 @@ void mcp_http_deliver(struct mcp_exchange *x, const struct jsonrpc_message *m)
 
     if (asker != NULL) {
         message.id = (struct jsonrpc_id){.kind = JSONRPC_ID_INT, .number = asker->id};
-        settle_asker(asker);
+        asker->is_answered = true;
+        loop_timer_start(asker->timer, LINGER_MS); /* its stream may answer others (MCP 5.5) */
     }
     link->handler->on_message(link->arg, &message, x->id, x->status);
 }
 
-static void settle(struct mcp_http *h)
+static void end_stop_if_idle(struct mcp_http *h)
 {
     if (h->state == MCP_HTTP_STOPPING && h->exchanges == NULL)
         loop_timer_start(h->timer, 0);
@@ -112,7 +105,7 @@ void mcp_http_drop(struct mcp_exchange *x)
     struct mcp_http *h = mcp_http_of(x->link);
 
     mcp_exchange_drop(x);
-    settle(h);
+    end_stop_if_idle(h);
 }
 
 void mcp_http_fail(struct mcp_exchange *x, const struct mcp_link_failure *why)
@@ -123,7 +116,7 @@ void mcp_http_fail(struct mcp_exchange *x, const struct mcp_link_failure *why)
         mcp_exchange_drop(x);
     else
         mcp_exchange_fail(x, why);
-    settle(h);
+    end_stop_if_idle(h);
 }
 
 /* ---- good-bye */
@@ -178,7 +171,7 @@ static void http_free(struct mcp_http *h)
     free(h);
 }
 
-static void finish(struct mcp_http *h)
+static void close_http_link(struct mcp_http *h)
 {
     const struct mcp_link_failure stopped = {.cause = MCP_FAILED_CLOSED};
     const struct mcp_link_handler *handler = h->link.handler;
@@ -196,7 +189,7 @@ static void on_timer(void *arg)
     struct mcp_http *h = arg;
 
     if (h->state == MCP_HTTP_STOPPING) {
-        finish(h);
+        close_http_link(h);
         return;
     }
     h->state = MCP_HTTP_UP;

@@ -24,12 +24,12 @@ struct mcp_sse {
     struct buf endpoint;            /* a secret: it names the session */
 };
 
-static struct mcp_sse *of(struct mcp_link *link)
+static struct mcp_sse *sse_of(struct mcp_link *link)
 {
     return (struct mcp_sse *)link;
 }
 
-static void drop_all(struct mcp_sse *s)
+static void drop_exchanges(struct mcp_sse *s)
 {
     while (s->exchanges != NULL)
         mcp_exchange_drop(s->exchanges);
@@ -43,8 +43,8 @@ static void tell_down(struct mcp_sse *s, const struct mcp_link_failure *why)
     s->link.handler->on_down(s->link.arg, why);
 }
 
-/* why may be about what is dropped here. */
-static void down(struct mcp_sse *s, const struct mcp_link_failure *why)
+/* Takes the link down. What why points into may be dropped here, so the challenge is copied. */
+static void sse_down(struct mcp_sse *s, const struct mcp_link_failure *why)
 {
     struct buf challenge = {.limit = 0};
     struct mcp_link_failure failure = *why;
@@ -54,13 +54,13 @@ static void down(struct mcp_sse *s, const struct mcp_link_failure *why)
         failure.challenge = buf_str(&challenge);
     s->state = DOWN;
     loop_timer_stop(s->timer);
-    drop_all(s);
+    drop_exchanges(s);
     tell_down(s, &failure);
     buf_fini(&challenge);
 }
 
-static void down_because(struct mcp_exchange *x, enum mcp_cause cause, bool is_hopeless,
-                         const char *message)
+static void sse_down_because(struct mcp_exchange *x, enum mcp_cause cause, bool is_hopeless,
+                             const char *message)
 {
     const struct mcp_link_failure failure = {.cause = cause,
                                              .http_status = x->status,
@@ -68,7 +68,7 @@ static void down_because(struct mcp_exchange *x, enum mcp_cause cause, bool is_h
                                              .is_hopeless = is_hopeless,
                                              .message = str_from_c(message)};
 
-    down(of(x->link), &failure);
+    sse_down(sse_of(x->link), &failure);
 }
 
 /* ---- the stream */
@@ -78,9 +78,10 @@ static void stream_on_head(struct mcp_exchange *x, const struct mcp_fetch_head *
     struct mcp_link_failure failure = mcp_status_failure(x);
 
     if (!mcp_status_is_good(x->status))
-        down(of(x->link), &failure);
+        sse_down(sse_of(x->link), &failure);
     else if (head->body != MCP_BODY_EVENTS)
-        down_because(x, MCP_FAILED_UNREACHABLE, false, "The MCP server answered with no events.");
+        sse_down_because(x, MCP_FAILED_UNREACHABLE, false,
+                         "The MCP server answered with no events.");
     else
         mcp_answer_begin(&x->answer, MCP_BODY_EVENTS);
 }
@@ -102,18 +103,18 @@ static void hide_endpoint(struct mcp_sse *s)
 
 static void stream_on_event(struct mcp_exchange *x, str name, str data)
 {
-    struct mcp_sse *s = of(x->link);
+    struct mcp_sse *s = sse_of(x->link);
     enum mcp_reference to;
 
     if (s->state != STARTING || !str_eq(name, STR("endpoint")))
         return;
     to = mcp_reference_resolve(mcp_fetch_url(x->fetch), data, &s->endpoint);
     if (to == MCP_REFERENCE_FOREIGN) {
-        down_because(x, MCP_FAILED_UNREACHABLE, true,
-                     "The MCP server wants messages sent to another origin.");
+        sse_down_because(x, MCP_FAILED_UNREACHABLE, true,
+                         "The MCP server wants messages sent to another origin.");
     } else if (to == MCP_REFERENCE_BAD || buf_failed(&s->endpoint)) {
-        down_because(x, MCP_FAILED_UNREACHABLE, false,
-                     "The MCP server sent an endpoint that is no URL.");
+        sse_down_because(x, MCP_FAILED_UNREACHABLE, false,
+                         "The MCP server sent an endpoint that is no URL.");
     } else {
         hide_endpoint(s);
         s->state = UP;
@@ -122,10 +123,10 @@ static void stream_on_event(struct mcp_exchange *x, str name, str data)
     }
 }
 
-/* It may come before the server has answered the POST. */
+/* An answer may come before the server has answered the POST. */
 static void stream_on_message(struct mcp_exchange *x, const struct jsonrpc_message *m)
 {
-    struct mcp_sse *s = of(x->link);
+    struct mcp_sse *s = sse_of(x->link);
     struct mcp_exchange *asker = NULL;
 
     if (mcp_is_answer(m) && m->id.kind == JSONRPC_ID_INT)
@@ -138,9 +139,9 @@ static void stream_on_message(struct mcp_exchange *x, const struct jsonrpc_messa
 static void stream_on_end(struct mcp_exchange *x, const struct mcp_link_failure *failure)
 {
     if (failure != NULL)
-        down(of(x->link), failure);
+        sse_down(sse_of(x->link), failure);
     else
-        down_because(x, MCP_FAILED_CLOSED, false, "The MCP server closed the stream.");
+        sse_down_because(x, MCP_FAILED_CLOSED, false, "The MCP server closed the stream.");
 }
 
 static const struct mcp_exchange_kind stream = {.on_head = stream_on_head,
@@ -176,7 +177,7 @@ static void post_on_head(struct mcp_exchange *x, const struct mcp_fetch_head *he
         mcp_answer_begin(&x->answer, MCP_BODY_JSON);
 }
 
-/* Of a POST that has failed. */
+/* An error in the body of a POST that has failed answers the request. */
 static void post_on_message(struct mcp_exchange *x, const struct jsonrpc_message *m)
 {
     struct jsonrpc_message message = *m;
@@ -203,7 +204,7 @@ static const struct mcp_exchange_kind post = {
 
 static bool sse_send(struct mcp_link *link, const struct mcp_link_message *m, struct err *reterr)
 {
-    struct mcp_sse *s = of(link);
+    struct mcp_sse *s = sse_of(link);
     struct mcp_exchange *x = NULL;
     struct mcp_fields fields = {.n = 0};
     const struct mcp_fetch_conf conf = {.method = "POST",
@@ -239,7 +240,7 @@ static bool sse_send(struct mcp_link *link, const struct mcp_link_message *m, st
 
 static void sse_free(struct mcp_sse *s)
 {
-    drop_all(s);
+    drop_exchanges(s);
     secret_buf_fini(&s->endpoint);
     mcp_site_fini(&s->site);
     loop_timer_free(s->timer);
@@ -258,7 +259,7 @@ static void on_timer(void *arg)
     void *handler_arg = s->link.arg;
 
     if (s->state == STARTING) {
-        down(s, &no_endpoint);
+        sse_down(s, &no_endpoint);
         return;
     }
     tell_down(s, &stopped);
@@ -268,7 +269,7 @@ static void on_timer(void *arg)
 
 static void sse_forget(struct mcp_link *link, int64_t id)
 {
-    struct mcp_exchange *x = mcp_exchange_find(of(link)->exchanges, id);
+    struct mcp_exchange *x = mcp_exchange_find(sse_of(link)->exchanges, id);
 
     if (x != NULL)
         mcp_exchange_drop(x);
@@ -287,10 +288,10 @@ static void sse_reset_session(struct mcp_link *link)
 
 static void sse_stop(struct mcp_link *link)
 {
-    struct mcp_sse *s = of(link);
+    struct mcp_sse *s = sse_of(link);
 
     s->state = STOPPING;
-    drop_all(s);
+    drop_exchanges(s);
     loop_timer_start(s->timer, 0);
 }
 

@@ -22,7 +22,7 @@ struct mcp_child {
     bool is_stopping;
 };
 
-static struct mcp_child *of(struct mcp_link *link)
+static struct mcp_child *child_of(struct mcp_link *link)
 {
     return (struct mcp_child *)link;
 }
@@ -33,7 +33,7 @@ static struct mcp_child *of(struct mcp_link *link)
  * for it (MCP 4.4). */
 static const str withheld[] = {STR_INIT("ANTIPHON_*"), STR_INIT("OPENAI_API_KEY")};
 
-/* Returns 0 with the text, or nothing, appended. */
+/* Appends the text of the envFile, if there is one. Returns 0, or -1 with *reterr filled. */
 static int read_env_file(const struct mcp_server_conf *server, struct buf *out, struct err *reterr)
 {
     struct config_problems problems = {.n_errors = 0};
@@ -126,7 +126,7 @@ static bool on_line(void *arg, str line)
     return is_message;
 }
 
-/* Why it has ended is told by what it said last. */
+/* Logs the last lines of stderr, which tell why a server has ended. */
 static void log_end(const struct mcp_child *c, str reason)
 {
     struct buf last = {.limit = 0};
@@ -170,7 +170,7 @@ static void child_free(struct mcp_child *c)
     free(c);
 }
 
-static void finish(struct mcp_child *c)
+static void close_stdio_link(struct mcp_child *c)
 {
     const struct mcp_link_handler *handler = c->link.handler;
     void *handler_arg = c->link.arg;
@@ -193,12 +193,12 @@ static void on_timer(void *arg)
     struct mcp_child *c = arg;
 
     if (c->is_stopping)
-        finish(c);
+        close_stdio_link(c);
     else
         c->link.handler->on_up(c->link.arg);
 }
 
-static void redact(void *arg, str text, struct buf *out)
+static void hide_secrets(void *arg, str text, struct buf *out)
 {
     secrets_hide(arg, text, out);
 }
@@ -207,7 +207,7 @@ static void redact(void *arg, str text, struct buf *out)
 
 static bool link_send(struct mcp_link *link, const struct mcp_link_message *m, struct err *reterr)
 {
-    struct mcp_child *c = of(link);
+    struct mcp_child *c = child_of(link);
 
     if (c->stdio != NULL && !c->is_stopping && child_send(c->stdio, m->json))
         return true;
@@ -235,7 +235,7 @@ static void link_reset_session(struct mcp_link *link)
 
 static void link_stop(struct mcp_link *link)
 {
-    struct mcp_child *c = of(link);
+    struct mcp_child *c = child_of(link);
 
     c->is_stopping = true;
     loop_timer_stop(c->timer);
@@ -245,7 +245,7 @@ static void link_stop(struct mcp_link *link)
         child_stop(c->stdio);
 }
 
-static int start(struct mcp_child *c, struct loop *loop, struct err *reterr)
+static int start_child(struct mcp_child *c, struct loop *loop, struct err *reterr)
 {
     static const struct child_handler handler = {on_line, on_ended, on_closed};
     const struct mcp_server_conf *server = c->conf.server;
@@ -257,7 +257,7 @@ static int start(struct mcp_child *c, struct loop *loop, struct err *reterr)
                                                 .cwd = server->cwd,
                                                 .ends_with_us = true},
                                     .line_bytes = server->max_message_bytes,
-                                    .redact = redact,
+                                    .redact = hide_secrets,
                                     .redact_arg = c->conf.secrets};
 
     if (conf.command.env == NULL)
@@ -283,7 +283,7 @@ struct mcp_link *mcp_link_stdio_new(struct loop *loop, const struct mcp_link_con
     }
     c->link = (struct mcp_link){&ops, handler, arg};
     c->conf = *conf;
-    if (start(c, loop, reterr) == -1) {
+    if (start_child(c, loop, reterr) == -1) {
         child_free(c);
         return NULL;
     }

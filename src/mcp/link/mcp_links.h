@@ -14,7 +14,7 @@
 
 struct http_client;
 
-/* All of it outlives the link, but for the struct itself. */
+/* What a link is made of: all that it points to outlives the link. */
 struct mcp_link_conf {
     const struct mcp_server_conf *server;
     struct http_client *client; /* HTTP: of the same loop, guarded for strangers' URLs */
@@ -39,7 +39,7 @@ struct mcp_link *mcp_link_http_new(struct loop *loop, const struct mcp_link_conf
                                    const struct mcp_link_handler *handler, void *arg,
                                    struct err *reterr);
 
-/* HTTP+SSE of 2024-11-05 (MCP 7). Down when no endpoint has come within the startup
+/* HTTP+SSE of 2024-11-05 (MCP 7). The link is down when no endpoint has come within the startup
  * timeout. */
 struct mcp_link *mcp_link_sse_new(struct loop *loop, const struct mcp_link_conf *conf,
                                   const struct mcp_link_handler *handler, void *arg,

@@ -32,7 +32,7 @@ struct mcp_pending *mcp_pending_find(const struct mcp_pending_table *t, int64_t 
 }
 
 /* An id that was given to a request, though perhaps to none that still waits. */
-static bool is_ours(const struct mcp_pending_table *t, const struct jsonrpc_id *id)
+static bool is_our_id(const struct mcp_pending_table *t, const struct jsonrpc_id *id)
 {
     return id->kind == JSONRPC_ID_INT && id->number > 0 && id->number <= t->last_id;
 }
@@ -42,7 +42,7 @@ static bool is_ours(const struct mcp_pending_table *t, const struct jsonrpc_id *
 struct mcp_pending *mcp_pending_match(const struct mcp_pending_table *t,
                                       const struct jsonrpc_message *m, int64_t carrier)
 {
-    if (is_ours(t, &m->id))
+    if (is_our_id(t, &m->id))
         return mcp_pending_find(t, m->id.number);
     if (m->kind == JSONRPC_ERROR || m->id.kind == JSONRPC_ID_ABSENT)
         return mcp_pending_find(t, carrier);

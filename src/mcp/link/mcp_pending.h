@@ -32,7 +32,7 @@ struct mcp_pending_table {
 /* Puts a place into the table under a new id. */
 void mcp_pending_add(struct mcp_pending_table *t, struct mcp_pending *p);
 
-/* Takes it out; fine when it is not in there. */
+/* Takes a place out; fine when it is not in the table. */
 void mcp_pending_remove(struct mcp_pending_table *t, struct mcp_pending *p);
 
 struct mcp_pending *mcp_pending_find(const struct mcp_pending_table *t, int64_t id);
