@@ -10,7 +10,7 @@ void mcp_backoff_ready(struct mcp_backoff *b, uint64_t now_ms)
     b->ready_at_ms = now_ms;
 }
 
-static uint64_t doubled(unsigned failures)
+static uint64_t doubled_delay(unsigned failures)
 {
     uint64_t ms = MCP_BACKOFF_FIRST_MS;
 
@@ -27,7 +27,7 @@ uint64_t mcp_backoff_next_ms(struct mcp_backoff *b, uint64_t now_ms, uint32_t ji
         b->failures = 0;
     b->was_ready = b->is_ready;
     b->is_ready = false;
-    ms = doubled(b->failures);
+    ms = doubled_delay(b->failures);
     if (ms < MCP_BACKOFF_MOST_MS)
         b->failures++; /* no further than needed, so it never overflows */
     return ms - ms / 5 + jitter % (2 * (ms / 5) + 1);

@@ -1,7 +1,6 @@
 /* mcp_backoff.h -- when to start a server again (MCP 4.6).
  *
- * Pure: clock and chance are handed in. A zeroed one has not failed yet. The
- * owner's use:
+ * Pure: clock and chance are handed in. A zeroed backoff has not failed yet. The owner's use:
  *
  *     server is ready    ->  mcp_backoff_ready()
  *     server has ended   ->  start again after mcp_backoff_next_ms()
@@ -38,11 +37,11 @@ void mcp_backoff_ready(struct mcp_backoff *b, uint64_t now_ms);
  * values alike likely spread the delays evenly. */
 uint64_t mcp_backoff_next_ms(struct mcp_backoff *b, uint64_t now_ms, uint32_t jitter);
 
-/* From when on it may be started before its time: one that was ready before it ended, and that was
- * not hurried just before. Else UINT64_MAX. */
+/* The time from which the server may be started before its delay is over: one that was ready before
+ * it ended, and that was not hurried just before. Else UINT64_MAX. */
 uint64_t mcp_backoff_hurry_ms(const struct mcp_backoff *b);
 
-/* It is. */
+/* Notes that the server is started before its delay is over. */
 void mcp_backoff_hurry(struct mcp_backoff *b, uint64_t now_ms);
 
 #endif

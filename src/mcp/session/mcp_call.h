@@ -31,10 +31,10 @@ struct mcp_session_call {
 
 /* ---- mcp_session_call.c */
 
-/* Sends it, once more if need be. */
+/* Sends the call, for the first time or again. */
 void mcp_call_send(struct mcp_session_call *c, const struct mcp_mirror *mirrors);
 
-/* Reports its end and frees it; takes the secrets out of message. */
+/* Reports the failure, its message without secrets, and frees the call. */
 void mcp_call_fail(struct mcp_session_call *c, struct mcp_failure f);
 void mcp_call_fail_limit(struct mcp_session_call *c, const char *message);
 void mcp_call_fail_rpc(struct mcp_session_call *c, int64_t code, str escaped);
@@ -43,7 +43,7 @@ void mcp_call_fail_rpc(struct mcp_session_call *c, int64_t code, str escaped);
 
 void mcp_call_place(struct mcp_session_call *c, enum mcp_call_place to);
 
-/* Takes it out of the list, and of the requests that wait. */
+/* Takes the call out of the list, and out of the requests that wait. */
 void mcp_call_unlink(struct mcp_session_call *c);
 void mcp_call_free(struct mcp_session_call *c);
 

@@ -22,12 +22,12 @@ struct shared {
 
 /* ---- the life of a catalogue */
 
-static struct shared *shared_of(struct mcp_catalogue *c)
+static struct shared *shared_catalogue_of(struct mcp_catalogue *c)
 {
     return (struct shared *)(void *)c;
 }
 
-static struct shared *shared_new(str label)
+static struct shared *shared_catalogue_new(str label)
 {
     struct shared *s = calloc(1, sizeof(*s));
 
@@ -44,13 +44,13 @@ static struct shared *shared_new(str label)
 struct mcp_catalogue *mcp_catalogue_ref(struct mcp_catalogue *c)
 {
     if (c != NULL)
-        atomic_fetch_add_explicit(&shared_of(c)->n_refs, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&shared_catalogue_of(c)->n_refs, 1, memory_order_relaxed);
     return c;
 }
 
 void mcp_catalogue_unref(struct mcp_catalogue *c)
 {
-    struct shared *s = shared_of(c);
+    struct shared *s = shared_catalogue_of(c);
 
     if (c == NULL || atomic_fetch_sub_explicit(&s->n_refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -65,7 +65,7 @@ struct mcp_catalogue *mcp_catalogue_under(struct mcp_catalogue *c, str label)
 
     if (str_eq(c->label, label))
         return mcp_catalogue_ref(c);
-    s = shared_new(label);
+    s = shared_catalogue_new(label);
     if (s == NULL)
         return NULL;
     s->base = mcp_catalogue_ref(c);
@@ -77,7 +77,7 @@ struct mcp_catalogue *mcp_catalogue_under(struct mcp_catalogue *c, str label)
 /* ---- one tool */
 
 /* The text of a buf in the arena; STR_NONE when there was no memory for either. */
-static str keep(struct arena *a, const struct buf *text)
+static str keep_text(struct arena *a, const struct buf *text)
 {
     return buf_failed(text) ? STR_NONE : arena_dup(a, buf_str(text));
 }
@@ -88,7 +88,7 @@ static str description_of(const struct mcp_tool *tool, struct arena *a)
     str kept;
 
     mcp_description_write(tool, STR_NONE, &text);
-    kept = keep(a, &text);
+    kept = keep_text(a, &text);
     buf_fini(&text);
     return kept;
 }
@@ -100,7 +100,7 @@ static str model_schema_of(str schema, struct arena *a)
     str kept;
 
     mcp_schema_write(schema, &text);
-    kept = !buf_failed(&text) && str_eq(buf_str(&text), schema) ? schema : keep(a, &text);
+    kept = !buf_failed(&text) && str_eq(buf_str(&text), schema) ? schema : keep_text(a, &text);
     buf_fini(&text);
     return kept;
 }
@@ -127,12 +127,12 @@ static str annotations_of(str raw, bool is_read_only, struct arena *a)
     }
     jw_key_bool(&w, "read_only", is_read_only);
     jw_object_end(&w);
-    kept = keep(a, &text);
+    kept = keep_text(a, &text);
     buf_fini(&text);
     return kept;
 }
 
-/* What the server said into what we show. False when out of memory. */
+/* Makes what we show of what the server said. False when out of memory. */
 static bool tool_make(const struct mcp_tool *tool, str name, struct arena *a,
                       struct mcp_catalogue_tool *ret)
 {
@@ -149,8 +149,8 @@ static bool tool_make(const struct mcp_tool *tool, str name, struct arena *a,
            !str_is_none(ret->model_schema) && !str_is_none(ret->annotations);
 }
 
-/* They are read again, since they point into the arena of the schema. What is wrong with
- * them a listing has found before; in an item it means that the server needs none. */
+/* Mirrors are read again, since they point into the arena of the schema. A listing has left out
+ * tools with bad ones; in an item they mean that the server needs none. */
 static bool mirrors_make(struct mcp_catalogue_tool *t, struct arena *a)
 {
     struct mcp_mirror *mirrors;
@@ -164,11 +164,6 @@ static bool mirrors_make(struct mcp_catalogue_tool *t, struct arena *a)
 
 /* ---- from a listing */
 
-static bool is_offered(const struct mcp_server_conf *server, str tool)
-{
-    return server == NULL || mcp_server_conf_offers(server, tool);
-}
-
 static bool add_listed(struct shared *s, const struct mcp_listing *listing,
                        const struct mcp_server_conf *server)
 {
@@ -179,7 +174,7 @@ static bool add_listed(struct shared *s, const struct mcp_listing *listing,
          t = t->next) {
         struct mcp_catalogue_tool *made = &tools[s->catalogue.n];
 
-        if (!is_offered(server, t->name)) {
+        if (server != NULL && !mcp_server_conf_offers(server, t->name)) {
             log_line(LOG_DEBUG, "mcp_tool_hidden",
                      (struct log_field[]){LOG_STR("server", s->catalogue.label),
                                           LOG_STR("tool", t->name), LOG_END});
@@ -196,7 +191,7 @@ static bool add_listed(struct shared *s, const struct mcp_listing *listing,
 struct mcp_catalogue *mcp_catalogue_new(str label, const struct mcp_listing *listing,
                                         const struct mcp_server_conf *server)
 {
-    struct shared *s = shared_new(label);
+    struct shared *s = shared_catalogue_new(label);
 
     if (s == NULL)
         return NULL;
@@ -208,7 +203,7 @@ struct mcp_catalogue *mcp_catalogue_new(str label, const struct mcp_listing *lis
 
 /* ---- from an item */
 
-static str given(str raw)
+static str non_null(str raw)
 {
     return jr_type_of(raw) == JR_NULL ? STR_NONE : raw;
 }
@@ -224,7 +219,7 @@ static struct mcp_tool tool_of_item(str raw)
     return (struct mcp_tool){
         .name = jr_member_string(raw, STR("name")),
         .description = jr_member_string(raw, STR("description")),
-        .schema = given(jr_member(raw, STR("input_schema"))),
+        .schema = non_null(jr_member(raw, STR("input_schema"))),
         .annotations = jr_type_of(annotations) == JR_OBJECT ? annotations : STR_NONE,
         .is_read_only = jr_type_of(read_only) == JR_TRUE,
     };
@@ -269,7 +264,7 @@ static bool add_elements(struct shared *s, str array)
 
 struct mcp_catalogue *mcp_catalogue_from_item(str label, str tools)
 {
-    struct shared *s = shared_new(label);
+    struct shared *s = shared_catalogue_new(label);
 
     if (s == NULL)
         return NULL;

@@ -30,20 +30,20 @@ struct mcp_catalogue {
 struct mcp_catalogue *mcp_catalogue_new(str label, const struct mcp_listing *listing,
                                         const struct mcp_server_conf *server);
 
-/* From the tools of an mcp_list_tools item (raw array): what the model was shown once. NULL
- * when out of memory. What is malformed is left out. A client can have written the item:
+/* Makes a catalogue of the tools of an mcp_list_tools item (raw array): what the model was shown
+ * once. NULL when out of memory. What is malformed is left out. A client can have written the item:
  * is_read_only is its word then, not the server's. */
 struct mcp_catalogue *mcp_catalogue_from_item(str label, str tools);
 
-/* The same tools as those of a server with this label: servers of requests are shared by
- * requests that call them differently. One reference; NULL when out of memory. */
+/* The same tools under another label: servers of requests are shared by requests that call them
+ * differently. One reference; NULL when out of memory. */
 struct mcp_catalogue *mcp_catalogue_under(struct mcp_catalogue *c, str label);
 
 /* Any thread; NULL is fine. */
 struct mcp_catalogue *mcp_catalogue_ref(struct mcp_catalogue *c);
 void mcp_catalogue_unref(struct mcp_catalogue *c);
 
-/* NULL when it has none of that name. */
+/* The tool of that name, or NULL. */
 const struct mcp_catalogue_tool *mcp_catalogue_find(const struct mcp_catalogue *c, str name);
 
 /* Appends the elements of an mcp_list_tools item's `tools`, without brackets (CONTRACT 3.1:

@@ -11,24 +11,24 @@
 #include "mcp/session/mcp_session_internal.h"
 #include "json/json_text.h"
 
-static bool try_next(struct mcp_session *s);
+static bool try_next_way(struct mcp_session *s);
 
 /* ---- verdicts */
 
-static void forget(struct mcp_session *s)
+static void forget_era(struct mcp_session *s)
 {
     s->era = MCP_ERA_UNKNOWN;
     s->home = mcp_handshake_first_transport(s->conf.server);
 }
 
-static void fail(struct mcp_session *s, str text)
+static void fail_handshake(struct mcp_session *s, str text)
 {
-    forget(s);
+    forget_era(s);
     mcp_session_leave(
         s, &(struct mcp_end){.cause = MCP_FAILED_UNREACHABLE, .is_hopeless = true, .text = text});
 }
 
-static void agree(struct mcp_session *s, const struct mcp_server_info *info)
+static void finish_handshake(struct mcp_session *s, const struct mcp_server_info *info)
 {
     s->version = info->version;
     s->has_tools = info->has_tools;
@@ -36,8 +36,8 @@ static void agree(struct mcp_session *s, const struct mcp_server_info *info)
     mcp_session_agreed(s);
 }
 
-/* Refused in every way. By HTTP 5xx that is the trouble of an hour, else it stays. */
-static void give_up(struct mcp_session *s, const struct mcp_reply *reply)
+/* The server has refused every way. By HTTP 5xx that may pass, else it stays. */
+static void give_up_handshake(struct mcp_session *s, const struct mcp_reply *reply)
 {
     struct mcp_end end = {.cause = MCP_FAILED_UNREACHABLE, .http_status = reply->http_status};
     struct buf text = {.limit = 0};
@@ -55,19 +55,19 @@ static void give_up(struct mcp_session *s, const struct mcp_reply *reply)
         buf_append(&text, reply->failure->message);
     }
     end.text = buf_str(&text);
-    forget(s);
+    forget_era(s);
     mcp_session_leave(s, &end);
     buf_fini(&text);
 }
 
-static void outage(struct mcp_session *s, const struct mcp_link_failure *why)
+static void leave_for_outage(struct mcp_session *s, const struct mcp_link_failure *why)
 {
     mcp_session_leave(s, &(struct mcp_end){.cause = why->cause,
                                            .is_hopeless = why->is_hopeless,
                                            .text = s->conf.is_remote ? STR("") : why->message});
 }
 
-/* Nothing that a server has said. */
+/* True when no server has answered at all. */
 static bool is_outage(const struct mcp_reply *reply)
 {
     return reply->failure != NULL && reply->http_status == 0 && !reply->failure->has_lost_session;
@@ -85,7 +85,7 @@ static bool may_be_modern(const struct mcp_session *s)
     return s->transport != MCP_TRANSPORT_SSE && s->conf.server->protocol != MCP_PROTOCOL_LEGACY;
 }
 
-/* An URL may be that of HTTP+SSE, whether it is said to be or not. */
+/* A URL may be that of HTTP+SSE, whether it is said to be or not. */
 static bool may_change_transport(const struct mcp_session *s, enum mcp_transport to)
 {
     const struct mcp_server_conf *server = s->conf.server;
@@ -97,7 +97,7 @@ static bool may_change_transport(const struct mcp_session *s, enum mcp_transport
     return s->transport == MCP_TRANSPORT_HTTP && server->protocol != MCP_PROTOCOL_2026_07_28;
 }
 
-/* What servers of HTTP+SSE answer to a POST (MCP 2.5 (e)). */
+/* True after an answer that servers of HTTP+SSE give to a POST (MCP 2.5 (e)). */
 static bool may_be_sse(const struct mcp_session *s)
 {
     int status = s->handshake.initialize_status;
@@ -122,19 +122,19 @@ bool mcp_handshake_link_down(struct mcp_session *s, const struct mcp_link_failur
     return true;
 }
 
-static void refused(struct mcp_session *s, const struct mcp_reply *reply)
+static void try_after_refusal(struct mcp_session *s, const struct mcp_reply *reply)
 {
-    if (try_next(s))
+    if (try_next_way(s))
         return;
     if (may_be_sse(s))
         mcp_session_change_transport(s, MCP_TRANSPORT_SSE);
     else
-        give_up(s, reply);
+        give_up_handshake(s, reply);
 }
 
 /* ---- server/discover */
 
-static void discover(struct mcp_session *s, enum mcp_version version);
+static void ask_discover(struct mcp_session *s, enum mcp_version version);
 
 /* Error -32022: the server names what it speaks (MCP 2.5 (b)). Being offered what was just
  * refused is no reason not to try it, but only once. */
@@ -144,16 +144,16 @@ static void take_supported(struct mcp_session *s, const struct mcp_reply *reply)
     enum mcp_version v = mcp_version_newest(supported);
 
     if (jr_type_of(supported) != JR_ARRAY) {
-        refused(s, reply);
+        try_after_refusal(s, reply);
     } else if (v == MCP_VERSION_NONE) {
-        fail(s, STR("The server speaks no version of the protocol that we do."));
+        fail_handshake(s, STR("The server speaks no version of the protocol that we do."));
     } else if (!mcp_version_is_modern(v)) {
-        refused(s, reply);
+        try_after_refusal(s, reply);
     } else if (s->handshake.has_offered_again) {
-        give_up(s, reply);
+        give_up_handshake(s, reply);
     } else {
         s->handshake.has_offered_again = true;
-        discover(s, v);
+        ask_discover(s, v);
     }
 }
 
@@ -162,13 +162,13 @@ static void take_discovered(struct mcp_session *s, const struct mcp_reply *reply
     struct mcp_server_info info;
 
     if (mcp_read_discover(reply->m->result, &info, NULL) == -1)
-        refused(s, reply);
+        try_after_refusal(s, reply);
     else if (mcp_version_is_modern(info.version))
-        agree(s, &info);
+        finish_handshake(s, &info);
     else if (info.version == MCP_VERSION_NONE)
-        fail(s, STR("The server speaks no version of the protocol that we do."));
+        fail_handshake(s, STR("The server speaks no version of the protocol that we do."));
     else
-        refused(s, reply);
+        try_after_refusal(s, reply);
 }
 
 static void on_discovered(void *arg, const struct mcp_reply *reply)
@@ -176,20 +176,20 @@ static void on_discovered(void *arg, const struct mcp_reply *reply)
     struct mcp_session *s = arg;
 
     if (is_outage(reply))
-        outage(s, reply->failure);
+        leave_for_outage(s, reply->failure);
     else if (reply->failure != NULL)
-        refused(s, reply);
+        try_after_refusal(s, reply);
     else if (reply->m->kind == JSONRPC_RESULT)
         take_discovered(s, reply);
     else if (mcp_reply_lost_version(reply))
         take_supported(s, reply);
     else if (reply->m->code == MCP_HEADER_MISMATCH || reply->m->code == MCP_CAPABILITY_MISSING)
-        give_up(s, reply); /* a modern server that is not content with us */
+        give_up_handshake(s, reply); /* a modern server that is not content with us */
     else
-        refused(s, reply);
+        try_after_refusal(s, reply);
 }
 
-static void ask(struct mcp_session *s, struct mcp_request *r)
+static void send_handshake(struct mcp_session *s, struct mcp_request *r)
 {
     struct err e;
 
@@ -199,11 +199,11 @@ static void ask(struct mcp_session *s, struct mcp_request *r)
             s, &(struct mcp_end){.cause = MCP_FAILED_UNREACHABLE, .text = str_from_c(e.msg)});
 }
 
-static void discover(struct mcp_session *s, enum mcp_version version)
+static void ask_discover(struct mcp_session *s, enum mcp_version version)
 {
     s->handshake.has_discovered = true;
     s->handshake.pending.on_answer = on_discovered;
-    ask(s, &(struct mcp_request){.method = MCP_DISCOVER, .version = version});
+    send_handshake(s, &(struct mcp_request){.method = MCP_DISCOVER, .version = version});
 }
 
 /* ---- initialize */
@@ -222,9 +222,9 @@ static void take_initialized(struct mcp_session *s, const struct mcp_reply *repl
     struct err e;
 
     if (mcp_read_initialize(reply->m->result, &info, &e) == 0)
-        agree(s, &info);
+        finish_handshake(s, &info);
     else
-        fail(s, str_from_c(e.msg));
+        fail_handshake(s, str_from_c(e.msg));
 }
 
 static void on_initialized(void *arg, const struct mcp_reply *reply)
@@ -234,19 +234,19 @@ static void on_initialized(void *arg, const struct mcp_reply *reply)
     if (!is_modern_error(reply))
         s->handshake.initialize_status = reply->http_status;
     if (is_outage(reply))
-        outage(s, reply->failure);
+        leave_for_outage(s, reply->failure);
     else if (reply->m != NULL && reply->m->kind == JSONRPC_RESULT)
         take_initialized(s, reply);
     else
-        refused(s, reply);
+        try_after_refusal(s, reply);
 }
 
-/* The version stays unnamed: what is offered is in the message, and no header may say it. */
-static void initialize(struct mcp_session *s)
+/* The request has no version: what is offered is in the message, and no header may say it. */
+static void ask_initialize(struct mcp_session *s)
 {
     s->handshake.has_initialized = true;
     s->handshake.pending.on_answer = on_initialized;
-    ask(s, &(struct mcp_request){.method = MCP_INITIALIZE});
+    send_handshake(s, &(struct mcp_request){.method = MCP_INITIALIZE});
 }
 
 /* ---- the order */
@@ -259,25 +259,25 @@ static bool is_modern_first(const struct mcp_session *s)
     return s->transport == MCP_TRANSPORT_HTTP;
 }
 
-/* False when all that may be tried over this transport has been. */
-static bool try_next(struct mcp_session *s)
+/* Tries the next way; false when all that may be tried over this transport has been. */
+static bool try_next_way(struct mcp_session *s)
 {
     const struct mcp_handshake *h = &s->handshake;
     bool can_discover = may_be_modern(s) && !h->has_discovered;
     bool can_initialize = may_be_legacy(s) && !h->has_initialized;
 
     if (can_discover && (is_modern_first(s) || !can_initialize))
-        discover(s, MCP_2026_07_28);
+        ask_discover(s, MCP_2026_07_28);
     else if (can_initialize)
-        initialize(s);
+        ask_initialize(s);
     return can_discover || can_initialize;
 }
 
 void mcp_handshake_begin(struct mcp_session *s)
 {
     s->handshake = (struct mcp_handshake){.initialize_status = 0};
-    if (!try_next(s))
-        fail(s, STR("The server has no transport for the configured protocol."));
+    if (!try_next_way(s))
+        fail_handshake(s, STR("The server has no transport for the configured protocol."));
 }
 
 /* ---- once more */

@@ -42,7 +42,7 @@ void mcp_session_move(struct mcp_session *s, enum mcp_state to, str error)
 
 /* ---- leaving */
 
-/* From now on nothing is sent, and what arrives is not looked at. */
+/* Stops the link: nothing more is sent, and what arrives is not looked at. */
 static void disconnect(struct mcp_session *s)
 {
     if (s->link != NULL && !s->is_leaving)
@@ -168,7 +168,7 @@ static void open_link(struct mcp_session *s)
             s, &(struct mcp_end){.cause = MCP_FAILED_UNREACHABLE, .text = str_from_c(e.msg)});
 }
 
-/* When the last link is closed, which it may be already. */
+/* Opens a link as soon as the last one is closed, which it may be already. */
 static void open_soon(struct mcp_session *s)
 {
     if (s->link == NULL)
@@ -192,7 +192,7 @@ void mcp_session_start_clock(struct mcp_session *s)
     loop_timer_start(s->timer, timeout_ms);
 }
 
-static void start(struct mcp_session *s)
+static void start_connection(struct mcp_session *s)
 {
     memset(s->has_tried, 0, sizeof(s->has_tried));
     s->transport = s->home;
@@ -221,7 +221,7 @@ static void on_timer(void *arg)
     if (s->link != NULL && !s->is_leaving)
         leave_for_silence(s);
     else
-        start(s);
+        start_connection(s);
 }
 
 void mcp_session_agreed(struct mcp_session *s)
@@ -316,7 +316,7 @@ uint64_t mcp_session_hurry_ms(const struct mcp_session *s)
     return mcp_backoff_hurry_ms(&s->backoff);
 }
 
-/* Not from here: starting reports. */
+/* The timer starts the connection, since starting reports. */
 bool mcp_session_hurry(struct mcp_session *s)
 {
     const uint64_t now_ms = loop_now_ms(s->loop);

@@ -57,7 +57,7 @@ struct mcp_session_handler {
     void (*on_stopped)(void *arg);
 };
 
-/* Does nothing before mcp_session_start(). NULL with *reterr filled. */
+/* Makes a session, which does nothing before mcp_session_start(); or NULL with *reterr filled. */
 struct mcp_session *mcp_session_new(struct loop *loop, const struct mcp_session_conf *conf,
                                     const struct mcp_session_handler *handler, void *arg,
                                     struct err *reterr);
@@ -66,31 +66,31 @@ void mcp_session_start(struct mcp_session *s);
 /* Fails all calls, ends the link in an orderly way, then on_stopped. Once. */
 void mcp_session_stop(struct mcp_session *s);
 
-/* When may one that waits for its next start be started at once, by the clock of loops? Servers that
- * have ended after they were ready, at most every few seconds. Else UINT64_MAX. */
+/* The time, by the clock of loops, from which a server that waits for its next start may be started
+ * at once: one that has ended after it was ready, at most every few seconds. Else UINT64_MAX. */
 uint64_t mcp_session_hurry_ms(const struct mcp_session *s);
 
-/* Somebody wants it: starts it at once if it may be, which is told by true. */
+/* Starts a server that is wanted at once; false when it may not be. */
 bool mcp_session_hurry(struct mcp_session *s);
 
-/* Stopped or never started. NULL is fine. */
+/* Frees a session that has stopped or was never started. NULL is fine. */
 void mcp_session_free(struct mcp_session *s);
 
 enum mcp_state mcp_session_state(const struct mcp_session *s);
 
-/* Has a full listing succeeded on the present connection? Else its tools are not to be
+/* True when a full listing has succeeded on the present connection; else the tools are not to be
  * offered (MCP 9.5). */
 bool mcp_session_is_available(const struct mcp_session *s);
 
-/* Why it is not ready, or why the last listing failed: plain, one sentence, secrets
+/* Why the session is not ready, or why the last listing failed: plain, one sentence, secrets
  * removed. "" when all is well. */
 str mcp_session_error(const struct mcp_session *s);
 
-/* What carries it by now: SSE once the server has turned out to be one. */
+/* The transport in use: SSE once the server has turned out to speak that. */
 enum mcp_transport mcp_session_transport(const struct mcp_session *s);
 enum mcp_version mcp_session_version(const struct mcp_session *s); /* NONE before it is agreed on */
 
-/* List the tools again soon, though not within 5 s of the last time (MCP 9.4). */
+/* Lists the tools again soon, though not within 5 s of the last time (MCP 9.4). */
 void mcp_session_refresh(struct mcp_session *s);
 
 struct mcp_session_call_conf {
@@ -102,8 +102,8 @@ struct mcp_session_call_conf {
 };
 
 struct mcp_session_call_handler {
-    /* Once: either has failed with failure, secrets removed, or result, which has no error
-     * (isError is MCP_FAILED_TOOL). Views die when it returns. */
+    /* Called once, with failure, secrets removed, or with result, which has no error (isError is
+     * MCP_FAILED_TOOL). Views die when it returns. */
     void (*on_done)(void *arg, const struct mcp_failure *failure,
                     const struct mcp_call_result *result);
 };
@@ -115,7 +115,7 @@ struct mcp_session_call *mcp_session_call(struct mcp_session *s,
                                           const struct mcp_session_call_handler *handler, void *arg,
                                           struct err *reterr);
 
-/* Nobody waits any more: the server is told (MCP 8.5), no report follows. reason is for it. */
+/* Cancels a call: the server is told (MCP 8.5), with the reason; no report follows. */
 void mcp_session_cancel(struct mcp_session_call *call, const char *reason);
 
 #endif

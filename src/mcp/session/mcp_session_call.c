@@ -14,8 +14,8 @@
 
 /* ---- the end of a call */
 
-static void done(struct mcp_session_call *c, const struct mcp_failure *failure,
-                 const struct mcp_call_result *result)
+static void end_call(struct mcp_session_call *c, const struct mcp_failure *failure,
+                     const struct mcp_call_result *result)
 {
     struct mcp_session *s = c->session;
 
@@ -35,7 +35,7 @@ void mcp_call_fail(struct mcp_session_call *c, struct mcp_failure f)
     f.label = c->session->conf.server->label;
     f.tool = c->tool;
     f.message = buf_str(&message);
-    done(c, &f, NULL);
+    end_call(c, &f, NULL);
     buf_fini(&message);
 }
 
@@ -74,7 +74,7 @@ static void fail_link(struct mcp_session_call *c, const struct mcp_link_failure 
                                           .message = why->message});
 }
 
-/* What a tool says about its own failure leaves us as an error, so secrets go. */
+/* A tool's own failure is reported as an error, so secrets are taken out. */
 static void fail_tool(struct mcp_session_call *c, const struct mcp_call_result *result)
 {
     const struct secrets *secrets = &c->session->secrets;
@@ -92,7 +92,7 @@ static void fail_tool(struct mcp_session_call *c, const struct mcp_call_result *
 
 static void on_answer(void *arg, const struct mcp_reply *reply);
 
-static str given(const struct buf *b)
+static str text_or_none(const struct buf *b)
 {
     return b->len > 0 ? buf_str(b) : STR_NONE;
 }
@@ -104,8 +104,8 @@ void mcp_call_send(struct mcp_session_call *c, const struct mcp_mirror *mirrors)
                             .version = s->version,
                             .tool = c->tool_escaped,
                             .arguments = c->arguments,
-                            .input_responses = given(&c->responses),
-                            .request_state = given(&c->state)};
+                            .input_responses = text_or_none(&c->responses),
+                            .request_state = text_or_none(&c->state)};
     struct mcp_link_message lm = {.tool = c->tool, .arguments = c->arguments, .mirrors = mirrors};
     uint64_t now_ms = loop_now_ms(s->loop);
     struct err e;
@@ -142,7 +142,7 @@ static bool ask_in_new_session(struct mcp_session_call *c, const struct mcp_repl
     return true;
 }
 
-/* The server wants other headers than its last listing said. */
+/* Waits for a new listing when the server wants other headers than the last one said. */
 static bool ask_with_new_headers(struct mcp_session_call *c, const struct mcp_reply *reply)
 {
     if (reply->m == NULL || reply->m->kind != JSONRPC_ERROR ||
@@ -200,7 +200,7 @@ static void take_result(struct mcp_session_call *c, str raw)
     else if (result.is_error)
         fail_tool(c, &result);
     else
-        done(c, NULL, &result);
+        end_call(c, NULL, &result);
 }
 
 static void on_answer(void *arg, const struct mcp_reply *reply)

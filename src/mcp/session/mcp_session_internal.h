@@ -129,7 +129,7 @@ struct mcp_end {
     str text; /* plain, a sentence, perhaps with secrets; "": as calls say it */
 };
 
-/* Appends its text, or that of a call that fails with it. */
+/* Appends the text of an end, or that of a call that fails with it. */
 void mcp_end_words(const struct mcp_session *s, const struct mcp_end *why, struct buf *out);
 
 /* ---- mcp_session.c */
@@ -137,10 +137,10 @@ void mcp_end_words(const struct mcp_session *s, const struct mcp_end *why, struc
 /* Before mcp_session_start(): takes links from somewhere else, for tests. */
 void mcp_session_set_openers(struct mcp_session *s, mcp_link_opener *const *openers);
 
-/* From now on it has the server's startup timeout to be connected. */
+/* Starts the time in which the session has to be connected, the server's startup timeout. */
 void mcp_session_start_clock(struct mcp_session *s);
 
-/* Does what is to do: soon. */
+/* Wakes the session soon: to send calls, or to report that it has stopped. */
 void mcp_session_wake(struct mcp_session *s);
 
 /* Ends this connection: calls fail, and it starts again later. */
@@ -151,10 +151,10 @@ void mcp_session_change_transport(struct mcp_session *s, enum mcp_transport to);
 
 uint32_t mcp_session_chance(void);
 
-/* A version is agreed on. */
+/* Goes on once a version is agreed on: subscribes, sends calls, lists the tools. */
 void mcp_session_agreed(struct mcp_session *s);
 
-/* States and the error that goes with it; reports when something is new. */
+/* Sets the state and the error that goes with it; reports when one of them is new. */
 void mcp_session_move(struct mcp_session *s, enum mcp_state to, str error);
 
 static inline bool mcp_session_is_modern(const struct mcp_session *s)
@@ -169,13 +169,13 @@ static inline bool mcp_session_is_modern(const struct mcp_session *s)
 bool mcp_session_ask(struct mcp_session *s, struct mcp_pending *p, struct mcp_request *r,
                      const struct mcp_link_message *call, struct err *reterr);
 
-/* Nobody waits any more for p, if anyone did; the server is told in the way of the era
- * (MCP 8.5). reason may be NULL. */
+/* Gives up the request of p, if it waits; the server is told in the way of the era (MCP 8.5).
+ * reason may be NULL. */
 void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const char *reason);
 
 void mcp_session_notify(struct mcp_session *s, struct mcp_request *r);
 
-/* For the link. */
+/* Reports of the link. */
 void mcp_session_on_message(void *arg, const struct jsonrpc_message *m, int64_t carrier,
                             int http_status);
 void mcp_session_on_failed(void *arg, int64_t id, const struct mcp_link_failure *why);
@@ -184,21 +184,21 @@ void mcp_session_on_failed(void *arg, int64_t id, const struct mcp_link_failure 
 
 void mcp_handshake_begin(struct mcp_session *s);
 
-/* What is tried first when nothing is known. */
+/* The transport that is tried first when nothing is known. */
 enum mcp_transport mcp_handshake_first_transport(const struct mcp_server_conf *server);
 
-/* The link is down before it was up. True when that was an answer and there is another way,
- * which is taken. */
+/* Takes another way after a link that is down before it was up. False when there is none, or when
+ * the server had not answered. */
 bool mcp_handshake_link_down(struct mcp_session *s, const struct mcp_link_failure *why);
 
-/* What was sent in that epoch has lost its session, or the server does not know our version
- * any more (forgets_era): agree again, unless that has happened or goes on. */
+/* Agrees with the server again, unless that has happened since the epoch or goes on: its session is
+ * lost, or it does not know our version any more (forgets_era). */
 void mcp_handshake_again(struct mcp_session *s, uint64_t epoch, bool forgets_era);
 
-/* Is it error -32022: the server does not know our version (any more)? */
+/* True for error -32022: the server does not know our version (any more). */
 bool mcp_reply_lost_version(const struct mcp_reply *reply);
 
-/* MCP 5.7. */
+/* True when the request has found its session lost (MCP 5.7). */
 static inline bool mcp_reply_lost_session(const struct mcp_reply *r)
 {
     return r->failure != NULL && r->failure->has_lost_session;
@@ -216,23 +216,23 @@ void mcp_list_timed_out(struct mcp_session *s);
 
 /* ---- mcp_session_queue.c */
 
-/* Sends what may be sent, fails what cannot be. */
+/* Sends calls that may be sent, fails those that cannot be. */
 void mcp_calls_pump(struct mcp_session *s);
 
-/* All fail for that reason. */
+/* Fails all calls for that reason. */
 void mcp_calls_fail(struct mcp_session *s, const struct mcp_end *why);
 
-/* Frees them without a word. */
+/* Frees all calls without a report. */
 void mcp_calls_drop(struct mcp_session *s);
 
 /* Earliest deadline of a call, UINT64_MAX when there is none. */
 uint64_t mcp_calls_deadline(const struct mcp_session *s);
 void mcp_calls_time_out(struct mcp_session *s, uint64_t now_ms);
 
-/* Progress for the request of that id. */
+/* Notes progress of the request of that id. */
 void mcp_calls_progress(struct mcp_session *s, int64_t token);
 
-/* A listing begins, has succeeded, or has not (NULL): for calls that wait for new mirrors. */
+/* Tell calls that wait for new mirrors: a listing begins, has succeeded, or has not (NULL). */
 void mcp_calls_listing_begins(struct mcp_session *s);
 void mcp_calls_listing_ended(struct mcp_session *s, const struct mcp_listing *listing);
 
@@ -251,7 +251,7 @@ void mcp_subscription_end(struct mcp_session *s);
 
 /* ---- mcp_session_report.c */
 
-/* The text without secrets, appended. */
+/* Appends the text without secrets. */
 void mcp_report_text(const struct mcp_session *s, str text, struct buf *out);
 void mcp_report_ready(const struct mcp_session *s, size_t n_tools);
 void mcp_report_lost(const struct mcp_session *s, uint64_t again_ms);

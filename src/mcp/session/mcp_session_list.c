@@ -25,7 +25,7 @@ static void on_due(void *arg)
     mcp_list_begin(s);
 }
 
-/* Unless it is due before that anyway. */
+/* Plans a listing, unless one is due before that anyway. */
 void mcp_list_soon(struct mcp_session *s, uint64_t after_ms)
 {
     uint64_t due_ms = loop_now_ms(s->loop) + after_ms;
@@ -71,7 +71,7 @@ static uint64_t interval_ms(const struct mcp_session *s, const struct mcp_cache 
     return s->has_tools_changed ? MCP_LIST_TOLD_MS : MCP_LIST_POLL_MS;
 }
 
-/* A tenth shorter or longer, so that many gateways do not ask in step. */
+/* The interval is up to a tenth shorter or longer, so that many gateways do not ask in step. */
 static void plan_next(struct mcp_session *s, const struct mcp_cache *cache)
 {
     uint64_t ms = interval_ms(s, cache);
@@ -83,16 +83,16 @@ static void plan_next(struct mcp_session *s, const struct mcp_cache *cache)
 
 /* ---- the end of a listing */
 
-static void stop(struct mcp_session *s)
+static void end_listing(struct mcp_session *s)
 {
     s->list.is_running = false;
     s->list.deadline_ms = 0;
 }
 
 /* The tools known before stay good (MCP 9.5). */
-static void failed(struct mcp_session *s, str text)
+static void fail_listing(struct mcp_session *s, str text)
 {
-    stop(s);
+    end_listing(s);
     s->list.n_lost = 0;
     mcp_listing_fini(&s->list.pages);
     mcp_list_soon(
@@ -116,13 +116,13 @@ static uint64_t print_of(uint64_t seed, const struct mcp_listing *pages)
     return seed;
 }
 
-static void succeeded(struct mcp_session *s)
+static void finish_listing(struct mcp_session *s)
 {
     struct mcp_session_listing *l = &s->list;
     uint64_t print = print_of(l->print_seed, &l->pages);
     bool is_new = !s->is_available || print != l->print;
 
-    stop(s);
+    end_listing(s);
     l->n_lost = 0;
     l->print = print;
     l->backoff = (struct mcp_backoff){.failures = 0};
@@ -153,7 +153,7 @@ static void ask_page(struct mcp_session *s, str cursor)
     s->list.pending.on_answer = on_page;
     s->list.pending.arg = s;
     if (!mcp_session_ask(s, &s->list.pending, &r, NULL, &e))
-        failed(s, str_from_c(e.msg));
+        fail_listing(s, str_from_c(e.msg));
 }
 
 static void take_page(struct mcp_session *s, str result)
@@ -163,9 +163,9 @@ static void take_page(struct mcp_session *s, str result)
 
     s->list.has_page = true;
     if (mcp_listing_add(&s->list.pages, result, &cursor, &e) == -1)
-        failed(s, str_from_c(e.msg));
+        fail_listing(s, str_from_c(e.msg));
     else if (str_is_none(cursor))
-        succeeded(s);
+        finish_listing(s);
     else
         ask_page(s, cursor);
 }
@@ -183,7 +183,7 @@ static void take_error(struct mcp_session *s, const struct jsonrpc_message *m)
     buf_c(&text, " (");
     buf_int(&text, m->code);
     buf_c(&text, ").");
-    failed(s, buf_str(&text));
+    fail_listing(s, buf_str(&text));
     buf_fini(&text);
 }
 
@@ -201,12 +201,13 @@ static void take_failure(struct mcp_session *s, const struct mcp_link_failure *w
         return;
     }
     mcp_end_words(s, &end, &text);
-    failed(s, buf_str(&text));
+    fail_listing(s, buf_str(&text));
     buf_fini(&text);
 }
 
-/* The next agreement lists from the start. Once: it may be that of this very request. */
-static bool is_lost(struct mcp_session *s, const struct mcp_reply *reply)
+/* A lost session is agreed on anew, and its tools listed from the start. Once only: this very
+ * request may be what loses it. */
+static bool list_in_new_session(struct mcp_session *s, const struct mcp_reply *reply)
 {
     bool has_lost_version = mcp_reply_lost_version(reply);
 
@@ -222,7 +223,7 @@ static void on_page(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session *s = arg;
 
-    if (is_lost(s, reply))
+    if (list_in_new_session(s, reply))
         return;
     if (reply->failure != NULL)
         take_failure(s, reply->failure);
@@ -234,7 +235,7 @@ static void on_page(void *arg, const struct mcp_reply *reply)
 
 /* ---- the beginning */
 
-/* Kept, and logged when the listing is done, unless the last one left out the same. */
+/* Tools left out are logged when the listing is done, unless the last one left out the same. */
 static void on_drop(void *arg, str name, const char *why)
 {
     struct mcp_session *s = arg;
@@ -278,7 +279,7 @@ void mcp_list_begin(struct mcp_session *s)
     if (s->has_tools)
         ask_page(s, STR_NONE);
     else
-        succeeded(s); /* MCP 9.1: nothing to list */
+        finish_listing(s); /* MCP 9.1: nothing to list */
 }
 
 void mcp_list_abandon(struct mcp_session *s)
@@ -290,14 +291,14 @@ void mcp_list_abandon(struct mcp_session *s)
     if (!l->is_running)
         return;
     mcp_session_give_up(s, &l->pending, NULL);
-    stop(s);
+    end_listing(s);
     mcp_listing_fini(&l->pages);
 }
 
 void mcp_list_timed_out(struct mcp_session *s)
 {
     mcp_session_give_up(s, &s->list.pending, "timeout");
-    failed(s, STR("The server did not list its tools in time."));
+    fail_listing(s, STR("The server did not list its tools in time."));
 }
 
 bool mcp_list_init(struct mcp_session *s)

@@ -1,7 +1,7 @@
 /* mcp_session_notice.c -- what a server says without being asked (MCP 3.2, 3.3, 6.6). */
 #include "mcp/session/mcp_session_internal.h"
 
-/* Its ids are its own and may be equal to ours, so they are only sent back (MCP 3.2). */
+/* A server's ids may be equal to ours, so they are only sent back (MCP 3.2). */
 void mcp_notice_request(struct mcp_session *s, const struct jsonrpc_message *m)
 {
     struct buf json = {.limit = 0};
@@ -16,7 +16,7 @@ void mcp_notice_request(struct mcp_session *s, const struct jsonrpc_message *m)
 
 /* ---- subscriptions/listen */
 
-static void open_later(struct mcp_session *s)
+static void open_subscription_later(struct mcp_session *s)
 {
     struct mcp_subscription *sub = &s->subscription;
 
@@ -26,7 +26,7 @@ static void open_later(struct mcp_session *s)
 }
 
 /* A refusal is meant for good: the timer finds changes as well. */
-static bool is_refused(const struct mcp_reply *reply)
+static bool is_subscription_refused(const struct mcp_reply *reply)
 {
     if (reply->m != NULL)
         return reply->m->kind == JSONRPC_ERROR;
@@ -37,8 +37,8 @@ static void on_ended(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session *s = arg;
 
-    if (!is_refused(reply))
-        open_later(s);
+    if (!is_subscription_refused(reply))
+        open_subscription_later(s);
 }
 
 void mcp_subscription_open(void *arg)
@@ -49,7 +49,7 @@ void mcp_subscription_open(void *arg)
     s->subscription.pending.on_answer = on_ended;
     s->subscription.pending.arg = s;
     if (!mcp_session_ask(s, &s->subscription.pending, &r, NULL, NULL))
-        open_later(s);
+        open_subscription_later(s);
 }
 
 void mcp_subscription_end(struct mcp_session *s)
@@ -60,22 +60,23 @@ void mcp_subscription_end(struct mcp_session *s)
     s->subscription.backoff = (struct mcp_backoff){.failures = 0};
 }
 
-static void acknowledged(struct mcp_session *s)
+static void on_acknowledged(struct mcp_session *s)
 {
     mcp_backoff_ready(&s->subscription.backoff, loop_now_ms(s->loop));
     if (s->subscription.has_ended_before)
         mcp_list_changed(s); /* perhaps, while nobody listened */
 }
 
-/* The server gives up a request of ours. Only this one is of its own making. */
-static void cancelled(struct mcp_session *s, const struct jsonrpc_id *id)
+/* The server may give up one request of ours, the subscription, since only that lasts for its sake.
+ */
+static void on_cancelled(struct mcp_session *s, const struct jsonrpc_id *id)
 {
     struct mcp_pending *p = &s->subscription.pending;
 
     if (p->id == 0 || !jsonrpc_id_is(id, p->id))
         return;
     mcp_pending_remove(&s->pending, p);
-    open_later(s);
+    open_subscription_later(s);
 }
 
 /* ---- notifications */
@@ -93,10 +94,10 @@ void mcp_notice_take(struct mcp_session *s, const struct jsonrpc_message *m)
         mcp_list_changed(s);
         break;
     case MCP_NOTICE_CANCELLED:
-        cancelled(s, &n.id);
+        on_cancelled(s, &n.id);
         break;
     case MCP_NOTICE_ACKNOWLEDGED:
-        acknowledged(s);
+        on_acknowledged(s);
         break;
     case MCP_NOTICE_LOG:
         mcp_report_message(s, &n);

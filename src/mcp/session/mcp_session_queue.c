@@ -1,8 +1,7 @@
 /* mcp_session_queue.c -- all calls of a session: which are sent, which have waited too long.
  *
- * They are one list, oldest first, whatever has become of them: a call that has to be sent
- * again is so before younger ones. No list is longer than the queue may be, so it is simply
- * searched. */
+ * Calls are one list, oldest first, whatever has become of them: a call that has to be sent again
+ * is so before younger ones. No list is longer than the queue may be, so it is simply searched. */
 #include "mcp/session/mcp_call.h"
 
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 
 /* ---- the list of calls */
 
-static size_t *counter(const struct mcp_session_call *c)
+static size_t *place_counter(const struct mcp_session_call *c)
 {
     struct mcp_session *s = c->session;
 
@@ -22,9 +21,9 @@ static size_t *counter(const struct mcp_session_call *c)
 
 void mcp_call_place(struct mcp_session_call *c, enum mcp_call_place to)
 {
-    --*counter(c);
+    --*place_counter(c);
     c->place = to;
-    ++*counter(c);
+    ++*place_counter(c);
 }
 
 void mcp_call_unlink(struct mcp_session_call *c)
@@ -37,7 +36,7 @@ void mcp_call_unlink(struct mcp_session_call *c)
     *at = c->next;
     if (s->last == &c->next)
         s->last = at;
-    --*counter(c);
+    --*place_counter(c);
     mcp_pending_remove(&s->pending, &c->pending);
 }
 
@@ -52,7 +51,7 @@ void mcp_call_free(struct mcp_session_call *c)
 
 /* ---- progress */
 
-/* It restarts the idle timer only (MCP 8.4). */
+/* Progress restarts the idle timer only (MCP 8.4). */
 void mcp_calls_progress(struct mcp_session *s, int64_t token)
 {
     struct mcp_pending *p = mcp_pending_find(&s->pending, token);
@@ -66,8 +65,8 @@ void mcp_calls_progress(struct mcp_session *s, int64_t token)
 
 /* ---- deadlines */
 
-/* 0: none. */
-static uint64_t deadline(const struct mcp_session_call *c)
+/* The time at which the call times out; UINT64_MAX: never. */
+static uint64_t call_deadline(const struct mcp_session_call *c)
 {
     uint64_t until_ms = c->total_ms == 0 ? UINT64_MAX : c->until_ms;
 
@@ -81,11 +80,11 @@ uint64_t mcp_calls_deadline(const struct mcp_session *s)
     uint64_t first_ms = UINT64_MAX;
 
     for (const struct mcp_session_call *c = s->first; c != NULL; c = c->next)
-        first_ms = deadline(c) < first_ms ? deadline(c) : first_ms;
+        first_ms = call_deadline(c) < first_ms ? call_deadline(c) : first_ms;
     return first_ms;
 }
 
-static void time_out(struct mcp_session_call *c, uint64_t now_ms)
+static void time_out_call(struct mcp_session_call *c, uint64_t now_ms)
 {
     bool is_total = c->total_ms != 0 && now_ms >= c->until_ms;
     uint64_t limit_ms = is_total ? c->total_ms : c->idle_ms;
@@ -99,7 +98,7 @@ static struct mcp_session_call *first_late(const struct mcp_session *s, uint64_t
 {
     struct mcp_session_call *c = s->first;
 
-    while (c != NULL && deadline(c) > now_ms)
+    while (c != NULL && call_deadline(c) > now_ms)
         c = c->next;
     return c;
 }
@@ -109,7 +108,7 @@ void mcp_calls_time_out(struct mcp_session *s, uint64_t now_ms)
     struct mcp_session_call *c;
 
     while ((c = first_late(s, now_ms)) != NULL)
-        time_out(c, now_ms);
+        time_out_call(c, now_ms);
 }
 
 /* ---- listings */
@@ -172,7 +171,7 @@ static struct mcp_session_call *first_doomed(const struct mcp_session *s)
     return c;
 }
 
-/* Those that are made meanwhile are not meant. */
+/* Calls that are made while these are failed are not meant. */
 void mcp_calls_fail(struct mcp_session *s, const struct mcp_end *why)
 {
     struct mcp_session_call *c;
@@ -250,7 +249,7 @@ struct mcp_session_call *mcp_session_call(struct mcp_session *s,
     c->place = s->n_queued < MCP_MAX_QUEUED + s->conf.server->max_concurrency - s->n_active
                    ? MCP_CALL_QUEUED
                    : MCP_CALL_REFUSED;
-    ++*counter(c);
+    ++*place_counter(c);
     *s->last = c;
     s->last = &c->next;
     mcp_session_wake(s);

@@ -79,7 +79,7 @@ void mcp_report_message(struct mcp_session *s, const struct mcp_notice *n)
     buf_fini(&text);
 }
 
-/* An answer that nobody waits for, or not any more. */
+/* Logs an answer that nobody waits for, or not any more. */
 void mcp_report_late(struct mcp_session *s, const struct jsonrpc_message *m)
 {
     struct log_field fields[] = {LOG_STR("server", s->conf.server->label),
@@ -114,7 +114,7 @@ static void report_drop(const struct mcp_session *s, str name, str why)
     buf_fini(&plain);
 }
 
-/* Once, not with each listing that leaves out the same. */
+/* Tools left out are logged once, not with each listing that leaves out the same. */
 void mcp_report_drops(struct mcp_session *s)
 {
     struct buf now = s->list.drops;

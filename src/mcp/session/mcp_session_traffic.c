@@ -41,7 +41,7 @@ bool mcp_session_ask(struct mcp_session *s, struct mcp_pending *p, struct mcp_re
     return false;
 }
 
-/* What cannot be queued is lost: nobody waits for an answer to it. */
+/* A notification that cannot be queued is lost: nobody waits for an answer to it. */
 void mcp_session_notify(struct mcp_session *s, struct mcp_request *r)
 {
     struct mcp_link_message lm = {.id = 0};
@@ -50,8 +50,8 @@ void mcp_session_notify(struct mcp_session *s, struct mcp_request *r)
     (void)send_message(s, r, &lm, NULL);
 }
 
-/* For a modern server over HTTP the end of the exchange says it. What is asked before a
- * version is agreed on is never cancelled (MCP 2.2, 8.5). */
+/* A modern server over HTTP is told by the end of the exchange. What is asked before a version is
+ * agreed on is never cancelled (MCP 2.2, 8.5). */
 void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const char *reason)
 {
     int64_t id = p->id;
@@ -69,7 +69,8 @@ void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const cha
 
 /* ---- from the server */
 
-static void deliver(struct mcp_session *s, struct mcp_pending *p, const struct mcp_reply *reply)
+static void deliver_reply(struct mcp_session *s, struct mcp_pending *p,
+                          const struct mcp_reply *reply)
 {
     mcp_pending_remove(&s->pending, p);
     p->on_answer(p->arg, reply);
@@ -82,7 +83,7 @@ static void take_answer(struct mcp_session *s, const struct jsonrpc_message *m, 
     struct mcp_reply reply = {.m = m, .http_status = http_status};
 
     if (p != NULL)
-        deliver(s, p, &reply);
+        deliver_reply(s, p, &reply);
     else
         mcp_report_late(s, m);
 }
@@ -114,5 +115,5 @@ void mcp_session_on_failed(void *arg, int64_t id, const struct mcp_link_failure 
         return;
     mcp_report_failure(s, p == NULL ? MCP_METHOD_COUNT : p->method, why);
     if (p != NULL)
-        deliver(s, p, &reply);
+        deliver_reply(s, p, &reply);
 }

@@ -1,6 +1,6 @@
 /* mcp_session_watch.c -- one timer for all that may wait too long (MCP 8.4, 8.7).
  *
- * It is set to the earliest deadline whenever one appears; deadlines that move away are
+ * The timer is set to the earliest deadline whenever one appears; deadlines that move away are
  * noticed when it fires too early. */
 #include "mcp/session/mcp_session_internal.h"
 
@@ -20,7 +20,7 @@ static uint64_t liveness_deadline(const struct mcp_session *s)
     return is_watched(s) ? s->liveness.heard_ms + MCP_SILENCE_MS : UINT64_MAX;
 }
 
-static void ping(struct mcp_session *s, uint64_t now_ms)
+static void send_ping(struct mcp_session *s, uint64_t now_ms)
 {
     struct mcp_request r = {.method = MCP_PING, .version = s->version};
 
@@ -31,23 +31,23 @@ static void ping(struct mcp_session *s, uint64_t now_ms)
         s->liveness.heard_ms = now_ms; /* try again after another silence */
 }
 
-static void miss(struct mcp_session *s, uint64_t now_ms)
+static void count_miss(struct mcp_session *s, uint64_t now_ms)
 {
     if (++s->liveness.misses < MCP_PING_MISSES)
-        ping(s, now_ms);
+        send_ping(s, now_ms);
     else
         mcp_session_leave(s, &(struct mcp_end){.cause = MCP_FAILED_CLOSED,
                                                .text = STR("The server does not answer.")});
 }
 
-/* Any answer shows that it lives; that it was reached at all does as well. */
+/* Any answer shows that the server lives, an HTTP status of failure as well. */
 static void on_pong(void *arg, const struct mcp_reply *reply)
 {
     struct mcp_session *s = arg;
     uint64_t now_ms = loop_now_ms(s->loop);
 
     if (reply->failure != NULL && reply->http_status == 0)
-        miss(s, now_ms);
+        count_miss(s, now_ms);
     else
         s->liveness.heard_ms = now_ms;
     mcp_watch_arm(s);
@@ -58,16 +58,16 @@ static void check_liveness(struct mcp_session *s, uint64_t now_ms)
     if (now_ms < liveness_deadline(s))
         return;
     if (s->liveness.ping.id == 0) {
-        ping(s, now_ms);
+        send_ping(s, now_ms);
     } else {
         mcp_session_give_up(s, &s->liveness.ping, "timeout");
-        miss(s, now_ms);
+        count_miss(s, now_ms);
     }
 }
 
 /* ---- the timer */
 
-static uint64_t earliest(const struct mcp_session *s)
+static uint64_t earliest_deadline(const struct mcp_session *s)
 {
     uint64_t calls_ms = mcp_calls_deadline(s), liveness_ms = liveness_deadline(s);
     uint64_t first_ms = calls_ms < liveness_ms ? calls_ms : liveness_ms;
@@ -77,7 +77,7 @@ static uint64_t earliest(const struct mcp_session *s)
 
 void mcp_watch_arm(struct mcp_session *s)
 {
-    uint64_t now_ms = loop_now_ms(s->loop), at_ms = earliest(s);
+    uint64_t now_ms = loop_now_ms(s->loop), at_ms = earliest_deadline(s);
 
     if (at_ms == UINT64_MAX)
         loop_timer_stop(s->watch);
