@@ -33,7 +33,7 @@ static void server_free(struct hub_server *s)
     }
 }
 
-static void sweep(void *arg)
+static void sweep_stopped(void *arg)
 {
     struct mcp_hub *hub = arg;
     struct hub_server **place;
@@ -87,7 +87,7 @@ static void on_awaited_too_long(void *arg)
     stop_waiting_for(s);
 }
 
-static void await(struct hub_server *s)
+static void await_server(struct hub_server *s)
 {
     struct mcp_hub *hub = s->hub;
 
@@ -196,7 +196,7 @@ static void add_server(struct reload *r, const struct mcp_server_conf *conf)
         (void)hub_server_start(s, r->hub->client);
 }
 
-/* Out of the list of what there is; NULL when it could not be made before. */
+/* Takes a server out of the list; NULL when there was no memory to make it before. */
 static struct hub_server *take_server(struct mcp_hub *hub, str label)
 {
     for (struct hub_server **place = &hub->servers; *place != NULL; place = &(*place)->next) {
@@ -229,7 +229,7 @@ static void on_server(void *arg, enum mcp_change change, const struct mcp_server
         add_server(r, now);
 }
 
-static void apply(struct reload *r)
+static void apply_reload(struct reload *r)
 {
     struct mcp_hub *hub = r->hub;
 
@@ -247,9 +247,9 @@ static void on_first_file(void *arg)
     struct reload r = {.hub = hub, .now = hub->conf.servers};
 
     hub->conf.servers = NULL; /* its reference has moved on */
-    apply(&r);
+    apply_reload(&r);
     for (struct hub_server *s = hub->servers; s != NULL; s = s->next)
-        await(s);
+        await_server(s);
     if (hub->n_awaited == 0 && !hub->has_started)
         start_is_over(hub);
 }
@@ -258,7 +258,7 @@ static void on_reload(void *arg)
 {
     struct reload *r = arg;
 
-    apply(r);
+    apply_reload(r);
     log_line(LOG_INFO, "mcp_reload",
              (struct log_field[]){
                  LOG_INT("unchanged", r->n[MCP_UNCHANGED]), LOG_INT("changed", r->n[MCP_CHANGED]),
@@ -324,7 +324,7 @@ static void thread_main(void *arg)
     loop_run(hub->loop);
 }
 
-static void close_all(struct mcp_hub *hub)
+static void close_hub_loop(struct mcp_hub *hub)
 {
     http_client_free(hub->client);
     http_client_free(hub->remote_client);
@@ -335,10 +335,10 @@ static void close_all(struct mcp_hub *hub)
     hub->loop = NULL;
 }
 
-/* The thread has ended, or was never started. */
+/* Frees a hub whose thread has ended or was never started. */
 static void hub_fini(struct mcp_hub *hub)
 {
-    close_all(hub);
+    close_hub_loop(hub);
     mcp_config_unref(hub->table);
     mcp_config_unref(hub->conf.servers);
     mcp_snapshot_unref(hub->snapshot);
@@ -392,7 +392,7 @@ static bool open_clients(struct mcp_hub *hub)
     return hub->client != NULL && hub->remote_client != NULL;
 }
 
-static int open_all(struct mcp_hub *hub, struct err *reterr)
+static int open_hub_loop(struct mcp_hub *hub, struct err *reterr)
 {
     hub->loop = loop_new(reterr);
     if (hub->loop == NULL)
@@ -416,9 +416,9 @@ int hub_wake(struct mcp_hub *hub, struct err *reterr)
 
     uv_mutex_lock(&hub->start_lock);
     if (hub->loop == NULL) {
-        rc = open_all(hub, reterr);
+        rc = open_hub_loop(hub, reterr);
         if (rc == -1)
-            close_all(hub);
+            close_hub_loop(hub);
     }
     uv_mutex_unlock(&hub->start_lock);
     return rc;
@@ -446,7 +446,7 @@ static struct mcp_hub *hub_new(const struct mcp_hub_conf *conf)
         return NULL;
     }
     hub->begin = (struct loop_message){.fn = on_first_file, .arg = hub};
-    hub->sweep = (struct loop_message){.fn = sweep, .arg = hub};
+    hub->sweep = (struct loop_message){.fn = sweep_stopped, .arg = hub};
     hub->end = (struct loop_message){.fn = on_end, .arg = hub};
     hub->conf = *conf;
     hub->conf.servers = mcp_config_ref(conf->servers);

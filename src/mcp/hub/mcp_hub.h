@@ -40,13 +40,13 @@ struct mcp_hub_conf {
  * resource is missing. */
 struct mcp_hub *mcp_hub_new(const struct mcp_hub_conf *conf, struct err *reterr);
 
-/* MCP 1.6. Takes a reference to now. Does not wait. */
+/* Applies a new table of servers (MCP 1.6). Takes a reference to now. Does not wait. */
 void mcp_hub_reload(struct mcp_hub *hub, struct mcp_config *now);
 
-/* Ends all sessions, at most 6 s (MCP 2.9), and the thread. No task may be under way. NULL
- * is fine. False when something could not be ended: a server that outlives SIGKILL, a name
- * that is still being looked up. Then it lives on, and the process is to be left by _exit(),
- * since exit() would wait for it. */
+/* Ends all sessions, at most 6 s (MCP 2.9), and the thread. No task may be under way. NULL is fine.
+ * False when something could not be ended: a server that outlives SIGKILL, a name that is still
+ * being looked up. Then the hub lives on, and the process is to be left by _exit(), since exit()
+ * would wait for it. */
 bool mcp_hub_free(struct mcp_hub *hub);
 
 /* ---- what is configured */
@@ -62,26 +62,27 @@ struct mcp_server_view {
     struct mcp_catalogue *tools; /* NULL unless is_available */
 };
 
-/* How things stand at one moment. Never changes. */
+/* The configured servers at one moment. Never changes. */
 struct mcp_snapshot {
     const struct mcp_server_view *servers; /* in the order of the file */
     size_t n;
 };
 
-/* One reference, never NULL but when out of memory. Cheap: takes a lock for a moment. */
+/* The newest snapshot: one reference, NULL only when out of memory. Cheap: takes a lock for a
+ * moment. */
 struct mcp_snapshot *mcp_hub_snapshot(struct mcp_hub *hub);
 struct mcp_snapshot *mcp_snapshot_ref(struct mcp_snapshot *s);
 void mcp_snapshot_unref(struct mcp_snapshot *s); /* NULL is fine */
 
-/* NULL when there is none of that label. */
+/* The server of that label, or NULL. */
 const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, str label);
 
-/* A request wants a configured server that has crashed, when hurry_ms of its view has come by the
- * clock of loops: it is started now and not after its backoff. The next snapshots tell: it is
+/* Starts a configured server that has crashed and that a request wants, once hurry_ms of its view
+ * has come by the clock of loops: now and not after its backoff. The next snapshots tell: it is
  * pending, or not to be hurried any more. Without memory nothing happens. */
 void mcp_hub_want(struct mcp_hub *hub, str label);
 
-/* Are there servers whose tools join every request? by_default is for entries that do not
+/* True when there are servers whose tools join every request; by_default is for entries that do not
  * say. */
 bool mcp_snapshot_injects(const struct mcp_snapshot *s, bool by_default);
 
@@ -100,7 +101,7 @@ struct mcp_remote {
 };
 
 struct mcp_listed_handler {
-    /* Either failure, text only and redacted, or its tools: a reference for the caller. */
+    /* Reports either failure, text only and redacted, or the tools: a reference for the caller. */
     void (*on_listed)(void *arg, const struct mcp_failure *failure, struct mcp_catalogue *tools);
 };
 
@@ -136,8 +137,8 @@ struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop,
                               const struct mcp_done_handler *handler, void *arg,
                               struct err *reterr);
 
-/* On the thread of its loop, before it has reported: no report follows, and the server is
- * told that nobody waits any more. */
+/* Cancels a task that has not reported, on the thread of its loop: no report follows, and the
+ * server is told that nobody waits any more. */
 void mcp_task_cancel(struct mcp_task *task);
 
 #endif

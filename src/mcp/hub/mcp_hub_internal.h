@@ -45,8 +45,8 @@ struct mcp_hub {
     struct http_client *client, *remote_client;
 
     struct mcp_config *table;   /* the newest */
-    struct hub_server *servers; /* of it, in its order */
-    struct hub_server *remotes; /* that may be used */
+    struct hub_server *servers; /* of the table, in its order */
+    struct hub_server *remotes; /* servers of requests, while they may be used */
     size_t n_remotes;
     struct hub_server *leaving; /* finish their calls, or are being stopped */
 
@@ -65,10 +65,10 @@ struct mcp_hub {
 
 /* ---- mcp_hub.c */
 
-/* The state or the tools of a configured server may be others than before. */
+/* Tells that the state or the tools of a configured server may have changed. */
 void hub_server_changed(struct hub_server *s);
 
-/* Frees soon what has stopped; the session may be the one that reports just now. */
+/* Frees stopped servers, soon: the session of one may be reporting just now. */
 void hub_sweep_soon(struct mcp_hub *hub);
 
 /* The configured server, or NULL. */
@@ -80,70 +80,72 @@ int hub_wake(struct mcp_hub *hub, struct err *reterr);
 
 /* ---- mcp_hub_server.c */
 
-/* Makes the session and starts it. What s is zeroed for and its owner has set before: hub,
- * conf, and table (a reference) or remote. False when out of memory; the server is there all
- * the same, and cannot be used. */
+/* Makes the session and starts it. s is zeroed, but for hub, conf, and table (a reference) or
+ * remote, which its owner has set. False when out of memory; the server is there all the same, and
+ * cannot be used. */
 bool hub_server_start(struct hub_server *s, struct http_client *client);
 
-/* It is on no list. It goes to those that leave: ends when its calls have ended, or at once. */
+/* Moves a server that is on no list to those that leave: it ends when its calls have ended, or at
+ * once. */
 void hub_server_leave(struct hub_server *s, bool at_once);
 
-/* Stopped, or never started. Frees what hub_server_start() made; s is its owner's. */
+/* Frees what hub_server_start() made of a server that has stopped or was never started; s is its
+ * owner's. */
 void hub_server_fini(struct hub_server *s);
 
-/* May its tools be offered? */
+/* True when the server's tools may be offered. */
 bool hub_server_is_available(const struct hub_server *s);
 
-/* Somebody wants it: one that has crashed is started before its time. */
+/* Starts a server that has crashed before its time, since a request wants it. */
 void hub_server_hurry(struct hub_server *s);
 
-/* Around each call. */
+/* Count the server's calls: around each of them. */
 void hub_server_call_begins(struct hub_server *s);
 void hub_server_call_ended(struct hub_server *s);
 
 /* ---- mcp_hub_view.c */
 
-/* Makes how things stand visible to the workers. */
+/* Publishes a new snapshot for the workers. */
 void hub_publish(struct mcp_hub *hub);
 
 /* ---- mcp_hub_remote.c */
 
-/* Copies into the arena. False when out of memory. Any thread. */
+/* Copies a declared server into the arena. False when out of memory. Any thread. */
 bool hub_remote_copy(const struct mcp_remote *r, struct arena *a, struct mcp_remote *ret);
 
 /* Overwrites the secrets of a copy. Any thread. */
 void hub_remote_wipe(const struct mcp_remote *r);
 
-/* Ends in mcp_task_listed() or mcp_task_fail(), perhaps at once. */
+/* Lists the tools for a task: ends in mcp_task_listed() or mcp_task_fail(), perhaps at once. */
 void hub_remote_list(struct mcp_hub *hub, struct mcp_task *task);
 
-/* It has been cancelled: nothing is to be reported. */
+/* Forgets a task that was cancelled: nothing is to be reported. */
 void hub_remote_forget(struct mcp_hub *hub, struct mcp_task *task);
 
-/* The server to call, connected or about to be; else NULL, and the task has failed. */
+/* The server to call, connected or about to be; NULL once the task has been failed. */
 struct hub_server *hub_remote_use(struct mcp_hub *hub, struct mcp_task *task);
 
-/* Its state or its tools may be others than before. */
+/* Tell that the state or the tools of a request's server may have changed. */
 void hub_remote_changed(struct hub_remote *r);
 void hub_remote_listed(struct hub_remote *r, const struct mcp_cache *cache);
 
-/* It has just been used. */
+/* Notes that the server has just been used. */
 void hub_remote_touch(struct hub_remote *r);
 
-/* At the end of the hub. */
+/* Takes the server from those that may be used, and has it leave. */
 void hub_remote_close(struct hub_remote *r, bool at_once);
 
-/* It has stopped. */
+/* Frees a server that has stopped. */
 void hub_remote_free(struct hub_remote *r);
 
 /* ---- mcp_task.c */
 
 const struct mcp_remote *mcp_task_remote(const struct mcp_task *t);
 
-/* The next one of a list, for who keeps it. */
+/* The next task of a list, which belongs to whoever keeps the list. */
 struct mcp_task **mcp_task_next(struct mcp_task *t);
 
-/* Its report: tools (borrowed), or why not: a sentence without secrets. */
+/* Report a task: with tools (borrowed), or why there are none, a sentence without secrets. */
 void mcp_task_listed(struct mcp_task *t, struct mcp_catalogue *tools);
 void mcp_task_fail(struct mcp_task *t, str sentence);
 

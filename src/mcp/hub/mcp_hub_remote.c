@@ -95,8 +95,8 @@ static bool hash_credentials(const struct mcp_remote *r, unsigned char hash[SHA2
     return is_fine;
 }
 
-static struct hub_remote *find(const struct mcp_hub *hub, const struct mcp_remote *wanted,
-                               const unsigned char credentials[SHA256_BYTES])
+static struct hub_remote *find_remote(const struct mcp_hub *hub, const struct mcp_remote *wanted,
+                                      const unsigned char credentials[SHA256_BYTES])
 {
     for (struct hub_server *s = hub->remotes; s != NULL; s = s->next) {
         struct hub_remote *r = s->remote;
@@ -108,7 +108,7 @@ static struct hub_remote *find(const struct mcp_hub *hub, const struct mcp_remot
     return NULL;
 }
 
-/* With any credentials. */
+/* Finds a server with public tools, whatever its credentials. */
 static struct hub_remote *find_public(const struct mcp_hub *hub, const struct mcp_remote *wanted)
 {
     for (struct hub_server *s = hub->remotes; s != NULL; s = s->next) {
@@ -150,8 +150,8 @@ static bool is_in_use(const struct hub_remote *r)
     return r->waiting != NULL || r->server.n_calls > 0;
 }
 
-/* Starts the time after which it is closed anew. What is in use then stays, and comes here
- * again when its last call has ended. */
+/* Starts the idle time anew. A server that is in use when it is over stays, and comes here again
+ * when its last call has ended. */
 void hub_remote_touch(struct hub_remote *r)
 {
     r->used_ms = loop_now_ms(r->server.hub->loop);
@@ -194,7 +194,7 @@ void hub_remote_changed(struct hub_remote *r)
     enum mcp_state state = mcp_session_state(session);
     bool has_no_list = state == MCP_DEGRADED && !hub_server_is_available(&r->server);
 
-    /* It will not start again, or list again only when some time has passed. */
+    /* The session will not start again, or list again only when some time has passed. */
     if (state == MCP_FAILED || state == MCP_BACKOFF || (has_no_list && !r->is_settled)) {
         str why = mcp_session_error(session);
 
@@ -271,7 +271,7 @@ static bool make_secrets(struct hub_remote *r)
     return true;
 }
 
-/* An entry, as if it stood in a file. */
+/* Makes an entry as if it stood in a file. */
 static bool make_conf(struct hub_remote *r)
 {
     const struct mcp_hub_conf *hub = &r->server.hub->conf;
@@ -316,7 +316,7 @@ static struct hub_remote *remote_new(struct mcp_hub *hub, const struct mcp_remot
     return NULL;
 }
 
-/* Nothing is lost but time when one goes that nobody uses just now. */
+/* Closing a server that nobody uses just now costs nothing but time. */
 static bool make_room(struct mcp_hub *hub)
 {
     struct hub_remote *oldest = NULL;
@@ -332,9 +332,9 @@ static bool make_room(struct mcp_hub *hub)
     return oldest != NULL;
 }
 
-/* NULL, and the task has failed. */
-static struct hub_remote *open_for(struct mcp_hub *hub, struct mcp_task *task,
-                                   const unsigned char credentials[SHA256_BYTES])
+/* Opens a server for the task; NULL once the task has been failed. */
+static struct hub_remote *open_remote(struct mcp_hub *hub, struct mcp_task *task,
+                                      const unsigned char credentials[SHA256_BYTES])
 {
     struct hub_remote *r;
 
@@ -356,7 +356,7 @@ static struct hub_remote *open_for(struct mcp_hub *hub, struct mcp_task *task,
 
 /* ---- tasks */
 
-/* NULL, and the task has failed. */
+/* The server for the task, shared or new; NULL once the task has been failed. */
 static struct hub_remote *find_or_open(struct mcp_hub *hub, struct mcp_task *task, bool lists)
 {
     const struct mcp_remote *wanted = mcp_task_remote(task);
@@ -367,10 +367,10 @@ static struct hub_remote *find_or_open(struct mcp_hub *hub, struct mcp_task *tas
         mcp_task_fail(task, STR("The gateway ran out of memory."));
         return NULL;
     }
-    r = find(hub, wanted, credentials);
+    r = find_remote(hub, wanted, credentials);
     if (r == NULL && lists)
         r = find_public(hub, wanted);
-    return r != NULL ? r : open_for(hub, task, credentials);
+    return r != NULL ? r : open_remote(hub, task, credentials);
 }
 
 void hub_remote_list(struct mcp_hub *hub, struct mcp_task *task)

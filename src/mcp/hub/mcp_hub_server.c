@@ -10,7 +10,7 @@
 
 /* ---- reports of the session */
 
-static void tell(struct hub_server *s)
+static void tell_owner(struct hub_server *s)
 {
     if (s->is_leaving)
         return;
@@ -26,7 +26,7 @@ static void on_state(void *arg)
     enum mcp_state state = mcp_session_state(s->session);
 
     s->has_tried |= state == MCP_DEGRADED || state == MCP_BACKOFF || state == MCP_FAILED;
-    tell(s);
+    tell_owner(s);
 }
 
 static void on_tools(void *arg, const struct mcp_listing *listing)
@@ -46,7 +46,7 @@ static void on_tools(void *arg, const struct mcp_listing *listing)
     s->has_tried = true;
     if (s->remote != NULL)
         hub_remote_listed(s->remote, &listing->cache);
-    tell(s);
+    tell_owner(s);
 }
 
 static void on_stopped(void *arg)
@@ -85,7 +85,7 @@ bool hub_server_start(struct hub_server *s, struct http_client *client)
     return true;
 }
 
-static void stop(struct hub_server *s)
+static void stop_server(struct hub_server *s)
 {
     if (s->is_stopping)
         return;
@@ -102,7 +102,7 @@ void hub_server_leave(struct hub_server *s, bool at_once)
     s->next = s->hub->leaving;
     s->hub->leaving = s;
     if (at_once || s->n_calls == 0)
-        stop(s);
+        stop_server(s);
 }
 
 void hub_server_fini(struct hub_server *s)
@@ -126,7 +126,7 @@ void hub_server_hurry(struct hub_server *s)
     if (s->session == NULL || !mcp_session_hurry(s->session))
         return;
     s->has_tried = false; /* requests wait for it, as for one that starts for the first time */
-    tell(s);
+    tell_owner(s);
 }
 
 void hub_server_call_begins(struct hub_server *s)
@@ -138,7 +138,7 @@ void hub_server_call_ended(struct hub_server *s)
 {
     s->n_calls--;
     if (s->is_leaving && s->n_calls == 0)
-        stop(s);
+        stop_server(s);
     else if (!s->is_leaving && s->remote != NULL)
         hub_remote_touch(s->remote);
 }

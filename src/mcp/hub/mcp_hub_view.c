@@ -17,12 +17,12 @@ struct shared {
     atomic_uint n_refs;
 };
 
-static struct shared *shared_of(struct mcp_snapshot *s)
+static struct shared *shared_snapshot_of(struct mcp_snapshot *s)
 {
     return (struct shared *)(void *)s;
 }
 
-static struct shared *shared_new(size_t n)
+static struct shared *shared_snapshot_new(size_t n)
 {
     struct shared *s = calloc(1, sizeof(*s));
 
@@ -42,13 +42,13 @@ static struct shared *shared_new(size_t n)
 struct mcp_snapshot *mcp_snapshot_ref(struct mcp_snapshot *s)
 {
     if (s != NULL)
-        atomic_fetch_add_explicit(&shared_of(s)->n_refs, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&shared_snapshot_of(s)->n_refs, 1, memory_order_relaxed);
     return s;
 }
 
 void mcp_snapshot_unref(struct mcp_snapshot *snapshot)
 {
-    struct shared *s = shared_of(snapshot);
+    struct shared *s = shared_snapshot_of(snapshot);
 
     if (s == NULL || atomic_fetch_sub_explicit(&s->n_refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -60,7 +60,7 @@ void mcp_snapshot_unref(struct mcp_snapshot *snapshot)
     free(s);
 }
 
-static str error_of(const struct hub_server *s)
+static str server_error(const struct hub_server *s)
 {
     if (s->conf->problem != NULL)
         return str_from_c(s->conf->problem);
@@ -82,7 +82,7 @@ static bool add_view(struct shared *shared, const struct hub_server *s)
         .is_available = is_available,
         .is_pending = s->session != NULL && !s->has_tried,
         .hurry_ms = s->session == NULL ? UINT64_MAX : mcp_session_hurry_ms(s->session),
-        .error = arena_dup(&shared->memory, error_of(s)),
+        .error = arena_dup(&shared->memory, server_error(s)),
         .tools = is_available ? mcp_catalogue_ref(s->tools) : NULL,
     };
     shared->tables[shared->snapshot.n++] = mcp_config_ref(s->table);
@@ -97,7 +97,7 @@ static struct mcp_snapshot *snapshot_new(const struct mcp_hub *hub)
 
     for (const struct hub_server *s = hub->servers; s != NULL; s = s->next)
         n++;
-    shared = shared_new(n);
+    shared = shared_snapshot_new(n);
     if (shared == NULL)
         return NULL;
     for (const struct hub_server *s = hub->servers; is_fine && s != NULL; s = s->next)

@@ -43,7 +43,7 @@ static bool append_hash(str label, str tool, struct buf *out)
     return ok;
 }
 
-static str finish(struct buf *name, bool ok, struct arena *a)
+static str finish_name(struct buf *name, bool ok, struct arena *a)
 {
     str copy = ok && !buf_failed(name) ? arena_dup(a, buf_str(name)) : STR_NONE;
 
@@ -59,7 +59,7 @@ str mcp_name_hashed(str label, str tool, struct arena *a)
     if (name.len > KEPT_CHARS)
         name.len = KEPT_CHARS;
     buf_append(&name, STR("__"));
-    return finish(&name, append_hash(label, tool, &name), a);
+    return finish_name(&name, append_hash(label, tool, &name), a);
 }
 
 str mcp_name(str label, str tool, struct arena *a)
@@ -73,7 +73,7 @@ str mcp_name(str label, str tool, struct arena *a)
         buf_fini(&name);
         return mcp_name_hashed(label, tool, a);
     }
-    return finish(&name, true, a);
+    return finish_name(&name, true, a);
 }
 
 /* ---- the names of a request */

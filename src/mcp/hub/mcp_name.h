@@ -18,7 +18,7 @@
  * when out of memory. */
 str mcp_name(str label, str tool, struct arena *a);
 
-/* Its first 52 characters, "__" and 10 digits of the SHA-256 of label and tool. */
+/* The hashed form: the first 52 characters, "__" and 10 digits of the SHA-256 of label and tool. */
 str mcp_name_hashed(str label, str tool, struct arena *a);
 
 /* The names of one request. Add the client's functions first, then the tools

@@ -30,7 +30,7 @@ static void write_failure(struct hub_outcome *o, const struct mcp_failure *failu
     buf_fini(&structured);
 }
 
-static bool has_failed(const struct hub_outcome *o)
+static bool lacks_memory(const struct hub_outcome *o)
 {
     return buf_failed(&o->output) || buf_failed(&o->error) || buf_failed(&o->error_object);
 }
@@ -44,7 +44,7 @@ void hub_outcome_write(struct hub_outcome *o, const struct mcp_failure *failure,
         write_failure(o, failure, label, secrets);
     else
         mcp_result_write(result, options, &o->output);
-    if (has_failed(o)) {
+    if (lacks_memory(o)) {
         hub_outcome_fini(o);
         o->is_failed = true;
     }

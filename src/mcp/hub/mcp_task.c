@@ -59,7 +59,7 @@ static void task_free(void *arg)
 }
 
 /* Failures without a text are those that there was no memory for. */
-static str error_of(const struct hub_outcome *o)
+static str outcome_error(const struct hub_outcome *o)
 {
     return o->error.len > 0 ? buf_str(&o->error) : STR("The gateway ran out of memory.");
 }
@@ -72,7 +72,7 @@ static void report_outcome(const struct mcp_task *t)
     struct mcp_outcome outcome = {.output = buf_str(&o->output), .is_failed = o->is_failed};
 
     if (o->is_failed) {
-        outcome.error = error_of(o);
+        outcome.error = outcome_error(o);
         outcome.error_object = o->error.len > 0 ? buf_str(&o->error_object) : no_memory_object;
     }
     t->on_done->on_done(t->arg, &outcome);
@@ -81,7 +81,7 @@ static void report_outcome(const struct mcp_task *t)
 static void report_tools(struct mcp_task *t)
 {
     const struct mcp_failure failure = {.cause = MCP_FAILED_LIMIT, /* of which the text is all */
-                                        .message = error_of(&t->outcome)};
+                                        .message = outcome_error(&t->outcome)};
     struct mcp_catalogue *tools = t->tools;
 
     t->tools = NULL; /* given away */
@@ -153,7 +153,7 @@ static void call_on(struct mcp_task *t, struct hub_server *s)
         hub_server_call_begins(s);
 }
 
-/* As the servers are now, which may be others than those that the tool was found with. */
+/* The server is looked up now, and may be another than the one that the tool was found with. */
 static void call_configured(struct mcp_task *t)
 {
     struct hub_server *s = hub_find_server(t->hub, t->label);
@@ -195,8 +195,8 @@ static void task_abort(void *arg)
 /* ---- on the worker's thread: the start */
 
 /* Gives the task to the hub; NULL when it could not be made, and then it is gone. */
-static struct mcp_task *begin(struct mcp_task *t, bool is_whole, struct loop *home,
-                              struct err *reterr)
+static struct mcp_task *begin_task(struct mcp_task *t, bool is_whole, struct loop *home,
+                                   struct err *reterr)
 {
     static const struct errand_kind kind = {task_begin, task_abort, task_report, task_free};
 
@@ -237,7 +237,7 @@ struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop,
 
     if (t != NULL)
         t->on_listed = handler;
-    return begin(t, t != NULL && set_remote(t, remote), loop, reterr);
+    return begin_task(t, t != NULL && set_remote(t, remote), loop, reterr);
 }
 
 static bool set_call(struct mcp_task *t, const struct mcp_hub_call *call)
@@ -262,7 +262,7 @@ struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop,
 
     if (t != NULL)
         t->on_done = handler;
-    return begin(t, t != NULL && set_call(t, call), loop, reterr);
+    return begin_task(t, t != NULL && set_call(t, call), loop, reterr);
 }
 
 void mcp_task_cancel(struct mcp_task *t)
