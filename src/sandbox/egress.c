@@ -32,7 +32,7 @@ static void on_accept(void *arg, int fd, const char *peer)
 }
 
 /* listen_address_open() has let our group in as well; a sandbox has a user of its own. */
-static int give_to(const char *path, uid_t uid, struct err *reterr)
+static int give_socket_to(const char *path, uid_t uid, struct err *reterr)
 {
     if (chmod(path, MODE) == 0 && (uid == 0 || chown(path, uid, (gid_t)-1) == 0))
         return 0;
@@ -51,7 +51,7 @@ static int start_listening(struct egress_door *door, const char *path, struct er
         return -1;
     }
     door->address = listen_address_open(text, reterr);
-    if (door->address == NULL || give_to(path, door->proxy->conf.uid, reterr) == -1)
+    if (door->address == NULL || give_socket_to(path, door->proxy->conf.uid, reterr) == -1)
         return -1;
     fd = listen_address_fd(door->address, reterr);
     if (fd == -1)

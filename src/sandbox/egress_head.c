@@ -25,7 +25,7 @@ static str cut_line(str *rest)
 
 /* --- where to --------------------------------------------------------------------- */
 
-/* Who has to log in to a server does it by a field. */
+/* Credentials for a server belong in a field, so the URL has none. */
 static const char *read_place(const struct url *u, struct egress_head *ret)
 {
     if (!url_host_is_clear(u) || !str_is_none(u->userinfo))
@@ -77,7 +77,7 @@ struct framing {
     uint64_t length;
 };
 
-static const char *read_field(str line, struct framing *framing)
+static const char *check_field(str line, struct framing *framing)
 {
     str value = line, name = str_cut(&value, ':');
 
@@ -109,7 +109,7 @@ const char *egress_head_read(str head, struct egress_head *ret)
     wrong = read_request_line(cut_line(&rest), ret);
     ret->fields = rest;
     while (wrong == NULL && rest.len > 0)
-        wrong = read_field(cut_line(&rest), &framing);
+        wrong = check_field(cut_line(&rest), &framing);
     if (wrong != NULL)
         return wrong;
     if (framing.n_lengths + framing.n_codings > 1)
@@ -120,8 +120,8 @@ const char *egress_head_read(str head, struct egress_head *ret)
 
 /* --- writing ------------------------------------------------------------------------ */
 
-/* Between the client and us (RFC 9110, 7.6.1), or written by us. */
-static bool is_ours(str name)
+/* Fields between the client and us (RFC 9110, 7.6.1), or written by us. */
+static bool is_hop_by_hop(str name)
 {
     static const str names[] = {
         STR_INIT("host"),       STR_INIT("connection"),          STR_INIT("proxy-connection"),
@@ -155,7 +155,7 @@ void egress_head_write(const struct egress_head *head, struct buf *out)
     while (rest.len > 0) {
         str line = cut_line(&rest), value = line;
 
-        if (is_ours(str_cut(&value, ':')))
+        if (is_hop_by_hop(str_cut(&value, ':')))
             continue;
         buf_append(out, line);
         buf_c(out, "\r\n");

@@ -14,7 +14,7 @@ static const char is_not_listed[] = "it is not among the hosts that this gateway
 
 /* --- networks --------------------------------------------------------------------- */
 
-/* IPv4 in its mapped form, so that one comparison serves both. */
+/* An address, IPv4 in its mapped form, so that one comparison serves both. */
 struct ip {
     uint8_t bytes[16];
 };

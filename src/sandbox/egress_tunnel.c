@@ -58,7 +58,7 @@ struct tunnel {
     uint64_t left_bytes; /* that the client may still send to the server */
 };
 
-static struct side *other(struct side *s)
+static struct side *other_side(struct side *s)
 {
     return s == &s->tunnel->client ? &s->tunnel->server : &s->tunnel->client;
 }
@@ -108,7 +108,7 @@ void tunnel_close(struct tunnel *t)
     side_close(&t->server);
 }
 
-/* What was for the last side has left. */
+/* Ends a tunnel whose last side has got all that was for it. */
 static void end_last(struct tunnel *t)
 {
     if (!t->client.is_open) {
@@ -132,7 +132,7 @@ static void keep_last(struct side *s)
 
 /* --- answers of our own --------------------------------------------------------------- */
 
-static void refuse(struct tunnel *t, const char *status, const char *reason)
+static void answer_refusal(struct tunnel *t, const char *status, const char *reason)
 {
     char answer[1024];
     int n = snprintf(answer, sizeof(answer),
@@ -148,14 +148,14 @@ static void refuse(struct tunnel *t, const char *status, const char *reason)
     keep_last(&t->client);
 }
 
-/* The host is printable: it has passed, or the reason names none. */
+/* Refuses a host by name: it is printable, since egress_head_read() has let it pass. */
 static void refuse_host(struct tunnel *t, const char *status, const char *reason)
 {
     char text[400];
 
     (void)snprintf(text, sizeof(text), "Code may not connect to %s port %u, since %s.", t->host,
                    t->head.port, reason);
-    refuse(t, status, text);
+    answer_refusal(t, status, text);
 }
 
 static void fail_host(struct tunnel *t, const char *status, const char *what)
@@ -163,7 +163,7 @@ static void fail_host(struct tunnel *t, const char *status, const char *what)
     char text[400];
 
     (void)snprintf(text, sizeof(text), "%s port %u %s.", t->host, t->head.port, what);
-    refuse(t, status, text);
+    answer_refusal(t, status, text);
 }
 
 static void on_late(void *arg)
@@ -171,7 +171,7 @@ static void on_late(void *arg)
     struct tunnel *t = arg;
 
     if (t->state == TUNNEL_HEAD)
-        refuse(t, "408 Request Timeout", "The request did not arrive in time.");
+        answer_refusal(t, "408 Request Timeout", "The request did not arrive in time.");
     else if (t->state == TUNNEL_RESOLVE || t->state == TUNNEL_DIAL)
         fail_host(t, "504 Gateway Timeout", "does not answer");
     else
@@ -180,10 +180,10 @@ static void on_late(void *arg)
 
 /* --- both ways ---------------------------------------------------------------------- */
 
-static void pass(struct side *from, str bytes)
+static void pass_bytes(struct side *from, str bytes)
 {
     struct tunnel *t = from->tunnel;
-    struct side *to = other(from);
+    struct side *to = other_side(from);
     struct iovec piece;
 
     if (from == &t->client) {
@@ -208,7 +208,7 @@ static void on_progress(void *arg)
     if (socket_pending(&s->socket) > 0)
         return;
     if (t->state == TUNNEL_OPEN)
-        socket_read(&other(s)->socket, true);
+        socket_read(&other_side(s)->socket, true);
     else if (t->state == TUNNEL_LAST)
         end_last(t);
 }
@@ -222,7 +222,7 @@ static void on_gone(void *arg)
         return;
     }
     side_close(s);
-    keep_last(other(s));
+    keep_last(other_side(s));
 }
 
 static void on_bytes(void *arg, str bytes);
@@ -252,7 +252,7 @@ static void start_passing(struct tunnel *t)
     socket_keep_end(&t->client.socket);
     socket_keep_end(&t->server.socket);
     socket_read(&t->client.socket, true);
-    pass(&t->client, str_skip(buf_str(&t->in), t->head_bytes));
+    pass_bytes(&t->client, str_skip(buf_str(&t->in), t->head_bytes));
     buf_fini(&t->in);
     loop_timer_start(t->timer, t->proxy->conf.idle_ms);
 }
@@ -285,7 +285,7 @@ static void on_dialed(void *arg, int fd, int error)
 }
 
 /* Only addresses that have passed are dialled; the last reason is told if none has. */
-static void dial(struct tunnel *t, const struct address_list *found)
+static void dial_passed(struct tunnel *t, const struct address_list *found)
 {
     const struct egress_policy *policy = &t->proxy->conf.policy;
     struct address_list passed = {.n = 0};
@@ -318,10 +318,10 @@ static void on_resolved(void *arg, const struct address_list *list)
     if (list == NULL)
         fail_host(t, "502 Bad Gateway", "cannot be found: its name has no address");
     else
-        dial(t, list);
+        dial_passed(t, list);
 }
 
-static void resolve(struct tunnel *t)
+static void resolve_host(struct tunnel *t)
 {
     struct address_list list;
 
@@ -330,19 +330,19 @@ static void resolve(struct tunnel *t)
     loop_timer_start(t->timer, CONNECT_MS);
     t->wait = (struct resolve_wait){.on_resolved = on_resolved, .arg = t};
     if (resolver_get(t->proxy->resolver, t->host, &t->wait, &list))
-        dial(t, &list);
+        dial_passed(t, &list);
     else if (t->wait.link == NULL)
         tunnel_close(t);
 }
 
-static void judge(struct tunnel *t)
+static void judge_request(struct tunnel *t)
 {
     const struct egress_policy *policy = &t->proxy->conf.policy;
     const char *wrong = egress_head_read(str_from(t->in.p, t->head_bytes), &t->head);
     const char *reason;
 
     if (wrong != NULL) {
-        refuse(t, "400 Bad Request", wrong);
+        answer_refusal(t, "400 Bad Request", wrong);
         return;
     }
     reason = egress_check_host(policy, t->head.host);
@@ -352,7 +352,7 @@ static void judge(struct tunnel *t)
     if (reason != NULL)
         refuse_host(t, "403 Forbidden", reason);
     else
-        resolve(t);
+        resolve_host(t);
 }
 
 static void read_head(struct tunnel *t, str bytes)
@@ -364,9 +364,10 @@ static void read_head(struct tunnel *t, str bytes)
     }
     t->head_bytes = egress_head_length(buf_str(&t->in));
     if (t->head_bytes > EGRESS_HEAD_BYTES || (t->head_bytes == 0 && t->in.len > EGRESS_HEAD_BYTES))
-        refuse(t, "431 Request Header Fields Too Large", "The head of the request is too large.");
+        answer_refusal(t, "431 Request Header Fields Too Large",
+                       "The head of the request is too large.");
     else if (t->head_bytes > 0)
-        judge(t);
+        judge_request(t);
 }
 
 static void on_bytes(void *arg, str bytes)
@@ -377,12 +378,12 @@ static void on_bytes(void *arg, str bytes)
     if (t->state == TUNNEL_HEAD)
         read_head(t, bytes);
     else if (t->state == TUNNEL_OPEN)
-        pass(s, bytes);
+        pass_bytes(s, bytes);
 }
 
 /* --- the beginning ------------------------------------------------------------------ */
 
-static void link_in(struct tunnel *t)
+static void link_tunnel(struct tunnel *t)
 {
     t->next = t->proxy->tunnels;
     t->link = &t->proxy->tunnels;
@@ -398,7 +399,7 @@ static bool is_of_owner(const struct tunnel *t, const struct egress_door *door)
                   str_from(door->owner, door->owner_len));
 }
 
-/* Whether there are not more than so many times what may be. */
+/* True when there are no more tunnels than so many times the limits. */
 static bool has_room(const struct egress_door *door, size_t times)
 {
     const struct egress_proxy *proxy = door->proxy;
@@ -411,9 +412,9 @@ static bool has_room(const struct egress_door *door, size_t times)
     return door->owner_len == 0 || n <= times * proxy->conf.max_per_owner;
 }
 
-/* Those too many are told so, and stay for as long as their clients take to close: so there is an
- * end to them as well. Code can open connections by the thousand, and descriptors are the whole
- * gateway's. */
+/* Connections above the limit are told so, and stay for as long as their clients take to close;
+ * above TOLD times the limit they are closed at once. Code can open connections by the thousand,
+ * and descriptors are the whole gateway's. */
 enum { TOLD = 2 };
 
 static bool open_client(struct tunnel *t, int fd)
@@ -421,7 +422,7 @@ static bool open_client(struct tunnel *t, int fd)
     if (socket_open(&t->client.socket, t->proxy->loop, fd, &handler, &t->client, NULL) == -1)
         return false;
     t->client.is_open = true;
-    link_in(t);
+    link_tunnel(t);
     loop_timer_start(t->timer, HEAD_MS);
     return true;
 }
@@ -450,7 +451,8 @@ void tunnel_open(struct egress_door *door, int fd)
     if (!has_room(door, TOLD))
         tunnel_close(t);
     else if (!has_room(door, 1))
-        refuse(t, "503 Service Unavailable", "There are too many connections; try again later.");
+        answer_refusal(t, "503 Service Unavailable",
+                       "There are too many connections; try again later.");
 }
 
 void tunnel_close_all(const struct egress_door *door)

@@ -25,16 +25,17 @@ struct egress_door {
     char owner[];
 };
 
-/* Takes fd, a connection that has said nothing yet. Ends by itself. */
+/* Opens a tunnel for fd, which it takes: a connection that has said nothing yet. It ends by itself.
+ */
 void tunnel_open(struct egress_door *door, int fd);
 
-/* Ends all that came by it. */
+/* Ends all tunnels that came by the door. */
 void tunnel_close_all(const struct egress_door *door);
 
-/* Ends it, whatever it does; its memory goes later. */
+/* Ends a tunnel, whatever it does; its memory is freed later. */
 void tunnel_close(struct tunnel *t);
 
-/* Called with the end of its memory. */
+/* Notes that the memory of a tunnel was freed; the last one frees a proxy that has ended. */
 void egress_proxy_release(struct egress_proxy *proxy);
 
 #endif

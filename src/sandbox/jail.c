@@ -68,7 +68,8 @@ static struct jail_ground_limits ground_limits(const struct jail *jail)
                                        jail->conf.max_files};
 }
 
-/* Root has users to give away anyhow. The proxy's socket is for the gateway's own user. */
+/* Opens users for cells, unless we are root, which has some anyhow, or there is a way out: the
+ * proxy's socket is for the gateway's own user. */
 static void find_users(struct jail *jail)
 {
     struct err *why = &jail->why_no_users;
@@ -107,7 +108,7 @@ static bool has_own_user(const struct jail *jail)
     return jail->user.uid != 0 || (jail->has_ground && jail->users_fd != -1);
 }
 
-/* Whom sandboxes run as when we are root may have other programs, but is not us. */
+/* The user that sandboxes of root run as may run other programs, but none of the gateway's. */
 static int write_filter(struct jail *jail, struct err *reterr)
 {
     const struct jail_filter_conf conf = {.counts_memory = jail_counts_memory(jail),
@@ -117,7 +118,7 @@ static int write_filter(struct jail *jail, struct err *reterr)
     return jail_filter_write(&conf, &jail->filter, reterr);
 }
 
-static int find_all(struct jail *jail, struct err *reterr)
+static int find_parts(struct jail *jail, struct err *reterr)
 {
     const struct jail_conf *conf = &jail->conf;
 
@@ -141,7 +142,7 @@ struct jail *jail_new(const struct jail_conf *conf, struct err *reterr)
     }
     jail->conf = *conf;
     jail->users_fd = -1;
-    if (find_all(jail, reterr) == 0)
+    if (find_parts(jail, reterr) == 0)
         return jail;
     jail_free(jail);
     return NULL;
@@ -298,7 +299,7 @@ static bool make_info(struct jail_cell *cell)
 
 /* ---- one sandbox */
 
-static void close_all(int *fds, size_t n)
+static void close_fds(int *fds, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (fds[i] != -1)
@@ -344,7 +345,7 @@ static int join_group(struct jail_cell *cell, const struct jail_cell_conf *conf,
                            &cell->command.n_join_fds, reterr);
 }
 
-static int fill(struct jail_cell *cell, const struct jail_cell_conf *conf, struct err *reterr)
+static int fill_cell(struct jail_cell *cell, const struct jail_cell_conf *conf, struct err *reterr)
 {
     static const char *const env[] = {NULL}; /* of bwrap, which makes that of the program */
 
@@ -379,7 +380,7 @@ int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct 
 {
     *ret = (struct jail_cell){.jail = jail};
     forget_descriptors(ret);
-    if (fill(ret, conf, reterr) == 0)
+    if (fill_cell(ret, conf, reterr) == 0)
         return 0;
     jail_cell_close(ret);
     return -1;
@@ -387,15 +388,15 @@ int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct 
 
 void jail_cell_started(struct jail_cell *cell)
 {
-    close_all(cell->fds, CHILD_MAX_EXTRA_FDS);
-    close_all(cell->join_fds, JAIL_MAX_JOIN_FDS);
+    close_fds(cell->fds, CHILD_MAX_EXTRA_FDS);
+    close_fds(cell->join_fds, JAIL_MAX_JOIN_FDS);
 }
 
 void jail_cell_ready(struct jail_cell *cell, pid_t process)
 {
     pid_t init = jail_init_of(cell->info_fd);
 
-    close_all(&cell->info_fd, 1);
+    close_fds(&cell->info_fd, 1);
     if (init > 0 && cell->init_fd == -1)
         cell->init_fd = jail_init_open(init, process);
 }
@@ -410,8 +411,8 @@ void jail_cell_close(struct jail_cell *cell)
 {
     jail_cell_started(cell);
     jail_cell_kill(cell);
-    close_all(&cell->info_fd, 1);
-    close_all(&cell->init_fd, 1);
+    close_fds(&cell->info_fd, 1);
+    close_fds(&cell->init_fd, 1);
     if (cell->group[0] != '\0')
         jail_group_close(cell->jail->groups, cell->group);
     cell->group[0] = '\0';

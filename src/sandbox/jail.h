@@ -32,7 +32,7 @@ enum jail_cgroup { JAIL_CGROUP_AUTO, JAIL_CGROUP_REQUIRE, JAIL_CGROUP_OFF };
 /* Texts must outlive the jail. */
 struct jail_conf {
     enum jail_ground ground;
-    const char *python;       /* its name on the PATH of env, or its path */
+    const char *python;       /* the name of Python on the PATH of env, or its path */
     const char *const *env;   /* the gateway's environment: only its PATH is read; ends with NULL */
     const char *const *paths; /* further directories that are seen, read only */
     size_t n_paths;
@@ -52,36 +52,36 @@ struct jail_conf {
  * is found out by running one. */
 struct jail *jail_new(const struct jail_conf *conf, struct err *reterr);
 
-/* Whom sandboxes run as; 0: as we do. */
+/* The user that sandboxes run as; 0: the gateway's own. */
 uid_t jail_uid(const struct jail *jail);
 
-/* After the last cell has been left. NULL is fine. */
+/* Frees a jail whose last cell was closed. NULL is fine. */
 void jail_free(struct jail *jail);
 
 /* Appends one line for the log: "bubblewrap 0.8, control groups v2, Python /usr/bin/python3.11". */
 void jail_describe(const struct jail *jail, struct buf *out);
 
-/* What cells are started in. */
+/* The ground that cells are started in. */
 enum jail_ground jail_ground_of(const struct jail *jail);
 
 /* Appends a line without end for each promise that cannot be kept here, with a newline between two:
  * what may happen, and what helps. Returns how many there are. */
 size_t jail_shortfalls(const struct jail *jail, struct buf *out);
 
-/* Whether a control group counts memory and processes of a sandbox. If not, each process has to set
+/* True when a control group counts memory and processes of a sandbox; else each process has to set
  * limits for itself. */
 bool jail_counts_memory(const struct jail *jail);
 
-/* When sandboxes cannot be started: appends what the settings of this machine have to do with it and
- * what helps, "users may not make namespaces here, which takes sysctl ..."; nothing when they are
- * as they should be. */
+/* Appends, when sandboxes cannot be started, what the settings of this machine have to do with it
+ * and what helps, "users may not make namespaces here, which takes sysctl ..."; nothing when they
+ * are as they should be. */
 void jail_advise(struct buf *out);
 
 /* ---- one sandbox */
 
 enum { JAIL_MAX_JOIN_FDS = 3, JAIL_GROUP_BYTES = 160 };
 
-/* What it takes to start one, and to clean up behind it. It must not move. */
+/* What it takes to start a sandbox, and to clean up behind it. It must not move. */
 struct jail_cell {
     struct jail *jail;
     struct child_command command; /* runs Python with the script, which gets the arguments */
@@ -102,24 +102,25 @@ struct jail_cell_conf {
     const char *const *args;   /* of the script, sys.argv[1:]; ends with NULL; NULL: none */
 };
 
-/* Copies what conf names. Returns 0, or -1 with *reterr filled and nothing left behind. The process that starts the command
- * has to do so in a thread that lives as long as the sandbox, which is killed with it. */
+/* Opens a cell; copies what conf names. Returns 0, or -1 with *reterr filled and nothing left
+ * behind. The process that starts the command has to do so in a thread that lives as long as the
+ * sandbox, which is killed with it. */
 int jail_cell_open(struct jail *jail, const struct jail_cell_conf *conf, struct jail_cell *ret,
                    struct err *reterr);
 
-/* The command has been started, or could not be: closes what only the child needs. */
+/* Closes what only the child needs, once the command has been started or could not be. */
 void jail_cell_started(struct jail_cell *cell);
 
-/* The script runs, and process, which the command was started as, has not been reaped: from now on
- * the cell can be killed by jail_cell_kill(). */
+/* Makes the cell one that jail_cell_kill() can kill. The script runs, and process, which the
+ * command was started as, has not been reaped. */
 void jail_cell_ready(struct jail_cell *cell, pid_t process);
 
-/* Kills all that runs in it, whatever has become of the process outside: the first process inside,
- * with which the kernel ends the rest. */
+/* Kills all that runs in the cell, whatever has become of the process outside: the first process
+ * inside, with which the kernel ends the rest. */
 void jail_cell_kill(const struct jail_cell *cell);
 
-/* Kills what is left in it (with a control group) and removes its group. The process itself must
- * have been reaped. */
+/* Kills what is left in the cell (with a control group) and removes its group. The process itself
+ * must have been reaped. */
 void jail_cell_close(struct jail_cell *cell);
 
 #endif

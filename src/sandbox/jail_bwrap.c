@@ -15,7 +15,7 @@ enum { MIN_MINOR = 6 };
 
 /* ---- what it says of itself */
 
-/* Until the other end is closed, or there is no room. */
+/* Reads until the other end is closed, or there is no room. */
 static str read_all(int fd, char *to, size_t room)
 {
     size_t len = 0;

@@ -29,14 +29,14 @@ struct jail_groups {
 
 /* ---- limits */
 
-/* What all sandboxes have besides their program: bwrap outside. */
+/* Processes of a sandbox besides its program: bwrap outside. */
 enum { OWN_PROCESSES = 1 };
 
 enum { PERIOD_US = 100000 };
 
 enum value { MEMORY, PROCESSES, QUOTA, PERIOD, QUOTA_OF_PERIOD, NOTHING, YES };
 
-/* In the order of writing: that of memsw may not be less than that of memory. */
+/* Limits in the order of writing: that of memsw may not be less than that of memory. */
 static const struct limit {
     unsigned version;
     enum jail_controller controller;
@@ -115,8 +115,8 @@ static void remove_now(const struct jail_groups *groups, const char *group)
         (void)jail_group_remove(groups->trees[i].path, group);
 }
 
-/* In all trees or none. */
-static int make(const struct jail_groups *groups, const char *group, struct err *reterr)
+/* Makes the group in all trees or none. */
+static int make_group(const struct jail_groups *groups, const char *group, struct err *reterr)
 {
     for (size_t i = 0; i < groups->n_trees; i++) {
         char path[JAIL_GROUP_PATH_BYTES];
@@ -133,7 +133,7 @@ static int make(const struct jail_groups *groups, const char *group, struct err 
     return 0;
 }
 
-static void close_all(int *fds, size_t n)
+static void close_fds(int *fds, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         (void)close(fds[i]);
@@ -150,7 +150,7 @@ static int open_procs(const struct jail_groups *groups, const char *group,
         if (ret_fds[i] != -1)
             continue;
         err_set(reterr, ERR_INTERNAL, "%s: %s", path, strerror(errno));
-        close_all(ret_fds, i);
+        close_fds(ret_fds, i);
         return -1;
     }
     return 0;
@@ -167,7 +167,7 @@ int jail_group_open(struct jail_groups *groups, const char *name,
         err_set(reterr, ERR_INTERNAL, "%s is no name for a control group", name);
         return -1;
     }
-    if (make(groups, ret_group, reterr) == 0) {
+    if (make_group(groups, ret_group, reterr) == 0) {
         if (set_limits(groups, ret_group, limits, reterr) == 0 &&
             open_procs(groups, ret_group, ret_fds, reterr) == 0) {
             *ret_n_fds = groups->n_trees;
@@ -187,7 +187,7 @@ void jail_group_close(struct jail_groups *groups, const char *group)
 
 /* ---- the trees */
 
-/* A file of /proc, which says nothing of its length. */
+/* Reads a file of /proc, which does not tell its length. */
 static void read_proc(const char *path, struct buf *out)
 {
     enum { PIECE_BYTES = 4096 };
@@ -258,7 +258,7 @@ static int find_trees(struct jail_groups *groups, str cgroup, str mountinfo, str
 
 /* ---- all of it */
 
-/* Several jails of a process have names of their own. */
+/* Groups of several jails of a process have names of their own. */
 static int name_groups(struct jail_groups *groups, struct err *reterr)
 {
     static atomic_uint n_jails;
@@ -289,7 +289,7 @@ static int open_groups(struct jail_groups *groups, struct err *reterr)
 }
 
 /* Makes a group, which is the only way to know that it can be done. */
-static int try(struct jail_groups *groups, struct err *reterr)
+static int try_group(struct jail_groups *groups, struct err *reterr)
 {
     static const struct jail_group_limits limits = {1 << 20, 1, 100};
     char group[JAIL_GROUP_BYTES];
@@ -298,7 +298,7 @@ static int try(struct jail_groups *groups, struct err *reterr)
 
     if (jail_group_open(groups, "trial", &limits, group, fds, &n, reterr) == -1)
         return -1;
-    close_all(fds, n);
+    close_fds(fds, n);
     remove_now(groups, group);
     return 0;
 }
@@ -320,7 +320,7 @@ struct jail_groups *jail_groups_new(struct err *reterr)
         err_set_no_memory(reterr);
         return NULL;
     }
-    if (open_groups(groups, reterr) == 0 && try(groups, reterr) == 0 &&
+    if (open_groups(groups, reterr) == 0 && try_group(groups, reterr) == 0 &&
         start_sweep(groups, reterr) == 0)
         return groups;
     jail_groups_free(groups);

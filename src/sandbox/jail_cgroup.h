@@ -12,8 +12,9 @@
  * gateway moves into one of its own there. It does not move others: when there are any in G, there
  * are no groups. What systemd calls Delegate=yes is as it should be.
  *
- * A name says whose it is, by the number of the process and when that was started, so that what a
- * killed gateway has left can be told from what another one uses. jail_sweep.h removes groups. */
+ * A name says whose group it is, by the number of the process and when that was started, so that
+ * what a killed gateway has left can be told from what another one uses. jail_sweep.h removes
+ * groups. */
 #ifndef ANTIPHON_SANDBOX_JAIL_CGROUP_H
 #define ANTIPHON_SANDBOX_JAIL_CGROUP_H
 
@@ -32,14 +33,14 @@ struct jail_group_limits {
     unsigned cpu_percent; /* of one processor */
 };
 
-/* Finds out whether groups can be made, by making one. NULL with *reterr filled: why not. Any
- * thread, but others must not start processes meanwhile. */
+/* Finds out whether groups can be made, by making one. NULL with the reason in *reterr. Any thread,
+ * but others must not start processes meanwhile. */
 struct jail_groups *jail_groups_new(struct err *reterr);
 
-/* After the last group was closed; waits until all are gone. NULL is fine. */
+/* Frees the groups after the last one was closed; waits until all are gone. NULL is fine. */
 void jail_groups_free(struct jail_groups *groups);
 
-/* 1 or 2 */
+/* The version of control groups, 1 or 2. */
 unsigned jail_groups_version(const struct jail_groups *groups);
 
 /* Makes a group and opens what a process joins it by, at most JAIL_MAX_JOIN_FDS descriptors. Writes
@@ -49,7 +50,7 @@ int jail_group_open(struct jail_groups *groups, const char *name,
                     const struct jail_group_limits *limits, char ret_group[JAIL_GROUP_BYTES],
                     int ret_fds[JAIL_MAX_JOIN_FDS], size_t *ret_n_fds, struct err *reterr);
 
-/* Kills what is left in it and removes it, soon. Any thread. */
+/* Kills what is left in the group and removes it, soon. Any thread. */
 void jail_group_close(struct jail_groups *groups, const char *group);
 
 #endif

@@ -27,8 +27,8 @@ static const char *const namespaces[] = {
     NULL,
 };
 
-/* Its environment, all of it. Programs that keep a cache in the home directory are pointed
- * elsewhere: what appears there is the user's. */
+/* The environment of a sandbox, all of it. Programs that keep a cache in the home directory are
+ * pointed elsewhere: what appears there is the user's. */
 static const char *const environment[][2] = {
     {"PATH", "/usr/local/bin:/usr/bin:/bin"},
     {"HOME", JAIL_WORK_DIRECTORY},
@@ -43,11 +43,11 @@ static const char *const environment[][2] = {
     {"MPLBACKEND", "Agg"},
 };
 
-/* Where programs and libraries lie. On most systems all but the first are links into it. */
+/* Directories of programs and libraries. On most systems all but the first are links into it. */
 static const char *const system_paths[] = {"/usr",   "/bin",   "/sbin",  "/lib",
                                            "/lib32", "/lib64", "/libx32"};
 
-/* What programs read there and says nothing about this machine. */
+/* Files of /etc that programs read and that say nothing about this machine. */
 static const char *const etc_paths[] = {
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
@@ -88,7 +88,7 @@ struct words {
     bool failed;
 };
 
-static void add(struct words *w, const char *word)
+static void add_word(struct words *w, const char *word)
 {
     if (w->n + 1 >= w->cap) {
         size_t cap = w->cap == 0 ? 256 : 2 * w->cap;
@@ -106,26 +106,26 @@ static void add(struct words *w, const char *word)
     w->list[w->n++] = word;
 }
 
-static void add2(struct words *w, const char *option, const char *value)
+static void add_option(struct words *w, const char *option, const char *value)
 {
-    add(w, option);
-    add(w, value);
+    add_word(w, option);
+    add_word(w, value);
 }
 
-static void add3(struct words *w, const char *option, const char *from, const char *to)
+static void add_option_pair(struct words *w, const char *option, const char *from, const char *to)
 {
-    add2(w, option, from);
-    add(w, to);
+    add_option(w, option, from);
+    add_word(w, to);
 }
 
-static void add_all(struct words *w, const char *const *list)
+static void add_words(struct words *w, const char *const *list)
 {
     for (; *list != NULL; list++)
-        add(w, *list);
+        add_word(w, *list);
 }
 
-/* A text that does not live as long as the list. */
-static const char *copy(struct words *w, str text)
+/* Copies a text that does not live as long as the list. */
+static const char *copy_text(struct words *w, str text)
 {
     str kept = arena_dup(w->arena, text);
 
@@ -133,29 +133,29 @@ static const char *copy(struct words *w, str text)
     return kept.p;
 }
 
-static const char *number(struct words *w, size_t n)
+static const char *number_text(struct words *w, size_t n)
 {
     struct buf text = {.limit = 0};
     const char *kept;
 
     buf_uint(&text, n);
     w->failed |= buf_failed(&text);
-    kept = copy(w, buf_str(&text));
+    kept = copy_text(w, buf_str(&text));
     buf_fini(&text);
     return kept;
 }
 
 /* ---- what it sees */
 
-/* On a ground of its own it is there already, in ground. */
+/* Adds a file system in memory; where there is a ground, that has it already. */
 static void add_memory(struct words *w, const char *ground, const char *directory, size_t bytes)
 {
     if (ground != NULL) {
-        add3(w, "--bind", ground, directory);
+        add_option_pair(w, "--bind", ground, directory);
         return;
     }
-    add2(w, "--size", number(w, bytes));
-    add2(w, "--tmpfs", directory);
+    add_option(w, "--size", number_text(w, bytes));
+    add_option(w, "--tmpfs", directory);
 }
 
 #define GROUND(name) (jail->has_ground ? JAIL_GROUND_DIRECTORY "/" name : NULL)
@@ -164,8 +164,8 @@ static void add_file_systems(struct words *w, const struct jail *jail)
 {
     const size_t disk_bytes = jail->conf.disk_bytes;
 
-    add2(w, "--proc", "/proc");
-    add2(w, "--dev", "/dev");
+    add_option(w, "--proc", "/proc");
+    add_option(w, "--dev", "/dev");
     add_memory(w, GROUND("shm"), "/dev/shm", JAIL_SHARED_BYTES);
     add_memory(w, GROUND("tmp"), "/tmp", disk_bytes);
     add_memory(w, GROUND("data"), JAIL_WORK_DIRECTORY, disk_bytes);
@@ -181,13 +181,13 @@ static void add_system_path(struct words *w, const char *path)
     if (lstat(path, &st) == -1)
         return;
     if (!S_ISLNK(st.st_mode)) {
-        add3(w, "--ro-bind", path, path);
+        add_option_pair(w, "--ro-bind", path, path);
         return;
     }
     len = readlink(path, target, sizeof(target));
     if (len <= 0 || (size_t)len == sizeof(target))
         return;
-    add3(w, "--symlink", copy(w, str_from(target, (size_t)len)), path);
+    add_option_pair(w, "--symlink", copy_text(w, str_from(target, (size_t)len)), path);
 }
 
 static void add_system(struct words *w)
@@ -195,41 +195,41 @@ static void add_system(struct words *w)
     for (size_t i = 0; i < COUNT_OF(system_paths); i++)
         add_system_path(w, system_paths[i]);
     for (size_t i = 0; i < COUNT_OF(etc_paths); i++)
-        add3(w, "--ro-bind-try", etc_paths[i], etc_paths[i]);
+        add_option_pair(w, "--ro-bind-try", etc_paths[i], etc_paths[i]);
 }
 
-/* Those of the configuration last: they may contain the others. */
+/* Paths of the configuration come last: they may contain the others. */
 static void add_chosen(struct words *w, const struct jail *jail)
 {
     const struct jail_python *python = &jail->python;
 
     if (python->link_to != NULL)
-        add3(w, "--symlink", python->link_to, python->program);
+        add_option_pair(w, "--symlink", python->link_to, python->program);
     for (size_t i = 0; python->paths[i] != NULL; i++)
-        add3(w, "--ro-bind", python->paths[i], python->paths[i]);
+        add_option_pair(w, "--ro-bind", python->paths[i], python->paths[i]);
     for (size_t i = 0; i < jail->conf.n_paths; i++)
-        add3(w, "--ro-bind", jail->conf.paths[i], jail->conf.paths[i]);
+        add_option_pair(w, "--ro-bind", jail->conf.paths[i], jail->conf.paths[i]);
 }
 
 static void add_egress(struct words *w, const char *socket)
 {
     if (socket != NULL)
-        add3(w, "--ro-bind", copy(w, str_from_c(socket)), JAIL_EGRESS_SOCKET);
+        add_option_pair(w, "--ro-bind", copy_text(w, str_from_c(socket)), JAIL_EGRESS_SOCKET);
 }
 
 static void add_written(struct words *w)
 {
     for (size_t i = 0; i < JAIL_FDS; i++) {
-        add2(w, written[i].option, number(w, JAIL_FIRST_FD + i));
+        add_option(w, written[i].option, number_text(w, JAIL_FIRST_FD + i));
         if (written[i].path != NULL)
-            add(w, written[i].path);
+            add_word(w, written[i].path);
     }
 }
 
 /* ---- all of it */
 
-/* From 0.8.0 on, but not when it is installed setuid, it can also make sure itself that no further
- * user namespace is made; the filter of system calls sees to that in any case. */
+/* bwrap can make sure itself that no further user namespace is made, from 0.8.0 on and unless it is
+ * installed setuid; the filter of system calls sees to that in any case. */
 static bool can_disable_user_namespaces(const struct jail_bwrap *bwrap)
 {
     return !bwrap->is_setuid && (bwrap->major > 0 || bwrap->minor >= 8);
@@ -240,24 +240,24 @@ const char *const *jail_command_line(const struct jail *jail, const struct jail_
 {
     struct words w = {.arena = a};
 
-    add(&w, jail->bwrap.program);
-    add_all(&w, namespaces);
+    add_word(&w, jail->bwrap.program);
+    add_words(&w, namespaces);
     if (can_disable_user_namespaces(&jail->bwrap))
-        add(&w, "--disable-userns");
+        add_word(&w, "--disable-userns");
     for (size_t i = 0; i < COUNT_OF(environment); i++)
-        add3(&w, "--setenv", environment[i][0], environment[i][1]);
+        add_option_pair(&w, "--setenv", environment[i][0], environment[i][1]);
     add_file_systems(&w, jail);
     add_system(&w);
     add_written(&w);
     add_chosen(&w, jail);
     add_egress(&w, cell->egress_socket);
-    add2(&w, "--remount-ro", "/proc"); /* no memory of another process can be written to */
-    add2(&w, "--remount-ro", "/dev");
-    add2(&w, "--remount-ro", "/");
-    add2(&w, "--chdir", JAIL_WORK_DIRECTORY);
-    add2(&w, "--", jail->python.program);
-    add_all(&w, python_flags);
+    add_option(&w, "--remount-ro", "/proc"); /* no memory of another process can be written to */
+    add_option(&w, "--remount-ro", "/dev");
+    add_option(&w, "--remount-ro", "/");
+    add_option(&w, "--chdir", JAIL_WORK_DIRECTORY);
+    add_option(&w, "--", jail->python.program);
+    add_words(&w, python_flags);
     for (const char *const *args = cell->args; args != NULL && *args != NULL; args++)
-        add(&w, copy(&w, str_from_c(*args)));
+        add_word(&w, copy_text(&w, str_from_c(*args)));
     return w.failed ? NULL : w.list;
 }

@@ -37,7 +37,7 @@ static bool lists_controllers(const char *tree, const char *file)
            jail_tree_has_word(list, ' ', jail_controller_names[JAIL_PIDS]);
 }
 
-static bool is_alone(const char *tree)
+static bool is_alone_in(const char *tree)
 {
     char text[64];
     uint64_t pid;
@@ -46,15 +46,15 @@ static bool is_alone(const char *tree)
            pid == (uint64_t)getpid();
 }
 
-/* The root has no type. */
-static bool is_root(const char *tree)
+/* The root group has no type. */
+static bool is_root_group(const char *tree)
 {
     char path[JAIL_GROUP_PATH_BYTES];
 
     return jail_group_path(tree, "", "cgroup.type", path) && access(path, F_OK) == -1;
 }
 
-static bool enable(const char *tree)
+static bool enable_controllers(const char *tree)
 {
     if (!jail_group_write(tree, "", "cgroup.subtree_control", "+memory +pids"))
         return false;
@@ -62,27 +62,27 @@ static bool enable(const char *tree)
     return true;
 }
 
-static int refuse(const char *tree, const char *what, struct err *reterr)
+static int refuse_tree(const char *tree, const char *what, struct err *reterr)
 {
     err_set(reterr, ERR_INTERNAL, "%s: %s: %s", tree, what, strerror(errno));
     return -1;
 }
 
-static int move(const char *tree, const char *leaf, struct err *reterr)
+static int move_to_leaf(const char *tree, const char *leaf, struct err *reterr)
 {
     char path[JAIL_GROUP_PATH_BYTES];
     int rc;
 
     if (!jail_group_path(tree, leaf, "", path) || (mkdir(path, 0755) == -1 && errno != EEXIST))
-        return refuse(tree, "cannot make a group", reterr);
-    if (jail_group_write(tree, leaf, "cgroup.procs", "0") && enable(tree))
+        return refuse_tree(tree, "cannot make a group", reterr);
+    if (jail_group_write(tree, leaf, "cgroup.procs", "0") && enable_controllers(tree))
         return 0;
-    rc = refuse(tree, "cannot have groups with limits", reterr);
+    rc = refuse_tree(tree, "cannot have groups with limits", reterr);
     jail_group_leave(tree, leaf);
     return rc;
 }
 
-/* Has this process moved to this leaf before? Then the tree is the directory above. */
+/* True when this process has moved to the leaf before; the tree becomes the directory above. */
 static bool is_in_leaf(struct jail_tree *tree, const char *leaf)
 {
     char *last = strrchr(tree->path, '/');
@@ -106,11 +106,13 @@ int jail_delegate(struct jail_tree *tree, char *leaf, struct err *reterr)
             tree->path);
         return -1;
     }
-    if (is_root(tree->path)) {
+    if (is_root_group(tree->path)) {
         *leaf = '\0';
-        return enable(tree->path) ? 0 : refuse(tree->path, "cgroup.subtree_control", reterr);
+        return enable_controllers(tree->path)
+                   ? 0
+                   : refuse_tree(tree->path, "cgroup.subtree_control", reterr);
     }
-    if (!is_alone(tree->path)) {
+    if (!is_alone_in(tree->path)) {
         err_set(
             reterr, ERR_INTERNAL,
             "%s has other processes than the gateway: it needs a group for itself, as a unit of "
@@ -118,5 +120,5 @@ int jail_delegate(struct jail_tree *tree, char *leaf, struct err *reterr)
             tree->path);
         return -1;
     }
-    return move(tree->path, leaf, reterr);
+    return move_to_leaf(tree->path, leaf, reterr);
 }

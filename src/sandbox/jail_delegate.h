@@ -8,9 +8,10 @@
 #include "base/err.h"
 #include "sandbox/jail_tree.h"
 
-/* tree: the group that the process is in; it becomes the one to make groups in, which is another
- * when the process has moved before. leaf: the name of the group to move to; it becomes "" when that
- * was not necessary. Returns 0, or -1 with *reterr filled and all as it was. */
+/* Makes a group that may have others below it. tree is the group that the process is in; it becomes
+ * the one to make groups in, which is another when the process has moved before. leaf is the name
+ * of the group to move to; it becomes "" when that was not necessary. Returns 0, or -1 with *reterr
+ * filled and all as it was. */
 int jail_delegate(struct jail_tree *tree, char *leaf, struct err *reterr);
 
 #endif

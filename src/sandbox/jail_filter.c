@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What becomes of a call; above 0 and 0: the errno that it ends with. */
+/* The fate of a call: made, or ended with an errno, 0 among them. */
 enum { MADE = -1 };
 
 /* ---- whatever the arguments are */
@@ -125,7 +125,8 @@ static const struct rule rules[] = {
 
 /* ---- calls that are many in one: those that are made, by one of their arguments */
 
-/* Of the process itself. PR_SET_PDEATHSIG is not among them: by it a sandbox ends with the gateway. */
+/* Options about the process itself. PR_SET_PDEATHSIG is not among them: by it a sandbox ends with
+ * the gateway. */
 static const uint32_t of_prctl[] = {
     PR_SET_NAME,
     PR_GET_NAME,
@@ -153,8 +154,8 @@ static const uint32_t of_prctl[] = {
     0x53564d41, /* PR_SET_VMA: names of memory */
 };
 
-/* Of terminals, pipes, sockets and files. TIOCSTI and TIOCLINUX, which type on the terminal that
- * somebody sits at, are not among them. */
+/* Requests to terminals, pipes, sockets and files. TIOCSTI and TIOCLINUX, which type on the
+ * terminal that somebody sits at, are not among them. */
 static const uint32_t of_ioctl[] = {
     TCGETS,       TCSETS,     TCSETSW,      TCSETSF,         TCGETS2,           TCSETS2,
     TCSETSW2,     TCSETSF2,   TCGETA,       TCSETA,          TCSETAW,           TCSETAF,
@@ -171,7 +172,7 @@ static const uint32_t not_of_ioctl[] = {TIOCSTI, TIOCLINUX};
 
 /* ---- the program */
 
-static bool is_met(enum condition condition, const struct jail_filter_conf *conf)
+static bool condition_is_met(enum condition condition, const struct jail_filter_conf *conf)
 {
     return condition == ALWAYS || (condition == COUNTED && conf->counts_memory) ||
            (condition == OWN_USER && conf->has_own_user) ||
@@ -221,18 +222,18 @@ static int add_rules(scmp_filter_ctx filter, const struct jail_filter_conf *conf
     int rc = add_lists(filter);
 
     for (size_t i = 0; rc == 0 && i < COUNT_OF(listed); i++) {
-        if (is_met(listed[i].condition, conf))
+        if (condition_is_met(listed[i].condition, conf))
             rc = add_rule(filter, listed[i].call, listed[i].answer, 0, NULL);
     }
     for (size_t i = 0; rc == 0 && i < COUNT_OF(rules); i++) {
-        if (is_met(rules[i].condition, conf))
+        if (condition_is_met(rules[i].condition, conf))
             rc = add_rule(filter, rules[i].call, rules[i].answer, rules[i].n, rules[i].when);
     }
     return rc;
 }
 
-/* The library writes to a descriptor only. */
-static int export(scmp_filter_ctx filter, struct buf *out)
+/* The filter goes through a file, since the library writes to a descriptor only. */
+static int export_filter(scmp_filter_ctx filter, struct buf *out)
 {
     int fd = memfd_create("filter", MFD_CLOEXEC);
     int rc = fd == -1 ? -errno : seccomp_export_bpf(filter, fd);
@@ -262,7 +263,7 @@ int jail_filter_write(const struct jail_filter_conf *conf, struct buf *out, stru
     if (rc == 0)
         rc = add_rules(filter, conf);
     if (rc == 0)
-        rc = export(filter, out);
+        rc = export_filter(filter, out);
     if (filter != NULL)
         seccomp_release(filter);
     if (rc != 0)

@@ -1,8 +1,8 @@
 /* jail_filter.h -- the system calls that code in a sandbox may make.
  *
- * A second wall: what most of the others do needs rights that the sandbox does not have, but each is
- * code of the kernel that a stranger could look for mistakes in. Only what is listed is made
- * (jail_call.def, and a table for those whose arguments decide). */
+ * A second wall: what most of the others do needs rights that the sandbox does not have, but each
+ * is code of the kernel that a stranger could look for mistakes in. Only calls that are listed are
+ * made (jail_call.def, and a table for those whose arguments decide). */
 #ifndef ANTIPHON_SANDBOX_JAIL_FILTER_H
 #define ANTIPHON_SANDBOX_JAIL_FILTER_H
 

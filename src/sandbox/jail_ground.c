@@ -35,7 +35,8 @@ static bool write_map(const char *path, const char *text)
     return is_written;
 }
 
-/* The same user, whose number in it is not 0, so that bwrap gets no rights with it. */
+/* Makes a namespace with the same user, whose number in it is not 0, so that bwrap gets no rights
+ * with it. */
 static bool make_users(const struct jail_ground_plan *plan)
 {
     return unshare(CLONE_NEWUSER) == 0 && write_map("/proc/self/setgroups", "deny") &&
@@ -94,7 +95,7 @@ void jail_ground_plan(const struct jail_user *user, const struct jail_ground_lim
                    "mode=0755,size=%zu,nr_inodes=%u", limits->shared_bytes, limits->max_files);
 }
 
-static bool become(const struct jail_user *user)
+static bool become_user(const struct jail_user *user)
 {
     return user->uid == 0 ||
            (setgroups(0, NULL) == 0 && setresgid(user->gid, user->gid, user->gid) == 0 &&
@@ -108,7 +109,7 @@ int jail_ground_try(const struct jail_user *user, const struct jail_ground_plan 
 
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        _exit(become(user) ? jail_ground_prepare(plan) : errno);
+        _exit(become_user(user) ? jail_ground_prepare(plan) : errno);
     }
     if (pid == -1)
         return errno;
@@ -136,7 +137,7 @@ static bool read_range(str line, str name, str number, struct range *ret)
            num_uint(str_trim(str_skip(line, first_len + 1)), &ret->n) && ret->n > 0;
 }
 
-/* The first one of ours: "name:first:number" or "uid:first:number". */
+/* Finds our user's first range: "name:first:number" or "uid:first:number". */
 static bool find_range(const char *path, struct range *ret)
 {
     struct passwd entry, *found = NULL;
@@ -180,7 +181,8 @@ static bool give_range(const char *program, const char *const *env, pid_t pid,
     return status == 0;
 }
 
-/* A process in a namespace of its own, which says so by a byte and then waits to be killed. */
+/* Starts a process in a namespace of its own, which says so by a byte and then waits to be killed.
+ */
 static pid_t start_holder(int *ret_told)
 {
     int ends[2];

@@ -9,7 +9,7 @@
  *     mount namespace   the file systems lie in JAIL_GROUND_DIRECTORY, which no sandbox sees, and
  *                       bwrap shows them where they belong
  *
- * Where the machine does not let that be, bwrap starts without. */
+ * Where the machine does not allow that, bwrap starts without a ground. */
 #ifndef ANTIPHON_SANDBOX_JAIL_GROUND_H
 #define ANTIPHON_SANDBOX_JAIL_GROUND_H
 
@@ -35,21 +35,23 @@ struct jail_ground_plan {
     char disk_options[96], shared_options[96];
 };
 
-/* A user namespace with users that this user may give away. Returns its descriptor, with *ret_n
- * the number of users, the first of which is JAIL_GROUND_FIRST; or -1 with *reterr filled. env: to
- * look for newuidmap. */
+/* Opens a user namespace with users that this user may give away. Returns its descriptor, with
+ * *ret_n the number of users, the first of which is JAIL_GROUND_FIRST; or -1 with *reterr filled.
+ * newuidmap is looked for on the PATH of env. */
 int jail_ground_open_users(const char *const *env, unsigned *ret_n, struct err *reterr);
 
 enum { JAIL_GROUND_FIRST = 1000 };
 
-/* user: whom the child runs as by then. */
+/* Makes the plan of a child that runs as user by then. */
 void jail_ground_plan(const struct jail_user *user, const struct jail_ground_limits *limits,
                       struct jail_ground_plan *ret);
 
-/* In the child, before exec, with its plan: system calls only. Returns 0, or the errno of what failed. */
+/* Prepares the ground, in the child, before exec, with its plan (arg): system calls only. Returns
+ * 0, or the errno of what failed. */
 int jail_ground_prepare(const void *arg);
 
-/* Whether a child of this user can do that; forks one. Returns 0 or the errno. */
+/* Tries whether a child of this user can prepare the plan's ground, by forking one. Returns 0 or
+ * the errno. */
 int jail_ground_try(const struct jail_user *user, const struct jail_ground_plan *plan);
 
 #endif

@@ -15,7 +15,7 @@ struct text {
     size_t len, room; /* room with that of the NUL */
 };
 
-static void put(struct text *t, const char *more)
+static void put_text(struct text *t, const char *more)
 {
     size_t len = strlen(more);
 
@@ -36,10 +36,10 @@ static void put_number(struct text *t, unsigned long n)
     do
         digits[--at] = (char)('0' + n % 10);
     while ((n /= 10) > 0);
-    put(t, digits + at);
+    put_text(t, digits + at);
 }
 
-static bool fits(const struct text *t)
+static bool text_fits(const struct text *t)
 {
     return t->len < t->room;
 }
@@ -49,12 +49,12 @@ bool jail_group_path(const char *tree, const char *group, const char *file,
 {
     struct text path = {ret, 0, JAIL_GROUP_PATH_BYTES};
 
-    put(&path, tree);
-    put(&path, "/");
-    put(&path, group);
-    put(&path, *group == '\0' ? "" : "/");
-    put(&path, file);
-    return fits(&path);
+    put_text(&path, tree);
+    put_text(&path, "/");
+    put_text(&path, group);
+    put_text(&path, *group == '\0' ? "" : "/");
+    put_text(&path, file);
+    return text_fits(&path);
 }
 
 static bool begins_with(const char *text, const char *start)
@@ -118,7 +118,7 @@ bool jail_group_write(const char *tree, const char *group, const char *file, con
 
 /* The time at which a process was started, as digits: the 22nd word of its stat, of which the second
  * is a name in brackets that may hold anything. */
-static bool find_start(char *stat, const char **ret)
+static bool find_start_time(char *stat, const char **ret)
 {
     enum { WORDS_BEFORE = 20 };
     char *p = strrchr(stat, ')'), *end;
@@ -141,9 +141,9 @@ bool jail_group_owner(pid_t pid, char ret[JAIL_OWNER_BYTES])
     ssize_t n;
     int fd;
 
-    put(&file, "/proc/");
+    put_text(&file, "/proc/");
     put_number(&file, (unsigned long)pid);
-    put(&file, "/stat");
+    put_text(&file, "/stat");
     fd = jail_group_open_file(path, O_RDONLY);
     if (fd == -1)
         return false;
@@ -152,14 +152,14 @@ bool jail_group_owner(pid_t pid, char ret[JAIL_OWNER_BYTES])
     if (n <= 0)
         return false;
     stat[n] = '\0';
-    if (!find_start(stat, &start))
+    if (!find_start_time(stat, &start))
         return false;
-    put(&owner, JAIL_OWNER_START);
+    put_text(&owner, JAIL_OWNER_START);
     put_number(&owner, (unsigned long)pid);
-    put(&owner, ".");
-    put(&owner, start);
-    put(&owner, ".");
-    return fits(&owner);
+    put_text(&owner, ".");
+    put_text(&owner, start);
+    put_text(&owner, ".");
+    return text_fits(&owner);
 }
 
 /* The number that a text begins with; 0: none. */
@@ -193,7 +193,7 @@ static bool is_leaf(const char *name)
 
 /* ---- an end */
 
-/* Where the kernel does not do it by itself, as it does since 5.14 in version 2. */
+/* Kills each process of a group, where the kernel has no cgroup.kill (5.14, version 2). */
 static void kill_each(int procs_fd)
 {
     char piece[1024];
@@ -242,7 +242,7 @@ bool jail_group_remove(const char *tree, const char *group)
 
 /* ---- all groups of a tree */
 
-/* Returns false to be called for no further ones. */
+/* Called for each group; returns false to end the walk. */
 typedef bool on_group(const char *tree, const char *name, void *arg);
 
 static bool is_group(const struct dirent64 *entry)
@@ -250,7 +250,7 @@ static bool is_group(const struct dirent64 *entry)
     return entry->d_type == DT_DIR && begins_with(entry->d_name, JAIL_OWNER_START);
 }
 
-/* readdir() would ask for memory. */
+/* Walks by getdents64(), since readdir() would ask for memory. */
 static void each_group(const char *tree, on_group *told, void *arg)
 {
     _Alignas(struct dirent64) char piece[4096];
@@ -293,7 +293,8 @@ bool jail_group_remove_all(const char *tree, const char *prefix)
     return r.is_complete;
 }
 
-/* What is left in the leaf of a gateway are its other children, which have an end of their own. */
+/* A gateway's leaf is only removed when empty: its other children, which have an end of their own,
+ * may be left in it. */
 static bool remove_if_stale(const char *tree, const char *name, void *arg)
 {
     char path[JAIL_GROUP_PATH_BYTES];

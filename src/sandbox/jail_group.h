@@ -1,7 +1,7 @@
 /* jail_group.h -- what is done to one directory of control groups.
  *
- * All of it may be called between fork() and exec in a process with threads: no memory is asked
- * for, no lock taken. */
+ * Everything here may be called between fork() and exec in a process with threads: no memory is
+ * asked for, no lock taken. */
 #ifndef ANTIPHON_SANDBOX_JAIL_GROUP_H
 #define ANTIPHON_SANDBOX_JAIL_GROUP_H
 
@@ -27,27 +27,27 @@ bool jail_group_path(const char *tree, const char *group, const char *file,
 /* Writes a file of a group at once. False with errno set. */
 bool jail_group_write(const char *tree, const char *group, const char *file, const char *text);
 
-/* open(2), read(2) and write(2) of files whose calls a signal may interrupt, as it may those of
- * control groups: tried again until they come to an end. */
+/* Open, read and write files of control groups, whose calls a signal may interrupt: they are tried
+ * again until they come to an end. */
 int jail_group_open_file(const char *path, int flags);
 ssize_t jail_group_read_fd(int fd, void *to, size_t room);
 ssize_t jail_group_write_fd(int fd, const void *from, size_t len);
 
-/* What the names of a process begin with. False when there is no such process. */
+/* Writes what the names of a process's groups begin with. False when there is no such process. */
 bool jail_group_owner(pid_t pid, char ret[JAIL_OWNER_BYTES]);
 
 /* Removes the group, and kills what is in it when that is what is in the way. False when that
  * takes longer; true also when there is no such group. */
 bool jail_group_remove(const char *tree, const char *group);
 
-/* The same with all groups whose name begins so; those that only hold a gateway are left. */
+/* Removes all groups whose name begins so; those that only hold a gateway are left. */
 bool jail_group_remove_all(const char *tree, const char *prefix);
 
-/* Removes those whose owner is no more. */
+/* Removes the groups whose owner is no more. */
 void jail_group_remove_stale(const char *tree);
 
-/* Version 2: the process moves from the leaf back into the tree's own group, and the leaf is
- * removed, unless others have groups there. */
+/* Moves the process, with version 2, from the leaf back into the tree's own group, and removes the
+ * leaf, unless others have groups there. */
 void jail_group_leave(const char *tree, const char *leaf);
 
 #endif

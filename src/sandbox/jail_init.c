@@ -24,7 +24,8 @@ pid_t jail_init_of(int info_fd)
     return !str_is_none(number) && num_uint(number, &pid) && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
 
-/* The fourth word of its stat, behind a name in brackets that may hold anything, and a letter. */
+/* The fourth word of a process's stat, behind a name in brackets that may hold anything, and a
+ * letter. */
 static pid_t parent_of(pid_t pid)
 {
     char path[64], text[1024];

@@ -8,7 +8,7 @@
 #include "sandbox/jail_cgroup.h"
 #include "sandbox/jail_paths.h"
 
-/* Where the script lies, and what it is called in a traceback. */
+/* The script's path, which tracebacks show as well. */
 #define JAIL_SCRIPT "/run/main.py"
 
 struct jail_bwrap {
@@ -17,7 +17,7 @@ struct jail_bwrap {
     bool is_setuid;
 };
 
-/* Returns 0, or -1 with *reterr filled. */
+/* Finds bwrap on the PATH and asks its version. Returns 0, or -1 with *reterr filled. */
 int jail_find_bwrap(const char *const *env, struct arena *a, struct jail_bwrap *ret,
                     struct err *reterr);
 
@@ -50,10 +50,10 @@ enum jail_fd {
     JAIL_FD_USERS = JAIL_FDS, /* if there is one; closed before bwrap */
 };
 
-/* The number of the first one: bwrap gets them as 4, 5 ... (child_spawn.h). */
+/* The number of the first descriptor: bwrap gets them as 4, 5 ... (child_spawn.h). */
 enum { JAIL_FIRST_FD = 4 };
 
-/* Of /dev/shm. */
+/* The size of /dev/shm. */
 enum { JAIL_SHARED_BYTES = 64 * 1024 * 1024 };
 
 _Static_assert((int)JAIL_FD_USERS < (int)CHILD_MAX_EXTRA_FDS, "all are handed over");
@@ -63,13 +63,14 @@ _Static_assert((int)JAIL_FD_USERS < (int)CHILD_MAX_EXTRA_FDS, "all are handed ov
 const char *const *jail_command_line(const struct jail *jail, const struct jail_cell_conf *cell,
                                      struct arena *a);
 
-/* What bwrap has written to the other end of a pipe: the first process inside; 0: nothing. */
+/* The first process inside, as bwrap has written it to the other end of the pipe; 0: nothing yet.
+ */
 pid_t jail_init_of(int info_fd);
 
-/* Whether this kernel has descriptors of processes. */
+/* True when this kernel has descriptors of processes. */
 bool jail_init_can_be_held(void);
 
-/* A descriptor of that process, if it is a child of bwrap's; else -1. */
+/* Opens a descriptor of init, if that is a child of bwrap's; else returns -1. */
 int jail_init_open(pid_t init, pid_t bwrap);
 
 #endif

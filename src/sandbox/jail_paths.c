@@ -15,14 +15,14 @@
 
 /* ---- who may see what */
 
-static bool may(const struct stat *st, const struct jail_user *user, mode_t wanted)
+static bool user_may(const struct stat *st, const struct jail_user *user, mode_t wanted)
 {
     unsigned shift = st->st_uid == user->uid ? 6 : st->st_gid == user->gid ? 3 : 0;
 
     return ((st->st_mode >> shift) & wanted) == wanted;
 }
 
-/* Of a path without links. */
+/* True when the user may enter all directories of a path without links. */
 static bool may_walk(char *path, const struct jail_user *user)
 {
     enum { SEARCH = 1 };
@@ -32,7 +32,7 @@ static bool may_walk(char *path, const struct jail_user *user)
         bool is_open;
 
         *slash = '\0';
-        is_open = stat(path, &st) == 0 && may(&st, user, SEARCH);
+        is_open = stat(path, &st) == 0 && user_may(&st, user, SEARCH);
         *slash = '/';
         if (!is_open)
             return false;
@@ -52,7 +52,7 @@ bool jail_path_is_open(const char *path, const struct jail_user *user)
 
         is_open = user->uid == 0
                       ? faccessat(AT_FDCWD, real, wanted == READ ? R_OK : R_OK | X_OK, 0) == 0
-                      : may_walk(real, user) && may(&st, user, wanted);
+                      : may_walk(real, user) && user_may(&st, user, wanted);
     }
     free(real);
     return is_open;
@@ -93,7 +93,7 @@ int jail_check_path(const char *path, const struct jail_user *user, struct err *
 
 /* ---- texts */
 
-static const char *join(struct arena *a, str directory, const char *name)
+static const char *join_path(struct arena *a, str directory, const char *name)
 {
     str rest = str_from_c(name);
     char *path = arena_alloc(a, directory.len + 1 + rest.len + 1);
@@ -106,7 +106,7 @@ static const char *join(struct arena *a, str directory, const char *name)
     return path;
 }
 
-/* What is before the last slash; "" for what lies in the root directory. */
+/* The path before the last slash; "" for what lies in the root directory. */
 static str directory_of(str path)
 {
     while (path.len > 0 && path.p[path.len - 1] != '/')
@@ -136,13 +136,13 @@ static bool is_program(const char *path)
 
 typedef bool is_wanted(const char *path, const void *arg);
 
-/* The first on a PATH that is wanted. */
-static const char *search(str places, const char *name, is_wanted *wanted, const void *arg,
-                          struct arena *a)
+/* The first program on a PATH that is wanted. */
+static const char *search_places(str places, const char *name, is_wanted *wanted, const void *arg,
+                                 struct arena *a)
 {
     while (places.len > 0) {
         size_t len = str_find_char(places, ':');
-        const char *path = join(a, str_from(places.p, len), name);
+        const char *path = join_path(a, str_from(places.p, len), name);
 
         if (path == NULL)
             return NULL;
@@ -157,9 +157,9 @@ static const char *search_env(const char *const *env, const char *name, is_wante
                               const void *arg, struct arena *a)
 {
     str places = child_env_get(env, STR("PATH"));
-    const char *path = str_is_none(places) ? NULL : search(places, name, wanted, arg, a);
+    const char *path = str_is_none(places) ? NULL : search_places(places, name, wanted, arg, a);
 
-    return path != NULL ? path : search(STR(USUAL_PATH), name, wanted, arg, a);
+    return path != NULL ? path : search_places(STR(USUAL_PATH), name, wanted, arg, a);
 }
 
 static bool is_any(const char *path, const void *arg)
@@ -176,7 +176,7 @@ const char *jail_find_program(const char *name, const char *const *env, struct a
 
 /* ---- Python */
 
-/* Not a script that starts one: what that needs is unknown. */
+/* True for an ELF file; what a script that starts one needs is unknown. */
 static bool is_binary(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -191,7 +191,7 @@ static bool is_binary(const char *path)
     return is_elf;
 }
 
-static bool is_usable(const char *path, const void *arg)
+static bool is_usable_python(const char *path, const void *arg)
 {
     return is_binary(path) && jail_path_is_open(path, arg);
 }
@@ -214,10 +214,10 @@ struct additions {
     bool failed;
 };
 
-/* directory/name, when it exists and is not seen anyway. */
-static void add(struct additions *more, str directory, const char *name)
+/* Adds directory/name, if it exists and is not seen anyway. */
+static void add_path(struct additions *more, str directory, const char *name)
 {
-    const char *path = join(more->arena, directory, name);
+    const char *path = join_path(more->arena, directory, name);
 
     more->failed |= path == NULL || more->n + 1 >= JAIL_PYTHON_PATHS;
     if (more->failed || access(path, F_OK) == -1 || is_of_system(path))
@@ -225,21 +225,21 @@ static void add(struct additions *more, str directory, const char *name)
     more->python->paths[more->n++] = path;
 }
 
-/* The libraries beside the "bin" that it lies in. */
+/* Adds the libraries beside the "bin" that Python lies in. */
 static void add_libraries(struct additions *more, str prefix)
 {
-    add(more, prefix, "lib");
-    add(more, prefix, "lib64");
+    add_path(more, prefix, "lib");
+    add_path(more, prefix, "lib64");
 }
 
 static bool has_file(str directory, const char *name, struct arena *a)
 {
-    const char *path = join(a, directory, name);
+    const char *path = join_path(a, directory, name);
 
     return path != NULL && access(path, F_OK) == 0;
 }
 
-/* found: the path as it is to be called, whose last part may be a link. */
+/* found is the path as it is to be called, whose last part may be a link. */
 static int describe_python(const char *found, struct arena *a, struct jail_python *ret,
                            struct err *reterr)
 {
@@ -255,9 +255,9 @@ static int describe_python(const char *found, struct arena *a, struct jail_pytho
             ret->program = found;
             ret->link_to = strcmp(found, real) == 0 || is_of_system(found) ? NULL : real;
             add_libraries(&more, prefix);
-            add(&more, prefix, "pyvenv.cfg");
+            add_path(&more, prefix, "pyvenv.cfg");
         }
-        add(&more, real_directory, real + real_directory.len + 1);
+        add_path(&more, real_directory, real + real_directory.len + 1);
         add_libraries(&more, directory_of(real_directory));
     }
     if (more.failed)
@@ -265,7 +265,7 @@ static int describe_python(const char *found, struct arena *a, struct jail_pytho
     return more.failed ? -1 : 0;
 }
 
-static const char *why_not(const char *path)
+static const char *why_not_usable(const char *path)
 {
     if (!is_program(path))
         return "is not a program";
@@ -274,14 +274,14 @@ static const char *why_not(const char *path)
     return "may not be read by the user that sandboxes run as";
 }
 
-/* What was named by its path is taken or refused, whatever else there is. */
+/* A Python that is named by its path is taken or refused, whatever else there is. */
 static int find_named(const char *path, const struct jail_user *user, struct arena *a,
                       struct jail_python *ret, struct err *reterr)
 {
     if (*path != '/')
         err_set(reterr, ERR_INTERNAL, "--code-python: %s is not an absolute path", path);
-    else if (!is_program(path) || !is_usable(path, user))
-        err_set(reterr, ERR_INTERNAL, "--code-python: %s %s", path, why_not(path));
+    else if (!is_program(path) || !is_usable_python(path, user))
+        err_set(reterr, ERR_INTERNAL, "--code-python: %s %s", path, why_not_usable(path));
     else
         return describe_python(path, a, ret, reterr);
     return -1;
@@ -294,7 +294,7 @@ int jail_find_python(const char *name, const char *const *env, const struct jail
 
     if (strchr(name, '/') != NULL)
         return find_named(name, user, a, ret, reterr);
-    found = search_env(env, name, is_usable, user, a);
+    found = search_env(env, name, is_usable_python, user, a);
     if (found != NULL)
         return describe_python(found, a, ret, reterr);
     err_set(reterr, ERR_INTERNAL,

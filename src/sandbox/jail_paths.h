@@ -22,7 +22,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* Whom a sandbox runs as; uid 0: as the gateway, which is not root then. */
+/* The user that a sandbox runs as; uid 0: the gateway's own, which is not root then. */
 struct jail_user {
     uid_t uid;
     gid_t gid;
@@ -36,19 +36,20 @@ struct jail_python {
     const char *paths[JAIL_PYTHON_PATHS]; /* outside of the system's, to be shown; ends with NULL */
 };
 
-/* Whether the user may enter all directories above, and read what it is. Access control lists are
+/* True when the user may enter all directories above path, and read it. Access control lists are
  * only heeded for the user that the gateway is itself. */
 bool jail_path_is_open(const char *path, const struct jail_user *user);
 
-/* The program on the PATH of env, or in the usual places; NULL. */
+/* Finds a program on the PATH of env, or in the usual places; NULL when there is none. */
 const char *jail_find_program(const char *name, const char *const *env, struct arena *a);
 
-/* Returns 0, or -1 with *reterr saying what is wrong with the one that was named. */
+/* Finds a Python that sandboxes can use. Returns 0, or -1 with *reterr saying what is wrong with
+ * the one that was named. */
 int jail_find_python(const char *name, const char *const *env, const struct jail_user *user,
                      struct arena *a, struct jail_python *ret, struct err *reterr);
 
-/* Whether a directory of the configuration may be shown: absolute, open to the user, and nothing
- * that sandboxes have a version of their own of. Returns 0, or -1 with *reterr filled. */
+/* Checks whether a directory of the configuration may be shown: absolute, open to the user, and
+ * nothing that sandboxes have a version of their own of. Returns 0, or -1 with *reterr filled. */
 int jail_check_path(const char *path, const struct jail_user *user, struct err *reterr);
 
 #endif

@@ -21,7 +21,7 @@ enum {
     TRIES = 200, /* two seconds for one group */
 };
 
-/* There is no loop here that could have a timer. */
+/* The process has no loop, so it waits by poll(). */
 static void pause_a_moment(void)
 {
     (void)poll(NULL, 0, PAUSE_MS);
@@ -80,7 +80,7 @@ static void read_names(const struct jail_sweep_conf *conf, int fd)
     }
 }
 
-_Noreturn static void sweep(const struct jail_sweep_conf *conf, int fd, pid_t gateway)
+_Noreturn static void sweep_main(const struct jail_sweep_conf *conf, int fd, pid_t gateway)
 {
     (void)setsid();
     (void)prctl(PR_SET_NAME, "antiphon-sweep");
@@ -113,7 +113,7 @@ int jail_sweep_start(const struct jail_sweep_conf *conf, struct jail_sweep *ret,
     if (fcntl(fds[1], F_SETFL, O_NONBLOCK) != -1)
         pid = fork();
     if (pid == 0)
-        sweep(conf, fds[0], gateway);
+        sweep_main(conf, fds[0], gateway);
     if (pid == -1)
         err_set(reterr, ERR_INTERNAL, "fork: %s", strerror(errno));
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "sandbox/jail_group.h"
 
-/* What has to be known; copied. */
+/* What the process has to know; copied. */
 struct jail_sweep_conf {
     const struct jail_tree *trees; /* each has a group of each name */
     size_t n_trees;
@@ -31,14 +31,14 @@ struct jail_sweep {
     int fd; /* of the pipe */
 };
 
-/* Returns 0, or -1 with *reterr filled. */
+/* Starts the process. Returns 0, or -1 with *reterr filled. */
 int jail_sweep_start(const struct jail_sweep_conf *conf, struct jail_sweep *ret,
                      struct err *reterr);
 
 /* Has the group removed. False when it cannot be told. Any thread. */
 bool jail_sweep_remove(const struct jail_sweep *sweep, const char *group);
 
-/* Has the rest removed, and waits for it. */
+/* Has the groups that are left removed, and waits for that. */
 void jail_sweep_stop(struct jail_sweep *sweep);
 
 #endif

@@ -25,7 +25,7 @@ bool jail_tree_has_word(str list, char separator, str word)
     return false;
 }
 
-/* The group this process is in; controller is "" for version 2. STR_NONE: none. */
+/* The group that this process is in; controller is "" for version 2. STR_NONE: none. */
 static str find_group(str cgroup, str controller)
 {
     while (cgroup.len > 0) {
@@ -45,7 +45,7 @@ struct mounted {
     str root, where;
 };
 
-/* A line of mountinfo, if it is of that kind and has that option. */
+/* Reads a line of mountinfo; false unless it is of that kind and has that option. */
 static bool read_mount(str line, str kind, str option, struct mounted *ret)
 {
     size_t dash = str_find(line, STR(" - "));
@@ -62,7 +62,7 @@ static bool read_mount(str line, str kind, str option, struct mounted *ret)
 }
 
 /* The group relative to what is mounted; STR_NONE when it lies outside. */
-static str below(str root, str group)
+static str path_below(str root, str group)
 {
     if (str_eq(root, STR("/")))
         return str_eq(group, STR("/")) ? STR("") : group;
@@ -72,7 +72,7 @@ static str below(str root, str group)
     return group.len == 0 || *group.p == '/' ? group : STR_NONE;
 }
 
-static bool find(str cgroup, str mountinfo, str kind, str controller, struct jail_tree *ret)
+static bool find_tree(str cgroup, str mountinfo, str kind, str controller, struct jail_tree *ret)
 {
     str group = find_group(cgroup, controller);
 
@@ -82,7 +82,7 @@ static bool find(str cgroup, str mountinfo, str kind, str controller, struct jai
 
         if (!read_mount(str_cut(&mountinfo, '\n'), kind, controller, &m))
             continue;
-        rest = below(m.root, group);
+        rest = path_below(m.root, group);
         if (str_is_none(rest) || m.where.len + rest.len >= sizeof(ret->path))
             continue;
         memcpy(ret->path, m.where.p, m.where.len);
@@ -95,10 +95,10 @@ static bool find(str cgroup, str mountinfo, str kind, str controller, struct jai
 
 bool jail_tree_find_v1(str cgroup, str mountinfo, enum jail_controller which, struct jail_tree *ret)
 {
-    return find(cgroup, mountinfo, STR("cgroup"), jail_controller_names[which], ret);
+    return find_tree(cgroup, mountinfo, STR("cgroup"), jail_controller_names[which], ret);
 }
 
 bool jail_tree_find_v2(str cgroup, str mountinfo, struct jail_tree *ret)
 {
-    return find(cgroup, mountinfo, STR("cgroup2"), STR(""), ret);
+    return find_tree(cgroup, mountinfo, STR("cgroup2"), STR(""), ret);
 }

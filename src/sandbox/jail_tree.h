@@ -19,13 +19,14 @@ struct jail_tree {
     char path[JAIL_TREE_BYTES];
 };
 
-/* Finds them in the texts of /proc/self/cgroup and /proc/self/mountinfo: of a controller of version
- * 1, or of version 2. False when there is none, or it is not mounted where we could see it. */
+/* Find the tree in the texts of /proc/self/cgroup and /proc/self/mountinfo: of a controller of
+ * version 1, or of version 2. False when there is none, or it is not mounted where we could see it.
+ */
 bool jail_tree_find_v1(str cgroup, str mountinfo, enum jail_controller which,
                        struct jail_tree *ret);
 bool jail_tree_find_v2(str cgroup, str mountinfo, struct jail_tree *ret);
 
-/* Whether the word is in a list of words. */
+/* True when the word is in a list of words. */
 bool jail_tree_has_word(str list, char separator, str word);
 
 #endif

@@ -50,19 +50,20 @@ void sandbox_hub_describe(const struct sandbox_hub *hub, struct buf *out);
 /* What cannot be promised on this machine, as jail_shortfalls() does. */
 size_t sandbox_hub_shortfalls(const struct sandbox_hub *hub, struct buf *out);
 
-/* Does the container exist, for this owner? Takes a lock for a moment. A container that exists now
- * may be gone a moment later. */
+/* True when the container exists, for this owner. Takes a lock for a moment. A container that
+ * exists now may be gone a moment later. */
 bool sandbox_hub_has(struct sandbox_hub *hub, str owner, str container_id);
 
 /* ---- requests for files
  *
  * Who asks for files of containers enters before, and leaves when the whole answer has left. */
 
-/* SANDBOX_OK, or why there is no room: SANDBOX_BUSY when the owner has its share of requests under
- * way, SANDBOX_FULL when all together have. Takes a lock for a moment. */
+/* Takes a place for a request. SANDBOX_OK, or why there is no room: SANDBOX_BUSY when the owner has
+ * its share of requests under way, SANDBOX_FULL when all together have. Takes a lock for a moment.
+ */
 enum sandbox_failure sandbox_files_enter(struct sandbox_hub *hub, str owner);
 
-/* Once for each time that it was entered. */
+/* Gives a place back: once for each that was taken. */
 void sandbox_files_leave(struct sandbox_hub *hub, str owner);
 
 /* ---- tasks
@@ -152,14 +153,14 @@ struct sandbox_handler {
     void (*on_done)(void *arg, const struct sandbox_outcome *outcome);
 };
 
-/* NULL with *reterr filled when out of memory. */
+/* Starts a task, or returns NULL with *reterr filled when out of memory. */
 struct sandbox_task *sandbox_start(struct sandbox_hub *hub, struct loop *loop,
                                    const struct sandbox_request *request,
                                    const struct sandbox_handler *handler, void *arg,
                                    struct err *reterr);
 
-/* On the thread of its loop, before it has reported: no report follows. Code that runs is
- * interrupted, and its sandbox ended if that does not help. */
+/* Cancels a task that has not reported, on the thread of its loop: no report follows. Code that
+ * runs is interrupted, and its sandbox ended if that does not help. */
 void sandbox_cancel(struct sandbox_task *task);
 
 #endif

@@ -69,7 +69,7 @@ static void on_session_ready(void *arg, pid_t process)
     jail_cell_ready(&b->cell, process);
 }
 
-/* What a control group counts is no limit of each process. */
+/* Processes get no limits of their own for what a control group counts. */
 static void write_arguments(const struct box *b, struct buf *out)
 {
     const struct sandbox_conf *conf = &b->hub->conf;
@@ -154,7 +154,7 @@ static void keep_version(const struct box *b)
         buf_append(&hub->python, sandbox_session_python(b->session));
 }
 
-/* A box with a session outlives run_next(). */
+/* run_next() frees no box with a session, so b may be used behind it. */
 static void on_run_done(void *arg, const struct sandbox_outcome *outcome)
 {
     struct box *b = arg;
@@ -168,7 +168,7 @@ static void on_run_done(void *arg, const struct sandbox_outcome *outcome)
     sandbox_box_used(b);
 }
 
-static void run(struct box *b, struct sandbox_task *t)
+static void run_task(struct box *b, struct sandbox_task *t)
 {
     const struct sandbox_call_conf conf = {.op = SANDBOX_RUN,
                                            .code = t->request.code,
@@ -201,7 +201,7 @@ static void run_next(struct box *b)
             sandbox_task_fail(t, SANDBOX_BROKEN, STR("The sandbox could not be started."));
             return; /* and the box is gone */
         }
-        run(b, t);
+        run_task(b, t);
     }
 }
 
@@ -218,7 +218,7 @@ void sandbox_box_run(struct box *b, struct sandbox_task *t)
     run_next(b);
 }
 
-static void stop_waiting(struct box *b, const struct sandbox_task *t)
+static void unlink_waiting(struct box *b, const struct sandbox_task *t)
 {
     struct sandbox_task **place = &b->waiting;
 
@@ -255,7 +255,7 @@ void sandbox_box_has_read(struct box *b, struct sandbox_task *t)
 void sandbox_box_forget(struct box *b, struct sandbox_task *t)
 {
     if (t->call == NULL) {
-        stop_waiting(b, t);
+        unlink_waiting(b, t);
     } else if (t == b->running) {
         b->running = NULL;
         sandbox_call_cancel(t->call);
@@ -268,7 +268,7 @@ void sandbox_box_forget(struct box *b, struct sandbox_task *t)
 
 /* ---- the end */
 
-static void begin_again(struct sandbox_task *t, enum sandbox_failure failure, str message)
+static void begin_tasks_again(struct sandbox_task *t, enum sandbox_failure failure, str message)
 {
     while (t != NULL) {
         struct sandbox_task *next = t->next;
@@ -295,7 +295,7 @@ void sandbox_box_leave(struct box *b, enum sandbox_failure failure, str message)
     } else {
         sandbox_hub_left(b->hub, b);
     }
-    begin_again(waiting, failure, message);
+    begin_tasks_again(waiting, failure, message);
 }
 
 void sandbox_box_free(struct box *b)
@@ -308,8 +308,8 @@ void sandbox_box_free(struct box *b)
 
 /* ---- the start */
 
-/* What was asked for, unless that is nothing or too much. */
-static uint64_t at_most(uint64_t asked, uint64_t limit)
+/* The value asked for, unless that is nothing or too much. */
+static uint64_t limit_request(uint64_t asked, uint64_t limit)
 {
     return asked == 0 || asked > limit ? limit : asked;
 }
@@ -326,8 +326,8 @@ struct box *sandbox_box_new(struct sandbox_hub *hub, const struct sandbox_reques
         .id = arena_dup(&b->memory, request->container_id),
         .name = arena_dup(&b->memory, request->name),
         .created_at = clock_unix_s(),
-        .idle_ms = at_most(request->idle_ms, hub->conf.idle_ms),
-        .memory_bytes = at_most(request->memory_bytes, hub->conf.memory_bytes),
+        .idle_ms = limit_request(request->idle_ms, hub->conf.idle_ms),
+        .memory_bytes = limit_request(request->memory_bytes, hub->conf.memory_bytes),
     };
     b->idle_timer = loop_timer_new(hub->loop, on_idle_for_long, b);
     if (b->idle_timer != NULL && !str_is_none(b->owner) && !str_is_none(b->view.id) &&

@@ -15,7 +15,7 @@
 #define NAME_START "antiphon-"
 #define NAME_END   ".sock"
 
-/* Short: the whole path has to fit into an address. */
+/* The directory for sockets, short: a whole path has to fit into an address. */
 static const char *runtime_directory(const struct sandbox_conf *conf)
 {
     str directory = child_env_get(conf->jail.env, STR("XDG_RUNTIME_DIR"));
@@ -25,7 +25,7 @@ static const char *runtime_directory(const struct sandbox_conf *conf)
 
 /* ---- sockets of gateways that were killed: each has a name of its own, so no other meets them */
 
-static bool is_refused(const struct sockaddr_un *at)
+static bool is_dead_socket(const struct sockaddr_un *at)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     bool refused = fd != -1 && connect(fd, (const struct sockaddr *)at, sizeof(*at)) == -1 &&
@@ -36,7 +36,7 @@ static bool is_refused(const struct sockaddr_un *at)
     return refused;
 }
 
-/* A young one may belong to a gateway that is about to listen. */
+/* A young socket may belong to a gateway that is about to listen. */
 static void remove_if_dead(const char *directory, const char *name)
 {
     enum { YOUNG_S = 60 };
@@ -45,7 +45,7 @@ static void remove_if_dead(const char *directory, const char *name)
     struct stat file;
 
     if (n < (int)sizeof(at.sun_path) && lstat(at.sun_path, &file) == 0 && S_ISSOCK(file.st_mode) &&
-        file.st_mtime < time(NULL) - YOUNG_S && is_refused(&at))
+        file.st_mtime < time(NULL) - YOUNG_S && is_dead_socket(&at))
         (void)unlink(at.sun_path);
 }
 

@@ -76,7 +76,7 @@ static void thread_main(void *arg)
     loop_run(hub->loop);
 }
 
-/* The thread has ended, or was never started. */
+/* Frees a hub whose thread has ended or was never started. */
 static void hub_fini(struct sandbox_hub *hub)
 {
     loop_timer_free(hub->end_timer);
@@ -105,7 +105,7 @@ bool sandbox_hub_free(struct sandbox_hub *hub)
 
 /* ---- the start */
 
-static int open_all(struct sandbox_hub *hub, struct err *reterr)
+static int open_hub_parts(struct sandbox_hub *hub, struct err *reterr)
 {
     hub->conf.jail.has_egress = hub->conf.egress != NULL;
     hub->jail = jail_new(&hub->conf.jail, reterr);
@@ -138,7 +138,7 @@ static struct sandbox_hub *hub_new(const struct sandbox_conf *conf)
     return hub;
 }
 
-/* *ret_ground: what its sandboxes were to start in. */
+/* Opens a hub and tries it; *ret_ground is what its sandboxes were to start in. */
 static struct sandbox_hub *open_hub(const struct sandbox_conf *conf, enum jail_ground *ret_ground,
                                     struct err *reterr)
 {
@@ -149,7 +149,7 @@ static struct sandbox_hub *open_hub(const struct sandbox_conf *conf, enum jail_g
         err_set_no_memory(reterr);
         return NULL;
     }
-    if (open_all(hub, reterr) == -1) {
+    if (open_hub_parts(hub, reterr) == -1) {
         hub_fini(hub);
         return NULL;
     }
@@ -160,7 +160,8 @@ static struct sandbox_hub *open_hub(const struct sandbox_conf *conf, enum jail_g
     return NULL;
 }
 
-/* A machine may let a child prepare the ground, and then not let bwrap work on it: less is tried. */
+/* A machine may let a child prepare the ground, and then not let bwrap work on it: then less is
+ * tried. */
 struct sandbox_hub *sandbox_hub_new(const struct sandbox_conf *conf, struct err *reterr)
 {
     struct sandbox_conf less = *conf;

@@ -135,7 +135,7 @@ int sandbox_message_read(str line, struct sandbox_message *ret)
     return 0;
 }
 
-/* Plain, without NUL, which some stores and terminals do not take, and cut. */
+/* Decodes a text, without NUL, which some stores and terminals do not take, and cuts it. */
 static str read_text(str escaped, size_t limit_bytes, struct arena *a)
 {
     str plain = json_text_copy(a, escaped);
@@ -190,7 +190,7 @@ str sandbox_path_relative(str absolute)
     return str_skip(absolute, sizeof(ROOT) - 1);
 }
 
-/* STR_NONE when out of memory. */
+/* The path below the work directory in the arena; STR_NONE when out of memory. */
 static str path_absolute(str path, struct arena *a)
 {
     struct buf whole = {.limit = 0};
@@ -223,7 +223,7 @@ str sandbox_file_id(str container_id, str path, struct arena *a)
     return id;
 }
 
-/* Plain and of the arena; "" when there is none that could be one; STR_NONE when out of memory. */
+/* The path in the arena; "" when there is none that may be one; STR_NONE when out of memory. */
 static str read_path(str escaped, struct arena *a)
 {
     str path;
@@ -234,7 +234,7 @@ static str read_path(str escaped, struct arena *a)
     return str_is_none(path) || sandbox_path_is_fine(path) ? path : STR("");
 }
 
-/* Returns 1, 0 when it is to be left out, or -1 when out of memory. */
+/* Reads a file. Returns 1, 0 when it is to be left out, or -1 when out of memory. */
 static int read_file(str raw, str container_id, struct arena *a, struct sandbox_file *ret)
 {
     str path = read_path(jr_member_string(raw, STR("path")), a);
@@ -281,7 +281,7 @@ int sandbox_read_files(const struct sandbox_message *m, str container_id, struct
 
 /* ---- images */
 
-/* Those that clients show and models see. */
+/* Returns the type if it is one that clients show and models see. */
 static str known_mime(str escaped)
 {
     static const str known[] = {
@@ -299,7 +299,7 @@ static str known_mime(str escaped)
 }
 
 /* The bytes of base64 in the arena; STR_NONE when it is none, or when out of memory. */
-static str decoded(str escaped, struct arena *a)
+static str decode_base64(str escaped, struct arena *a)
 {
     str letters = base64_unpadded(json_text_dup(a, escaped));
     size_t n = base64url_bytes(letters.len);
@@ -313,13 +313,13 @@ static str decoded(str escaped, struct arena *a)
 static bool is_base64(str letters)
 {
     struct arena a = {.limit = 0};
-    bool is_it = !str_is_none(decoded(letters, &a));
+    bool is_it = !str_is_none(decode_base64(letters, &a));
 
     arena_fini(&a);
     return is_it;
 }
 
-/* Returns 1, 0 when it is to be left out, or -1 when out of memory. */
+/* Reads an image. Returns 1, 0 when it is to be left out, or -1 when out of memory. */
 static int read_image(str raw, size_t limit_bytes, struct arena *a, struct sandbox_image *ret)
 {
     str letters = jr_member_string(raw, STR("base64")), path;
@@ -384,7 +384,7 @@ int sandbox_read_content(const struct sandbox_message *m, const struct sandbox_l
     }
     if (str_is_none(m->base64))
         return -1;
-    ret->content = decoded(m->base64, a);
+    ret->content = decode_base64(m->base64, a);
     if (str_is_none(ret->content))
         return -1;
     ret->failure = ret->content.len > limits->file_bytes ? SANDBOX_TOO_LARGE : SANDBOX_OK;

@@ -24,10 +24,10 @@ struct sandbox_limits {
     size_t file_bytes;   /* of a file that is read */
 };
 
-/* How long a line may be that nobody has asked for: that the runner is ready. */
+/* The longest line that nobody has asked for: that the runner is ready. */
 enum { SANDBOX_UNASKED_BYTES = 1 << 10 };
 
-/* How long the line of an answer may be. */
+/* The longest line of an answer. */
 size_t sandbox_answer_bytes(enum sandbox_op op, const struct sandbox_limits *limits);
 
 /* ---- what is said, each without line end */
@@ -58,30 +58,30 @@ struct sandbox_message {
     str images, files; /* raw */
 };
 
-/* Returns 0, or -1 when the line is no message. */
+/* Reads a line. Returns 0, or -1 when it is no message. */
 int sandbox_message_read(str line, struct sandbox_message *ret);
 
-/* Fill *ret but for failure and message, with texts in the arena. Return 0, or -1 when that is no
- * answer to such a question, or no memory is left. */
+/* Read answers: fill *ret but for failure and message, with texts in the arena. Return 0, or -1
+ * when m is no answer to such a question, or no memory is left. */
 int sandbox_read_run(const struct sandbox_message *m, const struct sandbox_limits *limits,
                      str container_id, struct arena *a, struct sandbox_outcome *ret);
 int sandbox_read_files(const struct sandbox_message *m, str container_id, struct arena *a,
                        struct sandbox_outcome *ret);
-/* This one sets failure as well. */
+/* Reads the content of a file likewise, and sets failure as well. */
 int sandbox_read_content(const struct sandbox_message *m, const struct sandbox_limits *limits,
                          struct arena *a, struct sandbox_outcome *ret);
 
 /* ---- files */
 
-/* May this be the name of a file below the work directory? Plain, relative, without "..", empty
- * or "." parts and control characters. */
+/* True when path may be that of a file below the work directory: plain, relative, without "..",
+ * empty or "." parts and control characters. */
 bool sandbox_path_is_fine(str path);
 
 /* The path of a file of an outcome as the runner knows it. */
 str sandbox_path_relative(str absolute);
 
-/* "cfile_" and a part of the SHA-256 of both: nobody has to remember it. STR_NONE when out of
- * memory. */
+/* The id of a file: "cfile_" and a part of the SHA-256 of both, so that nobody has to remember it.
+ * STR_NONE when out of memory. */
 str sandbox_file_id(str container_id, str path, struct arena *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* sandbox_probe.c -- does a sandbox run a line of code here?
+/* sandbox_probe.c -- tries at the start whether a sandbox runs a line of code here.
  *
  * The hub is asked as every worker asks it, by a loop that lives as long as the question. */
 #include "sandbox/sandbox_internal.h"
@@ -9,7 +9,7 @@ struct probe {
     bool works;
 };
 
-static void explain(const struct probe *p, str message)
+static void explain_failure(const struct probe *p, str message)
 {
     struct buf advice = {.limit = 0};
     str detail = buf_str(&p->hub->detail);
@@ -20,7 +20,7 @@ static void explain(const struct probe *p, str message)
     buf_fini(&advice);
 }
 
-/* Code that cannot even do this in its time runs all the same. */
+/* Code that runs out of its time here runs all the same. */
 static void on_run(void *arg, const struct sandbox_outcome *outcome)
 {
     struct probe *p = arg;
@@ -29,8 +29,8 @@ static void on_run(void *arg, const struct sandbox_outcome *outcome)
                (outcome->failure == SANDBOX_TIMED_OUT && outcome->is_alive);
     if (p->works)
         return;
-    explain(p,
-            outcome->failure == SANDBOX_OK ? STR("The sandbox miscalculates.") : outcome->message);
+    explain_failure(p, outcome->failure == SANDBOX_OK ? STR("The sandbox miscalculates.")
+                                                      : outcome->message);
 }
 
 static void on_deleted(void *arg, const struct sandbox_outcome *outcome)
@@ -39,9 +39,10 @@ static void on_deleted(void *arg, const struct sandbox_outcome *outcome)
     (void)outcome;
 }
 
-/* Returns 0 when the task has been done, whatever came of it. */
-static int ask(struct sandbox_hub *hub, struct loop *loop, const struct sandbox_request *request,
-               const struct sandbox_handler *handler, struct probe *p)
+/* Runs a task. Returns 0 when it has reported, whatever came of it. */
+static int run_request(struct sandbox_hub *hub, struct loop *loop,
+                       const struct sandbox_request *request, const struct sandbox_handler *handler,
+                       struct probe *p)
 {
     if (sandbox_start(hub, loop, request, handler, p, p->reterr) == NULL)
         return -1;
@@ -61,10 +62,10 @@ int sandbox_probe(struct sandbox_hub *hub, struct err *reterr)
 
     if (loop == NULL)
         return -1;
-    rc = ask(hub, loop, &request, &on_probe, &p);
+    rc = run_request(hub, loop, &request, &on_probe, &p);
     request.op = SANDBOX_DELETE;
     if (rc == 0 && p.works)
-        rc = ask(hub, loop, &request, &on_delete, &p);
+        rc = run_request(hub, loop, &request, &on_delete, &p);
     loop_free(loop);
     hub->is_tried = true;
     return rc == 0 && p.works ? 0 : -1;

@@ -65,8 +65,8 @@ static void unlink_call(struct sandbox_call *c)
     s->n_calls--;
 }
 
-/* It is on no list any more, and gone before it is told of. */
-static void tell(struct sandbox_call *c, const struct sandbox_outcome *outcome)
+/* Reports a call that is on no list any more; the call is freed before its handler runs. */
+static void report_unlinked(struct sandbox_call *c, const struct sandbox_outcome *outcome)
 {
     const struct sandbox_call_conf conf = c->conf;
 
@@ -75,10 +75,10 @@ static void tell(struct sandbox_call *c, const struct sandbox_outcome *outcome)
         conf.on_done(conf.arg, outcome);
 }
 
-static void report(struct sandbox_call *c, const struct sandbox_outcome *outcome)
+static void report_call(struct sandbox_call *c, const struct sandbox_outcome *outcome)
 {
     unlink_call(c);
-    tell(c, outcome);
+    report_unlinked(c, outcome);
 }
 
 bool sandbox_session_is_running(const struct sandbox_session *s)
@@ -95,7 +95,7 @@ str sandbox_session_python(const struct sandbox_session *s)
     return str_from_c(s->python);
 }
 
-/* A C string of the beginning of a text, without what terminals could act on. */
+/* Keeps the beginning of a text as a C string, without what terminals could act on. */
 static void keep_plain(char *to, size_t size, str text)
 {
     size_t n = 0;
@@ -125,7 +125,7 @@ static void fail_calls(struct sandbox_session *s, enum sandbox_failure failure, 
             outcome.message = STR("The code ran for too long and could not be interrupted, so its "
                                   "process was ended. " LOST);
         }
-        tell(c, &outcome);
+        report_unlinked(c, &outcome);
     }
 }
 
@@ -139,7 +139,7 @@ void sandbox_session_kill(struct sandbox_session *s, enum sandbox_failure failur
     fail_calls(s, failure, message);
 }
 
-static void describe(const struct sandbox_session *s, const char *why, struct buf *out)
+static void write_detail(const struct sandbox_session *s, const char *why, struct buf *out)
 {
     struct buf said = {.limit = 0};
 
@@ -152,16 +152,16 @@ static void describe(const struct sandbox_session *s, const char *why, struct bu
     buf_fini(&said);
 }
 
-/* From the loop only. */
-static void end(struct sandbox_session *s, enum sandbox_failure failure, str message,
-                const char *why)
+/* Ends the process; from the loop only, since it reports. */
+static void end_session(struct sandbox_session *s, enum sandbox_failure failure, str message,
+                        const char *why)
 {
     struct buf detail = {.limit = 0};
 
     if (s->is_ended)
         return;
     s->is_ended = true;
-    describe(s, why, &detail);
+    write_detail(s, why, &detail);
     loop_timer_stop(s->start_timer);
     child_kill(s->child);
     s->handler->on_end(s->arg, failure, buf_str(&detail));
@@ -169,25 +169,26 @@ static void end(struct sandbox_session *s, enum sandbox_failure failure, str mes
     fail_calls(s, failure, message);
 }
 
-static void broken(struct sandbox_session *s, const char *why)
+static void end_broken(struct sandbox_session *s, const char *why)
 {
-    end(s, SANDBOX_BROKEN, STR("The sandbox did not work as it should and was ended. " LOST), why);
+    end_session(s, SANDBOX_BROKEN,
+                STR("The sandbox did not work as it should and was ended. " LOST), why);
 }
 
-static void not_started(struct sandbox_session *s, const char *why)
+static void end_not_started(struct sandbox_session *s, const char *why)
 {
-    end(s, SANDBOX_BROKEN, STR("The sandbox could not be started."), why);
+    end_session(s, SANDBOX_BROKEN, STR("The sandbox could not be started."), why);
 }
 
 static void on_start_too_late(void *arg)
 {
-    not_started(arg, "it was not ready in time");
+    end_not_started(arg, "it was not ready in time");
 }
 
 /* ---- time */
 
 /* A process that does not even read is killed by the next turn of the loop. */
-static void interrupt(struct sandbox_call *c)
+static void interrupt_call(struct sandbox_call *c)
 {
     struct buf line = {.limit = 0};
     bool is_sent;
@@ -204,14 +205,14 @@ static void on_call_timer(void *arg)
     struct sandbox_call *c = arg;
 
     if (c->conf.op != SANDBOX_RUN) { /* code does not keep the runner from this */
-        broken(c->session, "it did not answer in time");
+        end_broken(c->session, "it did not answer in time");
     } else if (c->is_interrupted) {
-        end(c->session, SANDBOX_DIED,
-            STR("The sandbox was ended since its code could not be interrupted. " LOST),
-            "its code could not be interrupted");
+        end_session(c->session, SANDBOX_DIED,
+                    STR("The sandbox was ended since its code could not be interrupted. " LOST),
+                    "its code could not be interrupted");
     } else {
         c->is_late = true;
-        interrupt(c);
+        interrupt_call(c);
     }
 }
 
@@ -270,14 +271,14 @@ static void take_answer(struct sandbox_call *c, const struct sandbox_message *m)
     struct sandbox_session *s = c->session;
 
     if (c->conf.memory != NULL && read_outcome(c, m, &outcome) == -1) {
-        broken(s, "its answer has not the form that the protocol has");
+        end_broken(s, "its answer has not the form that the protocol has");
         return;
     }
     if (c->is_late) {
         outcome.failure = SANDBOX_TIMED_OUT;
         outcome.message = STR("The code ran for too long and was interrupted.");
     }
-    report(c, &outcome);
+    report_call(c, &outcome);
     limit_lines(s);
 }
 
@@ -290,14 +291,14 @@ static struct sandbox_call *find_call(const struct sandbox_session *s, uint64_t 
     return c;
 }
 
-/* What was cancelled meanwhile is over. */
-static void ask_late(struct sandbox_call *c)
+/* Asks what waited for the process to be ready; a call cancelled meanwhile is over. */
+static void ask_waiting(struct sandbox_call *c)
 {
     static const struct sandbox_outcome refused = {
         .failure = SANDBOX_BROKEN, .message = STR_INIT(NOT_TAKEN), .is_alive = true};
 
     if (c->conf.memory == NULL || !send_question(c))
-        report(c, &refused);
+        report_call(c, &refused);
 }
 
 static void become_ready(struct sandbox_session *s, str python)
@@ -309,7 +310,7 @@ static void become_ready(struct sandbox_session *s, str python)
         s->handler->on_ready(s->arg, child_pid(s->child));
     for (struct sandbox_call *c = s->calls, *next; c != NULL; c = next) {
         next = c->next;
-        ask_late(c);
+        ask_waiting(c);
     }
 }
 
@@ -322,25 +323,25 @@ static bool on_line(void *arg, str line)
     if (s->is_ended)
         return true;
     if (sandbox_message_read(line, &m) == -1)
-        broken(s, "it has sent what is no message");
+        end_broken(s, "it has sent what is no message");
     else if (m.id == 0 && !s->is_ready)
         become_ready(s, m.python);
     else if (s->is_ready && (c = find_call(s, m.id)) != NULL)
         take_answer(c, &m);
     else
-        broken(s, "it has sent what nobody asked for");
+        end_broken(s, "it has sent what nobody asked for");
     return true;
 }
 
 /* ---- the process */
 
-/* Nobody but the kernel sends SIGKILL, unless the code has ended itself so. */
+/* SIGKILL comes from the kernel, unless the code has ended itself by it. */
 static bool was_killed(const struct child_end *child_end, const char *why)
 {
     return child_end->signal == SIGKILL || str_ends_with(str_from_c(why), STR("Killed"));
 }
 
-/* The runner tells more than its own end does. */
+/* The runner's last words tell more than the way it ended. */
 static const char *why_ended(const struct sandbox_session *s, const struct child_end *child_end)
 {
     return str_starts_with(str_from_c(s->last_words), STR("the Python process"))
@@ -355,14 +356,14 @@ static void on_exit_told(void *arg, const struct child_end *child_end)
     struct buf message = {.limit = 0};
 
     if (!s->is_ready) {
-        not_started(s, child_end->reason);
+        end_not_started(s, child_end->reason);
         return;
     }
     buf_c(&message, "The sandbox has ended: ");
     buf_c(&message, why);
     buf_c(&message, was_killed(child_end, why) ? ", perhaps since it used too much memory. " LOST
                                                : ". " LOST);
-    end(s, SANDBOX_DIED, buf_str(&message), why);
+    end_session(s, SANDBOX_DIED, buf_str(&message), why);
     buf_fini(&message);
 }
 
@@ -380,7 +381,7 @@ static void on_closed(void *arg)
     session_free(s);
 }
 
-/* What is said once code runs may be what strangers want to be in the log. */
+/* Standard error is not logged once code runs: strangers could want it in the log. */
 static void on_stderr(void *arg, str text, struct buf *out)
 {
     struct sandbox_session *s = arg;
@@ -463,5 +464,5 @@ void sandbox_call_cancel(struct sandbox_call *c)
     if (c->conf.op != SANDBOX_RUN)
         c->conf.on_done = NULL;
     else if (c->session->is_ready && !c->is_interrupted)
-        interrupt(c);
+        interrupt_call(c);
 }

@@ -2,10 +2,10 @@
  *
  *     new -> (ready) -> call ... call -> on_end -> on_closed
  *
- * Calls may be made before it is ready, and wait until it is. One call at a time runs code; the
- * others go on meanwhile.
- * Code that runs for too long, or that nobody waits for, is interrupted, and 2 s later the process
- * is killed. So it is when it does not speak the protocol.
+ * Calls may be made before the process is ready, and wait until it is. One call at a time runs
+ * code; the others go on meanwhile. Code that runs for too long, or that nobody waits for, is
+ * interrupted, and 2 s later the process is killed. It is also killed when it does not speak the
+ * protocol.
  *
  * Knows processes, not sandboxes: what it runs is given as a command. Everything runs on the
  * loop's thread; callbacks come from the loop, or from sandbox_session_kill(). */
@@ -19,7 +19,7 @@
 struct sandbox_session;
 struct sandbox_call;
 
-/* What a process is given to die of SIGKILL: many may do so at once. */
+/* The time that a process gets to die of SIGKILL: many may do so at once. */
 enum { SANDBOX_DEATH_MS = 10000 };
 
 /* Texts must live until on_closed. */
@@ -32,29 +32,32 @@ struct sandbox_session_conf {
 };
 
 struct sandbox_session_handler {
-    /* Once, unless it was killed: it is of no more use. Calls fail after this. Detail is for the
-     * log: why it has ended, and what it has said before; dies when it returns. */
+    /* Called once, unless the session was killed: it is of no more use. Calls fail after this.
+     * Detail is for the log: why it has ended, and what it has said before; dies when it returns.
+     */
     void (*on_end)(void *arg, enum sandbox_failure failure, str detail);
-    /* Once, the last word: nothing is left of the process, and the session is gone. */
+    /* Called once, last: nothing is left of the process, and the session is gone. */
     void (*on_closed)(void *arg);
-    /* Before it is asked anything: process, which will not be reaped before on_closed, has become
-     * what it is to be. NULL: nobody needs to know. */
+    /* Called before the process is asked anything: process, which will not be reaped before
+     * on_closed, has become what it is to be. NULL: nobody needs to know. */
     void (*on_ready)(void *arg, pid_t process);
 };
 
-/* NULL with *reterr filled when no process can be made; then no callback follows. */
+/* Starts a process, or returns NULL with *reterr filled when none can be made; then no callback
+ * follows. */
 struct sandbox_session *sandbox_session_new(struct loop *loop,
                                             const struct sandbox_session_conf *conf,
                                             const struct sandbox_session_handler *handler,
                                             void *arg, struct err *reterr);
 
-/* Ends it at once; its calls fail with this. on_closed follows. Again changes nothing. */
+/* Ends the process at once; its calls fail with failure. on_closed follows. Killing it again
+ * changes nothing. */
 void sandbox_session_kill(struct sandbox_session *s, enum sandbox_failure failure, str message);
 
-/* Does code run, perhaps code that nobody waits for any more? */
+/* True while code runs, perhaps code that nobody waits for any more. */
 bool sandbox_session_is_running(const struct sandbox_session *s);
 
-/* What it says of itself, "3.11.2"; "" before it is ready. */
+/* The version of Python, "3.11.2"; "" before the process is ready. */
 str sandbox_session_python(const struct sandbox_session *s);
 
 /* ---- calls */
@@ -64,17 +67,18 @@ struct sandbox_call_conf {
     str code;             /* RUN, when nothing else runs */
     str path;             /* READ_FILE: relative */
     struct arena *memory; /* of the outcome; lives until on_done, or until it is cancelled */
-    /* Once; the call is gone then. is_alive tells whether the session goes on. */
+    /* Called once; the call is gone then. is_alive tells whether the session goes on. */
     void (*on_done)(void *arg, const struct sandbox_outcome *outcome);
     void *arg;
 };
 
-/* NULL with *reterr filled when it takes no more. */
+/* Makes a call, or returns NULL with *reterr filled when the session takes no more. */
 struct sandbox_call *sandbox_session_call(struct sandbox_session *s,
                                           const struct sandbox_call_conf *conf, struct err *reterr);
 
-/* Nobody waits for the outcome any more. Code that runs is interrupted, and on_done follows when it
- * has ended, without an outcome worth reading; for other calls nothing follows. */
+/* Cancels a call, whose outcome nobody waits for any more. Code that runs is interrupted, and
+ * on_done follows when it has ended, without an outcome worth reading; for other calls nothing
+ * follows. */
 void sandbox_call_cancel(struct sandbox_call *call);
 
 #endif

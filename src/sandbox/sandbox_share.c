@@ -40,8 +40,8 @@ static struct share *share_new(str owner)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
-/* Where nobody is asked who they are, all share all places. */
-static enum sandbox_failure enter(struct sandbox_hub *hub, str owner)
+/* Owner "" may take all places: nobody is asked who they are then. */
+static enum sandbox_failure take_place(struct sandbox_hub *hub, str owner)
 {
     const struct sandbox_conf *conf = &hub->conf;
     struct share **place = find_share(hub, owner);
@@ -68,7 +68,7 @@ enum sandbox_failure sandbox_files_enter(struct sandbox_hub *hub, str owner)
     enum sandbox_failure failure;
 
     uv_mutex_lock(&hub->lock);
-    failure = enter(hub, owner);
+    failure = take_place(hub, owner);
     uv_mutex_unlock(&hub->lock);
     return failure;
 }

@@ -6,7 +6,7 @@
 
 #include "ev/log.h"
 
-static bool is_of(const struct box *b, str owner)
+static bool is_owned_by(const struct box *b, str owner)
 {
     return str_eq(b->owner, owner);
 }
@@ -15,14 +15,15 @@ struct box *sandbox_table_find(const struct sandbox_hub *hub, str owner, str con
 {
     struct box *b = hub->boxes;
 
-    while (b != NULL && !(str_eq(b->view.id, container_id) && is_of(b, owner)))
+    while (b != NULL && !(str_eq(b->view.id, container_id) && is_owned_by(b, owner)))
         b = b->next;
     return b;
 }
 
 /* ---- the end of one */
 
-/* The sandbox that is tried at the start is nobody's container. */
+/* The sandbox that is tried at the start is nobody's container, and so only logged for debugging.
+ */
 static void log_box(const char *event, const struct box *b, const char *why)
 {
     log_line(b->hub->is_tried ? LOG_INFO : LOG_DEBUG, event,
@@ -53,15 +54,15 @@ void sandbox_table_remove(struct box *b, enum sandbox_failure failure, str messa
 
 /* ---- room for another */
 
-/* Of this owner, or of all when there is none; and the idle one of them that was not used for the
- * longest time. */
-static size_t count(const struct sandbox_hub *hub, const str *owner, struct box **ret_idle)
+/* Counts the boxes of this owner, or all when owner is NULL; *ret_idle is the idle one of them that
+ * was not used for the longest time. */
+static size_t count_boxes(const struct sandbox_hub *hub, const str *owner, struct box **ret_idle)
 {
     size_t n = 0;
 
     *ret_idle = NULL;
     for (struct box *b = hub->boxes; b != NULL; b = b->next) {
-        if (owner != NULL && !is_of(b, *owner))
+        if (owner != NULL && !is_owned_by(b, *owner))
             continue;
         n++;
         if (sandbox_box_is_idle(b) && (*ret_idle == NULL || b->used < (*ret_idle)->used))
@@ -70,11 +71,11 @@ static size_t count(const struct sandbox_hub *hub, const str *owner, struct box 
     return n;
 }
 
-static bool make_room(const struct sandbox_hub *hub, const str *owner, unsigned limit)
+static bool make_room_for_one(const struct sandbox_hub *hub, const str *owner, unsigned limit)
 {
     struct box *idle;
 
-    if (count(hub, owner, &idle) < limit)
+    if (count_boxes(hub, owner, &idle) < limit)
         return true;
     if (idle == NULL)
         return false;
@@ -82,16 +83,16 @@ static bool make_room(const struct sandbox_hub *hub, const str *owner, unsigned 
     return true;
 }
 
-/* Where nobody is asked who they are, all share all places. */
-static bool has_room(const struct sandbox_hub *hub, str owner)
+/* Owner "" may take all places: nobody is asked who they are then. */
+static bool make_room(const struct sandbox_hub *hub, str owner)
 {
     const struct sandbox_conf *conf = &hub->conf;
 
-    return (owner.len == 0 || make_room(hub, &owner, conf->max_per_owner)) &&
-           make_room(hub, NULL, conf->max_containers);
+    return (owner.len == 0 || make_room_for_one(hub, &owner, conf->max_per_owner)) &&
+           make_room_for_one(hub, NULL, conf->max_containers);
 }
 
-static bool is_taken(const struct sandbox_hub *hub, str container_id)
+static bool id_is_taken(const struct sandbox_hub *hub, str container_id)
 {
     const struct box *b = hub->boxes;
 
@@ -105,9 +106,9 @@ struct box *sandbox_table_add(struct sandbox_hub *hub, const struct sandbox_requ
 {
     struct box *b = NULL;
 
-    if (is_taken(hub, request->container_id)) {
+    if (id_is_taken(hub, request->container_id)) {
         *ret_failure = SANDBOX_NOT_FOUND;
-    } else if (!has_room(hub, request->owner)) {
+    } else if (!make_room(hub, request->owner)) {
         *ret_failure = SANDBOX_FULL;
     } else {
         *ret_failure = SANDBOX_BROKEN;

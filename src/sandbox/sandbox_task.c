@@ -50,8 +50,8 @@ static void task_abort(void *arg)
 
 /* ---- on the worker's thread: the start */
 
-/* STR_NONE is "". */
-static str copy(struct sandbox_task *t, str text)
+/* Copies a text; STR_NONE becomes "". */
+static str copy_text(struct sandbox_task *t, str text)
 {
     return arena_dup(&t->memory, str_is_none(text) ? STR("") : text);
 }
@@ -61,11 +61,11 @@ static bool copy_request(struct sandbox_task *t, const struct sandbox_request *f
     struct sandbox_request *r = &t->request;
 
     *r = *from;
-    r->owner = copy(t, from->owner);
-    r->container_id = copy(t, from->container_id);
-    r->code = copy(t, from->code);
-    r->name = copy(t, from->name);
-    r->file_id = copy(t, from->file_id);
+    r->owner = copy_text(t, from->owner);
+    r->container_id = copy_text(t, from->container_id);
+    r->code = copy_text(t, from->code);
+    r->name = copy_text(t, from->name);
+    r->file_id = copy_text(t, from->file_id);
     return !str_is_none(r->owner) && !str_is_none(r->container_id) && !str_is_none(r->code) &&
            !str_is_none(r->name) && !str_is_none(r->file_id);
 }

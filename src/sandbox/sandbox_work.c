@@ -8,22 +8,22 @@ static const str no_memory = STR_INIT("The gateway ran out of memory.");
 
 /* ---- containers */
 
-static struct box *find(const struct sandbox_task *t)
+static struct box *find_box(const struct sandbox_task *t)
 {
     return sandbox_table_find(t->hub, t->request.owner, t->request.container_id);
 }
 
-/* Or the task has failed. */
-static struct box *find_or_fail(struct sandbox_task *t)
+/* The task's container; NULL once the task has been failed. */
+static struct box *find_box_or_fail(struct sandbox_task *t)
 {
-    struct box *b = find(t);
+    struct box *b = find_box(t);
 
     if (b == NULL)
         sandbox_task_fail(t, SANDBOX_NOT_FOUND, not_found);
     return b;
 }
 
-static struct box *make_or_fail(struct sandbox_task *t)
+static struct box *make_box_or_fail(struct sandbox_task *t)
 {
     enum sandbox_failure failure;
     struct box *b = sandbox_table_add(t->hub, &t->request, &failure);
@@ -44,7 +44,7 @@ static bool copy_view(struct sandbox_task *t, const struct box *b, struct sandbo
     return !str_is_none(to->id) && !str_is_none(to->name);
 }
 
-/* NULL when out of memory. */
+/* Copies what is known of a container for the task; NULL when out of memory. */
 static const struct sandbox_container *view_of(struct sandbox_task *t, const struct box *b)
 {
     struct sandbox_container *view = arena_alloc(&t->memory, sizeof(*view));
@@ -52,7 +52,7 @@ static const struct sandbox_container *view_of(struct sandbox_task *t, const str
     return view != NULL && copy_view(t, b, view) ? view : NULL;
 }
 
-static void end_with(struct sandbox_task *t, const struct sandbox_container *views, size_t n)
+static void end_with_views(struct sandbox_task *t, const struct sandbox_container *views, size_t n)
 {
     if (views == NULL)
         sandbox_task_fail(t, SANDBOX_BROKEN, no_memory);
@@ -63,23 +63,23 @@ static void end_with(struct sandbox_task *t, const struct sandbox_container *vie
 
 static void begin_create(struct sandbox_task *t)
 {
-    const struct box *b = find(t);
+    const struct box *b = find_box(t);
 
     if (b == NULL)
-        b = make_or_fail(t);
+        b = make_box_or_fail(t);
     if (b != NULL)
-        end_with(t, view_of(t, b), 1);
+        end_with_views(t, view_of(t, b), 1);
 }
 
 static void begin_find(struct sandbox_task *t)
 {
-    const struct box *b = find_or_fail(t);
+    const struct box *b = find_box_or_fail(t);
 
     if (b != NULL)
-        end_with(t, view_of(t, b), 1);
+        end_with_views(t, view_of(t, b), 1);
 }
 
-/* The hub's list has the newest first. */
+/* Lists the oldest first; the hub's list has the newest first. */
 static void begin_list(struct sandbox_task *t)
 {
     const struct box *first = t->hub->boxes;
@@ -94,29 +94,29 @@ static void begin_list(struct sandbox_task *t)
         if (str_eq(b->owner, t->request.owner) && !copy_view(t, b, &views[--left]))
             views = NULL;
     }
-    end_with(t, views, n);
+    end_with_views(t, views, n);
 }
 
 static void begin_delete(struct sandbox_task *t)
 {
-    struct box *b = find_or_fail(t);
+    struct box *b = find_box_or_fail(t);
     const struct sandbox_container *view;
 
     if (b == NULL)
         return;
     view = view_of(t, b);
     sandbox_table_remove(b, SANDBOX_NOT_FOUND, STR("The container was deleted."), "deleted");
-    end_with(t, view, 1);
+    end_with_views(t, view, 1);
 }
 
 /* ---- code */
 
 static void begin_run(struct sandbox_task *t)
 {
-    struct box *b = find(t);
+    struct box *b = find_box(t);
 
     if (b == NULL && t->request.may_create)
-        b = make_or_fail(t);
+        b = make_box_or_fail(t);
     else if (b == NULL)
         sandbox_task_fail(t, SANDBOX_NOT_FOUND, not_found);
     if (b != NULL)
@@ -125,7 +125,7 @@ static void begin_run(struct sandbox_task *t)
 
 /* ---- files */
 
-static void on_read(void *arg, const struct sandbox_outcome *outcome)
+static void on_file_read(void *arg, const struct sandbox_outcome *outcome)
 {
     struct sandbox_task *t = arg;
     struct sandbox_outcome whole = *outcome;
@@ -141,12 +141,12 @@ static void on_read(void *arg, const struct sandbox_outcome *outcome)
         sandbox_task_end(t, &whole);
 }
 
-static void read_file(struct sandbox_task *t, const struct sandbox_file *file)
+static void read_found_file(struct sandbox_task *t, const struct sandbox_file *file)
 {
     const struct sandbox_call_conf conf = {.op = SANDBOX_READ_FILE,
                                            .path = sandbox_path_relative(file->path),
                                            .memory = &t->memory,
-                                           .on_done = on_read,
+                                           .on_done = on_file_read,
                                            .arg = t};
 
     t->outcome.files = file;
@@ -163,7 +163,7 @@ static const struct sandbox_file *find_file(const struct sandbox_outcome *outcom
     return NULL;
 }
 
-static void on_listed(void *arg, const struct sandbox_outcome *outcome)
+static void on_files_listed(void *arg, const struct sandbox_outcome *outcome)
 {
     struct sandbox_task *t = arg;
     const struct sandbox_file *file = find_file(outcome, t->request.file_id);
@@ -174,17 +174,17 @@ static void on_listed(void *arg, const struct sandbox_outcome *outcome)
     else if (file == NULL)
         sandbox_task_fail(t, SANDBOX_NO_FILE, no_file);
     else
-        read_file(t, file);
+        read_found_file(t, file);
 }
 
-/* A container whose process has not started yet has no files. Which one is read is found out among
- * all: the id tells whether it is it, but not where it is. */
+/* A container whose process has not started yet has no files. The file to read is found among all:
+ * its id tells whether a path is the one, but not which. */
 static void begin_files(struct sandbox_task *t)
 {
     static const struct sandbox_outcome none = {.is_alive = true};
     const struct sandbox_call_conf conf = {
-        .op = SANDBOX_LIST_FILES, .memory = &t->memory, .on_done = on_listed, .arg = t};
-    struct box *b = find_or_fail(t);
+        .op = SANDBOX_LIST_FILES, .memory = &t->memory, .on_done = on_files_listed, .arg = t};
+    struct box *b = find_box_or_fail(t);
 
     if (b == NULL)
         return;
