@@ -17,7 +17,8 @@ struct page_link {
     str text, url; /* plain; url absolute, http or https */
 };
 
-/* Everything in its arena. Lines are at most PAGE_LINE_CHARS characters, broken between words. */
+/* A page has everything in its arena. Lines are at most PAGE_LINE_CHARS characters, broken between
+ * words. */
 enum { PAGE_LINE_CHARS = 120 };
 
 struct page {
@@ -38,9 +39,9 @@ struct page_source {
     size_t max_text_bytes; /* of the lines together */
 };
 
-/* HTML, XHTML, JSON and plain text, in the charset that the head, a byte order mark or the page
- * itself names; anything else is refused. Returns 0 with *ret to be freed by page_fini(), or -1 with
- * *reterr filled: a message for the model. Any thread. */
+/* Reads HTML, XHTML, JSON and plain text, in the charset that the head, a byte order mark or the
+ * page itself names; anything else is refused. Returns 0 with *ret to be freed by page_fini(), or
+ * -1 with *reterr filled: a message for the model. Any thread. */
 int page_read(const struct page_source *source, struct page *ret, struct err *reterr);
 void page_fini(struct page *page); /* a zeroed one is fine */
 
@@ -56,21 +57,21 @@ struct page_fetch_conf {
 struct page_fetch;
 
 struct page_fetch_handler {
-    /* Either failure, for the model, or the page. What is in the page is the handler's, which
-     * copies the struct and finishes the copy. Once, never from inside start; the fetch is gone
-     * when it returns. */
+    /* Called once, never from inside start, with either failure, for the model, or the page. What
+     * is in the page is the handler's, which copies the struct and finishes the copy. The fetch is
+     * gone when it returns. */
     void (*on_page)(void *arg, const char *failure, struct page *page);
-    /* May the page at this URL be opened? Asked for the first, from inside start, and for each that
-     * a redirect leads to. NULL: all may. */
+    /* True when the page at this URL may be opened. Asked for the first, from inside start, and for
+     * each that a redirect leads to. NULL: all may. */
     bool (*allows)(void *arg, str url);
 };
 
-/* On the loop of the client, which is a guarded one unless the policy is URL_ANY; the page is read
- * on libuv's thread pool, and loop_free() waits for one that is being read. The URL is as a
- * model writes it: it may have a fragment, spaces and letters that are not ASCII. NULL with *reterr
- * filled, a message for the model: a URL that the policy or the handler refuses, or out of memory.
- * What is cut at max_bytes, or breaks off, is a page that is cut; other statuses than 2xx, other
- * types than text, timeout_ms and too many redirects are failures. */
+/* Starts a fetch on the loop of the client, which is a guarded one unless the policy is URL_ANY;
+ * the page is read on libuv's thread pool, and loop_free() waits for one that is being read. The
+ * URL is as a model writes it: it may have a fragment, spaces and letters that are not ASCII. NULL
+ * with *reterr filled, a message for the model: a URL that the policy or the handler refuses, or
+ * out of memory. What is cut at max_bytes, or breaks off, is a page that is cut; other statuses
+ * than 2xx, other types than text, timeout_ms and too many redirects are failures. */
 struct page_fetch *page_fetch_start(struct http_client *client, const struct page_fetch_conf *conf,
                                     str url, const struct page_fetch_handler *handler, void *arg,
                                     struct err *reterr);

@@ -23,7 +23,7 @@ static const struct {
 
 enum { N_SPECIAL = COUNT_OF(special) };
 
-static enum page_char_kind ascii(str s, str *ret)
+static enum page_char_kind ascii_char(str s, str *ret)
 {
     if (*s.p == ' ' || (*s.p >= '\t' && *s.p <= '\r')) {
         *ret = STR(" ");
@@ -39,7 +39,7 @@ enum page_char_kind page_char(str s, str *ret, size_t *ret_n)
     *ret_n = n == 0 ? 1 : n;
     *ret = n == 0 ? STR(UTF8_REPLACEMENT) : str_from(s.p, n);
     if (n == 1)
-        return ascii(*ret, ret);
+        return ascii_char(*ret, ret);
     for (size_t i = 0; i < N_SPECIAL; i++) {
         if (str_eq(*ret, special[i].bytes)) {
             *ret = special[i].becomes;
@@ -54,8 +54,8 @@ static bool is_within(str s, const char *first, const char *behind)
     return memcmp(s.p, first, 3) >= 0 && memcmp(s.p, behind, 3) < 0;
 }
 
-/* Thai to Tibetan; CJK, kana and what goes with them; Yi; compatibility and wide forms; the
- * second plane. Hangul has spaces. */
+/* Scripts without spaces: Thai to Tibetan; CJK, kana and what goes with them; Yi; compatibility and
+ * wide forms; the second plane. Hangul has spaces. */
 bool page_is_ideograph(str c)
 {
     if (c.len == 4)

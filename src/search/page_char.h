@@ -20,14 +20,15 @@ enum page_char_kind {
     PAGE_CHAR_NOTHING, /* control characters, and marks without width that only layout needs */
 };
 
-/* Of the first character of s, which is not empty; *ret is what it becomes, and *ret_n how many
- * bytes it has. What is malformed becomes U+FFFD. */
+/* The kind of the first character of s, which is not empty; *ret is what it becomes, and *ret_n how
+ * many bytes it has. What is malformed becomes U+FFFD. */
 enum page_char_kind page_char(str s, str *ret, size_t *ret_n);
 
-/* Does it belong to a script that writes without spaces, so that a line may end beside it? */
+/* True for a character of a script that writes without spaces, so that a line may end beside it. */
 bool page_is_ideograph(str character);
 
-/* How many bytes at the start of s are printable ASCII other than the space: text as it is. */
+/* The number of bytes at the start of s that are printable ASCII other than the space: text as it
+ * is. */
 size_t page_plain_prefix(str s);
 
 /* Appends any bytes as one line of text, white space as single spaces; at most max_chars

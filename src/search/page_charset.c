@@ -23,7 +23,7 @@ static const char utf8[] = "UTF-8", windows[] = "WINDOWS-1252";
 
 /* ---- which one */
 
-/* NULL when the label is unknown. */
+/* The charset of a label; NULL when it is unknown. */
 static const char *charset_of(str label)
 {
     label = str_trim(label);
@@ -34,7 +34,7 @@ static const char *charset_of(str label)
     return NULL;
 }
 
-/* Of "text/html; charset=utf-8", also as a <meta> has it. */
+/* The charset of "text/html; charset=utf-8", also as a <meta> has it. */
 static const char *charset_of_type(str type)
 {
     static const str word = STR_INIT("charset");
@@ -53,7 +53,7 @@ static const char *charset_of_type(str type)
     return charset_of(str_from(type.p, n));
 }
 
-/* Whoever could read the name has read it as ASCII. */
+/* The charset that a <meta> names. UTF-16 means UTF-8 there, since the name was read as ASCII. */
 static const char *charset_of_meta(str bytes)
 {
     struct page_tags tags = {
@@ -114,7 +114,7 @@ static void decode_windows(str bytes, struct buf *out)
     }
 }
 
-/* What cannot be read becomes U+FFFD, byte by byte. */
+/* Bytes that cannot be read become U+FFFD, each of them. */
 static void decode_with(iconv_t cd, str bytes, struct buf *out)
 {
     char *from = (char *)(uintptr_t)bytes.p; /* iconv() changes no byte */
@@ -134,7 +134,7 @@ static void decode_with(iconv_t cd, str bytes, struct buf *out)
     }
 }
 
-/* Most pages are valid, and copied at once. */
+/* Most pages are valid UTF-8, and copied at once. */
 static void decode_utf8(str bytes, struct buf *out)
 {
     size_t n = utf8_valid_prefix(bytes);
@@ -165,7 +165,7 @@ static bool decode_named(const char *name, str bytes, struct buf *out)
 #pragma GCC diagnostic pop
 #endif
 
-static void decode(const char *name, str bytes, struct buf *out)
+static void decode_as(const char *name, str bytes, struct buf *out)
 {
     if (strcmp(name, utf8) == 0)
         decode_utf8(bytes, out);
@@ -183,5 +183,5 @@ void page_charset_decode(str bytes, str content_type, struct buf *out)
         name = charset_of_meta(bytes);
     if (name == NULL)
         name = utf8_is_valid(bytes) ? utf8 : windows;
-    decode(name, bytes, out);
+    decode_as(name, bytes, out);
 }

@@ -10,7 +10,7 @@
 static const struct page_element_ends plain_ends = {.closes_up_to = TABLE_OR_CELL},
                                       block_ends = {BIT(P), ALL_BUT_A, TABLE_OR_CELL};
 
-/* Of the groups that differ. */
+/* The rules of groups that have their own. */
 static const struct page_element_ends ends[N_GROUPS] = {
     [GROUP_A] = {BIT(A), TABLE_OR_CELL, TABLE_OR_CELL},
     [GROUP_ITEM] = {BIT(ITEM), BIT(LIST) | TABLE_OR_CELL, BIT(LIST) | TABLE_OR_CELL},
@@ -34,14 +34,15 @@ static const struct page_element elements[] = {
 
 static const struct page_element plain = {STR_INIT(""), GROUP_OTHER, 0};
 
-static int order(const void *key, const void *element)
+static int compare_name(const void *key, const void *element)
 {
     return str_order(*(const str *)key, ((const struct page_element *)element)->name);
 }
 
 const struct page_element *page_element(str name)
 {
-    const struct page_element *found = bsearch(&name, LIST_OF(elements), sizeof(*elements), order);
+    const struct page_element *found =
+        bsearch(&name, LIST_OF(elements), sizeof(*elements), compare_name);
 
     return found == NULL ? &plain : found;
 }

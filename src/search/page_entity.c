@@ -24,7 +24,7 @@ enum {
     CODE_POINTS = 0x110000, /* of Unicode */
 };
 
-static int order(const void *key, const void *element)
+static int compare_name(const void *key, const void *element)
 {
     return str_order(*(const str *)key, ((const struct entity *)element)->name);
 }
@@ -34,15 +34,15 @@ static bool is_letter_or_digit(char c)
     return (c >= '0' && c <= '9') || (str_lower_char(c) >= 'a' && str_lower_char(c) <= 'z');
 }
 
-/* Those of Latin-1 were once written without a semicolon. */
-static bool is_whole(uint32_t code_point, bool has_semicolon)
+/* References to Latin-1 were once written without a semicolon. */
+static bool is_complete(uint32_t code_point, bool has_semicolon)
 {
     return has_semicolon || code_point <= 0xFF;
 }
 
 /* How many bytes of s belong to "&name;", or 0. A name without semicolon has to end as a whole,
  * and an "=" behind it means that it is a parameter of a URL. */
-static size_t named(str s, uint32_t *ret)
+static size_t named_length(str s, uint32_t *ret)
 {
     size_t n = 1;
     const struct entity *e;
@@ -53,15 +53,15 @@ static size_t named(str s, uint32_t *ret)
         n++;
     name = str_from(s.p + 1, n - 1);
     behind = n < s.len ? s.p[n] : ' ';
-    e = bsearch(&name, entities, N_ENTITIES, sizeof(*entities), order);
-    if (e == NULL || behind == '=' || !is_whole(e->code_point, behind == ';'))
+    e = bsearch(&name, entities, N_ENTITIES, sizeof(*entities), compare_name);
+    if (e == NULL || behind == '=' || !is_complete(e->code_point, behind == ';'))
         return 0;
     *ret = e->code_point;
     return behind == ';' ? n + 1 : n;
 }
 
-/* The same for "&#8364;" and "&#x20AC;". */
-static size_t numbered(str s, uint32_t *ret)
+/* How many bytes of s belong to "&#8364;" or "&#x20AC;", or 0. */
+static size_t numbered_length(str s, uint32_t *ret)
 {
     bool is_hex = s.len > 2 && str_lower_char(s.p[2]) == 'x';
     int base = is_hex ? 16 : 10;
@@ -85,7 +85,7 @@ static size_t numbered(str s, uint32_t *ret)
 
 size_t page_entity_length(str s, uint32_t *ret)
 {
-    return s.len > 1 && s.p[1] == '#' ? numbered(s, ret) : named(s, ret);
+    return s.len > 1 && s.p[1] == '#' ? numbered_length(s, ret) : named_length(s, ret);
 }
 
 void page_entity_decode(str text, struct buf *out)

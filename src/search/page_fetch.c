@@ -72,17 +72,17 @@ static void fetch_free(struct page_fetch *f)
 
 /* ---- the end */
 
-static void end(struct page_fetch *f, const char *failure, struct page *page)
+static void end_fetch(struct page_fetch *f, const char *failure, struct page *page)
 {
     http_call_cancel(f->call);
     f->handler.on_page(f->arg, failure, page);
     fetch_free(f);
 }
 
-static void fail(struct page_fetch *f, const char *format, ...)
+static void fail_fetch(struct page_fetch *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void fail(struct page_fetch *f, const char *format, ...)
+static void fail_fetch(struct page_fetch *f, const char *format, ...)
 {
     char why[FAILURE_BYTES], failure[FAILURE_BYTES + 40];
     va_list args;
@@ -91,13 +91,13 @@ static void fail(struct page_fetch *f, const char *format, ...)
     (void)vsnprintf(why, sizeof(why), format, args);
     va_end(args);
     (void)snprintf(failure, sizeof(failure), "The page cannot be opened: %s", why);
-    end(f, failure, NULL);
+    end_fetch(f, failure, NULL);
 }
 
 /* ---- reading, on a thread of the pool */
 
 /* A body that was cut may end anywhere. */
-static int decode(struct page_fetch *f, struct buf *out, struct err *reterr)
+static int decode_body(struct page_fetch *f, struct buf *out, struct err *reterr)
 {
     struct err e;
 
@@ -126,7 +126,7 @@ static int read_page(struct page_fetch *f, str bytes, struct err *reterr)
     return page_read(&source, &f->page, reterr);
 }
 
-/* What does not fit into whole pieces is lost when the limit is met, so there is room for one
+/* Bytes that do not fill a whole piece are lost when the limit is met, so there is room for one
  * piece more. */
 static int read_coded(struct page_fetch *f, struct err *reterr)
 {
@@ -134,7 +134,7 @@ static int read_coded(struct page_fetch *f, struct err *reterr)
     int rc;
 
     buf_init(&decoded, f->conf.max_bytes + DECODE_PIECE_BYTES);
-    rc = decode(f, &decoded, reterr);
+    rc = decode_body(f, &decoded, reterr);
     if (rc == 0)
         rc = read_page(f, buf_str(&decoded), reterr);
     buf_fini(&decoded);
@@ -160,13 +160,13 @@ static void on_read(uv_work_t *reading, int status)
         page_fini(&f->page);
         fetch_free(f);
     } else if (f->is_read) {
-        end(f, NULL, &f->page);
+        end_fetch(f, NULL, &f->page);
     } else {
-        fail(f, "%s", f->unreadable.msg);
+        fail_fetch(f, "%s", f->unreadable.msg);
     }
 }
 
-static void finish(struct page_fetch *f)
+static void start_reading(struct page_fetch *f)
 {
     http_call_cancel(f->call);
     f->call = NULL;
@@ -184,7 +184,7 @@ static bool is_https(const struct allowed_url *url)
 }
 
 /* Fills f->url; the reason of a refusal is the model's to read. */
-static int judge(struct page_fetch *f, str url, struct err *reterr)
+static int judge_url(struct page_fetch *f, str url, struct err *reterr)
 {
     const char *param = f->n_redirects > 0 ? "Location" : "url";
     struct allowed_url to;
@@ -220,7 +220,7 @@ static int open_url(struct page_fetch *f, str url, struct err *reterr)
                                   .peer = "web server",
                                   .total_timeout_ms = 1};
 
-    if (judge(f, url, reterr) == -1)
+    if (judge_url(f, url, reterr) == -1)
         return -1;
     if (f->deadline_ms > now)
         conf.total_timeout_ms = f->deadline_ms - now;
@@ -236,25 +236,26 @@ static bool is_redirect(int status)
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-static void redirect(struct page_fetch *f, str location)
+static void follow_redirect(struct page_fetch *f, str location)
 {
     str url = page_fetch_url(str_from_c(f->url.text), location, &f->arena);
     struct err e;
 
     if (f->n_redirects == f->conf.max_redirects) {
-        fail(f, "it redirects more than %u times.", f->conf.max_redirects);
+        fail_fetch(f, "it redirects more than %u times.", f->conf.max_redirects);
         return;
     }
     http_call_cancel(f->call);
     f->call = NULL;
     f->n_redirects++;
     if (str_is_none(url))
-        fail(f, "it redirects to what is no URL.");
+        fail_fetch(f, "it redirects to what is no URL.");
     else if (open_url(f, url, &e) == -1)
-        fail(f, "it redirects to where we do not go. %s", e.msg);
+        fail_fetch(f, "it redirects to where we do not go. %s", e.msg);
 }
 
-/* What text can be made of; page_read() looks closer. A page that does not say is one as well. */
+/* True for types that text can be made of; page_read() looks closer. A page without a type may be
+ * text as well. */
 static bool is_readable(str content_type)
 {
     static const str types[] = {STR_INIT("application/xhtml+xml"), STR_INIT("application/json"),
@@ -279,7 +280,7 @@ static void refuse_type(struct page_fetch *f, str type)
     str shown = header_is_value(type) ? type : STR("that has no name");
 
     shown.len = shown.len < MAX_SHOWN_BYTES ? shown.len : MAX_SHOWN_BYTES;
-    fail(f, "it is no text, but of the type %.*s.", STR_ARG(shown));
+    fail_fetch(f, "it is no text, but of the type %.*s.", STR_ARG(shown));
 }
 
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n)
@@ -288,9 +289,9 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     str type = find_header(headers, n, STR("content-type"));
 
     if (is_redirect(status)) {
-        redirect(f, find_header(headers, n, STR("location")));
+        follow_redirect(f, find_header(headers, n, STR("location")));
     } else if (status < 200 || status > 299) {
-        fail(f, "its server answers with HTTP status %d.", status);
+        fail_fetch(f, "its server answers with HTTP status %d.", status);
     } else if (!is_readable(type)) {
         refuse_type(f, type);
     } else {
@@ -307,9 +308,9 @@ static void on_body(void *arg, str bytes)
     f->is_cut = bytes.len > room;
     buf_append(&f->body, str_from(bytes.p, f->is_cut ? room : bytes.len));
     if (buf_failed(&f->body))
-        fail(f, "memory ran out.");
+        fail_fetch(f, "memory ran out.");
     else if (f->is_cut)
-        finish(f);
+        start_reading(f);
 }
 
 /* Servers that close too early are not rare, and what has come can be read. */
@@ -318,12 +319,12 @@ static void on_end(void *arg, const struct err *failure)
     struct page_fetch *f = arg;
 
     if (failure != NULL && failure->code == ERR_UPSTREAM_TIMEOUT) {
-        fail(f, "it did not come within %llu ms.", (unsigned long long)f->conf.timeout_ms);
+        fail_fetch(f, "it did not come within %llu ms.", (unsigned long long)f->conf.timeout_ms);
     } else if (failure != NULL && f->body.len == 0) {
-        fail(f, "its server is not reachable.");
+        fail_fetch(f, "its server is not reachable.");
     } else {
         f->is_cut = failure != NULL;
-        finish(f);
+        start_reading(f);
     }
 }
 

@@ -8,7 +8,7 @@
 
 enum { MAX_REFERENCE_BYTES = 8 * 1024 };
 
-static bool set(CURLU *url, str text)
+static bool set_url(CURLU *url, str text)
 {
     struct buf copy = {.limit = MAX_REFERENCE_BYTES};
     bool ok;
@@ -28,8 +28,8 @@ str page_fetch_url(str base, str reference, struct arena *a)
     str result = STR_NONE;
 
     reference = str_trim(reference);
-    if (url != NULL && reference.len > 0 && (str_is_none(base) || set(url, base)) &&
-        set(url, reference) && curl_url_set(url, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK &&
+    if (url != NULL && reference.len > 0 && (str_is_none(base) || set_url(url, base)) &&
+        set_url(url, reference) && curl_url_set(url, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK &&
         curl_url_get(url, CURLUPART_URL, &text, 0) == CURLUE_OK)
         result = arena_dup(a, str_from_c(text));
     curl_free(text);

@@ -39,7 +39,7 @@ struct walk {
     bool is_raw_title, is_raw_gone; /* what the next RAW piece is */
     bool is_pre_new;                /* a line end here is none */
     struct open_element open[MAX_OPEN];
-    size_t n_open, hidden_at; /* open elements up to the one that hides; 0: we see */
+    size_t n_open, hidden_at; /* open elements up to the one that hides; 0: none does */
     struct {
         bool is_ordered;
         unsigned n;
@@ -48,8 +48,8 @@ struct walk {
     bool failed; /* out of memory */
 };
 
-/* The view dies with the next text. */
-static str decode(struct walk *w, str text)
+/* Decodes a text; the view dies with the next one. */
+static str decode_references(struct walk *w, str text)
 {
     buf_reset(&w->plain);
     page_entity_decode(text, &w->plain);
@@ -94,7 +94,7 @@ static void end_effect(struct walk *w, const struct page_element *e)
     break_around(w, e);
 }
 
-static void pop(struct walk *w)
+static void pop_element(struct walk *w)
 {
     const struct page_element *e = w->open[--w->n_open].e;
 
@@ -104,13 +104,13 @@ static void pop(struct walk *w)
         w->hidden_at = 0;
 }
 
-static void pop_to(struct walk *w, size_t n)
+static void pop_down_to(struct walk *w, size_t n)
 {
     while (w->n_open > n)
-        pop(w);
+        pop_element(w);
 }
 
-static bool is_in(unsigned groups, const struct page_element *e)
+static bool is_in_groups(unsigned groups, const struct page_element *e)
 {
     return (groups >> e->group & 1) != 0;
 }
@@ -123,12 +123,12 @@ static void end_implied(struct walk *w, const struct page_element *e)
     for (size_t i = w->n_open; i > 0 && w->n_open - i < MAX_IMPLIED; i--) {
         const struct page_element *open = w->open[i - 1].e;
 
-        if (is_in(ends->ends, open))
+        if (is_in_groups(ends->ends, open))
             keep = i - 1;
-        else if (is_in(ends->ends_up_to, open))
+        else if (is_in_groups(ends->ends_up_to, open))
             break;
     }
-    pop_to(w, keep);
+    pop_down_to(w, keep);
 }
 
 static void on_end(struct walk *w, const struct page_piece *p)
@@ -140,10 +140,10 @@ static void on_end(struct walk *w, const struct page_piece *p)
         const struct open_element *open = &w->open[i - 1];
 
         if (open->e == e && memcmp(open->name, p->name, sizeof(open->name)) == 0) {
-            pop_to(w, i - 1);
+            pop_down_to(w, i - 1);
             return;
         }
-        if (is_in(stop, open->e))
+        if (is_in_groups(stop, open->e))
             break;
     }
     if (w->hidden_at == 0)
@@ -173,19 +173,19 @@ static bool is_hidden(str attributes)
     return false;
 }
 
-static str url_of(struct walk *w, str attributes)
+static str link_url(struct walk *w, str attributes)
 {
     str href = page_tag_attribute(attributes, STR("href"));
 
     if (str_is_none(href) || w->n_urls == MAX_URLS)
         return STR_NONE;
     w->n_urls++;
-    return page_url_resolve(w->base, decode(w, href), &w->page->arena);
+    return page_url_resolve(w->base, decode_references(w, href), &w->page->arena);
 }
 
 static void on_base(struct walk *w, str attributes)
 {
-    str url = w->has_base ? STR_NONE : url_of(w, attributes);
+    str url = w->has_base ? STR_NONE : link_url(w, attributes);
 
     if (str_is_none(url))
         return;
@@ -197,7 +197,7 @@ static void on_image(struct walk *w, str attributes)
 {
     struct buf alt = {.limit = 0};
 
-    page_tame(decode(w, page_tag_attribute(attributes, STR("alt"))), ALT_CHARS, &alt);
+    page_tame(decode_references(w, page_tag_attribute(attributes, STR("alt"))), ALT_CHARS, &alt);
     if (alt.len > 0) {
         page_text_write(&w->text, STR("[Image: "));
         page_text_write(&w->text, buf_str(&alt));
@@ -243,13 +243,13 @@ static void begin_heading(struct walk *w, const struct page_element *e)
     page_text_marker(&w->text, STR(" "));
 }
 
-/* What its end undoes. */
+/* Does at the start of an element what end_effect() undoes at its end. */
 static void begin_effect(struct walk *w, const struct page_element *e, str attributes)
 {
     break_around(w, e);
     switch (e->group) {
     case GROUP_A:
-        page_text_link(&w->text, url_of(w, attributes));
+        page_text_link(&w->text, link_url(w, attributes));
         break;
     case GROUP_CELL:
         page_text_cell(&w->text);
@@ -274,12 +274,12 @@ static void begin_effect(struct walk *w, const struct page_element *e, str attri
     }
 }
 
-static bool is_alone(const struct page_element *e)
+static bool is_void(const struct page_element *e)
 {
     return (e->flags & PAGE_VOID) != 0 || e->group == GROUP_FRAME;
 }
 
-static void on_alone(struct walk *w, const struct page_element *e, str attributes)
+static void on_void(struct walk *w, const struct page_element *e, str attributes)
 {
     if (e->group == GROUP_BASE)
         on_base(w, attributes);
@@ -294,7 +294,8 @@ static void on_alone(struct walk *w, const struct page_element *e, str attribute
 }
 
 /* "/>" is to be taken at its word in XHTML, and where it is usual. */
-static bool is_empty(const struct walk *w, const struct page_piece *p, const struct page_element *e)
+static bool closes_itself(const struct walk *w, const struct page_piece *p,
+                          const struct page_element *e)
 {
     return p->is_empty && (w->tags.is_xml || e->name.len == 0 || str_eq(e->name, STR("svg")));
 }
@@ -306,7 +307,7 @@ static void on_raw_start(struct walk *w, const struct page_piece *p, const struc
     w->is_raw_gone = (e->flags & PAGE_GONE) != 0;
 }
 
-static void push(struct walk *w, const struct page_piece *p, const struct page_element *e)
+static void push_element(struct walk *w, const struct page_piece *p, const struct page_element *e)
 {
     struct open_element *open = &w->open[w->n_open++];
     bool hides = (e->flags & PAGE_GONE) != 0 || is_hidden(p->attributes);
@@ -326,8 +327,8 @@ static void on_start(struct walk *w, const struct page_piece *p)
 
     if (is_nothing)
         return;
-    if (is_alone(e) || is_empty(w, p, e)) {
-        on_alone(w, e, p->attributes);
+    if (is_void(e) || closes_itself(w, p, e)) {
+        on_void(w, e, p->attributes);
         return;
     }
     end_implied(w, e);
@@ -336,7 +337,7 @@ static void on_start(struct walk *w, const struct page_piece *p)
     if (w->is_raw_gone && (e->flags & PAGE_RAW) != 0)
         return;
     if (w->n_open < MAX_OPEN)
-        push(w, p, e);
+        push_element(w, p, e);
     else if (w->hidden_at == 0)
         break_around(w, e);
 }
@@ -354,7 +355,7 @@ static void set_title(struct walk *w, str text)
     buf_fini(&title);
 }
 
-static void show(struct walk *w, str text)
+static void write_text(struct walk *w, str text)
 {
     if (w->hidden_at > 0)
         return;
@@ -371,9 +372,9 @@ static void show(struct walk *w, str text)
 static void on_raw(struct walk *w, str text)
 {
     if (w->is_raw_title)
-        set_title(w, decode(w, text));
+        set_title(w, decode_references(w, text));
     else if (!w->is_raw_gone)
-        show(w, text);
+        write_text(w, text);
     w->is_raw_title = w->is_raw_gone = false;
 }
 
@@ -382,7 +383,7 @@ static void on_piece(struct walk *w, const struct page_piece *p)
     switch (p->kind) {
     case PIECE_TEXT:
         if (w->hidden_at == 0)
-            show(w, decode(w, p->text));
+            write_text(w, decode_references(w, p->text));
         break;
     case PIECE_RAW:
         on_raw(w, p->text);

@@ -53,7 +53,7 @@ static void pass_wide(struct fill *f, str c, size_t at)
 }
 
 /* Passes the character at this place; returns its length. */
-static size_t pass(struct fill *f, str rest, size_t at)
+static size_t pass_char(struct fill *f, str rest, size_t at)
 {
     size_t n = 1;
 
@@ -78,7 +78,7 @@ static size_t line_length(str rest, size_t *ret_next)
     if (rest.len <= PAGE_LINE_CHARS)
         at = rest.len;
     for (unsigned chars = 0; at < rest.len; chars++) {
-        size_t n = pass(&f, rest, at);
+        size_t n = pass_char(&f, rest, at);
 
         if (chars == PAGE_LINE_CHARS)
             break;

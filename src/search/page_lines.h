@@ -8,7 +8,7 @@
 
 #include "search/page.h"
 
-/* A zeroed one is empty and has no limit. */
+/* Lines that are gathered; zeroed there are none, and no limit. */
 struct page_lines {
     struct buf text; /* each line with its end */
     size_t n;

@@ -27,7 +27,7 @@ enum { SNIFF_BYTES = 512, SHOWN_TYPE_CHARS = 60 };
 /* ---- what it is */
 
 /* Without a type, markup at the start is HTML (a comment or a declaration may come first). */
-static enum form sniffed(str bytes)
+static enum form sniff_form(str bytes)
 {
     str start = str_from(bytes.p, bytes.len < SNIFF_BYTES ? bytes.len : SNIFF_BYTES);
     str text =
@@ -54,7 +54,7 @@ static enum form form_of(const struct page_source *s)
     str type = plain_type(s->content_type);
 
     if (type.len == 0)
-        return sniffed(s->bytes);
+        return sniff_form(s->bytes);
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
         if (str_eq_nocase(type, forms[i].type))
             return forms[i].form;
@@ -65,7 +65,7 @@ static enum form form_of(const struct page_source *s)
     return FORM_NONE;
 }
 
-/* What is no text has a NUL soon. */
+/* Bytes that are no text have a NUL soon. */
 static bool is_binary(str text)
 {
     size_t n = text.len < SNIFF_BYTES ? text.len : SNIFF_BYTES;
@@ -75,8 +75,8 @@ static bool is_binary(str text)
 
 /* ---- reading */
 
-/* Without the part of a character at the end of a page that was cut: it would be proof against
- * UTF-8. */
+/* The bytes without the part of a character at the end of a page that was cut: it would be proof
+ * against UTF-8. */
 static str whole_characters(const struct page_source *s)
 {
     str bytes = s->bytes;
@@ -111,7 +111,7 @@ static bool read_form(enum form form, str text, size_t max_text_bytes, struct pa
     return page_html_read(text, form == FORM_XHTML, max_text_bytes, page);
 }
 
-static void refuse(const struct page_source *s, struct err *reterr)
+static void refuse_type(const struct page_source *s, struct err *reterr)
 {
     struct buf type = {.limit = 0};
 
@@ -133,7 +133,7 @@ int page_read(const struct page_source *source, struct page *ret, struct err *re
         page_charset_decode(whole_characters(source), source->content_type, &text);
     if (form == FORM_NONE || is_binary(buf_str(&text))) {
         buf_fini(&text);
-        refuse(source, reterr);
+        refuse_type(source, reterr);
         return -1;
     }
     page.url = arena_dup(&page.arena, source->url);

@@ -139,13 +139,13 @@ static str take_raw(struct page_tags *t)
     return text;
 }
 
-/* Skips what begins here and ends with that. */
+/* Skips what begins here, up to and with end. */
 static void skip_past(struct page_tags *t, str end)
 {
     t->rest = str_skip(t->rest, str_find(t->rest, end) + end.len);
 }
 
-/* Behind "<!--"; a browser takes "<!-->" for a whole one, and "--!>" for an end. */
+/* Skips a comment behind "<!--"; a browser takes "<!-->" for a whole one, and "--!>" for an end. */
 static void skip_comment(struct page_tags *t)
 {
     t->rest = str_skip(t->rest, 2); /* from "--" on, which may belong to the end */
@@ -159,7 +159,7 @@ static void skip_comment(struct page_tags *t)
     skip_past(t, STR(">"));
 }
 
-/* "<!", "<?" or "</" and something that is no name. True when it is text. */
+/* Takes "<!", "<?", or "</" and something that is no name. True when it is text. */
 static bool take_other(struct page_tags *t, struct page_piece *ret)
 {
     size_t n;

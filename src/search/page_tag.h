@@ -1,9 +1,9 @@
 /* page_tag.h -- HTML cut into text and tags.
  *
- * As browsers do it (WHATWG HTML 13.2.5), so that broken markup means what its author saw:
- * whatever the bytes are, there is a next piece. One pass over text that stays where it is; no
- * tree and no memory of its own. libxml2 2.9.14 has a parser too, but compares each attribute of
- * a tag with all before it: 256 KiB of them take three seconds, which nothing can interrupt.
+ * HTML is cut as browsers do it (WHATWG HTML 13.2.5), so that broken markup means what its author
+ * saw: whatever the bytes are, there is a next piece. One pass over text that stays where it is; no
+ * tree and no memory of its own. libxml2 2.9.14 has a parser too, but compares each attribute of a
+ * tag with all before it: 256 KiB of them take three seconds, which nothing can interrupt.
  *
  * Pure; any thread. */
 #ifndef ANTIPHON_SEARCH_PAGE_TAG_H
@@ -36,8 +36,8 @@ static inline str page_piece_name(const struct page_piece *p)
 /* The next piece; false at the end. */
 bool page_tags_next(struct page_tags *t, struct page_piece *ret);
 
-/* Of the start tag that was the last piece: all up to its end tag is text, in which there are no
- * tags (script, style, title). */
+/* Makes all up to the end tag of start, which was the last piece, text without tags (script, style,
+ * title). */
 void page_tags_raw(struct page_tags *t, const struct page_piece *start);
 
 /* Cuts the next attribute off; false when there is no other. The value has character references;

@@ -1,4 +1,4 @@
-/* page_text.c -- everything that is written goes through begin(), which does what was put off. */
+/* page_text.c -- everything that is written goes through begin_text(), which does what was put off. */
 #include "search/page_text.h"
 
 #include "search/page_char.h"
@@ -117,7 +117,7 @@ static void begin_line(struct page_text *t)
     }
 }
 
-static void begin(struct page_text *t)
+static void begin_text(struct page_text *t)
 {
     begin_line(t);
     if (t->wants_space && t->is_link_open && t->link_chars >= LINK_BREAK_CHARS)
@@ -133,10 +133,10 @@ static void begin(struct page_text *t)
 
 /* ---- text */
 
-/* n_chars characters without white space; ASCII when they are more than one. */
-static void put(struct page_text *t, str s, size_t n_chars)
+/* Writes n_chars characters without white space; ASCII when they are more than one. */
+static void put_chars(struct page_text *t, str s, size_t n_chars)
 {
-    begin(t);
+    begin_text(t);
     if (t->is_link_open && t->link_chars + n_chars > PAGE_LINK_CHARS) {
         size_t n =
             n_chars == 1 || t->link_chars >= PAGE_LINK_CHARS ? 0 : PAGE_LINK_CHARS - t->link_chars;
@@ -172,9 +172,9 @@ void page_text_write(struct page_text *t, str text)
         str c = str_from(text.p, n);
 
         if (n > 0)
-            put(t, c, n);
+            put_chars(t, c, n);
         else if ((kind = page_char(text, &c, &n)) == PAGE_CHAR_TEXT)
-            put(t, c, 1);
+            put_chars(t, c, 1);
         else if (kind == PAGE_CHAR_SPACE)
             put_space(t, *text.p);
         text = str_skip(text, n);

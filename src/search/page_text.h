@@ -36,7 +36,7 @@ struct page_text {
 /* The page is zeroed; its arena gets what is made. */
 void page_text_init(struct page_text *t, struct page *page, size_t max_bytes);
 
-/* Text of a stranger, any bytes. */
+/* Writes text of a stranger, any bytes. */
 void page_text_write(struct page_text *t, str text);
 
 void page_text_break(struct page_text *t, enum page_break wanted);
@@ -49,7 +49,7 @@ void page_text_cell(struct page_text *t);      /* begins */
 void page_text_link(struct page_text *t, str url);
 void page_text_link_end(struct page_text *t);
 
-/* No more fits: the rest need not be read. */
+/* True when no more fits, so that the rest need not be read. */
 bool page_text_is_full(const struct page_text *t);
 
 /* Gives the page its lines and finishes t. False when out of memory. */

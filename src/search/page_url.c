@@ -5,7 +5,8 @@
 
 #include "http/url_policy.h"
 
-/* As browsers do: white space at the ends does not count, tabs and line ends nowhere. */
+/* Copies href as browsers read it: white space at the ends does not count, tabs and line ends
+ * nowhere. */
 static bool copy_href(str href, char *to, size_t size)
 {
     size_t n = 0;
@@ -35,7 +36,7 @@ static bool is_web(CURLU *url)
     return is;
 }
 
-static str join(CURLU *url, const char *base, const char *href, struct arena *a)
+static str join_url(CURLU *url, const char *base, const char *href, struct arena *a)
 {
     char *text = NULL;
     str joined;
@@ -61,7 +62,7 @@ str page_url_resolve(str base, str href, struct arena *a)
         return STR_NONE;
     url = curl_url();
     if (url != NULL)
-        joined = join(url, base_text, href_text, a);
+        joined = join_url(url, base_text, href_text, a);
     curl_url_cleanup(url);
     return joined;
 }

@@ -37,20 +37,21 @@ struct search_results {
 };
 
 struct search_handler {
-    /* Either failure, for the model and the log without secrets, or the results, which die with
-     * the report. Once, never from inside start; the call is gone when it returns. */
+    /* Called once, never from inside start, with either failure, for the model and the log without
+     * secrets, or the results, which die with the report. The call is gone when it returns. */
     void (*on_results)(void *arg, const char *failure, const struct search_results *results);
 };
 
 struct searcher {
     void *self;
-    /* A call, or NULL with *reterr filled. The query is copied or used before it returns. */
+    /* Starts a call, or returns NULL with *reterr filled. The query is copied or used before it
+     * returns. */
     void *(*start)(void *self, const struct search_query *query,
                    const struct search_handler *handler, void *arg, struct err *reterr);
     void (*cancel)(void *self, void *call); /* no report follows */
 };
 
-/* Is the host of url one of the allowed domains, and of none that is blocked? */
+/* True when the host of url belongs to an allowed domain, and to none that is blocked. */
 bool search_allows(const struct search_query *query, str url);
 
 /* ---- HTTP services */
@@ -68,7 +69,7 @@ struct search_http_conf {
 
 struct search_http;
 
-/* NULL when out of memory. */
+/* Makes the searcher of a service, or returns NULL when out of memory. */
 struct search_http *search_http_new(struct http_client *client,
                                     const struct search_http_conf *conf);
 void search_http_free(struct search_http *s); /* no call may be under way; NULL is fine */

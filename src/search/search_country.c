@@ -178,7 +178,7 @@ static const struct country {
     {"ZW", false, "zimbabwe"},
 };
 
-static const struct country *find(const char code[3])
+static const struct country *find_country(const char code[3])
 {
     for (size_t i = 0; i < COUNT_OF(countries); i++) {
         if (strcmp(countries[i].code, code) == 0)
@@ -189,14 +189,14 @@ static const struct country *find(const char code[3])
 
 bool search_country_is_searched(const char code[3])
 {
-    const struct country *c = find(code);
+    const struct country *c = find_country(code);
 
     return c != NULL && c->is_searched;
 }
 
 const char *search_country_name(const char code[3])
 {
-    const struct country *c = find(code);
+    const struct country *c = find_country(code);
 
     return c == NULL ? NULL : c->name;
 }

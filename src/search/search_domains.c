@@ -25,7 +25,7 @@ static bool is_host(str host)
     return host.len > 0 && host.p[0] != '.';
 }
 
-static bool is_clean(str url)
+static bool has_clear_bytes(str url)
 {
     for (size_t i = 0; i < url.len; i++) {
         unsigned char c = (unsigned char)url.p[i];
@@ -54,7 +54,8 @@ bool search_url_host(str url, str *ret)
 {
     struct url u = url_split(url);
 
-    if (!is_clean(url) || !url_is_http(&u) || !url_host_is_clear(&u) || !str_is_none(u.userinfo))
+    if (!has_clear_bytes(url) || !url_is_http(&u) || !url_host_is_clear(&u) ||
+        !str_is_none(u.userinfo))
         return false;
     *ret = without_dot(u.host);
     return str_starts_with(u.host, STR("[")) || is_host(*ret);

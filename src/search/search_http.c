@@ -51,22 +51,23 @@ static void log_failure(struct search_http *s, const char *what)
                                       LOG_STR("reason", str_from_c(what)), LOG_END});
 }
 
-static void end(struct search_call *c, const char *failure, const struct search_results *results)
+static void end_call(struct search_call *c, const char *failure,
+                     const struct search_results *results)
 {
     http_call_cancel(c->call);
     c->handler->on_results(c->arg, failure, results);
     call_free(c);
 }
 
-/* details: for the log, or NULL. */
-static void fail(struct search_call *c, const char *what, const char *details)
+/* details are for the log, or NULL. */
+static void fail_search(struct search_call *c, const char *what, const char *details)
 {
     char failure[FAILURE_BYTES];
 
     (void)snprintf(failure, sizeof(failure), "The web search has failed: %s %s.",
                    c->search->info->name, what);
     log_failure(c->search, details == NULL ? what : details);
-    end(c, failure, NULL);
+    end_call(c, failure, NULL);
 }
 
 static void fail_status(struct search_call *c, int status)
@@ -75,7 +76,7 @@ static void fail_status(struct search_call *c, int status)
 
     (void)snprintf(what, sizeof(what), "%s (HTTP status %d)",
                    search_service_complaint(c->search->info, status), status);
-    fail(c, what, NULL);
+    fail_search(c, what, NULL);
 }
 
 static void fail_call(struct search_call *c, const struct err *e)
@@ -86,21 +87,21 @@ static void fail_call(struct search_call *c, const struct err *e)
         what = "did not answer in time";
     else if (e->code == ERR_UPSTREAM_ERROR)
         what = "did not finish its answer";
-    fail(c, what, e->msg);
+    fail_search(c, what, e->msg);
 }
 
-static void finish(struct search_call *c)
+static void read_results(struct search_call *c)
 {
     struct search_results results;
     char what[FAILURE_BYTES];
     struct err e;
 
     if (search_list_read(buf_str(&c->answer), &c->query, &c->arena, &results, &e) == 0) {
-        end(c, NULL, &results);
+        end_call(c, NULL, &results);
         return;
     }
     (void)snprintf(what, sizeof(what), "gave no results: %.*s", FAILURE_BYTES / 2, e.msg);
-    fail(c, what, NULL);
+    fail_search(c, what, NULL);
 }
 
 /* ---- the answer */
@@ -121,8 +122,9 @@ static void on_body(void *arg, str bytes)
 
     buf_append(&c->answer, bytes);
     if (buf_failed(&c->answer))
-        fail(c, c->answer.is_full ? "gave an answer that is too large" : "cannot be used now",
-             c->answer.is_full ? NULL : "out of memory");
+        fail_search(c,
+                    c->answer.is_full ? "gave an answer that is too large" : "cannot be used now",
+                    c->answer.is_full ? NULL : "out of memory");
 }
 
 static void on_end(void *arg, const struct err *failure)
@@ -132,12 +134,12 @@ static void on_end(void *arg, const struct err *failure)
     if (failure != NULL)
         fail_call(c, failure);
     else
-        finish(c);
+        read_results(c);
 }
 
 /* ---- the request */
 
-/* What a list of domains points to is the caller's. */
+/* Copies a list of domains, since what it points to is the caller's. */
 static bool copy_domains(struct arena *a, const str **domains, size_t n)
 {
     str *copy;
@@ -183,8 +185,8 @@ static int start_call(struct search_call *c, const struct search_query *query, s
     return c->call == NULL ? -1 : 0;
 }
 
-static void *start(void *self, const struct search_query *query,
-                   const struct search_handler *handler, void *arg, struct err *reterr)
+static void *search_start(void *self, const struct search_query *query,
+                          const struct search_handler *handler, void *arg, struct err *reterr)
 {
     struct search_call *c = calloc(1, sizeof(*c));
 
@@ -203,7 +205,7 @@ static void *start(void *self, const struct search_query *query,
     return c;
 }
 
-static void cancel(void *self, void *call)
+static void search_cancel(void *self, void *call)
 {
     struct search_call *c = call;
 
@@ -235,5 +237,5 @@ void search_http_free(struct search_http *s)
 
 struct searcher search_http_searcher(struct search_http *s)
 {
-    return (struct searcher){.self = s, .start = start, .cancel = cancel};
+    return (struct searcher){.self = s, .start = search_start, .cancel = search_cancel};
 }

@@ -15,7 +15,7 @@ enum { MAX_URL_BYTES = 2048, MAX_NESTING = 2 };
 enum part { TITLE, URL, SNIPPET, DATE, N_PARTS };
 enum { MAX_NAMES = 6 };
 
-/* Of several that a result has the first is taken. */
+/* The names of each part; of several that a result has the first is taken. */
 static const struct {
     str names[MAX_NAMES];
     size_t limit_bytes;
@@ -30,7 +30,7 @@ static const struct {
               40},
 };
 
-/* What holds the list; "web" is Brave's, and holds an object with results. */
+/* Members that hold the list; "web" is Brave's, and holds an object with results. */
 static const str list_names[] = {STR_INIT("results"), STR_INIT("web"), STR_INIT("organic"),
                                  STR_INIT("items"), STR_INIT("data")};
 
@@ -54,7 +54,7 @@ unsigned search_max_results(const struct search_query *query)
 /* ---- one result */
 
 /* Strings of an array, such as Exa's highlights, are joined. */
-static void gather(str raw, struct buf *out)
+static void append_strings(str raw, struct buf *out)
 {
     struct jr j;
     str s;
@@ -76,7 +76,7 @@ static void gather(str raw, struct buf *out)
     }
 }
 
-/* "" when there is none. */
+/* The text of a part of a result; "" when there is none. */
 static str read_part(struct reader *r, str raw, enum part part)
 {
     str plain;
@@ -86,7 +86,7 @@ static str read_part(struct reader *r, str raw, enum part part)
         str member = jr_member(raw, parts[part].names[i]);
 
         if (!str_is_none(member))
-            gather(member, &r->text);
+            append_strings(member, &r->text);
     }
     if (part == URL)
         return buf_str(&r->text);
@@ -95,8 +95,8 @@ static str read_part(struct reader *r, str raw, enum part part)
     return str_is_none(plain) ? STR("") : plain;
 }
 
-/* As it can be sent: what is not ASCII behind the host is written as %XX. STR_NONE when it is no
- * URL of a web page. */
+/* The URL as it can be sent: what is not ASCII behind the host is written as %XX. STR_NONE when it
+ * is no URL of a web page. */
 static str plain_url(struct reader *r, str url)
 {
     struct buf out = {.limit = MAX_URL_BYTES};
@@ -175,7 +175,7 @@ static void read_value(struct reader *r, str raw)
         read_result(r, jr_raw(&j));
 }
 
-/* False when the text is not JSON to its end. */
+/* Reads values in a row; false when the text is not JSON to its end. */
 static bool read_values(struct reader *r, str text)
 {
     text = str_trim(text);
@@ -195,7 +195,7 @@ static bool read_values(struct reader *r, str text)
     return true;
 }
 
-/* Are these results? What has no URL is something else, which happens to be JSON. */
+/* True when these are results; what has no URL is something else, which happens to be JSON. */
 static bool is_list(const struct reader *r)
 {
     return r->has_url || (r->has_list && !r->has_other);
@@ -247,7 +247,7 @@ static bool is_without_engines(str raw)
            jr_count(jr_member(raw, STR("unresponsive_engines"))) > 0;
 }
 
-/* NULL, or what is wrong. */
+/* Reads the answer of a service. NULL, or what is wrong. */
 static const char *read_answer(struct reader *r, str answer)
 {
     if (!jr_is_valid(answer))

@@ -36,9 +36,9 @@ static void write_country(str code, struct search_request *r)
         r->country[i] = (char)(str_lower_char(code.p[i]) - ('a' - 'A'));
 }
 
-/* STR_NONE: it is not sent. */
-static str text_of(const struct search_request *r, const struct search_query *q,
-                   const struct search_field *f)
+/* The text of a field; STR_NONE: it is not sent. */
+static str field_text(const struct search_request *r, const struct search_query *q,
+                      const struct search_field *f)
 {
     str country = r->country[0] == '\0' ? STR_NONE : str_from(r->country, 2);
 
@@ -134,7 +134,7 @@ static void write_domains(const struct search_query *q, const struct search_fiel
 static void write_body_field(const struct search_request *r, const struct search_query *q,
                              const struct search_field *f, struct jw *j)
 {
-    str text = text_of(r, q, f);
+    str text = field_text(r, q, f);
 
     if (f->value == VALUE_ALLOWED || f->value == VALUE_BLOCKED)
         write_domains(q, f, j);
@@ -159,7 +159,7 @@ static void write_body(const struct search_service_info *s, const struct search_
 
 /* ---- headers */
 
-/* What no header can hold, such as a city in other letters, is left out. */
+/* A value that no header can hold, such as a city in other letters, is left out. */
 static void add_header(struct search_request *r, const char *name, str value)
 {
     if (value.len > 0 && header_is_value(value))
@@ -186,7 +186,7 @@ static void write_fields(const struct search_service_info *s, const struct searc
 {
     for (size_t i = 0; i < SEARCH_MAX_FIELDS && s->fields[i].place != IN_NOTHING; i++) {
         const struct search_field *f = &s->fields[i];
-        str text = text_of(r, q, f);
+        str text = field_text(r, q, f);
 
         if (f->place == IN_HEADER)
             add_header(r, f->name, text);

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "search/search_service.h"
 
-/* Zeroed before it is written. */
+/* A request, zeroed before it is written. */
 struct search_request {
     const char *method;
     struct buf url, body;

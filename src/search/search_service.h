@@ -49,11 +49,11 @@ const struct search_service_info *search_service_info(enum search_service servic
 /* What a status other than 200 means, to go on a sentence that begins with the name. */
 const char *search_service_complaint(const struct search_service_info *s, int status);
 
-/* Does it take such a value? */
+/* True when the service takes such a value. */
 bool search_service_takes(const struct search_service_info *s, enum search_value value);
 
-/* Has it results of this country of two capital letters? And its English name as services have it,
- * or NULL. */
+/* True when there are results of the country (two capital letters) to ask for; and the English name
+ * of the country as services have it, or NULL. */
 bool search_country_is_searched(const char code[3]);
 const char *search_country_name(const char code[3]);
 

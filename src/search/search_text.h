@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 
-/* Valid UTF-8 with the tags of emphasis and layout taken out, entities read, control characters and
- * runs of white space as one space, and at most so many bytes. In the arena; STR_NONE when out of
- * memory. */
+/* The text as valid UTF-8 with the tags of emphasis and layout taken out, entities read, control
+ * characters and runs of white space as one space, and at most so many bytes. In the arena;
+ * STR_NONE when out of memory. */
 str search_text_plain(str text, size_t limit_bytes, struct arena *a);
 
 #endif

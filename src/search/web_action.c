@@ -117,7 +117,7 @@ static const struct {
     {STR_INIT("find"), WEB_FIND},
 };
 
-/* The one that is named, or that the other members belong to. */
+/* The operation that is named, or that the other members belong to. */
 static enum web_op op_of(const struct arguments *r)
 {
     for (size_t i = 0; i < COUNT_OF(ops); i++) {
@@ -129,8 +129,8 @@ static enum web_op op_of(const struct arguments *r)
     return r->query.len > 0 ? WEB_SEARCH : WEB_OPEN;
 }
 
-/* Plain, without white space around it; STR_NONE when nothing is left. */
-static str plain(str raw, struct arena *a)
+/* The text, plain, without white space around it; STR_NONE when nothing is left. */
+static str plain_text(str raw, struct arena *a)
 {
     str text = str_trim(json_text_dup(a, raw));
 
@@ -156,7 +156,7 @@ static void read_place(struct web_action *a)
     a->url = STR_NONE;
 }
 
-static int check(const struct web_action *a, struct err *reterr)
+static int check_action(const struct web_action *a, struct err *reterr)
 {
     if (a->op == WEB_SEARCH && str_is_none(a->query)) {
         err_set(reterr, ERR_MISSING_PARAMETER, "a search needs a query");
@@ -187,16 +187,16 @@ int web_action_read(str arguments, struct arena *a, struct web_action *ret, stru
         return -1;
     }
     action = (struct web_action){.op = op_of(&r),
-                                 .query = plain(r.query, a),
-                                 .url = plain(r.url, a),
-                                 .pattern = plain(r.pattern, a),
+                                 .query = plain_text(r.query, a),
+                                 .url = plain_text(r.url, a),
+                                 .pattern = plain_text(r.pattern, a),
                                  .link = NO_NUMBER,
                                  .cursor = at_least(r.cursor, 0),
                                  .first_line = at_least(r.first_line, 0),
                                  .n_lines = at_least(r.n_lines, 1),
                                  .max_results = at_least(r.max_results, 1)};
     read_place(&action);
-    if (check(&action, reterr) == -1)
+    if (check_action(&action, reterr) == -1)
         return -1;
     *ret = action;
     return 0;

@@ -27,7 +27,7 @@ void web_page_unref(struct page *page)
     free(held_page(page));
 }
 
-static void forget(struct web_docs *d, struct web_doc *doc)
+static void forget_page(struct web_docs *d, struct web_doc *doc)
 {
     d->held_bytes -= doc->page->arena.used;
     web_page_unref(doc->page);
@@ -38,7 +38,7 @@ void web_docs_fini(struct web_docs *d)
 {
     for (struct web_doc *doc = d->first; doc != NULL; doc = doc->next) {
         if (doc->page != NULL)
-            forget(d, doc);
+            forget_page(d, doc);
     }
     arena_fini(&d->arena);
     *d = (struct web_docs){.first = NULL};
@@ -50,7 +50,7 @@ void web_docs_fini(struct web_docs *d)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
-static void append(struct web_docs *d, struct web_doc *doc)
+static void append_doc(struct web_docs *d, struct web_doc *doc)
 {
     if (d->last == NULL)
         d->first = doc;
@@ -81,7 +81,7 @@ struct web_doc *web_docs_add(struct web_docs *d, str asked, const struct web_lis
         doc->list = *list;
     *held = (struct held_page){*page, 1};
     doc->page = &held->page;
-    append(d, doc);
+    append_doc(d, doc);
     return doc;
 }
 
@@ -103,6 +103,6 @@ void web_docs_limit(struct web_docs *d, size_t max_bytes, const struct web_doc *
     for (struct web_doc *doc = d->first; doc != NULL && d->held_bytes > max_bytes;
          doc = doc->next) {
         if (doc->page != NULL && doc != kept)
-            forget(d, doc);
+            forget_page(d, doc);
     }
 }

@@ -16,7 +16,7 @@ struct web_doc {
     struct web_doc *next;
 };
 
-/* A zeroed one is empty. */
+/* The docs of a session; zeroed there are none. */
 struct web_docs {
     struct arena arena; /* all but the pages */
     struct web_doc *first, *last;
@@ -25,8 +25,8 @@ struct web_docs {
 
 void web_docs_fini(struct web_docs *d);
 
-/* Takes what is in the page. list is NULL of a page, and its views live in the arena. NULL when
- * out of memory; then the page is finished. */
+/* Adds a doc, which takes what is in the page. list is NULL of a page, and its views live in the
+ * arena. NULL when out of memory; then the page is finished. */
 struct web_doc *web_docs_add(struct web_docs *d, str asked, const struct web_list *list,
                              struct page *page);
 

@@ -69,14 +69,14 @@ static bool page_is_allowed(void *arg, str url)
 
 static const struct page_fetch_handler fetch_handler = {on_page, page_is_allowed};
 
-static void wait_for(struct web_call *c, struct web_fetch *f)
+static void add_waiting(struct web_call *c, struct web_fetch *f)
 {
     c->fetch = f;
     c->next = f->waiting;
     f->waiting = c;
 }
 
-/* NULL with *reterr filled. */
+/* Starts a fetch, or returns NULL with *reterr filled. */
 static struct web_fetch *fetch_new(struct web_session *s, str url, struct err *reterr)
 {
     struct web_fetch *f = calloc(1, sizeof(*f));
@@ -107,7 +107,7 @@ int web_fetch_wait(struct web_call *c, str url, struct err *reterr)
         f = fetch_new(c->session, url, reterr);
     if (f == NULL)
         return -1;
-    wait_for(c, f);
+    add_waiting(c, f);
     return 0;
 }
 

@@ -16,7 +16,7 @@ struct searched {
 
 /* ---- small letters */
 
-/* Latin-1, Greek and Cyrillic, whose small letters take as many bytes. */
+/* Folds letters of Latin-1, Greek and Cyrillic, whose small letters take as many bytes. */
 static uint32_t fold_pair(uint32_t c)
 {
     if ((c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) ||
@@ -25,7 +25,7 @@ static uint32_t fold_pair(uint32_t c)
     return c >= 0x400 && c <= 0x40F ? c + 0x50 : c;
 }
 
-static void fold(char *p, size_t n)
+static void fold_letters(char *p, size_t n)
 {
     str_lower(p, n);
     for (size_t i = 0; i + 1 < n; i++) {
@@ -42,12 +42,12 @@ static void fold_into(str text, struct buf *out)
 
     buf_append(out, text);
     if (!buf_failed(out) && out->len > n)
-        fold(out->p + n, out->len - n);
+        fold_letters(out->p + n, out->len - n);
 }
 
 /* ---- the text */
 
-/* Without "【3†" and "】"; white space once. */
+/* Appends a line without "【3†" and "】", white space once. */
 static void append_line(str line, struct buf *out)
 {
     while (line.len > 0) {
@@ -104,27 +104,27 @@ static size_t line_at(const struct searched *s, size_t n_lines, size_t at)
     return low;
 }
 
-static bool is_tail(char c)
+static bool is_continuation(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-static size_t back(str text, size_t at, unsigned n_chars)
+static size_t step_back(str text, size_t at, unsigned n_chars)
 {
     for (; at > 0 && n_chars > 0; n_chars--) {
         do
             at--;
-        while (at > 0 && is_tail(text.p[at]));
+        while (at > 0 && is_continuation(text.p[at]));
     }
     return at;
 }
 
-static size_t forth(str text, size_t at, unsigned n_chars)
+static size_t step_forth(str text, size_t at, unsigned n_chars)
 {
     for (; at < text.len && n_chars > 0; n_chars--) {
         do
             at++;
-        while (at < text.len && is_tail(text.p[at]));
+        while (at < text.len && is_continuation(text.p[at]));
     }
     return at;
 }
@@ -133,7 +133,7 @@ static void write_match(const struct searched *s, size_t n_lines, size_t at, siz
                         struct buf *out)
 {
     str text = buf_str(&s->text);
-    size_t from = back(text, at, CONTEXT_CHARS), to = forth(text, at + n, CONTEXT_CHARS);
+    size_t from = step_back(text, at, CONTEXT_CHARS), to = step_forth(text, at + n, CONTEXT_CHARS);
 
     buf_append(out, STR("\nL"));
     buf_uint(out, line_at(s, n_lines, at));
@@ -142,7 +142,7 @@ static void write_match(const struct searched *s, size_t n_lines, size_t at, siz
     buf_append(out, to < text.len ? STR("...") : STR(""));
 }
 
-/* Appends the first of them to out; returns how many there are. */
+/* Appends the first matches to out; returns how many there are. */
 static size_t write_matches(const struct searched *s, size_t n_lines, str folded_pattern,
                             struct buf *out)
 {

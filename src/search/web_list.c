@@ -23,15 +23,15 @@ enum {
 };
 
 /* "host:port" of a URL. */
-static str host_of(str url)
+static str shown_host(str url)
 {
     struct url u = url_split(url);
 
     return str_skip(u.authority, (size_t)(u.host.p - u.authority.p));
 }
 
-/* One paragraph; nothing when the text is empty. */
-static void add(struct page_lines *l, const char *before, str text, size_t max_chars)
+/* Adds one paragraph; nothing when the text is empty. */
+static void add_paragraph(struct page_lines *l, const char *before, str text, size_t max_chars)
 {
     struct buf line = {.limit = 0};
     size_t n;
@@ -54,7 +54,7 @@ static void add_link(struct page_lines *l, size_t number, const struct search_re
     buf_append(&line, STR(PAGE_DAGGER));
     page_tame(r->title.len > 0 ? r->title : r->url, TITLE_CHARS, &line);
     buf_append(&line, STR(PAGE_DAGGER));
-    page_tame(host_of(r->url), HOST_CHARS, &line);
+    page_tame(shown_host(r->url), HOST_CHARS, &line);
     buf_append(&line, STR(PAGE_CLOSE));
     page_lines_add(l, buf_str(&line));
     l->text.failed = l->text.failed || buf_failed(&line);
@@ -64,15 +64,15 @@ static void add_link(struct page_lines *l, size_t number, const struct search_re
 static void add_result(struct page_lines *l, size_t number, const struct search_result *r)
 {
     add_link(l, number, r);
-    add(l, "", r->url, URL_CHARS);
-    add(l, "", r->snippet, SNIPPET_CHARS);
-    add(l, "Date: ", r->date, DATE_CHARS);
+    add_paragraph(l, "", r->url, URL_CHARS);
+    add_paragraph(l, "", r->snippet, SNIPPET_CHARS);
+    add_paragraph(l, "Date: ", r->date, DATE_CHARS);
     page_lines_add(l, STR(""));
 }
 
 /* ---- the list */
 
-static str tamed(str text, size_t max_chars, struct arena *a)
+static str tamed_copy(str text, size_t max_chars, struct arena *a)
 {
     struct buf out = {.limit = 0};
     str copy;
@@ -89,15 +89,15 @@ static bool keep_result(const struct search_result *r, struct arena *a, struct w
     struct page_link *link = &page->links[page->n_links++];
 
     source->url = arena_dup(a, r->url);
-    source->title = tamed(r->title.len > 0 ? r->title : r->url, QUERY_CHARS, a);
+    source->title = tamed_copy(r->title.len > 0 ? r->title : r->url, QUERY_CHARS, a);
     link->url = arena_dup(&page->arena, r->url);
     link->text = arena_dup(&page->arena, source->title);
     return !str_is_none(source->url) && !str_is_none(source->title) && !str_is_none(link->url) &&
            !str_is_none(link->text);
 }
 
-static bool fill(const struct search_results *results, struct arena *a, struct web_list *list,
-                 struct page *page)
+static bool fill_list(const struct search_results *results, struct arena *a, struct web_list *list,
+                      struct page *page)
 {
     size_t n = results->n < WEB_MAX_RESULTS ? results->n : WEB_MAX_RESULTS;
     struct web_source *sources = arena_array(a, n + 1, sizeof(*sources));
@@ -138,7 +138,7 @@ int web_list_make(str query, const struct search_results *results, struct arena 
 
     *ret = (struct web_list){.n = 0};
     if (str_is_none(results->text))
-        is_ok = fill(results, a, ret, &page);
+        is_ok = fill_list(results, a, ret, &page);
     else
         is_ok = read_answer(results->text, &page) == 0;
     buf_c(&text, title);

@@ -13,7 +13,7 @@ void web_call_free(struct web_call *c)
     free(c);
 }
 
-static void report(struct web_call *c, const struct web_outcome *outcome)
+static void report_outcome(struct web_call *c, const struct web_outcome *outcome)
 {
     c->is_done = true;
     c->handler.on_done(c->arg, outcome);
@@ -22,7 +22,8 @@ static void report(struct web_call *c, const struct web_outcome *outcome)
 
 void web_report_failure(struct web_call *c, str message)
 {
-    report(c, &(struct web_outcome){.is_failed = true, .output = message, .url = c->action.url});
+    report_outcome(
+        c, &(struct web_outcome){.is_failed = true, .output = message, .url = c->action.url});
 }
 
 void web_report_no_memory(struct web_call *c)
@@ -38,7 +39,7 @@ static size_t view_bytes(const struct web_session *s)
     return s->conf.max_view_bytes > 0 ? s->conf.max_view_bytes : by_size[s->conf.query.size];
 }
 
-/* The next cursor is the call's. */
+/* Adds a view of doc under the next cursor, which the call gets. */
 static bool add_view(struct web_call *c, struct web_doc *doc)
 {
     struct web_session *s = c->session;
@@ -72,7 +73,7 @@ static void report_view(struct web_call *c, const struct web_doc *doc, struct bu
         (void)snprintf(name, sizeof(name), "cursor:%zu", c->cursor);
         outcome.url = str_from_c(name);
     }
-    report(c, &outcome);
+    report_outcome(c, &outcome);
 }
 
 static void write_view(const struct web_call *c, const struct page *page, struct buf *out)
@@ -91,7 +92,7 @@ static void write_view(const struct web_call *c, const struct page *page, struct
         web_view_write(&view, out);
 }
 
-/* Is the line where the view is to begin behind the end? */
+/* True when the view is to begin behind the last line. */
 static bool is_beyond(const struct web_action *a, const struct page *page)
 {
     return a->op == WEB_OPEN && a->first_line > 0 && page->n_lines > 0 &&
@@ -135,7 +136,7 @@ static void on_found(void *arg)
     buf_fini(&found);
 }
 
-/* False when it is to be done here. */
+/* Starts the search of a large page on the pool; false when it is to be done here. */
 static bool start_find(struct web_call *c, struct web_doc *doc)
 {
     if (c->action.op != WEB_FIND || doc->page->arena.used < LARGE_PAGE_BYTES)

@@ -31,7 +31,7 @@ void web_session_free(struct web_session *s)
     free(s);
 }
 
-/* ---- at once, but not from inside start */
+/* ---- reports at once, but not from inside start */
 
 static void on_deferred(void *arg)
 {
@@ -46,7 +46,7 @@ static void on_deferred(void *arg)
 }
 
 /* Shows the doc, or fails with why. Returns 0, or -1 when out of memory. */
-static int defer(struct web_call *c, struct web_doc *doc, const char *why)
+static int defer_report(struct web_call *c, struct web_doc *doc, const char *why)
 {
     c->doc = doc;
     c->failure = arena_dup(&c->arena, str_from_c(why));
@@ -66,16 +66,18 @@ static int open_url(struct web_call *c, str given)
     struct err e;
 
     if (str_is_none(url))
-        return defer(c, NULL, "Only pages with an http:// or https:// URL can be opened.");
+        return defer_report(c, NULL, "Only pages with an http:// or https:// URL can be opened.");
     c->action.url = url;
     held = web_docs_find(&s->docs, url);
     if (held != NULL)
-        return defer(c, held, NULL);
+        return defer_report(c, held, NULL);
     if (s->conf.pages == NULL)
-        return defer(c, NULL, "Pages cannot be opened here: use what the search results say.");
+        return defer_report(c, NULL,
+                            "Pages cannot be opened here: use what the search results say.");
     if (!search_allows(&s->conf.query, url))
-        return defer(c, NULL, "Pages of this site may not be opened here: use other results.");
-    return web_fetch_wait(c, url, &e) == 0 ? 0 : defer(c, NULL, e.msg);
+        return defer_report(c, NULL,
+                            "Pages of this site may not be opened here: use other results.");
+    return web_fetch_wait(c, url, &e) == 0 ? 0 : defer_report(c, NULL, e.msg);
 }
 
 /* ---- pages that are there */
@@ -85,11 +87,11 @@ static int open_link(struct web_call *c, struct web_doc *doc)
     const struct page *page = doc->page;
 
     if (page == NULL)
-        return defer(c, doc, NULL);
+        return defer_report(c, doc, NULL);
     if ((uint64_t)c->action.link >= page->n_links)
-        return defer(c, NULL,
-                     "That page has no link with this number: links are shown as "
-                     "\xE3\x80\x90number\xE2\x80\xA0text\xE3\x80\x91.");
+        return defer_report(c, NULL,
+                            "That page has no link with this number: links are shown as "
+                            "\xE3\x80\x90number\xE2\x80\xA0text\xE3\x80\x91.");
     return open_url(c, page->links[c->action.link].url);
 }
 
@@ -100,17 +102,17 @@ static int open_cursor(struct web_call *c)
     struct web_doc *doc;
 
     if (s->n_views == 0 && c->action.cursor < 0)
-        return defer(c, NULL, "No page is open yet: search first, or give a url.");
+        return defer_report(c, NULL, "No page is open yet: search first, or give a url.");
     if (c->action.cursor >= 0)
         cursor = (uint64_t)c->action.cursor;
     if (cursor < first)
-        return defer(c, NULL, WEB_FORGOTTEN);
+        return defer_report(c, NULL, WEB_FORGOTTEN);
     if (cursor >= first + s->n_views)
-        return defer(c, NULL,
-                     "There is no page with this cursor: a cursor is the number in "
-                     "brackets at the top of a page.");
+        return defer_report(c, NULL,
+                            "There is no page with this cursor: a cursor is the number in "
+                            "brackets at the top of a page.");
     doc = s->views[cursor - first];
-    return c->action.link >= 0 ? open_link(c, doc) : defer(c, doc, NULL);
+    return c->action.link >= 0 ? open_link(c, doc) : defer_report(c, doc, NULL);
 }
 
 /* ---- searching */
@@ -136,7 +138,7 @@ static void on_results(void *arg, const char *failure, const struct search_resul
         web_report_doc(c, doc);
 }
 
-static int search(struct web_call *c)
+static int start_search(struct web_call *c)
 {
     static const struct search_handler handler = {on_results};
     struct searcher *searcher = &c->session->conf.searcher;
@@ -148,7 +150,7 @@ static int search(struct web_call *c)
         query.max_results =
             (unsigned)(c->action.max_results < MAX_RESULTS ? c->action.max_results : MAX_RESULTS);
     c->search = searcher->start(searcher->self, &query, &handler, c, &e);
-    return c->search != NULL ? 0 : defer(c, NULL, e.msg);
+    return c->search != NULL ? 0 : defer_report(c, NULL, e.msg);
 }
 
 /* ---- calls */
@@ -161,7 +163,7 @@ static bool copy_text(struct arena *a, str *text)
     return is_none || !str_is_none(*text);
 }
 
-static int start(struct web_call *c)
+static int start_action(struct web_call *c)
 {
     struct web_action *a = &c->action;
 
@@ -169,7 +171,7 @@ static int start(struct web_call *c)
         !copy_text(&c->arena, &a->pattern))
         return -1;
     if (a->op == WEB_SEARCH)
-        return search(c);
+        return start_search(c);
     return str_is_none(a->url) ? open_cursor(c) : open_url(c, a->url);
 }
 
@@ -186,7 +188,7 @@ struct web_call *web_session_start(struct web_session *s, const struct web_actio
     c->action = *action;
     c->handler = *handler;
     c->arg = arg;
-    if (start(c) == -1) {
+    if (start_action(c) == -1) {
         web_call_free(c);
         err_set_no_memory(reterr);
         return NULL;

@@ -24,10 +24,11 @@ struct web_session_conf {
     size_t max_held_bytes;     /* of all pages together; the oldest are forgotten. 0: no limit */
 };
 
-/* NULL when out of memory. conf is copied; what it points to must outlive the session. */
+/* Makes a session, or returns NULL when out of memory. conf is copied; what it points to must
+ * outlive the session. */
 struct web_session *web_session_new(const struct web_session_conf *conf);
 
-/* No call may be under way. NULL is fine. */
+/* Frees a session that has no call under way. NULL is fine. */
 void web_session_free(struct web_session *s);
 
 enum web_op { WEB_SEARCH, WEB_OPEN, WEB_FIND };
@@ -68,12 +69,13 @@ struct web_handler {
     void (*on_done)(void *arg, const struct web_outcome *outcome); /* once, never from inside */
 };
 
-/* Several may be under way; the action is copied. NULL with *reterr filled when out of memory. */
+/* Starts a call; several may be under way. The action is copied. NULL with *reterr filled when out
+ * of memory. */
 struct web_call *web_session_start(struct web_session *s, const struct web_action *action,
                                    const struct web_handler *handler, void *arg,
                                    struct err *reterr);
 
-/* No report follows. Does nothing inside the call's own. */
+/* Cancels a call: no report follows. Does nothing inside the call's own report. */
 void web_call_cancel(struct web_call *call);
 
 /* What the view with this number shows, also when its page has been forgotten. Of a list of

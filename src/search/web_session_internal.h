@@ -51,7 +51,7 @@ void web_call_free(struct web_call *c);
  * with *reterr: a URL that is refused, or out of memory. */
 int web_fetch_wait(struct web_call *c, str url, struct err *reterr);
 
-/* The call waits no longer; a fetch that nobody waits for is called off. */
+/* Ends the waiting of a call; a fetch that nobody waits for is called off. */
 void web_fetch_leave(struct web_call *c);
 
 #endif

@@ -24,8 +24,8 @@ void web_head_write(const struct web_view *v, struct buf *out)
     buf_char(out, '\n');
 }
 
-/* Behind the last line that fits. */
-static size_t end_of(const struct web_view *v)
+/* The line behind the last one that fits. */
+static size_t end_of_view(const struct web_view *v)
 {
     const struct page *page = v->page;
     size_t end = v->first_line, bytes = 0;
@@ -49,7 +49,7 @@ static void write_lines(const struct web_view *v, size_t end, struct buf *out)
     }
 }
 
-/* Models of other families have not learnt how to go on. */
+/* A hint for models of other families, which have not learnt how to go on. */
 static void write_rest(const struct web_view *v, size_t end, struct buf *out)
 {
     if (end < v->page->n_lines) {
@@ -65,7 +65,7 @@ static void write_rest(const struct web_view *v, size_t end, struct buf *out)
 
 void web_view_write(const struct web_view *v, struct buf *out)
 {
-    size_t end = end_of(v);
+    size_t end = end_of_view(v);
 
     web_head_write(v, out);
     if (v->page->n_lines == 0) {

@@ -20,13 +20,13 @@ struct web_view {
     size_t max_bytes;  /* one line is always shown */
 };
 
-/* The first line alone. */
+/* Appends the first line alone. */
 void web_head_write(const struct web_view *v, struct buf *out);
 
 void web_view_write(const struct web_view *v, struct buf *out);
 
-/* The places where pattern occurs in the page, upper or lower case, with some text around each,
- * and the lines they are in. A pattern may stand across the end of a line. */
+/* Appends the places where pattern occurs in the page, upper or lower case, with some text around
+ * each, and the lines they are in. A pattern may stand across the end of a line. */
 void web_find_write(const struct web_view *v, str pattern, struct buf *out);
 
 #endif
