@@ -67,11 +67,12 @@ struct page_fetch_handler {
 };
 
 /* Starts a fetch on the loop of the client, which is a guarded one unless the policy is URL_ANY;
- * the page is read on libuv's thread pool, and loop_free() waits for one that is being read. The
- * URL is as a model writes it: it may have a fragment, spaces and letters that are not ASCII. NULL
- * with *reterr filled, a message for the model: a URL that the policy or the handler refuses, or
- * out of memory. What is cut at max_bytes, or breaks off, is a page that is cut; other statuses
- * than 2xx, other types than text, timeout_ms and too many redirects are failures. */
+ * the page is read by a job of the loop (loop_offload()), and loop_free() waits for one that is
+ * being read. The URL is as a model writes it: it may have a fragment, spaces and letters that are
+ * not ASCII. NULL with *reterr filled, a message for the model: a URL that the policy or the
+ * handler refuses, or out of memory. What is cut at max_bytes, or breaks off, is a page that is
+ * cut; other statuses than 2xx, other types than text, timeout_ms and too many redirects are
+ * failures. */
 struct page_fetch *page_fetch_start(struct http_client *client, const struct page_fetch_conf *conf,
                                     str url, const struct page_fetch_handler *handler, void *arg,
                                     struct err *reterr);

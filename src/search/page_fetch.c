@@ -10,13 +10,14 @@
  * A body is taken as it is sent, up to the limit, and decoded at the end, up to the same limit: so
  * two limits' worth of memory is the most that a page can cost, however it swells.
  *
- * What has come is decoded and read on libuv's thread pool: that takes a good part of a second for
+ * What has come is decoded and read by a job of the loop: that takes a good part of a second for
  * the largest pages, and the loop has other streams to serve. A fetch that is cancelled meanwhile
  * stays until the pool gives it back, and tells nobody.
  *
  * Failures never say where a host leads or why it does not answer, which would tell about the
  * operator's network. */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>
@@ -48,12 +49,13 @@ struct page_fetch {
     struct buf body;                 /* as it was sent */
     bool is_cut;
 
-    uv_work_t reading; /* while it is under way, all above is the pool's, and what it finds: */
+    struct loop_job reading; /* under way, it has all above, and writes what follows: */
     struct page page;
     struct err unreadable;
     bool is_read;
 
-    bool is_reading, is_cancelled; /* the loop's */
+    bool is_reading; /* the loop's */
+    atomic_bool is_cancelled;
 };
 
 static uint64_t now_ms(void)
@@ -141,22 +143,23 @@ static int read_coded(struct page_fetch *f, struct err *reterr)
     return rc;
 }
 
-static void read_body(uv_work_t *reading)
+static void read_body(void *arg)
 {
-    struct page_fetch *f = reading->data;
-    int rc = body_is_plain(buf_str(&f->coding)) ? read_page(f, buf_str(&f->body), &f->unreadable)
-                                                : read_coded(f, &f->unreadable);
+    struct page_fetch *f = arg;
+    int rc;
 
+    if (atomic_load(&f->is_cancelled))
+        return;
+    rc = body_is_plain(buf_str(&f->coding)) ? read_page(f, buf_str(&f->body), &f->unreadable)
+                                            : read_coded(f, &f->unreadable);
     f->is_read = rc == 0;
 }
 
-/* Back on the loop; status is of one that is cancelled. */
-static void on_read(uv_work_t *reading, int status)
+static void on_read(void *arg)
 {
-    struct page_fetch *f = reading->data;
+    struct page_fetch *f = arg;
 
-    (void)status;
-    if (f->is_cancelled) {
+    if (atomic_load(&f->is_cancelled)) {
         page_fini(&f->page);
         fetch_free(f);
     } else if (f->is_read) {
@@ -171,9 +174,8 @@ static void start_reading(struct page_fetch *f)
     http_call_cancel(f->call);
     f->call = NULL;
     f->is_reading = true;
-    f->reading.data = f;
-    (void)uv_queue_work(loop_uv(http_client_loop(f->client)), &f->reading, read_body,
-                        on_read); /* cannot fail */
+    f->reading = (struct loop_job){.work = read_body, .done = on_read, .arg = f};
+    loop_offload(http_client_loop(f->client), &f->reading);
 }
 
 /* ---- one hop */
@@ -361,8 +363,7 @@ void page_fetch_cancel(struct page_fetch *f)
     if (f == NULL)
         return;
     if (f->is_reading) {
-        f->is_cancelled = true; /* on_read() frees it, which comes also when it has not begun */
-        (void)uv_cancel((uv_req_t *)&f->reading);
+        atomic_store(&f->is_cancelled, true); /* on_read() frees it */
         return;
     }
     http_call_cancel(f->call);
