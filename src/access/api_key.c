@@ -81,7 +81,8 @@ static str keep_owner(struct api_keys *keys, str owner)
     return arena_dup(keys->owners != NULL ? keys->owners : &keys->memory, owner);
 }
 
-/* Not the hash that the key is recognised by: owners are written into the store. */
+/* An owner is another hash than the one that the key is recognised by, since owners are written
+ * into the store. */
 static str make_owner(struct api_keys *keys, str key)
 {
     struct buf text = {.limit = 0};
@@ -102,8 +103,8 @@ static str make_owner(struct api_keys *keys, str key)
 
 /* ---- the list */
 
-/* Appends; the array grows whenever it holds a power of two. */
-static bool push(struct api_keys *keys, const struct api_key *k)
+/* Appends a key; the array grows whenever it holds a power of two. */
+static bool push_key(struct api_keys *keys, const struct api_key *k)
 {
     if ((keys->n & (keys->n - 1)) == 0) {
         size_t room = keys->n == 0 ? 1 : 2 * keys->n;
@@ -117,8 +118,8 @@ static bool push(struct api_keys *keys, const struct api_key *k)
     return true;
 }
 
-/* Looks at all, however early it finds one. */
-static const struct api_key *find(const struct api_keys *keys, const unsigned char *hash)
+/* Compares with all keys, however early one is found: the time taken tells nothing. */
+static const struct api_key *find_key(const struct api_keys *keys, const unsigned char *hash)
 {
     const struct api_key *found = NULL;
 
@@ -135,7 +136,7 @@ int api_keys_add(struct api_keys *keys, const char *key)
 
     if (str_is_none(k.caller.owner) || !sha256(str_from_c(key), k.hash))
         return -1;
-    return push(keys, &k) ? 0 : -1;
+    return push_key(keys, &k) ? 0 : -1;
 }
 
 void api_keys_fini(struct api_keys *keys)
@@ -167,7 +168,7 @@ static void refuse_repeated(const struct file *f, const struct api_key *first)
 static void add_line(const struct file *f, str name, const unsigned char *hash)
 {
     struct api_key k = {.line = f->line};
-    const struct api_key *first = find(f->keys, hash);
+    const struct api_key *first = find_key(f->keys, hash);
 
     if (first != NULL) {
         refuse_repeated(f, first);
@@ -180,7 +181,7 @@ static void add_line(const struct file *f, str name, const unsigned char *hash)
     }
     memcpy(k.hash, hash, SHA256_BYTES);
     k.caller.owner = k.caller.name = keep_owner(f->keys, name);
-    if (str_is_none(k.caller.owner) || !push(f->keys, &k))
+    if (str_is_none(k.caller.owner) || !push_key(f->keys, &k))
         config_error(f->problems, "%s: line %zu: out of memory", f->path, f->line);
 }
 
@@ -219,7 +220,8 @@ void api_keys_parse(struct api_keys *keys, const char *path, str text,
 }
 
 /* A file without keys would lock everybody out, or let everybody in. */
-static void load_file(struct api_keys *keys, const char *path, struct config_problems *problems)
+static void load_keys_file(struct api_keys *keys, const char *path,
+                           struct config_problems *problems)
 {
     size_t n_keys = keys->n, n_errors = problems->n_errors;
     struct buf text;
@@ -241,13 +243,13 @@ int api_keys_load(struct api_keys *keys, const struct config *c, struct config_p
             config_error(problems, "api_key: out of memory");
     }
     if (c->api_keys_file != NULL)
-        load_file(keys, c->api_keys_file, problems);
+        load_keys_file(keys, c->api_keys_file, problems);
     return problems->n_errors == n_errors ? 0 : -1;
 }
 
 /* ---- requests */
 
-/* What stands behind "Bearer", or "". */
+/* The token behind "Bearer", or "". */
 static str bearer_token(str authorization)
 {
     const str scheme = STR("bearer ");
@@ -276,7 +278,7 @@ int api_keys_identify(const struct api_keys *keys, str authorization, struct cal
     }
     if (!sha256(token, hash))
         return err_set_no_memory(reterr);
-    found = find(keys, hash);
+    found = find_key(keys, hash);
     if (found == NULL) {
         err_set(reterr, ERR_INVALID_API_KEY, "Incorrect API key provided.");
         return -1;

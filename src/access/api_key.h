@@ -37,10 +37,12 @@ struct caller {
 int api_keys_load(struct api_keys *keys, const struct config *c, struct config_problems *problems);
 void api_keys_fini(struct api_keys *keys);
 
-/* The parts of that. Adds one key, NUL-terminated, without a name; -1 when out of memory. */
+/* Adds one key, NUL-terminated, without a name; a part of api_keys_load(). -1 when out of memory.
+ */
 int api_keys_add(struct api_keys *keys, const char *key);
 
-/* Adds the keys of a file's text, all that are right. Errors are added to the problems. */
+/* Adds the keys of a file's text, all that are right; another part of api_keys_load(). Errors are
+ * added to the problems. */
 void api_keys_parse(struct api_keys *keys, const char *path, str text,
                     struct config_problems *problems);
 
@@ -50,8 +52,8 @@ void api_keys_parse(struct api_keys *keys, const char *path, str text,
 int api_keys_identify(const struct api_keys *keys, str authorization, struct caller *ret,
                       struct err *reterr);
 
-/* Can it be a name in the file, or a key? Visible ASCII characters; a name has at
- * most 64 and does not begin with "#" or "-". */
+/* True for what can be a name in the file, or a key: visible ASCII characters; a name has at most
+ * 64 and does not begin with "#" or "-". */
 bool api_key_is_name(str name);
 bool api_key_is_key(str key);
 

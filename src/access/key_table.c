@@ -40,7 +40,7 @@ static void log_problems(const struct config_problems *problems, const struct ap
     log_reload(former, false);
 }
 
-/* Without any key everybody would be let in, who was not meant to be. */
+/* A table without any key would let everybody in, which nobody has asked for. */
 static void load_keys(struct key_table *t, const struct config *c, struct config_problems *problems)
 {
     if (api_keys_load(&t->keys, c, problems) == 0 && t->keys.n == 0)

@@ -13,19 +13,18 @@
 
 struct key_table;
 
-/* Is there a file that keys may change in? */
+/* True when there is a file that keys may change in. */
 bool keys_are_in_file(const struct config *c);
 
 /* Reads the configuration and the file of keys again, for a gateway that asks for the keys of
- * former. What is wrong is logged; that it was good, when n_workers have taken it, so
- * that nobody gets in with an old key who has read the line. owners outlives the
- * table, as does former. Returns a reference, or NULL when all stays as it is.
- * Blocks. */
+ * former. Problems are logged; success is logged when n_workers have taken the table, so that no
+ * old key is good any more once the line is there. owners outlives the table, as does former.
+ * Returns a reference, or NULL when all stays as it is. Blocks. */
 struct key_table *key_table_reload(const struct config_sources *sources,
                                    const struct api_keys *former, struct arena *owners,
                                    unsigned n_workers);
 
-/* A worker asks for these keys from now on, or has been given later ones. Any thread. */
+/* Notes that a worker asks for these keys from now on, or has been given later ones. Any thread. */
 void key_table_taken(struct key_table *t);
 
 const struct api_keys *key_table_keys(const struct key_table *t);
