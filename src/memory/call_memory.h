@@ -8,7 +8,7 @@
 
 struct call_memory;
 
-/* NULL with *reterr filled. max_entries 0: it remembers nothing. */
+/* Makes a memory, or returns NULL with *reterr filled. max_entries 0: it remembers nothing. */
 struct call_memory *call_memory_new(size_t max_entries, size_t max_bytes, struct err *reterr);
 
 /* NULL is fine. */
@@ -21,10 +21,10 @@ void call_memory_put(struct call_memory *m, void (*put)(void *arg, struct call_c
 /* Forgets everything: its memory is needed. Any thread. */
 void call_memory_forget(struct call_memory *m);
 
-/* Is there nothing to be found? Any thread. */
+/* True when there is nothing to be found. Any thread. */
 bool call_memory_is_empty(struct call_memory *m);
 
-/* *ret: a copy in the arena. Any thread. */
+/* Finds what is kept for a key; *ret is a copy in the arena. Any thread. */
 bool call_memory_find(struct call_memory *m, const struct call_key *key, struct arena *a, str *ret);
 
 #endif

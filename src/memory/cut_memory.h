@@ -20,14 +20,15 @@ struct cut {
     uint64_t mark;
 };
 
-/* NULL with *reterr filled. */
+/* Makes a memory, or returns NULL with *reterr filled. */
 struct cut_memory *cut_memory_new(size_t max_entries, struct err *reterr);
 
 /* NULL is fine. */
 void cut_memory_free(struct cut_memory *m);
 
-/* Any thread. What was kept is known for an hour, unless it is kept again: by then the window may
- * be another. Of those that share a place the oldest makes room. */
+/* Keep a cut, and tell whether it was kept; any thread. A cut is known for an hour, unless it is
+ * kept again: by then the window may be another. Of cuts that share a place the oldest makes room.
+ */
 void cut_memory_keep(struct cut_memory *m, const struct cut *c);
 bool cut_memory_has(struct cut_memory *m, const struct cut *c);
 

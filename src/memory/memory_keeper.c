@@ -66,21 +66,21 @@ void memory_set_up(const struct config *c, unsigned n_threads)
              (struct log_field[]){LOG_INT("max_memory", budget_limit()), LOG_END});
 }
 
-static void give_back(void)
+static void give_memory_back(void)
 {
 #ifdef __GLIBC__
     (void)malloc_trim(0);
 #endif
 }
 
-static void forget(struct memory_keeper *k)
+static void forget_calls(struct memory_keeper *k)
 {
     for (size_t i = 0; i < k->n_memories; i++)
         call_memory_forget(k->memories[i]);
 }
 
-/* One line when requests begin to be refused, and one when that was some time ago. */
-static void tell(struct memory_keeper *k, bool was_short, size_t peak)
+/* Logs one line when requests begin to be refused, and one when that was some time ago. */
+static void log_shortage(struct memory_keeper *k, bool was_short, size_t peak)
 {
     k->n_since_short = was_short ? 0 : k->n_since_short + 1;
     if (was_short && !k->is_short)
@@ -93,7 +93,7 @@ static void tell(struct memory_keeper *k, bool was_short, size_t peak)
     k->is_short = was_short || (k->is_short && k->n_since_short < CALM_LOOKS);
 }
 
-static void look(void *arg)
+static void look_at_memory(void *arg)
 {
     struct memory_keeper *k = arg;
     size_t peak = budget_peak(), n_refusals = budget_refusals(), used;
@@ -101,13 +101,13 @@ static void look(void *arg)
 
     was_short = n_refusals != k->n_refusals;
     k->n_refusals = n_refusals;
-    tell(k, was_short, peak);
+    log_shortage(k, was_short, peak);
     if (was_short)
-        forget(k);
+        forget_calls(k);
     used = budget_used();
     k->peak = peak > k->peak ? peak : k->peak;
     if (k->peak > used && k->peak - used >= DROP_BYTES) {
-        give_back();
+        give_memory_back();
         k->peak = used;
     }
     loop_timer_start(k->timer, LOOK_MS);
@@ -119,7 +119,7 @@ struct memory_keeper *memory_keeper_new(struct loop *loop, struct call_memory *c
     struct memory_keeper *k = calloc(1, sizeof(*k));
 
     if (k != NULL)
-        k->timer = loop_timer_new(loop, look, k);
+        k->timer = loop_timer_new(loop, look_at_memory, k);
     if (k == NULL || k->timer == NULL) {
         free(k);
         err_set_no_memory(reterr);

@@ -1,8 +1,8 @@
 /* memory_keeper.h -- keeps the process within max_memory, and gives memory back to the system.
  *
- * How much there is it sets once, for base/budget.h. On the main loop it looks now and then:
- * when memory is short, the memories of calls forget; when much less is in use than before, what
- * the C library has kept of it goes back to the system. */
+ * The limit is set once, for base/budget.h. On the main loop the keeper looks now and then: when
+ * memory is short, the memories of calls forget; when much less is in use than before, what the C
+ * library has kept of it goes back to the system. */
 #ifndef ANTIPHON_MEMORY_MEMORY_KEEPER_H
 #define ANTIPHON_MEMORY_MEMORY_KEEPER_H
 
@@ -12,11 +12,12 @@
 struct call_memory;
 struct memory_keeper;
 
-/* Before there are threads: sets the limit, and how the C library holds memory for so many
- * threads that are busy. */
+/* Sets the limit, before there are threads, and how the C library holds memory for so many threads
+ * that are busy. */
 void memory_set_up(const struct config *c, unsigned n_threads);
 
-/* memories: n that may forget, or NULL ones. They outlive the keeper. NULL with *reterr filled. */
+/* Makes a keeper, or returns NULL with *reterr filled. memories are n that may forget, or NULL
+ * ones; they outlive the keeper. */
 struct memory_keeper *memory_keeper_new(struct loop *loop, struct call_memory *const *memories,
                                         size_t n, struct err *reterr);
 

@@ -48,7 +48,7 @@ static size_t limit_in_file(const char *directory, const char *name)
     return (size_t)n;
 }
 
-/* Of the group and all above it. */
+/* The least limit of the group and all above it. */
 static size_t least_limit(struct jail_tree *tree, const char *name)
 {
     size_t least = SIZE_MAX;
