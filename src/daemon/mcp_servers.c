@@ -17,8 +17,8 @@ static bool is_named_by_ors(const struct config *c)
     return place->source == CONFIG_FROM_VARIABLE && place->name != NULL;
 }
 
-static struct mcp_config *load(const struct config *c, bool must_exist,
-                               struct config_problems *problems)
+static struct mcp_config *load_servers(const struct config *c, bool must_exist,
+                                       struct config_problems *problems)
 {
     const struct mcp_config_defaults defaults = {.call_timeout_ms = c->mcp_call_timeout_ms,
                                                  .result_bytes = c->max_mcp_result_bytes};
@@ -32,7 +32,7 @@ int mcp_servers_load(const struct config *c, struct mcp_config **ret,
 {
     size_t n_before = problems->n_errors;
 
-    *ret = c->mcp_config == NULL ? NULL : load(c, !is_named_by_ors(c), problems);
+    *ret = c->mcp_config == NULL ? NULL : load_servers(c, !is_named_by_ors(c), problems);
     return problems->n_errors == n_before ? 0 : -1;
 }
 
@@ -47,7 +47,8 @@ static void log_problems(const struct config_problems *problems)
 struct mcp_config *mcp_servers_reload(const struct config *c, struct mcp_config *old)
 {
     struct config_problems problems = {.n_kept = 0};
-    struct mcp_config *now = load(c, true, &problems); /* nobody removes a file to say "none" */
+    struct mcp_config *now =
+        load_servers(c, true, &problems); /* nobody removes a file to say "none" */
 
     log_problems(&problems);
     config_problems_fini(&problems);
@@ -87,7 +88,7 @@ struct mcp_hub_conf mcp_servers_hub_conf(const struct config *c, struct mcp_conf
 
 /* ---- --check-config */
 
-static const char *state_of(const struct mcp_server_conf *s)
+static const char *state_note(const struct mcp_server_conf *s)
 {
     if (s->problem != NULL)
         return ", off because of its mistake";
@@ -110,7 +111,7 @@ void mcp_servers_show(const struct mcp_config *servers, struct buf *out)
         buf_c(out, mcp_transport_name(s->transport));
         buf_c(out, s->shown[0] == '\0' ? "" : ", ");
         json_text_escape(str_from_c(s->shown), out);
-        buf_c(out, state_of(s));
+        buf_c(out, state_note(s));
         buf_char(out, '\n');
     }
 }

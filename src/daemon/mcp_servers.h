@@ -13,15 +13,15 @@
 int mcp_servers_load(const struct config *c, struct mcp_config **ret,
                      struct config_problems *problems);
 
-/* The same again for a daemon that runs with old (MCP 1.6): what is wrong is logged, and
- * entries with a mistake stay as they were. Returns the caller's reference, or NULL when
- * nothing can be read and all stays as it is. Blocks. */
+/* Reads the file again for a daemon that runs with old (MCP 1.6): what is wrong is logged, and
+ * entries with a mistake stay as they were. Returns the caller's reference, or NULL when nothing
+ * can be read and all stays as it is. Blocks. */
 struct mcp_config *mcp_servers_reload(const struct config *c, struct mcp_config *old);
 
-/* Is there anything for a hub to do? servers may be NULL. */
+/* True when there is anything for a hub to do. servers may be NULL. */
 bool mcp_servers_need_hub(const struct config *c, const struct mcp_config *servers);
 
-/* Points into both. */
+/* The options of the hub; they point into both. */
 struct mcp_hub_conf mcp_servers_hub_conf(const struct config *c, struct mcp_config *servers);
 
 /* Appends one line of comment for each server, without secrets. */

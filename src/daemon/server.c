@@ -119,15 +119,15 @@ static int open_addresses(struct server *s, struct err *reterr)
     return 0;
 }
 
-/* Nobody new finds the way. */
+/* Closes the addresses: no new client can connect. */
 static void close_addresses(struct server *s)
 {
     while (s->n_addresses > 0)
         listen_address_close(s->addresses[--s->n_addresses]);
 }
 
-/* Clients are refused as long as the store is waited for, for nobody would answer them. But an
- * address that is taken is told before that. */
+/* Opens the addresses and closes them again, so that one that is taken is reported before the store
+ * is waited for. Clients are refused as long as that takes, since nobody would answer them. */
 static int check_addresses(struct server *s, struct err *reterr)
 {
     int rc = open_addresses(s, reterr);
@@ -144,7 +144,7 @@ static int open_store(struct server *s, struct err *reterr)
     if (conf.url == NULL)
         return err_set_no_memory(reterr);
     url = url_split(str_from_c(conf.url));
-    /* Behind the scheme may be a password. */
+    /* A password may stand behind the scheme. */
     s->store_shown = str_is_none(url.authority) ? str_from_c(conf.url) : url.scheme;
     switch (store_wait_open(&conf, s->config->store_start_timeout_ms, s->loop, &s->store, reterr)) {
     case STORE_WAIT_OPEN:
@@ -194,7 +194,7 @@ static int open_seal(struct server *s, struct err *reterr)
     return s->seal_keys == NULL ? -1 : 0;
 }
 
-/* Before there are children: control groups cannot be made among them. */
+/* Opens the tools before there are children: control groups cannot be made among them. */
 static int open_builtin(struct server *s, struct err *reterr)
 {
     return builtin_tools_open(&s->builtin, s->config, reterr);
@@ -231,7 +231,7 @@ static int set_upstream(struct server *s, struct err *reterr)
     return 0;
 }
 
-/* The demo is known. */
+/* Watches the upstream, unless that is the demo, which is known. */
 static int open_watch(struct server *s, struct err *reterr)
 {
     if (s->demo != NULL)
@@ -240,8 +240,8 @@ static int open_watch(struct server *s, struct err *reterr)
     return s->watch == NULL ? -1 : 0;
 }
 
-/* Without a number, half of all: enough for a proxy on another machine, and for a network behind
- * one address, and it leaves as many to others. */
+/* The share of a client is half of all connections when no number is given: enough for a proxy on
+ * another machine, and for a network behind one address, and it leaves as many to others. */
 static int open_share(struct server *s, struct err *reterr)
 {
     const struct config *c = s->config;
@@ -310,7 +310,7 @@ static void run_worker(void *arg)
     loop_post(t->server->loop, &t->ended);
 }
 
-static void drain(struct server *s)
+static void drain_workers(struct server *s)
 {
     close_addresses(s);
     for (unsigned i = 0; i < s->n_threads; i++)
@@ -327,7 +327,7 @@ static void on_signal(uv_signal_t *handle, int signal)
         _exit(128 + signal);
     }
     s->is_stopping = true;
-    drain(s);
+    drain_workers(s);
     log_line(LOG_INFO, "stopping",
              (struct log_field[]){LOG_INT("signal", signal),
                                   LOG_INT("drain_timeout_ms", s->config->drain_timeout_ms),
@@ -380,15 +380,15 @@ static void on_hangup(uv_signal_t *handle, int signal)
         reload_keys(s);
 }
 
-/* Tools for log rotation send it: nothing is written to a file of ours that could be opened again. */
+/* SIGUSR1 comes from tools for log rotation: the gateway has no log file to open again. */
 static void on_rotation(uv_signal_t *handle, int signal)
 {
     (void)handle;
     log_line(LOG_DEBUG, "ignored", (struct log_field[]){LOG_INT("signal", signal), LOG_END});
 }
 
-/* Of an error where it happens, not the end: a peer that has left, a store that may not grow. And
- * SIGUSR1, until it is watched. */
+/* Ignores the signals of what is an error where it happens: a peer that has left, a store that may
+ * not grow. And SIGUSR1, until it is watched. */
 static void ignore_signals(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
@@ -450,7 +450,7 @@ static void log_listening(const struct server *s)
         log_msg(LOG_INFO, "no upstream is configured: the built-in demo model answers");
 }
 
-/* How curl is told to go to an address. */
+/* Writes how curl is told to go to an address. */
 static void write_target(const char *address, struct buf *out)
 {
     if (str_starts_with(str_from_c(address), STR("unix:"))) {
@@ -463,7 +463,7 @@ static void write_target(const char *address, struct buf *out)
     }
 }
 
-/* The demo is for people who try things out: something to paste. */
+/* Prints a command to paste: the demo is for people who try things out. */
 static void print_curl(const struct server *s)
 {
     struct buf text = {.limit = 0};
@@ -480,12 +480,12 @@ static void print_curl(const struct server *s)
     buf_fini(&text);
 }
 
-static int run(struct server *s, struct err *reterr)
+static int run_until_signal(struct server *s, struct err *reterr)
 {
     if (start_signals(s, reterr) == -1)
         return -1;
     if (start_threads(s, reterr) == -1) {
-        drain(s);
+        drain_workers(s);
         if (s->n_threads > 0)
             loop_run(s->loop);
         return -1;
@@ -575,7 +575,7 @@ int server_run(const struct config *config, const struct config_sources *sources
              open_addresses(&s, &e) == 0 && open_memories(&s, &e) == 0 &&
              open_keeper(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
              open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_share(&s, &e) == 0 &&
-             open_workers(&s, &e) == 0 && run(&s, &e) == 0)
+             open_workers(&s, &e) == 0 && run_until_signal(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (s.is_abandoned) {
         status = EXIT_SUCCESS; /* what it was told to do */

@@ -41,7 +41,7 @@ static void log_waiting(const struct opening *o)
                                   LOG_END});
 }
 
-/* May another attempt go better? It may have come up just after the last. */
+/* True when another attempt may go better: the server is coming, or has come up since the last. */
 static bool is_worth_waiting(const struct opening *o, bool *was_there)
 {
     enum store_arrival arrival =
@@ -107,7 +107,7 @@ static void on_closed(uv_handle_t *handle)
     o->n_closing--;
 }
 
-/* The next steps of the start are ended by a signal as they always were. */
+/* Closes the watch over signals: they end the next steps of the start at once. */
 static void close_signals(struct opening *o)
 {
     uv_close((uv_handle_t *)&o->on_int, on_closed);
@@ -116,7 +116,7 @@ static void close_signals(struct opening *o)
         (void)uv_run(loop_uv(o->loop), UV_RUN_NOWAIT);
 }
 
-/* o is left to the thread when that is not over. */
+/* The opening is left to its thread when that is not over. */
 enum store_wait store_wait_open(const struct store_conf *conf, uint64_t limit_ms, struct loop *loop,
                                 struct store **ret, struct err *reterr)
 {
