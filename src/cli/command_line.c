@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/prose.h"
+#include "ev/log.h"
 
 static const struct {
     const char *name, *arguments, *help;
@@ -74,4 +75,11 @@ void command_print_problems(const struct config_problems *problems)
     config_problems_print(problems, &text);
     (void)fputs(buf_cstr(&text), stderr);
     buf_fini(&text);
+}
+
+void command_set_up_log(const struct config *c)
+{
+    enum log_level level = (enum log_level)c->log_level;
+
+    log_setup(level == LOG_INFO ? LOG_WARN : level, (enum log_format)c->log_format);
 }

@@ -5,13 +5,13 @@
 #include "base/buf.h"
 #include "config/config.h"
 
-/* Whether --help or -h is among the words. */
+/* True when --help or -h is among the words. */
 bool command_asks_for_help(int n_args, const char *const *args);
 
 /* Appends the text of `antiphon help`: all commands of command.def. */
 void command_help_all(struct buf *out);
 
-/* The same of one command. */
+/* Appends the text of one command. */
 void command_help(const char *name, struct buf *out);
 
 /* Prints the text and frees it. Returns the exit status: that, or EXIT_FAILURE after it has said
@@ -20,5 +20,9 @@ int command_print(struct buf *text, int status);
 
 /* Prints what is wrong with a configuration on standard error. */
 void command_print_problems(const struct config_problems *problems);
+
+/* Sets the log up as configured, but for lines of level info: what a gateway logs at work would be
+ * noise here. */
+void command_set_up_log(const struct config *c);
 
 #endif

@@ -15,14 +15,14 @@
 
 enum { EXIT_USAGE = 2 };
 
-static int refuse(const char *message)
+static int refuse_usage(const char *message)
 {
     (void)fprintf(stderr, "antiphon: %s\n", message);
     return EXIT_USAGE;
 }
 
 /* Prints the text, unless it could not be made, and frees it. */
-static int print(struct buf *text, bool is_made)
+static int print_made(struct buf *text, bool is_made)
 {
     bool is_printed = is_made && !buf_failed(text) && fputs(buf_cstr(text), stdout) != EOF &&
                       fflush(stdout) != EOF;
@@ -51,7 +51,7 @@ static int make_nameless(void)
                  "\n    ");
     buf_append(&text, id_str(&key));
     buf_c(&text, "\n\nTo tell clients apart, give each a key with a name: antiphon key NAME\n");
-    return print(&text, true);
+    return print_made(&text, true);
 }
 
 static int make_named(str name)
@@ -65,7 +65,7 @@ static int make_named(str name)
     buf_append(&text, id_str(&key));
     buf_c(&text, "\n\nIts line for the file that --api-keys-file names, which is read at start:\n"
                  "\n    ");
-    return print(&text, api_key_line(name, id_str(&key), &text));
+    return print_made(&text, api_key_line(name, id_str(&key), &text));
 }
 
 static int hash_input(str name)
@@ -82,19 +82,20 @@ static int hash_input(str name)
     n = getline(&line, &size, stdin);
     key = n == -1 ? STR("") : str_trim(str_from(line, (size_t)n));
     if (api_key_is_key(key))
-        status = print(&text, api_key_line(name, key, &text));
+        status = print_made(&text, api_key_line(name, key, &text));
     else
-        status = refuse("standard input must hold a key: visible ASCII characters without spaces");
+        status =
+            refuse_usage("standard input must hold a key: visible ASCII characters without spaces");
     free(line);
     return status;
 }
 
-static int help(void)
+static int print_help(void)
 {
     struct buf text = {.limit = 0};
 
     command_help("key", &text);
-    return print(&text, true);
+    return print_made(&text, true);
 }
 
 int key_command(int n_args, const char *const *args)
@@ -103,12 +104,12 @@ int key_command(int n_args, const char *const *args)
     str name = n_args == 0 ? STR_NONE : str_from_c(args[n_args - 1]);
 
     if (n_args > 0 && (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0))
-        return help();
+        return print_help();
     if ((is_hash ? n_args != 2 : n_args > 1) || str_starts_with(name, STR("-")))
-        return refuse("usage: antiphon key [NAME], or antiphon key hash NAME");
+        return refuse_usage("usage: antiphon key [NAME], or antiphon key hash NAME");
     if (n_args == 0)
         return make_nameless();
     if (!api_key_is_name(name))
-        return refuse("a name has up to 64 visible ASCII characters, the first not # or -");
+        return refuse_usage("a name has up to 64 visible ASCII characters, the first not # or -");
     return is_hash ? hash_input(name) : make_named(name);
 }

@@ -8,7 +8,6 @@
 #include "cli/mcp_command_words.h"
 #include "cli/mcp_report.h"
 #include "cli/mcp_visit.h"
-#include "ev/log.h"
 #include "front/mcp_view.h"
 #include "mcp/hub/mcp_hub.h"
 
@@ -37,7 +36,7 @@ static int refuse_server(const struct mcp_visited *s)
 
 /* ---- list */
 
-static struct mcp_server_view view_of(const struct mcp_visited *s)
+static struct mcp_server_view server_view(const struct mcp_visited *s)
 {
     return (struct mcp_server_view){
         .conf = s->conf,
@@ -53,7 +52,7 @@ static void write_list(const struct mcp_visit *v, struct buf *out)
     const struct mcp_snapshot snapshot = {views, mcp_visit_count(v)};
 
     for (size_t i = 0; i < snapshot.n; i++)
-        views[i] = view_of(mcp_visit_server(v, i));
+        views[i] = server_view(mcp_visit_server(v, i));
     mcp_view_servers(&snapshot, out);
     buf_char(out, '\n');
 }
@@ -69,7 +68,7 @@ static bool all_are_available(const struct mcp_visit *v)
     return true;
 }
 
-static void list(struct mcp_visit *v, void *arg)
+static void run_list(struct mcp_visit *v, void *arg)
 {
     const struct job *job = arg;
     struct buf text = {.limit = 0};
@@ -80,7 +79,7 @@ static void list(struct mcp_visit *v, void *arg)
 
 /* ---- tools */
 
-static void tools(struct mcp_visit *v, void *arg)
+static void run_tools(struct mcp_visit *v, void *arg)
 {
     const struct mcp_visited *s = mcp_visit_server(v, 0);
     const struct job *job = arg;
@@ -143,7 +142,7 @@ static int refuse_tool(const struct mcp_visited *s, str name)
     return EXIT_FAILURE;
 }
 
-static void call(struct mcp_visit *v, void *arg)
+static void run_call(struct mcp_visit *v, void *arg)
 {
     static const struct mcp_session_call_handler handler = {on_done};
     struct job *job = arg;
@@ -169,8 +168,8 @@ static void call(struct mcp_visit *v, void *arg)
     mcp_visit_end(v, EXIT_FAILURE);
 }
 
-/* The server is to hear of it, too. */
-static void cancel(struct mcp_visit *v, void *arg)
+/* Cancels the call at the server as well. */
+static void cancel_call(struct mcp_visit *v, void *arg)
 {
     struct job *job = arg;
 
@@ -183,26 +182,18 @@ static void cancel(struct mcp_visit *v, void *arg)
 /* ---- the command line */
 
 static const struct mcp_visit_handler handlers[MCP_ACTIONS] = {
-    [MCP_ACTION_LIST] = {list, NULL},
-    [MCP_ACTION_TOOLS] = {tools, NULL},
-    [MCP_ACTION_CALL] = {call, cancel},
+    [MCP_ACTION_LIST] = {run_list, NULL},
+    [MCP_ACTION_TOOLS] = {run_tools, NULL},
+    [MCP_ACTION_CALL] = {run_call, cancel_call},
 };
 
-/* What sessions log at work would be noise here. */
-static void setup_log(const struct config *c)
-{
-    enum log_level level = (enum log_level)c->log_level;
-
-    log_setup(level == LOG_INFO ? LOG_WARN : level, (enum log_format)c->log_format);
-}
-
-static int run(struct job *job)
+static int run_job(struct job *job)
 {
     const struct mcp_command *c = &job->command;
     struct err e;
     int status;
 
-    setup_log(&c->config);
+    command_set_up_log(&c->config);
     status = mcp_visit_run(&c->config, c->servers, c->label, &handlers[c->action], job, &e);
     if (status != -1)
         return status;
@@ -210,7 +201,7 @@ static int run(struct job *job)
     return EXIT_FAILURE;
 }
 
-static int help(void)
+static int print_help(void)
 {
     struct buf text = {.limit = 0};
 
@@ -236,7 +227,7 @@ int mcp_command(int n_args, const char *const *args)
     int status = EXIT_USAGE;
 
     if (command_asks_for_help(n_args, args))
-        return help();
+        return print_help();
     if (n_args == 0 || !mcp_command_find(args[0], &action)) {
         (void)fputs("antiphon: which one: mcp list, tools or call? See antiphon mcp --help\n",
                     stderr);
@@ -245,7 +236,7 @@ int mcp_command(int n_args, const char *const *args)
     if (mcp_command_read(&job.command, action, n_args - 1, args + 1, &problems) == -1)
         command_print_problems(&problems);
     else
-        status = run(&job);
+        status = run_job(&job);
     mcp_command_fini(&job.command);
     config_problems_fini(&problems);
     return status;

@@ -55,7 +55,8 @@ struct words {
 
 /* The value of a flag at words[0], "--name VALUE" or "--name=VALUE"; NULL when that is
  * another one. *ret_used is the number of words. */
-static const char *value_of(const char *flag, int n_words, const char *const *words, int *ret_used)
+static const char *flag_value(const char *flag, int n_words, const char *const *words,
+                              int *ret_used)
 {
     size_t n = strlen(flag);
 
@@ -97,19 +98,19 @@ static int take_flag(struct mcp_command *c, struct words *w, int n_words, const 
         c->as_json = true;
         return 1;
     }
-    value = value_of("--url", n_words, words, &used);
+    value = flag_value("--url", n_words, words, &used);
     if (value != NULL) {
         w->url = value;
         return used;
     }
-    value = value_of("--header", n_words, words, &used);
+    value = flag_value("--header", n_words, words, &used);
     if (value == NULL)
         return 0;
     add_header(w, value, problems);
     return used;
 }
 
-/* Is the word a flag whose value may be the next one? */
+/* True for a flag whose value may be the next word. */
 static bool is_bare_flag(const char *word)
 {
     return str_starts_with(str_from_c(word), STR("--")) && strchr(word, '=') == NULL;
@@ -240,7 +241,7 @@ static void refuse_label(const struct mcp_command *c, struct config_problems *pr
                      config_quote(c->label).text);
 }
 
-static void load_file(struct mcp_command *c, struct config_problems *problems)
+static void load_file_servers(struct mcp_command *c, struct config_problems *problems)
 {
     if (c->config.mcp_config == NULL) {
         config_error(problems, "which servers? Name their file with --mcp-config, or one server "
@@ -255,7 +256,7 @@ static void load_file(struct mcp_command *c, struct config_problems *problems)
 
 /* Mistakes of other entries do not matter to a server that is all right: they are shown
  * in the list. What keeps the gateway from starting need not keep this from working. */
-static bool is_usable(const struct mcp_command *c)
+static bool has_servers(const struct mcp_command *c)
 {
     return c->servers != NULL &&
            (str_is_none(c->label) || mcp_config_find(c->servers, c->label) != NULL);
@@ -271,8 +272,8 @@ static int load_servers(struct mcp_command *c, const struct words *w,
     if (w->n_headers > 0)
         config_error(problems, "--header goes with --url; a file has \"headers\"");
     else
-        load_file(c, problems);
-    return is_usable(c) ? 0 : -1;
+        load_file_servers(c, problems);
+    return has_servers(c) ? 0 : -1;
 }
 
 /* ---- all of it */

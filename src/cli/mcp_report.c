@@ -52,7 +52,7 @@ str mcp_report_error(const struct mcp_visited *s)
     return s->session == NULL ? STR("") : mcp_session_error(s->session);
 }
 
-static const char *state_of(const struct mcp_visited *s)
+static const char *state_word(const struct mcp_visited *s)
 {
     if (s->session != NULL)
         return mcp_state_name(mcp_session_state(s->session));
@@ -76,12 +76,12 @@ static void fill_row(const struct mcp_visited *s, struct row *row)
     row->cells[1] = str_from_c(mcp_transport_name(transport));
     row->cells[2] =
         s->session == NULL ? STR("") : mcp_version_name(mcp_session_version(s->session));
-    row->cells[3] = str_from_c(state_of(s));
+    row->cells[3] = str_from_c(state_word(s));
     row->cells[4] = str_from_c(row->number);
     row->cells[5] = mcp_report_error(s);
 }
 
-static void widen(size_t *widths, const struct row *row)
+static void widen_columns(size_t *widths, const struct row *row)
 {
     for (size_t i = 0; i < COLUMNS; i++) {
         size_t n = utf8_count(row->cells[i]);
@@ -98,10 +98,10 @@ void mcp_report_servers(const struct mcp_visit *v, struct buf *out)
     const struct row head = row;
     size_t widths[COLUMNS] = {0};
 
-    widen(widths, &head);
+    widen_columns(widths, &head);
     for (size_t i = 0; i < mcp_visit_count(v); i++) {
         fill_row(mcp_visit_server(v, i), &row);
-        widen(widths, &row);
+        widen_columns(widths, &row);
     }
     append_row(head.cells, widths, COLUMNS, out);
     for (size_t i = 0; i < mcp_visit_count(v); i++) {

@@ -8,13 +8,13 @@ struct mcp_catalogue;
 struct mcp_visit;
 struct mcp_visited;
 
-/* A table: a line for each server. */
+/* Appends a table with a line for each server. */
 void mcp_report_servers(const struct mcp_visit *v, struct buf *out);
 
-/* A line for each tool: its name and the first line of what it says about itself. */
+/* Appends a line for each tool: its name and the first line of what it says about itself. */
 void mcp_report_tools(const struct mcp_catalogue *tools, struct buf *out);
 
-/* Words of a server, without control characters but line feeds. */
+/* Appends words of a server, without control characters but line feeds. */
 void mcp_report_words(str text, struct buf *out);
 
 /* Why a server cannot be used, or "": plain, one line. Points into it. */

@@ -37,7 +37,7 @@ const struct mcp_visited *mcp_visit_server(const struct mcp_visit *v, size_t i)
 
 /* ---- what sessions report */
 
-/* Nothing better is to come soon? */
+/* True when nothing better is to come soon. */
 static bool has_come_to_something(const struct mcp_visited *s)
 {
     switch (mcp_session_state(s->session)) {
@@ -54,7 +54,7 @@ static bool has_come_to_something(const struct mcp_visited *s)
     return true;
 }
 
-static void look(void *arg)
+static void look_at_server(void *arg)
 {
     struct mcp_visited *s = arg;
     struct mcp_visit *v = s->visit;
@@ -160,7 +160,7 @@ static int add_server(struct mcp_visit *v, const struct config *c,
                                           .refresh_interval_ms = c->mcp_refresh_interval_ms,
                                           .starts_once = true};
 
-    *s = (struct mcp_visited){.conf = server, .visit = v, .look = {.fn = look, .arg = s}};
+    *s = (struct mcp_visited){.conf = server, .visit = v, .look = {.fn = look_at_server, .arg = s}};
     if (!mcp_server_conf_is_usable(server))
         return 0;
     s->session = mcp_session_new(v->loop, &conf, &session_handler, s, reterr);

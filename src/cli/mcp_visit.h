@@ -26,7 +26,7 @@ struct mcp_visited {
 };
 
 struct mcp_visit_handler {
-    /* Once: every server that was started is ready or has failed. */
+    /* Called once, when every server that was started is ready or has failed. */
     void (*on_settled)(struct mcp_visit *v, void *arg);
     /* A signal ends the visit, in which sessions are stopped next. May be NULL. */
     void (*on_interrupt)(struct mcp_visit *v, void *arg);
@@ -38,7 +38,7 @@ struct mcp_visit_handler {
 int mcp_visit_run(const struct config *config, const struct mcp_config *servers, str label,
                   const struct mcp_visit_handler *handler, void *arg, struct err *reterr);
 
-/* Those of the visit, in the order of the file, started or not. */
+/* The servers of the visit, in the order of the file, started or not. */
 size_t mcp_visit_count(const struct mcp_visit *v);
 const struct mcp_visited *mcp_visit_server(const struct mcp_visit *v, size_t i);
 

@@ -10,7 +10,6 @@
 #include "base/utf8.h"
 #include "cli/command_line.h"
 #include "config/config.h"
-#include "ev/log.h"
 #include "sandbox/sandbox.h"
 #include "turn/builtin_tools.h"
 
@@ -25,7 +24,7 @@ struct job {
     int status;
 };
 
-static int refuse(const char *message, int status)
+static int refuse_command(const char *message, int status)
 {
     (void)fprintf(stderr, "antiphon: %s\n", message);
     return status;
@@ -33,7 +32,7 @@ static int refuse(const char *message, int status)
 
 /* ---- check */
 
-static void check(struct job *job, struct sandbox_hub *hub)
+static void run_check(struct job *job, struct sandbox_hub *hub)
 {
     struct buf text = {.limit = 0}, weaknesses = {.limit = 0};
 
@@ -92,7 +91,7 @@ static void on_done(void *arg, const struct sandbox_outcome *outcome)
     job->status = outcome->failure == SANDBOX_BROKEN ? EXIT_NO_SANDBOX : EXIT_RAISED;
 }
 
-static void run(struct job *job, struct sandbox_hub *hub)
+static void run_code(struct job *job, struct sandbox_hub *hub)
 {
     static const struct sandbox_handler handler = {on_done};
     const struct sandbox_request request = {.op = SANDBOX_RUN,
@@ -104,7 +103,7 @@ static void run(struct job *job, struct sandbox_hub *hub)
 
     job->status = EXIT_NO_SANDBOX;
     if (loop == NULL || sandbox_start(hub, loop, &request, &handler, job, &e) == NULL)
-        (void)refuse(e.msg, EXIT_NO_SANDBOX);
+        (void)refuse_command(e.msg, EXIT_NO_SANDBOX);
     while (loop != NULL && loop_n_expected(loop) > 0)
         (void)uv_run(loop_uv(loop), UV_RUN_ONCE);
     loop_free(loop);
@@ -147,11 +146,11 @@ static const struct action {
     bool has_file;
     void (*run)(struct job *job, struct sandbox_hub *hub);
 } actions[] = {
-    {"run", true, run},
-    {"check", false, check},
+    {"run", true, run_code},
+    {"check", false, run_check},
 };
 
-static const struct action *action_of(const char *word)
+static const struct action *find_action(const char *word)
 {
     for (size_t i = 0; i < COUNT_OF(actions); i++) {
         if (strcmp(word, actions[i].name) == 0)
@@ -161,8 +160,8 @@ static const struct action *action_of(const char *word)
 }
 
 /* The file is the first word; the others are those of the configuration. */
-static int load(struct job *job, int n_args, const char *const *args, struct config *config,
-                struct config_problems *problems)
+static int load_job(struct job *job, int n_args, const char *const *args, struct config *config,
+                    struct config_problems *problems)
 {
     struct config_sources sources = {.env = (const char *const *)environ};
 
@@ -176,26 +175,18 @@ static int load(struct job *job, int n_args, const char *const *args, struct con
     return problems->n_errors == 0 ? 0 : -1;
 }
 
-/* What sandboxes log at work would be noise here. */
-static void setup_log(const struct config *c)
-{
-    enum log_level level = (enum log_level)c->log_level;
-
-    log_setup(level == LOG_INFO ? LOG_WARN : level, (enum log_format)c->log_format);
-}
-
-static void try(struct job *job, const struct config *config)
+static void try_sandbox(struct job *job, const struct config *config)
 {
     const struct egress_policy egress = builtin_egress_policy(config);
     const struct sandbox_conf conf = builtin_sandbox_conf(config, &egress);
     struct sandbox_hub *hub;
     struct err e;
 
-    setup_log(config);
+    command_set_up_log(config);
     (void)signal(SIGPIPE, SIG_IGN);
     hub = sandbox_hub_new(&conf, &e);
     if (hub == NULL) {
-        job->status = refuse(e.msg, EXIT_NO_SANDBOX);
+        job->status = refuse_command(e.msg, EXIT_NO_SANDBOX);
         return;
     }
     job->action->run(job, hub);
@@ -209,17 +200,17 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
     struct config config = {.memory = {.limit = 0}};
 
     buf_init(&job->code, MAX_CODE_BYTES);
-    if (load(job, n_args, args, &config, &problems) == -1)
+    if (load_job(job, n_args, args, &config, &problems) == -1)
         command_print_problems(&problems);
     else if (!job->action->has_file || read_code(job) == 0)
-        try(job, &config);
+        try_sandbox(job, &config);
     buf_fini(&job->code);
     config_fini(&config);
     config_problems_fini(&problems);
     return job->status;
 }
 
-static int help(void)
+static int print_help(void)
 {
     struct buf text = {.limit = 0};
 
@@ -235,11 +226,12 @@ static int help(void)
 
 int sandbox_command(int n_args, const char *const *args)
 {
-    struct job job = {.action = n_args == 0 ? NULL : action_of(args[0]), .status = EXIT_USAGE};
+    struct job job = {.action = n_args == 0 ? NULL : find_action(args[0]), .status = EXIT_USAGE};
 
     if (command_asks_for_help(n_args, args))
-        return help();
+        return print_help();
     if (job.action == NULL)
-        return refuse("which one: sandbox run or check? See antiphon sandbox --help", EXIT_USAGE);
+        return refuse_command("which one: sandbox run or check? See antiphon sandbox --help",
+                              EXIT_USAGE);
     return run_with_configuration(&job, n_args - 1, args + 1);
 }

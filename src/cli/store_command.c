@@ -11,7 +11,6 @@
 #include "cli/store_report.h"
 #include "config/config.h"
 #include "daemon/state_conf.h"
-#include "ev/log.h"
 
 enum { EXIT_USAGE = 2, EXIT_TOO_NEW = 3 };
 
@@ -25,7 +24,7 @@ struct job {
 
 /* ---- printing */
 
-static int print(struct buf *text, struct err *reterr)
+static int print_text(struct buf *text, struct err *reterr)
 {
     if (fputs(buf_cstr(text), stdout) != EOF && fflush(stdout) != EOF && !buf_failed(text))
         return 0;
@@ -45,14 +44,14 @@ static int run_stats(const struct job *job, struct store_session *s, struct err 
         store_report_json(&stats, &text);
     else
         store_report_table(&stats, &text);
-    rc = print(&text, reterr);
+    rc = print_text(&text, reterr);
     buf_fini(&text);
     return rc;
 }
 
 /* ---- purge */
 
-/* Small pieces, so that gateways do not wait long for the database. */
+/* Histories are removed in small pieces, so that gateways do not wait long for the database. */
 enum { PURGE_AT_ONCE = 100 };
 
 static int purge_all(const struct job *job, struct store_session *s, uint64_t *ret_n,
@@ -74,7 +73,7 @@ static int purge_all(const struct job *job, struct store_session *s, uint64_t *r
     return 0;
 }
 
-/* The machine was off, and that is to count. */
+/* Lets the time count in which the machine was off. */
 static int trust_clock(const struct job *job, struct store_session *s, struct buf *out,
                        struct err *reterr)
 {
@@ -111,7 +110,7 @@ static int run_purge(const struct job *job, struct store_session *s, struct err 
     buf_c(&text, left.n_responses == 1 ? " response and " : " responses and ");
     store_report_size(left.bytes, &text);
     buf_char(&text, '\n');
-    rc = print(&text, reterr);
+    rc = print_text(&text, reterr);
     buf_fini(&text);
     return rc;
 }
@@ -124,10 +123,10 @@ static int run_export(const struct job *job, struct store_session *s, struct err
     return store_dump(s, stdout, reterr);
 }
 
-/* It rewrites the database, which takes longer than any other statement. */
+/* VACUUM rewrites the database, which takes longer than any other statement. */
 static const uint64_t VACUUM_MS = 24ULL * 3600 * 1000;
 
-static int vacuum(const struct job *job, struct err *reterr)
+static int vacuum_store(const struct job *job, struct err *reterr)
 {
     struct store_conf conf = job->conf;
     struct store_session *s;
@@ -148,7 +147,7 @@ static int run_vacuum(const struct job *job, struct store_session *s, struct err
     struct buf text = {0};
     int rc;
 
-    if (store_stats(s, &before, reterr) == -1 || vacuum(job, reterr) == -1 ||
+    if (store_stats(s, &before, reterr) == -1 || vacuum_store(job, reterr) == -1 ||
         store_stats(s, &after, reterr) == -1)
         return -1;
     buf_c(&text, "the database took ");
@@ -156,7 +155,7 @@ static int run_vacuum(const struct job *job, struct store_session *s, struct err
     buf_c(&text, " and now takes ");
     store_report_size(after.file_bytes, &text);
     buf_char(&text, '\n');
-    rc = print(&text, reterr);
+    rc = print_text(&text, reterr);
     buf_fini(&text);
     return rc;
 }
@@ -173,7 +172,7 @@ static const struct action {
     {"vacuum", run_vacuum},
 };
 
-static const struct action *action_of(const char *word)
+static const struct action *find_action(const char *word)
 {
     for (size_t i = 0; i < COUNT_OF(actions); i++) {
         if (strcmp(word, actions[i].name) == 0)
@@ -226,8 +225,8 @@ static int take_own_flag(struct job *job, int n_words, const char *const *words,
 }
 
 /* The other words are those of the configuration. */
-static int load(struct job *job, int n_args, const char *const *args, struct config *config,
-                struct config_problems *problems)
+static int load_job(struct job *job, int n_args, const char *const *args, struct config *config,
+                    struct config_problems *problems)
 {
     const char **rest = arena_array(&problems->memory, (size_t)n_args + 1, sizeof(*rest));
     struct config_sources sources = {.args = rest, .env = (const char *const *)environ};
@@ -270,7 +269,7 @@ static int check_place(const struct job *job, struct err *reterr)
     return 0;
 }
 
-static int run(const struct job *job, struct err *reterr)
+static int run_job(const struct job *job, struct err *reterr)
 {
     struct store_session *s;
     int rc;
@@ -289,14 +288,6 @@ static int run(const struct job *job, struct err *reterr)
     return rc;
 }
 
-/* What the store logs at work would be noise here. */
-static void setup_log(const struct config *c)
-{
-    enum log_level level = (enum log_level)c->log_level;
-
-    log_setup(level == LOG_INFO ? LOG_WARN : level, (enum log_format)c->log_format);
-}
-
 static int run_with_configuration(struct job *job, int n_args, const char *const *args)
 {
     struct config_problems problems = {.n_kept = 0};
@@ -304,13 +295,13 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
     struct err e;
     int status = EXIT_USAGE;
 
-    if (load(job, n_args, args, &config, &problems) == -1) {
+    if (load_job(job, n_args, args, &config, &problems) == -1) {
         command_print_problems(&problems);
     } else {
-        setup_log(&config);
+        command_set_up_log(&config);
         job->conf = state_conf(&config, &config.memory);
         status = EXIT_SUCCESS;
-        if (run(job, &e) == -1) {
+        if (run_job(job, &e) == -1) {
             (void)fprintf(stderr, "antiphon: %s\n", e.msg);
             status = store_is_too_new(&e) ? EXIT_TOO_NEW : EXIT_FAILURE;
         }
@@ -320,7 +311,7 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
     return status;
 }
 
-static int help(void)
+static int print_help(void)
 {
     struct buf text = {0};
     struct err e;
@@ -332,17 +323,17 @@ static int help(void)
           "The other flags, the variables and the file are those of antiphon serve: the\n"
           "store is found, and its limits are known, by the same configuration. Gateways may\n"
           "go on using it meanwhile.\n");
-    status = print(&text, &e) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    status = print_text(&text, &e) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     buf_fini(&text);
     return status;
 }
 
 int store_command(int n_args, const char *const *args)
 {
-    struct job job = {.action = n_args > 0 ? action_of(args[0]) : NULL};
+    struct job job = {.action = n_args > 0 ? find_action(args[0]) : NULL};
 
     if (command_asks_for_help(n_args, args))
-        return help();
+        return print_help();
     if (job.action == NULL) {
         (void)fputs("antiphon: which one: store stats, purge, export or vacuum? See antiphon store "
                     "--help\n",

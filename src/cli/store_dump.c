@@ -35,7 +35,7 @@ static struct jw begin_line(struct dump *d, str owner)
 
 enum which { REQUEST, OUTPUT, ALL };
 
-static bool belongs(const struct store_item *item, enum which which)
+static bool item_belongs(const struct store_item *item, enum which which)
 {
     return !item->is_hidden && (which == ALL || item->is_output == (which == OUTPUT));
 }
@@ -43,12 +43,12 @@ static bool belongs(const struct store_item *item, enum which which)
 static void write_items(struct jw *w, const struct store_items *items, enum which which)
 {
     for (size_t i = 0; i < items->n; i++) {
-        if (belongs(&items->v[i], which))
+        if (item_belongs(&items->v[i], which))
             jw_raw(w, items->v[i].body);
     }
 }
 
-/* Its own output stands between what is kept of the object. */
+/* The output of a response stands between the head and the tail that are stored of its object. */
 static void write_response(struct jw *w, const struct store_response *r)
 {
     struct jw items = jw_to(w->out);

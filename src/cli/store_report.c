@@ -50,7 +50,7 @@ static const struct {
 
 enum { N_FIGURES = COUNT_OF(figures), LABEL_COLUMNS = 15 };
 
-static uint64_t figure(const struct store_stats *stats, size_t i)
+static uint64_t figure_of(const struct store_stats *stats, size_t i)
 {
     return *(const uint64_t *)(const void *)((const char *)stats + figures[i].offset);
 }
@@ -67,9 +67,9 @@ void store_report_table(const struct store_stats *stats, struct buf *out)
     for (size_t i = 0; i < N_FIGURES; i++) {
         write_label(figures[i].label, out);
         if (figures[i].is_size)
-            store_report_size(figure(stats, i), out);
+            store_report_size(figure_of(stats, i), out);
         else
-            buf_uint(out, figure(stats, i));
+            buf_uint(out, figure_of(stats, i));
         buf_char(out, '\n');
     }
     write_label("oldest use", out);
@@ -89,7 +89,7 @@ void store_report_json(const struct store_stats *stats, struct buf *out)
 
     jw_object(&w);
     for (size_t i = 0; i < N_FIGURES; i++)
-        jw_key_int(&w, figures[i].key, (int64_t)figure(stats, i));
+        jw_key_int(&w, figures[i].key, (int64_t)figure_of(stats, i));
     jw_key(&w, "oldest_use");
     if (stats->oldest_use == 0)
         jw_null(&w);

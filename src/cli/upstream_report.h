@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "config/config.h"
 
-/* Appends it as a comment of the shown configuration. Asks the server when it is to be recognised,
- * for upstream_probe_timeout at most; nothing for the demo. */
+/* Appends the kind as a comment of the shown configuration. Asks the server when it is to be
+ * recognised, for upstream_probe_timeout at most; nothing for the demo. */
 void upstream_report_show(const struct config *c, struct buf *out);
 
 #endif
