@@ -270,7 +270,7 @@ static struct demo_reply *reply_new(struct demo *demo, struct http_exchange *x)
     return r;
 }
 
-static void chat(struct demo *demo, struct http_exchange *x)
+static void answer_chat(struct demo *demo, struct http_exchange *x)
 {
     const struct http_header type = {STR("content-type"), STR("text/event-stream")};
     struct demo_answer answer;
@@ -313,7 +313,7 @@ static void on_request(void *arg, struct http_exchange *x, const struct http_req
     if (r->refusal != NULL) {
         http_exchange_respond_error(x, r->refusal, NULL, 0);
     } else if (str_eq(r->path, STR("/v1/chat/completions"))) {
-        chat(arg, x);
+        answer_chat(arg, x);
     } else if (str_eq(r->path, STR("/v1/models"))) {
         http_exchange_respond(x, 200, &type, 1, models);
     } else if (str_eq(r->path, STR("/v1/models/demo"))) {

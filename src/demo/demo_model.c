@@ -93,8 +93,8 @@ static bool read_chat(str body, struct chat *c)
 
 /* ---- calls */
 
-/* Does the message ask for this tool? A forced choice asks for one by name, or for any. */
-static bool is_wanted(const struct chat *c, str message, str tool)
+/* True when the message asks for this tool. A forced choice asks for one by name, or for any. */
+static bool tool_is_wanted(const struct chat *c, str message, str tool)
 {
     str forced = jr_member_string(jr_member(c->tool_choice, STR("function")), STR("name"));
 
@@ -131,7 +131,7 @@ static void choose_tool(const struct chat *c, struct arena *a, str message, stru
         str function = jr_member(jr_raw(&j), STR("function"));
         str name = jr_member_string(function, STR("name"));
 
-        if (!str_is_none(ret->tool) || !is_wanted(c, message, name))
+        if (!str_is_none(ret->tool) || !tool_is_wanted(c, message, name))
             continue;
         ret->tool = name;
         ret->arguments = choose_arguments(a, message, function);
@@ -140,7 +140,7 @@ static void choose_tool(const struct chat *c, struct arena *a, str message, stru
 
 /* ---- text */
 
-static str say(struct arena *a, const char *before, str quoted, const char *after)
+static str quote_text(struct arena *a, const char *before, str quoted, const char *after)
 {
     struct buf text = {.limit = 0};
     str result;
@@ -158,15 +158,15 @@ static void choose_text(const struct chat *c, struct arena *a, str message, stru
     str schema = jr_member(jr_member(c->response_format, STR("json_schema")), STR("schema"));
 
     if (str_has_nocase(message, STR("think")))
-        ret->reasoning = say(a, "The user wants me to think about it: \"", message,
-                             "\". I have no weights, so a rule has to do.");
+        ret->reasoning = quote_text(a, "The user wants me to think about it: \"", message,
+                                    "\". I have no weights, so a rule has to do.");
     if (str_eq(c->last_role, STR("tool")))
-        ret->text = say(a, "The tool answered: ", message, "");
+        ret->text = quote_text(a, "The tool answered: ", message, "");
     else if (!str_is_none(schema))
         ret->text = demo_example(a, schema);
     else
-        ret->text = say(a, "Hello from the demo model inside Antiphon. You said: \"", message,
-                        "\" Point --upstream at a real server for real answers.");
+        ret->text = quote_text(a, "Hello from the demo model inside Antiphon. You said: \"",
+                               message, "\" Point --upstream at a real server for real answers.");
 }
 
 int demo_model_answer(str body, struct arena *a, struct demo_answer *ret, struct err *reterr)
