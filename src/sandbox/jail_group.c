@@ -84,7 +84,7 @@ ssize_t jail_group_read_fd(int fd, void *to, size_t room)
     return n;
 }
 
-ssize_t jail_group_write_fd(int fd, const void *from, size_t len)
+static ssize_t write_fd(int fd, const void *from, size_t len)
 {
     ssize_t n;
 
@@ -107,7 +107,7 @@ bool jail_group_write(const char *tree, const char *group, const char *file, con
     fd = jail_group_open_file(path, O_WRONLY);
     if (fd == -1)
         return false;
-    is_written = jail_group_write_fd(fd, text, len) == (ssize_t)len;
+    is_written = write_fd(fd, text, len) == (ssize_t)len;
     error = errno;
     (void)close(fd);
     errno = error;

@@ -27,11 +27,10 @@ bool jail_group_path(const char *tree, const char *group, const char *file,
 /* Writes a file of a group at once. False with errno set. */
 bool jail_group_write(const char *tree, const char *group, const char *file, const char *text);
 
-/* Open, read and write files of control groups, whose calls a signal may interrupt: they are tried
- * again until they come to an end. */
+/* Open and read files of control groups, whose calls a signal may interrupt: they are tried again
+ * until they come to an end. */
 int jail_group_open_file(const char *path, int flags);
 ssize_t jail_group_read_fd(int fd, void *to, size_t room);
-ssize_t jail_group_write_fd(int fd, const void *from, size_t len);
 
 /* Writes what the names of a process's groups begin with. False when there is no such process. */
 bool jail_group_owner(pid_t pid, char ret[JAIL_OWNER_BYTES]);

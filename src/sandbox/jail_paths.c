@@ -40,7 +40,9 @@ static bool may_walk(char *path, const struct jail_user *user)
     return true;
 }
 
-bool jail_path_is_open(const char *path, const struct jail_user *user)
+/* True when the user may enter all directories above path, and read it. Access control lists are
+ * only heeded for the user that the gateway is itself. */
+static bool path_is_open(const char *path, const struct jail_user *user)
 {
     enum { SEARCH = 1, READ = 4 };
     char *real = realpath(path, NULL);
@@ -81,7 +83,7 @@ int jail_check_path(const char *path, const struct jail_user *user, struct err *
             return -1;
         }
     }
-    if (!jail_path_is_open(path, user)) {
+    if (!path_is_open(path, user)) {
         err_set(
             reterr, ERR_INTERNAL,
             "--code-paths: %s does not exist, or the user that sandboxes run as may not read it",
@@ -193,7 +195,7 @@ static bool is_binary(const char *path)
 
 static bool is_usable_python(const char *path, const void *arg)
 {
-    return is_binary(path) && jail_path_is_open(path, arg);
+    return is_binary(path) && path_is_open(path, arg);
 }
 
 static bool is_of_system(const char *path)

@@ -36,10 +36,6 @@ struct jail_python {
     const char *paths[JAIL_PYTHON_PATHS]; /* outside of the system's, to be shown; ends with NULL */
 };
 
-/* True when the user may enter all directories above path, and read it. Access control lists are
- * only heeded for the user that the gateway is itself. */
-bool jail_path_is_open(const char *path, const struct jail_user *user);
-
 /* Finds a program on the PATH of env, or in the usual places; NULL when there is none. */
 const char *jail_find_program(const char *name, const char *const *env, struct arena *a);
 

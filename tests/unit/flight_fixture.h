@@ -509,11 +509,6 @@ void mcp_hub_want(struct mcp_hub *hub, str label)
     stage.n_wanted++;
 }
 
-struct mcp_snapshot *mcp_snapshot_ref(struct mcp_snapshot *s)
-{
-    return s;
-}
-
 void mcp_snapshot_unref(struct mcp_snapshot *s)
 {
     (void)s;

@@ -71,7 +71,6 @@ struct mcp_snapshot {
 /* The newest snapshot: one reference, NULL only when out of memory. Cheap: takes a lock for a
  * moment. */
 struct mcp_snapshot *mcp_hub_snapshot(struct mcp_hub *hub);
-struct mcp_snapshot *mcp_snapshot_ref(struct mcp_snapshot *s);
 void mcp_snapshot_unref(struct mcp_snapshot *s); /* NULL is fine */
 
 /* The server of that label, or NULL. */

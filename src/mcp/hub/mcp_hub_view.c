@@ -39,13 +39,6 @@ static struct shared *shared_snapshot_new(size_t n)
     return NULL;
 }
 
-struct mcp_snapshot *mcp_snapshot_ref(struct mcp_snapshot *s)
-{
-    if (s != NULL)
-        atomic_fetch_add_explicit(&shared_snapshot_of(s)->n_refs, 1, memory_order_relaxed);
-    return s;
-}
-
 void mcp_snapshot_unref(struct mcp_snapshot *snapshot)
 {
     struct shared *s = shared_snapshot_of(snapshot);
@@ -129,7 +122,9 @@ struct mcp_snapshot *mcp_hub_snapshot(struct mcp_hub *hub)
     struct mcp_snapshot *s;
 
     uv_mutex_lock(&hub->lock);
-    s = mcp_snapshot_ref(hub->snapshot);
+    s = hub->snapshot;
+    if (s != NULL)
+        atomic_fetch_add_explicit(&shared_snapshot_of(s)->n_refs, 1, memory_order_relaxed);
     uv_mutex_unlock(&hub->lock);
     return s;
 }
