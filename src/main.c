@@ -1,7 +1,7 @@
 /* main.c -- the command line: which command, which configuration, which exit status.
  *
  * 0 is success, 1 a failure at run time, 2 a mistake on the command line or in
- * the configuration. */
+ * the configuration, 3 a store that a newer version has made. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ _Static_assert((int)CONFIG_LOG_LEVEL_ERROR == (int)LOG_ERROR, "same order");
 _Static_assert((int)CONFIG_LOG_LEVEL_DEBUG == (int)LOG_DEBUG, "same order");
 _Static_assert((int)CONFIG_LOG_FORMAT_JSON == (int)LOG_JSON, "same order");
 
-static int print(const char *text)
+static int print_text(const char *text)
 {
     return fputs(text, stdout) == EOF || fflush(stdout) == EOF ? EXIT_FAILED : EXIT_OK;
 }
@@ -40,12 +40,12 @@ static int print_made_by(void (*make)(struct buf *out))
     int status;
 
     make(&text);
-    status = buf_failed(&text) ? EXIT_FAILED : print(buf_cstr(&text));
+    status = buf_failed(&text) ? EXIT_FAILED : print_text(buf_cstr(&text));
     buf_fini(&text);
     return status;
 }
 
-/* Words that start with dashes are never values, so this is not mistaken. */
+/* True when the word is there. Words that start with dashes are never values of flags. */
 static bool has_word(int n_args, const char *const *args, const char *word)
 {
     for (int i = 0; i < n_args; i++) {
@@ -55,16 +55,7 @@ static bool has_word(int n_args, const char *const *args, const char *word)
     return false;
 }
 
-static void print_problems(const struct config_problems *problems)
-{
-    struct buf text = {0};
-
-    config_problems_print(problems, &text);
-    (void)fputs(buf_cstr(&text), stderr);
-    buf_fini(&text);
-}
-
-static int show(const struct config *config, const struct mcp_config *servers)
+static int show_config(const struct config *config, const struct mcp_config *servers)
 {
     struct buf text = {0};
     int status;
@@ -72,22 +63,23 @@ static int show(const struct config *config, const struct mcp_config *servers)
     config_show(config, &text);
     mcp_servers_show(servers, &text);
     upstream_report_show(config, &text);
-    status = buf_failed(&text) ? EXIT_FAILED : print(buf_cstr(&text));
+    status = buf_failed(&text) ? EXIT_FAILED : print_text(buf_cstr(&text));
     buf_fini(&text);
     return status;
 }
 
-/* The attribute alone, and no limit of their size: that would be inherited by children, who get
- * a new attribute with their program, and dumps that are piped to a program pass by a limit. */
+/* Core dumps are forbidden by the attribute alone, and by no limit of their size: children, who get
+ * a new attribute with their program, would inherit that, and dumps that are piped to a program
+ * pass by it. */
 static void forbid_core_dumps(void)
 {
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* Takes the reference to servers. */
-static int run(const struct config *config, const struct config_sources *sources,
-               const struct api_keys *keys, struct mcp_config *servers,
-               const struct config_problems *warnings)
+/* Runs the daemon, and takes the reference to servers. */
+static int run_daemon(const struct config *config, const struct config_sources *sources,
+                      const struct api_keys *keys, struct mcp_config *servers,
+                      const struct config_problems *warnings)
 {
     int status;
 
@@ -102,7 +94,7 @@ static int run(const struct config *config, const struct config_sources *sources
     return status;
 }
 
-static int serve(int n_args, const char *const *args)
+static int serve_command(int n_args, const char *const *args)
 {
     const struct config_sources sources = {
         .args = args, .n_args = n_args, .env = (const char *const *)environ};
@@ -120,12 +112,12 @@ static int serve(int n_args, const char *const *args)
     is_wrong = api_keys_load(&keys, &config, &problems) == -1 || is_wrong;
     is_wrong = mcp_servers_load(&config, &servers, &problems) == -1 || is_wrong;
     if (is_wrong) {
-        print_problems(&problems);
+        command_print_problems(&problems);
     } else if (is_check) {
-        print_problems(&problems);
-        status = show(&config, servers);
+        command_print_problems(&problems);
+        status = show_config(&config, servers);
     } else {
-        status = run(&config, &sources, &keys, servers, &problems);
+        status = run_daemon(&config, &sources, &keys, servers, &problems);
         servers = NULL;
     }
     mcp_config_unref(servers);
@@ -135,18 +127,18 @@ static int serve(int n_args, const char *const *args)
     return status;
 }
 
-static int help(int n_args, const char *const *args)
+static int help_command(int n_args, const char *const *args)
 {
     (void)n_args;
     (void)args;
     return print_made_by(command_help_all);
 }
 
-static int version(int n_args, const char *const *args)
+static int version_command(int n_args, const char *const *args)
 {
     (void)n_args;
     (void)args;
-    return print("antiphon " ANTIPHON_VERSION "\n");
+    return print_text("antiphon " ANTIPHON_VERSION "\n");
 }
 
 static const struct {
@@ -156,12 +148,12 @@ static const struct {
 #define COMMAND(function, name, arguments, help) {name, function},
 #include "cli/command.def"
 #undef COMMAND
-    {"--help", help},
-    {"-h", help},
-    {"--version", version},
+    {"--help", help_command},
+    {"-h", help_command},
+    {"--version", version_command},
 };
 
-static int unknown_command(const char *name)
+static int refuse_command(const char *name)
 {
     struct spelling s = spelling_of(str_from_c(name), strlen(name) / 2);
     struct config_problems problems = {.n_kept = 0};
@@ -178,7 +170,8 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
-/* Who was started without them would have a store or a socket there, and write its log into it. */
+/* Opens standard streams that were closed at the start: a store or a socket would get their number,
+ * and the log be written into it. */
 static bool open_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -197,7 +190,7 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 2, (const char *const *)argv + 2);
     }
     if (argc > 1)
-        return unknown_command(argv[1]);
+        return refuse_command(argv[1]);
     (void)fputs("antiphon: which command? See antiphon help\n", stderr);
     return EXIT_USAGE;
 }
