@@ -111,10 +111,7 @@ bool config_split_address(str address, str *ret_host, str *ret_port);
 
 /* ---- what a key takes, and what is refused (config_key_refuse.c) */
 
-/* Appends what may be given: "a size from 1KiB to 16MiB"; of a list, what an element may be. */
-void config_key_describe(const struct config_key *k, struct buf *out);
-
-/* The same, also of a list as a whole. */
+/* Appends what may be given: "a size from 1KiB to 16MiB". */
 void config_key_takes(const struct config_key *k, struct buf *out);
 
 /* Appends what the operator would look for: "--max-body", "ANTIPHON_MAX_BODY",

@@ -14,7 +14,8 @@ static void describe_range(const struct config_key *k, const char *what, struct 
     buf_append(out, str_skip(range, low + strlen("..")));
 }
 
-void config_key_describe(const struct config_key *k, struct buf *out)
+/* Appends what a value may be; of a list, what an element may be. */
+static void describe_value(const struct config_key *k, struct buf *out)
 {
     switch (k->kind) {
     case CONFIG_GROUP:
@@ -51,7 +52,7 @@ void config_key_describe(const struct config_key *k, struct buf *out)
 void config_key_takes(const struct config_key *k, struct buf *out)
 {
     buf_c(out, config_key_is_list(k) ? "a list, each element " : "");
-    config_key_describe(k, out);
+    describe_value(k, out);
 }
 
 bool config_key_is_private(const struct config_key *k, str value)
@@ -112,7 +113,7 @@ void config_key_refuse_value(struct config *c, const struct config_key *k, str v
     buf_c(&message, config_key_is_private(k, value) ? "the value" : config_quote(value).text);
     if (!explain_form(k, value, &message)) {
         buf_c(&message, " is not valid; give ");
-        config_key_describe(k, &message);
+        describe_value(k, &message);
     }
     config_key_refuse(c, k, problems, buf_cstr(&message));
     buf_fini(&message);

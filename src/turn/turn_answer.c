@@ -146,7 +146,8 @@ struct buf *turn_fresh_out(struct turn *t)
     return turn_out(t);
 }
 
-void turn_answer_broken(struct turn *t)
+/* Ends an answer that cannot be completed. */
+static void break_off_answer(struct turn *t)
 {
     http_exchange_abort(t->flight.x);
     end_answer(t);
@@ -160,8 +161,7 @@ void turn_send_events(void *arg)
     if (!t->is_begun || t->flight.x == NULL || (out->len == 0 && !buf_failed(out)))
         return;
     if (buf_failed(out)) {
-        turn_answer_broken(
-            t); /* events are missing: better no end of the stream than a wrong one */
+        break_off_answer(t); /* events are missing: better no end of the stream than a wrong one */
         return;
     }
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
@@ -175,7 +175,7 @@ void turn_send_large(struct turn *t)
         return;
     turn_begin_stream(t);
     if (buf_failed(&t->large)) {
-        turn_answer_broken(t);
+        break_off_answer(t);
         return;
     }
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
@@ -225,7 +225,7 @@ void turn_begin_stream(struct turn *t)
     if (t->flight.x == NULL)
         return;
     if (buf_failed(out)) {
-        turn_answer_broken(t);
+        break_off_answer(t);
         return;
     }
     http_exchange_write_soon(t->flight.x, buf_str(out));

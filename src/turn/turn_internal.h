@@ -258,12 +258,10 @@ void turn_begin_stream(struct turn *t);
 /* Signs of life in a stream that says nothing; starts the timer for the next. */
 void turn_keep_alive(struct turn *t);
 
-/* Ends of answers: an error, a whole object, a stream whose last events are in the buffer, and one that
- * cannot be completed. */
+/* Ends of answers: an error, a whole object, a stream whose last events are in the buffer. */
 void turn_answer_error(struct turn *t, const struct err *e);
 void turn_answer_object(struct turn *t, struct buf *object);
 void turn_answer_stream(struct turn *t, const struct err *e);
-void turn_answer_broken(struct turn *t);
 
 /* Of all rounds until now. */
 struct turn_flaws turn_flaws(const struct turn *t);

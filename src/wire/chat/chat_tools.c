@@ -53,7 +53,7 @@ static str fixed_description(const struct tool *t)
     }
 }
 
-bool chat_tool_is_described(const struct tool *t)
+static bool tool_is_described(const struct tool *t)
 {
     return !str_is_none(fixed_description(t)) || !str_is_none(t->description) ||
            !str_is_none(t->grammar_definition);
@@ -90,7 +90,7 @@ static void write_function(const struct tool *t, bool describes_all, struct jw *
     const str schema = chat_tool_parameters(t);
     const str parameters = str_is_none(schema) ? no_parameters : schema;
 
-    if (describes_all || chat_tool_is_described(t)) {
+    if (describes_all || tool_is_described(t)) {
         jw_key(w, "description");
         jw_open_string(w);
         chat_tool_describe(t, w->out);

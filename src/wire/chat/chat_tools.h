@@ -6,7 +6,6 @@
 #include "json/json_write.h"
 
 /* What the model is told of a tool, as the inside of a JSON string. */
-bool chat_tool_is_described(const struct tool *t);
 void chat_tool_describe(const struct tool *t, struct buf *out);
 
 /* The schema of its arguments, raw; STR_NONE: it has none. */
