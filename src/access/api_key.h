@@ -31,9 +31,9 @@ struct caller {
     str name;  /* the owner, when it is a name that may be logged; else STR_NONE */
 };
 
-/* Fills *keys, which has no keys yet, from api_key and api_keys_file. Returns 0, or -1 with the reasons
- * among the problems, which name the file and the line and show nothing of what
- * is written there. Reads the file. Finish *keys with api_keys_fini() either way. */
+/* Fills *keys, which has no keys yet, from api_key and api_keys_file. Returns 0, or -1 with the
+ * reasons among the problems, which name the file and the line and show nothing of what is written
+ * there. Reads the file. Finish *keys with api_keys_fini() either way. */
 int api_keys_load(struct api_keys *keys, const struct config *c, struct config_problems *problems);
 void api_keys_fini(struct api_keys *keys);
 

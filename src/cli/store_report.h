@@ -5,10 +5,10 @@
 #include "base/buf.h"
 #include "store/store.h"
 
-/* A line for each figure. */
+/* Appends a line for each figure. */
 void store_report_table(const struct store_stats *stats, struct buf *out);
 
-/* One line: an object; sizes are in bytes, times in seconds since 1970. */
+/* Appends one line, an object; sizes are in bytes, times in seconds since 1970. */
 void store_report_json(const struct store_stats *stats, struct buf *out);
 
 /* "1.5 MiB" */

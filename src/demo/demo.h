@@ -12,7 +12,7 @@ struct loop;
 /* Opens the server on the loop. NULL with *reterr filled. */
 struct demo *demo_open(struct loop *loop, struct err *reterr);
 
-/* Before the loop is freed. NULL is fine. */
+/* Closes the server, before the loop is freed. NULL is fine. */
 void demo_close(struct demo *demo);
 
 int demo_port(const struct demo *demo);

@@ -6,7 +6,7 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 
-/* What matters of a request. */
+/* The parts of a request that matter. */
 struct chat {
     str model, last_role, last_text; /* escaped */
     str tools, tool_choice, response_format;

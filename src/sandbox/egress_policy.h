@@ -26,10 +26,10 @@ struct egress_policy {
 
 const char *egress_check_port(const struct egress_policy *policy, uint16_t port);
 
-/* A name or an address without brackets. */
+/* Judges a host: a name or an address without brackets. */
 const char *egress_check_host(const struct egress_policy *policy, str host);
 
-/* One of the addresses of a host that has passed. */
+/* Judges one of the addresses of a host that has passed. */
 const char *egress_check_address(const struct egress_policy *policy, str host,
                                  const struct sockaddr *to);
 

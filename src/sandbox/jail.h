@@ -24,7 +24,7 @@
 
 struct jail;
 
-/* What bwrap is started in (jail_ground.h), at most: */
+/* The ground that bwrap is started in (jail_ground.h), at most. */
 enum jail_ground { JAIL_GROUND_USERS, JAIL_GROUND_FILES, JAIL_GROUND_NONE };
 
 enum jail_cgroup { JAIL_CGROUP_AUTO, JAIL_CGROUP_REQUIRE, JAIL_CGROUP_OFF };

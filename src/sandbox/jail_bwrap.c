@@ -34,7 +34,7 @@ static str read_all(int fd, char *to, size_t room)
     return str_from(to, len);
 }
 
-/* What `bwrap --version` prints. */
+/* Runs `bwrap --version` and returns what it prints. */
 static str ask_version(const char *program, char *to, size_t room)
 {
     static const char *const env[] = {NULL};
@@ -98,7 +98,7 @@ int jail_find_bwrap(const char *const *env, struct arena *a, struct jail_bwrap *
 
 /* ---- what the kernel says */
 
-/* What keeps users who are not root from making namespaces, and so bwrap from working. */
+/* Settings that keep users who are not root from making namespaces, and so bwrap from working. */
 static const struct {
     const char *setting; /* below /proc/sys */
     char denies;         /* when it begins with this */

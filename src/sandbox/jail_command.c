@@ -8,7 +8,7 @@
 
 #include "sandbox/jail_internal.h"
 
-/* What each sandbox begins with. */
+/* The words that each command line begins with. */
 static const char *const namespaces[] = {
     "--unshare-all",     /* user (if possible), ipc, pid, net, uts, cgroup (if possible) */
     "--unshare-user",    /* user, or nothing runs */
@@ -63,7 +63,7 @@ static const char *const etc_paths[] = {
     "/etc/matplotlibrc", /* without it, Debian's matplotlib does not start */
 };
 
-/* What descriptors are for: most are read, files that are not taken from this machine. */
+/* The options of the descriptors: most are files that are not taken from this machine. */
 static const struct {
     const char *option, *path;
 } written[JAIL_FDS] = {

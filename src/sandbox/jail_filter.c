@@ -90,13 +90,14 @@ static const struct rule rules[] = {
     {"mmap", MADE, ALWAYS, 1, {HAS_NONE(3, MAP_HUGETLB)}},
     {"mmap", ENOMEM, ALWAYS, 1, {HAS_FLAG(3, MAP_HUGETLB)}},
 #endif
-    /* Not the pages that the machine has set aside for others. */
+    /* Huge pages are refused: the machine has set them aside for others. */
     {"mmap2", MADE, ALWAYS, 1, {HAS_NONE(3, MAP_HUGETLB)}},
     {"mmap2", ENOMEM, ALWAYS, 1, {HAS_FLAG(3, MAP_HUGETLB)}},
     {"memfd_create", MADE, COUNTED, 1, {HAS_NONE(1, MFD_HUGETLB)}},
     {"shmget", MADE, COUNTED, 1, {HAS_NONE(2, SHM_HUGETLB)}},
 
-    /* As fsync(); some ask so whether memory is mapped, without MS_SYNC. */
+    /* msync() does nothing with MS_SYNC, as fsync(); without it some ask whether memory is mapped.
+     */
     {"msync", MADE, ALWAYS, 1, {HAS_NONE(2, MS_SYNC)}},
     {"msync", 0, ALWAYS, 1, {HAS_FLAG(2, MS_SYNC)}},
 
@@ -255,7 +256,7 @@ int jail_filter_write(const struct jail_filter_conf *conf, struct buf *out, stru
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
     int rc = filter == NULL ? -ENOMEM : 0;
 
-    /* Code for another processor, as i386 or x32 on x86-64, has call numbers of its own: it ends. */
+    /* Code for another processor, as i386 or x32 on x86-64, has its own call numbers: it ends. */
     if (rc == 0)
         rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (rc == 0)

@@ -27,7 +27,7 @@ struct jail_ground_limits {
     unsigned max_files;
 };
 
-/* What a child does; made before it is forked. */
+/* The plan of what a child does; made before it is forked. */
 struct jail_ground_plan {
     int userns_fd; /* its number in the child, which it closes; -1: a new namespace */
     unsigned id;   /* the user in that namespace */

@@ -116,8 +116,8 @@ bool jail_group_write(const char *tree, const char *group, const char *file, con
 
 /* ---- whose a group is */
 
-/* The time at which a process was started, as digits: the 22nd word of its stat, of which the second
- * is a name in brackets that may hold anything. */
+/* The time at which a process was started, as digits: the 22nd word of its stat, of which the
+ * second is a name in brackets that may hold anything. */
 static bool find_start_time(char *stat, const char **ret)
 {
     enum { WORDS_BEFORE = 20 };

@@ -2,7 +2,8 @@
  *
  * bwrap tells its number, and the number may be another process's by the time it is used. A
  * descriptor of the process (pidfd) stays what it is. Whether it was opened in time is known by the
- * parent: bwrap, our own child, which we have not reaped, so that nobody else can have its number. */
+ * parent: bwrap, our own child, which we have not reaped, so that nobody else can have its number.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>

@@ -50,7 +50,8 @@ static void remove_rest(const struct jail_sweep_conf *conf)
     }
 }
 
-/* Handles the complete lines; returns how much of the text is behind them, moved to its beginning. */
+/* Handles the complete lines; returns how much of the text is behind them, which is moved to its
+ * beginning. */
 static size_t take_lines(const struct jail_sweep_conf *conf, char *text, size_t len)
 {
     char *line = text, *end;

@@ -1,14 +1,14 @@
 /* jail_sweep.h -- a process that removes control groups, also when the gateway was killed.
  *
  * A group can only be removed when its last process has ended, which may take a moment after it was
- * killed, and somebody must be left to do so after kill -9. So a small child of the gateway does it:
- * it reads names of groups from a pipe, kills what is in them and removes them. When the pipe is
- * closed, for whatever reason, it removes all groups of the gateway that are left, and ends. When it
- * starts it removes those of gateways that are no more.
+ * killed, and somebody must be left to do so after kill -9. So a small child of the gateway does
+ * it: it reads names of groups from a pipe, kills what is in them and removes them. When the pipe
+ * is closed, for whatever reason, it removes all groups of the gateway that are left, and ends.
+ * When it starts it removes those of gateways that are no more.
  *
- * It is a copy of the gateway that never runs another program, so all that it does may be done after
- * fork() in a process with threads. It holds no descriptor but the pipe, and no signal but SIGKILL
- * ends it. */
+ * The process is a copy of the gateway that never runs another program, so all that it does may be
+ * done after fork() in a process with threads. It holds no descriptor but the pipe, and no signal
+ * but SIGKILL ends it. */
 #ifndef ANTIPHON_SANDBOX_JAIL_SWEEP_H
 #define ANTIPHON_SANDBOX_JAIL_SWEEP_H
 

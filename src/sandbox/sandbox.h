@@ -37,7 +37,8 @@ struct sandbox_conf {
 };
 
 /* Starts the thread, and a sandbox that has to run a line of code before this returns. NULL with
- * *reterr filled, nothing left running: the message says what does not work here, and what helps. */
+ * *reterr filled, nothing left running: the message says what does not work here, and what helps.
+ */
 struct sandbox_hub *sandbox_hub_new(const struct sandbox_conf *conf, struct err *reterr);
 
 /* Ends all sandboxes, and the thread. No task may be under way. NULL is fine. False when something
@@ -47,7 +48,7 @@ bool sandbox_hub_free(struct sandbox_hub *hub);
 /* Appends one line about what it runs with, for the log. */
 void sandbox_hub_describe(const struct sandbox_hub *hub, struct buf *out);
 
-/* What cannot be promised on this machine, as jail_shortfalls() does. */
+/* Appends what cannot be promised on this machine, as jail_shortfalls() does. */
 size_t sandbox_hub_shortfalls(const struct sandbox_hub *hub, struct buf *out);
 
 /* True when the container exists, for this owner. Takes a lock for a moment. A container that

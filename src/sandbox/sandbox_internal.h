@@ -57,7 +57,8 @@ struct sandbox_hub {
 
     uint64_t n_uses; /* of all boxes */
 
-    /* For sandbox_probe(), which reads them when its task has reported; not changed after. */
+    /* Findings for sandbox_probe(), which reads them when its task has reported; then they do not
+     * change any more. */
     bool is_tried;
     struct buf python; /* its version */
     struct buf detail; /* why a sandbox has failed */
@@ -93,19 +94,18 @@ struct sandbox_task {
 
 /* ---- sandbox_hub.c */
 
-/* Nothing is left of a box that was leaving. Frees it. */
+/* Frees a box that was leaving, once nothing is left of it. */
 void sandbox_hub_left(struct sandbox_hub *hub, struct box *b);
 
 /* ---- sandbox_egress.c */
 
 enum { SANDBOX_EGRESS_PATH_BYTES = 108 };
 
-/* Before the thread runs. */
 /* Returns 0, or -1 with *reterr filled. */
 int sandbox_egress_open(struct sandbox_hub *hub, struct err *reterr);
 
-/* A way out for a box, if there is one: its door, with the path of the socket in ret_path; else "".
- * Returns 0, or -1 with *reterr filled. On the hub's thread. */
+/* Opens a way out for a box, if there is one: its door, with the path of the socket in ret_path;
+ * else "". Returns 0, or -1 with *reterr filled. On the hub's thread. */
 int sandbox_egress_open_door(struct box *b, char ret_path[SANDBOX_EGRESS_PATH_BYTES],
                              struct err *reterr);
 
@@ -114,59 +114,61 @@ int sandbox_egress_open_door(struct box *b, char ret_path[SANDBOX_EGRESS_PATH_BY
 /* The container of this owner, or NULL. */
 struct box *sandbox_table_find(const struct sandbox_hub *hub, str owner, str container_id);
 
-/* Makes one, and room for it. NULL with the failure of an outcome when that cannot be. */
+/* Makes a container, and room for it. NULL with the failure of an outcome when that cannot be. */
 struct box *sandbox_table_add(struct sandbox_hub *hub, const struct sandbox_request *request,
                               enum sandbox_failure *ret_failure);
 
-/* It is found no longer, and ends. Not for one that is leaving. */
+/* Takes a container out of the table and ends it. Not for one that is leaving. */
 void sandbox_table_remove(struct box *b, enum sandbox_failure failure, str message,
                           const char *why);
 
 /* ---- sandbox_box.c */
 
-/* Not on any list; NULL when out of memory. */
+/* Makes a box that is on no list; NULL when out of memory. */
 struct box *sandbox_box_new(struct sandbox_hub *hub, const struct sandbox_request *request);
 
-/* Without a session. */
+/* Frees a box without a session. */
 void sandbox_box_free(struct box *b);
 
-/* Does nothing wait for it? */
+/* True when the box runs nothing, reads nothing, and nothing waits for it. */
 bool sandbox_box_is_idle(const struct box *b);
 
-/* It has been of use: its idle time starts anew. */
+/* Notes that the box was used: its idle time starts anew. */
 void sandbox_box_used(struct box *b);
 
 /* Runs the code of the task, after that which waits already. */
 void sandbox_box_run(struct box *b, struct sandbox_task *t);
 
-/* Asks its session, which it must have; the task fails if that cannot be. */
+/* Asks the session of the box, which it must have; the task fails if that cannot be. */
 void sandbox_box_read(struct box *b, struct sandbox_task *t, const struct sandbox_call_conf *conf);
 
-/* One that reads has been told. */
+/* Notes that a task that reads has its answer. */
 void sandbox_box_has_read(struct box *b, struct sandbox_task *t);
 
 /* Takes a task away that waits or runs. */
 void sandbox_box_forget(struct box *b, struct sandbox_task *t);
 
-/* Ends its process; what waits fails. sandbox_hub_left() follows, at once or later. */
+/* Ends the process of the box. Tasks that wait for it begin again, or fail when failure is
+ * SANDBOX_NOT_FOUND. sandbox_hub_left() follows, at once or later. */
 void sandbox_box_leave(struct box *b, enum sandbox_failure failure, str message);
 
 /* ---- sandbox_work.c */
 
-/* Does what is asked, at once or later. */
+/* Does what the task asks, at once or later. */
 void sandbox_work_begin(struct sandbox_task *t);
 
-/* Nobody waits for it any more. It has not ended yet. */
+/* Gives up a task that has not ended yet and that nobody waits for any more. */
 void sandbox_work_abort(struct sandbox_task *t);
 
 /* ---- sandbox_probe.c */
 
-/* Returns 0, or -1 with *reterr filled. Waits. On the thread that makes the hub. */
+/* Runs a line of code and waits for it, on the thread that makes the hub. Returns 0, or -1 with
+ * *reterr filled. */
 int sandbox_probe(struct sandbox_hub *hub, struct err *reterr);
 
 /* ---- sandbox_task.c */
 
-/* Reports; the task belongs to its worker again. Texts of the outcome are in its memory, or
+/* Report a task, which belongs to its worker again. Texts of the outcome are in its memory, or
  * constant; the message is copied. */
 void sandbox_task_end(struct sandbox_task *t, const struct sandbox_outcome *outcome);
 void sandbox_task_fail(struct sandbox_task *t, enum sandbox_failure failure, str message);

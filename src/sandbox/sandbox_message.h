@@ -1,8 +1,8 @@
 /* sandbox_message.h -- the lines that the gateway and a sandbox exchange (PROTOCOL.md).
  *
  * What comes out of a sandbox is a stranger's, even when it looks like the runner's: code that runs
- * there can write what it likes. What has not the shape of an answer is refused as a whole; an image
- * or a file that cannot be used is left out. Pure: bytes in, bytes out. Any thread. */
+ * there can write what it likes. What has not the shape of an answer is refused as a whole; an
+ * image or a file that cannot be used is left out. Pure: bytes in, bytes out. Any thread. */
 #ifndef ANTIPHON_SANDBOX_SANDBOX_MESSAGE_H
 #define ANTIPHON_SANDBOX_SANDBOX_MESSAGE_H
 
@@ -11,7 +11,7 @@
 #include "sandbox/sandbox.h"
 #include "json/json_read.h"
 
-/* What PROTOCOL.md promises. */
+/* Limits that PROTOCOL.md promises. */
 enum {
     SANDBOX_MAX_IMAGES = 10,
     SANDBOX_MAX_FILES = 1000,

@@ -69,7 +69,7 @@ static size_t pass_char(struct fill *f, str rest, size_t at)
     return n;
 }
 
-/* How much of the paragraph is the next line; the one behind it begins at *ret_next. */
+/* The length of the paragraph's next line; the one behind that begins at *ret_next. */
 static size_t line_length(str rest, size_t *ret_next)
 {
     struct fill f = {.end = 0};

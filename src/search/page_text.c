@@ -1,4 +1,4 @@
-/* page_text.c -- everything that is written goes through begin_text(), which does what was put off. */
+/* page_text.c -- all that is written goes through begin_text(), which does what was put off. */
 #include "search/page_text.h"
 
 #include "search/page_char.h"

@@ -240,7 +240,8 @@ static bool is_without_list(str raw)
            str_is_none(jr_member(raw, STR("web")));
 }
 
-/* SearXNG asks others, which turn away who asks too often; without them "nothing found" is untrue. */
+/* SearXNG asks others, which turn away who asks too often; without them "nothing found" is not
+ * true. */
 static bool is_without_engines(str raw)
 {
     return jr_count(jr_member(raw, STR("results"))) == 0 &&

@@ -158,9 +158,9 @@ struct hub_outcome {
     struct buf output, error, error_object;
 };
 
-/* Writes a failure (not NULL) with the label that the request knows, and without secrets,
- * or a result as the options have it. Results are not searched for secrets: a server may be asked for one, and
- * what is short or common would be torn out of every text. */
+/* Writes a failure (not NULL) with the label that the request knows, and without secrets, or a
+ * result as the options have it. Results are not searched for secrets: a server may be asked for
+ * one, and what is short or common would be torn out of every text. */
 void hub_outcome_write(struct hub_outcome *o, const struct mcp_failure *failure,
                        const struct mcp_call_result *result, str label,
                        const struct secrets *secrets, const struct mcp_result_options *options);

@@ -101,7 +101,7 @@ static struct mcp_snapshot *snapshot_new(const struct mcp_hub *hub)
     return NULL;
 }
 
-/* Without memory the old one stays: calls find out what it does not tell. */
+/* The old snapshot stays when there is no memory: calls find out what it does not tell. */
 void hub_publish(struct mcp_hub *hub)
 {
     struct mcp_snapshot *now = snapshot_new(hub), *old;

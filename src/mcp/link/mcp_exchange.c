@@ -85,7 +85,7 @@ static void on_body(void *arg, str bytes)
     leave_exchange(x);
 }
 
-/* What broke off in the middle of an event is no event. */
+/* An event that broke off in its middle is none. */
 static void on_end(void *arg, const struct mcp_link_failure *failure)
 {
     struct mcp_exchange *x = arg;

@@ -66,8 +66,7 @@ struct mcp_fetch_head {
 struct mcp_fetch_handler {
     void (*on_head)(void *arg, const struct mcp_fetch_head *head);
     void (*on_body)(void *arg, str bytes);
-    /* Once, the last report; NULL when the answer has come whole. The fetch is gone
-     * when it returns. */
+    /* Called once, last; NULL when the answer has come whole. The fetch is gone when it returns. */
     void (*on_end)(void *arg, const struct mcp_link_failure *failure);
 };
 

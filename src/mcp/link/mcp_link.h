@@ -54,9 +54,10 @@ struct mcp_link_handler {
                        int http_status);
     /* The request of this id, or the notification (0), has failed; the link lives on. */
     void (*on_failed)(void *arg, int64_t id, const struct mcp_link_failure *why);
-    /* Once: nothing can be sent or will arrive any more; who waits for an answer has failed. */
+    /* Called once: nothing can be sent or will arrive any more; who waits for an answer has
+     * failed. */
     void (*on_down)(void *arg, const struct mcp_link_failure *why);
-    /* Once, the last word, only after mcp_link_stop(): the link is gone when it returns. */
+    /* Called once, last, only after mcp_link_stop(): the link is gone when it returns. */
     void (*on_closed)(void *arg);
 };
 

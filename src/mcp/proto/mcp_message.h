@@ -20,7 +20,7 @@ struct mcp_cache {
     bool is_public; /* may be shared between credentials */
 };
 
-/* From initialize or server/discover. */
+/* What a server says of itself, from initialize or server/discover. */
 struct mcp_server_info {
     enum mcp_version version; /* what is spoken from now on */
     bool has_tools;           /* else there is nothing to list (MCP 9.1) */
@@ -53,7 +53,7 @@ struct mcp_tool_page {
 
 int mcp_read_tools(str result, struct arena *a, struct mcp_tool_page *ret, struct err *reterr);
 
-/* From tools/call. */
+/* A result of tools/call. */
 struct mcp_call_result {
     bool needs_input;   /* input_required: only the last two members are set (MCP 3.4) */
     bool is_error;      /* the tool failed, content says how */

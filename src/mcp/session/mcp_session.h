@@ -53,7 +53,8 @@ struct mcp_session_handler {
     /* A full listing has succeeded, the first time or with other tools than before. The
      * listing dies when it returns. */
     void (*on_tools)(void *arg, const struct mcp_listing *listing);
-    /* After mcp_session_stop(): nothing of it is left, mcp_session_free() may be called. */
+    /* Called after mcp_session_stop(): nothing of the session is left, mcp_session_free() may be
+     * called. */
     void (*on_stopped)(void *arg);
 };
 

@@ -134,7 +134,7 @@ void mcp_end_words(const struct mcp_session *s, const struct mcp_end *why, struc
 
 /* ---- mcp_session.c */
 
-/* Before mcp_session_start(): takes links from somewhere else, for tests. */
+/* Takes links from other constructors, for tests; before mcp_session_start(). */
 void mcp_session_set_openers(struct mcp_session *s, mcp_link_opener *const *openers);
 
 /* Starts the time in which the session has to be connected, the server's startup timeout. */
