@@ -12,14 +12,10 @@ struct key_table {
     struct api_keys keys;
 };
 
-static bool is_from_file(const struct config *c, enum config_id id)
-{
-    return c->places[id].source == CONFIG_FROM_FILE;
-}
-
 bool keys_are_in_file(const struct config *c)
 {
-    return c->api_keys_file != NULL || (c->api_key.n > 0 && is_from_file(c, CONFIG_KEY_api_key));
+    return c->api_keys_file != NULL ||
+           (c->api_key.n > 0 && c->places[CONFIG_KEY_api_key].source == CONFIG_FROM_FILE);
 }
 
 static void log_reload(const struct api_keys *keys, bool is_good)

@@ -74,13 +74,6 @@ struct thread {
 
 /* ---- setting up */
 
-static unsigned count_workers(const struct config *c)
-{
-    unsigned cpus = uv_available_parallelism();
-
-    return c->workers != 0 ? c->workers : cpus;
-}
-
 /* The usual soft limit is low for the sake of programs that use select(); the
  * hard one is what the administrator means. A client that waits for the
  * upstream holds two descriptors, one on each side. */
@@ -556,7 +549,8 @@ int server_run(const struct config *config, const struct config_sources *sources
                        .sources = sources,
                        .keys = keys,
                        .servers = servers,
-                       .n_workers = count_workers(config)};
+                       .n_workers =
+                           config->workers != 0 ? config->workers : uv_available_parallelism()};
     enum { EXIT_TOO_NEW = 3 }; /* a newer version has made the store */
     int status = EXIT_FAILURE;
     struct err e;

@@ -211,12 +211,6 @@ static void add_chosen(struct words *w, const struct jail *jail)
         add_option_pair(w, "--ro-bind", jail->conf.paths[i], jail->conf.paths[i]);
 }
 
-static void add_egress(struct words *w, const char *socket)
-{
-    if (socket != NULL)
-        add_option_pair(w, "--ro-bind", copy_text(w, str_from_c(socket)), JAIL_EGRESS_SOCKET);
-}
-
 static void add_written(struct words *w)
 {
     for (size_t i = 0; i < JAIL_FDS; i++) {
@@ -250,7 +244,9 @@ const char *const *jail_command_line(const struct jail *jail, const struct jail_
     add_system(&w);
     add_written(&w);
     add_chosen(&w, jail);
-    add_egress(&w, cell->egress_socket);
+    if (cell->egress_socket != NULL)
+        add_option_pair(&w, "--ro-bind", copy_text(&w, str_from_c(cell->egress_socket)),
+                        JAIL_EGRESS_SOCKET);
     add_option(&w, "--remount-ro", "/proc"); /* no memory of another process can be written to */
     add_option(&w, "--remount-ro", "/dev");
     add_option(&w, "--remount-ro", "/");

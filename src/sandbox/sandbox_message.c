@@ -79,14 +79,6 @@ void sandbox_write_interrupt(struct buf *out)
 
 /* ---- what is heard */
 
-static enum jr_type read_type(struct jr *j)
-{
-    enum jr_type type = jr_peek(j);
-
-    jr_skip(j);
-    return type;
-}
-
 static void read_member(struct jr *j, str key, struct sandbox_message *m)
 {
     const struct {
@@ -105,12 +97,13 @@ static void read_member(struct jr *j, str key, struct sandbox_message *m)
             return;
         }
     }
-    if (str_eq(key, STR("raised")))
-        m->raised = read_type(j);
-    else if (str_eq(key, STR("ready")))
+    if (str_eq(key, STR("ready"))) {
         m->python = jr_member_string(jr_raw(j), STR("python"));
-    else
-        jr_skip(j);
+        return;
+    }
+    if (str_eq(key, STR("raised")))
+        m->raised = jr_peek(j);
+    jr_skip(j);
 }
 
 int sandbox_message_read(str line, struct sandbox_message *ret)

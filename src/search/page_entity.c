@@ -34,12 +34,6 @@ static bool is_letter_or_digit(char c)
     return (c >= '0' && c <= '9') || (str_lower_char(c) >= 'a' && str_lower_char(c) <= 'z');
 }
 
-/* References to Latin-1 were once written without a semicolon. */
-static bool is_complete(uint32_t code_point, bool has_semicolon)
-{
-    return has_semicolon || code_point <= 0xFF;
-}
-
 /* How many bytes of s belong to "&name;", or 0. A name without semicolon has to end as a whole,
  * and an "=" behind it means that it is a parameter of a URL. */
 static size_t named_length(str s, uint32_t *ret)
@@ -54,7 +48,9 @@ static size_t named_length(str s, uint32_t *ret)
     name = str_from(s.p + 1, n - 1);
     behind = n < s.len ? s.p[n] : ' ';
     e = bsearch(&name, entities, N_ENTITIES, sizeof(*entities), compare_name);
-    if (e == NULL || behind == '=' || !is_complete(e->code_point, behind == ';'))
+    if (e == NULL || behind == '=')
+        return 0;
+    if (behind != ';' && e->code_point > 0xFF) /* those to Latin-1 were once written without it */
         return 0;
     *ret = e->code_point;
     return behind == ';' ? n + 1 : n;

@@ -207,11 +207,6 @@ static void on_image(struct walk *w, str attributes)
     buf_fini(&alt);
 }
 
-static void on_br(struct walk *w)
-{
-    page_text_break(&w->text, w->text.wanted == BREAK_NONE ? BREAK_LINE : BREAK_BLANK);
-}
-
 static void begin_list(struct walk *w, bool is_ordered)
 {
     if (w->n_lists < MAX_LISTS) {
@@ -288,7 +283,7 @@ static void on_void(struct walk *w, const struct page_element *e, str attributes
     if (e->group == GROUP_IMG)
         on_image(w, attributes);
     else if (e->group == GROUP_BR)
-        on_br(w);
+        page_text_break(&w->text, w->text.wanted == BREAK_NONE ? BREAK_LINE : BREAK_BLANK);
     else
         break_around(w, e);
 }

@@ -80,14 +80,6 @@ static void read_value(struct jr *j, str key, struct arguments *ret)
     jr_skip(j);
 }
 
-static void read_object(struct jr *j, struct arguments *ret)
-{
-    str key;
-
-    while (jr_next_member(j, &key))
-        read_value(j, key, ret);
-}
-
 /* An action may be an object as in the item: {"action":{"type":"search","query":...}}. */
 static bool read_arguments(str text, struct arguments *ret)
 {
@@ -98,10 +90,13 @@ static bool read_arguments(str text, struct arguments *ret)
     if (!jr_enter(&j, JR_OBJECT))
         return false;
     while (jr_next_member(&j, &key)) {
-        if (!str_eq(key, STR("action")) || jr_peek(&j) != JR_OBJECT)
+        if (!str_eq(key, STR("action")) || jr_peek(&j) != JR_OBJECT) {
             read_value(&j, key, ret);
-        else if (jr_enter(&j, JR_OBJECT))
-            read_object(&j, ret);
+            continue;
+        }
+        (void)jr_enter(&j, JR_OBJECT);
+        while (jr_next_member(&j, &key))
+            read_value(&j, key, ret);
     }
     return jr_end(&j);
 }

@@ -69,13 +69,6 @@ static bool page_is_allowed(void *arg, str url)
 
 static const struct page_fetch_handler fetch_handler = {on_page, page_is_allowed};
 
-static void add_waiting(struct web_call *c, struct web_fetch *f)
-{
-    c->fetch = f;
-    c->next = f->waiting;
-    f->waiting = c;
-}
-
 /* Starts a fetch, or returns NULL with *reterr filled. */
 static struct web_fetch *fetch_new(struct web_session *s, str url, struct err *reterr)
 {
@@ -107,7 +100,9 @@ int web_fetch_wait(struct web_call *c, str url, struct err *reterr)
         f = fetch_new(c->session, url, reterr);
     if (f == NULL)
         return -1;
-    add_waiting(c, f);
+    c->fetch = f;
+    c->next = f->waiting;
+    f->waiting = c;
     return 0;
 }
 

@@ -194,14 +194,6 @@ static void end_fetch(struct mcp_fetch *f, const struct mcp_link_failure *failur
     fetch_free(f);
 }
 
-/* Ends a fetch whose answer is not to be handed on. */
-static void end_early(struct mcp_fetch *f, const struct mcp_link_failure *failure)
-{
-    http_call_cancel(f->call);
-    f->call = NULL;
-    end_fetch(f, failure);
-}
-
 static void send_again(struct mcp_fetch *f)
 {
     struct mcp_link_failure failure = {.cause = MCP_FAILED_UNREACHABLE, .was_sent = true};
@@ -242,7 +234,9 @@ static void refuse_redirect(struct mcp_fetch *f, int status, bool is_hopeless, c
                                        .is_hopeless = is_hopeless,
                                        .message = str_from_c(why)};
 
-    end_early(f, &failure);
+    http_call_cancel(f->call); /* its answer is not to be handed on */
+    f->call = NULL;
+    end_fetch(f, &failure);
 }
 
 static void follow_redirect(struct mcp_fetch *f, int status, str location)

@@ -6,11 +6,6 @@
 
 #include "base/url.h"
 
-static str cut_at(str s, char c)
-{
-    return str_from(s.p, str_find_char(s, c));
-}
-
 static str port_of(str scheme, const struct url *u)
 {
     if (u->port.len > 0)
@@ -52,7 +47,7 @@ static void append_segments(str path, size_t from, struct buf *out)
         bool is_last;
 
         path = str_skip(path, path.p[0] == '/' ? 1 : 0);
-        segment = cut_at(path, '/');
+        segment = str_from(path.p, str_find_char(path, '/'));
         path = str_skip(path, segment.len);
         is_last = path.len == 0;
         if (str_eq(segment, STR(".."))) {
