@@ -6,7 +6,7 @@
 /* The digits for 62 and 63, behind letters and numbers. */
 static const char plain_digits[2] = "+/", url_digits[2] = "-_";
 
-static char digit(uint32_t value, const char last[2])
+static char digit_of(uint32_t value, const char last[2])
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
@@ -14,7 +14,7 @@ static char digit(uint32_t value, const char last[2])
 }
 
 /* The value of a digit, or 64. */
-static uint32_t value_of(char c, const char last[2])
+static uint32_t digit_value(char c, const char last[2])
 {
     if (c >= 'A' && c <= 'Z')
         return (uint32_t)(c - 'A');
@@ -33,7 +33,7 @@ static void write_group(str bytes, const char last[2], char to[4])
     for (size_t i = 0; i < 3; i++)
         bits = bits << 8 | (i < bytes.len ? (unsigned char)bytes.p[i] : 0);
     for (size_t i = 0; i < 4; i++)
-        to[i] = i <= bytes.len ? digit(bits >> (18 - 6 * i) & 63, last) : '=';
+        to[i] = i <= bytes.len ? digit_of(bits >> (18 - 6 * i) & 63, last) : '=';
 }
 
 void base64_write(str bytes, struct buf *out)
@@ -66,14 +66,14 @@ size_t base64url_bytes(size_t n_letters)
     return n_letters / 4 * 3 + n_letters % 4 * 3 / 4;
 }
 
-/* Four letters at most; what they hold beyond whole bytes has to be zero. */
+/* Decodes at most four letters; bits beyond the last whole byte must be zero. */
 static bool read_group(str letters, const char last[2], char *to)
 {
     size_t n = letters.len < 4 ? letters.len : 4, n_bytes = base64url_bytes(n);
     uint32_t bits = 0;
 
     for (size_t i = 0; i < n; i++) {
-        uint32_t value = value_of(letters.p[i], last);
+        uint32_t value = digit_value(letters.p[i], last);
 
         if (value == 64)
             return false;

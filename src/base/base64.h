@@ -20,11 +20,11 @@ size_t base64url_bytes(size_t n_letters);
  * base64url_write() makes of any bytes; then `to` may hold anything. */
 bool base64url_read(str letters, char *to);
 
-/* Padded base64 without its padding, of which base64url_bytes() knows how many bytes it holds;
- * STR_NONE when its length cannot be. */
+/* Padded base64 without its padding; base64url_bytes() tells how many bytes it holds. STR_NONE when
+ * its length is impossible. */
 str base64_unpadded(str letters);
 
-/* Puts those bytes into `to`. False as of base64url_read(). */
+/* Decodes what base64_unpadded() returned into `to`; fails as base64url_read() does. */
 bool base64_read(str unpadded, char *to);
 
 #endif

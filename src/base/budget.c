@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 enum {
-    STEP_BYTES = 64 * 1024, /* what a thread takes at once, and keeps at most twice of */
-    SPARE_PART = 20,        /* one for what has begun alone, one that connections may have too */
+    STEP_BYTES = 64 * 1024, /* what a thread takes at once; it keeps at most two */
+    SPARE_PART = 20,        /* the last twentieth is for work under way alone */
 };
 
 static atomic_size_t limit, used, peak, n_refusals;
@@ -46,7 +46,7 @@ size_t budget_peak(void)
     return atomic_exchange(&peak, atomic_load(&used));
 }
 
-/* All n bytes or none. most: what may be used with them. */
+/* Takes all n bytes or none, so that never more than `most` are used. */
 static bool take_shared(size_t n, size_t most)
 {
     size_t before = atomic_load(&used);
@@ -66,8 +66,8 @@ static size_t most_for(enum budget_use use)
     return bytes == 0 ? SIZE_MAX : bytes - bytes / SPARE_PART * (size_t)use;
 }
 
-/* The rest is too small for n bytes: a whole step more if there is one, else just what is
- * missing. */
+/* Takes n bytes when the thread's rest is too small: whole steps if there are any, else just what
+ * is missing. */
 static bool take_more(size_t n)
 {
     size_t missing = n - own.rest, most = most_for(own.use);

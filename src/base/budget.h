@@ -16,12 +16,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* 0: none; memory is counted all the same. What has been taken already stays taken. */
+/* Sets the limit; 0: none, memory is only counted. What has been taken already stays taken. */
 void budget_set_limit(size_t bytes);
 size_t budget_limit(void);
 
-/* False when n bytes are more than is left. What was taken is given back by any thread, in
- * any parts. */
+/* Takes n bytes; false when less is left. Any thread may give them back, in any parts. */
 bool budget_take(size_t n);
 void budget_give(size_t n);
 
@@ -33,11 +32,11 @@ void budget_free(void *p, size_t counted); /* NULL is fine */
 /* What all threads have taken, the rests of their steps included. */
 size_t budget_used(void);
 
-/* The most that this has been since the last call, which is for one caller. */
+/* The highest budget_used() since the last call. A call resets it, so there is one caller. */
 size_t budget_peak(void);
 
-/* May n bytes more be taken without touching what is kept for work that has begun? That can change
- * at any time. Short: not even a step. */
+/* True when n more bytes may be taken without touching the reserve for work that has begun. That
+ * can change at any time. budget_is_short(): not even one step may. */
 bool budget_has_room(size_t n);
 bool budget_is_short(void);
 
@@ -48,13 +47,14 @@ enum budget_use {
     BUDGET_NEW_WORK,   /* bodies and what is made of them, caches: all but a tenth */
 };
 
-/* For this thread, from now on. Returns what held before, which the caller restores. */
+/* Sets the use for this thread from now on. Returns the one before, which the caller restores. */
 enum budget_use budget_use_for(enum budget_use use);
 
-/* How often somebody has been refused something, or told that there is no room for it. */
+/* How often budget_take() or budget_has_room() has said no, on all threads. */
 size_t budget_refusals(void);
 
-/* Has it happened since this thread asked last? Work may begin on one thread and fail on another. */
+/* True when budget_refusals() has grown since this thread asked last. Work may begin on one thread
+ * and fail on another. */
 bool budget_was_refused(void);
 
 #endif

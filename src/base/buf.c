@@ -30,14 +30,8 @@ void buf_reset(struct buf *b)
     b->failed = b->is_full = false;
 }
 
-/* What a buf becomes that is too small. */
-static size_t larger_cap(size_t cap)
-{
-    return cap < LARGE ? 2 * cap : cap + cap / 4;
-}
-
 /* Room for n more bytes, regardless of the limit, which counts content only. */
-static bool grow(struct buf *b, size_t n)
+static bool grow_buf(struct buf *b, size_t n)
 {
     size_t cap = b->cap < SMALLEST ? SMALLEST : b->cap;
     char *p;
@@ -45,7 +39,7 @@ static bool grow(struct buf *b, size_t n)
     while (cap - b->len < n) {
         if (cap > SIZE_MAX / 2)
             return false;
-        cap = larger_cap(cap);
+        cap = cap < LARGE ? 2 * cap : cap + cap / 4;
     }
     if (!budget_take(cap - b->cap))
         return false;
@@ -67,7 +61,7 @@ char *buf_reserve(struct buf *b, size_t n)
         b->failed = b->is_full = true;
         return NULL;
     }
-    if ((b->p == NULL || b->cap - b->len < n) && !grow(b, n)) {
+    if ((b->p == NULL || b->cap - b->len < n) && !grow_buf(b, n)) {
         b->failed = true;
         return NULL;
     }
@@ -125,7 +119,7 @@ const char *buf_cstr(struct buf *b)
 {
     if (b->failed)
         return "";
-    if ((b->p == NULL || b->cap == b->len) && !grow(b, 1)) {
+    if ((b->p == NULL || b->cap == b->len) && !grow_buf(b, 1)) {
         b->failed = true;
         return "";
     }

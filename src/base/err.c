@@ -17,8 +17,8 @@ static const struct {
 #undef ERR
 };
 
-__attribute__((format(printf, 3, 0))) static void set(struct err *e, enum err_code code,
-                                                      const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void fill_err(struct err *e, enum err_code code,
+                                                           const char *format, va_list args)
 {
     int n;
 
@@ -38,7 +38,7 @@ void err_set(struct err *e, enum err_code code, const char *format, ...)
     if (e == NULL)
         return;
     va_start(args, format);
-    set(e, code, format, args);
+    fill_err(e, code, format, args);
     va_end(args);
 }
 
@@ -49,7 +49,7 @@ void err_set_param(struct err *e, enum err_code code, const char *param, const c
     if (e == NULL)
         return;
     va_start(args, format);
-    set(e, code, format, args);
+    fill_err(e, code, format, args);
     va_end(args);
     (void)snprintf(e->param, sizeof(e->param), "%s", param);
     e->param[utf8_cut(str_from_c(e->param), sizeof(e->param) - 1)] = '\0';

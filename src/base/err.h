@@ -21,11 +21,11 @@ enum err_code {
 /* CONTRACT 7.3: messages of an upstream are cut to this many bytes. */
 enum { ERR_MSG_BYTES = 2048 };
 
-/* Of ERR_CONTEXT_LENGTH, as far as the upstream has told it; 0: unknown. */
+/* Token counts of ERR_CONTEXT_LENGTH, as far as the upstream has told them; 0: unknown. */
 struct err_tokens {
-    int64_t limit;  /* prompt and answer may have so many together */
-    int64_t prompt; /* that of the request had so many */
-    int64_t answer; /* so many were asked for, and count as well */
+    int64_t limit;  /* the most that prompt and answer may have together */
+    int64_t prompt; /* tokens of the request's prompt */
+    int64_t answer; /* tokens asked for as answer; they count as well */
 };
 
 struct err {
@@ -42,15 +42,15 @@ struct err {
 void err_set(struct err *e, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same with param set. */
+/* err_set() with param set. */
 void err_set_param(struct err *e, enum err_code code, const char *param, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Memory ran out, that of the budget (503) or that of the machine (500): the same words
- * everywhere. Returns -1, for callers that return it. */
+/* Fills *e when memory ran out, that of the budget (503) or that of the machine (500): the same
+ * words everywhere. Returns -1, for callers that return it. */
 int err_set_no_memory(struct err *e);
 
-/* What is left of the budget is for what has begun (503). */
+/* Fills *e when what is left of the budget is for work that has begun (503). */
 void err_set_short_of_memory(struct err *e);
 
 int err_http_status(const struct err *e);

@@ -17,7 +17,7 @@ static const struct unit sizes[] = {
     {STR_INIT("KB"), 1000},     {STR_INIT("MB"), 1000000},  {STR_INIT("GB"), 1000000000},
 };
 
-static size_t digits(str s)
+static size_t count_digits(str s)
 {
     size_t n = 0;
 
@@ -38,7 +38,7 @@ bool num_uint(str s, uint64_t *ret)
 {
     uint64_t n = 0;
 
-    if (s.len == 0 || digits(s) != s.len)
+    if (s.len == 0 || count_digits(s) != s.len)
         return false;
     for (size_t i = 0; i < s.len; i++) {
         uint64_t d = (uint64_t)(s.p[i] - '0');
@@ -52,7 +52,7 @@ bool num_uint(str s, uint64_t *ret)
 }
 
 /* Up to three digits after a dot, as thousandths. */
-static size_t fraction(str s, uint64_t *ret_thousandths)
+static size_t read_fraction(str s, uint64_t *ret_thousandths)
 {
     size_t n;
     uint64_t value = 0;
@@ -60,23 +60,23 @@ static size_t fraction(str s, uint64_t *ret_thousandths)
     *ret_thousandths = 0;
     if (s.len == 0 || s.p[0] != '.')
         return 0;
-    n = digits(str_skip(s, 1));
+    n = count_digits(str_skip(s, 1));
     for (size_t i = 0; i < 3; i++)
         value = value * 10 + (i < n ? (uint64_t)(s.p[1 + i] - '0') : 0);
     *ret_thousandths = value;
     return n == 0 ? 0 : n + 1;
 }
 
-static bool with_unit(str s, const struct unit *units, size_t n_units, uint64_t *ret)
+static bool read_with_unit(str s, const struct unit *units, size_t n_units, uint64_t *ret)
 {
-    size_t whole = digits(s);
+    size_t whole = count_digits(s);
     uint64_t n, thousandths;
     str unit;
 
     if (!num_uint(str_from(s.p, whole), &n))
         return false;
     unit = str_skip(s, whole);
-    unit = str_skip(unit, fraction(unit, &thousandths));
+    unit = str_skip(unit, read_fraction(unit, &thousandths));
     for (size_t i = 0; i < n_units; i++) {
         if (!str_eq_nocase(unit, units[i].name))
             continue;
@@ -90,10 +90,10 @@ static bool with_unit(str s, const struct unit *units, size_t n_units, uint64_t 
 
 bool num_duration_ms(str s, uint64_t *ret)
 {
-    return with_unit(s, LIST_OF(durations), ret);
+    return read_with_unit(s, LIST_OF(durations), ret);
 }
 
 bool num_size_bytes(str s, uint64_t *ret)
 {
-    return with_unit(s, LIST_OF(sizes), ret);
+    return read_with_unit(s, LIST_OF(sizes), ret);
 }

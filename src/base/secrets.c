@@ -11,8 +11,8 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-/* Steps that a text may take, as a whole a fraction of a second: secrets and text may have been
- * made up so that each of the one is almost found everywhere in the other. */
+/* Bounds of one search, a fraction of a second in all: secrets and text may be made up so that each
+ * secret almost matches everywhere in the text. */
 enum { WORK = 4096, WORK_PER_BYTE = 256, MOST_WORK = 16 * 1024 * 1024 };
 
 struct secret {
@@ -21,7 +21,7 @@ struct secret {
     char bytes[];
 };
 
-static bool is_known(const struct secrets *s, str secret)
+static bool has_secret(const struct secrets *s, str secret)
 {
     for (const struct secret *one = s->first; one != NULL; one = one->next) {
         if (str_eq(secret, str_from(one->bytes, one->len)))
@@ -34,7 +34,7 @@ void secrets_add(struct secrets *s, str secret)
 {
     struct secret *kept;
 
-    if (secret.len < SECRET_MIN_BYTES || is_known(s, secret))
+    if (secret.len < SECRET_MIN_BYTES || has_secret(s, secret))
         return;
     kept = malloc(sizeof(*kept) + secret.len);
     if (kept == NULL) {
@@ -76,7 +76,7 @@ static int32_t code_unit(str s)
 
 /* An escaped character: returns its length in s, 0 when there is none, and puts what it
  * stands for into out, *ret_n bytes. */
-static size_t unescape(str s, char out[4], size_t *ret_n)
+static size_t read_escape(str s, char out[4], size_t *ret_n)
 {
     static const str names = STR_INIT("\"\\/bfnrt"), values = STR_INIT("\"\\/\b\f\n\r\t");
     int32_t high = code_unit(s), low;
@@ -115,14 +115,15 @@ static size_t escaped_at(const struct secret *secret, str rest)
         n = used = 1;
         c[0] = rest.p[at];
         if (c[0] == '\\')
-            used = unescape(str_skip(rest, at), c, &n);
+            used = read_escape(str_skip(rest, at), c, &n);
         if (used == 0 || n > secret->len - i || memcmp(c, secret->bytes + i, n) != 0)
             return 0;
     }
     return at;
 }
 
-/* Adds what it has cost to *work. n_plain bytes of rest have no escape in them. */
+/* Length of the secret at the start of rest, as it is or escaped; 0: none. The first n_plain bytes
+ * of rest hold no escape. Adds the cost to *work. */
 static size_t length_at(const struct secret *secret, str rest, size_t n_plain, size_t *work)
 {
     size_t n = n_plain < secret->len ? n_plain : secret->len;
@@ -130,7 +131,7 @@ static size_t length_at(const struct secret *secret, str rest, size_t n_plain, s
     ++*work;
     if (n > 0 && rest.p[0] != secret->bytes[0])
         return 0;
-    *work += n / 16; /* which are compared at once */
+    *work += n / 16; /* memcmp() compares them at once */
     if (memcmp(rest.p, secret->bytes, n) != 0)
         return 0;
     if (str_starts_with(rest, str_from(secret->bytes, secret->len)))
@@ -139,7 +140,7 @@ static size_t length_at(const struct secret *secret, str rest, size_t n_plain, s
     return escaped_at(secret, rest);
 }
 
-/* ---- texts without them */
+/* ---- texts without secrets */
 
 /* How many bytes the longest secret takes that rest begins with; 0 for none. */
 static size_t longest_at(const struct secrets *s, str rest, size_t n_plain, size_t *work)

@@ -29,8 +29,8 @@ struct secrets {
 /* Keeps a copy, of each secret once. */
 void secrets_add(struct secrets *s, str secret);
 
-/* The same for the value of a header, whose credential may be repeated without
- * the word before it ("Bearer ..."). */
+/* secrets_add() for the value of a header, whose credential may be repeated without the word before
+ * it ("Bearer ..."). */
 void secrets_add_header(struct secrets *s, str value);
 
 /* Appends text with "[redacted]" in place of every secret, also of one that stands there
@@ -45,7 +45,7 @@ void secrets_fini(struct secrets *s);
 /* Overwrites a secret. The bytes are the caller's, in memory that may be written. */
 void secret_wipe(str secret);
 
-/* The same for a buf that has held one, and buf_fini(). */
+/* Wipes and finishes a buf that has held a secret. */
 void secret_buf_fini(struct buf *b);
 
 #endif

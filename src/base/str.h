@@ -35,7 +35,7 @@ static inline str str_from(const char *p, size_t len)
     return (str){p, len};
 }
 
-/* NULL gives STR_NONE. */
+/* A C string as a view; NULL gives STR_NONE. */
 static inline str str_from_c(const char *c)
 {
     return c == NULL ? STR_NONE : (str){c, strlen(c)};
@@ -79,7 +79,7 @@ static inline bool str_is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Nothing in it can end a line or a C string. */
+/* True when no byte of s ends a line or a C string. */
 bool str_is_one_line(str s);
 
 /* Visible ASCII characters only: what can stand as it is in a header, a URL, a terminal. */

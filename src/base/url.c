@@ -4,7 +4,7 @@
 
 #include "base/num.h"
 
-/* What stands behind c, which is cut off s with it; STR_NONE when there is no c. */
+/* Cuts s before the first c; returns what stands behind that c, STR_NONE when there is none. */
 static str cut_behind(str *s, char c)
 {
     size_t at = str_find_char(*s, c);
@@ -19,7 +19,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* RFC 3986, 3.1; the ":" behind it not counted. 0: there is none. */
+/* Length of the scheme without its ":" (RFC 3986, 3.1); 0: there is none. */
 static size_t scheme_length(str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -34,7 +34,7 @@ static size_t scheme_length(str s)
     return 0;
 }
 
-/* A bracket that something else than a port follows is no end: all is host, and malformed. */
+/* Brackets that anything but a port follows end nothing: all is host, and malformed. */
 static void split_host(str s, struct url *u)
 {
     size_t bracket = str_starts_with(s, STR("[")) ? str_find_char(s, ']') + 1 : 0;
@@ -112,7 +112,7 @@ str url_bare_host(const struct url *u)
     return str_from(u->host.p + 1, u->host.len - 2);
 }
 
-/* Between the brackets, perhaps with a zone (RFC 4007, 11; RFC 6874). */
+/* An address between brackets, perhaps with a zone (RFC 4007, 11; RFC 6874). */
 static bool is_ipv6(str address)
 {
     size_t n = str_find_char(address, '%');
@@ -133,7 +133,7 @@ static bool has_only_digits(str s)
     return n == s.len;
 }
 
-/* Has it none of these bytes, and none that some programs leave out or read as a slash? */
+/* True when s has none of these bytes, and none that some programs leave out or read as a slash. */
 static bool is_free_of(str s, const char *bytes)
 {
     for (size_t i = 0; i < s.len; i++) {

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Views into the text, without what parts them; STR_NONE: not there. */
+/* Views into the text, without the delimiters; STR_NONE: absent. */
 struct url {
     str scheme;
     str authority; /* what follows "//" */
@@ -26,13 +26,13 @@ struct url {
     str query, fragment;
 };
 
-/* Any text, also a relative reference (RFC 3986, appendix B). */
+/* Splits any text, also a relative reference (RFC 3986, appendix B). */
 struct url url_split(str text);
 
 /* "host", "host:port", "user@[::1]:80": an authority that stands alone. */
 struct url url_split_authority(str authority);
 
-/* http: or https:, and an authority. */
+/* True for http: or https: with an authority. */
 bool url_is_http(const struct url *u);
 bool url_is_https(const struct url *u);
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* What stands where a character should: U+FFFD. */
+/* U+FFFD, in place of malformed bytes. */
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
 /* Length in bytes of the well-formed character that s starts with, or 0. */
