@@ -11,7 +11,7 @@ void json_copy_text(str escaped, struct buf *out)
     (void)json_text_splice_end(&s, out);
 }
 
-/* s starts behind an opening quote: the bytes before the closing one. */
+/* Length of the string content that s starts with, up to its closing quote. */
 static size_t string_len(str s)
 {
     size_t n = 0;

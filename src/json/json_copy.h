@@ -28,7 +28,7 @@ void json_copy_key(struct jw *w, str raw_key);
 void json_copy_key_value(struct jw *w, const char *key, str raw);
 void json_copy_key_text(struct jw *w, const char *key, str escaped);
 
-/* The same, but STR_NONE writes nothing at all. */
+/* Name and value, but STR_NONE writes nothing at all. */
 void json_copy_given_value(struct jw *w, const char *key, str raw);
 void json_copy_given_text(struct jw *w, const char *key, str escaped);
 

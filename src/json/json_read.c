@@ -45,7 +45,7 @@ size_t jr_offset(const struct jr *j)
     return (size_t)(j->p - j->start);
 }
 
-static bool fail(struct jr *j, const char *what)
+static bool set_error(struct jr *j, const char *what)
 {
     if (j->error == NULL)
         j->error = what;
@@ -62,7 +62,7 @@ bool jr_end(struct jr *j)
 {
     skip_space(j);
     if (j->error == NULL && (j->p != j->end || j->depth != 0))
-        fail(j, "text after the value");
+        set_error(j, "text after the value");
     return j->error == NULL;
 }
 
@@ -87,10 +87,10 @@ enum jr_type jr_peek(struct jr *j)
 
     skip_space(j);
     if (j->error != NULL || j->p == j->end)
-        return fail(j, "value missing"), JR_NONE;
+        return set_error(j, "value missing"), JR_NONE;
     type = type_of_byte(*j->p);
     if (type == JR_NONE)
-        fail(j, "not a value");
+        set_error(j, "not a value");
     return type;
 }
 
@@ -112,20 +112,20 @@ static const bool is_short_escape[256] = {
     ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true,
 };
 
-/* At a backslash; moves behind the escape. */
+/* Checks the escape that p is at, and moves behind it. */
 static bool scan_escape(struct jr *j)
 {
     j->has_escape = true;
     if (j->end - j->p < 2)
-        return fail(j, "string not closed");
+        return set_error(j, "string not closed");
     if (is_short_escape[(unsigned char)j->p[1]]) {
         j->p += 2;
         return true;
     }
     if (j->p[1] != 'u')
-        return fail(j, "bad escape");
+        return set_error(j, "bad escape");
     if (j->end - j->p < 6 || !is_hex4(j->p + 2))
-        return fail(j, "bad \\u escape");
+        return set_error(j, "bad \\u escape");
     j->p += 6;
     return true;
 }
@@ -151,12 +151,12 @@ static bool scan_multibyte(struct jr *j)
     size_t n = utf8_char(str_from(j->p, (size_t)(j->end - j->p)));
 
     if (n == 0)
-        return fail(j, "malformed UTF-8");
+        return set_error(j, "malformed UTF-8");
     j->p += n;
     return true;
 }
 
-/* Moves to the next quote that is not escaped, or to the end. */
+/* Moves to the next quote that is not escaped, or to the end of the text. */
 static bool scan_text(struct jr *j)
 {
     for (;;) {
@@ -175,12 +175,12 @@ static bool scan_text(struct jr *j)
                 return false;
             break;
         default:
-            return fail(j, "control character in a string");
+            return set_error(j, "control character in a string");
         }
     }
 }
 
-/* At an opening quote; moves behind the closing one. */
+/* Checks the string whose opening quote p is at, and moves behind the closing one. */
 static str scan_string(struct jr *j)
 {
     const char *start = ++j->p;
@@ -188,7 +188,7 @@ static str scan_string(struct jr *j)
     if (!scan_text(j))
         return STR_NONE;
     if (j->p == j->end)
-        return fail(j, "string not closed"), STR_NONE;
+        return set_error(j, "string not closed"), STR_NONE;
     return str_from(start, (size_t)(j->p++ - start));
 }
 
@@ -198,7 +198,7 @@ static bool scan_digits(struct jr *j)
 
     while (j->p < j->end && *j->p >= '0' && *j->p <= '9')
         j->p++;
-    return j->p != start || fail(j, "bad number");
+    return j->p != start || set_error(j, "bad number");
 }
 
 static bool scan_number(struct jr *j)
@@ -227,26 +227,26 @@ static bool scan_number(struct jr *j)
 static bool scan_word(struct jr *j, str word)
 {
     if (!str_starts_with(str_from(j->p, (size_t)(j->end - j->p)), word))
-        return fail(j, "not a value");
+        return set_error(j, "not a value");
     j->p += word.len;
     return true;
 }
 
 /* ---- containers */
 
-static bool is_object(const struct jr *j)
+static bool is_in_object(const struct jr *j)
 {
     int level = j->depth - 1;
 
     return (j->kinds[level / 8] >> (level % 8) & 1) != 0;
 }
 
-static void push(struct jr *j, bool object)
+static void enter_container(struct jr *j, bool object)
 {
     unsigned char bit;
 
     if (j->depth == JR_MAX_DEPTH) {
-        fail(j, "nested too deeply");
+        set_error(j, "nested too deeply");
         return;
     }
     bit = (unsigned char)(1 << j->depth % 8);
@@ -266,18 +266,18 @@ bool jr_enter(struct jr *j, enum jr_type type)
         jr_skip(j);
         return false;
     }
-    push(j, type == JR_OBJECT);
+    enter_container(j, type == JR_OBJECT);
     return jr_ok(j);
 }
 
-/* Before the next member or element: true when there is one. */
-static bool next(struct jr *j, char close)
+/* Moves to the next member or element; false when the container ends there, or on error. */
+static bool next_entry(struct jr *j, char close)
 {
     if (j->error != NULL)
         return false;
     skip_space(j);
     if (j->p == j->end)
-        return fail(j, "container not closed");
+        return set_error(j, "container not closed");
     if (*j->p == close) {
         j->p++;
         j->depth--;
@@ -286,7 +286,7 @@ static bool next(struct jr *j, char close)
     }
     if (!j->first) {
         if (*j->p != ',')
-            return fail(j, "comma missing");
+            return set_error(j, "comma missing");
         j->p++;
         skip_space(j);
     }
@@ -309,15 +309,15 @@ bool jr_next_member(struct jr *j, str *ret_key)
 {
     str raw;
 
-    if (!next(j, '}'))
+    if (!next_entry(j, '}'))
         return false;
     if (j->p == j->end || *j->p != '"')
-        return fail(j, "member name missing");
+        return set_error(j, "member name missing");
     j->has_escape = false;
     raw = scan_string(j);
     skip_space(j);
     if (j->error != NULL || j->p == j->end || *j->p != ':')
-        return fail(j, "colon missing");
+        return set_error(j, "colon missing");
     j->p++;
     j->raw_key = raw;
     *ret_key = decode_key(j, raw);
@@ -326,20 +326,20 @@ bool jr_next_member(struct jr *j, str *ret_key)
 
 bool jr_next_element(struct jr *j)
 {
-    if (!next(j, ']'))
+    if (!next_entry(j, ']'))
         return false;
     if (j->p < j->end && *j->p == ']')
-        return fail(j, "value missing");
+        return set_error(j, "value missing");
     return true;
 }
 
 /* Passes a scalar, or enters a container. */
-static void begin(struct jr *j)
+static void enter_value(struct jr *j)
 {
     switch (jr_peek(j)) {
     case JR_OBJECT:
     case JR_ARRAY:
-        push(j, *j->p == '{');
+        enter_container(j, *j->p == '{');
         break;
     case JR_STRING:
         (void)scan_string(j);
@@ -366,10 +366,10 @@ void jr_skip(struct jr *j)
     int base = j->depth;
     str key;
 
-    begin(j);
+    enter_value(j);
     while (j->error == NULL && j->depth > base) {
-        if (is_object(j) ? jr_next_member(j, &key) : jr_next_element(j))
-            begin(j);
+        if (is_in_object(j) ? jr_next_member(j, &key) : jr_next_element(j))
+            enter_value(j);
     }
 }
 

@@ -46,10 +46,10 @@ struct jr {
 
 void jr_init(struct jr *j, str text);
 
-/* No error so far. */
+/* True while there was no error. */
 bool jr_ok(const struct jr *j);
 
-/* No error, and nothing but white space is left: call it last. */
+/* True when there was no error and nothing but white space is left: call it last. */
 bool jr_end(struct jr *j);
 
 /* Offset in bytes of the first error, for messages. */
@@ -83,10 +83,10 @@ bool jr_bool(struct jr *j, bool fallback);
  * the last. STR_NONE when there is none, or raw is no object. */
 str jr_member(str raw, str name);
 
-/* The same when it is a string: its raw content; else STR_NONE. */
+/* jr_member() as the raw content of a string; STR_NONE when it is no string. */
 str jr_member_string(str raw, str name);
 
-/* The same as a number, or fallback when it is missing or anything else: see jr_int(). */
+/* jr_member() as jr_int() reads it, or fallback when it is missing or anything else. */
 int64_t jr_member_int(str raw, str name, int64_t fallback);
 
 /* How many elements or members an array or object has that jr_raw() returned; 0 for all else. */

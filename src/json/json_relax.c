@@ -26,7 +26,7 @@ static size_t comment_end(str text, size_t i)
     return n < text.len ? n : text.len - 1;
 }
 
-static void blank(char *p, size_t from, size_t to)
+static void blank_range(char *p, size_t from, size_t to)
 {
     for (size_t i = from; i <= to; i++) {
         if (p[i] != '\n')
@@ -40,12 +40,12 @@ void json_relax(char *p, size_t len)
     size_t comma = len;
 
     if (str_starts_with(text, STR("\xEF\xBB\xBF")))
-        blank(p, 0, 2);
+        blank_range(p, 0, 2);
     for (size_t i = 0; i < len; i++) {
         if (p[i] == '/' && i + 1 < len && (p[i + 1] == '/' || p[i + 1] == '*')) {
             size_t end = comment_end(text, i);
 
-            blank(p, i, end);
+            blank_range(p, i, end);
             i = end;
             continue;
         }

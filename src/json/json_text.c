@@ -14,7 +14,7 @@ static bool is_low(uint32_t c)
     return c >= 0xDC00 && c <= 0xDFFF;
 }
 
-static uint16_t hex4(const char *p)
+static uint16_t read_hex4(const char *p)
 {
     uint16_t n = 0;
 
@@ -33,7 +33,7 @@ static bool is_unicode_escape(str s)
     return s.len >= 6 && s.p[0] == '\\' && s.p[1] == 'u';
 }
 
-static char short_escape(char c)
+static char short_escape_value(char c)
 {
     switch (c) {
     case 'b':
@@ -52,7 +52,7 @@ static char short_escape(char c)
 }
 
 /* Takes the next byte or escape off s; returns the bytes it stands for. */
-static size_t take(str *s, char out[4])
+static size_t take_char(str *s, char out[4])
 {
     uint32_t c;
 
@@ -62,14 +62,14 @@ static size_t take(str *s, char out[4])
         return 1;
     }
     if (s->p[1] != 'u') {
-        out[0] = short_escape(s->p[1]);
+        out[0] = short_escape_value(s->p[1]);
         *s = str_skip(*s, 2);
         return 1;
     }
-    c = hex4(s->p + 2);
+    c = read_hex4(s->p + 2);
     *s = str_skip(*s, 6);
-    if (is_high(c) && is_unicode_escape(*s) && is_low(hex4(s->p + 2))) {
-        c = 0x10000 + ((c - 0xD800) << 10) + (hex4(s->p + 2) - 0xDC00U);
+    if (is_high(c) && is_unicode_escape(*s) && is_low(read_hex4(s->p + 2))) {
+        c = 0x10000 + ((c - 0xD800) << 10) + (read_hex4(s->p + 2) - 0xDC00U);
         *s = str_skip(*s, 6);
     }
     return utf8_encode(c, out);
@@ -85,7 +85,7 @@ void json_text_decode(str escaped, struct buf *out)
         buf_append(out, str_from(escaped.p, plain));
         escaped = str_skip(escaped, plain);
         if (escaped.len > 0) {
-            size_t n = take(&escaped, c);
+            size_t n = take_char(&escaped, c);
 
             buf_append(out, str_from(c, n));
         }
@@ -224,7 +224,7 @@ static size_t next_suspect(str s)
 }
 
 /* Bytes that can be copied as they are: up to a \u escape or a line breaker. */
-static size_t harmless(str s)
+static size_t harmless_length(str s)
 {
     size_t n = next_suspect(s);
     const char *escape;
@@ -238,13 +238,13 @@ static size_t harmless(str s)
     return s.len;
 }
 
-/* A \u escape or a line breaker at the start of *s. */
+/* Copies the \u escape or line breaker at the start of *rest, and moves behind it. */
 static void splice_special(struct json_splice *s, str *rest, struct buf *out)
 {
     const char *escape = "";
 
     if (is_unicode_escape(*rest)) {
-        splice_unit(s, hex4(rest->p + 2), out);
+        splice_unit(s, read_hex4(rest->p + 2), out);
         *rest = str_skip(*rest, 6);
         return;
     }
@@ -258,7 +258,7 @@ size_t json_text_splice(struct json_splice *s, str escaped, struct buf *out)
     size_t before = out->len;
 
     while (escaped.len > 0) {
-        size_t n = harmless(escaped);
+        size_t n = harmless_length(escaped);
 
         if (n > 0) {
             drop_held(s, out);
@@ -273,7 +273,7 @@ size_t json_text_splice(struct json_splice *s, str escaped, struct buf *out)
 
 bool json_text_splices_as_is(const struct json_splice *s, str escaped)
 {
-    return s->high == 0 && harmless(escaped) == escaped.len;
+    return s->high == 0 && harmless_length(escaped) == escaped.len;
 }
 
 size_t json_text_splice_end(struct json_splice *s, struct buf *out)
@@ -293,7 +293,7 @@ bool json_text_eq(str escaped, str text)
     if (str_find_char(escaped, '\\') == escaped.len)
         return str_eq(escaped, text);
     while (escaped.len > 0) {
-        size_t n = take(&escaped, c);
+        size_t n = take_char(&escaped, c);
 
         if (!str_starts_with(text, str_from(c, n)))
             return false;
@@ -308,7 +308,7 @@ size_t json_text_count(str escaped)
     char c[4];
 
     while (escaped.len > 0) {
-        size_t n = take(&escaped, c);
+        size_t n = take_char(&escaped, c);
 
         count += utf8_count(str_from(c, n));
     }

@@ -15,11 +15,11 @@
 /* Appends the characters of a valid escaped text. A lone surrogate becomes U+FFFD. */
 void json_text_decode(str escaped, struct buf *out);
 
-/* The same into an arena; the view itself when nothing is escaped. STR_NONE
- * for STR_NONE or when out of memory. */
+/* json_text_decode() into an arena; the view itself when nothing is escaped. STR_NONE for STR_NONE
+ * or when out of memory. */
 str json_text_dup(struct arena *a, str escaped);
 
-/* The same, but always a copy: it outlives the escaped text. */
+/* json_text_dup(), but always a copy: it outlives the escaped text. */
 str json_text_copy(struct arena *a, str escaped);
 
 /* Appends plain text in escaped form. Malformed UTF-8 becomes U+FFFD; U+0085,

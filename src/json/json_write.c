@@ -3,7 +3,7 @@
 
 #include "json/json_text.h"
 
-static void comma(struct jw *w)
+static void put_comma(struct jw *w)
 {
     if (w->comma)
         buf_char(w->out, ',');
@@ -12,7 +12,7 @@ static void comma(struct jw *w)
 
 void jw_object(struct jw *w)
 {
-    comma(w);
+    put_comma(w);
     buf_char(w->out, '{');
     w->comma = false;
 }
@@ -25,7 +25,7 @@ void jw_object_end(struct jw *w)
 
 void jw_array(struct jw *w)
 {
-    comma(w);
+    put_comma(w);
     buf_char(w->out, '[');
     w->comma = false;
 }
@@ -38,7 +38,7 @@ void jw_array_end(struct jw *w)
 
 void jw_key(struct jw *w, const char *key)
 {
-    comma(w);
+    put_comma(w);
     buf_char(w->out, '"');
     buf_c(w->out, key);
     buf_append(w->out, STR("\":"));
@@ -47,7 +47,7 @@ void jw_key(struct jw *w, const char *key)
 
 void jw_open_string(struct jw *w)
 {
-    comma(w);
+    put_comma(w);
     buf_char(w->out, '"');
 }
 
@@ -80,13 +80,13 @@ void jw_escaped(struct jw *w, str escaped)
 
 void jw_raw(struct jw *w, str json)
 {
-    comma(w);
+    put_comma(w);
     buf_append(w->out, str_is_none(json) ? STR("null") : json);
 }
 
 void jw_int(struct jw *w, int64_t n)
 {
-    comma(w);
+    put_comma(w);
     buf_int(w->out, n);
 }
 

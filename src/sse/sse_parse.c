@@ -33,7 +33,7 @@ void sse_parser_stop(struct sse_parser *p)
     p->stopped = true;
 }
 
-static void append(struct sse_parser *p, struct buf *to, str bytes)
+static void append_bytes(struct sse_parser *p, struct buf *to, str bytes)
 {
     buf_append(to, bytes);
     if (!buf_failed(to))
@@ -45,8 +45,8 @@ static void append(struct sse_parser *p, struct buf *to, str bytes)
 static void keep_data(struct sse_parser *p, str value)
 {
     if (p->has_data)
-        append(p, &p->data, STR("\n"));
-    append(p, &p->data, value);
+        append_bytes(p, &p->data, STR("\n"));
+    append_bytes(p, &p->data, value);
     p->has_data = true;
 }
 
@@ -62,7 +62,7 @@ static void on_id(struct sse_parser *p, str value, const struct sse_handler *h)
     if (h->on_id == NULL || str_find_char(value, '\0') < value.len)
         return;
     p->id.len = 0;
-    append(p, &p->id, value);
+    append_bytes(p, &p->id, value);
     p->has_id = true;
 }
 
@@ -90,7 +90,7 @@ static void on_field(struct sse_parser *p, str line, const struct sse_handler *h
         on_data(p, value, h, arg);
     } else if (str_eq(name, STR("event"))) {
         p->event.len = 0;
-        append(p, &p->event, value);
+        append_bytes(p, &p->event, value);
     } else if (str_eq(name, STR("id"))) {
         on_id(p, value, h);
     } else if (str_eq(name, STR("retry"))) {
@@ -141,7 +141,7 @@ static size_t take_line(struct sse_parser *p, str bytes, const struct sse_handle
     } else if (p->line.len == 0) {
         on_line(p, str_from(bytes.p, n), h, arg);
     } else {
-        append(p, &p->line, str_from(bytes.p, n));
+        append_bytes(p, &p->line, str_from(bytes.p, n));
         if (!p->failed)
             on_line(p, buf_str(&p->line), h, arg);
         p->line.len = 0;
@@ -149,7 +149,7 @@ static size_t take_line(struct sse_parser *p, str bytes, const struct sse_handle
     return n + 1;
 }
 
-static int check(const struct sse_parser *p, struct err *reterr)
+static int report_failure(const struct sse_parser *p, struct err *reterr)
 {
     if (!p->failed)
         return 0;
@@ -175,17 +175,17 @@ int sse_parser_feed(struct sse_parser *p, str bytes, const struct sse_handler *h
         }
         n = take_line(p, bytes, h, arg);
         if (n == 0) {
-            append(p, &p->line, bytes);
+            append_bytes(p, &p->line, bytes);
             break;
         }
         bytes = str_skip(bytes, n);
     }
-    return check(p, reterr);
+    return report_failure(p, reterr);
 }
 
 int sse_parser_end(struct sse_parser *p, const struct sse_handler *h, void *arg, struct err *reterr)
 {
-    if (check(p, reterr) == -1)
+    if (report_failure(p, reterr) == -1)
         return -1;
     if (p->line.len > 0) {
         on_line(p, buf_str(&p->line), h, arg);
@@ -194,5 +194,5 @@ int sse_parser_end(struct sse_parser *p, const struct sse_handler *h, void *arg,
     p->has_id = false;
     if (!p->stopped)
         on_blank_line(p, h, arg);
-    return check(p, reterr);
+    return report_failure(p, reterr);
 }

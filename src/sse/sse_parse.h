@@ -30,16 +30,16 @@ struct sse_handler {
 struct sse_parser {
     struct buf line;  /* the start of a line that crosses a read */
     struct buf data;  /* kept data lines of the current event */
-    struct buf event; /* its event: line */
-    struct buf id;    /* its id: line, if somebody asks for it */
+    struct buf event; /* the event: line of the current event */
+    struct buf id;    /* the id: line of the current event, if somebody asks for it */
     bool started;     /* the first line has been seen */
     bool skip_lf;     /* the last read ended in CR */
     bool has_data, has_id, stopped;
-    bool failed;        /* nothing is told from then on */
-    bool has_no_memory; /* why: else something was too large */
+    bool failed;        /* no handler runs from then on */
+    bool has_no_memory; /* why it failed; else something was too large */
 };
 
-/* Lines and events beyond max_bytes end the parse: nothing behind them is told. */
+/* Lines and events beyond max_bytes end the parse: no handler hears of what follows. */
 void sse_parser_init(struct sse_parser *p, size_t max_bytes);
 void sse_parser_fini(struct sse_parser *p);
 
