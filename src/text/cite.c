@@ -27,7 +27,7 @@ static const struct character en_dash = {STR_INIT("\xE2\x80\x93"), STR_INIT("\\u
 
 /* ---- what a marker is made of; each takes what fits off *s */
 
-static enum match word(str *s, str wanted)
+static enum match match_word(str *s, str wanted)
 {
     if (str_starts_with(*s, wanted)) {
         *s = str_skip(*s, wanted.len);
@@ -36,14 +36,14 @@ static enum match word(str *s, str wanted)
     return str_starts_with(wanted, *s) ? MORE : NO;
 }
 
-static enum match character(str *s, const struct character *c)
+static enum match match_character(str *s, const struct character *c)
 {
-    enum match m = word(s, c->utf8);
+    enum match m = match_word(s, c->utf8);
 
-    return m == NO ? word(s, c->escape) : m;
+    return m == NO ? match_word(s, c->escape) : m;
 }
 
-static enum match number(str *s, int64_t *ret)
+static enum match match_number(str *s, int64_t *ret)
 {
     int64_t value = 0;
     size_t n = 0;
@@ -59,59 +59,59 @@ static enum match number(str *s, int64_t *ret)
     return YES;
 }
 
-static enum match dash(str *s)
+static enum match match_dash(str *s)
 {
-    enum match m = word(s, STR("-"));
+    enum match m = match_word(s, STR("-"));
 
-    return m == NO ? character(s, &en_dash) : m;
+    return m == NO ? match_character(s, &en_dash) : m;
 }
 
-static enum match line(str *s, bool needs_letter, int64_t *ret)
+static enum match match_line(str *s, bool needs_letter, int64_t *ret)
 {
-    enum match m = word(s, STR("L"));
+    enum match m = match_word(s, STR("L"));
 
     if (m == MORE || (m == NO && needs_letter))
         return m;
-    return number(s, ret);
+    return match_number(s, ret);
 }
 
-static enum match lines(str *s, struct cite_marker *ret)
+static enum match match_lines(str *s, struct cite_marker *ret)
 {
-    enum match m = line(s, true, &ret->first_line);
+    enum match m = match_line(s, true, &ret->first_line);
 
     if (m != YES)
         return m;
     ret->last_line = ret->first_line;
-    m = dash(s);
+    m = match_dash(s);
     if (m == YES)
-        return line(s, false, &ret->last_line);
+        return match_line(s, false, &ret->last_line);
     return m == MORE ? MORE : YES;
 }
 
-/* What stands between the dagger and the end. */
-static enum match place(str *s, struct cite_marker *ret)
+/* Matches what stands between the dagger and the end of a marker. */
+static enum match match_place(str *s, struct cite_marker *ret)
 {
-    enum match m = word(s, STR("source"));
+    enum match m = match_word(s, STR("source"));
 
-    return m == NO ? lines(s, ret) : m;
+    return m == NO ? match_lines(s, ret) : m;
 }
 
-static enum match marker(str *s, struct cite_marker *ret)
+static enum match match_marker(str *s, struct cite_marker *ret)
 {
     int64_t cursor = 0;
-    enum match m = character(s, &opening);
+    enum match m = match_character(s, &opening);
 
     *ret = (struct cite_marker){.first_line = -1, .last_line = -1};
     if (m == YES)
-        m = number(s, &cursor);
+        m = match_number(s, &cursor);
     ret->cursor = (unsigned)cursor;
     if (m != YES)
         return m;
-    m = character(s, &closing);
-    if (m == NO && (m = character(s, &dagger)) == YES) {
-        m = place(s, ret);
+    m = match_character(s, &closing);
+    if (m == NO && (m = match_character(s, &dagger)) == YES) {
+        m = match_place(s, ret);
         if (m == YES)
-            m = character(s, &closing);
+            m = match_character(s, &closing);
     }
     return m;
 }
@@ -134,7 +134,7 @@ struct cite_found cite_find(str escaped)
     while (at < escaped.len) {
         str rest = str_skip(escaped, at);
         struct cite_found f = {.state = CITE_WHOLE, .at = at};
-        enum match m = marker(&rest, &f.marker);
+        enum match m = match_marker(&rest, &f.marker);
 
         if (m == MORE)
             return (struct cite_found){.state = CITE_OPEN, .at = at, .end = escaped.len};
@@ -149,22 +149,22 @@ struct cite_found cite_find(str escaped)
 
 /* ---- links */
 
-static bool is_one_of(char c, const char *set)
+static bool is_in_set(char c, const char *set)
 {
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-static size_t find_one_of(str s, const char *set)
+static size_t find_in_set(str s, const char *set)
 {
     size_t n = 0;
 
-    while (n < s.len && !is_one_of(s.p[n], set))
+    while (n < s.len && !is_in_set(s.p[n], set))
         n++;
     return n;
 }
 
 /* Host of a URL without "www.": what a link is called. "" when it is not fit for that. */
-static str host_of(str url)
+static str link_host(str url)
 {
     struct url u = url_split(url);
     str host;
@@ -173,7 +173,7 @@ static str host_of(str url)
         return STR("");
     host = str_starts_with_nocase(u.host, STR("www.")) && u.host.len > 4 ? str_skip(u.host, 4)
                                                                          : u.host;
-    return find_one_of(host, " ()[]<>*`\"\t\r\n") < host.len ? STR("") : host;
+    return find_in_set(host, " ()[]<>*`\"\t\r\n") < host.len ? STR("") : host;
 }
 
 static void write_url(str url, struct buf *out)
@@ -181,7 +181,7 @@ static void write_url(str url, struct buf *out)
     for (size_t i = 0; i < url.len; i++) {
         unsigned char c = (unsigned char)url.p[i];
 
-        if (c > ' ' && c < 0x7F && !is_one_of((char)c, "()<>\"\\`")) {
+        if (c > ' ' && c < 0x7F && !is_in_set((char)c, "()<>\"\\`")) {
             buf_char(out, (char)c);
         } else {
             buf_char(out, '%');
@@ -192,7 +192,7 @@ static void write_url(str url, struct buf *out)
 
 void cite_write_link(str url, struct buf *out)
 {
-    str host = host_of(url);
+    str host = link_host(url);
 
     buf_append(out, STR("(["));
     json_text_escape(host.len == 0 ? STR("source") : host, out);

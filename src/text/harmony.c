@@ -16,18 +16,18 @@
 #include "text/harmony_marker.h"
 #include "text/harmony_state.h"
 
-static struct harmony_match match(const struct harmony *h, str s)
+static struct harmony_match match_marker(const struct harmony *h, str s)
 {
     return harmony_marker_match(s, h->state == HARMONY_IN_CONTENT);
 }
 
-/* Up to the end of the next marker; returns how many bytes that was. */
+/* Takes text up to the end of the next marker; returns how many bytes that was. */
 static size_t scan_text(struct harmony *h, str bytes)
 {
     struct harmony_match m = {.match = TEXT_DIFFERS};
     size_t at = str_find_char(bytes, '<');
 
-    while (at < bytes.len && (m = match(h, str_skip(bytes, at))).match == TEXT_DIFFERS)
+    while (at < bytes.len && (m = match_marker(h, str_skip(bytes, at))).match == TEXT_DIFFERS)
         at += 1 + str_find_char(str_skip(bytes, at + 1), '<');
     harmony_take_text(h, str_from(bytes.p, at));
     bytes = str_skip(bytes, at);
@@ -41,7 +41,7 @@ static size_t scan_text(struct harmony *h, str bytes)
     return at + bytes.len;
 }
 
-/* One byte more behind what may be a marker. */
+/* Adds one byte to what may be a marker; returns how many bytes that took. */
 static size_t scan_pending(struct harmony *h, char c)
 {
     char settled[sizeof(h->pending)];
@@ -50,7 +50,7 @@ static size_t scan_pending(struct harmony *h, char c)
 
     memcpy(settled, h->pending, h->n_pending);
     settled[h->n_pending] = c;
-    m = match(h, str_from(settled, n));
+    m = match_marker(h, str_from(settled, n));
     if (m.match == TEXT_MAY_MATCH) {
         h->pending[h->n_pending++] = c;
         return 1;
@@ -65,7 +65,7 @@ static size_t scan_pending(struct harmony *h, char c)
     return 0; /* this byte may begin another one */
 }
 
-static void scan(struct harmony *h, str bytes)
+static void scan_bytes(struct harmony *h, str bytes)
 {
     while (bytes.len > 0 && h->state != HARMONY_DONE)
         bytes =
@@ -95,7 +95,7 @@ static enum opening opening_of(str s)
     return OPENS_BARE;
 }
 
-/* What was held back until now is read as what it is. */
+/* Reads the opening that was held back until it was known. */
 static void open_text(struct harmony *h, bool is_bare)
 {
     static const struct harmony_header answer = {.is_assistant = true,
@@ -111,11 +111,11 @@ static void open_text(struct harmony *h, bool is_bare)
         harmony_warn(h, "bare text", STR(""));
         harmony_begin_message(h, &answer);
     }
-    scan(h, buf_str(&held));
+    scan_bytes(h, buf_str(&held));
     buf_fini(&held);
 }
 
-/* Returns what is left. */
+/* Takes bytes until the opening is known; returns the rest. */
 static str feed_opening(struct harmony *h, str bytes)
 {
     while (bytes.len > 0 && !h->is_opened && h->state != HARMONY_DONE) {
@@ -134,7 +134,7 @@ static str feed_opening(struct harmony *h, str bytes)
     return bytes;
 }
 
-/* The text ended before that was known. */
+/* Ends a text whose opening is not known yet. */
 static void finish_opening(struct harmony *h)
 {
     str s = str_skip(buf_str(&h->held), h->n_space);
@@ -174,7 +174,7 @@ bool harmony_feed(struct harmony *h, str bytes)
 {
     if (h->state == HARMONY_DONE)
         return !h->out_of_memory;
-    scan(h, feed_opening(h, bytes));
+    scan_bytes(h, feed_opening(h, bytes));
     return !h->out_of_memory;
 }
 

@@ -23,7 +23,7 @@ enum harmony_channel {
     HARMONY_OTHER_CHANNEL,
 };
 
-/* All plain text; empty: there is none. Views that die with the report. */
+/* A header in plain text; empty: not there. Views that die with the report. */
 struct harmony_header {
     bool is_assistant; /* the others end the turn and are not reported */
     str role;          /* as it stands there */
@@ -57,8 +57,8 @@ struct harmony_handler {
 
 enum harmony_state { HARMONY_IN_HEADER, HARMONY_IN_CONTENT, HARMONY_BETWEEN, HARMONY_DONE };
 
-/* Zeroed but for the handler, it reads what follows a prompt that ends in <|start|>assistant. All
- * members are the parser's own, but is_cut_off and out_of_memory may be read. */
+/* The parser. Zeroed but for the handler, it reads what follows a prompt that ends in
+ * <|start|>assistant. All members are its own, but is_cut_off and out_of_memory may be read. */
 struct harmony {
     const struct harmony_handler *handler;
     void *arg;
@@ -87,7 +87,7 @@ void harmony_expect_start(struct harmony *h);
  * on_message is reported at once. */
 void harmony_begin_content(struct harmony *h, const struct harmony_header *header);
 
-/* False when memory ran out; then nothing more is reported. */
+/* Reads more bytes. False when memory ran out; then nothing more is reported. */
 bool harmony_feed(struct harmony *h, str bytes);
 
 /* The text ended: reports what was held back. */

@@ -36,7 +36,7 @@ bool harmony_header_is_assistant(str word)
     return str_eq(word, STR("assistant")) || str_starts_with(word, STR("assistant:"));
 }
 
-/* Is the word one of the list, or with a dot at the end of that one, does it begin so? */
+/* True when the word is in the list, or begins with an entry that ends in a dot. */
 static bool is_one_of(str word, const str *list)
 {
     for (; list->len > 0; list++) {
@@ -160,7 +160,7 @@ static struct reading read_sections(str text, bool is_explicit)
 
 /* ---- repairs (HARMONY 1.3 rule 6) */
 
-static bool is_declared(const struct harmony_header_source *source, str recipient)
+static bool is_declared_function(const struct harmony_header_source *source, str recipient)
 {
     if (str_starts_with(recipient, function_prefix))
         recipient = str_skip(recipient, function_prefix.len);
@@ -178,7 +178,7 @@ static enum harmony_channel repaired_channel(str name)
     return next >= 'a' && next <= 'z' ? HARMONY_OTHER_CHANNEL : harmony_channel_of(known);
 }
 
-/* Words that name no tool. */
+/* Drops a recipient that is no tool; some mean the reader. */
 static void repair_addressee(struct harmony_header *h)
 {
     static const str nobody[] = {STR_INIT("all"), STR_INIT("developer"), STR_INIT("system"),
@@ -197,14 +197,14 @@ static void repair_function(const struct harmony_header_source *source, struct h
     str stem = h->recipient;
 
     if (stem.len == 0 && str_starts_with(h->content_type, function_prefix) &&
-        is_declared(source, h->content_type)) {
+        is_declared_function(source, h->content_type)) {
         h->recipient = h->content_type;
         h->content_type = STR("");
     }
-    if (!str_ends_with(stem, STR("json")) || is_declared(source, stem))
+    if (!str_ends_with(stem, STR("json")) || is_declared_function(source, stem))
         return;
     stem.len -= 4;
-    if (!is_declared(source, stem))
+    if (!is_declared_function(source, stem))
         return;
     h->recipient = stem;
     if (h->content_type.len == 0)
@@ -243,7 +243,7 @@ static str constrain_word(str s)
     return str_from(s.p, n);
 }
 
-/* Is the word part of the header, and not of the text, with this behind it? */
+/* True when the word belongs to the header, and not to the text, with rest behind it. */
 static bool is_header_word(str word, str rest)
 {
     rest = str_trim_start(rest);
@@ -280,7 +280,8 @@ static str rescue_call(const struct harmony_header_source *source, str text,
                        struct harmony_header *h)
 {
     text = str_trim(text);
-    if (!is_declared(source, h->recipient) || jr_type_of(text) != JR_OBJECT || !jr_is_valid(text))
+    if (!is_declared_function(source, h->recipient) || jr_type_of(text) != JR_OBJECT ||
+        !jr_is_valid(text))
         return STR("");
     h->content_type = STR("json");
     return text;

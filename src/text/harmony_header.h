@@ -31,7 +31,7 @@ str harmony_header_rescue(const struct harmony_header_source *source, bool at_en
 /* Cuts the next word off: up to white space or the next <|constrain|>; empty at the end. */
 str harmony_header_word(str *rest);
 
-/* Is it `assistant`, with a name or without? */
+/* True for the word `assistant`, with a name or without. */
 bool harmony_header_is_assistant(str word);
 
 #endif

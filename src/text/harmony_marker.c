@@ -59,7 +59,7 @@ struct harmony_match harmony_marker_match(str s, bool in_content)
     struct harmony_match m = {.match = TEXT_DIFFERS};
 
     if (s.len > 1 && s.p[1] != '|')
-        return m; /* soon said: text is full of `<` */
+        return m; /* nearly always: text is full of `<` */
     for (size_t i = 0; i < N_MARKERS && m.match == TEXT_DIFFERS; i++) {
         if (in_content && markers[i].in_content == IS_TEXT)
             continue;

@@ -33,7 +33,7 @@ struct harmony_match harmony_marker_match(str s, bool in_content);
 /* HARMONY_OTHER_CHANNEL when the name is none of ours. */
 enum harmony_channel harmony_channel_of(str name);
 
-/* The one of our names that s begins with; empty when there is none. */
+/* The name of a channel that s begins with; empty when there is none. */
 str harmony_channel_prefix(str s);
 
 #endif

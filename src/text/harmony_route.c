@@ -5,7 +5,7 @@ static const struct harmony_route to_reasoning = {
     .target = HARMONY_TO_REASONING, .label = STR_INIT(""), .name = STR_INIT("")};
 
 /* A call that names nothing cannot be made, and is nothing to show either. */
-static struct harmony_route to(enum harmony_target target, str label, str name)
+static struct harmony_route call_route(enum harmony_target target, str label, str name)
 {
     bool is_nameless = name.len == 0 || (target == HARMONY_TO_MCP && label.len == 0);
 
@@ -14,7 +14,7 @@ static struct harmony_route to(enum harmony_target target, str label, str name)
     return (struct harmony_route){.target = target, .label = label, .name = name};
 }
 
-static struct harmony_route to_speech(enum harmony_channel channel)
+static struct harmony_route speech_route(enum harmony_channel channel)
 {
     static const enum harmony_target targets[] = {
         [HARMONY_NO_CHANNEL] = HARMONY_TO_ANSWER,       [HARMONY_ANALYSIS] = HARMONY_TO_REASONING,
@@ -27,13 +27,13 @@ static struct harmony_route to_speech(enum harmony_channel channel)
 }
 
 /* "A.B" as A and B, "A" as A and A. */
-static struct harmony_route to_mcp(str recipient)
+static struct harmony_route mcp_route(str recipient)
 {
     size_t n = str_find_char(recipient, '.');
 
     if (n == recipient.len)
-        return to(HARMONY_TO_MCP, recipient, recipient);
-    return to(HARMONY_TO_MCP, str_from(recipient.p, n), str_skip(recipient, n + 1));
+        return call_route(HARMONY_TO_MCP, recipient, recipient);
+    return call_route(HARMONY_TO_MCP, str_from(recipient.p, n), str_skip(recipient, n + 1));
 }
 
 static str browser_action(str action)
@@ -43,8 +43,8 @@ static str browser_action(str action)
     return STR("search");
 }
 
-/* Is the recipient a namespace, or something in it? Then *ret is what. */
-static bool is_in(str recipient, str space, str *ret)
+/* True when the recipient is the namespace or something in it; *ret is that something. */
+static bool is_in_namespace(str recipient, str space, str *ret)
 {
     if (!str_starts_with(recipient, space) ||
         (recipient.len > space.len && recipient.p[space.len] != '.'))
@@ -53,30 +53,30 @@ static bool is_in(str recipient, str space, str *ret)
     return true;
 }
 
-static struct harmony_route to_tool(str recipient, const struct harmony_route_tools *tools)
+static struct harmony_route tool_route(str recipient, const struct harmony_route_tools *tools)
 {
     str rest;
 
     if (str_starts_with(recipient, STR("functions.")))
-        return to(HARMONY_TO_FUNCTION, STR(""), str_skip(recipient, 10));
+        return call_route(HARMONY_TO_FUNCTION, STR(""), str_skip(recipient, 10));
     if (tools->is_function(tools->arg, recipient))
-        return to(HARMONY_TO_FUNCTION, STR(""), recipient);
+        return call_route(HARMONY_TO_FUNCTION, STR(""), recipient);
     if (str_eq(recipient, STR("python")))
-        return tools->has_python ? to(HARMONY_TO_PYTHON, STR(""), recipient) : to_reasoning;
-    if (is_in(recipient, STR("browser"), &rest))
-        return tools->has_browser ? to(HARMONY_TO_BROWSER, STR(""), browser_action(rest))
+        return tools->has_python ? call_route(HARMONY_TO_PYTHON, STR(""), recipient) : to_reasoning;
+    if (is_in_namespace(recipient, STR("browser"), &rest))
+        return tools->has_browser ? call_route(HARMONY_TO_BROWSER, STR(""), browser_action(rest))
                                   : to_reasoning;
-    if (is_in(recipient, STR("container"), &rest))
-        return to(HARMONY_TO_MCP, STR("container"), rest.len == 0 ? STR("exec") : rest);
+    if (is_in_namespace(recipient, STR("container"), &rest))
+        return call_route(HARMONY_TO_MCP, STR("container"), rest.len == 0 ? STR("exec") : rest);
     if (str_starts_with(recipient, STR("mcp.")))
-        return to_mcp(str_skip(recipient, 4));
-    return to_mcp(recipient);
+        return mcp_route(str_skip(recipient, 4));
+    return mcp_route(recipient);
 }
 
 struct harmony_route harmony_route(const struct harmony_header *header,
                                    const struct harmony_route_tools *tools)
 {
     if (header->recipient.len > 0)
-        return to_tool(header->recipient, tools);
-    return to_speech(header->channel);
+        return tool_route(header->recipient, tools);
+    return speech_route(header->channel);
 }

@@ -21,7 +21,7 @@ struct harmony_route {
     str label, name;
 };
 
-/* What the request has. */
+/* The tools of the request. */
 struct harmony_route_tools {
     bool (*is_function)(void *arg, str name);
     void *arg;

@@ -17,9 +17,9 @@ bool harmony_ran_out(struct harmony *h, const struct buf *b)
     return h->out_of_memory;
 }
 
-/* A text that came in one piece, valid: as it is, or a copy that dies with the next one. Empty when
- * out of memory. */
-static str mended(struct harmony *h, str text)
+/* The text, which came in one piece, as valid UTF-8: itself, or a copy that dies with the next one.
+ * Empty when out of memory. */
+static str mended_text(struct harmony *h, str text)
 {
     struct utf8_pieces pieces = {.n_begun = 0};
 
@@ -33,7 +33,7 @@ static str mended(struct harmony *h, str text)
 
 void harmony_warn(struct harmony *h, const char *what, str text)
 {
-    text = mended(h, text);
+    text = mended_text(h, text);
     text.len = utf8_cut(text, MAX_WARNING_BYTES);
     if (!h->out_of_memory)
         h->handler->on_warning(h->arg, what, text);
@@ -69,8 +69,8 @@ static void begin_header(struct harmony *h, bool is_explicit)
     h->state = HARMONY_IN_HEADER;
 }
 
-/* Behind a message, or a header that ended without one. */
-static void go_on(struct harmony *h, enum harmony_end by)
+/* Leaves a message, or a header that ended without one. */
+static void leave_message(struct harmony *h, enum harmony_end by)
 {
     bool is_over = by == HARMONY_END_OF_STREAM || by == HARMONY_END_OF_TEXT ||
                    (by == HARMONY_RETURN && h->is_last);
@@ -87,7 +87,7 @@ static void report_mended(struct harmony *h)
         h->handler->on_content(h->arg, buf_str(&h->mended));
 }
 
-static void content_text(struct harmony *h, str text)
+static void take_content_text(struct harmony *h, str text)
 {
     size_t n = h->whole.n_begun == 0 ? utf8_valid_prefix(text) : 0;
 
@@ -108,20 +108,20 @@ static void end_message(struct harmony *h, enum harmony_end by)
     if (h->out_of_memory)
         return;
     h->handler->on_end(h->arg, by);
-    go_on(h, by);
+    leave_message(h, by);
 }
 
 /* ---- IN_HEADER */
 
 static struct harmony_header_source header_source(struct harmony *h)
 {
-    return (struct harmony_header_source){.text = mended(h, buf_str(&h->held)),
+    return (struct harmony_header_source){.text = mended_text(h, buf_str(&h->held)),
                                           .is_explicit = h->is_explicit,
                                           .handler = h->handler,
                                           .arg = h->arg};
 }
 
-static void cut_off(struct harmony *h)
+static void cut_off_turn(struct harmony *h)
 {
     h->is_cut_off = true;
     h->state = HARMONY_DONE;
@@ -138,7 +138,7 @@ static void end_header(struct harmony *h)
         return;
     header = harmony_header_read(&source, &is_odd);
     if (!header.is_assistant) {
-        cut_off(h);
+        cut_off_turn(h);
         return;
     }
     if (is_odd && header.channel != HARMONY_OTHER_CHANNEL)
@@ -147,7 +147,7 @@ static void end_header(struct harmony *h)
     h->held.len = 0;
 }
 
-/* The header ended without <|message|>. */
+/* Saves the message in a header that ended without <|message|>. */
 static void rescue_message(struct harmony *h, enum harmony_end by)
 {
     const struct harmony_header_source source = header_source(h);
@@ -158,7 +158,7 @@ static void rescue_message(struct harmony *h, enum harmony_end by)
         return;
     content = harmony_header_rescue(&source, by == HARMONY_END_OF_STREAM, &header);
     if (!header.is_assistant && by != HARMONY_END_OF_STREAM) { /* else the word may be half */
-        cut_off(h);
+        cut_off_turn(h);
         return;
     }
     if (str_trim_start(source.text).len > 0)
@@ -169,10 +169,10 @@ static void rescue_message(struct harmony *h, enum harmony_end by)
         h->handler->on_content(h->arg, content);
         h->handler->on_end(h->arg, by);
     }
-    go_on(h, by);
+    leave_message(h, by);
 }
 
-static void header_text(struct harmony *h, str text)
+static void take_header_text(struct harmony *h, str text)
 {
     if (text.len <= HARMONY_MAX_HEADER_BYTES - h->held.len) {
         buf_append(&h->held, text);
@@ -187,7 +187,7 @@ static void header_text(struct harmony *h, str text)
 
 /* ---- BETWEEN */
 
-static void stray_text(struct harmony *h, str text)
+static void take_stray_text(struct harmony *h, str text)
 {
     size_t room = HARMONY_MAX_HEADER_BYTES - h->held.len;
 
@@ -210,8 +210,8 @@ static bool begins_with_channel(str text)
     return word.len > 0 && harmony_channel_of(word) != HARMONY_OTHER_CHANNEL;
 }
 
-/* Where in stray text a header begins, without its <|start|>: at the last `assistant`, or at a
- * channel that opens the text, or else at a recipient. The end of the text when there is none. */
+/* Position in stray text where a header begins, without its <|start|>: at the last `assistant`, or
+ * at a channel that opens the text, or else at a recipient. The end of the text when there is none. */
 static size_t header_in(str text, bool has_channel)
 {
     size_t assistant = text.len, recipient = text.len;
@@ -230,7 +230,7 @@ static size_t header_in(str text, bool has_channel)
     return !has_channel && begins_with_channel(text) ? 0 : recipient;
 }
 
-/* The words of the header that begins there, without `assistant`. */
+/* The words of the header that begins at `at`, without `assistant`. */
 static str words_from(str text, size_t at)
 {
     str words = str_skip(text, at), rest = words;
@@ -254,27 +254,27 @@ static void resume_header(struct harmony *h, enum harmony_marker marker)
         harmony_warn(h, has_channel ? "missing start" : "missing start+channel", STR(""));
         begin_header(h, false);
         if (!has_channel)
-            header_text(h, STR(HARMONY_CHANNEL_MARKER));
-        header_text(h, words);
+            take_header_text(h, STR(HARMONY_CHANNEL_MARKER));
+        take_header_text(h, words);
     }
     buf_fini(&held);
 }
 
 /* ---- markers and what is between them */
 
-/* What each closes a message as. */
+/* How each marker closes a message. */
 static const enum harmony_end ends[] = {
     [HARMONY_MARKER_START] = HARMONY_IMPLICIT, [HARMONY_MARKER_CHANNEL] = HARMONY_IMPLICIT,
     [HARMONY_MARKER_END] = HARMONY_END,        [HARMONY_MARKER_CALL] = HARMONY_CALL,
     [HARMONY_MARKER_RETURN] = HARMONY_RETURN,  [HARMONY_MARKER_END_OF_TEXT] = HARMONY_END_OF_TEXT,
 };
 
-static void header_marker(struct harmony *h, enum harmony_marker marker)
+static void take_header_marker(struct harmony *h, enum harmony_marker marker)
 {
     if (marker == HARMONY_MARKER_CHANNEL) {
-        header_text(h, STR(HARMONY_CHANNEL_MARKER));
+        take_header_text(h, STR(HARMONY_CHANNEL_MARKER));
     } else if (marker == HARMONY_MARKER_CONSTRAIN) {
-        header_text(h, STR(HARMONY_CONSTRAIN_MARKER));
+        take_header_text(h, STR(HARMONY_CONSTRAIN_MARKER));
     } else if (marker == HARMONY_MARKER_MESSAGE) {
         end_header(h);
     } else {
@@ -284,14 +284,14 @@ static void header_marker(struct harmony *h, enum harmony_marker marker)
     }
 }
 
-static void between_marker(struct harmony *h, enum harmony_marker marker)
+static void take_between_marker(struct harmony *h, enum harmony_marker marker)
 {
     h->is_dropping = false;
     if (marker == HARMONY_MARKER_CHANNEL || marker == HARMONY_MARKER_CONSTRAIN ||
         marker == HARMONY_MARKER_MESSAGE) {
         resume_header(h, marker);
         if (h->state == HARMONY_IN_HEADER)
-            header_marker(h, marker);
+            take_header_marker(h, marker);
         return;
     }
     drop_stray(h, buf_str(&h->held));
@@ -304,25 +304,25 @@ static void between_marker(struct harmony *h, enum harmony_marker marker)
         h->state = HARMONY_DONE;
 }
 
-static void content_marker(struct harmony *h, enum harmony_marker marker)
+static void take_content_marker(struct harmony *h, enum harmony_marker marker)
 {
     end_message(h, ends[marker]);
     if (h->state == HARMONY_BETWEEN &&
         (marker == HARMONY_MARKER_START || marker == HARMONY_MARKER_CHANNEL))
-        between_marker(h, marker);
+        take_between_marker(h, marker);
 }
 
 void harmony_take_marker(struct harmony *h, enum harmony_marker marker)
 {
     switch (h->state) {
     case HARMONY_IN_HEADER:
-        header_marker(h, marker);
+        take_header_marker(h, marker);
         break;
     case HARMONY_IN_CONTENT:
-        content_marker(h, marker);
+        take_content_marker(h, marker);
         break;
     case HARMONY_BETWEEN:
-        between_marker(h, marker);
+        take_between_marker(h, marker);
         break;
     case HARMONY_DONE:
         break;
@@ -335,13 +335,13 @@ void harmony_take_text(struct harmony *h, str text)
         return;
     switch (h->state) {
     case HARMONY_IN_HEADER:
-        header_text(h, text);
+        take_header_text(h, text);
         break;
     case HARMONY_IN_CONTENT:
-        content_text(h, text);
+        take_content_text(h, text);
         break;
     case HARMONY_BETWEEN:
-        stray_text(h, text);
+        take_stray_text(h, text);
         break;
     case HARMONY_DONE:
         break;

@@ -9,7 +9,7 @@
 
 enum { HARMONY_MAX_HEADER_BYTES = 4096 };
 
-/* Either may change the state. */
+/* Take a text or a marker, in any state, which either may change. */
 void harmony_take_text(struct harmony *h, str text);
 void harmony_take_marker(struct harmony *h, enum harmony_marker marker);
 
@@ -20,7 +20,7 @@ void harmony_begin_message(struct harmony *h, const struct harmony_header *heade
 
 void harmony_warn(struct harmony *h, const char *what, str text);
 
-/* Did memory run out, perhaps in b? Then the text is done. */
+/* True when memory has run out, perhaps in b; then the text is done. */
 bool harmony_ran_out(struct harmony *h, const struct buf *b);
 
 #endif

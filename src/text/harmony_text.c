@@ -4,7 +4,7 @@
  * that it is going to grow, and then piece by piece back down to where it belongs. */
 #include "text/harmony_text.h"
 
-/* What stands between <| and |>. */
+/* Names of the special tokens, between <| and |>. */
 static const str names[] = {
     STR_INIT("start"),       STR_INIT("end"),         STR_INIT("message"), STR_INIT("channel"),
     STR_INIT("constrain"),   STR_INIT("return"),      STR_INIT("call"),    STR_INIT("endoftext"),
@@ -16,7 +16,7 @@ static const str first_reserved = STR_INIT("200000"), last_reserved = STR_INIT("
 
 static const str zero_width_space = STR_INIT("\xe2\x80\x8b");
 
-static bool is_reserved(str name)
+static bool is_reserved_name(str name)
 {
     str number = str_skip(name, reserved.len);
 
@@ -42,7 +42,7 @@ static bool begins_token(str s)
     name.len = str_find_char(name, '|');
     if (!str_starts_with(str_skip(s, 2 + name.len), STR("|>")))
         return false;
-    return str_is_one_of(name, LIST_OF(names)) || is_reserved(name);
+    return str_is_one_of(name, LIST_OF(names)) || is_reserved_name(name);
 }
 
 /* Where the next token begins, or s.len. */
@@ -66,7 +66,7 @@ static size_t count_tokens(str s)
     return n;
 }
 
-static char *put(char *to, str s)
+static char *move_down(char *to, str s)
 {
     memmove(to, s.p, s.len);
     return to + s.len;
@@ -79,11 +79,11 @@ static void break_tokens(str text, char *to)
         size_t i = find_token(text);
 
         if (i == text.len) {
-            (void)put(to, text);
+            (void)move_down(to, text);
             return;
         }
-        to = put(to, str_from(text.p, i + 1));
-        to = put(to, zero_width_space);
+        to = move_down(to, str_from(text.p, i + 1));
+        to = move_down(to, zero_width_space);
         text = str_skip(text, i + 1);
     }
 }

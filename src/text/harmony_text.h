@@ -10,8 +10,8 @@
 /* Appends plain text with its special tokens made harmless; all other text as it is. */
 void harmony_neutralise(str plain, struct buf *out);
 
-/* The same for the text that begins at byte `from` of out: for texts of several pieces, which
- * could be harmless each and a token together. */
+/* harmony_neutralise() for the text that begins at byte `from` of out: for texts of several pieces,
+ * which could be harmless each and a token together. */
 void harmony_neutralise_from(size_t from, struct buf *out);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "json/json_read.h"
 
-/* All raw; STR_NONE: not given. */
+/* Members of one level, raw; STR_NONE: not given. */
 struct schema {
     str type, one_of, properties, required, items, members, examples;
     str title, description, initial, nullable;
@@ -15,7 +15,7 @@ struct schema {
 /* Takes the next value, which may be anything: what is no object has no members. */
 struct schema schema_read(struct jr *j);
 
-/* Has it a oneOf with something in it? */
+/* True when the schema has a oneOf with something in it. */
 bool schema_is_union(const struct schema *s);
 
 #endif

@@ -37,8 +37,7 @@ static bool is_text(str raw)
     return jr_type_of(raw) == JR_STRING;
 }
 
-/* What is between the quotes of a string. */
-static str inside(str raw)
+static str string_content(str raw)
 {
     return str_from(raw.p + 1, raw.len - 2);
 }
@@ -48,7 +47,7 @@ static int compare_names(const void *a, const void *b)
     return str_order(*(const str *)a, *(const str *)b);
 }
 
-/* Lives in the arena; STR_NONE for STR_NONE. */
+/* A decoded name, in the arena; STR_NONE for STR_NONE. */
 static str plain_name(struct ts *t, str escaped)
 {
     str name = json_text_dup(&t->arena, escaped);
@@ -92,7 +91,7 @@ static bool has_name(const struct names *names, str name)
 
 static void write_text(const struct ts *t, str raw)
 {
-    json_text_decode(inside(raw), t->out);
+    json_text_decode(string_content(raw), t->out);
 }
 
 static void write_quoted(const struct ts *t, str raw)
@@ -133,8 +132,8 @@ static void write_default(const struct ts *t, str raw, bool quoted)
 
 /* ---- types by name */
 
-/* False when there is none. */
-static bool write_members(const struct ts *t, str raw)
+/* Writes the strings of an enum; false when there are none. */
+static bool write_enum(const struct ts *t, str raw)
 {
     bool first = true;
     struct jr j;
@@ -158,7 +157,7 @@ static bool write_members(const struct ts *t, str raw)
 static void write_string(struct ts *t, const struct schema *s, size_t indent)
 {
     (void)indent;
-    if (!write_members(t, s->members))
+    if (!write_enum(t, s->members))
         buf_append(t->out, STR("string"));
 }
 
@@ -179,7 +178,7 @@ static void write_array(struct ts *t, const struct schema *s, size_t indent)
 
 /* ---- unions */
 
-/* null is said once. */
+/* Writes a type, and null unless the type has it already. */
 static void write_nullable_type(struct ts *t, const struct schema *s, size_t indent)
 {
     size_t from = t->out->len;
@@ -206,7 +205,7 @@ static void write_variant_comment(const struct ts *t, const struct schema *s, bo
         write_default(t, s->initial, true);
 }
 
-/* hide_first: the description of the first variant is not said. */
+/* hide_first: the description of the first variant is left out. */
 static void write_variants(struct ts *t, str one_of, bool hide_first, size_t indent)
 {
     struct jr j;
@@ -250,7 +249,7 @@ static void write_type_list(const struct ts *t, str types)
 
 /* ---- objects */
 
-/* Of a property that is a union the description may be that of its first variant. */
+/* True when the description of a union is that of its first variant. */
 static bool repeats_variant(const struct schema *s)
 {
     struct jr j;
@@ -386,7 +385,7 @@ static void write_named_type(struct ts *t, const struct schema *s, size_t indent
 {
     size_t i = 0, n = COUNT_OF(types);
 
-    while (i < n && !(is_text(s->type) && json_text_eq(inside(s->type), types[i].name)))
+    while (i < n && !(is_text(s->type) && json_text_eq(string_content(s->type), types[i].name)))
         i++;
     if (i < n && types[i].write != NULL)
         types[i].write(t, s, indent);

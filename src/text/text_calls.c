@@ -64,8 +64,8 @@ void text_calls_report(struct text_calls *t, str name, str arguments, str id)
     t->handler->on_call(t->arg, &call);
 }
 
-/* White space at the end waits: a call may follow. */
-static void say(struct text_calls *t, str plain)
+/* Reports text. White space at its end waits, since a call may follow. */
+static void report_text(struct text_calls *t, str plain)
 {
     str visible = text_trim_end(plain);
 
@@ -167,10 +167,10 @@ static enum text_match scan_value(struct text_calls *t, str call, size_t *ret_le
     return match;
 }
 
-/* What the step at hand wishes for, from t->at on. t->seen is where the mark behind it begins, or
- * the first byte that cannot be. */
-static enum text_match scan(struct text_calls *t, str call, size_t *ret_len,
-                            const struct text_move **ret_move)
+/* Scans for what the step at hand wishes, from t->at on. t->seen becomes where the mark behind it
+ * begins, or the first byte that does not fit. */
+static enum text_match scan_step(struct text_calls *t, str call, size_t *ret_len,
+                                 const struct text_move **ret_move)
 {
     bool is_begun = t->seen > t->at || t->step->wish == WISH_TEXT;
 
@@ -201,30 +201,30 @@ static void enter_step(struct text_calls *t, unsigned step)
     t->span = (struct text_span){.depth = 0};
 }
 
-/* All up to there was no call. */
-static void give_up(struct text_calls *t, str *in, size_t there)
+/* Reports all up to `there` as text: it was no call. */
+static void give_up_call(struct text_calls *t, str *in, size_t there)
 {
     t->state = TEXT_OUTSIDE;
-    say(t, str_from(in->p, there));
+    report_text(t, str_from(in->p, there));
     *in = str_skip(*in, there);
 }
 
-static bool in_call(struct text_calls *t, str *in)
+static bool feed_in_call(struct text_calls *t, str *in)
 {
     const struct text_move *move = NULL;
     size_t len = 0;
-    enum text_match match = scan(t, *in, &len, &move);
+    enum text_match match = scan_step(t, *in, &len, &move);
     str read = str_from(in->p + t->at, len);
 
     if (match == TEXT_MAY_MATCH)
         return false;
     if (match == TEXT_DIFFERS || move == NULL) {
-        give_up(t, in, t->seen);
+        give_up_call(t, in, t->seen);
         return true;
     }
     t->at = t->seen + (move->stays ? 0 : move->mark.len);
     if (move->take != NULL && !move->take(t, read)) {
-        give_up(t, in, t->at);
+        give_up_call(t, in, t->at);
     } else if (move->next == COMPLETE) {
         *in = str_skip(*in, t->at);
         t->state = TEXT_BEHIND_CALL;
@@ -279,7 +279,7 @@ static size_t find_opening(const struct text_calls *t, str in, enum text_match *
     }
 }
 
-static bool outside(struct text_calls *t, str *in)
+static bool feed_outside(struct text_calls *t, str *in)
 {
     const struct text_opening *opening = NULL;
     enum text_match match;
@@ -288,11 +288,11 @@ static bool outside(struct text_calls *t, str *in)
     if (!t->has_spoken) { /* so that a text that begins with a call does so at 0 */
         str rest = str_trim_start(*in);
 
-        say(t, text_before(*in, rest));
+        report_text(t, text_before(*in, rest));
         *in = rest;
     }
     i = find_opening(t, *in, &match, &opening);
-    say(t, str_from(in->p, i));
+    report_text(t, str_from(in->p, i));
     *in = str_skip(*in, i);
     if (match == TEXT_MATCHES && opening != NULL) {
         t->state = TEXT_IN_CALL;
@@ -302,7 +302,7 @@ static bool outside(struct text_calls *t, str *in)
     return match != TEXT_MAY_MATCH;
 }
 
-static bool behind_call(struct text_calls *t, str *in)
+static bool feed_behind_call(struct text_calls *t, str *in)
 {
     bool may_close = false;
 
@@ -324,17 +324,17 @@ static bool behind_call(struct text_calls *t, str *in)
     return !may_close;
 }
 
-static bool advance(struct text_calls *t, str *in)
+static bool feed_state(struct text_calls *t, str *in)
 {
     switch (t->state) {
     case TEXT_OUTSIDE:
-        return outside(t, in);
+        return feed_outside(t, in);
     case TEXT_IN_CALL:
-        return in_call(t, in);
+        return feed_in_call(t, in);
     case TEXT_BEHIND_CALL:
         break;
     }
-    return behind_call(t, in);
+    return feed_behind_call(t, in);
 }
 
 /* ---- pieces */
@@ -356,7 +356,7 @@ bool text_calls_feed(struct text_calls *t, str plain)
     }
     rest = plain;
     t->out_of_memory = buf_failed(&t->held);
-    while (rest.len > 0 && !t->out_of_memory && advance(t, &rest))
+    while (rest.len > 0 && !t->out_of_memory && feed_state(t, &rest))
         continue;
     if (is_held)
         buf_consume(&t->held, plain.len - rest.len);
@@ -366,7 +366,7 @@ bool text_calls_feed(struct text_calls *t, str plain)
     return !t->out_of_memory;
 }
 
-/* A call that may end here, and has nothing but white space behind it? */
+/* Takes a call that the end of the text may close, with nothing but white space behind it. */
 static bool end_call(struct text_calls *t)
 {
     return t->state == TEXT_IN_CALL && t->step->end != NULL && t->at == t->held.len &&
@@ -378,7 +378,7 @@ bool text_calls_finish(struct text_calls *t)
     if (t->out_of_memory)
         return false;
     if (!end_call(t))
-        say(t, buf_str(&t->held));
+        report_text(t, buf_str(&t->held));
     if (t->space.len > 0)
         t->handler->on_text(t->arg, buf_str(&t->space));
     t->held.len = t->space.len = 0;

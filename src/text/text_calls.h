@@ -27,14 +27,14 @@ enum text_call_format {
     TEXT_CALLS_PYTHONIC, /* Llama 4: at the beginning of a line, if it names a declared function */
 };
 
-/* Views that die with the report. */
+/* A call that was found. Views that die with the report. */
 struct text_call {
     str name;      /* plain */
     str arguments; /* plain: a JSON object, the model's own bytes where they are JSON already */
     str id;        /* plain; empty when the format has none */
 };
 
-/* None of them may be NULL, none may call the scanner. */
+/* Reports of the scanner. No function may be NULL, and none may call the scanner. */
 struct text_calls_handler {
     void (*on_text)(void *arg, str plain); /* not empty; no half character unless it came so */
     void (*on_call)(void *arg, const struct text_call *call);
@@ -55,7 +55,7 @@ struct text_calls {
     void *arg;
     enum { TEXT_OUTSIDE, TEXT_IN_CALL, TEXT_BEHIND_CALL } state;
     bool has_spoken;    /* there was a call, or text that is not white space */
-    bool is_line_start; /* nothing stands before in this line */
+    bool is_line_start; /* nothing stands in this line yet */
     bool out_of_memory;
     struct buf space; /* white space that may turn out to stand next to a call */
     struct buf held;  /* what may become a mark, or the call at hand */
@@ -71,7 +71,7 @@ void text_calls_init(struct text_calls *t, enum text_call_format format,
                      const struct text_calls_handler *handler, void *arg);
 void text_calls_fini(struct text_calls *t);
 
-/* False when memory ran out; then nothing more is reported. */
+/* Scans more text. False when memory ran out; then nothing more is reported. */
 bool text_calls_feed(struct text_calls *t, str plain);
 
 /* How many bytes are held back. */

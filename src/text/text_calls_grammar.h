@@ -94,7 +94,7 @@ bool text_take_arguments(struct text_calls *t, str read);
 /* An object {name, arguments} or an array of such: calls. */
 bool text_take_calls(struct text_calls *t, str read);
 
-/* The same if all of them are declared functions; reports nothing yet. */
+/* True when the calls are all of declared functions; reports nothing yet. */
 bool text_take_declared(struct text_calls *t, str read);
 
 #endif

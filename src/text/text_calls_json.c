@@ -4,13 +4,13 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 
-/* As they stand in the object; STR_NONE: not there. */
+/* Members of a call, as they stand in the object; STR_NONE: not there. */
 struct object {
     str name, id;  /* escaped */
     str arguments; /* raw */
 };
 
-static struct object read_object(struct jr *j)
+static struct object read_call_object(struct jr *j)
 {
     struct object o = {STR_NONE, STR_NONE, STR_NONE};
     str key;
@@ -30,7 +30,7 @@ static struct object read_object(struct jr *j)
     return o;
 }
 
-static bool is_object(str json)
+static bool is_object_text(str json)
 {
     return jr_type_of(json) == JR_OBJECT && jr_is_valid(json);
 }
@@ -56,7 +56,7 @@ static bool keep_arguments(struct text_calls *t, str raw)
             return false;
         if (str_trim(buf_str(to)).len == 0)
             return text_calls_keep(t, to, STR("{}"));
-        return is_object(str_trim(buf_str(to)));
+        return is_object_text(str_trim(buf_str(to)));
     case JR_NONE:
     case JR_NULL:
         return text_calls_keep(t, to, STR("{}"));
@@ -82,13 +82,13 @@ static bool each_object(struct text_calls *t, str json, on_object *on)
 
     jr_init(&j, json);
     if (jr_peek(&j) == JR_OBJECT) {
-        o = read_object(&j);
+        o = read_call_object(&j);
         return on(t, &o);
     }
     if (!jr_enter(&j, JR_ARRAY))
         return false;
     while (jr_next_element(&j) && is_good) {
-        o = read_object(&j);
+        o = read_call_object(&j);
         is_good = on(t, &o);
     }
     return is_good;
@@ -102,13 +102,13 @@ static bool report_object(struct text_calls *t, const struct object *o)
 }
 
 /* Without a marker only what cannot be anything else is a call. */
-static bool is_declared(struct text_calls *t, const struct object *o)
+static bool is_declared_call(struct text_calls *t, const struct object *o)
 {
     return !str_is_none(o->arguments) && keep_object(t, o) &&
            text_calls_is_function(t, buf_str(&t->name));
 }
 
-/* All of an array are calls, or none is. */
+/* An array is taken only when all of it are calls. */
 bool text_take_calls(struct text_calls *t, str read)
 {
     return jr_is_valid(read) && jr_count(read) > 0 && each_object(t, read, keep_object) &&
@@ -117,7 +117,7 @@ bool text_take_calls(struct text_calls *t, str read)
 
 bool text_take_arguments(struct text_calls *t, str read)
 {
-    if (!is_object(read))
+    if (!is_object_text(read))
         return false;
     text_calls_report(t, buf_str(&t->name), read, buf_str(&t->id));
     return true;
@@ -125,7 +125,7 @@ bool text_take_arguments(struct text_calls *t, str read)
 
 bool text_take_declared(struct text_calls *t, str read)
 {
-    return jr_is_valid(read) && jr_count(read) > 0 && each_object(t, read, is_declared);
+    return jr_is_valid(read) && jr_count(read) > 0 && each_object(t, read, is_declared_call);
 }
 
 /* ---- Llama 3: <|python_tag|>{"name": ..., "parameters": ...}, or without the tag */

@@ -9,7 +9,7 @@
 
 enum { MAX_DEPTH = 64 };
 
-/* rest is what has not been read yet. */
+/* A reader of calls; rest has not been read yet. */
 struct python {
     struct text_calls *t;
     str rest;
@@ -66,7 +66,7 @@ static bool read_number_escape(struct python *py, size_t digits, struct buf *out
     return true;
 }
 
-/* Behind a backslash. One that means nothing stays, as in Python. */
+/* Reads the escape behind a backslash. One that means nothing stays, as in Python. */
 static bool read_escape(struct python *py, struct buf *out)
 {
     char c = py->rest.len == 0 ? '\0' : py->rest.p[0];
@@ -82,7 +82,7 @@ static bool read_escape(struct python *py, struct buf *out)
             return true;
         }
     }
-    if (c != '\n') { /* which goes on in the next line */
+    if (c != '\n') { /* a line that goes on in the next */
         buf_char(out, '\\');
         buf_char(out, c);
     }
@@ -176,7 +176,7 @@ str text_calls_json_word(str word)
     return word;
 }
 
-/* A number or a constant, of Python or as JSON has them. */
+/* Writes a number or a constant, of Python or as JSON has them. */
 static bool write_word(struct python *py, struct jw *w)
 {
     size_t n = 0;
@@ -223,7 +223,7 @@ static bool write_value(struct python *py, struct jw *w)
 
 /* ---- calls */
 
-/* name=value, ... up to the closing parenthesis. */
+/* Writes name=value, ... up to the closing parenthesis, as an object. */
 static bool write_arguments(struct python *py, struct jw *w)
 {
     jw_object(w);
@@ -269,8 +269,8 @@ static bool read_calls(struct python py)
     return skip_mark(&py, ']') && py.rest.len == 0;
 }
 
-/* All of a list are calls, or none is. */
-static bool take_list(struct text_calls *t, str read)
+/* A list is taken only when all of it are calls, so it is read twice. */
+static bool take_call_list(struct text_calls *t, str read)
 {
     struct python py = {.t = t, .rest = read};
 
@@ -283,7 +283,7 @@ static bool take_list(struct text_calls *t, str read)
 enum { LIST = 1 };
 
 static const struct text_step steps[] = {
-    [LIST] = {WISH_PYTHON, {ANYWAY(COMPLETE, take_list)}, NULL},
+    [LIST] = {WISH_PYTHON, {ANYWAY(COMPLETE, take_call_list)}, NULL},
 };
 
 const struct text_grammar text_grammar_pythonic = {

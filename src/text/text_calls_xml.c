@@ -23,7 +23,7 @@ static const struct {
 
 enum { N_TYPES = COUNT_OF(types) };
 
-/* Of a parameter without a known type any JSON is one. */
+/* True for JSON of the type; any JSON is of a type that is not known. */
 static bool fits_type(str json, str type)
 {
     enum jr_type is = jr_type_of(json);
@@ -82,8 +82,8 @@ static bool take_value(struct text_calls *t, str read)
     return !t->out_of_memory;
 }
 
-/* The value has lines of its own: one line end at each edge is not part of it. */
-static bool take_lines(struct text_calls *t, str read)
+/* Takes a value that has lines of its own: one line end at each edge is not part of it. */
+static bool take_value_lines(struct text_calls *t, str read)
 {
     if (str_starts_with(read, STR("\r\n")))
         read = str_skip(read, 2);
@@ -96,7 +96,7 @@ static bool take_lines(struct text_calls *t, str read)
     return take_value(t, read);
 }
 
-static bool report(struct text_calls *t, str read)
+static bool report_call(struct text_calls *t, str read)
 {
     struct jw w = to_arguments(t);
 
@@ -108,10 +108,10 @@ static bool report(struct text_calls *t, str read)
     return !t->out_of_memory;
 }
 
-/* Of <tool_call>word</tool_call> only the tools tell whether it is a call. */
+/* Takes <tool_call>word</tool_call>, which is a call when the word is a declared function. */
 static bool take_function_alone(struct text_calls *t, str read)
 {
-    return text_calls_is_function(t, read) && take_function(t, read) && report(t, STR(""));
+    return text_calls_is_function(t, read) && take_function(t, read) && report_call(t, STR(""));
 }
 
 /* ---- the steps */
@@ -138,17 +138,17 @@ static const struct text_step steps[] = {
     [OBJECT] = {WISH_JSON, {ANYWAY(COMPLETE, text_take_calls)}, NULL},
     [QWEN_NAME] = {WISH_NAME, {TO(">", QWEN_NEXT, take_function)}, NULL},
     [QWEN_NEXT] = {WISH_MARK,
-                   {TO("<parameter=", QWEN_KEY, NULL), TO("</function>", COMPLETE, report)},
+                   {TO("<parameter=", QWEN_KEY, NULL), TO("</function>", COMPLETE, report_call)},
                    NULL},
     [QWEN_KEY] = {WISH_TEXT, {TO(">", QWEN_VALUE, take_key)}, NULL},
-    [QWEN_VALUE] = {WISH_TEXT, {TO("</parameter>", QWEN_NEXT, take_lines)}, NULL},
+    [QWEN_VALUE] = {WISH_TEXT, {TO("</parameter>", QWEN_NEXT, take_value_lines)}, NULL},
     [GLM_NAME] = {WISH_NAME,
                   {TO("<arg_key>", GLM_KEY, take_function),
                    TO("</tool_call>", COMPLETE, take_function_alone)},
                   NULL},
     [GLM_NEXT] = {WISH_MARK,
-                  {TO("<arg_key>", GLM_KEY, NULL), TO("</tool_call>", COMPLETE, report)},
-                  report},
+                  {TO("<arg_key>", GLM_KEY, NULL), TO("</tool_call>", COMPLETE, report_call)},
+                  report_call},
     [GLM_KEY] = {WISH_TEXT, {TO("</arg_key>", GLM_BETWEEN, take_key)}, NULL},
     [GLM_BETWEEN] = {WISH_MARK, {TO("<arg_value>", GLM_VALUE, NULL)}, NULL},
     [GLM_VALUE] = {WISH_TEXT, {TO("</arg_value>", GLM_NEXT, take_value)}, NULL},
@@ -160,7 +160,7 @@ const struct text_grammar text_grammar_tool_call = {
     .steps = steps,
 };
 
-/* These models forget the outer tag at times. */
+/* Qwen Coder models forget the outer tag at times. */
 const struct text_grammar text_grammar_qwen_coder = {
     .openings = {{STR_INIT("<tool_call>"), OPENED, false, ANYWHERE},
                  {STR_INIT("<function="), QWEN_NAME, false, ANYWHERE}},

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-/* From the worst to the best. */
+/* Ordered from the worst to the best. */
 enum text_match { TEXT_DIFFERS, TEXT_MAY_MATCH, TEXT_MATCHES };
 
 /* Does s begin with mark, or may it when more of it has come? */
@@ -25,7 +25,7 @@ bool text_is_name_char(char c);
 /* s without trailing white space. */
 str text_trim_end(str s);
 
-/* The beginning of s that rest, its end, leaves. */
+/* The part of s before rest, which is its end. */
 static inline str text_before(str s, str rest)
 {
     return str_from(s.p, s.len - rest.len);

@@ -27,7 +27,7 @@ static bool string_ended(struct text_span *s, str text, size_t *at)
 
 /* ---- JSON */
 
-static bool is_object(const struct text_span *s)
+static bool is_in_object(const struct text_span *s)
 {
     return s->depth > 0 && (s->kinds[(s->depth - 1) / 8] >> ((s->depth - 1) % 8) & 1) != 0;
 }
@@ -49,7 +49,7 @@ static bool open_container(struct text_span *s, char c)
 
 static bool close_container(struct text_span *s, char c)
 {
-    if (c != (is_object(s) ? '}' : ']'))
+    if (c != (is_in_object(s) ? '}' : ']'))
         return false;
     s->depth--;
     s->expected = SPAN_NEXT;
@@ -78,7 +78,7 @@ static bool begin_value(struct text_span *s, char c)
     return c == '"' || is_word_char(c);
 }
 
-/* One byte outside of strings; false: it cannot be. */
+/* Takes one byte outside of strings; false when it does not fit. */
 static bool json_char(struct text_span *s, char c)
 {
     if (s->expected == SPAN_WORD && is_word_char(c))
@@ -104,7 +104,7 @@ static bool json_char(struct text_span *s, char c)
         s->expected = SPAN_VALUE;
         return c == ':';
     case SPAN_NEXT:
-        s->expected = is_object(s) ? SPAN_KEY : SPAN_VALUE;
+        s->expected = is_in_object(s) ? SPAN_KEY : SPAN_VALUE;
         return c == ',';
     case SPAN_WORD:
         break;
@@ -112,7 +112,7 @@ static bool json_char(struct text_span *s, char c)
     return false;
 }
 
-/* A value that is neither an array nor an object stands before any name. */
+/* Notes a value, neither an array nor an object, that stands before any name: there is none. */
 static void note_nameless(struct text_span *s, char c, size_t at)
 {
     bool is_scalar = c != '{' && c != '[' && c != ']' && !str_is_space(c);
@@ -154,7 +154,7 @@ enum text_match text_span_json(struct text_span *s, str text, size_t *at)
 
 /* ---- Python */
 
-/* Up to the parenthesis of the first call; nothing but a name may stand before it. */
+/* Takes one byte up to the parenthesis of the first call, before which only a name may stand. */
 static bool python_name_char(struct text_span *s, char c, size_t at)
 {
     if (s->depth == 0) {

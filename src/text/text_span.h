@@ -35,7 +35,7 @@ struct text_span {
  * TEXT_MATCHES: it ended there. TEXT_DIFFERS: the byte there cannot be. */
 enum text_match text_span_json(struct text_span *s, str text, size_t *at);
 
-/* The same for a Python list of calls: [f(a=1), g()]. */
+/* text_span_json() for a Python list of calls: [f(a=1), g()]. */
 enum text_match text_span_python(struct text_span *s, str text, size_t *at);
 
 #endif

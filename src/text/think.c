@@ -89,7 +89,8 @@ static void release_space(struct think *t, struct buf *to)
     t->space.len = 0;
 }
 
-/* A text that did not open with a tag: its first line is searched for a closing one as well. */
+/* Leaves START for a text that opens with no tag: its first line is searched for a closing one as
+ * well. */
 static bool start_without_tag(struct think *t, str in, struct sides to)
 {
     size_t len;
@@ -105,7 +106,7 @@ static bool start_without_tag(struct think *t, str in, struct sides to)
     return true;
 }
 
-static bool start(struct think *t, str *in, struct sides to)
+static bool feed_start(struct think *t, str *in, struct sides to)
 {
     str rest = str_trim_start(*in);
 
@@ -131,7 +132,7 @@ static bool start(struct think *t, str *in, struct sides to)
     return true;
 }
 
-static void reason(struct think *t, str said, struct buf *reasoning)
+static void append_reasoning(struct think *t, str said, struct buf *reasoning)
 {
     str visible = text_trim_end(said);
 
@@ -142,11 +143,11 @@ static void reason(struct think *t, str said, struct buf *reasoning)
     buf_append(&t->space, str_skip(said, visible.len));
 }
 
-static bool inside(struct think *t, str *in, struct sides to)
+static bool feed_reasoning(struct think *t, str *in, struct sides to)
 {
     size_t n = text_find_first(*in, first_bytes), len;
 
-    reason(t, str_from(in->p, n), to.reasoning);
+    append_reasoning(t, str_from(in->p, n), to.reasoning);
     *in = str_skip(*in, n);
     if (in->len == 0)
         return true;
@@ -161,12 +162,12 @@ static bool inside(struct think *t, str *in, struct sides to)
     case TEXT_DIFFERS:
         break;
     }
-    reason(t, str_from(in->p, 1), to.reasoning);
+    append_reasoning(t, str_from(in->p, 1), to.reasoning);
     *in = str_skip(*in, 1);
     return true;
 }
 
-static bool never_opened(struct think *t, str *in, struct sides to)
+static bool feed_untagged(struct think *t, str *in, struct sides to)
 {
     size_t n, len;
 
@@ -189,11 +190,11 @@ static bool never_opened(struct think *t, str *in, struct sides to)
     return true;
 }
 
-static bool step(struct think *t, str *in, struct sides to)
+static bool feed_state(struct think *t, str *in, struct sides to)
 {
     switch (t->state) {
     case THINK_START:
-        return start(t, in, to);
+        return feed_start(t, in, to);
     case THINK_OPENED:
     case THINK_CLOSED:
         *in = str_trim_start(*in);
@@ -201,9 +202,9 @@ static bool step(struct think *t, str *in, struct sides to)
             t->state = t->state == THINK_OPENED ? THINK_INSIDE : THINK_OFF;
         return true;
     case THINK_INSIDE:
-        return inside(t, in, to);
+        return feed_reasoning(t, in, to);
     case THINK_NEVER:
-        return never_opened(t, in, to);
+        return feed_untagged(t, in, to);
     case THINK_OFF:
         break;
     }
@@ -214,10 +215,10 @@ static bool step(struct think *t, str *in, struct sides to)
 
 /* ---- pieces */
 
-/* Takes all that is certain, and holds the rest, which may lie in held already. */
-static void take(struct think *t, str in, struct sides to)
+/* Takes all that is certain, and holds the rest, which may lie in t->held already. */
+static void take_certain(struct think *t, str in, struct sides to)
 {
-    while (in.len > 0 && step(t, &in, to))
+    while (in.len > 0 && feed_state(t, &in, to))
         continue;
     assert(in.len < sizeof(t->held));
     if (in.len > 0)
@@ -237,14 +238,14 @@ void think_feed(struct think *t, str plain, struct buf *reasoning, struct buf *t
 
     for (; t->n_held > 0 && plain.len > 0; plain = str_skip(plain, 1)) {
         t->held[t->n_held++] = plain.p[0];
-        take(t, str_from(t->held, t->n_held), to);
+        take_certain(t, str_from(t->held, t->n_held), to);
     }
     if (plain.len > 0)
-        take(t, plain, to);
+        take_certain(t, plain, to);
     pass_failure_on(t, to);
 }
 
-/* Nothing follows: what is held is no tag, but for a closing one that stands alone. */
+/* Ends a text: what is held is no tag, but for a closing one that stands alone. */
 static void end_text(struct think *t, str held, struct buf *text)
 {
     size_t len;
@@ -272,7 +273,7 @@ void think_end(struct think *t, struct buf *reasoning, struct buf *text)
     if (is_in_text(t))
         end_text(t, held, text);
     else
-        reason(t, held, reasoning);
+        append_reasoning(t, held, reasoning);
     t->n_held = t->space.len = 0;
     t->state = THINK_OFF;
     pass_failure_on(t, (struct sides){reasoning, text});

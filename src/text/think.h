@@ -28,7 +28,7 @@ enum think_start {
 
 enum { THINK_HELD_BYTES = 32 };
 
-/* Zeroed, with a start. All other members are the splitter's own, but for the question whether
+/* A splitter, zeroed but for its start. All other members are its own, but for the question whether
  * the state is THINK_OFF: then what follows is text as it is. */
 struct think {
     enum think_start start;
@@ -52,7 +52,7 @@ static inline size_t think_held(const struct think *t)
     return t->n_held + t->space.len;
 }
 
-/* Is something held back that is text, if nothing follows? */
+/* True when something is held back that is text, if nothing follows. */
 bool think_holds_text(const struct think *t);
 
 /* The text ended: what was held back goes where it belongs. */

@@ -17,7 +17,7 @@ static bool is_beginning(str s)
 }
 
 /* Length of the longest beginning of a character in s, which begins with no whole one. */
-static size_t beginning(str s)
+static size_t beginning_length(str s)
 {
     size_t n = 0;
 
@@ -27,14 +27,14 @@ static size_t beginning(str s)
 }
 
 /* Appends s but for a beginning at its end, which is kept. */
-static void add(struct utf8_pieces *u, str s, struct buf *out)
+static void add_bytes(struct utf8_pieces *u, str s, struct buf *out)
 {
     while (s.len > 0) {
         size_t n = utf8_valid_prefix(s);
 
         buf_append(out, str_from(s.p, n));
         s = str_skip(s, n);
-        n = beginning(s);
+        n = beginning_length(s);
         if (n == s.len)
             break;
         buf_append(out, STR(UTF8_REPLACEMENT));
@@ -54,11 +54,11 @@ void utf8_pieces_add(struct utf8_pieces *u, str bytes, struct buf *out)
 
         memcpy(joined, u->begun, n);
         joined[n] = bytes.p[0];
-        add(u, str_from(joined, n + 1), out);
+        add_bytes(u, str_from(joined, n + 1), out);
         bytes = str_skip(bytes, 1);
     }
     if (bytes.len > 0)
-        add(u, bytes, out);
+        add_bytes(u, bytes, out);
 }
 
 void utf8_pieces_end(struct utf8_pieces *u, struct buf *out)

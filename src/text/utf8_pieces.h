@@ -13,7 +13,7 @@ struct utf8_pieces {
     size_t n_begun;
 };
 
-/* Appends what is whole by now. */
+/* Appends the characters that are whole by now. */
 void utf8_pieces_add(struct utf8_pieces *u, str bytes, struct buf *out);
 
 /* The text ended: a character that was begun is none. */
