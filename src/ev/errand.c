@@ -10,7 +10,7 @@ static void on_report(void *arg)
     struct errand *e = arg;
 
     if (e->is_cancelled)
-        return; /* the abort is on its way there */
+        return; /* its release ends the errand instead */
     loop_receive(e->home);
     e->kind->report(e->task);
 }

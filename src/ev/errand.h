@@ -6,25 +6,25 @@
  *     cancel   ---- abort ---->  ends it, if it is not over
  *              <--- release ---
  *
- * What is to be done is a *task*, and the errand a part of it. It belongs to those there from begin
- * to report, but for what says so, and to its home afterwards. Who cancels waits for the release,
- * which comes last even when a report has met the abort on its way; so nobody ever sees a task that
- * is gone.
+ * The work is a *task*, and the errand is a part of it. A task belongs to the other thread from
+ * begin to report, but for the members that say otherwise, and to its home afterwards. Whoever
+ * cancels waits for the release: it comes last even when a report has crossed the abort on its way,
+ * so neither side ever sees a freed task.
  *
- * Nothing of this takes memory or can fail. Both loops must run, and who works there live, until
- * loop_n_expected() of home is 0. */
+ * An errand takes no memory and cannot fail: its messages are part of the task. Both loops must
+ * run, and the other thread's objects must live, until loop_n_expected() of home is 0. */
 #ifndef ANTIPHON_EV_ERRAND_H
 #define ANTIPHON_EV_ERRAND_H
 
 #include "ev/loop.h"
 
-/* What tasks of a kind do. The last two: one of them runs, once, with a task that may be freed or
- * begun again. */
+/* What tasks of a kind do. Either report or release runs, once, with a task that may then be freed
+ * or begun again. */
 struct errand_kind {
-    void (*begin)(void *task);   /* there; ends in errand_report(), at once or later */
-    void (*abort)(void *task);   /* there, after begin: no report may follow */
+    void (*begin)(void *task);   /* on the other thread; ends in errand_report() */
+    void (*abort)(void *task);   /* on the other thread; no report may follow */
     void (*report)(void *task);  /* at home: it is over */
-    void (*release)(void *task); /* at home: it was cancelled, and nobody works on it any more */
+    void (*release)(void *task); /* at home: it was cancelled, and there it is forgotten */
 };
 
 struct errand { /* errand.c's own */
@@ -32,19 +32,19 @@ struct errand { /* errand.c's own */
     void *task;
     struct loop *home, *there;
     struct loop_message begin, report, abort, release;
-    bool is_cancelled; /* of home */
-    bool is_over;      /* of those there */
+    bool is_cancelled; /* written by home */
+    bool is_over;      /* written by the other thread */
 };
 
-/* At home. The kind outlives the errand. there is NULL for a task that is handed over in another
- * way, behind this call: then kind needs no begin, and it cannot be cancelled. */
+/* Sends the task off; at home. The kind outlives the errand. there is NULL for a task that goes to
+ * its thread in another way, after this call: then kind needs no begin, and it cannot be cancelled. */
 void errand_begin(struct errand *e, const struct errand_kind *kind, void *task, struct loop *home,
                   struct loop *there);
 
-/* There: the task is over, and belongs to its home. Not when it was aborted. */
+/* On the other thread: the task is over, and belongs to its home. Not after an abort. */
 void errand_report(struct errand *e);
 
-/* At home, once, unless the report has come: it does not come any more. */
+/* At home, once, unless the report has come, which then does not come any more. */
 void errand_cancel(struct errand *e);
 
 #endif

@@ -45,12 +45,12 @@ bool log_is_on(enum log_level level)
     return level <= max_level;
 }
 
-static size_t room(const struct line *l)
+static size_t room_left(const struct line *l)
 {
     return LINE_BYTES - END_BYTES - l->len;
 }
 
-static void put(struct line *l, str s)
+static void put_text(struct line *l, str s)
 {
     if (s.len > LINE_BYTES - l->len)
         s.len = LINE_BYTES - l->len;
@@ -85,17 +85,17 @@ static size_t put_escaped_char(struct line *l, str s)
     size_t n = utf8_char(s);
 
     if (escape != 0) {
-        put(l, str_from((char[]){'\\', escape}, 2));
+        put_text(l, str_from((char[]){'\\', escape}, 2));
     } else if (n > 0 && (utf8_is_control(s) || utf8_is_layout(s))) {
         char code[ESCAPE_BYTES + 1];
 
         (void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)utf8_code_point(s));
-        put(l, str_from_c(code));
+        put_text(l, str_from_c(code));
     } else if (n == 0) {
-        put(l, STR("?")); /* not UTF-8: a log collector would drop the whole line */
+        put_text(l, STR("?")); /* not UTF-8: a log collector would drop the whole line */
         n = 1;
     } else {
-        put(l, str_from(s.p, n));
+        put_text(l, str_from(s.p, n));
     }
     return n;
 }
@@ -113,8 +113,8 @@ static size_t plain_length(str s)
 /* Text is cut where the longest form of a byte would have no room any more. */
 static void put_escaped(struct line *l, str s)
 {
-    while (s.len > 0 && room(l) >= ESCAPE_BYTES) {
-        size_t most = room(l) - (ESCAPE_BYTES - 1),
+    while (s.len > 0 && room_left(l) >= ESCAPE_BYTES) {
+        size_t most = room_left(l) - (ESCAPE_BYTES - 1),
                n = plain_length(str_from(s.p, s.len < most ? s.len : most));
 
         put(l, str_from(s.p, n));
@@ -140,16 +140,16 @@ static void put_string(struct line *l, str s)
         put_escaped(l, s);
         return;
     }
-    put(l, STR("\""));
+    put_text(l, STR("\""));
     put_escaped(l, s);
-    put(l, STR("\""));
+    put_text(l, STR("\""));
 }
 
 static void put_key(struct line *l, const char *key)
 {
-    put(l, line_format == LOG_TEXT ? STR(" ") : STR(",\""));
-    put(l, str_from_c(key));
-    put(l, line_format == LOG_TEXT ? STR("=") : STR("\":"));
+    put_text(l, line_format == LOG_TEXT ? STR(" ") : STR(",\""));
+    put_text(l, str_from_c(key));
+    put_text(l, line_format == LOG_TEXT ? STR("=") : STR("\":"));
 }
 
 static void put_field(struct line *l, const struct log_field *f)
@@ -165,7 +165,7 @@ static void put_field(struct line *l, const struct log_field *f)
         return;
     }
     (void)snprintf(digits, sizeof(digits), "%lld", (long long)f->number);
-    put(l, str_from_c(digits));
+    put_text(l, str_from_c(digits));
 }
 
 /* Time and level, which start every line. */
@@ -182,7 +182,7 @@ static void put_start(struct line *l, enum log_level level)
                    line_format == LOG_TEXT ? "%s.%03dZ %s"
                                            : "{\"time\":\"%s.%03dZ\",\"level\":\"%s\"",
                    day, (int)(now.tv_nsec / 1000000), level_names[level]);
-    put(l, str_from_c(text));
+    put_text(l, str_from_c(text));
 }
 
 static void write_now(int fd, str text)
@@ -199,7 +199,7 @@ static void write_now(int fd, str text)
 
 static void line_end(struct line *l)
 {
-    put(l, line_format == LOG_TEXT ? STR("\n") : STR("}\n"));
+    put_text(l, line_format == LOG_TEXT ? STR("\n") : STR("}\n"));
 }
 
 static void line_write(struct line *l, enum log_level level)
@@ -225,13 +225,13 @@ static void put_event(struct line *l, enum log_level level, const char *event,
 {
     put_start(l, level);
     if (line_format == LOG_TEXT) {
-        put(l, STR(" "));
-        put(l, str_from_c(event));
+        put_text(l, STR(" "));
+        put_text(l, str_from_c(event));
     } else {
         put_key(l, "event");
         put_string(l, str_from_c(event));
     }
-    for (; fields->key != NULL && room(l) >= FIELD_BYTES; fields++)
+    for (; fields->key != NULL && room_left(l) >= FIELD_BYTES; fields++)
         put_field(l, fields);
 }
 
@@ -258,7 +258,7 @@ void log_msg(enum log_level level, const char *format, ...)
     va_end(args);
     put_start(&l, level);
     if (line_format == LOG_TEXT) {
-        put(&l, STR(" "));
+        put_text(&l, STR(" "));
         put_escaped(&l, str_from_c(text));
     } else {
         put_key(&l, "message");
@@ -267,7 +267,7 @@ void log_msg(enum log_level level, const char *format, ...)
     line_write(&l, level);
 }
 
-/* At any level: lines are missing. */
+/* Writes the line that counts dropped lines; it is shown at every level. */
 static size_t write_loss(const struct log_loss *loss, char text[LINE_BYTES])
 {
     struct line l = {.len = 0};

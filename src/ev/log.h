@@ -30,7 +30,7 @@ struct log_field {
     {                                                                                              \
         .key = (k), .kind = LOG_FIELD_STR, .text = (s)                                             \
     }
-/* What clients choose, so that it does not take the line from the fields behind it. */
+/* Limits for texts that clients choose, so that the fields behind them still fit. */
 enum { LOG_NAME_BYTES = 64, LOG_PATH_BYTES = 256 };
 #define LOG_NAME(k, s)                                                                             \
     {                                                                                              \
@@ -49,21 +49,21 @@ enum { LOG_NAME_BYTES = 64, LOG_PATH_BYTES = 256 };
         .key = NULL                                                                                \
     }
 
-/* Once, before other threads start. */
+/* Sets level and format; once, before other threads start. */
 void log_setup(enum log_level level, enum log_format format);
 
-/* The start and the end of the thread; around those of all others that log. Without it, which
- * goes before and behind, each line is written where it is made. log_stop() has a bound. */
+/* Start and end the writing thread, before and after all other threads that log. While it does not
+ * run, each line is written by the thread that logs it. log_stop() waits for a bounded time. */
 void log_start(size_t queue_bytes);
 void log_stop(void);
 
 bool log_is_on(enum log_level level);
 void log_line(enum log_level level, const char *event, const struct log_field *fields);
 
-/* Text for standard output, in the same order and as patiently. */
+/* Writes text to standard output, in order with the lines, and like them without waiting. */
 void log_print(str text);
 
-/* Only a message: log_msg(LOG_WARN, "store is full: ..."). */
+/* A line that is only a message: log_msg(LOG_WARN, "store is full: ..."). */
 void log_msg(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

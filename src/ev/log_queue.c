@@ -21,7 +21,7 @@
 #include <uv.h>
 
 struct head {
-    struct log_loss loss; /* just before this line */
+    struct log_loss loss; /* lines dropped just before this one */
     unsigned short len;
     unsigned char level;
     int fd;
@@ -80,9 +80,9 @@ static void ring_take(void *bytes, size_t n)
     queue.first = queue.n_bytes == 0 ? 0 : (queue.first + n) % queue.size;
 }
 
-/* Who has begun to drop goes on until there is room for many: numbers say more than every
+/* A queue that has begun to drop goes on until half of it is free: a number says more than every
  * second line. */
-static bool has_room(size_t n)
+static bool ring_has_room(size_t n)
 {
     if (queue.is_dropping && queue.n_bytes > queue.size / 2)
         return false;
@@ -96,7 +96,7 @@ bool log_queue_put(int fd, unsigned level, str line)
     if (!atomic_load_explicit(&queue.is_open, memory_order_relaxed))
         return false;
     uv_mutex_lock(&queue.lock);
-    queue.is_dropping = !has_room(sizeof(head) + line.len);
+    queue.is_dropping = !ring_has_room(sizeof(head) + line.len);
     if (queue.is_dropping) {
         queue.loss.n[level]++;
     } else {
@@ -116,10 +116,11 @@ bool log_queue_put(int fd, unsigned level, str line)
 struct writer {
     struct head head;
     char line[LOG_QUEUE_LINE_BYTES];
-    struct log_loss loss; /* not told yet */
+    struct log_loss loss; /* dropped lines that were not reported yet */
 };
 
-/* Waits for as long as it takes; O_NONBLOCK may have been set by somebody who shares the descriptor. */
+/* Writes all bytes, however long that takes; O_NONBLOCK may have been set by somebody who shares
+ * the descriptor. */
 static bool write_all(int fd, const char *p, size_t len)
 {
     while (len > 0) {
@@ -137,7 +138,7 @@ static bool write_all(int fd, const char *p, size_t len)
     return true;
 }
 
-static void tell_loss(struct writer *w)
+static void report_loss(struct writer *w)
 {
     char text[LOG_QUEUE_LINE_BYTES];
 
@@ -148,12 +149,12 @@ static void tell_loss(struct writer *w)
 static void write_line(struct writer *w)
 {
     add_loss(&w->loss, &w->head.loss);
-    tell_loss(w);
+    report_loss(w);
     if (!write_all(w->head.fd, w->line, w->head.len))
         w->loss.n[w->head.level]++;
 }
 
-/* The next line into w; false when there is none. */
+/* Takes the next line into w; false when there is none. */
 static bool take_line(struct writer *w)
 {
     if (queue.n_bytes == 0)
@@ -163,7 +164,7 @@ static bool take_line(struct writer *w)
     return true;
 }
 
-/* Nothing waits: what was dropped since the last line is told now, as no line may follow. */
+/* Takes the count of dropped lines when no line waits: it is reported now, as none may follow. */
 static bool take_loss(struct writer *w)
 {
     bool is_new = has_loss(&queue.loss);
@@ -173,14 +174,14 @@ static bool take_loss(struct writer *w)
     return is_new;
 }
 
-/* What has been taken, without the lock. */
+/* Writes what has been taken; the lock is released meanwhile. */
 static void write_taken(struct writer *w, bool has_line)
 {
     uv_mutex_unlock(&queue.lock);
     if (has_line)
         write_line(w);
     else
-        tell_loss(w);
+        report_loss(w);
     uv_mutex_lock(&queue.lock);
     if (has_line)
         atomic_fetch_sub_explicit(&queue.n_lines, 1, memory_order_relaxed);
@@ -212,7 +213,7 @@ static void run_writer(void *arg)
 
 static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
-/* On the thread that has crashed. The signal, sent again, ends the process when this returns. */
+/* Runs on the thread that has crashed. The signal, sent again, ends the process when this returns. */
 static void on_crash(int signal)
 {
     enum { PAUSE_MS = 10 };
@@ -239,7 +240,7 @@ static void catch_crashes(void)
 
 /* ---- start and end */
 
-/* The thread is not there, and the lock may be held for ever. */
+/* A forked process has no writing thread, and its copy of the lock may be held for ever. */
 static void on_fork(void)
 {
     atomic_store_explicit(&queue.is_open, false, memory_order_relaxed);

@@ -26,18 +26,17 @@ struct log_loss {
     uint64_t n[LOG_QUEUE_LEVELS];
 };
 
-/* Writes the line that tells of them; returns its length. Runs on the writing thread. */
+/* Writes the line that reports a loss; returns its length. Runs on the writing thread. */
 typedef size_t log_loss_text(const struct log_loss *loss, char line[LOG_QUEUE_LINE_BYTES]);
 
-/* Once, before other threads start. False: there is no memory or thread, and no queue. */
+/* Starts the thread; once, before others. False: there is no memory or thread, and no queue. */
 bool log_queue_start(size_t bytes, log_loss_text *text);
 
-/* Has the line written to the descriptor, or drops and counts it; never blocks. False when there is no queue,
- * which is before the start, after log_queue_stop(), and in a process that was forked. Any
- * thread. */
+/* Queues a line for the descriptor, or drops and counts it; never blocks. False when there is no
+ * queue: before the start, after log_queue_stop(), and in a process that was forked. Any thread. */
 bool log_queue_put(int fd, unsigned level, str line);
 
-/* Waits until everything is written, at most LOG_QUEUE_STOP_MS. What is left then stays unseen. */
+/* Waits until all lines are written, at most LOG_QUEUE_STOP_MS; what is left then is lost. */
 void log_queue_stop(void);
 
 #endif

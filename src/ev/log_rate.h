@@ -16,8 +16,8 @@ struct log_rate {
     uint64_t n_refused; /* since the last that was taken */
 };
 
-/* Takes one line, or counts it as refused. *ret_refused is set when one is taken:
- * how many were refused before it. */
+/* Takes one line, or counts it as refused. When a line is taken *ret_refused says how many were
+ * refused before it. */
 bool log_rate_take(struct log_rate *r, uint64_t now_ms, uint64_t *ret_refused);
 
 #endif

@@ -70,8 +70,8 @@ static bool message_set_out(struct loop_message *m)
     return !atomic_exchange(&m->is_under_way, true);
 }
 
-/* The message is its owner's again before its function runs, which may free it. The exchange, where
- * a store would do otherwise, makes visible what was done before somebody sent it in vain. */
+/* The message belongs to its owner again before its function runs, which may free it. The exchange,
+ * where a store would do otherwise, makes visible what was done before somebody sent it in vain. */
 static void message_deliver(struct loop_message *m)
 {
     void (*const fn)(void *arg) = m->fn;
@@ -81,8 +81,8 @@ static void message_deliver(struct loop_message *m)
     fn(arg);
 }
 
-/* Messages that these send come in the next turn, so one that sends itself
- * does not starve the sockets. */
+/* Messages sent by these run in the next turn of the loop, so one that sends itself does not starve
+ * the sockets. */
 static void messages_run(struct loop_message *m)
 {
     while (m != NULL) {
@@ -203,7 +203,7 @@ void loop_free(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
-    loop->hold.woken_ms = 0; /* what was done since it was run last held nobody up */
+    loop->hold.woken_ms = 0; /* the time since the last run held nobody up */
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 
@@ -269,7 +269,7 @@ static void start_job(struct loop *loop)
     (void)uv_queue_work(&loop->uv, &loop->on_pool, run_job, on_job_done); /* cannot fail */
 }
 
-/* The next one begins before this one's owner, who may take a while, hears of its end. */
+/* The next job starts before the owner of this one, who may take a while, hears of its end. */
 static void on_job_done(uv_work_t *on_pool, int status)
 {
     struct loop_job *j = on_pool->data;
@@ -290,7 +290,7 @@ void loop_offload(struct loop *loop, struct loop_job *j)
 {
     j->loop = loop;
     j->next = NULL;
-    j->use = budget_use_for(BUDGET_UNDER_WAY); /* what it takes memory for is that of who asks */
+    j->use = budget_use_for(BUDGET_UNDER_WAY); /* memory is taken for what its caller is */
     (void)budget_use_for(j->use);
     loop_expect(loop);
     if (loop->first_job != NULL) {

@@ -46,9 +46,9 @@ char *loop_scratch(struct loop *loop);
 /* Milliseconds of the monotonic clock, as of this turn of the loop. */
 uint64_t loop_now_ms(const struct loop *loop);
 
-/* A function to be run on a loop. It is the loop's from when it is sent until fn begins: it must
- * stay where it is, and what it says must not change. fn may send it again, or free it. Zeroed but
- * for fn and arg before it is first sent. */
+/* A function to be run on a loop. The message belongs to the loop from when it is sent until fn
+ * begins: it must stay where it is, and its members must not change. fn may send it again, or free
+ * it. Zeroed but for fn and arg before it is first sent. */
 struct loop_message {
     void (*fn)(void *arg);
     void *arg;
@@ -61,13 +61,13 @@ struct loop_message {
 void loop_post(struct loop *loop, struct loop_message *m);
 
 /* On the loop's thread: run m->fn after the current batch of socket events, for work that must not
- * happen inside a callback (freeing what called us). What is under way stays so, as above. */
+ * happen inside a callback (freeing what called us). A message that is under way is not sent twice. */
 void loop_defer(struct loop *loop, struct loop_message *m);
 
-/* Has it been sent, and has its function not begun? On the thread of its loop. */
+/* True from when it is sent until its function begins. On the thread of its loop. */
 bool loop_message_is_under_way(const struct loop_message *m);
 
-/* Work for the pool, which keeps to the same rule: it is the loop's until done begins. */
+/* A job for the pool. It belongs to the loop until done begins. */
 struct loop_job {
     void (*work)(void *arg); /* on a thread of the pool */
     void (*done)(void *arg); /* on the loop, afterwards */
@@ -84,14 +84,14 @@ struct loop_job {
  * is cancelled: what arg points to must stay until done. */
 void loop_offload(struct loop *loop, struct loop_job *job);
 
-/* How much is elsewhere and has yet to come back: jobs, and errands (errand.h), which say so by the
- * first two. A loop runs until there is nothing. On the loop's thread. */
+/* The number of jobs, and of errands (errand.h, which call the first two), that are elsewhere and
+ * must come back. A loop runs until it is 0. On the loop's thread. */
 void loop_expect(struct loop *loop);
 void loop_receive(struct loop *loop);
 size_t loop_n_expected(const struct loop *loop);
 
-/* Makes the pool large enough for n_loops besides what looks up names, unless UV_THREADPOOL_SIZE is
- * in the environment. Once, before there are other threads. */
+/* Makes the pool large enough for n_loops besides the lookups of names, unless UV_THREADPOOL_SIZE
+ * is in the environment. Once, before there are other threads. */
 void loop_pool_size(unsigned n_loops);
 
 /* One-shot timers. NULL when out of memory. Starting a running timer moves it.

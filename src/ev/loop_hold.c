@@ -23,7 +23,7 @@ static uint64_t cpu_now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void tell_hold(struct loop_hold *h, enum log_level level, uint64_t held_ms, uint64_t cpu_us)
+static void log_hold(struct loop_hold *h, enum log_level level, uint64_t held_ms, uint64_t cpu_us)
 {
     struct log_field fields[] = {
         LOG_INT("ms", held_ms),
@@ -47,17 +47,17 @@ static void warn_of_hold(struct loop_hold *h, uint64_t now_ms, uint64_t held_ms)
         h->n_unsaid++;
         return;
     }
-    tell_hold(h, LOG_WARN, held_ms, 0);
+    log_hold(h, LOG_WARN, held_ms, 0);
     h->warned_ms = now_ms;
     h->n_unsaid = 0;
 }
 
-static void tell_with_cpu(struct loop_hold *h, uint64_t held_ms)
+static void log_with_cpu(struct loop_hold *h, uint64_t held_ms)
 {
     const uint64_t cpu_us = cpu_now_us();
 
     if (held_ms >= LOOP_HOLD_SHOW_MS)
-        tell_hold(h, held_ms < LOOP_HOLD_WARN_MS ? LOG_DEBUG : LOG_WARN, held_ms,
+        log_hold(h, held_ms < LOOP_HOLD_WARN_MS ? LOG_DEBUG : LOG_WARN, held_ms,
                   h->cpu_us == 0 ? 0 : cpu_us - h->cpu_us);
     h->cpu_us = cpu_now_us(); /* without what the line took */
 }
@@ -67,7 +67,7 @@ void loop_hold_end(struct loop_hold *h, uint64_t now_ms)
     const uint64_t held_ms = h->woken_ms != 0 && now_ms > h->woken_ms ? now_ms - h->woken_ms : 0;
 
     if (log_is_on(LOG_DEBUG))
-        tell_with_cpu(h, held_ms);
+        log_with_cpu(h, held_ms);
     else if (held_ms >= LOOP_HOLD_WARN_MS)
         warn_of_hold(h, now_ms, held_ms);
     h->woken_ms = 0;

@@ -15,13 +15,13 @@ enum { LOOP_HOLD_SHOW_MS = 5, LOOP_HOLD_WARN_MS = 100 };
 
 /* Zeroed, it has measured nothing. */
 struct loop_hold {
-    uint64_t woken_ms;  /* 0: not since it was asked last */
+    uint64_t woken_ms;  /* 0: not since the last loop_hold_end() */
     uint64_t cpu_us;    /* of the thread when it went to sleep; 0: not known */
     uint64_t warned_ms; /* when the last warning was given */
-    uint64_t n_unsaid;  /* since then */
+    uint64_t n_unsaid;  /* warnings left out since then */
 };
 
-/* Who works from here on, on this thread: a constant, for the line. */
+/* Names who works on this thread from here on, for the line: a constant string. */
 void loop_hold_by(const char *who);
 
 /* The loop was woken at that time of its clock. */
@@ -30,7 +30,7 @@ static inline void loop_hold_begin(struct loop_hold *h, uint64_t woken_ms)
     h->woken_ms = woken_ms;
 }
 
-/* It sleeps again, at that time of the same clock. */
+/* The loop sleeps again, at that time of the same clock: the batch is measured, and logged when it was long. */
 void loop_hold_end(struct loop_hold *h, uint64_t now_ms);
 
 #endif

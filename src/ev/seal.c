@@ -49,8 +49,8 @@ static OSSL_PARAM bytes_param(const char *name, str bytes)
 }
 
 /* HKDF (RFC 5869) of `from`; purpose is its info. */
-static bool derive(const struct seal_keys *keys, str from, str salt, str purpose, unsigned char *to,
-                   size_t n)
+static bool derive_bytes(const struct seal_keys *keys, str from, str salt, str purpose,
+                         unsigned char *to, size_t n)
 {
     char digest[] = "SHA256";
     const OSSL_PARAM params[] = {
@@ -67,23 +67,24 @@ static bool derive(const struct seal_keys *keys, str from, str salt, str purpose
     return ok;
 }
 
-static str view(const unsigned char *bytes, size_t n)
+static str view_of(const unsigned char *bytes, size_t n)
 {
     return str_from((const char *)bytes, n);
 }
 
 static bool make_key(const struct seal_keys *keys, str secret, str purpose, struct key *ret)
 {
-    return derive(keys, secret, STR(""), purpose, ret->secret, KEY_BYTES) &&
-           derive(keys, view(ret->secret, KEY_BYTES), STR(""), STR("id"), ret->id, ID_PART);
+    return derive_bytes(keys, secret, STR(""), purpose, ret->secret, KEY_BYTES) &&
+           derive_bytes(keys, view_of(ret->secret, KEY_BYTES), STR(""), STR("id"), ret->id,
+                        ID_PART);
 }
 
 /* What one text is encrypted with: a key, and the nonce behind it. */
 static bool make_text_key(const struct seal_keys *keys, const struct key *k, const char *salt,
                           unsigned char ret[TEXT_KEY_BYTES])
 {
-    return derive(keys, view(k->secret, KEY_BYTES), str_from(salt, SALT_PART), STR("text"), ret,
-                  TEXT_KEY_BYTES);
+    return derive_bytes(keys, view_of(k->secret, KEY_BYTES), str_from(salt, SALT_PART), STR("text"),
+                        ret, TEXT_KEY_BYTES);
 }
 
 static bool make_random_key(struct seal_keys *keys, str purpose)
@@ -92,7 +93,7 @@ static bool make_random_key(struct seal_keys *keys, str purpose)
     bool ok;
 
     random_fill(NULL, secret, sizeof(secret));
-    ok = make_key(keys, view(secret, sizeof(secret)), purpose, &keys->list[0]);
+    ok = make_key(keys, view_of(secret, sizeof(secret)), purpose, &keys->list[0]);
     explicit_bzero(secret, sizeof(secret));
     return ok;
 }
@@ -161,9 +162,9 @@ static bool run_cipher(EVP_CIPHER_CTX *ctx, bool encrypts, str owner, unsigned c
     return !encrypts || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, TAG_PART, tag) == 1;
 }
 
-/* The same; parts is a whole sealed text, of which the salt is there. */
-static bool apply(const struct seal_keys *keys, const struct key *k, bool encrypts, str owner,
-                  char *parts, size_t n_text)
+/* Encrypts or decrypts the text inside parts, a whole sealed text whose salt is set. */
+static bool crypt_text(const struct seal_keys *keys, const struct key *k, bool encrypts, str owner,
+                       char *parts, size_t n_text)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     unsigned char *text = (unsigned char *)parts + HEAD_PARTS;
@@ -177,7 +178,7 @@ static bool apply(const struct seal_keys *keys, const struct key *k, bool encryp
     return ok;
 }
 
-/* All of it or nothing. */
+/* Appends prefix and letters, all or nothing. */
 static bool write_letters(str parts, struct buf *out)
 {
     if (buf_reserve(out, prefix.len + base64url_letters(parts.len)) == NULL)
@@ -199,12 +200,13 @@ bool seal_close(const struct seal_keys *keys, str text, str owner, struct buf *o
     memcpy(parts, k->id, ID_PART);
     random_fill(NULL, parts + ID_PART, SALT_PART);
     memcpy(parts + HEAD_PARTS, text.p, text.len);
-    ok = apply(keys, k, true, owner, parts, text.len) && write_letters(str_from(parts, n), out);
+    ok =
+        crypt_text(keys, k, true, owner, parts, text.len) && write_letters(str_from(parts, n), out);
     free(parts);
     return ok;
 }
 
-/* By the id, before any memory is taken for what others have sealed. */
+/* Finds a key by its id, before any memory is taken for texts that others have sealed. */
 static const struct key *find_key(const struct seal_keys *keys, str letters)
 {
     char id[ID_PART];
@@ -230,7 +232,7 @@ bool seal_open(const struct seal_keys *keys, str sealed, str owner, struct arena
     parts = arena_alloc(a, n);
     if (parts == NULL || !base64url_read(letters, parts))
         return false;
-    if (!apply(keys, k, false, owner, parts, n - NON_TEXT_PARTS)) {
+    if (!crypt_text(keys, k, false, owner, parts, n - NON_TEXT_PARTS)) {
         explicit_bzero(parts, n);
         return false;
     }

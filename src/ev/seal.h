@@ -25,21 +25,21 @@ enum { SEAL_MAX_TEXT_BYTES = 1 << 30 };
 /* Unchanging once made, so that all threads may use it. */
 struct seal_keys;
 
-/* Of n secrets, NUL-terminated, of any length; of none: a random key that nobody else has.
- * What is sealed for one purpose cannot be opened for another. Nothing is kept of the
- * arguments. NULL with *reterr filled. */
+/* Keys of n secrets, NUL-terminated, of any length; of none: a random key that nobody else has.
+ * What is sealed for one purpose cannot be opened for another. No argument is kept. NULL with
+ * *reterr filled. */
 struct seal_keys *seal_keys_new(const char *const *secrets, size_t n, const char *purpose,
                                 struct err *reterr);
 
-/* Wipes them. NULL is fine. */
+/* Wipes and frees the keys. NULL is fine. */
 void seal_keys_free(struct seal_keys *keys);
 
 /* Appends the text sealed for this owner: letters, digits, "-", "_" and ".". False when it is
  * too long or memory is out; then nothing is appended. */
 bool seal_close(const struct seal_keys *keys, str text, str owner, struct buf *out);
 
-/* The text, in the arena. False, without a word about the reason, for whatever seal_close()
- * has not made for this owner with one of these keys, and when memory is out. */
+/* Opens a sealed text into the arena. False, without a word about the reason, for whatever
+ * seal_close() has not made for this owner with one of these keys, and when memory is out. */
 bool seal_open(const struct seal_keys *keys, str sealed, str owner, struct arena *a, str *ret);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { SHA256_BYTES = 32 };
 
-/* False when it cannot be had, as when memory is out. Any thread. */
+/* Hashes the bytes; false when OpenSSL cannot, as when memory is out. Any thread. */
 bool sha256(str bytes, unsigned char hash[SHA256_BYTES]);
 
 #endif
