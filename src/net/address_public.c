@@ -37,7 +37,7 @@ static const struct block blocks4[] = {
     {{240}, 4},           /* reserved; broadcast */
 };
 
-/* Inside of what is public in general; all else, from ::1 over NAT64 and private
+/* Blocks inside of global6, which is public in general; all else, from ::1 over NAT64 and private
  * networks to multicast, is not. */
 static const struct block blocks6[] = {
     {{0x20, 0x01}, 23},             /* of protocols; Teredo */
@@ -49,7 +49,7 @@ static const struct block blocks6[] = {
 static const struct block global6 = {{0x20}, 3};
 static const struct block mapped4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96};
 
-static bool is_in(const uint8_t *address, const struct block *block)
+static bool is_in_block(const uint8_t *address, const struct block *block)
 {
     unsigned whole = block->bits / 8, rest = block->bits % 8;
 
@@ -58,10 +58,10 @@ static bool is_in(const uint8_t *address, const struct block *block)
     return rest == 0 || (address[whole] ^ block->prefix[whole]) >> (8 - rest) == 0;
 }
 
-static bool is_in_any(const uint8_t *address, const struct block *blocks, size_t n)
+static bool is_in_any_block(const uint8_t *address, const struct block *blocks, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (is_in(address, &blocks[i]))
+        if (is_in_block(address, &blocks[i]))
             return true;
     }
     return false;
@@ -69,21 +69,21 @@ static bool is_in_any(const uint8_t *address, const struct block *blocks, size_t
 
 static bool is_public4(const uint8_t address[4])
 {
-    return !is_in_any(address, LIST_OF(blocks4));
+    return !is_in_any_block(address, LIST_OF(blocks4));
 }
 
 static bool is_public6(const uint8_t address[16])
 {
-    if (is_in(address, &mapped4))
+    if (is_in_block(address, &mapped4))
         return is_public4(address + 12);
-    return is_in(address, &global6) && !is_in_any(address, LIST_OF(blocks6));
+    return is_in_block(address, &global6) && !is_in_any_block(address, LIST_OF(blocks6));
 }
 
 bool address_is_public(const struct sockaddr *to)
 {
     uint8_t bytes[16];
 
-    /* Copied, since not every sockaddr that is passed around is aligned. */
+    /* The bytes are copied, since not every sockaddr that is passed around is aligned. */
     if (to->sa_family == AF_INET) {
         memcpy(bytes, (const char *)to + offsetof(struct sockaddr_in, sin_addr), 4);
         return is_public4(bytes);

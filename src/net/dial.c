@@ -48,14 +48,14 @@ static void on_poll_closed(uv_handle_t *handle)
     try_next(d);
 }
 
-static void report(struct dial *d, int fd)
+static void report_end(struct dial *d, int fd)
 {
     d->over = true;
     d->on_done(d->arg, fd, d->error);
 }
 
-/* Of several failures the last is told. But that this machine has no such network
- * says nothing about the server, which another address may have found. */
+/* The last of several failures is reported. But that this machine has no such network says nothing
+ * about the server, which another address may have found. */
 static void note_error(struct dial *d, int error)
 {
     bool is_ours = error == EAFNOSUPPORT || error == EADDRNOTAVAIL || error == ENETUNREACH;
@@ -78,7 +78,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
     d->fd = -1;
     uv_close((uv_handle_t *)poll, on_poll_closed);
     if (error == 0) {
-        report(d, fd);
+        report_end(d, fd);
         return;
     }
     note_error(d, error);
@@ -86,7 +86,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 }
 
 /* Waits for the connection that is in progress. */
-static bool watch(struct dial *d, int fd)
+static bool watch_connecting(struct dial *d, int fd)
 {
     int rc = uv_poll_init(loop_uv(d->loop), &d->poll, fd);
 
@@ -110,33 +110,33 @@ static void on_rested(void *arg)
     try_next(d);
 }
 
-static bool rest(struct dial *d)
+static bool rest_a_while(struct dial *d)
 {
     d->rest = loop_timer_new(d->loop, on_rested, d);
     if (d->rest == NULL)
         return false;
-    d->next--; /* the same again */
+    d->next--; /* the same address again */
     loop_timer_start(d->rest, REST_MS);
     return true;
 }
 
-/* True when there is something to wait for or the dial is over. */
-static bool attempt(struct dial *d, const struct address *to)
+/* Tries an address. True when there is something to wait for or the dial is over. */
+static bool try_address(struct dial *d, const struct address *to)
 {
     int fd = socket(to->to.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int error;
 
     if (fd != -1 && connect(fd, &to->to.any, to->len) == 0) {
-        report(d, fd);
+        report_end(d, fd);
         return true;
     }
-    if (fd != -1 && errno == EINPROGRESS && watch(d, fd))
+    if (fd != -1 && errno == EINPROGRESS && watch_connecting(d, fd))
         return true;
     error = errno;
     note_error(d, error);
     if (fd != -1)
         (void)close(fd);
-    return error == EAGAIN && rest(d);
+    return error == EAGAIN && rest_a_while(d);
 }
 
 static void try_next(void *arg)
@@ -144,13 +144,13 @@ static void try_next(void *arg)
     struct dial *d = arg;
 
     while (!d->over && d->next < d->list.n) {
-        if (attempt(d, &d->list.at[d->next++]))
+        if (try_address(d, &d->list.at[d->next++]))
             break;
     }
     if (d->polling || d->rest != NULL)
         return;
     if (!d->over)
-        report(d, -1);
+        report_end(d, -1);
     free(d);
 }
 

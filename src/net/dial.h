@@ -10,8 +10,8 @@
 
 struct dial;
 
-/* A connected, non-blocking descriptor that is now the owner's, or -1 and the
- * errno of the last attempt that says something about the server. */
+/* Reports a connected, non-blocking descriptor that is now the owner's, or -1 and the errno of the
+ * last attempt that says something about the server. */
 typedef void dial_on_done(void *arg, int fd, int error);
 
 /* Tries the addresses one after the other, without a limit on the time; there
@@ -20,7 +20,7 @@ typedef void dial_on_done(void *arg, int fd, int error);
 struct dial *dial_start(struct loop *loop, const struct address_list *list, dial_on_done *on_done,
                         void *arg);
 
-/* Before on_done only. NULL is fine. */
+/* Gives a dial up; before on_done only. NULL is fine. */
 void dial_cancel(struct dial *dial);
 
 #endif

@@ -26,12 +26,13 @@ enum {
     FRAMING_PER_BODY = 8, /* a chunk of one byte takes six bytes: "1", CRLF, itself, CRLF */
 };
 
-/* In front of every name and value in the buffer. */
+/* Lengths in front of every name and value in the buffer. */
 struct record {
     uint32_t name_len, value_len;
 };
 
-/* Fields of which a server, a proxy and whoever looks between them could each take another. */
+/* Fields that come once: of two, a server, a proxy and whoever looks between them could each take
+ * another. */
 static const struct {
     str name;
     const char *fault;
@@ -63,13 +64,13 @@ static const struct {
 
 #define FRAMING_TOO_LARGE "The chunk extensions and the trailer of the request are too large."
 
-static struct h1 *of(llhttp_t *parser)
+static struct h1 *request_of(llhttp_t *parser)
 {
     return parser->data;
 }
 
 /* Stops the parser from inside a callback. */
-static int fault(struct h1 *h, enum err_code code, const char *text)
+static int fault_request(struct h1 *h, enum err_code code, const char *text)
 {
     h->fault = code;
     h->fault_text = text;
@@ -78,10 +79,10 @@ static int fault(struct h1 *h, enum err_code code, const char *text)
 
 static int fault_no_memory(struct h1 *h)
 {
-    return fault(h, ERR_OVERLOADED, "The server is out of memory.");
+    return fault_request(h, ERR_OVERLOADED, "The server is out of memory.");
 }
 
-static int keep(struct h1 *h, const char *p, size_t n)
+static int keep_bytes(struct h1 *h, const char *p, size_t n)
 {
     buf_append(&h->bytes, str_from(p, n));
     return buf_failed(&h->bytes) ? fault_no_memory(h) : 0;
@@ -89,14 +90,15 @@ static int keep(struct h1 *h, const char *p, size_t n)
 
 static int on_target(llhttp_t *parser, const char *p, size_t n)
 {
-    struct h1 *h = of(parser);
+    struct h1 *h = request_of(parser);
 
     for (size_t i = 0; i < n; i++) {
         if (p[i] <= 0x20 || p[i] == 0x7f || p[i] == '#')
-            return fault(h, ERR_BAD_REQUEST, "The request target holds a forbidden character.");
+            return fault_request(h, ERR_BAD_REQUEST,
+                                 "The request target holds a forbidden character.");
     }
     h->target_len += n;
-    return keep(h, p, n);
+    return keep_bytes(h, p, n);
 }
 
 static int record_open(struct h1 *h)
@@ -104,26 +106,26 @@ static int record_open(struct h1 *h)
     static const struct record empty = {0};
 
     if (h->n_headers == h->limits->max_headers)
-        return fault(h, ERR_HEADERS_TOO_LARGE, "The request has too many header fields.");
+        return fault_request(h, ERR_HEADERS_TOO_LARGE, "The request has too many header fields.");
     h->n_headers++;
     h->record_at = h->bytes.len;
     h->value_at = 0;
-    return keep(h, (const char *)&empty, sizeof(empty));
+    return keep_bytes(h, (const char *)&empty, sizeof(empty));
 }
 
 static int on_name(llhttp_t *parser, const char *p, size_t n)
 {
-    struct h1 *h = of(parser);
+    struct h1 *h = request_of(parser);
 
     for (size_t i = 0; i < n; i++) {
         if (!header_is_name_char(p[i]))
-            return fault(h, ERR_BAD_REQUEST, "A header name holds a forbidden character.");
+            return fault_request(h, ERR_BAD_REQUEST, "A header name holds a forbidden character.");
     }
     if (h->state == H1_BODY)
         return 0; /* a trailer field: nothing of ours uses one */
     if (h->record_at == 0 && record_open(h) != 0)
         return HPE_USER;
-    if (keep(h, p, n) != 0)
+    if (keep_bytes(h, p, n) != 0)
         return HPE_USER;
     str_lower(h->bytes.p + h->bytes.len - n, n);
     return 0;
@@ -131,7 +133,7 @@ static int on_name(llhttp_t *parser, const char *p, size_t n)
 
 static int on_name_complete(llhttp_t *parser)
 {
-    struct h1 *h = of(parser);
+    struct h1 *h = request_of(parser);
 
     if (h->state == H1_BODY)
         return 0;
@@ -141,9 +143,9 @@ static int on_name_complete(llhttp_t *parser)
 
 static int on_value(llhttp_t *parser, const char *p, size_t n)
 {
-    struct h1 *h = of(parser);
+    struct h1 *h = request_of(parser);
 
-    return h->state == H1_BODY ? 0 : keep(h, p, n);
+    return h->state == H1_BODY ? 0 : keep_bytes(h, p, n);
 }
 
 static void note_single_field(struct h1 *h, str name)
@@ -157,7 +159,7 @@ static void note_single_field(struct h1 *h, str name)
     }
 }
 
-/* The fields that decide how the message is read, and whose it is. */
+/* Notes the fields that decide how the message is read, and whose it is. */
 static void note_field(struct h1 *h, str name, str value)
 {
     if (str_eq(name, STR("host"))) {
@@ -175,7 +177,7 @@ static void note_field(struct h1 *h, str name, str value)
 
 static int on_value_complete(llhttp_t *parser)
 {
-    struct h1 *h = of(parser);
+    struct h1 *h = request_of(parser);
     size_t name_at = h->record_at + sizeof(struct record);
     struct record r;
     str value;
@@ -208,18 +210,18 @@ static int check_request_line(struct h1 *h)
 
     if (h->parser.http_major != 1 || h->parser.http_minor > 1 ||
         h->parser.method > HTTP_SOURCE) /* RTSP */
-        return fault(h, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+        return fault_request(h, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
     if (h->parser.method == HTTP_CONNECT)
-        return fault(h, ERR_NOT_IMPLEMENTED, "The method CONNECT is not supported.");
+        return fault_request(h, ERR_NOT_IMPLEMENTED, "The method CONNECT is not supported.");
     if (str_eq(path, STR("*")) && h->parser.method == HTTP_OPTIONS)
         return 0;
     if (path.len == 0 || path.p[0] != '/')
-        return fault(h, ERR_BAD_REQUEST, "The request target is malformed.");
+        return fault_request(h, ERR_BAD_REQUEST, "The request target is malformed.");
     return 0;
 }
 
-/* Without a length such a request has no body as far as its framing goes, but
- * its client may mean to send one: all that follows could be misread. */
+/* True for a request that should tell the length of its body and does not. As far as its framing
+ * goes it has none, but its client may mean to send one: all that follows could be misread. */
 static bool lacks_length(const struct h1 *h)
 {
     const llhttp_t *p = &h->parser;
@@ -228,28 +230,30 @@ static bool lacks_length(const struct h1 *h)
            (p->flags & (F_CONTENT_LENGTH | F_CHUNKED)) == 0;
 }
 
-static int check_fields(struct h1 *h)
+static int check_head_fields(struct h1 *h)
 {
     if (h->n_hosts > 1 || (h->n_hosts == 0 && !h->is_http_1_0))
-        return fault(h, ERR_BAD_REQUEST, "The request must have exactly one Host header.");
+        return fault_request(h, ERR_BAD_REQUEST, "The request must have exactly one Host header.");
     if (h->repeat_fault != NULL)
-        return fault(h, ERR_BAD_REQUEST, h->repeat_fault);
+        return fault_request(h, ERR_BAD_REQUEST, h->repeat_fault);
     if (h->coding == H1_CODING_OTHER && (h->parser.flags & F_CHUNKED) != 0)
-        return fault(h, ERR_NOT_IMPLEMENTED, "No transfer coding but chunked is supported.");
+        return fault_request(h, ERR_NOT_IMPLEMENTED,
+                             "No transfer coding but chunked is supported.");
     if (h->coding != H1_CODING_NONE &&
         (h->coding == H1_CODING_OTHER || h->is_http_1_0 || (h->parser.flags & F_CHUNKED) == 0))
-        return fault(h, ERR_BAD_REQUEST, "Transfer-Encoding does not say where the body ends.");
+        return fault_request(h, ERR_BAD_REQUEST,
+                             "Transfer-Encoding does not say where the body ends.");
     if (lacks_length(h))
-        return fault(h, ERR_LENGTH_REQUIRED,
-                     "The request needs a Content-Length, or Transfer-Encoding: chunked.");
+        return fault_request(h, ERR_LENGTH_REQUIRED,
+                             "The request needs a Content-Length, or Transfer-Encoding: chunked.");
     if (h->parser.content_length > h->limits->max_body_bytes)
-        return fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
+        return fault_request(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
     return 0;
 }
 
 static int on_head_complete(llhttp_t *parser)
 {
-    struct h1 *h = of(parser);
+    struct h1 *h = request_of(parser);
 
     h->wants_upgrade = parser->upgrade != 0;
     parser->upgrade = 0; /* the body is read first, whatever the client wants then */
@@ -258,35 +262,35 @@ static int on_head_complete(llhttp_t *parser)
     h->has_body = parser->content_length > 0 || (parser->flags & F_CHUNKED) != 0;
     h->pause = H1_PAUSE_HEAD;
     h->has_head = true;
-    return check_request_line(h) != 0 || check_fields(h) != 0 ? HPE_USER : HPE_PAUSED;
+    return check_request_line(h) != 0 || check_head_fields(h) != 0 ? HPE_USER : HPE_PAUSED;
 }
 
 static int count_extension(struct h1 *h, size_t n)
 {
     h->extension_bytes += n;
     if (h->extension_bytes > h->limits->max_head_bytes)
-        return fault(h, ERR_HEADERS_TOO_LARGE, FRAMING_TOO_LARGE);
+        return fault_request(h, ERR_HEADERS_TOO_LARGE, FRAMING_TOO_LARGE);
     return 0;
 }
 
 static int on_extension(llhttp_t *parser, const char *p, size_t n)
 {
     (void)p;
-    return count_extension(of(parser), n);
+    return count_extension(request_of(parser), n);
 }
 
-/* A semicolon or an equals sign, behind which there may be nothing. */
+/* Counts a semicolon or an equals sign, behind which there may be nothing. */
 static int on_extension_part(llhttp_t *parser)
 {
-    return count_extension(of(parser), 1);
+    return count_extension(request_of(parser), 1);
 }
 
 static int on_chunk_head(llhttp_t *parser)
 {
-    struct h1 *h = of(parser);
+    struct h1 *h = request_of(parser);
 
     if (parser->content_length > h->limits->max_body_bytes - h->body.len)
-        return fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
+        return fault_request(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
     h->pause = H1_PAUSE_LAST_CHUNK;
     return parser->content_length == 0 ? HPE_PAUSED : 0;
 }
@@ -301,7 +305,7 @@ static void reserve_body(struct h1 *h, size_t n)
 
 static int on_body(llhttp_t *parser, const char *p, size_t n)
 {
-    struct h1 *h = of(parser);
+    struct h1 *h = request_of(parser);
 
     if (h->body.p == NULL)
         reserve_body(h, n);
@@ -311,7 +315,7 @@ static int on_body(llhttp_t *parser, const char *p, size_t n)
 
 static int on_message_complete(llhttp_t *parser)
 {
-    of(parser)->pause = H1_PAUSE_END;
+    request_of(parser)->pause = H1_PAUSE_END;
     return HPE_PAUSED;
 }
 
@@ -331,7 +335,7 @@ static const llhttp_settings_t callbacks = {
     .on_message_complete = on_message_complete,
 };
 
-static void start(struct h1 *h)
+static void start_request(struct h1 *h)
 {
     const struct h1_limits *limits = h->limits;
     struct buf bytes = h->bytes;
@@ -347,7 +351,7 @@ void h1_init(struct h1 *h, const struct h1_limits *limits)
 {
     buf_init(&h->bytes, 0);
     h->limits = limits;
-    start(h);
+    start_request(h);
 }
 
 void h1_fini(struct h1 *h)
@@ -362,7 +366,7 @@ void h1_next(struct h1 *h)
     if (h->bytes.cap > KEEP_BUFFER_BYTES)
         buf_fini(&h->bytes);
     buf_reset(&h->bytes);
-    start(h);
+    start_request(h);
 }
 
 /* CONTRACT 7: the message of a 413 names the limit. */
@@ -377,7 +381,7 @@ static void set_fault(const struct h1 *h, struct err *reterr)
         err_set(reterr, h->fault, "%s", h->fault_text);
 }
 
-static ssize_t fail(struct h1 *h, llhttp_errno_t verdict, struct err *reterr)
+static ssize_t fail_request(struct h1 *h, llhttp_errno_t verdict, struct err *reterr)
 {
     h->state = H1_FAILED;
     if (h->fault != ERR_NONE) { /* llhttp reports it as a verdict on the callback */
@@ -394,17 +398,19 @@ static ssize_t fail(struct h1 *h, llhttp_errno_t verdict, struct err *reterr)
     return -1;
 }
 
-/* Why the bytes that are left may not be fed, when they may not. */
+/* True when the bytes that are left may not be fed; h->fault says why. */
 static bool is_stopped(struct h1 *h)
 {
     if (h->lines.fault != NULL)
-        (void)fault(h, h->lines.is_full ? ERR_HEADERS_TOO_LARGE : ERR_BAD_REQUEST, h->lines.fault);
+        (void)fault_request(h, h->lines.is_full ? ERR_HEADERS_TOO_LARGE : ERR_BAD_REQUEST,
+                            h->lines.fault);
     else if (h->allowed_bytes == 0 && h->state == H1_HEAD)
-        (void)fault(h, ERR_HEADERS_TOO_LARGE, "The request line and headers are too large.");
+        (void)fault_request(h, ERR_HEADERS_TOO_LARGE,
+                            "The request line and headers are too large.");
     else if (h->allowed_bytes == 0 && h->in_trailer)
-        (void)fault(h, ERR_HEADERS_TOO_LARGE, FRAMING_TOO_LARGE);
+        (void)fault_request(h, ERR_HEADERS_TOO_LARGE, FRAMING_TOO_LARGE);
     else if (h->allowed_bytes == 0)
-        (void)fault(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
+        (void)fault_request(h, ERR_REQUEST_TOO_LARGE, "The request body is too large.");
     return h->fault != ERR_NONE;
 }
 
@@ -422,8 +428,8 @@ static size_t allowed_for_trailer(const struct h1 *h)
     return bytes < h->allowed_bytes ? bytes : h->allowed_bytes;
 }
 
-/* The parser has stopped itself. */
-static void advance(struct h1 *h)
+/* Goes on where the parser has stopped itself. */
+static void resume_request(struct h1 *h)
 {
     llhttp_resume(&h->parser);
     switch (h->pause) {
@@ -444,7 +450,7 @@ static void advance(struct h1 *h)
 
 /* Lets the parser run until it stops or has eaten what it may; returns what it
  * has eaten, or -1. */
-static ssize_t run(struct h1 *h, str bytes, struct err *reterr)
+static ssize_t run_parser(struct h1 *h, str bytes, struct err *reterr)
 {
     size_t n = bytes.len < h->allowed_bytes ? bytes.len : h->allowed_bytes;
     llhttp_errno_t verdict;
@@ -455,10 +461,10 @@ static ssize_t run(struct h1 *h, str bytes, struct err *reterr)
     if (verdict == HPE_PAUSED)
         n = (size_t)(llhttp_get_error_pos(&h->parser) - bytes.p);
     else if (verdict != HPE_OK)
-        return fail(h, verdict, reterr);
+        return fail_request(h, verdict, reterr);
     h->allowed_bytes -= n;
     if (verdict == HPE_PAUSED)
-        advance(h);
+        resume_request(h);
     return (ssize_t)n;
 }
 
@@ -469,7 +475,7 @@ ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr)
     assert(h->state == H1_HEAD || h->state == H1_BODY);
     while (h->state != H1_DONE) {
         enum h1_state state = h->state;
-        ssize_t n = run(h, rest, reterr);
+        ssize_t n = run_parser(h, rest, reterr);
 
         if (n == -1)
             return -1;
@@ -481,7 +487,7 @@ ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr)
         if (rest.len == 0)
             break;
         if (is_stopped(h))
-            return fail(h, HPE_USER, reterr);
+            return fail_request(h, HPE_USER, reterr);
     }
     return (ssize_t)(bytes.len - rest.len);
 }
@@ -496,7 +502,7 @@ str h1_method(const struct h1 *h)
     return str_from_c(llhttp_method_name((llhttp_method_t)h->parser.method));
 }
 
-static str target(const struct h1 *h)
+static str request_target(const struct h1 *h)
 {
     str whole = str_from(buf_str(&h->bytes).p, h->target_len);
 
@@ -505,14 +511,14 @@ static str target(const struct h1 *h)
 
 str h1_path(const struct h1 *h)
 {
-    str t = target(h), path = str_from(t.p, str_find_char(t, '?'));
+    str t = request_target(h), path = str_from(t.p, str_find_char(t, '?'));
 
     return path.len == 0 && h->target_len > 0 ? STR("/") : path; /* "http://host" */
 }
 
 str h1_query(const struct h1 *h)
 {
-    str t = target(h);
+    str t = request_target(h);
 
     return str_skip(t, str_find_char(t, '?') + 1);
 }

@@ -62,8 +62,8 @@ struct h1 {
     struct h1_lines lines;
     size_t extension_bytes; /* of the chunks so far */
     unsigned n_hosts;
-    unsigned seen_fields;     /* bits of those that may come once */
-    const char *repeat_fault; /* why the head is refused: one of them came again; or NULL */
+    unsigned seen_fields;     /* bits of the single fields that have come */
+    const char *repeat_fault; /* why the head is refused: a single field has come again; or NULL */
     enum { H1_CODING_NONE, H1_CODING_CHUNKED, H1_CODING_OTHER } coding;
     enum { H1_PAUSE_HEAD, H1_PAUSE_LAST_CHUNK, H1_PAUSE_END } pause;
     bool in_trailer;     /* behind the last chunk */
@@ -77,12 +77,12 @@ void h1_fini(struct h1 *h);
 /* Forgets the request and starts the next one. A large buffer is given back. */
 void h1_next(struct h1 *h);
 
-/* Feeds bytes until they are used up, the head of a request that has a body is
- * complete, or the request is; to be called in state H1_HEAD or H1_BODY. Returns the number of bytes used, or -1 with
- * *reterr filled: 400, 411, 413, 431, 501, or 503 when out of memory. */
+/* Feeds bytes until they are used up, the head of a request that has a body is complete, or the
+ * request is; to be called in state H1_HEAD or H1_BODY. Returns the number of bytes used, or -1
+ * with *reterr filled: 400, 411, 413, 431, 501, or 503 when out of memory. */
 ssize_t h1_feed(struct h1 *h, str bytes, struct err *reterr);
 
-/* No byte of a request has been seen. */
+/* True while no byte of a request has been seen. */
 bool h1_is_idle(const struct h1 *h);
 
 /* Views into the buffers: good until h1_next(), that of the body from H1_DONE on. Not before

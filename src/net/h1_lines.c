@@ -2,7 +2,7 @@
  * continued on the next (RFC 9112, 2.2, 5.1 and 5.2). */
 #include "net/h1_lines.h"
 
-/* Counted here, since the parser tells of a line only when its name is whole. */
+/* Lines are counted here, since the parser tells of one only when its name is whole. */
 static void count_line(struct h1_lines *l, char c)
 {
     if (l->line_bytes > 0 || c == '\r' || c == '\n')

@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 struct h1_lines {
-    char last;         /* byte seen */
+    char last;         /* the byte before */
     size_t line_bytes; /* of the current line */
     bool begun;        /* a line that is not empty has been seen */
     size_t n_lines;    /* that are not empty, with the current one */
@@ -19,9 +19,8 @@ struct h1_lines {
  * line may be the empty one that ends it. */
 #define H1_LINES_TRAILER ((struct h1_lines){.last = '\n', .begun = true})
 
-/* How many of these bytes the parser may see: all, or those before a line that
- * is refused; fault says why then. The end of the lines is found on the way;
- * nothing behind it is looked at. */
+/* Returns how many of these bytes the parser may see: all, or those before a line that is refused;
+ * fault says why then. The end of the lines is found on the way; nothing behind it is looked at. */
 size_t h1_lines_scan(struct h1_lines *l, str s);
 
 #endif

@@ -13,43 +13,42 @@
 /* A byte of the body may come in a chunk of its own; no server sends extensions. */
 enum { FRAMING_A_BYTE = 32 };
 
-static struct h1_response *of(llhttp_t *parser)
+static struct h1_response *response_of(llhttp_t *parser)
 {
     return parser->data;
 }
 
 /* Stops the parser from inside a callback. */
-static int fault(struct h1_response *r, enum h1_response_fault fault)
+static int fault_response(struct h1_response *r, enum h1_response_fault fault)
 {
     r->fault = fault;
     return HPE_USER;
 }
 
-static int keep(struct h1_response *r, const char *p, size_t n)
+static int keep_bytes(struct h1_response *r, const char *p, size_t n)
 {
     buf_append(&r->fields, str_from(p, n));
-    return buf_failed(&r->fields) ? fault(r, H1_FAULT_NO_MEMORY) : 0;
+    return buf_failed(&r->fields) ? fault_response(r, H1_FAULT_NO_MEMORY) : 0;
 }
 
-/* A piece of a name or of a value. A trailer field is left out: nothing of ours
- * uses one. */
-static int on_field(llhttp_t *parser, const char *p, size_t n)
+/* Keeps a piece of a name or of a value. A trailer field is left out: nothing of ours uses one. */
+static int on_field_piece(llhttp_t *parser, const char *p, size_t n)
 {
-    struct h1_response *r = of(parser);
+    struct h1_response *r = response_of(parser);
 
-    return r->state == H1_RESPONSE_BODY ? 0 : keep(r, p, n);
+    return r->state == H1_RESPONSE_BODY ? 0 : keep_bytes(r, p, n);
 }
 
 static int on_name_complete(llhttp_t *parser)
 {
-    struct h1_response *r = of(parser);
+    struct h1_response *r = response_of(parser);
 
     if (r->state == H1_RESPONSE_BODY)
         return 0;
     if (r->fields.len == r->name_at)
-        return fault(r, H1_FAULT_NOT_HTTP);
+        return fault_response(r, H1_FAULT_NOT_HTTP);
     str_lower(r->fields.p + r->name_at, r->fields.len - r->name_at);
-    if (keep(r, "", 1) != 0)
+    if (keep_bytes(r, "", 1) != 0)
         return HPE_USER;
     r->value_at = r->fields.len;
     return 0;
@@ -57,7 +56,7 @@ static int on_name_complete(llhttp_t *parser)
 
 static int on_value_complete(llhttp_t *parser)
 {
-    struct h1_response *r = of(parser);
+    struct h1_response *r = response_of(parser);
     str name, value;
 
     if (r->state == H1_RESPONSE_BODY)
@@ -71,7 +70,7 @@ static int on_value_complete(llhttp_t *parser)
     }
     r->n_headers++;
     r->name_at = r->fields.len + 1;
-    return keep(r, "", 1);
+    return keep_bytes(r, "", 1);
 }
 
 static bool is_informational(const struct h1_response *r)
@@ -95,16 +94,16 @@ static bool may_be_kept(const struct h1_response *r)
 
 static int on_head_complete(llhttp_t *parser)
 {
-    struct h1_response *r = of(parser);
+    struct h1_response *r = response_of(parser);
     unsigned status = parser->status_code;
 
     parser->upgrade = 0;
     if (parser->http_major != 1 || status < 100 || status == 101) /* nobody asked to change */
-        return fault(r, H1_FAULT_NOT_HTTP);
+        return fault_response(r, H1_FAULT_NOT_HTTP);
     if (is_informational(r) || status == 204 || status == 304 || r->has_no_body)
         parser->flags |= F_SKIPBODY;
     else if (!is_chunked_or_plain(r))
-        return fault(r, H1_FAULT_CODING);
+        return fault_response(r, H1_FAULT_CODING);
     if (is_informational(r))
         return 0;
     r->status = (int)status;
@@ -113,7 +112,7 @@ static int on_head_complete(llhttp_t *parser)
     return HPE_PAUSED;
 }
 
-/* What stands between the body's bytes, up to that place. False when it is too much. */
+/* Takes what stands between the body's bytes, up to byte `to`. False when it is too much. */
 static bool take_framing(struct h1_response *r, size_t to)
 {
     size_t n = to - r->framed_to;
@@ -135,11 +134,11 @@ static void allow_framing(struct h1_response *r, size_t n_body_bytes)
 
 static int on_body(llhttp_t *parser, const char *p, size_t n)
 {
-    struct h1_response *r = of(parser);
+    struct h1_response *r = response_of(parser);
     size_t at = (size_t)(p - r->piece);
 
     if (!take_framing(r, at))
-        return fault(r, H1_FAULT_FRAMING);
+        return fault_response(r, H1_FAULT_FRAMING);
     r->framed_to = at + n;
     allow_framing(r, n);
     if (r->body_bytes == 0)
@@ -157,16 +156,16 @@ static int on_message_complete(llhttp_t *parser)
 }
 
 static const llhttp_settings_t callbacks = {
-    .on_header_field = on_field,
+    .on_header_field = on_field_piece,
     .on_header_field_complete = on_name_complete,
-    .on_header_value = on_field,
+    .on_header_value = on_field_piece,
     .on_header_value_complete = on_value_complete,
     .on_headers_complete = on_head_complete,
     .on_body = on_body,
     .on_message_complete = on_message_complete,
 };
 
-static void start(struct h1_response *r)
+static void start_head(struct h1_response *r)
 {
     llhttp_init(&r->parser, HTTP_RESPONSE, &callbacks);
     r->parser.data = r;
@@ -181,7 +180,7 @@ void h1_response_init(struct h1_response *r, size_t max_head_bytes, bool is_answ
     *r = (struct h1_response){.allowed_bytes = max_head_bytes,
                               .max_head_bytes = max_head_bytes,
                               .has_no_body = is_answer_to_head};
-    start(r);
+    start_head(r);
 }
 
 void h1_response_fini(struct h1_response *r)
@@ -189,7 +188,7 @@ void h1_response_fini(struct h1_response *r)
     buf_fini(&r->fields);
 }
 
-static ssize_t fail(struct h1_response *r, enum h1_response_fault otherwise)
+static ssize_t fail_response(struct h1_response *r, enum h1_response_fault otherwise)
 {
     if (r->fault == H1_FAULT_NONE)
         r->fault = otherwise;
@@ -197,13 +196,13 @@ static ssize_t fail(struct h1_response *r, enum h1_response_fault otherwise)
     return -1;
 }
 
-/* The parser has stopped itself. */
-static void advance(struct h1_response *r)
+/* Goes on where the parser has stopped itself. */
+static void resume_response(struct h1_response *r)
 {
     if (r->state == H1_RESPONSE_BODY) {
         r->state = H1_RESPONSE_DONE;
     } else if (is_informational(r)) {
-        start(r);
+        start_head(r);
     } else {
         llhttp_resume(&r->parser);
         r->state = H1_RESPONSE_BODY;
@@ -212,7 +211,7 @@ static void advance(struct h1_response *r)
 
 /* Lets the parser run until it stops or has eaten what it may; returns what it
  * has eaten, or -1. */
-static ssize_t run(struct h1_response *r, char *p, size_t n)
+static ssize_t run_parser(struct h1_response *r, char *p, size_t n)
 {
     bool in_head = r->state == H1_RESPONSE_HEAD;
     llhttp_errno_t verdict;
@@ -222,12 +221,12 @@ static ssize_t run(struct h1_response *r, char *p, size_t n)
     verdict = llhttp_execute(&r->parser, p, n);
     if (verdict != HPE_OK && verdict != HPE_PAUSED && !in_head && r->fault == H1_FAULT_NONE &&
         !take_framing(r, (size_t)(llhttp_get_error_pos(&r->parser) - r->piece)))
-        return fail(r, H1_FAULT_FRAMING);
+        return fail_response(r, H1_FAULT_FRAMING);
     if (verdict != HPE_OK && verdict != HPE_PAUSED)
-        return fail(r, in_head ? H1_FAULT_NOT_HTTP : H1_FAULT_CHUNK);
+        return fail_response(r, in_head ? H1_FAULT_NOT_HTTP : H1_FAULT_CHUNK);
     if (verdict == HPE_PAUSED) {
         n = (size_t)(llhttp_get_error_pos(&r->parser) - p);
-        advance(r);
+        resume_response(r);
     }
     if (in_head)
         r->allowed_bytes = r->state == H1_RESPONSE_HEAD ? r->allowed_bytes - n : r->max_head_bytes;
@@ -244,15 +243,15 @@ ssize_t h1_response_feed(struct h1_response *r, char *p, size_t n, str *ret_body
     r->piece = p;
     r->body_at = r->body_bytes = r->framed_to = 0;
     do {
-        taken = run(r, p + used, n - (size_t)used);
+        taken = run_parser(r, p + used, n - (size_t)used);
         used += taken;
     } while (taken != -1 && r->state == state && (size_t)used < n &&
              (state == H1_RESPONSE_BODY || r->allowed_bytes > 0));
     if (taken != -1 && state == H1_RESPONSE_BODY && !take_framing(r, (size_t)used))
-        taken = fail(r, H1_FAULT_FRAMING);
+        taken = fail_response(r, H1_FAULT_FRAMING);
     *ret_body = str_from(p + r->body_at, r->body_bytes);
     if (taken != -1 && r->state == H1_RESPONSE_HEAD && (size_t)used < n)
-        taken = fail(r, H1_FAULT_HEAD_LIMIT);
+        taken = fail_response(r, H1_FAULT_HEAD_LIMIT);
     return taken == -1 ? -1 : used;
 }
 

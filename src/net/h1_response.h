@@ -28,7 +28,7 @@
 
 enum h1_response_state {
     H1_RESPONSE_HEAD,   /* the final head is not complete */
-    H1_RESPONSE_BODY,   /* it is; the body may still be found to be empty */
+    H1_RESPONSE_BODY,   /* the head is complete; the body may still be found to be empty */
     H1_RESPONSE_DONE,   /* the response is complete */
     H1_RESPONSE_FAILED, /* see fault: the stream cannot be read on */
 };
@@ -55,17 +55,17 @@ struct h1_response {
     /* h1_response.c's own */
     llhttp_t parser;
     struct buf fields;    /* names and values in turn, each with a NUL behind it */
-    size_t name_at;       /* in them: where the current name begins */
-    size_t value_at;      /* and where its value does */
-    size_t allowed_bytes; /* of heads, that may still come; behind them, of what frames the body */
+    size_t name_at;       /* in fields: where the current name begins */
+    size_t value_at;      /* in fields: where its value begins */
+    size_t allowed_bytes; /* that may still come: of heads, behind them of what frames the body */
     size_t max_head_bytes;
     bool has_no_body; /* whatever its head says: HEAD was asked for */
     bool ends_by_close;
     bool has_coding;            /* it has a Transfer-Encoding */
     bool is_coded;              /* which is not chunked alone */
     char *piece;                /* what is being fed */
-    size_t body_at, body_bytes; /* what of it is body, as far as found */
-    size_t framed_to;           /* behind the last of it, as it was fed */
+    size_t body_at, body_bytes; /* the body in the piece, as far as found */
+    size_t framed_to;           /* where its last byte ends in the piece, as it was fed */
 };
 
 void h1_response_init(struct h1_response *r, size_t max_head_bytes, bool is_answer_to_head);

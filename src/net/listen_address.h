@@ -29,22 +29,23 @@ int listen_address_fd(struct listen_address *a, struct err *reterr);
 /* The address with the port that was bound. */
 const char *listen_address_text(const struct listen_address *a);
 
-/* Its own descriptor goes; those handed out listen on. The file of a Unix socket
- * goes as well, when it is still the one that was made. NULL is fine. */
+/* Closes its own descriptor; those handed out listen on. The file of a Unix socket goes as well,
+ * when it is still the one that was made. NULL is fine. */
 void listen_address_close(struct listen_address *a);
 
 /* A TCP socket that listens on an address together with others (SO_REUSEPORT).
  * Returns it, or -1 with *reterr filled. */
 int listen_tcp(const char *address, struct err *reterr);
 
-/* Does nobody listen there? Takes no connection while it finds out. Returns 0,
- * or -1 with *reterr filled. */
+/* Fails when somebody listens there. Takes no connection while it finds out. Returns 0, or -1 with
+ * *reterr filled. */
 int listen_tcp_check_free(const char *address, struct err *reterr);
 
 /* The port a TCP socket is bound to. */
 int listen_port(int fd);
 
-/* Is it bound to an address that only this machine reaches? False for a Unix socket. */
+/* True when the socket is bound to an address that only this machine reaches; false for a Unix
+ * socket. */
 bool listen_is_loopback(int fd);
 
 /* A Unix socket at path. Returns it, or -1 with *reterr filled. */

@@ -16,7 +16,7 @@ struct host_port {
     char host[256], port[16];
 };
 
-static bool copy(char *to, size_t size, str s)
+static bool copy_text(char *to, size_t size, str s)
 {
     if (s.len >= size)
         return false;
@@ -42,11 +42,12 @@ static bool address_split(const char *address, struct host_port *ret)
         return false; /* an IPv6 address needs its brackets */
     if (!num_uint(port, &number) || number > UINT16_MAX)
         return false; /* getaddrinfo() would cut a larger one */
-    return copy(ret->host, sizeof(ret->host), host) && copy(ret->port, sizeof(ret->port), port);
+    return copy_text(ret->host, sizeof(ret->host), host) &&
+           copy_text(ret->port, sizeof(ret->port), port);
 }
 
-/* A socket that listens together with others, or one that is only bound and
- * wants the address for itself; -1 with errno set. "::" takes IPv4 as well. */
+/* Opens a socket that listens together with others, or one that is only bound and wants the address
+ * for itself; -1 with errno set. "::" takes IPv4 as well. */
 static int open_on(const struct addrinfo *a, bool listens)
 {
     int on = 1, off = 0;
@@ -100,7 +101,7 @@ static const char *bind_hint(int error, const char *port)
     }
 }
 
-/* A name that is not known, or what kept the system from asking. */
+/* Reports a name that is not known, or what kept the system from asking. */
 static void fail_lookup(const char *address, int rc, struct err *reterr)
 {
     err_set(reterr, ERR_INTERNAL, "listen %s: %s%s", address,
@@ -124,7 +125,7 @@ static int open_at(const char *address, bool listens, struct err *reterr)
     any = at.host[0] == '\0';
     /* RFC 6761: localhost is the loopback address, whatever a machine's files say. */
     if (strcmp(at.host, "localhost") == 0)
-        (void)copy(at.host, sizeof(at.host), STR("127.0.0.1"));
+        (void)copy_text(at.host, sizeof(at.host), STR("127.0.0.1"));
     rc = getaddrinfo(any ? NULL : at.host, at.port, &hints, &list);
     if (rc != 0) {
         fail_lookup(address, rc, reterr);

@@ -13,14 +13,14 @@
 
 enum { BACKLOG = 1024, MODE = 0660 };
 
-static int fail(const char *path, const char *why, struct err *reterr)
+static int fail_path(const char *path, const char *why, struct err *reterr)
 {
     err_set(reterr, ERR_INTERNAL, "listen unix:%s: %s", path, why);
     return -1;
 }
 
-/* With the next step for the operator, where there is a usual one. */
-static int fail_with(const char *path, int error, struct err *reterr)
+/* Reports an errno, with the next step for the operator where there is a usual one. */
+static int fail_errno(const char *path, int error, struct err *reterr)
 {
     const char *hint = error == ENOENT    ? "; its folder does not exist"
                        : error == ENOTDIR ? "; a part of its folder is a file"
@@ -32,7 +32,7 @@ static int fail_with(const char *path, int error, struct err *reterr)
     return -1;
 }
 
-/* Is somebody there? A full queue is a living process as well. */
+/* True when a process listens there, also one whose queue is full. */
 static bool is_alive(const struct address *at)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -49,15 +49,15 @@ static int remove_stale(const struct address *at, struct err *reterr)
     struct stat file;
 
     if (lstat(at->to.un.sun_path, &file) == -1)
-        return errno == ENOENT ? 0 : fail_with(at->to.un.sun_path, errno, reterr);
+        return errno == ENOENT ? 0 : fail_errno(at->to.un.sun_path, errno, reterr);
     if (!S_ISSOCK(file.st_mode))
-        return fail(at->to.un.sun_path, "this file exists and is no socket; take another path",
-                    reterr);
+        return fail_path(at->to.un.sun_path, "this file exists and is no socket; take another path",
+                         reterr);
     if (is_alive(at))
-        return fail(at->to.un.sun_path,
-                    "another process listens there; stop it or take another path", reterr);
+        return fail_path(at->to.un.sun_path,
+                         "another process listens there; stop it or take another path", reterr);
     if (unlink(at->to.un.sun_path) == -1 && errno != ENOENT)
-        return fail_with(at->to.un.sun_path, errno, reterr);
+        return fail_errno(at->to.un.sun_path, errno, reterr);
     return 0;
 }
 
@@ -66,10 +66,10 @@ static int remove_stale(const struct address *at, struct err *reterr)
 static int bind_at(int fd, const struct address *at, struct err *reterr)
 {
     if (fchmod(fd, MODE) == -1 || bind(fd, &at->to.any, at->len) == -1)
-        return fail_with(at->to.un.sun_path, errno, reterr);
+        return fail_errno(at->to.un.sun_path, errno, reterr);
     if (chmod(at->to.un.sun_path, MODE) == 0 && listen(fd, BACKLOG) == 0)
         return 0;
-    (void)fail_with(at->to.un.sun_path, errno, reterr);
+    (void)fail_errno(at->to.un.sun_path, errno, reterr);
     (void)unlink(at->to.un.sun_path);
     return -1;
 }
@@ -81,12 +81,12 @@ int listen_unix(const char *path, struct err *reterr)
     int fd;
 
     if (!address_of_path(str_from_c(path), &list))
-        return fail(path, "the path is too long for a socket", reterr);
+        return fail_path(path, "the path is too long for a socket", reterr);
     if (remove_stale(at, reterr) == -1)
         return -1;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd == -1)
-        return fail_with(path, errno, reterr);
+        return fail_errno(path, errno, reterr);
     if (bind_at(fd, at, reterr) == -1) {
         (void)close(fd);
         return -1;

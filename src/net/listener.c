@@ -33,7 +33,7 @@ struct listener {
 
 static void on_readable(uv_poll_t *poll, int status, int events);
 
-static void watch(struct listener *l)
+static void watch_socket(struct listener *l)
 {
     if (l->is_paused || l->is_resting)
         (void)uv_poll_stop(&l->poll);
@@ -46,15 +46,15 @@ static void on_rested(void *arg)
     struct listener *l = arg;
 
     l->is_resting = false;
-    watch(l);
+    watch_socket(l);
 }
 
-static void rest(struct listener *l)
+static void rest_a_while(struct listener *l)
 {
     log_msg(LOG_WARN, "cannot accept connections: %s; trying again in %d ms", strerror(errno),
             REST_MS);
     l->is_resting = true;
-    watch(l);
+    watch_socket(l);
     loop_timer_start(l->rest, REST_MS);
 }
 
@@ -82,7 +82,7 @@ static bool is_shortage(int error)
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-/* False when nothing more is to be accepted for now. */
+/* Accepts one connection; false when nothing more is to be accepted for now. */
 static bool accept_one(struct listener *l)
 {
     struct address from = {.len = sizeof(from.to)};
@@ -91,7 +91,7 @@ static bool accept_one(struct listener *l)
 
     if (fd == -1) {
         if (is_shortage(errno))
-            rest(l);
+            rest_a_while(l);
         return errno == ECONNABORTED || errno == EINTR;
     }
     peer_name(&from, peer);
@@ -128,7 +128,7 @@ struct listener *listener_open(struct loop *loop, int fd, listener_on_accept *on
     if (rc != 0)
         goto failed;
     l->poll.data = l;
-    watch(l);
+    watch_socket(l);
     return l;
 failed:
     err_set(reterr, ERR_INTERNAL, "listener: %s", uv_strerror(rc));
@@ -147,10 +147,10 @@ int listener_port(const struct listener *l)
 void listener_pause(struct listener *l, bool paused)
 {
     l->is_paused = paused;
-    watch(l);
+    watch_socket(l);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_poll_closed(uv_handle_t *handle)
 {
     free(handle->data);
 }
@@ -160,6 +160,6 @@ void listener_close(struct listener *l)
     if (l == NULL)
         return;
     loop_timer_free(l->rest);
-    uv_close((uv_handle_t *)&l->poll, on_closed);
+    uv_close((uv_handle_t *)&l->poll, on_poll_closed);
     (void)close(l->fd);
 }

@@ -37,7 +37,7 @@ void resolve_cancel(struct resolve_wait *wait)
     wait->link = NULL;
 }
 
-static void wait_for(struct name *name, struct resolve_wait *wait)
+static void add_wait(struct name *name, struct resolve_wait *wait)
 {
     wait->next = name->waits;
     wait->link = &name->waits;
@@ -46,8 +46,8 @@ static void wait_for(struct name *name, struct resolve_wait *wait)
     name->waits = wait;
 }
 
-/* Whoever is told may ask again or cancel others. */
-static void tell_all(struct name *name, const struct address_list *list)
+/* Reports to all who wait. Each may ask again or cancel others. */
+static void report_to_all(struct name *name, const struct address_list *list)
 {
     while (name->waits != NULL) {
         struct resolve_wait *wait = name->waits;
@@ -72,8 +72,8 @@ static void names_remove(struct resolver *r, struct name *name)
     *p = name->next;
 }
 
-/* Drops what is too old, and the oldest of too many. */
-static void tidy(struct resolver *r)
+/* Drops names that are too old, and the oldest of too many. */
+static void drop_old_names(struct resolver *r)
 {
     uint64_t now = loop_now_ms(r->loop);
     size_t n_kept = 0;
@@ -87,8 +87,8 @@ static void tidy(struct resolver *r)
     }
 }
 
-/* While those who wait are told, the name is not in the list: they may ask for
- * others, and that tidies it. */
+/* The name is not in the list while those who wait for it are told: they may ask for others, and
+ * that drops old ones. */
 static void on_lookup(uv_getaddrinfo_t *request, int status, struct addrinfo *result)
 {
     struct name *name = request->data;
@@ -99,7 +99,7 @@ static void on_lookup(uv_getaddrinfo_t *request, int status, struct addrinfo *re
     uv_freeaddrinfo(result);
     if (r != NULL) {
         names_remove(r, name);
-        tell_all(name, name->list.n > 0 ? &name->list : NULL);
+        report_to_all(name, name->list.n > 0 ? &name->list : NULL);
     }
     if (r == NULL || name->list.n == 0) {
         free(name);
@@ -109,7 +109,7 @@ static void on_lookup(uv_getaddrinfo_t *request, int status, struct addrinfo *re
     names_add(r, name);
 }
 
-static struct name *lookup(struct resolver *r, const char *host)
+static struct name *start_lookup(struct resolver *r, const char *host)
 {
     static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     size_t size = strlen(host) + 1;
@@ -135,7 +135,7 @@ bool resolver_get(struct resolver *r, const char *host, struct resolve_wait *wai
 
     if (address_of_literal(host, ret))
         return true;
-    tidy(r);
+    drop_old_names(r);
     for (name = r->names; name != NULL && strcmp(name->host, host) != 0;)
         name = name->next;
     if (name != NULL && name->until_ms != 0) {
@@ -143,9 +143,9 @@ bool resolver_get(struct resolver *r, const char *host, struct resolve_wait *wai
         return true;
     }
     if (name == NULL)
-        name = lookup(r, host);
+        name = start_lookup(r, host);
     if (name != NULL)
-        wait_for(name, wait);
+        add_wait(name, wait);
     return false;
 }
 

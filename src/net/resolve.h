@@ -11,7 +11,7 @@
 struct name;
 struct resolver;
 
-/* Inside who waits. */
+/* A wait for a name, inside whoever waits. */
 struct resolve_wait {
     /* list is NULL when the name cannot be resolved; it dies when this returns. */
     void (*on_resolved)(void *arg, const struct address_list *list);
@@ -22,7 +22,7 @@ struct resolve_wait {
 /* NULL when out of memory. */
 struct resolver *resolver_new(struct loop *loop);
 
-/* When nobody waits any more; lookups that still run end on their own, before
+/* Frees a resolver that nobody waits for any more; lookups that still run end on their own, before
  * loop_free() returns. NULL is fine. */
 void resolver_free(struct resolver *resolver);
 
@@ -32,10 +32,10 @@ void resolver_free(struct resolver *resolver);
 bool resolver_get(struct resolver *resolver, const char *host, struct resolve_wait *wait,
                   struct address_list *ret);
 
-/* Is a lookup under way, waited for or not? */
+/* True while a lookup is under way, waited for or not. */
 bool resolver_is_busy(const struct resolver *resolver);
 
-/* Fine when nothing is waited for. */
+/* Ends a wait; fine when nothing is waited for. */
 void resolve_cancel(struct resolve_wait *wait);
 
 #endif

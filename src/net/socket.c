@@ -22,11 +22,11 @@ struct socket_taken {
     struct socket_taken *next;
 };
 
-static void on_event(uv_poll_t *poll, int status, int events);
+static void on_poll_event(uv_poll_t *poll, int status, int events);
 
 /* UV_DISCONNECT is always asked for: a peer that leaves while we do not read is
  * noticed at once. Errors of the socket are reported without asking. */
-static void watch(struct socket *s)
+static void watch_events(struct socket *s)
 {
     int events = s->ended ? 0 : UV_DISCONNECT;
 
@@ -35,10 +35,10 @@ static void watch(struct socket *s)
     if (s->blocked)
         events |= UV_WRITABLE;
     if (!uv_is_closing((uv_handle_t *)&s->poll))
-        (void)uv_poll_start(&s->poll, events, on_event);
+        (void)uv_poll_start(&s->poll, events, on_poll_event);
 }
 
-/* Makes what was taken first pending. */
+/* Makes the first of the taken bytes pending. */
 static void promote_taken(struct socket *s)
 {
     struct socket_taken *t = s->first_taken;
@@ -61,15 +61,15 @@ static void pending_drop(struct socket *s)
     s->sent = 0;
 }
 
-/* Nothing can be sent any more. Shutting the socket down makes the loop report
- * it, so that the owner hears of it from the loop and not from inside a call. */
+/* Gives up sending. Shutting the socket down makes the loop report it, so that the owner hears of
+ * it from the loop and not from inside a call. */
 void socket_break(struct socket *s)
 {
     s->gone = true;
     s->blocked = false;
     pending_drop(s);
     (void)shutdown(s->fd, SHUT_RDWR);
-    watch(s);
+    watch_events(s);
 }
 
 static void report_gone(struct socket *s)
@@ -84,7 +84,7 @@ static bool is_transient(int error)
     return error == EAGAIN || error == EINTR || error == ENOBUFS;
 }
 
-static void receive(struct socket *s)
+static void receive_bytes(struct socket *s)
 {
     char *scratch = loop_scratch(s->loop);
     ssize_t n = recv(s->fd, scratch, LOOP_SCRATCH_BYTES, 0);
@@ -98,7 +98,7 @@ static void receive(struct socket *s)
     }
 }
 
-/* What the kernel took of a message; 0 when it refuses, -1 when it never will. */
+/* Sends pieces; returns what the kernel took of them, 0 when it refuses, -1 when it never will. */
 static ssize_t send_pieces(const struct socket *s, struct iovec *pieces, size_t n)
 {
     struct msghdr message = {.msg_iov = pieces, .msg_iovlen = n};
@@ -118,7 +118,7 @@ static void pending_clear(struct socket *s)
         buf_reset(&s->pending);
 }
 
-/* The beginning of what is pending; returns how many pieces it is, at most SOCKET_PIECES. */
+/* Lists the beginning of what is pending; returns how many pieces it is, at most SOCKET_PIECES. */
 static size_t pending_pieces(const struct socket *s, struct iovec out[SOCKET_PIECES])
 {
     size_t n = 0;
@@ -130,7 +130,7 @@ static size_t pending_pieces(const struct socket *s, struct iovec out[SOCKET_PIE
     return n;
 }
 
-/* So many of the pending bytes are out, at most all of them. */
+/* Drops the first `taken` pending bytes, at most all of them: they are out. */
 static void pending_advance(struct socket *s, size_t taken)
 {
     while (taken >= s->pending.len - s->sent && s->first_taken != NULL) {
@@ -142,7 +142,7 @@ static void pending_advance(struct socket *s, size_t taken)
         pending_clear(s);
 }
 
-/* After a failure the peer's last bytes are still to be read, so the socket is
+/* Sends what is lent. After a failure the peer's last bytes are still to be read, so the socket is
  * not broken: its end will be found there. */
 static void send_lent(struct socket *s)
 {
@@ -164,10 +164,10 @@ static void send_lent(struct socket *s)
         s->blocked = --s->n_lent > 0;
     }
     if (s->blocked != was_blocked)
-        watch(s);
+        watch_events(s);
 }
 
-static void flush(struct socket *s)
+static void send_pending(struct socket *s)
 {
     struct iovec pieces[SOCKET_PIECES];
     ssize_t taken = send_pieces(s, pieces, pending_pieces(s, pieces));
@@ -179,7 +179,7 @@ static void flush(struct socket *s)
     pending_advance(s, (size_t)taken);
     if (socket_pending(s) == 0) {
         s->blocked = false;
-        watch(s);
+        watch_events(s);
     }
     if (taken > 0)
         s->handler->on_progress(s->arg);
@@ -190,18 +190,18 @@ static void flush(struct socket *s)
 static void read_kept(struct socket *s)
 {
     if (s->reading) {
-        receive(s);
+        receive_bytes(s);
     } else {
         s->ended = true;
         s->blocked = false; /* whoever waits for room is only told of the error again */
     }
     if (!s->gone)
-        watch(s);
+        watch_events(s);
 }
 
 /* The peer's last bytes are read before its end is believed: with reading on,
  * recv() finds the end by itself. */
-static void on_event(uv_poll_t *poll, int status, int events)
+static void on_poll_event(uv_poll_t *poll, int status, int events)
 {
     struct socket *s = poll->data;
 
@@ -217,15 +217,15 @@ static void on_event(uv_poll_t *poll, int status, int events)
         if (s->n_lent > 0)
             send_lent(s);
         else
-            flush(s);
+            send_pending(s);
     }
     if (uv_is_closing((uv_handle_t *)poll) || s->gone)
         return;
     if (s->reading && (events & (UV_READABLE | UV_DISCONNECT)) != 0) {
-        receive(s);
+        receive_bytes(s);
     } else if ((events & UV_DISCONNECT) != 0 && s->keeps_end) {
         s->ended = true;
-        watch(s);
+        watch_events(s);
     } else if ((events & UV_DISCONNECT) != 0) {
         report_gone(s);
     }
@@ -247,13 +247,13 @@ int socket_open(struct socket *s, struct loop *loop, int fd, const struct socket
     s->poll.data = s;
     /* Events are small and must leave at once. Both fail on a unix socket, rightly. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    /* Else the kernel keeps megabytes for a slow reader, where no limit of ours counts. */
+    /* Without this the kernel keeps megabytes for a slow reader, where no limit of ours counts. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof(unsent_bytes));
-    watch(s);
+    watch_events(s);
     return 0;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_poll_closed(uv_handle_t *handle)
 {
     struct socket *s = handle->data;
 
@@ -265,7 +265,7 @@ void socket_close(struct socket *s)
     s->gone = true;
     s->n_lent = 0;
     pending_drop(s);
-    uv_close((uv_handle_t *)&s->poll, on_closed);
+    uv_close((uv_handle_t *)&s->poll, on_poll_closed);
     (void)close(s->fd);
 }
 
@@ -306,7 +306,7 @@ void socket_take(struct socket *s, struct buf *bytes)
     }
     *t = (struct socket_taken){.bytes = *bytes};
     *bytes = (struct buf){.limit = bytes->limit};
-    t->bytes.limit = 0; /* it was for what is in it, not for what follows */
+    t->bytes.limit = 0; /* the limit was for what is in it, not for what follows */
     if (s->last_taken == NULL)
         s->first_taken = t;
     else
@@ -321,7 +321,7 @@ void socket_trim(struct socket *s)
         buf_fini(&s->pending);
 }
 
-/* Queues what is left of the pieces after the first taken bytes. */
+/* Queues what is left of the pieces after the first `taken` bytes. */
 static void queue_rest(struct socket *s, const struct iovec *pieces, size_t n, size_t taken)
 {
     for (; n > 0 && taken >= pieces->iov_len; pieces++, n--)
@@ -364,7 +364,7 @@ void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
     }
     s->blocked = socket_pending(s) > 0;
     if (s->blocked)
-        watch(s);
+        watch_events(s);
 }
 
 void socket_lend(struct socket *s, struct iovec *pieces, size_t n_pieces)
@@ -396,7 +396,7 @@ void socket_read(struct socket *s, bool on)
     if (s->reading == on || s->gone)
         return;
     s->reading = on;
-    watch(s);
+    watch_events(s);
 }
 
 void socket_shutdown(struct socket *s)

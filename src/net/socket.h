@@ -17,8 +17,8 @@
 #include "ev/loop.h"
 
 struct socket_handler {
-    /* Views of the beginning of loop_scratch(); they die when it returns, and
-     * until then may be changed there. */
+    /* Reports views of the beginning of loop_scratch(); they die when it returns, and until then
+     * may be changed there. */
     void (*on_bytes)(void *arg, str bytes);
     void (*on_gone)(void *arg);     /* end of stream, reset, out of memory: close it now */
     void (*on_progress)(void *arg); /* the peer took some of the pending bytes */
@@ -35,7 +35,7 @@ struct socket {
     bool keeps_end;     /* see socket_keep_end() */
     bool ended;         /* an end has been seen and is kept; it is not waited for again */
     struct buf pending; /* accepted from the owner, not yet from the kernel */
-    size_t sent;        /* so many of them are out already */
+    size_t sent;        /* how many of them are out already */
     struct socket_taken *first_taken, *last_taken; /* what follows them, see socket_take() */
     size_t taken_bytes;                            /* in those */
     struct iovec *lent;                            /* see socket_lend() */
@@ -51,7 +51,7 @@ int socket_open(struct socket *s, struct loop *loop, int fd, const struct socket
  * still pending are lost. */
 void socket_close(struct socket *s);
 
-/* The same, but the peer sees a reset: it must not take what it has for whole. */
+/* Closes like socket_close(), but the peer sees a reset: it must not take what it has for whole. */
 void socket_reset(struct socket *s);
 
 /* Sends the queued bytes and these in one system call; what the kernel refuses
@@ -69,10 +69,10 @@ void socket_lend(struct socket *s, struct iovec *pieces, size_t n_pieces);
 /* Keeps bytes for the next socket_send(), so that both leave together. */
 void socket_queue(struct socket *s, str bytes);
 
-/* The same without a copy: the bytes are the socket's, and the buf is empty afterwards. */
+/* Keeps the bytes of a buf without a copy: they are the socket's, and the buf is empty afterwards. */
 void socket_take(struct socket *s, struct buf *bytes);
 
-/* Nothing will be queued for a while: gives back memory that an idle socket need not keep. */
+/* Gives back memory that an idle socket need not keep: when nothing will be queued for a while. */
 void socket_trim(struct socket *s);
 
 /* Bytes as a piece: sending only reads them, but the type does not say so. */
@@ -92,14 +92,14 @@ size_t socket_pending(const struct socket *s);
 /* Treats the peer as lost: nothing more is sent, and on_gone follows. */
 void socket_break(struct socket *s);
 
-/* From now on the peer's end is reported behind its last bytes only, however
- * long reading is off: for a peer that may leave when it has said everything. */
+/* Reports the peer's end, from now on, behind its last bytes only, however long reading is off: for
+ * a peer that may leave when it has said everything. */
 void socket_keep_end(struct socket *s);
 
 /* Reads on, or leaves the peer's bytes in the kernel. */
 void socket_read(struct socket *s, bool on);
 
-/* No more bytes will be sent; the peer sees the end of our stream. */
+/* Ends our stream: no more bytes will be sent, and the peer sees its end. */
 void socket_shutdown(struct socket *s);
 
 #endif
