@@ -70,12 +70,12 @@ struct child {
 };
 
 static void close_stream(struct child *m, enum stream which);
-static void close_all(struct child *m);
+static void close_everything(struct child *m);
 static void take_step(struct child *m, enum step step);
 
-/* ---- the end of it */
+/* ---- the end of the process */
 
-static void tell(struct child *m)
+static void report_exit(struct child *m)
 {
     if (m->is_told)
         return;
@@ -87,11 +87,12 @@ static void tell(struct child *m)
 
 static void on_reason_timer(void *arg)
 {
-    tell(arg);
+    report_exit(arg);
 }
 
-/* It is of no more use. The first reason stays, unless its death gives another. */
-static void lose(struct child *m, enum step step, const char *reason)
+/* Notes that the process is of no more use. The first reason stays, unless its death gives
+ * another. */
+static void lose_process(struct child *m, enum step step, const char *reason)
 {
     if (m->reason[0] != '\0')
         return;
@@ -127,7 +128,7 @@ static void on_input_event(uv_poll_t *poll, int status, int events)
     (void)events;
     if (status < 0 || !child_stdin_write(&m->queue, m->pipes.ours[IN])) {
         close_stream(m, IN);
-        lose(m, STEP_CLOSE, "closed its standard input");
+        lose_process(m, STEP_CLOSE, "closed its standard input");
         return;
     }
     watch_input(m);
@@ -146,7 +147,7 @@ bool child_send(struct child *m, str json)
 
 /* ---- standard output and error */
 
-static void on_line(void *arg, str line)
+static void on_stdout_line(void *arg, str line)
 {
     struct child *m = arg;
 
@@ -160,23 +161,23 @@ static void lose_for_line(struct child *m)
 
     (void)snprintf(text, sizeof(text), "sent a line of more than %zu bytes", m->conf.line_bytes);
     m->reason[0] = '\0'; /* says more than that a stream was closed as well */
-    lose(m, STEP_TERM, text);
+    lose_process(m, STEP_TERM, text);
 }
 
-/* What comes when it is of no use is read only so that it can end. */
+/* Output of a process that is of no more use is read only so that it can end. */
 static void take_output(struct child *m, str bytes)
 {
     if (m->is_told || m->lines.failed)
         return;
-    if (child_line_feed(&m->lines, bytes, on_line, m) == -1)
+    if (child_line_feed(&m->lines, bytes, on_stdout_line, m) == -1)
         lose_for_line(m);
 }
 
 static void end_output(struct child *m)
 {
-    if (!m->lines.failed && child_line_end(&m->lines, on_line, m) == -1)
+    if (!m->lines.failed && child_line_end(&m->lines, on_stdout_line, m) == -1)
         lose_for_line(m);
-    lose(m, STEP_CLOSE, "closed its standard output");
+    lose_process(m, STEP_CLOSE, "closed its standard output");
 }
 
 /* Reads once; false when there is nothing to read now. */
@@ -202,7 +203,7 @@ static bool read_stream(struct child *m, enum stream which, size_t *ret_bytes)
     return false;
 }
 
-/* Nobody is left who could write: what the group has been waited for. */
+/* True when nobody of the group is left who could write, which is what its end is known by. */
 static bool is_silent(const struct child *m)
 {
     return !has_stream(m, OUT) && !has_stream(m, ERR_OUT);
@@ -217,11 +218,11 @@ static void on_output_event(uv_poll_t *poll, int status, int events)
     (void)events;
     (void)read_stream(m, poll == &m->polls[OUT] ? OUT : ERR_OUT, &n_bytes);
     if (m->is_dead && is_silent(m))
-        close_all(m);
+        close_everything(m);
 }
 
-/* Everything the process has written before it died. */
-static void drain(struct child *m, enum stream which)
+/* Reads everything the process has written before it died. */
+static void drain_stream(struct child *m, enum stream which)
 {
     size_t n_bytes = 0, total = 0;
 
@@ -233,7 +234,7 @@ static void drain(struct child *m, enum stream which)
 
 static int signal_of(const siginfo_t *died)
 {
-    enum { SHELL_SIGNAL = 128 }; /* what shells, and other launchers, add to it */
+    enum { SHELL_SIGNAL = 128 }; /* added by shells, and by other launchers */
 
     if (died->si_code == CLD_KILLED || died->si_code == CLD_DUMPED)
         return died->si_status;
@@ -264,7 +265,7 @@ static void signal_group(const struct child *m, int signal)
         (void)kill(m->pid, signal);
 }
 
-/* The number is not ours any more. */
+/* Forgets a process id that is not ours any more. */
 static void forget_pid(struct child *m)
 {
     if (m->conf.command.ends_with_us)
@@ -285,27 +286,27 @@ static void on_child(uv_signal_t *handle, int signal)
     (void)uv_signal_stop(handle);
     m->is_dead = true;
     close_stream(m, IN);
-    drain(m, OUT);
-    drain(m, ERR_OUT);
+    drain_stream(m, OUT);
+    drain_stream(m, ERR_OUT);
     describe_death(m, &died);
-    tell(m);
+    report_exit(m);
     if (is_silent(m))
-        close_all(m);
+        close_everything(m);
     else if (m->step == STEP_NONE)
         take_step(m, STEP_TERM);
 }
 
 /* A process that SIGKILL does not end waits for a device, or belongs to someone
  * else by its set-user-ID bit. If it ever ends, it stays a zombie. */
-static void give_up(struct child *m)
+static void give_up_process(struct child *m)
 {
     if (!m->is_dead) {
         (void)snprintf(m->reason, sizeof(m->reason), "does not end, not even by SIGKILL");
         log_msg(LOG_ERROR, "%s %s: process %d %s", m->conf.kind, m->conf.label, (int)m->pid,
                 m->reason);
     }
-    tell(m);
-    close_all(m);
+    report_exit(m);
+    close_everything(m);
 }
 
 static void take_step(struct child *m, enum step step)
@@ -314,13 +315,13 @@ static void take_step(struct child *m, enum step step)
     loop_timer_start(m->step_timer, m->conf.grace_ms);
     close_stream(m, IN);
     if (step >= STEP_TERM && m->reason[0] != '\0')
-        tell(m); /* what it dies of now is our doing */
+        report_exit(m); /* what it dies of now is our doing */
     if (step == STEP_TERM)
         signal_group(m, SIGTERM);
     else if (step == STEP_KILL)
         signal_group(m, SIGKILL);
     else if (step == STEP_GIVE_UP)
-        give_up(m);
+        give_up_process(m);
 }
 
 static void on_step_timer(void *arg)
@@ -340,7 +341,7 @@ void child_stop(struct child *m)
 
 /* ---- handles */
 
-static void stdio_free(struct child *m)
+static void free_child(struct child *m)
 {
     child_stdin_fini(&m->queue);
     child_line_fini(&m->lines);
@@ -357,7 +358,7 @@ static void on_handle_closed(uv_handle_t *handle)
         return;
     if (m->handler != NULL)
         m->handler->on_closed(m->arg);
-    stdio_free(m);
+    free_child(m);
 }
 
 static void close_stream(struct child *m, enum stream which)
@@ -369,8 +370,8 @@ static void close_stream(struct child *m, enum stream which)
     m->pipes.ours[which] = -1;
 }
 
-/* Once. The rest of the group is ended while the number is still ours. */
-static void close_all(struct child *m)
+/* Closes everything, once. The rest of the group is ended while its number is still ours. */
+static void close_everything(struct child *m)
 {
     m->is_closing = true;
     signal_group(m, SIGKILL);
@@ -417,7 +418,7 @@ static int watch_streams(struct child *m, struct err *reterr)
 }
 
 /* All that can fail comes before the fork. */
-static int start(struct child *m, struct err *reterr)
+static int start_process(struct child *m, struct err *reterr)
 {
     int rc;
 
@@ -436,7 +437,7 @@ static int start(struct child *m, struct err *reterr)
     return m->pid == -1 ? -1 : 0;
 }
 
-static void set_defaults(struct child_conf *conf)
+static void set_conf_defaults(struct child_conf *conf)
 {
     if (conf->line_bytes == 0)
         conf->line_bytes = CHILD_LINE_BYTES;
@@ -446,8 +447,8 @@ static void set_defaults(struct child_conf *conf)
         conf->grace_ms = CHILD_GRACE_MS;
 }
 
-/* NULL when there is no memory; then nothing is open. */
-static struct child *stdio_new(struct loop *loop, const struct child_conf *conf, void *arg)
+/* A child without a process; NULL when there is no memory, then nothing is open. */
+static struct child *new_child(struct loop *loop, const struct child_conf *conf, void *arg)
 {
     struct child *m = calloc(1, sizeof(*m));
 
@@ -461,7 +462,7 @@ static struct child *stdio_new(struct loop *loop, const struct child_conf *conf,
     m->arg = arg;
     m->conf = *conf;
     m->pipes = (struct child_pipes){{-1, -1, -1, -1}, {-1, -1, -1, -1}};
-    set_defaults(&m->conf);
+    set_conf_defaults(&m->conf);
     child_stdin_init(&m->queue, m->conf.queue_bytes);
     child_line_init(&m->lines, m->conf.line_bytes, false);
     child_stderr_init(&m->said, loop, conf->kind, conf->label, conf->redact, conf->redact_arg);
@@ -471,17 +472,17 @@ static struct child *stdio_new(struct loop *loop, const struct child_conf *conf,
 struct child *child_start(struct loop *loop, const struct child_conf *conf,
                           const struct child_handler *handler, void *arg, struct err *reterr)
 {
-    struct child *m = stdio_new(loop, conf, arg);
+    struct child *m = new_child(loop, conf, arg);
     int rc;
 
     if (m == NULL) {
         err_set_no_memory(reterr);
         return NULL;
     }
-    rc = start(m, reterr);
+    rc = start_process(m, reterr);
     child_spawn_close_pipes(m->pipes.theirs);
     if (rc == -1) {
-        close_all(m); /* without a handler: nobody is told */
+        close_everything(m); /* without a handler: nobody is told */
         return NULL;
     }
     m->handler = handler;
@@ -489,7 +490,7 @@ struct child *child_start(struct loop *loop, const struct child_conf *conf,
     return m;
 }
 
-/* Not by take_step(), which may tell. */
+/* child_kill() does without take_step(), which may call on_exit. */
 void child_kill(struct child *m)
 {
     if (m->step >= STEP_KILL || m->is_closing)

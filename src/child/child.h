@@ -46,13 +46,13 @@ struct child_handler {
     /* A line of its standard output, not blank, without line end; the view dies
      * when it returns. False: that was no message, and goes into the log. */
     bool (*on_line)(void *arg, str line);
-    /* Once. No line follows; calls that wait for an answer have failed. */
+    /* Runs once. No line follows; calls that wait for an answer have failed. */
     void (*on_exit)(void *arg, const struct child_end *end);
-    /* Once, the last word, after on_exit; the object is gone when it returns. */
+    /* Runs once, as the last word, after on_exit; the object is gone when it returns. */
     void (*on_closed)(void *arg);
 };
 
-/* The texts must live until on_closed. 0 stands for the constant above. */
+/* How a child is started. The texts must live until on_closed. 0 stands for the constant above. */
 struct child_conf {
     const char *kind;  /* of what it is, for the log: "mcp" */
     const char *label; /* names it in the log */
@@ -64,9 +64,9 @@ struct child_conf {
     void *redact_arg;
 };
 
-/* NULL with *reterr filled when there is no memory, descriptor or process left, and
- * no callback follows. That the program does not exist is told by on_exit. The loop
- * must not end before on_closed. */
+/* Starts a child. NULL with *reterr filled when there is no memory, descriptor or process left, and
+ * no callback follows. That the program does not exist is told by on_exit. The loop must not end
+ * before on_closed. */
 struct child *child_start(struct loop *loop, const struct child_conf *conf,
                           const struct child_handler *handler, void *arg, struct err *reterr);
 
@@ -75,20 +75,20 @@ struct child *child_start(struct loop *loop, const struct child_conf *conf,
  * or it is stopping or has ended. */
 bool child_send(struct child *m, str json);
 
-/* MCP 4.7. Lines that it still writes are handed on until it has ended.
- * Stopping again, or what has ended, changes nothing. */
+/* Stops the process by the steps of MCP 4.7. Lines that it still writes are handed on until it has
+ * ended. Stopping again, or what has ended, changes nothing. */
 void child_stop(struct child *m);
 
-/* Ends it without asking, and without the steps of child_stop(): SIGKILL. on_exit and on_closed
+/* Kills the process without asking, and without the steps of child_stop(). on_exit and on_closed
  * follow as ever. */
 void child_kill(struct child *m);
 
-/* Another line_bytes, at least 1: for those who know how long the next line may be. */
+/* Sets another line_bytes, at least 1: for those who know how long the next line may be. */
 void child_limit_lines(struct child *m, size_t line_bytes);
 
 pid_t child_pid(const struct child *m);
 
-/* Appends the last lines of its standard error (MCP 4.5), also inside on_exit. */
+/* Appends the last lines of the child's standard error (MCP 4.5), also inside on_exit. */
 void child_last_stderr(const struct child *m, struct buf *out);
 
 #endif

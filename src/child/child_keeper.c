@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What it is told: a group, or minus a group that has ended. */
+/* A message to the keeper: a group, or minus a group that has ended. */
 typedef pid_t keeper_word;
 
 /* ---- the process */
@@ -42,7 +42,8 @@ static void forget_group(struct groups *g, pid_t group)
     }
 }
 
-/* Until nobody is left who could say something: the gateway, or a child that is not its program yet. */
+/* Reads messages until nobody is left who could send one: neither the gateway, nor a child that is
+ * not its program yet. */
 static void hear_groups(struct groups *g, int fd)
 {
     keeper_word word;
@@ -85,7 +86,7 @@ static void end_groups(struct groups *g)
     signal_groups(g, SIGKILL);
 }
 
-_Noreturn static void keep(int fd)
+_Noreturn static void run_keeper(int fd)
 {
     static struct groups groups;
 
@@ -104,7 +105,7 @@ _Noreturn static void keep(int fd)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next */
 static int keeper_fd = -1;
 
-/* A child of a child that has ended: nobody has to reap it. */
+/* Forks the keeper as a child of a child that has ended: nobody has to reap it. */
 static bool fork_keeper(int fd)
 {
     sigset_t all, before;
@@ -117,7 +118,7 @@ static bool fork_keeper(int fd)
     if (pid == 0) {
         pid = _Fork(); /* without the handlers of fork(), which are not for such a process */
         if (pid == 0)
-            keep(fd);
+            run_keeper(fd);
         _exit(pid == -1);
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -147,7 +148,8 @@ static bool has_keeper(void)
     return keeper_fd != -1 && poll(&peer, 1, 0) == 0;
 }
 
-/* Who was told the number of a keeper that has died may still use it: it stays that of a keeper. */
+/* Puts a new keeper at the number of one that has died: whoever was told that number may still use
+ * it. */
 static void replace_keeper(int fd)
 {
     if (fd == -1)
@@ -172,8 +174,8 @@ int child_keeper_fd(void)
     return fd;
 }
 
-/* Who cannot be told is not waited for: the group goes on without a keeper. */
-static void say(int fd, keeper_word word)
+/* Sends a message without waiting: a group whose message is lost goes on without a keeper. */
+static void send_word(int fd, keeper_word word)
 {
     ssize_t sent = send(fd, &word, sizeof(word), MSG_NOSIGNAL | MSG_DONTWAIT);
 
@@ -183,13 +185,13 @@ static void say(int fd, keeper_word word)
 void child_keeper_announce(int fd)
 {
     if (fd != -1)
-        say(fd, getpid());
+        send_word(fd, getpid());
 }
 
 void child_keeper_forget(pid_t group)
 {
     (void)pthread_mutex_lock(&lock);
     if (keeper_fd != -1)
-        say(keeper_fd, -group);
+        send_word(keeper_fd, -group);
     (void)pthread_mutex_unlock(&lock);
 }

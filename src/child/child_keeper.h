@@ -24,7 +24,7 @@ int child_keeper_fd(void);
 /* For a process that leads its group, between fork and exec: async-signal-safe. fd may be -1. */
 void child_keeper_announce(int fd);
 
-/* The group has been ended. */
+/* Tells the keeper that the group has ended. */
 void child_keeper_forget(pid_t group);
 
 #endif

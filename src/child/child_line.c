@@ -28,13 +28,13 @@ void child_line_set_limit(struct child_line *l, size_t limit_bytes)
 
 /* Blank lines count as kept while they are not known to be blank, so the limit
  * holds for them as well. */
-static bool is_blank(str line)
+static bool is_blank_line(str line)
 {
     return str_trim(line).len == 0;
 }
 
 /* Hands out a whole line, without its LF. */
-static int emit(struct child_line *l, str line, child_line_on_line *on_line, void *arg)
+static int emit_line(struct child_line *l, str line, child_line_on_line *on_line, void *arg)
 {
     if (line.len > 0 && line.p[line.len - 1] == '\r')
         line.len--;
@@ -42,12 +42,12 @@ static int emit(struct child_line *l, str line, child_line_on_line *on_line, voi
         return -1;
     if (line.len > l->limit_bytes)
         line.len = l->limit_bytes;
-    if (!is_blank(line))
+    if (!is_blank_line(line))
         on_line(arg, line);
     return 0;
 }
 
-/* The kept start and this rest are a line. */
+/* Hands out the line that the kept start and this rest are. */
 static int emit_kept(struct child_line *l, str rest, child_line_on_line *on_line, void *arg)
 {
     int rc;
@@ -55,7 +55,7 @@ static int emit_kept(struct child_line *l, str rest, child_line_on_line *on_line
     buf_append(&l->kept, rest);
     if (buf_failed(&l->kept))
         return -1;
-    rc = emit(l, buf_str(&l->kept), on_line, arg);
+    rc = emit_line(l, buf_str(&l->kept), on_line, arg);
     if (l->kept.cap > KEEP_BYTES)
         buf_fini(&l->kept);
     else
@@ -63,23 +63,24 @@ static int emit_kept(struct child_line *l, str rest, child_line_on_line *on_line
     return rc;
 }
 
-/* For the limit and a CR. A limit that was lowered may have been passed already. */
-static size_t room(const struct child_line *l)
+/* Bytes that may still be kept, for the limit and a CR. A limit that was lowered may have been
+ * passed already. */
+static size_t room_to_keep(const struct child_line *l)
 {
     return l->kept.len > l->limit_bytes ? 0 : l->limit_bytes + 1 - l->kept.len;
 }
 
-/* What a cutter that cuts need not keep is dropped. */
+/* Drops what a cutter that cuts need not keep. */
 static str within_limit(const struct child_line *l, str part)
 {
-    return l->cuts && part.len > room(l) ? str_from(part.p, room(l)) : part;
+    return l->cuts && part.len > room_to_keep(l) ? str_from(part.p, room_to_keep(l)) : part;
 }
 
 /* Keeps the start of a line that goes on in the next read. */
-static int keep(struct child_line *l, str part)
+static int keep_part(struct child_line *l, str part)
 {
     part = within_limit(l, part);
-    if (part.len > room(l))
+    if (part.len > room_to_keep(l))
         return -1;
     buf_append(&l->kept, part);
     return buf_failed(&l->kept) ? -1 : 0;
@@ -88,8 +89,8 @@ static int keep(struct child_line *l, str part)
 static int take_line(struct child_line *l, str line, child_line_on_line *on_line, void *arg)
 {
     if (l->kept.len == 0)
-        return emit(l, line, on_line, arg);
-    if (!l->cuts && line.len > room(l))
+        return emit_line(l, line, on_line, arg);
+    if (!l->cuts && line.len > room_to_keep(l))
         return -1;
     return emit_kept(l, within_limit(l, line), on_line, arg);
 }
@@ -100,7 +101,7 @@ int child_line_feed(struct child_line *l, str bytes, child_line_on_line *on_line
         size_t n = str_find_char(bytes, '\n');
 
         if (n == bytes.len) {
-            l->failed = keep(l, bytes) == -1;
+            l->failed = keep_part(l, bytes) == -1;
             break;
         }
         l->failed = take_line(l, str_from(bytes.p, n), on_line, arg) == -1;

@@ -18,12 +18,12 @@ struct child_line {
 /* The view dies when the function returns. */
 typedef void child_line_on_line(void *arg, str line);
 
-/* A limit without the end of the line, at least 1. */
+/* Starts a cutter. The limit is one without the end of the line, at least 1. */
 void child_line_init(struct child_line *l, size_t limit_bytes, bool cuts);
 void child_line_fini(struct child_line *l);
 
-/* Another limit, also from inside on_line. A line that has begun fails with its next byte if it is
- * over a lower one. */
+/* Sets another limit, also from inside on_line. A line that has begun fails with its next byte if
+ * it is over a lower one. */
 void child_line_set_limit(struct child_line *l, size_t limit_bytes);
 
 /* Feed the next bytes. Returns 0, or -1 when a line passed the limit or memory

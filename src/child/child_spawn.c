@@ -110,7 +110,7 @@ static bool has_slash(const char *name)
 }
 
 /* "dir/name"; an empty directory is the current one, as everywhere else. */
-static const char *join(struct arena *a, str dir, str name)
+static const char *join_path(struct arena *a, str dir, str name)
 {
     bool bare = dir.len == 0;
     char *path = arena_alloc(a, dir.len + !bare + name.len + 1);
@@ -146,7 +146,7 @@ static const char **find_programs(const struct child_command *command, struct ar
     }
     for (size_t len; n + 1 < most; rest = str_skip(rest, len + 1)) {
         len = str_find_char(rest, ':');
-        programs[n] = join(a, str_from(rest.p, len), str_from_c(name));
+        programs[n] = join_path(a, str_from(rest.p, len), str_from_c(name));
         if (programs[n++] == NULL)
             return NULL;
     }
@@ -166,7 +166,7 @@ static char *const *for_exec(const char *const *list)
     return p.out;
 }
 
-_Noreturn static void give_up(enum step step, int error, int report_fd)
+_Noreturn static void exit_with_report(enum step step, int error, int report_fd)
 {
     struct report r = {step, error};
 
@@ -176,8 +176,9 @@ _Noreturn static void give_up(enum step step, int error, int report_fd)
     _exit(EXIT_NOT_STARTED);
 }
 
-/* No signal is ignored or caught. The kernel is asked, since the C library refuses the two that it
- * keeps for itself; and what posix_spawn() has started, as we may have been, ignores those. */
+/* Resets all signals, so that none is ignored or caught. The kernel is asked, since the C library
+ * refuses the two that it keeps for itself; and what posix_spawn() has started, as we may have
+ * been, ignores those. */
 static void reset_signals(void)
 {
     enum { MASK_BYTES = (_NSIG - 1) / 8 };
@@ -210,7 +211,8 @@ static bool arrange_descriptors(const struct plan *plan)
     return true;
 }
 
-/* Before its descriptors are arranged, which closes these. */
+/* Joins the control groups of the command, before its descriptors are arranged, which closes
+ * these. */
 static bool join_groups(const struct child_command *command)
 {
     for (size_t i = 0; i < command->n_join_fds; i++) {
@@ -225,8 +227,9 @@ static bool join_groups(const struct child_command *command)
     return true;
 }
 
-/* Before the user is changed: others cannot take back what CAP_SYS_RESOURCE has set. The files of
- * who may not be dumped, as the gateway, belong to root; the program may be dumped anyway. */
+/* Makes the program the first that the kernel ends when memory runs out. Before the user is
+ * changed: others cannot take back what CAP_SYS_RESOURCE has set. The files of who may not be
+ * dumped, as the gateway, belong to root; the program may be dumped anyway. */
 static void offer_to_go_first(void)
 {
     int fd = prctl(PR_SET_DUMPABLE, 1) == -1
@@ -254,8 +257,8 @@ static bool is_elsewhere(int error)
            error == ENODEV || error == ETIMEDOUT || error == ELOOP;
 }
 
-/* Returns why no program could be started. One that may not be run is worth more
- * to know of than those that do not exist. */
+/* Tries all programs; returns why none could be started. One that may not be run is worth more to
+ * know of than those that do not exist. */
 static int exec_first(const struct plan *plan)
 {
     int error = ENOENT;
@@ -270,8 +273,9 @@ static int exec_first(const struct plan *plan)
     return error;
 }
 
-/* Until it is the program it holds all that is open in the gateway, the sockets that listen
- * included: one that waits, as for a control group, would keep their ports from the next gateway. */
+/* The child ends with the gateway. Until it is the program it holds all that is open there, the
+ * sockets that listen included: one that waits, as for a control group, would keep their ports from
+ * the next gateway. */
 static void die_with(pid_t gateway)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -279,8 +283,8 @@ static void die_with(pid_t gateway)
         _exit(EXIT_NOT_STARTED);
 }
 
-/* Who has changed its user has lost it. */
-static void settle_death(const struct plan *plan)
+/* The signal of die_with() is set anew, since a change of the user has cleared it, or cleared. */
+static void settle_death_signal(const struct plan *plan)
 {
     if (plan->command->dies_with_us)
         die_with(plan->gateway);
@@ -295,27 +299,27 @@ _Noreturn static void become_program(const struct plan *plan)
 
     die_with(plan->gateway);
     if (!join_groups(plan->command) || setsid() == -1)
-        give_up(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
+        exit_with_report(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
     child_keeper_announce(plan->keeper_fd);
     if (!arrange_descriptors(plan))
-        give_up(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
+        exit_with_report(STEP_SETUP, errno, plan->theirs[CHILD_PIPE_REPORT]);
     if (plan->command->goes_first)
         offer_to_go_first();
     if (!change_user(plan->command))
-        give_up(STEP_SETUP, errno, REPORT_FD);
+        exit_with_report(STEP_SETUP, errno, REPORT_FD);
     if (plan->command->cwd != NULL && chdir(plan->command->cwd) == -1)
-        give_up(STEP_CHDIR, errno, REPORT_FD);
+        exit_with_report(STEP_CHDIR, errno, REPORT_FD);
     if (plan->command->prepare != NULL) {
         int error = plan->command->prepare(plan->command->prepare_arg);
 
         if (error != 0)
-            give_up(STEP_SETUP, error, REPORT_FD);
+            exit_with_report(STEP_SETUP, error, REPORT_FD);
     }
-    settle_death(plan);
+    settle_death_signal(plan);
     reset_signals();
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    give_up(STEP_EXEC, exec_first(plan), REPORT_FD);
+    exit_with_report(STEP_EXEC, exec_first(plan), REPORT_FD);
 }
 
 pid_t child_spawn_fork(const struct child_command *command, const struct child_pipes *pipes,
@@ -347,7 +351,7 @@ out:
 /* ---- why it ended */
 
 /* The next step for the operator, where there is a usual one. */
-static const char *hint(int error, const char *program)
+static const char *start_hint(int error, const char *program)
 {
     switch (error) {
     case ENOENT:
@@ -376,7 +380,7 @@ static void describe_failure(const struct child_command *command, const struct r
     buf_c(out, "\": ");
     buf_c(out, strerror(r->error));
     if (r->step == STEP_EXEC)
-        buf_c(out, hint(r->error, command->argv[0]));
+        buf_c(out, start_hint(r->error, command->argv[0]));
 }
 
 static void describe_signal(int signal, struct buf *out)

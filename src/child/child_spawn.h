@@ -32,7 +32,7 @@ struct child_pipes {
     int theirs[CHILD_PIPE_COUNT]; /* block */
 };
 
-/* Everything is borrowed for the duration of a call. */
+/* A program and how it is started. Everything is borrowed for the duration of a call. */
 struct child_command {
     const char *const *argv; /* argv[0] is looked for on the PATH of env, never given to a shell */
     const char *const *env;  /* all that the child sees */
@@ -46,7 +46,7 @@ struct child_command {
     bool dies_with_us; /* SIGKILL when the thread that has started it ends */
     uid_t uid;         /* whom it runs as, without further groups; 0: as we do */
     gid_t gid;
-    /* The last it does before it becomes the program; returns 0, or the errno of what failed. As
+    /* Runs last, before the child becomes the program; returns 0, or the errno of what failed. As
      * after fork() in a process with threads: system calls only. NULL: nothing. */
     int (*prepare)(const void *arg);
     const void *prepare_arg;
@@ -58,9 +58,9 @@ int child_spawn_open_pipes(struct child_pipes *ret, struct err *reterr);
 /* Closes what is not -1 and sets it to -1. */
 void child_spawn_close_pipes(int ends[CHILD_PIPE_COUNT]);
 
-/* The process, or -1 with *reterr filled. It leads a session of its own, has
- * descriptors 0, 1, 2, what extra_fds names and no others, no blocked signal and no changed reaction to
- * one. Until it is the program it ends with the caller. It is the caller's to reap. */
+/* Starts the process and returns it, or -1 with *reterr filled. It leads a session of its own, has
+ * descriptors 0, 1, 2, what extra_fds names and no others, no blocked signal and no changed
+ * reaction to one. Until it is the program it ends with the caller. It is the caller's to reap. */
 pid_t child_spawn_fork(const struct child_command *command, const struct child_pipes *pipes,
                        struct err *reterr);
 

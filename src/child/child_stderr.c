@@ -23,7 +23,7 @@ void child_stderr_fini(struct child_stderr *s)
         buf_fini(&s->kept[i]);
 }
 
-static void redacted(const struct child_stderr *s, str text, struct buf *out)
+static void append_redacted(const struct child_stderr *s, str text, struct buf *out)
 {
     if (s->redact != NULL)
         s->redact(s->redact_arg, text, out);
@@ -31,12 +31,12 @@ static void redacted(const struct child_stderr *s, str text, struct buf *out)
         buf_append(out, text);
 }
 
-static str cut(str text, size_t limit_bytes)
+static str cut_text(str text, size_t limit_bytes)
 {
     return str_from(text.p, utf8_cut(text, limit_bytes));
 }
 
-/* What was left out for its rate is told with the next line that is not. */
+/* Logs a text. Lines that were left out for their rate are counted in the next one that is not. */
 static void log_text(const struct child_stderr *s, enum log_level level, const char *what,
                      uint64_t n_left_out, str text)
 {
@@ -52,15 +52,15 @@ static void log_text(const struct child_stderr *s, enum log_level level, const c
 }
 
 /* Secrets go before the line is cut: the half of one would not be known for one. */
-static void on_line(void *arg, str line)
+static void on_stderr_line(void *arg, str line)
 {
     struct child_stderr *s = arg;
     struct buf *slot = &s->kept[s->n_lines++ % CHILD_STDERR_KEPT_LINES];
     uint64_t n_left_out;
 
     buf_reset(slot);
-    redacted(s, line, slot);
-    slot->len = cut(buf_str(slot), CHILD_STDERR_LINE_BYTES).len;
+    append_redacted(s, line, slot);
+    slot->len = cut_text(buf_str(slot), CHILD_STDERR_LINE_BYTES).len;
     if (slot->len > 0 && log_rate_take(&s->rate, loop_now_ms(s->loop), &n_left_out))
         log_text(s, LOG_INFO, "stderr", n_left_out, buf_str(slot));
 }
@@ -68,12 +68,12 @@ static void on_line(void *arg, str line)
 /* A cutter that cuts fails for want of memory only; then the rest is not logged. */
 void child_stderr_feed(struct child_stderr *s, str bytes)
 {
-    (void)child_line_feed(&s->lines, bytes, on_line, s);
+    (void)child_line_feed(&s->lines, bytes, on_stderr_line, s);
 }
 
 void child_stderr_end(struct child_stderr *s)
 {
-    (void)child_line_end(&s->lines, on_line, s);
+    (void)child_line_end(&s->lines, on_stderr_line, s);
 }
 
 void child_stderr_noise(struct child_stderr *s, str line)
@@ -83,8 +83,8 @@ void child_stderr_noise(struct child_stderr *s, str line)
 
     if (!log_rate_take(&s->noise_rate, loop_now_ms(s->loop), &n_left_out))
         return;
-    redacted(s, line, &text);
-    log_text(s, LOG_WARN, "noise", n_left_out, cut(buf_str(&text), CHILD_NOISE_BYTES));
+    append_redacted(s, line, &text);
+    log_text(s, LOG_WARN, "noise", n_left_out, cut_text(buf_str(&text), CHILD_NOISE_BYTES));
     buf_fini(&text);
 }
 
