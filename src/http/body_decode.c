@@ -65,7 +65,7 @@ static bool passes_ratio(const struct body_decoder *d, unsigned long long n)
     return d->ratio_bytes != 0 && n > d->ratio_bytes;
 }
 
-/* It has n bytes or more. */
+/* Refuses a body that has n bytes or more when decoded. */
 static enum body_decoder_state fail_too_large(const struct body_decoder *d, unsigned long long n,
                                               struct err *reterr)
 {
@@ -81,7 +81,7 @@ static enum body_decoder_state fail_too_large(const struct body_decoder *d, unsi
     return BODY_DECODER_FAILED;
 }
 
-/* Appends what was decoded. */
+/* Appends a decoded piece; false when the body fails by it. */
 static bool take_piece(struct body_decoder *d, const void *piece, size_t n, struct err *reterr)
 {
     d->n_decoded += n;
@@ -147,7 +147,8 @@ static enum body_decoder_state zlib_decode_piece(struct body_decoder *d, struct 
 
 /* ---- zstd */
 
-/* What the first frame announces, which need not be decoded when it is too much; else 0. */
+/* The size that the first frame announces, which need not be decoded when it is too much; else
+ * 0. */
 static unsigned long long announced_bytes(str bytes)
 {
     unsigned long long size = ZSTD_getFrameContentSize(bytes.p, bytes.len);
@@ -193,7 +194,7 @@ static enum body_decoder_state fail_zstd(const struct body_decoder *d, size_t ve
     }
 }
 
-/* The window is allocated when a frame has said how large it is. */
+/* Counts the window, which libzstd allocates when a frame has said how large it is. */
 static bool count_window(struct body_decoder *d, struct err *reterr)
 {
     size_t now = ZSTD_sizeof_DCtx(d->zstd);

@@ -19,13 +19,14 @@ struct body_decoder;
 
 enum body_decoder_state { BODY_DECODER_FAILED = -1, BODY_DECODER_DONE, BODY_DECODER_MORE };
 
-/* Does a value of Content-Encoding leave the bytes as they are? */
+/* True when a value of Content-Encoding leaves the bytes as they are. */
 bool body_is_plain(str coding);
 
-/* bytes and out outlive the decoder. The limit of out bounds what is decoded, and with it the work: a
- * small body that swells stops there. So does max_ratio: no more than so many times the bytes, or
- * the first MiB if that is more; 0: any number. NULL with *reterr filled: 415 for a coding that is
- * not one of the above, or for several; 413 for what announces more than is allowed; out of memory. */
+/* Starts to decode bytes; they and out outlive the decoder. The limit of out bounds what is
+ * decoded, and with it the work: a small body that swells stops there. So does max_ratio: no more
+ * than so many times the bytes, or the first MiB if that is more; 0: any number. NULL with *reterr
+ * filled: 415 for a coding that is not one of the above, or for several; 413 for what announces
+ * more than is allowed; out of memory. */
 struct body_decoder *body_decoder_new(str coding, str bytes, size_t max_ratio, struct buf *out,
                                       struct err *reterr);
 void body_decoder_free(struct body_decoder *d); /* NULL is fine */
@@ -35,8 +36,8 @@ void body_decoder_free(struct body_decoder *d); /* NULL is fine */
  * out of memory. Then, and when done, it may only be freed. */
 enum body_decoder_state body_decoder_run(struct body_decoder *d, size_t most, struct err *reterr);
 
-/* The whole of it at once, with the limit of out only. Returns 0, or -1 with *reterr filled and
- * anything in out. */
+/* Decodes the whole body at once, with the limit of out only. Returns 0, or -1 with *reterr filled
+ * and anything in out. */
 int body_decode(str coding, str bytes, struct buf *out, struct err *reterr);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * libcurl reports from inside its own functions, where it must not be entered
  * again. So a call that is started, resumed or dropped from there is put on the
- * list of changed calls, and settle() deals with it when libcurl has been left.
+ * list of changed calls, and settle_calls() deals with it when libcurl has been left.
  * Resuming waits for the loop in any case: it reports held back bytes at once,
  * and nobody expects a report from inside http_call_resume(). */
 #include "http/client_curl.h"
@@ -31,7 +31,7 @@ struct curl_client {
     bool settling;
 };
 
-static struct curl_call *of(struct http_call *call)
+static struct curl_call *curl_call_of(struct http_call *call)
 {
     return (struct curl_call *)call;
 }
@@ -66,8 +66,8 @@ static void keep_connections(struct curl_client *client)
     curl_pump_keep(client->pump, client->n_calls + client->conf->max_idle_connections);
 }
 
-/* Only from outside libcurl. */
-static void leave(struct curl_call *call)
+/* Takes the call from libcurl; only from outside libcurl. */
+static void leave_libcurl(struct curl_call *call)
 {
     if (call->added)
         curl_pump_remove(call->client->pump, call->easy);
@@ -80,19 +80,19 @@ static void call_free(struct curl_call *call)
 
     changed_remove(call);
     resolve_cancel(&call->wait);
-    leave(call);
+    leave_libcurl(call);
     client->n_calls--;
     keep_connections(client);
     curl_call_fini(call);
     budget_free(call, CALL_BYTES);
 }
 
-/* Only from outside libcurl. */
+/* Reports the end of a call; only from outside libcurl. */
 static void call_end(struct curl_call *call, CURLcode result)
 {
     struct err e;
 
-    leave(call);
+    leave_libcurl(call);
     if (result == CURLE_OK && call->call.head_done) {
         call_on_end(&call->call, NULL);
         return;
@@ -129,9 +129,9 @@ static void call_settle(struct curl_call *call)
     }
 }
 
-/* Dealing with one call may report, and that may change others or end them:
- * each is taken off the list before it is dealt with. */
-static void settle(void *arg)
+/* Settles all changed calls. That may report, and a report may change others or end them: each call
+ * is taken off the list before it is dealt with. */
+static void settle_calls(void *arg)
 {
     struct curl_client *client = arg;
 
@@ -148,7 +148,7 @@ static void settle(void *arg)
     client->settling = false;
 }
 
-static void on_done(void *arg, CURL *easy, CURLcode result)
+static void on_transfer_done(void *arg, CURL *easy, CURLcode result)
 {
     struct curl_call *call = NULL;
 
@@ -167,17 +167,17 @@ static void settle_soon(struct curl_call *call)
 
 static void on_paused(struct http_call *call)
 {
-    if (!call->paused && of(call)->held)
-        settle_soon(of(call));
+    if (!call->paused && curl_call_of(call)->held)
+        settle_soon(curl_call_of(call));
 }
 
-static void drop(struct http_call *call)
+static void drop_call(struct http_call *call)
 {
-    of(call)->cancelled = true;
-    if (curl_pump_is_inside(of(call)->client->pump))
-        changed_add(of(call));
+    curl_call_of(call)->cancelled = true;
+    if (curl_pump_is_inside(curl_call_of(call)->client->pump))
+        changed_add(curl_call_of(call));
     else
-        call_free(of(call));
+        call_free(curl_call_of(call));
 }
 
 static void on_resolved(void *arg, const struct address_list *list)
@@ -203,7 +203,7 @@ static void look_up(struct curl_call *call)
         on_resolved(call, NULL);
 }
 
-/* libcurl's clock runs from there on, also on a connection that was kept. */
+/* libcurl's clock runs from when the request goes out, also on a connection that was kept. */
 static bool is_connected(const struct http_call *call)
 {
     curl_off_t sent_us = 0;
@@ -213,7 +213,7 @@ static bool is_connected(const struct http_call *call)
     return sent_us > 0;
 }
 
-static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])
+static void write_where(const struct http_call *call, char out[CALL_WHERE_BYTES])
 {
     curl_call_where((const struct curl_call *)call, out);
 }
@@ -221,7 +221,8 @@ static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])
 struct http_call *curl_client_start(struct curl_client *client, const struct http_call_conf *conf,
                                     struct err *reterr)
 {
-    static const struct call_transport transport = {on_paused, drop, is_connected, where};
+    static const struct call_transport transport = {on_paused, drop_call, is_connected,
+                                                    write_where};
     struct curl_call *call = budget_alloc(sizeof(*call), CALL_BYTES);
 
     if (call == NULL) {
@@ -252,7 +253,7 @@ struct http_call *curl_client_start(struct curl_client *client, const struct htt
 
 struct curl_client *curl_client_new(struct loop *loop, const struct http_client_conf *conf)
 {
-    static const struct curl_pump_handler handler = {settle, on_done};
+    static const struct curl_pump_handler handler = {settle_calls, on_transfer_done};
     struct curl_client *client;
 
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
@@ -264,7 +265,7 @@ struct curl_client *curl_client_new(struct loop *loop, const struct http_client_
     }
     client->loop = loop;
     client->conf = conf;
-    client->settle_timer = loop_timer_new(loop, settle, client);
+    client->settle_timer = loop_timer_new(loop, settle_calls, client);
     client->pump = curl_pump_new(loop, &handler, client);
     if (conf->may_connect != NULL)
         client->resolver = resolver_new(loop);

@@ -9,10 +9,10 @@ struct curl_client;
 /* NULL when out of memory. conf must outlive the client. */
 struct curl_client *curl_client_new(struct loop *loop, const struct http_client_conf *conf);
 
-/* Lookups of ours only; libcurl leaves its own behind. */
+/* True while a lookup of ours is under way; libcurl leaves its own behind. */
 bool curl_client_is_resolving(const struct curl_client *client);
 
-/* After all its calls have been dropped. NULL is fine. */
+/* Frees a client whose calls have all been dropped. NULL is fine. */
 void curl_client_free(struct curl_client *client);
 
 /* Starts a call whose common part is zeroed, but for the transport

@@ -57,7 +57,7 @@ struct direct_call {
     bool is_receiving, is_dropped; /* both: to be freed when it is not receiving any more */
 };
 
-/* There are credentials in its head. */
+/* Wipes the request: there are credentials in its head. */
 static void forget_request(struct direct_call *d)
 {
     if (d->request.p != NULL)
@@ -71,12 +71,12 @@ static void call_free(struct direct_call *d)
     free(d);
 }
 
-static struct direct_call *of(struct http_call *call)
+static struct direct_call *direct_call_of(struct http_call *call)
 {
     return (struct direct_call *)call;
 }
 
-static void fail(struct direct_call *d, const char *cause)
+static void fail_call(struct direct_call *d, const char *cause)
 {
     struct err e;
 
@@ -88,7 +88,7 @@ static void fail_errno(struct direct_call *d, int error)
 {
     char cause[CALL_CAUSE_BYTES];
 
-    fail(d, call_cause_of_errno(error, cause));
+    fail_call(d, call_cause_of_errno(error, cause));
 }
 
 /* --- the answer comes in -------------------------------------------------------- */
@@ -103,8 +103,9 @@ static const char *const faults[] = {
     [H1_FAULT_NO_MEMORY] = CAUSE_LARGE_HEAD,
 };
 
-/* The request must be out as well: otherwise its rest would be taken for the next. */
-static void finish(struct direct_call *d, bool is_clean)
+/* Ends a call whose answer is whole. Its connection is kept only if the request is out as well:
+ * otherwise its rest would be taken for the next. */
+static void finish_call(struct direct_call *d, bool is_clean)
 {
     struct pool_conn *conn = d->conn;
 
@@ -126,9 +127,9 @@ static void receive_body(struct direct_call *d, char *p, size_t n)
     if (d->is_dropped)
         return;
     if (used == -1)
-        fail(d, faults[d->response.fault]);
+        fail_call(d, faults[d->response.fault]);
     else if (d->response.state == H1_RESPONSE_DONE)
-        finish(d, (size_t)used == n);
+        finish_call(d, (size_t)used == n);
 }
 
 static bool report_head(struct direct_call *d)
@@ -148,8 +149,8 @@ static bool report_head(struct direct_call *d)
 
 static void on_release(void *arg);
 
-/* The caller has paused on the head, and here may be the beginning of the body. */
-static bool hold(struct direct_call *d, str rest)
+/* Holds the beginning of the body, as the caller has paused on the head. */
+static bool hold_body(struct direct_call *d, str rest)
 {
     d->release = loop_timer_new(d->client->loop, on_release, d);
     buf_append(&d->held, rest);
@@ -164,13 +165,13 @@ static void receive_head(struct direct_call *d, char *p, size_t n)
     ssize_t used = h1_response_feed(&d->response, p, n, &body);
 
     if (used == -1) {
-        fail(d, faults[d->response.fault]);
+        fail_call(d, faults[d->response.fault]);
         return;
     }
     if (d->response.state == H1_RESPONSE_HEAD)
         return;
     if (!report_head(d)) {
-        fail(d, CAUSE_LARGE_HEAD);
+        fail_call(d, CAUSE_LARGE_HEAD);
         return;
     }
     if (d->is_dropped)
@@ -178,8 +179,8 @@ static void receive_head(struct direct_call *d, char *p, size_t n)
     h1_response_drop_head(&d->response);
     if (!d->call.paused)
         receive_body(d, p + used, n - (size_t)used);
-    else if (!hold(d, str_from(p + used, n - (size_t)used)))
-        fail(d, CAUSE_LARGE_HEAD);
+    else if (!hold_body(d, str_from(p + used, n - (size_t)used)))
+        fail_call(d, CAUSE_LARGE_HEAD);
 }
 
 static void on_bytes(void *arg, char *p, size_t n)
@@ -213,14 +214,14 @@ static void on_release(void *arg)
 
 /* --- the way to the upstream -------------------------------------------------------- */
 
-static bool reach(struct direct_call *d);
+static bool reach_upstream(struct direct_call *d);
 
-static void retry(struct direct_call *d)
+static void retry_request(struct direct_call *d)
 {
     d->is_retried = true;
     conn_pool_close(d->conn);
     d->conn = NULL;
-    if (reach(d))
+    if (reach_upstream(d))
         call_watch_time(&d->call);
     else
         fail_errno(d, ENOMEM);
@@ -231,13 +232,13 @@ static void on_gone(void *arg, int error)
     struct direct_call *d = arg;
 
     if (!d->response.begun && d->conn->is_reused && !d->is_retried)
-        retry(d);
+        retry_request(d);
     else if (error != 0)
-        fail(d, CAUSE_CLOSED);
+        fail_call(d, CAUSE_CLOSED);
     else if (h1_response_end(&d->response))
-        finish(d, false);
+        finish_call(d, false);
     else
-        fail(d, d->response.begun ? CAUSE_CUT : CAUSE_NO_ANSWER);
+        fail_call(d, d->response.begun ? CAUSE_CUT : CAUSE_NO_ANSWER);
 }
 
 static const struct pool_user pool_user = {on_bytes, on_gone};
@@ -267,7 +268,7 @@ static void on_dialled(void *arg, int fd, int error)
     send_request(d);
 }
 
-static bool dial(struct direct_call *d, const struct address_list *addresses)
+static bool dial_addresses(struct direct_call *d, const struct address_list *addresses)
 {
     struct address_list list = *addresses;
 
@@ -281,13 +282,14 @@ static void on_resolved(void *arg, const struct address_list *list)
     struct direct_call *d = arg;
 
     if (list == NULL)
-        fail(d, CAUSE_NO_NAME);
-    else if (!dial(d, list))
+        fail_call(d, CAUSE_NO_NAME);
+    else if (!dial_addresses(d, list))
         fail_errno(d, ENOMEM);
 }
 
-/* False when out of memory. The path fits: else there would be no call. */
-static bool reach(struct direct_call *d)
+/* Starts the way to the upstream; false when out of memory. The path fits: else there would be no
+ * call. */
+static bool reach_upstream(struct direct_call *d)
 {
     struct address_list list = {.n = 0};
 
@@ -295,9 +297,9 @@ static bool reach(struct direct_call *d)
     d->wait.on_resolved = on_resolved;
     d->wait.arg = d;
     if (d->origin->is_unix)
-        return address_of_path(str_from_c(d->origin->name), &list) && dial(d, &list);
+        return address_of_path(str_from_c(d->origin->name), &list) && dial_addresses(d, &list);
     if (resolver_get(d->client->resolver, d->origin->name, &d->wait, &list))
-        return dial(d, &list);
+        return dial_addresses(d, &list);
     return d->wait.link != NULL;
 }
 
@@ -305,7 +307,7 @@ static bool reach(struct direct_call *d)
 
 static void on_paused(struct http_call *call)
 {
-    struct direct_call *d = of(call);
+    struct direct_call *d = direct_call_of(call);
 
     if (d->release != NULL) {
         if (!call->paused)
@@ -316,9 +318,9 @@ static void on_paused(struct http_call *call)
     }
 }
 
-static void drop(struct http_call *call)
+static void drop_call(struct http_call *call)
 {
-    struct direct_call *d = of(call);
+    struct direct_call *d = direct_call_of(call);
 
     resolve_cancel(&d->wait);
     dial_cancel(d->dial);
@@ -338,7 +340,7 @@ static bool is_connected(const struct http_call *call)
     return ((const struct direct_call *)call)->conn != NULL;
 }
 
-static void where(const struct http_call *call, char out[CALL_WHERE_BYTES])
+static void write_where(const struct http_call *call, char out[CALL_WHERE_BYTES])
 {
     const struct origin *o = ((const struct direct_call *)call)->origin;
     bool has_colon = strchr(o->name, ':') != NULL; /* an IPv6 address */
@@ -423,7 +425,8 @@ struct http_call *direct_client_start(struct direct_client *client,
                                       const struct http_call_conf *conf, const struct http_url *url,
                                       struct err *reterr)
 {
-    static const struct call_transport transport = {on_paused, drop, is_connected, where};
+    static const struct call_transport transport = {on_paused, drop_call, is_connected,
+                                                    write_where};
     struct direct_call *d = check_path(url, reterr) ? call_new(client, url, reterr) : NULL;
 
     if (d == NULL)
@@ -434,8 +437,8 @@ struct http_call *direct_client_start(struct direct_client *client,
     h1_response_init(&d->response, CALL_MAX_HEAD_BYTES, strcmp(conf->method, "HEAD") == 0);
     if (!conf->is_unique)
         d->conn = conn_pool_take(client->pool, d->origin, &pool_user, d);
-    if (buf_failed(&d->request) || (d->conn == NULL && !reach(d))) {
-        drop(&d->call);
+    if (buf_failed(&d->request) || (d->conn == NULL && !reach_upstream(d))) {
+        drop_call(&d->call);
         err_set_no_memory(reterr);
         return NULL;
     }

@@ -14,7 +14,7 @@ struct direct_client *direct_client_new(struct loop *loop, size_t max_idle_conne
 
 bool direct_client_is_resolving(const struct direct_client *client);
 
-/* After all its calls have been dropped. NULL is fine. */
+/* Frees a client whose calls have all been dropped. NULL is fine. */
 void direct_client_free(struct direct_client *client);
 
 /* Starts a call whose common part is zeroed, but for the transport and

@@ -67,7 +67,8 @@ static uint64_t first_bytes(const unsigned char *p, size_t n)
     return number;
 }
 
-/* Not the beginning of any IPv6 address in use (RFC 4291, 2.4: ::/8 is reserved). */
+/* The key of an IPv4 address, not the beginning of any IPv6 address in use (RFC 4291, 2.4: ::/8 is
+ * reserved). */
 static uint64_t key_of_ipv4(const unsigned char *address)
 {
     return address[0] == 127 ? 0 : 1ULL << 32 | first_bytes(address, 4);
@@ -120,7 +121,7 @@ static void slot_remove(struct client_share *s, size_t gap)
     s->n_clients--;
 }
 
-/* Under the lock. */
+/* Counts one more connection of a client; under the lock. */
 static bool count_up(struct client_share *s, uint64_t key)
 {
     struct slot *slot = slot_find(s, key);

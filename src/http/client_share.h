@@ -21,18 +21,18 @@ struct client_share;
 struct client_share *client_share_new(size_t most, size_t max_connections, struct err *reterr);
 void client_share_free(struct client_share *s); /* NULL is fine */
 
-/* Who is at an address without port, as text: one number for all addresses of a
- * client. 0: nobody who is counted. Pure. */
+/* The client at an address without port, as text: one number for all addresses of a client. 0:
+ * nobody who is counted. Pure. */
 uint64_t client_share_key(const char *peer);
 
 /* Counts one more connection of the client. False when it has its share, or when more clients
  * are connected than max_connections. Key 0 and s == NULL are always granted. */
 bool client_share_take(struct client_share *s, uint64_t key);
 
-/* One of the connections that were granted has ended. */
+/* Gives back one of the connections that were granted: it has ended. */
 void client_share_give_back(struct client_share *s, uint64_t key);
 
-/* How many it has. */
+/* How many connections the client has. */
 size_t client_share_count(struct client_share *s, uint64_t key);
 
 #endif

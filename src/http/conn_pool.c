@@ -102,8 +102,8 @@ static void close_old(struct conn_pool *pool)
         conn_pool_close(pool->oldest);
 }
 
-/* The loop may not have told yet what came in: bytes would be read as the answer
- * to a request that is only about to be sent, perhaps another client's. */
+/* True when nothing has come in that the loop may not have reported yet: bytes would be read as the
+ * answer to a request that is only about to be sent, perhaps another client's. */
 static bool is_quiet(const struct pool_conn *c)
 {
     char byte;
@@ -184,14 +184,14 @@ static void on_progress(void *arg)
     (void)arg;
 }
 
-static void on_closed(void *arg)
+static void on_socket_closed(void *arg)
 {
     free(arg);
 }
 
 /* A machine that vanishes while a model thinks is noticed in a few minutes. Fails
  * on a unix socket, rightly. */
-static void keep_alive(int fd)
+static void set_keep_alive(int fd)
 {
     int on = 1, idle_s = 60, interval_s = 60;
 
@@ -203,7 +203,7 @@ static void keep_alive(int fd)
 struct pool_conn *conn_pool_open(struct conn_pool *pool, struct origin *origin, int fd,
                                  const struct pool_user *user, void *arg, struct err *reterr)
 {
-    static const struct socket_handler handler = {on_bytes, on_gone, on_progress, on_closed};
+    static const struct socket_handler handler = {on_bytes, on_gone, on_progress, on_socket_closed};
     struct pool_conn *c = calloc(1, sizeof(*c));
 
     if (c == NULL) {
@@ -216,7 +216,7 @@ struct pool_conn *conn_pool_open(struct conn_pool *pool, struct origin *origin, 
         return NULL;
     }
     socket_keep_end(&c->socket);
-    keep_alive(fd);
+    set_keep_alive(fd);
     c->pool = pool;
     c->origin = origin;
     origin->refs++;

@@ -25,9 +25,10 @@ struct conn_pool;
 
 /* Reports to the user of a connection, from the loop only. */
 struct pool_user {
-    /* In the loop's scratch buffer, where they may be changed until it returns. */
+    /* Reports bytes in the loop's scratch buffer, where they may be changed until it returns. */
     void (*on_bytes)(void *arg, char *p, size_t n);
-    /* It is to be closed. error: 0 when the upstream's stream has ended in order. */
+    /* Reports that the connection is to be closed. error: 0 when the upstream's stream has ended in
+     * order. */
     void (*on_gone)(void *arg, int error);
 };
 
@@ -52,21 +53,21 @@ struct conn_pool *conn_pool_new(struct loop *loop, size_t max_idle, uint64_t max
  * is fine. */
 void conn_pool_free(struct conn_pool *pool);
 
-/* Found or made; NULL when out of memory. To be given back with origin_unref(). */
+/* Finds or makes an origin; NULL when out of memory. To be given back with origin_unref(). */
 struct origin *conn_pool_origin(struct conn_pool *pool, const struct http_url *url);
 void origin_unref(struct origin *origin);
 
-/* An idle connection, or NULL when there is none. One on which the upstream has
- * said something or has closed is not taken, but closed. */
+/* Takes an idle connection; NULL when there is none. One on which the upstream has said something
+ * or has closed is not taken, but closed. */
 struct pool_conn *conn_pool_take(struct conn_pool *pool, const struct origin *origin,
                                  const struct pool_user *user, void *arg);
 
-/* A new one over a connected descriptor, which is taken, also if it fails. NULL
- * with *reterr filled. */
+/* Opens a connection over a connected descriptor, which is taken, also if it fails. NULL with
+ * *reterr filled. */
 struct pool_conn *conn_pool_open(struct conn_pool *pool, struct origin *origin, int fd,
                                  const struct pool_user *user, void *arg, struct err *reterr);
 
-/* Ends its use: the pool keeps it, or closes it when that is too much. */
+/* Ends the use of a connection: the pool keeps it, or closes it when that is too much. */
 void conn_pool_release(struct pool_conn *conn);
 void conn_pool_close(struct pool_conn *conn);
 

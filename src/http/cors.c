@@ -29,7 +29,7 @@ str cors_allowed_origin(const struct cors *c, str origin)
 }
 
 /* A character of a header name, or between two of them. */
-static bool is_of_list(char c)
+static bool is_list_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            (c != '\0' && strchr("-_., ", c) != NULL);
@@ -38,7 +38,7 @@ static bool is_of_list(char c)
 str cors_allowed_headers(str requested)
 {
     for (size_t i = 0; i < requested.len; i++) {
-        if (!is_of_list(requested.p[i]))
+        if (!is_list_char(requested.p[i]))
             return STR_NONE;
     }
     return requested.len > 0 && requested.len <= MAX_HEADERS_BYTES ? requested : STR_NONE;

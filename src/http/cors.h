@@ -11,7 +11,7 @@ struct cors {
     size_t n;                   /* 0: off */
 };
 
-/* Do answers differ with the origin that asks? They say so then (Vary). */
+/* True when answers differ with the origin that asks; they say so then (Vary). */
 bool cors_varies(const struct cors *c);
 
 /* The Access-Control-Allow-Origin for a request with this Origin (or STR_NONE),

@@ -40,8 +40,8 @@ static size_t head_fields(struct curl_call *call, struct http_header *out)
     return n;
 }
 
-/* False when the call cannot go on. */
-static bool head_end(struct curl_call *call)
+/* Reports the head, unless it is one of 1xx. False when the call cannot go on. */
+static bool end_head(struct curl_call *call)
 {
     struct http_header *fields;
     long status = 0;
@@ -72,7 +72,7 @@ static size_t on_header_line(char *p, size_t size, size_t n, void *arg)
     if (call->call.head_done) /* nothing of ours uses a trailer, but libcurl keeps all of them */
         return size * n;
     if (line.len == 0)
-        return head_end(call) ? size * n : 0;
+        return end_head(call) ? size * n : 0;
     if (str_starts_with(line, STR("HTTP/"))) {
         buf_reset(&call->head);
         call->n_lines = 0;
@@ -86,7 +86,7 @@ static size_t on_header_line(char *p, size_t size, size_t n, void *arg)
 
 /* While the caller has paused, libcurl is asked to pause as well and to keep
  * these bytes. So at most one read of the socket is ever kept back. */
-static size_t on_body(char *p, size_t size, size_t n, void *arg)
+static size_t on_body_bytes(char *p, size_t size, size_t n, void *arg)
 {
     struct curl_call *call = arg;
 
@@ -102,7 +102,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 
 /* --- the request goes out --------------------------------------------------------- */
 
-static size_t on_read(char *p, size_t size, size_t n, void *arg)
+static size_t on_body_wanted(char *p, size_t size, size_t n, void *arg)
 {
     struct curl_call *call = arg;
     str rest;
@@ -131,7 +131,7 @@ static int on_rewind(void *arg, curl_off_t offset, int origin)
 
 /* --- setting up ------------------------------------------------------------------- */
 
-static bool is_http(CURLU *url)
+static bool is_http_url(CURLU *url)
 {
     char *scheme = NULL;
     bool is = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
@@ -159,7 +159,7 @@ static int url_setup(struct curl_call *call, const char *url, struct err *reterr
     call->url = curl_url();
     if (call->url == NULL || (is_unix && call->socket_path == NULL) ||
         curl_url_set(call->url, CURLUPART_URL, buf_cstr(&full), CURLU_PATH_AS_IS) != CURLUE_OK ||
-        !is_http(call->url)) {
+        !is_http_url(call->url)) {
         err_set(reterr, ERR_INTERNAL,
                 "The upstream URL is not of the form http://, https:// or unix:/path.");
         rc = -1;
@@ -226,7 +226,7 @@ static const struct {
     {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2}, /* or later */
 };
 
-static CURLcode set_fixed(CURL *easy)
+static CURLcode set_fixed_options(CURL *easy)
 {
     CURLcode rc = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 
@@ -244,9 +244,9 @@ static CURLcode set_callbacks(struct curl_call *call)
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->error_text);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header_line);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
-    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body_bytes);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
-    (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+    (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_body_wanted);
     (void)curl_easy_setopt(easy, CURLOPT_READDATA, call);
     (void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
     return curl_easy_setopt(easy, CURLOPT_SEEKDATA, call);
@@ -311,7 +311,7 @@ int curl_call_setup(struct curl_call *call, const struct http_client_conf *clien
     if (!headers_setup(call, conf))
         return err_set_no_memory(reterr);
     call->easy = curl_easy_init();
-    if (call->easy == NULL || set_fixed(call->easy) != CURLE_OK ||
+    if (call->easy == NULL || set_fixed_options(call->easy) != CURLE_OK ||
         set_callbacks(call) != CURLE_OK || set_method(call, conf) != CURLE_OK ||
         set_target(call, client_conf) != CURLE_OK ||
         set_connect_limit(call->easy, conf->connect_timeout_ms) != CURLE_OK) {

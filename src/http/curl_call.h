@@ -47,10 +47,10 @@ int curl_call_setup(struct curl_call *call, const struct http_client_conf *clien
                     const struct http_call_conf *conf, struct err *reterr);
 void curl_call_fini(struct curl_call *call);
 
-/* As in struct call_transport. */
+/* Writes where the call goes, as call_transport.where does. */
 void curl_call_where(const struct curl_call *call, char out[CALL_WHERE_BYTES]);
 
-/* What libcurl's verdict means for the caller. */
+/* Describes what libcurl's verdict means for the caller. */
 void curl_call_describe(const struct curl_call *call, CURLcode result, struct err *ret);
 
 #endif

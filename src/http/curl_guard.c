@@ -12,7 +12,7 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-/* libcurl is about to look a name up itself. */
+/* Keeps libcurl from looking a name up itself. */
 static int on_resolver_start(void *resolver, void *reserved, void *arg)
 {
     (void)resolver;
@@ -74,7 +74,7 @@ static void write_pin(const char *host, const char *port, const struct address_l
     }
 }
 
-static bool pin(struct curl_call *call, const struct address_list *list)
+static bool pin_addresses(struct curl_call *call, const struct address_list *list)
 {
     struct buf text = {0};
     char *port = NULL;
@@ -103,5 +103,5 @@ const char *curl_guard_pin(struct curl_call *call, const struct address_list *li
         if (!call->may_connect(&list->at[i].to.any))
             return CAUSE_NOT_ALLOWED;
     }
-    return pin(call, list) ? NULL : curl_easy_strerror(CURLE_OUT_OF_MEMORY);
+    return pin_addresses(call, list) ? NULL : curl_easy_strerror(CURLE_OUT_OF_MEMORY);
 }

@@ -9,12 +9,12 @@
 
 #include "http/curl_call.h"
 
-/* For the set up of a call that has its URL and easy handle; fills host. Refuses
- * unix: URLs and IPv6 literals, which cannot be pinned. */
+/* Prepares a call that has its URL and easy handle; fills host. Refuses unix: URLs and IPv6
+ * literals, which cannot be pinned. */
 CURLcode curl_guard_setup(struct curl_call *call, bool (*may_connect)(const struct sockaddr *to));
 
-/* The answer of the lookup, NULL when there is none. Returns NULL when the call
- * can be given to libcurl, else why it has failed. */
+/* Takes the answer of the lookup, NULL when there is none. Returns NULL when the call can be given
+ * to libcurl, else why it has failed. */
 const char *curl_guard_pin(struct curl_call *call, const struct address_list *list);
 
 #endif

@@ -37,20 +37,20 @@ static void report_done(struct curl_pump *pump)
 }
 
 /* Transfers removed while we were inside must not be reported: settle first. */
-static void leave(struct curl_pump *pump)
+static void leave_libcurl(struct curl_pump *pump)
 {
     pump->depth--;
     pump->handler->on_settled(pump->arg);
     report_done(pump);
 }
 
-static void drive(struct curl_pump *pump, curl_socket_t fd, int events)
+static void drive_socket(struct curl_pump *pump, curl_socket_t fd, int events)
 {
     int running;
 
     pump->depth++;
     (void)curl_multi_socket_action(pump->multi, fd, events, &running);
-    leave(pump);
+    leave_libcurl(pump);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -64,12 +64,12 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         bits |= CURL_CSELECT_IN;
     if ((events & UV_WRITABLE) != 0)
         bits |= CURL_CSELECT_OUT;
-    drive(w->pump, w->fd, bits);
+    drive_socket(w->pump, w->fd, bits);
 }
 
 static void on_timer(void *arg)
 {
-    drive(arg, CURL_SOCKET_TIMEOUT, 0);
+    drive_socket(arg, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void on_watch_closed(uv_handle_t *handle)
@@ -101,7 +101,7 @@ static void watch_free(struct watch *w)
     uv_close((uv_handle_t *)&w->poll, on_watch_closed);
 }
 
-/* libcurl: watch this socket for these events, or no longer. */
+/* libcurl wants this socket watched for these events, or no longer. */
 static int on_want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *assigned)
 {
     struct curl_pump *pump = arg;
@@ -124,7 +124,7 @@ static int on_want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, voi
     return uv_poll_start(&w->poll, events, on_poll) == 0 ? 0 : -1;
 }
 
-/* libcurl: wake me after so long, or not at all. */
+/* libcurl wants to be woken after so long, or not at all. */
 static int on_want_timer(CURLM *multi, long after_ms, void *arg)
 {
     struct curl_pump *pump = arg;
@@ -137,7 +137,7 @@ static int on_want_timer(CURLM *multi, long after_ms, void *arg)
     return 0;
 }
 
-static bool setup(struct curl_pump *pump)
+static bool setup_multi(struct curl_pump *pump)
 {
     CURLM *multi = pump->multi;
 
@@ -159,7 +159,7 @@ struct curl_pump *curl_pump_new(struct loop *loop, const struct curl_pump_handle
     pump->arg = arg;
     pump->timer = loop_timer_new(loop, on_timer, pump);
     pump->multi = curl_multi_init();
-    if (pump->timer == NULL || pump->multi == NULL || !setup(pump)) {
+    if (pump->timer == NULL || pump->multi == NULL || !setup_multi(pump)) {
         curl_pump_free(pump);
         return NULL;
     }
@@ -196,7 +196,7 @@ void curl_pump_unpause(struct curl_pump *pump, CURL *easy)
 {
     pump->depth++;
     (void)curl_easy_pause(easy, CURLPAUSE_CONT);
-    leave(pump);
+    leave_libcurl(pump);
 }
 
 void curl_pump_keep(struct curl_pump *pump, size_t n_connections)

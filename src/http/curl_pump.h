@@ -27,20 +27,21 @@ struct curl_pump_handler {
 struct curl_pump *curl_pump_new(struct loop *loop, const struct curl_pump_handler *handler,
                                 void *arg);
 
-/* After all transfers have been removed. NULL is fine. */
+/* Frees a pump whose transfers have all been removed. NULL is fine. */
 void curl_pump_free(struct curl_pump *pump);
 
 bool curl_pump_is_inside(const struct curl_pump *pump);
 
-/* Only from outside. Removing a transfer that has not ended closes its connection. */
+/* Add or remove a transfer; only from outside. Removing one that has not ended closes its
+ * connection. */
 bool curl_pump_add(struct curl_pump *pump, CURL *easy);
 void curl_pump_remove(struct curl_pump *pump, CURL *easy);
 
-/* Only from outside. Hands over held back bytes at once, through the transfer's
+/* Resumes a transfer; only from outside. Hands over held back bytes at once, through the transfer's
  * write callback. */
 void curl_pump_unpause(struct curl_pump *pump, CURL *easy);
 
-/* Connections to keep, busy and idle ones together. */
+/* Sets how many connections are kept, busy and idle ones together. */
 void curl_pump_keep(struct curl_pump *pump, size_t n_connections);
 
 #endif

@@ -27,11 +27,11 @@ enum {
 struct call_transport {
     /* The caller has paused or resumed the call: call->paused says which. */
     void (*on_paused)(struct http_call *call);
-    /* Leave it and free it, at once or later; it must not report any more. */
+    /* Leaves the call and frees it, at once or later; it must not report any more. */
     void (*drop)(struct http_call *call);
-    /* Could the request be sent? */
+    /* True when the request could be sent. */
     bool (*is_connected)(const struct http_call *call);
-    /* "host:port", or the socket's path; never user, path or query of a URL. */
+    /* Writes "host:port", or the socket's path; never user, path or query of a URL. */
     void (*where)(const struct http_call *call, char out[CALL_WHERE_BYTES]);
 };
 
@@ -61,18 +61,18 @@ void call_on_head(struct http_call *call, int status, const struct http_header *
                   size_t n_headers);
 void call_on_body(struct http_call *call, str bytes);
 
-/* failure is NULL when the answer is whole. Drops the call. */
+/* Reports the end and drops the call. failure is NULL when the answer is whole. */
 void call_on_end(struct http_call *call, const struct err *failure);
 
-/* connecting_ms has changed. */
+/* Looks at the limits of time again, as connecting_ms has changed. */
 void call_watch_time(struct http_call *call);
 
 /* ---- http_call.c */
 
-/* A request that announces a body, be it empty. */
+/* True for a request that announces a body, be it empty. */
 bool call_sends_body(const struct http_call_conf *conf);
 
-/* The fields can be sent as they are; otherwise *reterr is filled. */
+/* True when the fields can be sent as they are; otherwise *reterr is filled. */
 bool call_check_headers(const struct http_call_conf *conf, struct err *reterr);
 
 /* Causes, as call_describe() wants them: the end of a sentence, without its stop. */
@@ -84,14 +84,14 @@ bool call_check_headers(const struct http_call_conf *conf, struct err *reterr);
 #define CAUSE_NOT_HTTP    "it does not speak HTTP/1.1"
 #define CAUSE_LARGE_HEAD  "the head of its answer is too large, or memory ran out"
 
-/* What the system says, written to out. */
+/* The system's words for an errno, written to out. */
 const char *call_cause_of_errno(int error, char out[CALL_CAUSE_BYTES]);
 
-/* The upstream has failed: before the head it is not reachable, after it the
- * answer broke off. */
+/* Describes a failure of the upstream: before the head it is not reachable, after it the answer
+ * broke off. */
 void call_describe(const struct http_call *call, const char *cause, struct err *ret);
 
-/* A limit has passed; what is the end of "did not answer in time (%s)". */
+/* Describes a limit that has passed; what is the end of "did not answer in time (%s)". */
 #define CALL_NOT_CONNECTED "no connection within"
 void call_describe_timeout(const struct http_call *call, const char *what, uint64_t limit_ms,
                            struct err *ret);

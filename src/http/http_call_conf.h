@@ -54,9 +54,9 @@ struct http_call_handler {
     void (*on_head)(void *arg, int status, const struct http_header *headers, size_t n_headers);
     /* Body bytes with the transfer coding taken off. */
     void (*on_body)(void *arg, str bytes);
-    /* failure is NULL when the response arrived whole, after its on_head; else ERR_UPSTREAM_UNAVAILABLE
-     * (not reached: refused, DNS, TLS, reset before the head), ERR_UPSTREAM_TIMEOUT,
-     * or ERR_UPSTREAM_ERROR (broke off after the head). Messages name the
+    /* failure is NULL when the response arrived whole, after its on_head; else
+     * ERR_UPSTREAM_UNAVAILABLE (not reached: refused, DNS, TLS, reset before the head),
+     * ERR_UPSTREAM_TIMEOUT, or ERR_UPSTREAM_ERROR (broke off after the head). Messages name the
      * cause, never a URL's credentials or query. */
     void (*on_end)(void *arg, const struct err *failure);
 };

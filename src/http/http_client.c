@@ -83,7 +83,7 @@ static void on_timer(void *arg)
 
 /* --- reports ---------------------------------------------------------------------- */
 
-/* From now on nothing is reported but what the caller of this reports. */
+/* Takes the call off the list: from now on only the caller of this reports anything. */
 static void unlink_call(struct http_call *call)
 {
     call->ended = true;

@@ -24,12 +24,12 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
  * NULL is fine. */
 void http_client_free(struct http_client *client);
 
-/* The one it was made for. */
+/* The loop that the client was made for. */
 struct loop *http_client_loop(const struct http_client *client);
 
-/* Is a name being looked up? Then loop_free() waits for that, and so does exit():
- * what hangs in the system's resolver cannot be called off. Lookups of libcurl
- * are not counted, since it leaves them behind. */
+/* True while a name is being looked up. loop_free() waits for that then, and so does exit(): what
+ * hangs in the system's resolver cannot be called off. Lookups of libcurl are not counted, since it
+ * leaves them behind. */
 bool http_client_is_resolving(const struct http_client *client);
 
 /* Starts a call, or returns NULL with *reterr filled (bad URL, out of memory). */

@@ -94,7 +94,7 @@ static void conn_free(struct http_conn *c)
     server_release(server);
 }
 
-static void on_closed(void *arg)
+static void on_socket_closed(void *arg)
 {
     struct http_conn *c = arg;
 
@@ -117,8 +117,8 @@ void http_exchange_release(struct http_exchange *x)
         conn_free(c);
 }
 
-/* Everything but the memory and the descriptor. */
-static void leave(struct http_conn *c)
+/* Gives up everything but the memory and the descriptor. */
+static void leave_server(struct http_conn *c)
 {
     c->server->n_exchanges -= c->state == CONN_ANSWER || c->state == CONN_FLUSH;
     c->server->n_open--;
@@ -138,7 +138,7 @@ void conn_close(struct http_conn *c)
 {
     if (c->state == CONN_CLOSED)
         return;
-    leave(c);
+    leave_server(c);
     socket_close(&c->socket);
 }
 
@@ -146,7 +146,7 @@ void conn_reset(struct http_conn *c)
 {
     if (c->state == CONN_CLOSED)
         return;
-    leave(c);
+    leave_server(c);
     socket_reset(&c->socket);
 }
 
@@ -172,7 +172,7 @@ static void linger_deadline_set(struct http_conn *c)
         deadline_set(c, sooner(LINGER_MS, until - now));
 }
 
-static void linger(struct http_conn *c)
+static void start_lingering(struct http_conn *c)
 {
     c->state = CONN_LINGER;
     c->linger_since_ms = loop_now_ms(c->server->loop);
@@ -193,7 +193,7 @@ void conn_make_place(struct http_server *server)
         conn_close(oldest);
 }
 
-/* Bytes behind the last request. */
+/* Counts bytes behind the last request, which are thrown away. */
 static void drain_bytes(struct http_conn *c, size_t n)
 {
     c->drained_bytes += n;
@@ -205,7 +205,7 @@ static void drain_bytes(struct http_conn *c, size_t n)
 
 /* --- an exchange ------------------------------------------------------------- */
 
-/* What the parser knows of the request: its views point into h1's buffers. */
+/* Fills the request with what the parser knows of it: views that point into h1's buffers. */
 static int request_read(struct http_conn *c)
 {
     struct http_header *headers =
@@ -227,7 +227,8 @@ static int request_read(struct http_conn *c)
     return 0;
 }
 
-/* The head is complete, or as complete as it will be. False when out of memory. */
+/* Opens the exchange when the head is complete, or as complete as it will be. False when out of
+ * memory. */
 static bool exchange_open(struct http_conn *c)
 {
     bool is_head = str_eq(h1_method(&c->h1), STR("HEAD"));
@@ -240,7 +241,7 @@ static bool exchange_open(struct http_conn *c)
     return false;
 }
 
-/* The owner has the word. */
+/* Hands the exchange to its owner, who has to answer. */
 static void exchange_start(struct http_conn *c)
 {
     c->state = CONN_ANSWER;
@@ -262,7 +263,7 @@ static bool judge_head(struct http_conn *c)
     return true;
 }
 
-/* The head is complete: is the request to be read on? */
+/* Judges a complete head: true when the request is to be read on. */
 static bool head_passes(struct http_conn *c)
 {
     if (!exchange_open(c))
@@ -344,8 +345,8 @@ static void body_deadline_set(struct http_conn *c)
         deadline_set(c, due > now ? due - now : 1);
 }
 
-/* The state, and with it the timeout, that the parser has arrived at. */
-static void reading_state(struct http_conn *c)
+/* Sets the state, and with it the timeout, that the parser has arrived at. */
+static void set_reading_state(struct http_conn *c)
 {
     const struct http_server_conf *conf = &c->server->conf;
 
@@ -376,7 +377,7 @@ static void send_continue(struct http_conn *c)
 }
 
 /* Bytes of a body leave memory to what is under way. */
-static ssize_t parse(struct http_conn *c, str bytes, struct err *reterr)
+static ssize_t parse_bytes(struct http_conn *c, str bytes, struct err *reterr)
 {
     bool is_body = c->h1.state == H1_BODY;
     enum budget_use before = budget_use_for(is_body ? BUDGET_NEW_WORK : BUDGET_CONNECTION);
@@ -390,7 +391,7 @@ static ssize_t parse(struct http_conn *c, str bytes, struct err *reterr)
 static size_t request_step(struct http_conn *c, str bytes)
 {
     struct err e;
-    ssize_t used = parse(c, bytes, &e);
+    ssize_t used = parse_bytes(c, bytes, &e);
 
     if (used == -1 && e.code == ERR_LENGTH_REQUIRED) {
         refuse_without_length(c, &e);
@@ -405,7 +406,7 @@ static size_t request_step(struct http_conn *c, str bytes)
     if (c->h1.state == H1_DONE)
         request_begin(c);
     else
-        reading_state(c);
+        set_reading_state(c);
     return (size_t)used;
 }
 
@@ -452,12 +453,12 @@ static void exchange_end(struct http_conn *c)
     exchange_fini(&c->x);
     c->server->n_exchanges--;
     if (c->x.close_after || c->server->draining) {
-        linger(c);
+        start_lingering(c);
         return;
     }
     h1_next(&c->h1);
     socket_trim(&c->socket);
-    reading_state(c);
+    set_reading_state(c);
     if (c->ahead.len > 0)
         buf_consume(&c->ahead, request_feed(c, buf_str(&c->ahead)));
     if (c->ahead.len == 0)
@@ -533,9 +534,10 @@ static void conn_settle(void *arg)
 
 /* --- the beginning ----------------------------------------------------------- */
 
-static const struct socket_handler handler = {conn_bytes, conn_gone, conn_progress, on_closed};
+static const struct socket_handler handler = {conn_bytes, conn_gone, conn_progress,
+                                              on_socket_closed};
 
-static void link_in(struct http_conn *c, struct http_server *server)
+static void add_to_server(struct http_conn *c, struct http_server *server)
 {
     c->server = server;
     c->next = server->conns;
@@ -577,7 +579,7 @@ struct http_conn *conn_open(struct http_server *server, int fd, const char *peer
     memcpy(c->peer, peer, strnlen(peer, sizeof(c->peer) - 1));
     h1_init(&c->h1, &server->limits);
     c->settle = (struct loop_message){.fn = conn_settle, .arg = c};
-    link_in(c, server);
-    reading_state(c);
+    add_to_server(c, server);
+    set_reading_state(c);
     return c;
 }

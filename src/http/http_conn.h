@@ -74,8 +74,8 @@ struct http_conn {
     TAILQ_ENTRY(http_conn) by_large_head;
     size_t large_head_bytes;          /* 0: not among the large heads (large_heads.c) */
     size_t drained_bytes;             /* CONN_LINGER */
-    uint64_t linger_since_ms;         /* the same */
-    TAILQ_ENTRY(http_conn) by_linger; /* the same, unless refused */
+    uint64_t linger_since_ms;         /* CONN_LINGER */
+    TAILQ_ENTRY(http_conn) by_linger; /* CONN_LINGER, unless refused */
     struct http_exchange x;
     struct loop_message settle; /* conn_settle(), when the owner's call has returned */
     bool flush_later;           /* when settling, there are queued bytes to send */
@@ -126,7 +126,7 @@ void conn_refuse(struct http_conn *c, const struct err *e);
 /* Closes the socket at once, without a report. */
 void conn_close(struct http_conn *c);
 
-/* The same, but the client sees a reset. */
+/* Closes the socket at once, so that the client sees a reset. */
 void conn_reset(struct http_conn *c);
 
 /* Sends a part of the answer; called in CONN_ANSWER. */
@@ -141,21 +141,21 @@ void conn_answered(struct http_conn *c);
 /* An unfinished head has grown; refuses the oldest of the large ones while they hold too much. */
 void large_head_note(struct http_conn *c);
 
-/* The head is complete, or will never be. */
+/* Forgets a head that is complete, or will never be. */
 void large_head_forget(struct http_conn *c);
 
 /* Closes the connection that has lingered longest, unless its client has had no time to read
  * its answer: for a new one, which would find no place. */
 void conn_make_place(struct http_server *server);
 
-/* The number of connections has changed: is there room for new ones? */
+/* Pauses or resumes the listeners, as the number of connections has changed. */
 void server_balance(struct http_server *server);
 
-/* No more is decoded, as the client has left; what there is, is freed with the exchange. */
+/* Stops decoding, as the client has left; what is decoded is freed with the exchange. */
 void exchange_stop_decoding(struct http_exchange *x);
 void exchange_free_decoded(struct http_exchange *x);
 
-/* The last connection of a closed server frees it. */
+/* Frees a closed server when its last connection has gone. */
 void server_release(struct http_server *server);
 
 #endif

@@ -147,8 +147,8 @@ static bool status_has_length(int status)
     return status != 204 && status != 304;
 }
 
-/* Everything up to the headers that tell the length. */
-static struct buf *head_start(struct http_exchange *x, int status,
+/* Writes the head up to the headers that tell the length. */
+static struct buf *start_head(struct http_exchange *x, int status,
                               const struct http_header *headers, size_t n_headers)
 {
     struct http_server *server = x->conn->server;
@@ -173,8 +173,7 @@ static struct buf *head_start(struct http_exchange *x, int status,
 
 /* --- whole answers ------------------------------------------------------------- */
 
-/* Everything up to the body, of which the length is known. False when out of memory: the
- * connection is closed. */
+/* Ends a head whose body has a known length. False when out of memory: the connection is closed. */
 static bool finish_head(struct http_exchange *x, int status, size_t body_bytes)
 {
     struct http_conn *c = x->conn;
@@ -196,7 +195,7 @@ static bool finish_head(struct http_exchange *x, int status, size_t body_bytes)
 void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
                            size_t n_headers, str body)
 {
-    struct buf *out = head_start(x, status, headers, n_headers);
+    struct buf *out = start_head(x, status, headers, n_headers);
     struct iovec pieces[2];
 
     if (!finish_head(x, status, body.len))
@@ -211,7 +210,7 @@ void http_exchange_respond_taken(struct http_exchange *x, int status,
                                  const struct http_header *headers, size_t n_headers,
                                  struct buf *body)
 {
-    struct buf *out = head_start(x, status, headers, n_headers);
+    struct buf *out = start_head(x, status, headers, n_headers);
 
     if (!finish_head(x, status, body->len))
         return;
@@ -260,7 +259,7 @@ static void respond_error(struct http_exchange *x, const struct err *e,
     http_exchange_respond(x, err_http_status(e), all, n, buf_str(body));
 }
 
-/* The little that it takes to refuse is there for as long as for what is under way. */
+/* Memory for a refusal is little, and taken as for what is under way. */
 void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
                                  const struct http_header *headers, size_t n_headers)
 {
@@ -281,7 +280,7 @@ void http_exchange_start(struct http_exchange *x, int status, const struct http_
     assert(c->state == CONN_ANSWER);
     x->chunked = !c->h1.is_http_1_0;
     x->close_after = x->close_after || !x->chunked;
-    out = head_start(x, status, headers, n_headers);
+    out = start_head(x, status, headers, n_headers);
     if (x->chunked && status_has_length(status))
         write_header(out, STR("Transfer-Encoding"), STR("chunked"));
     buf_append(out, STR("\r\n"));

@@ -51,7 +51,7 @@ static str coding_of(const struct http_request *r)
     return http_request_header(r, STR("content-encoding"));
 }
 
-/* What has failed is said when the body is asked for. */
+/* Keeps a failure until the body is asked for. */
 static void note_failure(struct http_exchange *x, const struct err *e)
 {
     struct decoding *d = &x->decoding;
@@ -117,8 +117,8 @@ int http_exchange_body(struct http_exchange *x, str *ret, struct err *reterr)
     return -1;
 }
 
-/* The rest comes in later turns of the loop, so that a large body holds up nobody for long. */
-static void decode_on(void *arg)
+/* Decodes the rest in later turns of the loop, so that a large body holds up nobody for long. */
+static void decode_slice(void *arg)
 {
     struct http_exchange *x = arg;
     enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
@@ -143,7 +143,7 @@ bool http_exchange_decode(struct http_exchange *x, void (*on_decoded)(void *arg)
     decode_piece(x, SLICE_BYTES);
     if (d->is_over)
         return false;
-    d->timer = loop_timer_new(x->conn->server->loop, decode_on, x);
+    d->timer = loop_timer_new(x->conn->server->loop, decode_slice, x);
     if (d->timer == NULL)
         return false; /* all at once, then */
     d->on_decoded = on_decoded;

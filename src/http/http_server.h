@@ -97,7 +97,8 @@ void http_server_judge_heads(struct http_server *server, http_server_on_head *on
  * given before. Takes fd, also if it fails. Returns 0, or -1 with *reterr filled. */
 int http_server_listen(struct http_server *server, int fd, struct err *reterr);
 
-/* Both for one TCP address ("127.0.0.1:8080", "[::1]:0"). NULL with *reterr filled. */
+/* A server with one listener, for a TCP address ("127.0.0.1:8080", "[::1]:0"). NULL with *reterr
+ * filled. */
 struct http_server *http_server_open(struct loop *loop, const char *address,
                                      const struct http_server_conf *conf,
                                      http_server_on_request *on_request, void *arg,
@@ -123,12 +124,13 @@ void http_server_close(struct http_server *server);
  * 415, 500 (body_decode.h). */
 int http_exchange_body(struct http_exchange *x, str *ret, struct err *reterr);
 
-/* Does the same ahead, a piece in each turn of the loop: http_exchange_body() then has what came out.
- * Returns false when that is so at once, else true: then on_decoded(arg) is called from the loop, and
- * nothing is asked of the exchange before. If the client leaves meanwhile it is not called at all. */
+/* Decodes the body ahead, a piece in each turn of the loop: http_exchange_body() then has what came
+ * out. Returns false when that is so at once, else true: then on_decoded(arg) is called from the
+ * loop, and nothing is asked of the exchange before. If the client leaves meanwhile it is not
+ * called at all. */
 bool http_exchange_decode(struct http_exchange *x, void (*on_decoded)(void *arg), void *arg);
 
-/* The request's views and the exchange's memory stay until http_exchange_release(), also when the
+/* Keeps the request's views and the exchange's memory until http_exchange_release(), also when the
  * client leaves meanwhile: for work on another thread, which may use http_exchange_body() and
  * http_request_header() and nothing else. In between nothing else of the exchange may be called,
  * and on_gone is reported as ever. */
@@ -138,7 +140,7 @@ void http_exchange_release(struct http_exchange *x);
 /* The exchange's memory: what the answer needs may be taken from it. */
 struct arena *http_exchange_arena(struct http_exchange *x);
 
-/* What on_head has found out, in the exchange's memory, for on_request; NULL when nothing was
+/* Keeps what on_head has found out, in the exchange's memory, for on_request; NULL when nothing was
  * attached. */
 void http_exchange_attach(struct http_exchange *x, void *found);
 void *http_exchange_attached(const struct http_exchange *x);
@@ -146,40 +148,40 @@ void *http_exchange_attached(const struct http_exchange *x);
 /* The x-request-id that the answer will carry: the client's or a new one. */
 str http_exchange_request_id(struct http_exchange *x);
 
-/* Who is told; before this call nobody is. */
+/* Sets who gets the reports; before this call nobody does. */
 void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,
                          void *arg);
 
-/* The whole answer: Content-Length, Connection and Date are added. The
- * exchange is over for the caller. HEAD gets no body. */
+/* Sends the whole answer: Content-Length, Connection and Date are added. The exchange is over for
+ * the caller. HEAD gets no body. */
 void http_exchange_respond(struct http_exchange *x, int status, const struct http_header *headers,
                            size_t n_headers, str body);
 
-/* The error body of CONTRACT 7.1 with its status, Retry-After (429, 503),
- * Accept-Encoding (415 for a coding) and the given further headers. */
+/* Sends the error body of CONTRACT 7.1 with its status, Retry-After (429, 503), Accept-Encoding
+ * (415 for a coding) and the given further headers. */
 void http_exchange_respond_error(struct http_exchange *x, const struct err *e,
                                  const struct http_header *headers, size_t n_headers);
 
-/* An answer of unknown length. The head leaves with the first write (or
- * http_exchange_flush()), in the same system call. Each write becomes one
- * chunk and one system call; bytes the socket refuses are kept. */
+/* Starts an answer of unknown length. The head leaves with the first write (or
+ * http_exchange_flush()), in the same system call. Each write becomes one chunk and one system
+ * call; bytes the socket refuses are kept. */
 void http_exchange_start(struct http_exchange *x, int status, const struct http_header *headers,
                          size_t n_headers);
 void http_exchange_write(struct http_exchange *x, str bytes);
 void http_exchange_flush(struct http_exchange *x);
 
-/* The same for many bytes, which are not copied: the buf is empty afterwards. */
+/* Send many bytes without a copy: the buf is empty afterwards. */
 void http_exchange_respond_taken(struct http_exchange *x, int status,
                                  const struct http_header *headers, size_t n_headers,
                                  struct buf *body);
 void http_exchange_write_taken(struct http_exchange *x, struct buf *bytes);
 
-/* A write that may wait for the end of the batch of events at hand, to leave
- * together with what is written until then. */
+/* Writes bytes that may wait for the end of the batch of events at hand, to leave together with
+ * what is written until then. */
 void http_exchange_write_soon(struct http_exchange *x, str bytes);
 
-/* The last bytes, which may be none, and the end, in one system call; the
- * exchange is over for the caller. */
+/* Sends the last bytes, which may be none, and the end, in one system call; the exchange is over
+ * for the caller. */
 void http_exchange_end(struct http_exchange *x, str bytes);
 
 /* Breaks the connection: for an answer that cannot be completed honestly. */

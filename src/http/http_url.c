@@ -17,7 +17,7 @@ bool http_url_is_unix(const char *url, str *ret_path, const char **ret_target)
     return true;
 }
 
-/* Nothing that would need escaping or is cut off before the request is sent. */
+/* True for a target that needs no escapes, and of which nothing is cut off before it is sent. */
 static bool is_plain_target(str target)
 {
     return str_is_visible(target) && str_find_char(target, '#') == target.len;

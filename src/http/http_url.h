@@ -20,7 +20,7 @@ struct http_url {
     str target; /* path and query; "" when the URL ends behind the host, and may begin with "?" */
 };
 
-/* False when the URL is not plain http:// or unix:. */
+/* Splits a URL; false when it is not plain http:// or unix:. */
 bool http_url_split(const char *url, struct http_url *ret);
 
 /* "unix:/path.sock:/prefix/more" is split at the first ":/" behind the path;

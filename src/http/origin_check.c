@@ -10,7 +10,7 @@
 
 #include "base/url.h"
 
-/* What is looked at. */
+/* Headers by which a request is judged. */
 struct sent {
     str origin, host, site; /* or STR_NONE */
     bool is_upgrade;
@@ -18,7 +18,7 @@ struct sent {
 
 /* ---- texts */
 
-/* What Host names. What is malformed, or has a user, is one long name. */
+/* The place that Host names. What is malformed, or has a user, is one long name. */
 static struct url place_of(str host)
 {
     struct url u = url_split_authority(host);
@@ -35,8 +35,8 @@ static str port_of(const struct url *place, const struct url *origin)
     return url_is_https(origin) ? STR("443") : STR("80");
 }
 
-/* Is an origin of a page that which Host names? */
-static bool is_same(str origin, str host)
+/* True when the origin of a page is the one that Host names. */
+static bool is_same_origin(str origin, str host)
 {
     struct url page = url_split(origin), ours = place_of(host);
 
@@ -47,7 +47,8 @@ static bool is_same(str origin, str host)
 
 /* ---- names */
 
-/* RFC 6761, RFC 8375, RFC 6762 appendix G, and ICANN's .internal. */
+/* True below domains for private use: RFC 6761, RFC 8375, RFC 6762 appendix G, and ICANN's
+ * .internal. */
 static bool is_private(str host)
 {
     static const str domains[] = {STR_INIT("localhost"),  STR_INIT("internal"), STR_INIT("local"),
@@ -67,7 +68,7 @@ static str last_label(str host)
     return label;
 }
 
-/* Can the public DNS hold such a name? No domain at its top begins with a digit; what ends
+/* True for a name that the public DNS can hold. No domain at its top begins with a digit; what ends
  * like that is an IPv4 address, in whatever spelling. */
 static bool is_public_name(str host)
 {
@@ -87,7 +88,7 @@ static bool is_public_name(str host)
 
 /* Programs with windows of web technology have schemes of their own (vscode-webview,
  * tauri, chrome-extension), which no page can have. "null" is any page's. */
-static bool is_program(str origin)
+static bool is_program_origin(str origin)
 {
     struct url u = url_split(origin);
 
@@ -101,11 +102,11 @@ static bool is_foreign(const struct sent *s)
 
     if (str_is_none(s->origin))
         return is_cross_site || str_eq(s->site, STR("same-site"));
-    if (is_program(s->origin))
+    if (is_program_origin(s->origin))
         return s->is_upgrade;
     if (str_eq(s->site, STR("same-origin")) && !s->is_upgrade)
         return false;
-    return is_cross_site || !is_same(s->origin, s->host);
+    return is_cross_site || !is_same_origin(s->origin, s->host);
 }
 
 /* Without a key, on a socket for this machine alone, no other name leads to us. Elsewhere
@@ -115,7 +116,8 @@ static bool is_misled(const struct origin_policy *policy, const struct http_requ
                       const struct sent *s)
 {
     const struct url place = place_of(s->host), page = url_split(s->origin);
-    bool says_own = !str_is_none(s->origin) && !url_is_https(&page) && !is_program(s->origin);
+    bool says_own =
+        !str_is_none(s->origin) && !url_is_https(&page) && !is_program_origin(s->origin);
 
     if (!is_public_name(place.host) || host_list_has(&policy->names, place.host))
         return false;
@@ -126,8 +128,8 @@ static bool is_misled(const struct origin_policy *policy, const struct http_requ
     return r->on_loopback || policy->is_only_names || (says_own && str_is_none(s->site));
 }
 
-/* Images and the like come without Origin; of the page that shows them Referer tells. */
-static bool is_listed(const struct cors *cors, const struct http_request *r, str origin)
+/* Images and the like come without Origin; Referer names the page that shows them. */
+static bool is_listed_page(const struct cors *cors, const struct http_request *r, str origin)
 {
     str url = http_request_header(r, STR("referer"));
     struct url u = url_split(url);
@@ -137,8 +139,8 @@ static bool is_listed(const struct cors *cors, const struct http_request *r, str
     return !str_is_none(cors_allowed_origin(cors, origin));
 }
 
-/* Somebody opens a link. The page that holds it does not see what comes. */
-static bool is_opened(const struct http_request *r, const struct sent *s)
+/* True when somebody opens a link. The page that holds it does not see what comes. */
+static bool is_opened_link(const struct http_request *r, const struct sent *s)
 {
     return str_is_none(s->origin) &&
            (str_eq(r->method, STR("GET")) || str_eq(r->method, STR("HEAD"))) &&
@@ -150,7 +152,7 @@ static bool is_opened(const struct http_request *r, const struct sent *s)
 
 enum { SHOWN_BYTES = 256 };
 
-static str shown(str value)
+static str shown_part(str value)
 {
     return str_from(value.p, value.len < SHOWN_BYTES ? value.len : SHOWN_BYTES);
 }
@@ -165,12 +167,12 @@ static void refuse_page(str origin, struct err *reterr)
         err_set(reterr, ERR_ORIGIN_NOT_ALLOWED,
                 "Pages of the origin '%.*s' may not use this gateway. To let them, add %.*s to its "
                 "configuration key cors_origins.",
-                STR_ARG(shown(origin)), STR_ARG(shown(origin)));
+                STR_ARG(shown_part(origin)), STR_ARG(shown_part(origin)));
 }
 
 static void refuse_name(str host, struct err *reterr)
 {
-    host = shown(place_of(host).host);
+    host = shown_part(place_of(host).host);
     err_set(reterr, ERR_ORIGIN_NOT_ALLOWED,
             "This gateway does not know '%.*s' as a name of its own, and without API keys a web "
             "page could have made it lead here. If the name is right, add %.*s to the "
@@ -189,8 +191,8 @@ int origin_check(const struct origin_policy *policy, const struct http_request *
     if (str_eq(r->method, STR("OPTIONS")) ||
         !str_is_none(cors_allowed_origin(&policy->cors, s.origin)))
         return 0;
-    if (is_foreign(&s) && !(is_harmless && is_opened(r, &s)) &&
-        !is_listed(&policy->cors, r, s.origin)) {
+    if (is_foreign(&s) && !(is_harmless && is_opened_link(r, &s)) &&
+        !is_listed_page(&policy->cors, r, s.origin)) {
         refuse_page(s.origin, reterr);
         return -1;
     }

@@ -16,7 +16,7 @@ int percent_byte(str s)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-static void decode(str s, char plus, struct buf *out)
+static void decode_bytes(str s, char plus, struct buf *out)
 {
     const char malformed = '\xff';
 
@@ -38,7 +38,7 @@ static str decode_into(struct arena *a, str s, char plus)
     struct buf bytes = {.limit = 0}, text = {.limit = 0};
     str result;
 
-    decode(s, plus, &bytes);
+    decode_bytes(s, plus, &bytes);
     utf8_repair(buf_str(&bytes), &text);
     result = buf_failed(&bytes) || buf_failed(&text) ? STR_NONE : arena_dup(a, buf_str(&text));
     buf_fini(&bytes);

@@ -12,7 +12,7 @@ int percent_byte(str s);
  * like any text. STR_NONE when out of memory. */
 str percent_decode(struct arena *a, str s);
 
-/* The same for a name or value of a query, where + is a space. */
+/* percent_decode() for a name or value of a query, where + is a space. */
 str percent_decode_field(struct arena *a, str s);
 
 #endif

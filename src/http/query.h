@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* Decoded, in the arena. */
+/* A field of a query, decoded, in the arena. */
 struct query_field {
     str name, value; /* value: "" when there is no = */
 };
@@ -17,7 +17,7 @@ struct query {
     size_t n;
 };
 
-/* False when out of memory. Every text is a query. */
+/* Reads the fields of a query; false when out of memory. Every text is a query. */
 bool query_read(str text, struct arena *a, struct query *ret);
 
 /* The value of that name, of several the last, or STR_NONE. */

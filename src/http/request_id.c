@@ -6,7 +6,7 @@
 
 enum { MAX_BYTES = 128 };
 
-static bool is_plain(str s)
+static bool is_plain_id(str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.p[i];
@@ -24,7 +24,7 @@ str request_id_choose(const struct http_request *r, struct arena *a)
     struct id id;
     str made;
 
-    if (is_plain(given))
+    if (is_plain_id(given))
         return given;
     id = id_make(&random, "req_", ID_RANDOM_CHARS);
     made = arena_dup(a, id_str(&id));

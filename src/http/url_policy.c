@@ -45,7 +45,7 @@ static const char *check_bytes(str url)
     return NULL;
 }
 
-static const char *split(str text, struct parts *ret)
+static const char *split_url(str text, struct parts *ret)
 {
     const char *reason = check_bytes(text);
     struct url u = url_split(text);
@@ -123,9 +123,9 @@ static const char *check_host(const struct parts *parts)
     return NULL;
 }
 
-/* Digits, or 0x and hexadecimal digits: then system libraries read the whole host
- * as an IPv4 address, of as many parts as they find. No domain ends like that. */
-static bool is_number(str label)
+/* True for digits, or 0x and hexadecimal digits: then system libraries read the whole host as an
+ * IPv4 address, of as many parts as they find. No domain ends like that. */
+static bool is_number_label(str label)
 {
     bool hex = label.len >= 2 && label.p[0] == '0' && str_lower_char(label.p[1]) == 'x';
 
@@ -148,14 +148,14 @@ static const char *check_public(const struct parts *parts)
         label = next_label(&rest);
         n_labels++;
     }
-    if (parts->is_ipv6 || is_number(label))
+    if (parts->is_ipv6 || is_number_label(label))
         return "its host is an IP address";
     if (n_labels == 1)
         return "its host has no domain";
     return host_is_of_any(parts->host, LIST_OF(local)) ? "its host is a local name" : NULL;
 }
 
-/* Elsewhere on a public host are its other services, which take a request for something else. */
+/* Other ports of a public host are other services, which take a request for something else. */
 static const char *check_web_port(const struct parts *parts)
 {
     static const uint16_t ports[] = {80, 443, 8000, 8080, 8443};
@@ -177,9 +177,9 @@ static const char *check_lists(const struct url_policy *policy, str host)
 
 /* --- putting it together ----------------------------------------------------------- */
 
-static const char *judge(const struct url_policy *policy, str url, struct parts *ret)
+static const char *judge_url(const struct url_policy *policy, str url, struct parts *ret)
 {
-    const char *reason = split(url, ret);
+    const char *reason = split_url(url, ret);
     enum url_mode mode = policy->mode;
 
     if (reason == NULL)
@@ -246,7 +246,7 @@ int url_policy_check(const struct url_policy *policy, str url, const char *param
                       param);
         return -1;
     }
-    reason = judge(policy, url, &parts);
+    reason = judge_url(policy, url, &parts);
     if (reason != NULL) {
         err_set_param(reterr, ERR_INVALID_VALUE, param, "Invalid URL in '%s': %s.", param, reason);
         return -1;
