@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 
-/* By the beginning of its SQLSTATE, what an error means; words end without a full
- * stop where the server's own are to follow. NULL: those alone. */
+/* What an error means, by the beginning of its SQLSTATE; words end without a full stop where the
+ * server's own are to follow. NULL: those alone. */
 static const struct state {
     const char *prefix;
     bool ends_connection;

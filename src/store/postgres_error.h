@@ -15,13 +15,12 @@
 void postgres_error_of_result(const PGresult *result, struct err *reterr);
 void postgres_error_of_connection(const PGconn *conn, struct err *reterr);
 
-/* Is it an error after which a new connection helps: the server has closed this
- * one, or it no longer is the one to write to? */
+/* True for an error after which a new connection helps: the server has closed this one, or it no
+ * longer is the one to write to. */
 bool postgres_error_ends_connection(const PGresult *result);
 
-/* True with *reterr filled when it is none that could be connected to. Comes before
- * libpq sees the URL, since it would quote a password that it took for
- * something else. */
+/* Checks a URL, before libpq sees it, since that would quote a password that it took for something
+ * else. True with *reterr filled when it is none that could be connected to. */
 bool postgres_error_in_url(const char *url, struct err *reterr);
 
 #endif

@@ -69,7 +69,7 @@ int postgres_parameters_set(struct postgres_parameters *to, const char *letters,
 /* ---- columns */
 
 /* A signed integer of 2, 4 or 8 bytes, or a boolean. */
-static bool integer_of(const PGresult *result, int column, int64_t *ret)
+static bool read_integer(const PGresult *result, int column, int64_t *ret)
 {
     const unsigned char *p = (const unsigned char *)PQgetvalue(result, 0, column);
     int n = PQgetlength(result, 0, column);
@@ -86,13 +86,13 @@ static bool integer_of(const PGresult *result, int column, int64_t *ret)
     return true;
 }
 
-static bool value_of(const PGresult *result, int column, char letter, struct sql_value *ret)
+static bool read_value(const PGresult *result, int column, char letter, struct sql_value *ret)
 {
     *ret = (struct sql_value){.i = 0, .s = STR_NONE};
     if (PQgetisnull(result, 0, column) == 1)
         return true;
     if (letter == 'i')
-        return integer_of(result, column, &ret->i);
+        return read_integer(result, column, &ret->i);
     ret->s = str_from(PQgetvalue(result, 0, column), (size_t)PQgetlength(result, 0, column));
     return true;
 }
@@ -105,7 +105,7 @@ bool postgres_row(const PGresult *result, const char *letters,
     if (PQnfields(result) != n || n > POSTGRES_MAX_VALUES)
         return false;
     for (int i = 0; i < n; i++) {
-        if (!value_of(result, i, letters[i], &values[i]))
+        if (!read_value(result, i, letters[i], &values[i]))
             return false;
     }
     return true;

@@ -15,7 +15,7 @@ enum { POSTGRES_MAX_VALUES = 24 };
 /* Types of the parameters with these letters; returns how many. */
 size_t postgres_types(const char *letters, Oid types[POSTGRES_MAX_VALUES]);
 
-/* As PQsendQueryPrepared() wants them; points into itself and into the values. */
+/* Parameters as PQsendQueryPrepared() wants them; points into itself and into the values. */
 struct postgres_parameters {
     size_t n;
     const char *values[POSTGRES_MAX_VALUES];
@@ -23,11 +23,11 @@ struct postgres_parameters {
     uint64_t integers[POSTGRES_MAX_VALUES];
 };
 
-/* Texts have to be UTF-8 without NUL. */
+/* Fills the parameters. Texts have to be UTF-8 without NUL. */
 int postgres_parameters_set(struct postgres_parameters *to, const char *letters,
                             const struct sql_value *values, struct err *reterr);
 
-/* The first row; views of the result. False when it is not of this form. */
+/* Reads the first row: views of the result. False when it is not of this form. */
 bool postgres_row(const PGresult *result, const char *letters,
                   struct sql_value values[POSTGRES_MAX_VALUES]);
 

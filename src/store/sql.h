@@ -61,33 +61,33 @@ struct sql_driver {
     int (*connect)(const struct sql_conf *conf, struct sql **ret, struct err *reterr);
     void (*close)(struct sql *db); /* NULL is fine */
 
-    /* After a failed attempt to connect: is there a server, and does it let anybody in?
-     * NULL: there is none to wait for. */
+    /* Tells, after a failed attempt to connect, whether there is a server, and whether it lets
+     * anybody in. NULL: there is none to wait for. */
     enum store_arrival (*arrival)(const struct sql_conf *conf);
 
-    /* Statements without parameters and rows, separated by semicolons. */
+    /* Runs statements without parameters and rows, separated by semicolons. */
     int (*script)(struct sql *db, const char *text, struct err *reterr);
 
-    /* on_row may be NULL. *ret_changed, unless NULL: rows written. */
+    /* Runs a statement. on_row may be NULL. *ret_changed, unless NULL: rows written. */
     int (*run)(struct sql *db, enum sql_statement which, const struct sql_value *values,
                sql_on_row *on_row, void *arg, uint64_t *ret_changed, struct err *reterr);
 
-    /* Until the end of the open transaction, a statement may take a day: nothing shorter
-     * suits what goes over all there is. NULL: statements have no timeout. */
+    /* Lets each statement take a day, until the end of the open transaction: nothing shorter suits
+     * what goes over all there is. NULL: statements have no timeout. */
     int (*be_patient)(struct sql *db, struct err *reterr);
 
-    /* Is a transaction open? Also one that was to end, and did not. */
+    /* True while a transaction is open, also one that was to end, and did not. */
     bool (*is_in_transaction)(const struct sql *db);
 
-    /* The connection is lost: only closing it is left. */
+    /* True when the connection is lost: only closing it is left. */
     bool (*is_lost)(const struct sql *db);
 
-    /* Would what is committed now be found again? Cheap: asked before each commit that
+    /* Checks that what is committed now would be found again. Cheap: asked before each commit that
      * writes. NULL: always. */
     int (*check)(struct sql *db, struct err *reterr);
 
-    /* Asked now and then, outside of transactions, while something is wrong: what would
-     * keep a larger write from succeeding? NULL: nothing. */
+    /* Checks what would keep a larger write from succeeding: asked now and then, outside of
+     * transactions, while something is wrong. NULL: nothing. */
     int (*probe)(struct sql *db, struct err *reterr);
 
     /* Bytes of the database on disk. */
@@ -97,11 +97,11 @@ struct sql_driver {
      * transactions: gives some unused space back, little enough to wait for. */
     int (*give_back)(struct sql *db, bool *ret_more, struct err *reterr);
 
-    /* When the disk is full: what can be done so that something can be removed. False:
-     * it is not full. with_reserve: with all that was kept for it. */
+    /* Makes room on a full disk, so that something can be removed. False: it is not full.
+     * with_reserve: with all that was kept for it. */
     bool (*make_room)(struct sql *db, bool with_reserve);
 
-    /* Sees to it that this can be done, and once that give_back can. */
+    /* Keep what make_room needs, and make, once, that give_back can work. */
     void (*keep_reserve)(struct sql *db);
     void (*convert)(struct sql *db);
 

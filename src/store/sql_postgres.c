@@ -17,7 +17,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <libpq-fe.h>
 
@@ -25,6 +24,7 @@
 #include "store/postgres_error.h"
 #include "store/postgres_value.h"
 #include "store/sql.h"
+#include "store/store_queue.h"
 
 struct postgres {
     struct sql sql;
@@ -52,24 +52,17 @@ static struct postgres *postgres_of(struct sql *db)
 
 /* ---- waiting */
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static int clamp_to_int(uint64_t n)
 {
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
-/* False when nothing happens in time. A signal is no reason to stop waiting. */
-static bool wait_for(int fd, short events, uint64_t deadline_ms)
+/* Waits for events on a socket; false when nothing happens in time. A signal is no reason to stop
+ * waiting. */
+static bool wait_for_socket(int fd, short events, uint64_t deadline_ms)
 {
     for (;;) {
-        uint64_t now = now_ms();
+        uint64_t now = store_monotonic_ms();
         struct pollfd p = {.fd = fd, .events = events};
 
         if (now >= deadline_ms)
@@ -95,8 +88,8 @@ static bool is_answered(struct postgres *p, uint64_t deadline_ms)
 
         if (unsent == -1 || (unsent == 0 && PQisBusy(p->conn) == 0))
             return true;
-        if (!wait_for(PQsocket(p->conn), (short)(POLLIN | (unsent == 1 ? POLLOUT : 0)),
-                      deadline_ms))
+        if (!wait_for_socket(PQsocket(p->conn), (short)(POLLIN | (unsent == 1 ? POLLOUT : 0)),
+                             deadline_ms))
             return false;
         if (!consume_input(p->conn))
             return true;
@@ -160,8 +153,8 @@ static int read_answer(struct postgres *p, struct answer *a, struct err *reterr)
     return -1;
 }
 
-/* After one of the PQsend functions, which return 0 when they fail. */
-static int finish(struct postgres *p, int is_sent, struct answer *a, struct err *reterr)
+/* Awaits the answer after one of the PQsend functions, which return 0 when they fail. */
+static int await_answer(struct postgres *p, int is_sent, struct answer *a, struct err *reterr)
 {
     if (is_sent == 0) {
         postgres_error_of_connection(p->conn, reterr);
@@ -177,7 +170,8 @@ static struct answer answer_to(struct postgres *p)
     if (PQtransactionStatus(p->conn) == PQTRANS_IDLE)
         p->is_patient = false;
     return (struct answer){.columns = "",
-                           .deadline_ms = now_ms() + (p->is_patient ? PATIENCE_MS : p->timeout_ms)};
+                           .deadline_ms = store_monotonic_ms() +
+                                          (p->is_patient ? PATIENCE_MS : p->timeout_ms)};
 }
 
 /* ---- statements */
@@ -187,11 +181,11 @@ static int postgres_script(struct sql *db, const char *text, struct err *reterr)
     struct postgres *p = postgres_of(db);
     struct answer a = answer_to(p);
 
-    return finish(p, PQsendQuery(p->conn, text), &a, reterr);
+    return await_answer(p, PQsendQuery(p->conn, text), &a, reterr);
 }
 
-static int prepare(struct postgres *p, enum sql_statement which, struct answer *a,
-                   struct err *reterr)
+static int prepare_statement(struct postgres *p, enum sql_statement which, struct answer *a,
+                             struct err *reterr)
 {
     const struct sql_statement_row *row = &sql_statements[which];
     Oid types[POSTGRES_MAX_VALUES];
@@ -199,14 +193,15 @@ static int prepare(struct postgres *p, enum sql_statement which, struct answer *
 
     if (p->is_prepared[which])
         return 0;
-    if (finish(p, PQsendPrepare(p->conn, row->name, row->text, (int)n, types), a, reterr) == -1)
+    if (await_answer(p, PQsendPrepare(p->conn, row->name, row->text, (int)n, types), a, reterr) ==
+        -1)
         return -1;
     p->is_prepared[which] = true;
     return 0;
 }
 
-static int execute(struct postgres *p, enum sql_statement which, const struct sql_value *values,
-                   struct answer *a, struct err *reterr)
+static int execute_statement(struct postgres *p, enum sql_statement which,
+                             const struct sql_value *values, struct answer *a, struct err *reterr)
 {
     const struct sql_statement_row *row = &sql_statements[which];
     struct postgres_parameters to;
@@ -218,7 +213,7 @@ static int execute(struct postgres *p, enum sql_statement which, const struct sq
         PQsendQueryPrepared(p->conn, row->name, (int)to.n, to.values, to.lengths, to.formats, 1);
     if (is_sent == 1)
         (void)PQsetSingleRowMode(p->conn);
-    return finish(p, is_sent, a, reterr);
+    return await_answer(p, is_sent, a, reterr);
 }
 
 static int postgres_run(struct sql *db, enum sql_statement which, const struct sql_value *values,
@@ -227,12 +222,12 @@ static int postgres_run(struct sql *db, enum sql_statement which, const struct s
     struct postgres *p = postgres_of(db);
     struct answer a = answer_to(p);
 
-    if (prepare(p, which, &a, reterr) == -1)
+    if (prepare_statement(p, which, &a, reterr) == -1)
         return -1;
     a.columns = sql_statements[which].columns;
     a.on_row = on_row;
     a.arg = arg;
-    if (execute(p, which, values, &a, reterr) == -1)
+    if (execute_statement(p, which, values, &a, reterr) == -1)
         return -1;
     if (ret_changed != NULL)
         *ret_changed = a.changed;
@@ -258,7 +253,7 @@ static int postgres_size(struct sql *db, uint64_t *ret, struct err *reterr)
     a.arg = ret;
     if (is_sent == 1)
         (void)PQsetSingleRowMode(p->conn);
-    return finish(p, is_sent, &a, reterr);
+    return await_answer(p, is_sent, &a, reterr);
 }
 
 static int postgres_be_patient(struct sql *db, struct err *reterr)
@@ -355,11 +350,11 @@ static enum store_arrival postgres_arrival(const struct sql_conf *conf)
     return STORE_UNKNOWN;
 }
 
-/* An eighth less leaves time for the answer to arrive. The second time ends a
- * transaction whose gateway stopped in the middle, so that it does not keep others
- * waiting. Every statement follows keys from row to row; the planner, which knows
- * little of a recursion, would now and then read the whole table at each step of
- * a chain, and compile what runs for a millisecond. */
+/* Sets the server's limits of time, and its planner. An eighth less leaves time for the answer to
+ * arrive. The second time ends a transaction whose gateway stopped in the middle, so that it does
+ * not keep others waiting. Every statement follows keys from row to row; the planner, which knows
+ * little of a recursion, would now and then read the whole table at each step of a chain, and
+ * compile what runs for a millisecond. */
 static int set_up(struct postgres *p, struct err *reterr)
 {
     int statement_ms = clamp_to_int(p->timeout_ms - p->timeout_ms / 8);
@@ -416,7 +411,7 @@ static int postgres_connect(const struct sql_conf *conf, struct sql **ret, struc
     return 0;
 }
 
-/* The number is ours: whoever else uses advisory locks in this database should
+/* The number of the advisory lock is ours: whoever else uses advisory locks in this database should
  * take another one. It spells "antiphon". */
 const struct sql_driver sql_postgres = {
     .name = "postgres",

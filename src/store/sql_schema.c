@@ -42,7 +42,7 @@ static int begin_time(struct sql *db, struct err *reterr);
 
 static const struct migration {
     const char *script;
-    int (*steps[2])(struct sql *db, struct err *reterr); /* after it */
+    int (*steps[2])(struct sql *db, struct err *reterr); /* after the script */
 } migrations[SQL_SCHEMA_VERSION] = {
     {"CREATE TABLE history ("
      " seq {SEQ},"
@@ -144,7 +144,7 @@ static void script_write(const struct sql_driver *driver, const char *script, st
     }
 }
 
-static int migrate(struct sql *db, const struct migration *m, struct err *reterr)
+static int run_migration(struct sql *db, const struct migration *m, struct err *reterr)
 {
     enum { STEPS = COUNT_OF(m->steps) };
     struct buf text = {0};
@@ -192,7 +192,7 @@ bool store_is_too_new(const struct err *e)
     return strcmp(e->own_code, too_new) == 0;
 }
 
-static int prepare(struct sql *db, struct err *reterr)
+static int prepare_tables(struct sql *db, struct err *reterr)
 {
     int64_t version = 0;
 
@@ -213,7 +213,7 @@ static int prepare(struct sql *db, struct err *reterr)
     if (db->driver->be_patient != NULL && db->driver->be_patient(db, reterr) == -1)
         return -1;
     for (int64_t v = version; v < SQL_SCHEMA_VERSION; v++) {
-        if (migrate(db, &migrations[v], reterr) == -1)
+        if (run_migration(db, &migrations[v], reterr) == -1)
             return -1;
     }
     return version_set(db, SQL_SCHEMA_VERSION, reterr);
@@ -223,8 +223,8 @@ int sql_schema_prepare(struct sql *db, struct err *reterr)
 {
     if (db->driver->script(db, db->driver->begin_write, reterr) == -1)
         return -1;
-    if (db->driver->script(db, db->driver->stay_alone, reterr) == 0 && prepare(db, reterr) == 0 &&
-        db->driver->script(db, "COMMIT", reterr) == 0)
+    if (db->driver->script(db, db->driver->stay_alone, reterr) == 0 &&
+        prepare_tables(db, reterr) == 0 && db->driver->script(db, "COMMIT", reterr) == 0)
         return 0;
     (void)db->driver->script(db, "ROLLBACK", NULL);
     return -1;

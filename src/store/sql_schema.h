@@ -8,8 +8,8 @@
 
 enum { SQL_SCHEMA_VERSION = 2 };
 
-/* Several processes may do this at once. ERR_STORE also when a newer program has
- * made the tables. */
+/* Makes the tables, or brings them up to date; several processes may do this at once. ERR_STORE
+ * also when a newer program has made the tables. */
 int sql_schema_prepare(struct sql *db, struct err *reterr);
 
 #endif

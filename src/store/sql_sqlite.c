@@ -27,8 +27,8 @@ struct sqlite {
 
 /* ---- statements */
 
-/* The same statement with ?1 for $1: $1 is a name to SQLite, numbered as it comes. */
-static int prepare(struct sqlite *s, enum sql_statement which, struct err *reterr)
+/* Prepares a statement with ?1 for $1: $1 is a name to SQLite, numbered as it comes. */
+static int prepare_statement(struct sqlite *s, enum sql_statement which, struct err *reterr)
 {
     struct buf text = {0};
     int rc;
@@ -108,15 +108,15 @@ static int step_all(struct sqlite *s, sqlite3_stmt *st, const char *kinds, sql_o
     return rc == SQLITE_DONE ? 0 : sqlite_failed(s->db, rc, reterr);
 }
 
-static int run(struct sql *sql, enum sql_statement which, const struct sql_value *values,
-               sql_on_row *on_row, void *arg, uint64_t *ret_changed, struct err *reterr)
+static int run_statement(struct sql *sql, enum sql_statement which, const struct sql_value *values,
+                         sql_on_row *on_row, void *arg, uint64_t *ret_changed, struct err *reterr)
 {
     struct sqlite *s = (struct sqlite *)sql;
     const struct sql_statement_row *row = &sql_statements[which];
     sqlite3_stmt *st;
     int rc;
 
-    if (s->statements[which] == NULL && prepare(s, which, reterr) == -1)
+    if (s->statements[which] == NULL && prepare_statement(s, which, reterr) == -1)
         return -1;
     st = s->statements[which];
     rc = bind_all(st, row->parameters, values);
@@ -129,7 +129,7 @@ static int run(struct sql *sql, enum sql_statement which, const struct sql_value
     return rc;
 }
 
-static int script(struct sql *sql, const char *text, struct err *reterr)
+static int run_script(struct sql *sql, const char *text, struct err *reterr)
 {
     struct sqlite *s = (struct sqlite *)sql;
     int rc = sqlite3_exec(s->db, text, NULL, NULL, NULL);
@@ -158,8 +158,8 @@ static void close_db(struct sql *sql)
     free(s);
 }
 
-/* What people have said is for its owner's eyes; SQLite gives its other files the
- * permissions of this one. */
+/* Makes a file that its owner alone may read, since it holds what people have said; SQLite gives
+ * its other files the permissions of this one. */
 static void create_private(const char *path)
 {
     int fd;
@@ -194,7 +194,7 @@ static int enter_wal(struct sqlite *s, uint64_t timeout_ms, struct err *reterr)
  * fifth less CPU time (sqlite_journal_pages). */
 #define PRAGMAS "PRAGMA foreign_keys = ON; PRAGMA cache_size = -1024; PRAGMA temp_store = MEMORY"
 
-static int setup(struct sqlite *s, const struct sql_conf *conf, struct err *reterr)
+static int set_up_connection(struct sqlite *s, const struct sql_conf *conf, struct err *reterr)
 {
     int timeout_ms = conf->timeout_ms > INT_MAX ? INT_MAX : (int)conf->timeout_ms;
 
@@ -209,10 +209,10 @@ static int setup(struct sqlite *s, const struct sql_conf *conf, struct err *rete
         return -1;
     if (!s->is_memory)
         (void)sqlite3_wal_autocheckpoint(s->db, (int)sqlite_journal_pages(s->path));
-    return script(&s->sql,
-                  conf->sync ? "PRAGMA synchronous = FULL;" PRAGMAS
-                             : "PRAGMA synchronous = NORMAL;" PRAGMAS,
-                  reterr);
+    return run_script(&s->sql,
+                      conf->sync ? "PRAGMA synchronous = FULL;" PRAGMAS
+                                 : "PRAGMA synchronous = NORMAL;" PRAGMAS,
+                      reterr);
 }
 
 static int open_db(struct sqlite *s, struct err *reterr)
@@ -235,8 +235,8 @@ static int check_files(struct sql *sql, struct err *reterr)
     return s->is_memory ? 0 : sqlite_files_check(&s->files, s->path, reterr);
 }
 
-/* What is stored is all in the file that is open, in case that somebody wants to have it
- * back. */
+/* Looks for trouble. When the file is not at its place any more, all that is stored is brought into
+ * the one that is open, in case that somebody wants to have it back. */
 static int probe_files(struct sql *sql, struct err *reterr)
 {
     struct sqlite *s = (struct sqlite *)sql;
@@ -250,7 +250,7 @@ static int probe_files(struct sql *sql, struct err *reterr)
     return -1;
 }
 
-/* Has the failure to do with the place, and not with what stands there? */
+/* True when the failure has to do with the place, and not with what stands there. */
 static bool is_of_place(const struct sqlite *s)
 {
     switch (sqlite3_errcode(s->db) & 0xff) {
@@ -276,7 +276,7 @@ static int connect_db(const struct sql_conf *conf, struct sql **ret, struct err 
     }
     s->sql.driver = &sql_sqlite;
     s->is_memory = strcmp(s->path, ":memory:") == 0;
-    if (open_db(s, reterr) == -1 || setup(s, conf, reterr) == -1) {
+    if (open_db(s, reterr) == -1 || set_up_connection(s, conf, reterr) == -1) {
         if (is_of_place(s))
             (void)sqlite_place_explain(s->path, reterr);
         close_db(&s->sql);
@@ -301,10 +301,10 @@ static bool is_in_transaction(const struct sql *sql)
 static bool is_lost(const struct sql *sql)
 {
     (void)sql;
-    return false; /* there is no other end */
+    return false; /* a file has no other end */
 }
 
-static int size(struct sql *sql, uint64_t *ret, struct err *reterr)
+static int report_size(struct sql *sql, uint64_t *ret, struct err *reterr)
 {
     const struct sqlite *s = (const struct sqlite *)sql;
 
@@ -313,7 +313,7 @@ static int size(struct sql *sql, uint64_t *ret, struct err *reterr)
     return 0;
 }
 
-static int give_back(struct sql *sql, bool *ret_more, struct err *reterr)
+static int give_space_back(struct sql *sql, bool *ret_more, struct err *reterr)
 {
     const struct sqlite *s = (const struct sqlite *)sql;
 
@@ -347,7 +347,7 @@ static void keep_reserve(struct sql *sql)
         sqlite_reserve_keep(s->path);
 }
 
-static void convert(struct sql *sql)
+static void convert_file(struct sql *sql)
 {
     const struct sqlite *s = (const struct sqlite *)sql;
 
@@ -355,7 +355,7 @@ static void convert(struct sql *sql)
         sqlite_convert(s->db, s->path);
 }
 
-/* Sorted in a file: the whole database would have to be in memory. */
+/* VACUUM sorts in a file: else the whole database would have to be in memory. */
 #define VACUUM                                                                                     \
     "PRAGMA temp_store = FILE; PRAGMA auto_vacuum = INCREMENTAL; VACUUM;"                          \
     "PRAGMA temp_store = MEMORY; PRAGMA wal_checkpoint(TRUNCATE)"
@@ -371,16 +371,16 @@ const struct sql_driver sql_sqlite = {
     .one_writer = true,
     .connect = connect_db,
     .close = close_db,
-    .script = script,
-    .run = run,
+    .script = run_script,
+    .run = run_statement,
     .is_in_transaction = is_in_transaction,
     .is_lost = is_lost,
     .check = check_files,
     .probe = probe_files,
-    .size = size,
-    .give_back = give_back,
+    .size = report_size,
+    .give_back = give_space_back,
     .make_room = make_room,
     .keep_reserve = keep_reserve,
-    .convert = convert,
+    .convert = convert_file,
     .release_reserve = sqlite_reserve_release,
 };

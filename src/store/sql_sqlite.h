@@ -15,10 +15,10 @@ int sqlite_failed(sqlite3 *db, int rc, struct err *reterr);
 
 /* ---- sql_sqlite_place.c */
 
-/* Before it is opened: is there nothing else than a file? */
+/* Fails when there is something else than a file; before it is opened. */
 int sqlite_place_check(const char *path, struct err *reterr);
 
-/* A database could not be opened there. True with *reterr filled when it is seen why. */
+/* Explains why a database could not be opened there. True with *reterr filled when that is seen. */
 bool sqlite_place_explain(const char *path, struct err *reterr);
 
 /* ---- sql_sqlite_files.c */
@@ -35,30 +35,30 @@ struct sqlite_files {
 
 void sqlite_files_note(struct sqlite_files *f, const char *path);
 
-/* Are they still at their place? */
+/* Checks that the files are still at their place. */
 int sqlite_files_check(struct sqlite_files *f, const char *path, struct err *reterr);
 
 /* False when another log is beside the database: then nothing may be written into it. */
 bool sqlite_files_belong_together(const struct sqlite_files *f, const char *path);
 
-/* Is there room for a few responses? */
+/* Checks that there is room for a few responses. */
 int sqlite_files_check_space(const char *path, struct err *reterr);
 
 uint64_t sqlite_files_bytes(const char *path);
 
 /* ---- sql_sqlite_space.c; path: of the file */
 
-/* After how many pages the journal is copied into the file. */
+/* How many pages the journal has before it is copied into the file. */
 unsigned sqlite_journal_pages(const char *path);
 
-/* Before anything is written to a file that is empty: it can be given back in pieces. */
+/* Prepares a file that is empty, before anything is written to it: it can be given back in
+ * pieces. */
 int sqlite_prepare_new(sqlite3 *db, struct err *reterr);
 
 /* Gives up to 1 MiB back. *ret_more: that is not all. */
 int sqlite_give_back(sqlite3 *db, bool *ret_more, struct err *reterr);
 
-/* The same for one of an earlier version, unless it is large; once, when a gateway
- * starts. */
+/* Prepares a file of an earlier version, unless it is large; once, when a gateway starts. */
 void sqlite_convert(sqlite3 *db, const char *path);
 
 /* Space that is kept for removing something when there is no other. Released when the

@@ -84,21 +84,21 @@ static int round_up(int n)
     return (n + ALIGN_BYTES - 1) & ~(ALIGN_BYTES - 1);
 }
 
-static int begin(void *arg)
+static int begin_memory(void *arg)
 {
     (void)arg;
     return SQLITE_OK;
 }
 
-static void end(void *arg)
+static void end_memory(void *arg)
 {
     (void)arg;
 }
 
 int sql_sqlite_count_memory(void)
 {
-    static const sqlite3_mem_methods methods = {block_alloc, block_free, block_resize, block_size,
-                                                round_up,    begin,      end,          NULL};
+    static const sqlite3_mem_methods methods = {block_alloc, block_free,   block_resize, block_size,
+                                                round_up,    begin_memory, end_memory,   NULL};
 
     return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK ? 0 : -1;
 }

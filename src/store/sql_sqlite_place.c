@@ -48,7 +48,7 @@ static void write_folder(const char *path, char folder[PATH_MAX])
         (void)snprintf(folder, PATH_MAX, "%.*s", n == 0 ? 1 : (int)n, path);
 }
 
-static bool may(const char *path, int what)
+static bool may_access(const char *path, int what)
 {
     return faccessat(AT_FDCWD, path, what, AT_EACCESS) == 0;
 }
@@ -86,7 +86,7 @@ static bool explain_folder(const struct place *p, struct err *reterr)
         return explain_no_folder(p, errno, reterr);
     if (!S_ISDIR(st.st_mode))
         return explain_no_folder(p, ENOTDIR, reterr);
-    if (!may(p->folder, X_OK))
+    if (!may_access(p->folder, X_OK))
         return explain_no_folder(p, EACCES, reterr);
     return false;
 }
@@ -98,7 +98,7 @@ static bool explain_closed_folder(const struct place *p, struct err *reterr)
     struct stat st;
     char owner[USER_BYTES];
 
-    if (may(p->folder, W_OK | X_OK) || stat(p->folder, &st) == -1)
+    if (may_access(p->folder, W_OK | X_OK) || stat(p->folder, &st) == -1)
         return false;
     write_user(st.st_uid, owner);
     err_set(reterr, ERR_STORE,
@@ -141,7 +141,7 @@ static bool explain_rights(const struct place *p, const char *name, const struct
 {
     char owner[USER_BYTES];
 
-    if (may(name, R_OK | W_OK))
+    if (may_access(name, R_OK | W_OK))
         return false;
     write_user(st->st_uid, owner);
     if (st->st_uid == geteuid())
@@ -195,7 +195,7 @@ static bool explain_beside(const struct place *p, const char *suffix, struct err
            stat(name, &st) == 0 && explain_rights(p, name, &st, reterr);
 }
 
-/* To open a pipe would wait for somebody at its other end. */
+/* A pipe is not opened: that would wait for somebody at its other end. */
 int sqlite_place_check(const char *path, struct err *reterr)
 {
     struct stat st;

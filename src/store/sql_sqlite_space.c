@@ -88,7 +88,7 @@ void sqlite_reserve_keep(const char *path)
     (void)close(fd);
 }
 
-/* Never waits for long: readers may hold the journal. */
+/* Copies the journal into the file as far as readers, who may hold it, let it: without waiting. */
 static void empty_journal(sqlite3 *db)
 {
     (void)sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
@@ -120,7 +120,7 @@ bool sqlite_make_room(sqlite3 *db, const char *path, bool with_reserve)
 
 /* ---- giving back */
 
-static int64_t pragma(sqlite3 *db, const char *text)
+static int64_t read_pragma(sqlite3 *db, const char *text)
 {
     sqlite3_stmt *st = NULL;
     int64_t n = -1;
@@ -131,21 +131,22 @@ static int64_t pragma(sqlite3 *db, const char *text)
     return n;
 }
 
-/* Of one that is not empty it would write to the file, whenever somebody connects. */
+/* Only a file that is empty is prepared: another one would be written whenever somebody
+ * connects. */
 int sqlite_prepare_new(sqlite3 *db, struct err *reterr)
 {
     int rc = SQLITE_OK;
 
-    if (pragma(db, "PRAGMA page_count") == 0)
+    if (read_pragma(db, "PRAGMA page_count") == 0)
         rc = sqlite3_exec(db, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL);
     return rc == SQLITE_OK ? 0 : sqlite_failed(db, rc, reterr);
 }
 
 static int64_t spare_pages(sqlite3 *db)
 {
-    int64_t slack = pragma(db, "PRAGMA page_count") / SLACK_PART;
+    int64_t slack = read_pragma(db, "PRAGMA page_count") / SLACK_PART;
 
-    return pragma(db, "PRAGMA freelist_count") - (slack > PIECE_PAGES ? slack : PIECE_PAGES);
+    return read_pragma(db, "PRAGMA freelist_count") - (slack > PIECE_PAGES ? slack : PIECE_PAGES);
 }
 
 int sqlite_give_back(sqlite3 *db, bool *ret_more, struct err *reterr)
@@ -154,7 +155,7 @@ int sqlite_give_back(sqlite3 *db, bool *ret_more, struct err *reterr)
     int rc;
 
     *ret_more = false;
-    if (spare <= 0 || pragma(db, "PRAGMA auto_vacuum") != 2)
+    if (spare <= 0 || read_pragma(db, "PRAGMA auto_vacuum") != 2)
         return 0;
     rc = sqlite3_exec(db, "PRAGMA incremental_vacuum(256)", NULL, NULL, NULL);
     if (rc != SQLITE_OK)
@@ -165,14 +166,14 @@ int sqlite_give_back(sqlite3 *db, bool *ret_more, struct err *reterr)
     return 0;
 }
 
-/* A file of before there was this: all of it is written once. */
+/* A file of before there was incremental vacuum is written anew, all of it, once. */
 void sqlite_convert(sqlite3 *db, const char *path)
 {
     enum { AT_ONCE_BYTES = 16 * 1024 * 1024 };
     const struct disk disk = disk_of(path);
-    const int64_t bytes = pragma(db, "PRAGMA page_count") * PAGE_BYTES;
+    const int64_t bytes = read_pragma(db, "PRAGMA page_count") * PAGE_BYTES;
 
-    if (pragma(db, "PRAGMA auto_vacuum") == 2)
+    if (read_pragma(db, "PRAGMA auto_vacuum") == 2)
         return;
     if (bytes <= AT_ONCE_BYTES && disk.free_bytes > 4 * (uint64_t)bytes &&
         sqlite3_exec(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", NULL, NULL, NULL) == SQLITE_OK)

@@ -60,15 +60,16 @@ enum store_arrival {
 /* After store_open() has failed: would waiting help? Asks the server, blocking. */
 enum store_arrival store_arrival(const struct store_conf *conf);
 
-/* After the last task has been reported. NULL is fine. */
+/* Closes a store whose last task has been reported. NULL is fine. */
 void store_close(struct store *store);
 
 /* ---- tasks */
 
 enum store_access { STORE_READ, STORE_WRITE };
 
-/* A part of what waits for it. It is the store's, with all that the work uses, from store_start()
- * until done, which may free it or start it anew; nobody can call it off, but it always ends.
+/* A task is part of what waits for it. It belongs to the store, with all that the work uses, from
+ * store_start() until done, which may free it or start it anew; nobody can call it off, but it
+ * always ends.
  *
  * work runs once or, after a lost connection, twice; what it wrote is undone when
  * it returns -1 or the store fails. done runs once, on loop, with NULL when the
@@ -87,15 +88,16 @@ struct store_task {
     struct err *failure;
 };
 
-/* On the thread of its loop, which expects it from now on (loop_n_expected()). */
+/* Hands a task over, on the thread of its loop, which expects it from now on
+ * (loop_n_expected()). */
 void store_start(struct store *store, struct store_task *task);
 
-/* Any thread, at once: is the store known not to do this now? Something has failed, and
- * nothing has succeeded since; it is tried every second. Then *reterr is what to tell a
- * client: ERR_STORE_AWAY. */
+/* True when the store is known not to do this now: something has failed, and nothing has succeeded
+ * since; it is tried every second. Then *reterr is what to tell a client: ERR_STORE_AWAY. Any
+ * thread, at once. */
 bool store_refuses(struct store *store, enum store_access access, struct err *reterr);
 
-/* Any thread, at once. False when it has failed and was tried again in vain. */
+/* False when the store has failed and was tried again in vain. Any thread, at once. */
 bool store_is_ready(const struct store *store);
 
 /* ---- items */
@@ -126,12 +128,12 @@ struct store_list {
     bool has_more;
 };
 
-/* The newest item with this id, of a response or conversation that still
- * exists. ERR_NOT_FOUND. */
+/* Finds the newest item with this id, of a response or conversation that still exists.
+ * ERR_NOT_FOUND. */
 int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
                     struct store_item *ret, struct err *reterr);
 
-/* The same among hidden items alone. */
+/* store_find_item() among hidden items alone. */
 int store_find_hidden(struct store_session *s, str owner, str id, struct arena *a,
                       struct store_item *ret, struct err *reterr);
 
@@ -152,11 +154,11 @@ struct store_response {
     struct store_items items; /* of its request, then of its output */
 };
 
-/* A conversation gets the items when the response is completed or incomplete; not
- * those whose id it holds already, which are the response's alone.
- * ERR_PREVIOUS_NOT_FOUND or ERR_NOT_FOUND when the parent, the conversation or an
- * item that is referred to is gone, ERR_CONVERSATION_LOCKED when the lock was
- * lost to another response, ERR_INVALID_VALUE for an item id with a NUL. */
+/* Saves a response. A conversation gets the items when the response is completed or incomplete; not
+ * those whose id it holds already, which are the response's alone. ERR_PREVIOUS_NOT_FOUND or
+ * ERR_NOT_FOUND when the parent, the conversation or an item that is referred to is gone,
+ * ERR_CONVERSATION_LOCKED when the lock was lost to another response, ERR_INVALID_VALUE for an item
+ * id with a NUL. */
 int store_save_response(struct store_session *s, str owner, const struct store_response *r,
                         struct err *reterr);
 
@@ -164,10 +166,10 @@ int store_save_response(struct store_session *s, str owner, const struct store_r
 int store_get_response(struct store_session *s, str owner, str id, struct arena *a,
                        struct store_response *ret, struct err *reterr);
 
-/* ERR_NOT_FOUND. */
+/* Deletes a response. ERR_NOT_FOUND. */
 int store_delete_response(struct store_session *s, str owner, str id, struct err *reterr);
 
-/* Items of its request alone. ERR_NOT_FOUND, also for page->after. */
+/* Lists the items of a response's request alone. ERR_NOT_FOUND, also for page->after. */
 int store_list_input_items(struct store_session *s, str owner, str response_id,
                            const struct store_page *page, struct arena *a, struct store_list *ret,
                            struct err *reterr);
@@ -178,7 +180,8 @@ struct store_history {
     str tail;                 /* of the previous response; STR_NONE for a conversation */
 };
 
-/* ERR_PREVIOUS_NOT_FOUND, also for a response that did not end well. */
+/* Loads what the model is to see before it continues a response. ERR_PREVIOUS_NOT_FOUND, also for a
+ * response that did not end well. */
 int store_load_history(struct store_session *s, str owner, str response_id, struct arena *a,
                        struct store_history *ret, struct err *reterr);
 
@@ -194,16 +197,17 @@ int store_create_conversation(struct store_session *s, str owner,
                               const struct store_conversation *c, const struct store_items *items,
                               struct err *reterr);
 
-/* The others: ERR_NOT_FOUND for the conversation, and for an item of it. */
+/* All but store_create_conversation(): ERR_NOT_FOUND for the conversation, and for an item of
+ * it. */
 int store_get_conversation(struct store_session *s, str owner, str id, struct arena *a,
                            struct store_conversation *ret, struct err *reterr);
 int store_update_conversation(struct store_session *s, str owner, str id, str metadata,
                               struct err *reterr);
 
-/* Its items stay where responses hold them. */
+/* Deletes a conversation; its items stay where responses hold them. */
 int store_delete_conversation(struct store_session *s, str owner, str id, struct err *reterr);
 
-/* Those whose id it holds already are left out. */
+/* Adds items; those whose id the conversation holds already are left out. */
 int store_add_items(struct store_session *s, str owner, str conversation_id,
                     const struct store_items *items, struct err *reterr);
 int store_list_items(struct store_session *s, str owner, str conversation_id,
@@ -214,7 +218,7 @@ int store_get_item(struct store_session *s, str owner, str conversation_id, str 
 int store_delete_item(struct store_session *s, str owner, str conversation_id, str item_id,
                       struct err *reterr);
 
-/* A hidden item, if there is one. */
+/* Deletes a hidden item, if there is one. */
 int store_delete_hidden(struct store_session *s, str owner, str conversation_id, str item_id,
                         struct err *reterr);
 
@@ -224,11 +228,11 @@ int store_delete_hidden(struct store_session *s, str owner, str conversation_id,
 int store_lock_conversation(struct store_session *s, str owner, str id, str lock, struct arena *a,
                             struct store_history *ret, struct err *reterr);
 
-/* For a response that is not going to be saved. Any thread, no waiting: it is
- * unlocked soon, and if the store cannot do it now, as soon as it can. */
+/* Unlocks the conversation of a response that is not going to be saved. Any thread, no waiting: it
+ * is unlocked soon, and if the store cannot do it now, as soon as it can. */
 void store_release_lock(struct store *store, str lock);
 
-/* The same at once. No error when it is not locked so. */
+/* Unlocks a conversation at once. No error when it is not locked so. */
 int store_unlock_conversation(struct store_session *s, str lock, struct err *reterr);
 
 /* ---- maintenance (antiphon store) */
@@ -265,31 +269,29 @@ uint64_t store_purged_histories(const struct store_purged *p);
 int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
                 size_t max_histories, struct store_purged *ret, struct err *reterr);
 
-/* The same in smaller steps, and with what was kept for it, when the disk is full. */
+/* store_purge() in smaller steps, and with what was kept for it, when the disk is full. */
 int store_purge_anyway(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
                        size_t max_histories, struct store_purged *ret, struct err *reterr);
 
-/* When no session could be opened to purge: gives up what is kept for that if the disk
- * is full. */
+/* Gives up what is kept for a purge if the disk is full: for when no session could be opened. */
 void store_make_room(const struct store_conf *conf);
 
-/* In ms; it goes on while a gateway runs. Ages are differences of it, and it may be
- * behind the wall clock for ever. */
+/* The store's own time in ms, which goes on while a gateway runs. Ages are differences of it, and
+ * it may be behind the wall clock for ever. */
 int64_t store_now_ms(struct store_session *s);
 
-/* Somebody says that the wall clock is right, so the time in which no gateway ran counts
- * as well: sets the store's time to it, unless that is
- * later. *ret_by_s: by how much. */
+/* Sets the store's time to the wall clock, unless it is later: somebody says that this clock is
+ * right, so the time in which no gateway ran counts as well. *ret_by_s: by how much. */
 int store_trust_clock(struct store_session *s, int64_t *ret_by_s, struct err *reterr);
 
-/* Why a store did not open: a newer version of this program has made it. */
+/* True when a store did not open since a newer version of this program has made it. */
 bool store_is_too_new(const struct err *e);
 
 /* Gives unused space back to the system. */
 int store_vacuum(struct store_session *s, struct err *reterr);
 
-/* Every response that can still be found, oldest first, and every conversation
- * after them. The views die when the function returns; it returns 0, or -1 to stop. */
+/* Takes every response that can still be found, oldest first, and every conversation after them.
+ * The views die when the function returns; it returns 0, or -1 to stop. */
 struct store_exporter {
     int (*on_response)(void *arg, str owner, const struct store_response *r);
     int (*on_conversation)(void *arg, str owner, const struct store_conversation *c,

@@ -7,7 +7,7 @@
 #include "store/store_history.h"
 #include "store/store_item.h"
 
-static void set_not_found(struct err *e, str id)
+static void set_no_conversation(struct err *e, str id)
 {
     err_set(e, ERR_NOT_FOUND, "Conversation with id '%.*s' not found.", STR_ARG(id));
 }
@@ -17,15 +17,16 @@ static void set_no_item(struct err *e, str id)
     err_set(e, ERR_NOT_FOUND, "Item with id '%.*s' not found.", STR_ARG(id));
 }
 
-static int find(struct store_session *s, str owner, str id, int64_t *ret_seq, struct err *reterr)
+static int find_conversation(struct store_session *s, str owner, str id, int64_t *ret_seq,
+                             struct err *reterr)
 {
     const struct sql_value values[] = {{.s = id}, {.s = owner}};
-    struct found row = {.is = false};
+    struct found row = {.is_there = false};
 
     if (id_is_possible(id) && session_find(s, SQL_CONVERSATION_FIND, values, &row, reterr) == -1)
         return -1;
-    if (!row.is) {
-        set_not_found(reterr, id);
+    if (!row.is_there) {
+        set_no_conversation(reterr, id);
         return -1;
     }
     *ret_seq = row.v[0];
@@ -37,9 +38,9 @@ static int find_to_use(struct store_session *s, str owner, str id, uint64_t byte
 {
     if (conversation_use(s, owner, id, 0, bytes, ret, reterr) == -1)
         return -1;
-    if (ret->is)
+    if (ret->is_there)
         return 0;
-    set_not_found(reterr, id);
+    set_no_conversation(reterr, id);
     return -1;
 }
 
@@ -96,14 +97,15 @@ int store_get_conversation(struct store_session *s, str owner, str id, struct ar
         session_run(s, SQL_CONVERSATION_GET, values, on_conversation, &g, NULL, reterr) == -1)
         return -1;
     if (str_is_none(c.id)) {
-        set_not_found(reterr, id);
+        set_no_conversation(reterr, id);
         return -1;
     }
     *ret = c;
     return 0;
 }
 
-static int update(struct store_session *s, str owner, str id, str metadata, struct err *reterr)
+static int update_conversation(struct store_session *s, str owner, str id, str metadata,
+                               struct err *reterr)
 {
     struct conversation c;
     bool is_needed;
@@ -122,7 +124,7 @@ int store_update_conversation(struct store_session *s, str owner, str id, str me
 
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    return tx_end(&tx, update(s, owner, id, metadata, reterr), reterr);
+    return tx_end(&tx, update_conversation(s, owner, id, metadata, reterr), reterr);
 }
 
 static int delete_conversation(struct store_session *s, str owner, str id, struct err *reterr)
@@ -183,7 +185,7 @@ int store_list_items(struct store_session *s, str owner, str conversation_id,
 
     if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
         return -1;
-    rc = find(s, owner, conversation_id, &seq, reterr);
+    rc = find_conversation(s, owner, conversation_id, &seq, reterr);
     if (rc == 0)
         rc = items_list(s, &list_of_items, seq, page, a, ret, reterr);
     return tx_end(&tx, rc, reterr);
@@ -227,7 +229,7 @@ int store_get_item(struct store_session *s, str owner, str conversation_id, str 
 
     if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
         return -1;
-    rc = find(s, owner, conversation_id, &seq, reterr);
+    rc = find_conversation(s, owner, conversation_id, &seq, reterr);
     if (rc == 0)
         rc = get_item(s, seq, item_id, a, ret, reterr);
     return tx_end(&tx, rc, reterr);
@@ -257,7 +259,7 @@ static int delete_item(struct store_session *s, str owner, str conversation_id, 
         is_hidden ? SQL_CONVERSATION_HIDDEN_PLACE : SQL_CONVERSATION_PLACE;
     const struct sql_value *values;
     struct conversation c;
-    struct found place = {.is = false};
+    struct found place = {.is_there = false};
 
     if (find_to_use(s, owner, conversation_id, 0, &c, reterr) == -1)
         return -1;

@@ -18,7 +18,7 @@ int response_remove_upwards(struct store_session *s, int64_t seq, struct err *re
 
         if (session_find(s, SQL_RESPONSE_REMOVE, &value, &row, reterr) == -1)
             return -1;
-        if (!row.is)
+        if (!row.is_there)
             return 0;
         if (session_find(s, SQL_RESPONSE_ITEM_BYTES, &value, &bytes, reterr) == -1 ||
             session_do(s, SQL_RESPONSE_ITEMS_REMOVE, &value, reterr) == -1 ||
@@ -49,13 +49,13 @@ static int delete_found(struct store_session *s, int64_t seq, int64_t history, i
 static int delete_response(struct store_session *s, str owner, str id, struct err *reterr)
 {
     const struct sql_value values[] = {{.s = id}, {.s = owner}};
-    struct found r = {.is = false};
+    struct found r = {.is_there = false};
 
     if (id_is_possible(id) && session_find(s, SQL_RESPONSE_FIND, values, &r, reterr) == -1)
         return -1;
-    if (r.is && delete_found(s, r.v[0], r.v[1], r.v[2], &r.is, reterr) == -1)
+    if (r.is_there && delete_found(s, r.v[0], r.v[1], r.v[2], &r.is_there, reterr) == -1)
         return -1;
-    if (r.is)
+    if (r.is_there)
         return 0;
     err_set(reterr, ERR_NOT_FOUND, "Response with id '%.*s' not found.", STR_ARG(id));
     return -1;

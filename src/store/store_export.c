@@ -111,7 +111,7 @@ static int tell_conversation(const struct exported *e)
     return e->to->on_conversation(e->to->arg, e->next.owner, &e->conversation, &e->items);
 }
 
-/* In one state of the database, so that each is whole while others write. */
+/* Loads the next in one state of the database, so that each is whole while others write. */
 static int load_next(struct exported *e, const struct kind *kind, int64_t after, struct err *reterr)
 {
     struct tx tx;
@@ -127,8 +127,8 @@ static int load_next(struct exported *e, const struct kind *kind, int64_t after,
     return tx_end(&tx, rc, reterr);
 }
 
-/* It is told outside of the transaction: whoever listens may be slow, and a server
- * ends transactions that do nothing. */
+/* Exports the next, which is told outside of the transaction: whoever listens may be slow, and a
+ * server ends transactions that do nothing. */
 static int export_next(struct exported *e, const struct kind *kind, int64_t after,
                        struct err *reterr)
 {

@@ -1,5 +1,5 @@
-/* store_health.c -- one line when it begins, one a minute while it lasts, one when
- * it is over. Failures that come and go quickly are not told each time. */
+/* store_health.c -- trouble is one line in the log when it begins, one a minute while it lasts, one
+ * when it is over. Failures that come and go quickly are not told each time. */
 #include "store/store_health.h"
 
 #include <stdio.h>
@@ -28,8 +28,8 @@ enum store_trouble health_trouble(const struct store_health *h)
     return (enum store_trouble)atomic_load_explicit(&h->trouble, memory_order_relaxed);
 }
 
-/* With the mutex held. */
-static void log_failure(struct store_health *h, const struct err *failure)
+/* Logs a failure, with the mutex held. */
+static void log_trouble(struct store_health *h, const struct err *failure)
 {
     uint64_t now_ms = store_monotonic_ms();
 
@@ -44,8 +44,8 @@ static void log_failure(struct store_health *h, const struct err *failure)
     h->n_unlogged = 0;
 }
 
-/* A store that is away is not there to take nothing: that it is away says more. True when
- * it worked before. */
+/* Notes trouble. That a store is away says more than that it takes nothing. True when it worked
+ * before. */
 static bool note_trouble(struct store_health *h, enum store_trouble trouble,
                          const struct err *failure, const char *words)
 {
@@ -59,7 +59,7 @@ static bool note_trouble(struct store_health *h, enum store_trouble trouble,
         (void)snprintf(h->words, sizeof(h->words), "%s", words);
         atomic_store(&h->trouble, (int)trouble);
     }
-    log_failure(h, failure);
+    log_trouble(h, failure);
     uv_mutex_unlock(&h->mutex);
     return before == STORE_WORKS;
 }

@@ -31,22 +31,22 @@ struct store_health {
 int health_init(struct store_health *h); /* -1 when out of memory */
 void health_fini(struct store_health *h);
 
-/* A failure; only ERR_STORE is the store's own. Its words are fit for clients. True when
- * it is the first: somebody should probe. */
+/* Notes a failure; only ERR_STORE is the store's own. Its words are fit for clients. True when it
+ * is the first: somebody should probe. */
 bool health_bad(struct store_health *h, const struct err *failure);
 
-/* Nobody could be reached; words: why, for clients. */
+/* Notes that nobody could be reached; words: why, for clients. */
 void health_away(struct store_health *h, const struct err *failure, const char *words);
 
-/* The probe that was due has failed, and the next one is due at next_ms. */
+/* Notes that the probe that was due has failed; the next one is due at next_ms. */
 void health_probed(struct store_health *h, uint64_t next_ms);
 
-/* A probe has begun; none is wanted before next_ms. */
+/* Notes that a probe has begun; none is wanted before next_ms. */
 void health_postpone(struct store_health *h, uint64_t next_ms);
 
 bool health_wants_probe(struct store_health *h, uint64_t now_ms);
 
-/* When it does; UINT64_MAX: never, as long as the store works. */
+/* When a probe is wanted; UINT64_MAX: never, as long as the store works. */
 uint64_t health_next_ms(struct store_health *h);
 
 enum store_trouble health_trouble(const struct store_health *h);
@@ -54,8 +54,8 @@ enum store_trouble health_trouble(const struct store_health *h);
 /* Why the store is in trouble, for a client: ERR_STORE_AWAY. */
 void health_explain(struct store_health *h, struct err *ret);
 
-/* Something was written. That something was read would tell little: a full disk
- * can be read. */
+/* Notes that something was written. That something was read would tell little: a full disk can be
+ * read. */
 void health_good(struct store_health *h);
 
 #endif

@@ -45,12 +45,12 @@ int conversation_use(struct store_session *s, str owner, str id, uint64_t n_resp
                                        {.i = store_time_ms(s->time)},
                                        {.i = (int64_t)n_responses},
                                        {.i = (int64_t)bytes}};
-    struct found row = {.is = false};
+    struct found row = {.is_there = false};
 
     if (id_is_possible(id) && session_find(s, SQL_CONVERSATION_USE, values, &row, reterr) == -1)
         return -1;
-    *ret = (struct conversation){row.is, row.v[0], (uint64_t)row.v[1], (uint64_t)row.v[2]};
-    if (row.is)
+    *ret = (struct conversation){row.is_there, row.v[0], (uint64_t)row.v[1], (uint64_t)row.v[2]};
+    if (row.is_there)
         store_growth_add(s->growth, n_responses, bytes);
     return 0;
 }

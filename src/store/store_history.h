@@ -15,14 +15,14 @@ struct history_new {
 int history_add(struct store_session *s, const struct history_new *h, int64_t *ret_seq,
                 struct err *reterr);
 
-/* A history was continued: nobody else changes it until the transaction ends.
- * *ret_is_there is false when it has gone meanwhile. */
+/* Continues a history: nobody else changes it until the transaction ends. *ret_is_there is false
+ * when it has gone meanwhile. */
 int history_use(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
                 bool *ret_is_there, struct err *reterr);
 
-/* The same by a conversation's id. */
+/* A conversation by its id, used as history_use() does. */
 struct conversation {
-    bool is; /* else it is unknown */
+    bool is_there; /* else it is unknown */
     int64_t seq;
     uint64_t n_responses, metadata_bytes;
 };
@@ -30,11 +30,11 @@ struct conversation {
 int conversation_use(struct store_session *s, str owner, str id, uint64_t n_responses,
                      uint64_t bytes, struct conversation *ret, struct err *reterr);
 
-/* Something was deleted. *ret_is_needed: something is left that can be found. */
+/* Counts what was deleted. *ret_is_needed: something is left that can be found. */
 int history_shrink(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
                    bool *ret_is_needed, struct err *reterr);
 
-/* With all that is in it. What others refer to is given to them. */
+/* Removes a history with all that is in it. What others refer to is given to them. */
 int history_remove(struct store_session *s, int64_t seq, struct err *reterr);
 
 #endif

@@ -28,7 +28,7 @@ struct process {
 };
 
 /* The first bytes of a small file of the kernel's, as a text; false when there are none. */
-static bool read_file(const char *path, char *text, size_t size)
+static bool read_kernel_file(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd == -1 ? -1 : read(fd, text, size - 1);
@@ -50,7 +50,8 @@ static bool process_read(const char *pid, struct process *ret)
     const char *p;
 
     (void)snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-    if (!read_file(path, text, sizeof(text)) || (p = strrchr(text, ')')) == NULL || p[1] != ' ')
+    if (!read_kernel_file(path, text, sizeof(text)) || (p = strrchr(text, ')')) == NULL ||
+        p[1] != ' ')
         return false;
     ret->state = p[2];
     p += 1;
@@ -67,7 +68,7 @@ static bool process_read(const char *pid, struct process *ret)
     return true;
 }
 
-/* What was killed stays in the table until its parent has asked for it. */
+/* A process that was killed stays in the table until its parent has asked for it. */
 static bool has_ended(const struct process *p)
 {
     return p->state == 'X' || (p->state == 'Z' && p->n_threads <= 1);
@@ -87,7 +88,7 @@ static bool is_gone(uint64_t pid, uint64_t start)
 
 /* ---- hosts */
 
-static void add_link(const char *path, struct buf *out)
+static void append_link(const char *path, struct buf *out)
 {
     char text[64];
     ssize_t n = readlink(path, text, sizeof(text));
@@ -97,21 +98,22 @@ static void add_link(const char *path, struct buf *out)
     buf_char(out, '\n');
 }
 
-/* A number of a process means the same to all who have this text in common. A snapshot of
- * a running machine has the boot of the original, but hardly its name. Empty: unknown. */
+/* Writes what all have in common to whom the number of a process means the same. A snapshot of a
+ * running machine has the boot of the original, but hardly its name. Empty: unknown. */
 static void write_place(struct buf *out)
 {
     char boot[64];
     struct utsname names;
 
-    if (uname(&names) == -1 || !read_file("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) ||
+    if (uname(&names) == -1 ||
+        !read_kernel_file("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) ||
         access("/proc/self/ns/pid", F_OK) == -1)
         return;
     buf_c(out, boot);
     buf_c(out, names.nodename);
     buf_char(out, '\n');
-    add_link("/proc/self/ns/pid", out);
-    add_link("/proc/self/ns/time", out); /* the start of a process is told in its own time */
+    append_link("/proc/self/ns/pid", out);
+    append_link("/proc/self/ns/time", out); /* the start of a process is told in its own time */
 }
 
 static void write_host(struct buf *out)
@@ -158,7 +160,7 @@ str holder_name_of(str lock)
 
 enum part { PART_RANDOM, PART_LEASE, PART_HOST, PART_PID, PART_START, PARTS };
 
-/* False for a name of an earlier version. */
+/* Splits the name of a holder; false for one of an earlier version. */
 static bool split_name(str name, str parts[PARTS])
 {
     str rest = str_from(name.p, str_find_char(name, '/'));

@@ -27,7 +27,7 @@ str holder_name_of(str lock);
 /* A holder that has given no sign of life for so long is dead. */
 uint64_t holder_lease_ms(str name);
 
-/* Is the holder known to be dead: a process of this host that has ended? */
+/* True when the holder is known to be dead: a process of this host that has ended. */
 bool holder_is_dead(str name);
 
 #endif

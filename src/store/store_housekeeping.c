@@ -56,7 +56,7 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t)
     return left_until(lesser(next, t->limits_at_ms), now_ms);
 }
 
-/* Again when a lock was given back meanwhile. */
+/* Renews again when a lock was given back meanwhile. */
 static int renew_until_done(struct store_thread *t, struct err *reterr)
 {
     int rc;
@@ -100,7 +100,7 @@ static void purge_piece(struct store_thread *t)
     atomic_store(&t->store->has_more_to_purge, store_purged_histories(&purged) >= PIECE);
 }
 
-/* What was removed is likely to go on being removed: that comes first. */
+/* Gives space back, unless there is more to remove, which comes first. */
 static void give_space_back(struct store_thread *t)
 {
     const struct sql_driver *driver = t->session.driver;
@@ -161,7 +161,7 @@ void housekeeping_note(struct store *store, const struct err *failure)
         queue_wake(store->queue_for[STORE_WRITE]);
 }
 
-static int touch(struct store_session *s, struct err *reterr)
+static int touch_database(struct store_session *s, struct err *reterr)
 {
     uint64_t changed = 0;
     struct tx tx;
@@ -176,14 +176,14 @@ static int touch(struct store_session *s, struct err *reterr)
     return tx_end(&tx, rc, reterr);
 }
 
-static void probe(struct store_thread *t)
+static void probe_store(struct store_thread *t)
 {
     struct store_health *h = &t->store->health;
     struct err failure;
 
     if (!connect_once(t)) {
         health_probed(h, t->retry_at_ms);
-    } else if (touch(&t->session, &failure) == 0) {
+    } else if (touch_database(&t->session, &failure) == 0) {
         health_good(h);
     } else {
         (void)health_bad(h, &failure);
@@ -201,7 +201,7 @@ static void probe_if_due(struct store_thread *t, uint64_t now_ms)
     health_postpone(h, now_ms + PROBE_EVERY_MS);
     if (atomic_flag_test_and_set(&t->store->is_probing))
         return;
-    probe(t);
+    probe_store(t);
     atomic_flag_clear(&t->store->is_probing);
 }
 

@@ -45,7 +45,8 @@ static int on_item(void *arg, const struct sql_value *columns, struct err *reter
     return err_set_no_memory(reterr);
 }
 
-static int find(struct store_session *s, str owner, str id, struct item_find *f, struct err *reterr)
+static int find_item(struct store_session *s, str owner, str id, struct item_find *f,
+                     struct err *reterr)
 {
     const struct sql_value values[] = {{.s = id}, {.s = owner}, {.i = f->is_hidden}};
 
@@ -63,7 +64,7 @@ static int find_whole(struct store_session *s, str owner, str id, bool is_hidden
     struct store_item item = {.id = arena_dup(a, id), .is_hidden = is_hidden};
     struct item_find f = {.is_hidden = is_hidden, .arena = a, .item = &item};
 
-    if (find(s, owner, id, &f, reterr) == -1)
+    if (find_item(s, owner, id, &f, reterr) == -1)
         return -1;
     if (str_is_none(item.id))
         return err_set_no_memory(reterr);
@@ -85,9 +86,10 @@ int store_find_hidden(struct store_session *s, str owner, str id, struct arena *
 
 /* ---- storing */
 
-/* It may go, or another take its place, until its history is kept from changing. */
-static int resolve(struct store_session *s, str owner, const struct store_item *item,
-                   int64_t *ret_seq, struct err *reterr)
+/* Finds the row of a reference: it may go, or another take its place, until its history is kept
+ * from changing. */
+static int resolve_reference(struct store_session *s, str owner, const struct store_item *item,
+                             int64_t *ret_seq, struct err *reterr)
 {
     struct item_find f = {.is_hidden = item->is_hidden};
     bool is_there;
@@ -95,7 +97,7 @@ static int resolve(struct store_session *s, str owner, const struct store_item *
     do {
         *ret_seq = f.seq;
         f.seq = 0;
-        if (find(s, owner, item->id, &f, reterr) == -1 ||
+        if (find_item(s, owner, item->id, &f, reterr) == -1 ||
             history_use(s, f.history, 0, 0, &is_there, reterr) == -1)
             return -1;
     } while (f.seq != *ret_seq);
@@ -117,28 +119,28 @@ int items_resolve(struct store_session *s, str owner, const struct store_items *
             err_set(reterr, ERR_INVALID_VALUE, "The id of an item contains a NUL character.");
             return -1;
         }
-        if (item->is_reference && resolve(s, owner, item, &refs[i], reterr) == -1)
+        if (item->is_reference && resolve_reference(s, owner, item, &refs[i], reterr) == -1)
             return -1;
     }
     return 0;
 }
 
-/* Ids of output are new. */
+/* Looks whether the conversation holds the id already. Ids of output are new. */
 static int is_held(struct store_session *s, const struct item_place *place,
                    const struct store_item *item, bool *ret, struct err *reterr)
 {
     const struct sql_value values[] = {{.i = place->history}, {.s = item->id}};
-    struct found row = {.is = false};
+    struct found row = {.is_there = false};
 
     if (place->in_conversation && !item->is_output &&
         session_find(s, SQL_CONVERSATION_HOLDS, values, &row, reterr) == -1)
         return -1;
-    *ret = row.is;
+    *ret = row.is_there;
     return 0;
 }
 
-static int add(struct store_session *s, const struct item_place *place,
-               const struct store_item *item, int64_t ref, struct err *reterr)
+static int add_item(struct store_session *s, const struct item_place *place,
+                    const struct store_item *item, int64_t ref, struct err *reterr)
 {
     enum { HELD = 2 };
     bool held, is_needed;
@@ -164,7 +166,7 @@ int items_add(struct store_session *s, const struct item_place *place,
               const struct store_items *items, const int64_t *refs, struct err *reterr)
 {
     for (size_t i = 0; i < items->n; i++) {
-        if (add(s, place, &items->v[i], refs[i], reterr) == -1)
+        if (add_item(s, place, &items->v[i], refs[i], reterr) == -1)
             return -1;
     }
     return 0;
@@ -212,7 +214,7 @@ static int place_find(struct store_session *s, const struct list_kind *kind, int
                       const struct store_page *page, int64_t *ret, struct err *reterr)
 {
     const struct sql_value values[] = {{.i = of}, {.s = page->after}};
-    struct found place = {.is = false};
+    struct found place = {.is_there = false};
 
     *ret = page->ascending ? 0 : INT64_MAX;
     if (str_is_none(page->after))

@@ -4,15 +4,15 @@
 
 #include "store/store_session.h"
 
-/* Can text be an id in every database: UTF-8 without NUL? Others are unknown. */
+/* True for text that can be an id in every database: UTF-8 without NUL. Others are unknown. */
 bool id_is_possible(str id);
 
 /* Bytes as the limits count them; those of a reference are its id alone. */
 uint64_t items_bytes(const struct store_items *items);
 
-/* The rows that references refer to, 0 for other items: to be found before
- * anything is written, and nobody else can remove them until the transaction ends. *ret is to be freed, also after a failure. ERR_NOT_FOUND,
- * and ERR_INVALID_VALUE for an id that no database can hold. */
+/* Finds the rows that references refer to, 0 for other items: before anything is written, and so
+ * that nobody else can remove them until the transaction ends. *ret is to be freed, also after a
+ * failure. ERR_NOT_FOUND, and ERR_INVALID_VALUE for an id that no database can hold. */
 int items_resolve(struct store_session *s, str owner, const struct store_items *items,
                   int64_t **ret, struct err *reterr);
 
@@ -21,8 +21,8 @@ struct item_place {
     bool in_conversation;
 };
 
-/* Of a conversation's list an id is part once: an item whose id it holds already is
- * not added again, but stays with its response if it has one. */
+/* Adds items. An id is part of a conversation's list once: an item whose id it holds already is not
+ * added again, but stays with its response if it has one. */
 int items_add(struct store_session *s, const struct item_place *place,
               const struct store_items *items, const int64_t *refs, struct err *reterr);
 
@@ -41,7 +41,7 @@ struct list_kind {
     enum sql_statement ascending, descending, place;
 };
 
-/* Items of a response's request or of a conversation, by its seq. */
+/* Lists items of a response's request or of a conversation, by its seq. */
 int items_list(struct store_session *s, const struct list_kind *kind, int64_t of,
                const struct store_page *page, struct arena *a, struct store_list *ret,
                struct err *reterr);

@@ -43,7 +43,7 @@ void locks_free(struct store_locks *l)
 
 /* A name that is forgotten stays locked as long as the process lives: it is short, and may take
  * what is left of the memory budget. */
-static void remember(struct store_locks *l, str instance, str name)
+static void remember_release(struct store_locks *l, str instance, str name)
 {
     const enum budget_use before = budget_use_for(BUDGET_UNDER_WAY);
 
@@ -62,7 +62,7 @@ static void releases_copy(struct store_locks *l, struct buf *out)
     uv_mutex_unlock(&l->mutex);
 }
 
-/* The first n bytes, which are the oldest, have been done. */
+/* Drops the first n bytes, which are the oldest: they have been released. */
 static void releases_drop(struct store_locks *l, size_t n)
 {
     uv_mutex_lock(&l->mutex);
@@ -110,7 +110,7 @@ static void set_locked(struct err *e, str id)
 int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct err *reterr)
 {
     struct buf name = {0};
-    struct found foreign = {.is = false};
+    struct found foreign = {.is_there = false};
     int rc = name_write(s, lock, &name, reterr);
 
     if (rc == 0) {
@@ -119,7 +119,7 @@ int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct er
         rc = session_find(s, SQL_LOCK_IS_FOREIGN, values, &foreign, reterr);
     }
     buf_fini(&name);
-    if (rc == 0 && foreign.is) {
+    if (rc == 0 && foreign.is_there) {
         set_locked(reterr, id);
         rc = -1;
     }
@@ -147,8 +147,8 @@ static int on_holding(void *arg, const struct sql_value *columns, struct err *re
     return err_set_no_memory(reterr);
 }
 
-/* Why could a lock not be taken? *ret_is_freed: it is not there any more, since it was that
- * of a dead gateway or has just been given back. */
+/* Explains why a lock could not be taken. *ret_is_freed: it is not there any more, since it was
+ * that of a dead gateway or has just been given back. */
 static int explain_not_taken(struct store_session *s, str owner, str id, bool *ret_is_freed,
                              struct err *reterr)
 {
@@ -194,7 +194,7 @@ static int take_as(struct store_session *s, str owner, str id, str name, int64_t
     while (is_freed) {
         if (session_find(s, SQL_LOCK_TAKE, values, &row, reterr) == -1)
             return -1;
-        if (row.is)
+        if (row.is_there)
             break;
         if (explain_not_taken(s, owner, id, &is_freed, reterr) == -1)
             return -1;
@@ -204,7 +204,7 @@ static int take_as(struct store_session *s, str owner, str id, str name, int64_t
     return 0;
 }
 
-/* What is still to be released must not be in the way of who comes next. */
+/* Releases what is still to be released: it must not be in the way of who comes next. */
 static int release_waiting(struct store_session *s, struct err *reterr)
 {
     struct buf lines = {0};
@@ -217,8 +217,8 @@ static int release_waiting(struct store_session *s, struct err *reterr)
     return rc;
 }
 
-static int take(struct store_session *s, str owner, str id, str lock, int64_t *ret_seq,
-                struct err *reterr)
+static int take_lock(struct store_session *s, str owner, str id, str lock, int64_t *ret_seq,
+                     struct err *reterr)
 {
     struct buf name = {0};
     int rc = -1;
@@ -241,7 +241,7 @@ int store_lock_conversation(struct store_session *s, str owner, str id, str lock
 
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    if (release_waiting(s, reterr) == 0 && take(s, owner, id, lock, &seq, reterr) == 0)
+    if (release_waiting(s, reterr) == 0 && take_lock(s, owner, id, lock, &seq, reterr) == 0)
         rc = conversation_context(s, seq, a, &items, reterr);
     rc = tx_end(&tx, rc, reterr);
     if (rc == 0)
@@ -262,18 +262,19 @@ int store_unlock_conversation(struct store_session *s, str lock, struct err *ret
 
 void locks_release_later(const struct store_session *s, str lock)
 {
-    remember(s->locks, str_from_c(s->instance), lock);
+    remember_release(s->locks, str_from_c(s->instance), lock);
 }
 
 void locks_doubt(struct store_session *s)
 {
     if (s->taken.len > 0)
-        remember(s->locks, STR(""), buf_str(&s->taken));
+        remember_release(s->locks, STR(""), buf_str(&s->taken));
 }
 
 /* ---- renewing */
 
-static int renew(struct store_session *s, str released, uint64_t interval_ms, struct err *reterr)
+static int renew_all(struct store_session *s, str released, uint64_t interval_ms,
+                     struct err *reterr)
 {
     const struct sql_value mine[] = {{.s = str_from_c(s->instance)},
                                      {.i = (int64_t)strlen(s->instance)},
@@ -299,7 +300,7 @@ int locks_renew(struct store_session *s, uint64_t interval_ms, struct err *reter
     int rc;
 
     releases_copy(s->locks, &released);
-    rc = renew(s, buf_str(&released), interval_ms, reterr);
+    rc = renew_all(s, buf_str(&released), interval_ms, reterr);
     lock_watch_end(&s->locks->watch, rc);
     if (rc == 0)
         releases_drop(s->locks, released.len);

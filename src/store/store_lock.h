@@ -16,7 +16,7 @@ void lock_set_no_conversation(struct err *e, str id);
  * used it: else another could take it right behind the check. */
 int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct err *reterr);
 
-/* Within a transaction. */
+/* Releases a lock, within a transaction. */
 int lock_release(struct store_session *s, str lock, struct err *reterr);
 
 /* ---- of a store, any thread */
@@ -24,11 +24,11 @@ int lock_release(struct store_session *s, str lock, struct err *reterr);
 struct store_locks *locks_new(void); /* NULL when out of memory */
 void locks_free(struct store_locks *l);
 
-/* Any thread; s may be another's: the lock is released with the next renewal. */
+/* Releases a lock with the next renewal. Any thread; s may be another's. */
 void locks_release_later(const struct store_session *s, str lock);
 
-/* Nobody knows whether the session's transaction took effect, and its task is told
- * that it has failed: a lock that it may hold now is to be released. */
+/* Releases a lock that the session may hold now: nobody knows whether its transaction took effect,
+ * and its task is told that it has failed. */
 void locks_doubt(struct store_session *s);
 
 /* Releases what was to be released later, renews what else the instance holds, and frees

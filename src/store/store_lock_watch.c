@@ -17,7 +17,7 @@ struct watched_holder {
     char name[];
 };
 
-static str name_of(const struct watched_holder *h)
+static str watched_name(const struct watched_holder *h)
 {
     return str_from(h->name, h->name_len);
 }
@@ -32,13 +32,13 @@ void lock_watch_fini(struct lock_watch *w)
     }
 }
 
-/* NULL when out of memory: then it is watched from a later look on. */
+/* Finds a holder, or adds it. NULL when out of memory: then it is watched from a later look on. */
 static struct watched_holder *holder_find(struct lock_watch *w, str name)
 {
     struct watched_holder *h;
 
     for (h = w->first; h != NULL; h = h->next) {
-        if (str_eq(name_of(h), name))
+        if (str_eq(watched_name(h), name))
             return h;
     }
     h = malloc(sizeof(*h) + name.len);
@@ -74,7 +74,7 @@ static int read_locks(struct lock_watch *w, struct store_session *s, struct err 
     return session_run(s, SQL_LOCKS_OF_OTHERS, mine, on_lock, w, NULL, reterr);
 }
 
-/* Those that hold nothing any more. */
+/* Drops holders that hold nothing any more. */
 static void drop_unseen(struct lock_watch *w)
 {
     for (struct watched_holder **at = &w->first; *at != NULL;) {
@@ -89,7 +89,7 @@ static void drop_unseen(struct lock_watch *w)
     }
 }
 
-static int free_all(struct store_session *s, str holder, const char *why, struct err *reterr)
+static int free_locks(struct store_session *s, str holder, const char *why, struct err *reterr)
 {
     const struct sql_value values[] = {{.s = holder}, {.i = (int64_t)holder.len}};
     uint64_t n = 0;
@@ -103,7 +103,7 @@ static int free_all(struct store_session *s, str holder, const char *why, struct
     return 0;
 }
 
-/* Its signs as of this look. False while it may live. */
+/* Takes a holder's sign as of this look. False while it may live. */
 static bool has_stood_still(struct watched_holder *h, uint64_t now_ms, bool is_anew)
 {
     bool has_moved = h->is_new || h->sign != h->last_sign;
@@ -112,16 +112,16 @@ static bool has_stood_still(struct watched_holder *h, uint64_t now_ms, bool is_a
     h->last_sign = h->sign;
     if (has_moved || is_anew)
         h->since_ms = now_ms;
-    return now_ms - h->since_ms >= holder_lease_ms(name_of(h)) && !has_moved && !is_anew;
+    return now_ms - h->since_ms >= holder_lease_ms(watched_name(h)) && !has_moved && !is_anew;
 }
 
-static int judge(struct watched_holder *h, struct store_session *s, uint64_t now_ms, bool is_anew,
-                 struct err *reterr)
+static int judge_holder(struct watched_holder *h, struct store_session *s, uint64_t now_ms,
+                        bool is_anew, struct err *reterr)
 {
-    if (holder_is_dead(name_of(h)))
-        return free_all(s, name_of(h), "its process has ended", reterr);
+    if (holder_is_dead(watched_name(h)))
+        return free_locks(s, watched_name(h), "its process has ended", reterr);
     if (has_stood_still(h, now_ms, is_anew))
-        return free_all(s, name_of(h), "its gateway gives no sign of life", reterr);
+        return free_locks(s, watched_name(h), "its gateway gives no sign of life", reterr);
     return 0;
 }
 
@@ -136,7 +136,7 @@ int lock_watch_look(struct lock_watch *w, struct store_session *s, uint64_t inte
         return -1;
     drop_unseen(w);
     for (struct watched_holder *h = w->first; h != NULL; h = h->next) {
-        if (judge(h, s, now_ms, is_anew, reterr) == -1)
+        if (judge_holder(h, s, now_ms, is_anew, reterr) == -1)
             return -1;
     }
     return 0;
@@ -153,5 +153,5 @@ int lock_free_if_dead(struct store_session *s, str lock, bool *ret_is_freed, str
     str holder = holder_name_of(lock);
 
     *ret_is_freed = holder_is_dead(holder);
-    return *ret_is_freed ? free_all(s, holder, "its process has ended", reterr) : 0;
+    return *ret_is_freed ? free_locks(s, holder, "its process has ended", reterr) : 0;
 }

@@ -19,15 +19,15 @@ struct lock_watch {
 
 void lock_watch_fini(struct lock_watch *w);
 
-/* Within a transaction that writes. To be called every interval_ms: after a longer pause
- * all holders have their whole lease again, since they may have stood still together
- * with this process. Then lock_watch_end() with what the transaction has come to. */
+/* Looks at the locks of others, within a transaction that writes. To be called every interval_ms:
+ * after a longer pause all holders have their whole lease again, since they may have stood still
+ * together with this process. Then lock_watch_end() with what the transaction has come to. */
 int lock_watch_look(struct lock_watch *w, struct store_session *s, uint64_t interval_ms,
                     struct err *reterr);
 void lock_watch_end(struct lock_watch *w, int rc);
 
-/* Within a transaction that writes: frees what the holder of this lock holds when it is
- * known to be dead. *ret_is_freed: it was. */
+/* Frees what the holder of this lock holds when it is known to be dead, within a transaction that
+ * writes. *ret_is_freed: it was. */
 int lock_free_if_dead(struct store_session *s, str lock, bool *ret_is_freed, struct err *reterr);
 
 #endif

@@ -64,8 +64,9 @@ static void shared_fini(struct store *st)
     locks_free(st->locks);
 }
 
-/* How many threads, and who takes what. */
-static size_t plan(struct store *st, const struct sql_driver *driver, const struct store_conf *conf)
+/* Plans how many threads there are, and which queue each takes from. */
+static size_t plan_threads(struct store *st, const struct sql_driver *driver,
+                           const struct store_conf *conf)
 {
     bool is_memory = strcmp(conf->url, "memory") == 0;
     bool has_readers = driver->one_writer && !is_memory;
@@ -96,7 +97,7 @@ static int thread_init(struct store *st, size_t i, const struct store_conf *conf
     return 0;
 }
 
-/* They open the file that the first has opened: later there may be another one. */
+/* Readers open the file that the first session has opened: later there may be another one. */
 static int readers_connect(struct store *st, struct err *reterr)
 {
     if (!st->threads[0].session.driver->one_writer)
@@ -116,7 +117,7 @@ static int threads_init(struct store *st, const struct store_conf *conf, struct 
 
     if (session_init(&first, conf, reterr) == -1)
         return -1;
-    n = plan(st, first.driver, conf);
+    n = plan_threads(st, first.driver, conf);
     session_fini(&first);
     st->threads = calloc(n, sizeof(*st->threads));
     if (st->threads == NULL)
@@ -172,8 +173,8 @@ enum store_arrival store_arrival(const struct store_conf *conf)
     return arrival;
 }
 
-/* One after the other, who writes last: SQLite leaves its log beside the file unless one
- * connection knows that it is the last. */
+/* Closes the sessions one after the other, the writer last: SQLite leaves its log beside the file
+ * unless one connection knows that it is the last. */
 static void close_sessions(struct store *st)
 {
     for (size_t i = st->n_threads; i > 0; i--)

@@ -71,12 +71,12 @@ static bool is_over(const struct excess *e)
     return e->n_responses > 0 || e->bytes > 0;
 }
 
-static uint64_t above(int64_t n, uint64_t bound)
+static uint64_t excess_above(int64_t n, uint64_t bound)
 {
     return bound != 0 && n > 0 && (uint64_t)n > bound ? (uint64_t)n - bound : 0;
 }
 
-static uint64_t less(uint64_t n, uint64_t by)
+static uint64_t less_or_0(uint64_t n, uint64_t by)
 {
     return n > by ? n - by : 0;
 }
@@ -92,7 +92,7 @@ static int on_candidate(void *arg, const struct sql_value *columns, struct err *
     return 0;
 }
 
-/* *ret_is_gone is false when somebody has just used it. */
+/* Removes a history; *ret_is_gone is false when somebody has just used it. */
 static int remove_one(struct purge *p, const struct candidate *c, bool *ret_is_gone,
                       struct err *reterr)
 {
@@ -115,7 +115,7 @@ static void count_removed(struct purge *p, enum store_reason reason, const struc
     p->purged->by[reason].bytes += c->bytes;
 }
 
-/* excess NULL: all of them are to go. */
+/* Removes candidates; excess NULL: all of them are to go. */
 static int remove_some(struct purge *p, struct excess *excess, enum store_reason reason,
                        bool *ret_progress, struct err *reterr)
 {
@@ -133,13 +133,13 @@ static int remove_some(struct purge *p, struct excess *excess, enum store_reason
         *ret_progress = true;
         count_removed(p, reason, c);
         if (excess != NULL)
-            *excess = (struct excess){less(excess->n_responses, c->n_responses),
-                                      less(excess->bytes, c->bytes)};
+            *excess = (struct excess){less_or_0(excess->n_responses, c->n_responses),
+                                      less_or_0(excess->bytes, c->bytes)};
     }
     return 0;
 }
 
-/* owner STR_NONE: everyone's. */
+/* Removes what is too much; owner STR_NONE: of everyone. */
 static int remove_excess(struct purge *p, str owner, struct excess *excess, struct err *reterr)
 {
     enum sql_statement which = str_is_none(owner) ? SQL_OLDEST : SQL_OLDEST_OF_OWNER;
@@ -206,8 +206,8 @@ static int on_owner(void *arg, const struct sql_value *columns, struct err *rete
     if (o->n == OWNERS_AT_ONCE)
         return 0;
     o->v[o->n] = (struct owner){arena_dup(&o->arena, columns[0].s),
-                                {above(columns[1].i, o->limits->max_owner_responses),
-                                 above(columns[2].i, o->limits->max_owner_bytes)}};
+                                {excess_above(columns[1].i, o->limits->max_owner_responses),
+                                 excess_above(columns[2].i, o->limits->max_owner_bytes)}};
     if (!str_is_none(o->v[o->n++].name))
         return 0;
     return err_set_no_memory(reterr);
@@ -244,8 +244,8 @@ static int purge_total(struct purge *p, struct err *reterr)
         return 0;
     if (session_find(p->s, SQL_TOTAL, NULL, &total, reterr) == -1)
         return -1;
-    excess = (struct excess){above(total.v[0], p->limits->max_responses),
-                             above(total.v[1], p->limits->max_bytes)};
+    excess = (struct excess){excess_above(total.v[0], p->limits->max_responses),
+                             excess_above(total.v[1], p->limits->max_bytes)};
     return remove_excess(p, STR_NONE, &excess, reterr);
 }
 

@@ -18,7 +18,7 @@ struct store_growth {
 void store_growth_add(struct store_growth *g, uint64_t n_responses, uint64_t bytes); /* NULL: no */
 void store_growth_reset(struct store_growth *g);
 
-/* So much that a bound may have been passed by more than a little. */
+/* True when so much was stored that a bound may have been passed by more than a little. */
 bool store_growth_matters(struct store_growth *g, const struct store_limits *limits);
 
 #endif

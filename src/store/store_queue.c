@@ -30,7 +30,7 @@ void queue_put(struct store_queue *q, struct store_task *t)
 }
 
 /* The first tasks, cut from the rest. */
-static struct store_task *cut(struct store_queue *q, size_t most)
+static struct store_task *cut_tasks(struct store_queue *q, size_t most)
 {
     struct store_task *all = q->first, **last = &q->first;
 
@@ -60,7 +60,7 @@ struct store_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_
     }
     q->is_woken = false;
     if (q->first != NULL)
-        tasks = cut(q, most);
+        tasks = cut_tasks(q, most);
     *ret_is_closed = tasks == NULL && q->is_closed;
     uv_mutex_unlock(&q->mutex);
     return tasks;

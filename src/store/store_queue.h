@@ -27,10 +27,10 @@ void queue_put(struct store_queue *q, struct store_task *t);
 struct store_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_ms,
                               bool *ret_is_closed);
 
-/* One thread returns from waiting, with a task or without. */
+/* Lets one thread return from waiting, with a task or without. */
 void queue_wake(struct store_queue *q);
 
-/* What is in it is still taken. */
+/* Closes the queue; what is in it is still taken. */
 void queue_close(struct store_queue *q);
 
 uint64_t store_monotonic_ms(void);

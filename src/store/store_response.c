@@ -5,7 +5,7 @@
 #include "store/store_item.h"
 #include "store/store_lock.h"
 
-static void set_not_found(struct err *e, str id)
+static void set_no_response(struct err *e, str id)
 {
     err_set(e, ERR_NOT_FOUND, "Response with id '%.*s' not found.", STR_ARG(id));
 }
@@ -41,7 +41,7 @@ static int enter_parents(struct save *v, struct err *reterr)
 {
     const struct sql_value values[] = {{.s = v->r->parent_id}, {.s = v->owner}};
     const struct sql_value *seq;
-    struct found parent = {.is = false};
+    struct found parent = {.is_there = false};
     bool is_there = false;
 
     if (id_is_possible(v->r->parent_id) &&
@@ -50,11 +50,11 @@ static int enter_parents(struct save *v, struct err *reterr)
     v->parent = parent.v[0];
     v->history = parent.v[1];
     seq = &(struct sql_value){.i = v->parent};
-    if (parent.is && history_use(v->s, v->history, 1, v->bytes, &is_there, reterr) == -1)
+    if (parent.is_there && history_use(v->s, v->history, 1, v->bytes, &is_there, reterr) == -1)
         return -1;
     if (is_there && session_find(v->s, SQL_PARENT_IS_THERE, seq, &parent, reterr) == -1)
         return -1;
-    if (is_there && parent.is)
+    if (is_there && parent.is_there)
         return 0;
     set_previous_not_found(reterr, v->r->parent_id);
     return -1;
@@ -67,7 +67,7 @@ static int enter_conversation(struct save *v, struct err *reterr)
 
     if (conversation_use(v->s, v->owner, id, 1, v->bytes, &c, reterr) == -1)
         return -1;
-    if (!c.is) {
+    if (!c.is_there) {
         lock_set_no_conversation(reterr, id);
         return -1;
     }
@@ -155,7 +155,7 @@ static int get_response(struct store_session *s, const struct sql_value *id_and_
         session_run(s, SQL_RESPONSE_GET, id_and_owner, on_response, &g, NULL, reterr) == -1)
         return -1;
     if (g.seq == 0) {
-        set_not_found(reterr, id_and_owner[0].s);
+        set_no_response(reterr, id_and_owner[0].s);
         return -1;
     }
     if (session_run(s, SQL_RESPONSE_OUTPUT, &(struct sql_value){.i = g.seq}, item_rows_add, &output,
@@ -186,12 +186,12 @@ static int response_find(struct store_session *s, str owner, str id, struct foun
 {
     const struct sql_value values[] = {{.s = id}, {.s = owner}};
 
-    ret->is = false;
+    ret->is_there = false;
     if (id_is_possible(id) && session_find(s, SQL_RESPONSE_FIND, values, ret, reterr) == -1)
         return -1;
-    if (ret->is)
+    if (ret->is_there)
         return 0;
-    set_not_found(reterr, id);
+    set_no_response(reterr, id);
     return -1;
 }
 

@@ -31,7 +31,7 @@ static int place_set(struct store_session *s, const char *place, struct err *ret
     return err_set_no_memory(reterr);
 }
 
-static bool is_kind(size_t i, str url)
+static bool is_of_kind(size_t i, str url)
 {
     if (kinds[i].place != NULL)
         return str_eq(url, kinds[i].prefix);
@@ -42,7 +42,7 @@ static bool is_kind(size_t i, str url)
 static int driver_find(struct store_session *s, const char *url, struct err *reterr)
 {
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (!is_kind(i, str_from_c(url)))
+        if (!is_of_kind(i, str_from_c(url)))
             continue;
         s->driver = kinds[i].driver;
         if (kinds[i].place != NULL)
@@ -115,8 +115,9 @@ bool session_is_lost(const struct store_session *s)
 
 /* ---- transactions */
 
-/* To undo a transaction may fail for want of memory. Nothing could begin behind it, for ever. */
-static int end_last(struct store_session *s, struct err *reterr)
+/* Undoes a transaction whose end has failed for want of memory: else nothing could begin behind it,
+ * for ever. */
+static int end_last_transaction(struct store_session *s, struct err *reterr)
 {
     return s->driver->is_in_transaction(s->db) ? s->driver->script(s->db, "ROLLBACK", reterr) : 0;
 }
@@ -130,7 +131,7 @@ int session_begin(struct store_session *s, enum store_access access, struct err 
     buf_reset(&s->taken);
     s->commit_sent = false;
     s->failure.code = ERR_NONE;
-    if (end_last(s, reterr) == -1 || s->driver->script(s->db, begin, reterr) == -1)
+    if (end_last_transaction(s, reterr) == -1 || s->driver->script(s->db, begin, reterr) == -1)
         return -1;
     s->in_transaction = true;
     return 0;
@@ -158,8 +159,8 @@ int session_commit(struct store_session *s, struct err *reterr)
     return 0;
 }
 
-/* It fails when the database has already done it, or the connection is gone. When there is no
- * memory for it, the next transaction begins with it. */
+/* A rollback fails when the database has already done it, or the connection is gone. When there is
+ * no memory for it, the next transaction begins with it. */
 void session_rollback(struct store_session *s)
 {
     (void)s->driver->script(s->db, "ROLLBACK", NULL);
@@ -214,9 +215,9 @@ static int on_found(void *arg, const struct sql_value *columns, struct err *rete
     struct find *f = arg;
 
     (void)reterr;
-    if (f->found->is)
+    if (f->found->is_there)
         return 0;
-    f->found->is = true;
+    f->found->is_there = true;
     for (size_t i = 0; f->kinds[i] != '\0'; i++)
         f->found->v[i] = columns[i].i;
     return 0;
@@ -227,7 +228,7 @@ int session_find(struct store_session *s, enum sql_statement which, const struct
 {
     struct find f = {.kinds = sql_statements[which].columns, .found = ret};
 
-    *ret = (struct found){.is = false};
+    *ret = (struct found){.is_there = false};
     return session_run(s, which, values, on_found, &f, NULL, reterr);
 }
 

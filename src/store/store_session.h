@@ -25,13 +25,13 @@ struct store_session {
     uint64_t lock_ms;
     char instance[HOLDER_NAME_BYTES]; /* begins all its locks */
     struct store_locks *locks;        /* of the store; NULL: a command's session */
-    struct store_growth *growth;      /* the same */
+    struct store_growth *growth;      /* of the store; NULL: a command's session */
     struct store_time *time;          /* of the store, or of the command's session */
     struct sql *db;                   /* NULL: not connected */
     bool in_transaction;
     enum store_access access; /* of the current transaction */
     bool commit_sent;         /* for something written: did it take effect? */
-    struct buf taken;         /* lock that was taken in it; empty: none */
+    struct buf taken;         /* lock taken in the current transaction; empty: none */
     struct err failure;       /* the first of the current transaction; ERR_NONE: none */
 };
 
@@ -68,17 +68,17 @@ int tx_end(struct tx *tx, int rc, struct err *reterr);
 
 /* ---- statements */
 
-/* As sql_driver.run. */
+/* Runs a statement, as sql_driver.run does. */
 int session_run(struct store_session *s, enum sql_statement which, const struct sql_value *values,
                 sql_on_row *on_row, void *arg, uint64_t *ret_changed, struct err *reterr);
 
-/* Only whether it went well matters. */
+/* Runs a statement of which only matters whether it went well. */
 int session_do(struct store_session *s, enum sql_statement which, const struct sql_value *values,
                struct err *reterr);
 
-/* A statement whose columns are integers: those of its first row. */
+/* The first row of a statement whose columns are integers. */
 struct found {
-    bool is;
+    bool is_there;
     int64_t v[8];
 };
 

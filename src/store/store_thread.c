@@ -82,7 +82,7 @@ static void failure_free(struct err *failure)
         free(failure);
 }
 
-static void on_report(void *arg)
+static void on_task_report(void *arg)
 {
     struct store_task *task = arg;
     struct err *failure = task->failure; /* the task may be gone after done */
@@ -91,7 +91,7 @@ static void on_report(void *arg)
     failure_free(failure);
 }
 
-const struct errand_kind store_task_kind = {.report = on_report};
+const struct errand_kind store_task_kind = {.report = on_task_report};
 
 static void report_all(struct store_thread *t, struct store_task *tasks, const struct err *failure)
 {
@@ -112,7 +112,7 @@ static void report_all(struct store_thread *t, struct store_task *tasks, const s
 /* ---- running */
 
 /* A statement that failed fails the task, whatever the task has made of it. */
-static int work(struct store_session *s, struct store_task *task)
+static int do_work(struct store_session *s, struct store_task *task)
 {
     struct err failure;
     int rc = task->work(s, task->arg, &failure);
@@ -126,8 +126,8 @@ static int work(struct store_session *s, struct store_task *task)
     return rc;
 }
 
-/* One of several tasks in a transaction. -1: the transaction cannot go on; when the
- * database has ended it already, then because of what made the task fail. */
+/* Runs one of several tasks in a transaction. -1: the transaction cannot go on; when the database
+ * has ended it already, then because of what made the task fail. */
 static int work_apart(struct store_session *s, struct store_task *task, struct err *reterr)
 {
     int rc;
@@ -135,7 +135,7 @@ static int work_apart(struct store_session *s, struct store_task *task, struct e
     if (s->driver->script(s->db, "SAVEPOINT task", reterr) == -1)
         return -1;
     s->failure.code = ERR_NONE;
-    rc = work(s, task);
+    rc = do_work(s, task);
     s->failure.code = ERR_NONE;
     if (rc == 0)
         return s->driver->script(s->db, "RELEASE task", reterr);
@@ -162,13 +162,13 @@ static int write_one(struct store_session *s, struct store_task *task, struct er
 {
     if (session_begin(s, STORE_WRITE, reterr) == -1)
         return -1;
-    if (work(s, task) == 0)
+    if (do_work(s, task) == 0)
         return session_commit(s, reterr);
     session_rollback(s);
     return 0; /* its failure is its own */
 }
 
-static int attempt(struct store_thread *t, struct store_task *tasks, struct err *reterr)
+static int attempt_tasks(struct store_thread *t, struct store_task *tasks, struct err *reterr)
 {
     struct store_session *s = &t->session;
 
@@ -179,7 +179,7 @@ static int attempt(struct store_thread *t, struct store_task *tasks, struct err 
         return write_several(s, tasks, reterr);
     if (tasks->access == STORE_WRITE)
         return write_one(s, tasks, reterr);
-    (void)work(s, tasks);
+    (void)do_work(s, tasks);
     return 0;
 }
 
@@ -191,7 +191,7 @@ static void failures_drop(struct store_task *tasks)
     }
 }
 
-/* The connection was lost before the answer to COMMIT came. */
+/* Fails tasks whose connection was lost before the answer to COMMIT came. */
 static void set_in_doubt(struct store_thread *t, struct err *e)
 {
     locks_doubt(&t->session);
@@ -199,7 +199,7 @@ static void set_in_doubt(struct store_thread *t, struct err *e)
             "The connection to the store was lost while it was saving: it may have saved or not.");
 }
 
-static void run(struct store_thread *t, struct store_task *tasks)
+static void run_tasks(struct store_thread *t, struct store_task *tasks)
 {
     enum { ATTEMPTS = 2 };
     struct store_session *s = &t->session;
@@ -208,7 +208,7 @@ static void run(struct store_thread *t, struct store_task *tasks)
 
     for (int i = 0; i < ATTEMPTS; i++) {
         failures_drop(tasks);
-        rc = attempt(t, tasks, &failure);
+        rc = attempt_tasks(t, tasks, &failure);
         if (s->db == NULL || !session_is_lost(s))
             break;
         session_disconnect(s);
@@ -230,7 +230,7 @@ void store_thread_main(void *thread)
             queue_take(t->queue, t->batch, housekeeping_wait_ms(t), &is_closed);
 
         if (tasks != NULL)
-            run(t, tasks);
+            run_tasks(t, tasks);
         if (!is_closed && t->queue == t->store->queue_for[STORE_WRITE])
             housekeeping_run(t);
     }

@@ -56,9 +56,9 @@ extern const struct errand_kind store_task_kind;
  * stays open. */
 void store_thread_main(void *thread);
 
-/* Connects when that is needed. A failed attempt is repeated, with pauses, until the
- * store's timeout has passed since since_ms; who comes later still has one,
- * unless another has failed a moment ago. */
+/* Connects when that is needed. A failed attempt is repeated, with pauses, until the store's
+ * timeout has passed since since_ms; a later call still makes one attempt, unless another has
+ * failed a moment ago. */
 int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *reterr);
 
 /* ---- store_housekeeping.c */
@@ -69,10 +69,10 @@ uint64_t housekeeping_wait_ms(const struct store_thread *t);
 /* Does what is due, in small pieces: tasks wait meanwhile. */
 void housekeeping_run(struct store_thread *t);
 
-/* A task has failed. */
+/* Notes that a task has failed. */
 void housekeeping_note(struct store *store, const struct err *failure);
 
-/* What others would wait for when the thread is gone. */
+/* Does what others would wait for when the thread is gone. */
 void housekeeping_end(struct store_thread *t);
 
 #endif

@@ -46,9 +46,9 @@ static size_t file_read(const char *path, char *text, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Since the machine was started, sleep included. From the file where there is one:
- * what stands between a program and its clocks (a debugger, a library for tests)
- * may set clock_gettime(), but not the kernel's own files. */
+/* Milliseconds since the machine was started, sleep included. From the file where there is one:
+ * what stands between a program and its clocks (a debugger, a library for tests) may set
+ * clock_gettime(), but not the kernel's own files. */
 static uint64_t uptime_now_ms(void)
 {
     enum { UNDECIDED, THE_FILE, THE_CLOCK };
@@ -102,7 +102,7 @@ static int64_t own_now_ms(const struct store_time *t, uint64_t uptime_ms)
     return t->time_ms + (int64_t)(elapsed_ms < DAY_MS ? elapsed_ms : DAY_MS);
 }
 
-static int64_t go_on(struct store_time *t, const struct clock_row *row)
+static int64_t advance_time(struct store_time *t, const struct clock_row *row)
 {
     const uint64_t uptime_ms = uptime_now_ms();
     int64_t now_ms = row->time_ms, own_ms;
@@ -119,13 +119,13 @@ static int64_t go_on(struct store_time *t, const struct clock_row *row)
     return now_ms;
 }
 
-static int look(struct store_session *s, int64_t *ret_now_ms, struct err *reterr)
+static int read_clock(struct store_session *s, int64_t *ret_now_ms, struct err *reterr)
 {
     struct clock_row row = {.time_ms = 0};
 
     if (session_run(s, SQL_CLOCK_GET, NULL, on_clock, &row, NULL, reterr) == -1)
         return -1;
-    *ret_now_ms = go_on(s->time, &row);
+    *ret_now_ms = advance_time(s->time, &row);
     return 0;
 }
 
@@ -133,7 +133,7 @@ int store_time_read(struct store_session *s, struct err *reterr)
 {
     int64_t now_ms;
 
-    return look(s, &now_ms, reterr);
+    return read_clock(s, &now_ms, reterr);
 }
 
 static bool write_is_due(const struct store_session *s, int64_t now_ms)
@@ -144,9 +144,9 @@ static bool write_is_due(const struct store_session *s, int64_t now_ms)
     return t->written_ms == 0 || now_ms - t->written_ms >= every_ms;
 }
 
-static int look_and_write(struct store_session *s, int64_t *ret_now_ms, struct err *reterr)
+static int keep_clock(struct store_session *s, int64_t *ret_now_ms, struct err *reterr)
 {
-    if (look(s, ret_now_ms, reterr) == -1)
+    if (read_clock(s, ret_now_ms, reterr) == -1)
         return -1;
     return write_is_due(s, *ret_now_ms) ? clock_write(s, *ret_now_ms, reterr) : 0;
 }
@@ -164,7 +164,7 @@ static int64_t wall_jump_ms(struct store_time *t)
     return jump_ms;
 }
 
-static void tell_jump(struct store_time *t)
+static void log_jump(struct store_time *t)
 {
     uint64_t now_ms = store_monotonic_ms();
     int64_t jump_ms = wall_jump_ms(t);
@@ -194,9 +194,9 @@ int store_time_keep(struct store_session *s, struct err *reterr)
 
     if (!look_is_due(t))
         return 0;
-    tell_jump(t);
+    log_jump(t);
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1 ||
-        tx_end(&tx, look_and_write(s, &now_ms, reterr), reterr) == -1)
+        tx_end(&tx, keep_clock(s, &now_ms, reterr), reterr) == -1)
         return -1;
     if (write_is_due(s, now_ms))
         t->written_ms = now_ms;
@@ -210,7 +210,7 @@ void store_time_end(struct store_session *s)
 
     if (tx_begin(&tx, s, STORE_WRITE, NULL) == -1)
         return;
-    (void)tx_end(&tx, look(s, &now_ms, NULL) == -1 ? -1 : clock_write(s, now_ms, NULL), NULL);
+    (void)tx_end(&tx, read_clock(s, &now_ms, NULL) == -1 ? -1 : clock_write(s, now_ms, NULL), NULL);
 }
 
 int64_t store_time_ms(struct store_time *t)
@@ -259,14 +259,14 @@ static int clock_trust(struct store_session *s, int64_t *ret_by_s, struct err *r
     int64_t now_ms;
 
     *ret_by_s = 0;
-    if (look(s, &now_ms, reterr) == -1)
+    if (read_clock(s, &now_ms, reterr) == -1)
         return -1;
     if (wall_ms <= now_ms)
         return 0;
     *ret_by_s = (wall_ms - now_ms) / MS_PER_S;
     if (clock_write(s, wall_ms, reterr) == -1)
         return -1;
-    return look(s, &now_ms, reterr);
+    return read_clock(s, &now_ms, reterr);
 }
 
 int store_trust_clock(struct store_session *s, int64_t *ret_by_s, struct err *reterr)

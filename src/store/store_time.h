@@ -49,18 +49,19 @@ struct store_time {
 int store_time_init(struct store_time *t); /* -1 when out of memory */
 void store_time_fini(struct store_time *t);
 
-/* Now, in ms; any thread. Between two looks it follows the monotonic clock, for a
+/* The store's time now, in ms; any thread. Between two looks it follows the monotonic clock, for a
  * minute at most. */
 int64_t store_time_ms(struct store_time *t);
 
-/* Looks at the table and goes on. Writes when that is due; a command only reads. */
+/* Look at the table and go on; store_time_keep() writes as well when that is due, a command only
+ * reads. */
 int store_time_read(struct store_session *s, struct err *reterr);
 int store_time_keep(struct store_session *s, struct err *reterr);
 
-/* Writes it down as well as can be. */
+/* Writes the time down as well as can be. */
 void store_time_end(struct store_session *s);
 
-/* Tells the log when the wall clock has another opinion by a day or more. */
+/* Logs when the wall clock differs from the store's time by a day or more. */
 void store_time_compare(struct store_time *t);
 
 #endif
