@@ -26,14 +26,8 @@ void child_line_set_limit(struct child_line *l, size_t limit_bytes)
     l->limit_bytes = limit_bytes;
 }
 
-/* Blank lines count as kept while they are not known to be blank, so the limit
- * holds for them as well. */
-static bool is_blank_line(str line)
-{
-    return str_trim(line).len == 0;
-}
-
-/* Hands out a whole line, without its LF. */
+/* Hands out a whole line, without its LF. Blank lines count as kept while they are not known to be
+ * blank, so the limit holds for them as well. */
 static int emit_line(struct child_line *l, str line, child_line_on_line *on_line, void *arg)
 {
     if (line.len > 0 && line.p[line.len - 1] == '\r')
@@ -42,7 +36,7 @@ static int emit_line(struct child_line *l, str line, child_line_on_line *on_line
         return -1;
     if (line.len > l->limit_bytes)
         line.len = l->limit_bytes;
-    if (!is_blank_line(line))
+    if (str_trim(line).len > 0)
         on_line(arg, line);
     return 0;
 }

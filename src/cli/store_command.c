@@ -65,7 +65,7 @@ static int purge_all(const struct job *job, struct store_session *s, uint64_t *r
         limits.max_age_s = job->older_than_s;
     *ret_n = 0;
     do {
-        if (store_purge_anyway(s, &limits, store_now_ms(s), PURGE_AT_ONCE, &purged, reterr) == -1)
+        if (store_purge(s, &limits, store_now_ms(s), PURGE_AT_ONCE, &purged, reterr) == -1)
             return -1;
         n = store_purged_histories(&purged);
         *ret_n += n;

@@ -94,13 +94,6 @@ static struct watch *watch_new(struct curl_pump *pump, curl_socket_t fd)
     return w;
 }
 
-static void watch_free(struct watch *w)
-{
-    if (w == NULL)
-        return;
-    uv_close((uv_handle_t *)&w->poll, on_watch_closed);
-}
-
 /* libcurl wants this socket watched for these events, or no longer. */
 static int on_want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *assigned)
 {
@@ -110,7 +103,8 @@ static int on_want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, voi
 
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
-        watch_free(w);
+        if (w != NULL)
+            uv_close((uv_handle_t *)&w->poll, on_watch_closed);
         return 0;
     }
     if (w == NULL)

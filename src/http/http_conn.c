@@ -47,28 +47,23 @@ static void deadline_set(struct http_conn *c, uint64_t after_ms)
 
 static void conn_gone(void *arg);
 
-static void request_late(struct http_conn *c)
-{
-    struct err e;
-
-    err_set(&e, ERR_REQUEST_TIMEOUT, "The request did not arrive in time.");
-    conn_refuse(c, &e);
-}
-
 static void on_timer(void *arg)
 {
     struct http_conn *c = arg;
     uint64_t now = loop_now_ms(c->server->loop);
+    struct err late;
 
     c->timer_ms = 0;
     if (c->deadline_ms == 0)
         return;
-    if (c->deadline_ms > now)
+    if (c->deadline_ms > now) {
         deadline_set(c, c->deadline_ms - now);
-    else if (c->state == CONN_HEAD || c->state == CONN_BODY)
-        request_late(c);
-    else
+    } else if (c->state == CONN_HEAD || c->state == CONN_BODY) {
+        err_set(&late, ERR_REQUEST_TIMEOUT, "The request did not arrive in time.");
+        conn_refuse(c, &late);
+    } else {
         conn_gone(c);
+    }
 }
 
 /* --- the end ----------------------------------------------------------------- */

@@ -42,19 +42,14 @@ static void append_bytes(struct sse_parser *p, struct buf *to, str bytes)
     p->has_no_memory = !to->is_full;
 }
 
-static void keep_data(struct sse_parser *p, str value)
-{
-    if (p->has_data)
-        append_bytes(p, &p->data, STR("\n"));
-    append_bytes(p, &p->data, value);
-    p->has_data = true;
-}
-
 static void on_data(struct sse_parser *p, str value, const struct sse_handler *h, void *arg)
 {
     if (!p->has_data && h->on_data_line != NULL && h->on_data_line(arg, value, buf_str(&p->event)))
         return;
-    keep_data(p, value);
+    if (p->has_data)
+        append_bytes(p, &p->data, STR("\n"));
+    append_bytes(p, &p->data, value);
+    p->has_data = true;
 }
 
 static void on_id(struct sse_parser *p, str value, const struct sse_handler *h)

@@ -110,12 +110,6 @@ static int take_row(struct answer *a, const PGresult *result, struct err *reterr
     return a->on_row(a->arg, values, reterr);
 }
 
-static void take_failure(struct postgres *p, const PGresult *result, struct err *reterr)
-{
-    postgres_error_of_result(result, reterr);
-    p->is_lost = p->is_lost || postgres_error_ends_connection(result);
-}
-
 static int take_result(struct postgres *p, struct answer *a, PGresult *result, struct err *reterr)
 {
     switch (PQresultStatus(result)) {
@@ -128,7 +122,8 @@ static int take_result(struct postgres *p, struct answer *a, PGresult *result, s
     case PGRES_EMPTY_QUERY:
         return 0;
     default:
-        take_failure(p, result, reterr);
+        postgres_error_of_result(result, reterr);
+        p->is_lost = p->is_lost || postgres_error_ends_connection(result);
         return -1;
     }
 }
@@ -321,14 +316,6 @@ static void set_options(struct connect_options *o, const char *url, uint64_t tim
     }
 }
 
-static PGconn *connect_to(const char *url, uint64_t timeout_ms)
-{
-    struct connect_options o;
-
-    set_options(&o, url, timeout_ms);
-    return PQconnectdbParams(o.keywords, o.values, 1);
-}
-
 /* A server that refuses the user or knows no such database is there. */
 static enum store_arrival postgres_arrival(const struct sql_conf *conf)
 {
@@ -371,7 +358,10 @@ static int set_up(struct postgres *p, struct err *reterr)
 
 static int open_connection(struct postgres *p, const char *url, struct err *reterr)
 {
-    p->conn = connect_to(url, p->timeout_ms);
+    struct connect_options o;
+
+    set_options(&o, url, p->timeout_ms);
+    p->conn = PQconnectdbParams(o.keywords, o.values, 1);
     if (PQstatus(p->conn) != CONNECTION_OK || PQsetnonblocking(p->conn, 1) == -1) {
         postgres_error_of_connection(p->conn, reterr);
         return -1;

@@ -181,12 +181,6 @@ static int version_set(struct sql *db, int64_t version, struct err *reterr)
 
 static const char too_new[] = "store_too_new";
 
-static void set_too_new(struct err *e)
-{
-    if (e != NULL)
-        memcpy(e->own_code, too_new, sizeof(too_new));
-}
-
 bool store_is_too_new(const struct err *e)
 {
     return strcmp(e->own_code, too_new) == 0;
@@ -205,7 +199,8 @@ static int prepare_tables(struct sql *db, struct err *reterr)
                 "The store was made by a newer version of this program (its tables have version "
                 "%lld, this program knows %d): run that version, or name another store.",
                 (long long)version, SQL_SCHEMA_VERSION);
-        set_too_new(reterr);
+        if (reterr != NULL)
+            memcpy(reterr->own_code, too_new, sizeof(too_new));
         return -1;
     }
     if (version == SQL_SCHEMA_VERSION)

@@ -265,13 +265,10 @@ uint64_t store_purged_histories(const struct store_purged *p);
 
 /* Removes up to max_histories that pass the limits, oldest first; fewer: nothing is
  * left to remove. now_ms is the store's own time (store_now_ms), by which max_age_s
- * counts: no wall clock has a part in it. */
+ * counts: no wall clock has a part in it. On a full disk it takes smaller steps, and uses up what
+ * was kept for it. */
 int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
                 size_t max_histories, struct store_purged *ret, struct err *reterr);
-
-/* store_purge() in smaller steps, and with what was kept for it, when the disk is full. */
-int store_purge_anyway(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
-                       size_t max_histories, struct store_purged *ret, struct err *reterr);
 
 /* Gives up what is kept for a purge if the disk is full: for when no session could be opened. */
 void store_make_room(const struct store_conf *conf);

@@ -93,7 +93,7 @@ static void purge_piece(struct store_thread *t)
     store_growth_reset(&t->store->growth);
     if (store_time_keep(s, &failure) == -1) /* no reason not to remove: the disk may be full */
         (void)health_bad(&t->store->health, &failure);
-    if (store_purge_anyway(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure) == -1)
+    if (store_purge(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure) == -1)
         (void)health_bad(&t->store->health, &failure);
     removed_add(&t->store->removed, &purged);
     removed_tell_when_due(&t->store->removed);

@@ -173,14 +173,6 @@ enum store_arrival store_arrival(const struct store_conf *conf)
     return arrival;
 }
 
-/* Closes the sessions one after the other, the writer last: SQLite leaves its log beside the file
- * unless one connection knows that it is the last. */
-static void close_sessions(struct store *st)
-{
-    for (size_t i = st->n_threads; i > 0; i--)
-        session_fini(&st->threads[i - 1].session);
-}
-
 void store_close(struct store *store)
 {
     if (store == NULL)
@@ -192,7 +184,10 @@ void store_close(struct store *store)
             uv_thread_join(&store->threads[i].thread);
     }
     removed_tell(&store->removed);
-    close_sessions(store);
+    /* The one that writes is the last: SQLite leaves its log beside the file unless one connection
+     * knows that it is the last. */
+    for (size_t i = store->n_threads; i > 0; i--)
+        session_fini(&store->threads[i - 1].session);
     free(store->threads);
     shared_fini(store);
     free(store);

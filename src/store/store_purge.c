@@ -266,8 +266,8 @@ static int purge_all(struct purge *p, struct err *reterr)
     return purge_total(p, reterr);
 }
 
-int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
-                size_t max_histories, struct store_purged *ret, struct err *reterr)
+static int purge_once(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
+                      size_t max_histories, struct store_purged *ret, struct err *reterr)
 {
     struct store_purged purged = {0};
     struct purge p = {.s = s,
@@ -303,8 +303,8 @@ static int purge_in_pieces(struct store_session *s, const struct store_limits *l
     do {
         size_t left = max_histories - store_purged_histories(ret);
 
-        if (store_purge(s, limits, now_ms, left < PIECE_WHEN_FULL ? left : PIECE_WHEN_FULL, &more,
-                        reterr) == -1)
+        if (purge_once(s, limits, now_ms, left < PIECE_WHEN_FULL ? left : PIECE_WHEN_FULL, &more,
+                       reterr) == -1)
             return -1;
         store_purged_add(ret, &more);
         (void)s->driver->make_room(s->db, false);
@@ -316,14 +316,14 @@ static int purge_in_pieces(struct store_session *s, const struct store_limits *l
 /* An attempt that fails for want of space takes what was left of it, so what has to be
  * copied first is copied before. The reserve is for those that have something to
  * remove. */
-int store_purge_anyway(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
-                       size_t max_histories, struct store_purged *ret, struct err *reterr)
+int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
+                size_t max_histories, struct store_purged *ret, struct err *reterr)
 {
     const struct sql_driver *driver = s->driver;
     bool is_full = driver->make_room != NULL && driver->make_room(s->db, false);
 
     *ret = (struct store_purged){0};
-    if (!is_full && store_purge(s, limits, now_ms, max_histories, ret, reterr) == 0)
+    if (!is_full && purge_once(s, limits, now_ms, max_histories, ret, reterr) == 0)
         return 0;
     if (is_full && purge_in_pieces(s, limits, now_ms, max_histories, ret, reterr) == 0)
         return 0;

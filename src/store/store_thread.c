@@ -34,11 +34,6 @@ static void connect_failed(struct store_thread *t, const struct err *failure)
         err_set(&t->failure, ERR_STORE, AWAY);
 }
 
-static void sleep_until(uint64_t until_ms, uint64_t now_ms)
-{
-    uv_sleep((unsigned)(until_ms - now_ms));
-}
-
 int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *reterr)
 {
     uint64_t deadline_ms = since_ms + t->store->timeout_ms;
@@ -53,7 +48,8 @@ int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *
             return -1;
         }
         if (is_too_early)
-            sleep_until(t->retry_at_ms < deadline_ms ? t->retry_at_ms : deadline_ms, now_ms);
+            uv_sleep(
+                (unsigned)((t->retry_at_ms < deadline_ms ? t->retry_at_ms : deadline_ms) - now_ms));
         else if (session_connect(&t->session, &failure) == 0)
             t->backoff_ms = t->retry_at_ms = 0;
         else

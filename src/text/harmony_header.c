@@ -131,27 +131,20 @@ static str cut_channel(str *section)
     return str_from(s.p, n);
 }
 
-/* The last channel counts: models correct themselves. */
-static void take_channel(struct reading *r, str *section)
-{
-    str name = cut_channel(section);
-
-    if (name.len > 0)
-        r->channel = name;
-}
-
 static struct reading read_sections(str text, bool is_explicit)
 {
     struct reading r = {.header = {.recipient = STR_INIT(""), .content_type = STR_INIT("")},
                         .channel = STR_INIT("")};
-    str section = cut_section(&text);
+    str section = cut_section(&text), name;
 
     cut_role(&r.header, is_explicit, &section);
     read_words(&r.header, section);
     while (text.len > 0) {
         text = str_skip(text, channel_marker.len);
         section = cut_section(&text);
-        take_channel(&r, &section);
+        name = cut_channel(&section);
+        if (name.len > 0)
+            r.channel = name; /* the last one counts: models correct themselves */
         read_words(&r.header, section);
     }
     r.last = section;
