@@ -14,9 +14,7 @@
 
 #include "ev/loop_hold.h"
 
-struct message_queue {
-    struct loop_message *first, **end;
-};
+STAILQ_HEAD(message_queue, loop_message);
 
 struct loop {
     uv_loop_t uv;
@@ -28,10 +26,10 @@ struct loop {
     struct message_queue posted;
     struct message_queue deferred;
     struct loop_hold hold;
-    bool has_run_timer;                    /* since the loop slept */
-    uv_work_t on_pool;                     /* of the first job; while there are any */
-    struct loop_job *first_job, *last_job; /* the first runs, the others wait */
-    size_t n_expected;                     /* jobs and errands */
+    bool has_run_timer;               /* since the loop slept */
+    uv_work_t on_pool;                /* of the first job; while there are any */
+    STAILQ_HEAD(jobs, loop_job) jobs; /* the first runs, the others wait */
+    size_t n_expected;                /* jobs and errands */
     char scratch[LOOP_SCRATCH_BYTES];
 };
 
@@ -42,25 +40,12 @@ struct loop_timer {
     void *arg;
 };
 
-static void queue_init(struct message_queue *q)
-{
-    q->first = NULL;
-    q->end = &q->first;
-}
-
-static void queue_push(struct message_queue *q, struct loop_message *m)
-{
-    m->next = NULL;
-    *q->end = m;
-    q->end = &m->next;
-}
-
 /* Empties the queue and returns what was in it. */
 static struct loop_message *queue_take(struct message_queue *q)
 {
-    struct loop_message *all = q->first;
+    struct loop_message *all = STAILQ_FIRST(q);
 
-    queue_init(q);
+    STAILQ_INIT(q);
     return all;
 }
 
@@ -86,7 +71,7 @@ static void message_deliver(struct loop_message *m)
 static void messages_run(struct loop_message *m)
 {
     while (m != NULL) {
-        struct loop_message *next = m->next;
+        struct loop_message *next = STAILQ_NEXT(m, next);
 
         message_deliver(m);
         m = next;
@@ -155,8 +140,9 @@ struct loop *loop_new(struct err *reterr)
 
     if (loop == NULL)
         goto failed;
-    queue_init(&loop->posted);
-    queue_init(&loop->deferred);
+    STAILQ_INIT(&loop->posted);
+    STAILQ_INIT(&loop->deferred);
+    STAILQ_INIT(&loop->jobs);
     rc = uv_loop_init(&loop->uv);
     if (rc != 0)
         goto failed;
@@ -190,7 +176,7 @@ void loop_free(struct loop *loop)
     if (loop == NULL)
         return;
     close_handle((uv_handle_t *)&loop->wake, NULL);
-    while (loop->deferred.first != NULL) {
+    while (!STAILQ_EMPTY(&loop->deferred)) {
         messages_run(queue_take(&loop->deferred));
         (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
     }
@@ -232,7 +218,7 @@ void loop_post(struct loop *loop, struct loop_message *m)
     if (!message_set_out(m))
         return;
     uv_mutex_lock(&loop->lock);
-    queue_push(&loop->posted, m);
+    STAILQ_INSERT_TAIL(&loop->posted, m, next);
     (void)uv_async_send(&loop->wake); /* before anybody may take it: that may be the loop's end */
     uv_mutex_unlock(&loop->lock);
 }
@@ -241,7 +227,7 @@ void loop_defer(struct loop *loop, struct loop_message *m)
 {
     if (!message_set_out(m))
         return;
-    queue_push(&loop->deferred, m);
+    STAILQ_INSERT_TAIL(&loop->deferred, m, next);
     (void)uv_idle_start(&loop->no_wait, on_no_wait);
 }
 
@@ -265,7 +251,7 @@ static void on_job_done(uv_work_t *on_pool, int status);
 
 static void start_job(struct loop *loop)
 {
-    loop->on_pool.data = loop->first_job;
+    loop->on_pool.data = STAILQ_FIRST(&loop->jobs);
     (void)uv_queue_work(&loop->uv, &loop->on_pool, run_job, on_job_done); /* cannot fail */
 }
 
@@ -277,9 +263,9 @@ static void on_job_done(uv_work_t *on_pool, int status)
     enum budget_use before;
 
     (void)status; /* nothing is cancelled */
-    loop->first_job = j->next;
+    STAILQ_REMOVE_HEAD(&loop->jobs, next);
     loop_receive(loop);
-    if (loop->first_job != NULL)
+    if (!STAILQ_EMPTY(&loop->jobs))
         start_job(loop);
     before = budget_use_for(j->use);
     j->done(j->arg);
@@ -289,17 +275,12 @@ static void on_job_done(uv_work_t *on_pool, int status)
 void loop_offload(struct loop *loop, struct loop_job *j)
 {
     j->loop = loop;
-    j->next = NULL;
     j->use = budget_use_for(BUDGET_UNDER_WAY); /* memory is taken for what its caller is */
     (void)budget_use_for(j->use);
     loop_expect(loop);
-    if (loop->first_job != NULL) {
-        loop->last_job->next = j;
-        loop->last_job = j;
-    } else {
-        loop->first_job = loop->last_job = j;
+    STAILQ_INSERT_TAIL(&loop->jobs, j, next);
+    if (STAILQ_FIRST(&loop->jobs) == j)
         start_job(loop);
-    }
 }
 
 void loop_expect(struct loop *loop)

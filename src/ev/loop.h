@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 #include "base/budget.h"
@@ -52,7 +53,7 @@ uint64_t loop_now_ms(const struct loop *loop);
 struct loop_message {
     void (*fn)(void *arg);
     void *arg;
-    struct loop_message *next; /* loop.c's own, like the next one */
+    STAILQ_ENTRY(loop_message) next; /* loop.c's own, like the next one */
     atomic_bool is_under_way;
 };
 
@@ -74,7 +75,7 @@ struct loop_job {
     void *arg;
     struct loop *loop; /* loop.c's own, like what follows */
     enum budget_use use;
-    struct loop_job *next;
+    STAILQ_ENTRY(loop_job) next;
 };
 
 /* On the loop's thread: run the work on libuv's pool of threads, and then done, once, on the

@@ -22,7 +22,7 @@ struct loop_timer {
 struct loop {
     uint64_t now_ms, order;
     struct loop_timer *timers;
-    struct loop_message *first, **last;
+    STAILQ_HEAD(messages, loop_message) messages;
     size_t n_expected;
 };
 
@@ -32,19 +32,17 @@ struct loop *loop_new(struct err *reterr)
 
     (void)reterr;
     loop->now_ms = 1000;
-    loop->last = &loop->first;
+    STAILQ_INIT(&loop->messages);
     return loop;
 }
 
 static inline bool fake_loop_run_deferred(struct loop *loop)
 {
-    struct loop_message *m = loop->first;
+    struct loop_message *m = STAILQ_FIRST(&loop->messages);
 
     if (m == NULL)
         return false;
-    loop->first = m->next;
-    if (loop->first == NULL)
-        loop->last = &loop->first;
+    STAILQ_REMOVE_HEAD(&loop->messages, next);
     m->is_under_way = false;
     m->fn(m->arg);
     return true;
@@ -54,7 +52,7 @@ static inline bool fake_loop_run_deferred(struct loop *loop)
 void loop_free(struct loop *loop)
 {
     assert_null(loop->timers);
-    assert_null(loop->first);
+    assert_true(STAILQ_EMPTY(&loop->messages));
     free(loop);
 }
 
@@ -91,9 +89,7 @@ void loop_defer(struct loop *loop, struct loop_message *m)
     if (m->is_under_way)
         return;
     m->is_under_way = true;
-    m->next = NULL;
-    *loop->last = m;
-    loop->last = &m->next;
+    STAILQ_INSERT_TAIL(&loop->messages, m, next);
 }
 
 void loop_post(struct loop *loop, struct loop_message *m)
