@@ -117,7 +117,7 @@ static void put_escaped(struct line *l, str s)
         size_t most = room_left(l) - (ESCAPE_BYTES - 1),
                n = plain_length(str_from(s.p, s.len < most ? s.len : most));
 
-        put(l, str_from(s.p, n));
+        put_text(l, str_from(s.p, n));
         s = str_skip(s, n > 0 ? n : put_escaped_char(l, s));
     }
 }
