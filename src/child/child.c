@@ -46,7 +46,7 @@ enum stream { IN = CHILD_PIPE_IN, OUT = CHILD_PIPE_OUT, ERR_OUT = CHILD_PIPE_ERR
 
 struct child {
     struct loop *loop;
-    const struct child_handler *handler; /* NULL: there is no process, nobody is told */
+    const struct child_handler *handler; /* NULL: there is no process, nothing is reported */
     void *arg;
     struct child_conf conf;
     pid_t pid;
@@ -59,11 +59,11 @@ struct child {
 
     struct child_stdin queue;
     struct child_line lines;
-    struct child_stderr said;
+    struct child_stderr stderr_out;
 
     enum step step;
-    bool is_dead; /* the process itself, not its group */
-    bool is_told; /* on_exit has been called */
+    bool is_dead;           /* the process itself, not its group */
+    bool has_reported_exit; /* on_exit has been called */
     bool is_closing;
     struct child_end end;
     char reason[REASON_BYTES];
@@ -77,9 +77,9 @@ static void take_step(struct child *m, enum step step);
 
 static void report_exit(struct child *m)
 {
-    if (m->is_told)
+    if (m->has_reported_exit)
         return;
-    m->is_told = true;
+    m->has_reported_exit = true;
     loop_timer_stop(m->reason_timer);
     m->end.reason = m->reason;
     m->handler->on_exit(m->arg, &m->end);
@@ -151,8 +151,8 @@ static void on_stdout_line(void *arg, str line)
 {
     struct child *m = arg;
 
-    if (!m->is_told && !m->handler->on_line(m->arg, line))
-        child_stderr_noise(&m->said, line);
+    if (!m->has_reported_exit && !m->handler->on_line(m->arg, line))
+        child_stderr_noise(&m->stderr_out, line);
 }
 
 static void lose_for_line(struct child *m)
@@ -167,7 +167,7 @@ static void lose_for_line(struct child *m)
 /* Output of a process that is of no more use is read only so that it can end. */
 static void take_output(struct child *m, str bytes)
 {
-    if (m->is_told || m->lines.failed)
+    if (m->has_reported_exit || m->lines.failed)
         return;
     if (child_line_feed(&m->lines, bytes, on_stdout_line, m) == -1)
         lose_for_line(m);
@@ -192,14 +192,14 @@ static bool read_stream(struct child *m, enum stream which, size_t *ret_bytes)
     if (n > 0 && which == OUT)
         take_output(m, str_from(scratch, (size_t)n));
     else if (n > 0)
-        child_stderr_feed(&m->said, str_from(scratch, (size_t)n));
+        child_stderr_feed(&m->stderr_out, str_from(scratch, (size_t)n));
     if (n > 0)
         return true;
     close_stream(m, which);
     if (which == OUT)
         end_output(m);
     else
-        child_stderr_end(&m->said);
+        child_stderr_end(&m->stderr_out);
     return false;
 }
 
@@ -345,7 +345,7 @@ static void free_child(struct child *m)
 {
     child_stdin_fini(&m->queue);
     child_line_fini(&m->lines);
-    child_stderr_fini(&m->said);
+    child_stderr_fini(&m->stderr_out);
     free(m);
 }
 
@@ -465,7 +465,8 @@ static struct child *new_child(struct loop *loop, const struct child_conf *conf,
     set_conf_defaults(&m->conf);
     child_stdin_init(&m->queue, m->conf.queue_bytes);
     child_line_init(&m->lines, m->conf.line_bytes, false);
-    child_stderr_init(&m->said, loop, conf->kind, conf->label, conf->redact, conf->redact_arg);
+    child_stderr_init(&m->stderr_out, loop, conf->kind, conf->label, conf->redact,
+                      conf->redact_arg);
     return m;
 }
 
@@ -482,11 +483,11 @@ struct child *child_start(struct loop *loop, const struct child_conf *conf,
     rc = start_process(m, reterr);
     child_spawn_close_pipes(m->pipes.theirs);
     if (rc == -1) {
-        close_everything(m); /* without a handler: nobody is told */
+        close_everything(m); /* without a handler: nothing is reported */
         return NULL;
     }
     m->handler = handler;
-    m->said.pid = m->pid;
+    m->stderr_out.pid = m->pid;
     return m;
 }
 
@@ -515,5 +516,5 @@ pid_t child_pid(const struct child *m)
 
 void child_last_stderr(const struct child *m, struct buf *out)
 {
-    child_stderr_last(&m->said, out);
+    child_stderr_last(&m->stderr_out, out);
 }

@@ -1,7 +1,7 @@
 /* child_line.c -- cut a byte stream into lines.
  *
  * A line that lies in one read is handed on where it stands; only one that
- * crosses a read is copied. What is kept may be one byte longer than the limit:
+ * crosses a read is copied. What is held may be one byte longer than the limit:
  * a CR that turns out to belong to the end of the line. */
 #include "child/child_line.h"
 
@@ -17,7 +17,7 @@ void child_line_init(struct child_line *l, size_t limit_bytes, bool cuts)
 
 void child_line_fini(struct child_line *l)
 {
-    buf_fini(&l->kept);
+    buf_fini(&l->held);
 }
 
 void child_line_set_limit(struct child_line *l, size_t limit_bytes)
@@ -26,7 +26,7 @@ void child_line_set_limit(struct child_line *l, size_t limit_bytes)
     l->limit_bytes = limit_bytes;
 }
 
-/* Hands out a whole line, without its LF. Blank lines count as kept while they are not known to be
+/* Hands out a whole line, without its LF. Blank lines count while they are not known to be
  * blank, so the limit holds for them as well. */
 static int emit_line(struct child_line *l, str line, child_line_on_line *on_line, void *arg)
 {
@@ -41,52 +41,52 @@ static int emit_line(struct child_line *l, str line, child_line_on_line *on_line
     return 0;
 }
 
-/* Hands out the line that the kept start and this rest are. */
-static int emit_kept(struct child_line *l, str rest, child_line_on_line *on_line, void *arg)
+/* Hands out the line that the held start and this rest are. */
+static int emit_held(struct child_line *l, str rest, child_line_on_line *on_line, void *arg)
 {
     int rc;
 
-    buf_append(&l->kept, rest);
-    if (buf_failed(&l->kept))
+    buf_append(&l->held, rest);
+    if (buf_failed(&l->held))
         return -1;
-    rc = emit_line(l, buf_str(&l->kept), on_line, arg);
-    if (l->kept.cap > KEEP_BYTES)
-        buf_fini(&l->kept);
+    rc = emit_line(l, buf_str(&l->held), on_line, arg);
+    if (l->held.cap > KEEP_BYTES)
+        buf_fini(&l->held);
     else
-        buf_reset(&l->kept);
+        buf_reset(&l->held);
     return rc;
 }
 
-/* Bytes that may still be kept, for the limit and a CR. A limit that was lowered may have been
+/* Bytes that may still be held, for the limit and a CR. A limit that was lowered may have been
  * passed already. */
-static size_t room_to_keep(const struct child_line *l)
+static size_t room_to_hold(const struct child_line *l)
 {
-    return l->kept.len > l->limit_bytes ? 0 : l->limit_bytes + 1 - l->kept.len;
+    return l->held.len > l->limit_bytes ? 0 : l->limit_bytes + 1 - l->held.len;
 }
 
-/* Drops what a cutter that cuts need not keep. */
+/* Drops what a cutter that cuts need not hold. */
 static str within_limit(const struct child_line *l, str part)
 {
-    return l->cuts && part.len > room_to_keep(l) ? str_from(part.p, room_to_keep(l)) : part;
+    return l->cuts && part.len > room_to_hold(l) ? str_from(part.p, room_to_hold(l)) : part;
 }
 
-/* Keeps the start of a line that goes on in the next read. */
-static int keep_part(struct child_line *l, str part)
+/* Holds the start of a line that goes on in the next read. */
+static int hold_part(struct child_line *l, str part)
 {
     part = within_limit(l, part);
-    if (part.len > room_to_keep(l))
+    if (part.len > room_to_hold(l))
         return -1;
-    buf_append(&l->kept, part);
-    return buf_failed(&l->kept) ? -1 : 0;
+    buf_append(&l->held, part);
+    return buf_failed(&l->held) ? -1 : 0;
 }
 
 static int take_line(struct child_line *l, str line, child_line_on_line *on_line, void *arg)
 {
-    if (l->kept.len == 0)
+    if (l->held.len == 0)
         return emit_line(l, line, on_line, arg);
-    if (!l->cuts && line.len > room_to_keep(l))
+    if (!l->cuts && line.len > room_to_hold(l))
         return -1;
-    return emit_kept(l, within_limit(l, line), on_line, arg);
+    return emit_held(l, within_limit(l, line), on_line, arg);
 }
 
 int child_line_feed(struct child_line *l, str bytes, child_line_on_line *on_line, void *arg)
@@ -95,7 +95,7 @@ int child_line_feed(struct child_line *l, str bytes, child_line_on_line *on_line
         size_t n = str_find_char(bytes, '\n');
 
         if (n == bytes.len) {
-            l->failed = keep_part(l, bytes) == -1;
+            l->failed = hold_part(l, bytes) == -1;
             break;
         }
         l->failed = take_line(l, str_from(bytes.p, n), on_line, arg) == -1;
@@ -106,7 +106,7 @@ int child_line_feed(struct child_line *l, str bytes, child_line_on_line *on_line
 
 int child_line_end(struct child_line *l, child_line_on_line *on_line, void *arg)
 {
-    if (!l->failed && l->kept.len > 0)
-        l->failed = emit_kept(l, STR(""), on_line, arg) == -1;
+    if (!l->failed && l->held.len > 0)
+        l->failed = emit_held(l, STR(""), on_line, arg) == -1;
     return l->failed ? -1 : 0;
 }

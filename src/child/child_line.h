@@ -9,7 +9,7 @@
 #include "base/str.h"
 
 struct child_line {
-    struct buf kept; /* the start of a line that crosses a read */
+    struct buf held; /* the start of a line that crosses a read */
     size_t limit_bytes;
     bool cuts; /* a line over the limit is cut, else it is an error */
     bool failed;

@@ -1,4 +1,4 @@
-/* loop_hold.c -- measures and tells. Warnings come one in WARN_EVERY_MS, since a client can cause
+/* loop_hold.c -- measures and logs. Warnings come one in WARN_EVERY_MS, since a client can cause
  * them; the next one counts those that were left out. At the level debug none is. */
 #include "ev/loop_hold.h"
 
@@ -36,20 +36,20 @@ static void log_hold(struct loop_hold *h, enum log_level level, uint64_t held_ms
 
     if (cpu_us != 0)
         fields[n++] = (struct log_field)LOG_INT("cpu_us", cpu_us);
-    if (h->n_unsaid != 0)
-        fields[n] = (struct log_field)LOG_INT("others", h->n_unsaid);
+    if (h->n_unlogged != 0)
+        fields[n] = (struct log_field)LOG_INT("others", h->n_unlogged);
     log_line(level, "loop_held", fields);
 }
 
 static void warn_of_hold(struct loop_hold *h, uint64_t now_ms, uint64_t held_ms)
 {
     if (h->warned_ms != 0 && now_ms - h->warned_ms < WARN_EVERY_MS) {
-        h->n_unsaid++;
+        h->n_unlogged++;
         return;
     }
     log_hold(h, LOG_WARN, held_ms, 0);
     h->warned_ms = now_ms;
-    h->n_unsaid = 0;
+    h->n_unlogged = 0;
 }
 
 static void log_with_cpu(struct loop_hold *h, uint64_t held_ms)

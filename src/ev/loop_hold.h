@@ -2,7 +2,7 @@
  *
  * A loop that works waits for nobody: all its other connections are late by that time. One batch
  * of callbacks is measured, from the moment the loop was woken to the moment it sleeps again, by
- * the loop's own clock. Long ones are told: a line `loop_held` with their time and who worked
+ * the loop's own clock. Long ones are logged: a line `loop_held` with their time and who worked
  * last, as a warning from LOOP_HOLD_WARN_MS on, and from LOOP_HOLD_SHOW_MS on at the level debug,
  * there with the processor time as well, which other processes do not add to. */
 #ifndef ANTIPHON_EV_LOOP_HOLD_H
@@ -15,10 +15,10 @@ enum { LOOP_HOLD_SHOW_MS = 5, LOOP_HOLD_WARN_MS = 100 };
 
 /* Zeroed, it has measured nothing. */
 struct loop_hold {
-    uint64_t woken_ms;  /* 0: not since the last loop_hold_end() */
-    uint64_t cpu_us;    /* of the thread when it went to sleep; 0: not known */
-    uint64_t warned_ms; /* when the last warning was given */
-    uint64_t n_unsaid;  /* warnings left out since then */
+    uint64_t woken_ms;   /* 0: not since the last loop_hold_end() */
+    uint64_t cpu_us;     /* of the thread when it went to sleep; 0: not known */
+    uint64_t warned_ms;  /* when the last warning was given */
+    uint64_t n_unlogged; /* warnings left out since then */
 };
 
 /* Names who works on this thread from here on, for the line: a constant string. */

@@ -240,7 +240,7 @@ static bool exchange_open(struct http_conn *c)
 static void exchange_start(struct http_conn *c)
 {
     c->state = CONN_ANSWER;
-    c->told_blocked = false;
+    c->reported_blocked = false;
     c->server->n_exchanges++;
     deadline_set(c, 0);
 }
@@ -472,8 +472,8 @@ static void conn_progress(void *arg)
     deadline_set(c, all_sent ? 0 : c->server->conf.send_timeout_ms);
     if (all_sent && c->state == CONN_FLUSH) {
         exchange_end(c);
-    } else if (all_sent && c->told_blocked) {
-        c->told_blocked = false;
+    } else if (all_sent && c->reported_blocked) {
+        c->reported_blocked = false;
         if (c->x.handler != NULL)
             c->x.handler->on_blocked(c->x.arg, false);
     }
@@ -487,7 +487,7 @@ void conn_send(struct http_conn *c, const struct iovec *pieces, size_t n_pieces)
     after = socket_pending(&c->socket);
     if (after > 0 && (before == 0 || c->deadline_ms == 0))
         deadline_set(c, c->server->conf.send_timeout_ms);
-    if (after > c->server->conf.max_pending_bytes && !c->told_blocked)
+    if (after > c->server->conf.max_pending_bytes && !c->reported_blocked)
         loop_defer(c->server->loop, &c->settle);
 }
 
@@ -521,8 +521,8 @@ static void conn_settle(void *arg)
     if (c->state == CONN_FLUSH && pending == 0) {
         exchange_end(c);
     } else if (c->state == CONN_ANSWER && pending > c->server->conf.max_pending_bytes &&
-               !c->told_blocked && c->x.handler != NULL) {
-        c->told_blocked = true;
+               !c->reported_blocked && c->x.handler != NULL) {
+        c->reported_blocked = true;
         c->x.handler->on_blocked(c->x.arg, true);
     }
 }

@@ -52,7 +52,7 @@ struct http_exchange {
     struct http_request request;
     struct decoding decoding;                    /* of its body, when it came compressed */
     str request_id;                              /* STR_NONE until it is needed */
-    const struct http_exchange_handler *handler; /* NULL: nobody is told */
+    const struct http_exchange_handler *handler; /* NULL: nothing is reported */
     void *arg;
     void *attached;   /* http_exchange_attach() */
     bool is_open;     /* the head has been read; the rest is of use */
@@ -79,7 +79,7 @@ struct http_conn {
     struct http_exchange x;
     struct loop_message settle; /* conn_settle(), when the owner's call has returned */
     bool flush_later;           /* when settling, there are queued bytes to send */
-    bool told_blocked;          /* the owner waits for on_blocked(false) */
+    bool reported_blocked;      /* the owner waits for on_blocked(false) */
     bool refused;               /* over max_connections: gets a 503 and nothing else */
     bool is_memory_free;        /* closed, but settle or the owner still holds it */
     bool is_held;               /* by the owner of the exchange, see http_exchange_hold() */

@@ -63,7 +63,7 @@ struct exported {
 struct kind {
     enum sql_statement next;
     int (*load)(struct exported *e, struct err *reterr);
-    int (*tell)(const struct exported *e);
+    int (*report)(const struct exported *e);
 };
 
 static const struct store_page everything = {.limit = INT32_MAX, .ascending = true};
@@ -88,7 +88,7 @@ static int load_response(struct exported *e, struct err *reterr)
     return 0;
 }
 
-static int tell_response(const struct exported *e)
+static int report_response(const struct exported *e)
 {
     return e->to->on_response(e->to->arg, e->next.owner, &e->response);
 }
@@ -106,7 +106,7 @@ static int load_conversation(struct exported *e, struct err *reterr)
     return 0;
 }
 
-static int tell_conversation(const struct exported *e)
+static int report_conversation(const struct exported *e)
 {
     return e->to->on_conversation(e->to->arg, e->next.owner, &e->conversation, &e->items);
 }
@@ -127,14 +127,14 @@ static int load_next(struct exported *e, const struct kind *kind, int64_t after,
     return tx_end(&tx, rc, reterr);
 }
 
-/* Exports the next, which is told outside of the transaction: whoever listens may be slow, and a
+/* Exports the next, which is reported outside of the transaction: whoever takes it may be slow, and a
  * server ends transactions that do nothing. */
 static int export_next(struct exported *e, const struct kind *kind, int64_t after,
                        struct err *reterr)
 {
     if (load_next(e, kind, after, reterr) == -1)
         return -1;
-    if (e->next.seq == 0 || kind->tell(e) == 0)
+    if (e->next.seq == 0 || kind->report(e) == 0)
         return 0;
     err_set(reterr, ERR_INTERNAL, "The export was stopped.");
     return -1;
@@ -155,9 +155,9 @@ static int export_all(struct exported *e, const struct kind *kind, struct err *r
 
 int store_export(struct store_session *s, const struct store_exporter *to, struct err *reterr)
 {
-    static const struct kind responses = {SQL_EXPORT_RESPONSE, load_response, tell_response};
+    static const struct kind responses = {SQL_EXPORT_RESPONSE, load_response, report_response};
     static const struct kind conversations = {SQL_EXPORT_CONVERSATION, load_conversation,
-                                              tell_conversation};
+                                              report_conversation};
     struct exported e = {.s = s, .to = to};
 
     if (export_all(&e, &responses, reterr) == -1)

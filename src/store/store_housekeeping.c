@@ -96,7 +96,7 @@ static void purge_piece(struct store_thread *t)
     if (store_purge(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure) == -1)
         (void)health_bad(&t->store->health, &failure);
     removed_add(&t->store->removed, &purged);
-    removed_tell_when_due(&t->store->removed);
+    removed_log_when_due(&t->store->removed);
     atomic_store(&t->store->has_more_to_purge, store_purged_histories(&purged) >= PIECE);
 }
 

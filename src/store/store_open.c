@@ -183,7 +183,7 @@ void store_close(struct store *store)
         if (store->threads[i].is_started)
             uv_thread_join(&store->threads[i].thread);
     }
-    removed_tell(&store->removed);
+    removed_log(&store->removed);
     /* The one that writes is the last: SQLite leaves its log beside the file unless one connection
      * knows that it is the last. */
     for (size_t i = store->n_threads; i > 0; i--)

@@ -1,4 +1,4 @@
-/* store_removed.c -- counting and telling what was removed. */
+/* store_removed.c -- counting and logging what was removed. */
 #include "store/store_removed.h"
 
 #include "ev/log.h"
@@ -31,28 +31,28 @@ uint64_t store_purged_histories(const struct store_purged *p)
 
 void removed_add(struct store_removed *r, const struct store_purged *purged)
 {
-    store_purged_add(&r->untold, purged);
+    store_purged_add(&r->unlogged, purged);
 }
 
-void removed_tell(struct store_removed *r)
+void removed_log(struct store_removed *r)
 {
     for (size_t i = 0; i < STORE_REASONS; i++) {
-        if (r->untold.by[i].n_histories == 0)
+        if (r->unlogged.by[i].n_histories == 0)
             continue;
         log_line(LOG_INFO, "store_removed",
                  (struct log_field[]){LOG_STR("reason", str_from_c(reasons[i])),
-                                      LOG_INT("histories", r->untold.by[i].n_histories),
-                                      LOG_INT("responses", r->untold.by[i].n_responses),
-                                      LOG_INT("bytes", r->untold.by[i].bytes), LOG_END});
-        r->told_at_ms = store_monotonic_ms();
+                                      LOG_INT("histories", r->unlogged.by[i].n_histories),
+                                      LOG_INT("responses", r->unlogged.by[i].n_responses),
+                                      LOG_INT("bytes", r->unlogged.by[i].bytes), LOG_END});
+        r->logged_at_ms = store_monotonic_ms();
     }
-    r->untold = (struct store_purged){0};
+    r->unlogged = (struct store_purged){0};
 }
 
-void removed_tell_when_due(struct store_removed *r)
+void removed_log_when_due(struct store_removed *r)
 {
-    enum { TELL_EVERY_MS = 60 * 1000 };
+    enum { LOG_EVERY_MS = 60 * 1000 };
 
-    if (r->told_at_ms == 0 || store_monotonic_ms() >= r->told_at_ms + TELL_EVERY_MS)
-        removed_tell(r);
+    if (r->logged_at_ms == 0 || store_monotonic_ms() >= r->logged_at_ms + LOG_EVERY_MS)
+        removed_log(r);
 }

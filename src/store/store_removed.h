@@ -8,14 +8,14 @@
 #include "store/store.h"
 
 struct store_removed {
-    struct store_purged untold;
-    uint64_t told_at_ms; /* of the monotonic clock; 0: never */
+    struct store_purged unlogged;
+    uint64_t logged_at_ms; /* of the monotonic clock; 0: never */
 };
 
 void removed_add(struct store_removed *r, const struct store_purged *purged);
 
-/* The first tells when it is time to, the second at the end. */
-void removed_tell_when_due(struct store_removed *r);
-void removed_tell(struct store_removed *r);
+/* Write the lines: the first when it is time to, the second at the end. */
+void removed_log_when_due(struct store_removed *r);
+void removed_log(struct store_removed *r);
 
 #endif

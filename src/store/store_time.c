@@ -17,7 +17,7 @@ enum {
     LOOK_EVERY_MS = 5 * MS_PER_S,
     WRITE_EVERY_MS = 10 * MINUTE_MS,
     JUMP_MS = MINUTE_MS, /* less may be a clock that is being corrected */
-    TELL_EVERY_MS = 10 * MINUTE_MS,
+    WARN_EVERY_MS = 10 * MINUTE_MS,
     HOUR_MS = 60 * MINUTE_MS,
     DAY_MS = 24 * HOUR_MS
 };
@@ -170,7 +170,7 @@ static void log_jump(struct store_time *t)
     int64_t jump_ms = wall_jump_ms(t);
 
     if (llabs(jump_ms) < JUMP_MS ||
-        (t->warned_at_ms != 0 && now_ms < t->warned_at_ms + TELL_EVERY_MS))
+        (t->warned_at_ms != 0 && now_ms < t->warned_at_ms + WARN_EVERY_MS))
         return;
     t->warned_at_ms = now_ms;
     log_line(LOG_WARN, "clock_jumped",
@@ -216,18 +216,18 @@ void store_time_end(struct store_session *s)
 int64_t store_time_ms(struct store_time *t)
 {
     uint64_t now_ms = store_monotonic_ms();
-    int64_t told_ms;
+    int64_t own_ms;
 
     uv_mutex_lock(&t->mutex);
-    told_ms = t->time_ms;
+    own_ms = t->time_ms;
     if (now_ms > t->looked_at_ms)
-        told_ms +=
+        own_ms +=
             (int64_t)(now_ms - t->looked_at_ms < MINUTE_MS ? now_ms - t->looked_at_ms : MINUTE_MS);
-    if (told_ms > t->last_ms)
-        t->last_ms = told_ms;
-    told_ms = t->last_ms;
+    if (own_ms > t->last_ms)
+        t->last_ms = own_ms;
+    own_ms = t->last_ms;
     uv_mutex_unlock(&t->mutex);
-    return told_ms;
+    return own_ms;
 }
 
 /* ---- the wall clock's opinion */

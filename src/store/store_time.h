@@ -40,7 +40,7 @@ struct store_time {
     int64_t time_ms;          /* of the store, when last looked; 0: never */
     uint64_t uptime_ms;       /* of the machine then */
     uint64_t looked_at_ms;    /* the monotonic clock then */
-    int64_t last_ms;          /* the largest that was ever told */
+    int64_t last_ms;          /* the largest that was ever given */
     int64_t written_ms;       /* what the table had, or has been given; 0: nothing by us */
     int64_t wall_less_uptime; /* to notice that the wall clock has jumped */
     uint64_t warned_at_ms;    /* that it has */

@@ -124,7 +124,7 @@ static void memory_of_a_large_line_is_given_back(void **state)
     feed(&r, STR("\nab\n"));
     assert_false(r.failed);
     assert_int_equal(r.out.len, sizeof(large) + strlen("|ab|"));
-    assert_int_equal(r.lines.kept.cap, 0);
+    assert_int_equal(r.lines.held.cap, 0);
     buf_fini(&r.out);
     child_line_fini(&r.lines);
 }
