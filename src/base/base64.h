@@ -12,7 +12,8 @@ void base64_write(str bytes, struct buf *out);
 /* Appends the bytes in base64url, not padded. */
 void base64url_write(str bytes, struct buf *out);
 
-/* How many letters base64url_write() appends for n bytes, and bytes that n letters hold. */
+/* The number of letters that base64url_write() appends for n bytes, and of bytes that n letters
+ * hold. */
 size_t base64url_letters(size_t n_bytes);
 size_t base64url_bytes(size_t n_letters);
 

@@ -29,7 +29,7 @@ void budget_give(size_t n);
 void *budget_alloc(size_t n, size_t counted);
 void budget_free(void *p, size_t counted); /* NULL is fine */
 
-/* What all threads have taken, the rests of their steps included. */
+/* The bytes that all threads have taken, the rests of their steps included. */
 size_t budget_used(void);
 
 /* The highest budget_used() since the last call. A call resets it, so there is one caller. */
@@ -40,7 +40,7 @@ size_t budget_peak(void);
 bool budget_has_room(size_t n);
 bool budget_is_short(void);
 
-/* What a thread takes memory for; each has less of it than the one before. */
+/* Uses that a thread takes memory for; each has less of it than the one before. */
 enum budget_use {
     BUDGET_UNDER_WAY,  /* what has begun: all */
     BUDGET_CONNECTION, /* connections, heads of requests, refusals: all but a twentieth */
@@ -50,7 +50,7 @@ enum budget_use {
 /* Sets the use for this thread from now on. Returns the one before, which the caller restores. */
 enum budget_use budget_use_for(enum budget_use use);
 
-/* How often budget_take() or budget_has_room() has said no, on all threads. */
+/* The number of times budget_take() or budget_has_room() has said no, on all threads. */
 size_t budget_refusals(void);
 
 /* True when budget_refusals() has grown since this thread asked last. Work may begin on one thread

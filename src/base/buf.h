@@ -51,7 +51,7 @@ static inline bool buf_failed(const struct buf *b)
     return b->failed;
 }
 
-/* What is in it; dies with the next append. */
+/* The content as a view, which dies with the next append. */
 static inline str buf_str(const struct buf *b)
 {
     return (str){b->p == NULL ? "" : b->p, b->len};

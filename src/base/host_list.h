@@ -16,7 +16,7 @@ struct host_list {
 
 bool host_list_has(const struct host_list *list, str host);
 
-/* Is the host the domain itself, or below it? */
+/* True when the host is the domain itself, or below it. */
 bool host_is_of(str host, str domain);
 bool host_is_of_any(str host, const str *domains, size_t n);
 

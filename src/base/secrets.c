@@ -102,8 +102,8 @@ static size_t read_escape(str s, char out[4], size_t *ret_n)
     return 2;
 }
 
-/* How many bytes of rest are the secret with at least one character escaped; 0: it does
- * not begin with that. */
+/* Length of the secret at the start of rest with at least one character escaped; 0: rest does not
+ * begin with that. */
 static size_t escaped_at(const struct secret *secret, str rest)
 {
     size_t at = 0;
@@ -142,7 +142,7 @@ static size_t length_at(const struct secret *secret, str rest, size_t n_plain, s
 
 /* ---- texts without secrets */
 
-/* How many bytes the longest secret takes that rest begins with; 0 for none. */
+/* Length of the longest secret that rest begins with; 0 for none. */
 static size_t longest_at(const struct secrets *s, str rest, size_t n_plain, size_t *work)
 {
     size_t longest = 0;

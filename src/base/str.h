@@ -23,7 +23,7 @@ typedef struct str {
 #define STR(literal) ((str)STR_INIT(literal))
 #define STR_NONE     ((str){NULL, 0})
 
-/* How many rows a table has; LIST_OF(table) is the table and that number, as two arguments. */
+/* The number of rows of a table; LIST_OF(table) is the table and that number, as two arguments. */
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 #define LIST_OF(array)  (array), COUNT_OF(array)
 

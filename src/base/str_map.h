@@ -22,8 +22,8 @@ struct str_map {
 
 void str_map_init(struct str_map *m, const struct id_source *randomness);
 
-/* Where the pointer for key is kept; NULL is there for a new key. The key is
- * not copied. Returns NULL when out of memory. */
+/* The place of the pointer for key, NULL for a new key, which is not copied. Returns NULL when out
+ * of memory. */
 void **str_map_slot(struct str_map *m, str key, struct arena *a);
 
 /* The pointer kept for key, or NULL. */

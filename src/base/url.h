@@ -36,10 +36,10 @@ struct url url_split_authority(str authority);
 bool url_is_http(const struct url *u);
 bool url_is_https(const struct url *u);
 
-/* Is there a host, the same one for all programs that read the URL? Not when one could
- * end the authority, the user or the host elsewhere: no second "@" (users and passwords
- * write %40), backslash, white space or control character in the authority, no brackets
- * but those around an IPv6 address, no "%" in a name, only digits behind the ":". */
+/* True when there is a host, the same one for all programs that read the URL. Not when one could
+ * end the authority, the user or the host elsewhere: no second "@" (users and passwords write %40),
+ * backslash, white space or control character in the authority, no brackets but those around an
+ * IPv6 address, no "%" in a name, only digits behind the ":". */
 bool url_host_is_clear(const struct url *u);
 
 /* The port, or usual_port where none is written. False when it is no number from 1 to 65535. */

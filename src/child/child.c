@@ -256,7 +256,7 @@ static void describe_death(struct child *m, const siginfo_t *died)
     buf_fini(&why);
 }
 
-/* Until the child has its session, its group is ours. */
+/* Signals the group, or the process: until the child has its session, its group is ours. */
 static void signal_group(const struct child *m, int signal)
 {
     if (m->pid <= 0)
@@ -417,7 +417,7 @@ static int watch_streams(struct child *m, struct err *reterr)
     return 0;
 }
 
-/* All that can fail comes before the fork. */
+/* Opens all, then forks: what can fail comes before there is a process. */
 static int start_process(struct child *m, struct err *reterr)
 {
     int rc;

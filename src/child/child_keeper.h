@@ -18,10 +18,12 @@
 
 #include <sys/types.h>
 
-/* Where to announce groups; starts the keeper. -1 when that fails: there is none then. */
+/* The descriptor at which groups are announced; starts the keeper. -1 when that fails: there is
+ * none then. */
 int child_keeper_fd(void);
 
-/* For a process that leads its group, between fork and exec: async-signal-safe. fd may be -1. */
+/* Announces a process that leads its group, between fork and exec: async-signal-safe. fd may be
+ * -1. */
 void child_keeper_announce(int fd);
 
 /* Tells the keeper that the group has ended. */

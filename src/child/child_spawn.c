@@ -37,13 +37,13 @@ enum { REPORT_FD = 3, EXIT_NOT_STARTED = 127 };
 
 enum step { STEP_SETUP, STEP_CHDIR, STEP_EXEC };
 
-/* What the child writes when it fails; at most PIPE_BUF, so it arrives whole. */
+/* Report of a child that fails; at most PIPE_BUF, so it arrives whole. */
 struct report {
     enum step step;
     int error;
 };
 
-/* What the child needs, in the types of execve(). */
+/* Plan of the child, in the types of execve(). */
 struct plan {
     const char **programs; /* paths to try, ends with NULL */
     const struct child_command *command;

@@ -64,8 +64,8 @@ void child_spawn_close_pipes(int ends[CHILD_PIPE_COUNT]);
 pid_t child_spawn_fork(const struct child_command *command, const struct child_pipes *pipes,
                        struct err *reterr);
 
-/* When the process has ended, as waitid() says in died: appends why, as "exited with
- * status 3". Returns 0, or the errno of what failed if it never became the program. */
+/* Appends why a process has ended, as waitid() says in died: "exited with status 3". Returns 0, or
+ * the errno of what failed if it never became the program. */
 int child_spawn_why_ended(const struct child_command *command, int report_fd, const siginfo_t *died,
                           struct buf *out);
 

@@ -41,10 +41,11 @@ struct errand { /* errand.c's own */
 void errand_begin(struct errand *e, const struct errand_kind *kind, void *task, struct loop *home,
                   struct loop *there);
 
-/* On the other thread: the task is over, and belongs to its home. Not after an abort. */
+/* Ends the task, which then belongs to its home; on the other thread. Not after an abort. */
 void errand_report(struct errand *e);
 
-/* At home, once, unless the report has come, which then does not come any more. */
+/* Cancels the task; at home, once, unless the report has come, which then does not come any
+ * more. */
 void errand_cancel(struct errand *e);
 
 #endif

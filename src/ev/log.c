@@ -78,7 +78,7 @@ static char short_escape(char c)
     }
 }
 
-/* One character of plain text; returns how many bytes of s it was. */
+/* Puts one character of plain text; returns how many bytes of s it was. */
 static size_t put_escaped_char(struct line *l, str s)
 {
     char escape = short_escape(s.p[0]);
@@ -122,7 +122,7 @@ static void put_escaped(struct line *l, str s)
     }
 }
 
-/* May a text value stand without quotes? */
+/* True when a text value may stand without quotes. */
 static bool is_bare(str s)
 {
     for (size_t i = 0; i < s.len; i++) {

@@ -49,7 +49,7 @@ static struct loop_message *queue_take(struct message_queue *q)
     return all;
 }
 
-/* False when the message is in a queue already. */
+/* Marks a message as under way; false when it is already, and in a queue. */
 static bool message_set_out(struct loop_message *m)
 {
     return !atomic_exchange(&m->is_under_way, true);

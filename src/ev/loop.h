@@ -24,12 +24,12 @@
 struct loop;
 struct loop_timer;
 
-/* NULL with *reterr filled when the loop cannot be made. */
+/* Makes a loop; NULL with *reterr filled when that cannot be. */
 struct loop *loop_new(struct err *reterr);
 
-/* After loop_run() has returned. Runs what is still deferred and closes what is
- * left; messages not yet delivered are forgotten, and not looked at, since their owners may be
- * gone; they stay under way for good. NULL is fine. */
+/* Frees a loop after loop_run() has returned. Runs what is still deferred and closes what is left;
+ * messages not yet delivered are forgotten, and not looked at, since their owners may be gone; they
+ * stay under way for good. NULL is fine. */
 void loop_free(struct loop *loop);
 
 /* Runs until loop_stop(), which only the loop's own thread may call; others
@@ -57,12 +57,13 @@ struct loop_message {
     atomic_bool is_under_way;
 };
 
-/* From any thread: run m->fn on the loop's thread, soon. A message that is under way is not sent a
+/* Runs m->fn on the loop's thread, soon; from any thread. A message that is under way is not sent a
  * second time: the one run that is to come sees all that was done before this call. */
 void loop_post(struct loop *loop, struct loop_message *m);
 
-/* On the loop's thread: run m->fn after the current batch of socket events, for work that must not
- * happen inside a callback (freeing what called us). A message that is under way is not sent twice. */
+/* Runs m->fn after the current batch of socket events, for work that must not happen inside a
+ * callback (freeing what called us); on the loop's thread. A message that is under way is not sent
+ * twice. */
 void loop_defer(struct loop *loop, struct loop_message *m);
 
 /* True from when it is sent until its function begins. On the thread of its loop. */
@@ -78,9 +79,9 @@ struct loop_job {
     STAILQ_ENTRY(loop_job) next;
 };
 
-/* On the loop's thread: run the work on libuv's pool of threads, and then done, once, on the
- * loop. For work that would hold the loop, and touches nothing that the loop touches meanwhile. The
- * pool looks up names as well, so of each loop's jobs one runs at a time and the others wait in
+/* Runs the work on libuv's pool of threads, and then done, once, on the loop; called on the loop's
+ * thread. For work that would hold the loop, and touches nothing that the loop touches meanwhile.
+ * The pool looks up names as well, so of each loop's jobs one runs at a time and the others wait in
  * order: a flood of them takes no more than one thread for each loop, see loop_pool_size(). Nothing
  * is cancelled: what arg points to must stay until done. */
 void loop_offload(struct loop *loop, struct loop_job *job);

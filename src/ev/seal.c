@@ -79,7 +79,7 @@ static bool make_key(const struct seal_keys *keys, str secret, str purpose, stru
                         ID_PART);
 }
 
-/* What one text is encrypted with: a key, and the nonce behind it. */
+/* The key of one text, with its nonce behind it. */
 static bool make_text_key(const struct seal_keys *keys, const struct key *k, const char *salt,
                           unsigned char ret[TEXT_KEY_BYTES])
 {

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* What the Accept-Encoding of a 415 names. */
+/* Codings that the Accept-Encoding of a 415 names. */
 #define BODY_CODINGS "gzip, zstd"
 
 struct body_decoder;

@@ -17,7 +17,7 @@
 #include "http/curl_pump.h"
 #include "net/resolve.h"
 
-/* What a call costs of the budget: libcurl's handle with its buffers, and TLS. */
+/* Budget of a call: libcurl's handle with its buffers, and TLS. */
 enum { CALL_BYTES = 96 * 1024 };
 
 struct curl_client {

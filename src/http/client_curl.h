@@ -6,7 +6,7 @@
 
 struct curl_client;
 
-/* NULL when out of memory. conf must outlive the client. */
+/* Makes a client; NULL when out of memory. conf must outlive it. */
 struct curl_client *curl_client_new(struct loop *loop, const struct http_client_conf *conf);
 
 /* True while a lookup of ours is under way; libcurl leaves its own behind. */

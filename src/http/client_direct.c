@@ -359,7 +359,7 @@ static void write_field(struct buf *out, str name, str value)
     buf_c(out, "\r\n");
 }
 
-/* At least the size of the head, so that it never moves and leaves a copy behind. */
+/* Room for the head, at least its size, so that it never moves and leaves a copy behind. */
 static size_t head_size(const struct http_call_conf *conf, const struct http_url *url)
 {
     enum { FRAME = 128, FIELD_FRAME = 4 };

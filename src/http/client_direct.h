@@ -9,7 +9,7 @@
 
 struct direct_client;
 
-/* NULL when out of memory. */
+/* Makes a client; NULL when out of memory. */
 struct direct_client *direct_client_new(struct loop *loop, size_t max_idle_connections);
 
 bool direct_client_is_resolving(const struct direct_client *client);

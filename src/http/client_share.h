@@ -32,7 +32,7 @@ bool client_share_take(struct client_share *s, uint64_t key);
 /* Gives back one of the connections that were granted: it has ended. */
 void client_share_give_back(struct client_share *s, uint64_t key);
 
-/* How many connections the client has. */
+/* The number of connections of the client. */
 size_t client_share_count(struct client_share *s, uint64_t key);
 
 #endif

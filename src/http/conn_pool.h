@@ -12,7 +12,7 @@
 #include "http/http_url.h"
 #include "net/socket.h"
 
-/* Where connections go: counted, since calls and connections share it. */
+/* A place that connections go to: counted, since calls and connections share it. */
 struct origin {
     unsigned refs;
     struct origin *next, **link; /* all of the pool */

@@ -23,7 +23,7 @@ struct curl_pump_handler {
     void (*on_done)(void *arg, CURL *easy, CURLcode result);
 };
 
-/* NULL when out of memory. */
+/* Makes a pump; NULL when out of memory. */
 struct curl_pump *curl_pump_new(struct loop *loop, const struct curl_pump_handler *handler,
                                 void *arg);
 

@@ -16,7 +16,7 @@ struct http_call;
 struct http_client;
 struct loop;
 
-/* NULL when out of memory. conf is copied; loop must outlive the client. The
+/* Makes a client; NULL when out of memory. conf is copied; loop must outlive the client. The
  * process must ignore SIGPIPE: TLS writes may raise it. */
 struct http_client *http_client_new(struct loop *loop, const struct http_client_conf *conf);
 
@@ -46,9 +46,9 @@ void http_call_cancel(struct http_call *call);
 void http_call_pause(struct http_call *call);
 void http_call_resume(struct http_call *call);
 
-/* How far a call has come, also from inside its on_end: "connecting", which is also
- * looking up the name and the handshake of TLS, "first_byte", which is waiting for the
- * head, or "answer". */
+/* The phase that a call has come to, also from inside its on_end: "connecting", which is also
+ * looking up the name and the handshake of TLS, "first_byte", which is waiting for the head, or
+ * "answer". */
 const char *http_call_phase(const struct http_call *call);
 
 #endif

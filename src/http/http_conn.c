@@ -15,8 +15,8 @@
 #include "http/client_share.h"
 
 enum {
-    /* Of the budget, for itself and what else it holds besides buffers and arenas: its timer, a
-     * small job that answers its request, the connection to the upstream. */
+    /* Budget of a connection, for itself and what else it holds besides buffers and arenas: its
+     * timer, a small job that answers its request, the connection to the upstream. */
     CONN_BYTES = 4096,
     LINGER_MS = 5000,                /* without a byte */
     LINGER_TOTAL_MS = 30000,         /* whatever comes: a client may be slow to send its last */
@@ -382,7 +382,7 @@ static ssize_t parse_bytes(struct http_conn *c, str bytes, struct err *reterr)
     return used;
 }
 
-/* One step of the parser, which stops in front of a body. Returns what was used. */
+/* Lets the parser take one step; it stops in front of a body. Returns what was used. */
 static size_t request_step(struct http_conn *c, str bytes)
 {
     struct err e;

@@ -35,7 +35,7 @@ enum conn_state {
     CONN_CLOSED, /* waiting for its memory to be freed */
 };
 
-/* What becomes of a body that came compressed. */
+/* State of a body that came compressed. */
 struct decoding {
     struct body_decoder *decoder; /* while it is under way */
     struct buf bytes;

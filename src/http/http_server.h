@@ -62,7 +62,7 @@ struct http_request {
 /* Value of a header (name in lower case), or STR_NONE. */
 str http_request_header(const struct http_request *r, str name);
 
-/* What the owner of an exchange hears; both are needed. Both are reported on the loop, never
+/* Reports to the owner of an exchange; both functions are needed. They come from the loop, never
  * from inside an http_exchange_ call. */
 struct http_exchange_handler {
     /* The client went away before the answer was complete (also while it is
@@ -90,7 +90,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
                                     http_server_on_request *on_request, void *arg,
                                     struct err *reterr);
 
-/* Has the heads of requests judged; before the first connection. */
+/* Lets on_head judge the heads of requests; before the first connection. */
 void http_server_judge_heads(struct http_server *server, http_server_on_head *on_head);
 
 /* Accepts connections on a socket that listens (listen_address.h), besides those

@@ -95,7 +95,8 @@ static bool is_program_origin(str origin)
     return !str_is_none(u.scheme) && !str_is_none(u.authority) && !url_is_http(&u);
 }
 
-/* Another port is the same site, but another origin, which Origin tells where it is sent. */
+/* True for a page of another origin. Another port is the same site, but another origin, which
+ * Origin tells where it is sent. */
 static bool is_foreign(const struct sent *s)
 {
     bool is_cross_site = str_eq(s->site, STR("cross-site"));
@@ -109,9 +110,9 @@ static bool is_foreign(const struct sent *s)
     return is_cross_site || !is_same_origin(s->origin, s->host);
 }
 
-/* Without a key, on a socket for this machine alone, no other name leads to us. Elsewhere
- * one may be right (of a service, of a proxy), unless a page says that it is its own
- * and the way is not safe. */
+/* True for a name that a page may have made to lead here. Without a key, on a socket for this
+ * machine alone, no other name leads to us. Elsewhere one may be right (of a service, of a proxy),
+ * unless a page says that it is its own and the way is not safe. */
 static bool is_misled(const struct origin_policy *policy, const struct http_request *r,
                       const struct sent *s)
 {

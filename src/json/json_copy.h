@@ -15,7 +15,7 @@
 /* A whole value. */
 void json_copy_value(str raw, struct buf *out);
 
-/* What stands between the quotes of a string. */
+/* The content of a string, without its quotes. */
 void json_copy_text(str escaped, struct buf *out);
 
 /* An element of an array. */

@@ -89,7 +89,8 @@ str jr_member_string(str raw, str name);
 /* jr_member() as jr_int() reads it, or fallback when it is missing or anything else. */
 int64_t jr_member_int(str raw, str name, int64_t fallback);
 
-/* How many elements or members an array or object has that jr_raw() returned; 0 for all else. */
+/* The number of elements or members of an array or object that jr_raw() returned; 0 for all
+ * else. */
 size_t jr_count(str raw);
 
 /* Type of a value that jr_raw() returned. */

@@ -37,14 +37,14 @@ struct json_splice {
  * escaped. Returns the number of bytes appended. */
 size_t json_text_splice(struct json_splice *s, str escaped, struct buf *out);
 
-/* Would json_text_splice() append the piece as it is? Most are like that, and
- * need not be copied. */
+/* True when json_text_splice() would append the piece as it is. Most are like that, and need not be
+ * copied. */
 bool json_text_splices_as_is(const struct json_splice *s, str escaped);
 
 /* End of the text: a half still held back becomes U+FFFD. */
 size_t json_text_splice_end(struct json_splice *s, struct buf *out);
 
-/* Are the characters of escaped those of text? */
+/* True when the characters of escaped are those of text. */
 bool json_text_eq(str escaped, str text);
 
 /* Number of characters, a surrogate pair counting as one. */

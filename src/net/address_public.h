@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* False for what special-purpose registries set apart, for ways to tunnel IPv4
- * through IPv6, and for every other family. */
+/* True for a public address: not for what special-purpose registries set apart, for ways to tunnel
+ * IPv4 through IPv6, nor for any other family. */
 bool address_is_public(const struct sockaddr *to);
 
 #endif

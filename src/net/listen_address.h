@@ -22,8 +22,8 @@ struct listen_address;
  * not notice each other. Returns NULL with *reterr filled. */
 struct listen_address *listen_address_open(const char *text, struct err *reterr);
 
-/* One more descriptor that listens, non-blocking; it is the caller's. Returns -1
- * with *reterr filled. */
+/* Gives one more descriptor that listens, non-blocking; it is the caller's. Returns -1 with *reterr
+ * filled. */
 int listen_address_fd(struct listen_address *a, struct err *reterr);
 
 /* The address with the port that was bound. */

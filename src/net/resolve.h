@@ -19,7 +19,7 @@ struct resolve_wait {
     struct resolve_wait *next, **link; /* link is NULL when nothing is waited for */
 };
 
-/* NULL when out of memory. */
+/* Makes a resolver; NULL when out of memory. */
 struct resolver *resolver_new(struct loop *loop);
 
 /* Frees a resolver that nobody waits for any more; lookups that still run end on their own, before

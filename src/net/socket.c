@@ -247,7 +247,7 @@ int socket_open(struct socket *s, struct loop *loop, int fd, const struct socket
     s->poll.data = s;
     /* Events are small and must leave at once. Both fail on a unix socket, rightly. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    /* Without this the kernel keeps megabytes for a slow reader, where no limit of ours counts. */
+    /* The kernel keeps megabytes for a slow reader otherwise, where no limit of ours counts. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof(unsent_bytes));
     watch_events(s);
     return 0;

@@ -53,7 +53,7 @@ int sse_parser_feed(struct sse_parser *p, str bytes, const struct sse_handler *h
 int sse_parser_end(struct sse_parser *p, const struct sse_handler *handler, void *arg,
                    struct err *reterr);
 
-/* From inside a handler or between calls: ignore everything from now on. */
+/* Ignores everything from now on; from inside a handler or between calls. */
 void sse_parser_stop(struct sse_parser *p);
 
 #endif

@@ -95,7 +95,8 @@ static bool has_bare_password(const char *url)
                               str_find_char(str_skip(place, at + 1), '@') < place.len - at - 1);
 }
 
-/* What libpq dislikes is quoted at the end, and may be a part of the password. */
+/* Drops the end of libpq's message, where it quotes what it dislikes: that may be a part of the
+ * password. */
 static void set_unreadable(const char *message, struct err *reterr)
 {
     str s = str_from_c(message);

@@ -36,8 +36,8 @@ struct sql_value {
     str s;
 };
 
-/* One row of an answer; the views die when it returns. Returns 0, or -1 with
- * *reterr filled, which ends the statement. */
+/* Takes one row of an answer; the views die when it returns. Returns 0, or -1 with *reterr filled,
+ * which ends the statement. */
 typedef int sql_on_row(void *arg, const struct sql_value *columns, struct err *reterr);
 
 struct sql_conf {
@@ -93,8 +93,8 @@ struct sql_driver {
     /* Bytes of the database on disk. */
     int (*size)(struct sql *db, uint64_t *ret, struct err *reterr);
 
-    /* The rest is NULL for a database that looks after its disk by itself. Outside of
-     * transactions: gives some unused space back, little enough to wait for. */
+    /* Gives some unused space back, little enough to wait for; outside of transactions. It and what
+     * follows are NULL for a database that looks after its disk by itself. */
     int (*give_back)(struct sql *db, bool *ret_more, struct err *reterr);
 
     /* Makes room on a full disk, so that something can be removed. False: it is not full.

@@ -35,7 +35,7 @@ struct postgres {
     bool is_prepared[SQL_STATEMENTS];
 };
 
-/* What is done with the answer to one statement. */
+/* State of the answer to one statement. */
 struct answer {
     const char *columns; /* their letters */
     sql_on_row *on_row;  /* or NULL */
@@ -72,8 +72,8 @@ static bool wait_for_socket(int fd, short events, uint64_t deadline_ms)
     }
 }
 
-/* One call reads at least 8 KiB, but a TLS record may hold 16: what is left of it
- * inside the TLS library would not wake poll(). */
+/* Reads all input: one call reads at least 8 KiB, but a TLS record may hold 16, and what is left of
+ * it inside the TLS library would not wake poll(). */
 static bool consume_input(PGconn *conn)
 {
     return PQconsumeInput(conn) == 1 && (!PQsslInUse(conn) || PQconsumeInput(conn) == 1);

@@ -23,8 +23,8 @@ bool sqlite_place_explain(const char *path, struct err *reterr);
 
 /* ---- sql_sqlite_files.c */
 
-/* Which files a connection has open. An open file keeps its inode to itself, so whoever
- * has the same one later is the same file. */
+/* Files that a connection has open. An open file keeps its inode to itself, so whoever has the same
+ * one later is the same file. */
 struct sqlite_files {
     struct sqlite_file_id {
         bool is_known;
@@ -48,7 +48,7 @@ uint64_t sqlite_files_bytes(const char *path);
 
 /* ---- sql_sqlite_space.c; path: of the file */
 
-/* How many pages the journal has before it is copied into the file. */
+/* The number of pages after which the journal is copied into the file. */
 unsigned sqlite_journal_pages(const char *path);
 
 /* Prepares a file that is empty, before anything is written to it: it can be given back in

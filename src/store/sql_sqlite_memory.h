@@ -2,8 +2,8 @@
 #ifndef ANTIPHON_STORE_SQL_SQLITE_MEMORY_H
 #define ANTIPHON_STORE_SQL_SQLITE_MEMORY_H
 
-/* From now on SQLite takes its memory from the budget (base/budget.h): pages, rows, and a store
- * in memory whole. Once, before a database is opened. Returns 0, or -1 when SQLite will not. */
+/* Makes SQLite take its memory from the budget (base/budget.h): pages, rows, and a store in memory
+ * whole. Once, before a database is opened. Returns 0, or -1 when SQLite will not. */
 int sql_sqlite_count_memory(void);
 
 #endif

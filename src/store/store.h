@@ -57,7 +57,7 @@ enum store_arrival {
     STORE_THERE,
 };
 
-/* After store_open() has failed: would waiting help? Asks the server, blocking. */
+/* Tells whether waiting would help after store_open() has failed. Asks the server, blocking. */
 enum store_arrival store_arrival(const struct store_conf *conf);
 
 /* Closes a store whose last task has been reported. NULL is fine. */
@@ -116,7 +116,7 @@ struct store_items {
     size_t n;
 };
 
-/* Which part of a list: CONTRACT 6. */
+/* A part of a list: CONTRACT 6. */
 struct store_page {
     size_t limit;
     bool ascending;
@@ -174,7 +174,7 @@ int store_list_input_items(struct store_session *s, str owner, str response_id,
                            const struct store_page *page, struct arena *a, struct store_list *ret,
                            struct err *reterr);
 
-/* What stands before a new request's own items. */
+/* The items that stand before a new request's own. */
 struct store_history {
     struct store_items items; /* oldest first */
     str tail;                 /* of the previous response; STR_NONE for a conversation */
@@ -251,7 +251,7 @@ struct store_stats {
 
 int store_stats(struct store_session *s, struct store_stats *ret, struct err *reterr);
 
-/* For which limit something was removed: those of one owner are one reason. */
+/* Limits for which something was removed: those of one owner are one reason. */
 enum store_reason { STORE_AGE, STORE_COUNT, STORE_BYTES, STORE_OWNER, STORE_REASONS };
 
 struct store_purged {

@@ -5,7 +5,7 @@
 
 #include "store/store_session.h"
 
-/* What the model is to see of a conversation, oldest first. */
+/* Items of a conversation that the model is to see, oldest first. */
 int conversation_context(struct store_session *s, int64_t seq, struct arena *a,
                          struct store_items *ret, struct err *reterr);
 

@@ -49,7 +49,7 @@ static int on_next(void *arg, const struct sql_value *columns, struct err *reter
     return err_set_no_memory(reterr);
 }
 
-/* What is exported next; an arena for each keeps the memory small. */
+/* The next to be exported; an arena for each keeps the memory small. */
 struct exported {
     struct store_session *s;
     const struct store_exporter *to;

@@ -46,7 +46,7 @@ void health_postpone(struct store_health *h, uint64_t next_ms);
 
 bool health_wants_probe(struct store_health *h, uint64_t now_ms);
 
-/* When a probe is wanted; UINT64_MAX: never, as long as the store works. */
+/* Time at which a probe is wanted; UINT64_MAX: never, as long as the store works. */
 uint64_t health_next_ms(struct store_health *h);
 
 enum store_trouble health_trouble(const struct store_health *h);

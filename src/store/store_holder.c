@@ -74,7 +74,8 @@ static bool has_ended(const struct process *p)
     return p->state == 'X' || (p->state == 'Z' && p->n_threads <= 1);
 }
 
-/* Others' processes may be hidden in /proc, but a signal tells that they are there. */
+/* True when the process is known to be gone. Others' processes may be hidden in /proc, but a signal
+ * tells that they are there. */
 static bool is_gone(uint64_t pid, uint64_t start)
 {
     char name[24];

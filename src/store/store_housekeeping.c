@@ -20,7 +20,7 @@ static uint64_t locks_every_ms(const struct store *st)
     return part_ms < MOST_MS ? part_ms : MOST_MS;
 }
 
-/* When the first thread is held up by a task, another one steps in. */
+/* Time at which a thread renews locks: another one steps in when the first is held up by a task. */
 static uint64_t locks_due_ms(const struct store_thread *t)
 {
     uint64_t at_ms = atomic_load(&t->store->locks_at_ms);
@@ -127,7 +127,7 @@ static bool limits_are_due(const struct store_thread *t, uint64_t now_ms)
            atomic_load(&st->has_more_to_purge) || store_growth_matters(&st->growth, &st->limits);
 }
 
-/* One thread at a time: two would only wait for each other. */
+/* Keeps the limits, on one thread at a time: two would only wait for each other. */
 static void keep_limits(struct store_thread *t, uint64_t now_ms)
 {
     t->limits_at_ms = now_ms + LIMITS_EVERY_MS;
@@ -143,7 +143,7 @@ static bool locks_are_due(const struct store_thread *t, uint64_t now_ms)
     return now_ms >= locks_due_ms(t) || atomic_load(&t->store->has_locks_to_release);
 }
 
-/* Nobody waits for this: one attempt is enough. */
+/* Connects with one attempt, since nobody waits for this. */
 static bool connect_once(struct store_thread *t)
 {
     struct err failure;
@@ -191,7 +191,7 @@ static void probe_store(struct store_thread *t)
     }
 }
 
-/* One thread at a time; the others are not to look again all the while. */
+/* Probes on one thread at a time; the others are not to look again all the while. */
 static void probe_if_due(struct store_thread *t, uint64_t now_ms)
 {
     struct store_health *h = &t->store->health;

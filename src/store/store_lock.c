@@ -292,8 +292,8 @@ static int renew_all(struct store_session *s, str released, uint64_t interval_ms
     return tx_end(&tx, rc, reterr);
 }
 
-/* What is being released stays in the list until it is committed, so that whoever
- * takes a lock meanwhile knows of it. */
+/* Locks that are being released stay in the list until that is committed, so that whoever takes a
+ * lock meanwhile knows of it. */
 int locks_renew(struct store_session *s, uint64_t interval_ms, struct err *reterr)
 {
     struct buf released = {0};

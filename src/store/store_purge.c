@@ -61,7 +61,7 @@ struct purge {
     size_t n_candidates;
 };
 
-/* How much more there is than there may be. */
+/* The amounts by which there is more than there may be. */
 struct excess {
     uint64_t n_responses, bytes;
 };
@@ -163,7 +163,7 @@ static int remove_excess(struct purge *p, str owner, struct excess *excess, stru
 
 /* ---- the limits, one by one */
 
-/* Nothing is older than 1970. */
+/* Uses before this time are too old; none is before 1970. */
 static int64_t too_old_ms(const struct purge *p)
 {
     enum { MS_PER_S = 1000 };

@@ -10,7 +10,7 @@ struct store_limits;
 
 enum { STORE_PURGE_MOST = 64 }; /* histories to look at together */
 
-/* What was stored since the limits were last looked at. Any thread. */
+/* Amounts stored since the limits were last looked at. Any thread. */
 struct store_growth {
     _Atomic uint64_t n_responses, bytes;
 };

@@ -22,8 +22,8 @@ void queue_fini(struct store_queue *q);
 
 void queue_put(struct store_queue *q, struct store_task *t);
 
-/* Up to most tasks in a list; NULL after wait_ms without any, when woken, or when the
- * queue is closed and empty: then *ret_is_closed. */
+/* Takes up to `most` tasks as a list; NULL after wait_ms without any, when woken, or when the queue
+ * is closed and empty: then *ret_is_closed. */
 struct store_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_ms,
                               bool *ret_is_closed);
 

@@ -108,7 +108,7 @@ static void report_all(struct store_thread *t, struct store_task *tasks, const s
 /* ---- running */
 
 /* A statement that failed fails the task, whatever the task has made of it. */
-static int do_work(struct store_session *s, struct store_task *task)
+static int run_task(struct store_session *s, struct store_task *task)
 {
     struct err failure;
     int rc = task->work(s, task->arg, &failure);
@@ -131,7 +131,7 @@ static int work_apart(struct store_session *s, struct store_task *task, struct e
     if (s->driver->script(s->db, "SAVEPOINT task", reterr) == -1)
         return -1;
     s->failure.code = ERR_NONE;
-    rc = do_work(s, task);
+    rc = run_task(s, task);
     s->failure.code = ERR_NONE;
     if (rc == 0)
         return s->driver->script(s->db, "RELEASE task", reterr);
@@ -158,7 +158,7 @@ static int write_one(struct store_session *s, struct store_task *task, struct er
 {
     if (session_begin(s, STORE_WRITE, reterr) == -1)
         return -1;
-    if (do_work(s, task) == 0)
+    if (run_task(s, task) == 0)
         return session_commit(s, reterr);
     session_rollback(s);
     return 0; /* its failure is its own */
@@ -175,7 +175,7 @@ static int attempt_tasks(struct store_thread *t, struct store_task *tasks, struc
         return write_several(s, tasks, reterr);
     if (tasks->access == STORE_WRITE)
         return write_one(s, tasks, reterr);
-    (void)do_work(s, tasks);
+    (void)run_task(s, tasks);
     return 0;
 }
 

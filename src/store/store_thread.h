@@ -63,16 +63,16 @@ int store_thread_connect(struct store_thread *t, uint64_t since_ms, struct err *
 
 /* ---- store_housekeeping.c */
 
-/* How long a thread may wait for tasks. */
+/* The time for which a thread may wait for tasks. */
 uint64_t housekeeping_wait_ms(const struct store_thread *t);
 
-/* Does what is due, in small pieces: tasks wait meanwhile. */
+/* Keeps house as far as it is due, in small pieces: tasks wait meanwhile. */
 void housekeeping_run(struct store_thread *t);
 
 /* Notes that a task has failed. */
 void housekeeping_note(struct store *store, const struct err *failure);
 
-/* Does what others would wait for when the thread is gone. */
+/* Keeps house a last time: others would wait for that when the thread is gone. */
 void housekeeping_end(struct store_thread *t);
 
 #endif

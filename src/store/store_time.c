@@ -151,7 +151,7 @@ static int keep_clock(struct store_session *s, int64_t *ret_now_ms, struct err *
     return write_is_due(s, *ret_now_ms) ? clock_write(s, *ret_now_ms, reterr) : 0;
 }
 
-/* How far the wall clock has gone beyond what was measured since the last look. */
+/* Distance that the wall clock has gone beyond what was measured since the last look. */
 static int64_t wall_jump_ms(struct store_time *t)
 {
     const uint64_t uptime_ms = uptime_now_ms();

@@ -15,7 +15,7 @@ struct cite_marker {
     int64_t first_line, last_line; /* -1: it names none */
 };
 
-/* Where the first marker of an escaped text is, as UTF-8 or in escapes. */
+/* Place of the first marker of an escaped text, as UTF-8 or in escapes. */
 struct cite_found {
     enum {
         CITE_NONE, /* all of it is text */

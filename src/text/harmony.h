@@ -48,8 +48,8 @@ struct harmony_handler {
     void (*on_message)(void *arg, const struct harmony_header *header);
     void (*on_content)(void *arg, str plain); /* valid UTF-8, not empty, no half character */
     void (*on_end)(void *arg, enum harmony_end by);
-    /* For the log, which has to limit them: what, a constant, and the model's text in question,
-     * which may be empty and is cut to 120 bytes. */
+    /* Reports what the log should have, which has to limit it: what, a constant, and the model's
+     * text in question, which may be empty and is cut to 120 bytes. */
     void (*on_warning)(void *arg, const char *what, str text);
     /* Did the request declare a function of this name (without "functions.")? */
     bool (*is_function)(void *arg, str name);

@@ -25,9 +25,9 @@ struct harmony_match {
     size_t len; /* of the marker alone */
 };
 
-/* Does s, whose first byte is a `<`, begin with a marker, or could it when more came? In content
- * most markers are plain text, and two count only in front of certain words (HARMONY 1.4). What is
- * undecided is 20 bytes at most. */
+/* Tells whether s, whose first byte is a `<`, begins with a marker, or could when more came. In
+ * content most markers are plain text, and two count only in front of certain words (HARMONY 1.4).
+ * What is undecided is 20 bytes at most. */
 struct harmony_match harmony_marker_match(str s, bool in_content);
 
 /* HARMONY_OTHER_CHANNEL when the name is none of ours. */

@@ -45,7 +45,7 @@ static bool begins_token(str s)
     return str_is_one_of(name, LIST_OF(names)) || is_reserved_name(name);
 }
 
-/* Where the next token begins, or s.len. */
+/* Position of the next token, or s.len. */
 static size_t find_token(str s)
 {
     size_t i = str_find_char(s, '<');

@@ -48,7 +48,7 @@ struct text_calls_handler {
 struct text_grammar;
 struct text_step;
 
-/* All members are the scanner's own. */
+/* State of a scanner, all its own. */
 struct text_calls {
     const struct text_grammar *grammar; /* NULL: everything is text */
     const struct text_calls_handler *handler;
@@ -74,7 +74,7 @@ void text_calls_fini(struct text_calls *t);
 /* Scans more text. False when memory ran out; then nothing more is reported. */
 bool text_calls_feed(struct text_calls *t, str plain);
 
-/* How many bytes are held back. */
+/* The number of bytes that are held back. */
 static inline size_t text_calls_held(const struct text_calls *t)
 {
     return t->space.len + t->held.len;

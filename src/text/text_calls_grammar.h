@@ -20,7 +20,7 @@ enum text_wish {
 
 enum { TEXT_MOVES = 3, COMPLETE = 0 };
 
-/* What a step has read; false: it is no call, and all of it is text. */
+/* Takes what a step has read; false: it is no call, and all of it is text. */
 typedef bool text_take(struct text_calls *t, str read);
 
 /* Ends with a mark of STR_NONE. */

@@ -7,10 +7,10 @@
 /* Ordered from the worst to the best. */
 enum text_match { TEXT_DIFFERS, TEXT_MAY_MATCH, TEXT_MATCHES };
 
-/* Does s begin with mark, or may it when more of it has come? */
+/* Tells whether s begins with mark, or may when more of it has come. */
 enum text_match text_match(str s, str mark);
 
-/* Of two marks: does s begin with either? */
+/* The better match of two marks, for a text that may begin with either. */
 static inline enum text_match text_match_better(enum text_match a, enum text_match b)
 {
     return a > b ? a : b;

@@ -19,7 +19,7 @@ struct think_tag {
     str open, close;
 };
 
-/* Where reasoning begins. */
+/* Places where reasoning begins. */
 enum think_start {
     THINK_FROM_TAG,  /* when the text opens with a tag */
     THINK_FROM_HERE, /* at once: the template of the model has opened it, which tells no tag, so
@@ -46,7 +46,7 @@ void think_fini(struct think *t);
  * runs out here. */
 void think_feed(struct think *t, str plain, struct buf *reasoning, struct buf *text);
 
-/* How many bytes are held back. */
+/* The number of bytes that are held back. */
 static inline size_t think_held(const struct think *t)
 {
     return t->n_held + t->space.len;

@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 
-/* Can a character begin with all of s, which is one to three bytes? */
+/* True when a character can begin with all of s, which is one to three bytes. */
 static bool is_beginning(str s)
 {
     const unsigned char first = (unsigned char)s.p[0];
