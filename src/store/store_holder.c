@@ -27,8 +27,7 @@ struct process {
     uint64_t n_threads, start;
 };
 
-/* The first bytes of a small file of the kernel's, as a text; false when there are none. */
-static bool read_kernel_file(const char *path, char *text, size_t size)
+bool kernel_file_read(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd == -1 ? -1 : read(fd, text, size - 1);
@@ -50,7 +49,7 @@ static bool process_read(const char *pid, struct process *ret)
     const char *p;
 
     (void)snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-    if (!read_kernel_file(path, text, sizeof(text)) || (p = strrchr(text, ')')) == NULL ||
+    if (!kernel_file_read(path, text, sizeof(text)) || (p = strrchr(text, ')')) == NULL ||
         p[1] != ' ')
         return false;
     ret->state = p[2];
@@ -107,7 +106,7 @@ static void write_place(struct buf *out)
     struct utsname names;
 
     if (uname(&names) == -1 ||
-        !read_kernel_file("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) ||
+        !kernel_file_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) ||
         access("/proc/self/ns/pid", F_OK) == -1)
         return;
     buf_c(out, boot);

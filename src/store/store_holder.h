@@ -30,4 +30,7 @@ uint64_t holder_lease_ms(str name);
 /* True when the holder is known to be dead: a process of this host that has ended. */
 bool holder_is_dead(str name);
 
+/* Reads the first bytes of a small file of the kernel's as a text; false when there are none. */
+bool kernel_file_read(const char *path, char *text, size_t size);
+
 #endif

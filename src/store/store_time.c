@@ -1,13 +1,12 @@
 /* store_time.c -- measuring the time of a store. */
 #include "store/store_time.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ev/log.h"
+#include "store/store_holder.h"
 #include "store/store_queue.h"
 #include "store/store_session.h"
 
@@ -35,17 +34,6 @@ void store_time_fini(struct store_time *t)
 
 /* ---- the machine */
 
-static size_t file_read(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd == -1 ? -1 : read(fd, text, size - 1);
-
-    if (fd != -1)
-        (void)close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
-
 /* Milliseconds since the machine was started, sleep included. From the file where there is one:
  * what stands between a program and its clocks (a debugger, a library for tests) may set
  * clock_gettime(), but not the kernel's own files. */
@@ -56,7 +44,7 @@ static uint64_t uptime_now_ms(void)
     struct timespec now;
     char text[64];
 
-    if (atomic_load(&source) != THE_CLOCK && file_read("/proc/uptime", text, sizeof(text)) > 0) {
+    if (atomic_load(&source) != THE_CLOCK && kernel_file_read("/proc/uptime", text, sizeof(text))) {
         atomic_store(&source, THE_FILE);
         return (uint64_t)(strtod(text, NULL) * MS_PER_S);
     }
