@@ -18,10 +18,10 @@ enum {
     /* Budget of a connection, for itself and what else it holds besides buffers and arenas: its
      * timer, a small job that answers its request, the connection to the upstream. */
     CONN_BYTES = 4096,
-    LINGER_MS = 5000,                /* without a byte */
-    LINGER_TOTAL_MS = 30000,         /* whatever comes: a client may be slow to send its last */
-    LINGER_LEAST_MS = 1000,          /* to read the answer, even if others find no place */
-    LINGER_REFUSED_MS = 10000,       /* the same over max_connections, where places are few */
+    LINGER_MS = 5000,          /* without a byte */
+    LINGER_TOTAL_MS = 30000,   /* whatever comes: a client may be slow to send its last */
+    LINGER_LEAST_MS = 1000,    /* to read the answer, even if others find no place */
+    LINGER_REFUSED_MS = 10000, /* for connections over max_connections, whose places are few */
     LINGER_BYTES = 64 * 1024 * 1024, /* of a refused upload that a client insists on sending */
 };
 

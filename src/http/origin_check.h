@@ -25,7 +25,7 @@ struct origin_policy {
     struct cors cors;       /* whose pages may send; with "*" nothing is checked */
     struct host_list names; /* that the gateway is known by; borrowed */
     bool is_only_names;     /* no other may be used, on whatever address */
-    bool asks_for_key;      /* then a name that leads here gets a page nothing */
+    bool asks_for_key;      /* keys are needed: a name that leads here gets a page nothing */
 };
 
 /* Returns 0, or -1 with *reterr filled: 403. A page may have linked to what is harmless,

@@ -61,8 +61,8 @@ struct h1_response {
     size_t max_head_bytes;
     bool has_no_body; /* whatever its head says: HEAD was asked for */
     bool ends_by_close;
-    bool has_coding;            /* it has a Transfer-Encoding */
-    bool is_coded;              /* which is not chunked alone */
+    bool has_coding;            /* the head has a Transfer-Encoding */
+    bool is_coded;              /* the coding is not chunked alone */
     char *piece;                /* what is being fed */
     size_t body_at, body_bytes; /* the body in the piece, as far as found */
     size_t framed_to;           /* where its last byte ends in the piece, as it was fed */

@@ -37,7 +37,7 @@ struct socket {
     struct buf pending; /* accepted from the owner, not yet from the kernel */
     size_t sent;        /* how many of them are out already */
     struct socket_taken *first_taken, *last_taken; /* what follows them, see socket_take() */
-    size_t taken_bytes;                            /* in those */
+    size_t taken_bytes;                            /* in the taken ones */
     struct iovec *lent;                            /* see socket_lend() */
     size_t n_lent;
     int error; /* errno of what broke it; 0 in on_gone: the stream has ended in order */

@@ -11,7 +11,7 @@ struct watched_holder {
     struct watched_holder *next;
     int64_t sign;      /* of life: the greatest of its locks */
     int64_t last_sign; /* as of the look before */
-    uint64_t since_ms; /* it has stood still */
+    uint64_t since_ms; /* when its sign was first seen to stand still */
     bool is_seen, is_new;
     size_t name_len;
     char name[];

@@ -43,7 +43,7 @@ struct store_time {
     int64_t last_ms;          /* the largest that was ever given */
     int64_t written_ms;       /* what the table had, or has been given; 0: nothing by us */
     int64_t wall_less_uptime; /* to notice that the wall clock has jumped */
-    uint64_t warned_at_ms;    /* that it has */
+    uint64_t warned_at_ms;    /* when a jump was logged; 0: never */
 };
 
 int store_time_init(struct store_time *t); /* -1 when out of memory */

@@ -14,7 +14,7 @@ enum text_wish {
     WISH_NAME,   /* white space around a name, then one of the marks */
     WISH_TEXT,   /* anything up to the mark, which is one */
     WISH_JSON,   /* white space, then an array or object */
-    WISH_CALLS,  /* the same, whose first member is one of a call */
+    WISH_CALLS,  /* WISH_JSON, whose first member is one of a call */
     WISH_PYTHON, /* a list of calls, the first of a declared function */
 };
 
