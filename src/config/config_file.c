@@ -90,7 +90,7 @@ static const struct config_key *find_exactly(str name)
 }
 
 /* The characters of a raw string. */
-static str decode(const struct file *f, str raw)
+static str decode_text(const struct file *f, str raw)
 {
     return json_text_dup(&f->config->memory, str_from(raw.p + 1, raw.len - 2));
 }
@@ -108,7 +108,7 @@ static void load_array(const struct file *f, const struct config_key *k)
 
         if (jr_type_of(raw) != JR_STRING)
             config_key_refuse(f->config, k, f->problems, "every element must be a string");
-        else if (!config_list_add(f->config, k, decode(f, raw), f->problems))
+        else if (!config_list_add(f->config, k, decode_text(f, raw), f->problems))
             return;
     }
 }
@@ -125,7 +125,7 @@ static bool load_pair(const struct file *f, const struct config_key *k, str name
                           "names must not contain \"=\", and values must be strings");
     } else {
         buf_char(&pair, '=');
-        buf_append(&pair, decode(f, raw));
+        buf_append(&pair, decode_text(f, raw));
         goes_on = config_list_add(f->config, k, buf_str(&pair), f->problems);
     }
     buf_fini(&pair);
@@ -155,7 +155,7 @@ static void load_list(const struct file *f, const struct config_key *k)
 
     switch (jr_type_of(f->value)) {
     case JR_STRING:
-        config_key_set(f->config, k, decode(f, f->value), &f->place, f->problems);
+        config_key_set(f->config, k, decode_text(f, f->value), &f->place, f->problems);
         return;
     case JR_ARRAY:
         load_array(f, k);
@@ -185,7 +185,7 @@ static void load_scalar(const struct file *f, const struct config_key *k)
         config_key_refuse(f->config, k, f->problems, "must be a string, a number or true or false");
         return;
     case JR_STRING:
-        config_key_set(f->config, k, decode(f, f->value), &f->place, f->problems);
+        config_key_set(f->config, k, decode_text(f, f->value), &f->place, f->problems);
         return;
     default:
         config_key_set(f->config, k, f->value, &f->place, f->problems);

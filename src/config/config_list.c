@@ -47,7 +47,7 @@ static bool is_there(const struct config_list *list, const struct config_key *k,
 }
 
 /* Appends; the array grows whenever it holds a power of two. */
-static bool push(struct config *c, struct config_list *list, str element)
+static bool push_element(struct config *c, struct config_list *list, str element)
 {
     if ((list->n & (list->n - 1)) == 0) {
         const char **more =
@@ -90,7 +90,7 @@ bool config_list_add(struct config *c, const struct config_key *k, str element,
         config_key_refuse_value(c, k, element, problems);
     } else if (is_there(list, k, element)) {
         refuse_repeated(c, k, element, problems);
-    } else if (!push(c, list, element)) {
+    } else if (!push_element(c, list, element)) {
         config_key_refuse(c, k, problems, "out of memory");
         return false;
     }

@@ -81,7 +81,7 @@ bool config_model_fits(str line)
     return !str_is_none(settings) && check_settings(settings).kind == FAULT_NONE;
 }
 
-static void explain(const struct fault *fault, struct buf *out)
+static void explain_fault(const struct fault *fault, struct buf *out)
 {
     buf_c(out, ": ");
     buf_c(out, config_quote(fault->text).text);
@@ -115,7 +115,7 @@ bool config_model_explain(str line, struct buf *out)
     if (!str_is_none(settings))
         fault = check_settings(settings);
     if (fault.kind != FAULT_NONE)
-        explain(&fault, out);
+        explain_fault(&fault, out);
     return fault.kind != FAULT_NONE;
 }
 

@@ -47,7 +47,7 @@ static int need(const struct part_source *from, str value, str member, str *ret,
     return 0;
 }
 
-static int refuse(const struct part_source *from, str member, struct err *reterr)
+static int refuse_part(const struct part_source *from, str member, struct err *reterr)
 {
     struct path at = path_member(from->at, member);
 
@@ -97,7 +97,7 @@ static int read_image_url(const struct part_source *from, struct part *ret, stru
 static int read_image(const struct part_source *from, struct part *ret, struct err *reterr)
 {
     if (str_is_none(from->fields->image_url) && !str_is_none(from->fields->file_id))
-        return refuse(from, STR("file_id"), reterr);
+        return refuse_part(from, STR("file_id"), reterr);
     if (read_image_url(from, ret, reterr) == -1)
         return -1;
     if (!str_is_none(from->fields->detail))
@@ -120,9 +120,9 @@ static int read_file(const struct part_source *from, struct part *ret, struct er
     const struct part_fields *f = from->fields;
 
     if (str_is_none(f->file_data) && !str_is_none(f->file_url))
-        return refuse(from, STR("file_url"), reterr);
+        return refuse_part(from, STR("file_url"), reterr);
     if (str_is_none(f->file_data) && !str_is_none(f->file_id))
-        return refuse(from, STR("file_id"), reterr);
+        return refuse_part(from, STR("file_id"), reterr);
     if (from->options->text_files && text_file_is_text(f->filename, f->file_data))
         return read_text_file(from, ret, reterr);
     ret->note = f->filename;
@@ -172,7 +172,7 @@ static int reject_part_type(const struct path *at, str name, struct err *reterr)
     return reject_value(at, name, names, N_PART_TYPES, reterr);
 }
 
-static struct part *add(struct content *c, enum part_kind kind, struct arena *a)
+static struct part *add_part(struct content *c, enum part_kind kind, struct arena *a)
 {
     struct part *p = arena_alloc(a, sizeof(*p));
 
@@ -189,7 +189,7 @@ static struct part *add(struct content *c, enum part_kind kind, struct arena *a)
 
 static int add_text(struct content *c, str text, struct arena *a, struct err *reterr)
 {
-    struct part *p = add(c, PART_TEXT, a);
+    struct part *p = add_part(c, PART_TEXT, a);
 
     if (p == NULL)
         return err_set_no_memory(reterr);
@@ -218,7 +218,7 @@ static int parse_part(struct jr *j, const struct path *at, const struct input_op
     type = find_type(f.type);
     if (type == NULL)
         return reject_part_type(&type_at, f.type, reterr);
-    p = add(c, type->kind, a);
+    p = add_part(c, type->kind, a);
     if (p == NULL)
         return err_set_no_memory(reterr);
     if (type->read(&from, p, reterr) == -1)

@@ -40,7 +40,7 @@ int field_check(str raw, enum field_kind kind, const struct path *at, struct err
     return 0;
 }
 
-static const struct field *find(struct fields f, str name)
+static const struct field *find_field(struct fields f, str name)
 {
     for (size_t i = 0; i < f.n; i++) {
         if (str_eq(f.table[i].name, name))
@@ -74,7 +74,7 @@ int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
     if (!jr_enter(j, JR_OBJECT))
         return reject_type(at, "an object", jr_type_name(type), reterr);
     while (jr_next_member(j, &name)) {
-        const struct field *field = find(f, name);
+        const struct field *field = find_field(f, name);
         str raw_name = j->raw_key, raw = jr_raw(j);
 
         if (!jr_ok(j))

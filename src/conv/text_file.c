@@ -57,7 +57,7 @@ struct file_source {
     str type, base64; /* base64 STR_NONE: the data is written in another way */
 };
 
-static struct file_source split(str file_data)
+static struct file_source split_file_data(str file_data)
 {
     str head = str_from(file_data.p, str_find_char(file_data, ',')), type;
 
@@ -74,7 +74,7 @@ bool text_file_is_text(str filename, str file_data)
 {
     size_t comma = str_find_char(file_data, ',');
     struct shown head = shown(str_from(file_data.p, comma < file_data.len ? comma + 1 : 0));
-    struct file_source from = split(str_from_c(head.text));
+    struct file_source from = split_file_data(str_from_c(head.text));
 
     if (str_is_none(file_data) || str_is_none(from.base64))
         return false;
@@ -137,7 +137,7 @@ int text_file_decode(str file_data, const struct path *at, struct arena *a, str 
     bool is_base64 = true;
 
     if (!str_is_none(plain)) {
-        is_base64 = decode_base64(split(plain).base64, &bytes);
+        is_base64 = decode_base64(split_file_data(plain).base64, &bytes);
         json_text_escape(buf_str(&bytes), &escaped);
     }
     if (!str_is_none(plain) && !buf_failed(&bytes) && !buf_failed(&escaped))

@@ -58,7 +58,7 @@ static void log_with_cpu(struct loop_hold *h, uint64_t held_ms)
 
     if (held_ms >= LOOP_HOLD_SHOW_MS)
         log_hold(h, held_ms < LOOP_HOLD_WARN_MS ? LOG_DEBUG : LOG_WARN, held_ms,
-                  h->cpu_us == 0 ? 0 : cpu_us - h->cpu_us);
+                 h->cpu_us == 0 ? 0 : cpu_us - h->cpu_us);
     h->cpu_us = cpu_now_us(); /* without what the line took */
 }
 

@@ -112,8 +112,8 @@ static void on_blocked(void *arg, bool blocked)
 
 static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
 
-static int explain(const struct container_job *job, const struct sandbox_outcome *o,
-                   struct err *reterr)
+static int explain_outcome(const struct container_job *job, const struct sandbox_outcome *o,
+                           struct err *reterr)
 {
     switch (o->failure) {
     case SANDBOX_OK:
@@ -153,7 +153,7 @@ static void on_done(void *arg, const struct sandbox_outcome *outcome)
     struct container_job *job = arg;
     struct err e;
 
-    if (explain(job, outcome, &e) == -1 || job->write(job, outcome, &job->body, &e) == -1) {
+    if (explain_outcome(job, outcome, &e) == -1 || job->write(job, outcome, &job->body, &e) == -1) {
         job_fail(job, &e);
     } else if (buf_failed(&job->body)) {
         err_set_no_memory(&e);
@@ -337,7 +337,7 @@ static int answer_file(struct container_job *job, const struct sandbox_outcome *
             return 0;
         }
     }
-    return explain(job, &missing, reterr);
+    return explain_outcome(job, &missing, reterr);
 }
 
 static int answer_content(struct container_job *job, const struct sandbox_outcome *o,
@@ -455,7 +455,7 @@ static bool is_of_files(enum sandbox_op op)
 }
 
 /* job_free() leaves. */
-static int enter(struct container_job *job, str owner, struct err *reterr)
+static int enter_container(struct container_job *job, str owner, struct err *reterr)
 {
     struct sandbox_hub *hub = job->worker->builtin->sandboxes;
     str copy = arena_dup(&job->arena, str_is_none(owner) ? STR("") : owner);
@@ -468,7 +468,7 @@ static int enter(struct container_job *job, str owner, struct err *reterr)
     else if (refused.failure == SANDBOX_FULL)
         refused.message = STR("As many requests for files of containers are under way as may be "
                               "(code_file_requests). Try again when one has been answered.");
-    return explain(job, &refused, reterr);
+    return explain_outcome(job, &refused, reterr);
 }
 
 static int job_start(struct container_job *job, const struct container_call *call,
@@ -487,7 +487,7 @@ static int job_start(struct container_job *job, const struct container_call *cal
     if (!path_ids_decode(ids, &job->arena, job->ids))
         return err_set_no_memory(reterr);
     if (job_read(job, call, r, &request, reterr) == -1 ||
-        (is_of_files(call->op) && enter(job, caller->owner, reterr) == -1))
+        (is_of_files(call->op) && enter_container(job, caller->owner, reterr) == -1))
         return -1;
     job->task = sandbox_start(w->builtin->sandboxes, w->loop, &request, &handler, job, reterr);
     return job->task == NULL ? -1 : 0;

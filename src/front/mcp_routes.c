@@ -33,7 +33,7 @@ void mcp_routes_servers(struct worker *w, struct http_exchange *x, const struct 
 }
 
 /* 0 when the tools can be shown, or -1 with *reterr saying why not. */
-static int check(const struct mcp_server_view *server, str label, struct err *reterr)
+static int check_server(const struct mcp_server_view *server, str label, struct err *reterr)
 {
     str why = server == NULL ? STR("") : server->error;
 
@@ -64,7 +64,7 @@ void mcp_routes_tools(struct worker *w, struct http_exchange *x, const struct ht
     (void)caller;
     if (snapshot != NULL)
         server = mcp_snapshot_find(snapshot, ids->v[0]);
-    if (check(server, ids->v[0], &e) == 0) {
+    if (check_server(server, ids->v[0], &e) == 0) {
         mcp_view_tools(server->conf->label, server->tools, &body);
         respond(x, &body);
     } else {

@@ -101,7 +101,7 @@ static int create(struct store_session *s, struct state_request *q, struct err *
     return 0;
 }
 
-static int update(struct store_session *s, struct state_request *q, struct err *reterr)
+static int update_conversation(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     str metadata = q->conversation.metadata;
 
@@ -110,7 +110,7 @@ static int update(struct store_session *s, struct state_request *q, struct err *
     return state_conversation_show(s, q, reterr);
 }
 
-static int drop(struct store_session *s, struct state_request *q, struct err *reterr)
+static int delete_conversation(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     if (store_delete_conversation(s, q->owner, q->ids[0], reterr) == -1)
         return -1;
@@ -120,5 +120,6 @@ static int drop(struct store_session *s, struct state_request *q, struct err *re
 
 const struct state_call state_conversation_create = {STORE_WRITE, true, read_create, create};
 const struct state_call state_conversation_get = {STORE_READ, false, NULL, state_conversation_show};
-const struct state_call state_conversation_update = {STORE_WRITE, true, read_update, update};
-const struct state_call state_conversation_delete = {STORE_WRITE, false, NULL, drop};
+const struct state_call state_conversation_update = {STORE_WRITE, true, read_update,
+                                                     update_conversation};
+const struct state_call state_conversation_delete = {STORE_WRITE, false, NULL, delete_conversation};

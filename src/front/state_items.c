@@ -125,7 +125,7 @@ int state_items_complete(struct store_session *s, struct state_request *q, struc
     return 0;
 }
 
-static int list(struct store_session *s, struct state_request *q, struct err *reterr)
+static int list_items(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     struct store_list found;
 
@@ -162,7 +162,7 @@ static int load_added(struct store_session *s, struct state_request *q, struct s
     return 0;
 }
 
-static int add(struct store_session *s, struct state_request *q, struct err *reterr)
+static int add_items(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     struct store_list added = {.has_more = false};
     struct store_items all;
@@ -175,7 +175,7 @@ static int add(struct store_session *s, struct state_request *q, struct err *ret
     return 0;
 }
 
-static int get(struct store_session *s, struct state_request *q, struct err *reterr)
+static int get_item(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     struct store_item item;
 
@@ -185,7 +185,7 @@ static int get(struct store_session *s, struct state_request *q, struct err *ret
     return 0;
 }
 
-static int drop(struct store_session *s, struct state_request *q, struct err *reterr)
+static int delete_item(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     str result_id = item_result_id(q->ids[1], &q->arena);
 
@@ -197,7 +197,7 @@ static int drop(struct store_session *s, struct state_request *q, struct err *re
     return state_conversation_show(s, q, reterr);
 }
 
-const struct state_call state_items_list = {STORE_READ, false, read_list, list};
-const struct state_call state_items_add = {STORE_WRITE, true, read_add, add};
-const struct state_call state_item_get = {STORE_READ, false, read_get, get};
-const struct state_call state_item_delete = {STORE_WRITE, false, NULL, drop};
+const struct state_call state_items_list = {STORE_READ, false, read_list, list_items};
+const struct state_call state_items_add = {STORE_WRITE, true, read_add, add_items};
+const struct state_call state_item_get = {STORE_READ, false, read_get, get_item};
+const struct state_call state_item_delete = {STORE_WRITE, false, NULL, delete_item};

@@ -2,8 +2,8 @@
 #include "front/state_calls.h"
 #include "front/state_list.h"
 
-static int find(struct store_session *s, struct state_request *q, struct store_response *ret,
-                struct err *reterr)
+static int find_response(struct store_session *s, struct state_request *q,
+                         struct store_response *ret, struct err *reterr)
 {
     return store_get_response(s, q->owner, q->ids[0], &q->arena, ret, reterr);
 }
@@ -19,11 +19,11 @@ static int read_get(struct state_request *q, str body, struct err *reterr)
     return state_flag_read(&q->query, STR("stream"), &q->wants_stream, reterr);
 }
 
-static int get(struct store_session *s, struct state_request *q, struct err *reterr)
+static int get_response(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     struct store_response r;
 
-    if (find(s, q, &r, reterr) == -1)
+    if (find_response(s, q, &r, reterr) == -1)
         return -1;
     if (q->wants_stream) {
         err_set_param(reterr, ERR_INVALID_VALUE, "stream",
@@ -39,7 +39,7 @@ static int get(struct store_session *s, struct state_request *q, struct err *ret
 
 /* ---- DELETE /v1/responses/{id} */
 
-static int drop(struct store_session *s, struct state_request *q, struct err *reterr)
+static int delete_response(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     if (store_delete_response(s, q->owner, q->ids[0], reterr) == -1)
         return -1;
@@ -49,11 +49,11 @@ static int drop(struct store_session *s, struct state_request *q, struct err *re
 
 /* ---- POST /v1/responses/{id}/cancel */
 
-static int cancel(struct store_session *s, struct state_request *q, struct err *reterr)
+static int cancel_response(struct store_session *s, struct state_request *q, struct err *reterr)
 {
     struct store_response r;
 
-    if (find(s, q, &r, reterr) == -1)
+    if (find_response(s, q, &r, reterr) == -1)
         return -1;
     err_set(reterr, ERR_INVALID_VALUE, "Only background responses can be cancelled.");
     return -1;
@@ -77,8 +77,8 @@ static int list_input_items(struct store_session *s, struct state_request *q, st
     return 0;
 }
 
-const struct state_call state_response_get = {STORE_READ, false, read_get, get};
-const struct state_call state_response_delete = {STORE_WRITE, false, NULL, drop};
-const struct state_call state_response_cancel = {STORE_READ, false, NULL, cancel};
+const struct state_call state_response_get = {STORE_READ, false, read_get, get_response};
+const struct state_call state_response_delete = {STORE_WRITE, false, NULL, delete_response};
+const struct state_call state_response_cancel = {STORE_READ, false, NULL, cancel_response};
 const struct state_call state_response_input_items = {STORE_READ, false, read_input_items,
                                                       list_input_items};

@@ -3,7 +3,7 @@
 
 #include "json/json_write.h"
 
-static struct jw begin(const char *type, struct buf *out)
+static struct jw begin_event(const char *type, struct buf *out)
 {
     struct jw w = jw_to(out);
 
@@ -13,7 +13,7 @@ static struct jw begin(const char *type, struct buf *out)
     return w;
 }
 
-static void end(struct jw *w)
+static void end_event(struct jw *w)
 {
     jw_object_end(w);
     buf_append(w->out, STR("\n\n"));
@@ -22,11 +22,11 @@ static void end(struct jw *w)
 void legacy_emit_object(const struct response *r, enum event_type type, struct buf *out)
 {
     bool is_end = type != EVENT_CREATED && type != EVENT_IN_PROGRESS;
-    struct jw w = begin(event_name(is_end ? EVENT_COMPLETED : type), out);
+    struct jw w = begin_event(event_name(is_end ? EVENT_COMPLETED : type), out);
 
     jw_key(&w, "response");
     legacy_write_object(r, out);
-    end(&w);
+    end_event(&w);
 }
 
 /* ---- text */
@@ -34,13 +34,13 @@ void legacy_emit_object(const struct response *r, enum event_type type, struct b
 /* Text has index 0, wherever it stands. */
 static void emit_text(str item_id, str text, struct buf *out)
 {
-    struct jw w = begin(event_name(EVENT_TEXT_DELTA), out);
+    struct jw w = begin_event(event_name(EVENT_TEXT_DELTA), out);
 
     jw_key_escaped(&w, "item_id", item_id);
     jw_key_int(&w, "output_index", 0);
     jw_key_int(&w, "content_index", 0);
     jw_key_escaped(&w, "delta", text);
-    end(&w);
+    end_event(&w);
 }
 
 /* A refusal is text like any other here; reasoning is not shown. */
@@ -86,16 +86,16 @@ void legacy_emit_call(const struct response *r, const struct output_item *item,
 
     if (!legacy_shows(item) || type == EVENT_NONE || (is_done && item->is_old_form))
         return;
-    w = begin(event_name(is_done ? EVENT_ARGUMENTS_DONE : EVENT_ARGUMENTS_DELTA), out);
+    w = begin_event(event_name(is_done ? EVENT_ARGUMENTS_DONE : EVENT_ARGUMENTS_DELTA), out);
     write_item_id(item, is_done ? "id" : "item_id", &w);
     jw_key_int(&w, "output_index", number_of(r, item));
     jw_key_escaped(&w, is_done ? "arguments" : "delta", text);
-    end(&w);
+    end_event(&w);
 }
 
 static void emit_created(const struct response *r, const struct output_item *item, struct buf *out)
 {
-    struct jw w = begin("response.tool_calls.created", out);
+    struct jw w = begin_event("response.tool_calls.created", out);
 
     jw_key_escaped(&w, "item_id", legacy_call_id(item));
     jw_key_int(&w, "output_index", number_of(r, item));
@@ -105,7 +105,7 @@ static void emit_created(const struct response *r, const struct output_item *ite
     jw_key_escaped(&w, "name", item->name);
     jw_key_string(&w, "arguments", STR(""));
     jw_object_end(&w);
-    end(&w);
+    end_event(&w);
 }
 
 /* What a tool returned is shown as text. */

@@ -26,7 +26,7 @@ static bool holds_only_strings(str raw, enum jr_type type)
     return ok;
 }
 
-static bool read(str plain, struct arguments *ret)
+static bool read_arguments(str plain, struct arguments *ret)
 {
     struct arguments a = {.command = STR_NONE};
     struct jr j;
@@ -65,7 +65,7 @@ void local_shell_action(str escaped_arguments, struct buf *out)
     bool known;
 
     json_text_decode(escaped_arguments, &plain);
-    known = read(buf_str(&plain), &a);
+    known = read_arguments(buf_str(&plain), &a);
     jw_object(&w);
     jw_key_string(&w, "type", STR("exec"));
     if (known) {

@@ -88,7 +88,7 @@ static bool is_blank(str escaped)
 
 /* ---- growing */
 
-static bool keep(struct response *r, struct buf *to, str text)
+static bool keep_text(struct response *r, struct buf *to, str text)
 {
     if (!response_claim(r, text.len))
         return false;
@@ -127,7 +127,7 @@ static void grow_unpacked(struct response *r, struct response_call *c, struct bu
 }
 
 /* Sends the arguments that no delta has carried yet. */
-static void grow(struct response *r, struct response_call *c, struct buf *out)
+static void send_arguments(struct response *r, struct response_call *c, struct buf *out)
 {
     if (c->text.member != NULL)
         grow_unpacked(r, c, out);
@@ -163,7 +163,7 @@ static void announce(struct response *r, struct response_call *c, struct buf *ou
         c->item->text = c->arguments;
         buf_init(&c->arguments, 0);
     }
-    grow(r, c, out);
+    send_arguments(r, c, out);
 }
 
 static void show_finished(struct response *r, struct response_call *c, struct buf *out);
@@ -225,10 +225,10 @@ bool response_call_delta(struct response *r, const struct delta *d, struct buf *
         r->has_enough = has_whole_call(r);
     if (r->broken || d->text.len == 0 || c->suppressed || (c->item != NULL && !is_open(c)))
         return !r->broken;
-    if (!keep(r, arguments_of(c), d->text))
+    if (!keep_text(r, arguments_of(c), d->text))
         return false;
     if (c->item != NULL) {
-        grow(r, c, out);
+        send_arguments(r, c, out);
         if (c->item != r->newest && !r->conf.interleaved_calls)
             close_finished(r, c, out);
         return !r->broken;
@@ -261,13 +261,13 @@ static void fill_up(struct response *r, struct response_call *c, enum output_sta
         c->item->text.len = 0; /* none, or white space that was held back */
         rest = status == OUTPUT_COMPLETED ? STR("{}") : STR("");
     }
-    if (rest.len > 0 && !r->broken && keep(r, &c->item->text, rest))
+    if (rest.len > 0 && !r->broken && keep_text(r, &c->item->text, rest))
         say_more(r, c->item, out);
 }
 
 /* No more is to come. What the gateway is to run stays open. */
-static void settle(struct response *r, struct response_call *c, enum output_status status,
-                   struct buf *out)
+static void settle_call(struct response *r, struct response_call *c, enum output_status status,
+                        struct buf *out)
 {
     struct output_item *item = c->item;
 
@@ -299,7 +299,7 @@ static void close_call(struct response *r, struct response_call *c, enum output_
         keep_arguments(c);
     item->is_whole = true;
     response_emit_call_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text), out);
-    settle(r, c, status, out);
+    settle_call(r, c, status, out);
 }
 
 /* What is made of arguments that are all known. */
@@ -342,7 +342,7 @@ static void show_whole(struct response *r, struct response_call *c, struct buf *
     if (output_hosted_kind(c->item->kind) != HOSTED_NONE)
         keep_arguments(c);
     response_announce_item(r, c->item, out);
-    settle(r, c, str_is_none(w.why_useless) ? OUTPUT_COMPLETED : OUTPUT_FAILED, out);
+    settle_call(r, c, str_is_none(w.why_useless) ? OUTPUT_COMPLETED : OUTPUT_FAILED, out);
 }
 
 /* A call that is shown when all of it is known has said all. */

@@ -16,7 +16,7 @@ static bool is_open_call(const struct output_item *item)
 }
 
 /* Keeps a copy in the response's arena, unless it is STR_NONE. */
-static bool keep(struct response *r, str s, str *ret)
+static bool keep_text(struct response *r, str s, str *ret)
 {
     str copy;
 
@@ -59,7 +59,7 @@ bool response_end_listing(struct response *r, struct output_item *item, str tool
 
 bool response_fail_listing(struct response *r, struct output_item *item, str error, struct buf *out)
 {
-    if (!keep(r, error, &item->error))
+    if (!keep_text(r, error, &item->error))
         return false;
     response_close_item(r, item, OUTPUT_FAILED, out);
     return true;
@@ -155,9 +155,10 @@ static bool keep_outcome(struct response *r, struct output_item *item,
                          const struct hosted_outcome *o)
 {
     if (item->kind == OUTPUT_MCP_CALL)
-        return o->is_failed ? keep(r, o->error, &item->error) : keep(r, o->output, &item->output);
-    return keep(r, o->output, &item->output) &&
-           (!r->conf.shows_code_outputs || keep(r, o->outputs, &item->outputs)) &&
+        return o->is_failed ? keep_text(r, o->error, &item->error)
+                            : keep_text(r, o->output, &item->output);
+    return keep_text(r, o->output, &item->output) &&
+           (!r->conf.shows_code_outputs || keep_text(r, o->outputs, &item->outputs)) &&
            (o->is_failed || str_is_none(o->shown) || replace_shown(r, item, o->shown));
 }
 

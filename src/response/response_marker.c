@@ -98,7 +98,7 @@ static void join_logprobs(struct buf *to, str elements)
 }
 
 /* Sends a text without markers, and what was known of the tokens it came from. */
-static bool put(struct response *r, struct buf *text, struct buf *out)
+static bool put_clean_text(struct response *r, struct buf *text, struct buf *out)
 {
     struct buf logprobs = r->held.logprobs;
     struct delta d = {.kind = DELTA_TEXT, .text = buf_str(text), .logprobs = buf_str(&logprobs)};
@@ -130,7 +130,7 @@ bool response_put_cited(struct response *r, const struct delta *d, struct buf *o
     to.chars = chars_before(r->prose->open);
     buf_append(&r->held.text, replace_all(r, buf_str(&whole), &to));
     r->held.text.failed = r->held.text.failed || buf_failed(&whole);
-    ok = put(r, &to.text, out);
+    ok = put_clean_text(r, &to.text, out);
     buf_fini(&whole);
     buf_fini(&to.text);
     return ok;
@@ -143,6 +143,6 @@ void response_put_held(struct response *r, struct buf *out)
     if (text.len == 0)
         return;
     buf_init(&r->held.text, 0);
-    (void)put(r, &text, out);
+    (void)put_clean_text(r, &text, out);
     buf_fini(&text);
 }

@@ -29,8 +29,8 @@ static const struct output_item *end_of_message(const struct output_item *item)
     return item;
 }
 
-static void gather(const struct output_item *from, const struct output_item *to,
-                   struct buf *reasoning)
+static void gather_reasoning(const struct output_item *from, const struct output_item *to,
+                             struct buf *reasoning)
 {
     for (const struct output_item *item = from; item != to; item = item->next) {
         if (item->kind != OUTPUT_REASONING)
@@ -80,7 +80,7 @@ void response_remember(const struct response *r, str scope, struct call_cache *c
     for (const struct output_item *first = r->first; first != NULL; first = next) {
         next = end_of_message(first);
         buf_reset(&reasoning);
-        gather(first, next, &reasoning);
+        gather_reasoning(first, next, &reasoning);
         for (const struct output_item *item = first; item != next; item = item->next) {
             if (reasoning.len > 0 && is_call(item))
                 remember_call(r, item, scope, buf_str(&reasoning), cache);

@@ -71,7 +71,7 @@ void flight_answered(struct flight *f, bool has_upstream_said_all)
 
 /* ---- reports of the exchange, and time */
 
-static void leave(struct flight *f)
+static void leave_flight(struct flight *f)
 {
     f->x = NULL;
     f->ops->log_gone(f);
@@ -85,7 +85,7 @@ static void on_gone(void *arg)
     atomic_store(&f->is_gone, true);
     if (f->is_on_pool)
         return; /* which reads of x; end_job() heeds it */
-    leave(f);
+    leave_flight(f);
     flight_free_if_over(f);
 }
 
@@ -262,7 +262,7 @@ static void end_job(void *arg)
     f->is_on_pool = false;
     f->n_tasks--;
     if (is_gone)
-        leave(f);
+        leave_flight(f);
     else
         http_exchange_release(held);
     if (f->call != NULL && !f->is_blocked)

@@ -34,7 +34,7 @@ static void log_left_out(const struct tool_offer *o, str label, str tool, const 
 }
 
 /* The request's words about a server stand before those of its tools. */
-static str describe(const struct tool_offer *o, str server, const struct mcp_catalogue_tool *m)
+static str describe_tool(const struct tool_offer *o, str server, const struct mcp_catalogue_tool *m)
 {
     struct buf text = {.limit = 0};
     str described;
@@ -73,7 +73,7 @@ static int add_tool(struct tool_offer *o, const struct offered_server *s,
     *hosted = (struct turn_tool){s->tools, m, s->remote};
     tool->server_label = s->tools->label;
     tool->name = m->name;
-    tool->description = describe(o, s->description, m);
+    tool->description = describe_tool(o, s->description, m);
     tool->parameters = m->model_schema;
     tool->needs_approval = needs_approval;
     tool->mcp = hosted;

@@ -86,7 +86,7 @@ static void on_done(void *arg, const struct sandbox_outcome *outcome)
 
 /* ---- running */
 
-static void *start(struct turn_call *c, struct turn_call_result *ret)
+static void *start_code(struct turn_call *c, struct turn_call_result *ret)
 {
     static const struct sandbox_handler handler = {on_done};
     const struct turn_calls *of = c->of;
@@ -115,9 +115,9 @@ static void *start(struct turn_call *c, struct turn_call_result *ret)
     return task;
 }
 
-static void cancel(void *work)
+static void cancel_code(void *work)
 {
     sandbox_cancel(work);
 }
 
-const struct turn_call_kind turn_call_code_interpreter = {start, cancel};
+const struct turn_call_kind turn_call_code_interpreter = {start_code, cancel_code};

@@ -5,8 +5,8 @@
 #include "turn/worker.h"
 #include "json/json_text.h"
 
-static void fill(const struct turn_call *c, const struct mcp_outcome *o,
-                 struct turn_call_result *ret)
+static void fill_result(const struct turn_call *c, const struct mcp_outcome *o,
+                        struct turn_call_result *ret)
 {
     struct jw w = jw_to(&ret->error);
 
@@ -19,19 +19,19 @@ static void fill(const struct turn_call *c, const struct mcp_outcome *o,
 }
 
 /* The server is not asked. */
-static void refuse(const struct turn_call *c, const struct mcp_failure *f,
-                   struct turn_call_result *ret)
+static void refuse_call(const struct turn_call *c, const struct mcp_failure *f,
+                        struct turn_call_result *ret)
 {
     struct buf text = {.limit = 0}, object = {.limit = 0};
 
     mcp_failure_text(f, &text);
     mcp_failure_object(f, &object);
-    fill(c,
-         &(struct mcp_outcome){.is_failed = true,
-                               .output = STR(""),
-                               .error = buf_str(&text),
-                               .error_object = buf_str(&object)},
-         ret);
+    fill_result(c,
+                &(struct mcp_outcome){.is_failed = true,
+                                      .output = STR(""),
+                                      .error = buf_str(&text),
+                                      .error_object = buf_str(&object)},
+                ret);
     ret->error.failed = ret->error.failed || buf_failed(&text) || buf_failed(&object);
     buf_fini(&text);
     buf_fini(&object);
@@ -42,7 +42,7 @@ static void on_done(void *arg, const struct mcp_outcome *outcome)
     struct turn_call *c = arg;
     struct turn_call_result result = {.is_failed = false};
 
-    fill(c, outcome, &result);
+    fill_result(c, outcome, &result);
     turn_call_ended(c, &result);
 }
 
@@ -62,7 +62,7 @@ static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err
     return mcp_hub_call(w->hub, w->loop, &call, &handler, c, reterr);
 }
 
-static void *start(struct turn_call *c, struct turn_call_result *ret)
+static void *start_mcp_call(struct turn_call *c, struct turn_call_result *ret)
 {
     struct mcp_failure failure = {.cause = MCP_FAILED_LIMIT};
     struct mcp_task *task = NULL;
@@ -84,14 +84,14 @@ static void *start(struct turn_call *c, struct turn_call_result *ret)
             failure.message = str_from_c(e.msg);
     }
     if (task == NULL)
-        refuse(c, &failure, ret);
+        refuse_call(c, &failure, ret);
     buf_fini(&plain);
     return task;
 }
 
-static void cancel(void *work)
+static void cancel_mcp_call(void *work)
 {
     mcp_task_cancel(work);
 }
 
-const struct turn_call_kind turn_call_mcp = {start, cancel};
+const struct turn_call_kind turn_call_mcp = {start_mcp_call, cancel_mcp_call};

@@ -53,7 +53,7 @@ static enum search_size size_of(str escaped)
     return json_text_eq(escaped, STR("high")) ? SEARCH_HIGH : SEARCH_MEDIUM;
 }
 
-static str plain(struct arena *a, str escaped)
+static str plain_text(struct arena *a, str escaped)
 {
     return str_is_none(escaped) ? STR_NONE : json_text_dup(a, escaped);
 }
@@ -64,10 +64,10 @@ static bool read_query(const struct search_declaration *d, struct arena *a,
     *ret = (struct search_query){
         .query = STR(""),
         .size = size_of(d->size),
-        .country = plain(a, d->country),
-        .region = plain(a, d->region),
-        .city = plain(a, d->city),
-        .timezone = plain(a, d->timezone),
+        .country = plain_text(a, d->country),
+        .region = plain_text(a, d->region),
+        .city = plain_text(a, d->city),
+        .timezone = plain_text(a, d->timezone),
     };
     return read_domains(a, d->allowed_domains, &ret->allowed_domains, &ret->n_allowed) &&
            read_domains(a, d->blocked_domains, &ret->blocked_domains, &ret->n_blocked);
@@ -169,7 +169,7 @@ static int read_action(struct turn_call *c, struct web_action *ret, struct err *
     return -1;
 }
 
-static void *start(struct turn_call *c, struct turn_call_result *ret)
+static void *start_web_call(struct turn_call *c, struct turn_call_result *ret)
 {
     static const struct web_handler handler = {on_done};
     struct web_session *session = session_of(c->of);
@@ -187,14 +187,14 @@ static void *start(struct turn_call *c, struct turn_call_result *ret)
     return NULL;
 }
 
-static void cancel(void *arg)
+static void cancel_web_call(void *arg)
 {
     struct web_work *work = arg;
 
     web_call_cancel(work->web);
 }
 
-const struct turn_call_kind turn_call_web_search = {start, cancel};
+const struct turn_call_kind turn_call_web_search = {start_web_call, cancel_web_call};
 
 /* ---- citations */
 

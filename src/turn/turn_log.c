@@ -15,7 +15,7 @@ struct fields {
     size_t n;
 };
 
-static void add(struct fields *f, struct log_field field)
+static void add_field(struct fields *f, struct log_field field)
 {
     if (f->n < MAX_FIELDS)
         f->list[f->n++] = field;
@@ -42,25 +42,25 @@ static void add_error(struct fields *f, const struct turn_summary *s,
 {
     const struct err *e = s->error;
 
-    add(f, (struct log_field)LOG_STR("error", str_from_c(err_wire_code(e))));
+    add_field(f, (struct log_field)LOG_STR("error", str_from_c(err_wire_code(e))));
     if (e->param[0] != '\0')
-        add(f, (struct log_field)LOG_STR("param", str_from_c(e->param)));
+        add_field(f, (struct log_field)LOG_STR("param", str_from_c(e->param)));
     if (s->phase != NULL) {
-        add(f, (struct log_field)LOG_STR("phase", str_from_c(s->phase)));
-        add(f, (struct log_field)LOG_INT("upstream_bytes", s->upstream_bytes));
+        add_field(f, (struct log_field)LOG_STR("phase", str_from_c(s->phase)));
+        add_field(f, (struct log_field)LOG_INT("upstream_bytes", s->upstream_bytes));
     }
     if (is_own_message(e) || s->phase != NULL)
-        add(f, (struct log_field)LOG_STR("message", str_from_c(words->text)));
+        add_field(f, (struct log_field)LOG_STR("message", str_from_c(words->text)));
 }
 
 static void add_usage(struct fields *f, const struct usage *u)
 {
     if (!u->known)
         return;
-    add(f, (struct log_field)LOG_INT("input_tokens", u->input));
-    add(f, (struct log_field)LOG_INT("output_tokens", u->output));
-    add(f, (struct log_field)LOG_INT("cached_tokens", u->cached));
-    add(f, (struct log_field)LOG_INT("reasoning_tokens", u->reasoning));
+    add_field(f, (struct log_field)LOG_INT("input_tokens", u->input));
+    add_field(f, (struct log_field)LOG_INT("output_tokens", u->output));
+    add_field(f, (struct log_field)LOG_INT("cached_tokens", u->cached));
+    add_field(f, (struct log_field)LOG_INT("reasoning_tokens", u->reasoning));
 }
 
 void turn_log(const struct turn_summary *s)
@@ -72,47 +72,48 @@ void turn_log(const struct turn_summary *s)
         s->not_stored != NULL || (s->error != NULL && err_http_status(s->error) >= 500);
 
     if (s->response != NULL)
-        add(&f, (struct log_field)LOG_STR("id", id_str(&s->response->id)));
+        add_field(&f, (struct log_field)LOG_STR("id", id_str(&s->response->id)));
     if (!str_is_none(s->model))
-        add(&f, (struct log_field)LOG_NAME("model", str_from_c(model.text)));
-    add(&f, (struct log_field)LOG_STR("status", str_from_c(status_word(s))));
+        add_field(&f, (struct log_field)LOG_NAME("model", str_from_c(model.text)));
+    add_field(&f, (struct log_field)LOG_STR("status", str_from_c(status_word(s))));
     if (s->error != NULL)
         add_error(&f, s, &words);
     if (s->not_stored != NULL)
-        add(&f, (struct log_field)LOG_STR("not_stored", str_from_c(s->not_stored->msg)));
+        add_field(&f, (struct log_field)LOG_STR("not_stored", str_from_c(s->not_stored->msg)));
     if (s->response != NULL) {
-        add(&f, (struct log_field)LOG_INT("rounds", s->response->n_rounds));
+        add_field(&f, (struct log_field)LOG_INT("rounds", s->response->n_rounds));
         if (s->response->n_answer_rounds != 0)
-            add(&f, (struct log_field)LOG_INT("answer_rounds", s->response->n_answer_rounds));
+            add_field(&f, (struct log_field)LOG_INT("answer_rounds", s->response->n_answer_rounds));
         if (s->response->n_dropped_calls != 0)
-            add(&f, (struct log_field)LOG_INT("dropped_calls", s->response->n_dropped_calls));
+            add_field(&f, (struct log_field)LOG_INT("dropped_calls", s->response->n_dropped_calls));
         add_usage(&f, &s->response->usage);
     }
     if (s->skipped_chunks != 0)
-        add(&f, (struct log_field)LOG_INT("skipped_chunks", s->skipped_chunks));
+        add_field(&f, (struct log_field)LOG_INT("skipped_chunks", s->skipped_chunks));
     if (s->n_repairs != 0) {
-        add(&f, (struct log_field)LOG_INT("repairs", s->n_repairs));
-        add(&f, (struct log_field)LOG_STR("repair", str_from_c(s->repair)));
+        add_field(&f, (struct log_field)LOG_INT("repairs", s->n_repairs));
+        add_field(&f, (struct log_field)LOG_STR("repair", str_from_c(s->repair)));
     }
     if (s->history_repairs.n != 0) {
-        add(&f, (struct log_field)LOG_INT("history_repairs", s->history_repairs.n));
-        add(&f, (struct log_field)LOG_STR("history_repair", str_from_c(s->history_repairs.last)));
+        add_field(&f, (struct log_field)LOG_INT("history_repairs", s->history_repairs.n));
+        add_field(&f,
+                  (struct log_field)LOG_STR("history_repair", str_from_c(s->history_repairs.last)));
     }
     if (s->n_put_back != 0)
-        add(&f, (struct log_field)LOG_INT("put_back", s->n_put_back));
+        add_field(&f, (struct log_field)LOG_INT("put_back", s->n_put_back));
     if (s->n_shortened != 0)
-        add(&f, (struct log_field)LOG_INT("shortened", s->n_shortened));
+        add_field(&f, (struct log_field)LOG_INT("shortened", s->n_shortened));
     if (s->n_left_out != 0)
-        add(&f, (struct log_field)LOG_INT("truncated", s->n_left_out));
-    add(&f, (struct log_field)LOG_INT("ttfb_ms", s->first_byte_ms));
-    add(&f, (struct log_field)LOG_INT("total_ms", s->total_ms));
+        add_field(&f, (struct log_field)LOG_INT("truncated", s->n_left_out));
+    add_field(&f, (struct log_field)LOG_INT("ttfb_ms", s->first_byte_ms));
+    add_field(&f, (struct log_field)LOG_INT("total_ms", s->total_ms));
     if (s->upstream_status != 0)
-        add(&f, (struct log_field)LOG_INT("upstream_status", s->upstream_status));
+        add_field(&f, (struct log_field)LOG_INT("upstream_status", s->upstream_status));
     if (s->ignored_fields != 0)
-        add(&f, (struct log_field)LOG_INT("ignored_fields", s->ignored_fields));
-    add(&f, (struct log_field)LOG_STR("client", s->client));
-    add(&f, (struct log_field)LOG_STR("owner", s->owner));
-    add(&f, (struct log_field)LOG_STR("request_id", s->request_id));
+        add_field(&f, (struct log_field)LOG_INT("ignored_fields", s->ignored_fields));
+    add_field(&f, (struct log_field)LOG_STR("client", s->client));
+    add_field(&f, (struct log_field)LOG_STR("owner", s->owner));
+    add_field(&f, (struct log_field)LOG_STR("request_id", s->request_id));
     log_line(is_trouble ? LOG_WARN : LOG_INFO, "turn", f.list);
 }
 

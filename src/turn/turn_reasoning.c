@@ -30,7 +30,7 @@ str turn_memory_scope(struct turn *t)
     return t->memory_scope;
 }
 
-static bool find(void *arg, const struct call *c, struct arena *a, str *ret)
+static bool find_reasoning(void *arg, const struct call *c, struct arena *a, str *ret)
 {
     struct turn *t = arg;
     const struct call_key key = {.scope = turn_memory_scope(t),
@@ -43,7 +43,7 @@ static bool find(void *arg, const struct call *c, struct arena *a, str *ret)
 
 const struct reasoning_source *turn_reasoning(struct turn *t)
 {
-    t->reasoning_source = (struct reasoning_source){find, t};
+    t->reasoning_source = (struct reasoning_source){find_reasoning, t};
     return t->flight.worker->reasoning == NULL ? NULL : &t->reasoning_source;
 }
 

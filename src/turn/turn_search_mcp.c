@@ -17,7 +17,7 @@ struct mcp_search {
 };
 
 /* "LABEL/TOOL" */
-static void split(const char *name, str *ret_label, str *ret_tool)
+static void split_name(const char *name, str *ret_label, str *ret_tool)
 {
     str all = str_from_c(name);
 
@@ -35,7 +35,7 @@ static const struct mcp_catalogue_tool *find_tool(const struct mcp_catalogue *to
     return NULL;
 }
 
-static void fail(const struct mcp_search *s, str error)
+static void fail_search(const struct mcp_search *s, str error)
 {
     struct buf text = {.limit = 0};
 
@@ -51,7 +51,7 @@ static void on_done(void *arg, const struct mcp_outcome *o)
     struct arena scratch = {.limit = 0};
 
     if (o->is_failed)
-        fail(s, o->error);
+        fail_search(s, o->error);
     else if (search_results_read(o->output, &s->query, &scratch, &results) == -1)
         s->handler.on_results(s->arg, "The gateway ran out of memory.", NULL);
     else
@@ -71,8 +71,8 @@ static void write_arguments(const struct config *c, str query, struct buf *out)
     buf_char(out, '}');
 }
 
-static struct mcp_task *call(struct mcp_search *s, const struct mcp_server_view *server, str tool,
-                             struct err *reterr)
+static struct mcp_task *call_tool(struct mcp_search *s, const struct mcp_server_view *server,
+                                  str tool, struct err *reterr)
 {
     static const struct mcp_done_handler handler = {on_done};
     const struct worker *w = s->worker;
@@ -95,19 +95,20 @@ static struct mcp_task *call(struct mcp_search *s, const struct mcp_server_view 
     return task;
 }
 
-static void *start(void *self, const struct search_query *query,
-                   const struct search_handler *handler, void *arg, struct err *reterr)
+static void *start_search(void *self, const struct search_query *query,
+                          const struct search_handler *handler, void *arg, struct err *reterr)
 {
     const struct worker *w = self;
     struct mcp_snapshot *servers = worker_mcp_servers(w);
     struct mcp_search *s = calloc(1, sizeof(*s));
     str label, tool;
 
-    split(w->config->search_mcp, &label, &tool);
+    split_name(w->config->search_mcp, &label, &tool);
     err_set_no_memory(reterr);
     if (s != NULL) {
         *s = (struct mcp_search){.worker = w, .query = *query, .handler = *handler, .arg = arg};
-        s->task = call(s, servers == NULL ? NULL : mcp_snapshot_find(servers, label), tool, reterr);
+        s->task =
+            call_tool(s, servers == NULL ? NULL : mcp_snapshot_find(servers, label), tool, reterr);
         s->query.query = STR("");
     }
     mcp_snapshot_unref(servers);
@@ -118,7 +119,7 @@ static void *start(void *self, const struct search_query *query,
     return s;
 }
 
-static void cancel(void *self, void *call)
+static void cancel_search(void *self, void *call)
 {
     struct mcp_search *s = call;
 
@@ -129,5 +130,5 @@ static void cancel(void *self, void *call)
 
 struct searcher turn_search_mcp(struct worker *w)
 {
-    return (struct searcher){.self = w, .start = start, .cancel = cancel};
+    return (struct searcher){.self = w, .start = start_search, .cancel = cancel_search};
 }

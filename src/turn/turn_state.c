@@ -223,7 +223,7 @@ static enum store_status status_of(const struct response *r)
 }
 
 /* A copy of what a function has written into buf, which is emptied. */
-static str keep(struct turn *t, struct buf *buf)
+static str keep_text(struct turn *t, struct buf *buf)
 {
     str kept = buf_failed(buf) ? STR_NONE : arena_dup(&t->kept, buf_str(buf));
 
@@ -238,7 +238,7 @@ static bool keep_output_item(struct turn *t, const struct output_item *o, struct
 
     output_item_write(o, buf);
     *item = (struct store_item){.id = arena_dup(&t->kept, id_str(&o->id)),
-                                .body = keep(t, buf),
+                                .body = keep_text(t, buf),
                                 .is_output = true,
                                 .is_hidden = o->is_hidden};
     return !str_is_none(item->id) && !str_is_none(item->body);
@@ -252,7 +252,7 @@ static bool keep_result(struct turn *t, const struct output_item *o, struct stor
 
     output_result_write(o, buf);
     *item = (struct store_item){.id = item_result_id(id_str(&o->id), &t->kept),
-                                .body = keep(t, buf),
+                                .body = keep_text(t, buf),
                                 .is_output = true,
                                 .is_hidden = true};
     return !str_is_none(item->id) && !str_is_none(item->body);
@@ -337,9 +337,9 @@ static int keep_response(struct turn *t, struct err *reterr)
         .created_at = t->response.conf.created_at,
     };
     response_object_head(&t->response, &buf);
-    r->head = keep(t, &buf);
+    r->head = keep_text(t, &buf);
     response_object_tail(&t->response, &buf);
-    r->tail = keep(t, &buf);
+    r->tail = keep_text(t, &buf);
     buf_fini(&buf);
     if (str_is_none(r->head) || str_is_none(r->tail)) {
         err_set_no_memory(reterr);

@@ -11,8 +11,8 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 
-static int reject(const struct mcp_declaration *d, const char *member, const char *why,
-                  struct err *reterr)
+static int reject_declaration(const struct mcp_declaration *d, const char *member, const char *why,
+                              struct err *reterr)
 {
     struct buf at = {.limit = 0};
 
@@ -77,10 +77,11 @@ static int check_label(const struct turn *t, const struct mcp_declaration *d, st
 {
     if (t->servers != NULL && mcp_snapshot_find(t->servers, d->label) != NULL)
         return 0;
-    return reject(d, "server_label",
-                  "no MCP server with this label is configured; declare it with 'server_url' to "
-                  "use one that is not",
-                  reterr);
+    return reject_declaration(
+        d, "server_label",
+        "no MCP server with this label is configured; declare it with 'server_url' to "
+        "use one that is not",
+        reterr);
 }
 
 /* ---- servers of the request */
@@ -126,7 +127,7 @@ static int list_headers(struct turn *t, const struct mcp_declaration *d, struct 
     (void)jr_enter(&j, JR_OBJECT);
     while (n <= HEADER_POLICY_MAX_FIELDS && jr_next_member(&j, &name)) {
         if (jr_peek(&j) != JR_STRING)
-            return reject(d, "headers", "every value must be a text", reterr);
+            return reject_declaration(d, "headers", "every value must be a text", reterr);
         list[n].name = json_text_dup(&t->flight.arena, name);
         list[n].value = json_text_dup(&t->flight.arena, jr_string(&j));
         if (str_is_none(list[n].name) || str_is_none(list[n].value)) {
@@ -194,12 +195,12 @@ static int read_policies(struct turn *t, struct turn_server *s, struct err *rete
     if (!str_is_none(d->allowed_tools)) {
         s->is_filtered = true;
         if (mcp_filter_read(d->allowed_tools, &t->flight.arena, &s->allowed, &why) == -1)
-            rc = reject(d, "allowed_tools", buf_cstr(&why), reterr);
+            rc = reject_declaration(d, "allowed_tools", buf_cstr(&why), reterr);
     }
     if (rc == 0 && !str_is_none(d->require_approval)) {
         s->asks = true;
         if (mcp_approval_read(d->require_approval, &t->flight.arena, &s->asked, &why) == -1)
-            rc = reject(d, "require_approval", buf_cstr(&why), reterr);
+            rc = reject_declaration(d, "require_approval", buf_cstr(&why), reterr);
         else if (s->remote != NULL)
             s->floor = s->asked; /* its own word is all there is */
     }
@@ -255,7 +256,8 @@ static int add_tools_of(struct tool_offer *o, const struct turn_server *s, struc
         return -1;
     if (o->n > before || !s->is_filtered)
         return 0;
-    return reject(s->declaration, "allowed_tools", "the server has no such tool", reterr);
+    return reject_declaration(s->declaration, "allowed_tools", "the server has no such tool",
+                              reterr);
 }
 
 int turn_add_tools(struct turn *t, struct err *reterr)

@@ -6,7 +6,7 @@
 #include "ev/loop.h"
 #include "json/json_text.h"
 
-static struct name_list list(const struct config_list *l)
+static struct name_list names_of(const struct config_list *l)
 {
     static const char *const nothing[] = {NULL}; /* an empty list, not the default one */
 
@@ -15,7 +15,7 @@ static struct name_list list(const struct config_list *l)
 
 struct name_list upstream_model_aliases(const struct config *c)
 {
-    return list(&c->model_alias);
+    return names_of(&c->model_alias);
 }
 
 /* ---- the kind */
@@ -43,7 +43,7 @@ struct responses_request_options upstream_request_options(const struct config *c
     return (struct responses_request_options){
         .default_model = str_from_c(c->model),
         .extra = {.unknown = unknown[c->unknown_fields],
-                  .pass = list(&c->pass_fields),
+                  .pass = names_of(&c->pass_fields),
                   .known = upstream_kind_profile(c, facts)->fields,
                   .names_left_out = c->log_level == CONFIG_LOG_LEVEL_DEBUG},
         .input = {.text_files = c->text_files,
@@ -59,7 +59,7 @@ static str model(const struct config *c, const struct responses_request *r, stru
 {
     str name = c->model_alias.n == 0 ? STR_NONE : json_text_dup(a, r->model);
 
-    return str_is_none(name) ? STR_NONE : model_alias_find(list(&c->model_alias), name);
+    return str_is_none(name) ? STR_NONE : model_alias_find(names_of(&c->model_alias), name);
 }
 
 /* What its server takes comes before what its template wants: that never gets to see more. */
@@ -83,7 +83,7 @@ struct model_profile upstream_named_profile(const struct config *c,
 
     for (int s = 0; s < MODEL_SETTINGS; s++)
         of_all.of[s] = str_from_c(c->of_all_models[s]);
-    return model_profile_find_as(model, other, list(&c->model_settings), &of_all, &learnt);
+    return model_profile_find_as(model, other, names_of(&c->model_settings), &of_all, &learnt);
 }
 
 struct model_profile upstream_model_profile(const struct config *c,
@@ -91,7 +91,7 @@ struct model_profile upstream_model_profile(const struct config *c,
                                             const struct responses_request *r, struct arena *a)
 {
     str name = json_text_dup(a, r->model);
-    str upstream_name = model_alias_find(list(&c->model_alias), name);
+    str upstream_name = model_alias_find(names_of(&c->model_alias), name);
 
     return upstream_named_profile(c, facts, str_is_none(upstream_name) ? name : upstream_name);
 }

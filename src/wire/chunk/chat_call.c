@@ -48,7 +48,7 @@ static struct chat_call *by_index(const struct chat_calls *t, int64_t index, str
     return NULL;
 }
 
-static struct chat_call *find(const struct chat_calls *t, const struct chat_call_piece *piece)
+static struct chat_call *find_call(const struct chat_calls *t, const struct chat_call_piece *piece)
 {
     if (piece->index != CHAT_NO_INDEX)
         return by_index(t, piece->index, piece->id);
@@ -57,7 +57,7 @@ static struct chat_call *find(const struct chat_calls *t, const struct chat_call
     return t->n > 0 && piece->name.len == 0 ? &t->calls[t->n - 1] : NULL;
 }
 
-static struct chat_call *add(struct chat_calls *t, const struct chat_call_piece *piece)
+static struct chat_call *add_call(struct chat_calls *t, const struct chat_call_piece *piece)
 {
     struct chat_call *c;
     bool taken = piece->id.len > 0 && by_id(t, piece->id) != NULL;
@@ -77,13 +77,13 @@ static struct chat_call *add(struct chat_calls *t, const struct chat_call_piece 
     return c;
 }
 
-static struct chat_call *take(struct chat_calls *t, const struct chat_call_piece *piece)
+static struct chat_call *take_call(struct chat_calls *t, const struct chat_call_piece *piece)
 {
-    struct chat_call *c = find(t, piece);
+    struct chat_call *c = find_call(t, piece);
     bool is_piece;
 
     if (c == NULL)
-        c = add(t, piece);
+        c = add_call(t, piece);
     if (c == NULL)
         return NULL;
     if (c->id.len == 0)
@@ -116,7 +116,7 @@ struct chat_call *chat_calls_take(struct chat_calls *t, const struct chat_call_p
     const struct chat_call_piece safe = {.index = piece->index,
                                          .id = safe_text(piece->id, &id),
                                          .name = safe_text(piece->name, &name)};
-    struct chat_call *c = buf_failed(&id) || buf_failed(&name) ? NULL : take(t, &safe);
+    struct chat_call *c = buf_failed(&id) || buf_failed(&name) ? NULL : take_call(t, &safe);
 
     buf_fini(&id);
     buf_fini(&name);

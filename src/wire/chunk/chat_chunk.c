@@ -211,7 +211,7 @@ static void read_chunk(struct chat_reader *r, const struct chat_chunk *c)
 }
 
 /* Says again what a chunk of this form has said before. */
-static void say(struct chat_reader *r, const struct chat_saying *saying)
+static void repeat_saying(struct chat_reader *r, const struct chat_saying *saying)
 {
     str quoted = str_from(saying->text.p - 1, saying->text.len + 2);
 
@@ -244,7 +244,7 @@ bool chat_reader_chunk(struct chat_reader *r, str json, str event)
     bool ok = true;
 
     if (event.len == 0 && chat_memo_fits(&r->memo, json, &saying))
-        say(r, &saying);
+        repeat_saying(r, &saying);
     else
         ok = read_whole(r, json, event);
     if (buf_failed(&r->piece) || buf_failed(&r->logprobs) || buf_failed(&r->usage_json))

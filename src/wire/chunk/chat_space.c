@@ -48,13 +48,13 @@ static bool is_space(str escaped)
     return escaped.len == 0;
 }
 
-static void drop(struct chat_space *s)
+static void drop_space(struct chat_space *s)
 {
     s->text.len = 0;
     s->logprobs.len = 0;
 }
 
-static void say(struct chat_space *s)
+static void say_space(struct chat_space *s)
 {
     if (s->text.len > 0) {
         const struct delta d = {
@@ -62,7 +62,7 @@ static void say(struct chat_space *s)
 
         s->on_delta(s->arg, &d);
     }
-    drop(s);
+    drop_space(s);
 }
 
 static void wait_with(struct chat_space *s, const struct delta *d)
@@ -83,14 +83,14 @@ static void begin_text(struct chat_space *s, const struct delta *d)
     wait_with(s, d);
     s->in_text = !is_space(d->text) || s->text.len > MAX_WAITING_BYTES;
     if (s->in_text)
-        say(s);
+        say_space(s);
 }
 
 static void begin_other(struct chat_space *s, const struct delta *d)
 {
     if (d->kind == DELTA_CALL)
-        drop(s);
-    say(s);
+        drop_space(s);
+    say_space(s);
     s->holds = s->holds || d->kind == DELTA_REASONING;
     if (d->kind == DELTA_CALL || d->kind == DELTA_REASONING)
         s->in_text = !s->holds;
@@ -133,5 +133,5 @@ void chat_space_delta(void *arg, const struct delta *d)
 
 void chat_space_end(struct chat_space *s)
 {
-    say(s);
+    say_space(s);
 }

@@ -6,7 +6,7 @@
 
 #include "wire/chunk/model_text_feed.h"
 
-static void report(struct chat_reader *r, enum delta_kind kind, str text)
+static void report_text(struct chat_reader *r, enum delta_kind kind, str text)
 {
     struct delta d = {.kind = kind, .text = text};
 
@@ -24,7 +24,7 @@ void chat_speech_flush(struct chat_reader *r)
 {
     r->piece.len = 0;
     json_text_splice_end(&r->splice, &r->piece);
-    report(r, r->spliced, buf_str(&r->piece));
+    report_text(r, r->spliced, buf_str(&r->piece));
 }
 
 void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped)
@@ -35,12 +35,12 @@ void chat_speak(struct chat_reader *r, enum delta_kind kind, str escaped)
         chat_speech_flush(r);
     r->spliced = kind;
     if (json_text_splices_as_is(&r->splice, escaped)) {
-        report(r, kind, escaped);
+        report_text(r, kind, escaped);
         return;
     }
     r->piece.len = 0;
     json_text_splice(&r->splice, escaped, &r->piece);
-    report(r, kind, buf_str(&r->piece));
+    report_text(r, kind, buf_str(&r->piece));
 }
 
 /* The text of r->piece is taken apart, which takes plain characters. */
@@ -92,7 +92,7 @@ void chat_say(struct chat_reader *r, enum delta_kind kind, enum phase phase, str
     if (buf_failed(escaped)) {
         chat_reader_out_of_memory(r);
     } else if (phase == PHASE_NONE) {
-        report(r, kind, buf_str(escaped));
+        report_text(r, kind, buf_str(escaped));
     } else {
         d.text = buf_str(escaped);
         r->on_delta(r->arg, &d);

@@ -4,7 +4,7 @@
 #include "json/json_read.h"
 
 /* A count in an object, however it is written; 0 when it is none. */
-static int64_t count(str object, str name)
+static int64_t token_count(str object, str name)
 {
     const int64_t n = jr_member_int(object, name, 0);
 
@@ -26,17 +26,17 @@ bool chat_usage(str raw, struct usage *ret)
     str prompt = jr_member(raw, STR("prompt_tokens_details"));
     str completion = jr_member(raw, STR("completion_tokens_details"));
     struct usage u = {.known = true,
-                      .input = count(raw, STR("prompt_tokens")),
-                      .cached = count(prompt, STR("cached_tokens")),
-                      .cache_write = count(prompt, STR("cache_write_tokens")),
-                      .output = count(raw, STR("completion_tokens")),
+                      .input = token_count(raw, STR("prompt_tokens")),
+                      .cached = token_count(prompt, STR("cached_tokens")),
+                      .cache_write = token_count(prompt, STR("cache_write_tokens")),
+                      .output = token_count(raw, STR("completion_tokens")),
                       .tells_reasoning = is_number(completion, STR("reasoning_tokens")),
-                      .reasoning = count(completion, STR("reasoning_tokens"))};
+                      .reasoning = token_count(completion, STR("reasoning_tokens"))};
 
     if (jr_type_of(raw) != JR_OBJECT)
         return false;
     if (u.cached == 0)
-        u.cached = count(raw, STR("prompt_cache_hit_tokens"));
+        u.cached = token_count(raw, STR("prompt_cache_hit_tokens"));
     u.cached = at_most(u.cached, u.input);
     u.reasoning = at_most(u.reasoning, u.output);
     *ret = u;

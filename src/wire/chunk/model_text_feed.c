@@ -13,7 +13,7 @@
 #include "wire/tools/tool_parameter.h"
 #include "json/json_text.h"
 
-static void check(struct chat_reader *r, bool ok)
+static void require_memory(struct chat_reader *r, bool ok)
 {
     if (!ok)
         chat_reader_out_of_memory(r);
@@ -68,7 +68,7 @@ static void begin_split(struct chat_reader *r)
     text_calls_init(&m->calls, m->conf.calls, &calls_handler, r);
 }
 
-static void settle(struct model_text *m)
+static void settle_plain(struct model_text *m)
 {
     if (m->think.state == THINK_OFF && m->conf.calls == TEXT_CALLS_NONE)
         m->state = MODEL_TEXT_PLAIN;
@@ -79,11 +79,11 @@ static void say_parts(struct chat_reader *r)
 {
     struct model_text *m = &r->text;
 
-    check(r, !buf_failed(&m->reasoning) && !buf_failed(&m->text));
+    require_memory(r, !buf_failed(&m->reasoning) && !buf_failed(&m->text));
     if (m->reasoning.len > 0)
         chat_say(r, DELTA_REASONING, PHASE_NONE, buf_str(&m->reasoning));
     if (m->conf.calls != TEXT_CALLS_NONE)
-        check(r, text_calls_feed(&m->calls, buf_str(&m->text)));
+        require_memory(r, text_calls_feed(&m->calls, buf_str(&m->text)));
     else if (m->text.len > 0)
         on_text(r, buf_str(&m->text));
     m->reasoning.len = m->text.len = 0;
@@ -95,7 +95,7 @@ static void feed_split(struct chat_reader *r, str plain)
 
     think_feed(&m->think, plain, &m->reasoning, &m->text);
     say_parts(r);
-    settle(m);
+    settle_plain(m);
 }
 
 /* ---- the first bytes */
@@ -105,11 +105,11 @@ static void decide(struct chat_reader *r, bool is_harmony)
 {
     struct model_text *m = &r->text;
 
-    check(r, !buf_failed(&m->opening));
+    require_memory(r, !buf_failed(&m->opening));
     if (is_harmony) {
         m->state = MODEL_TEXT_HARMONY;
         model_harmony_begin(r);
-        check(r, harmony_feed(&m->harmony, buf_str(&m->opening)));
+        require_memory(r, harmony_feed(&m->harmony, buf_str(&m->opening)));
     } else {
         begin_split(r);
         feed_split(r, buf_str(&m->opening));
@@ -174,7 +174,7 @@ void model_text_feed(struct chat_reader *r, str plain)
         feed_opening(r, plain);
         break;
     case MODEL_TEXT_HARMONY:
-        check(r, harmony_feed(&m->harmony, plain));
+        require_memory(r, harmony_feed(&m->harmony, plain));
         break;
     case MODEL_TEXT_SPLIT:
         feed_split(r, plain);
@@ -198,7 +198,7 @@ void model_text_ignore_tags(struct chat_reader *r)
         return;
     think_end(&m->think, &m->reasoning, &m->text);
     say_parts(r);
-    settle(m);
+    settle_plain(m);
 }
 
 /* Tags stand before all else: behind text that has begun there is none to wait for. */
@@ -213,8 +213,8 @@ void model_text_pause(struct chat_reader *r)
         think_end(&m->think, &m->reasoning, &m->text);
     say_parts(r);
     if (m->conf.calls != TEXT_CALLS_NONE)
-        check(r, text_calls_finish(&m->calls));
-    settle(m);
+        require_memory(r, text_calls_finish(&m->calls));
+    settle_plain(m);
 }
 
 void model_text_end(struct chat_reader *r)
@@ -223,12 +223,12 @@ void model_text_end(struct chat_reader *r)
 
     end_opening(r);
     if (m->state == MODEL_TEXT_HARMONY) {
-        check(r, harmony_finish(&m->harmony));
+        require_memory(r, harmony_finish(&m->harmony));
     } else if (m->state == MODEL_TEXT_SPLIT) {
         think_end(&m->think, &m->reasoning, &m->text);
         say_parts(r);
         if (m->conf.calls != TEXT_CALLS_NONE)
-            check(r, text_calls_finish(&m->calls));
+            require_memory(r, text_calls_finish(&m->calls));
         m->state = MODEL_TEXT_PLAIN;
     }
 }

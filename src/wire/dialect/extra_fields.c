@@ -61,7 +61,7 @@ static struct extra_field *append_field(struct extra_field **first, struct extra
     return f;
 }
 
-static int keep(struct extra_reader *x, str name, str raw_name, str value, struct err *reterr)
+static int keep_field(struct extra_reader *x, str name, str raw_name, str value, struct err *reterr)
 {
     void **slot = str_map_slot(&x->by_name, name, x->arena);
     struct extra_field *f = slot == NULL ? NULL : *slot;
@@ -103,7 +103,7 @@ int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr)
     if (str_is_none(name))
         return err_set_no_memory(reterr);
     if (x->options->unknown == UNKNOWN_FIELDS_FORWARD || is_passed(x->options, name))
-        return keep(x, name, raw_name, value, reterr);
+        return keep_field(x, name, raw_name, value, reterr);
     if (x->options->unknown == UNKNOWN_FIELDS_REJECT)
         return reject_unknown(raw_name, reterr);
     return leave_out(x, name, reterr);

@@ -9,7 +9,7 @@
 
 /* ---- what a prompt cannot say */
 
-static int refuse(const char *param, const char *why, struct err *reterr)
+static int refuse_request(const char *param, const char *why, struct err *reterr)
 {
     err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, param,
                   "Unsupported parameter: '%s': this model is asked with a text prompt in the "
@@ -35,7 +35,7 @@ static int check_choice(const struct responses_request *r, enum chat_round round
     const struct tool_choice choice = upstream_tool_choice(&r->tool_choice, round);
 
     if (choice.mode == TOOL_CHOICE_REQUIRED || choice.mode == TOOL_CHOICE_SERVER)
-        return refuse("tool_choice", "can require a call only of one named tool", reterr);
+        return refuse_request("tool_choice", "can require a call only of one named tool", reterr);
     return 0;
 }
 
@@ -43,12 +43,12 @@ int harmony_request_check(const struct responses_request *r, const struct conver
                           enum chat_round round, struct err *reterr)
 {
     if (r->top_logprobs > 0)
-        return refuse("top_logprobs", "tells no log probabilities", reterr);
+        return refuse_request("top_logprobs", "tells no log probabilities", reterr);
     if (r->include_logprobs)
-        return refuse("include", "tells no log probabilities", reterr);
+        return refuse_request("include", "tells no log probabilities", reterr);
     for (const struct message *m = c->first; m != NULL; m = m->next) {
         if (message_has_media(m))
-            return refuse("input", "cannot hold images, files or audio", reterr);
+            return refuse_request("input", "cannot hold images, files or audio", reterr);
     }
     return check_choice(r, round, reterr);
 }

@@ -36,7 +36,7 @@ bool chat_merge_is_over(const struct chat_merge *m)
 
 /* ---- failure */
 
-static void fail(struct chat_merge *m, const struct err *e)
+static void fail_merge(struct chat_merge *m, const struct err *e)
 {
     if (m->failed)
         return;
@@ -61,15 +61,15 @@ static void check_room(struct chat_merge *m)
         err_set(&e, ERR_UPSTREAM_ERROR,
                 "The upstream server sent more than %zu bytes of text or %d tool calls.",
                 m->conf.max_output_bytes, CHAT_MAX_CALLS);
-        fail(m, &e);
+        fail_merge(m, &e);
     } else if (m->shown.is_full || m->tail.is_full) {
         err_set(&e, ERR_UPSTREAM_ERROR,
                 "The upstream server sent more than %zu bytes that were kept for the client.",
                 m->conf.max_output_bytes);
-        fail(m, &e);
+        fail_merge(m, &e);
     } else if (is_out_of_memory(m)) {
         err_set_no_memory(&e);
-        fail(m, &e);
+        fail_merge(m, &e);
     }
 }
 
@@ -105,12 +105,12 @@ static void on_error(void *arg, const struct err *e)
     struct chat_merge *m = arg;
 
     if (!m->has_finish)
-        fail(m, e);
+        fail_merge(m, e);
 }
 
 static void on_unreadable(void *arg, const struct err *e)
 {
-    fail(arg, e);
+    fail_merge(arg, e);
 }
 
 static const struct chat_body_handler body_handler = {on_chunk, on_error, on_unreadable};
@@ -146,7 +146,7 @@ void chat_merge_feed(struct chat_merge *m, str bytes, struct buf *out)
     m->quiet_bytes = count_said(m, out) == n_before ? m->quiet_bytes + bytes.len : 0;
     if (!chat_merge_is_over(m) && m->body.form != CHAT_BODY_WHOLE &&
         chat_quiet_check(m->quiet_bytes, m->conf.max_event_bytes, &e) == -1)
-        fail(m, &e);
+        fail_merge(m, &e);
 }
 
 /* ---- the end of a round */
@@ -166,10 +166,10 @@ static void end_body(struct chat_merge *m, const struct err *failure, struct buf
     if (m->body.is_done || m->has_finish)
         return;
     if (failure != NULL) {
-        fail(m, failure);
+        fail_merge(m, failure);
     } else if (m->conf.is_stream) {
         chat_body_err_unfinished(&e);
-        fail(m, &e);
+        fail_merge(m, &e);
     }
 }
 
@@ -185,7 +185,7 @@ static void add_usage(struct chat_merge *m)
 }
 
 /* Is there something for us to do in this round? */
-static enum chat_round_end judge(const struct chat_merge *m)
+static enum chat_round_end judge_round(const struct chat_merge *m)
 {
     if (m->failed)
         return CHAT_ROUND_FAILED;
@@ -205,7 +205,7 @@ enum chat_round_end chat_merge_end(struct chat_merge *m, const struct err *failu
         chat_loop_said_end(&m->said, m->conf.ids);
         check_room(m);
     }
-    end = judge(m);
+    end = judge_round(m);
     if (end == CHAT_ROUND_CALLS && m->conf.hides_rounds)
         m->has_role = m->had_role;
     else

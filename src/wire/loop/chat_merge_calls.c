@@ -35,7 +35,7 @@ static const struct chat_call *entry_of(const struct chat_merge *m,
     return &m->said.table.calls[call - m->said.calls];
 }
 
-static void hold(const struct chat_merge *m, struct chat_loop_call *call, str raw)
+static void hold_call(const struct chat_merge *m, struct chat_loop_call *call, str raw)
 {
     call->held_name_bytes = entry_of(m, call)->name.len;
     buf_char(&call->held, call->held.len == 0 ? '[' : ',');
@@ -103,7 +103,7 @@ static void show_held(struct chat_merge *m, struct chat_loop_call *call, struct 
 }
 
 /* A call has turned out to be somebody's. */
-static void settle(struct chat_merge *m, struct chat_loop_call *call, struct buf *out)
+static void settle_call(struct chat_merge *m, struct chat_loop_call *call, struct buf *out)
 {
     if (call->owner == CHAT_CALL_CLIENTS) {
         if (entry_of(m, call)->index != CHAT_OLD_FORM)
@@ -124,7 +124,7 @@ void chat_merge_decide_all(struct chat_merge *m, struct buf *out)
         if (call->owner != CHAT_CALL_UNDECIDED)
             continue;
         chat_loop_said_decide(&m->said, call, m->conf.tools, true);
-        settle(m, call, out);
+        settle_call(m, call, out);
     }
 }
 
@@ -144,9 +144,9 @@ static const struct chat_loop_call *take_piece(struct chunk_copy *c,
     chat_loop_said_decide(&m->said, call, m->conf.tools,
                           chat_call_piece_has_arguments(piece) || m->body.form == CHAT_BODY_WHOLE);
     if (call->owner == CHAT_CALL_UNDECIDED)
-        hold(m, call, raw);
+        hold_call(m, call, raw);
     else if (was_undecided)
-        settle(m, call, c->out);
+        settle_call(m, call, c->out);
     return call->owner == CHAT_CALL_CLIENTS ? call : NULL;
 }
 

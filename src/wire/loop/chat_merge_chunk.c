@@ -19,7 +19,7 @@ static bool is_empty_reasoning(const struct chat_loop_member *member)
            (jr_type_of(member->value) == JR_NULL || chat_holds_only_nulls(member->value));
 }
 
-static void copy(struct chunk_copy *c, str key, str raw)
+static void copy_raw(struct chunk_copy *c, str key, str raw)
 {
     json_copy_key(&c->w, key);
     jw_raw(&c->w, raw);
@@ -27,7 +27,7 @@ static void copy(struct chunk_copy *c, str key, str raw)
 
 static void copy_instead(struct chunk_copy *c, str key, str raw)
 {
-    copy(c, key, raw);
+    copy_raw(c, key, raw);
     c->has_changed = true;
 }
 
@@ -47,7 +47,7 @@ static void copy_role(struct chunk_copy *c, str key, str raw)
     }
     c->m->has_role = c->m->has_role || !chat_read_is_nothing(raw);
     c->says = c->says || !chat_read_is_nothing(raw);
-    copy(c, key, raw);
+    copy_raw(c, key, raw);
 }
 
 /* llama-cpp-python writes a call that was asked for by name in both forms: then the client gets
@@ -56,7 +56,7 @@ static void copy_old_call(struct chunk_copy *c, const struct chat_loop_member *c
                           bool has_shown_calls)
 {
     if (has_shown_calls)
-        copy(c, call->key, call->value);
+        copy_raw(c, call->key, call->value);
     else
         leave_out(c);
 }
@@ -87,7 +87,7 @@ static void copy_delta(struct chunk_copy *c, str key, str raw)
         } else if (is_empty_reasoning(&member)) {
             leave_out(c);
         } else {
-            copy(c, member.key, member.value);
+            copy_raw(c, member.key, member.value);
             c->says = c->says || !chat_read_is_nothing(member.value);
         }
     }
@@ -115,12 +115,12 @@ static void copy_finish(struct chunk_copy *c, str key, str word)
     c->says = c->says || c->ends;
     c->leads_on = !c->ends;
     if (c->leads_on) {
-        copy(c, key, STR("null"));
+        copy_raw(c, key, STR("null"));
         leave_out(c);
     } else if (has_ours && str_eq(word, STR("stop"))) {
         copy_instead(c, key, STR("\"tool_calls\""));
     } else {
-        copy(c, key, str_from(word.p - 1, word.len + 2));
+        copy_raw(c, key, str_from(word.p - 1, word.len + 2));
     }
 }
 
@@ -169,7 +169,7 @@ static void copy_choice(struct chunk_copy *c, const struct chat_choice *choice, 
             key = member.key;
             finish = member.value;
         } else {
-            copy(c, member.key, member.value);
+            copy_raw(c, member.key, member.value);
             c->says = c->says ||
                       (str_eq(member.name, STR("logprobs")) && !chat_read_is_nothing(member.value));
         }
@@ -177,7 +177,7 @@ static void copy_choice(struct chunk_copy *c, const struct chat_choice *choice, 
     if (choice->finish.len > 0)
         copy_finish(c, key, choice->finish);
     else if (!str_is_none(finish))
-        copy(c, key, finish);
+        copy_raw(c, key, finish);
     jw_object_end(&c->w);
 }
 
@@ -189,7 +189,7 @@ static void copy_choices(struct chunk_copy *c, str key, str raw)
 
     jr_init(&j, raw);
     if (!jr_enter(&j, JR_ARRAY)) {
-        copy(c, key, raw);
+        copy_raw(c, key, raw);
         return;
     }
     json_copy_key(&c->w, key);
@@ -223,7 +223,7 @@ static void copy_usage(struct chunk_copy *c, str key, str raw)
         copy_instead(c, key, buf_str(&sum));
         c->counts = true;
     } else {
-        copy(c, key, raw);
+        copy_raw(c, key, raw);
         c->counts = !chat_read_is_nothing(raw);
     }
     if (buf_failed(&sum))
@@ -237,7 +237,7 @@ static void copy_unified(struct chunk_copy *c, str key, str raw, struct buf *fir
     if (first->len == 0 && !chat_read_is_nothing(raw))
         buf_append(first, raw);
     if (!c->m->conf.is_stream || chat_read_is_nothing(raw) || str_eq(raw, buf_str(first)))
-        copy(c, key, raw);
+        copy_raw(c, key, raw);
     else
         copy_instead(c, key, buf_str(first));
 }
@@ -262,7 +262,7 @@ static void copy_member(struct chunk_copy *c, const struct chat_loop_member *mem
     } else {
         if (str_eq(member->name, STR("model")) && m->model.len == 0)
             buf_append(&m->model, member->value);
-        copy(c, member->key, member->value);
+        copy_raw(c, member->key, member->value);
     }
 }
 

@@ -133,7 +133,7 @@ static size_t bucket_of(const struct call_cache *cache, uint64_t hash)
     return hash >> 32 & cache->mask;
 }
 
-static struct entry *find(const struct call_cache *cache, const struct probe *p)
+static struct entry *find_entry(const struct call_cache *cache, const struct probe *p)
 {
     struct entry *e = cache->buckets[bucket_of(cache, p->hash)];
 
@@ -151,7 +151,7 @@ bool call_cache_find(const struct call_cache *cache, const struct call_key *key,
 
     if (!probe_init(&p, cache, key, a))
         return false;
-    e = find(cache, &p);
+    e = find_entry(cache, &p);
     text = e == NULL ? STR_NONE : arena_dup(a, entry_text(e));
     if (!str_is_none(text))
         *ret = text;
@@ -160,7 +160,7 @@ bool call_cache_find(const struct call_cache *cache, const struct call_key *key,
 
 /* ---- changing */
 
-static void drop(struct call_cache *cache, struct entry *e)
+static void drop_entry(struct call_cache *cache, struct entry *e)
 {
     struct entry **place = &cache->buckets[bucket_of(cache, e->hash)];
 
@@ -180,7 +180,7 @@ static void drop(struct call_cache *cache, struct entry *e)
     entry_free(e);
 }
 
-static void add(struct call_cache *cache, struct entry *e, size_t size)
+static void add_entry(struct call_cache *cache, struct entry *e, size_t size)
 {
     struct entry **bucket = &cache->buckets[bucket_of(cache, e->hash)];
 
@@ -196,20 +196,20 @@ static void add(struct call_cache *cache, struct entry *e, size_t size)
     cache->n_bytes += size;
 }
 
-static void put(struct call_cache *cache, const struct probe *p, str text)
+static void put_entry(struct call_cache *cache, const struct probe *p, str text)
 {
     size_t size = entry_size(p->scope.len, p->call_id.len, text.len);
-    struct entry *e = find(cache, p);
+    struct entry *e = find_entry(cache, p);
 
     if (e != NULL)
-        drop(cache, e);
+        drop_entry(cache, e);
     if (text.len == 0 || size > cache->max_bytes || cache->max_entries == 0)
         return;
     while (cache->n_entries >= cache->max_entries || cache->n_bytes > cache->max_bytes - size)
-        drop(cache, cache->oldest);
+        drop_entry(cache, cache->oldest);
     e = entry_new(p, text);
     if (e != NULL)
-        add(cache, e, size);
+        add_entry(cache, e, size);
 }
 
 void call_cache_put(struct call_cache *cache, const struct call_key *key, str text)
@@ -218,14 +218,14 @@ void call_cache_put(struct call_cache *cache, const struct call_key *key, str te
     struct probe p;
 
     if (probe_init(&p, cache, key, &scratch))
-        put(cache, &p, text);
+        put_entry(cache, &p, text);
     arena_fini(&scratch);
 }
 
 void call_cache_clear(struct call_cache *cache)
 {
     while (cache->oldest != NULL)
-        drop(cache, cache->oldest);
+        drop_entry(cache, cache->oldest);
 }
 
 bool call_cache_is_empty(const struct call_cache *cache)

@@ -63,7 +63,7 @@ static int reject_second_answer(const struct item *response, struct err *reterr)
 
 /* ---- first walk: what there is */
 
-static struct approval *find(struct approvals *s, str escaped_id)
+static struct approval *find_approval(struct approvals *s, str escaped_id)
 {
     str id = json_text_dup(s->arena, escaped_id);
     void **slot = str_is_none(id) ? NULL : str_map_slot(&s->by_id, id, s->arena);
@@ -78,7 +78,7 @@ static struct approval *find(struct approvals *s, str escaped_id)
 
 static int note_request(struct approvals *s, const struct item *it, bool is_own)
 {
-    struct approval *a = find(s, it->id);
+    struct approval *a = find_approval(s, it->id);
 
     if (a == NULL)
         return -1;
@@ -90,7 +90,7 @@ static int note_request(struct approvals *s, const struct item *it, bool is_own)
 
 static int note_execution(struct approvals *s, const struct item *call)
 {
-    struct approval *a = find(s, call->approval_request_id);
+    struct approval *a = find_approval(s, call->approval_request_id);
 
     if (a == NULL)
         return -1;
@@ -160,7 +160,7 @@ static int approve(struct approvals *s, const struct item *request, const struct
 
 static int answer(struct approvals *s, struct item *response, bool is_own)
 {
-    struct approval *a = find(s, response->id);
+    struct approval *a = find_approval(s, response->id);
 
     if (a == NULL)
         return -1;

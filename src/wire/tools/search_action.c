@@ -47,7 +47,7 @@ static void read_id(struct jr *j, struct arguments *a)
         jr_skip(j);
 }
 
-static bool read(str plain, struct arguments *ret)
+static bool read_arguments(str plain, struct arguments *ret)
 {
     struct arguments a = {.cursor = -1};
     struct jr j;
@@ -205,7 +205,7 @@ str search_action(enum builtin_tool tool, str escaped_arguments, struct buf *act
     enum op op;
 
     json_text_decode(escaped_arguments, &plain);
-    if (!read(buf_str(&plain), &a))
+    if (!read_arguments(buf_str(&plain), &a))
         a = (struct arguments){.cursor = -1, .is_broken = true};
     op = tool == BUILTIN_NONE ? choose_op(&a) : builtin_ops[tool];
     write_action(op, &a, action);
