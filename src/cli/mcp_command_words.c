@@ -10,8 +10,8 @@
 #include "base/secrets.h"
 #include "config/spelling.h"
 #include "daemon/mcp_servers.h"
-#include "mcp/proto/mcp_request.h"
 #include "json/json_text.h"
+#include "mcp/proto/mcp_request.h"
 
 /* The server of --url, in messages. */
 #define URL_LABEL "command-line"

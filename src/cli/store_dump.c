@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "front/state_conversations.h"
-#include "store/store.h"
 #include "json/json_write.h"
+#include "store/store.h"
 
 struct dump {
     FILE *to;

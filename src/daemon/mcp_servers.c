@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "ev/log.h"
-#include "net/address_public.h"
 #include "json/json_text.h"
+#include "net/address_public.h"
 
 /* ---- the file */
 

@@ -2,9 +2,9 @@
  * what the rounds before have brought. */
 #include "front/chat_turn_internal.h"
 #include "front/relay_headers.h"
+#include "json/json_text.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
-#include "json/json_text.h"
 
 /* Room for two more than the client has sent is in out. */
 static size_t write_headers(struct chat_turn *t, struct http_header *out)

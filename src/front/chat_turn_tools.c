@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "front/chat_turn_internal.h"
+#include "json/json_text.h"
 #include "mcp/proto/mcp_request.h"
 #include "mcp/proto/mcp_result.h"
 #include "upstream/upstream_options.h"
-#include "json/json_text.h"
 
 void chat_turn_close_call(struct turn_call *c)
 {

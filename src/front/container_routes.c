@@ -7,12 +7,12 @@
 #include "base/num.h"
 #include "conv/fields.h"
 #include "front/state_list.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
 #include "sandbox/sandbox.h"
 #include "turn/builtin_tools.h"
 #include "turn/worker.h"
 #include "wire/tools/hosted_tool.h"
-#include "json/json_read.h"
-#include "json/json_text.h"
 
 struct container_job {
     struct worker *worker;

@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "mcp/hub/mcp_hub.h"
 #include "json/json_write.h"
+#include "mcp/hub/mcp_hub.h"
 
 /* Something with a name, to be sorted by that. */
 struct named {

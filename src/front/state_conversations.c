@@ -4,9 +4,9 @@
 
 #include "conv/fields.h"
 #include "front/state_calls.h"
+#include "json/json_copy.h"
 #include "turn/worker.h"
 #include "wire/request/request_check.h"
-#include "json/json_copy.h"
 
 struct body {
     str items, metadata; /* raw */

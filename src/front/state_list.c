@@ -4,9 +4,9 @@
 
 #include "base/num.h"
 #include "conv/reject.h"
-#include "wire/request/request_check.h"
 #include "json/json_text.h"
 #include "json/json_write.h"
+#include "wire/request/request_check.h"
 
 enum { DEFAULT_LIMIT = 20, MAX_LIMIT = 100 };
 

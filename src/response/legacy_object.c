@@ -5,10 +5,10 @@
  * ended, one message with all of the text. */
 #include "response/legacy.h"
 
-#include "wire/dialect/upstream_error.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/dialect/upstream_error.h"
 
 bool legacy_shows(const struct output_item *item)
 {

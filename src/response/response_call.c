@@ -7,11 +7,11 @@
  * the client gets is made out of them. */
 #include <stdlib.h>
 
+#include "json/json_read.h"
 #include "response/local_shell.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
 #include "wire/tools/hosted_tool.h"
-#include "json/json_read.h"
 
 void response_calls_fini(struct response *r)
 {

@@ -1,7 +1,7 @@
 /* response_call_item.c -- what a call of the upstream is, and the item made of it. */
+#include "json/json_text.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
-#include "json/json_text.h"
 
 /* ---- what is called */
 

@@ -2,9 +2,9 @@
  *
  * An upstream may name its sources before the words they belong to; clients
  * want the event after the text, with a range inside of it. */
-#include "response/response_internal.h"
 #include "json/json_copy.h"
 #include "json/json_text.h"
+#include "response/response_internal.h"
 
 bool response_keep_citation(struct response *r, const struct citation *c)
 {

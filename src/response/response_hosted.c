@@ -4,8 +4,8 @@
  * delta can reach it any more; the rounds know nothing of it. */
 #include "response/response_hosted.h"
 
-#include "response/response_internal.h"
 #include "json/json_text.h"
+#include "response/response_internal.h"
 
 /* What the model is told of calls past max_tool_calls (CONTRACT 1.5). */
 static const str limit_reached = STR_INIT("Tool call limit reached.");

@@ -16,8 +16,8 @@
 #ifndef ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 #define ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 
-#include "response/response.h"
 #include "json/json_write.h"
+#include "response/response.h"
 
 /* Another dialect has its own events; see legacy.h. */
 static inline bool response_is_legacy(const struct response *r)

@@ -4,8 +4,8 @@
  * until more of the text, or the end of the part, has told. So is what the
  * upstream said about the probability of its tokens, those of markers included.
  * Only the text with links is kept: the model reads its answer like that, too. */
-#include "response/response_internal.h"
 #include "json/json_text.h"
+#include "response/response_internal.h"
 
 /* A text in which markers are being replaced. */
 struct replacing {

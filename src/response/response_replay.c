@@ -4,10 +4,10 @@
  * as the store keeps it: so there is one reading of items, and the model is told the
  * same now and then. */
 #include "conv/reject.h"
+#include "json/json_read.h"
 #include "response/output_result.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
-#include "json/json_read.h"
 
 /* What is open or was cut has nothing to tell; listings are in the request's tools. */
 bool response_is_for_model(const struct output_item *item)

@@ -1,9 +1,9 @@
 /* response_rounds.c -- the items of a response as the store would keep them, in one text. */
 #include "response/response_rounds.h"
 
+#include "json/json_write.h"
 #include "response/output_result.h"
 #include "response/response_internal.h"
-#include "json/json_write.h"
 
 enum { LARGEST_SHARE = 4 };
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "sandbox/jail_internal.h"
 #include "json/json_read.h"
+#include "sandbox/jail_internal.h"
 
 enum { INFO_BYTES = 1024 };
 

@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "sandbox/sandbox.h"
 #include "json/json_read.h"
+#include "sandbox/sandbox.h"
 
 /* Limits that PROTOCOL.md promises. */
 enum {

@@ -5,10 +5,10 @@
  * result a part of its content. */
 #include "search/search_read.h"
 
-#include "search/search_domains.h"
-#include "search/search_text.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "search/search_domains.h"
+#include "search/search_text.h"
 
 enum { MAX_URL_BYTES = 2048, MAX_NESTING = 2 };
 

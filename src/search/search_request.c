@@ -5,9 +5,9 @@
 
 #include "base/secrets.h"
 #include "base/version.h"
+#include "json/json_write.h"
 #include "search/search_domains.h"
 #include "search/search_read.h"
-#include "json/json_write.h"
 
 static bool is_letter(char c)
 {

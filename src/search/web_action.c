@@ -1,9 +1,9 @@
 /* web_action.c -- what models write when they call web_search: numbers as texts and texts as
  * numbers, members left out or empty, other names for the same thing. */
 #include "base/num.h"
-#include "search/web_session.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "search/web_session.h"
 
 enum { NO_NUMBER = -1 };
 

@@ -4,8 +4,8 @@
  * by where it stands. Only the role and the names of channels have places of their own. */
 #include "text/harmony_header.h"
 
-#include "text/harmony_marker.h"
 #include "json/json_read.h"
+#include "text/harmony_marker.h"
 
 static const str channel_marker = STR_INIT(HARMONY_CHANNEL_MARKER);
 static const str constrain_marker = STR_INIT(HARMONY_CONSTRAIN_MARKER);

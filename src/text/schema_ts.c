@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "text/schema.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "text/schema.h"
 
 enum { PROPERTY_INDENT = 4, VARIANT_INDENT = 3 }; /* spaces */
 

@@ -1,8 +1,8 @@
 /* text_calls_json.c -- calls that are JSON objects, {"name": ..., "arguments": ...}, and what a
  * text is that consists of them alone. */
-#include "text/text_calls_grammar.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "text/text_calls_grammar.h"
 
 /* Members of a call, as they stand in the object; STR_NONE: not there. */
 struct object {

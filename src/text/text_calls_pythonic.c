@@ -2,10 +2,10 @@
  * Python that JSON has as well. Anything else is text. */
 #include "base/num.h"
 #include "base/utf8.h"
-#include "text/text_calls_grammar.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "text/text_calls_grammar.h"
 
 enum { MAX_DEPTH = 64 };
 

@@ -5,10 +5,10 @@
  *     N<arg_key>K</arg_key><arg_value>V</arg_value>...         GLM 4.5
  *
  * The values of the last two are texts, which become JSON by the declared type. */
-#include "text/text_calls_grammar.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "text/text_calls_grammar.h"
 
 /* ---- values */
 

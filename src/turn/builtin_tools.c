@@ -7,10 +7,10 @@
 
 #include "base/num.h"
 #include "ev/log.h"
-#include "net/address_public.h"
-#include "sandbox/sandbox.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "net/address_public.h"
+#include "sandbox/sandbox.h"
 
 enum { MAX_SEARCH_ANSWER_BYTES = 4 * 1024 * 1024, MAX_FILE_BYTES = 64 * 1024 * 1024 };
 

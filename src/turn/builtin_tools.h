@@ -10,9 +10,9 @@
 #include "config/config.h"
 #include "conv/hosted.h"
 #include "http/url_policy.h"
+#include "json/json_write.h"
 #include "sandbox/egress_policy.h"
 #include "search/search.h"
-#include "json/json_write.h"
 
 struct sandbox_conf;
 struct sandbox_hub;

@@ -2,9 +2,9 @@
 #include "turn/tool_offer.h"
 
 #include "ev/log.h"
+#include "json/json_text.h"
 #include "turn/turn_call.h"
 #include "turn/worker.h"
-#include "json/json_text.h"
 
 int tool_offer_init(struct tool_offer *o, struct flight *f, size_t n_most, struct err *reterr)
 {

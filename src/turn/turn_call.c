@@ -3,8 +3,8 @@
  * 1.5). */
 #include "turn/turn_call.h"
 
-#include "search/web_session.h"
 #include "json/json_text.h"
+#include "search/web_session.h"
 
 const struct turn_call_kind *turn_call_kind(enum hosted_kind kind)
 {

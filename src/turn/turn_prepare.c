@@ -1,8 +1,8 @@
 /* turn_prepare.c -- the beginning of a turn: the client's request is read, and completed
  * with what it refers to. */
+#include "json/json_text.h"
 #include "turn/request_body.h"
 #include "turn/turn_stages.h"
-#include "json/json_text.h"
 
 /* The client's word, or else the operator's. */
 static int read_dialect(struct turn *t, struct err *reterr)

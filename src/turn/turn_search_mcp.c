@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
+#include "json/json_write.h"
 #include "mcp/hub/mcp_hub.h"
 #include "turn/worker.h"
-#include "json/json_write.h"
 
 struct mcp_search {
     const struct worker *worker;

@@ -8,11 +8,11 @@
  * already. The place is remembered (cut_memory.h), and such that it is likely to be found again
  * without that. */
 #include "conv/trim.h"
+#include "json/json_text.h"
 #include "memory/cut_memory.h"
 #include "turn/turn_internal.h"
 #include "wire/chat/chat_request.h"
 #include "wire/chat/upstream_fields.h"
-#include "json/json_text.h"
 
 /* Percentages of the turns that may go, one for each attempt, when the upstream does not say how
  * much is too much. */

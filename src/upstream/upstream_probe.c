@@ -9,9 +9,9 @@
 
 #include "base/version.h"
 #include "ev/loop.h"
+#include "json/json_text.h"
 #include "wire/dialect/model_template.h"
 #include "wire/dialect/upstream_models.h"
-#include "json/json_text.h"
 
 enum { MAX_BODY_BYTES = 1024 * 1024, MAX_SERVER_BYTES = 128 };
 

@@ -3,10 +3,10 @@
  * role, one finish_reason. And a client's body with tools added is still one JSON object. */
 #include "fuzz/fuzz.h"
 
+#include "json/json_read.h"
 #include "lib/fixture.h"
 #include "wire/loop/chat_loop_request.h"
 #include "wire/loop/chat_merge.h"
-#include "json/json_read.h"
 
 static const str names[] = {STR_INIT("get_weather"), STR_INIT("mcp__a__b"), STR_INIT("f")};
 

@@ -2,10 +2,10 @@
  * lacks nothing else, and a model that is found in a list is JSON under the name asked for. */
 #include "fuzz/fuzz.h"
 
-#include "wire/chat/chat_rewrite.h"
-#include "wire/dialect/model_list.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/chat/chat_rewrite.h"
+#include "wire/dialect/model_list.h"
 
 static void check_reasoning(str body)
 {

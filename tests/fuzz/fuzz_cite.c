@@ -2,9 +2,9 @@
  * cutting, little is held back, and a link is text that stands in JSON and in parentheses. */
 #include "fuzz/fuzz.h"
 
+#include "json/json_read.h"
 #include "lib/cite_run.h"
 #include "text/cite.h"
-#include "json/json_read.h"
 
 static const str words[] = {
     STR_INIT("\xE3\x80\x90"),

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "conv/tool_name.h"
+#include "json/json_text.h"
 #include "lib/fixture.h"
 #include "mcp/hub/mcp_name.h"
 #include "mcp/proto/mcp_failure.h"
@@ -14,7 +15,6 @@
 #include "mcp/proto/mcp_request.h"
 #include "mcp/proto/mcp_result.h"
 #include "mcp/proto/mcp_schema.h"
-#include "json/json_text.h"
 
 enum { LIMIT_BYTES = 100, NOTE_BYTES = 40 };
 

@@ -4,9 +4,9 @@
 
 #include "base/utf8.h"
 #include "conv/tool_name.h"
+#include "json/json_read.h"
 #include "lib/fixture.h"
 #include "mcp/conf/mcp_config.h"
-#include "json/json_read.h"
 
 /* A value that no message may have, unless the file has it, too. */
 #define HIDDEN "zq9-hidden-4Xw"

@@ -7,9 +7,9 @@
 #include "fuzz/fuzz.h"
 
 #include "base/utf8.h"
+#include "json/json_text.h"
 #include "lib/event_check.h"
 #include "lib/round_run.h"
-#include "json/json_text.h"
 
 enum { N_FORMATS = TEXT_CALLS_PYTHONIC + 1 };
 

@@ -10,14 +10,14 @@
 
 #include "conv/kept_item.h"
 #include "conv/trim.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
 #include "lib/fixture.h"
 #include "wire/chat/chat_request.h"
 #include "wire/dialect/upstream_kind.h"
 #include "wire/harmony/harmony_request.h"
 #include "wire/request/request_resolve.h"
 #include "wire/request/response_echo.h"
-#include "json/json_read.h"
-#include "json/json_text.h"
 
 /* ---- options */
 

@@ -3,9 +3,9 @@
 #include "fuzz/fuzz.h"
 
 #include "base/utf8.h"
+#include "json/json_read.h"
 #include "text/harmony_text.h"
 #include "text/schema_ts.h"
-#include "json/json_read.h"
 
 /* A variant of two bytes takes a line of its own, indented by four spaces a level at most. */
 enum { MOST_BYTES_A_BYTE = 4 * SCHEMA_TS_MAX_DEPTH / 2 + 8, MORE_BYTES = 4096 };

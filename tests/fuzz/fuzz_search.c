@@ -8,13 +8,13 @@
 #include <curl/curl.h>
 
 #include "base/utf8.h"
+#include "json/json_read.h"
 #include "lib/fixture.h"
 #include "search/page_fetch_url.h"
 #include "search/search_domains.h"
 #include "search/search_read.h"
 #include "search/search_request.h"
 #include "search/search_text.h"
-#include "json/json_read.h"
 
 /* Cuts the next line off rest. */
 static str next_line(str *rest)

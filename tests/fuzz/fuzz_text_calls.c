@@ -4,9 +4,9 @@
 #include "fuzz/fuzz.h"
 
 #include "base/utf8.h"
+#include "json/json_read.h"
 #include "lib/fixture.h"
 #include "text/text_calls.h"
-#include "json/json_read.h"
 
 enum { N_FORMATS = TEXT_CALLS_PYTHONIC + 1 };
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "base/num.h"
-#include "lib/turn_file.h"
-#include "response/response_hosted.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "lib/turn_file.h"
+#include "response/response_hosted.h"
 
 enum { MAX_CALLS = 64 };
 

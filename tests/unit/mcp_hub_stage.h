@@ -7,9 +7,9 @@
 #ifndef ANTIPHON_TESTS_UNIT_MCP_HUB_STAGE_H
 #define ANTIPHON_TESTS_UNIT_MCP_HUB_STAGE_H
 
+#include "json/json_text.h"
 #include "lib/send_once.h"
 #include "unit/mcp_hub_fixture.h"
-#include "json/json_text.h"
 
 /* ---- sessions, on the hub's thread */
 

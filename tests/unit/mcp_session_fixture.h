@@ -7,12 +7,12 @@
 #define ANTIPHON_TESTS_UNIT_MCP_SESSION_FIXTURE_H
 
 #include "fake_loop.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
 #include "lib/failing_malloc.h"
 #include "lib/fixture.h"
 #include "lib/send_once.h"
 #include "mcp/session/mcp_session_internal.h"
-#include "json/json_read.h"
-#include "json/json_text.h"
 
 enum { MAX_SENT = 2000, MAX_QUEUED = 8, MAX_CALLS = 400, MAX_SECRETS = 2, HEALTHY_MS = 70 * 1000 };
 

@@ -2,8 +2,8 @@
  * nothing else is taken for complete. */
 #include "lib/test.h"
 
-#include "response/argument_end.h"
 #include "json/json_text.h"
+#include "response/argument_end.h"
 
 /* Arguments, and how many of their bytes make a complete object: 0: no number of them. */
 static const struct {

@@ -1,9 +1,9 @@
 /* test_argument_text.c -- one text out of the arguments of a call, in any cutting. */
 #include "lib/test.h"
 
+#include "json/json_read.h"
 #include "lib/fixture.h"
 #include "response/argument_text.h"
-#include "json/json_read.h"
 
 static const struct {
     const char *arguments; /* plain */

@@ -1,9 +1,9 @@
 /* test_cite.c -- markers that cite a page, in any cutting, and the links that replace them. */
 #include "lib/test.h"
 
+#include "json/json_read.h"
 #include "lib/cite_run.h"
 #include "text/cite.h"
-#include "json/json_read.h"
 
 #define OPEN   "\xE3\x80\x90"
 #define CLOSE  "\xE3\x80\x91"

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
+#include "json/json_text.h"
 #include "lib/event_check.h"
 #include "lib/round_run.h"
-#include "json/json_text.h"
 
 enum { MAX_FUNCTIONS = 4, MAX_CUTS = 64 };
 

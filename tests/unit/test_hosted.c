@@ -2,9 +2,9 @@
 #include "lib/test.h"
 
 #include "conv/hosted.h"
+#include "json/json_read.h"
 #include "response/output_item.h"
 #include "wire/tools/hosted_tool.h"
-#include "json/json_read.h"
 
 static const enum hosted_kind kinds[] = {
 #define HOSTED_TOOL(symbol, ...) HOSTED_##symbol,

@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
-#include "lib/fixture.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "lib/fixture.h"
 
 static bool is_excused(const json_error_t *e)
 {

@@ -1,8 +1,8 @@
 /* test_json_read.c -- the pull reader. */
 #include "lib/test.h"
 
-#include "lib/fixture.h"
 #include "json/json_read.h"
+#include "lib/fixture.h"
 
 static void members_come_in_order_with_their_values(void **state)
 {

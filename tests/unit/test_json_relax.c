@@ -1,9 +1,9 @@
 /* test_json_relax.c -- what people add to JSON, and what stays where it was. */
 #include "lib/test.h"
 
-#include "lib/fixture.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
+#include "lib/fixture.h"
 
 /* text relaxed is expected, and nothing past its end was touched. */
 static void relaxes_to(const char *text, const char *expected)

@@ -2,9 +2,9 @@
 #include "lib/test.h"
 
 #include "base/utf8.h"
-#include "lib/fixture.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "lib/fixture.h"
 
 static const struct {
     const char *escaped;

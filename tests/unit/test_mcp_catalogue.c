@@ -2,9 +2,9 @@
  * item, and how they are shown. */
 #include "lib/test.h"
 
+#include "json/json_read.h"
 #include "lib/fixture.h"
 #include "mcp/session/mcp_catalogue.h"
-#include "json/json_read.h"
 
 static struct mcp_listing listing;
 

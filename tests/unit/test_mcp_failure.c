@@ -2,8 +2,8 @@
 #include "lib/test.h"
 
 #include "base/utf8.h"
-#include "mcp/proto/mcp_failure.h"
 #include "json/json_read.h"
+#include "mcp/proto/mcp_failure.h"
 
 #define DOCS .label = STR_INIT("docs")
 

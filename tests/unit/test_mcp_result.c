@@ -1,9 +1,9 @@
 /* test_mcp_result.c -- results to text: exact strings (MCP 13). */
 #include "lib/test.h"
 
+#include "json/json_read.h"
 #include "lib/fixture.h"
 #include "mcp/proto/mcp_result.h"
-#include "json/json_read.h"
 
 static struct buf write(const char *result, const struct mcp_result_options *o)
 {

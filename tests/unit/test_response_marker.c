@@ -4,10 +4,10 @@
 #include <jansson.h>
 
 #include "base/utf8.h"
+#include "json/json_text.h"
 #include "lib/delta_run.h"
 #include "lib/event_check.h"
 #include "lib/legacy_check.h"
-#include "json/json_text.h"
 
 #define M(what) "\xE3\x80\x90" what "\xE3\x80\x91"
 #define DAGGER  "\xE2\x80\xA0"

@@ -1,9 +1,9 @@
 /* test_sandbox_message.c -- what is made of a sandbox's lines, honest and hostile. */
 #include "lib/test.h"
 
+#include "json/json_text.h"
 #include "lib/fixture.h"
 #include "sandbox/sandbox_message.h"
-#include "json/json_text.h"
 
 static const struct sandbox_limits limits = {.output_bytes = 10, .image_bytes = 6, .file_bytes = 6};
 

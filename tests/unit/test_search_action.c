@@ -1,9 +1,9 @@
 /* test_search_action.c -- arguments of searches as actions, and as arguments of one form. */
 #include "lib/test.h"
 
+#include "json/json_read.h"
 #include "lib/fixture.h"
 #include "wire/tools/search_action.h"
-#include "json/json_read.h"
 
 static const struct {
     enum builtin_tool tool;

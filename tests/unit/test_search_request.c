@@ -2,9 +2,9 @@
 #include "search/search_request.h"
 
 #include "base/version.h"
+#include "json/json_read.h"
 #include "lib/test.h"
 #include "search/search_read.h"
-#include "json/json_read.h"
 
 static const str sites[] = {STR_INIT("example.org"), STR_INIT("https://docs.example.com/")};
 static const str ads[] = {STR_INIT("ads.example"), STR_INIT("*.spam.example")};

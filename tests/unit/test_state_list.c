@@ -1,7 +1,7 @@
 /* test_state_list.c -- the options of lists, and how lists are written. */
 #include "front/state_list.h"
-#include "lib/test.h"
 #include "json/json_read.h"
+#include "lib/test.h"
 
 static struct arena memory;
 

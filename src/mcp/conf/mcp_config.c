@@ -10,9 +10,9 @@
 
 #include "base/secrets.h"
 #include "config/spelling.h"
-#include "mcp/conf/mcp_config_entry.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
+#include "mcp/conf/mcp_config_entry.h"
 
 enum { MAX_FILE_BYTES = 1 << 20, MAX_MEMORY_BYTES = 64 << 20 };
 

@@ -5,9 +5,9 @@
  * is written differently and means the same does not restart a server. */
 #include <stdlib.h>
 
+#include "json/json_write.h"
 #include "mcp/conf/mcp_config.h"
 #include "mcp/conf/mcp_config_entry.h"
-#include "json/json_write.h"
 
 static int compare_names(const void *a, const void *b)
 {

@@ -7,11 +7,11 @@
 
 #include "base/secrets.h"
 #include "child/child_spawn.h"
-#include "mcp/conf/mcp_env.h"
-#include "mcp/proto/mcp_result.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
 #include "json/json_text.h"
+#include "mcp/conf/mcp_env.h"
+#include "mcp/proto/mcp_result.h"
 
 /* Limits of values. */
 enum {

@@ -6,10 +6,10 @@
 #include "mcp/conf/mcp_config_entry.h"
 
 #include "base/secrets.h"
-#include "mcp/conf/mcp_env.h"
-#include "mcp/conf/mcp_expand.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "mcp/conf/mcp_env.h"
+#include "mcp/conf/mcp_expand.h"
 
 /* No word of a command line may be longer on Linux. */
 enum { MAX_TEXT_BYTES = 128 << 10, MAX_PAIRS = 1000 };

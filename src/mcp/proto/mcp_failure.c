@@ -2,8 +2,8 @@
 #include "mcp/proto/mcp_failure.h"
 
 #include "base/utf8.h"
-#include "mcp/proto/mcp_result.h"
 #include "json/json_write.h"
+#include "mcp/proto/mcp_result.h"
 
 enum { CODE_GIVEN = 0, BAD_GATEWAY = 502 };
 

@@ -1,9 +1,9 @@
 /* mcp_listing.c -- page by page, tool by tool. */
 #include "mcp/proto/mcp_listing.h"
 
+#include "json/json_text.h"
 #include "mcp/proto/jsonrpc.h"
 #include "mcp/proto/mcp_schema.h"
-#include "json/json_text.h"
 
 static void begin_listing(struct mcp_listing *l)
 {

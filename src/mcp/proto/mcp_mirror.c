@@ -3,9 +3,9 @@
 
 #include "base/base64.h"
 #include "base/header.h"
-#include "mcp/proto/mcp_place.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "mcp/proto/mcp_place.h"
 
 #define PREFIX "Mcp-Param-"
 

@@ -2,9 +2,9 @@
 #include "mcp/proto/mcp_schema.h"
 
 #include "base/utf8.h"
-#include "mcp/proto/mcp_place.h"
 #include "json/json_copy.h"
 #include "json/json_text.h"
+#include "mcp/proto/mcp_place.h"
 
 static int refuse_schema(struct err *reterr, const char *why)
 {

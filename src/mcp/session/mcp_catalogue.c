@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "ev/log.h"
-#include "mcp/proto/mcp_schema.h"
 #include "json/json_copy.h"
 #include "json/json_text.h"
+#include "mcp/proto/mcp_schema.h"
 
 struct shared {
     struct mcp_catalogue catalogue; /* first, so that a pointer to it is one to this */

@@ -8,8 +8,8 @@
  * outage, which says nothing about the era. What was found to work comes first the next
  * time, and when it is refused then, the other way is tried as if nothing were known. */
 #include "base/buf.h"
-#include "mcp/session/mcp_session_internal.h"
 #include "json/json_text.h"
+#include "mcp/session/mcp_session_internal.h"
 
 static bool try_next_way(struct mcp_session *s);
 

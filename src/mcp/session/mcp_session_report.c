@@ -1,8 +1,8 @@
 /* mcp_session_report.c -- what a session says in the log, without secrets (MCP 16.6). */
 #include "base/utf8.h"
 #include "ev/log.h"
-#include "mcp/session/mcp_session_internal.h"
 #include "json/json_text.h"
+#include "mcp/session/mcp_session_internal.h"
 
 void mcp_report_text(const struct mcp_session *s, str text, struct buf *out)
 {

@@ -2,9 +2,9 @@
 #ifndef ANTIPHON_WIRE_CHAT_CHAT_EXTRA_H
 #define ANTIPHON_WIRE_CHAT_CHAT_EXTRA_H
 
+#include "json/json_write.h"
 #include "wire/dialect/chat_options.h"
 #include "wire/request/responses_request.h"
-#include "json/json_write.h"
 
 /* Writes them as members of the open object, which they never give a name that
  * chat_request_write() gives it itself; continues: it says that the last message goes on. */

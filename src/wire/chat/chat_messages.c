@@ -5,9 +5,9 @@
  * speak as the user, and so do outputs of calls that are text. */
 #include "wire/chat/chat_messages.h"
 
+#include "json/json_copy.h"
 #include "wire/chat/chat_content.h"
 #include "wire/chat/chat_said.h"
-#include "json/json_copy.h"
 
 enum speaker { SPEAKER_NOBODY, SPEAKER_SYSTEM, SPEAKER_USER, SPEAKER_ASSISTANT };
 

@@ -5,12 +5,12 @@
 
 #include "conv/call_id.h"
 #include "conv/reject.h"
+#include "json/json_copy.h"
+#include "json/json_text.h"
 #include "wire/chat/chat_extra.h"
 #include "wire/chat/chat_messages.h"
 #include "wire/chat/chat_tools.h"
 #include "wire/chat/upstream_fields.h"
-#include "json/json_copy.h"
-#include "json/json_text.h"
 
 static void write_logprobs(const struct responses_request *r, struct jw *w)
 {

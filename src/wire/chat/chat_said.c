@@ -1,9 +1,9 @@
 /* chat_said.c -- what the assistant said at once, and the outputs of its calls. */
 #include "wire/chat/chat_said.h"
 
-#include "wire/chat/chat_content.h"
 #include "json/json_copy.h"
 #include "json/json_text.h"
+#include "wire/chat/chat_content.h"
 
 /* ---- calls and outputs */
 

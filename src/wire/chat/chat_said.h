@@ -3,8 +3,8 @@
 #define ANTIPHON_WIRE_CHAT_CHAT_SAID_H
 
 #include "conv/conversation.h"
-#include "wire/dialect/chat_options.h"
 #include "json/json_write.h"
+#include "wire/dialect/chat_options.h"
 
 /* Writes m as one message, or more with CHAT_CALLS_SINGLE, and the outputs of its calls as messages
  * behind it; with CHAT_CALLS_TEXT the outputs are left to the caller. */

@@ -1,9 +1,9 @@
 /* chat_tools.c -- every kind of tool becomes a function (CONTRACT 1.2). */
 #include "wire/chat/chat_tools.h"
 
+#include "json/json_copy.h"
 #include "wire/chat/chat_described.h"
 #include "wire/tools/hosted_tool.h"
-#include "json/json_copy.h"
 
 /* What a function without parameters takes. */
 static const str no_parameters = STR_INIT("{\"type\":\"object\",\"properties\":{}}");

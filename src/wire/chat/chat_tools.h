@@ -2,8 +2,8 @@
 #ifndef ANTIPHON_WIRE_CHAT_CHAT_TOOLS_H
 #define ANTIPHON_WIRE_CHAT_CHAT_TOOLS_H
 
-#include "wire/tools/tool_choice.h"
 #include "json/json_write.h"
+#include "wire/tools/tool_choice.h"
 
 /* What the model is told of a tool, as the inside of a JSON string. */
 void chat_tool_describe(const struct tool *t, struct buf *out);

@@ -6,9 +6,9 @@
 #ifndef ANTIPHON_WIRE_CHAT_UPSTREAM_FIELDS_H
 #define ANTIPHON_WIRE_CHAT_UPSTREAM_FIELDS_H
 
+#include "json/json_write.h"
 #include "wire/dialect/chat_options.h"
 #include "wire/request/responses_request.h"
-#include "json/json_write.h"
 
 void upstream_write_model(const struct responses_request *r, const struct chat_request_options *o,
                           struct jw *w);

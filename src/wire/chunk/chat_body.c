@@ -4,8 +4,8 @@
  * blank line work, and the others are one line faster. */
 #include "wire/chunk/chat_body.h"
 
-#include "wire/dialect/upstream_error.h"
 #include "json/json_read.h"
+#include "wire/dialect/upstream_error.h"
 
 enum { MAX_BROKEN_IN_A_ROW = 3 };
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "wire/chunk/delta.h"
 #include "json/json_text.h"
+#include "wire/chunk/delta.h"
 
 enum { CHAT_MAX_CALLS = 1024 };
 

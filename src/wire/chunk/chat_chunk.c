@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "json/json_copy.h"
 #include "wire/chunk/chat_annotations.h"
 #include "wire/chunk/chat_logprobs.h"
 #include "wire/chunk/chat_read.h"
@@ -18,7 +19,6 @@
 #include "wire/chunk/chat_usage.h"
 #include "wire/chunk/model_text_feed.h"
 #include "wire/dialect/upstream_error.h"
-#include "json/json_copy.h"
 
 void chat_reader_init(struct chat_reader *r, const struct model_text_conf *text,
                       bool wants_logprobs, chat_on_delta *on_delta, void *arg)

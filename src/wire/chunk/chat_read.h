@@ -10,9 +10,9 @@
 #define ANTIPHON_WIRE_CHUNK_CHAT_READ_H
 
 #include "base/buf.h"
+#include "json/json_read.h"
 #include "wire/chunk/chat_call.h"
 #include "wire/chunk/delta.h"
-#include "json/json_read.h"
 
 struct chat_chunk {
     str json;           /* all of it */

@@ -5,11 +5,11 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "json/json_text.h"
 #include "wire/chunk/chat_call.h"
 #include "wire/chunk/chat_memo.h"
 #include "wire/chunk/delta.h"
 #include "wire/chunk/model_text.h"
-#include "json/json_text.h"
 
 /* Takes a delta. */
 typedef void chat_on_delta(void *arg, const struct delta *delta);

@@ -1,11 +1,11 @@
 /* model_harmony.c -- Harmony messages of a model become reasoning, text and calls. */
 #include "wire/chunk/model_harmony.h"
 
+#include "json/json_text.h"
 #include "wire/chunk/chat_speech.h"
 #include "wire/chunk/chat_tool_calls.h"
 #include "wire/chunk/model_text_feed.h"
 #include "wire/harmony/harmony_builtin.h"
-#include "json/json_text.h"
 
 /* The tool of an MCP server; the prompt had it in the namespace of its label. */
 static const struct tool *find_hosted(struct chat_reader *r, const struct harmony_route *route)

@@ -6,12 +6,12 @@
  *     PLAIN     nobody; the text does not even come here */
 #include "wire/chunk/model_text_feed.h"
 
+#include "json/json_text.h"
 #include "wire/chunk/chat_speech.h"
 #include "wire/chunk/chat_tool_calls.h"
 #include "wire/chunk/model_harmony.h"
 #include "wire/chunk/model_opening.h"
 #include "wire/tools/tool_parameter.h"
-#include "json/json_text.h"
 
 static void require_memory(struct chat_reader *r, bool ok)
 {

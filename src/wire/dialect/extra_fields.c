@@ -2,9 +2,9 @@
 #include "wire/dialect/extra_fields.h"
 
 #include "conv/reject.h"
-#include "wire/dialect/upstream_kind.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/dialect/upstream_kind.h"
 
 void extra_reader_init(struct extra_reader *x, const struct extra_fields_options *options,
                        const struct id_source *ids, struct arena *a)

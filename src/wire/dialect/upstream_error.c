@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "wire/dialect/context_size.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/dialect/context_size.h"
 
 enum { MAX_TOKENS = INT32_MAX };
 

@@ -5,9 +5,9 @@
 
 #include "base/host_list.h"
 #include "base/url.h"
-#include "wire/dialect/upstream_models.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/dialect/upstream_models.h"
 
 /* ---- the finding */
 

@@ -6,12 +6,12 @@
 #include <assert.h>
 #include <limits.h>
 
+#include "json/json_copy.h"
+#include "json/json_text.h"
 #include "wire/chat/upstream_fields.h"
 #include "wire/harmony/harmony_builtin.h"
 #include "wire/harmony/harmony_message.h"
 #include "wire/harmony/harmony_tools.h"
-#include "json/json_copy.h"
-#include "json/json_text.h"
 
 /* What it takes to write one prompt. */
 struct prompt {

@@ -2,10 +2,10 @@
 #include "wire/harmony/harmony_request.h"
 
 #include "conv/reject.h"
-#include "wire/chat/chat_extra.h"
-#include "wire/chat/upstream_fields.h"
 #include "json/json_copy.h"
 #include "json/json_text.h"
+#include "wire/chat/chat_extra.h"
+#include "wire/chat/upstream_fields.h"
 
 /* ---- what a prompt cannot say */
 

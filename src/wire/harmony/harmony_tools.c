@@ -2,9 +2,9 @@
 #include "wire/harmony/harmony_tools.h"
 
 #include "conv/tool_name.h"
+#include "json/json_text.h"
 #include "text/schema_ts.h"
 #include "wire/chat/chat_tools.h"
-#include "json/json_text.h"
 
 static const str functions = STR_INIT("functions");
 

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "wire/loop/chat_loop_member.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/loop/chat_loop_member.h"
 
 void chat_loop_said_init(struct chat_loop_said *s, size_t limit_bytes)
 {

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "wire/loop/chat_loop_member.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
+#include "wire/loop/chat_loop_member.h"
 
 /* No usage object is larger; looking members up by name would take too long in one. */
 enum { MAX_USAGE_BYTES = 16 * 1024 };

@@ -1,11 +1,11 @@
 /* chat_merge.c -- rounds, and how a round ends. */
 #include "wire/loop/chat_merge.h"
 
+#include "json/json_copy.h"
+#include "json/json_err.h"
 #include "wire/chunk/chat_quiet.h"
 #include "wire/loop/chat_loop_usage.h"
 #include "wire/loop/chat_merge_chunk.h"
-#include "json/json_copy.h"
-#include "json/json_err.h"
 
 void chat_merge_init(struct chat_merge *m, const struct chat_merge_conf *conf)
 {

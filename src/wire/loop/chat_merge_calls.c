@@ -4,9 +4,9 @@
  * name may become that of a tool of the gateway: rarely longer than one chunk. */
 #include "wire/loop/chat_merge_chunk.h"
 
-#include "wire/loop/chat_loop_member.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
+#include "wire/loop/chat_loop_member.h"
 
 /* A piece with this index in place of its own. */
 static void write_numbered(struct jw *w, size_t index, str raw)

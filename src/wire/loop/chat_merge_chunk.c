@@ -5,12 +5,12 @@
  * something was left out and the rest says nothing, there is no chunk at all. */
 #include "wire/loop/chat_merge_chunk.h"
 
+#include "json/json_copy.h"
+#include "json/json_read.h"
 #include "wire/chat/chat_rewrite.h"
 #include "wire/dialect/upstream_error.h"
 #include "wire/loop/chat_loop_member.h"
 #include "wire/loop/chat_loop_usage.h"
-#include "json/json_copy.h"
-#include "json/json_read.h"
 
 static bool is_empty_reasoning(const struct chat_loop_member *member)
 {

@@ -3,8 +3,8 @@
 #ifndef ANTIPHON_WIRE_LOOP_CHAT_MERGE_CHUNK_H
 #define ANTIPHON_WIRE_LOOP_CHAT_MERGE_CHUNK_H
 
-#include "wire/loop/chat_merge.h"
 #include "json/json_write.h"
+#include "wire/loop/chat_merge.h"
 
 /* What is being written of a chunk. */
 struct chunk_copy {

@@ -2,9 +2,9 @@
 #include "wire/request/past_rounds.h"
 
 #include "conv/reject.h"
-#include "wire/request/call_rounds.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/request/call_rounds.h"
 
 /* ---- reading */
 

@@ -1,9 +1,9 @@
 /* request_check.c -- enums and limits of the request's fields (CONTRACT 1.1). */
 #include "wire/request/request_check.h"
 #include "conv/fields.h"
-#include "wire/request/request_fields.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/request/request_fields.h"
 
 enum {
     MAX_METADATA_KEYS = 16,

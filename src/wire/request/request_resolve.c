@@ -8,11 +8,11 @@
 #include <assert.h>
 
 #include "base/str_map.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
 #include "wire/request/request_approval.h"
 #include "wire/request/request_fields.h"
 #include "wire/request/request_names.h"
-#include "json/json_read.h"
-#include "json/json_text.h"
 
 /* ---- references */
 

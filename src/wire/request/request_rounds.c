@@ -3,11 +3,11 @@
 
 #include "base/str_map.h"
 #include "conv/reject.h"
+#include "json/json_text.h"
 #include "wire/request/call_rounds.h"
 #include "wire/request/past_rounds.h"
 #include "wire/request/request_fields.h"
 #include "wire/request/request_names.h"
-#include "json/json_text.h"
 
 /* A call of the client that the memory knows. */
 struct known_call {

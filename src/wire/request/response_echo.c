@@ -7,10 +7,10 @@
 
 #include "conv/fields.h"
 #include "conv/tool_copy.h"
-#include "wire/tools/tool_fields.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/tools/tool_fields.h"
 
 /* ---- values with a default */
 

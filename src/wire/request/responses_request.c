@@ -7,10 +7,10 @@
 #include "wire/request/responses_request.h"
 
 #include "conv/fields.h"
-#include "wire/request/request_fields.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/request/request_fields.h"
 
 #define PLACE(name, kind, place)                                                                   \
     {                                                                                              \

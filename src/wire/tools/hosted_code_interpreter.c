@@ -1,9 +1,9 @@
 /* hosted_code_interpreter.c -- the tool code_interpreter: its declaration, and what the model is
  * told of it. What a call shows is its argument "code". */
 #include "conv/fields.h"
+#include "json/json_read.h"
 #include "wire/tools/hosted_tool.h"
 #include "wire/tools/tool_fields.h"
-#include "json/json_read.h"
 
 struct container_fields {
     str type, file_ids, memory_limit, network_policy;

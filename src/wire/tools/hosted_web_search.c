@@ -1,10 +1,10 @@
 /* hosted_web_search.c -- the tool web_search: its declaration, and what the model is told of it.
  * What a call shows is in search_action.h. */
 #include "conv/fields.h"
+#include "json/json_read.h"
 #include "wire/tools/hosted_tool.h"
 #include "wire/tools/search_action.h"
 #include "wire/tools/tool_fields.h"
-#include "json/json_read.h"
 
 struct search_fields {
     str search_context_size, user_location, filters, external_web_access;

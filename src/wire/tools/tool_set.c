@@ -7,12 +7,12 @@
 #include "conv/fields.h"
 #include "conv/reject.h"
 #include "conv/tool_name.h"
+#include "json/json_read.h"
+#include "json/json_text.h"
 #include "wire/tools/hosted_tool.h"
 #include "wire/tools/tool_add.h"
 #include "wire/tools/tool_fields.h"
 #include "wire/tools/tool_mcp.h"
-#include "json/json_read.h"
-#include "json/json_text.h"
 
 struct tool_reader {
     struct tool_set set;
