@@ -96,8 +96,9 @@ size_t loop_n_expected(const struct loop *loop);
  * is in the environment. Once, before there are other threads. */
 void loop_pool_size(unsigned n_loops);
 
-/* One-shot timers. NULL when out of memory. Starting a running timer moves it.
- * A fired timer may be started again, also from inside its function. */
+/* One-shot timers. NULL when out of memory. Starting a running timer moves it; after_ms counts from
+ * loop_now_ms(), which may be some milliseconds old. A fired timer may be started again or freed, also
+ * from inside its function. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg);
 void loop_timer_start(struct loop_timer *timer, uint64_t after_ms);
 void loop_timer_stop(struct loop_timer *timer);

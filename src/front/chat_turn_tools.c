@@ -14,7 +14,7 @@ void chat_turn_close_call(struct turn_call *c)
     const str output = buf_str(&r->output), error = buf_str(&r->error);
     struct buf *text = &((struct chat_turn_result *)c->place)->text;
 
-    if (r->is_failed && error.len > 0) { /* a text, in quotes */
+    if (r->is_failed && error.len >= 2) { /* a text, in quotes */
         buf_c(text, "Error: ");
         buf_append(text, str_from(error.p + 1, error.len - 2));
     } else {

@@ -447,10 +447,9 @@ str jr_member(str raw, str name)
     str key, value = STR_NONE;
     struct jr j;
 
-    if (jr_type_of(raw) != JR_OBJECT)
-        return value;
     jr_init(&j, raw);
-    (void)jr_enter(&j, JR_OBJECT);
+    if (!jr_enter(&j, JR_OBJECT))
+        return value;
     while (jr_next_member(&j, &key)) {
         if (str_eq(key, name))
             value = jr_raw(&j);

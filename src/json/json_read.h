@@ -79,8 +79,8 @@ void jr_skip(struct jr *j);
 int64_t jr_int(struct jr *j, int64_t fallback);
 bool jr_bool(struct jr *j, bool fallback);
 
-/* The member of that name of an object that jr_raw() returned, raw; of several
- * the last. STR_NONE when there is none, or raw is no object. */
+/* The member of that name of an object, raw; of several the last. STR_NONE when
+ * there is none, or raw is no object. */
 str jr_member(str raw, str name);
 
 /* jr_member() as the raw content of a string; STR_NONE when it is no string. */

@@ -1,5 +1,6 @@
-/* output_result.c -- items of hosted tools say what clients may see of a call; here is the call as the model made it, and what it read then. An mcp_call lacks no more than where it
- * comes from: the upstream's id, and whether its round ended with it. */
+/* output_result.c -- items of hosted tools say what clients may see of a call; here is the call as the model
+ * made it, and what it read then. An mcp_call lacks no more than where it comes from: the upstream's id, and
+ * whether its round ended with it. */
 #include "response/output_result.h"
 
 #include "json/json_copy.h"

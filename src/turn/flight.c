@@ -248,7 +248,7 @@ static void run_job(void *arg)
     if (copy != NULL)
         *copy = e;
     f->job.failure = copy != NULL ? copy : &no_memory;
-}
+} // cppcheck-suppress memleak; end_job() frees it
 
 /* What the log shows of the request of a client that has left goes with the exchange, which is released
  * last then. The next job of the flight may begin in `then`. */

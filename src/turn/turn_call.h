@@ -6,8 +6,7 @@
  *
  * turn_call.c        all of them: begin, end, what is waited for
  * turn_call_mcp.c    tools of MCP servers
- * turn_call_code.c   the code interpreter
- * turn_call_web.c    web search */
+ * turn_call_X.c      the tool X of conv/hosted.def */
 #ifndef ANTIPHON_TURN_TURN_CALL_H
 #define ANTIPHON_TURN_TURN_CALL_H
 
@@ -41,7 +40,7 @@ struct turn_call_kind {
     /* Begins it and returns what is under way, which reports by turn_call_ended(), never from
      * inside; or NULL when there is nothing to wait for, with *ret filled. */
     void *(*start)(struct turn_call *c, struct turn_call_result *ret);
-    /* Nobody waits for it any more: no report. */
+    /* Nobody waits for it any more: no report. NULL: nothing is ever under way. */
     void (*cancel)(void *work);
 };
 
@@ -58,9 +57,9 @@ struct turn_call {
     struct turn_calls *of;
     const struct turn_call_kind *kind;
     const struct turn_tool *tool; /* of an MCP server; NULL: there is none, the model made it up */
-    str text;                     /* escaped: the code, or else the arguments, JSON */
-    void *place;                  /* the owner's: where its outcome goes */
-    void *work;                   /* while it is under way */
+    str text;    /* escaped (json_text_dup): the code, or else the arguments, JSON */
+    void *place; /* the owner's: where its outcome goes */
+    void *work;  /* while it is under way */
     struct turn_call_result result; /* once it has ended, until the owner has been given it */
     bool is_started, is_closed;
     struct turn_call *next;
@@ -103,7 +102,7 @@ void turn_calls_cancel(struct turn_calls *all);
 void turn_calls_fini(struct turn_calls *all);
 
 /* What a marker in the answer cites, of what was searched and opened; arg is the struct turn_calls. Views
- * live until the next. In turn_call_web.c. */
+ * live until the next. In turn_call_web_search.c. */
 bool turn_calls_find_source(void *arg, const struct cite_marker *marker, struct citation *ret);
 
 /* ---- for those who run them */

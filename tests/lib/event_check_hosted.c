@@ -163,7 +163,8 @@ static bool check_builtin_done(const struct check *c, const struct seen_item *it
                      item->state == NULL ? "added" : item->state);
     if (json_object_get(done, "action") != NULL)
         return check_search_done(c, item, done);
-    return check_outputs(c, json_object_get(done, "outputs"));
+    return strcmp(item->rule->type, "code_interpreter_call") != 0 ||
+           check_outputs(c, json_object_get(done, "outputs"));
 }
 
 static bool check_call_done(const struct check *c, const struct seen_item *item, json_t *done)
@@ -184,7 +185,7 @@ bool check_hosted_done(const struct check *c, const struct seen_item *item, json
 {
     if (!item->rule->has_status)
         return check_list_done(c, item, done);
-    if (strcmp(item->rule->running, "in_progress") != 0)
+    if (strcmp(item->rule->type, "mcp_call") != 0)
         return check_builtin_done(c, item, done);
     return check_call_done(c, item, done);
 }

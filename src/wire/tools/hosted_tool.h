@@ -33,7 +33,8 @@ struct hosted_tool {
      * the member that is shown, and to arguments, as escaped text, what the model reads again and
      * whoever runs the call is given. builtin: what the model has called in place of the tool, or
      * BUILTIN_NONE. Returns STR_NONE, or why there is nothing to be done: an escaped text for the
-     * model that lives for good. When memory runs out one of the bufs has failed. */
+     * model that lives for good; both are filled then, too, because the item is announced before it
+     * fails. When memory runs out one of the bufs has failed. */
     str (*show)(enum builtin_tool builtin, str escaped_arguments, struct buf *text,
                 struct buf *arguments);
 };

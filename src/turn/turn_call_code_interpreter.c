@@ -1,4 +1,4 @@
-/* turn_call_code.c -- calls of the code interpreter: what it runs, what comes out. */
+/* turn_call_code_interpreter.c -- calls of the code interpreter: what it runs, what comes out. */
 #include "json/json_text.h"
 #include "sandbox/sandbox.h"
 #include "turn/builtin_tools.h"

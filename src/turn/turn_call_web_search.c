@@ -1,4 +1,4 @@
-/* turn_call_web.c -- calls of the web search, and what the answer may cite of them. */
+/* turn_call_web_search.c -- calls of the web search, and what the answer may cite of them. */
 #include "json/json_text.h"
 #include "response/response.h"
 #include "search/web_session.h"
