@@ -110,6 +110,7 @@ struct output_item {
     str error;                             /* of MCP: raw JSON; of a listing escaped text */
     enum builtin_tool builtin;             /* of calls of hosted tools */
     str container_id, outputs; /* of a code_interpreter_call: escaped; raw array, as shown */
+    str shown;                 /* of a call that is shown whole: raw, in place of the text */
     struct output_item *next;
 };
 

@@ -135,22 +135,6 @@ struct output_item *response_next_call(const struct response *r, const struct ou
     return item;
 }
 
-static bool replace_shown(struct response *r, struct output_item *item, str shown)
-{
-    struct buf text = {.limit = 0};
-
-    if (!response_claim(r, shown.len))
-        return false;
-    buf_append(&text, shown);
-    if (buf_failed(&text)) {
-        response_break(r, ERR_INTERNAL);
-        return false;
-    }
-    buf_fini(&item->text);
-    item->text = text;
-    return true;
-}
-
 static bool keep_outcome(struct response *r, struct output_item *item,
                          const struct hosted_outcome *o)
 {
@@ -159,7 +143,7 @@ static bool keep_outcome(struct response *r, struct output_item *item,
                             : keep_text(r, o->output, &item->output);
     return keep_text(r, o->output, &item->output) &&
            (!r->conf.shows_code_outputs || keep_text(r, o->outputs, &item->outputs)) &&
-           (o->is_failed || str_is_none(o->shown) || replace_shown(r, item, o->shown));
+           (o->is_failed || keep_text(r, o->shown, &item->shown));
 }
 
 bool response_call_ended(struct response *r, struct output_item *item,

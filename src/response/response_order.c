@@ -69,7 +69,7 @@ static void show_new_item(struct response *r, struct output_item *item, struct b
     item->status = OUTPUT_IN_PROGRESS;
     item->first = NULL;
     item->sealed = (struct buf){.limit = 0};
-    item->output = item->error = item->outputs = STR_NONE;
+    item->output = item->error = item->outputs = item->shown = STR_NONE;
     if (!is_announced_whole(item))
         item->text = (struct buf){.limit = 0};
     response_announce_item(r, item, out);

@@ -94,6 +94,7 @@ bool check_hosted_added(const struct check *c, const struct item_rule *rule, jso
         return false;
     if (is_given(json_object_get(item, "outputs")) || is_given(json_object_get(item, "output")) ||
         is_given(json_object_get(item, "error")) ||
+        json_object_get(json_object_get(item, "action"), "sources") != NULL ||
         json_array_size(json_object_get(item, "tools")) > 0)
         return fault(c, "a %s was added with what it came to", rule->type);
     return true;

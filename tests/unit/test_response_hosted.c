@@ -257,7 +257,7 @@ static void outcomes_past_the_limit_fail_the_response(void **state)
     size_t failed = 0, completed = 0;
 
     (void)state;
-    for (size_t limit = 1; limit < 3000; limit++) {
+    for (size_t limit = 1; limit < 6000; limit++) {
         const struct round_conf conf = {
             .tools = &tools, .script = &script, .max_output_bytes = limit};
         struct round_result r;
