@@ -10,8 +10,8 @@
 #include "base/utf8.h"
 #include "cli/command_line.h"
 #include "config/config.h"
+#include "flight/builtin_tools.h"
 #include "sandbox/sandbox.h"
-#include "turn/builtin_tools.h"
 
 enum { EXIT_RAISED = 1, EXIT_USAGE = 2, EXIT_NO_SANDBOX = 2 };
 

@@ -13,7 +13,7 @@
  * DONE      the client has its answer; the upstream call may still be reading the end of its body, so that
  *           the connection can be used again
  *
- * The table below is what turn/turn_drive.h drives, as it does the stages of /v1/responses.
+ * The table below is what flight/turn_drive.h drives, as it does the stages of /v1/responses.
  *
  * In a round with calls of both kinds the gateway's are run, and only the client's are
  * returned. What the client sends next holds its own calls alone: what the others have
@@ -23,9 +23,9 @@
  * Tasks of the hub are cancelled before a turn is freed, and report nothing any more. */
 #include "front/chat_turn.h"
 
+#include "flight/request_body.h"
 #include "front/chat_turn_internal.h"
 #include "front/relay.h"
-#include "turn/request_body.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
 #include "wire/chat/chat_rewrite.h"

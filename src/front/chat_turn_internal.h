@@ -8,10 +8,10 @@
 #ifndef ANTIPHON_FRONT_CHAT_TURN_INTERNAL_H
 #define ANTIPHON_FRONT_CHAT_TURN_INTERNAL_H
 
+#include "call/turn_call.h"
+#include "flight/worker.h"
 #include "front/chat_turn.h"
 #include "mcp/hub/mcp_hub.h"
-#include "turn/turn_call.h"
-#include "turn/worker.h"
 #include "wire/dialect/model_profile.h"
 #include "wire/loop/chat_loop_request.h"
 #include "wire/loop/chat_merge.h"

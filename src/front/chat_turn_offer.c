@@ -2,10 +2,10 @@
  *
  * Nobody can be asked for an approval here, so tools that need one are not offered. The gateway's own tools
  * are for requests that declare them, which these cannot (CONTRACT 6.2). */
+#include "call/tool_offer.h"
 #include "front/chat_turn_internal.h"
 #include "json/json_copy.h"
 #include "json/json_write.h"
-#include "turn/tool_offer.h"
 
 /* Does the configuration want the server's tools in this endpoint? */
 static bool is_wanted(const struct worker *w, const struct mcp_server_view *server)

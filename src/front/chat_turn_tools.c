@@ -1,4 +1,4 @@
-/* chat_turn_tools.c -- the calls of a round become a part of the history: turn/turn_call.h has them run,
+/* chat_turn_tools.c -- the calls of a round become a part of the history: call/turn_call.h has them run,
  * and their results go to the model in the order in which it made them. */
 #include <stdlib.h>
 

@@ -6,12 +6,12 @@
 #include "access/api_key.h"
 #include "base/num.h"
 #include "conv/fields.h"
+#include "flight/builtin_tools.h"
+#include "flight/worker.h"
 #include "front/state_list.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 #include "sandbox/sandbox.h"
-#include "turn/builtin_tools.h"
-#include "turn/worker.h"
 #include "wire/tools/hosted_tool.h"
 
 struct container_job {

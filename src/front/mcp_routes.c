@@ -1,9 +1,9 @@
 /* mcp_routes.c -- what MCP servers there are and what they offer, over HTTP. */
 #include "front/mcp_routes.h"
 
+#include "flight/worker.h"
 #include "front/mcp_view.h"
 #include "mcp/hub/mcp_hub.h"
-#include "turn/worker.h"
 
 static void respond(struct http_exchange *x, const struct buf *body)
 {

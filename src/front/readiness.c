@@ -1,11 +1,11 @@
 /* readiness.c -- what keeps the gateway from being ready, and how its upstream is. */
 #include "front/readiness.h"
 
+#include "flight/pulse.h"
+#include "flight/worker.h"
 #include "json/json_write.h"
 #include "mcp/hub/mcp_hub.h"
 #include "store/store.h"
-#include "turn/pulse.h"
-#include "turn/worker.h"
 #include "upstream/upstream_watch.h"
 
 /* The reasons: an array that begins with the first of them. */

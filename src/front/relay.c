@@ -7,8 +7,8 @@
 #include "front/relay_internal.h"
 
 #include "ev/log.h"
+#include "flight/request_body.h"
 #include "front/relay_headers.h"
-#include "turn/request_body.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
 #include "wire/chat/chat_rewrite.h"

@@ -5,9 +5,9 @@
 #ifndef ANTIPHON_FRONT_RELAY_INTERNAL_H
 #define ANTIPHON_FRONT_RELAY_INTERNAL_H
 
+#include "flight/flight.h"
+#include "flight/worker.h"
 #include "front/relay.h"
-#include "turn/flight.h"
-#include "turn/worker.h"
 
 struct relay {
     struct flight flight; /* first */

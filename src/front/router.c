@@ -10,6 +10,8 @@
 #include "base/num.h"
 #include "base/version.h"
 #include "ev/log.h"
+#include "flight/builtin_tools.h"
+#include "flight/worker.h"
 #include "front/chat_turn.h"
 #include "front/container_routes.h"
 #include "front/mcp_routes.h"
@@ -19,9 +21,7 @@
 #include "front/state_calls.h"
 #include "http/origin_check.h"
 #include "http/percent.h"
-#include "turn/builtin_tools.h"
 #include "turn/turn.h"
-#include "turn/worker.h"
 
 typedef void route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r,
                       const struct caller *caller);

@@ -3,9 +3,9 @@
 #include "front/state_conversations.h"
 
 #include "conv/fields.h"
+#include "flight/worker.h"
 #include "front/state_calls.h"
 #include "json/json_copy.h"
-#include "turn/worker.h"
 #include "wire/request/request_check.h"
 
 struct body {

@@ -1,11 +1,11 @@
 /* state_items.c -- the items of a conversation. */
 #include "conv/fields.h"
 #include "conv/kept_item.h"
+#include "flight/worker.h"
 #include "front/state_calls.h"
 #include "front/state_conversations.h"
 #include "front/state_list.h"
 #include "turn/stored_item.h"
-#include "turn/worker.h"
 #include "upstream/upstream_options.h"
 
 enum { MAX_ITEMS = 20 }; /* in one request */

@@ -6,9 +6,9 @@
 #include "access/api_key.h"
 #include "base/budget.h"
 #include "ev/log.h"
+#include "flight/request_body.h"
+#include "flight/worker.h"
 #include "json/json_write.h"
-#include "turn/request_body.h"
-#include "turn/worker.h"
 
 struct state_job {
     struct state_request request;

@@ -22,17 +22,17 @@
 #ifndef ANTIPHON_TURN_TURN_INTERNAL_H
 #define ANTIPHON_TURN_TURN_INTERNAL_H
 
+#include "call/turn_call.h"
 #include "conv/kept_item.h"
+#include "flight/flight.h"
+#include "flight/worker.h"
 #include "mcp/hub/mcp_hub.h"
 #include "response/response_hosted.h"
 #include "response/round.h"
 #include "store/store.h"
-#include "turn/flight.h"
 #include "turn/reasoning_seal.h"
 #include "turn/turn.h"
-#include "turn/turn_call.h"
 #include "turn/turn_log.h"
-#include "turn/worker.h"
 #include "upstream/upstream_facts.h"
 #include "wire/chat/chat_request.h"
 #include "wire/dialect/model_profile.h"

@@ -1,8 +1,8 @@
 /* turn_own_tools.c -- what a request says of the gateway's own tools: which container its code runs in, and
  * what its answer may cite. */
+#include "flight/builtin_tools.h"
 #include "json/json_text.h"
 #include "sandbox/sandbox.h"
-#include "turn/builtin_tools.h"
 #include "turn/turn_internal.h"
 
 /* ---- the code interpreter */

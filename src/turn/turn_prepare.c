@@ -1,7 +1,7 @@
 /* turn_prepare.c -- the beginning of a turn: the client's request is read, and completed
  * with what it refers to. */
+#include "flight/request_body.h"
 #include "json/json_text.h"
-#include "turn/request_body.h"
 #include "turn/turn_stages.h"
 
 /* The client's word, or else the operator's. */

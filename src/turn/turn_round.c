@@ -2,7 +2,7 @@
  *
  * A round is one upstream call. When the model calls tools that the gateway runs, what it said
  * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
-#include "turn/builtin_tools.h"
+#include "flight/builtin_tools.h"
 #include "turn/turn_stages.h"
 #include "upstream/upstream_options.h"
 #include "wire/chat/chat_request.h"

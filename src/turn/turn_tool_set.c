@@ -4,10 +4,10 @@
  * A configured server takes part when the request declares its label, or when its tools are
  * injected into every request. A declaration with a URL is a server of its own, and hides a
  * configured one of its label. */
+#include "call/tool_offer.h"
+#include "flight/builtin_tools.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
-#include "turn/builtin_tools.h"
-#include "turn/tool_offer.h"
 #include "turn/turn_internal.h"
 #include "upstream/upstream_options.h"
 

@@ -3,9 +3,9 @@
  * Those of configured servers are known, unless a server is just being started. A server that
  * the request brought is listed, which the client sees as an item, unless the context has a
  * listing of it already. */
+#include "call/tool_offer.h"
 #include "json/json_text.h"
 #include "mcp/proto/mcp_failure.h"
-#include "turn/tool_offer.h"
 #include "turn/turn_stages.h"
 
 enum { LOOK_AGAIN_MS = 50 };

@@ -10,7 +10,7 @@
 #include "fake_loop.h"
 
 #include "ev/log.h"
-#include "turn/builtin_tools.h"
+#include "flight/builtin_tools.h"
 #include "turn/turn.h"
 #include "turn/turn_internal.h"
 

@@ -1,8 +1,8 @@
 /* test_pulse.c -- loops that turn, and one that does not. */
 #include "ev/loop.h"
+#include "flight/pulse.h"
 #include "lib/send_once.h"
 #include "lib/test.h"
-#include "turn/pulse.h"
 
 enum { LOOPS = 2 };
 

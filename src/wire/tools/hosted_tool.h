@@ -2,7 +2,7 @@
  * model is told of it, what its calls show (CONTRACT 1.2).
  *
  * Each row of conv/hosted.def has one object, in a file of its own: hosted_web_search is that of
- * web_search, in hosted_web_search.c. How its calls are run is told in turn/turn_call.h. */
+ * web_search, in hosted_web_search.c. How its calls are run is told in call/turn_call.h. */
 #ifndef ANTIPHON_WIRE_TOOLS_HOSTED_TOOL_H
 #define ANTIPHON_WIRE_TOOLS_HOSTED_TOOL_H
 

@@ -1,5 +1,5 @@
 /* pulse.c -- a message to each loop, and when it was sent. */
-#include "turn/pulse.h"
+#include "flight/pulse.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* turn_search_mcp.h -- a tool of an MCP server that searches for a turn (search_provider mcp). */
-#ifndef ANTIPHON_TURN_TURN_SEARCH_MCP_H
-#define ANTIPHON_TURN_TURN_SEARCH_MCP_H
+#ifndef ANTIPHON_CALL_TURN_SEARCH_MCP_H
+#define ANTIPHON_CALL_TURN_SEARCH_MCP_H
 
 #include "search/search.h"
 

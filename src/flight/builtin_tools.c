@@ -1,5 +1,5 @@
 /* builtin_tools.c -- from the configuration to sandboxes and searchers. */
-#include "turn/builtin_tools.h"
+#include "flight/builtin_tools.h"
 
 #include <ctype.h>
 #include <stdio.h>

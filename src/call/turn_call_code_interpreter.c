@@ -1,9 +1,9 @@
 /* turn_call_code_interpreter.c -- calls of the code interpreter: what it runs, what comes out. */
+#include "call/turn_call.h"
+#include "flight/builtin_tools.h"
+#include "flight/worker.h"
 #include "json/json_text.h"
 #include "sandbox/sandbox.h"
-#include "turn/builtin_tools.h"
-#include "turn/turn_call.h"
-#include "turn/worker.h"
 
 /* ---- what comes out */
 

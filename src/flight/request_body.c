@@ -1,5 +1,5 @@
 /* request_body.c -- what the head says of the size of a body. */
-#include "turn/request_body.h"
+#include "flight/request_body.h"
 
 #include "http/body_decode.h"
 

@@ -1,11 +1,11 @@
 /* turn_drive.c -- runs stages until one waits. */
-#include "turn/turn_drive.h"
+#include "flight/turn_drive.h"
 
 #include "base/budget.h"
 #include "ev/log.h"
 #include "ev/loop_hold.h"
+#include "flight/worker.h"
 #include "http/http_client.h"
-#include "turn/worker.h"
 
 static const struct turn_stage *stage_of(const struct flight *f)
 {

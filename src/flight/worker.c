@@ -1,5 +1,5 @@
 /* worker.c -- start and end of a worker. */
-#include "turn/worker.h"
+#include "flight/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "base/secrets.h"
 #include "base/utf8.h"
 #include "ev/log.h"
+#include "flight/builtin_tools.h"
+#include "flight/flight.h"
 #include "mcp/hub/mcp_hub.h"
 #include "net/listen_address.h"
-#include "turn/builtin_tools.h"
-#include "turn/flight.h"
 #include "upstream/upstream_watch.h"
 #include "wire/dialect/upstream_error.h"
 

@@ -1,7 +1,7 @@
 /* turn_call.c -- the calls of a round. They run side by side, unless the client says otherwise; the owner
  * is given what each came to when it has ended. That a call fails is for the model to deal with (CONTRACT
  * 1.5). */
-#include "turn/turn_call.h"
+#include "call/turn_call.h"
 
 #include "json/json_text.h"
 #include "search/web_session.h"

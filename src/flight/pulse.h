@@ -2,8 +2,8 @@
  *
  * Whoever asks leaves a message for every loop, unless there is one still; one that is not
  * answered for 5 s is found by the next who asks. So nothing happens while nobody does. */
-#ifndef ANTIPHON_TURN_PULSE_H
-#define ANTIPHON_TURN_PULSE_H
+#ifndef ANTIPHON_FLIGHT_PULSE_H
+#define ANTIPHON_FLIGHT_PULSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * Opened once at start, before the workers; unchanging from then on, so that all threads may
  * read it. */
-#ifndef ANTIPHON_TURN_BUILTIN_TOOLS_H
-#define ANTIPHON_TURN_BUILTIN_TOOLS_H
+#ifndef ANTIPHON_FLIGHT_BUILTIN_TOOLS_H
+#define ANTIPHON_FLIGHT_BUILTIN_TOOLS_H
 
 #include "base/arena.h"
 #include "base/err.h"

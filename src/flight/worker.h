@@ -1,8 +1,8 @@
 /* worker.h -- one thread's share of the gateway: a loop, listeners, an
  * upstream client, and the flights they carry. Nothing of it is
  * shared with other workers, so nothing is locked. */
-#ifndef ANTIPHON_TURN_WORKER_H
-#define ANTIPHON_TURN_WORKER_H
+#ifndef ANTIPHON_FLIGHT_WORKER_H
+#define ANTIPHON_FLIGHT_WORKER_H
 
 #include <stdatomic.h>
 

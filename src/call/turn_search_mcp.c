@@ -1,12 +1,12 @@
 /* turn_search_mcp.c -- search_mcp names server and tool; the query is its argument, and the result
  * is read as what it looks like. */
-#include "turn/turn_search_mcp.h"
+#include "call/turn_search_mcp.h"
 
 #include <stdlib.h>
 
+#include "flight/worker.h"
 #include "json/json_write.h"
 #include "mcp/hub/mcp_hub.h"
-#include "turn/worker.h"
 
 struct mcp_search {
     const struct worker *worker;

@@ -15,10 +15,10 @@
  *
  * What stages write goes into the buffer of the worker, and leaves before the turn waits. A turn is freed
  * in turn_wake(), or by the flight that it is, when nobody has anything left to report to it. */
-#ifndef ANTIPHON_TURN_TURN_DRIVE_H
-#define ANTIPHON_TURN_TURN_DRIVE_H
+#ifndef ANTIPHON_FLIGHT_TURN_DRIVE_H
+#define ANTIPHON_FLIGHT_TURN_DRIVE_H
 
-#include "turn/flight.h"
+#include "flight/flight.h"
 
 /* How a stage ends. */
 enum turn_next {

@@ -1,9 +1,9 @@
 /* turn_call_mcp.c -- calls of the tools of MCP servers. */
+#include "call/turn_call.h"
+#include "flight/worker.h"
 #include "json/json_text.h"
 #include "mcp/proto/mcp_failure.h"
 #include "mcp/proto/mcp_request.h"
-#include "turn/turn_call.h"
-#include "turn/worker.h"
 
 static void fill_result(const struct turn_call *c, const struct mcp_outcome *o,
                         struct turn_call_result *ret)

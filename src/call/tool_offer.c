@@ -1,10 +1,10 @@
 /* tool_offer.c -- names, descriptions, approvals of the tools that a model gets. */
-#include "turn/tool_offer.h"
+#include "call/tool_offer.h"
 
+#include "call/turn_call.h"
 #include "ev/log.h"
+#include "flight/worker.h"
 #include "json/json_text.h"
-#include "turn/turn_call.h"
-#include "turn/worker.h"
 
 int tool_offer_init(struct tool_offer *o, struct flight *f, size_t n_most, struct err *reterr)
 {

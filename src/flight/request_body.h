@@ -1,6 +1,6 @@
 /* request_body.h -- how much work the body of a request is. */
-#ifndef ANTIPHON_TURN_REQUEST_BODY_H
-#define ANTIPHON_TURN_REQUEST_BODY_H
+#ifndef ANTIPHON_FLIGHT_REQUEST_BODY_H
+#define ANTIPHON_FLIGHT_REQUEST_BODY_H
 
 #include "http/http_server.h"
 

@@ -1,8 +1,8 @@
 /* tool_offer.h -- which tools of MCP servers a request gets, by what names, and which of them the client
  * has to approve (MCP 10, 15.1). For all fronts: whose tools they are, the owner says, server by server in
  * the order of the file, so that the model's tools stay in their order (MCP 10.9). */
-#ifndef ANTIPHON_TURN_TOOL_OFFER_H
-#define ANTIPHON_TURN_TOOL_OFFER_H
+#ifndef ANTIPHON_CALL_TOOL_OFFER_H
+#define ANTIPHON_CALL_TOOL_OFFER_H
 
 #include "mcp/hub/mcp_hub.h"
 #include "mcp/hub/mcp_name.h"

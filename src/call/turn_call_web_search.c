@@ -1,11 +1,11 @@
 /* turn_call_web_search.c -- calls of the web search, and what the answer may cite of them. */
+#include "call/turn_call.h"
+#include "call/turn_search_mcp.h"
+#include "flight/builtin_tools.h"
+#include "flight/worker.h"
 #include "json/json_text.h"
 #include "response/response.h"
 #include "search/web_session.h"
-#include "turn/builtin_tools.h"
-#include "turn/turn_call.h"
-#include "turn/turn_search_mcp.h"
-#include "turn/worker.h"
 
 enum { MAX_HELD_BYTES = 16 * 1024 * 1024, MAX_REDIRECTS = 5 };
 

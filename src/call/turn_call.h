@@ -7,12 +7,12 @@
  * turn_call.c        all of them: begin, end, what is waited for
  * turn_call_mcp.c    tools of MCP servers
  * turn_call_X.c      the tool X of conv/hosted.def */
-#ifndef ANTIPHON_TURN_TURN_CALL_H
-#define ANTIPHON_TURN_TURN_CALL_H
+#ifndef ANTIPHON_CALL_TURN_CALL_H
+#define ANTIPHON_CALL_TURN_CALL_H
 
 #include "conv/hosted.h"
+#include "flight/turn_drive.h"
 #include "mcp/hub/mcp_hub.h"
-#include "turn/turn_drive.h"
 #include "wire/tools/tool_set.h"
 
 struct citation;

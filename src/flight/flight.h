@@ -8,8 +8,8 @@
  *
  * What takes long is done on the pool of threads. Until it has ended the flight belongs to that:
  * neither a client that leaves, nor time, nor a worker that ends is reported before. */
-#ifndef ANTIPHON_TURN_FLIGHT_H
-#define ANTIPHON_TURN_FLIGHT_H
+#ifndef ANTIPHON_FLIGHT_FLIGHT_H
+#define ANTIPHON_FLIGHT_FLIGHT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

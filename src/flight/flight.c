@@ -1,13 +1,13 @@
 /* flight.c -- beginning, reports and end of what is on its way. */
-#include "turn/flight.h"
+#include "flight/flight.h"
 
 #include <stdlib.h>
 
 #include "base/budget.h"
 #include "ev/loop.h"
+#include "flight/worker.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
-#include "turn/worker.h"
 
 enum {
     POOL_LOOK_AGAIN_MS = 20,
