@@ -277,7 +277,7 @@ int turn_add_tools(struct turn *t, struct err *reterr)
         if (add_tools_of(&o, s, reterr) == -1)
             return -1;
     }
-    return request_add_hosted(&t->request, o.tools, o.n, &t->flight.arena, reterr);
+    return request_add_mcp(&t->request, o.tools, o.n, &t->flight.arena, reterr);
 }
 
 /* ---- reading requests */

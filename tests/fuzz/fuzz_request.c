@@ -119,7 +119,7 @@ static int add_hosted(struct responses_request *r, const struct options *o, stru
             d = d->next;
         }
     }
-    return request_add_hosted(r, tools, n, arena, reterr);
+    return request_add_mcp(r, tools, n, arena, reterr);
 }
 
 static void check_hosted(const struct responses_request *r)

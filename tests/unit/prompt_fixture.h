@@ -69,9 +69,9 @@ static inline void parse(struct fixture *f, str body, const json_t *listed)
     if (fixture_parse_with(f, &options, body, 0) == -1)
         fail_msg("%s (%s) for %.*s", f->err.msg, f->err.param, STR_ARG(body));
     if (f->request.needs_tools)
-        assert_int_equal(request_add_hosted(&f->request, hosted,
-                                            read_hosted(&f->arena, listed, hosted), &f->arena,
-                                            &f->err),
+        assert_int_equal(request_add_mcp(&f->request, hosted,
+                                         read_hosted(&f->arena, listed, hosted), &f->arena,
+                                         &f->err),
                          0);
 }
 

@@ -71,8 +71,7 @@ static inline int fixture_parse(struct fixture *f, str body, size_t arena_limit)
     if (f->request.needs_store &&
         request_resolve(&f->request, &nothing, &options, &f->ids, &f->arena, &f->err) == -1)
         return -1;
-    return f->request.needs_tools ? request_add_hosted(&f->request, NULL, 0, &f->arena, &f->err)
-                                  : 0;
+    return f->request.needs_tools ? request_add_mcp(&f->request, NULL, 0, &f->arena, &f->err) : 0;
 }
 
 /* Tools of two servers; "a.b" has a name that the upstream cannot have. */
@@ -99,7 +98,7 @@ static inline int fixture_complete(struct fixture *f,
         return -1;
     if (!f->request.needs_tools)
         return 0;
-    return request_add_hosted(&f->request, fixture_hosted, N_FIXTURE_HOSTED, &f->arena, &f->err);
+    return request_add_mcp(&f->request, fixture_hosted, N_FIXTURE_HOSTED, &f->arena, &f->err);
 }
 
 /* The Chat request of a parsed body as a tree; NULL with f->err set. */

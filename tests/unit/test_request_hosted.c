@@ -293,7 +293,7 @@ static void a_choice_of_nothing_is_refused_once_tools_are_known(void **state)
         buf_char(&body, '}');
         assert_int_equal(fixture_parse_with(&f, &injecting, buf_str(&body), 0), 0);
         assert_null(f.request.tool_choice.tool);
-        if (request_add_hosted(&f.request, fixture_hosted, N_FIXTURE_HOSTED, &f.arena, &f.err) == 0)
+        if (request_add_mcp(&f.request, fixture_hosted, N_FIXTURE_HOSTED, &f.arena, &f.err) == 0)
             fail_msg("accepted: %s", cases[i].choice);
         assert_int_equal(f.err.code, ERR_INVALID_VALUE);
         assert_string_equal(f.err.param, "tool_choice");

@@ -311,8 +311,8 @@ int request_read_tools(struct responses_request *r, const struct responses_reque
 
 /* ---- tools of MCP servers */
 
-int request_add_hosted(struct responses_request *r, const struct server_tool *tools, size_t n,
-                       struct arena *a, struct err *reterr)
+int request_add_mcp(struct responses_request *r, const struct server_tool *tools, size_t n,
+                    struct arena *a, struct err *reterr)
 {
     assert(r->needs_tools && !r->needs_store);
     for (size_t i = 0; i < n; i++) {

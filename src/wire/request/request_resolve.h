@@ -2,7 +2,7 @@
  *
  *     responses_request_parse
  *     if r.needs_store: request_references, load all of it, request_resolve
- *     if r.needs_tools: list the tools of the servers, request_add_hosted
+ *     if r.needs_tools: list the tools of the servers, request_add_mcp
  *     chat_request_conversation
  *
  * Pure: the caller loads, and says with the two reject functions that a
@@ -57,8 +57,8 @@ int request_resolve(struct responses_request *r, const struct request_history *h
 /* The tools of MCP servers are known: they join the set, then tool_choice, approvals and the
  * names of calls in the history are bound to it. r->needs_tools, and r is otherwise complete.
  * Returns 0, or -1 with *reterr filled. */
-int request_add_hosted(struct responses_request *r, const struct server_tool *tools, size_t n,
-                       struct arena *a, struct err *reterr);
+int request_add_mcp(struct responses_request *r, const struct server_tool *tools, size_t n,
+                    struct arena *a, struct err *reterr);
 
 /* The response or conversation that r continues is unknown. Both return -1. */
 int request_reject_previous(const struct responses_request *r, struct err *reterr);

@@ -61,7 +61,7 @@ struct responses_request {
      * before request_resolve(). */
     bool needs_store;
 
-    /* It has or may get tools that are not known yet: request_add_hosted() comes before its
+    /* It has or may get tools that are not known yet: request_add_mcp() comes before its
      * tool_choice and its approvals are bound. Not final while needs_store: it may inherit
      * servers. */
     bool needs_tools;
