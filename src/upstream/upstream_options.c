@@ -83,7 +83,7 @@ struct model_profile upstream_named_profile(const struct config *c,
 
     for (int s = 0; s < MODEL_SETTINGS; s++)
         of_all.of[s] = str_from_c(c->of_all_models[s]);
-    return model_profile_find_as(model, other, names_of(&c->model_settings), &of_all, &learnt);
+    return model_profile_find(model, other, names_of(&c->model_settings), &of_all, &learnt);
 }
 
 struct model_profile upstream_model_profile(const struct config *c,

@@ -15,7 +15,8 @@ static const struct model_words all_auto = {{[MODEL_HARMONY] = STR_INIT("auto"),
 
 static struct model_profile profile_of(const char *model, const char *const *lines, size_t n)
 {
-    return model_profile_find(str_from_c(model), (struct name_list){lines, n}, &all_auto, NULL);
+    return model_profile_find(str_from_c(model), STR_NONE, (struct name_list){lines, n}, &all_auto,
+                              NULL);
 }
 
 /* ---- families */
@@ -216,7 +217,8 @@ static void the_first_that_says_something_counts(void **state)
     (void)state;
     defaults.of[MODEL_THINK_TAGS] = STR("inside");
     defaults.of[MODEL_REASONING_HISTORY] = STR("all");
-    p = model_profile_find(STR("gpt-oss-20b"), (struct name_list){lines, 4}, &defaults, NULL);
+    p = model_profile_find(STR("gpt-oss-20b"), STR_NONE, (struct name_list){lines, 4}, &defaults,
+                           NULL);
     assert_int_equal(p.reasoning_field, CHAT_REASONING);
     assert_int_equal(p.harmony, HARMONY_MODE_CHAT);
     assert_int_equal(p.text_calls, TEXT_CALLS_KIMI);
@@ -224,7 +226,7 @@ static void the_first_that_says_something_counts(void **state)
     assert_int_equal(p.reasoning_history, CHAT_ALL_REASONING);
     assert_int_equal(p.call_messages, CHAT_CALLS_SINGLE);
     assert_true(p.bare_content_type);
-    p = model_profile_find(STR("gpt-4"), (struct name_list){lines, 4}, &defaults, NULL);
+    p = model_profile_find(STR("gpt-4"), STR_NONE, (struct name_list){lines, 4}, &defaults, NULL);
     assert_int_equal(p.reasoning_field, CHAT_NO_REASONING);
     assert_int_equal(p.harmony, HARMONY_MODE_AUTO);
     assert_int_equal(p.text_calls, TEXT_CALLS_GLM);
@@ -253,12 +255,14 @@ static void a_name_without_end_is_nobodys(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH; i++)
         name[i] = "qwen3/"[i % 6];
-    p = model_profile_find(str_from(name, LENGTH), (struct name_list){lines, 1}, &all_auto, NULL);
+    p = model_profile_find(str_from(name, LENGTH), STR_NONE, (struct name_list){lines, 1},
+                           &all_auto, NULL);
     assert_int_equal(p.text_calls, TEXT_CALLS_NONE);
     assert_int_equal(p.call_messages, CHAT_CALLS_MERGED);
-    p = model_profile_find(STR_NONE, (struct name_list){lines, 1}, &all_auto, NULL);
+    p = model_profile_find(STR_NONE, STR_NONE, (struct name_list){lines, 1}, &all_auto, NULL);
     assert_int_equal(p.text_calls, TEXT_CALLS_NONE);
-    p = model_profile_find(str_from(name, 1020), (struct name_list){lines, 1}, &all_auto, NULL);
+    p = model_profile_find(str_from(name, 1020), STR_NONE, (struct name_list){lines, 1}, &all_auto,
+                           NULL);
     assert_int_equal(p.text_calls, TEXT_CALLS_HERMES);
     assert_int_equal(p.call_messages, CHAT_CALLS_SINGLE);
 }

@@ -24,7 +24,8 @@ static struct model_profile learnt_profile(const char *model, const char *text)
     struct model_words learnt;
 
     (void)model_template_words(str_from_c(text), &learnt);
-    return model_profile_find(str_from_c(model), (struct name_list){NULL, 0}, &all_auto, &learnt);
+    return model_profile_find(str_from_c(model), STR_NONE, (struct name_list){NULL, 0}, &all_auto,
+                              &learnt);
 }
 
 static void a_refusal_in_a_template_tells_what_it_wants(void **state)
@@ -65,13 +66,15 @@ static void a_template_counts_more_than_a_name(void **state)
     (void)state;
     assert_true(
         model_template_words(STR("only supports single tool-calls at once message.tool"), &learnt));
-    p = model_profile_find(STR("qwen3-8b"), (struct name_list){NULL, 0}, &all_auto, &learnt);
+    p = model_profile_find(STR("qwen3-8b"), STR_NONE, (struct name_list){NULL, 0}, &all_auto,
+                           &learnt);
     assert_int_equal(p.call_messages, CHAT_CALLS_SINGLE);
     assert_int_equal(p.text_calls, TEXT_CALLS_HERMES); /* of which the template says nothing */
-    p = model_profile_find(STR("llama"), (struct name_list){lines, 1}, &all_auto, &learnt);
+    p = model_profile_find(STR("llama"), STR_NONE, (struct name_list){lines, 1}, &all_auto,
+                           &learnt);
     assert_int_equal(p.call_messages, CHAT_CALLS_MERGED);
     keys.of[MODEL_CALL_MESSAGES] = STR("text");
-    p = model_profile_find(STR("qwen3-8b"), (struct name_list){NULL, 0}, &keys, &learnt);
+    p = model_profile_find(STR("qwen3-8b"), STR_NONE, (struct name_list){NULL, 0}, &keys, &learnt);
     assert_int_equal(p.call_messages, CHAT_CALLS_TEXT);
 }
 

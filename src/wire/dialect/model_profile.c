@@ -189,16 +189,9 @@ static bool is_known_to_think(const struct family *f)
     return f != &families[N_FAMILIES - 1] && !str_eq(f->words.of[MODEL_THINK_TAGS], STR("off"));
 }
 
-struct model_profile model_profile_find(str model, struct name_list lines,
+struct model_profile model_profile_find(str model, str other, struct name_list lines,
                                         const struct model_words *of_all,
                                         const struct model_words *learnt)
-{
-    return model_profile_find_as(model, STR_NONE, lines, of_all, learnt);
-}
-
-struct model_profile model_profile_find_as(str model, str other, struct name_list lines,
-                                           const struct model_words *of_all,
-                                           const struct model_words *learnt)
 {
     static const struct model_words nothing;
     const str name = short_name(model);

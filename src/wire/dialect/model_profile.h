@@ -4,10 +4,10 @@
  *
  * The families are rows of model_family.def. An operator's line is a pattern and words, as in
  * "qwen3* think_tags=on text_calls=hermes"; lines that fit a model add to each other, and of two
- * that say the same the first counts, but what is said of the model counts before what is said of
- * all, of `*`, and that before what the old keys say. What nobody says, or is `auto`, the kind of the
- * server says, the model's chat template where the server shows it (model_template.h), else the
- * family of the model; a model that is said to write Harmony is of that of gpt-oss.
+ * that say the same the first counts. What is said of the model counts before what is said of all,
+ * by `*`, and that before what the old keys say. What nobody says, or is `auto`, comes from the kind
+ * of the server, from the model's chat template where the server shows it (model_template.h), else
+ * from the family of the model; a model that is said to write Harmony is of that of gpt-oss.
  *
  * In a pattern * stands for anything. Case does not count, nor what a path puts in front of a name:
  * "gpt-oss*" fits "openai/gpt-oss-20b", too. */
@@ -69,17 +69,12 @@ struct model_profile {
     enum model_space space;
 };
 
-/* The profile of the model that the upstream knows by this name (plain text). lines: those of
- * the operator, which the configuration has checked; of_all: what they say by old keys; learnt: what
- * its server and its chat template tell, NULL when that is not known. */
-struct model_profile model_profile_find(str model, struct name_list lines,
+/* The profile of the model that the upstream knows by this name (plain text). other: a name that
+ * tells the family when the first tells of none, as the path of the model's file may, or STR_NONE.
+ * lines: those of the operator, which the configuration has checked; of_all: what they say by old
+ * keys; learnt: what its server and its chat template tell, NULL when that is not known. */
+struct model_profile model_profile_find(str model, str other, struct name_list lines,
                                         const struct model_words *of_all,
                                         const struct model_words *learnt);
-
-/* The same, of the family of the other name when this name tells of none: the path of its file,
- * say, or STR_NONE. */
-struct model_profile model_profile_find_as(str model, str other, struct name_list lines,
-                                           const struct model_words *of_all,
-                                           const struct model_words *learnt);
 
 #endif
