@@ -80,7 +80,7 @@ static bool write_failure(struct buf *out)
         .cause = MCP_FAILED_RPC, .code = 1, .message = STR_INIT("bad")};
 
     mcp_failure_object(&of_tool, out);
-    mcp_failure_for_model(&of_tool, out);
+    mcp_failure_text(&of_tool, out);
     mcp_failure_object(&of_rpc, out);
     return !buf_failed(out);
 }

@@ -106,12 +106,6 @@ void mcp_failure_text(const struct mcp_failure *f, struct buf *out)
         buf_append(out, mcp_result_for_model(STR("")));
 }
 
-void mcp_failure_for_model(const struct mcp_failure *f, struct buf *out)
-{
-    buf_append(out, STR("Error: "));
-    mcp_failure_text(f, out);
-}
-
 static void write_content(const struct mcp_failure *f, struct jw *w)
 {
     const struct mcp_result_options options = {.form = MCP_RESULT_PARTS,

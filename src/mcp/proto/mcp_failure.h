@@ -1,9 +1,9 @@
 /* mcp_failure.h -- a call that went wrong, as text and as object (MCP 14).
  *
  * The item's `error` is text by default (CONTRACT 3.1); the object is an option.
- * The model reads "Error: " and the same text, and so it does when a client
- * sends the item back. Secrets are the caller's to remove, from what is handed
- * in or from what is written (MCP 16.6). */
+ * The model reads "Error: " and the same text (conv/item_mcp.c), and so it does
+ * when a client sends the item back. Secrets are the caller's to remove, from
+ * what is handed in or from what is written (MCP 16.6). */
 #ifndef ANTIPHON_MCP_PROTO_MCP_FAILURE_H
 #define ANTIPHON_MCP_PROTO_MCP_FAILURE_H
 
@@ -38,9 +38,6 @@ struct mcp_failure {
 
 /* Appends the text of the item, at most MCP_FAILURE_MAX_CHARS characters. */
 void mcp_failure_text(const struct mcp_failure *f, struct buf *out);
-
-/* Appends what the model reads. */
-void mcp_failure_for_model(const struct mcp_failure *f, struct buf *out);
 
 /* Appends the JSON object that may stand as the item's `error` instead. */
 void mcp_failure_object(const struct mcp_failure *f, struct buf *out);
