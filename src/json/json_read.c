@@ -459,11 +459,14 @@ str jr_member(str raw, str name)
     return value;
 }
 
+str jr_string_of(str raw)
+{
+    return jr_type_of(raw) == JR_STRING ? str_from(raw.p + 1, raw.len - 2) : STR_NONE;
+}
+
 str jr_member_string(str raw, str name)
 {
-    str value = jr_member(raw, name);
-
-    return jr_type_of(value) == JR_STRING ? str_from(value.p + 1, value.len - 2) : STR_NONE;
+    return jr_string_of(jr_member(raw, name));
 }
 
 int64_t jr_member_int(str raw, str name, int64_t fallback)

@@ -83,6 +83,9 @@ bool jr_bool(struct jr *j, bool fallback);
  * there is none, or raw is no object. */
 str jr_member(str raw, str name);
 
+/* The content of a raw string without its quotes; STR_NONE when raw is no string. */
+str jr_string_of(str raw);
+
 /* jr_member() as the raw content of a string; STR_NONE when it is no string. */
 str jr_member_string(str raw, str name);
 

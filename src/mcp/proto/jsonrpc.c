@@ -140,16 +140,11 @@ static struct members read_members(struct jr *j)
     return m;
 }
 
-static str inside_quotes(str raw)
-{
-    return jr_type_of(raw) == JR_STRING ? str_from(raw.p + 1, raw.len - 2) : STR_NONE;
-}
-
 /* A request with the id null is what JSON-RPC 1.0 calls a notification, and
  * MCP forbids it otherwise. A log line that is JSON by chance has no version. */
 static enum jsonrpc_kind message_kind(const struct members *m, const struct jsonrpc_id *id)
 {
-    if (!json_text_eq(inside_quotes(m->version), STR("2.0")))
+    if (!json_text_eq(jr_string_of(m->version), STR("2.0")))
         return JSONRPC_INVALID;
     if (jr_type_of(m->method) == JR_STRING) {
         if (id->kind == JSONRPC_ID_OTHER)
@@ -178,7 +173,7 @@ static struct jsonrpc_message read_message(struct jr *j)
 
     m.kind = message_kind(&raw, &m.id);
     if (m.kind == JSONRPC_REQUEST || m.kind == JSONRPC_NOTIFICATION) {
-        m.method = inside_quotes(raw.method);
+        m.method = jr_string_of(raw.method);
         m.params = raw.params;
     } else if (m.kind == JSONRPC_RESULT) {
         m.result = raw.result;

@@ -150,11 +150,6 @@ void chat_read_delta(str raw, struct chat_delta *ret)
 
 /* ---- texts */
 
-static str inside_string(str raw)
-{
-    return jr_type_of(raw) == JR_STRING ? str_from(raw.p + 1, raw.len - 2) : STR_NONE;
-}
-
 /* `thinking` of Mistral: a string or a list of text parts. */
 static void read_thinking(str raw, chat_on_text *on_text, void *arg)
 {
@@ -162,7 +157,7 @@ static void read_thinking(str raw, chat_on_text *on_text, void *arg)
 
     jr_init(&j, raw);
     if (jr_type_of(raw) == JR_STRING) {
-        on_text(arg, DELTA_REASONING, inside_string(raw));
+        on_text(arg, DELTA_REASONING, jr_string_of(raw));
     } else if (jr_enter(&j, JR_ARRAY)) {
         while (jr_next_element(&j))
             on_text(arg, DELTA_REASONING, jr_member_string(jr_raw(&j), STR("text")));
@@ -196,7 +191,7 @@ void chat_read_content(str raw, chat_on_text *on_text, void *arg)
     struct jr j;
 
     if (jr_type_of(raw) == JR_STRING) {
-        on_text(arg, DELTA_TEXT, inside_string(raw));
+        on_text(arg, DELTA_TEXT, jr_string_of(raw));
     } else if (jr_type_of(raw) == JR_ARRAY) {
         jr_init(&j, raw);
         (void)jr_enter(&j, JR_ARRAY);
