@@ -12,7 +12,8 @@ static bool fits_line(const struct config_key *k)
 
 static void help_key(const struct config_key *k, struct buf *out)
 {
-    const bool is_short = !config_key_has_words(k) || fits_line(k);
+    const bool has_words = k->kind == CONFIG_CHOICE || k->kind == CONFIG_WORD;
+    const bool is_short = !has_words || fits_line(k);
     struct buf initial = {0};
 
     buf_c(out, "  ");
@@ -40,7 +41,7 @@ static void help_key(const struct config_key *k, struct buf *out)
     buf_fini(&initial);
 }
 
-/* What they mean needs more room than there is here. */
+/* Only the words of the settings of models: what they mean needs more room than --help has. */
 static void help_settings(struct buf *out)
 {
     buf_c(out, "\n"

@@ -75,11 +75,6 @@ bool config_key_is_flag(const struct config_key *k)
     return k->kind == CONFIG_FLAG || k->kind == CONFIG_SWITCH;
 }
 
-bool config_key_has_words(const struct config_key *k)
-{
-    return k->kind == CONFIG_CHOICE || k->kind == CONFIG_WORD || k->kind == CONFIG_SWITCH;
-}
-
 bool config_key_is_list(const struct config_key *k)
 {
     return k->kind == CONFIG_LIST || k->kind == CONFIG_SECRETS;

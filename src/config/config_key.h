@@ -10,10 +10,10 @@
 /* Cuts the next word off a list: "a|b|c" at '|'. STR_NONE at the end. */
 str config_next_word(str *rest, char separator);
 
-/* Is the word, in any case, one of "a|b|c"? *ret_index, which may be NULL: the how manieth. */
+/* True when the word, in any case, is one of "a|b|c". *ret_index, which may be NULL: its index. */
 bool config_has_word(const char *words, str word, unsigned *ret_index);
 
-/* The word that has this index, which is that of one. */
+/* The word with this index, which config_has_word() has returned. */
 str config_word_at(const char *words, unsigned index);
 
 /* Appends the words for a reader: "a, b or c". */
@@ -33,7 +33,7 @@ enum config_kind {
     CONFIG_FLAG,
     CONFIG_CHOICE,
     CONFIG_WORD,   /* a choice whose field holds the word */
-    CONFIG_SWITCH, /* the same, of the words auto, on and off: a flag that may be left open */
+    CONFIG_SWITCH, /* a WORD of auto, on and off: a flag that may be left open */
 };
 
 struct config_key {
@@ -47,16 +47,13 @@ struct config_key {
 /* Both end with a row whose name is NULL. The old keys have no default. */
 extern const struct config_key config_keys[], config_old_keys[];
 
-/* Among all of them; NULL when there is no such key. A flag's dashes count as underscores. */
+/* The key of this name, old keys among them, or NULL. A flag's dashes count as underscores. */
 const struct config_key *config_key_find(str name);
 
-/* Does its flag stand alone, and has one with --no- in front? */
+/* True when the flag of the key stands alone, and has one with --no- in front. */
 bool config_key_is_flag(const struct config_key *k);
 
-/* Is its value one of some words? */
-bool config_key_has_words(const struct config_key *k);
-
-/* Does it have elements? */
+/* True when the value of the key has elements. */
 bool config_key_is_list(const struct config_key *k);
 
 /* Offers the name of every key. */
@@ -74,7 +71,7 @@ const char *config_key_placeholder(const struct config_key *k);
 /* The word that is in effect, of a key that has words. */
 str config_key_chosen(const struct config *c, const struct config_key *k);
 
-/* May the gateway find the number out by itself? */
+/* True when the gateway may find the number out by itself. */
 bool config_key_may_be_auto(const struct config_key *k);
 
 /* The range of a number: "1KiB..16MiB". */
