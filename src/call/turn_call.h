@@ -74,7 +74,7 @@ struct turn_calls {
     enum mcp_result_form form;
     bool has_error_objects; /* result.error may be an object; else it is a text */
 
-    /* tools of the gateway's own */
+    /* hosted tools */
     const struct code_declaration *code;     /* NULL: there is no code interpreter */
     str container_id;                        /* of its calls, plain */
     const struct search_declaration *search; /* NULL: there is no web search */

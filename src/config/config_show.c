@@ -136,7 +136,7 @@ static void show_key(const struct config *c, const struct config_key *k, struct 
     buf_char(out, '\n');
 }
 
-/* Those that are given: they have no default. */
+/* Shows the old keys that are given: they have no default. */
 static void show_old_keys(const struct config *c, struct buf *out)
 {
     const char *title = "\n  // Old keys: in model_settings they are \"* NAME=WORD\"\n";

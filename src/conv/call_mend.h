@@ -5,8 +5,7 @@
  * of the conversation. A call that nobody answered is therefore left out, when it was cut off as
  * well; one that was answered is broken: whoever writes for a server that parses gives it the
  * arguments {} and lets its output say why (wire/chat/chat_said.c). What becomes of a call depends
- * on
- * nothing but itself and its output, so that the beginning of a conversation stays what it was. */
+ * on nothing but itself and its output, so that the beginning of a conversation stays what it was. */
 #ifndef ANTIPHON_CONV_CALL_MEND_H
 #define ANTIPHON_CONV_CALL_MEND_H
 

@@ -83,8 +83,8 @@ struct item_list {
     size_t n;
 };
 
-/* What the model was told by a tool of the gateway's own is kept in the store beside the item that
- * clients see, under its id with this behind:
+/* What the model was told by a hosted tool is kept in the store beside the item that clients see,
+ * under its id with this behind:
  *
  *     {"id":"ws_1_result","type":"hosted_call_result","call_id":"ws_1","upstream_id":"eHN4F",
  *      "ends_round":true,"name":"web_search","arguments":"{...}","upstream_arguments":"{ ... }",

@@ -2,7 +2,7 @@
  *
  * item.c            the table of types, and all but the following
  * item_mcp.c        items of MCP servers
- * item_own.c        calls of the gateway's own tools
+ * item_own.c        calls of hosted tools
  * item_reasoning.c  reasoning */
 #ifndef ANTIPHON_CONV_ITEM_INTERNAL_H
 #define ANTIPHON_CONV_ITEM_INTERNAL_H

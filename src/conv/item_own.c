@@ -1,4 +1,4 @@
-/* item_own.c -- calls of the gateway's own tools (CONTRACT 2.1).
+/* item_own.c -- calls of hosted tools (CONTRACT 2.1).
  *
  * What clients see of them says less than the model was told: of a search no more than what was
  * searched, of code the logs if they were asked for. The store keeps the rest in items of its own

@@ -30,7 +30,8 @@ static inline void loop_hold_begin(struct loop_hold *h, uint64_t woken_ms)
     h->woken_ms = woken_ms;
 }
 
-/* The loop sleeps again, at that time of the same clock: the batch is measured, and logged when it was long. */
+/* The loop sleeps again, at that time of the same clock: the batch is measured, and logged when it
+ * was long. */
 void loop_hold_end(struct loop_hold *h, uint64_t now_ms);
 
 #endif

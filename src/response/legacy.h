@@ -30,7 +30,7 @@ void legacy_emit_object(const struct response *r, enum event_type type, struct b
 
 /* ---- between the files of this dialect */
 
-/* Is it a call that this dialect shows? */
+/* True when the item is a call that this dialect shows. */
 bool legacy_shows(const struct output_item *item);
 
 /* By what a client knows a call. */

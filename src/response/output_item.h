@@ -52,8 +52,8 @@ const struct output_hosted_row *output_hosted_row(enum output_kind kind);
 /* A call that the gateway runs. */
 bool output_is_hosted_call(enum output_kind kind);
 
-/* Which of the gateway's own tools such a call is of; HOSTED_NONE: of an MCP server's, or none. And
- * the kind of its calls. */
+/* The hosted tool that items of this kind are calls of; HOSTED_NONE: they are calls of server tools,
+ * or no calls. And the other way round: the kind of a hosted tool's calls. */
 enum hosted_kind output_hosted_kind(enum output_kind kind);
 enum output_kind output_hosted_call(enum hosted_kind kind);
 

@@ -46,25 +46,25 @@ static struct response_call *slot(struct response *r, unsigned number)
     return &r->calls[number];
 }
 
-/* Does it take more arguments? */
+/* True when the call is announced and takes more arguments. */
 static bool is_open(const struct response_call *c)
 {
     return c->item != NULL && !c->is_closed;
 }
 
-/* Else they are code. */
+/* True unless the arguments are code, as those of python. */
 static bool has_json_arguments(const struct response_call *c)
 {
     return c->builtin != BUILTIN_PYTHON;
 }
 
-/* Where its arguments are gathered. */
+/* The buf that gathers the arguments of a call. */
 static struct buf *arguments_of(struct response_call *c)
 {
     return c->item != NULL && c->is_plain ? &c->item->text : &c->arguments;
 }
 
-/* Which member of its arguments is shown; NULL: not one alone. */
+/* The member of the arguments that is shown; NULL: not one alone. */
 static const char *shown_member(const struct response_call *c)
 {
     const bool is_custom = c->item->kind == OUTPUT_CUSTOM_TOOL_CALL;
@@ -140,7 +140,7 @@ static void send_arguments(struct response *r, struct response_call *c, struct b
 
 /* ---- announcing */
 
-/* It is to be announced, and can be. */
+/* True when the call is still to be announced, and can be. */
 static bool is_to_come(const struct response_call *c)
 {
     return c->item == NULL && !c->suppressed && response_call_has_name(c);

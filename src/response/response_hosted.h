@@ -12,10 +12,11 @@
  *         if response_lacks_answer: the same messages again, in a round without calls
  *     response_finish, response_end
  *
- * A call of a hosted tool becomes an mcp_call when the model begins it, and stays open until
- * response_call_ended(). So do calls of hosted tools (conv/hosted.def), whether the model calls a
- * function for them or tools that it has by itself, python and a browser. One that is shown whole is
- * announced when all of it is known, and has failed already when its arguments are of no use.
+ * A call of a server tool becomes an mcp_call when the model begins it, and stays open until
+ * response_call_ended(). A call of a hosted tool (conv/hosted.def) becomes an item of its own type and
+ * stays open as well, whether the model calls a function for it or a tool that it has by itself, python
+ * or a browser. One that is shown whole is announced when all of it is known, and has failed already
+ * when its arguments are of no use.
  *
  * However they are run, the events of what comes behind one wait until it has ended
  * (response_order.c).

@@ -149,10 +149,10 @@ void response_calls_fini(struct response *r);
 
 /* ---- response_call_item.c */
 
-/* Is it known what is called? */
+/* True when the name of what is called is known. */
 bool response_call_has_name(const struct response_call *c);
 
-/* What it becomes, or has become. */
+/* The kind of item that the call becomes, or has become. */
 enum output_kind response_call_kind(const struct response_call *c);
 
 /* Takes over a name that has become longer, and an id that has become known. */

@@ -14,7 +14,7 @@
  * What they use:
  * turn_answer.c     what the client gets until then
  * turn_response.c   the response is made
- * turn_own_tools.c  what it says of the gateway's own tools
+ * turn_own_tools.c  what it says of hosted tools
  * turn_tool_set.c   which tools, by what names, and who has to approve
  * turn_truncate.c   less of a conversation that is too long
  * turn_reasoning.c  reasoning that comes back sealed, or not at all

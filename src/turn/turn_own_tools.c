@@ -1,4 +1,4 @@
-/* turn_own_tools.c -- what a request says of the gateway's own tools: which container its code runs in, and
+/* turn_own_tools.c -- what a request says of hosted tools: which container its code runs in, and
  * what its answer may cite. */
 #include "flight/builtin_tools.h"
 #include "json/json_text.h"

@@ -1,4 +1,4 @@
-/* fuzz_mcp_line.c -- any bytes of a server: its lines are the same however they
+/* fuzz_child_line.c -- any bytes of a child: its lines are the same however they
  * are cut, within the limit, never blank, and no text but ends and blanks is lost. */
 #include "fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* test_mcp_stdio.c -- lines to and from a server process, and every way it ends. */
+/* test_child.c -- lines to and from a child process, and every way it ends. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>

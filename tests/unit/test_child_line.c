@@ -1,4 +1,4 @@
-/* test_mcp_line.c -- lines of a server: ends, limits, any cutting. */
+/* test_child_line.c -- lines of a child: ends, limits, any cutting. */
 #include "child/child_line.h"
 #include "lib/fixture.h"
 #include "lib/test.h"

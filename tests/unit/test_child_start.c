@@ -1,5 +1,5 @@
-/* test_mcp_stdio_start.c -- what a server process is given at its start, what is
- * told when there is none, and that a thousand of them leave nothing behind. */
+/* test_child_start.c -- what a child process is given at its start, what is told
+ * when there is none, and that a thousand of them leave nothing behind. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-/* test_mcp_rate.c -- lines that a server may log, by a clock made of numbers. */
+/* test_log_rate.c -- lines that a peer may cause in the log, by a clock made of numbers. */
 #include "ev/log_rate.h"
 #include "lib/test.h"
 

@@ -26,7 +26,7 @@ struct step {
     struct err failure; /* ERR_NONE: it went well */
 };
 
-static struct store_conf conf; /* of the next store_start_up() */
+static struct store_conf conf; /* of the next start_up() */
 
 static void start_up(struct setting *s)
 {

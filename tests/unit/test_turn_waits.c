@@ -1,5 +1,6 @@
-/* test_turn_waits.c -- a turn of either front in each stage that waits, when it is not waited for any more: the client
- * leaves, or the worker ends. What was under way is called off or waited for, and nothing is left. */
+/* test_turn_waits.c -- a turn of either front in each stage that waits, when it is not waited for
+ * any more: the client leaves, or the worker ends. What was under way is called off or waited for,
+ * and nothing is left. */
 #include "chat_turn_fixture.h"
 
 /* A stage, and the way there. */

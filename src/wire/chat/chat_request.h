@@ -32,7 +32,7 @@ bool chat_request_defers_format(const struct responses_request *r,
 int chat_request_write(const struct responses_request *r, const struct conversation *c,
                        const struct chat_request_options *o, struct buf *out, struct err *reterr);
 
-/* Both. */
+/* chat_request_conversation() and chat_request_write(), one after the other. */
 int chat_request_build(const struct responses_request *r, const struct chat_request_options *o,
                        const struct id_source *ids, struct arena *arena, struct buf *out,
                        struct err *reterr);

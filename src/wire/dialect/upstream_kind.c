@@ -13,7 +13,7 @@ static const struct upstream_profile profiles[] = {
                            .traits = (has),                                                        \
                            .word = STR_INIT(name),                                                 \
                            .words = STR_INIT(settings),                                            \
-                           .fields = {fields_##list, sizeof(fields_##list) / sizeof(char *)},      \
+                           .fields = {LIST_OF(fields_##list)},                                     \
                            .source = (why)},
 #include "wire/dialect/upstream_kind.def"
 };

@@ -11,12 +11,12 @@
 #include "wire/tools/builtin_tool.h"
 #include "wire/tools/tool_set.h"
 
-/* Those that are there: described in the system message, not among the functions. */
+/* The builtins that are there: described in the system message, not among the functions. */
 struct harmony_builtins {
     bool has_browser, has_python;
 };
 
-/* Is this tool one of them? */
+/* True when one of the builtins that are there stands for the hosted tool. */
 bool harmony_builtin_serves(struct harmony_builtins b, enum hosted_kind kind);
 
 /* What a call of such a tool goes to; arguments: plain, maybe no JSON. */

@@ -4,7 +4,7 @@
 
 #include "conv/tool_name.h"
 
-/* ---- the gateway's own tools */
+/* ---- hosted tools */
 
 /* Without the tool a call has the name that it had when it was read. */
 void request_name_own_calls(struct responses_request *r)

@@ -4,11 +4,11 @@
 
 #include "wire/request/responses_request.h"
 
-/* Of the gateway's own tools, which its tools must be known for. */
+/* Names the calls of hosted tools; r->tools has to be complete but for server tools. */
 void request_name_own_calls(struct responses_request *r);
 
-/* Of those and of MCP tools: all tools are known. Returns 0, or -1 with *reterr when out of
- * memory. */
+/* Names the calls of hosted and of server tools, once all tools are known. Returns 0, or -1 with
+ * *reterr when out of memory. */
 int request_name_calls(struct responses_request *r, struct arena *a, struct err *reterr);
 
 #endif

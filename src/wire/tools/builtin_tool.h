@@ -12,7 +12,7 @@ enum builtin_tool {
     BUILTIN_TOOL_COUNT,
 };
 
-/* Which hosted tool it stands for. */
+/* The hosted tool that a builtin stands for. */
 enum hosted_kind builtin_tool_hosted(enum builtin_tool tool);
 
 #endif

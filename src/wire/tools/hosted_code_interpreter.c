@@ -20,7 +20,7 @@ int hosted_check_memory(str escaped, const struct path *at, struct err *reterr)
 {
     static const str limits[] = {STR_INIT("1g"), STR_INIT("4g"), STR_INIT("16g"), STR_INIT("64g")};
 
-    return check_value(at, escaped, limits, 4, reterr);
+    return check_value(at, escaped, LIST_OF(limits), reterr);
 }
 
 static int read_new_container(str raw, const struct path *at, struct code_declaration *d,
@@ -37,7 +37,7 @@ static int read_new_container(str raw, const struct path *at, struct code_declar
         return -1;
     if (str_is_none(f.type))
         return reject_missing(&type_at, reterr);
-    if (check_value(&type_at, f.type, types, 1, reterr) == -1 ||
+    if (check_value(&type_at, f.type, LIST_OF(types), reterr) == -1 ||
         hosted_check_memory(f.memory_limit, &limit_at, reterr) == -1)
         return -1;
     d->memory_limit = f.memory_limit;

@@ -42,11 +42,11 @@ struct hosted_tool {
 #define HOSTED_TOOL(symbol, type, ...) extern const struct hosted_tool hosted_##type;
 #include "conv/hosted.def"
 
-/* Not for HOSTED_NONE. */
+/* The object of a kind; not for HOSTED_NONE. */
 const struct hosted_tool *hosted_tool(enum hosted_kind kind);
 
-/* Is it a memory_limit of a container as the API writes it? 0 also when it is not given, -1 with
- * *reterr filled. */
+/* Checks the memory_limit of a container, as the API writes it. Returns 0, also when it is not given,
+ * or -1 with *reterr filled. */
 int hosted_check_memory(str escaped, const struct path *at, struct err *reterr);
 
 /* The path of a declaration for messages about what it asks for. Returns 0, or -1 with *reterr. */

@@ -63,9 +63,9 @@ static int check_search_values(const struct search_fields *f, const struct path 
     struct path location_at = path_member(at, STR("user_location"));
     struct path type_at = path_member(&location_at, STR("type"));
 
-    if (check_value(&size_at, f->search_context_size, sizes, 3, reterr) == -1)
+    if (check_value(&size_at, f->search_context_size, LIST_OF(sizes), reterr) == -1)
         return -1;
-    return check_value(&type_at, f->type, types, 1, reterr);
+    return check_value(&type_at, f->type, LIST_OF(types), reterr);
 }
 
 /* opens_pages is what the request and the gateway both allow. */

@@ -7,7 +7,7 @@
 
 enum op { OP_NONE, OP_SEARCH, OP_OPEN, OP_FIND };
 
-/* What items and arguments call them. */
+/* What items and arguments call an operation. */
 static const char *const op_words[] = {
     [OP_NONE] = "search",
     [OP_SEARCH] = "search",
@@ -15,9 +15,7 @@ static const char *const op_words[] = {
     [OP_FIND] = "find_in_page",
 };
 
-static const enum op builtin_ops[] = {
-    [BUILTIN_NONE] = OP_NONE,
-    [BUILTIN_PYTHON] = OP_NONE,
+static const enum op builtin_ops[BUILTIN_TOOL_COUNT] = {
     [BUILTIN_BROWSER_SEARCH] = OP_SEARCH,
     [BUILTIN_BROWSER_OPEN] = OP_OPEN,
     [BUILTIN_BROWSER_FIND] = OP_FIND,
@@ -106,7 +104,7 @@ static enum op op_of_word(str word)
     return OP_NONE;
 }
 
-/* That which the arguments allow. */
+/* The operation that the arguments allow. */
 static enum op guess_op(const struct arguments *a)
 {
     enum op op = OP_FIND;

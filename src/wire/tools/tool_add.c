@@ -24,7 +24,7 @@ void tool_add(struct tool_set *set, struct tool *t)
     set->n_sent++;
 }
 
-/* ---- the gateway's own tools */
+/* ---- hosted tools */
 
 /* name, or name_2, name_3 ... when others have it. */
 static str find_free_name(const struct tool_index *index, str name, struct arena *a)

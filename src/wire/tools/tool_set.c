@@ -182,7 +182,7 @@ static int read_local_shell(struct tool_reader *r, struct source *s)
     return add_tool(r, t);
 }
 
-/* ---- the gateway's own tools */
+/* ---- hosted tools */
 
 static int reject_type_twice(const struct source *s, struct err *reterr)
 {

@@ -32,7 +32,7 @@ struct code_declaration {
     str network_policy; /* raw; whether it holds here, the caller has to find out */
 };
 
-/* And of one of type web_search and its older names. */
+/* What a request says of a tool of type web_search, or of its older names. */
 struct search_declaration {
     str at;
     str size;                             /* escaped: low, medium, high */
@@ -133,8 +133,8 @@ struct tool_options {
 
 /* Reads all of them. Tools that cannot be served are checked but not in the set, or refused, as
  * the options say. Those of type mcp become declarations: whether a label without a URL is
- * configured, and a URL allowed, is for the caller to find out. The gateway's own tools, at most
- * one of a kind, get names that no tool of the client has. */
+ * configured, and a URL allowed, is for the caller to find out. Hosted tools, at most one of a
+ * kind, get names that no tool of the client has. */
 int tool_set_parse(const struct tool_sources *from, const struct tool_options *options,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr);
@@ -150,7 +150,7 @@ const struct tool *tool_set_find_mcp(const struct tool_set *set, str server_labe
 /* The tool that the upstream calls by this name (plain text), or NULL. Walks the list. */
 const struct tool *tool_set_find(const struct tool_set *set, str upstream_name);
 
-/* The only one of the gateway's own of this kind, or NULL. */
+/* The hosted tool of this kind, of which there is one at most, or NULL. */
 const struct tool *tool_set_find_hosted(const struct tool_set *set, enum hosted_kind kind);
 
 #endif
