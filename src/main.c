@@ -106,7 +106,7 @@ static int serve_command(int n_args, const char *const *args)
     bool is_wrong;
     int status = EXIT_USAGE;
 
-    if (has_word(n_args, args, "--help") || has_word(n_args, args, "-h"))
+    if (command_asks_for_help(n_args, args))
         return print_made_by(config_help);
     is_wrong = config_load(&config, &sources, &problems) == -1;
     is_wrong = api_keys_load(&keys, &config, &problems) == -1 || is_wrong;

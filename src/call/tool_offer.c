@@ -1,4 +1,4 @@
-/* tool_offer.c -- names, descriptions, approvals of the tools that a model gets. */
+/* tool_offer.c -- names, descriptions and approvals of the servers' tools that a model gets. */
 #include "call/tool_offer.h"
 
 #include "call/turn_call.h"
@@ -10,7 +10,7 @@ int tool_offer_init(struct tool_offer *o, struct flight *f, size_t n_most, struc
 {
     const struct worker *w = f->worker;
 
-    *o = (struct tool_offer){.flight = f, .arena = &f->arena};
+    *o = (struct tool_offer){.flight = f};
     o->tools = arena_array(&f->arena, n_most + 1, sizeof(*o->tools));
     if (o->tools == NULL)
         return err_set_no_memory(reterr);
@@ -45,7 +45,7 @@ static str describe_tool(const struct tool_offer *o, str server, const struct mc
     if (m->description.len > 0)
         buf_char(&text, '\n');
     buf_append(&text, m->description);
-    described = buf_failed(&text) ? STR_NONE : arena_dup(o->arena, buf_str(&text));
+    described = buf_failed(&text) ? STR_NONE : arena_dup(&o->flight->arena, buf_str(&text));
     buf_fini(&text);
     return described;
 }
@@ -62,7 +62,7 @@ static int add_tool(struct tool_offer *o, const struct offered_server *s,
         log_left_out(o, s->tools->label, m->name, "it needs an approval");
         return 0;
     }
-    hosted = arena_alloc(o->arena, sizeof(*hosted));
+    hosted = arena_alloc(&o->flight->arena, sizeof(*hosted));
     if (hosted == NULL ||
         mcp_names_add(&o->names, s->tools->label, m->name, &tool->upstream_name) == -1)
         return err_set_no_memory(reterr);

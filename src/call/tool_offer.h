@@ -22,8 +22,7 @@ struct offered_server {
 };
 
 struct tool_offer {
-    const struct flight *flight;
-    struct arena *arena;
+    struct flight *flight;
     struct mcp_names names;
     struct server_tool *tools; /* mcp: a struct turn_tool, for turn_call.h; in the arena */
     size_t n;
@@ -41,10 +40,10 @@ int tool_offer_add(struct tool_offer *o, const struct offered_server *server, st
 
 /* ---- servers */
 
-/* Do its tools join every request of /v1/responses? */
+/* True when the server's tools join every request of /v1/responses. */
 bool tool_offer_is_injected(const struct worker *w, const struct mcp_server_view *server);
 
-/* Has it crashed, and may it be started before its time because it is wanted? */
+/* True when the server has crashed, and may be started before its time because it is wanted. */
 bool tool_offer_can_hurry(const struct worker *w, const struct mcp_server_view *server);
 
 #endif

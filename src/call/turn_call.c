@@ -71,6 +71,7 @@ bool turn_calls_add(struct turn_calls *all, const struct turn_call *call)
     return true;
 }
 
+/* One that has ended is closed before the next begins. */
 static void start_calls(struct turn_calls *all)
 {
     for (struct turn_call *c = all->first; c != NULL; c = c->next) {
@@ -84,8 +85,6 @@ static void start_calls(struct turn_calls *all)
 
 enum turn_next turn_calls_run(struct turn_calls *all)
 {
-    for (struct turn_call *c = all->first; c != NULL; c = c->next)
-        close_if_ended(c);
     start_calls(all);
     if (all->n_running > 0)
         return TURN_WAIT;

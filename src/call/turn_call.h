@@ -107,10 +107,10 @@ bool turn_calls_find_source(void *arg, const struct cite_marker *marker, struct 
 
 /* ---- for those who run them */
 
-/* It has ended. Takes what is in r; the call and its turn may be gone when it returns. */
+/* The call has ended. Takes what is in r; the call and its turn may be gone afterwards. */
 void turn_call_ended(struct turn_call *c, struct turn_call_result *r);
 
-/* It has failed; plain, for the model. */
+/* Makes r that of a call that has failed; why is plain, for the model. */
 void turn_call_fail(struct turn_call_result *r, str why);
 
 #endif

@@ -165,8 +165,7 @@ static int read_action(struct turn_call *c, struct web_action *ret, struct err *
 
     if (!str_is_none(arguments))
         return web_action_read(arguments, a, ret, reterr);
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static void *start_web_call(struct turn_call *c, struct turn_call_result *ret)

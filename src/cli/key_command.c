@@ -63,8 +63,9 @@ static int make_named(str name)
     buf_append(&text, name);
     buf_c(&text, ", for the client alone (api_key of SDKs); it is not shown again:\n\n    ");
     buf_append(&text, id_str(&key));
-    buf_c(&text, "\n\nIts line for the file that --api-keys-file names, which is read at start:\n"
-                 "\n    ");
+    buf_c(&text,
+          "\n\nIts line for the file that --api-keys-file names, which is read at start and on "
+          "SIGHUP:\n\n    ");
     return print_made(&text, api_key_line(name, id_str(&key), &text));
 }
 

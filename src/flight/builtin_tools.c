@@ -197,7 +197,6 @@ struct search_http_conf builtin_search_conf(const struct config *c)
         [CONFIG_SEARCH_PROVIDER_BRAVE] = SEARCH_BRAVE,
         [CONFIG_SEARCH_PROVIDER_TAVILY] = SEARCH_TAVILY,
         [CONFIG_SEARCH_PROVIDER_EXA] = SEARCH_EXA,
-        [CONFIG_SEARCH_PROVIDER_MCP] = SEARCH_SEARXNG,
     };
 
     return (struct search_http_conf){

@@ -55,10 +55,11 @@ void builtin_tools_health(const struct builtin_tools *b, struct jw *w);
 
 /* ---- web search, of which every worker has its own part */
 
-struct search_http_conf builtin_search_conf(const struct config *c);
-
-/* Is there an HTTP service to search with? Else nobody searches, or an MCP server. */
+/* True when there is an HTTP service to search with. Else nobody searches, or an MCP server. */
 bool builtin_searches_by_http(const struct config *c);
+
+/* What is asked of that service; only when there is one. */
+struct search_http_conf builtin_search_conf(const struct config *c);
 
 struct url_policy builtin_page_policy(const struct config *c);
 

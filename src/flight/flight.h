@@ -31,12 +31,11 @@ struct worker;
 /* What its owner does; arg is the flight, with which the owner's struct begins. None of them frees
  * it. */
 struct flight_ops {
-    size_t size;                    /* of the owner's struct */
-    const struct turn_front *front; /* its stages (turn_drive.h); NULL: it has none */
-    void (*log_gone)(void *arg);    /* the client left before its answer was complete */
-    void (*on_timer)(void *arg);    /* while there is a client; NULL: it has no timer */
-    void (*on_upstream_known)(
-        void *arg); /* what it is, or not to be found out; NULL: all the same */
+    size_t size;                          /* of the owner's struct */
+    const struct turn_front *front;       /* its stages (turn_drive.h); NULL: it has none */
+    void (*log_gone)(void *arg);          /* the client left before its answer was complete */
+    void (*on_timer)(void *arg);          /* while there is a client; NULL: it has no timer */
+    void (*on_upstream_known)(void *arg); /* or not to be found out; NULL: all the same */
     void (*fail)(void *arg, const struct err *e); /* the worker ends: answers */
     void (*cancel)(void *arg);  /* what it waits for, but the call; NULL: that is all there is */
     void (*on_over)(void *arg); /* it is about to be freed while the worker goes on; or NULL */
@@ -80,7 +79,7 @@ struct flight {
 void *flight_new(const struct flight_ops *ops, struct worker *w, struct http_exchange *x,
                  const struct http_request *r, const struct caller *caller);
 
-/* Does so when there is neither a client nor a call nor a task. */
+/* Frees the flight when it has neither a client nor a call nor a task. */
 void flight_free_if_over(struct flight *f);
 
 /* ---- the call of the upstream */
@@ -130,7 +129,7 @@ void flight_keep_alive(struct flight *f, uint64_t next_ms);
 void flight_offload(struct flight *f, int (*work)(void *arg, struct err *reterr),
                     void (*then)(void *arg, const struct err *failure));
 
-/* Does so if the weight is large (WORKER_LARGE_BYTES), and else runs both at once. */
+/* flight_offload() if the weight is large (WORKER_LARGE_BYTES); else runs both at once. */
 void flight_work(struct flight *f, size_t weight, int (*work)(void *arg, struct err *reterr),
                  void (*then)(void *arg, const struct err *failure));
 
@@ -142,10 +141,10 @@ bool flight_is_gone(const struct flight *f);
 /* The worker ends: each is answered with e. Those on the pool are not: it asks again. */
 void flight_end_all(struct worker *w, const struct err *e);
 
-/* It has ended: what is left is freed. */
+/* The worker has ended: what is left of its flights is freed. */
 void flight_drop_all(struct worker *w);
 
-/* Tells those that wait for it. */
+/* What the upstream is has been found out, or cannot be: tells the flights that wait for that. */
 void flight_upstream_known(struct worker *w);
 
 #endif

@@ -5,7 +5,6 @@
 #include "ev/log.h"
 #include "ev/loop_hold.h"
 #include "flight/worker.h"
-#include "http/http_client.h"
 
 static const struct turn_stage *stage_of(const struct flight *f)
 {
@@ -26,7 +25,7 @@ void turn_move(struct flight *f, unsigned char to)
                                       LOG_STR("to", str_from_c(stage_of(f)->name)), LOG_END});
 }
 
-/* For a client that has left before it begins, most of it is left out: the drive ends the turn. */
+/* A client that has left before its work begins is spared most of it: the drive ends the turn. */
 static int work_elsewhere(void *arg, struct err *reterr)
 {
     struct flight *f = arg;

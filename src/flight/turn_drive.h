@@ -54,13 +54,13 @@ struct turn_front {
  * turn may be gone afterwards. Every callback ends with it. */
 void turn_wake(struct flight *f);
 
-/* The same for one who still uses the turn, and with what is in the worker's buffer already. */
+/* turn_wake() for a caller who still uses the turn; the worker's buffer keeps what is in it. */
 void turn_drive(struct flight *f);
 
 /* Moves the turn to another stage than the table says. */
 void turn_move(struct flight *f, unsigned char to);
 
-/* Is the upstream's answer still being read? Later it may only end its body. */
+/* True while the upstream's answer is read. Later it may only end its body. */
 bool turn_listens(const struct flight *f);
 
 /* The next bytes of why the upstream refuses. Returns whether they are not waited for any longer: an

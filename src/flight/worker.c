@@ -8,7 +8,6 @@
 #include "access/key_table.h"
 #include "base/secrets.h"
 #include "base/utf8.h"
-#include "ev/log.h"
 #include "flight/builtin_tools.h"
 #include "flight/flight.h"
 #include "mcp/hub/mcp_hub.h"
@@ -77,8 +76,8 @@ static int open_client(struct worker *w, struct http_client **ret, struct http_c
 /* What this worker searches the web with. */
 static int open_search(struct worker *w, struct err *reterr)
 {
-    const struct search_http_conf search = builtin_search_conf(w->config);
     struct http_client_conf pages = client_conf(w->config);
+    struct search_http_conf search;
 
     if (w->config->search_provider == CONFIG_SEARCH_PROVIDER_OFF)
         return 0;
@@ -88,6 +87,7 @@ static int open_search(struct worker *w, struct err *reterr)
         return -1;
     if (!builtin_searches_by_http(w->config))
         return 0;
+    search = builtin_search_conf(w->config);
     w->search = search_http_new(w->client, &search);
     if (w->search != NULL)
         return 0;
@@ -133,8 +133,6 @@ struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
     w->keys = conf->keys;
     atomic_init(&w->has_keys, w->keys->n > 0);
     w->origins = conf->origins;
-    w->upstream = conf->upstream;
-    w->authorization = conf->authorization;
     w->ids = (struct id_source){random_fill, NULL};
     if (open_all(w, conf, reterr) == -1) {
         worker_free(w);

@@ -71,7 +71,6 @@ struct worker_conf {
     const struct config *config;
     const struct api_keys *keys;
     const struct origin_policy *origins;
-    str upstream, authorization;
     struct listen_address *const *addresses; /* where to accept clients */
     size_t n_addresses;
     unsigned n_workers;                 /* they share max_connections */
@@ -80,8 +79,8 @@ struct worker_conf {
     http_server_on_request *on_request; /* the same */
 };
 
-/* Opens the loop, the listeners and the client. Any thread, before it runs.
- * NULL with *reterr filled. */
+/* Opens the loop, the listeners and the client. Any thread, before it runs. What workers share, and
+ * the upstream, the caller sets in its members before that. NULL with *reterr filled. */
 struct worker *worker_new(const struct worker_conf *conf, struct err *reterr);
 
 /* After worker_run() has returned, or instead of it. NULL is fine. */
@@ -105,7 +104,7 @@ str worker_authorization(const struct worker *w, const struct http_request *r);
  * what they were sent. */
 void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e);
 
-/* Is that the client's? */
+/* True when the client's own key is passed on to the upstream. */
 bool worker_passes_key(const struct worker *w, const struct http_request *r);
 
 /* Does a turn that begins now have to wait until it is known what the upstream is? Then

@@ -10,6 +10,7 @@
  * CLOSE     it has said all of this round
  * CALLS     the tools that the model has called are running. Then it is asked again; or, when it has called
  *           tools of the client as well, the answer is complete
+ * CONCLUDE  the answer is ended: what is left of the stream, or the whole object, is sent
  * DONE      the client has its answer; the upstream call may still be reading the end of its body, so that
  *           the connection can be used again
  *

@@ -60,7 +60,7 @@ void chat_turn_log(const struct chat_turn *t, const char *status, const struct e
         LOG_END,
     };
 
-    add_counts(t, &fields[sizeof(fields) / sizeof(*fields) - 5]);
+    add_counts(t, &fields[COUNT_OF(fields) - 5]);
     log_line(is_trouble ? LOG_WARN : LOG_INFO, "chat", fields);
 }
 
@@ -72,7 +72,7 @@ static bool is_own(str name)
     static const str own[] = {STR_INIT("content-type"), STR_INIT("content-encoding"),
                               STR_INIT("cache-control"), STR_INIT("x-accel-buffering")};
 
-    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
         if (str_eq(name, own[i]))
             return true;
     }
@@ -109,7 +109,7 @@ void chat_turn_begin(struct chat_turn *t, const struct http_header *headers, siz
         if (!is_own(head[i].name))
             head[n++] = head[i];
     }
-    for (size_t i = 0; i < sizeof(own) / sizeof(*own) && head != NULL; i++)
+    for (size_t i = 0; i < COUNT_OF(own) && head != NULL; i++)
         head[n++] = own[i];
     http_exchange_start(t->flight.x, t->flight.answer.status, head, n);
     http_exchange_flush(t->flight.x);

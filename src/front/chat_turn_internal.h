@@ -61,7 +61,7 @@ bool chat_turn_offer(struct chat_turn *t);
  * one does not wait for them. */
 void chat_turn_want_servers(const struct worker *w, const struct mcp_snapshot *snapshot);
 
-/* Would that find anything at all? */
+/* True when chat_turn_offer() would find anything, names aside. */
 bool chat_turn_has_offer(const struct worker *w, const struct mcp_snapshot *snapshot);
 
 /* ---- chat_turn_round.c */
@@ -73,6 +73,9 @@ enum turn_next chat_turn_ask(void *arg, struct err *reterr);
 
 extern const struct http_call_handler chat_turn_call_handler; /* in chat_turn.c */
 
+/* What is known of the request's model just now. */
+struct model_profile chat_turn_profile(struct chat_turn *t);
+
 /* ---- chat_turn_tools.c */
 
 /* CALLS: those of the round are run. With calls of the client besides, the answer has ended then. */
@@ -81,9 +84,6 @@ enum turn_next chat_turn_run_calls(void *arg, struct err *reterr);
 
 /* Takes what a call came to (turn_call.h). */
 void chat_turn_close_call(struct turn_call *c);
-
-/* What is known of its model just now. */
-struct model_profile chat_turn_profile(struct chat_turn *t);
 
 /* Appends what was called and what came of it to the history, and forgets the results. */
 void chat_turn_remember(struct chat_turn *t);
@@ -108,7 +108,7 @@ bool chat_turn_keep_head(struct chat_turn *t, const struct http_header *headers,
 /* The answer is complete but for what chat_merge_finish() appends. */
 void chat_turn_finish(struct chat_turn *t);
 
-/* It cannot be completed: an error answer, or one at the end of the stream. */
+/* The answer cannot be completed: it is an error, or ends its stream with one. */
 void chat_turn_fail(void *arg, const struct err *e);
 
 void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e);

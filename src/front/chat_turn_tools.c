@@ -6,7 +6,6 @@
 #include "json/json_text.h"
 #include "mcp/proto/mcp_request.h"
 #include "mcp/proto/mcp_result.h"
-#include "upstream/upstream_options.h"
 
 void chat_turn_close_call(struct turn_call *c)
 {

@@ -402,8 +402,8 @@ static int read_expiry(str raw, uint64_t *ret_ms, struct err *reterr)
     return 0;
 }
 
-static int read_create(struct container_job *job, const struct http_request *r,
-                       struct sandbox_request *request, struct err *reterr)
+static int read_create(struct container_job *job, struct sandbox_request *request,
+                       struct err *reterr)
 {
     const struct id id = id_make(&job->worker->ids, "cntr_", ID_RANDOM_CHARS);
     const struct path name_at = path_member(NULL, STR("name"));
@@ -412,7 +412,6 @@ static int read_create(struct container_job *job, const struct http_request *r,
     struct create_body in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE, STR_NONE};
     str body;
 
-    (void)r;
     if (http_exchange_body(job->x, &body, reterr) == -1 ||
         fields_read_body(body, FIELDS(create_table), &in, NULL, reterr) == -1 ||
         read_expiry(in.expires_after, &request->idle_ms, reterr) == -1 ||
@@ -440,7 +439,7 @@ static int job_read(struct container_job *job, const struct container_call *call
     request->container_id = job->ids[0];
     request->file_id = job->ids[1];
     if (call->op == SANDBOX_CREATE)
-        return read_create(job, r, request, reterr);
+        return read_create(job, request, reterr);
     if (!call->is_list)
         return 0;
     if (!query_read(r->query, &job->arena, &query))

@@ -176,8 +176,7 @@ static int rewrite_body(void *arg, struct err *reterr)
         (void)model_alias_rewrite(aliases, plain, &relay->body);
     if (!buf_failed(&relay->body))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int start_call(struct relay *relay, struct err *reterr)

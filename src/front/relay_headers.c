@@ -50,7 +50,7 @@ static bool passes_back(str name)
         STR_INIT("x-request-id"),
     };
 
-    return !is_one_of(name, own, sizeof(own) / sizeof(*own));
+    return !is_one_of(name, own, COUNT_OF(own));
 }
 
 /* What the upstream gets of the client's headers: what describes the body, what
@@ -68,7 +68,7 @@ static bool passes_on(str name)
         STR_INIT("traceparent"),   STR_INIT("tracestate"),
     };
 
-    for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++) {
+    for (size_t i = 0; i < COUNT_OF(passed); i++) {
         bool is_beginning = str_ends_with(passed[i], STR("-"));
 
         if (is_beginning ? str_starts_with(name, passed[i]) : str_eq(name, passed[i]))

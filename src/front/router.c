@@ -403,15 +403,20 @@ static const struct route *route_find(const struct worker *w, const struct http_
     return NULL;
 }
 
+static void log_refusal(const char *event, struct http_exchange *x, const struct http_request *r)
+{
+    log_line(LOG_INFO, event,
+             (struct log_field[]){LOG_STR("method", r->method), LOG_PATH("path", r->path),
+                                  LOG_STR("client", r->peer),
+                                  LOG_STR("request_id", http_exchange_request_id(x)), LOG_END});
+}
+
 static void refuse_caller(struct http_exchange *x, const struct http_request *r,
                           const struct err *e)
 {
     const struct http_header scheme = {STR("www-authenticate"), STR("Bearer")};
 
-    log_line(LOG_INFO, "unauthorized",
-             (struct log_field[]){LOG_STR("method", r->method), LOG_PATH("path", r->path),
-                                  LOG_STR("client", r->peer),
-                                  LOG_STR("request_id", http_exchange_request_id(x)), LOG_END});
+    log_refusal("unauthorized", x, r);
     http_exchange_respond_error(x, e, &scheme, 1);
 }
 
@@ -427,14 +432,11 @@ static bool needs_no_key(const struct route *route, const struct http_request *r
     return method_bit(r->method) == OPTIONS || is_harmless(route);
 }
 
-/* Before it was looked at; the log says so. */
+/* Refuses a request before it was looked at; the log says so. */
 static void refuse_request(struct http_exchange *x, const struct http_request *r, const char *event,
                            const struct err *e)
 {
-    log_line(LOG_INFO, event,
-             (struct log_field[]){LOG_STR("method", r->method), LOG_PATH("path", r->path),
-                                  LOG_STR("client", r->peer),
-                                  LOG_STR("request_id", http_exchange_request_id(x)), LOG_END});
+    log_refusal(event, x, r);
     http_exchange_respond_error(x, e, NULL, 0);
 }
 
@@ -506,7 +508,7 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
         http_exchange_respond_error(x, r->refusal, NULL, 0);
     } else if (is_harmless(to->route)) {
         run_route(to); /* reads no body, so none is kept of whoever needs no key */
-    } else if (!needs_no_key(to->route, r) && !has_room(r)) {
+    } else if (!has_room(r)) {
         refuse_for_memory(x);
     } else {
         http_exchange_attach(x, to);

@@ -98,11 +98,7 @@ static int run_work(struct store_session *s, void *arg, struct err *reterr)
     (void)budget_use_for(before);
     if (rc == -1)
         return -1;
-    if (buf_failed(&q->out)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
-    return 0;
+    return buf_failed(&q->out) ? err_set_no_memory(reterr) : 0;
 }
 
 void state_write_deleted(struct state_request *q, str object)
@@ -205,10 +201,8 @@ static int job_start(struct state_job *job, const struct path_ids *ids, struct e
         job->call->has_body && request_body_weight(job->http) >= WORKER_LARGE_BYTES;
 
     if (!path_ids_decode(ids, &q->arena, q->ids) ||
-        !query_read(job->http->query, &q->arena, &q->query)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+        !query_read(job->http->query, &q->arena, &q->query))
+        return err_set_no_memory(reterr);
     if (is_large)
         read_large(job);
     else if (job_read(job, job->x, reterr) == -1 || start_work(job, reterr) == -1)

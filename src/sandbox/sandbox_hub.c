@@ -115,10 +115,8 @@ static int open_hub_parts(struct sandbox_hub *hub, struct err *reterr)
     if (hub->loop == NULL || sandbox_egress_open(hub, reterr) == -1)
         return -1;
     hub->end_timer = loop_timer_new(hub->loop, on_end_too_late, hub);
-    if (hub->end_timer == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (hub->end_timer == NULL)
+        return err_set_no_memory(reterr);
     if (uv_thread_create(&hub->thread, thread_main, hub) == 0)
         return 0;
     err_set(reterr, ERR_INTERNAL, "The thread for sandboxes could not be started.");

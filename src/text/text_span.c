@@ -173,7 +173,7 @@ static bool python_name_char(struct text_span *s, char c, size_t at)
 }
 
 /* Brackets are only counted: the reader finds those that do not fit. */
-static bool python_char(struct text_span *s, char c)
+static void python_char(struct text_span *s, char c)
 {
     if (c == '(' || c == '[' || c == '{')
         s->depth++;
@@ -181,7 +181,6 @@ static bool python_char(struct text_span *s, char c)
         s->depth--;
     else if (c == '"' || c == '\'')
         s->quote = c;
-    return true;
 }
 
 enum text_match text_span_python(struct text_span *s, str text, size_t *at)
@@ -194,7 +193,9 @@ enum text_match text_span_python(struct text_span *s, str text, size_t *at)
                 return TEXT_MAY_MATCH;
             continue;
         }
-        if (!(s->name_end == 0 ? python_name_char(s, c, *at) : python_char(s, c)))
+        if (s->name_end > 0)
+            python_char(s, c);
+        else if (!python_name_char(s, c, *at))
             return TEXT_DIFFERS;
         ++*at;
         if (s->depth == 0)

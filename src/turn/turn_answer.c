@@ -207,7 +207,7 @@ void turn_begin_stream(struct turn *t)
         {STR("x-accel-buffering"), STR("no")},
         left_out_header(t),
     };
-    const size_t n_head = sizeof(head) / sizeof(*head);
+    const size_t n_head = COUNT_OF(head);
     struct buf *out;
 
     if (t->is_begun)

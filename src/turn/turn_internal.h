@@ -39,7 +39,7 @@
 #include "wire/request/request_resolve.h"
 #include "wire/request/responses_request.h"
 
-/* The stages; in turn.c is what follows each. Behind TURN_RECORD the response has ended. */
+/* The stages; in turn.c is what follows each. From TURN_RECORD on the response has ended. */
 enum turn_state {
     TURN_RECOGNISE,
     TURN_PARSE,
@@ -71,10 +71,10 @@ struct turn_server {
     struct mcp_catalogue *tools;         /* a reference; NULL: not known yet */
     struct mcp_filter allowed;           /* by the request; while is_filtered */
     struct mcp_approval floor, asked;    /* of approvals; asked by the request if asks */
-    bool is_filtered, asks, is_listed;   /* is_listed: the context has its listing */
-    struct output_item *item;            /* its listing while that is under way; or NULL */
-    struct mcp_task *task;               /* the same, until it has reported */
-    str why_not;                         /* what it has failed with; STR_NONE: it has not */
+    bool is_filtered, asks;
+    struct output_item *item; /* its listing while that is under way; or NULL */
+    struct mcp_task *task;    /* the same, until it has reported */
+    str why_not;              /* what it has failed with; STR_NONE: it has not */
     struct turn_server *next;
 };
 

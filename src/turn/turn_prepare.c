@@ -34,8 +34,7 @@ static int keep_id(struct turn *t, str escaped, str *ret, struct err *reterr)
     *ret = json_text_copy(&t->flight.arena, escaped);
     if (str_is_none(escaped) || !str_is_none(*ret))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 static int list_references(struct turn *t, struct err *reterr)
@@ -47,8 +46,7 @@ static int list_references(struct turn *t, struct err *reterr)
     t->found = arena_array(&t->flight.arena, t->references.n, sizeof(*t->found));
     if (t->found != NULL || t->references.n == 0)
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 int turn_read_request(void *arg, struct err *reterr)
@@ -100,10 +98,8 @@ static int resolve_references(struct turn *t, struct err *reterr)
     struct request_history h = {.found = t->found, .previous_tail = t->history.tail};
     struct request_history_item *items = arena_array(&t->flight.arena, stored->n, sizeof(*items));
 
-    if (items == NULL && stored->n > 0) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (items == NULL && stored->n > 0)
+        return err_set_no_memory(reterr);
     for (; h.n < stored->n; h.n++) {
         const struct store_item *item = &stored->v[h.n];
 

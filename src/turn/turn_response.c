@@ -44,8 +44,7 @@ static int write_opening(struct turn *t, struct err *reterr)
     response_start(&t->response, &t->opening);
     if (!buf_failed(&t->opening))
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 int turn_open_response(struct turn *t, struct err *reterr)
@@ -74,10 +73,8 @@ int turn_open_response(struct turn *t, struct err *reterr)
         return -1;
     response.container_id = t->calls.container_id; /* ids need no escapes */
     responses_request_echo(&t->request, &t->echo);
-    if (buf_failed(&t->echo)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (buf_failed(&t->echo))
+        return err_set_no_memory(reterr);
     response.echo = buf_str(&t->echo);
     response_init(&t->response, &response);
     t->has_response = true;

@@ -141,7 +141,8 @@ static int replay_round(struct turn *t, struct err *reterr)
                            reterr);
 }
 
-/* Is there anything of that? A round that only lacks an answer has brought nothing. */
+/* True when there is a round, or an approved call, to replay. A round that only lacks an answer has
+ * brought nothing. */
 static bool has_said(const struct turn *t)
 {
     return (t->n_rounds > 0 || t->request.approved != NULL) && !response_lacks_answer(&t->response);

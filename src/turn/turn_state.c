@@ -57,10 +57,8 @@ static int find_reference(struct turn *t, struct store_session *s, size_t i,
     const str id = t->references.v[i].id;
     void **known = str_map_slot(&loading->by_id, id, &t->flight.arena);
 
-    if (known == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (known == NULL)
+        return err_set_no_memory(reterr);
     if (*known != NULL)
         *found = *(const struct request_history_item *)*known;
     else if (stored_item_find(s, t->flight.caller.owner, id, &t->flight.arena, found, reterr) == -1)
@@ -152,10 +150,8 @@ int turn_start_loading(void *arg, struct err *reterr)
     const struct id lock = id_make(&t->flight.worker->ids, "lock_", ID_RANDOM_CHARS);
 
     t->lock_name = arena_dup(&t->flight.arena, id_str(&lock));
-    if (str_is_none(t->lock_name)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (str_is_none(t->lock_name))
+        return err_set_no_memory(reterr);
     start_task(t, locks ? STORE_WRITE : STORE_READ, load_work, on_loaded);
     return 0;
 }
@@ -341,10 +337,8 @@ static int keep_response(struct turn *t, struct err *reterr)
     response_object_tail(&t->response, &buf);
     r->tail = keep_text(t, &buf);
     buf_fini(&buf);
-    if (str_is_none(r->head) || str_is_none(r->tail)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (str_is_none(r->head) || str_is_none(r->tail))
+        return err_set_no_memory(reterr);
     return keep_items(t, &r->items, reterr);
 }
 

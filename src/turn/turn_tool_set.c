@@ -130,10 +130,8 @@ static int list_headers(struct turn *t, const struct mcp_declaration *d, struct 
             return reject_declaration(d, "headers", "every value must be a text", reterr);
         list[n].name = json_text_dup(&t->flight.arena, name);
         list[n].value = json_text_dup(&t->flight.arena, jr_string(&j));
-        if (str_is_none(list[n].name) || str_is_none(list[n].value)) {
-            err_set_no_memory(reterr);
-            return -1;
-        }
+        if (str_is_none(list[n].name) || str_is_none(list[n].value))
+            return err_set_no_memory(reterr);
         n++;
     }
     buf_append(&at, d->at);
@@ -161,10 +159,8 @@ static int add_remote(struct turn *t, struct mcp_declaration *d, struct err *ret
     struct turn_server *s = add_server(t, d, reterr);
     const struct item *listing = find_listing(t, d->label);
 
-    if (s == NULL || remote == NULL) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (s == NULL || remote == NULL)
+        return err_set_no_memory(reterr);
     s->remote = remote;
     remote->owner = t->flight.caller.owner;
     remote->label = d->label;
@@ -180,8 +176,7 @@ static int add_remote(struct turn *t, struct mcp_declaration *d, struct err *ret
     s->tools = mcp_catalogue_from_item(d->label, listing->tools);
     if (s->tools != NULL)
         return 0;
-    err_set_no_memory(reterr);
-    return -1;
+    return err_set_no_memory(reterr);
 }
 
 /* ---- what the request allows and asks */

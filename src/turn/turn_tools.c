@@ -84,7 +84,7 @@ enum turn_next turn_look_for_tools(void *arg, struct err *reterr)
 
 /* ---- servers of the request */
 
-static int fail_listing(struct turn_server *s, struct buf *out, struct err *reterr)
+static enum turn_next fail_listing(struct turn_server *s, struct buf *out, struct err *reterr)
 {
     struct buf escaped = {.limit = 0};
 
@@ -92,7 +92,7 @@ static int fail_listing(struct turn_server *s, struct buf *out, struct err *rete
     (void)response_fail_listing(&s->turn->response, s->item, buf_str(&escaped), out);
     buf_fini(&escaped);
     set_list_failed(s, s->why_not, reterr);
-    return -1;
+    return TURN_FAIL;
 }
 
 static void show_tools(struct turn_server *s, struct buf *out)
@@ -195,10 +195,10 @@ enum turn_next turn_await_listings(void *arg, struct err *reterr)
         if (s->item == NULL || s->task != NULL)
             continue;
         if (!str_is_none(s->why_not))
-            return fail_listing(s, out, reterr) == -1 ? TURN_FAIL : TURN_GO;
+            return fail_listing(s, out, reterr);
         show_tools(s, out);
     }
-    if (t->has_response && t->response.broken) {
+    if (t->has_response && t->response.broken != ERR_NONE) {
         response_failure(&t->response, reterr);
         return TURN_FAIL;
     }

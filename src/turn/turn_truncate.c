@@ -18,7 +18,7 @@
  * much is too much. */
 static const unsigned shorten_percent[] = {50, 50, 100};
 
-enum { MAX_SHORTENED = sizeof(shorten_percent) / sizeof(*shorten_percent) };
+enum { MAX_SHORTENED = COUNT_OF(shorten_percent) };
 
 /* In percent. Of the room that the answer leaves for the prompt, more than `most` may turn out not
  * to fit, for the number is an estimate. With `least` of it, and no more than `whole` of the
@@ -108,7 +108,7 @@ static bool aim_trim(const struct turn *t, const struct err_tokens *n, struct tr
     const double bytes_a_token = weight / prompt;
     double most, least, whole;
 
-    if (i >= sizeof(filled) / sizeof(*filled) || n->limit == 0)
+    if (i >= COUNT_OF(filled) || n->limit == 0)
         return false;
     most = (double)prompt_room(t, n) * filled[i].most / 100 * bytes_a_token;
     least = (double)prompt_room(t, n) * filled[i].least / 100 * bytes_a_token;

@@ -67,7 +67,6 @@ struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
         return copy;
     a = &copy->memory;
     copy->server = f->server;
-    copy->chat_template = f->chat_template;
     copy->model_path = f->model_path;
     copy->model_alias = f->model_alias;
     copy->models = f->models;
@@ -75,9 +74,8 @@ struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
     copy->template_words = f->template_words; /* static texts */
     copy->knows_template_words = f->knows_template_words;
     copy->is_partial = f->is_partial;
-    if (copy_text(a, &copy->server) && copy_text(a, &copy->chat_template) &&
-        copy_text(a, &copy->model_path) && copy_text(a, &copy->model_alias) &&
-        copy_models(a, &copy->models))
+    if (copy_text(a, &copy->server) && copy_text(a, &copy->model_path) &&
+        copy_text(a, &copy->model_alias) && copy_models(a, &copy->models))
         return copy;
     upstream_facts_unref(copy);
     return NULL;

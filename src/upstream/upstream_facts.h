@@ -16,8 +16,7 @@ struct upstream_facts {
     atomic_uint n_references;
     struct arena memory;
     struct upstream_finding finding;
-    str server;        /* the Server header of its answers, STR_NONE when they have none */
-    str chat_template; /* plain; STR_NONE: not shown */
+    str server;     /* the Server header of its answers, STR_NONE when they have none */
     str model_path; /* the file of the model, and the name it is served by; STR_NONE: not shown */
     str model_alias;
     struct upstream_models models;

@@ -68,15 +68,16 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 static void take_props(struct upstream_facts *f, str body)
 {
     struct upstream_props props;
+    str template;
 
     if (!upstream_props_read(body, &props))
         return;
-    f->chat_template = json_text_copy(&f->memory, props.chat_template);
+    template = json_text_copy(&f->memory, props.chat_template);
     f->model_path = json_text_copy(&f->memory, props.model_path);
     f->model_alias = json_text_copy(&f->memory, props.model_alias);
     f->context_window = props.context_window;
-    f->knows_template_words = !str_is_none(f->chat_template) &&
-                              model_template_words(f->chat_template, &f->template_words);
+    f->knows_template_words =
+        !str_is_none(template) && model_template_words(template, &f->template_words);
 }
 
 static void take_body(struct upstream_probe *p)

@@ -1,4 +1,4 @@
-/* child_fixture.c -- server processes for tests of mcp/child. */
+/* child_fixture.c -- server processes for tests of child. */
 #include "lib/child_fixture.h"
 
 #include <dirent.h>

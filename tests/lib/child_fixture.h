@@ -1,4 +1,4 @@
-/* child_fixture.h -- server processes for tests of mcp/child, mostly a line of
+/* child_fixture.h -- server processes for tests of child, mostly a line of
  * shell.
  *
  * A test starts a server, states what it waits for with STDIO_UNTIL() and looks at

@@ -398,10 +398,8 @@ static int open_hub_loop(struct mcp_hub *hub, struct err *reterr)
     if (hub->loop == NULL)
         return -1;
     hub->end_timer = loop_timer_new(hub->loop, on_end_too_late, hub);
-    if (hub->end_timer == NULL || !open_clients(hub)) {
-        err_set_no_memory(reterr);
-        return -1;
-    }
+    if (hub->end_timer == NULL || !open_clients(hub))
+        return err_set_no_memory(reterr);
     if (uv_thread_create(&hub->thread, thread_main, hub) != 0) {
         err_set(reterr, ERR_INTERNAL, "The thread for MCP servers could not be started.");
         return -1;

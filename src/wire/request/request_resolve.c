@@ -38,7 +38,6 @@ int request_references(const struct responses_request *r, struct arena *a,
             continue;
         list.v[list.n].id = json_text_copy(a, it->id);
         list.v[list.n].index = it->index;
-        list.v[list.n].must_exist = it->kind == ITEM_REFERENCE;
         if (str_is_none(list.v[list.n++].id))
             return err_set_no_memory(reterr);
     }

@@ -14,9 +14,8 @@
 
 /* An item of `input` that the store has, or has more of. */
 struct request_reference {
-    str id;          /* plain text */
-    size_t index;    /* in `input` */
-    bool must_exist; /* else the item does without */
+    str id;       /* plain text */
+    size_t index; /* in `input` */
 };
 
 struct request_references {

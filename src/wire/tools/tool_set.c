@@ -240,7 +240,7 @@ static int reject_label_twice(const struct source *s, struct err *reterr)
 
 /* additional_tools may repeat a server, as they may a function. What comes with this
  * request may bring the credentials that what was stored has lost. */
-static int repeat_server(struct mcp_declaration *known, const struct mcp_declaration *d)
+static void repeat_server(struct mcp_declaration *known, const struct mcp_declaration *d)
 {
     struct mcp_declaration *next = known->next;
 
@@ -248,7 +248,6 @@ static int repeat_server(struct mcp_declaration *known, const struct mcp_declara
         *known = *d;
         known->next = next;
     }
-    return 0;
 }
 
 static int add_server(struct tool_reader *r, const struct source *s, struct mcp_declaration *d)
@@ -258,8 +257,12 @@ static int add_server(struct tool_reader *r, const struct source *s, struct mcp_
 
     if (slot == NULL)
         return err_set_no_memory(r->reterr);
-    if (*slot != NULL)
-        return r->additional ? repeat_server(*slot, d) : reject_label_twice(s, r->reterr);
+    if (*slot != NULL && !r->additional)
+        return reject_label_twice(s, r->reterr);
+    if (*slot != NULL) {
+        repeat_server(*slot, d);
+        return 0;
+    }
     *slot = d;
     if (set->last_server == NULL)
         set->first_server = d;
