@@ -202,10 +202,10 @@ static void write_tool_list(const struct output_item *item, struct jw *w)
 static void write_hosted_call(const struct output_item *item, struct jw *w)
 {
     const struct output_kind_row *row = &item_rows[item->kind];
-    const str text = str_is_none(item->shown) ? buf_str(&item->text) : item->shown;
+    const str text = buf_str(&item->text);
 
     if (row->delta == EVENT_NONE)
-        jw_key_raw(w, row->text_member, text);
+        jw_key_raw(w, row->text_member, str_is_none(item->shown) ? text : item->shown);
     else
         jw_key_escaped(w, row->text_member, text);
     if (item->kind == OUTPUT_CODE_INTERPRETER_CALL) {

@@ -174,6 +174,8 @@ void turn_send_large(struct turn *t)
     if (t->large.len == 0 && !buf_failed(&t->large))
         return;
     turn_begin_stream(t);
+    if (t->flight.x == NULL)
+        return;
     if (buf_failed(&t->large)) {
         break_off_answer(t);
         return;
