@@ -128,7 +128,7 @@ static bool same_list(const struct config_list *a, const struct config_list *b)
 #define SAME_FLAG(name)     (a->name == b->name)
 #define SAME_SWITCH(name)   (a->name == b->name)
 #define SAME_CHOICE(name)   (a->name == b->name)
-#define SAME_WORD(name)     (a->name == b->name)
+#define SAME_WORD(name)     same_text(a->name, b->name)
 
 static void check_same(const struct config *a, const struct config *b)
 {
