@@ -43,9 +43,9 @@ const sleepers = (seconds) => readdirSync('/proc').filter((pid) => {
     }
 });
 
-async function untilNone(seconds) {
-    for (const until = Date.now() + patience(10_000); sleepers(seconds).length > 0; await pause(20))
-        assert.ok(Date.now() < until, `${sleepers(seconds).length} processes are left`);
+async function untilSleep(seconds, count) {
+    for (const until = Date.now() + patience(10_000); sleepers(seconds).length !== count; await pause(20))
+        assert.ok(Date.now() < until, `${sleepers(seconds).length} processes sleep`);
 }
 
 /* bwrap that is killed between the start of its child and the word that this waits for leaves it
@@ -81,7 +81,7 @@ async function run({ up, daemon }) {
     const { status, json } = await ask(daemon, { model: 'm', input: 'x', tools: [{ ...CODE, container: id }], include: ['code_interpreter_call.outputs'] }, { method: 'POST', path: '/v1/responses' });
     assert.equal(status, 200);
     assert.equal(json.output.find(({ type }) => type === 'code_interpreter_call').outputs[0].logs, 'started\n');
-    assert.equal(sleepers(seconds).length, 3);
+    await untilSleep(seconds, 3); /* one that has just been forked is no `sleep` yet */
     return { id, seconds };
 }
 
@@ -119,7 +119,7 @@ for (const [title, how] of Object.entries(WAYS)) {
                 assert.ok(uid !== RANGED.uid && uid >= 1000, 'its user is another than the gateway');
             }
             await ask(g.daemon, undefined, { method: 'DELETE', path: `/v1/containers/${id}` });
-            await untilNone(seconds);
+            await untilSleep(seconds, 0);
             await g.daemon.stop();
         });
 
@@ -135,7 +135,7 @@ for (const [title, how] of Object.entries(WAYS)) {
             g.daemon.child.kill('SIGKILL');
             await new Promise((done) => g.daemon.child.once('exit', done));
             const next = await startDaemon({ upstream: g.up.url, exact: true, args: ['--listen', `127.0.0.1:${g.daemon.port}`, ...how.args], user: how.user });
-            await untilNone(seconds);
+            await untilSleep(seconds, 0);
             await next.stop();
         });
     });
