@@ -3,9 +3,9 @@
  *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
  *                      \_____________^ \______________________________________________________^
  *
- *       DECIDE -> ASK -> ROUND -> CLOSE -> CALLS       a round, as often as DECIDE says so
- *                   \     ^ v  \    v
- *                    \   HEAR   \  SHORTEN -> ROUND    what was too long for the model is sent again
+ *       DECIDE -> WRITE -> ASK -> ROUND -> CLOSE -> CALLS    a round, as often as DECIDE says so
+ *                                  ^ v       v
+ *                                 HEAR    SHORTEN -> ROUND    what was too long is sent again
  *
  *     at any time, when the response has ended:       RECORD -> SAVE -> CONCLUDE -> DONE
  *     when it cannot be begun:                        DONE
@@ -49,8 +49,9 @@ static const struct turn_stage stages[] = {
     [TURN_OFFER] = {"offer", turn_weight, turn_offer_tools, .next = TURN_APPROVED},
     [TURN_APPROVED] = {"approved", .run = turn_announce_approved, .next = TURN_CALLS},
     [TURN_CALLS] = {"calls", NULL, turn_gather_calls, turn_run_calls, .next = TURN_DECIDE},
-    [TURN_DECIDE] = {"decide", .run = turn_decide, .next = TURN_ASK},
-    [TURN_ASK] = {"ask", turn_weight, turn_write_request, turn_ask, .next = TURN_ROUND},
+    [TURN_DECIDE] = {"decide", .run = turn_decide, .next = TURN_WRITE},
+    [TURN_WRITE] = {"write", turn_weight, turn_write_request, .next = TURN_ASK},
+    [TURN_ASK] = {"ask", .run = turn_ask, .next = TURN_ROUND},
     [TURN_ROUND] = {"round", .run = turn_await_round, .next = TURN_CLOSE, .otherwise = TURN_HEAR,
                     .listens = true},
     [TURN_HEAR] = {"hear", turn_unread_weight, turn_hear_unread, turn_send_heard,

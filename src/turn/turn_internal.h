@@ -51,6 +51,7 @@ enum turn_state {
     TURN_APPROVED,
     TURN_CALLS,
     TURN_DECIDE,
+    TURN_WRITE,
     TURN_ASK,
     TURN_ROUND,
     TURN_HEAR,

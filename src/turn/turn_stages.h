@@ -55,8 +55,10 @@ enum turn_next turn_run_calls(void *arg, struct err *reterr);
 
 /* ---- turn_round.c */
 
-/* ASK: the conversation is written for the model, and sent. */
+/* WRITE: the conversation is written for the model. */
 int turn_write_request(void *arg, struct err *reterr);
+
+/* ASK: it is sent. */
 enum turn_next turn_ask(void *arg, struct err *reterr);
 
 /* SHORTEN: the same with less of it, in place of what was too long. */

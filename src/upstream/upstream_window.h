@@ -1,0 +1,17 @@
+/* upstream_window.h -- how many tokens a model's context may have (CONTRACT 15). */
+#ifndef ANTIPHON_UPSTREAM_UPSTREAM_WINDOW_H
+#define ANTIPHON_UPSTREAM_UPSTREAM_WINDOW_H
+
+#include "config/config.h"
+#include "upstream/upstream_facts.h"
+
+struct upstream_window {
+    int64_t tokens; /* 0: not known */
+    bool is_guess;  /* the server may have allocated less: no request is refused by it */
+};
+
+/* model: as the upstream knows it, plain. facts: NULL while nothing is known. */
+struct upstream_window upstream_window_of(const struct config *c,
+                                          const struct upstream_facts *facts, str model);
+
+#endif
