@@ -37,7 +37,7 @@ static void free_flight(struct flight *f)
 
 void flight_free_if_over(struct flight *f)
 {
-    if (f->x != NULL || f->call != NULL || f->n_tasks > 0)
+    if (flight_has_client(f) || f->call != NULL || f->n_tasks > 0)
         return;
     if (f->ops->on_over != NULL)
         f->ops->on_over(f);
@@ -60,7 +60,7 @@ static void cancel_all(struct flight *f)
 
 void flight_answered(struct flight *f, bool has_upstream_said_all)
 {
-    f->x = NULL;
+    f->peer = (struct peer){.ops = NULL};
     if (f->ops->cancel != NULL)
         f->ops->cancel(f);
     if (f->call != NULL && has_upstream_said_all)
@@ -69,11 +69,11 @@ void flight_answered(struct flight *f, bool has_upstream_said_all)
         flight_cancel_call(f);
 }
 
-/* ---- reports of the exchange, and time */
+/* ---- reports of the client, and time */
 
 static void leave_flight(struct flight *f)
 {
-    f->x = NULL;
+    f->peer = (struct peer){.ops = NULL};
     f->ops->log_gone(f);
     cancel_all(f);
 }
@@ -84,7 +84,7 @@ static void on_gone(void *arg)
 
     atomic_store(&f->is_gone, true);
     if (f->is_on_pool)
-        return; /* which reads of x; end_job() heeds it */
+        return; /* which reads of the request; end_job() heeds it */
     leave_flight(f);
     flight_free_if_over(f);
 }
@@ -103,7 +103,7 @@ static void on_blocked(void *arg, bool blocked)
         http_call_resume(f->call);
 }
 
-static const struct http_exchange_handler exchange_handler = {on_gone, on_blocked};
+static const struct http_exchange_handler client_handler = {on_gone, on_blocked};
 
 static void on_timer(void *arg)
 {
@@ -113,7 +113,7 @@ static void on_timer(void *arg)
         loop_timer_start(f->timer, POOL_LOOK_AGAIN_MS);
         return;
     }
-    if (f->x == NULL)
+    if (!flight_has_client(f))
         flight_cancel_call(f); /* it has lingered */
     else
         f->ops->on_timer(f);
@@ -140,8 +140,9 @@ void flight_keep_alive(struct flight *f, uint64_t next_ms)
 {
     const uint64_t interval_ms = f->worker->config->heartbeat_interval_ms;
 
-    if (flight_is_due(f, &f->last_write_ms, interval_ms, &next_ms))
-        http_exchange_write(f->x, STR(": heartbeat\n\n"));
+    if (f->peer.ops->manners.has_comments &&
+        flight_is_due(f, &f->last_write_ms, interval_ms, &next_ms))
+        peer_write(f->peer, STR(": heartbeat\n\n"));
     if (next_ms != 0)
         loop_timer_start(f->timer, next_ms);
 }
@@ -149,10 +150,10 @@ void flight_keep_alive(struct flight *f, uint64_t next_ms)
 /* ---- the beginning */
 
 /* What it needs of memory. */
-static bool take_memory(struct flight *f, struct http_exchange *x, const struct http_request *r)
+static bool take_memory(struct flight *f, struct peer peer, const struct http_request *r)
 {
     arena_init(&f->arena, f->worker->config->max_request_memory_bytes);
-    f->request_id = arena_dup(&f->arena, http_exchange_request_id(x));
+    f->request_id = arena_dup(&f->arena, peer_request_id(peer));
     f->client = arena_dup(&f->arena, r->peer);
     if (f->ops->on_timer != NULL)
         f->timer = loop_timer_new(f->worker->loop, on_timer, f);
@@ -160,7 +161,7 @@ static bool take_memory(struct flight *f, struct http_exchange *x, const struct 
            (f->timer != NULL || f->ops->on_timer == NULL);
 }
 
-void *flight_new(const struct flight_ops *ops, struct worker *w, struct http_exchange *x,
+void *flight_new(const struct flight_ops *ops, struct worker *w, struct peer peer,
                  const struct http_request *r, const struct caller *caller)
 {
     struct flight *f = budget_alloc(ops->size, ops->size);
@@ -169,13 +170,13 @@ void *flight_new(const struct flight_ops *ops, struct worker *w, struct http_exc
         return NULL;
     f->ops = ops;
     f->worker = w;
-    if (!take_memory(f, x, r)) {
+    if (!take_memory(f, peer, r)) {
         loop_timer_free(f->timer);
         arena_fini(&f->arena);
         budget_free(f, ops->size);
         return NULL;
     }
-    f->x = x;
+    f->peer = peer;
     f->http = r;
     f->caller = *caller;
     f->start_ms = f->last_write_ms = now_ms(f);
@@ -185,7 +186,7 @@ void *flight_new(const struct flight_ops *ops, struct worker *w, struct http_exc
     if (f->next != NULL)
         f->next->link = &f->next;
     w->flights = f;
-    http_exchange_watch(x, &exchange_handler, f);
+    peer_watch(peer, &client_handler, f);
     return f;
 }
 
@@ -250,13 +251,13 @@ static void run_job(void *arg)
     f->job.failure = copy != NULL ? copy : &no_memory;
 } // cppcheck-suppress memleak; end_job() frees it
 
-/* What the log shows of the request of a client that has left goes with the exchange, which is released
+/* What the log shows of the request of a client that has left goes with the peer, which is released
  * last then. The next job of the flight may begin in `then`. */
 static void end_job(void *arg)
 {
     struct flight *f = arg;
     const struct flight_job job = f->job;
-    struct http_exchange *const held = f->x;
+    const struct peer held = f->peer;
     const bool is_gone = flight_is_gone(f);
 
     f->is_on_pool = false;
@@ -264,12 +265,12 @@ static void end_job(void *arg)
     if (is_gone)
         leave_flight(f);
     else
-        http_exchange_release(held);
+        peer_release(held);
     if (f->call != NULL && !f->is_blocked)
         http_call_resume(f->call);
     job.then(f, job.failure);
     if (is_gone)
-        http_exchange_release(held);
+        peer_release(held);
     if (job.failure != &no_memory)
         free(job.failure);
     flight_free_if_over(f);
@@ -283,7 +284,7 @@ void flight_offload(struct flight *f, int (*work)(void *arg, struct err *reterr)
     f->job.then = then;
     f->is_on_pool = true;
     f->n_tasks++;
-    http_exchange_hold(f->x);
+    peer_hold(f->peer);
     if (f->call != NULL)
         http_call_pause(f->call);
     loop_offload(f->worker->loop, &f->job.of_loop);
@@ -314,7 +315,7 @@ void flight_end_all(struct worker *w, const struct err *e)
 {
     for (struct flight *f = w->flights, *next; f != NULL; f = next) {
         next = f->next;
-        if (f->x != NULL && !f->is_on_pool)
+        if (flight_has_client(f) && !f->is_on_pool)
             f->ops->fail(f, e);
         flight_free_if_over(f);
     }
@@ -333,7 +334,7 @@ void flight_upstream_known(struct worker *w)
 {
     for (struct flight *f = w->flights, *next; f != NULL; f = next) {
         next = f->next;
-        if (f->ops->on_upstream_known == NULL || f->x == NULL)
+        if (f->ops->on_upstream_known == NULL || !flight_has_client(f))
             continue;
         f->ops->on_upstream_known(f);
         flight_free_if_over(f);

@@ -1,5 +1,5 @@
-/* flight.h -- a request on its way through the gateway: the exchange with its client, the call of the
- * upstream that is made for it, its time, its memory, and its place among all of its worker.
+/* flight.h -- a request on its way through the gateway: its client, the call of the upstream that is
+ * made for it, its time, its memory, and its place among all of its worker.
  *
  * A turn, a chat turn and a relay are flights: each begins with a struct flight, and what differs is a
  * table of operations. Reports of a call go straight to the owner, whose handler is given to
@@ -19,12 +19,11 @@
 #include "access/api_key.h"
 #include "base/arena.h"
 #include "ev/loop.h"
+#include "flight/peer.h"
 #include "upstream/upstream_answer.h"
 
 struct flight;
 struct http_call_handler;
-struct http_exchange;
-struct http_request;
 struct turn_front;
 struct worker;
 
@@ -54,8 +53,8 @@ struct flight {
     const struct flight_ops *ops;
     struct worker *worker;
     struct flight *next, **link;     /* in the worker's list */
-    struct http_exchange *x;         /* NULL when the answer is complete or the client gone */
-    const struct http_request *http; /* lives as long as x */
+    struct peer peer;                /* none when the answer is complete or the client gone */
+    const struct http_request *http; /* lives as long as the peer */
     struct http_call *call;          /* NULL: none, or it has ended */
     struct upstream_answer answer;   /* of that call */
     struct loop_timer *timer;        /* NULL when the owner has no on_timer */
@@ -74,9 +73,9 @@ struct flight {
     struct flight_job job;
 };
 
-/* A zeroed owner's struct with its flight, which hears of the exchange from now on. NULL when out of
- * memory: then the exchange is untouched. */
-void *flight_new(const struct flight_ops *ops, struct worker *w, struct http_exchange *x,
+/* A zeroed owner's struct with its flight, which hears of the peer from now on. NULL when out of
+ * memory: then the peer is untouched. */
+void *flight_new(const struct flight_ops *ops, struct worker *w, struct peer peer,
                  const struct http_request *r, const struct caller *caller);
 
 /* Frees the flight when it has neither a client nor a call nor a task. */
@@ -106,7 +105,13 @@ void flight_cancel_call(struct flight *f);
 
 /* ---- the client */
 
-/* The exchange is over, answered or broken off: cancels what is waited for. When the upstream has
+/* Does somebody wait for the answer? */
+static inline bool flight_has_client(const struct flight *f)
+{
+    return peer_is_there(f->peer);
+}
+
+/* The answer is over, complete or broken off: cancels what is waited for. When the upstream has
  * said all, its call may linger a moment: so that the end of its body can arrive, and the connection
  * be used again. */
 void flight_answered(struct flight *f, bool has_upstream_said_all);
@@ -124,8 +129,8 @@ void flight_keep_alive(struct flight *f, uint64_t next_ms);
 
 /* Runs work(f) on the pool, and then `then` on the loop: with NULL, or with what work has filled in when
  * it returned -1. work touches nothing but the flight, what is constant and what may be used from any
- * thread; a call is paused meanwhile. If the client has left, f->x is NULL for `then`, which frees
- * nothing. */
+ * thread; a call is paused meanwhile. If the client has left, the flight has none for `then`, which
+ * frees nothing. */
 void flight_offload(struct flight *f, int (*work)(void *arg, struct err *reterr),
                     void (*then)(void *arg, const struct err *failure));
 

@@ -41,7 +41,7 @@ static void on_worked(void *arg, const struct err *failure)
 
     loop_hold_by(stage_of(f)->name);
     buf_reset(&f->worker->out);
-    if (failure != NULL && f->x != NULL)
+    if (failure != NULL && flight_has_client(f))
         f->ops->front->fail(f, failure);
     turn_drive(f);
 }
@@ -80,7 +80,7 @@ static enum turn_next run_stage(struct flight *f, struct err *reterr)
 
 static bool may_go_on(const struct flight *f)
 {
-    return !f->is_on_pool && (f->x != NULL || stage_of(f)->needs_no_client);
+    return !f->is_on_pool && (flight_has_client(f) || stage_of(f)->needs_no_client);
 }
 
 void turn_drive(struct flight *f)
@@ -118,7 +118,7 @@ void turn_wake(struct flight *f)
 
 bool turn_listens(const struct flight *f)
 {
-    return f->x != NULL && stage_of(f)->listens;
+    return flight_has_client(f) && stage_of(f)->listens;
 }
 
 bool turn_hear_refusal(struct flight *f, str bytes)

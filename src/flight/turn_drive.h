@@ -71,7 +71,7 @@ bool turn_hear_refusal(struct flight *f, str bytes);
  * that this is to the client, without the keys that it may quote. */
 void turn_read_refusal(struct flight *f, const struct err *failure, struct err *ret);
 
-/* The client has its answer: f->x is NULL afterwards. See flight_answered(). */
+/* The client has its answer: the flight has no client afterwards. See flight_answered(). */
 void turn_answered(struct flight *f, bool has_upstream_said_all);
 
 /* A copy of a failure that lives as long as the arena; NULL: there is none. */

@@ -47,7 +47,7 @@ static int read_request(void *arg, struct err *reterr)
     const struct name_list aliases = upstream_model_aliases(t->flight.worker->config);
     str body;
 
-    if (http_exchange_body(t->flight.x, &body, reterr) == -1)
+    if (peer_body(t->flight.peer, &body, reterr) == -1)
         return 0;
     t->flight.body_bytes = body.len;
     if (chat_rewrite(aliases, body, &t->rewritten))
@@ -78,15 +78,15 @@ static void init_merge(struct chat_turn *t)
 static enum turn_next begin_or_relay(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
-    struct http_exchange *const x = t->flight.x;
+    const struct peer client = t->flight.peer;
 
     (void)reterr;
     if (t->has_offer) {
         init_merge(t);
         return TURN_GO;
     }
-    t->flight.x = NULL; /* which is the relay's */
-    relay_start(t->flight.worker, x, t->flight.http, &t->flight.caller);
+    t->flight.peer = (struct peer){.ops = NULL}; /* it is the relay's */
+    relay_begin(t->flight.worker, client, t->flight.http, &t->flight.caller);
     return TURN_WAIT;
 }
 
@@ -223,7 +223,7 @@ static void on_body(void *arg, str bytes)
     if (t->flight.first_byte_ms == 0)
         t->flight.first_byte_ms = loop_now_ms(t->flight.worker->loop);
     if (t->is_relayed)
-        http_exchange_write(t->flight.x, bytes);
+        peer_write(t->flight.peer, bytes);
     else if (hear(t, bytes))
         turn_drive(&t->flight); /* with what is in the buffer */
     else
@@ -312,7 +312,8 @@ void chat_turn_start(struct worker *w, struct http_exchange *x, const struct htt
 {
     const bool has_tools = w->config->chat_tools != CONFIG_CHAT_TOOLS_OFF;
     struct mcp_snapshot *snapshot = has_tools ? worker_mcp_servers(w) : NULL;
-    struct chat_turn *t = has_offer(w, snapshot) ? flight_new(&ops, w, x, r, caller) : NULL;
+    struct chat_turn *t =
+        has_offer(w, snapshot) ? flight_new(&ops, w, peer_of_exchange(x), r, caller) : NULL;
 
     if (t == NULL) {
         mcp_snapshot_unref(snapshot);

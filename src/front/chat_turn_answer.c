@@ -111,8 +111,8 @@ void chat_turn_begin(struct chat_turn *t, const struct http_header *headers, siz
     }
     for (size_t i = 0; i < COUNT_OF(own) && head != NULL; i++)
         head[n++] = own[i];
-    http_exchange_start(t->flight.x, t->flight.answer.status, head, n);
-    http_exchange_flush(t->flight.x);
+    peer_start(t->flight.peer, t->flight.answer.status, head, n);
+    peer_flush(t->flight.peer);
     t->flight.last_write_ms = loop_now_ms(t->flight.worker->loop);
     flight_keep_alive(&t->flight, 0); /* finds out when to look again */
 }
@@ -123,17 +123,17 @@ void chat_turn_relay_head(struct chat_turn *t, const struct http_header *headers
     struct http_header *head = passed(t, headers, n_headers, &n);
 
     t->is_begun = t->is_relayed = true;
-    http_exchange_start(t->flight.x, t->flight.answer.status, head, n);
-    http_exchange_flush(t->flight.x);
+    peer_start(t->flight.peer, t->flight.answer.status, head, n);
+    peer_flush(t->flight.peer);
 }
 
 void chat_turn_relay_end(struct chat_turn *t, const struct err *failure)
 {
     chat_turn_log(t, failure == NULL ? "relayed" : "failed", failure);
     if (failure == NULL)
-        http_exchange_end(t->flight.x, STR(""));
+        peer_end(t->flight.peer, STR(""));
     else
-        http_exchange_abort(t->flight.x);
+        peer_abort(t->flight.peer);
     answered(t);
 }
 
@@ -163,7 +163,7 @@ static bool is_broken(struct chat_turn *t)
 {
     if (!buf_failed(&t->flight.worker->out))
         return false;
-    http_exchange_abort(t->flight.x);
+    peer_abort(t->flight.peer);
     answered(t);
     return true;
 }
@@ -173,10 +173,10 @@ void chat_turn_send(void *arg)
     struct chat_turn *t = arg;
     struct buf *out = chat_turn_out(t);
 
-    if (t->flight.x == NULL || is_broken(t) || out->len == 0)
+    if (!flight_has_client(&t->flight) || is_broken(t) || out->len == 0)
         return;
     t->flight.last_write_ms = loop_now_ms(t->flight.worker->loop);
-    http_exchange_write(t->flight.x, buf_str(out));
+    peer_write(t->flight.peer, buf_str(out));
     buf_reset(out);
 }
 
@@ -187,7 +187,7 @@ static void end_stream(struct chat_turn *t, const char *status, const struct err
     if (is_broken(t))
         return;
     chat_turn_log(t, status, e);
-    http_exchange_end(t->flight.x, buf_str(&t->flight.worker->out));
+    peer_end(t->flight.peer, buf_str(&t->flight.worker->out));
     buf_reset(&t->flight.worker->out);
     answered(t);
 }
@@ -205,8 +205,8 @@ void chat_turn_finish(struct chat_turn *t)
         chat_turn_fail(t, &e);
     } else {
         chat_turn_log(t, "completed", NULL);
-        http_exchange_respond(t->flight.x, t->flight.answer.status, t->headers, t->n_headers,
-                              buf_str(out));
+        peer_respond(t->flight.peer, t->flight.answer.status, t->headers, t->n_headers,
+                     buf_str(out));
         answered(t);
     }
 }
@@ -222,7 +222,7 @@ void chat_turn_fail(void *arg, const struct err *e)
         end_stream(t, "failed", e);
     } else {
         chat_turn_log(t, "failed", e);
-        http_exchange_respond_error(t->flight.x, e, NULL, 0);
+        peer_respond_error(t->flight.peer, e);
         answered(t);
     }
 }

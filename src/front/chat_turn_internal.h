@@ -89,7 +89,7 @@ void chat_turn_close_call(struct turn_call *c);
 void chat_turn_remember(struct chat_turn *t);
 void chat_turn_forget_results(struct chat_turn *t);
 
-/* ---- chat_turn_answer.c; those that end the answer leave t->flight.x NULL */
+/* ---- chat_turn_answer.c; those that end the answer leave the flight without a client */
 
 /* Where the client's bytes go until they are sent. */
 struct buf *chat_turn_out(struct chat_turn *t);

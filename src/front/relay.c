@@ -38,9 +38,9 @@ void relay_fail(struct relay *relay, const struct err *e)
         relay->status = err_http_status(e);
     log_end(relay, err_wire_code(e), e);
     if (is_begun)
-        http_exchange_abort(relay->flight.x);
+        peer_abort(relay->flight.peer);
     else
-        http_exchange_respond_error(relay->flight.x, e, NULL, 0);
+        peer_respond_error(relay->flight.peer, e);
     flight_answered(&relay->flight, false);
 }
 
@@ -50,7 +50,7 @@ void relay_respond(struct relay *relay, str json)
 
     relay->status = 200;
     log_end(relay, "answered", NULL);
-    http_exchange_respond(relay->flight.x, relay->status, &type, 1, json);
+    peer_respond(relay->flight.peer, relay->status, &type, 1, json);
     flight_answered(&relay->flight, false);
 }
 
@@ -78,8 +78,8 @@ static void pass_head(struct relay *relay, int status, const struct http_header 
     size_t n = passed == NULL ? 0 : relay_headers_back(headers, n_headers, has_cors, passed);
 
     relay->status = status;
-    http_exchange_start(relay->flight.x, status, passed, n);
-    http_exchange_flush(relay->flight.x);
+    peer_start(relay->flight.peer, status, passed, n);
+    peer_flush(relay->flight.peer);
 }
 
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
@@ -99,7 +99,7 @@ static void on_body(void *arg, str bytes)
 {
     struct relay *relay = arg;
 
-    http_exchange_write(relay->flight.x, bytes);
+    peer_write(relay->flight.peer, bytes);
 }
 
 static void on_end(void *arg, const struct err *failure)
@@ -114,7 +114,7 @@ static void on_end(void *arg, const struct err *failure)
         relay_fail(relay, failure);
     } else {
         log_end(relay, "relayed", NULL);
-        http_exchange_end(relay->flight.x, STR(""));
+        peer_end(relay->flight.peer, STR(""));
         flight_answered(&relay->flight, true);
     }
     flight_free_if_over(&relay->flight);
@@ -168,7 +168,7 @@ static int rewrite_body(void *arg, struct err *reterr)
     const struct name_list aliases = upstream_model_aliases(relay->flight.worker->config);
     str plain;
 
-    if (http_exchange_body(relay->flight.x, &plain, NULL) == -1)
+    if (peer_body(relay->flight.peer, &plain, NULL) == -1)
         return 0;
     if (is_chat(relay))
         (void)chat_rewrite(aliases, plain, &relay->body);
@@ -203,7 +203,7 @@ static void ask_upstream(void *arg, const struct err *failure)
     struct relay *relay = arg;
     struct err e;
 
-    if (relay->flight.x == NULL)
+    if (!flight_has_client(&relay->flight))
         return;
     if (failure == NULL && start_call(relay, &e) == -1)
         failure = &e;
@@ -249,15 +249,15 @@ static void begin_relay(struct relay *relay)
         ask_upstream(relay, NULL);
 }
 
-void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+void relay_begin(struct worker *w, struct peer client, const struct http_request *r,
                  const struct caller *caller)
 {
-    struct relay *relay = flight_new(&ops, w, x, r, caller);
+    struct relay *relay = flight_new(&ops, w, client, r, caller);
     struct err e;
 
     if (relay == NULL) {
         err_set_no_memory(&e);
-        http_exchange_respond_error(x, &e, NULL, 0);
+        peer_respond_error(client, &e);
         return;
     }
     relay->model = model_lookup_id(r, &relay->flight.arena);
@@ -266,4 +266,10 @@ void relay_start(struct worker *w, struct http_exchange *x, const struct http_re
     else
         begin_relay(relay);
     flight_free_if_over(&relay->flight);
+}
+
+void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                 const struct caller *caller)
+{
+    relay_begin(w, peer_of_exchange(x), r, caller);
 }

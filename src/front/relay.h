@@ -4,7 +4,7 @@
 #ifndef ANTIPHON_FRONT_RELAY_H
 #define ANTIPHON_FRONT_RELAY_H
 
-#include "http/http_server.h"
+#include "flight/peer.h"
 
 struct caller;
 struct worker;
@@ -16,6 +16,10 @@ str relay_path(str path);
 
 /* Begins a relay; it answers, and frees itself at its end. */
 void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                 const struct caller *caller);
+
+/* The same for a client that somebody else has listened to until now. */
+void relay_begin(struct worker *w, struct peer client, const struct http_request *r,
                  const struct caller *caller);
 
 #endif

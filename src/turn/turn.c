@@ -199,7 +199,7 @@ static void on_timer(void *arg)
     if (!t->request.stream || (t->flight.stage != TURN_ROUND && !t->is_begun))
         return; /* nothing to show yet, or not any more */
     turn_begin_stream(t);
-    if (t->flight.x != NULL)
+    if (flight_has_client(&t->flight))
         turn_keep_alive(t);
 }
 
@@ -272,15 +272,15 @@ static const struct flight_ops ops = {
 
 /* ---- the beginning */
 
-void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
-                const struct caller *caller)
+static void begin_turn(struct worker *w, struct peer client, const struct http_request *r,
+                       const struct caller *caller)
 {
-    struct turn *t = flight_new(&ops, w, x, r, caller);
+    struct turn *t = flight_new(&ops, w, client, r, caller);
     struct err e;
 
     if (t == NULL) {
         err_set_no_memory(&e);
-        http_exchange_respond_error(x, &e, NULL, 0);
+        peer_respond_error(client, &e);
         return;
     }
     t->last_event_ms = t->flight.start_ms;
@@ -290,4 +290,10 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
     buf_init(&t->chat_body, w->config->max_request_memory_bytes);
     t->awaits_upstream = worker_awaits_upstream(w);
     turn_wake(&t->flight);
+}
+
+void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                const struct caller *caller)
+{
+    begin_turn(w, peer_of_exchange(x), r, caller);
 }

@@ -11,5 +11,4 @@ struct worker;
  * thing it started has ended. */
 void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                 const struct caller *caller);
-
 #endif

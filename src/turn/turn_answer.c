@@ -76,7 +76,7 @@ void turn_answer_error(struct turn *t, const struct err *e)
 {
     turn_unlock(t);
     log_end(t, e);
-    http_exchange_respond_error(t->flight.x, e, NULL, 0);
+    peer_respond_error(t->flight.peer, e);
     end_answer(t);
 }
 
@@ -126,9 +126,9 @@ void turn_answer_object(struct turn *t, struct buf *object)
     }
     log_end(t, NULL);
     if (object->len < WORKER_LARGE_BYTES)
-        http_exchange_respond(t->flight.x, 200, head, n_head, buf_str(object));
+        peer_respond(t->flight.peer, 200, head, n_head, buf_str(object));
     else
-        http_exchange_respond_taken(t->flight.x, 200, head, n_head, object);
+        peer_respond_taken(t->flight.peer, 200, head, n_head, object);
     buf_fini(object);
     end_answer(t);
 }
@@ -149,7 +149,7 @@ struct buf *turn_fresh_out(struct turn *t)
 /* Ends an answer that cannot be completed. */
 static void break_off_answer(struct turn *t)
 {
-    http_exchange_abort(t->flight.x);
+    peer_abort(t->flight.peer);
     end_answer(t);
 }
 
@@ -158,14 +158,14 @@ void turn_send_events(void *arg)
     struct turn *t = arg;
     struct buf *out = &t->flight.worker->out;
 
-    if (!t->is_begun || t->flight.x == NULL || (out->len == 0 && !buf_failed(out)))
+    if (!t->is_begun || !flight_has_client(&t->flight) || (out->len == 0 && !buf_failed(out)))
         return;
     if (buf_failed(out)) {
         break_off_answer(t); /* events are missing: better no end of the stream than a wrong one */
         return;
     }
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
-    http_exchange_write(t->flight.x, buf_str(out));
+    peer_write(t->flight.peer, buf_str(out));
     buf_reset(out);
 }
 
@@ -174,14 +174,14 @@ void turn_send_large(struct turn *t)
     if (t->large.len == 0 && !buf_failed(&t->large))
         return;
     turn_begin_stream(t);
-    if (t->flight.x == NULL)
+    if (!flight_has_client(&t->flight))
         return;
     if (buf_failed(&t->large)) {
         break_off_answer(t);
         return;
     }
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
-    http_exchange_write_taken(t->flight.x, &t->large);
+    peer_write_taken(t->flight.peer, &t->large);
 }
 
 /* ---- signs of life */
@@ -195,7 +195,7 @@ void turn_keep_alive(struct turn *t)
         response_keepalive(&t->response, turn_fresh_out(t));
         turn_send_events(t);
     }
-    if (t->flight.x != NULL)
+    if (flight_has_client(&t->flight))
         flight_keep_alive(&t->flight, next_ms);
 }
 
@@ -216,21 +216,21 @@ void turn_begin_stream(struct turn *t)
         return;
     t->is_begun = true;
     out = turn_fresh_out(t); /* another turn's last events may be in it */
-    http_exchange_start(t->flight.x, 200, head,
-                        str_is_none(head[n_head - 1].value) ? n_head - 1 : n_head);
+    peer_start(t->flight.peer, 200, head,
+               str_is_none(head[n_head - 1].value) ? n_head - 1 : n_head);
     if (t->opening.len > 0)
-        http_exchange_write_taken(t->flight.x, &t->opening);
+        peer_write_taken(t->flight.peer, &t->opening);
     else
         response_start(&t->response, out);
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
     turn_keep_alive(t); /* finds out when to look again */
-    if (t->flight.x == NULL)
+    if (!flight_has_client(&t->flight))
         return;
     if (buf_failed(out)) {
         break_off_answer(t);
         return;
     }
-    http_exchange_write_soon(t->flight.x, buf_str(out));
+    peer_write_soon(t->flight.peer, buf_str(out));
     buf_reset(out);
 }
 
@@ -240,11 +240,11 @@ void turn_answer_stream(struct turn *t, const struct err *e)
 
     log_end(t, e);
     if (t->large.len > 0)
-        http_exchange_write_taken(t->flight.x, &t->large);
+        peer_write_taken(t->flight.peer, &t->large);
     if (buf_failed(out) || buf_failed(&t->large))
-        http_exchange_abort(t->flight.x);
+        peer_abort(t->flight.peer);
     else
-        http_exchange_end(t->flight.x, buf_str(out));
+        peer_end(t->flight.peer, buf_str(out));
     buf_reset(out);
     worker_shrink_out(t->flight.worker);
     end_answer(t);

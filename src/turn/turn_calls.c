@@ -80,7 +80,7 @@ enum turn_next turn_announce_approved(void *arg, struct err *reterr)
         return TURN_GO;
     if (t->request.stream)
         turn_begin_stream(t);
-    if (t->flight.x == NULL)
+    if (!flight_has_client(&t->flight))
         return TURN_WAIT;
     for (const struct approved_call *a = t->request.approved; a != NULL; a = a->next) {
         if (response_approved_call(&t->response, a->tool, a->request->arguments, a->request->id,

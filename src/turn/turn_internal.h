@@ -237,7 +237,7 @@ int turn_put_back(struct turn *t, struct err *reterr);
 /* Remembers what it has run in a response that has ended. */
 void turn_keep_rounds(struct turn *t);
 
-/* ---- turn_answer.c; each may end the answer, after which t->flight.x is NULL */
+/* ---- turn_answer.c; each may end the answer, after which the flight has no client */
 
 /* Where events go, which leave before the turn waits; NULL when none are wanted. */
 struct buf *turn_out(struct turn *t);

@@ -10,6 +10,8 @@ static int read_dialect(struct turn *t, struct err *reterr)
     str word = http_request_header(t->flight.http, STR("x-gateway-dialect"));
 
     t->dialect = RESPONSE_DIALECT_OPENAI;
+    if (!t->flight.peer.ops->manners.has_dialects)
+        return 0;
     if (str_is_none(word) ? t->flight.worker->config->dialect == CONFIG_DIALECT_ORS
                           : str_eq_nocase(word, STR("ors")))
         t->dialect = RESPONSE_DIALECT_ORS;
@@ -55,7 +57,7 @@ int turn_read_request(void *arg, struct err *reterr)
     const struct responses_request_options options = turn_request_options(t);
     str body;
 
-    if (read_dialect(t, reterr) == -1 || http_exchange_body(t->flight.x, &body, reterr) == -1)
+    if (read_dialect(t, reterr) == -1 || peer_body(t->flight.peer, &body, reterr) == -1)
         return -1;
     t->flight.body_bytes = body.len;
     if (responses_request_parse(body, &options, &t->flight.worker->ids, &t->flight.arena,

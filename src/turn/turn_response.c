@@ -56,7 +56,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .service_tier = t->request.service_tier,
         .created_at = clock_unix_s(),
         .reasoning = reasoning_mode(c, &t->request),
-        .error_event = c->error_event,
+        .error_event = c->error_event && t->flight.peer.ops->manners.has_error_events,
         .obfuscation = t->request.include_obfuscation,
         .interleaved_calls = c->interleaved_calls,
         .max_output_bytes = c->max_response_bytes,

@@ -389,7 +389,7 @@ enum turn_next turn_await_saved(void *arg, struct err *reterr)
     struct turn *t = arg;
 
     (void)reterr;
-    if (t->flight.n_tasks > 0 || t->flight.x == NULL)
+    if (t->flight.n_tasks > 0 || !flight_has_client(&t->flight))
         return TURN_WAIT;
     t->not_stored = t->failure;
     if (t->failure != NULL && t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_FAIL)

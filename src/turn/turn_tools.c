@@ -177,7 +177,7 @@ int turn_start_listings(void *arg, struct err *reterr)
         return -1;
     if (t->request.stream)
         turn_begin_stream(t);
-    if (t->flight.x == NULL)
+    if (!flight_has_client(&t->flight))
         return 0;
     for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
         if (must_be_listed(s) && start_listing(s, turn_out(t), reterr) == -1)

@@ -138,6 +138,6 @@ bool turn_shorten(struct turn *t, const struct err_tokens *n)
 
 bool turn_may_shorten(const struct turn *t, const struct err *e)
 {
-    return t->flight.x != NULL && e->code == ERR_CONTEXT_LENGTH &&
+    return flight_has_client(&t->flight) && e->code == ERR_CONTEXT_LENGTH &&
            t->response.end == t->round_start && is_truncated(t) && t->n_shortened < MAX_SHORTENED;
 }

@@ -11,15 +11,23 @@
 #define STREAM   MESSAGES ",\"stream\":true"
 
 /* What is only passed on is not looked at here. */
-void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+void relay_begin(struct worker *w, struct peer client, const struct http_request *r,
                  const struct caller *caller)
 {
+    struct http_exchange *const x = client.of;
+
     (void)w;
     (void)r;
     (void)caller;
     assert_int_equal(x->n_held, 0);
     x->is_over = true;
     stage.n_relayed++;
+}
+
+void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                 const struct caller *caller)
+{
+    relay_begin(w, peer_of_exchange(x), r, caller);
 }
 
 /* There is a server with one tool, t. */
