@@ -54,9 +54,10 @@ static int list_references(struct turn *t, struct err *reterr)
 int turn_read_request(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
-    const struct responses_request_options options = turn_request_options(t);
+    struct responses_request_options options = turn_request_options(t);
     str body;
 
+    options.is_message = t->flight.peer.ops->manners.sends_messages;
     if (read_dialect(t, reterr) == -1 || peer_body(t->flight.peer, &body, reterr) == -1)
         return -1;
     t->flight.body_bytes = body.len;

@@ -14,6 +14,7 @@ struct request_fields {
     str max_output_tokens, max_tool_calls, top_logprobs;
     str text, format, reasoning, generate_summary, include, prompt;
     str without_effect;
+    str generate;              /* of a message */
     str previous_responses_id; /* a misspelling of previous_response_id that clients send */
 };
 

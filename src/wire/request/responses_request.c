@@ -54,7 +54,13 @@ static const struct field request_table[] = {
     PLACE("prompt_cache_options", FIELD_ANY, without_effect),
     PLACE("access_programs", FIELD_ANY, without_effect),
     PLACE("image", FIELD_ANY, without_effect),
+    /* of messages alone; elsewhere nobody knows them */
+    PLACE("type", FIELD_ANY, without_effect),
+    PLACE("stream_id", FIELD_ANY, without_effect),
+    PLACE("generate", FIELD_BOOLEAN, generate),
 };
+
+enum { N_MESSAGE_FIELDS = 3 }; /* the last ones of the table */
 
 static const struct field text_table[] = {
     PLACE("format", FIELD_OBJECT, format),
@@ -87,11 +93,16 @@ static const struct field conversation_table[] = {
 
 /* ---- syntax and types */
 
-static int read_body(struct request_fields *in, str body, struct extra_reader *extra,
-                     struct err *reterr)
+static int read_body(struct request_fields *in, str body, bool is_message,
+                     struct extra_reader *extra, struct err *reterr)
 {
     const struct field_sink others = {extra_reader_take, extra};
-    int rc = fields_read_body(body, FIELDS(request_table), in, &others, reterr);
+    struct fields known = FIELDS(request_table);
+    int rc;
+
+    if (!is_message)
+        known.n -= N_MESSAGE_FIELDS;
+    rc = fields_read_body(body, known, in, &others, reterr);
 
     in->r.extra = extra->fields;
     return rc;
@@ -140,13 +151,14 @@ static bool truth(str raw, bool fallback)
     return str_is_none(raw) ? fallback : jr_type_of(raw) == JR_TRUE;
 }
 
-static void note_meanings(struct request_fields *in)
+static void note_meanings(struct request_fields *in, bool is_message)
 {
     struct responses_request *r = &in->r;
 
-    r->stream = truth(in->stream, false);
+    r->stream = is_message || truth(in->stream, false);
     r->store = truth(in->store, true);
     r->background = truth(in->background, false);
+    r->is_warm_up = !truth(in->generate, true);
     r->include_obfuscation = truth(in->include_obfuscation, false);
     if (str_is_none(r->previous_response_id))
         r->previous_response_id = in->previous_responses_id;
@@ -185,7 +197,8 @@ static int require_input(const struct responses_request *r, struct err *reterr)
 {
     const struct path at = path_member(NULL, STR("input"));
 
-    if (responses_request_continues(r) || (!str_is_none(r->input) && !is_empty_array(r->input)))
+    if (r->is_warm_up || responses_request_continues(r) ||
+        (!str_is_none(r->input) && !is_empty_array(r->input)))
         return 0;
     if (!str_is_none(r->input) && !str_is_none(r->instructions))
         return 0;
@@ -221,11 +234,15 @@ static int check_required(struct request_fields *in,
 
 /* ---- values */
 
-static int check_background(const struct responses_request *r, struct err *reterr)
+static int check_background(const struct responses_request *r, bool is_message, struct err *reterr)
 {
     if (!r->background)
         return 0;
-    if (!r->store)
+    if (is_message)
+        err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, "background",
+                      "Background responses cannot be asked for over WebSocket. Use POST "
+                      "/v1/responses.");
+    else if (!r->store)
         err_set_param(reterr, ERR_INVALID_VALUE, "background",
                       "Invalid value: 'background' can only be true when 'store' is true.");
     else
@@ -234,7 +251,7 @@ static int check_background(const struct responses_request *r, struct err *reter
     return -1;
 }
 
-static int check_values(struct request_fields *in, struct err *reterr)
+static int check_values(struct request_fields *in, bool is_message, struct err *reterr)
 {
     const struct path prompt_at = path_member(NULL, STR("prompt"));
     struct reasoning_config *reasoning = &in->r.reasoning;
@@ -248,7 +265,7 @@ static int check_values(struct request_fields *in, struct err *reterr)
     in->r.reasoning_summary_requested = !str_is_none(reasoning->summary);
     if (in->r.service_tier.len == 0)
         in->r.service_tier = STR_NONE;
-    return check_background(&in->r, reterr);
+    return check_background(&in->r, is_message, reterr);
 }
 
 static bool refers_to_stored(const struct item_list *items)
@@ -321,10 +338,12 @@ int responses_request_parse(str body, const struct responses_request_options *op
     struct extra_reader extra;
 
     extra_reader_init(&extra, &options->extra, ids, arena);
-    if (read_body(&in, body, &extra, reterr) == -1 || read_nested(&in, reterr) == -1)
+    if (read_body(&in, body, options->is_message, &extra, reterr) == -1 ||
+        read_nested(&in, reterr) == -1)
         return -1;
-    note_meanings(&in);
-    if (check_required(&in, options, arena, reterr) == -1 || check_values(&in, reterr) == -1 ||
+    note_meanings(&in, options->is_message);
+    if (check_required(&in, options, arena, reterr) == -1 ||
+        check_values(&in, options->is_message, reterr) == -1 ||
         read_items_and_tools(&in.r, options, ids, arena, reterr) == -1 ||
         check_exclusions(&in, reterr) == -1)
         return -1;

@@ -50,6 +50,7 @@ struct responses_request {
     str temperature, top_p, presence_penalty, frequency_penalty;
 
     bool stream, store, background, include_obfuscation;
+    bool is_warm_up; /* nothing is generated (CONTRACT 6.3) */
     bool include_encrypted_reasoning, include_logprobs;
     bool include_code_outputs, include_search_sources;
     bool reasoning_summary_requested;
@@ -79,6 +80,7 @@ struct responses_request {
 
 /* Zeroed: the defaults of CONTRACT 1.1. */
 struct responses_request_options {
+    bool is_message;   /* response.create, which is more than the body (CONTRACT 6.3) */
     str default_model; /* plain text, STR_NONE: the client has to name one */
     struct extra_fields_options extra;
     struct input_options input;
