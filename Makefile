@@ -77,7 +77,7 @@ endif
 # --- sources ------------------------------------------------------------------
 
 # The pure half, which links alone: bytes in, bytes out (see tools/check-purity).
-CORE := base json sse text conv wire/dialect wire/tools wire/request wire/chat \
+CORE := base json sse text conv compact wire/dialect wire/tools wire/request wire/chat \
         wire/harmony wire/chunk wire/loop response mcp/proto
 
 core_sources  := $(foreach d,$(CORE),$(wildcard src/$(d)/*.c))

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "compact/compact_read.h"
 #include "conv/item.h"
 #include "wire/dialect/extra_fields.h"
 #include "wire/tools/tool_choice.h"
@@ -67,6 +68,10 @@ struct responses_request {
      * servers. */
     bool needs_tools;
 
+    /* The input ends with a compaction_trigger, which is none of the items: what the client wants is
+     * a summary. */
+    bool has_trigger;
+
     struct item_list items;
     size_t n_before;     /* so many of the items, the first, are history */
     unsigned n_put_back; /* responses of which the client had dropped calls (request_rounds.h) */
@@ -84,6 +89,7 @@ struct responses_request_options {
     str default_model; /* plain text, STR_NONE: the client has to name one */
     struct extra_fields_options extra;
     struct input_options input;
+    struct compact_reading compaction;
     bool has_injected_tools; /* every request gets tools of the gateway: it needs_tools */
     struct tool_options tools;
 };
