@@ -21,6 +21,7 @@
 #include "daemon/mcp_servers.h"
 #include "daemon/server.h"
 #include "ev/log.h"
+#include "turn/compaction_prompt.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -68,6 +69,17 @@ static int show_config(const struct config *config, const struct mcp_config *ser
     return status;
 }
 
+/* True when the file of compaction_prompt is of no use. */
+static bool has_bad_prompt(const struct config *config, struct config_problems *problems)
+{
+    struct arena memory = {0};
+    str prompt;
+    int rc = compaction_prompt_load(config, &memory, &prompt, problems);
+
+    arena_fini(&memory);
+    return rc == -1;
+}
+
 /* Core dumps are forbidden by the attribute alone, and by no limit of their size: children, who get
  * a new attribute with their program, would inherit that, and dumps that are piped to a program
  * pass by it. */
@@ -111,6 +123,7 @@ static int serve_command(int n_args, const char *const *args)
     is_wrong = config_load(&config, &sources, &problems) == -1;
     is_wrong = api_keys_load(&keys, &config, &problems) == -1 || is_wrong;
     is_wrong = mcp_servers_load(&config, &servers, &problems) == -1 || is_wrong;
+    is_wrong = has_bad_prompt(&config, &problems) || is_wrong;
     if (is_wrong) {
         command_print_problems(&problems);
     } else if (is_check) {

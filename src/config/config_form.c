@@ -318,6 +318,7 @@ static const struct config_form forms[] = {
      .fits = is_long_secret,
      .describe = "at least 16 visible ASCII characters without spaces"},
     {.name = "NAME", .fits = is_name, .describe = "a name without control characters"},
+    {.name = "LINE", .fits = is_name, .describe = "one line of text"},
     {.name = "FILE", .fits = is_name, .describe = "a path in UTF-8 without control characters"},
 };
 

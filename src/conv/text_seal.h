@@ -1,7 +1,7 @@
 /* text_seal.h -- encrypted_content: reasoning that clients keep for the gateway and cannot read
  * (CONTRACT 4.4).
  *
- * The core only knows that there is somebody who seals and opens; turn/reasoning_seal.h is. */
+ * The core only knows that there is somebody who seals and opens; turn/owner_seal.h is. */
 #ifndef ANTIPHON_CONV_TEXT_SEAL_H
 #define ANTIPHON_CONV_TEXT_SEAL_H
 

@@ -30,7 +30,8 @@
 #include "memory/cut_memory.h"
 #include "memory/memory_keeper.h"
 #include "net/listen_address.h"
-#include "turn/reasoning_seal.h"
+#include "turn/compaction_prompt.h"
+#include "turn/owner_seal.h"
 #include "upstream/upstream_watch.h"
 
 struct server {
@@ -47,7 +48,9 @@ struct server {
     struct call_memory *reasoning, *rounds; /* or NULL */
     struct cut_memory *cuts;                /* or NULL */
     struct memory_keeper *keeper;           /* on the main loop */
-    struct seal_keys *seal_keys;            /* of encrypted_content */
+    struct seal_keys *seal_keys;            /* of encrypted_content: of reasoning, and of ... */
+    struct seal_keys *compaction_keys;      /* ... compaction items */
+    str compaction_prompt;                  /* the operator's, in memory; or STR_NONE */
     struct mcp_config *servers;             /* as last read; or NULL */
     struct mcp_hub *hub;                    /* or NULL */
     struct builtin_tools builtin;
@@ -183,8 +186,21 @@ static int open_cuts(struct server *s, struct err *reterr)
 
 static int open_seal(struct server *s, struct err *reterr)
 {
-    s->seal_keys = reasoning_seal_keys(s->config, reterr);
-    return s->seal_keys == NULL ? -1 : 0;
+    s->seal_keys = owner_seal_reasoning_keys(s->config, reterr);
+    s->compaction_keys = owner_seal_compaction_keys(s->config, reterr);
+    return s->seal_keys == NULL || s->compaction_keys == NULL ? -1 : 0;
+}
+
+/* The file was good when the configuration was checked. */
+static int load_compaction_prompt(struct server *s, struct err *reterr)
+{
+    struct config_problems problems = {.n_kept = 0};
+    int rc = compaction_prompt_load(s->config, &s->memory, &s->compaction_prompt, &problems);
+
+    if (rc == -1)
+        err_set(reterr, ERR_INTERNAL, "%s", problems.n_kept > 0 ? problems.kept[0].text : "");
+    config_problems_fini(&problems);
+    return rc;
 }
 
 /* Opens the tools before there are children: control groups cannot be made among them. */
@@ -277,6 +293,8 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->rounds = s->rounds;
         s->workers[i]->cuts = s->cuts;
         s->workers[i]->seal_keys = s->seal_keys;
+        s->workers[i]->compaction_keys = s->compaction_keys;
+        s->workers[i]->compaction_prompt = s->compaction_prompt;
         s->workers[i]->hub = s->hub;
         s->workers[i]->builtin = &s->builtin;
         s->workers[i]->pulses = s->pulses;
@@ -532,6 +550,7 @@ static void tear_down(struct server *s, int status)
     call_memory_free(s->rounds);
     cut_memory_free(s->cuts);
     seal_keys_free(s->seal_keys);
+    seal_keys_free(s->compaction_keys);
     mcp_config_unref(s->servers);
     key_table_unref(s->table);
     if (s->loop != NULL)
@@ -568,8 +587,9 @@ int server_run(const struct config *config, const struct config_sources *sources
     else if (s.loop != NULL && check_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
              open_addresses(&s, &e) == 0 && open_memories(&s, &e) == 0 &&
              open_keeper(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
-             open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_share(&s, &e) == 0 &&
-             open_workers(&s, &e) == 0 && run_until_signal(&s, &e) == 0)
+             load_compaction_prompt(&s, &e) == 0 && open_builtin(&s, &e) == 0 &&
+             open_hub(&s, &e) == 0 && open_share(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
+             run_until_signal(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (s.is_abandoned) {
         status = EXIT_SUCCESS; /* what it was told to do */

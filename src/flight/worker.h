@@ -46,10 +46,12 @@ struct worker {
     struct loop *loop;
     struct http_server *server;
     struct http_client *client;
-    struct call_memory *reasoning;       /* shared by all workers; or NULL */
-    struct call_memory *rounds;          /* the same */
-    struct cut_memory *cuts;             /* the same */
-    const struct seal_keys *seal_keys;   /* shared by all workers, outlives them */
+    struct call_memory *reasoning;           /* shared by all workers; or NULL */
+    struct call_memory *rounds;              /* the same */
+    struct cut_memory *cuts;                 /* the same */
+    const struct seal_keys *seal_keys;       /* shared by all workers, outlives them */
+    const struct seal_keys *compaction_keys; /* the same */
+    str compaction_prompt;                   /* the operator's, outlives the worker; or STR_NONE */
     struct store *store;                 /* shared by all workers; outlives what runs on the loop */
     struct mcp_hub *hub;                 /* shared by all workers, outlives them; or NULL */
     const struct builtin_tools *builtin; /* shared by all workers, outlives them */

@@ -18,6 +18,7 @@
  * turn_tool_set.c   which tools, by what names, and who has to approve
  * turn_truncate.c   less of a conversation that is too long
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
+ * turn_read_back.c  compaction items that come back
  * turn_rounds.c     calls of the gateway's own that do not come back */
 #ifndef ANTIPHON_TURN_TURN_INTERNAL_H
 #define ANTIPHON_TURN_TURN_INTERNAL_H
@@ -30,7 +31,7 @@
 #include "response/response_hosted.h"
 #include "response/round.h"
 #include "store/store.h"
-#include "turn/reasoning_seal.h"
+#include "turn/owner_seal.h"
 #include "turn/turn.h"
 #include "turn/turn_log.h"
 #include "upstream/upstream_facts.h"
@@ -118,7 +119,7 @@ struct turn {
     struct store_response record;
     struct arena kept; /* of record: what was read of the request leaves it its full size */
     struct reasoning_source reasoning_source;
-    struct reasoning_seal seal;
+    struct owner_seal seal, compaction_seal;
     str memory_scope; /* whose reasoning and rounds they are, or STR_NONE: not asked for yet */
     struct store_task store_task;
     const struct err *not_stored; /* why, for the log */
@@ -227,6 +228,14 @@ void turn_keep_reasoning(struct turn *t);
 /* Whose memory it is; made when it is first asked for: most turns need none, some for hundreds of
  * calls. STR_NONE when it cannot be told. */
 str turn_memory_scope(struct turn *t);
+
+/* ---- turn_read_back.c */
+
+/* What makes and reads encrypted_content of compaction items. */
+const struct text_seal *turn_compaction_seal(struct turn *t);
+
+/* How compaction items are read back. */
+struct compact_reading turn_compact_reading(struct turn *t);
 
 /* ---- turn_rounds.c */
 

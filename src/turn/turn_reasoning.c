@@ -49,7 +49,7 @@ const struct reasoning_source *turn_reasoning(struct turn *t)
 
 const struct text_seal *turn_seal(struct turn *t)
 {
-    reasoning_seal_init(&t->seal, t->flight.worker->seal_keys, t->flight.caller.owner);
+    owner_seal_init(&t->seal, t->flight.worker->seal_keys, t->flight.caller.owner);
     return &t->seal.text;
 }
 
@@ -57,7 +57,7 @@ const struct text_seal *turn_asked_seal(struct turn *t)
 {
     if (!t->request.include_encrypted_reasoning)
         return NULL;
-    reasoning_seal_tell(t->flight.worker->config);
+    owner_seal_tell(t->flight.worker->config);
     return turn_seal(t);
 }
 

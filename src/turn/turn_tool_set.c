@@ -284,6 +284,7 @@ struct responses_request_options turn_request_options(struct turn *t)
     struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
 
     o.input.seal = turn_seal(t);
+    o.compaction = turn_compact_reading(t);
     for (size_t kind = HOSTED_NONE + 1; kind < HOSTED_KIND_COUNT; kind++) {
         o.tools.why_not[kind] = t->flight.worker->builtin->why_not[kind];
         o.tools.serves[kind] = o.tools.why_not[kind] == NULL;

@@ -1,8 +1,8 @@
-/* test_reasoning_seal.c -- the keys of the configuration, as the core meets them. */
+/* test_owner_seal.c -- the keys of the configuration, as the core meets them. */
 #include "unit/config_fixture.h"
 
 #include "ev/log.h"
-#include "turn/reasoning_seal.h"
+#include "turn/owner_seal.h"
 
 #define ONE "the-first-secret-of-two"
 #define TWO "the-second-secret-of-two"
@@ -17,7 +17,7 @@ static struct seal_keys *start(const char *secrets)
     if (secrets == NULL)
         l.args[0] = NULL;
     load_fine(&l);
-    keys = reasoning_seal_keys(&l.config, &e);
+    keys = owner_seal_reasoning_keys(&l.config, &e);
     load_end(&l); /* nothing of it is kept */
     assert_non_null(keys);
     return keys;
@@ -25,11 +25,11 @@ static struct seal_keys *start(const char *secrets)
 
 static struct buf seal_for(const struct seal_keys *keys, str owner, str text)
 {
-    struct reasoning_seal turn;
+    struct owner_seal turn;
     const struct text_seal *seal = &turn.text;
     struct buf sealed = {.limit = 0};
 
-    reasoning_seal_init(&turn, keys, owner);
+    owner_seal_init(&turn, keys, owner);
     assert_true(seal->close(seal->arg, text, &sealed));
     return sealed;
 }
@@ -37,13 +37,13 @@ static struct buf seal_for(const struct seal_keys *keys, str owner, str text)
 /* Does it open in a turn of this owner, to this text? */
 static bool opens_for(const struct seal_keys *keys, str owner, str sealed, str expected)
 {
-    struct reasoning_seal turn;
+    struct owner_seal turn;
     const struct text_seal *seal = &turn.text;
     struct arena arena = {0};
     str text;
     bool ok;
 
-    reasoning_seal_init(&turn, keys, owner);
+    owner_seal_init(&turn, keys, owner);
     ok = seal->open(seal->arg, sealed, &arena, &text);
     if (ok)
         assert_str_eq(text, expected);
