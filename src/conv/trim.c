@@ -203,3 +203,14 @@ size_t conversation_weight(const struct conversation *c)
         weight += weigh(m);
     return weight;
 }
+
+size_t conversation_outputs_weight(const struct conversation *c)
+{
+    size_t weight = 0;
+
+    for (const struct message *m = c->first; m != NULL; m = m->next) {
+        for (const struct call *call = m->first_call; call != NULL; call = call->next)
+            weight += weigh_content(call->output);
+    }
+    return weight;
+}

@@ -14,6 +14,9 @@
 /* About the bytes of all that is left of it, instructions and system messages included. */
 size_t conversation_weight(const struct conversation *c);
 
+/* The same of the outputs of tools alone. */
+size_t conversation_outputs_weight(const struct conversation *c);
+
 /* Drops turns until at least percent (1 to 100) of what may be dropped is gone.
  *
  * Returns false, with nothing changed, when nothing may be dropped. Three calls

@@ -3,7 +3,7 @@
  *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
  *                      \_____________^ \______________________________________________________^
  *
- *       DECIDE -> WRITE -> ASK -> ROUND -> CLOSE -> CALLS    a round, as often as DECIDE says so
+ *       DECIDE -> WRITE -> COUNT -> ASK -> ROUND -> CLOSE -> CALLS    a round, as often as DECIDE says so
  *                                  ^ v       v
  *                                 HEAR    SHORTEN -> ROUND    what was too long is sent again
  *
@@ -50,7 +50,8 @@ static const struct turn_stage stages[] = {
     [TURN_APPROVED] = {"approved", .run = turn_announce_approved, .next = TURN_CALLS},
     [TURN_CALLS] = {"calls", NULL, turn_gather_calls, turn_run_calls, .next = TURN_DECIDE},
     [TURN_DECIDE] = {"decide", .run = turn_decide, .next = TURN_WRITE},
-    [TURN_WRITE] = {"write", turn_weight, turn_write_request, .next = TURN_ASK},
+    [TURN_WRITE] = {"write", turn_weight, turn_write_request, .next = TURN_COUNT},
+    [TURN_COUNT] = {"count", turn_weight, turn_start_counting, .next = TURN_ASK},
     [TURN_ASK] = {"ask", .run = turn_ask, .next = TURN_ROUND},
     [TURN_ROUND] = {"round", .run = turn_await_round, .next = TURN_CLOSE, .otherwise = TURN_HEAR,
                     .listens = true},

@@ -8,6 +8,7 @@
  * turn_tools.c      the tools of MCP servers that it may use
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
  * turn_round.c      the model is asked
+ * turn_count.c      how many tokens that is
  * turn_round_end.c  what it says, and what follows
  * turn_end.c        the last event, or the object
  *
@@ -35,6 +36,7 @@
 #include "turn/turn.h"
 #include "turn/turn_log.h"
 #include "upstream/upstream_facts.h"
+#include "upstream/upstream_window.h"
 #include "wire/chat/chat_request.h"
 #include "wire/dialect/model_profile.h"
 #include "wire/request/request_resolve.h"
@@ -53,6 +55,7 @@ enum turn_state {
     TURN_CALLS,
     TURN_DECIDE,
     TURN_WRITE,
+    TURN_COUNT,
     TURN_ASK,
     TURN_ROUND,
     TURN_HEAR,
@@ -87,11 +90,24 @@ struct turn_flaws {
     const char *repair; /* the last one, a constant; NULL: there was none */
 };
 
+/* What the request that was written comes to, in tokens of the model (CONTRACT 14). */
+struct turn_context {
+    int64_t tokens; /* 0: not known, for nothing wants to know */
+    bool is_exact;  /* counted, or told by the upstream; else estimated */
+};
+
+/* The round before it, from which that is estimated. */
+struct turn_last_round {
+    int64_t tokens;        /* of its request and of its answer; 0: not told, or there is none */
+    size_t outputs_weight; /* of the outputs that its conversation had; see conv/trim.h */
+};
+
 struct turn {
     struct flight flight; /* first; its call is this round's */
     bool awaits_upstream; /* it is being found out what it is */
     struct responses_request request;
-    struct model_profile profile; /* of its model, once there is a response */
+    struct model_profile profile;  /* of its model, once there is a response */
+    struct upstream_window window; /* the same */
     struct chat_request_options chat;
     struct conversation conversation;
     struct buf chat_body, echo;
@@ -100,6 +116,9 @@ struct turn {
     struct buf unread;  /* of the upstream's answer, to be read there */
     struct response response;
     struct round round;
+    struct turn_context context; /* of chat_body, behind TURN_COUNT */
+    struct turn_last_round
+        last_round;                /* zeroed by whoever puts another conversation in its place */
     enum response_dialect dialect; /* of its stream */
     unsigned n_shortened;          /* how often it was sent again with less of the conversation */
     size_t n_left_out;             /* messages of it that are not sent (conv/trim.h) */
@@ -181,7 +200,20 @@ int turn_add_tools(struct turn *t, struct err *reterr);
 /* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */
 int turn_open_response(struct turn *t, struct err *reterr);
 
+/* ---- turn_count.c */
+
+/* About how many tokens the request comes to that was written, found out without asking anybody
+ * (CONTRACT 13.4): those of the round before with its answer, and what was added; where nothing is
+ * known of that, all of it by its bytes. */
+int64_t turn_estimate_context(const struct turn *t);
+
 /* ---- turn_truncate.c */
+
+/* What a request without messages weighs, its tools above all (conv/trim.h). */
+size_t turn_weigh_rest(const struct turn *t);
+
+/* Does the request allow that turns are left out? */
+bool turn_is_truncated(const struct turn *t);
 
 /* Leaves out of the conversation what was left out before: in this turn, or when one like it was
  * cut. */

@@ -2,6 +2,7 @@
  *
  * Events and texts above WORKER_LARGE_BYTES are read and written on the pool; the events leave from a
  * buffer of the turn's own then. */
+#include "conv/trim.h"
 #include "turn/turn_stages.h"
 
 static struct buf *large_out(struct turn *t)
@@ -76,6 +77,10 @@ static void count_tokens(struct turn *t)
     const struct usage *u = &t->round.stream.reader.usage;
 
     t->chat.spent_tokens += u->known ? u->output : (int64_t)t->round.n_deltas;
+    t->last_round = (struct turn_last_round){
+        .tokens = u->known ? u->input + u->output : 0,
+        .outputs_weight = conversation_outputs_weight(&t->conversation),
+    };
 }
 
 static void end_round_response(struct turn *t, struct buf *out)

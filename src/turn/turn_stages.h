@@ -65,6 +65,11 @@ enum turn_next turn_ask(void *arg, struct err *reterr);
 int turn_write_shorter(void *arg, struct err *reterr);
 enum turn_next turn_ask_again(void *arg, struct err *reterr);
 
+/* ---- turn_count.c */
+
+/* COUNT: how many tokens that is, if anything wants to know. */
+int turn_start_counting(void *arg, struct err *reterr);
+
 /* ---- turn_round_end.c */
 
 /* ROUND: the model speaks. */

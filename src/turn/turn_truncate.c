@@ -32,7 +32,7 @@ static const struct {
  * them in a token, a sixteenth. */
 enum { STEPS = 4, BYTES_A_TOKEN = 4 };
 
-static bool is_truncated(const struct turn *t)
+bool turn_is_truncated(const struct turn *t)
 {
     return json_text_eq(t->request.truncation, STR("auto"));
 }
@@ -57,7 +57,7 @@ static bool is_known(void *arg, uint64_t mark)
 
 void turn_cut(struct turn *t)
 {
-    if (!is_truncated(t))
+    if (!turn_is_truncated(t))
         return;
     if (t->n_rounds == 0 && t->n_left_out == 0 && t->flight.worker->cuts != NULL)
         t->n_left_out = conversation_find_mark(&t->conversation, is_known, t);
@@ -75,8 +75,7 @@ void turn_keep_cut(struct turn *t)
 
 /* ---- how much goes */
 
-/* What a request without messages weighs, its tools above all. */
-static size_t weigh_rest(const struct turn *t)
+size_t turn_weigh_rest(const struct turn *t)
 {
     const struct conversation none = {.instructions = STR_NONE};
     struct chat_request_options options = t->chat;
@@ -103,7 +102,8 @@ static int64_t prompt_room(const struct turn *t, const struct err_tokens *n)
 static bool aim_trim(const struct turn *t, const struct err_tokens *n, struct trim_goal *ret)
 {
     const size_t i = t->n_shortened;
-    const double weight = (double)conversation_weight(&t->conversation) + (double)weigh_rest(t);
+    const double weight =
+        (double)conversation_weight(&t->conversation) + (double)turn_weigh_rest(t);
     const double prompt = n->prompt != 0 ? (double)n->prompt : weight / BYTES_A_TOKEN;
     const double bytes_a_token = weight / prompt;
     double most, least, whole;
@@ -139,5 +139,6 @@ bool turn_shorten(struct turn *t, const struct err_tokens *n)
 bool turn_may_shorten(const struct turn *t, const struct err *e)
 {
     return flight_has_client(&t->flight) && e->code == ERR_CONTEXT_LENGTH &&
-           t->response.end == t->round_start && is_truncated(t) && t->n_shortened < MAX_SHORTENED;
+           t->response.end == t->round_start && turn_is_truncated(t) &&
+           t->n_shortened < MAX_SHORTENED;
 }

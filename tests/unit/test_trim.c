@@ -238,6 +238,20 @@ static void the_place_of_a_cut_is_found_again_in_what_has_grown(void **state)
     fixture_fini(&h);
 }
 
+#define CALLED_TWICE                                                                               \
+    USER("u1") "," CALL("1") "," CALL("2") "," OUTPUT("1", "\"12345\"") "," OUTPUT("2", IMAGE)
+
+static void outputs_weigh_what_their_texts_do_and_an_image_4096(void **state)
+{
+    struct conversation c;
+    struct fixture f;
+
+    (void)state;
+    convert_turns(&f, BODY(CALLED_TWICE), &c);
+    assert_int_equal(conversation_outputs_weight(&c), 5 + 4096);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +260,7 @@ int main(void)
         cmocka_unit_test(as_much_goes_as_may_and_at_least_what_must),
         cmocka_unit_test(steps_count_from_the_very_beginning),
         cmocka_unit_test(the_place_of_a_cut_is_found_again_in_what_has_grown),
+        cmocka_unit_test(outputs_weigh_what_their_texts_do_and_an_image_4096),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
