@@ -142,6 +142,7 @@ struct config_place {
 enum config_id {
 #define KEY(name, kind, initial, valid, help) CONFIG_KEY_##name,
 #include "config/config.def"
+#define MODEL_CHOICE(symbol, name, words, values, help)        /* has none */
 #define MODEL_SETTING(symbol, name, kind, words, values, help) CONFIG_KEY_##name,
 #include "wire/dialect/model_setting.def"
     CONFIG_KEYS

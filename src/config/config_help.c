@@ -56,6 +56,17 @@ static void help_settings(struct buf *out)
         prose_wrap(buf_cstr(&words), out);
         buf_fini(&words);
     }
+    for (int n = MODEL_SETTINGS; n < (int)MODEL_SETTINGS_AND_NUMBERS; n++) {
+        struct buf range = {0};
+
+        buf_c(out, "  ");
+        buf_c(out, model_number_name((enum model_number)n));
+        buf_char(out, '\n');
+        buf_c(&range, "a number, ");
+        buf_c(&range, model_number_range((enum model_number)n));
+        prose_wrap(buf_cstr(&range), out);
+        buf_fini(&range);
+    }
 }
 
 void config_help(struct buf *out)

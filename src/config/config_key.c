@@ -28,6 +28,7 @@ const struct config_key config_keys[] = {
 };
 
 const struct config_key config_old_keys[] = {
+#define MODEL_CHOICE(symbol, name, words, values, help) /* has none */
 #define MODEL_SETTING(symbol, name, kind, words, values, help)                                     \
     {#name,                                                                                        \
      CONFIG_##kind,                                                                                \

@@ -2,12 +2,20 @@
  * wire/dialect/model_setting.def. */
 #include "config/config_key.h"
 
-enum fault_kind { FAULT_NONE, FAULT_NO_PAIR, FAULT_NAME, FAULT_WORD, FAULT_REPEATED };
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_NO_PAIR,
+    FAULT_NAME,
+    FAULT_WORD,
+    FAULT_NUMBER,
+    FAULT_REPEATED,
+};
 
 struct fault {
     enum fault_kind kind;
-    str text;              /* of the line: the pair, the name or the word that is wrong */
-    enum model_setting of; /* FAULT_WORD: the setting that has no such word */
+    str text;                 /* of the line: the pair, the name or the word that is wrong */
+    enum model_setting of;    /* FAULT_WORD: the setting that has no such word */
+    enum model_number number; /* FAULT_NUMBER: the setting that does not take that */
 };
 
 static void list_settings(struct buf *out)
@@ -15,6 +23,10 @@ static void list_settings(struct buf *out)
     for (int s = 0; s < MODEL_SETTINGS; s++) {
         buf_c(out, s == 0 ? "" : ", ");
         buf_c(out, model_setting_name((enum model_setting)s));
+    }
+    for (int n = MODEL_SETTINGS; n < (int)MODEL_SETTINGS_AND_NUMBERS; n++) {
+        buf_c(out, ", ");
+        buf_c(out, model_number_name((enum model_number)n));
     }
 }
 
@@ -40,17 +52,21 @@ static struct fault check_pair(str settings, str pair)
 {
     size_t equals = str_find_char(pair, '=');
     str name = str_from(pair.p, equals), word = str_skip(pair, equals + 1);
-    enum model_setting s;
+    struct fault fault = {.kind = FAULT_NONE, .text = word};
+    int64_t value;
 
     if (equals == pair.len)
         return (struct fault){.kind = FAULT_NO_PAIR, .text = pair};
-    if (!model_setting_find(name, &s))
+    if (model_setting_find(name, &fault.of))
+        fault.kind =
+            config_has_word(model_setting_words(fault.of), word, NULL) ? FAULT_NONE : FAULT_WORD;
+    else if (model_number_find(name, &fault.number))
+        fault.kind = model_number_value(fault.number, word, &value) ? FAULT_NONE : FAULT_NUMBER;
+    else
         return (struct fault){.kind = FAULT_NAME, .text = name};
-    if (!config_has_word(model_setting_words(s), word, NULL))
-        return (struct fault){.kind = FAULT_WORD, .text = word, .of = s};
-    if (is_repeated(settings, name))
+    if (fault.kind == FAULT_NONE && is_repeated(settings, name))
         return (struct fault){.kind = FAULT_REPEATED, .text = name};
-    return (struct fault){.kind = FAULT_NONE};
+    return fault;
 }
 
 static struct fault check_settings(str settings)
@@ -100,6 +116,12 @@ static void explain_fault(const struct fault *fault, struct buf *out)
         buf_c(out, model_setting_name(fault->of));
         buf_c(out, "; give ");
         config_write_words(model_setting_words(fault->of), out);
+        break;
+    case FAULT_NUMBER:
+        buf_c(out, " is not valid for ");
+        buf_c(out, model_number_name(fault->number));
+        buf_c(out, "; give a number, ");
+        buf_c(out, model_number_range(fault->number));
         break;
     case FAULT_REPEATED:
         buf_c(out, " is there twice; remove one");

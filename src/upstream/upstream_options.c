@@ -79,7 +79,7 @@ struct model_profile upstream_named_profile(const struct config *c,
 {
     const struct model_words learnt = learnt_words(upstream_kind_profile(c, facts), facts, model);
     const str other = facts == NULL ? STR_NONE : upstream_facts_other_name(facts, model);
-    struct model_words of_all;
+    struct model_words of_all = {{{NULL, 0}}};
 
     for (int s = 0; s < MODEL_SETTINGS; s++)
         of_all.of[s] = str_from_c(c->of_all_models[s]);

@@ -57,10 +57,21 @@ void table_model_families(struct buf *out)
 
 static const struct {
     const char *name, *words, *help;
+    const char *range; /* of a number, which has no words; else NULL */
 } settings[] = {
-#define MODEL_SETTING(symbol, name, kind, words, values, help) {#name, words, help},
+#define MODEL_SETTING(symbol, name, kind, words, values, help) {#name, words, help, NULL},
+#define MODEL_NUMBER(symbol, name, smallest, largest, help)                                        \
+    {#name, NULL, help, "a number, " #smallest ".." #largest},
 #include "wire/dialect/model_setting.def"
 };
+
+static void write_taken(size_t i, struct buf *out)
+{
+    if (settings[i].range == NULL)
+        config_write_words(settings[i].words, out);
+    else
+        buf_c(out, settings[i].range);
+}
 
 void table_model_settings(struct buf *out)
 {
@@ -70,7 +81,7 @@ void table_model_settings(struct buf *out)
         buf_c(out, "`\n\n");
         buf_c(out, settings[i].help);
         buf_c(out, "\n\nTakes ");
-        config_write_words(settings[i].words, out);
+        write_taken(i, out);
         buf_c(out, ".\n");
     }
 }
@@ -80,7 +91,7 @@ void man_model_settings(struct buf *out)
     for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
         struct buf words = {0};
 
-        config_write_words(settings[i].words, &words);
+        write_taken(i, &words);
         buf_c(out, ".TP\n\\fB");
         roff_c(settings[i].name, out);
         buf_c(out, "\\fR\n");

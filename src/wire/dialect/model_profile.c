@@ -171,6 +171,14 @@ static int value_of(enum model_setting s, const struct model_words *said,
     return initial;
 }
 
+/* 0: the operator has not said it. */
+static int64_t number_of(enum model_number n, const struct model_words *said)
+{
+    int64_t value;
+
+    return !str_is_none(said->of[n]) && model_number_value(n, said->of[n], &value) ? value : 0;
+}
+
 static str short_name(str model)
 {
     return str_is_none(model) || model.len > MAX_NAME_BYTES ? STR("") : model;
@@ -228,5 +236,7 @@ struct model_profile model_profile_find(str model, str other, struct name_list l
         .asks_for_usage = values[MODEL_INCLUDE_USAGE] != 0,
         .format_after_tools = values[MODEL_SCHEMA_WITH_TOOLS] != 0,
         .images_in_tool = values[MODEL_TOOL_IMAGES] != 0,
+        .images = (enum model_images)values[MODEL_IMAGE_INPUT],
+        .context_window = number_of(MODEL_CONTEXT_WINDOW, &said),
     };
 }

@@ -67,6 +67,8 @@ struct model_profile {
     bool format_after_tools;
     bool images_in_tool; /* those from call_messages on: see chat_options.h */
     enum model_space space;
+    enum model_images images; /* as the operator says it */
+    int64_t context_window;   /* the same, in tokens; 0: not said */
 };
 
 /* The profile of the model that the upstream knows by this name (plain text). other: a name that

@@ -6,6 +6,7 @@
 #define ANTIPHON_WIRE_DIALECT_MODEL_SETTING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -14,6 +15,17 @@ enum model_setting {
 #include "wire/dialect/model_setting.def"
     MODEL_SETTINGS
 };
+
+/* Settings that are numbers; behind the others. */
+enum model_number {
+    MODEL_NUMBERS_BEGIN = MODEL_SETTINGS - 1,
+#define MODEL_NUMBER(symbol, ...) MODEL_##symbol,
+#include "wire/dialect/model_setting.def"
+    MODEL_SETTINGS_AND_NUMBERS
+};
+
+/* Does a model look at images? (image_input, and what servers tell) */
+enum model_images { MODEL_IMAGES_UNKNOWN, MODEL_IMAGES_NOT_TAKEN, MODEL_IMAGES_TAKEN };
 
 const char *model_setting_name(enum model_setting s);
 
@@ -31,9 +43,17 @@ bool model_setting_value(enum model_setting s, str word, int *ret);
  * what it means, if it does: when nothing is known. */
 bool model_setting_is_open(enum model_setting s, int *ret);
 
+/* The setting of this name that is a number; its name, and what it takes: "1..1000000". */
+bool model_number_find(str name, enum model_number *ret);
+const char *model_number_name(enum model_number n);
+const char *model_number_range(enum model_number n);
+
+/* False when the text is no number that the setting takes. */
+bool model_number_value(enum model_number n, str text, int64_t *ret);
+
 /* STR_NONE: nothing is said of that setting. */
 struct model_words {
-    str of[MODEL_SETTINGS];
+    str of[MODEL_SETTINGS_AND_NUMBERS];
 };
 
 /* Takes what has not been said yet from a text as "call_ids=short role_order=alternate", or from
