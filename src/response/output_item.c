@@ -216,7 +216,8 @@ static void write_hosted_call(const struct output_item *item, struct jw *w)
 
 static bool has_status(enum output_kind kind)
 {
-    return kind != OUTPUT_MCP_LIST_TOOLS && kind != OUTPUT_MCP_APPROVAL_REQUEST;
+    return kind != OUTPUT_MCP_LIST_TOOLS && kind != OUTPUT_MCP_APPROVAL_REQUEST &&
+           kind != OUTPUT_COMPACTION;
 }
 
 static void write_members(const struct output_item *item, struct jw *w)
@@ -245,6 +246,9 @@ static void write_members(const struct output_item *item, struct jw *w)
     case OUTPUT_MCP_CALL:
     case OUTPUT_MCP_APPROVAL_REQUEST:
         write_mcp_call(item, w);
+        break;
+    case OUTPUT_COMPACTION:
+        jw_key_escaped(w, "encrypted_content", buf_str(&item->sealed));
         break;
     default:
         write_hosted_call(item, w);

@@ -134,7 +134,8 @@ struct response {
     int64_t completed_at;
     uint64_t next_sequence_number;
     struct usage usage;
-    unsigned n_rounds; /* that have ended, refusals in a stream among them */
+    unsigned n_rounds;    /* that have ended, refusals in a stream among them */
+    unsigned n_summaries; /* calls for one that have ended (response_compaction.h) */
     unsigned n_dropped_calls, n_answer_rounds; /* for the log: calls that their round did not allow;
                                                   rounds whose text was withheld for another one */
     int64_t n_reasoning;                       /* deltas of it in the current round */

@@ -30,8 +30,8 @@ static struct said said_in_round(const struct response *r)
 
     for (const struct output_item *it = *r->round_begin; it != NULL; it = it->next) {
         if (it->kind == OUTPUT_REASONING || it->kind == OUTPUT_MCP_LIST_TOOLS ||
-            !str_is_none(it->approval_request_id))
-            continue; /* the last two are not of the model */
+            it->kind == OUTPUT_COMPACTION || !str_is_none(it->approval_request_id))
+            continue; /* the last three are not of the round */
         said.anything = said.anything || !it->is_hidden;
         said.hosted = said.hosted || output_is_hosted_call(it->kind);
         said.mcp = said.mcp || it->kind == OUTPUT_MCP_CALL;
@@ -80,15 +80,8 @@ static int64_t reasoning_tokens(const struct usage *u, int64_t n_deltas)
     return n_deltas < u->output ? n_deltas : u->output;
 }
 
-void response_add_usage(struct response *r, const struct usage *u, str service_tier)
+void response_add_tokens(struct response *r, const struct usage *u, int64_t n_reasoning)
 {
-    str tier = service_tier.len == 0 ? STR_NONE : arena_dup(&r->arena, service_tier);
-    int64_t n_reasoning = r->n_reasoning;
-
-    r->n_rounds++;
-    r->n_reasoning = 0;
-    if (!str_is_none(tier))
-        r->service_tier = tier;
     if (!u->known)
         return;
     r->usage.known = true;
@@ -99,6 +92,18 @@ void response_add_usage(struct response *r, const struct usage *u, str service_t
     r->usage.reasoning += reasoning_tokens(u, n_reasoning);
 }
 
+void response_add_usage(struct response *r, const struct usage *u, str service_tier)
+{
+    str tier = service_tier.len == 0 ? STR_NONE : arena_dup(&r->arena, service_tier);
+    int64_t n_reasoning = r->n_reasoning;
+
+    r->n_rounds++;
+    r->n_reasoning = 0;
+    if (!str_is_none(tier))
+        r->service_tier = tier;
+    response_add_tokens(r, u, n_reasoning);
+}
+
 /* ---- the response */
 
 static void cut_short(struct response *r, const char *reason)
@@ -107,7 +112,7 @@ static void cut_short(struct response *r, const char *reason)
     r->incomplete_reason = reason;
 }
 
-static void complete(struct response *r, int64_t now_s)
+void response_complete(struct response *r, int64_t now_s)
 {
     r->status = RESPONSE_COMPLETED;
     r->completed_at = now_s < r->conf.created_at ? r->conf.created_at : now_s;
@@ -122,7 +127,7 @@ static void set_status(struct response *r, enum finish finish, bool is_used_up, 
     else if (is_used_up)
         cut_short(r, "max_tool_calls");
     else
-        complete(r, now_s);
+        response_complete(r, now_s);
 }
 
 /* A completed response has something to show for its last round beside reasoning, and one

@@ -11,6 +11,7 @@
  * response_hosted.c    what the gateway does itself, between rounds
  * response_replay.c    what a round added, for the next one
  * response_rounds.c    all that rounds added, for clients that do not send it back
+ * response_compaction.c  a summary in the place of what came before
  * response_end.c       the ends of rounds and of the response
  * legacy.c, legacy_object.c  the events of another dialect */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
@@ -59,6 +60,18 @@ void response_emit_call_text(struct response *r, enum event_type type,
 
 /* {code,message,type,param}, for the error event and the response object. */
 void response_write_error(const struct err *e, struct jw *w);
+
+/* The member usage of the response object, and the items that stand in its output. */
+void response_write_usage(const struct response *r, struct jw *w);
+void response_write_items(const struct response *r, struct buf *out);
+
+/* ---- response_end.c */
+
+/* Tokens of a call of the upstream; n_reasoning: deltas of reasoning in it. */
+void response_add_tokens(struct response *r, const struct usage *u, int64_t n_reasoning);
+
+/* The response is complete as it stands. */
+void response_complete(struct response *r, int64_t now_s);
 
 /* ---- response.c */
 

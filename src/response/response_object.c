@@ -22,10 +22,11 @@ void response_write_error(const struct err *e, struct jw *w)
 /* Null while it runs, and when it failed before the model had answered (CONTRACT 3). */
 static bool has_usage(const struct response *r)
 {
-    return r->status != RESPONSE_IN_PROGRESS && (r->status != RESPONSE_FAILED || r->n_rounds > 0);
+    return r->status != RESPONSE_IN_PROGRESS &&
+           (r->status != RESPONSE_FAILED || r->n_rounds > 0 || r->usage.known);
 }
 
-static void write_usage(const struct response *r, struct jw *w)
+void response_write_usage(const struct response *r, struct jw *w)
 {
     const struct usage *u = &r->usage;
 
@@ -91,7 +92,7 @@ void response_object_tail(const struct response *r, struct buf *out)
     struct jw w = jw_to(out);
 
     jw_array_end(&w);
-    write_usage(r, &w);
+    response_write_usage(r, &w);
     jw_key_escaped(&w, "service_tier", r->service_tier);
     if (r->conf.echo.len > 0)
         buf_char(out, ',');
@@ -99,7 +100,7 @@ void response_object_tail(const struct response *r, struct buf *out)
     jw_object_end(&w);
 }
 
-static void write_items(const struct response *r, struct buf *out)
+void response_write_items(const struct response *r, struct buf *out)
 {
     bool is_first = true;
 
@@ -118,6 +119,6 @@ void response_object(const struct response *r, struct buf *out)
     response_object_head(r, out);
     /* While it runs the object shows none of its items (CONTRACT 4.3 rule 9). */
     if (r->status != RESPONSE_IN_PROGRESS)
-        write_items(r, out);
+        response_write_items(r, out);
     response_object_tail(r, out);
 }

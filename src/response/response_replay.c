@@ -9,11 +9,12 @@
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
 
-/* What is open or was cut has nothing to tell; listings are in the request's tools. */
+/* What is open or was cut has nothing to tell; listings are in the request's tools, and a summary is in the
+ * request's items once it is made. */
 bool response_is_for_model(const struct output_item *item)
 {
     return (item->status == OUTPUT_COMPLETED || item->status == OUTPUT_FAILED) &&
-           item->kind != OUTPUT_MCP_LIST_TOOLS;
+           item->kind != OUTPUT_MCP_LIST_TOOLS && item->kind != OUTPUT_COMPACTION;
 }
 
 static int write_text(const struct output_item *item, struct arena *a, str *ret, struct err *reterr)
@@ -92,6 +93,8 @@ int response_replay(struct response *r, const struct input_options *o, struct it
 {
     struct input_options own = *o;
 
+    if (*r->replayed == NULL)
+        return 0; /* it has been compacted */
     own.reasoning_from_summary = true;
     own.seal = NULL; /* the text is there */
     end_round(*r->replayed);

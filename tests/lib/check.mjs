@@ -62,6 +62,11 @@ const HOSTED = {
         ends: { completed: 'response.mcp_list_tools.completed', failed: 'response.mcp_list_tools.failed' },
         status: (item) => (item.error === undefined ? 'completed' : 'failed'),
     },
+    compaction: {
+        begins: ['response.compaction.compacting'],
+        ends: {},
+        status: () => 'completed',
+    },
 };
 const MARKS = new Set(Object.values(HOSTED).flatMap(({ begins, ends }) => [...begins, ...Object.values(ends)]));
 const IDS = ['item_id', 'output_index', 'sequence_number', 'type'];

@@ -27,7 +27,7 @@ bool is_approved(json_t *item)
 bool check_state(const struct check *c, struct seen_item *item, const struct event_rule *rule)
 {
     const char *running = item->rule->running == NULL ? "" : item->rule->running;
-    bool begins = strcmp(rule->text, "in_progress") == 0;
+    bool begins = strcmp(rule->text, "in_progress") == 0 || strcmp(rule->text, "compacting") == 0;
     const char *before = strcmp(rule->text, running) == 0 ? "in_progress" : running;
     bool is_known = item->rule->text == NULL || item->has_text || is_approved(item->added);
 
@@ -182,8 +182,20 @@ static bool check_call_done(const struct check *c, const struct seen_item *item,
     return true;
 }
 
+/* A compaction is announced when all of it is known: it has no end of its own. */
+static bool check_compaction_done(const struct check *c, const struct seen_item *item, json_t *done)
+{
+    if (!state_is(item, "compacting"))
+        return fault(c, "a compaction closed after %s",
+                     item->state == NULL ? "added" : item->state);
+    return is_text(json_object_get(done, "encrypted_content")) ||
+           fault(c, "a compaction without encrypted_content");
+}
+
 bool check_hosted_done(const struct check *c, const struct seen_item *item, json_t *done)
 {
+    if (strcmp(item->rule->type, "compaction") == 0)
+        return check_compaction_done(c, item, done);
     if (!item->rule->has_status)
         return check_list_done(c, item, done);
     if (strcmp(item->rule->type, "mcp_call") != 0)

@@ -98,7 +98,8 @@ static bool check_scaffold(const struct check *c, const struct item_rule *rule, 
         return fault(c, "added with status %s", text_of(item, "status"));
     if (!is_empty(json_object_get(item, "content")) ||
         !is_empty(json_object_get(item, "summary")) ||
-        json_object_get(item, "encrypted_content") != NULL ||
+        !is_empty(json_object_get(item, "encrypted_content")) ||
+        (rule->is_prose && json_object_get(item, "encrypted_content") != NULL) ||
         (rule->text != NULL && !is_approved(item) && !is_empty(json_object_get(item, rule->text))))
         return fault(c, "a %s was added with content", rule->type);
     return check_hosted_added(c, rule, item);

@@ -71,6 +71,7 @@ static const struct event_rule event_rules[] = {
     {"response.web_search_call.in_progress", ACT_STATE, "web_search_call", "in_progress", IDS},
     {"response.web_search_call.searching", ACT_STATE, "web_search_call", "searching", IDS},
     {"response.web_search_call.completed", ACT_STATE, "web_search_call", "completed", IDS},
+    {"response.compaction.compacting", ACT_STATE, "compaction", "compacting", IDS},
 };
 
 static const struct item_rule item_rules[] = {
@@ -86,6 +87,7 @@ static const struct item_rule item_rules[] = {
     {"code_interpreter_call", "ci_", false, "code", true, "interpreting",
      "container_id code outputs"},
     {"web_search_call", "ws_", false, NULL, true, "searching", "action"},
+    {"compaction", "cmp_", false, NULL, false, "compacting", "encrypted_content"},
 };
 
 static const struct part_rule part_rules[] = {

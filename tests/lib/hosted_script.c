@@ -8,6 +8,7 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 #include "lib/turn_file.h"
+#include "response/response_compaction.h"
 #include "response/response_hosted.h"
 
 enum { MAX_CALLS = 64 };
@@ -63,6 +64,23 @@ static bool fail(struct play *p)
     response_failure(p->r, &e);
     response_fail(p->r, &e, p->out);
     return false;
+}
+
+/* ---- a summary */
+
+static bool compact(struct play *p, json_t *line)
+{
+    const struct usage usage = {
+        .known = true,
+        .tells_reasoning = true,
+        .input = json_integer_value(json_object_get(line, "input_tokens")),
+        .output = json_integer_value(json_object_get(line, "output_tokens")),
+    };
+    struct buf sealed = {.limit = 0};
+
+    buf_c(&sealed, json_string_value(json_object_get(line, "compaction")));
+    response_add_summary_usage(p->r, &usage, 0);
+    return response_compacted(p->r, &sealed, p->out) || fail(p);
 }
 
 /* ---- tools */
@@ -171,18 +189,24 @@ bool hosted_script_play(str outcomes, struct response *r, struct arena *a, struc
     struct output_item *calls[MAX_CALLS], *call = NULL;
     size_t n = 0;
     bool ok = true;
-    json_t *line;
+    json_t *line, *compaction = NULL;
 
     while (n < MAX_CALLS && (call = response_next_call(r, call)) != NULL)
         calls[n++] = call;
     while (ok && (line = next_line(&outcomes)) != NULL) {
         size_t at = (size_t)json_integer_value(json_object_get(line, "call"));
 
+        if (json_object_get(line, "compaction") != NULL) {
+            compaction = line;
+            break;
+        }
         ok = at >= n || end_call(&p, calls[at], line);
         json_decref(line);
     }
     while (ok && n-- > 0)
         ok = calls[n]->status != OUTPUT_IN_PROGRESS || end_unscripted(&p, calls[n], n);
+    ok = ok && (compaction == NULL || compact(&p, compaction));
+    json_decref(compaction);
     return ok;
 }
 
@@ -233,7 +257,10 @@ bool hosted_script_begin(const struct hosted_script *script, struct response *r,
     json_t *line;
 
     while (ok && (line = next_line(&rest)) != NULL) {
-        ok = json_object_get(line, "list") != NULL ? list(&p, line) : run_approved(&p, line);
+        if (json_object_get(line, "compaction") != NULL)
+            ok = compact(&p, line);
+        else
+            ok = json_object_get(line, "list") != NULL ? list(&p, line) : run_approved(&p, line);
         json_decref(line);
     }
     return ok;

@@ -11,6 +11,8 @@
  *     outcomes   {"call":1,"output":"..."}       or "error": any JSON, which is for the client
  *                                                only if the call is one of MCP
  *                with "outputs":[...] of code, "action":{...} of a search
+ *                {"compaction":"gw1.AA","input_tokens":1,"output_tokens":2}   as the last line, also of
+ *                                                before: a summary takes the place of all that was said
  *     sources    {"cursor":3,"url":"...","title":"..."}   what can be cited
  *
  * "call" counts the calls that are open after a round, from 0; the lines are in the order in
