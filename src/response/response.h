@@ -193,6 +193,9 @@ void response_keepalive(struct response *r, struct buf *out);
 void response_finish(struct response *r, enum finish finish, int64_t now_s, struct buf *out);
 void response_fail(struct response *r, const struct err *e, struct buf *out);
 
+/* Completes a response of which nothing was to be generated: no items, and a usage of zeros. */
+void response_finish_empty(struct response *r, int64_t now_s);
+
 /* The terminal event and [DONE], as the last call. */
 void response_end(struct response *r, struct buf *out);
 

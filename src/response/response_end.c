@@ -163,6 +163,12 @@ void response_finish(struct response *r, enum finish finish, int64_t now_s, stru
     set_status(r, finish, is_used_up, now_s);
 }
 
+void response_finish_empty(struct response *r, int64_t now_s)
+{
+    r->usage.known = true;
+    complete(r, now_s);
+}
+
 void response_fail(struct response *r, const struct err *e, struct buf *out)
 {
     static struct err out_of_memory = {.code = ERR_INTERNAL,

@@ -250,6 +250,7 @@ static void finish_turn(void *arg)
         response_fini(&t->response);
     turn_free_tools(t);
     turn_calls_fini(&t->calls);
+    turn_free_context(t);
     upstream_facts_unref(t->facts);
     buf_fini(&t->chat_body);
     buf_fini(&t->echo);

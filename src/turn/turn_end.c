@@ -43,6 +43,7 @@ enum turn_next turn_send_end(void *arg, struct err *reterr)
     const struct err *unseen = unseen_error(t);
 
     (void)reterr;
+    turn_leave_context(t);
     if (unseen != NULL)
         turn_answer_error(t, unseen);
     else if (t->is_begun)

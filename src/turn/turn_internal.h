@@ -20,7 +20,8 @@
  * turn_truncate.c   less of a conversation that is too long
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
  * turn_read_back.c  compaction items that come back
- * turn_rounds.c     calls of the gateway's own that do not come back */
+ * turn_rounds.c     calls of the gateway's own that do not come back
+ * turn_context.c    what is continued without a store */
 #ifndef ANTIPHON_TURN_TURN_INTERNAL_H
 #define ANTIPHON_TURN_TURN_INTERNAL_H
 
@@ -141,6 +142,11 @@ struct turn {
     struct owner_seal seal, compaction_seal;
     str memory_scope; /* whose reasoning and rounds they are, or STR_NONE: not asked for yet */
     struct store_task store_task;
+    struct peer_context *before,
+        *after;                   /* references, or NULL: what it continues, and what it leaves,
+                                            at the client's */
+    struct buf context_tail;      /* of what it is to leave */
+    bool has_context;             /* that is record.items, and the tail */
     const struct err *not_stored; /* why, for the log */
     const struct err *failure;    /* of what was waited for last; or NULL */
 
@@ -242,6 +248,32 @@ const struct response_sources *turn_sources(struct turn *t);
 
 /* Unlocks the conversation if it still is locked; nobody waits for that. */
 void turn_unlock(struct turn *t);
+
+/* The items of the request, then of the response, behind those that nothing else keeps, in t->kept.
+ * Returns 0, or -1 when out of memory. */
+int turn_keep_items(struct turn *t, struct store_items *items, struct err *reterr);
+
+/* ---- turn_context.c */
+
+/* Looks whether the client's connection has what the request continues; then the store is not asked. */
+void turn_find_context(struct turn *t);
+
+/* Makes the history of it, if it has. Returns 0, or -1 when out of memory. */
+int turn_read_context(struct turn *t, struct err *reterr);
+
+/* Has the response to be left to the client's connection, since nothing else keeps it? */
+bool turn_leaves_context(const struct turn *t);
+
+/* Appends what the request continues: copies in t->kept (false when out of memory), or as items of the
+ * request's own. */
+bool turn_keep_history(struct turn *t, struct store_items *items);
+void turn_record_history(const struct turn *t, struct store_items *items);
+
+/* Writes down what is to be left there; then it is left, or only the name of what is stored. */
+void turn_compose_context(struct turn *t);
+void turn_leave_context(struct turn *t);
+
+void turn_free_context(struct turn *t);
 
 /* ---- turn_reasoning.c */
 

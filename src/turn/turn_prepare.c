@@ -67,6 +67,12 @@ int turn_read_request(void *arg, struct err *reterr)
     return t->request.needs_store ? list_references(t, reterr) : 0;
 }
 
+/* What the client's connection has is not asked for. */
+static bool is_loaded(const struct turn *t)
+{
+    return t->request.needs_store && (t->before == NULL || t->references.n > 0);
+}
+
 /* The store may be away: then the model is not asked in vain. With store_failure=continue an answer is
  * worth more than its being stored. */
 static int check_store(const struct turn *t, struct err *reterr)
@@ -75,7 +81,7 @@ static int check_store(const struct turn *t, struct err *reterr)
     bool writes = r->store || !str_is_none(r->conversation_id); /* which is locked */
 
     if (t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
-        (!writes && !r->needs_store))
+        (!writes && !is_loaded(t)))
         return 0;
     return store_refuses(t->flight.worker->store, writes ? STORE_WRITE : STORE_READ, reterr) ? -1
                                                                                              : 0;
@@ -87,9 +93,10 @@ enum turn_next turn_check_request(void *arg, struct err *reterr)
 
     if (!t->request.stream)
         t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
+    turn_find_context(t);
     if (check_store(t, reterr) == -1)
         return TURN_FAIL;
-    return t->request.needs_store ? TURN_GO : TURN_ELSE;
+    return is_loaded(t) ? TURN_GO : TURN_ELSE;
 }
 
 /* ---- what it refers to is there */
@@ -119,11 +126,21 @@ int turn_complete_request(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
-    if (t->request.needs_store && resolve_references(t, reterr) == -1)
+    if (turn_read_context(t, reterr) == -1 ||
+        (t->request.needs_store && resolve_references(t, reterr) == -1))
         return -1;
     if (turn_put_back(t, reterr) == -1)
         return -1;
-    return t->request.needs_tools ? 0 : turn_open_response(t, reterr);
+    return t->request.needs_tools && !t->request.is_warm_up ? 0 : turn_open_response(t, reterr);
+}
+
+/* The request was good, and can be continued: that is all that a warm-up asks for (CONTRACT 6.3). */
+static enum turn_next end_warm_up(struct turn *t)
+{
+    if (t->request.stream)
+        turn_begin_stream(t);
+    response_finish_empty(&t->response, clock_unix_s());
+    return TURN_END;
 }
 
 enum turn_next turn_pass_tools(void *arg, struct err *reterr)
@@ -131,5 +148,7 @@ enum turn_next turn_pass_tools(void *arg, struct err *reterr)
     struct turn *t = arg;
 
     (void)reterr;
+    if (t->request.is_warm_up)
+        return end_warm_up(t);
     return t->request.needs_tools ? TURN_GO : TURN_ELSE;
 }

@@ -13,7 +13,7 @@ int turn_read_request(void *arg, struct err *reterr);
 enum turn_next turn_check_request(void *arg, struct err *reterr);
 
 /* RESOLVE: it is completed with what it refers to, and with what the gateway has run before. Otherwise:
- * no server's tools are needed, and nothing has been approved then. */
+ * no server's tools are needed, and nothing has been approved then. A warm-up ends here. */
 int turn_complete_request(void *arg, struct err *reterr);
 enum turn_next turn_pass_tools(void *arg, struct err *reterr);
 

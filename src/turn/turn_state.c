@@ -100,7 +100,7 @@ static int load_previous(struct turn *t, struct store_session *s, struct err *re
 static int load_all(struct turn *t, struct store_session *s, struct err *reterr)
 {
     t->history = (struct store_history){.tail = STR_NONE};
-    if (!str_is_none(t->previous_id) && load_previous(t, s, reterr) == -1)
+    if (!str_is_none(t->previous_id) && t->before == NULL && load_previous(t, s, reterr) == -1)
         return -1;
     if (!str_is_none(t->conversation_id) &&
         store_lock_conversation(s, t->flight.caller.owner, t->conversation_id, t->lock_name,
@@ -218,6 +218,12 @@ static enum store_status status_of(const struct response *r)
     return STORE_COMPLETED;
 }
 
+/* Of what fails without a stream the client never learns an id. */
+static bool is_kept(const struct turn *t)
+{
+    return t->request.store && (t->is_begun || t->response.status != RESPONSE_FAILED);
+}
+
 /* A copy of what a function has written into buf, which is emptied. */
 static str keep_text(struct turn *t, struct buf *buf)
 {
@@ -264,10 +270,35 @@ static bool keep_output(struct turn *t, struct store_items *items, struct buf *b
     return true;
 }
 
+/* Where nothing is stored, what a reference means stands in its place. */
+static bool refer_to_found(struct turn *t, const struct request_history_item *found,
+                           struct store_item *ret)
+{
+    *ret = (struct store_item){.id = found->id, .is_reference = true};
+    if (is_kept(t))
+        return true;
+    *ret = (struct store_item){.id = arena_dup(&t->kept, found->id),
+                               .body = arena_dup(&t->kept, found->body),
+                               .is_output = found->is_output};
+    return !str_is_none(ret->id) && !str_is_none(ret->body);
+}
+
+static bool refer_to_result(struct turn *t, const struct request_history_item *found,
+                            struct store_item *ret)
+{
+    if (stored_item_refer_to_result(found, &t->kept, ret, NULL) == -1)
+        return false;
+    if (is_kept(t))
+        return true;
+    ret->is_reference = false;
+    ret->is_output = true;
+    ret->body = arena_dup(&t->kept, found->result);
+    return !str_is_none(ret->body);
+}
+
 /* What came without its output, and is stored with it, is not stored again without; what is
  * hidden beside it has to be referred to as well. References come in the order of the input. */
-static int keep_input(struct turn *t, const struct kept_items *input, struct store_items *items,
-                      struct err *reterr)
+static bool keep_input(struct turn *t, const struct kept_items *input, struct store_items *items)
 {
     const struct request_references *refs = &t->references;
     size_t k = 0;
@@ -283,12 +314,12 @@ static int keep_input(struct turn *t, const struct kept_items *input, struct sto
             found = &t->found[k++];
         if (found == NULL || str_is_none(found->body))
             continue;
-        *item = (struct store_item){.id = found->id, .is_reference = true};
-        if (!str_is_none(found->result) &&
-            stored_item_refer_to_result(found, &t->kept, &items->v[items->n++], reterr) == -1)
-            return -1;
+        if (!refer_to_found(t, found, item))
+            return false;
+        if (!str_is_none(found->result) && !refer_to_result(t, found, &items->v[items->n++]))
+            return false;
     }
-    return 0;
+    return true;
 }
 
 static size_t count_output(const struct response *r)
@@ -300,7 +331,15 @@ static size_t count_output(const struct response *r)
     return n;
 }
 
-static int keep_items(struct turn *t, struct store_items *items, struct err *reterr)
+/* What stands before the request's items is stored already, or it is kept with them. */
+static bool keep_before(struct turn *t, struct store_items *items)
+{
+    if (is_kept(t) && t->before != NULL)
+        turn_record_history(t, items);
+    return is_kept(t) || t->before != NULL || turn_keep_history(t, items);
+}
+
+int turn_keep_items(struct turn *t, struct store_items *items, struct err *reterr)
 {
     struct kept_items input;
     struct buf buf = {.limit = 0};
@@ -310,8 +349,9 @@ static int keep_items(struct turn *t, struct store_items *items, struct err *ret
     if (kept_items_make(t->request.input, &t->flight.worker->ids, &t->kept, &input, reterr) == -1)
         return -1;
     n = input.n + count_output(&t->response);
-    items->v = arena_array(&t->kept, 2 * n + 1, sizeof(*items->v)); /* each with its result */
-    ok = items->v != NULL && keep_input(t, &input, items, reterr) == 0 &&
+    /* each with its result */
+    items->v = arena_array(&t->kept, t->history.items.n + 2 * n + 1, sizeof(*items->v));
+    ok = items->v != NULL && keep_before(t, items) && keep_input(t, &input, items) &&
          keep_output(t, items, &buf);
     buf_fini(&buf);
     if (!ok)
@@ -326,7 +366,7 @@ static int keep_response(struct turn *t, struct err *reterr)
 
     *r = (struct store_response){
         .id = id_str(&t->response.id),
-        .parent_id = t->previous_id,
+        .parent_id = t->before == NULL ? t->previous_id : STR_NONE, /* unknown to the store */
         .conversation_id = t->conversation_id,
         .lock = t->lock,
         .status = status_of(&t->response),
@@ -339,20 +379,14 @@ static int keep_response(struct turn *t, struct err *reterr)
     buf_fini(&buf);
     if (str_is_none(r->head) || str_is_none(r->tail))
         return err_set_no_memory(reterr);
-    return keep_items(t, &r->items, reterr);
-}
-
-/* Of what fails without a stream the client never learns an id. */
-static bool is_kept(const struct turn *t)
-{
-    return t->request.store && (t->is_begun || t->response.status != RESPONSE_FAILED);
+    return turn_keep_items(t, &r->items, reterr);
 }
 
 size_t turn_record_weight(const void *arg)
 {
     const struct turn *t = arg;
 
-    return is_kept(t) ? turn_weight(t) : 0;
+    return is_kept(t) || turn_leaves_context(t) ? turn_weight(t) : 0;
 }
 
 /* What cannot be written down is told in t->failure: that the response has ended, it has. */
@@ -363,6 +397,8 @@ int turn_compose_record(void *arg, struct err *reterr)
 
     (void)reterr;
     t->failure = NULL;
+    if (turn_leaves_context(t))
+        turn_compose_context(t);
     if (!is_kept(t) || keep_response(t, &e) == 0)
         return 0;
     turn_explain_size(t, &e);

@@ -13,7 +13,7 @@ struct request_fields {
     str stream, store, background, stream_options, include_obfuscation, conversation;
     str max_output_tokens, max_tool_calls, top_logprobs;
     str text, format, reasoning, generate_summary, include, prompt;
-    str without_effect;
+    str without_effect, cache_options;
     str generate;              /* of a message */
     str previous_responses_id; /* a misspelling of previous_response_id that clients send */
 };

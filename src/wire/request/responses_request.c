@@ -51,7 +51,7 @@ static const struct field request_table[] = {
     PLACE("prompt", FIELD_ANY, prompt),
     PLACE("moderation", FIELD_ANY, without_effect),
     PLACE("context_management", FIELD_ANY, without_effect),
-    PLACE("prompt_cache_options", FIELD_ANY, without_effect),
+    PLACE("prompt_cache_options", FIELD_ANY, cache_options),
     PLACE("access_programs", FIELD_ANY, without_effect),
     PLACE("image", FIELD_ANY, without_effect),
     /* of messages alone; elsewhere nobody knows them */
@@ -151,6 +151,11 @@ static bool truth(str raw, bool fallback)
     return str_is_none(raw) ? fallback : jr_type_of(raw) == JR_TRUE;
 }
 
+static bool is_prewarm(str cache_options)
+{
+    return !str_is_none(cache_options) && truth(jr_member(cache_options, STR("prewarm")), false);
+}
+
 static void note_meanings(struct request_fields *in, bool is_message)
 {
     struct responses_request *r = &in->r;
@@ -158,7 +163,7 @@ static void note_meanings(struct request_fields *in, bool is_message)
     r->stream = is_message || truth(in->stream, false);
     r->store = truth(in->store, true);
     r->background = truth(in->background, false);
-    r->is_warm_up = !truth(in->generate, true);
+    r->is_warm_up = !truth(in->generate, true) || is_prewarm(in->cache_options);
     r->include_obfuscation = truth(in->include_obfuscation, false);
     if (str_is_none(r->previous_response_id))
         r->previous_response_id = in->previous_responses_id;
