@@ -61,6 +61,7 @@ endif
 LIBRARIES := libuv libcurl libcrypto zlib libzstd sqlite3 libpq libseccomp
 lib_flags := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 lib_link  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lpthread -lm
+lib_link  += -lwslay # Debian's package has no file for pkg-config
 test_link := -lcmocka -ljansson -lssl
 
 # Debian 12 ships llhttp as C sources; where they are missing, the library is linked.
