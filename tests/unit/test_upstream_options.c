@@ -219,7 +219,7 @@ static const struct option_case cases[] = {
     {"--unknown-fields reject", "\"input\":\"x\",\"client_metadata\":{},\"top_k\":1", NULL, "",
      "unknown_parameter", "client_metadata"},
     {"--unknown-fields reject",
-     "\"input\":\"x\",\"top_k\":1,\"moderation\":1,\"context_management\":1,\"image\":1,"
+     "\"input\":\"x\",\"top_k\":1,\"moderation\":1,\"context_management\":[],\"image\":1,"
      "\"prompt_cache_options\":1,\"access_programs\":1",
      "{\"top_k\":1}", "moderation image", NULL, NULL},
     {"--unknown-fields reject", "\"temperature\":3,\"input\":\"x\",\"what\":1", NULL, "",

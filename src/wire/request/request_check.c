@@ -268,7 +268,8 @@ int request_check_types(const struct request_fields *in, struct err *reterr)
     const struct path include_at = path_member(NULL, STR("include"));
     struct jr j;
 
-    if (check_metadata_types(in->r.metadata, reterr) == -1)
+    if (check_metadata_types(in->r.metadata, reterr) == -1 ||
+        request_check_management_types(in->context_management, reterr) == -1)
         return -1;
     if (str_is_none(in->include))
         return 0;
@@ -288,7 +289,8 @@ int request_check_values(struct request_fields *in, struct err *reterr)
     const struct path safety_at = path_member(NULL, STR("safety_identifier"));
 
     if (check_numbers(in, reterr) == -1 || check_choices(in, reterr) == -1 ||
-        check_metadata(in->r.metadata, reterr) == -1 || read_includes(in, reterr) == -1)
+        check_metadata(in->r.metadata, reterr) == -1 || read_includes(in, reterr) == -1 ||
+        request_read_management(in->context_management, &in->r.context_management, reterr) == -1)
         return -1;
     in->r.max_output_tokens = integer(in->max_output_tokens);
     in->r.max_tool_calls = integer(in->max_tool_calls);

@@ -13,6 +13,7 @@ struct request_fields {
     str stream, store, background, stream_options, include_obfuscation, conversation;
     str max_output_tokens, max_tool_calls, top_logprobs;
     str text, format, reasoning, generate_summary, include, prompt;
+    str context_management;
     str without_effect, cache_options;
     str generate;              /* of a message */
     str previous_responses_id; /* a misspelling of previous_response_id that clients send */
@@ -23,6 +24,10 @@ int request_check_types(const struct request_fields *in, struct err *reterr);
 
 /* Enums and limits; notes in in->r what `include` asks for and the integers. */
 int request_check_values(struct request_fields *in, struct err *reterr);
+
+/* context_management, raw: its types alone, then its values. Both take STR_NONE for nothing. */
+int request_check_management_types(str raw, struct err *reterr);
+int request_read_management(str raw, struct context_management *ret, struct err *reterr);
 
 /* Tools and tool_choice, from r's items and raw values. While r needs the store or
  * tools of MCP servers the choice may name tools that are not there yet. */

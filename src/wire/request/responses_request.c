@@ -50,7 +50,7 @@ static const struct field request_table[] = {
     PLACE("user", FIELD_TEXT, r.user),
     PLACE("prompt", FIELD_ANY, prompt),
     PLACE("moderation", FIELD_ANY, without_effect),
-    PLACE("context_management", FIELD_ANY, without_effect),
+    PLACE("context_management", FIELD_ARRAY, context_management),
     PLACE("prompt_cache_options", FIELD_ANY, cache_options),
     PLACE("access_programs", FIELD_ANY, without_effect),
     PLACE("image", FIELD_ANY, without_effect),
@@ -61,6 +61,26 @@ static const struct field request_table[] = {
 };
 
 enum { N_MESSAGE_FIELDS = 3 }; /* the last ones of the table */
+
+/* Of /v1/responses/compact, whose answer is a summary alone (CONTRACT 13.3). */
+static const struct field compact_table[] = {
+    PLACE("model", FIELD_TEXT, r.model),
+    PLACE("input", FIELD_TEXT_OR_ARRAY, r.input),
+    PLACE("instructions", FIELD_TEXT, r.instructions),
+    PLACE("previous_response_id", FIELD_TEXT, r.previous_response_id),
+    PLACE("conversation", FIELD_TEXT_OR_OBJECT, conversation),
+    PLACE("tools", FIELD_ARRAY, r.tools_json),
+    PLACE("reasoning", FIELD_OBJECT, reasoning),
+    PLACE("parallel_tool_calls", FIELD_ANY, without_effect),
+    PLACE("text", FIELD_ANY, without_effect),
+    PLACE("prompt_cache_key", FIELD_ANY, without_effect),
+    PLACE("prompt_cache_options", FIELD_ANY, without_effect),
+    PLACE("prompt_cache_retention", FIELD_ANY, without_effect),
+    PLACE("service_tier", FIELD_ANY, without_effect),
+    PLACE("personality", FIELD_ANY, without_effect),
+    PLACE("image", FIELD_ANY, without_effect),
+    PLACE("stream", FIELD_ANY, without_effect),
+};
 
 static const struct field text_table[] = {
     PLACE("format", FIELD_OBJECT, format),
@@ -97,10 +117,10 @@ static int read_body(struct request_fields *in, str body, bool is_message,
                      struct extra_reader *extra, struct err *reterr)
 {
     const struct field_sink others = {extra_reader_take, extra};
-    struct fields known = FIELDS(request_table);
+    struct fields known = in->r.is_compact ? FIELDS(compact_table) : FIELDS(request_table);
     int rc;
 
-    if (!is_message)
+    if (!is_message && !in->r.is_compact)
         known.n -= N_MESSAGE_FIELDS;
     rc = fields_read_body(body, known, in, &others, reterr);
 
@@ -161,7 +181,7 @@ static void note_meanings(struct request_fields *in, bool is_message)
     struct responses_request *r = &in->r;
 
     r->stream = is_message || truth(in->stream, false);
-    r->store = truth(in->store, true);
+    r->store = truth(in->store, !r->is_compact);
     r->background = truth(in->background, false);
     r->is_warm_up = !truth(in->generate, true) || is_prewarm(in->cache_options);
     r->include_obfuscation = truth(in->include_obfuscation, false);
@@ -205,7 +225,7 @@ static int require_input(const struct responses_request *r, struct err *reterr)
     if (r->is_warm_up || responses_request_continues(r) ||
         (!str_is_none(r->input) && !is_empty_array(r->input)))
         return 0;
-    if (!str_is_none(r->input) && !str_is_none(r->instructions))
+    if (!str_is_none(r->input) && !str_is_none(r->instructions) && !r->is_compact)
         return 0;
     return reject_missing(&at, reterr);
 }
@@ -339,7 +359,7 @@ int responses_request_parse(str body, const struct responses_request_options *op
                             const struct id_source *ids, struct arena *arena,
                             struct responses_request *ret, struct err *reterr)
 {
-    struct request_fields in = {0};
+    struct request_fields in = {.r.is_compact = options->is_compact};
     struct extra_reader extra;
 
     extra_reader_init(&extra, &options->extra, ids, arena);
@@ -352,6 +372,7 @@ int responses_request_parse(str body, const struct responses_request_options *op
         read_items_and_tools(&in.r, options, ids, arena, reterr) == -1 ||
         check_exclusions(&in, reterr) == -1)
         return -1;
+    in.r.has_trigger = in.r.has_trigger || in.r.is_compact;
     if (!in.r.needs_store && request_look_up(&in.r, ids, arena, reterr) == -1)
         return -1;
     *ret = in.r;

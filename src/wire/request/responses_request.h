@@ -28,6 +28,12 @@ struct text_format {
     str schema, strict;          /* raw */
 };
 
+/* When the client wants its context replaced by a summary (CONTRACT 13.4). */
+struct context_management {
+    bool compacts;     /* else it never asked for that */
+    int64_t threshold; /* in tokens; 0: not given */
+};
+
 /* A call that waited for the client's approval and has it now (CONTRACT 2.1). */
 struct approved_call {
     const struct item *request;  /* ITEM_APPROVAL_REQUEST */
@@ -45,6 +51,7 @@ struct responses_request {
     str prompt_cache_key, prompt_cache_retention, verbosity;
     struct reasoning_config reasoning;
     struct text_format format;
+    struct context_management context_management;
 
     /* raw values, as the client wrote them */
     str input, tools_json, tool_choice_json, metadata, parallel_tool_calls;
@@ -71,6 +78,7 @@ struct responses_request {
     /* The input ends with a compaction_trigger, which is none of the items: what the client wants is
      * a summary. */
     bool has_trigger;
+    bool is_compact; /* so it does by asking /v1/responses/compact; has_trigger is set as well */
 
     struct item_list items;
     size_t n_before;     /* so many of the items, the first, are history */
@@ -90,6 +98,7 @@ struct responses_request_options {
     struct extra_fields_options extra;
     struct input_options input;
     struct compact_reading compaction;
+    bool is_compact; /* the request is one of /v1/responses/compact */
     bool has_injected_tools; /* every request gets tools of the gateway: it needs_tools */
     struct tool_options tools;
 };
