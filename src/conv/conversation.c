@@ -14,6 +14,7 @@ struct assembly {
     struct message *first, *last, *turn;
     struct pieces reasoning;
     struct str_map calls; /* call id (plain) -> the newest struct call with it */
+    struct call *search;  /* the newest search for tools */
     unsigned n_places;    /* given away */
     const struct conversation_context *context;
     struct arena *arena;
@@ -188,13 +189,17 @@ static int on_call(struct assembly *s, const struct item *it)
 {
     void **slot = call_slot(s, it);
     const struct call *same = slot == NULL ? NULL : *slot;
+    struct call *c;
 
     if (slot == NULL)
         return -1;
     end_declined_turn(s, it);
     if (same != NULL && same->owner == s->turn)
         return 0;
-    return add_call(s, it, it->name, slot) == NULL ? -1 : 0;
+    c = add_call(s, it, it->name, slot);
+    if (c != NULL && it->is_search)
+        s->search = c;
+    return c == NULL ? -1 : 0;
 }
 
 /* An approved call was run after the round that asked for it: what else that round had run, the
@@ -253,6 +258,8 @@ static int on_output(struct assembly *s, const struct item *it)
 
     if (slot == NULL)
         return -1;
+    if (it->has_no_call_id)
+        c = s->search;
     if (c == NULL)
         c = add_orphan(s, it, slot);
     if (c == NULL)

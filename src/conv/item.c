@@ -111,43 +111,24 @@ static bool is_empty_object(str raw)
     return jr_type_of(raw) == JR_OBJECT && jr_enter(&j, JR_OBJECT) && !jr_next_member(&j, &name);
 }
 
-/* What a shell is to run or a patch to change; the members that say something
- * become the arguments. */
-struct action_fields {
-    str type, command, commands, path, diff, working_directory, env, user;
-    str timeout_ms, max_output_length;
-};
+/* What a shell is to run or a patch to change: the members that say something become the arguments,
+ * in this order. */
+static const char *const action_members[] = {"command", "commands",   "working_directory", "env",
+                                             "user",    "timeout_ms", "max_output_length"};
+static const char *const operation_members[] = {"type", "path", "diff"};
 
-static const struct field action_table[] = {
-    FIELD(struct action_fields, command, FIELD_ANY),
-    FIELD(struct action_fields, commands, FIELD_ANY),
-    FIELD(struct action_fields, path, FIELD_ANY),
-    FIELD(struct action_fields, diff, FIELD_ANY),
-    FIELD(struct action_fields, working_directory, FIELD_ANY),
-    FIELD(struct action_fields, env, FIELD_ANY),
-    FIELD(struct action_fields, user, FIELD_ANY),
-    FIELD(struct action_fields, timeout_ms, FIELD_ANY),
-    FIELD(struct action_fields, max_output_length, FIELD_ANY),
-    FIELD(struct action_fields, type, FIELD_ANY), /* last: only a patch needs its type */
-};
-
-enum { N_ACTION_FIELDS = COUNT_OF(action_table) };
-
-static int set_action_arguments(const struct item_reading *r, str raw, size_t n_fields)
+static int set_member_arguments(const struct item_reading *r, str raw, const char *const *members,
+                                size_t n)
 {
-    struct action_fields f = {0};
     struct buf json = {0};
     struct jw w = jw_to(&json);
 
-    if (!str_is_none(raw))
-        (void)fields_read_raw(raw, FIELDS(action_table), r->at, &f, NULL);
     jw_object(&w);
-    for (size_t i = 0; i < n_fields; i++) {
-        const char *base = (const char *)&f;
-        const str *value = (const str *)(const void *)(base + action_table[i].offset);
+    for (size_t i = 0; i < n; i++) {
+        const str value = jr_member(raw, str_from_c(members[i]));
 
-        if (!str_is_none(*value) && !is_empty_object(*value))
-            json_copy_key_value(&w, action_table[i].name.p, *value);
+        if (!str_is_none(value) && jr_type_of(value) != JR_NULL && !is_empty_object(value))
+            json_copy_key_value(&w, members[i], value);
     }
     jw_object_end(&w);
     return take_arguments(r, &json);
@@ -221,22 +202,25 @@ static int read_custom_call(const struct item_reading *r)
 static int read_local_shell_call(const struct item_reading *r)
 {
     r->item->name = STR("local_shell");
-    return item_set_call_id(r) == -1 ? -1
-                                     : set_action_arguments(r, r->f.action, N_ACTION_FIELDS - 1);
+    return item_set_call_id(r) == -1
+               ? -1
+               : set_member_arguments(r, r->f.action, LIST_OF(action_members));
 }
 
 static int read_shell_call(const struct item_reading *r)
 {
     r->item->name = STR("shell");
-    return item_set_call_id(r) == -1 ? -1
-                                     : set_action_arguments(r, r->f.action, N_ACTION_FIELDS - 1);
+    return item_set_call_id(r) == -1
+               ? -1
+               : set_member_arguments(r, r->f.action, LIST_OF(action_members));
 }
 
 static int read_apply_patch_call(const struct item_reading *r)
 {
     r->item->name = STR("apply_patch");
-    return item_set_call_id(r) == -1 ? -1
-                                     : set_action_arguments(r, r->f.operation, N_ACTION_FIELDS);
+    return item_set_call_id(r) == -1
+               ? -1
+               : set_member_arguments(r, r->f.operation, LIST_OF(operation_members));
 }
 
 static int read_output(const struct item_reading *r)
@@ -249,6 +233,25 @@ static int read_output(const struct item_reading *r)
         return -1;
     return content_parse_output(r->f.output, &at, r->options, r->arena, &r->item->content,
                                 r->reterr);
+}
+
+/* That a patch could not be applied is said by its status alone. */
+static int read_patch_output(const struct item_reading *r)
+{
+    struct buf json = {0};
+    struct jw w = jw_to(&json);
+    str text;
+
+    jw_object(&w);
+    json_copy_key_text(&w, "status", r->f.status.len == 0 ? STR("completed") : r->f.status);
+    json_copy_given_value(&w, "output", r->f.output);
+    jw_object_end(&w);
+    text = json_copy_quote_take(r->arena, &json);
+    if (str_is_none(text))
+        return err_set_no_memory(r->reterr);
+    if (item_set_call_id(r) == -1)
+        return -1;
+    return content_from_text(text, r->arena, &r->item->content, r->reterr);
 }
 
 static int read_reference(const struct item_reading *r)
@@ -285,7 +288,9 @@ static const struct item_type item_types[] = {
     {STR_INIT("shell_call"), ITEM_CALL, read_shell_call},
     {STR_INIT("shell_call_output"), ITEM_OUTPUT, read_output},
     {STR_INIT("apply_patch_call"), ITEM_CALL, read_apply_patch_call},
-    {STR_INIT("apply_patch_call_output"), ITEM_OUTPUT, read_output},
+    {STR_INIT("apply_patch_call_output"), ITEM_OUTPUT, read_patch_output},
+    {STR_INIT("tool_search_call"), ITEM_CALL, item_read_search_call},
+    {STR_INIT("tool_search_output"), ITEM_OUTPUT, item_read_search_output},
     {STR_INIT("mcp_call"), ITEM_HOSTED_CALL, item_read_mcp_call},
 #define HOSTED_TOOL(symbol, type, prefix, member, kind, reader, ...)                               \
     {STR_INIT(#type "_call"), kind, reader},
@@ -301,8 +306,6 @@ static const struct item_type item_types[] = {
     IGNORED("image_generation_call"),
     IGNORED("computer_call"),
     IGNORED("computer_call_output"),
-    IGNORED("tool_search_call"),
-    IGNORED("tool_search_output"),
     IGNORED("program"),
     IGNORED("program_output"),
     IGNORED("configuration_update"),

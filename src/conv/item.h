@@ -47,7 +47,7 @@ struct item {
     str arguments;               /* escaped JSON text */
     str upstream_arguments;      /* the same of a hosted call as the upstream wrote it, when that is
                                     known and another text; else STR_NONE or empty */
-    str tools;                   /* raw array */
+    str tools;                   /* raw array; of an output: what a search for tools has found */
     str server_label, tool_name; /* escaped, of what belongs to an MCP tool; name is then what
                                     the model knows it by, which the tools of the request may
                                     change once they are known */
@@ -68,9 +68,17 @@ struct item {
     bool is_origin;   /* of a result: it only tells how the upstream wrote the call of that item */
     bool is_declined; /* of a hosted call: the client has answered that it is not to run */
     bool ends_round;  /* of a hosted call: the model was told before it said anything more */
+    bool is_search;   /* of a call and an output: it looks for tools, or has found them */
+    bool has_no_call_id; /* of the output of a search: it belongs to the search before it */
     bool is_kept; /* of the output of an earlier response, all of which the store has put here */
     struct item *next;
 };
+
+/* Its tools are the request's as well (CONTRACT 2.1). */
+static inline bool item_brings_tools(const struct item *it)
+{
+    return it->kind == ITEM_ADDITIONAL_TOOLS || (it->kind == ITEM_OUTPUT && it->is_search);
+}
 
 /* The store has it, or has more of it. */
 static inline bool item_is_stored(const struct item *it)

@@ -3,7 +3,8 @@
  * item.c            the table of types, and all but the following
  * item_mcp.c        items of MCP servers
  * item_own.c        calls of hosted tools
- * item_reasoning.c  reasoning */
+ * item_reasoning.c  reasoning
+ * item_search.c     searches for tools */
 #ifndef ANTIPHON_CONV_ITEM_INTERNAL_H
 #define ANTIPHON_CONV_ITEM_INTERNAL_H
 
@@ -54,6 +55,8 @@ int item_read_mcp_call(const struct item_reading *r);
 int item_read_code_call(const struct item_reading *r);
 int item_read_bare_call(const struct item_reading *r);
 int item_read_call_result(const struct item_reading *r);
+int item_read_search_call(const struct item_reading *r);
+int item_read_search_output(const struct item_reading *r);
 int item_read_tool_list(const struct item_reading *r);
 int item_read_approval_request(const struct item_reading *r);
 int item_read_approval_response(const struct item_reading *r);

@@ -138,6 +138,17 @@ static void write_tools(const struct keeping *k, const char *key, str raw)
     tool_copy_list(k->w, raw);
 }
 
+/* Of a search for tools; the gateway's own is the API's default. */
+static void write_execution(const struct keeping *k, const char *key, str raw)
+{
+    json_copy_key_value(k->w, key, str_is_none(raw) ? STR("\"server\"") : raw);
+}
+
+static void write_search(const struct keeping *k, const char *key, str raw)
+{
+    json_copy_key_value(k->w, key, str_is_none(raw) ? STR("{}") : raw);
+}
+
 /* ---- objects */
 
 struct row {
@@ -165,6 +176,10 @@ static const struct row item_rows[] = {
     ROW("shell_call_output", "sho_", CALL_ID, {"max_output_length", write_or_null}, STATUS),
     ROW("apply_patch_call", "apc_", CALL_ID, STATUS),
     ROW("apply_patch_call_output", "apco_", CALL_ID, STATUS),
+    ROW("tool_search_call", "tsc_", {"call_id", write_or_null}, {"execution", write_execution},
+        {"arguments", write_search}, STATUS),
+    ROW("tool_search_output", "tso_", {"call_id", write_or_null}, {"execution", write_execution},
+        {"tools", write_tools}, STATUS),
     ROW("mcp_call", "mcp_", {"arguments", write_arguments}, {"output", write_output_or_null},
         {"error", write_or_null}, {"approval_request_id", write_or_null}, STATUS),
     ROW("mcp_list_tools", "mcpl_", {"tools", write_array}),

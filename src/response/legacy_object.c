@@ -8,6 +8,7 @@
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "response/client_call.h"
 #include "wire/dialect/upstream_error.h"
 
 bool legacy_shows(const struct output_item *item)
@@ -16,6 +17,9 @@ bool legacy_shows(const struct output_item *item)
     case OUTPUT_FUNCTION_CALL:
     case OUTPUT_CUSTOM_TOOL_CALL:
     case OUTPUT_LOCAL_SHELL_CALL:
+    case OUTPUT_SHELL_CALL:
+    case OUTPUT_APPLY_PATCH_CALL:
+    case OUTPUT_CLIENT_SEARCH_CALL:
     case OUTPUT_MCP_CALL:
         return !item->is_hidden && !item->is_waiting;
     default:
@@ -106,7 +110,7 @@ static void write_call(const struct output_item *item, struct jw *w)
     bool is_ready = !is_hosted && item->status != OUTPUT_INCOMPLETE;
 
     jw_object(w);
-    if (item->kind == OUTPUT_LOCAL_SHELL_CALL)
+    if (client_call_is(item->kind))
         jw_key_string(w, "arguments", buf_str(&item->text)); /* raw JSON */
     else
         jw_key_escaped(w, "arguments", is_hosted ? STR("") : buf_str(&item->text));

@@ -168,14 +168,21 @@ static void write_call(const struct output_item *item, struct jw *w)
     const struct output_kind_row *row = &item_rows[item->kind];
 
     jw_key_escaped(w, "call_id", item->call_id);
-    if (item->kind == OUTPUT_LOCAL_SHELL_CALL) {
-        jw_key_raw(w, row->text_member, buf_str(&item->text));
-        return;
-    }
     jw_key_escaped(w, "name", item->name);
     jw_key_escaped(w, row->text_member, buf_str(&item->text));
     if (!str_is_none(item->name_space))
         jw_key_escaped(w, "namespace", item->name_space);
+}
+
+/* Calls of the tools that clients run and the API has item types for. */
+static void write_client_call(const struct output_item *item, struct jw *w)
+{
+    jw_key_escaped(w, "call_id", item->call_id);
+    if (item->kind == OUTPUT_CLIENT_SEARCH_CALL)
+        jw_key_string(w, "execution", STR("client"));
+    jw_key_raw(w, item_rows[item->kind].text_member, buf_str(&item->text));
+    if (item->kind == OUTPUT_SHELL_CALL)
+        jw_key_raw(w, "environment", STR("{\"type\":\"local\"}"));
 }
 
 static void write_mcp_call(const struct output_item *item, struct jw *w)
@@ -237,8 +244,13 @@ static void write_members(const struct output_item *item, struct jw *w)
         break;
     case OUTPUT_FUNCTION_CALL:
     case OUTPUT_CUSTOM_TOOL_CALL:
-    case OUTPUT_LOCAL_SHELL_CALL:
         write_call(item, w);
+        break;
+    case OUTPUT_LOCAL_SHELL_CALL:
+    case OUTPUT_SHELL_CALL:
+    case OUTPUT_APPLY_PATCH_CALL:
+    case OUTPUT_CLIENT_SEARCH_CALL:
+        write_client_call(item, w);
         break;
     case OUTPUT_MCP_LIST_TOOLS:
         write_tool_list(item, w);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "json/json_read.h"
-#include "response/local_shell.h"
+#include "response/client_call.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
 #include "wire/tools/hosted_tool.h"
@@ -317,8 +317,8 @@ static struct whole read_whole(const struct response_call *c)
 
     if (hosted != HOSTED_NONE)
         w.why_useless = hosted_tool(hosted)->show(c->builtin, arguments, &w.text, &w.arguments);
-    else if (kind == OUTPUT_LOCAL_SHELL_CALL)
-        local_shell_action(arguments, &w.text);
+    else if (client_call_is(kind))
+        client_call_write(kind, arguments, &w.text);
     else
         buf_append(&w.text, is_blank(arguments) ? STR("{}") : arguments);
     return w;

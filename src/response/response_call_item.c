@@ -85,6 +85,12 @@ enum output_kind response_call_kind(const struct response_call *c)
         return OUTPUT_CUSTOM_TOOL_CALL;
     case TOOL_LOCAL_SHELL:
         return OUTPUT_LOCAL_SHELL_CALL;
+    case TOOL_SHELL:
+        return OUTPUT_SHELL_CALL;
+    case TOOL_APPLY_PATCH:
+        return OUTPUT_APPLY_PATCH_CALL;
+    case TOOL_CLIENT_SEARCH:
+        return OUTPUT_CLIENT_SEARCH_CALL;
     case TOOL_HOSTED:
         return output_hosted_call(tool->hosted_kind);
     case TOOL_MCP:

@@ -75,6 +75,7 @@ static bool check_action(const struct check *c, json_t *item)
         {"open_page", "type url"},
         {"find_in_page", "type url pattern"},
         {"exec", "type command env timeout_ms? working_directory? user?"},
+        {"", "commands timeout_ms max_output_length"},
     };
     json_t *action = json_object_get(item, "action");
 

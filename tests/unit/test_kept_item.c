@@ -66,8 +66,16 @@ static const struct form_case {
      "\"server_label\":\"l\",\"server_url\":\"https://h/x\"},{\"type\":\"namespace\",\"name\":"
      "\"n\",\"tools\":[{\"type\":\"mcp\"}]},{\"type\":\"function\",\"name\":\"f\"},7]}"},
     {"tools of items that nobody knows too",
+     "{" ID "\"computer_call\",\"tools\":[{\"type\":\"mcp\",\"authorization\":\"c\"}]}",
+     "{" ID "\"computer_call\",\"tools\":[{\"type\":\"mcp\"}]}"},
+    {"tools that were found hide what is secret",
      "{" ID "\"tool_search_output\",\"tools\":[{\"type\":\"mcp\",\"authorization\":\"c\"}]}",
-     "{" ID "\"tool_search_output\",\"tools\":[{\"type\":\"mcp\"}]}"},
+     "{" ID "\"tool_search_output\",\"call_id\":null,\"execution\":\"server\","
+     "\"tools\":[{\"type\":\"mcp\"}]" DONE},
+    {"a search is the gateway's unless it says otherwise",
+     "{" ID "\"tool_search_call\",\"call_id\":\"c\",\"arguments\":{\"a\": 1}}",
+     "{" ID "\"tool_search_call\",\"call_id\":\"c\",\"execution\":\"server\","
+     "\"arguments\":{\"a\":1}" DONE},
     {"arguments are a string",
      "{" ID "\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":{\"a\": 1}}",
      "{" ID
@@ -188,6 +196,8 @@ static void an_item_without_a_good_id_gets_one(void **state)
         {"{\"type\":\"custom_tool_call_output\"}", "ctco_"},
         {"{\"type\":\"local_shell_call\"}", "lsh_"},
         {"{\"type\":\"shell_call\"}", "sh_"},
+        {"{\"type\":\"tool_search_call\"}", "tsc_"},
+        {"{\"type\":\"tool_search_output\",\"tools\":[]}", "tso_"},
         {"{\"type\":\"apply_patch_call\"}", "apc_"},
         {"{\"type\":\"mcp_list_tools\"}", "mcpl_"},
         {"{\"type\":\"mcp_call\",\"name\":\"f\"}", "mcp_"},

@@ -436,9 +436,9 @@ static void unusual_but_good_requests_are_taken(void **state)
         WITH("\"stream\":null,\"tools\":null,\"text\":null,\"reasoning\":null,\"metadata\":null"),
         WITH("\"metadata\":{\"k\":\"" S512 "\",\"\\u0061" S16 S16 S16 "123456789012345\":\"\"}"),
         WITH("\"safety_identifier\":\"" S16 S16 S16 "123456789012345\\u00e9\""),
-        WITH("\"tools\":[{\"type\":\"tool_search\",\"name\":5},{\"type\":\"image_generation\"}]"),
+        WITH("\"tools\":[{\"type\":\"computer\",\"name\":5},{\"type\":\"image_generation\"}]"),
         ITEM("\"type\":\"reasoning\",\"summary\":[],\"content\":null"),
-        ITEM("\"type\":\"tool_search_call\",\"arguments\":{},\"name\":7"),
+        ITEM("\"type\":\"computer_call\",\"arguments\":{},\"name\":7"),
         ITEM("\"type\":\"message\",\"role\":\"assistant\",\"content\":null"),
     };
 

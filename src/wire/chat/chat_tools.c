@@ -3,6 +3,7 @@
 
 #include "json/json_copy.h"
 #include "wire/chat/chat_described.h"
+#include "wire/tools/client_tool.h"
 #include "wire/tools/hosted_tool.h"
 
 /* What a function without parameters takes. */
@@ -12,16 +13,6 @@ static const str no_parameters = STR_INIT("{\"type\":\"object\",\"properties\":{
 static const str custom_parameters =
     STR_INIT("{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},"
              "\"required\":[\"input\"],\"additionalProperties\":false}");
-
-static const str shell_parameters =
-    STR_INIT("{\"type\":\"object\",\"properties\":{"
-             "\"command\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-             "\"description\":\"The program and its arguments.\"},"
-             "\"workdir\":{\"type\":\"string\",\"description\":\"Directory to run it in.\"},"
-             "\"timeout_ms\":{\"type\":\"integer\",\"description\":\"Stop it after this time.\"},"
-             "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},"
-             "\"description\":\"Additional environment variables.\"}},"
-             "\"required\":[\"command\"]}");
 
 /* The server knows no grammar of a single argument, so the model is told. */
 static void describe_custom(const struct tool *t, struct buf *out)
@@ -40,17 +31,15 @@ static void describe_custom(const struct tool *t, struct buf *out)
     json_copy_text(t->grammar_definition, out);
 }
 
-/* What the request says of such a tool is not shown to the model. */
+/* Of a tool that the API has a type for: what the model is told of it, when the request says nothing
+ * or may not say. */
 static str fixed_description(const struct tool *t)
 {
-    switch (t->kind) {
-    case TOOL_HOSTED:
+    const struct client_tool *known = client_tool(t->kind);
+
+    if (t->kind == TOOL_HOSTED)
         return hosted_tool(t->hosted_kind)->description;
-    case TOOL_LOCAL_SHELL:
-        return STR("Run a command on the user's machine and read what it prints.");
-    default:
-        return STR_NONE;
-    }
+    return known != NULL && t->description.len == 0 ? known->description : STR_NONE;
 }
 
 static bool tool_is_described(const struct tool *t)
@@ -73,16 +62,13 @@ void chat_tool_describe(const struct tool *t, struct buf *out)
 
 str chat_tool_parameters(const struct tool *t)
 {
-    switch (t->kind) {
-    case TOOL_HOSTED:
+    const struct client_tool *known = client_tool(t->kind);
+
+    if (t->kind == TOOL_HOSTED)
         return hosted_tool(t->hosted_kind)->parameters(t);
-    case TOOL_CUSTOM:
+    if (t->kind == TOOL_CUSTOM)
         return custom_parameters;
-    case TOOL_LOCAL_SHELL:
-        return shell_parameters;
-    default:
-        return t->parameters;
-    }
+    return known != NULL && str_is_none(t->parameters) ? known->parameters : t->parameters;
 }
 
 static void write_function(const struct tool *t, bool describes_all, struct jw *w)

@@ -14,14 +14,35 @@ int tool_add_reject(const struct tool *t, struct err *reterr)
 
 void tool_add(struct tool_set *set, struct tool *t)
 {
+    struct tool *before = t->is_loaded ? set->last : set->last_declared;
+    struct tool **place = before == NULL ? &set->first : &before->next;
+
     t->sent = true;
-    if (set->last == NULL)
-        set->first = t;
-    else
-        set->last->next = t;
-    set->last = t;
+    t->next = *place;
+    *place = t;
+    if (before == set->last)
+        set->last = t;
+    if (!t->is_loaded)
+        set->last_declared = t;
     set->n++;
     set->n_sent++;
+}
+
+void tool_remove(struct tool_set *set, const struct tool *t)
+{
+    struct tool **place = &set->first, *before = NULL;
+
+    while (*place != t) {
+        before = *place;
+        place = &before->next;
+    }
+    *place = t->next;
+    if (set->last == t)
+        set->last = before;
+    if (set->last_declared == t)
+        set->last_declared = before;
+    set->n--;
+    set->n_sent -= t->sent;
 }
 
 /* ---- hosted tools */

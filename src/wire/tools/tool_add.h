@@ -6,8 +6,12 @@
 
 #include "wire/tools/tool_set.h"
 
-/* At the end. It is sent unless allowed_tools says otherwise later. */
+/* At the end, or before those that a search has loaded when it is none of them: what a model reads of
+ * tools begins as it did before. It is sent unless allowed_tools says otherwise later. */
 void tool_add(struct tool_set *set, struct tool *t);
+
+/* Takes one out that is in the set. */
+void tool_remove(struct tool_set *set, const struct tool *t);
 
 /* Fills *reterr, since another tool has the upstream name of t. Returns -1. */
 int tool_add_reject(const struct tool *t, struct err *reterr);

@@ -22,7 +22,11 @@ static const struct field tool_table[] = {
     FIELD(struct tool_fields, connector_id, FIELD_TEXT),
     FIELD(struct tool_fields, tunnel_id, FIELD_TEXT),
     FIELD(struct tool_fields, allowed_callers, FIELD_ARRAY),
+    FIELD(struct tool_fields, execution, FIELD_TEXT),
+    FIELD(struct tool_fields, environment, FIELD_OBJECT),
+    FIELD(struct tool_fields, async, FIELD_BOOLEAN),
     FIELD(struct tool_fields, defer_loading, FIELD_BOOLEAN),
+    FIELD(struct tool_fields, output_schema, FIELD_OBJECT),
 };
 
 static const struct field function_table[] = {

@@ -13,7 +13,8 @@ struct tool_fields {
     str function, format, tools;
     str server_label, server_url, server_description, authorization; /* escaped */
     str headers, allowed_tools, require_approval, connector_id, tunnel_id;
-    str allowed_callers, defer_loading; /* of the latter only the type is looked at */
+    str allowed_callers, execution, environment;
+    str async, defer_loading, output_schema; /* for the echo; only their types are looked at */
 };
 
 /* raw is one element; it must be an object. */

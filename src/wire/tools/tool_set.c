@@ -7,6 +7,7 @@
 #include "conv/fields.h"
 #include "conv/reject.h"
 #include "conv/tool_name.h"
+#include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
 #include "wire/tools/hosted_tool.h"
@@ -19,6 +20,7 @@ struct tool_reader {
     struct tool_index index;
     struct str_map labels; /* label -> struct mcp_declaration */
     bool additional;       /* the tools come from an input item */
+    bool loaded;           /* a search has found them */
     bool inherited;        /* they were stored, without their credentials */
     const struct tool_options *options;
     struct arena *arena;
@@ -32,6 +34,7 @@ struct tool_type {
     int (*read)(struct tool_reader *r, struct source *s);
     enum hosted_kind hosted_kind; /* read_hosted */
     bool in_namespace;            /* may stand in one */
+    enum tool_kind kind;          /* read_client_tool */
 };
 
 /* One element of `tools` and where it stands. */
@@ -53,12 +56,57 @@ static bool same_text(str a, str b)
     return str_is_none(a) == str_is_none(b) && str_eq(a, b);
 }
 
-/* A conversation that is sent again repeats its additional_tools items; the
- * tools they name are then the ones already known. */
-static bool is_repeated(const struct tool_reader *r, const struct tool *known, const struct tool *t)
+/* White space apart. */
+static bool is_same_json(str a, str b)
 {
-    return r->additional && known->kind == t->kind && same_text(known->name, t->name) &&
-           same_text(known->name_space, t->name_space);
+    struct buf one = {0}, other = {0};
+    bool is_same;
+
+    if (str_is_none(a) || str_is_none(b))
+        return str_is_none(a) == str_is_none(b);
+    json_copy_value(a, &one);
+    json_copy_value(b, &other);
+    is_same = !buf_failed(&one) && !buf_failed(&other) && str_eq(buf_str(&one), buf_str(&other));
+    buf_fini(&one);
+    buf_fini(&other);
+    return is_same;
+}
+
+/* A definition that says the same as the one before leaves that where it is: a conversation that is
+ * sent again repeats its items, and a prompt is to begin as it did. */
+static bool is_same_definition(const struct tool *a, const struct tool *b)
+{
+    return a->kind == b->kind && same_text(a->description, b->description) &&
+           is_same_json(a->parameters, b->parameters) && same_text(a->strict, b->strict) &&
+           same_text(a->grammar_syntax, b->grammar_syntax) &&
+           same_text(a->grammar_definition, b->grammar_definition);
+}
+
+static bool is_named_kind(enum tool_kind kind)
+{
+    return kind == TOOL_FUNCTION || kind == TOOL_CUSTOM;
+}
+
+/* Does t, from an input item, define the known tool anew? */
+static bool is_redefinition(const struct tool_reader *r, const struct tool *known,
+                            const struct tool *t)
+{
+    return r->additional && same_text(known->name, t->name) &&
+           same_text(known->name_space, t->name_space) &&
+           (known->kind == t->kind || (is_named_kind(known->kind) && is_named_kind(t->kind)));
+}
+
+/* Puts t in the place of *slot, where the known tool of its name is kept. What the request itself
+ * declares is newer than the items before it. */
+static void redefine_tool(struct tool_reader *r, void **slot, struct tool *t)
+{
+    struct tool *known = *slot;
+
+    if ((r->inherited && known->is_given) || is_same_definition(known, t))
+        return;
+    tool_remove(&r->set, known);
+    tool_add(&r->set, t);
+    *slot = t;
 }
 
 static int add_tool(struct tool_reader *r, struct tool *t)
@@ -71,10 +119,14 @@ static int add_tool(struct tool_reader *r, struct tool *t)
     slot = str_map_slot(&r->index.by_name, t->upstream_name, r->arena);
     if (slot == NULL)
         return err_set_no_memory(r->reterr);
-    if (*slot != NULL)
-        return is_repeated(r, *slot, t) ? 0 : tool_add_reject(t, r->reterr);
-    *slot = t;
-    tool_add(&r->set, t);
+    if (*slot == NULL) {
+        *slot = t;
+        tool_add(&r->set, t);
+        return 0;
+    }
+    if (!is_redefinition(r, *slot, t))
+        return tool_add_reject(t, r->reterr);
+    redefine_tool(r, slot, t);
     return 0;
 }
 
@@ -90,6 +142,8 @@ static struct tool *new_tool(struct tool_reader *r, const struct source *s, enum
     t->name_space = s->name_space;
     t->name = s->f.name;
     t->description = s->f.description;
+    t->is_given = !r->additional && !r->inherited;
+    t->is_loaded = r->loaded;
     return t;
 }
 
@@ -169,17 +223,69 @@ static int read_custom(struct tool_reader *r, struct source *s)
     return add_tool(r, t);
 }
 
-static int read_local_shell(struct tool_reader *r, struct source *s)
+/* ---- tools that clients run and the API has types for */
+
+/* A type that cannot be served in the form that this tool asks for; why is said to whoever insists. */
+static int leave_out(struct source *s, const char *why)
+{
+    s->is_served = false;
+    if (s->declared != NULL && s->is_first)
+        s->declared->why_not = why;
+    return 0;
+}
+
+static int add_client_tool(struct tool_reader *r, struct source *s)
 {
     struct tool *t;
 
-    s->f.name = STR("local_shell");
-    t = new_tool(r, s, TOOL_LOCAL_SHELL);
+    s->f.name = s->type->name;
+    t = new_tool(r, s, s->type->kind);
     if (t == NULL)
         return -1;
-    if (s->is_first)
-        s->declared->tool = t;
-    return add_tool(r, t);
+    t->parameters = s->f.parameters;
+    if (add_tool(r, t) == -1)
+        return -1;
+    s->declared->tool = str_map_get(&r->index.by_name, t->upstream_name);
+    return 0;
+}
+
+static int read_client_tool(struct tool_reader *r, struct source *s)
+{
+    s->f.description = s->f.parameters = STR_NONE;
+    return add_client_tool(r, s);
+}
+
+/* Where a shell runs is the client's machine, unless a container is asked for. */
+static int read_shell(struct tool_reader *r, struct source *s)
+{
+    const struct path at = path_member(s->at, STR("environment"));
+    const struct path type_at = path_member(&at, STR("type"));
+    static const str types[] = {STR_INIT("local"), STR_INIT("container_auto"),
+                                STR_INIT("container_reference")};
+    const str type =
+        str_is_none(s->f.environment) ? types[0] : jr_member_string(s->f.environment, STR("type"));
+
+    if (str_is_none(type))
+        return reject_missing(&type_at, r->reterr);
+    if (check_value(&type_at, type, LIST_OF(types), r->reterr) == -1)
+        return -1;
+    if (!json_text_eq(type, types[0]))
+        return leave_out(s, "a shell runs on the client's machine, with an environment of type "
+                            "'local'; code in a container is what code_interpreter is for.");
+    return read_client_tool(r, s);
+}
+
+static int read_tool_search(struct tool_reader *r, struct source *s)
+{
+    const struct path at = path_member(s->at, STR("execution"));
+    static const str executions[] = {STR_INIT("server"), STR_INIT("client")};
+
+    if (check_value(&at, s->f.execution, LIST_OF(executions), r->reterr) == -1)
+        return -1;
+    if (str_is_none(s->f.execution) || json_text_eq(s->f.execution, executions[0]))
+        return leave_out(s, "a search for tools is run by the client, with 'execution' set to "
+                            "'client'.");
+    return add_client_tool(r, s);
 }
 
 /* ---- hosted tools */
@@ -194,13 +300,28 @@ static int reject_type_twice(const struct source *s, struct err *reterr)
     return -1;
 }
 
-/* Adds t when the gateway serves it. It gets its upstream name when those of all others are known.
- * additional_tools may repeat it; the first counts. */
+/* The declaration of an item takes the place of the one before, as a function's does. */
+static void redeclare_hosted(struct tool_reader *r, const struct source *s, struct tool *t)
+{
+    struct tool *known = s->declared->tool;
+
+    if (known == NULL || (r->inherited && known->is_given))
+        return;
+    tool_remove(&r->set, known);
+    tool_add(&r->set, t);
+    s->declared->tool = t;
+}
+
+/* Adds t when the gateway serves it. It gets its upstream name when those of all others are known. */
 static int add_hosted(struct tool_reader *r, struct source *s, struct tool *t)
 {
     s->is_served = r->options->serves[t->hosted_kind];
-    if (!s->is_first)
-        return r->additional ? 0 : reject_type_twice(s, r->reterr);
+    if (!s->is_first && !r->additional)
+        return reject_type_twice(s, r->reterr);
+    if (!s->is_first) {
+        redeclare_hosted(r, s, t);
+        return 0;
+    }
     if (!s->is_served) {
         s->declared->why_not = r->options->why_not[t->hosted_kind];
         return 0;
@@ -238,16 +359,16 @@ static int reject_label_twice(const struct source *s, struct err *reterr)
     return -1;
 }
 
-/* additional_tools may repeat a server, as they may a function. What comes with this
- * request may bring the credentials that what was stored has lost. */
-static void repeat_server(struct mcp_declaration *known, const struct mcp_declaration *d)
+/* An item may declare a server anew, as it may a function. What was stored has lost its credentials,
+ * and is older than what comes with this request. */
+static void redeclare_server(struct mcp_declaration *known, const struct mcp_declaration *d)
 {
     struct mcp_declaration *next = known->next;
 
-    if (known->is_inherited && !d->is_inherited) {
-        *known = *d;
-        known->next = next;
-    }
+    if (d->is_inherited && !known->is_inherited)
+        return;
+    *known = *d;
+    known->next = next;
 }
 
 static int add_server(struct tool_reader *r, const struct source *s, struct mcp_declaration *d)
@@ -260,7 +381,7 @@ static int add_server(struct tool_reader *r, const struct source *s, struct mcp_
     if (*slot != NULL && !r->additional)
         return reject_label_twice(s, r->reterr);
     if (*slot != NULL) {
-        repeat_server(*slot, d);
+        redeclare_server(*slot, d);
         return 0;
     }
     *slot = d;
@@ -301,14 +422,19 @@ static int read_namespace(struct tool_reader *r, struct source *s)
 }
 
 static const struct tool_type tool_types[] = {
-    {STR_INIT("function"), read_function, HOSTED_NONE, true},
-    {STR_INIT("custom"), read_custom, HOSTED_NONE, true},
-    {STR_INIT("namespace"), read_namespace, HOSTED_NONE, false},
-    {STR_INIT("mcp"), read_mcp, HOSTED_NONE, false},
-#define HOSTED_TOOL(symbol, type, ...) {STR_INIT(#type), read_hosted, HOSTED_##symbol, false},
-#define HOSTED_ALIAS(symbol, type)     {STR_INIT(type), read_hosted, HOSTED_##symbol, false},
+    {STR_INIT("function"), read_function, HOSTED_NONE, true, TOOL_FUNCTION},
+    {STR_INIT("custom"), read_custom, HOSTED_NONE, true, TOOL_CUSTOM},
+    {STR_INIT("namespace"), read_namespace, HOSTED_NONE, false, TOOL_FUNCTION},
+    {STR_INIT("mcp"), read_mcp, HOSTED_NONE, false, TOOL_MCP},
+#define HOSTED_TOOL(symbol, type, ...)                                                             \
+    {STR_INIT(#type), read_hosted, HOSTED_##symbol, false, TOOL_HOSTED},
+#define HOSTED_ALIAS(symbol, type)                                                                 \
+    {STR_INIT(type), read_hosted, HOSTED_##symbol, false, TOOL_HOSTED},
 #include "conv/hosted.def"
-    {STR_INIT("local_shell"), read_local_shell, HOSTED_NONE, false},
+    {STR_INIT("local_shell"), read_client_tool, HOSTED_NONE, false, TOOL_LOCAL_SHELL},
+    {STR_INIT("shell"), read_shell, HOSTED_NONE, false, TOOL_SHELL},
+    {STR_INIT("apply_patch"), read_client_tool, HOSTED_NONE, false, TOOL_APPLY_PATCH},
+    {STR_INIT("tool_search"), read_tool_search, HOSTED_NONE, false, TOOL_CLIENT_SEARCH},
 };
 
 enum { N_TOOL_TYPES = COUNT_OF(tool_types) };
@@ -338,7 +464,7 @@ static int note_names(struct tool_reader *r, const struct tool_type *type, struc
 {
     for (size_t i = 0; i < N_TOOL_TYPES; i++) {
         if (tool_types[i].read == type->read && tool_types[i].hosted_kind == type->hosted_kind &&
-            note_name(r, tool_types[i].name, d) == -1)
+            tool_types[i].kind == type->kind && note_name(r, tool_types[i].name, d) == -1)
             return -1;
     }
     return 0;
@@ -420,7 +546,8 @@ static int read_additional(struct tool_reader *r, const struct tool_sources *fro
         struct path tools_at = path_member(&item_at, STR("tools"));
 
         r->inherited = n++ < from->n_before;
-        if (it->kind == ITEM_ADDITIONAL_TOOLS && read_list(r, it->tools, &tools_at, STR_NONE) == -1)
+        r->loaded = it->kind == ITEM_OUTPUT;
+        if (item_brings_tools(it) && read_list(r, it->tools, &tools_at, STR_NONE) == -1)
             return -1;
     }
     return 0;

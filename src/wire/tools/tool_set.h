@@ -17,11 +17,15 @@
 #include "conv/item.h"
 
 enum tool_kind {
-    TOOL_FUNCTION,    /* a call becomes a function_call item */
-    TOOL_CUSTOM,      /* custom_tool_call: the argument "input" is unpacked */
-    TOOL_LOCAL_SHELL, /* local_shell_call */
-    TOOL_MCP,         /* mcp_call, or mcp_approval_request: the gateway runs it */
-    TOOL_HOSTED,      /* one of the gateway's own (conv/hosted.def), which runs it as well */
+    TOOL_FUNCTION, /* a call becomes a function_call item */
+    TOOL_CUSTOM,   /* custom_tool_call: the argument "input" is unpacked */
+    /* those that clients run and the API has types for (wire/tools/client_tool.h) */
+    TOOL_LOCAL_SHELL,   /* local_shell_call */
+    TOOL_SHELL,         /* shell_call */
+    TOOL_APPLY_PATCH,   /* apply_patch_call */
+    TOOL_CLIENT_SEARCH, /* tool_search_call */
+    TOOL_MCP,           /* mcp_call, or mcp_approval_request: the gateway runs it */
+    TOOL_HOSTED,        /* one of the gateway's own (conv/hosted.def), which runs it as well */
 };
 
 /* What a request says of a tool of type code_interpreter. */
@@ -59,6 +63,8 @@ struct tool {
     const void *mcp;                         /* what its maker needs to run it */
     const struct code_declaration *code;     /* HOSTED_CODE_INTERPRETER */
     const struct search_declaration *search; /* HOSTED_WEB_SEARCH */
+    bool is_given;                           /* it stands in `tools` of this very request */
+    bool is_loaded;    /* a search has found it; it stands behind those that were there before */
     bool sent;         /* false: kept out by allowed_tools; a call to it is suppressed */
     struct tool *next; /* in the order of the request */
 };
@@ -83,6 +89,7 @@ struct mcp_declaration {
 
 struct tool_set {
     struct tool *first, *last;
+    struct tool *last_declared; /* behind it are those that are loaded; NULL: all are */
     size_t n, n_sent;
     struct mcp_declaration *first_server, *last_server; /* in the order of the request */
     size_t n_servers;
@@ -118,7 +125,7 @@ struct tool_index {
 struct tool_sources {
     str tools;                     /* raw `tools`, or STR_NONE */
     bool is_inherited;             /* they are those of the previous response */
-    const struct item_list *items; /* of which additional_tools items have more */
+    const struct item_list *items; /* of which some bring more (item_brings_tools) */
     size_t n_before;               /* so many of the items, the first, are history */
 };
 
@@ -131,15 +138,16 @@ struct tool_options {
     bool reject_unserved; /* else such tools are left out of the upstream's request */
 };
 
-/* Reads all of them. Tools that cannot be served are checked but not in the set, or refused, as
- * the options say. Those of type mcp become declarations: whether a label without a URL is
+/* Reads all of them. An item may define a tool anew, which then stands at the end; one of the history
+ * does not replace what the request itself has in `tools`. Tools that cannot be served are checked
+ * but not in the set, or refused, as the options say. Those of type mcp become declarations: whether a label without a URL is
  * configured, and a URL allowed, is for the caller to find out. Hosted tools, at most one of a
  * kind, get names that no tool of the client has. */
 int tool_set_parse(const struct tool_sources *from, const struct tool_options *options,
                    const struct id_source *ids, struct arena *a, struct tool_set *ret,
                    struct tool_index *ret_index, struct err *reterr);
 
-/* Adds one at the end. Texts are escaped into the arena, parameters and upstream_name are kept as
+/* Adds one at the end, before those that are loaded. Texts are escaped into the arena, parameters and upstream_name are kept as
  * views. Returns 0, or -1 with *reterr filled: a name that is taken is a 400. */
 int tool_set_add_mcp(struct tool_set *set, struct tool_index *index, const struct server_tool *tool,
                      struct arena *a, struct err *reterr);
