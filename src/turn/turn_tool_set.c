@@ -249,7 +249,8 @@ static int add_tools_of(struct tool_offer *o, const struct turn_server *s, struc
 
     if (s->tools != NULL && tool_offer_add(o, &server, reterr) == -1)
         return -1;
-    if (o->n > before || s->declaration == NULL || !s->is_filtered)
+    if (o->n > before || s->declaration == NULL || !s->is_filtered ||
+        mcp_filter_is_none(&s->allowed))
         return 0;
     return reject_declaration(s->declaration, "allowed_tools", "the server has no such tool",
                               reterr);

@@ -145,12 +145,41 @@ static void no_memory_is_a_failure_with_a_reason(void **state)
     arena_fini(&full);
 }
 
+static void only_an_empty_list_means_no_tools(void **state)
+{
+    static const struct {
+        const char *raw;
+        bool is_none;
+    } cases[] = {
+        {"[]", true},
+        {"{\"tool_names\": []}", true},
+        {"{\"tool_names\": [], \"read_only\": true}", true},
+        {"[\"a\"]", false},
+        {"{}", false},
+        {"{\"read_only\": true}", false},
+        {"{\"tool_names\": null}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct mcp_filter f = {.hint = MCP_HINT_ANY};
+        struct buf why = {0};
+
+        assert_int_equal(mcp_filter_read(str_from_c(cases[i].raw), &memory, &f, &why), 0);
+        assert_int_equal(mcp_filter_is_none(&f), cases[i].is_none);
+        if (cases[i].is_none)
+            assert_false(mcp_filter_has(&f, STR("a"), true));
+        buf_fini(&why);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(policies_decide_by_name_and_hint),
         cmocka_unit_test(request_can_ask_for_more_and_not_for_less),
         cmocka_unit_test(always_allowed_names_soften_all_but_the_always_filter),
+        cmocka_unit_test(only_an_empty_list_means_no_tools),
         cmocka_unit_test(other_values_are_refused),
         cmocka_unit_test(no_memory_is_a_failure_with_a_reason),
     };

@@ -100,6 +100,11 @@ int mcp_approval_read(str raw, struct arena *a, struct mcp_approval *ret, struct
     return 0;
 }
 
+bool mcp_filter_is_none(const struct mcp_filter *f)
+{
+    return f->names.is_given && f->names.n == 0;
+}
+
 bool mcp_filter_has(const struct mcp_filter *f, str tool, bool is_read_only)
 {
     if (f->hint == MCP_HINT_ANY && !f->names.is_given)

@@ -30,6 +30,9 @@ struct mcp_filter {
  * Returns as mcp_approval_read(). */
 int mcp_filter_read(str raw, struct arena *a, struct mcp_filter *ret, struct buf *why);
 
+/* True of one that was given as an empty list: it means no tools. */
+bool mcp_filter_is_none(const struct mcp_filter *f);
+
 bool mcp_filter_has(const struct mcp_filter *f, str tool, bool is_read_only);
 
 enum mcp_approval_mode { MCP_APPROVAL_NEVER, MCP_APPROVAL_ALWAYS, MCP_APPROVAL_FILTER };
