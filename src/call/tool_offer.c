@@ -100,6 +100,12 @@ bool tool_offer_is_injected(const struct worker *w, const struct mcp_server_view
     return mcp_server_conf_injects(server->conf, w->config->mcp_inject == CONFIG_MCP_INJECT_ALWAYS);
 }
 
+uint64_t tool_offer_patience_ms(const struct worker *w, const struct mcp_server_view *server)
+{
+    return server->is_starting && tool_offer_is_injected(w, server) ? w->config->mcp_inject_wait_ms
+                                                                    : 0;
+}
+
 bool tool_offer_can_hurry(const struct worker *w, const struct mcp_server_view *server)
 {
     return loop_now_ms(w->loop) >= server->hurry_ms;

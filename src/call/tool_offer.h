@@ -43,6 +43,13 @@ int tool_offer_add(struct tool_offer *o, const struct offered_server *server, st
 /* True when the server's tools join every request of /v1/responses. */
 bool tool_offer_is_injected(const struct worker *w, const struct mcp_server_view *server);
 
+/* While a server starts it is looked at again and again. */
+enum { TOOL_OFFER_LOOK_AGAIN_MS = 50 };
+
+/* How long a request waits for a server that joins it unasked: 0 when it is not just being started. One
+ * that has crashed is not waited for, since nobody has asked for it. */
+uint64_t tool_offer_patience_ms(const struct worker *w, const struct mcp_server_view *server);
+
 /* True when the server has crashed, and may be started before its time because it is wanted. */
 bool tool_offer_can_hurry(const struct worker *w, const struct mcp_server_view *server);
 

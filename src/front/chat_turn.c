@@ -1,9 +1,10 @@
 /* chat_turn.c -- one request to /v1/chat/completions that has tools of the gateway: its stages.
  *
- *     READ -> ASK -> ROUND -> CLOSE -> CALLS -> ASK ...      a round, as often as it has calls
- *        \                        \________\____> CONCLUDE -> DONE
- *         \_ relayed                                any -> DONE
+ *     TOOLS -> READ -> ASK -> ROUND -> CLOSE -> CALLS -> ASK ...      a round, as often as it has calls
+ *                 \                        \________\____> CONCLUDE -> DONE
+ *                  \_ relayed                                any -> DONE
  *
+ * TOOLS     servers whose tools join every request are waited for while they start
  * READ      the request is read, elsewhere if it is large; it may still come to be relayed
  * ASK       the client's body is written with our tools and what the rounds before have brought, and sent
  * ROUND     the upstream answers; a client that streams gets its words at once
@@ -24,12 +25,30 @@
  * Tasks of the hub are cancelled before a turn is freed, and report nothing any more. */
 #include "front/chat_turn.h"
 
+#include "call/tool_offer.h"
 #include "flight/request_body.h"
 #include "front/chat_turn_internal.h"
 #include "front/relay.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
 #include "wire/chat/chat_rewrite.h"
+
+/* ---- TOOLS */
+
+static enum turn_next await_servers(void *arg, struct err *reterr)
+{
+    struct chat_turn *t = arg;
+    const struct worker *w = t->flight.worker;
+
+    (void)reterr;
+    mcp_snapshot_unref(t->snapshot);
+    t->snapshot = worker_mcp_servers(w);
+    if (t->snapshot == NULL ||
+        loop_now_ms(w->loop) - t->flight.start_ms >= chat_turn_patience_ms(w, t->snapshot))
+        return TURN_GO;
+    loop_timer_start(t->flight.timer, TOOL_OFFER_LOOK_AGAIN_MS);
+    return TURN_WAIT;
+}
 
 /* ---- READ */
 
@@ -52,7 +71,7 @@ static int read_request(void *arg, struct err *reterr)
     t->flight.body_bytes = body.len;
     if (chat_rewrite(aliases, body, &t->rewritten))
         body = buf_str(&t->rewritten);
-    t->has_offer = !buf_failed(&t->rewritten) &&
+    t->has_offer = t->snapshot != NULL && !buf_failed(&t->rewritten) &&
                    chat_loop_request_read(body, &t->flight.arena, &t->request) &&
                    chat_turn_offer(t);
     return 0;
@@ -152,6 +171,7 @@ static enum turn_next conclude(void *arg, struct err *reterr)
 /* ---- the table */
 
 enum {
+    CHAT_TURN_TOOLS,
     CHAT_TURN_READ,
     CHAT_TURN_ASK,
     CHAT_TURN_ROUND,
@@ -162,6 +182,7 @@ enum {
 };
 
 static const struct turn_stage stages[] = {
+    [CHAT_TURN_TOOLS] = {"tools", .run = await_servers, .next = CHAT_TURN_READ},
     [CHAT_TURN_READ] = {"read", body_weight, read_request, begin_or_relay, .next = CHAT_TURN_ASK},
     [CHAT_TURN_ASK] = {"ask", chat_turn_weight, chat_turn_write_request, chat_turn_ask,
                        .next = CHAT_TURN_ROUND},
@@ -257,7 +278,14 @@ static void log_gone(void *arg)
 
 static void on_timer(void *arg)
 {
-    flight_keep_alive(arg, 0);
+    struct chat_turn *t = arg;
+
+    if (t->flight.stage != CHAT_TURN_TOOLS) {
+        flight_keep_alive(&t->flight, 0);
+        return;
+    }
+    buf_reset(chat_turn_out(t));
+    turn_drive(&t->flight);
 }
 
 static void end_turn(void *arg, const struct err *e)
@@ -304,7 +332,7 @@ static bool has_offer(const struct worker *w, const struct mcp_snapshot *snapsho
     if (snapshot == NULL)
         return false;
     chat_turn_want_servers(w, snapshot);
-    return chat_turn_has_offer(w, snapshot);
+    return chat_turn_has_offer(w, snapshot) || chat_turn_patience_ms(w, snapshot) > 0;
 }
 
 void chat_turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,

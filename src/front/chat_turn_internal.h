@@ -64,6 +64,9 @@ void chat_turn_want_servers(const struct worker *w, const struct mcp_snapshot *s
 /* True when chat_turn_offer() would find anything, names aside. */
 bool chat_turn_has_offer(const struct worker *w, const struct mcp_snapshot *snapshot);
 
+/* How long such a request waits for servers that are just being started. */
+uint64_t chat_turn_patience_ms(const struct worker *w, const struct mcp_snapshot *snapshot);
+
 /* ---- chat_turn_round.c */
 
 /* ASK: the body of the next round is written, and sent; the call reports to chat_turn_call_handler. */

@@ -43,6 +43,19 @@ bool chat_turn_has_offer(const struct worker *w, const struct mcp_snapshot *snap
     return count_tools(w, snapshot) > 0;
 }
 
+uint64_t chat_turn_patience_ms(const struct worker *w, const struct mcp_snapshot *s)
+{
+    uint64_t longest_ms = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const uint64_t ms =
+            is_wanted(w, &s->servers[i]) ? tool_offer_patience_ms(w, &s->servers[i]) : 0;
+
+        longest_ms = ms > longest_ms ? ms : longest_ms;
+    }
+    return longest_ms;
+}
+
 static void write_tool(const struct server_tool *tool, struct buf *out)
 {
     struct jw w = {.out = out, .comma = out->len > 0};

@@ -78,6 +78,7 @@ struct turn_server {
     struct mcp_filter allowed;           /* by the request; while is_filtered */
     struct mcp_approval floor, asked;    /* of approvals; asked by the request if asks */
     bool is_filtered, asks;
+    bool is_shown;            /* the client gets an item with its tools */
     struct output_item *item; /* its listing while that is under way; or NULL */
     struct mcp_task *task;    /* the same, until it has reported */
     str why_not;              /* what it has failed with; STR_NONE: it has not */
@@ -155,7 +156,7 @@ struct turn {
     /* MCP */
     struct mcp_snapshot *servers; /* or NULL */
     struct turn_server *first_server, *last_server;
-    uint64_t tools_deadline_ms;
+    uint64_t tools_since_ms; /* when they were looked for first; 0: not yet */
     struct turn_calls calls;
     struct output_item **round_start;       /* where the output ended when the round began */
     unsigned n_listings;                    /* under way */

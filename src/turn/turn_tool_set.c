@@ -36,6 +36,30 @@ static struct mcp_declaration *find_declaration(const struct turn *t, str label)
     return NULL;
 }
 
+/* The listing of a server in the context: what the client was shown of its tools. */
+static const struct item *find_listing(const struct turn *t, str label)
+{
+    const struct item *found = NULL;
+
+    for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
+        if (it->kind == ITEM_TOOL_LIST && json_text_eq(it->server_label, label) &&
+            !str_is_none(it->tools))
+            found = it;
+    }
+    return found;
+}
+
+/* A declared server is shown once in a context (MCP 11.6). */
+static bool is_server_shown(const struct turn *t, const struct mcp_declaration *d)
+{
+    const enum config_mcp_list_items which = t->flight.worker->config->mcp_list_items;
+
+    if (d == NULL || which == CONFIG_MCP_LIST_ITEMS_NEVER ||
+        (which == CONFIG_MCP_LIST_ITEMS_REMOTE && str_is_none(d->server_url)))
+        return false;
+    return find_listing(t, d->label) == NULL;
+}
+
 static struct turn_server *add_server(struct turn *t, struct mcp_declaration *d, struct err *reterr)
 {
     struct turn_server *s = arena_alloc(&t->flight.arena, sizeof(*s));
@@ -44,7 +68,7 @@ static struct turn_server *add_server(struct turn *t, struct mcp_declaration *d,
         err_set_no_memory(reterr);
         return NULL;
     }
-    *s = (struct turn_server){.turn = t, .declaration = d};
+    *s = (struct turn_server){.turn = t, .declaration = d, .is_shown = is_server_shown(t, d)};
     if (t->last_server == NULL)
         t->first_server = s;
     else
@@ -139,18 +163,6 @@ static int list_headers(struct turn *t, const struct mcp_declaration *d, struct 
                              reterr);
     buf_fini(&at);
     return rc;
-}
-
-static const struct item *find_listing(const struct turn *t, str label)
-{
-    const struct item *found = NULL;
-
-    for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
-        if (it->kind == ITEM_TOOL_LIST && json_text_eq(it->server_label, label) &&
-            !str_is_none(it->tools))
-            found = it;
-    }
-    return found;
 }
 
 static int add_remote(struct turn *t, struct mcp_declaration *d, struct err *reterr)

@@ -1,14 +1,12 @@
 /* turn_tools.c -- the tools of a request's MCP servers are found out (MCP 11.6 to 11.8).
  *
- * Those of configured servers are known, unless a server is just being started. A server that
- * the request brought is listed, which the client sees as an item, unless the context has a
- * listing of it already. */
+ * Those of configured servers are known, unless a server is just being started; a server that the
+ * request brought is asked. The client sees an item with the tools of each that it has declared, as
+ * `mcp_list_items` says, unless the context has one already. */
 #include "call/tool_offer.h"
 #include "json/json_text.h"
 #include "mcp/proto/mcp_failure.h"
 #include "turn/turn_stages.h"
-
-enum { LOOK_AGAIN_MS = 50 };
 
 /* The tools of a server that the request declares cannot be had. */
 static void set_list_failed(const struct turn_server *s, str why, struct err *reterr)
@@ -25,10 +23,16 @@ static bool can_be_hurried(const struct turn_server *s)
     return s->view != NULL && tool_offer_can_hurry(s->turn->flight.worker, s->view);
 }
 
-/* Those whose tools are offered unasked are not waited for, here and when the gateway starts. */
-static bool is_waited_for(const struct turn_server *s)
+/* How long it is waited for while it starts. */
+static uint64_t server_patience_ms(const struct turn_server *s)
 {
-    return s->view != NULL && s->declaration != NULL && (s->view->is_pending || can_be_hurried(s));
+    const struct worker *w = s->turn->flight.worker;
+
+    if (s->view == NULL)
+        return 0;
+    if (s->declaration == NULL)
+        return tool_offer_patience_ms(w, s->view);
+    return s->view->is_pending || can_be_hurried(s) ? w->config->mcp_remote_timeout_ms : 0;
 }
 
 static void want_servers(const struct turn *t)
@@ -39,14 +43,15 @@ static void want_servers(const struct turn *t)
     }
 }
 
-/* A server that the request names is being started: that may take a moment. */
+/* A server that is wanted is being started: that may take a moment. */
 static bool must_wait(const struct turn *t)
 {
-    bool waits = false;
+    const uint64_t waited_ms = loop_now_ms(t->flight.worker->loop) - t->tools_since_ms;
+    const struct turn_server *s = t->first_server;
 
-    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next)
-        waits = waits || is_waited_for(s);
-    return waits && loop_now_ms(t->flight.worker->loop) < t->tools_deadline_ms;
+    while (s != NULL && server_patience_ms(s) <= waited_ms)
+        s = s->next;
+    return s != NULL;
 }
 
 static int check_server(const struct turn_server *s, struct err *reterr)
@@ -64,15 +69,14 @@ enum turn_next turn_look_for_tools(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
-    if (t->tools_deadline_ms == 0)
-        t->tools_deadline_ms =
-            loop_now_ms(t->flight.worker->loop) + t->flight.worker->config->mcp_remote_timeout_ms;
+    if (t->tools_since_ms == 0)
+        t->tools_since_ms = loop_now_ms(t->flight.worker->loop);
     turn_free_tools(t);
     if (turn_choose_servers(t, reterr) == -1)
         return TURN_FAIL;
     want_servers(t);
     if (must_wait(t)) {
-        loop_timer_start(t->flight.timer, LOOK_AGAIN_MS);
+        loop_timer_start(t->flight.timer, TOOL_OFFER_LOOK_AGAIN_MS);
         return TURN_WAIT;
     }
     for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
@@ -82,14 +86,15 @@ enum turn_next turn_look_for_tools(void *arg, struct err *reterr)
     return TURN_GO;
 }
 
-/* ---- servers of the request */
+/* ---- listings, as items */
 
 static enum turn_next fail_listing(struct turn_server *s, struct buf *out, struct err *reterr)
 {
     struct buf escaped = {.limit = 0};
 
     json_text_escape(s->why_not, &escaped);
-    (void)response_fail_listing(&s->turn->response, s->item, buf_str(&escaped), out);
+    if (s->item != NULL)
+        (void)response_fail_listing(&s->turn->response, s->item, buf_str(&escaped), out);
     buf_fini(&escaped);
     set_list_failed(s, s->why_not, reterr);
     return TURN_FAIL;
@@ -106,6 +111,49 @@ static void show_tools(struct turn_server *s, struct buf *out)
     s->item = NULL;
     buf_fini(&tools);
 }
+
+static int announce_listing(struct turn_server *s, struct buf *out, struct err *reterr)
+{
+    struct turn *t = s->turn;
+    struct buf label = {.limit = 0};
+
+    json_text_escape(s->declaration->label, &label);
+    s->item =
+        response_begin_listing(&t->response, arena_dup(&t->flight.arena, buf_str(&label)), out);
+    buf_fini(&label);
+    if (s->item != NULL)
+        return 0;
+    response_failure(&t->response, reterr);
+    return -1;
+}
+
+/* Nothing is waited for, so a stream need not begin: what the upstream says first can still be an error
+ * of HTTP. The events are kept with the first ones. */
+static struct buf *known_out(struct turn *t)
+{
+    if (!t->request.stream || t->is_begun)
+        return turn_out(t);
+    if (t->opening.len == 0)
+        response_start(&t->response, &t->opening);
+    return &t->opening;
+}
+
+static int show_known(struct turn_server *s, struct err *reterr)
+{
+    struct turn *t = s->turn;
+    struct buf *out = known_out(t);
+
+    if (announce_listing(s, out, reterr) == -1)
+        return -1;
+    show_tools(s, out);
+    if (t->response.broken != ERR_NONE) {
+        response_failure(&t->response, reterr);
+        return -1;
+    }
+    return out != NULL && buf_failed(out) ? err_set_no_memory(reterr) : 0;
+}
+
+/* ---- servers that are asked */
 
 /* What it has failed with is kept as text, which may not be missing. */
 static str keep_reason(struct turn *t, const struct mcp_failure *failure)
@@ -134,16 +182,9 @@ static int start_listing(struct turn_server *s, struct buf *out, struct err *ret
 {
     static const struct mcp_listed_handler handler = {on_listed};
     struct turn *t = s->turn;
-    struct buf label = {.limit = 0};
 
-    json_text_escape(s->declaration->label, &label);
-    s->item =
-        response_begin_listing(&t->response, arena_dup(&t->flight.arena, buf_str(&label)), out);
-    buf_fini(&label);
-    if (s->item == NULL) {
-        response_failure(&t->response, reterr);
+    if (s->is_shown && announce_listing(s, out, reterr) == -1)
         return -1;
-    }
     s->task =
         mcp_hub_list(t->flight.worker->hub, t->flight.worker->loop, s->remote, &handler, s, reterr);
     if (s->task == NULL)
@@ -152,38 +193,42 @@ static int start_listing(struct turn_server *s, struct buf *out, struct err *ret
     return 0;
 }
 
-static bool must_be_listed(const struct turn_server *s)
+static bool must_be_asked(const struct turn_server *s)
 {
     return s->remote != NULL && s->tools == NULL;
 }
 
-static bool lists_any(const struct turn *t)
+/* What the client sees of the tools before the model is asked: nothing; items that are complete; or that
+ * something is being done, with which its stream begins. */
+static int begin_listings(struct turn *t, struct err *reterr)
 {
-    const struct turn_server *s = t->first_server;
+    bool is_any_shown = false, is_any_awaited = false;
 
-    while (s != NULL && !must_be_listed(s))
-        s = s->next;
-    return s != NULL;
+    for (const struct turn_server *s = t->first_server; s != NULL; s = s->next) {
+        is_any_shown = is_any_shown || s->is_shown;
+        is_any_awaited = is_any_awaited || (s->is_shown && must_be_asked(s));
+    }
+    if (is_any_shown && turn_open_response(t, reterr) == -1)
+        return -1;
+    if (is_any_awaited && t->request.stream)
+        turn_begin_stream(t);
+    return 0;
 }
 
-/* The client sees that something is being done: its stream begins. */
 int turn_start_listings(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
+    int rc = begin_listings(t, reterr);
 
-    if (!lists_any(t))
-        return 0;
-    if (turn_open_response(t, reterr) == -1)
-        return -1;
-    if (t->request.stream)
-        turn_begin_stream(t);
-    if (!flight_has_client(&t->flight))
-        return 0;
-    for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
-        if (must_be_listed(s) && start_listing(s, turn_out(t), reterr) == -1)
-            return -1;
+    for (struct turn_server *s = t->first_server; rc == 0 && s != NULL; s = s->next) {
+        if (!flight_has_client(&t->flight))
+            return 0;
+        if (must_be_asked(s))
+            rc = start_listing(s, turn_out(t), reterr);
+        else if (s->is_shown)
+            rc = show_known(s, reterr);
     }
-    return 0;
+    return rc;
 }
 
 enum turn_next turn_await_listings(void *arg, struct err *reterr)
@@ -192,11 +237,12 @@ enum turn_next turn_await_listings(void *arg, struct err *reterr)
     struct buf *out = turn_out(t);
 
     for (struct turn_server *s = t->first_server; s != NULL; s = s->next) {
-        if (s->item == NULL || s->task != NULL)
+        if (s->task != NULL)
             continue;
         if (!str_is_none(s->why_not))
             return fail_listing(s, out, reterr);
-        show_tools(s, out);
+        if (s->item != NULL)
+            show_tools(s, out);
     }
     if (t->has_response && t->response.broken != ERR_NONE) {
         response_failure(&t->response, reterr);

@@ -6,7 +6,8 @@
  *
  * `servers` are scripted servers (mcp_server.mjs) or entries of the file. The
  * gateway is asked until every one of them is available, unless `wait` says
- * otherwise. g.stream() and g.respond() have Api's checks (state.mjs).
+ * otherwise. `lists` is mcp_list_items: most tests are about calls, and want no listing before
+ * them; mcp_list.test.mjs is about those. g.stream() and g.respond() have Api's checks (state.mjs).
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,9 +42,10 @@ export class Gateway extends Api {
     }
 
     /* Starts the daemon, in front of `up`. */
-    async start({ servers = {}, file, up, args = [], env = {}, wait = true }) {
+    async start({ servers = {}, file, up, args = [], env = {}, wait = true, lists = 'remote' }) {
         writeServers(file, servers);
-        const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', '--mcp-config', file, ...args], env });
+        const listing = lists === 'declared' ? [] : ['--mcp-list-items', lists];
+        const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', '--mcp-config', file, ...listing, ...args], env });
         Object.assign(this.#parts, { up, daemon });
         Object.assign(this, { up, daemon, file });
         if (wait)

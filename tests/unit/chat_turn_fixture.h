@@ -50,6 +50,12 @@ static inline void begin_chat(const char *members)
     stage_begin_at(chat_turn_start, members);
 }
 
+static inline void reach_chat_tools(void)
+{
+    server_starts();
+    stage_begin_at(chat_turn_start, STREAM);
+}
+
 static inline void reach_chat_read(void)
 {
     struct buf large = {.limit = 0};

@@ -525,9 +525,8 @@ const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, st
 
 bool mcp_snapshot_injects(const struct mcp_snapshot *s, bool by_default)
 {
-    (void)s;
-    (void)by_default;
-    return false;
+    return s != NULL && s->n > 0 && (s->servers->is_available || s->servers->is_starting) &&
+           mcp_server_conf_injects(s->servers->conf, by_default);
 }
 
 /* The i-th listing has ended: with these tools, a raw array, or, if they are NULL, in vain. */

@@ -115,18 +115,26 @@ static bool injects(bool by_default)
     return has_one;
 }
 
-static void tools_that_join_every_request_are_those_that_are_there(void **state)
+static void tools_that_join_every_request_are_those_that_are_there_or_will_be(void **state)
 {
     (void)state;
-    hub_open(SERVER("a", "silent") ",\"b\":{\"command\":\"silent\",\"inject\":\"always\"},"
-                                   "\"c\":{\"command\":\"silent\",\"inject\":\"declared\"}");
-    play_ready("c", TOOL_A);
-    assert_false(injects(true));
-    play_ready("a", TOOL_A);
-    assert_true(injects(true));
-    assert_false(injects(false));
-    play_ready("b", TOOL_A);
+    hub_open("\"b\":{\"command\":\"silent\",\"inject\":\"always\"},"
+             "\"c\":{\"command\":\"silent\",\"inject\":\"declared\"}");
+    assert_true(view_of("b")->is_starting);
     assert_true(injects(false));
+    play_ready("b", TOOL_A);
+    assert_false(view_of("b")->is_starting);
+    assert_true(injects(false));
+}
+
+static void tools_of_a_server_that_has_failed_join_no_request(void **state)
+{
+    (void)state;
+    hub_open("\"b\":{\"command\":\"silent\",\"inject\":\"always\"},"
+             "\"c\":{\"command\":\"silent\",\"inject\":\"declared\"}");
+    play_ready("c", TOOL_A);
+    play_state("b", MCP_BACKOFF, "exited");
+    assert_false(injects(false));
 }
 
 /* ---- required servers */
@@ -513,7 +521,8 @@ int main(void)
         TEST(tools_are_seen_while_they_may_be_offered),
         TEST(snapshot_keeps_what_it_showed),
         TEST(operator_hides_tools),
-        TEST(tools_that_join_every_request_are_those_that_are_there),
+        TEST(tools_that_join_every_request_are_those_that_are_there_or_will_be),
+        TEST(tools_of_a_server_that_has_failed_join_no_request),
         TEST(start_waits_for_required_servers),
         TEST(required_server_that_fails_ends_the_start),
         TEST(required_server_that_is_late_ends_the_start),

@@ -196,6 +196,13 @@ static void test_server_is_unknown(void **state)
     assert_refused(ERR_INVALID_VALUE);
 }
 
+static void server_has_started(void)
+{
+    stage.view.is_pending = stage.view.is_starting = false;
+    stage.view.is_available = true;
+    stage.view.tools = mcp_catalogue_from_item(STR("s"), STR(TOOLS));
+}
+
 static void test_server_starts(void **state)
 {
     (void)state;
@@ -203,9 +210,7 @@ static void test_server_starts(void **state)
     reach_tools();
     fake_loop_pass(stage.worker.loop, 100);
     assert_state(TURN_TOOLS);
-    stage.view.is_pending = false;
-    stage.view.is_available = true;
-    stage.view.tools = mcp_catalogue_from_item(STR("s"), STR(TOOLS));
+    server_has_started();
     fake_loop_pass(stage.worker.loop, 100);
     assert_non_null(strstr(buf_cstr(&stage.asked), "mcp__s__t"));
     assert_asked();
@@ -222,6 +227,36 @@ static void test_server_does_not_start(void **state)
     assert_refused(ERR_MCP_LIST_FAILED);
 }
 
+static void test_injected_server_starts(void **state)
+{
+    (void)state;
+    open_turn_stage();
+    reach_tools_injected();
+    fake_loop_pass(stage.worker.loop, 100);
+    assert_state(TURN_TOOLS);
+    server_has_started();
+    fake_loop_pass(stage.worker.loop, 100);
+    assert_non_null(strstr(buf_cstr(&stage.asked), "mcp__s__t"));
+    assert_asked();
+}
+
+/* Nobody has asked for it: the model is asked without its tools. */
+static void test_injected_server_does_not_start(void **state)
+{
+    (void)state;
+    open_turn_stage();
+    reach_tools_injected();
+    fake_loop_pass(stage.worker.loop, stage.load.config.mcp_inject_wait_ms);
+    assert_null(strstr(buf_cstr(&stage.asked), "mcp__s__t"));
+    assert_asked();
+
+    open_turn_stage();
+    server_starts();
+    stage.view.is_starting = false; /* it has crashed, and is tried again */
+    (void)stage_begin(UNKEPT);
+    assert_asked();
+}
+
 /* ---- LIST, OFFER: the client sees what is being done */
 
 static void test_tools_are_listed(void **state)
@@ -234,6 +269,32 @@ static void test_tools_are_listed(void **state)
     assert_true(client_was_told("response.mcp_list_tools.completed"));
     assert_non_null(strstr(buf_cstr(&stage.asked), "mcp__s__t"));
     assert_asked();
+}
+
+/* What is known is shown, but begins no stream. */
+static void test_known_tools_are_listed(void **state)
+{
+    (void)state;
+    open_turn_stage();
+    server_starts();
+    server_has_started();
+    (void)stage_begin(UNKEPT SERVER(""));
+    assert_int_equal(stage.n_tasks, 0);
+    assert_int_equal(stage.x.status, 0);
+    upstream_begins(200);
+    assert_true(client_was_told("response.mcp_list_tools.completed"));
+    assert_asked();
+
+    open_turn_stage();
+    server_starts();
+    server_has_started();
+    (void)stage_begin(UNKEPT SERVER(""));
+    upstream_begins(429);
+    upstream_ends(NULL);
+    assert_false(client_was_told("response.mcp_list_tools"));
+    assert_int_equal(stage.x.status, 429);
+    assert_null(stage_turn());
+    stage_close();
 }
 
 static void test_tools_are_not_listed(void **state)
@@ -321,7 +382,10 @@ int main(void)
         cmocka_unit_test(test_server_is_unknown),
         cmocka_unit_test(test_server_starts),
         cmocka_unit_test(test_server_does_not_start),
+        cmocka_unit_test(test_injected_server_starts),
+        cmocka_unit_test(test_injected_server_does_not_start),
         cmocka_unit_test(test_tools_are_listed),
+        cmocka_unit_test(test_known_tools_are_listed),
         cmocka_unit_test(test_tools_are_not_listed),
         cmocka_unit_test(test_two_servers_are_listed),
         cmocka_unit_test(test_tools_cannot_be_offered),

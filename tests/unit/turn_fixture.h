@@ -76,6 +76,24 @@ static inline void reach_tools(void)
     (void)stage_begin(UNKEPT SERVER(""));
 }
 
+/* A server whose tools join every request is being started. */
+static inline void server_starts(void)
+{
+    stage.server.label = STR("s");
+    stage.server.inject = MCP_INJECT_ALWAYS;
+    stage.view = (struct mcp_server_view){.conf = &stage.server,
+                                          .is_pending = true,
+                                          .is_starting = true,
+                                          .hurry_ms = UINT64_MAX,
+                                          .error = STR("")};
+}
+
+static inline void reach_tools_injected(void)
+{
+    server_starts();
+    (void)stage_begin(UNKEPT);
+}
+
 static inline void reach_list(void)
 {
     (void)stage_begin(UNKEPT REMOTE);

@@ -57,6 +57,7 @@ struct mcp_server_view {
     enum mcp_transport transport; /* what carries it, or the guess before that is known */
     bool is_available;            /* its tools may be offered now */
     bool is_pending;              /* its first listing has neither succeeded nor failed yet */
+    bool is_starting;             /* the same, and it is its first start */
     uint64_t hurry_ms;            /* when mcp_hub_want() starts it; UINT64_MAX: it does not */
     str error; /* plain, redacted: its mistake or last failure; "" when there is none */
     struct mcp_catalogue *tools; /* NULL unless is_available */
@@ -81,7 +82,7 @@ const struct mcp_server_view *mcp_snapshot_find(const struct mcp_snapshot *s, st
  * pending, or not to be hurried any more. Without memory nothing happens. */
 void mcp_hub_want(struct mcp_hub *hub, str label);
 
-/* True when there are servers whose tools join every request; by_default is for entries that do not
+/* True when there are servers whose tools join every request, or will; by_default is for entries that do not
  * say. */
 bool mcp_snapshot_injects(const struct mcp_snapshot *s, bool by_default);
 

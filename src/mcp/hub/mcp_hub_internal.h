@@ -30,7 +30,8 @@ struct hub_server {
     struct mcp_catalogue *tools; /* the last that were listed, or NULL */
     struct secrets secrets;
     size_t n_calls;
-    bool has_tried; /* a listing has succeeded or failed */
+    bool has_tried;    /* a listing has succeeded or failed */
+    bool is_restarted; /* the same was true before it was hurried last */
     bool is_leaving, is_stopping, is_stopped;
 
     struct loop_timer *awaited; /* the start waits for it until this fires; or NULL */

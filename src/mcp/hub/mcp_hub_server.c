@@ -125,6 +125,7 @@ void hub_server_hurry(struct hub_server *s)
 {
     if (s->session == NULL || !mcp_session_hurry(s->session))
         return;
+    s->is_restarted = true;
     s->has_tried = false; /* requests wait for it, as for one that starts for the first time */
     tell_owner(s);
 }

@@ -74,6 +74,7 @@ static bool add_view(struct shared *shared, const struct hub_server *s)
         .transport = s->session == NULL ? s->conf->transport : mcp_session_transport(s->session),
         .is_available = is_available,
         .is_pending = s->session != NULL && !s->has_tried,
+        .is_starting = s->session != NULL && !s->has_tried && !s->is_restarted,
         .hurry_ms = s->session == NULL ? UINT64_MAX : mcp_session_hurry_ms(s->session),
         .error = arena_dup(&shared->memory, server_error(s)),
         .tools = is_available ? mcp_catalogue_ref(s->tools) : NULL,
@@ -132,7 +133,10 @@ struct mcp_snapshot *mcp_hub_snapshot(struct mcp_hub *hub)
 bool mcp_snapshot_injects(const struct mcp_snapshot *s, bool by_default)
 {
     for (size_t i = 0; i < s->n; i++) {
-        if (s->servers[i].is_available && mcp_server_conf_injects(s->servers[i].conf, by_default))
+        const struct mcp_server_view *view = &s->servers[i];
+
+        if ((view->is_available || view->is_starting) &&
+            mcp_server_conf_injects(view->conf, by_default))
             return true;
     }
     return false;
