@@ -17,6 +17,7 @@
 #include "base/num.h"
 #include "base/url.h"
 #include "daemon/mcp_servers.h"
+#include "daemon/seal_secret.h"
 #include "daemon/state_conf.h"
 #include "daemon/store_wait.h"
 #include "demo/demo.h"
@@ -50,6 +51,7 @@ struct server {
     struct memory_keeper *keeper;           /* on the main loop */
     struct seal_keys *seal_keys;            /* of encrypted_content: of reasoning, and of ... */
     struct seal_keys *compaction_keys;      /* ... compaction items */
+    bool forgets_seals;                     /* these end with the process */
     str compaction_prompt;                  /* the operator's, in memory; or STR_NONE */
     struct mcp_config *servers;             /* as last read; or NULL */
     struct mcp_hub *hub;                    /* or NULL */
@@ -186,8 +188,16 @@ static int open_cuts(struct server *s, struct err *reterr)
 
 static int open_seal(struct server *s, struct err *reterr)
 {
-    s->seal_keys = owner_seal_reasoning_keys(s->config, reterr);
-    s->compaction_keys = owner_seal_compaction_keys(s->config, reterr);
+    const struct store_conf conf = state_conf(s->config, &s->memory);
+    struct config_list secrets;
+
+    if (conf.url == NULL)
+        return err_set_no_memory(reterr);
+    if (seal_secret_find(s->config, conf.url, &s->memory, &secrets, reterr) == -1)
+        return -1;
+    s->forgets_seals = secrets.n == 0;
+    s->seal_keys = owner_seal_reasoning_keys(&secrets, reterr);
+    s->compaction_keys = owner_seal_compaction_keys(&secrets, reterr);
     return s->seal_keys == NULL || s->compaction_keys == NULL ? -1 : 0;
 }
 
@@ -293,6 +303,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->rounds = s->rounds;
         s->workers[i]->cuts = s->cuts;
         s->workers[i]->seal_keys = s->seal_keys;
+        s->workers[i]->forgets_seals = s->forgets_seals;
         s->workers[i]->compaction_keys = s->compaction_keys;
         s->workers[i]->compaction_prompt = s->compaction_prompt;
         s->workers[i]->hub = s->hub;

@@ -51,6 +51,7 @@ struct worker {
     struct cut_memory *cuts;                 /* the same */
     const struct seal_keys *seal_keys;       /* shared by all workers, outlives them */
     const struct seal_keys *compaction_keys; /* the same */
+    bool forgets_seals;                      /* these keys end with the process */
     str compaction_prompt;                   /* the operator's, outlives the worker; or STR_NONE */
     struct store *store;                 /* shared by all workers; outlives what runs on the loop */
     struct mcp_hub *hub;                 /* shared by all workers, outlives them; or NULL */

@@ -1,29 +1,25 @@
-/* owner_seal.c -- the keys of the configuration, and the owner of a turn. */
+/* owner_seal.c -- keys for each purpose, and the owner of a turn. */
 #include "turn/owner_seal.h"
 
 #include <stdatomic.h>
 
 #include "ev/log.h"
 
-struct seal_keys *owner_seal_reasoning_keys(const struct config *c, struct err *reterr)
+struct seal_keys *owner_seal_reasoning_keys(const struct config_list *secrets, struct err *reterr)
 {
-    const struct config_list *secrets = &c->encryption_keys;
-
     return seal_keys_new(secrets->items, secrets->n, "antiphon reasoning", reterr);
 }
 
-struct seal_keys *owner_seal_compaction_keys(const struct config *c, struct err *reterr)
+struct seal_keys *owner_seal_compaction_keys(const struct config_list *secrets, struct err *reterr)
 {
-    const struct config_list *secrets = &c->encryption_keys;
-
     return seal_keys_new(secrets->items, secrets->n, "antiphon compaction", reterr);
 }
 
-void owner_seal_tell(const struct config *c)
+void owner_seal_tell(bool is_forgotten)
 {
     static atomic_flag is_said = ATOMIC_FLAG_INIT;
 
-    if (c->encryption_keys.n == 0 && !atomic_flag_test_and_set(&is_said))
+    if (is_forgotten && !atomic_flag_test_and_set(&is_said))
         log_msg(LOG_INFO, "encryption_keys is not set: the encrypted_content of reasoning and "
                           "compaction items is lost with a restart, and means nothing to other "
                           "gateways");

@@ -10,14 +10,14 @@
 #include "conv/text_seal.h"
 #include "ev/seal.h"
 
-/* The keys of encryption_keys, or else one that is forgotten with the process. For all workers.
- * NULL with *reterr filled. */
-struct seal_keys *owner_seal_reasoning_keys(const struct config *c, struct err *reterr);
-struct seal_keys *owner_seal_compaction_keys(const struct config *c, struct err *reterr);
+/* The keys of these secrets; of none: one that is forgotten with the process. For all workers. NULL with
+ * *reterr filled. */
+struct seal_keys *owner_seal_reasoning_keys(const struct config_list *secrets, struct err *reterr);
+struct seal_keys *owner_seal_compaction_keys(const struct config_list *secrets, struct err *reterr);
 
 /* A client gets encrypted_content. The first time in a process, in whatever thread, the log
  * says so if its key is going to be forgotten. */
-void owner_seal_tell(const struct config *c);
+void owner_seal_tell(bool is_forgotten);
 
 /* What one turn seals and opens with. It stays where it is, and keys and owner outlive it. */
 struct owner_seal {

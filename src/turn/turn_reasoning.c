@@ -57,7 +57,7 @@ const struct text_seal *turn_asked_seal(struct turn *t)
 {
     if (!t->request.include_encrypted_reasoning)
         return NULL;
-    owner_seal_tell(t->flight.worker->config);
+    owner_seal_tell(t->flight.worker->forgets_seals);
     return turn_seal(t);
 }
 

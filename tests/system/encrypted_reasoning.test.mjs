@@ -2,9 +2,10 @@
  * gateway. Whoever sends it back lets the model have its reasoning again, and nobody
  * else can; what does not open is ignored. */
 import assert from 'node:assert/strict';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures } from '../lib/check.mjs';
-import { shared, startDaemon } from '../lib/daemon.mjs';
+import { launchDaemon, shared, startDaemon } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
 import { Api, fn, messagesOf, output, user } from '../lib/state.mjs';
 import { chunk, frames, startUpstream, stream } from '../lib/upstream.mjs';
@@ -187,6 +188,27 @@ test('without keys it works until the restart, of which the log tells once someb
         return made;
     });
     assert.deepEqual(await during([], (api) => recall(api, up, item)), [undefined]);
+});
+
+test('beside a SQLite database stands a key, with which it works after the restart', async (t) => {
+    const { up, during } = await restarts(t);
+    const path = folder(t, 'a.db');
+    const store = ['--store', `sqlite:${path}`];
+    const item = await during(store, async (api, daemon) => {
+        const made = sealedOnly(await think(api, up));
+        assert.doesNotMatch(daemon.log, /encryption_keys is not set/);
+        return made;
+    });
+    const { mode, size } = statSync(`${path}-key`);
+    assert.deepEqual([mode & 0o777, size], [0o600, 65]);
+    assert.deepEqual(await during(store, (api) => recall(api, up, item)), [PLAIN]);
+    assert.deepEqual(await during([...keys(ONE), ...store], (api) => recall(api, up, item)), [undefined], 'the operator has another');
+    writeFileSync(`${path}-key`, 'half of');
+    const refused = launchDaemon({ upstream: up.url, args: store });
+    await refused.exited;
+    assert.match(refused.log, /a\.db-key is not what encrypted_content was sealed with/);
+    rmSync(`${path}-key`);
+    assert.deepEqual(await during(store, (api) => recall(api, up, item)), [undefined]);
 });
 
 test('what was stored keeps its reasoning', async (t) => {

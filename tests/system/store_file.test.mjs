@@ -28,8 +28,8 @@ async function place(t, ...args) {
     return { path, up, talks, start };
 }
 
-/* Beside the reserve, which is there for a disk that is full. */
-const filesIn = (folder) => readdirSync(folder).filter((name) => !name.endsWith('-reserve'));
+/* Beside the reserve, which is there for a disk that is full, and what texts are sealed with. */
+const filesIn = (folder) => readdirSync(folder).filter((name) => !/-(reserve|key)$/.test(name));
 
 test('a clean stop leaves one file, also when all connections were at work', async (t) => {
     const { path, talks, start } = await place(t, '--workers', '4', '--store-connections', '8');

@@ -17,7 +17,7 @@ static struct seal_keys *start(const char *secrets)
     if (secrets == NULL)
         l.args[0] = NULL;
     load_fine(&l);
-    keys = owner_seal_reasoning_keys(&l.config, &e);
+    keys = owner_seal_reasoning_keys(&l.config.encryption_keys, &e);
     load_end(&l); /* nothing of it is kept */
     assert_non_null(keys);
     return keys;
