@@ -166,7 +166,7 @@ void response_finish(struct response *r, enum finish finish, int64_t now_s, stru
 void response_finish_empty(struct response *r, int64_t now_s)
 {
     r->usage.known = true;
-    complete(r, now_s);
+    response_complete(r, now_s);
 }
 
 void response_fail(struct response *r, const struct err *e, struct buf *out)
