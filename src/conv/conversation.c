@@ -297,6 +297,7 @@ static int on_item(struct assembly *s, const struct item *it)
     case ITEM_APPROVAL_RESPONSE: /* likewise by the call it decides about */
     case ITEM_TOOL_LIST:
     case ITEM_ADDITIONAL_TOOLS:
+    case ITEM_CONFIGURATION:
     case ITEM_IGNORED:
         break;
     }

@@ -36,6 +36,8 @@ static const struct field item_table[] = {
     FIELD(struct item_fields, upstream_id, FIELD_ANY),
     FIELD(struct item_fields, upstream_arguments, FIELD_ANY),
     FIELD(struct item_fields, ends_round, FIELD_ANY),
+    FIELD(struct item_fields, reasoning, FIELD_ANY),
+    FIELD(struct item_fields, text, FIELD_ANY),
 };
 
 /* ---- pieces that several types share */
@@ -265,6 +267,22 @@ static int read_additional_tools(const struct item_reading *r)
     return item_need(r, r->f.tools, STR("tools"));
 }
 
+static int check_object(const struct item_reading *r, str raw, str member)
+{
+    const struct path at = path_member(r->at, member);
+
+    return str_is_none(raw) ? 0 : field_check(raw, FIELD_OBJECT, &at, r->reterr);
+}
+
+static int read_configuration(const struct item_reading *r)
+{
+    r->item->reasoning = r->f.reasoning;
+    r->item->text = r->f.text;
+    return check_object(r, r->f.reasoning, STR("reasoning")) == -1
+               ? -1
+               : check_object(r, r->f.text, STR("text"));
+}
+
 struct item_type {
     str name;
     enum item_kind kind;
@@ -300,6 +318,7 @@ static const struct item_type item_types[] = {
     {STR_INIT("mcp_approval_request"), ITEM_APPROVAL_REQUEST, item_read_approval_request},
     {STR_INIT("mcp_approval_response"), ITEM_APPROVAL_RESPONSE, item_read_approval_response},
     {STR_INIT("additional_tools"), ITEM_ADDITIONAL_TOOLS, read_additional_tools},
+    {STR_INIT("configuration_update"), ITEM_CONFIGURATION, read_configuration},
     IGNORED("compaction"),
     IGNORED("compaction_trigger"),
     IGNORED("file_search_call"),
@@ -308,7 +327,6 @@ static const struct item_type item_types[] = {
     IGNORED("computer_call_output"),
     IGNORED("program"),
     IGNORED("program_output"),
-    IGNORED("configuration_update"),
 };
 
 /* Of items that the gateway has stored: whoever could write it would tell the model what a tool

@@ -28,6 +28,7 @@ enum item_kind {
     ITEM_APPROVAL_RESPONSE, /* id of the approval request it answers; approves, reason */
     ITEM_TOOL_LIST,         /* server_label, tools: an MCP server was listed before */
     ITEM_ADDITIONAL_TOOLS,  /* tools */
+    ITEM_CONFIGURATION,     /* reasoning, text: how the model is to answer from there on */
     ITEM_IGNORED,           /* nothing for the model */
 };
 
@@ -54,6 +55,7 @@ struct item {
     str approval_request_id;     /* escaped, of an mcp_call that was approved; also when it never
                                     ended and is ITEM_IGNORED */
     str reason;                  /* escaped */
+    str reasoning, text;         /* raw objects, as in a request; or STR_NONE */
     enum hosted_kind hosted_kind; /* of a hosted call; its name is then that of the type, which the
                                      tools of the request may change, too */
     str container_id;             /* escaped: where code ran, also when it never ended */

@@ -46,6 +46,7 @@ struct turn_summary turn_summarize(const struct turn *t)
         .total_ms = now_ms(t) - t->flight.start_ms,
         .response = t->has_response ? &t->response : NULL,
         .ignored_fields = t->request.extra.n_ignored,
+        .ignored_items = t->request.n_ignored_items,
         .n_shortened = t->n_shortened,
         .n_left_out = t->n_left_out,
         .skipped_chunks = flaws.skipped_chunks,

@@ -111,6 +111,8 @@ void turn_log(const struct turn_summary *s)
         add_field(&f, (struct log_field)LOG_INT("upstream_status", s->upstream_status));
     if (s->ignored_fields != 0)
         add_field(&f, (struct log_field)LOG_INT("ignored_fields", s->ignored_fields));
+    if (s->ignored_items != 0)
+        add_field(&f, (struct log_field)LOG_INT("ignored_items", s->ignored_items));
     add_field(&f, (struct log_field)LOG_STR("client", s->client));
     add_field(&f, (struct log_field)LOG_STR("owner", s->owner));
     add_field(&f, (struct log_field)LOG_STR("request_id", s->request_id));

@@ -18,6 +18,7 @@ struct turn_summary {
     uint64_t first_byte_ms; /* from the request to the first byte of the upstream's body; 0: none */
     uint64_t total_ms;
     size_t ignored_fields; /* of the request, unknown here */
+    size_t ignored_items;  /* of its input, which tell the model nothing */
     size_t skipped_chunks; /* chunks of the upstream that were no JSON */
     unsigned n_put_back;   /* responses of which calls were put back into the request */
     unsigned n_repairs;    /* of raw text that broke the rules of its format */

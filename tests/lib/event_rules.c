@@ -105,7 +105,7 @@ const char response_members[] =
     "max_output_tokens max_tool_calls model output parallel_tool_calls previous_response_id "
     "reasoning store temperature top_p presence_penalty frequency_penalty top_logprobs text "
     "tool_choice tools truncation usage metadata service_tier safety_identifier prompt_cache_key "
-    "conversation? user? prompt_cache_retention?";
+    "conversation? user? prompt_cache_retention? prompt_cache_diagnostics?";
 
 /* The members that change while a response runs. */
 const char response_running_members[] =

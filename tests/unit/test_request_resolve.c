@@ -235,11 +235,80 @@ static void tools_that_are_not_named_are_inherited(void **state)
          "",
          CHOICE_A,
          SENT_A},
+        {{"those of the request are newer than the history",
+          IN_CONVERSATION("\"tools\":[" FUNCTION("a") "],\"tool_choice\":" CHOICE_A
+                                                      "," INPUT(USER("b"))),
+          .history = {{ADDITIONAL("{\"type\":\"custom\",\"name\":\"a\"}"), false}}},
+         "a",
+         CHOICE_A,
+         SENT_A},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         check_tools(&cases[i]);
+}
+
+/* ---- configuration */
+
+#define EFFORT(effort)                                                                             \
+    "{\"type\":\"configuration_update\",\"reasoning\":{\"effort\":\"" effort "\"}}"
+#define FORMAT(format)                                                                             \
+    "{\"type\":\"configuration_update\",\"text\":{\"format\":{\"type\":\"" format "\"}}}"
+
+static void the_last_update_configures_the_answer(void **state)
+{
+    static const struct {
+        struct resolve_case request;
+        const char *effort, *format; /* as echoed */
+    } cases[] = {
+        {{"of the history", CONTINUES("\"input\":\"b\""), .history = {{EFFORT("low"), false}}},
+         "low",
+         "text"},
+        {{"the last of the history", CONTINUES("\"input\":\"b\""),
+          .history = {{EFFORT("low"), false},
+                      {FORMAT("json_object"), false},
+                      {EFFORT("high"), false}}},
+         "high",
+         "json_object"},
+        {{"the input is later", CONTINUES(INPUT(EFFORT("none") "," USER("b"))),
+          .history = {{EFFORT("low"), false}, {FORMAT("json_object"), false}}},
+         "none",
+         "json_object"},
+        {{"the request decides",
+          IN_CONVERSATION("\"reasoning\":{\"effort\":\"max\"},\"text\":{\"format\":{\"type\":"
+                          "\"text\"}}," INPUT(EFFORT("none") "," FORMAT("json_object"))),
+          .history = {{EFFORT("low"), false}}},
+         "max",
+         "text"},
+        {{"a stored one that is wrong is passed over", CONTINUES("\"input\":\"b\""),
+          .history = {{EFFORT("low"), false}, {EFFORT("huge"), false}}},
+         "low",
+         "text"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct buf echo = {0};
+        struct fixture f;
+        json_t *tree;
+
+        if (resolve(&f, &cases[i].request) == -1)
+            fail_msg("%s: %s", cases[i].request.claim, f.err.msg);
+        buf_char(&echo, '{');
+        responses_request_echo(&f.request, &echo);
+        buf_char(&echo, '}');
+        tree = json_loadb(echo.p, echo.len, 0, NULL);
+        assert_string_equal(
+            json_string_value(json_object_get(json_object_get(tree, "reasoning"), "effort")),
+            cases[i].effort);
+        assert_string_equal(json_string_value(json_object_get(
+                                json_object_get(json_object_get(tree, "text"), "format"), "type")),
+                            cases[i].format);
+        json_decref(tree);
+        buf_fini(&echo);
+        fixture_fini(&f);
+    }
 }
 
 static void a_choice_must_be_among_all_tools(void **state)
@@ -388,6 +457,7 @@ int main(void)
         cmocka_unit_test(a_hosted_call_is_completed_from_the_store),
         cmocka_unit_test(a_summary_the_gateway_sent_is_the_models_reasoning),
         cmocka_unit_test(tools_that_are_not_named_are_inherited),
+        cmocka_unit_test(the_last_update_configures_the_answer),
         cmocka_unit_test(a_choice_must_be_among_all_tools),
         cmocka_unit_test(what_needs_no_store_is_refused_at_once),
         cmocka_unit_test(a_request_of_its_own_needs_no_store),

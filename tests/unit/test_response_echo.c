@@ -68,6 +68,35 @@ static void the_echo_of_tools_is_complete_and_keeps_secrets(void **state)
     json_decref(echo);
 }
 
+static void newer_members_of_functions_come_back_as_given(void **state)
+{
+    json_t *echo = echo_of(WITH(
+        "\"tools\":[{\"type\":\"function\",\"name\":\"a\",\"async\":true,\"defer_loading\":"
+        "false,\"allowed_callers\":[\"direct\"],\"output_schema\":{\"type\":\"object\"},"
+        "\"other\":1}],\"personality\":\"friendly\",\"prompt_cache_options\":{\"ttl\":\"1h\"}"));
+
+    (void)state;
+    assert_json("tools", json_object_get(echo, "tools"),
+                "[{\"type\":\"function\",\"name\":\"a\",\"description\":null,\"parameters\":null,"
+                "\"strict\":null,\"allowed_callers\":[\"direct\"],\"async\":true,"
+                "\"defer_loading\":false,\"output_schema\":{\"type\":\"object\"}}]");
+    assert_null(json_object_get(echo, "personality"));
+    assert_null(json_object_get(echo, "prompt_cache_options"));
+    assert_null(json_object_get(echo, "prompt_cache_diagnostics"));
+    json_decref(echo);
+}
+
+static void who_asks_what_was_cached_is_answered(void **state)
+{
+    json_t *echo =
+        echo_of(WITH("\"prompt_cache_options\":{\"comparison_response_id\":\"resp_1\"}"));
+
+    (void)state;
+    assert_json("diagnostics", json_object_get(echo, "prompt_cache_diagnostics"),
+                "{\"type\":\"unavailable\"}");
+    json_decref(echo);
+}
+
 static void secrets_of_mcp_tools_are_not_repeated(void **state)
 {
     json_t *echo = echo_of(WITH(
@@ -188,6 +217,8 @@ int main(void)
         cmocka_unit_test(the_echo_has_every_default),
         cmocka_unit_test(the_echo_repeats_what_was_given),
         cmocka_unit_test(the_echo_of_tools_is_complete_and_keeps_secrets),
+        cmocka_unit_test(newer_members_of_functions_come_back_as_given),
+        cmocka_unit_test(who_asks_what_was_cached_is_answered),
         cmocka_unit_test(secrets_of_mcp_tools_are_not_repeated),
         cmocka_unit_test(secrets_of_mcp_tools_are_not_repeated_as_a_choice),
         cmocka_unit_test(names_of_members_come_back_as_they_were),

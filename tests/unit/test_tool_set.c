@@ -128,6 +128,95 @@ static void additional_tools_are_sent_once_and_not_echoed(void **state)
     json_decref(echo);
 }
 
+#define FOUND(tools) "{\"type\":\"tool_search_output\",\"call_id\":\"s\",\"tools\":[" tools "]}"
+
+static void check_order(const struct fixture *f, const char *expected)
+{
+    const struct tool_set *set = &f->request.tools;
+    struct buf names = {0};
+    size_t n = 0;
+
+    for (const struct tool *t = set->first; t != NULL; t = t->next, n++) {
+        buf_append(&names, t->upstream_name);
+        buf_char(&names, ' ');
+        assert_ptr_equal(set->last, t->next == NULL ? t : set->last);
+    }
+    assert_string_equal(buf_cstr(&names), expected);
+    assert_int_equal(set->n, n);
+    assert_int_equal(set->n_sent, n);
+    buf_fini(&names);
+}
+
+/* What a model reads of its tools begins as it did before a search has found more. */
+static void tools_that_were_found_stand_behind_all_others(void **state)
+{
+    static const char body[] =
+        "{\"model\":\"m\",\"tools\":[" FUNCTION("a") "],\"input\":[" FOUND(FUNCTION(
+            "x") "," FUNCTION("y")) "," ADDITIONAL(FUNCTION("b")) "," FOUND(FUNCTION("y")) "]}";
+    const struct server_tool of_server = {.server_label = STR("s"),
+                                          .name = STR("t"),
+                                          .upstream_name = STR("t"),
+                                          .description = STR(""),
+                                          .parameters = STR("{}")};
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_parse(&f, str_from_c(body), 0), 0);
+    check_order(&f, "a b x y ");
+    assert_int_equal(
+        tool_set_add_mcp(&f.request.tools, &f.request.tool_index, &of_server, &f.arena, &f.err), 0);
+    check_order(&f, "a b t x y ");
+    fixture_fini(&f);
+}
+
+static void a_later_definition_replaces_and_stands_at_the_end(void **state)
+{
+    static const struct {
+        const char *tools, *items, *order;
+    } cases[] = {
+        {FUNCTION("a") "," FUNCTION("b"), ADDITIONAL("{\"type\":\"custom\",\"name\":\"a\"}"),
+         "b a "},
+        {FUNCTION("a"), ADDITIONAL("{\"type\":\"custom\",\"name\":\"a\"}"), "a "},
+        {FUNCTION("a") "," FUNCTION("b"), FOUND("{\"type\":\"custom\",\"name\":\"b\"}"), "a b "},
+        {FUNCTION("a") "," FUNCTION("b"), FOUND("{\"type\":\"custom\",\"name\":\"a\"}"), "b a "},
+        {"{\"type\":\"tool_search\",\"execution\":\"client\"}," FUNCTION("b"),
+         ADDITIONAL("{\"type\":\"tool_search\",\"execution\":\"client\",\"description\":\"x\"}"),
+         "b tool_search "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char body[512];
+        struct fixture f;
+
+        (void)snprintf(body, sizeof(body), "{\"model\":\"m\",\"tools\":[%s],\"input\":[%s]}",
+                       cases[i].tools, cases[i].items);
+        assert_int_equal(fixture_parse(&f, str_from_c(body), 0), 0);
+        check_order(&f, cases[i].order);
+        fixture_fini(&f);
+    }
+}
+
+static void what_only_programs_may_call_is_left_out(void **state)
+{
+    static const char body[] =
+        "{" GOOD ",\"tools\":[{\"type\":\"function\",\"name\":\"a\",\"allowed_callers\":["
+        "\"programmatic\"]},{\"type\":\"custom\",\"name\":\"b\",\"allowed_callers\":["
+        "\"programmatic\",\"direct\"]},{\"type\":\"shell\",\"allowed_callers\":[]},{\"type\":"
+        "\"namespace\",\"name\":\"n\",\"tools\":[{\"type\":\"function\",\"name\":\"c\","
+        "\"allowed_callers\":[\"programmatic\"]}]},{\"type\":\"apply_patch\",\"allowed_callers\":"
+        "null},{\"type\":\"shell\",\"environment\":{\"type\":\"container_auto\"}}]}";
+    json_t *echo = echo_of(body);
+    struct fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_parse(&f, str_from_c(body), 0), 0);
+    check_order(&f, "b apply_patch ");
+    assert_int_equal(json_array_size(json_object_get(echo, "tools")), 6);
+    json_decref(echo);
+    fixture_fini(&f);
+}
+
 static void an_additional_tool_may_not_take_a_name(void **state)
 {
     struct fixture f;
@@ -245,6 +334,9 @@ int main(void)
         cmocka_unit_test(tools_are_found_by_their_upstream_name),
         cmocka_unit_test(names_that_become_equal_are_refused),
         cmocka_unit_test(additional_tools_are_sent_once_and_not_echoed),
+        cmocka_unit_test(tools_that_were_found_stand_behind_all_others),
+        cmocka_unit_test(a_later_definition_replaces_and_stands_at_the_end),
+        cmocka_unit_test(what_only_programs_may_call_is_left_out),
         cmocka_unit_test(an_additional_tool_may_not_take_a_name),
         cmocka_unit_test(every_kind_of_tool_is_sent_as_a_function),
         cmocka_unit_test(allowed_tools_keeps_the_others_back),

@@ -10,6 +10,7 @@ enum {
     MAX_METADATA_KEY_CHARS = 64,
     MAX_METADATA_VALUE_CHARS = 512,
     MAX_SAFETY_IDENTIFIER_CHARS = 64,
+    MAX_PERSONALITY_CHARS = 64,
 };
 
 /* ---- numbers */
@@ -86,7 +87,7 @@ static const struct choice {
     size_t offset;
     const str *values;
     size_t n_values;
-} choices[] = {
+} answer_choices[] = {
 #define CHOICE(place, name, values)                                                                \
     {                                                                                              \
         STR_INIT(name), offsetof(struct request_fields, place), LIST_OF(values)                    \
@@ -96,22 +97,32 @@ static const struct choice {
     CHOICE(r.reasoning.effort, "reasoning.effort", efforts),
     CHOICE(r.reasoning.summary, "reasoning.summary", summaries),
     CHOICE(generate_summary, "reasoning.generate_summary", summaries),
+};
+
+static const struct choice other_choices[] = {
     CHOICE(r.truncation, "truncation", truncations),
     CHOICE(r.prompt_cache_retention, "prompt_cache_retention", retentions),
 #undef CHOICE
 };
 
-static int check_choices(const struct request_fields *in, struct err *reterr)
+static int check_choices(const struct request_fields *in, const struct choice *list, size_t n,
+                         const struct path *parent, struct err *reterr)
 {
-    for (size_t i = 0; i < COUNT_OF(choices); i++) {
-        const struct choice *c = &choices[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct choice *c = &list[i];
         const str *value = (const str *)(const void *)((const char *)in + c->offset);
-        const struct path at = path_member(NULL, c->name);
+        const struct path at = path_member(parent, c->name);
 
         if (check_value(&at, *value, c->values, c->n_values, reterr) == -1)
             return -1;
     }
     return 0;
+}
+
+int request_check_answer(const struct request_fields *in, const struct path *parent,
+                         struct err *reterr)
+{
+    return check_choices(in, LIST_OF(answer_choices), parent, reterr);
 }
 
 static int check_length(const struct path *at, str value, size_t max, struct err *reterr)
@@ -287,13 +298,17 @@ int request_check_types(const struct request_fields *in, struct err *reterr)
 int request_check_values(struct request_fields *in, struct err *reterr)
 {
     const struct path safety_at = path_member(NULL, STR("safety_identifier"));
+    const struct path personality_at = path_member(NULL, STR("personality"));
 
-    if (check_numbers(in, reterr) == -1 || check_choices(in, reterr) == -1 ||
+    if (check_numbers(in, reterr) == -1 || request_check_answer(in, NULL, reterr) == -1 ||
+        check_choices(in, LIST_OF(other_choices), NULL, reterr) == -1 ||
         check_metadata(in->r.metadata, reterr) == -1 || read_includes(in, reterr) == -1 ||
         request_read_management(in->context_management, &in->r.context_management, reterr) == -1)
         return -1;
     in->r.max_output_tokens = integer(in->max_output_tokens);
     in->r.max_tool_calls = integer(in->max_tool_calls);
     in->r.top_logprobs = integer(in->top_logprobs);
+    if (check_length(&personality_at, in->personality, MAX_PERSONALITY_CHARS, reterr) == -1)
+        return -1;
     return check_length(&safety_at, in->r.safety_identifier, MAX_SAFETY_IDENTIFIER_CHARS, reterr);
 }

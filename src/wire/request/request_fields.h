@@ -1,7 +1,8 @@
 /* request_fields.h -- the fields of the request while they are read and checked.
  *
  * responses_request.c reads and ties things together, request_check.c holds the
- * limits and enums, request_resolve.c what may have to wait for the store. */
+ * limits and enums, request_configuration.c what input items say of how the model
+ * is to answer, request_resolve.c what may have to wait for the store. */
 #ifndef ANTIPHON_WIRE_REQUEST_REQUEST_FIELDS_H
 #define ANTIPHON_WIRE_REQUEST_REQUEST_FIELDS_H
 
@@ -14,10 +15,24 @@ struct request_fields {
     str max_output_tokens, max_tool_calls, top_logprobs;
     str text, format, reasoning, generate_summary, include, prompt;
     str context_management;
-    str without_effect, cache_options;
+    str personality, cache_options;
+    str without_effect;
     str generate;              /* of a message */
     str previous_responses_id; /* a misspelling of previous_response_id that clients send */
 };
+
+/* How the model is to answer: text and reasoning, which stand at parent, in->text and in->reasoning.
+ * Their types, then what must be there, then what they may be. */
+int request_read_answer(struct request_fields *in, const struct path *parent, struct err *reterr);
+int request_require_format(const struct request_fields *in, const struct path *parent,
+                           struct err *reterr);
+int request_check_answer(const struct request_fields *in, const struct path *parent,
+                         struct err *reterr);
+
+/* What configuration_update items of the context say holds unless the request, or a later one of
+ * them, says otherwise (CONTRACT 2.1). Those of `input` are checked; of what came before, one that
+ * is wrong is passed over. To be called again when the history is there. */
+int request_configure(struct responses_request *r, struct err *reterr);
 
 /* Types inside of `include` and `metadata`. */
 int request_check_types(const struct request_fields *in, struct err *reterr);

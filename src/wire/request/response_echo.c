@@ -131,6 +131,10 @@ static void write_function(struct jw *w, const struct tool_fields *f)
     json_copy_key_text(w, "description", f->description);
     json_copy_key_value(w, "parameters", f->parameters);
     json_copy_key_value(w, "strict", f->strict);
+    json_copy_given_value(w, "allowed_callers", f->allowed_callers);
+    json_copy_given_value(w, "async", f->async);
+    json_copy_given_value(w, "defer_loading", f->defer_loading);
+    json_copy_given_value(w, "output_schema", f->output_schema);
     jw_object_end(w);
 }
 
@@ -177,6 +181,15 @@ static void write_tools(struct jw *w, const struct tool_set *set, str tools)
 
 /* ---- all members */
 
+/* Who asks is told that nothing is known of it, as the API says that. */
+static void write_cache_diagnostics(struct jw *w)
+{
+    jw_key(w, "prompt_cache_diagnostics");
+    jw_object(w);
+    jw_key_string(w, "type", STR("unavailable"));
+    jw_object_end(w);
+}
+
 static void write_conversation(struct jw *w, str id)
 {
     jw_key(w, "conversation");
@@ -217,4 +230,6 @@ void responses_request_echo(const struct responses_request *r, struct buf *out)
     write_conversation(w, r->conversation_id);
     json_copy_given_text(w, "user", r->user);
     json_copy_given_text(w, "prompt_cache_retention", r->prompt_cache_retention);
+    if (r->compares_cache)
+        write_cache_diagnostics(w);
 }

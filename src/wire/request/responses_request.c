@@ -51,6 +51,7 @@ static const struct field request_table[] = {
     PLACE("prompt", FIELD_ANY, prompt),
     PLACE("moderation", FIELD_ANY, without_effect),
     PLACE("context_management", FIELD_ARRAY, context_management),
+    PLACE("personality", FIELD_TEXT, personality),
     PLACE("prompt_cache_options", FIELD_ANY, cache_options),
     PLACE("access_programs", FIELD_ANY, without_effect),
     PLACE("image", FIELD_ANY, without_effect),
@@ -150,16 +151,23 @@ static int read_conversation(struct request_fields *in, struct err *reterr)
     return str_is_none(in->r.conversation_id) ? reject_missing(&id_at, reterr) : 0;
 }
 
-static int read_nested(struct request_fields *in, struct err *reterr)
+int request_read_answer(struct request_fields *in, const struct path *parent, struct err *reterr)
 {
-    const struct path text_at = path_member(NULL, STR("text"));
+    const struct path text_at = path_member(parent, STR("text"));
     const struct path format_at = path_member(&text_at, STR("format"));
-    const struct path reasoning_at = path_member(NULL, STR("reasoning"));
-    const struct path stream_at = path_member(NULL, STR("stream_options"));
+    const struct path reasoning_at = path_member(parent, STR("reasoning"));
 
     if (read_object(in, in->text, FIELDS(text_table), &text_at, reterr) == -1 ||
-        read_object(in, in->format, FIELDS(format_table), &format_at, reterr) == -1 ||
-        read_object(in, in->reasoning, FIELDS(reasoning_table), &reasoning_at, reterr) == -1 ||
+        read_object(in, in->format, FIELDS(format_table), &format_at, reterr) == -1)
+        return -1;
+    return read_object(in, in->reasoning, FIELDS(reasoning_table), &reasoning_at, reterr);
+}
+
+static int read_nested(struct request_fields *in, struct err *reterr)
+{
+    const struct path stream_at = path_member(NULL, STR("stream_options"));
+
+    if (request_read_answer(in, NULL, reterr) == -1 ||
         read_object(in, in->stream_options, FIELDS(stream_table), &stream_at, reterr) == -1 ||
         read_conversation(in, reterr) == -1)
         return -1;
@@ -185,6 +193,8 @@ static void note_meanings(struct request_fields *in, bool is_message)
     r->background = truth(in->background, false);
     r->is_warm_up = !truth(in->generate, true) || is_prewarm(in->cache_options);
     r->include_obfuscation = truth(in->include_obfuscation, false);
+    r->compares_cache =
+        !str_is_none(jr_member_string(in->cache_options, STR("comparison_response_id")));
     if (str_is_none(r->previous_response_id))
         r->previous_response_id = in->previous_responses_id;
 }
@@ -230,11 +240,12 @@ static int require_input(const struct responses_request *r, struct err *reterr)
     return reject_missing(&at, reterr);
 }
 
-static int require_format(const struct request_fields *in, struct err *reterr)
+int request_require_format(const struct request_fields *in, const struct path *parent,
+                           struct err *reterr)
 {
-    const struct path type_at = path_member(NULL, STR("text.format.type"));
-    const struct path name_at = path_member(NULL, STR("text.format.name"));
-    const struct path schema_at = path_member(NULL, STR("text.format.schema"));
+    const struct path type_at = path_member(parent, STR("text.format.type"));
+    const struct path name_at = path_member(parent, STR("text.format.name"));
+    const struct path schema_at = path_member(parent, STR("text.format.schema"));
     const struct text_format *f = &in->r.format;
 
     if (str_is_none(in->format))
@@ -254,7 +265,7 @@ static int check_required(struct request_fields *in,
 {
     if (default_model(in, options, a, reterr) == -1 || require_input(&in->r, reterr) == -1)
         return -1;
-    return require_format(in, reterr);
+    return request_require_format(in, NULL, reterr);
 }
 
 /* ---- values */
@@ -302,6 +313,16 @@ static bool refers_to_stored(const struct item_list *items)
     return false;
 }
 
+/* What tells the model nothing, and never will. */
+static unsigned count_ignored(const struct item_list *items)
+{
+    unsigned n = 0;
+
+    for (const struct item *it = items->first; it != NULL; it = it->next)
+        n += it->kind == ITEM_IGNORED && !it->is_partial;
+    return n;
+}
+
 static int read_items_and_tools(struct responses_request *r,
                                 const struct responses_request_options *options,
                                 const struct id_source *ids, struct arena *a, struct err *reterr)
@@ -311,6 +332,9 @@ static int read_items_and_tools(struct responses_request *r,
     if (!str_is_none(r->input) &&
         item_list_parse(r->input, &input_at, &options->input, ids, a, &r->items, reterr) == -1)
         return -1;
+    if (request_configure(r, reterr) == -1)
+        return -1;
+    r->n_ignored_items = count_ignored(&r->items);
     r->needs_store = responses_request_continues(r) || refers_to_stored(&r->items);
     return request_read_tools(r, options, ids, a, reterr);
 }

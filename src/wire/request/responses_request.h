@@ -62,6 +62,7 @@ struct responses_request {
     bool include_encrypted_reasoning, include_logprobs;
     bool include_code_outputs, include_search_sources;
     bool reasoning_summary_requested;
+    bool compares_cache; /* it asks what of the prompt was cached since another response */
 
     /* 0: not given */
     int64_t max_output_tokens, max_tool_calls, top_logprobs;
@@ -81,7 +82,8 @@ struct responses_request {
     bool is_compact; /* so it does by asking /v1/responses/compact; has_trigger is set as well */
 
     struct item_list items;
-    size_t n_before;     /* so many of the items, the first, are history */
+    size_t n_before;          /* so many of the items, the first, are history */
+    unsigned n_ignored_items; /* of `input`: they tell the model nothing */
     unsigned n_put_back; /* responses of which the client had dropped calls (request_rounds.h) */
     struct tool_set tools;
     bool has_inherited_tools;     /* tools_json is that of the previous response */

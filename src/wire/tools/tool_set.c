@@ -499,6 +499,42 @@ static int reject_unserved_type(const struct source *s, struct err *reterr)
     return -1;
 }
 
+/* Models call tools here, and no programs do. A server may say so of itself (tool_mcp.h). */
+static int read_callers(const struct tool_reader *r, const struct source *s, bool *ret_is_callable)
+{
+    static const str callers[] = {STR_INIT("direct"), STR_INIT("programmatic")};
+    const struct path list_at = path_member(s->at, STR("allowed_callers"));
+    bool is_callable = str_is_none(s->f.allowed_callers);
+    struct jr j;
+
+    if (tool_fields_check_texts(s->f.allowed_callers, &list_at, r->reterr) == -1)
+        return -1;
+    jr_init(&j, is_callable ? STR("[]") : s->f.allowed_callers);
+    (void)jr_enter(&j, JR_ARRAY);
+    for (size_t i = 0; jr_next_element(&j); i++) {
+        const struct path at = path_index(&list_at, i);
+        const str caller = jr_string(&j);
+
+        if (check_value(&at, caller, LIST_OF(callers), r->reterr) == -1)
+            return -1;
+        is_callable = is_callable || json_text_eq(caller, callers[0]);
+    }
+    *ret_is_callable = is_callable;
+    return 0;
+}
+
+static int read_of_type(struct tool_reader *r, struct source *s)
+{
+    bool is_callable = true;
+
+    if (s->type->kind != TOOL_MCP && read_callers(r, s, &is_callable) == -1)
+        return -1;
+    if (!is_callable)
+        return leave_out(s, "only programs may call it, by 'allowed_callers', and there are none "
+                            "here.");
+    return s->type->read(r, s);
+}
+
 static int read_tool(struct tool_reader *r, str raw, const struct path *at, str name_space)
 {
     struct source s = {.raw = raw, .at = at, .name_space = name_space};
@@ -514,7 +550,7 @@ static int read_tool(struct tool_reader *r, str raw, const struct path *at, str 
         return -1;
     s.type = type;
     s.is_served = type != NULL;
-    if (type != NULL && type->read(r, &s) == -1)
+    if (type != NULL && read_of_type(r, &s) == -1)
         return -1;
     return r->options->reject_unserved && !s.is_served ? reject_unserved_type(&s, r->reterr) : 0;
 }
