@@ -321,6 +321,18 @@ void flight_end_all(struct worker *w, const struct err *e)
     }
 }
 
+void flight_end_of(struct worker *w, const void *client, const struct err *e)
+{
+    for (struct flight *f = w->flights; f != NULL; f = f->next) {
+        if (!flight_has_client(f) || f->peer.of != client)
+            continue;
+        if (!f->is_on_pool)
+            f->ops->fail(f, e);
+        flight_free_if_over(f);
+        return;
+    }
+}
+
 void flight_drop_all(struct worker *w)
 {
     for (struct flight *f = w->flights, *next; f != NULL; f = next) {

@@ -146,6 +146,10 @@ bool flight_is_gone(const struct flight *f);
 /* The worker ends: each is answered with e. Those on the pool are not: it asks again. */
 void flight_end_all(struct worker *w, const struct err *e);
 
+/* What is on its way for this client (peer.of) is answered with e, as when the worker ends: if it is not
+ * on the pool. */
+void flight_end_of(struct worker *w, const void *client, const struct err *e);
+
 /* The worker has ended: what is left of its flights is freed. */
 void flight_drop_all(struct worker *w);
 

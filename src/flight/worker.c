@@ -145,6 +145,8 @@ void worker_free(struct worker *w)
 {
     if (w == NULL)
         return;
+    while (w->watchers != NULL)
+        w->watchers->on_end(w->watchers->arg);
     flight_drop_all(w);
     if (w->server != NULL)
         http_server_close(w->server);
@@ -180,6 +182,26 @@ static void take_keys(void *arg)
     w->keys = key_table_keys(w->table);
     atomic_store(&w->has_keys, w->keys->n > 0);
     key_table_taken(given);
+    for (struct worker_watcher *k = w->watchers, *next; k != NULL; k = next) {
+        next = k->next;
+        k->on_keys(k->arg);
+    }
+}
+
+void worker_watch(struct worker *w, struct worker_watcher *watcher)
+{
+    watcher->next = w->watchers;
+    watcher->link = &w->watchers;
+    if (watcher->next != NULL)
+        watcher->next->link = &watcher->next;
+    w->watchers = watcher;
+}
+
+void worker_unwatch(struct worker_watcher *watcher)
+{
+    *watcher->link = watcher->next;
+    if (watcher->next != NULL)
+        watcher->next->link = watcher->link;
 }
 
 /* What the worker has not taken yet is overtaken. */

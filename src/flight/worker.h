@@ -29,6 +29,16 @@ struct search_http;
 struct seal_keys;
 struct store;
 
+/* Who has more than one flight, and outlives each: a part of it. Its functions may take it out of the
+ * list, and on_end does. */
+struct worker_watcher {
+    void (*on_keys)(void *arg); /* the keys of clients have changed */
+    void (*on_end)(
+        void *arg); /* the worker has ended: flights and connections go without a word next */
+    void *arg;
+    struct worker_watcher *next, **link; /* the worker's */
+};
+
 struct worker {
     const struct config *config;
     const struct api_keys *keys; /* of the clients */
@@ -36,7 +46,8 @@ struct worker {
     struct key_table *table; /* a reference to them, once they were read again; or NULL */
     _Atomic(struct key_table *) given_table; /* to take next, a reference; or NULL */
     struct loop_message given;               /* there is one */
-    const struct origin_policy *origins;     /* whose pages may ask; outlives the worker */
+    struct worker_watcher *watchers;
+    const struct origin_policy *origins; /* whose pages may ask; outlives the worker */
     str upstream;                  /* base URL without a slash at its end; outlives the worker */
     str authorization;             /* value of the header sent upstream, or STR_NONE */
     struct upstream_watch *watch;  /* of the upstream; shared by all workers; or NULL */
@@ -95,6 +106,10 @@ void worker_run(struct worker *w);
 /* Has the worker take these keys in place of its own, between two requests. From the main thread,
  * while the worker runs. */
 void worker_give_keys(struct worker *w, struct key_table *table);
+
+/* On the worker's thread: the watcher is told from now on, until worker_unwatch(). */
+void worker_watch(struct worker *w, struct worker_watcher *watcher);
+void worker_unwatch(struct worker_watcher *watcher);
 
 /* What every upstream call of the worker has in common: the timeouts. */
 struct http_call_conf worker_call_conf(const struct worker *w);

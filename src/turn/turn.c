@@ -274,8 +274,8 @@ static const struct flight_ops ops = {
 
 /* ---- the beginning */
 
-static void begin_turn(struct worker *w, struct peer client, const struct http_request *r,
-                       const struct caller *caller)
+void turn_begin(struct worker *w, struct peer client, const struct http_request *r,
+                const struct caller *caller)
 {
     struct turn *t = flight_new(&ops, w, client, r, caller);
     struct err e;
@@ -297,5 +297,5 @@ static void begin_turn(struct worker *w, struct peer client, const struct http_r
 void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                 const struct caller *caller)
 {
-    begin_turn(w, peer_of_exchange(x), r, caller);
+    turn_begin(w, peer_of_exchange(x), r, caller);
 }

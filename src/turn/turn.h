@@ -2,7 +2,7 @@
 #ifndef ANTIPHON_TURN_TURN_H
 #define ANTIPHON_TURN_TURN_H
 
-#include "http/http_server.h"
+#include "flight/peer.h"
 
 struct caller;
 struct worker;
@@ -11,4 +11,10 @@ struct worker;
  * thing it started has ended. */
 void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                 const struct caller *caller);
+
+/* The same for any client. r, which says what is asked and with which headers, lives as long as the
+ * client. */
+void turn_begin(struct worker *w, struct peer client, const struct http_request *r,
+                const struct caller *caller);
+
 #endif

@@ -1,0 +1,268 @@
+/* responses_ws.c -- one connection: its messages, its age, its end.
+ *
+ *     OPEN ---- drain, age ----> ENDING_OLD --------.
+ *       |`----- key removed ---> ENDING_KEYLESS -----+- when nothing runs any more --> closed
+ *       `------ nonsense, or an answer that is broken off ---------- at once --------> closed
+ *
+ * What ends takes no more requests, and what waits is refused. */
+#include "front/responses_ws_internal.h"
+
+#include "ev/log.h"
+
+enum {
+    MALFORMED_IN_A_ROW = 8,
+    GRACE_MS = 5 * 60 * 1000, /* for responses that run when the connection is too old */
+    LOOK_AGAIN_MS = 20,
+};
+
+/* ---- messages */
+
+void responses_ws_send(struct responses_ws *of, struct buf *message)
+{
+    const str text = buf_str(message);
+
+    if (buf_failed(message))
+        responses_ws_end(of, WS_ENDING_BROKEN);
+    else
+        websocket_write(of->ws, &text, 1);
+    buf_fini(message);
+}
+
+void responses_ws_refuse(struct responses_ws *of, str stream_id, const struct err *e)
+{
+    const enum budget_use before = budget_use_for(BUDGET_UNDER_WAY);
+    struct buf message = {.limit = 0};
+
+    ws_message_error(e, stream_id, &message);
+    responses_ws_send(of, &message);
+    (void)budget_use_for(before);
+}
+
+static void steer(struct responses_ws *of, const struct ws_message *m)
+{
+    const struct path at = path_member(NULL, STR("previous_response_id"));
+    struct buf message = {.limit = 0};
+    struct err e;
+
+    if (str_is_none(m->previous_response_id)) {
+        (void)reject_missing(&at, &e);
+        responses_ws_refuse(of, m->stream_id, &e);
+        return;
+    }
+    ws_message_steer_failed(m, ws_lane_knows(of, m->previous_response_id), &message);
+    responses_ws_send(of, &message);
+}
+
+static void refuse_message(struct responses_ws *of, const struct ws_message *m, const struct err *e)
+{
+    responses_ws_refuse(of, m->stream_id, e);
+    if (m->is_malformed && ++of->n_malformed >= MALFORMED_IN_A_ROW)
+        responses_ws_end(of, WS_ENDING_NONSENSE);
+}
+
+static void on_message(void *arg, str text)
+{
+    struct responses_ws *of = arg;
+    struct ws_message m;
+    struct err e;
+    const bool is_good = ws_message_read(text, &m, &e) == 0;
+
+    if (!m.is_malformed)
+        of->n_malformed = 0;
+    if (!is_good)
+        refuse_message(of, &m, &e);
+    else if (m.type == WS_MESSAGE_CREATE)
+        ws_lane_create(of, &m, text);
+    else if (m.type == WS_MESSAGE_STEER)
+        steer(of, &m);
+}
+
+static void on_blocked(void *arg, bool is_blocked)
+{
+    struct responses_ws *of = arg;
+
+    of->is_blocked = is_blocked;
+    for (struct ws_lane *l = of->lanes; l != NULL; l = l->next) {
+        if (l->running != NULL)
+            l->running->handler->on_blocked(l->running->arg, is_blocked);
+    }
+}
+
+/* ---- the end */
+
+static void free_connection(struct responses_ws *of)
+{
+    loop_timer_free(of->timer);
+    peer_account_close(of->account);
+    arena_fini(&of->memory);
+    budget_free(of, sizeof(*of));
+}
+
+/* Nothing is sent from now on; whoever still answers hears that the client is gone. */
+static void leave_connection(struct responses_ws *of)
+{
+    of->ws = NULL;
+    loop_timer_stop(of->timer);
+    worker_unwatch(&of->watcher);
+    ws_lane_drop_all(of);
+    ws_lane_free_ended(of);
+    responses_ws_settle(of);
+}
+
+static void on_gone(void *arg)
+{
+    leave_connection(arg);
+}
+
+static bool ends_at_once(const struct responses_ws *of)
+{
+    return of->ending == WS_ENDING_NONSENSE || of->ending == WS_ENDING_BROKEN;
+}
+
+static void close_connection(struct responses_ws *of)
+{
+    static const struct {
+        enum ws_code code;
+        str reason;
+    } words[] = {
+        [WS_ENDING_OLD] = {WS_GOING_AWAY, STR_INIT("Connect again to go on.")},
+        [WS_ENDING_KEYLESS] = {WS_POLICY_VIOLATION, STR_INIT("The API key is not valid any more.")},
+        [WS_ENDING_NONSENSE] = {WS_POLICY_VIOLATION,
+                                STR_INIT("Too many messages in a row are no JSON objects with a "
+                                         "type.")},
+        [WS_ENDING_BROKEN] = {WS_INTERNAL_ERROR, STR_INIT("The gateway ran out of memory.")},
+    };
+
+    websocket_close(of->ws, words[of->ending].code, words[of->ending].reason);
+    leave_connection(of);
+}
+
+static void settle(void *arg)
+{
+    struct responses_ws *of = arg;
+
+    ws_lane_free_ended(of);
+    if (of->ws != NULL && of->ending == WS_OPEN)
+        ws_lane_start_waiting(of);
+    else if (of->ws != NULL && (of->n_running == 0 || ends_at_once(of)))
+        close_connection(of);
+    if (of->ws == NULL && of->n_creates == 0 && !loop_message_is_under_way(&of->settle))
+        free_connection(of);
+}
+
+void responses_ws_settle(struct responses_ws *of)
+{
+    loop_defer(of->worker->loop, &of->settle);
+}
+
+void responses_ws_end(struct responses_ws *of, enum ws_ending why)
+{
+    if (of->ending >= why)
+        return;
+    of->ending = why;
+    if (!ends_at_once(of))
+        ws_lane_refuse_waiting(of);
+    responses_ws_settle(of);
+}
+
+static void on_drain(void *arg)
+{
+    responses_ws_end(arg, WS_ENDING_OLD);
+}
+
+static const struct websocket_handler handler = {on_message, on_blocked, on_drain, on_gone};
+
+/* ---- age and key */
+
+static void end_running(struct responses_ws *of)
+{
+    struct err e;
+
+    err_set(&e, ERR_INTERNAL, "The connection is too old (websocket_max_age). Connect again.");
+    for (struct ws_lane *l = of->lanes; l != NULL; l = l->next) {
+        if (l->running != NULL)
+            flight_end_of(of->worker, l->running, &e);
+    }
+}
+
+/* What is on the pool of threads is asked again. */
+static void on_timer(void *arg)
+{
+    struct responses_ws *of = arg;
+
+    if (of->ending == WS_OPEN) {
+        responses_ws_end(of, WS_ENDING_OLD);
+        loop_timer_start(of->timer, GRACE_MS);
+    } else if (of->n_running > 0) {
+        end_running(of);
+        loop_timer_start(of->timer, LOOK_AGAIN_MS);
+    }
+}
+
+/* The key of the handshake is good as long as it stands for the same owner. */
+static void on_keys(void *arg)
+{
+    struct responses_ws *of = arg;
+    const str key = of->n_headers == 0 ? STR_NONE : of->headers[0].value;
+    struct caller caller;
+    struct err e;
+
+    if (api_keys_identify(of->worker->keys, key, &caller, &e) == -1 ||
+        !str_eq(caller.owner, of->caller.owner))
+        responses_ws_end(of, WS_ENDING_KEYLESS);
+}
+
+/* ---- the beginning */
+
+/* The connection may be gone before its last create. */
+static bool keep_handshake(struct responses_ws *of)
+{
+    const struct http_request *r = websocket_request(of->ws);
+    const str key = http_request_header(r, STR("authorization"));
+
+    of->request_id = arena_dup(&of->memory, websocket_request_id(of->ws));
+    of->client = arena_dup(&of->memory, r->peer);
+    if (!str_is_none(key)) {
+        of->headers[0] = (struct http_header){STR("authorization"), arena_dup(&of->memory, key)};
+        of->n_headers = 1;
+    }
+    return !str_is_none(of->request_id) && !str_is_none(of->client) &&
+           (of->n_headers == 0 || !str_is_none(of->headers[0].value));
+}
+
+static struct responses_ws *new_connection(struct worker *w, struct websocket *ws,
+                                           const struct caller *caller)
+{
+    struct responses_ws *of = budget_alloc(sizeof(*of), sizeof(*of));
+
+    if (of == NULL)
+        return NULL;
+    of->worker = w;
+    of->ws = ws;
+    of->caller = *caller;
+    of->waiting_end = &of->waiting;
+    of->settle = (struct loop_message){.fn = settle, .arg = of};
+    of->watcher = (struct worker_watcher){.on_keys = on_keys, .on_end = on_gone, .arg = of};
+    of->account = peer_account_new();
+    of->timer = loop_timer_new(w->loop, on_timer, of);
+    if (of->account != NULL && of->timer != NULL && keep_handshake(of))
+        return of;
+    free_connection(of);
+    return NULL;
+}
+
+void responses_ws_open(struct worker *w, struct websocket *ws, const struct caller *caller)
+{
+    struct responses_ws *of = new_connection(w, ws, caller);
+
+    if (of == NULL) {
+        websocket_close(ws, WS_INTERNAL_ERROR, STR("The gateway ran out of memory."));
+        return;
+    }
+    worker_watch(w, &of->watcher);
+    websocket_watch(ws, &handler, of);
+    if (w->config->websocket_max_age_ms != 0)
+        loop_timer_start(of->timer, w->config->websocket_max_age_ms);
+    if (websocket_is_draining(ws))
+        on_drain(of);
+}
