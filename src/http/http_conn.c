@@ -45,6 +45,13 @@ static void deadline_set(struct http_conn *c, uint64_t after_ms)
     loop_timer_start(c->timer, after_ms);
 }
 
+void conn_set_deadline(struct http_conn *c, uint64_t due_ms)
+{
+    uint64_t now = loop_now_ms(c->server->loop);
+
+    deadline_set(c, due_ms == 0 ? 0 : due_ms > now ? due_ms - now : 1);
+}
+
 static void conn_gone(void *arg);
 
 static void on_timer(void *arg)
@@ -61,6 +68,8 @@ static void on_timer(void *arg)
     } else if (c->state == CONN_HEAD || c->state == CONN_BODY) {
         err_set(&late, ERR_REQUEST_TIMEOUT, "The request did not arrive in time.");
         conn_refuse(c, &late);
+    } else if (c->state == CONN_WEBSOCKET) {
+        websocket_on_time(c->websocket);
     } else {
         conn_gone(c);
     }
@@ -75,6 +84,12 @@ static void exchange_fini(struct http_exchange *x)
     x->is_open = false;
 }
 
+void conn_forget_http(struct http_conn *c)
+{
+    exchange_fini(&c->x);
+    h1_fini(&c->h1);
+}
+
 static void conn_free(struct http_conn *c)
 {
     struct http_server *server = c->server;
@@ -82,9 +97,9 @@ static void conn_free(struct http_conn *c)
     *c->link = c->next;
     if (c->next != NULL)
         c->next->link = c->link;
-    exchange_fini(&c->x);
+    conn_forget_http(c);
     buf_fini(&c->ahead);
-    h1_fini(&c->h1);
+    websocket_free(c->websocket);
     budget_free(c, CONN_BYTES);
     server_release(server);
 }
@@ -115,7 +130,7 @@ void http_exchange_release(struct http_exchange *x)
 /* Gives up everything but the memory and the descriptor. */
 static void leave_server(struct http_conn *c)
 {
-    c->server->n_exchanges -= c->state == CONN_ANSWER || c->state == CONN_FLUSH;
+    c->server->n_exchanges -= c->state >= CONN_ANSWER && c->state <= CONN_WEBSOCKET;
     c->server->n_open--;
     c->server->n_refused -= c->refused;
     if (c->state == CONN_LINGER && !c->refused)
@@ -149,11 +164,18 @@ void conn_reset(struct http_conn *c)
 static void conn_gone(void *arg)
 {
     struct http_conn *c = arg;
-    bool awaited = c->state == CONN_ANSWER;
+    bool awaited = c->state == CONN_ANSWER, is_websocket = c->state == CONN_WEBSOCKET;
 
     conn_close(c);
     if (awaited && c->x.handler != NULL)
         c->x.handler->on_gone(c->x.arg);
+    else if (is_websocket)
+        websocket_on_lost(c->websocket);
+}
+
+void conn_lose(struct http_conn *c)
+{
+    conn_gone(c);
 }
 
 static void linger_deadline_set(struct http_conn *c)
@@ -167,7 +189,7 @@ static void linger_deadline_set(struct http_conn *c)
         deadline_set(c, sooner(LINGER_MS, until - now));
 }
 
-static void start_lingering(struct http_conn *c)
+void conn_linger(struct http_conn *c)
 {
     c->state = CONN_LINGER;
     c->linger_since_ms = loop_now_ms(c->server->loop);
@@ -216,6 +238,8 @@ static int request_read(struct http_conn *c)
         .headers = headers,
         .n_headers = c->h1.n_headers,
         .wants_upgrade = c->h1.wants_upgrade,
+        .is_http_1_0 = c->h1.is_http_1_0,
+        .has_body = c->h1.has_body,
         .on_loopback = c->on_loopback,
         .peer = str_from_c(c->peer),
     };
@@ -315,29 +339,25 @@ static void request_begin(struct http_conn *c)
 
 /* The moment when a body is late: after a pause, or because it came too slowly from the start.
  * What it has brought counts, and not what frames that: so chunk extensions buy no time. */
-static uint64_t body_due_ms(const struct http_conn *c)
+uint64_t conn_body_due_ms(const struct http_conn *c, uint64_t since_ms, uint64_t bytes)
 {
     const struct http_server_conf *conf = &c->server->conf;
-    uint64_t due = UINT64_MAX, bytes = c->h1.body.len;
+    uint64_t due = UINT64_MAX;
 
     if (conf->body_total_ms > 0)
-        due = c->body_since_ms + conf->body_total_ms;
+        due = since_ms + conf->body_total_ms;
     if (conf->body_timeout_ms > 0)
         due = sooner(due, loop_now_ms(c->server->loop) + conf->body_timeout_ms);
     if (conf->body_timeout_ms > 0 && conf->body_min_rate > 0)
-        due = sooner(due,
-                     c->body_since_ms + conf->body_timeout_ms + bytes * 1000 / conf->body_min_rate);
+        due = sooner(due, since_ms + conf->body_timeout_ms + bytes * 1000 / conf->body_min_rate);
     return due;
 }
 
 static void body_deadline_set(struct http_conn *c)
 {
-    uint64_t due = body_due_ms(c), now = loop_now_ms(c->server->loop);
+    uint64_t due = conn_body_due_ms(c, c->body_since_ms, c->h1.body.len);
 
-    if (due == UINT64_MAX)
-        deadline_set(c, 0);
-    else
-        deadline_set(c, due > now ? due - now : 1);
+    conn_set_deadline(c, due == UINT64_MAX ? 0 : due);
 }
 
 /* Sets the state, and with it the timeout, that the parser has arrived at. */
@@ -435,7 +455,9 @@ static void conn_bytes(void *arg, str bytes)
 
     if (c->state <= CONN_BODY)
         bytes = str_skip(bytes, request_feed(c, bytes));
-    if (c->state == CONN_LINGER || (c->state == CONN_FLUSH && c->x.close_after))
+    if (c->state == CONN_WEBSOCKET)
+        websocket_on_bytes(c->websocket, bytes);
+    else if (c->state == CONN_LINGER || (c->state == CONN_FLUSH && c->x.close_after))
         drain_bytes(c, bytes.len);
     else if (bytes.len > 0 && (c->state == CONN_ANSWER || c->state == CONN_FLUSH))
         keep_ahead(c, bytes);
@@ -448,7 +470,7 @@ static void exchange_end(struct http_conn *c)
     exchange_fini(&c->x);
     c->server->n_exchanges--;
     if (c->x.close_after || c->server->draining) {
-        start_lingering(c);
+        conn_linger(c);
         return;
     }
     h1_next(&c->h1);
@@ -456,6 +478,12 @@ static void exchange_end(struct http_conn *c)
     set_reading_state(c);
     if (c->ahead.len > 0)
         buf_consume(&c->ahead, request_feed(c, buf_str(&c->ahead)));
+    if (c->state == CONN_WEBSOCKET) {
+        websocket_on_bytes(c->websocket, buf_str(&c->ahead));
+        buf_fini(&c->ahead);
+        socket_read(&c->socket, true);
+        return;
+    }
     if (c->ahead.len == 0)
         buf_fini(&c->ahead);
     if (c->state != CONN_CLOSED && c->ahead.len <= c->server->conf.max_head_bytes)
@@ -467,6 +495,8 @@ static void conn_progress(void *arg)
     struct http_conn *c = arg;
     bool all_sent = socket_pending(&c->socket) == 0;
 
+    if (c->state == CONN_WEBSOCKET)
+        websocket_on_progress(c->websocket);
     if (c->state != CONN_ANSWER && c->state != CONN_FLUSH)
         return; /* 100 Continue */
     deadline_set(c, all_sent ? 0 : c->server->conf.send_timeout_ms);
@@ -517,6 +547,10 @@ static void conn_settle(void *arg)
     if (c->flush_later && c->state == CONN_ANSWER)
         conn_send(c, NULL, 0);
     c->flush_later = false;
+    if (c->state == CONN_WEBSOCKET) {
+        websocket_settle(c->websocket);
+        return;
+    }
     pending = socket_pending(&c->socket);
     if (c->state == CONN_FLUSH && pending == 0) {
         exchange_end(c);

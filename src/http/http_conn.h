@@ -5,11 +5,13 @@
  *     http_conn.c     reading requests, timeouts, closing: the states below
  *     http_request.c  what an owner asks about its request
  *     http_reply.c    the other http_exchange_ functions: writing answers
+ *     websocket.c     connections that HTTP has ended on
  *
  *     IDLE -> HEAD -> BODY -> ANSWER -> FLUSH -> IDLE ...      keep-alive
  *               `---------------^                                refused at its head, or no body
  *       |       |       |       |         `----> LINGER -.     last answer sent
  *       `-------'-------'-------'------------------------'-> CLOSED
+ *                               `-> WEBSOCKET -> LINGER
  *
  * A connection and its exchange are one object. Its memory goes after the
  * batch of events in which it was closed, so whoever still holds a view into
@@ -26,13 +28,14 @@
 #include "net/socket.h"
 
 enum conn_state {
-    CONN_IDLE,   /* no byte of a request yet */
-    CONN_HEAD,   /* within the head of a request */
-    CONN_BODY,   /* within its body */
-    CONN_ANSWER, /* the owner of the exchange has the word */
-    CONN_FLUSH,  /* the answer is complete, the client has not taken all of it */
-    CONN_LINGER, /* our side is shut; what the client still sends is thrown away */
-    CONN_CLOSED, /* waiting for its memory to be freed */
+    CONN_IDLE,      /* no byte of a request yet */
+    CONN_HEAD,      /* within the head of a request */
+    CONN_BODY,      /* within its body */
+    CONN_ANSWER,    /* the owner of the exchange has the word */
+    CONN_FLUSH,     /* the answer is complete, the client has not taken all of it */
+    CONN_WEBSOCKET, /* frames, and no HTTP any more */
+    CONN_LINGER,    /* our side is shut; what the client still sends is thrown away */
+    CONN_CLOSED,    /* waiting for its memory to be freed */
 };
 
 /* State of a body that came compressed. */
@@ -77,13 +80,14 @@ struct http_conn {
     uint64_t linger_since_ms;         /* CONN_LINGER */
     TAILQ_ENTRY(http_conn) by_linger; /* CONN_LINGER, unless refused */
     struct http_exchange x;
-    struct loop_message settle; /* conn_settle(), when the owner's call has returned */
-    bool flush_later;           /* when settling, there are queued bytes to send */
-    bool reported_blocked;      /* the owner waits for on_blocked(false) */
-    bool refused;               /* over max_connections: gets a 503 and nothing else */
-    bool is_memory_free;        /* closed, but settle or the owner still holds it */
-    bool is_held;               /* by the owner of the exchange, see http_exchange_hold() */
-    bool on_loopback;           /* came to a socket for this machine alone */
+    struct websocket *websocket; /* or NULL */
+    struct loop_message settle;  /* conn_settle(), when the owner's call has returned */
+    bool flush_later;            /* when settling, there are queued bytes to send */
+    bool reported_blocked;       /* the owner waits for on_blocked(false) */
+    bool refused;                /* over max_connections: gets a 503 and nothing else */
+    bool is_memory_free;         /* closed, but settle or the owner still holds it */
+    bool is_held;                /* by the owner of the exchange, see http_exchange_hold() */
+    bool on_loopback;            /* came to a socket for this machine alone */
     char peer[PEER_BYTES];
     uint64_t share_key; /* of the client whose connections it counts among (client_share.h) */
 };
@@ -128,6 +132,38 @@ void conn_close(struct http_conn *c);
 
 /* Closes the socket at once, so that the client sees a reset. */
 void conn_reset(struct http_conn *c);
+
+/* Frees what the connection keeps of its request and exchange: HTTP has ended on it. */
+void conn_forget_http(struct http_conn *c);
+
+/* Shuts our side, and throws away what the client still sends: its last answer is out, or taken
+ * back. */
+void conn_linger(struct http_conn *c);
+
+/* The client is lost: closes, and reports to the owner. */
+void conn_lose(struct http_conn *c);
+
+/* Has the timer look no later than then; 0: there is nothing to look for. */
+void conn_set_deadline(struct http_conn *c, uint64_t due_ms);
+
+/* The moment when a body, or a message, that began at since_ms and has brought these bytes is late,
+ * unless more of it comes; UINT64_MAX: never. */
+uint64_t conn_body_due_ms(const struct http_conn *c, uint64_t since_ms, uint64_t bytes);
+
+/* Sends the head of a 101, behind which HTTP has ended. False when out of memory: the connection is
+ * closed. */
+bool conn_switch_protocols(struct http_exchange *x, const struct http_header *headers,
+                           size_t n_headers);
+
+/* What a WebSocket has to know of its connection (websocket.c). */
+void websocket_on_bytes(struct websocket *ws, str bytes);
+void websocket_on_progress(struct websocket *ws);
+void websocket_on_time(struct websocket *ws);
+void websocket_on_lost(struct websocket *ws);
+void websocket_settle(struct websocket *ws);
+void websocket_drain(struct websocket *ws);
+void websocket_end(struct websocket *ws); /* the server closes: last words */
+void websocket_free(struct websocket *ws);
 
 /* Sends a part of the answer; called in CONN_ANSWER. */
 void conn_send(struct http_conn *c, const struct iovec *pieces, size_t n_pieces);

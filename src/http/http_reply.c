@@ -19,6 +19,7 @@ static const struct {
     int status;
     const char *reason;
 } reasons[] = {
+    {101, "Switching Protocols"},
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -144,7 +145,7 @@ static void write_cors(struct http_exchange *x, struct buf *out)
 /* Some answers never have a body, so they need no length. */
 static bool status_has_length(int status)
 {
-    return status != 204 && status != 304;
+    return status != 101 && status != 204 && status != 304;
 }
 
 /* Writes the head up to the headers that tell the length. */
@@ -220,6 +221,19 @@ void http_exchange_respond_taken(struct http_exchange *x, int status,
     buf_fini(body);
     conn_send(x->conn, NULL, 0);
     conn_answered(x->conn);
+}
+
+bool conn_switch_protocols(struct http_exchange *x, const struct http_header *headers,
+                           size_t n_headers)
+{
+    struct buf *out = start_head(x, 101, headers, n_headers);
+    struct iovec piece;
+
+    if (!finish_head(x, 101, 0))
+        return false;
+    piece = socket_piece(buf_str(out));
+    conn_send(x->conn, &piece, 1);
+    return true;
 }
 
 /* Seconds after which a client may try again; 0: no word about it. */

@@ -198,6 +198,8 @@ void http_server_drain(struct http_server *server)
     for (struct http_conn *c = server->conns; c != NULL; c = c->next) {
         if (c->state == CONN_IDLE)
             conn_close(c);
+        else if (c->state == CONN_WEBSOCKET)
+            websocket_drain(c->websocket);
     }
 }
 
@@ -217,8 +219,11 @@ void http_server_close(struct http_server *server)
     if (server == NULL)
         return;
     stop_listening(server);
-    for (struct http_conn *c = server->conns; c != NULL; c = c->next)
+    for (struct http_conn *c = server->conns; c != NULL; c = c->next) {
+        if (c->state == CONN_WEBSOCKET)
+            websocket_end(c->websocket);
         conn_close(c);
+    }
     server->closing = true;
     server_release(server);
 }

@@ -51,9 +51,10 @@ struct http_request {
     str method, path, query; /* path without query, not percent-decoded */
     const struct http_header *headers;
     size_t n_headers;
-    str body;                  /* as it came; http_exchange_body() takes the coding off */
-    bool wants_upgrade;        /* Connection: upgrade with an Upgrade header */
-    const struct err *refusal; /* NULL, or why it is not to be served: it has no length, which
+    str body;                   /* as it came; http_exchange_body() takes the coding off */
+    bool wants_upgrade;         /* Connection: upgrade with an Upgrade header */
+    bool is_http_1_0, has_body; /* has_body: there is one, or will be */
+    const struct err *refusal;  /* NULL, or why it is not to be served: it has no length, which
                                 * matters only where its method is allowed */
     bool on_loopback; /* the socket it came to is bound to an address of this machine only */
     str peer;         /* address of the client without port, or "unix", for logs */
@@ -113,7 +114,7 @@ size_t http_server_connections(const struct http_server *server);
 size_t http_server_exchanges(const struct http_server *server);
 
 /* Stops accepting and closes idle connections; running exchanges go on and
- * answer with Connection: close. */
+ * answer with Connection: close; WebSockets, which count as exchanges, hear of it. */
 void http_server_drain(struct http_server *server);
 
 /* Closes the listeners and all connections, without reports. */

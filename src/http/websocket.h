@@ -1,7 +1,7 @@
 /* websocket.h -- a connection that has become a WebSocket (RFC 6455, CONTRACT 6.3): whole messages
  * in, whole messages out.
  *
- *     int websocket_check(r, &e)                      is the handshake one that we take?
+ *     ws_handshake_check(r, &e)                       is it one that we take? (ws_handshake.h)
  *     ws = http_exchange_upgrade(x, &conf)            101; the exchange is over for the caller
  *     websocket_watch(ws, &handler, arg)              before returning to the loop
  *     websocket_write(ws, parts, n) ...               one message each, in one system call together
@@ -42,6 +42,11 @@ struct websocket_conf {
     size_t max_pending_bytes;  /* unsent bytes above which on_blocked is reported */
     uint64_t ping_interval_ms; /* between two pings; dropped when two stay unanswered; 0: none */
 };
+
+/* Answers 101 to a handshake that is right, from on_head or later: the connection is the caller's
+ * from now on, and what the request's views and the exchange's memory held is gone. NULL when the
+ * server drains or there is no memory: then the answer was 503. */
+struct websocket *http_exchange_upgrade(struct http_exchange *x, const struct websocket_conf *conf);
 
 /* Sets who gets the reports. */
 void websocket_watch(struct websocket *ws, const struct websocket_handler *handler, void *arg);
