@@ -6,10 +6,7 @@
 #include "front/router.h"
 
 #include "access/api_key.h"
-#include "base/budget.h"
-#include "base/num.h"
 #include "base/version.h"
-#include "ev/log.h"
 #include "flight/builtin_tools.h"
 #include "flight/worker.h"
 #include "front/chat_turn.h"
@@ -17,10 +14,14 @@
 #include "front/mcp_routes.h"
 #include "front/media_type.h"
 #include "front/readiness.h"
+#include "front/refuse.h"
 #include "front/relay.h"
+#include "front/responses_ws.h"
 #include "front/state_calls.h"
+#include "front/websocket_route.h"
 #include "http/origin_check.h"
 #include "http/percent.h"
+#include "http/ws_handshake.h"
 #include "turn/turn.h"
 
 typedef void route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r,
@@ -32,6 +33,8 @@ typedef void route_ids_fn(struct worker *w, struct http_exchange *x, const struc
  * answered for every path. */
 enum { GET = 1, POST = 2, PUT = 4, PATCH = 8, DELETE = 16, HEAD = 32, OPTIONS = 64 };
 enum { EVERY = GET | POST | PUT | PATCH | DELETE };
+/* A handshake is a GET, but of the path as a GET nothing is said by it. */
+enum { WEBSOCKET = 0 };
 
 static const struct {
     str name;
@@ -44,7 +47,7 @@ static const struct {
 
 enum { N_METHODS = COUNT_OF(methods) };
 
-/* A row of endpoints.def; one of the last four is set, and answers. */
+/* A row of endpoints.def; one of the last five is set, and answers. */
 struct route {
     str path;
     unsigned methods;
@@ -54,6 +57,7 @@ struct route {
     route_ids_fn *run_with_ids;
     const struct state_call *state;
     const struct container_call *container;
+    websocket_open_fn *open;
 };
 
 static void respond_json(struct http_exchange *x, int status, str body)
@@ -93,6 +97,7 @@ static void root(struct worker *w, struct http_exchange *x, const struct http_re
 #define WITH_IDS(function) .run_with_ids = (function)
 #define STATE(call)        .state = (&state_##call)
 #define CONTAINER(call)    .container = (&container_##call)
+#define UPGRADE(function)  .open = (function)
 
 static const struct route routes[] = {
 #define ENDPOINT(methods, path, relay, answer, help)                                               \
@@ -260,25 +265,8 @@ static void refuse_upgrade(struct http_exchange *x)
     struct err e;
 
     err_set(&e, ERR_UPGRADE_REQUIRED,
-            "WebSocket connections are not supported here. Use POST over HTTP.");
-    http_exchange_respond_error(x, &e, NULL, 0);
-}
-
-/* Is there memory for another request, and for its body as far as its length is known? */
-static bool has_room(const struct http_request *r)
-{
-    uint64_t length;
-
-    if (!num_uint(http_request_header(r, STR("content-length")), &length))
-        length = 0;
-    return !budget_is_short() && length <= SIZE_MAX && budget_has_room((size_t)length);
-}
-
-static void refuse_for_memory(struct http_exchange *x)
-{
-    struct err e;
-
-    err_set_short_of_memory(&e);
+            "WebSocket connections are switched off here (configuration key websocket). Use POST "
+            "over HTTP.");
     http_exchange_respond_error(x, &e, NULL, 0);
 }
 
@@ -403,23 +391,6 @@ static const struct route *route_find(const struct worker *w, const struct http_
     return NULL;
 }
 
-static void log_refusal(const char *event, struct http_exchange *x, const struct http_request *r)
-{
-    log_line(LOG_INFO, event,
-             (struct log_field[]){LOG_STR("method", r->method), LOG_PATH("path", r->path),
-                                  LOG_STR("client", r->peer),
-                                  LOG_STR("request_id", http_exchange_request_id(x)), LOG_END});
-}
-
-static void refuse_caller(struct http_exchange *x, const struct http_request *r,
-                          const struct err *e)
-{
-    const struct http_header scheme = {STR("www-authenticate"), STR("Bearer")};
-
-    log_refusal("unauthorized", x, r);
-    http_exchange_respond_error(x, e, &scheme, 1);
-}
-
 /* What may be opened by a link of another page: it shows nothing of anybody. */
 static bool is_harmless(const struct route *route)
 {
@@ -432,12 +403,14 @@ static bool needs_no_key(const struct route *route, const struct http_request *r
     return method_bit(r->method) == OPTIONS || is_harmless(route);
 }
 
-/* Refuses a request before it was looked at; the log says so. */
-static void refuse_request(struct http_exchange *x, const struct http_request *r, const char *event,
-                           const struct err *e)
+/* What opens a WebSocket on the path; NULL when nothing does. */
+static websocket_open_fn *find_upgrade(str path)
 {
-    log_refusal(event, x, r);
-    http_exchange_respond_error(x, e, NULL, 0);
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        if (routes[i].open != NULL && str_eq(routes[i].path, path))
+            return routes[i].open;
+    }
+    return NULL;
 }
 
 /* No route for it: says what there is instead. */
@@ -448,7 +421,7 @@ static void refuse_unrouted(const struct worker *w, struct http_exchange *x,
 
     if (allowed == 0)
         refuse_path(x, r);
-    else if (r->wants_upgrade && str_eq(path, STR("/v1/responses")))
+    else if (ws_handshake_is_meant(r) && find_upgrade(path) != NULL)
         refuse_upgrade(x);
     else if (method_bit(r->method) == OPTIONS)
         answer_options(w, x, r, allow_text(x, allowed));
@@ -486,6 +459,7 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
 {
     struct worker *w = arg;
     struct routed *to = arena_alloc(http_exchange_arena(x), sizeof(*to));
+    websocket_open_fn *open;
     struct err e;
 
     if (to == NULL) {
@@ -495,6 +469,11 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
     }
     *to = (struct routed){.worker = w, .x = x, .request = *r, .caller = {STR(""), STR_NONE}};
     to->request.path = usual_path(w, x, r);
+    open = w->config->websocket && ws_handshake_is_meant(r) ? find_upgrade(to->request.path) : NULL;
+    if (open != NULL) {
+        websocket_route_start(w, x, r, open);
+        return false;
+    }
     to->route = route_find(w, &to->request, &to->ids);
     if (origin_check(w->origins, r, is_harmless(to->route), &e) == -1) {
         refuse_request(x, r, "origin_refused", &e);
@@ -508,9 +487,7 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
         http_exchange_respond_error(x, r->refusal, NULL, 0);
     } else if (is_harmless(to->route)) {
         run_route(to); /* reads no body, so none is kept of whoever needs no key */
-    } else if (!has_room(r)) {
-        refuse_for_memory(x);
-    } else {
+    } else if (!refuse_without_memory(x, r)) {
         http_exchange_attach(x, to);
         return true;
     }

@@ -6,12 +6,13 @@
 #include "roff.h"
 #include "table.h"
 
-#define GET    "GET"
-#define POST   "POST"
-#define PUT    "PUT"
-#define PATCH  "PATCH"
-#define DELETE "DELETE"
-#define EVERY  "" /* its text says so */
+#define GET       "GET"
+#define POST      "POST"
+#define PUT       "PUT"
+#define PATCH     "PATCH"
+#define DELETE    "DELETE"
+#define WEBSOCKET "WEBSOCKET"
+#define EVERY     "" /* its text says so */
 
 static const struct {
     const char *methods, *path, *help;
