@@ -1,0 +1,210 @@
+/* websocket.mjs -- a client of /v1/responses over WebSocket, as thin as possible: it sends what it is
+ * told, notes every message with its direction, and waits for none that it is not asked for. */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { patience } from './patience.mjs';
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const OPCODES = { text: 1, close: 8, ping: 9, pong: 10 };
+
+/* One frame of a client. */
+export function frame(opcode, payload, { fin = true } = {}) {
+    const body = Buffer.from(payload);
+    const mask = randomBytes(4);
+    const head = Buffer.alloc(body.length < 126 ? 2 : body.length < 65536 ? 4 : 10);
+    head[0] = (fin ? 0x80 : 0) | opcode;
+    head[1] = 0x80 | (body.length < 126 ? body.length : body.length < 65536 ? 126 : 127);
+    if (head.length === 4)
+        head.writeUInt16BE(body.length, 2);
+    else if (head.length === 10)
+        head.writeBigUInt64BE(BigInt(body.length), 2);
+    for (let i = 0; i < body.length; i++)
+        body[i] ^= mask[i & 3];
+    return Buffer.concat([head, mask, body]);
+}
+
+export class WebSocketClient {
+    transcript = []; /* {dir, frame} of every message, {dir: 'close', code} at the end */
+    messages = []; /* what the gateway has said */
+    closeCode = undefined;
+    isEnded = false;
+    #taken = 0;
+    #waiting = new Set();
+    #bytes = Buffer.alloc(0);
+    #head;
+
+    async open({ host, port }, { headers = {}, path = '/v1/responses' } = {}) {
+        const key = randomBytes(16).toString('base64');
+        this.socket = connect({ host, port });
+        this.socket.on('error', () => {});
+        this.socket.on('close', () => {
+            this.isEnded = true;
+            this.#wake();
+        });
+        this.socket.on('data', (data) => this.#hear(data));
+        const lines = Object.entries({
+            Host: `${host}:${port}`, Upgrade: 'websocket', Connection: 'Upgrade',
+            'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': key, ...headers,
+        }).map(([name, value]) => `${name}: ${value}\r\n`);
+        this.socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+        await this.until(() => this.#head !== undefined, 'the handshake');
+        this.status = Number(this.#head.split(' ')[1]);
+        if (this.status === 101)
+            assert.ok(this.#head.includes(createHash('sha1').update(key + GUID).digest('base64')));
+        return this;
+    }
+
+    get head() {
+        return this.#head;
+    }
+
+    #wake() {
+        for (const wake of this.#waiting)
+            wake();
+    }
+
+    #hear(data) {
+        this.#bytes = Buffer.concat([this.#bytes, data]);
+        if (this.#head === undefined) {
+            const end = this.#bytes.indexOf('\r\n\r\n');
+            if (end === -1)
+                return;
+            this.#head = this.#bytes.toString('latin1', 0, end);
+            this.#bytes = this.#bytes.subarray(end + 4);
+        }
+        while (this.#head.startsWith('HTTP/1.1 101') && this.#takeFrame());
+        this.#wake();
+    }
+
+    #takeFrame() {
+        const b = this.#bytes;
+        if (b.length < 2)
+            return false;
+        let n = b[1], at = 2;
+        if (n === 126 && b.length >= 4)
+            [n, at] = [b.readUInt16BE(2), 4];
+        else if (n === 127 && b.length >= 10)
+            [n, at] = [Number(b.readBigUInt64BE(2)), 10];
+        else if (n >= 126)
+            return false;
+        if (b.length < at + n)
+            return false;
+        this.#take(b[0], b.subarray(at, at + n));
+        this.#bytes = b.subarray(at + n);
+        return true;
+    }
+
+    #take(first, payload) {
+        assert.ok((first & 0x80) !== 0, 'server messages are never fragmented');
+        const opcode = first & 15;
+        if (opcode === OPCODES.text) {
+            const message = JSON.parse(payload);
+            this.messages.push(message);
+            this.transcript.push({ dir: 'out', frame: message });
+        } else if (opcode === OPCODES.close) {
+            this.closeCode = payload.length < 2 ? 1005 : payload.readUInt16BE(0);
+            this.transcript.push({ dir: 'close', code: this.closeCode });
+            this.socket.end(frame(OPCODES.close, payload));
+        } else if (opcode === OPCODES.ping) {
+            this.socket.write(frame(OPCODES.pong, payload));
+        }
+    }
+
+    /* Waits until something is true. */
+    async until(fits, what, ms = 10_000) {
+        for (const deadline = performance.now() + patience(ms); !fits();) {
+            if (this.isEnded || performance.now() > deadline) {
+                const last = JSON.stringify(this.messages.slice(-3)).slice(0, 2000);
+                throw new Error(`${what} did not come; closed: ${this.closeCode}; last messages: ${last}`);
+            }
+            await new Promise((done) => {
+                const wake = () => {
+                    clearTimeout(late);
+                    this.#waiting.delete(wake);
+                    done();
+                };
+                const late = setTimeout(wake, 200);
+                this.#waiting.add(wake);
+            });
+        }
+    }
+
+    /* Text as it is; else an object, which is noted. */
+    say(message) {
+        if (typeof message !== 'string')
+            this.transcript.push({ dir: 'in', frame: message });
+        this.socket.write(frame(OPCODES.text, typeof message === 'string' ? message : JSON.stringify(message)));
+    }
+
+    create(body, lane) {
+        this.say({ type: 'response.create', model: 'm', store: false, ...body, ...(lane === undefined ? {} : { stream_id: lane }) });
+    }
+
+    /* The next message that fits, of those that were not taken yet. */
+    async next(fits = () => true, what = 'a message') {
+        let i = -1;
+        await this.until(() => (i = this.messages.findIndex((m, k) => k >= this.#taken && fits(m))) !== -1, what);
+        this.#taken = i + 1;
+        return this.messages[i];
+    }
+
+    /* The end of what was asked last on a lane: the last event of a response, or an error. */
+    async ends(lane) {
+        const last = ['error', 'response.completed', 'response.incomplete', 'response.failed'];
+        return this.next((m) => m.stream_id === lane && last.includes(m.type), `the end on lane ${lane}`);
+    }
+
+    /* Asks, and gives the response. */
+    async respond(body, lane) {
+        this.create(body, lane);
+        const end = await this.ends(lane);
+        assert.ok(end.response, JSON.stringify(end));
+        return end.response;
+    }
+
+    /* Asks, and gives the error that there is in place of a response. */
+    async refused(body, lane) {
+        this.create(body, lane);
+        const end = await this.ends(lane);
+        assert.equal(end.type, 'error', JSON.stringify(end));
+        return end;
+    }
+
+    async closed() {
+        await this.until(() => this.isEnded || this.closeCode !== undefined, 'the close frame');
+        return this.closeCode;
+    }
+
+    /* Closes as a client does. */
+    async close(code = 1000) {
+        if (this.closeCode === undefined && !this.isEnded) {
+            const payload = Buffer.alloc(2);
+            payload.writeUInt16BE(code);
+            this.socket.write(frame(OPCODES.close, payload));
+            await this.closed();
+        }
+        this.socket.destroy();
+    }
+
+    /* What the contract's validator reads. */
+    get lines() {
+        const all = this.transcript.some((l) => l.dir === 'close') ? this.transcript : [...this.transcript, { dir: 'close', code: 1006 }];
+        return all.map((line) => `${JSON.stringify(line)}\n`).join('');
+    }
+}
+
+export const dialWebSocket = (daemon, options) => new WebSocketClient().open(daemon, options);
+
+/* A connection that ends with its test, and whose transcript is kept. */
+export async function webSocket(t, daemon, { captures, ...options } = {}) {
+    const ws = await dialWebSocket(daemon, options);
+    t.after(async () => {
+        if (ws.status === 101)
+            await ws.close();
+        ws.socket.destroy();
+        if (captures !== undefined && ws.messages.length > 0)
+            captures.keep(`${t.name}.jsonl`, ws.lines);
+    });
+    return ws;
+}
