@@ -94,16 +94,6 @@ describe('routes', { concurrency: false }, () => {
         assert.match(got.headers.allow, /POST/);
         assert.equal(got.headers['access-control-allow-origin'], undefined);
     });
-
-    test('a WebSocket upgrade is answered with 426 at once', async () => {
-        const started = performance.now();
-        const bytes = await raw(both.daemon, 'GET /v1/responses HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
-            + 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n', (text) => /\r\n\r\n\{.*\}\s*$/s.test(text));
-        assert.equal(statusOf(bytes), 426);
-        const { error } = JSON.parse(bytes.toString().split('\r\n\r\n')[1]);
-        assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
-        assert.ok(performance.now() - started < 1000);
-    });
 });
 
 describe('bodies', { concurrency: false }, () => {

@@ -63,14 +63,6 @@ for (const [what, args, key] of [['without keys', []], ['with keys', ['--api-key
             assert.match(bytes.toString(), /^HTTP\/1\.1 403 /);
         });
 
-        test('an upgrade asks for an origin of ours, whatever the browser says of it', async () => {
-            const upgrade = { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
-            for (const headers of [{ origin: EVIL }, { origin: 'null' }, { origin: 'vscode-webview://x' }, { origin: EVIL, 'sec-fetch-site': 'same-origin' }, { origin: 'http://evil.test', host: 'evil.test' }])
-                checkError(await get(both.daemon, '/v1/responses', { headers: keyed({ ...upgrade, ...headers }) }), 403, 'origin_not_allowed');
-            for (const headers of [{}, { origin: both.daemon.origin }])
-                checkError(await get(both.daemon, '/v1/responses', { headers: keyed({ ...upgrade, ...headers }) }), 426, 'upgrade_required');
-        });
-
         test('a link may lead to what shows nothing, in a window of its own', async () => {
             for (const path of ['/', '/health'])
                 assert.equal((await get(both.daemon, path, { headers: keyed(NAVIGATION) })).status, 200);

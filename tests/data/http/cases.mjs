@@ -341,7 +341,9 @@ const sequences = [
     ['Expect: 100-continue and a body too large', post('Expect: 100-continue', 'Content-Length: 9999'), LARGE, CLOSE],
     ['Expect: 100-continue of a GET', get('Expect: 100-continue'), [200], KEEP],
     ['another expectation', get('Expect: 200-ok'), [200], KEEP],
-    ['an upgrade to WebSocket', head('GET /v1/responses HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==') + get(), ['426 upgrade_required', 200], KEEP],
+    ['an upgrade to an old WebSocket', head('GET /v1/responses HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 8', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==') + get(), ['426 upgrade_required', 200], KEEP],
+    ['a WebSocket without a key', head('GET /v1/responses HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13') + get(), [...BAD, 200], KEEP],
+    ['a WebSocket with a body', head('GET /v1/responses HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', 'Content-Length: 4') + 'GET ', BAD, CLOSE],
     ['an upgrade to HTTP/2 is not taken', get('Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA') + get(), [200, 200], KEEP],
     ['an upgrade with a body', post('Connection: Upgrade', 'Upgrade: h2c', `Content-Length: ${N}`) + BODY + get(), [200, 200], KEEP],
 ];
