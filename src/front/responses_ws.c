@@ -10,7 +10,6 @@
 #include "ev/log.h"
 
 enum {
-    MALFORMED_IN_A_ROW = 8,
     GRACE_MS = 5 * 60 * 1000, /* for responses that run when the connection is too old */
     LOOK_AGAIN_MS = 20,
 };
@@ -38,43 +37,12 @@ void responses_ws_refuse(struct responses_ws *of, str stream_id, const struct er
     (void)budget_use_for(before);
 }
 
-static void steer(struct responses_ws *of, const struct ws_message *m)
-{
-    const struct path at = path_member(NULL, STR("previous_response_id"));
-    struct buf message = {.limit = 0};
-    struct err e;
-
-    if (str_is_none(m->previous_response_id)) {
-        (void)reject_missing(&at, &e);
-        responses_ws_refuse(of, m->stream_id, &e);
-        return;
-    }
-    ws_message_steer_failed(m, ws_lane_knows(of, m->previous_response_id), &message);
-    responses_ws_send(of, &message);
-}
-
-static void refuse_message(struct responses_ws *of, const struct ws_message *m, const struct err *e)
-{
-    responses_ws_refuse(of, m->stream_id, e);
-    if (m->is_malformed && ++of->n_malformed >= MALFORMED_IN_A_ROW)
-        responses_ws_end(of, WS_ENDING_NONSENSE);
-}
-
 static void on_message(void *arg, str text)
 {
     struct responses_ws *of = arg;
-    struct ws_message m;
-    struct err e;
-    const bool is_good = ws_message_read(text, &m, &e) == 0;
 
-    if (!m.is_malformed)
-        of->n_malformed = 0;
-    if (!is_good)
-        refuse_message(of, &m, &e);
-    else if (m.type == WS_MESSAGE_CREATE)
-        ws_lane_create(of, &m, text);
-    else if (m.type == WS_MESSAGE_STEER)
-        steer(of, &m);
+    if (!responses_ws_is_over(of))
+        ws_arrival_take(of, text);
 }
 
 static void on_blocked(void *arg, bool is_blocked)
@@ -104,6 +72,7 @@ static void leave_connection(struct responses_ws *of)
     of->ws = NULL;
     loop_timer_stop(of->timer);
     worker_unwatch(&of->watcher);
+    ws_arrival_drop_all(of);
     ws_lane_drop_all(of);
     ws_lane_free_ended(of);
     responses_ws_settle(of);
@@ -114,7 +83,7 @@ static void on_gone(void *arg)
     leave_connection(arg);
 }
 
-static bool ends_at_once(const struct responses_ws *of)
+bool responses_ws_is_over(const struct responses_ws *of)
 {
     return of->ending == WS_ENDING_NONSENSE || of->ending == WS_ENDING_BROKEN;
 }
@@ -137,6 +106,11 @@ static void close_connection(struct responses_ws *of)
     leave_connection(of);
 }
 
+static bool has_come_to_rest(const struct responses_ws *of)
+{
+    return of->n_running == 0 && of->arrivals == NULL;
+}
+
 static void settle(void *arg)
 {
     struct responses_ws *of = arg;
@@ -144,9 +118,9 @@ static void settle(void *arg)
     ws_lane_free_ended(of);
     if (of->ws != NULL && of->ending == WS_OPEN)
         ws_lane_start_waiting(of);
-    else if (of->ws != NULL && (of->n_running == 0 || ends_at_once(of)))
+    else if (of->ws != NULL && (has_come_to_rest(of) || responses_ws_is_over(of)))
         close_connection(of);
-    if (of->ws == NULL && of->n_creates == 0 && !loop_message_is_under_way(&of->settle))
+    if (of->ws == NULL && of->n_parts == 0 && !loop_message_is_under_way(&of->settle))
         free_connection(of);
 }
 
@@ -160,7 +134,7 @@ void responses_ws_end(struct responses_ws *of, enum ws_ending why)
     if (of->ending >= why)
         return;
     of->ending = why;
-    if (!ends_at_once(of))
+    if (!responses_ws_is_over(of))
         ws_lane_refuse_waiting(of);
     responses_ws_settle(of);
 }
@@ -241,6 +215,7 @@ static struct responses_ws *new_connection(struct worker *w, struct websocket *w
     of->ws = ws;
     of->caller = *caller;
     of->waiting_end = &of->waiting;
+    of->arrivals_end = &of->arrivals;
     of->settle = (struct loop_message){.fn = settle, .arg = of};
     of->watcher = (struct worker_watcher){.on_keys = on_keys, .on_end = on_gone, .arg = of};
     of->account = peer_account_new();

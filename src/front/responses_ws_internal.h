@@ -1,6 +1,7 @@
 /* responses_ws_internal.h -- what the files of a WebSocket on /v1/responses share.
  *
- * responses_ws.c         the connection: its messages, its end
+ * responses_ws.c         the connection: its beginning, its end
+ * responses_ws_arrival.c messages as they come
  * responses_ws_lane.c    lanes: what runs, what waits, what may not
  * responses_ws_peer.c    a request that runs, as its turn knows it; the contexts that are kept
  * ws_message.c           messages as bytes
@@ -10,7 +11,7 @@
  * what follows from that, the next create or the end of the connection, is done after the batch of events
  * (settle), when nobody up the stack uses it any more.
  *
- * Memory: a connection goes when it is closed and its last create has gone. A create goes when it has
+ * Memory: a connection goes when it is closed and its last part has gone. A create goes when it has
  * ended, or with its connection, unless the pool of threads still reads it. */
 #ifndef ANTIPHON_FRONT_RESPONSES_WS_INTERNAL_H
 #define ANTIPHON_FRONT_RESPONSES_WS_INTERNAL_H
@@ -66,6 +67,8 @@ enum ws_ending {
     WS_ENDING_BROKEN,   /* an answer could not be completed: 1011, at once */
 };
 
+struct ws_arrival;
+
 struct responses_ws {
     struct worker *worker;
     struct websocket *ws; /* NULL: closed */
@@ -79,7 +82,9 @@ struct responses_ws {
     struct ws_create *waiting, **waiting_end; /* in the order in which they came */
     struct ws_create *ended;                  /* to be freed */
     size_t n_waiting, waiting_bytes, n_running;
-    size_t n_creates; /* that exist */
+    struct ws_arrival *arrivals, **arrivals_end; /* messages that wait to be read; the first is */
+    size_t arrival_bytes;
+    size_t n_parts; /* creates and arrivals that exist: it is not freed before them */
     uint64_t n_requests;
     unsigned n_malformed; /* in a row */
     struct peer_account *account;
@@ -104,10 +109,22 @@ void responses_ws_end(struct responses_ws *of, enum ws_ending why);
 /* What follows from the end of a create is done soon. */
 void responses_ws_settle(struct responses_ws *of);
 
+/* True when nothing is to be said any more: it closes as soon as that can be. */
+bool responses_ws_is_over(const struct responses_ws *of);
+
+/* ---- responses_ws_arrival.c */
+
+/* Takes a message from inside on_message. */
+void ws_arrival_take(struct responses_ws *of, str text);
+
+/* The client is gone: what waits to be read is not any more. */
+void ws_arrival_drop_all(struct responses_ws *of);
+
 /* ---- responses_ws_lane.c */
 
-/* Takes a create: it runs, waits, or is refused. The text is that of on_message. */
-void ws_lane_create(struct responses_ws *of, const struct ws_message *m, str text);
+/* Takes a create: it runs, waits, or is refused. text: its bytes, of which it takes possession unless it is
+ * refused; NULL: it is the connection's message at hand. */
+void ws_lane_create(struct responses_ws *of, const struct ws_message *m, struct buf *text);
 
 /* Starts what may run. */
 void ws_lane_start_waiting(struct responses_ws *of);

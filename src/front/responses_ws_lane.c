@@ -87,7 +87,7 @@ void ws_create_free(struct ws_create *c)
     buf_fini(&c->text);
     buf_fini(&c->request_id);
     budget_free(c, sizeof(*c));
-    of->n_creates--;
+    of->n_parts--;
     if (of->ws == NULL)
         responses_ws_settle(of); /* which may have waited for it */
 }
@@ -108,7 +108,8 @@ static void make_request(struct ws_create *c, str text)
 }
 
 /* The request keeps the message, and is named after its connection and its place in there. */
-static struct ws_create *new_create(struct ws_lane *lane, const struct ws_message *m, str text)
+static struct ws_create *new_create(struct ws_lane *lane, const struct ws_message *m,
+                                    struct buf *text)
 {
     struct responses_ws *const of = lane->of;
     struct ws_create *c = budget_alloc(sizeof(*c), sizeof(*c));
@@ -116,7 +117,7 @@ static struct ws_create *new_create(struct ws_lane *lane, const struct ws_messag
     if (c == NULL)
         return NULL;
     c->of = of;
-    of->n_creates++;
+    of->n_parts++;
     c->lane = lane;
     c->previous_id = m->previous_response_id;
     buf_append(&c->request_id, of->request_id);
@@ -126,8 +127,14 @@ static struct ws_create *new_create(struct ws_lane *lane, const struct ws_messag
         ws_create_free(c);
         return NULL;
     }
-    make_request(c, text);
-    websocket_take_text(of->ws, &c->text);
+    make_request(c, m->text);
+    if (text == NULL) {
+        websocket_take_text(of->ws, &c->text);
+    } else {
+        of->arrival_bytes -= text->len;
+        c->text = *text;
+        *text = (struct buf){.limit = 0};
+    }
     return c;
 }
 
@@ -240,7 +247,7 @@ static int refuse_ending(const struct responses_ws *of, struct err *reterr)
     return -1;
 }
 
-static int take_create(struct responses_ws *of, const struct ws_message *m, str text,
+static int take_create(struct responses_ws *of, const struct ws_message *m, struct buf *text,
                        struct err *reterr)
 {
     struct ws_lane *lane;
@@ -253,7 +260,7 @@ static int take_create(struct responses_ws *of, const struct ws_message *m, str 
     if (lane == NULL)
         return -1;
     runs = is_next(lane);
-    if (!runs && check_room(of, text, reterr) == -1)
+    if (!runs && check_room(of, m->text, reterr) == -1)
         return -1;
     c = new_create(lane, m, text);
     if (c == NULL)
@@ -269,7 +276,7 @@ static int take_create(struct responses_ws *of, const struct ws_message *m, str 
     return 0;
 }
 
-void ws_lane_create(struct responses_ws *of, const struct ws_message *m, str text)
+void ws_lane_create(struct responses_ws *of, const struct ws_message *m, struct buf *text)
 {
     struct err e;
 

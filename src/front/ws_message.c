@@ -84,7 +84,7 @@ int ws_message_read(str text, struct ws_message *ret, struct err *reterr)
 {
     struct message_fields in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE};
 
-    *ret = (struct ws_message){.stream_id = STR_NONE, .is_malformed = true};
+    *ret = (struct ws_message){.text = text, .stream_id = STR_NONE, .is_malformed = true};
     if (fields_read_body(text, FIELDS(message_table), &in, NULL, reterr) == -1)
         return -1;
     ret->is_malformed = false;

@@ -22,6 +22,7 @@ struct ws_message {
     str stream_id;            /* plain; STR_NONE: the default lane */
     str previous_response_id; /* escaped, or STR_NONE */
     str input;                /* raw, or STR_NONE */
+    str text;                 /* all of it */
     bool is_malformed;        /* no object, or without a type: may not be a client of this API */
 };
 

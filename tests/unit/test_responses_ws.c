@@ -216,6 +216,69 @@ static void test_a_slow_client_blocks_all_lanes(void **state)
     ws_stage_close();
 }
 
+/* ---- large messages */
+
+static void say_large(const char *lane, char mark)
+{
+    struct buf more = {.limit = 0};
+
+    buf_c(&more, ",\"input\":\"");
+    for (size_t i = 0; i < WORKER_LARGE_BYTES; i++)
+        buf_char(&more, mark);
+    buf_char(&more, '"');
+    say_create(lane, buf_cstr(&more));
+    buf_fini(&more);
+}
+
+/* It is read on the pool; what comes behind it is not answered before. */
+static void test_a_large_message_is_not_overtaken(void **state)
+{
+    (void)state;
+    ws_stage_open(NULL);
+    say_large("a", 'x');
+    say_create("a", "");
+    say("{");
+    assert_int_equal(ws_stage.n_turns, 0);
+    expect_said("");
+    ws_settle();
+    expect_says("invalid_json");
+    assert_int_equal(ws_stage.n_turns, 1);
+    assert_true(turn(0)->body.len > WORKER_LARGE_BYTES);
+    turn_ends(0);
+    assert_int_equal(ws_stage.n_turns, 2);
+    ws_stage_close();
+
+    ws_stage_open(NULL); /* the client leaves meanwhile */
+    say_large("a", 'x');
+    say_create("a", "");
+    ws_stage_close();
+    assert_int_equal(ws_stage.n_turns, 0);
+
+    ws_stage_open(NULL); /* or the gateway ends */
+    say_large("a", 'x');
+    ws_stage.ws.handler->on_drain(ws_stage.ws.arg);
+    ws_settle();
+    expect_says("websocket_connection_limit_reached");
+    assert_int_equal(ws_stage.ws.code, WS_GOING_AWAY);
+    ws_stage_close();
+}
+
+static void test_too_many_large_messages(void **state)
+{
+    static const char *const args[] = {"--websocket-max-waiting-size", "600KiB", NULL};
+
+    (void)state;
+    ws_stage_open(args);
+    say_large("a", 'x');
+    say_large("b", 'x');
+    expect_said("");
+    say_large("c", 'x');
+    expect_says("\"rate_limit_exceeded\"},\"stream_id\":\"c\"");
+    ws_settle();
+    assert_int_equal(ws_stage.n_turns, 2);
+    ws_stage_close();
+}
+
 /* ---- ends */
 
 /* What the pool of threads reads stays until it is released. */
@@ -474,6 +537,8 @@ int main(void)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_waiting_bytes),
         cmocka_unit_test(test_a_slow_client_blocks_all_lanes),
+        cmocka_unit_test(test_a_large_message_is_not_overtaken),
+        cmocka_unit_test(test_too_many_large_messages),
         cmocka_unit_test(test_the_client_goes),
         cmocka_unit_test(test_drain),
         cmocka_unit_test(test_age),

@@ -1,0 +1,185 @@
+/* responses_ws_arrival.c -- messages as they come: each is read for its type and lane, and given to whoever
+ * it is for.
+ *
+ * To read a large one takes milliseconds, in which nothing else of the worker would happen: it is read on
+ * the pool of threads. What comes meanwhile waits behind it, since the order of messages is that of
+ * lanes. */
+#include "front/responses_ws_internal.h"
+
+enum { MALFORMED_IN_A_ROW = 8 };
+
+struct ws_arrival {
+    struct responses_ws *of;
+    struct ws_arrival *next;
+    struct buf text;
+    struct ws_message message;
+    bool is_good;
+    struct err e; /* unless it is */
+    struct loop_job job;
+};
+
+/* ---- whom it is for */
+
+static void refuse_steering(struct responses_ws *of, const struct ws_message *m)
+{
+    const struct path at = path_member(NULL, STR("previous_response_id"));
+    struct buf message = {.limit = 0};
+    struct err e;
+
+    if (str_is_none(m->previous_response_id)) {
+        (void)reject_missing(&at, &e);
+        responses_ws_refuse(of, m->stream_id, &e);
+        return;
+    }
+    ws_message_steer_failed(m, ws_lane_knows(of, m->previous_response_id), &message);
+    responses_ws_send(of, &message);
+}
+
+static void refuse_message(struct responses_ws *of, const struct ws_message *m, const struct err *e)
+{
+    responses_ws_refuse(of, m->stream_id, e);
+    if (m->is_malformed && ++of->n_malformed >= MALFORMED_IN_A_ROW)
+        responses_ws_end(of, WS_ENDING_NONSENSE);
+}
+
+/* text: its bytes, which a create takes; NULL: they are the connection's, where it takes them. */
+static void handle_message(struct responses_ws *of, const struct ws_message *m, const struct err *e,
+                           struct buf *text)
+{
+    if (!m->is_malformed)
+        of->n_malformed = 0;
+    if (e != NULL)
+        refuse_message(of, m, e);
+    else if (m->type == WS_MESSAGE_CREATE)
+        ws_lane_create(of, m, text);
+    else if (m->type == WS_MESSAGE_STEER)
+        refuse_steering(of, m);
+}
+
+static void read_now(struct responses_ws *of, str text)
+{
+    struct ws_message m;
+    struct err e;
+    const bool is_good = ws_message_read(text, &m, &e) == 0;
+
+    handle_message(of, &m, is_good ? NULL : &e, NULL);
+}
+
+/* ---- what is read elsewhere, and what waits for that */
+
+static void free_arrival(struct ws_arrival *a)
+{
+    struct responses_ws *const of = a->of;
+
+    of->arrival_bytes -= a->text.len;
+    buf_fini(&a->text);
+    budget_free(a, sizeof(*a));
+    of->n_parts--;
+    if (of->ws == NULL)
+        responses_ws_settle(of);
+}
+
+static void read_elsewhere(void *arg)
+{
+    struct ws_arrival *a = arg;
+
+    a->is_good = ws_message_read(buf_str(&a->text), &a->message, &a->e) == 0;
+}
+
+static void on_read(void *arg);
+
+/* The first is always being read. */
+static void read_first(struct responses_ws *of)
+{
+    struct ws_arrival *const a = of->arrivals;
+
+    a->job = (struct loop_job){.work = read_elsewhere, .done = on_read, .arg = a};
+    loop_offload(of->worker->loop, &a->job);
+}
+
+static void on_read(void *arg)
+{
+    struct ws_arrival *a = arg;
+    struct responses_ws *const of = a->of;
+
+    of->arrivals = a->next;
+    if (of->arrivals == NULL)
+        of->arrivals_end = &of->arrivals;
+    if (of->ws != NULL && !responses_ws_is_over(of))
+        handle_message(of, &a->message, a->is_good ? NULL : &a->e, &a->text);
+    free_arrival(a);
+    if (of->arrivals != NULL)
+        read_first(of);
+    else
+        responses_ws_settle(of); /* it may have waited to close */
+}
+
+static struct ws_arrival *new_arrival(struct responses_ws *of)
+{
+    struct ws_arrival *a = budget_alloc(sizeof(*a), sizeof(*a));
+
+    if (a == NULL)
+        return NULL;
+    a->of = of;
+    of->n_parts++;
+    websocket_take_text(of->ws, &a->text);
+    of->arrival_bytes += a->text.len;
+    return a;
+}
+
+/* More may not wait here than for lanes: what is too much is read at once after all, and refused. */
+static bool has_room(const struct responses_ws *of, str text)
+{
+    return of->arrivals == NULL ||
+           (of->arrival_bytes <= of->worker->config->websocket_max_waiting_size_bytes &&
+            text.len <= of->worker->config->websocket_max_waiting_size_bytes - of->arrival_bytes);
+}
+
+static void refuse_arrival(struct responses_ws *of, str text)
+{
+    struct ws_message m;
+    struct err e;
+
+    if (ws_message_read(text, &m, &e) == 0)
+        err_set(&e, ERR_RATE_LIMIT,
+                "The messages of this connection that wait to be read come to %zu bytes "
+                "(websocket_max_waiting_size).",
+                of->arrival_bytes);
+    refuse_message(of, &m, &e);
+}
+
+static void read_later(struct responses_ws *of, str text)
+{
+    struct ws_arrival *a = has_room(of, text) ? new_arrival(of) : NULL;
+
+    if (a == NULL) {
+        refuse_arrival(of, text);
+        return;
+    }
+    *of->arrivals_end = a;
+    of->arrivals_end = &a->next;
+    if (of->arrivals == a)
+        read_first(of);
+}
+
+void ws_arrival_take(struct responses_ws *of, str text)
+{
+    if (of->arrivals == NULL && text.len < WORKER_LARGE_BYTES)
+        read_now(of, text);
+    else
+        read_later(of, text);
+}
+
+void ws_arrival_drop_all(struct responses_ws *of)
+{
+    struct ws_arrival *const first = of->arrivals; /* it is on the pool, and ends by itself */
+
+    if (first == NULL)
+        return;
+    for (struct ws_arrival *a = first->next, *next; a != NULL; a = next) {
+        next = a->next;
+        free_arrival(a);
+    }
+    first->next = NULL;
+    of->arrivals_end = &first->next;
+}
