@@ -1,16 +1,56 @@
-/* upstream_report.c -- one look at the upstream, in a comment. */
+/* upstream_report.c -- one look at the upstream, in comments. */
 #include "cli/upstream_report.h"
 
 #include <signal.h>
 
+#include "json/json_text.h"
 #include "upstream/upstream_watch.h"
+#include "upstream/upstream_window.h"
 
-static void report_window(const struct upstream_facts *facts, struct buf *out)
+static void report_window(const struct upstream_window *w, struct buf *out)
 {
-    if (facts->context_window == 0)
+    buf_c(out, "context window ");
+    buf_int(out, w->tokens);
+    if (w->is_guess)
+        buf_c(out, " at most");
+    if (w->takes_images)
+        buf_c(out, ", images");
+}
+
+static void report_only_model(const struct config *c, const struct upstream_facts *facts,
+                              struct buf *out)
+{
+    const str id = facts->models.n == 1 ? facts->models.v[0].id : STR("");
+    const struct upstream_window w = upstream_window_of(c, facts, id);
+
+    if (facts->models.n > 1 || w.tokens == 0)
         return;
-    buf_c(out, ", context window ");
-    buf_int(out, facts->context_window);
+    buf_c(out, ", ");
+    report_window(&w, out);
+}
+
+/* A comment for each of the first models of which it is known. */
+static void report_models(const struct config *c, const struct upstream_facts *facts,
+                          struct buf *out)
+{
+    enum { MOST = 20 };
+    size_t n = 0;
+
+    if (facts->models.n < 2)
+        return; /* it stands behind the kind */
+    for (size_t i = 0; i < facts->models.n && n < MOST; i++) {
+        const str id = facts->models.v[i].id;
+        const struct upstream_window w = upstream_window_of(c, facts, id);
+
+        if (w.tokens == 0)
+            continue;
+        n++;
+        buf_c(out, "// model ");
+        json_text_escape(id, out);
+        buf_c(out, ": ");
+        report_window(&w, out);
+        buf_char(out, '\n');
+    }
 }
 
 static void report_finding(const struct upstream_finding *f, struct buf *out)
@@ -42,7 +82,7 @@ static void report_upstream(const struct config *c, struct arena *a, struct buf 
     buf_c(out, "// kind of the upstream: ");
     if (facts != NULL) {
         report_finding(&facts->finding, out);
-        report_window(facts, out);
+        report_only_model(c, facts, out);
     } else if (told.certainty != UPSTREAM_UNKNOWN) {
         report_finding(&told, out);
     } else if (c->upstream_probe_timeout_ms == 0) {
@@ -51,6 +91,8 @@ static void report_upstream(const struct config *c, struct arena *a, struct buf 
         buf_c(out, "generic until it answers: the upstream could not be reached");
     }
     buf_char(out, '\n');
+    if (facts != NULL)
+        report_models(c, facts, out);
     upstream_facts_unref(facts);
 }
 

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "config/config.h"
 
-/* Appends the kind as a comment of the shown configuration. Asks the server when it is to be
+/* Appends the kind, and what fits into its models, as comments of the shown configuration. Asks the server when it is to be
  * recognised, for upstream_probe_timeout at most; nothing for the demo. */
 void upstream_report_show(const struct config *c, struct buf *out);
 

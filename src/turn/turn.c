@@ -20,6 +20,7 @@
 
 #include "turn/turn_log.h"
 #include "turn/turn_stages.h"
+#include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
 
 /* ---- the first stage */
@@ -147,6 +148,9 @@ static void on_body(void *arg, str bytes)
     if (t->flight.first_byte_ms == 0) {
         t->flight.first_byte_ms = loop_now_ms(t->flight.worker->loop);
         upstream_watch_hear_body(t->flight.worker->watch, t->facts, bytes);
+        upstream_watch_hear_model(
+            t->flight.worker->watch, t->facts,
+            upstream_model_name(t->flight.worker->config, &t->request, &t->flight.arena));
     }
     if (!turn_listens(&t->flight))
         return;

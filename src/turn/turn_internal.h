@@ -233,6 +233,10 @@ void turn_keep_cut(struct turn *t);
 /* The upstream said e. Is it that there was too much, and may less be tried? */
 bool turn_may_shorten(const struct turn *t, const struct err *e);
 
+/* The upstream has failed: if it has said how much fits into the model, that is known from now on.
+ * Any thread. */
+void turn_learn_window(struct turn *t, const struct err *e);
+
 /* Leaves out more, by what the upstream has said of its tokens. False when nothing is left to go. */
 bool turn_shorten(struct turn *t, const struct err_tokens *n);
 

@@ -113,10 +113,12 @@ int turn_close_round(void *arg, struct err *reterr)
     if (!upstream_answer_is_good(&t->flight.answer))
         return 0;
     t->result = round_end(&t->round, t->failure, out);
-    if (!t->result.failed)
+    if (!t->result.failed) {
         turn_keep_cut(t);
-    else
+    } else {
+        turn_learn_window(t, &t->result.error);
         worker_hide_keys(t->flight.worker, t->flight.http, &t->result.error);
+    }
     if (!t->result.failed || !turn_may_shorten(t, &t->result.error))
         end_round_response(t, out);
     return 0;
@@ -128,6 +130,7 @@ enum turn_next turn_judge_round(void *arg, struct err *reterr)
 
     if (!upstream_answer_is_good(&t->flight.answer)) {
         turn_read_refusal(&t->flight, t->failure, &t->result.error);
+        turn_learn_window(t, &t->result.error);
         *reterr = t->result.error;
         return turn_may_shorten(t, reterr) ? TURN_ELSE : TURN_FAIL;
     }

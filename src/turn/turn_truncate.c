@@ -11,6 +11,8 @@
 #include "json/json_text.h"
 #include "memory/cut_memory.h"
 #include "turn/turn_internal.h"
+#include "upstream/upstream_options.h"
+#include "upstream/upstream_watch.h"
 #include "wire/chat/chat_request.h"
 #include "wire/chat/upstream_fields.h"
 
@@ -134,6 +136,16 @@ bool turn_shorten(struct turn *t, const struct err_tokens *n)
     t->n_shortened++;
     t->n_left_out = t->conversation.left_out.n;
     return is_shorter;
+}
+
+void turn_learn_window(struct turn *t, const struct err *e)
+{
+    const struct worker *w = t->flight.worker;
+
+    if (e->code == ERR_CONTEXT_LENGTH)
+        upstream_watch_learn_window(w->watch,
+                                    upstream_model_name(w->config, &t->request, &t->flight.arena),
+                                    e->tokens.limit);
 }
 
 bool turn_may_shorten(const struct turn *t, const struct err *e)

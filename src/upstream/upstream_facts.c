@@ -39,11 +39,12 @@ static bool copy_text(struct arena *a, str *text)
     return was_there == !str_is_none(*text);
 }
 
+/* With room for one more. */
 static bool copy_models(struct arena *a, struct upstream_models *models)
 {
-    struct upstream_model *v = arena_array(a, models->n, sizeof(*v));
+    struct upstream_model *v = arena_array(a, models->n + 1, sizeof(*v));
 
-    if (v == NULL && models->n > 0)
+    if (v == NULL)
         return false;
     for (size_t i = 0; i < models->n; i++) {
         v[i] = models->v[i];
@@ -70,7 +71,7 @@ struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
     copy->model_path = f->model_path;
     copy->model_alias = f->model_alias;
     copy->models = f->models;
-    copy->context_window = f->context_window;
+    copy->only = f->only;
     copy->template_words = f->template_words; /* static texts */
     copy->knows_template_words = f->knows_template_words;
     copy->is_partial = f->is_partial;
@@ -79,6 +80,48 @@ struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
         return copy;
     upstream_facts_unref(copy);
     return NULL;
+}
+
+struct upstream_facts *upstream_facts_with_window(const struct upstream_facts *f, str model,
+                                                  int64_t window)
+{
+    struct upstream_facts *copy = upstream_facts_with(f, &f->finding);
+    struct upstream_model *m;
+    str id;
+
+    if (copy == NULL)
+        return NULL;
+    m = upstream_models_find(&copy->models, model);
+    if (m == NULL && copy->models.n <= 1) {
+        copy->only = (struct upstream_limits){window, false, f->only.images};
+        if (copy->models.n == 1)
+            m = copy->models.v; /* it goes by any name */
+    } else if (m == NULL) {
+        id = arena_dup(&copy->memory, model);
+        if (str_is_none(id)) {
+            upstream_facts_unref(copy);
+            return NULL;
+        }
+        m = &copy->models.v[copy->models.n++];
+        *m = (struct upstream_model){.id = id, .root = STR_NONE};
+    }
+    if (m != NULL) {
+        m->limits.window = window;
+        m->limits.is_guess = false;
+    }
+    return copy;
+}
+
+struct upstream_limits upstream_facts_limits(const struct upstream_facts *f, str model)
+{
+    const struct upstream_model *m;
+
+    if (f == NULL)
+        return (struct upstream_limits){.window = 0};
+    m = upstream_models_find(&f->models, model);
+    if (m == NULL && f->models.n == 1)
+        m = f->models.v;
+    return m == NULL || (m->limits.window == 0 && f->models.n == 1) ? f->only : m->limits;
 }
 
 bool upstream_facts_template_is_of(const struct upstream_facts *f, str model)

@@ -20,7 +20,7 @@ struct upstream_facts {
     str model_path; /* the file of the model, and the name it is served by; STR_NONE: not shown */
     str model_alias;
     struct upstream_models models;
-    int64_t context_window;            /* of its only model; 0: not known */
+    struct upstream_limits only;       /* of its only model, if it has one, by whatever name */
     struct model_words template_words; /* what the template tells of the messages it takes */
     bool knows_template_words;
     bool is_partial; /* some of what it was asked it has not answered, or not yet: a model loads */
@@ -36,6 +36,15 @@ void upstream_facts_unref(struct upstream_facts *f);
 /* Another finding, and all else as it is. NULL when out of memory. */
 struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
                                            const struct upstream_finding *finding);
+
+/* The same, but for the window of a model, of which less is known to fit; of one that was not listed
+ * as well. NULL when out of memory. */
+struct upstream_facts *upstream_facts_with_window(const struct upstream_facts *f, str model,
+                                                  int64_t window);
+
+/* What fits into the model that the upstream knows by this name. A server with a single model takes
+ * any name for that. f: NULL while nothing is known. */
+struct upstream_limits upstream_facts_limits(const struct upstream_facts *f, str model);
 
 /* The server shows one template, that of a single model: does it serve this one? */
 bool upstream_facts_template_is_of(const struct upstream_facts *f, str model);

@@ -86,14 +86,23 @@ struct model_profile upstream_named_profile(const struct config *c,
     return model_profile_find(model, other, names_of(&c->model_settings), &of_all, &learnt);
 }
 
+str upstream_name_of(const struct config *c, str model)
+{
+    const str upstream_name = model_alias_find(names_of(&c->model_alias), model);
+
+    return str_is_none(upstream_name) ? model : upstream_name;
+}
+
+str upstream_model_name(const struct config *c, const struct responses_request *r, struct arena *a)
+{
+    return upstream_name_of(c, json_text_dup(a, r->model));
+}
+
 struct model_profile upstream_model_profile(const struct config *c,
                                             const struct upstream_facts *facts,
                                             const struct responses_request *r, struct arena *a)
 {
-    str name = json_text_dup(a, r->model);
-    str upstream_name = model_alias_find(names_of(&c->model_alias), name);
-
-    return upstream_named_profile(c, facts, str_is_none(upstream_name) ? name : upstream_name);
+    return upstream_named_profile(c, facts, upstream_model_name(c, r, a));
 }
 
 struct chat_request_options upstream_chat_options(const struct config *c,

@@ -22,6 +22,11 @@ const struct upstream_profile *upstream_kind_profile(const struct config *c,
 struct responses_request_options upstream_request_options(const struct config *c,
                                                           const struct upstream_facts *facts);
 
+/* What the upstream calls a model, plain: what stands behind its alias, or its own name. The same of
+ * the model of a request, whose name may be in the arena; STR_NONE when out of memory. */
+str upstream_name_of(const struct config *c, str model);
+str upstream_model_name(const struct config *c, const struct responses_request *r, struct arena *a);
+
 /* What is known of the model of a request, behind its aliases: once for all rounds. The arena takes
  * its name while it is looked up. */
 struct model_profile upstream_model_profile(const struct config *c,

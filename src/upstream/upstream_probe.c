@@ -10,10 +10,17 @@
 #include "base/version.h"
 #include "ev/loop.h"
 #include "json/json_text.h"
+#include "json/json_write.h"
 #include "wire/dialect/model_template.h"
 #include "wire/dialect/upstream_models.h"
 
-enum { MAX_BODY_BYTES = 1024 * 1024, MAX_SERVER_BYTES = 128 };
+/* Of a list of models: a gateway to many providers has hundreds, with a description each. Of what a
+ * server has on a path of its own (CONTRACT 15.1). */
+enum {
+    MAX_LIST_BYTES = 4 * 1024 * 1024,
+    MAX_NATIVE_BYTES = 256 * 1024,
+    MAX_SERVER_BYTES = 128,
+};
 
 struct upstream_probe {
     struct http_client *client;
@@ -23,9 +30,11 @@ struct upstream_probe {
     struct http_call *call; /* or NULL */
     struct upstream_facts *facts;
     struct buf body;
-    enum upstream_path path; /* of the call */
-    int status;              /* of its answer; 0: none yet */
-    unsigned asked;
+    struct buf question;      /* of a POST */
+    str model;                /* that it is about, or STR_NONE */
+    enum upstream_path path;  /* of the call */
+    int status;               /* of its answer; 0: none yet */
+    unsigned asked, answered; /* bits of the paths; of those that had an answer */
     uint64_t deadline_ms;
     bool has_answered; /* to any */
     bool was_silent;
@@ -35,6 +44,7 @@ static void free_probe(struct upstream_probe *p)
 {
     upstream_facts_unref(p->facts);
     buf_fini(&p->body);
+    buf_fini(&p->question);
     free(p);
 }
 
@@ -75,7 +85,6 @@ static void take_props(struct upstream_facts *f, str body)
     template = json_text_copy(&f->memory, props.chat_template);
     f->model_path = json_text_copy(&f->memory, props.model_path);
     f->model_alias = json_text_copy(&f->memory, props.model_alias);
-    f->context_window = props.context_window;
     f->knows_template_words =
         !str_is_none(template) && model_template_words(template, &f->template_words);
 }
@@ -89,13 +98,15 @@ static void take_body(struct upstream_probe *p)
     upstream_sign_body(p->path, p->status, body, &p->facts->finding);
     if (p->status != 200)
         return;
-    if (p->path == UPSTREAM_PATH_MODELS &&
-        !upstream_models_read(body, &p->facts->memory, &p->facts->models))
+    p->answered |= 1U << p->path;
+    if (p->path != UPSTREAM_PATH_MODELS)
+        upstream_models_add(p->path, body, p->model, &p->facts->models, &p->facts->only);
+    else if (!upstream_models_read(body, &p->facts->memory, &p->facts->models))
         p->facts->models.n = 0;
-    if (p->facts->models.n == 1)
-        p->facts->context_window = p->facts->models.v[0].context_window;
     if (p->path == UPSTREAM_PATH_PROPS)
         take_props(p->facts, body);
+    if (p->path == UPSTREAM_PATH_RUNNING_MODELS)
+        p->model = upstream_models_choose(&p->facts->models, p->conf.model, str_trim(body));
 }
 
 /* ---- requests */
@@ -112,28 +123,47 @@ static void end_probe(struct upstream_probe *p)
 
 static const struct http_call_handler handler;
 
+/* {"model":"NAME"} */
+static void write_question(struct upstream_probe *p)
+{
+    struct jw w = jw_to(&p->question);
+
+    buf_reset(&p->question);
+    jw_object(&w);
+    jw_key_string(&w, "model", p->model);
+    jw_object_end(&w);
+}
+
 static int ask_path(struct upstream_probe *p, uint64_t left_ms, struct err *reterr)
 {
-    const struct http_header headers[] = {
+    struct http_header headers[4] = {
         {STR("accept"), STR("application/json")},
         {STR("user-agent"), STR("antiphon/" ANTIPHON_VERSION)}, /* who asks, in their log */
-        {STR("authorization"), p->conf.authorization},
     };
-    const str root = p->path == UPSTREAM_PATH_MODELS ? p->conf.base : upstream_root(p->conf.base);
     struct buf url = {.limit = 0};
     struct http_call_conf call = {
-        .method = "GET",
+        .method = upstream_path_method(p->path),
         .headers = headers,
-        .n_headers = str_is_none(p->conf.authorization) ? 2 : 3,
+        .n_headers = 2,
         .connect_timeout_ms = left_ms,
         .first_byte_timeout_ms = left_ms,
         .idle_timeout_ms = left_ms,
         .total_timeout_ms = left_ms,
     };
 
-    buf_append(&url, root);
+    buf_append(&url, upstream_path_base(p->path, p->conf.base));
     buf_append(&url, upstream_path_text(p->path));
     buf_reset(&p->body);
+    p->body.limit = p->path == UPSTREAM_PATH_MODELS ? MAX_LIST_BYTES : MAX_NATIVE_BYTES;
+    if (!str_is_none(p->conf.authorization))
+        headers[call.n_headers++] =
+            (struct http_header){STR("authorization"), p->conf.authorization};
+    if (upstream_path_is_post(p->path)) {
+        headers[call.n_headers++] =
+            (struct http_header){STR("content-type"), STR("application/json")};
+        write_question(p);
+        call.body = buf_str(&p->question);
+    }
     p->status = 0;
     p->asked |= 1U << p->path;
     call.url = buf_cstr(&url);
@@ -142,16 +172,28 @@ static int ask_path(struct upstream_probe *p, uint64_t left_ms, struct err *rete
     return p->call == NULL ? -1 : 0;
 }
 
+/* A question about a model without one, and one that was answered under its other name. */
+static bool is_needless(const struct upstream_probe *p)
+{
+    return (upstream_path_is_post(p->path) && str_is_none(p->model)) ||
+           (p->path == UPSTREAM_PATH_NEW_MODEL_INFO &&
+            (p->answered >> UPSTREAM_PATH_MODEL_INFO & 1) != 0);
+}
+
 /* A server that cannot be reached, or has not answered, is asked nothing more. */
 static bool ask_next(struct upstream_probe *p)
 {
     const uint64_t now_ms = loop_now_ms(http_client_loop(p->client));
     struct err e;
 
-    if (p->status == 0 || now_ms >= p->deadline_ms ||
-        !upstream_sign_next(&p->facts->finding, p->asked, &p->path))
+    if (p->status == 0 || now_ms >= p->deadline_ms)
         return false;
-    return ask_path(p, p->deadline_ms - now_ms, &e) == 0;
+    while (upstream_sign_next(&p->facts->finding, p->asked, &p->path)) {
+        if (!is_needless(p))
+            return ask_path(p, p->deadline_ms - now_ms, &e) == 0;
+        p->asked |= 1U << p->path;
+    }
+    return false;
 }
 
 static void end_answer(struct upstream_probe *p, const struct err *failure)
@@ -198,9 +240,11 @@ struct upstream_probe *upstream_probe_start(struct http_client *client,
         return NULL;
     }
     *p = (struct upstream_probe){.client = client, .conf = *conf, .done = done, .arg = arg};
-    buf_init(&p->body, MAX_BODY_BYTES);
+    p->model = STR_NONE;
     p->deadline_ms = loop_now_ms(http_client_loop(client)) + conf->timeout_ms;
     p->facts = upstream_facts_new();
+    if (p->facts != NULL)
+        p->conf.model = arena_dup(&p->facts->memory, conf->model);
     if (p->facts == NULL) {
         err_set_no_memory(reterr);
         free_probe(p);

@@ -1,7 +1,8 @@
 /* upstream_probe.h -- ask the upstream what it is, once.
  *
- * A few GET requests one after the other (wire/dialect/upstream_sign.h says which), with small
- * answers, all within one time. Everything may go wrong: then less is known. */
+ * A few requests one after the other (wire/dialect/upstream_sign.h says which), with small
+ * answers, all within one time: GET, and a POST where Ollama tells of a model. Redirects are not
+ * followed. Everything may go wrong: then less is known. */
 #ifndef ANTIPHON_UPSTREAM_UPSTREAM_PROBE_H
 #define ANTIPHON_UPSTREAM_UPSTREAM_PROBE_H
 
@@ -13,6 +14,7 @@ struct upstream_probe;
 struct upstream_probe_conf {
     str base;          /* of the upstream, without a slash at its end; lives as long as the probe */
     str authorization; /* the same; STR_NONE: none */
+    str model;         /* which to ask about where only one can be; STR_NONE: any. Copied */
     uint64_t timeout_ms;           /* of all requests together */
     struct upstream_finding known; /* what is known already: by the URL, or the configuration */
 };

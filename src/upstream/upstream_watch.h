@@ -1,12 +1,15 @@
 /* upstream_watch.h -- what the upstream is: found out once for all workers, and again when it has
  * changed.
  *
- *     nothing known --(start, or a turn)--> asking --> known --(lost, or other answers)--> asking
+ *     nothing known --(start, or a turn)--> asking --> known --(lost, other answers, old)--> asking
  *
  * The upstream is asked on the main thread's loop. A turn that comes while nothing is known, or
  * after the upstream was lost, waits for the outcome, no longer than upstream_probe_timeout; what was
  * asked in vain is not asked again at once, and turns then go on without. Turns also report what
- * they hear, so that a server that was put in the place of another is noticed. */
+ * they hear, so that a server that was put in the place of another is noticed.
+ *
+ * What is known is old after models_refresh (CONTRACT 15.1): the next turn has the upstream asked
+ * again, and goes on with the old, unless nobody has wanted to know for so long. */
 #ifndef ANTIPHON_UPSTREAM_UPSTREAM_WATCH_H
 #define ANTIPHON_UPSTREAM_UPSTREAM_WATCH_H
 
@@ -53,6 +56,15 @@ void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_fa
 /* The first bytes of an answer's body. */
 void upstream_watch_hear_body(struct upstream_watch *w, const struct upstream_facts *facts,
                               str bytes);
+
+/* An answer, an error among them, says that no more than this fits into the model that the upstream
+ * knows by this name. It counts, if it is less than what is known, until the upstream is asked
+ * again. */
+void upstream_watch_learn_window(struct upstream_watch *w, str model, int64_t window);
+
+/* A model begins to answer: what was not known of it while it was not loaded, may be now. */
+void upstream_watch_hear_model(struct upstream_watch *w, const struct upstream_facts *facts,
+                               str model);
 
 /* The upstream could not be reached, or broke off. */
 void upstream_watch_lose(struct upstream_watch *w);

@@ -1,3 +1,4 @@
+/* upstream_window.c -- the operator's word, then what the upstream has told. */
 #include "upstream/upstream_window.h"
 
 #include "upstream/upstream_options.h"
@@ -5,13 +6,17 @@
 struct upstream_window upstream_window_of(const struct config *c,
                                           const struct upstream_facts *facts, str model)
 {
-    const int64_t configured = upstream_named_profile(c, facts, model).context_window;
+    const struct model_profile p = upstream_named_profile(c, facts, model);
+    const struct upstream_limits told = upstream_facts_limits(facts, model);
+    struct upstream_window w = {.tokens = told.window,
+                                .is_guess = told.is_guess,
+                                .takes_images = told.images == MODEL_IMAGES_TAKEN};
 
-    if (configured > 0)
-        return (struct upstream_window){.tokens = configured};
-    for (size_t i = 0; facts != NULL && i < facts->models.n; i++) {
-        if (str_eq(facts->models.v[i].id, model))
-            return (struct upstream_window){.tokens = facts->models.v[i].context_window};
+    if (p.context_window > 0) {
+        w.tokens = p.context_window;
+        w.is_guess = false;
     }
-    return (struct upstream_window){.tokens = facts != NULL ? facts->context_window : 0};
+    if (p.images != MODEL_IMAGES_UNKNOWN)
+        w.takes_images = p.images == MODEL_IMAGES_TAKEN;
+    return w;
 }

@@ -6,11 +6,12 @@
 #include "upstream/upstream_facts.h"
 
 struct upstream_window {
-    int64_t tokens; /* 0: not known */
-    bool is_guess;  /* the server may have allocated less: no request is refused by it */
+    int64_t tokens;    /* 0: not known */
+    bool is_guess;     /* the server may have allocated less: no request is refused by it */
+    bool takes_images; /* the model is known to look at them */
 };
 
-/* model: as the upstream knows it, plain. facts: NULL while nothing is known. */
+/* What the operator says of the model, else what the upstream has told of it. model: as the upstream knows it, plain. facts: NULL while nothing is known. */
 struct upstream_window upstream_window_of(const struct config *c,
                                           const struct upstream_facts *facts, str model);
 

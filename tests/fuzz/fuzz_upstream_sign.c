@@ -31,19 +31,39 @@ static void check_asking(struct upstream_finding f)
     fuzz_promise(n <= UPSTREAM_PATHS, "asking ends");
 }
 
+static void check_limits(const struct upstream_limits *l)
+{
+    fuzz_promise(l->window >= 0 && l->window <= 1000000000, "a window is a number of tokens");
+    fuzz_promise(!l->is_guess || l->window > 0, "what is guessed is something");
+}
+
+/* The body as the answer to every path, about the models that it lists itself. */
 static void check_contents(str body)
 {
     struct upstream_props props;
     struct upstream_models models;
+    struct upstream_limits only = {.window = 0};
     struct arena a = {0};
+    str chosen;
 
-    if (upstream_props_read(body, &props))
-        fuzz_promise(props.context_window >= 0, "a window is not negative");
+    (void)upstream_props_read(body, &props);
     fuzz_promise(upstream_models_read(body, &a, &models), "there is memory");
     fuzz_promise(models.n <= UPSTREAM_MAX_MODELS, "a list of models is bounded");
-    for (size_t i = 0; i < models.n; i++)
-        fuzz_promise(!str_is_none(models.v[i].id) && models.v[i].context_window >= 0,
-                     "a model has a name");
+    fuzz_promise(upstream_models_are_same(&models, &models), "a list is the same as itself");
+    for (int p = 0; p < UPSTREAM_PATHS; p++) {
+        const enum upstream_path path = (enum upstream_path)p;
+
+        upstream_models_add(path, body, STR_NONE, &models, &only);
+        upstream_models_add(path, body, STR("m"), &models, &only);
+        check_limits(&only);
+    }
+    for (size_t i = 0; i < models.n; i++) {
+        fuzz_promise(!str_is_none(models.v[i].id), "a model has a name");
+        fuzz_promise(upstream_models_find(&models, models.v[i].id) != NULL, "a model is found");
+        check_limits(&models.v[i].limits);
+    }
+    chosen = upstream_models_choose(&models, STR("m"), body);
+    fuzz_promise(str_is_none(chosen) == (models.n == 0), "a model is chosen if there is one");
     arena_fini(&a);
 }
 

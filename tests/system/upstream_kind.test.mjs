@@ -60,10 +60,11 @@ const SGLANG = of({
 const OLLAMA = of({
     '/v1/models': models('library'),
     '/api/version': json(200, { version: '0.12.3' }),
+    '/api/ps': json(200, { models: [] }),
 }, { status: 404, headers: { 'content-type': 'text/plain' }, pieces: ['404 page not found'] });
 
 /* LM Studio, issues 618 and 2085 of lmstudio-bug-tracker: status 200 for what it has not. */
-const lmstudio = (owner) => ({ path }) => path === '/v1/models' ? models(owner)
+const lmstudio = (owner) => ({ path }) => path === '/v1/models' ? models(owner) : path === '/api/v0/models' ? json(200, { object: 'list', data: [] })
     : json(200, { error: `Unexpected endpoint or method. (GET ${path})` }, { 'x-powered-by': 'Express' });
 
 /* A proxy of its own kind, LiteLLM: all models are OpenAI's. */
@@ -100,10 +101,10 @@ describe('servers that are recognised', { concurrency: false }, () => {
     for (const [kind, by, version, probed, paths, wanted, switches] of [
         ['llama.cpp', 'server_header', 'b9999-d32676d77', LLAMA_CPP, '/v1/models /props', STRINGS, true],
         ['vllm', 'models', '0.11.0', VLLM, '/v1/models /version', FULL, true],
-        ['sglang', 'models', '0.5.3', SGLANG, '/v1/models /get_server_info', FULL, true],
-        ['ollama', 'models', '0.12.3', OLLAMA, '/v1/models /api/version', AUTO, false],
-        ['lmstudio', 'models', null, lmstudio('organization_owner'), '/v1/models', STRINGS, false],
-        ['lmstudio', 'error', null, lmstudio('someone'), '/v1/models /props', STRINGS, false],
+        ['sglang', 'models', '0.5.3', SGLANG, '/v1/models /get_server_info /get_model_info /model_info', FULL, true],
+        ['ollama', 'models', '0.12.3', OLLAMA, '/v1/models /api/version /api/ps /api/show', AUTO, false],
+        ['lmstudio', 'models', null, lmstudio('organization_owner'), '/v1/models /api/v0/models', STRINGS, false],
+        ['lmstudio', 'error', null, lmstudio('someone'), '/v1/models /props /api/v0/models', STRINGS, false],
     ]) {
         test(`${kind}, by ${by}: the first request is right`, async (t) => {
             const slow = async (request) => (await pause(50), probed(request)); /* the first request has to wait for it */
@@ -189,7 +190,7 @@ describe('what else they tell', { concurrency: false }, () => {
 describe('servers that do not tell', { concurrency: false }, () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, pieces: ['<!DOCTYPE html><title>vllm llama.cpp</title>'] };
     const elsewhere = { status: 302, headers: { location: '/v1/models' }, pieces: [] };
-    const endless = { status: 200, headers: { 'content-type': 'application/json' }, pieces: ['[', ...Array(64).fill('"llamacpp",'.repeat(4096)), HANG] };
+    const endless = { status: 200, headers: { 'content-type': 'application/json' }, pieces: ['[', ...Array(128).fill('"llamacpp",'.repeat(4096)), HANG] };
 
     for (const [what, probed] of [
         ['a page for people', () => page],
@@ -296,7 +297,7 @@ describe('what answers say', { concurrency: false }, () => {
             await untilAskedAgain();
             assert.deepEqual(choice(await sent(g, CHOSEN)), STRINGS);
         }
-        assert.equal(asked(g.up), '/v1/models /props /api/version');
+        assert.equal(asked(g.up), '/v1/models /props /api/version /model/info');
         assert.deepEqual(g.daemon.log.match(/kind=\S+( by=\S+)?/g), ['kind=generic', 'kind=llama.cpp by=server_header']);
     });
 

@@ -129,12 +129,41 @@ static void numbers_that_were_sent_as_such_count_more_than_a_text(void **state)
     check(e.tokens, (struct err_tokens){0}, "another error");
 }
 
+static void both_numbers_are_told_in_one_form(void **state)
+{
+    struct err e;
+
+    (void)state;
+    upstream_error_from_answer(
+        400, 9,
+        STR("{\"error\":{\"message\":\"request (14000 tokens) exceeds the available context size "
+            "(2048 tokens), try increasing it\"}}"),
+        &e);
+    assert_string_equal(
+        e.msg, "This model's maximum context length is 2048 tokens, but the request has 14000.");
+    assert_int_equal(e.code, ERR_CONTEXT_LENGTH);
+    assert_int_equal(e.retry_after_s, 9);
+    check(e.tokens, (struct err_tokens){2048, 14000, 0}, "ours");
+    check(context_size_read(str_from_c(e.msg)), e.tokens, "that of another gateway");
+    /* the answer that was asked for counts */
+    upstream_error_from_text(
+        STR("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens "
+            "(8000 in the messages, 1000 in the completion)."),
+        &e);
+    assert_string_equal(
+        e.msg, "This model's maximum context length is 8192 tokens, but the request has 9000.");
+    check(e.tokens, (struct err_tokens){8192, 8000, 1000}, "with an answer");
+    upstream_error_from_text(STR("maximum context length is 5 tokens, get a larger model"), &e);
+    assert_string_equal(e.msg, "maximum context length is 5 tokens, get a larger model");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_found_by_the_words_around_them),
         cmocka_unit_test(every_beginning_of_a_text_can_be_read),
         cmocka_unit_test(numbers_that_were_sent_as_such_count_more_than_a_text),
+        cmocka_unit_test(both_numbers_are_told_in_one_form),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

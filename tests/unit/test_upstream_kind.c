@@ -345,7 +345,6 @@ static void props_tell_of_the_model(void **state)
     assert_str_c(props.chat_template, "<4116 characters>");
     assert_str_c(props.model_alias, "tiny");
     assert_str_c(props.model_path, "<path>");
-    assert_int_equal(props.context_window, 4096);
     assert_false(upstream_props_read(STR("{\"default_generation_settings\":{}"), &props));
     assert_false(upstream_props_read(STR("{\"default_generation_settings\":1}"), &props));
     buf_fini(&body);
@@ -363,7 +362,7 @@ static void models_tell_their_window_and_root(void **state)
     assert_int_equal(models.n, 1);
     assert_str_c(models.v[0].id, "tiny");
     assert_true(str_is_none(models.v[0].root));
-    assert_int_equal(models.v[0].context_window, 4096);
+    assert_int_equal(models.v[0].limits.window, 4096);
     assert_true(upstream_models_read(
         STR("{\"data\":[1,{},{\"id\":\"a\\u0062\",\"root\":\"/m/Qwen3-8B\",\"max_model_len\":9},"
             "{\"id\":\"x\",\"max_model_len\":-1}]}"),
@@ -371,10 +370,10 @@ static void models_tell_their_window_and_root(void **state)
     assert_int_equal(models.n, 2);
     assert_str_c(models.v[0].id, "ab");
     assert_str_c(models.v[0].root, "/m/Qwen3-8B");
-    assert_int_equal(models.v[0].context_window, 9);
-    assert_int_equal(models.v[1].context_window, 0);
+    assert_int_equal(models.v[0].limits.window, 9);
+    assert_int_equal(models.v[1].limits.window, 0);
     buf_c(&many, "{\"data\":[");
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 2000; i++)
         buf_c(&many, i == 0 ? "{\"id\":\"m\"}" : ",{\"id\":\"m\"}");
     buf_c(&many, "]}");
     assert_true(upstream_models_read(buf_str(&many), &a, &models));
@@ -411,13 +410,16 @@ static void little_is_asked(void **state)
 {
     (void)state;
     asks("https://api.openai.com/v1", "cloudflare", "");
+    asks("https://ollama.com/v1", "nginx", "");
+    asks("https://openrouter.ai/api/v1", "cloudflare", "/models");
+    asks("https://api.mistral.ai/v1", "cloudflare", "/models");
     asks("http://h:1/v1", "llama.cpp", "/models/props");
-    asks("http://h:1/v1", "nginx", "/models/props/version/api/version");
-    asks("http://llm.example.org/v1", "nginx", "/models/props/version/api/version");
-    asks("https://10.0.0.2:8000/v1", "nginx", "/models/props/version/api/version");
-    asks("https://[fd00::1]/v1", "nginx", "/models/props/version/api/version");
-    asks("https://llm/v1", "nginx", "/models/props/version/api/version");
-    asks("https://llm.Home.arpa/v1", "nginx", "/models/props/version/api/version");
+    asks("http://h:1/v1", "nginx", "/models/props/version/api/version/model/info");
+    asks("http://llm.example.org/v1", "nginx", "/models/props/version/api/version/model/info");
+    asks("https://10.0.0.2:8000/v1", "nginx", "/models/props/version/api/version/model/info");
+    asks("https://[fd00::1]/v1", "nginx", "/models/props/version/api/version/model/info");
+    asks("https://llm/v1", "nginx", "/models/props/version/api/version/model/info");
+    asks("https://llm.Home.arpa/v1", "nginx", "/models/props/version/api/version/model/info");
     /* who offers that to everybody is not to be bothered */
     asks("https://llm.example.org/v1", "nginx", "/models");
     asks("https://llm.example.org/v1", "llama.cpp", "/models/props");

@@ -15,6 +15,8 @@ void table_mcp_keys(struct buf *out);
 void table_model_families(struct buf *out);
 void table_model_settings(struct buf *out); /* a section for each */
 void table_upstream_fields(struct buf *out);
+void table_upstream_images(struct buf *out);
+void table_upstream_windows(struct buf *out);
 void table_upstream_kinds(struct buf *out);
 
 /* ---- the man page */

@@ -83,10 +83,10 @@ struct err_tokens context_size_read(str message)
     return context_size_check(t);
 }
 
-void context_size_error(struct err *e, int64_t limit, int64_t prompt)
+void context_size_error(struct err *e, int64_t limit, int64_t request)
 {
     err_set(e, ERR_CONTEXT_LENGTH,
             "This model's maximum context length is %lld tokens, but the request has %lld.",
-            (long long)limit, (long long)prompt);
-    e->tokens = (struct err_tokens){.limit = limit, .prompt = prompt};
+            (long long)limit, (long long)request);
+    e->tokens = (struct err_tokens){.limit = limit, .prompt = request};
 }

@@ -9,9 +9,9 @@
  * its numbers do not explain a refusal. */
 struct err_tokens context_size_read(str message);
 
-/* Fills *e: the prompt of a request is too long for its model, in the one form in which that is told
- * where both numbers are known (CONTRACT 15.4). */
-void context_size_error(struct err *e, int64_t limit, int64_t prompt);
+/* Fills *e: a request has more tokens than fit into the context of its model, in the one form in which
+ * that is told where both numbers are known (CONTRACT 15.4). */
+void context_size_error(struct err *e, int64_t limit, int64_t request);
 
 /* Numbers that the upstream sent as such, judged by the same rule. */
 struct err_tokens context_size_check(struct err_tokens t);

@@ -320,6 +320,20 @@ static void set_message(struct err *e, enum err_code code, str plain, int status
     buf_fini(&text);
 }
 
+/* Both numbers say more than the words in which servers put them (CONTRACT 15.4). */
+static void say_size(struct err *e)
+{
+    const struct err_tokens tokens = e->tokens;
+    const int retry_after_s = e->retry_after_s;
+
+    if (e->code != ERR_CONTEXT_LENGTH || tokens.prompt == 0 ||
+        tokens.prompt + tokens.answer <= tokens.limit)
+        return;
+    context_size_error(e, tokens.limit, tokens.prompt + tokens.answer);
+    e->tokens = tokens;
+    e->retry_after_s = retry_after_s;
+}
+
 static void set_own_code(struct err *e, str code)
 {
     struct buf text = {.limit = 4 * sizeof(e->own_code)};
@@ -349,6 +363,7 @@ static void from_parts(const struct parts *p, int retry_after_s, struct err *ret
     set_message(ret, code, buf_str(&plain), p->status, retry_after_s);
     if (code == ERR_CONTEXT_LENGTH && p->tokens.limit > 0)
         ret->tokens = context_size_check(p->tokens);
+    say_size(ret);
     if (code == ERR_UPSTREAM_REJECTED)
         set_own_code(ret, p->code);
     set_own_param(ret, p->param);
@@ -374,6 +389,7 @@ void upstream_error_from_answer(int status, int retry_after_s, str body, struct 
         p.message = text;
         set_message(ret, cause_in(text) == ERR_CONTEXT_LENGTH ? ERR_CONTEXT_LENGTH : classify(&p),
                     text, status, retry_after_s);
+        say_size(ret);
         return;
     }
     p.status = status;
@@ -392,4 +408,5 @@ void upstream_error_from_text(str text, struct err *ret)
     const struct parts p = {.message = text};
 
     set_message(ret, classify(&p), text, 0, 0);
+    say_size(ret);
 }

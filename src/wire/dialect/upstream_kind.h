@@ -19,6 +19,8 @@ enum upstream_trait {
     UPSTREAM_IS_OPENAI = 1 << 0,      /* knows verbosity, service_tier, safety_identifier ... */
     UPSTREAM_OBJECT_SCHEMA = 1 << 1,  /* json_object binds only together with a schema */
     UPSTREAM_KNOWS_ANY_PATH = 1 << 2, /* answers 200 and an error to a path that it has not */
+    UPSTREAM_LISTS_WINDOWS = 1 << 3,  /* its list of models says how much fits into them */
+    UPSTREAM_LOADS_MODELS = 1 << 4,   /* when they are asked; how much fits is decided then */
 };
 
 /* A row of the table. */

@@ -98,6 +98,7 @@ void upstream_sign_header(str name, str value, struct upstream_finding *f)
         {STR_INIT("mistral-correlation-id"), UPSTREAM_MISTRAL},
         {STR_INIT("x-groq-region"), UPSTREAM_GROQ},
         {STR_INIT("x-ds-trace-id"), UPSTREAM_DEEPSEEK},
+        {STR_INIT("x-litellm-version"), UPSTREAM_LITELLM},
     };
 
     /* llama.cpp, and ik_llama.cpp, which was made of it. */
@@ -306,6 +307,25 @@ static void sign_server_info(int status, str body, struct upstream_finding *f)
     set_version_of(UPSTREAM_SGLANG, version, f);
 }
 
+/* Each with the name it is asked by, and what the proxy knows of it. */
+static void sign_proxy_models(int status, str body, struct upstream_finding *f)
+{
+    const str data = jr_member(body, STR("data"));
+    struct jr j;
+
+    if (status != 200 || jr_type_of(data) != JR_ARRAY)
+        return;
+    jr_init(&j, data);
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j)) {
+        const str entry = jr_raw(&j);
+
+        if (!str_is_none(jr_member_string(entry, STR("model_name"))) &&
+            jr_type_of(jr_member(entry, STR("model_info"))) == JR_OBJECT)
+            add_sign(f, UPSTREAM_LITELLM, UPSTREAM_LIKELY, "models");
+    }
+}
+
 /* Types of errors that nobody else has; a number as code is in many. */
 static bool is_llama_cpp_error(str error)
 {
@@ -360,50 +380,24 @@ void upstream_sign_body(enum upstream_path path, int status, str body, struct up
     case UPSTREAM_PATH_SERVER_INFO:
         sign_server_info(status, body, f);
         return;
-    case UPSTREAM_PATHS:
+    case UPSTREAM_PATH_PROXY_MODELS:
+        sign_proxy_models(status, body, f);
         return;
+    default:
+        return; /* asked of servers that are known */
     }
 }
 
 /* ---- what to ask */
 
-static const str paths[] = {
-    [UPSTREAM_PATH_MODELS] = STR_INIT("/models"),
-    [UPSTREAM_PATH_PROPS] = STR_INIT("/props"),
-    [UPSTREAM_PATH_VERSION] = STR_INIT("/version"),
-    [UPSTREAM_PATH_API_VERSION] = STR_INIT("/api/version"),
-    [UPSTREAM_PATH_SERVER_INFO] = STR_INIT("/get_server_info"),
-};
-
-str upstream_path_text(enum upstream_path path)
+/* Of a kind that is known, the first path of its own that has not been asked; UPSTREAM_PATHS: none. */
+static enum upstream_path path_of_kind(enum upstream_kind kind, unsigned asked)
 {
-    return paths[path];
-}
-
-str upstream_root(str base)
-{
-    while (str_ends_with(base, STR("/")))
-        base.len--;
-    if (str_ends_with(base, STR("/v1")))
-        base.len -= strlen("/v1");
-    return base;
-}
-
-/* Of a kind that is known, the path that tells more of it; UPSTREAM_PATHS: none. */
-static enum upstream_path path_of_kind(enum upstream_kind kind)
-{
-    switch (kind) {
-    case UPSTREAM_LLAMA_CPP:
-        return UPSTREAM_PATH_PROPS;
-    case UPSTREAM_VLLM:
-        return UPSTREAM_PATH_VERSION;
-    case UPSTREAM_OLLAMA:
-        return UPSTREAM_PATH_API_VERSION;
-    case UPSTREAM_SGLANG:
-        return UPSTREAM_PATH_SERVER_INFO;
-    default:
-        return UPSTREAM_PATHS;
+    for (int p = 0; p < UPSTREAM_PATHS; p++) {
+        if ((asked >> p & 1) == 0 && upstream_path_is_of((enum upstream_path)p, kind))
+            return (enum upstream_path)p;
     }
+    return UPSTREAM_PATHS;
 }
 
 static bool is_told(const struct upstream_finding *f, const char *by)
@@ -415,19 +409,21 @@ bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum u
 {
     /* Where nothing is known: rarely SGLang, whose list of models has its name. */
     static const enum upstream_path unknown[] = {UPSTREAM_PATH_MODELS, UPSTREAM_PATH_PROPS,
-                                                 UPSTREAM_PATH_VERSION, UPSTREAM_PATH_API_VERSION};
-    enum upstream_path own = path_of_kind(f->kind);
+                                                 UPSTREAM_PATH_VERSION, UPSTREAM_PATH_API_VERSION,
+                                                 UPSTREAM_PATH_PROXY_MODELS};
+    const bool lists_windows = upstream_has(upstream_profile(f->kind), UPSTREAM_LISTS_WINDOWS);
+    const bool is_by_url = is_told(f, UPSTREAM_BY_URL);
 
-    if (is_told(f, UPSTREAM_BY_URL) ||
-        (is_told(f, UPSTREAM_BY_CONFIGURATION) && own == UPSTREAM_PATHS))
+    if ((is_by_url && !lists_windows) || (is_told(f, UPSTREAM_BY_CONFIGURATION) && !lists_windows &&
+                                          path_of_kind(f->kind, 0) == UPSTREAM_PATHS))
         return false;
     if ((asked >> UPSTREAM_PATH_MODELS & 1) == 0) {
         *ret = UPSTREAM_PATH_MODELS;
         return true;
     }
     if (f->certainty != UPSTREAM_UNKNOWN) {
-        *ret = own;
-        return own != UPSTREAM_PATHS && (asked >> own & 1) == 0;
+        *ret = is_by_url ? UPSTREAM_PATHS : path_of_kind(f->kind, asked);
+        return *ret != UPSTREAM_PATHS;
     }
     for (size_t i = 0; !f->is_public && i < COUNT_OF(unknown); i++) {
         if ((asked >> unknown[i] & 1) != 0 ||

@@ -9,7 +9,7 @@
 #define ANTIPHON_WIRE_DIALECT_UPSTREAM_SIGN_H
 
 #include "base/str.h"
-#include "wire/dialect/upstream_kind.h"
+#include "wire/dialect/upstream_path.h"
 
 enum upstream_certainty {
     UPSTREAM_UNKNOWN,
@@ -33,24 +33,10 @@ struct upstream_finding {
     bool hides_owner; /* it lists models, and does not say whose */
 };
 
-/* What a server can be asked with GET. */
-enum upstream_path {
-    UPSTREAM_PATH_MODELS,      /* "/models" below the base; all others below the root */
-    UPSTREAM_PATH_PROPS,       /* llama.cpp */
-    UPSTREAM_PATH_VERSION,     /* vLLM */
-    UPSTREAM_PATH_API_VERSION, /* Ollama */
-    UPSTREAM_PATH_SERVER_INFO, /* SGLang: /get_server_info */
-    UPSTREAM_PATHS
-};
-
-/* "/props"; the root of a base URL, which is the base without a /v1 at its end. */
-str upstream_path_text(enum upstream_path path);
-str upstream_root(str base);
-
 /* The next path to ask, where bit i of asked is set when path i has been; false: enough is known,
- * or there is nothing left that could tell more. A server that its URL names is not asked; one that
- * the configuration names is where it may tell of its model; a public one is asked for no more than
- * its models until these have named it. */
+ * or there is nothing left that could tell more. A server that its URL or the configuration names is
+ * asked only where it may tell of its models; a public one is asked for no more than its models until
+ * these have named it. */
 bool upstream_sign_next(const struct upstream_finding *f, unsigned asked, enum upstream_path *ret);
 
 /* Who is at this URL? */
@@ -66,7 +52,7 @@ void upstream_sign_fingerprint(str value, struct upstream_finding *f);
  * looked at. */
 void upstream_sign_answer(str bytes, struct upstream_finding *f);
 
-/* The body of the answer to GET path, whatever its status and whether JSON or not. */
+/* The body of the answer to a path, whatever its status and whether JSON or not. */
 void upstream_sign_body(enum upstream_path path, int status, str body, struct upstream_finding *f);
 
 #endif
