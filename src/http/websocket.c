@@ -121,25 +121,14 @@ void websocket_write(struct websocket *ws, const str *parts, size_t n_parts)
         socket_queue(&ws->conn->socket, parts[i]);
 }
 
-void websocket_write_taken(struct websocket *ws, struct buf *text)
-{
-    if (ws->phase == OPEN) {
-        queue_head(ws, WS_TEXT, text->len);
-        socket_take(&ws->conn->socket, text);
-    }
-    buf_fini(text);
-}
-
-void websocket_flush(struct websocket *ws)
+static void send_queued(struct websocket *ws)
 {
     size_t before = websocket_pending(ws), after;
 
     socket_send(&ws->conn->socket, NULL, 0);
     after = websocket_pending(ws);
     if (after == 0)
-        ws->pong_bytes = 0;
-    if (after == 0)
-        ws->send_due_ms = 0;
+        ws->send_due_ms = ws->pong_bytes = 0;
     else if (after < before || ws->send_due_ms == 0)
         start_send_timeout(ws);
     set_deadline(ws);
@@ -243,7 +232,7 @@ void websocket_settle(struct websocket *ws)
     struct http_conn *c = ws->conn;
 
     c->flush_later = false;
-    websocket_flush(ws);
+    send_queued(ws);
     if (websocket_pending(ws) == 0) {
         send_owed_pong(ws);
         close_further(ws);
@@ -499,7 +488,7 @@ struct websocket *http_exchange_upgrade(struct http_exchange *x, const struct we
         ws->ping_due_ms = now_ms(ws) + conf->ping_interval_ms;
     c->websocket = ws;
     c->state = CONN_WEBSOCKET;
-    websocket_flush(ws);
+    send_queued(ws);
     return ws;
 }
 

@@ -66,13 +66,8 @@ bool websocket_is_draining(const struct websocket *ws);
 void websocket_take_text(struct websocket *ws, struct buf *ret);
 
 /* Sends one message, the parts in a row, valid UTF-8: one frame, which leaves with all others that
- * are written until the end of the batch of events at hand, or at websocket_flush(). */
+ * are written until the end of the batch of events at hand. */
 void websocket_write(struct websocket *ws, const str *parts, size_t n_parts);
-
-/* The same of many bytes, without a copy: the buf is empty afterwards. */
-void websocket_write_taken(struct websocket *ws, struct buf *text);
-
-void websocket_flush(struct websocket *ws);
 
 /* Bytes of frames that the client has not taken yet. */
 size_t websocket_pending(const struct websocket *ws);
