@@ -124,12 +124,16 @@ static int on_message(struct assembly *s, const struct item *it)
     if (it->role != ROLE_ASSISTANT) {
         s->turn = NULL;
         s->reasoning = (struct pieces){0};
-        return append(s, it->role, &it->content) == NULL ? -1 : 0;
+        m = append(s, it->role, &it->content);
+        if (m != NULL)
+            m->is_own_summary = it->is_own_summary;
+        return m == NULL ? -1 : 0;
     }
     end_hosted_turn(s);
     m = join_turn(s);
     if (m == NULL)
         return -1;
+    m->is_own_summary = m->is_own_summary || it->is_own_summary;
     text.place = ++s->n_places;
     return add_text(s, &m->texts, text);
 }
@@ -298,6 +302,8 @@ static int on_item(struct assembly *s, const struct item *it)
     case ITEM_TOOL_LIST:
     case ITEM_ADDITIONAL_TOOLS:
     case ITEM_CONFIGURATION:
+    case ITEM_COMPACTION: /* replaced by what it stands for */
+    case ITEM_TRIGGER:
     case ITEM_IGNORED:
         break;
     }

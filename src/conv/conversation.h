@@ -68,6 +68,7 @@ struct message {
     struct pieces texts, reasoning; /* of an assistant message */
     struct call *first_call, *last_call;
     bool has_hosted_call;
+    bool is_own_summary; /* of what stood before: it stays when less is sent */
     struct message *next;
 };
 

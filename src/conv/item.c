@@ -283,6 +283,18 @@ static int read_configuration(const struct item_reading *r)
                : check_object(r, r->f.text, STR("text"));
 }
 
+/* What is sealed is opened when it is known that it counts. */
+static int read_compaction(const struct item_reading *r)
+{
+    str sealed = r->f.encrypted_content;
+
+    if (jr_type_of(sealed) == JR_STRING && field_text(sealed).len > 0)
+        r->item->sealed = field_text(sealed);
+    else
+        r->item->kind = ITEM_IGNORED;
+    return 0;
+}
+
 struct item_type {
     str name;
     enum item_kind kind;
@@ -319,8 +331,10 @@ static const struct item_type item_types[] = {
     {STR_INIT("mcp_approval_response"), ITEM_APPROVAL_RESPONSE, item_read_approval_response},
     {STR_INIT("additional_tools"), ITEM_ADDITIONAL_TOOLS, read_additional_tools},
     {STR_INIT("configuration_update"), ITEM_CONFIGURATION, read_configuration},
-    IGNORED("compaction"),
-    IGNORED("compaction_trigger"),
+    {STR_INIT("compaction"), ITEM_COMPACTION, read_compaction},
+    {STR_INIT("compaction_summary"), ITEM_COMPACTION, read_compaction},
+    {STR_INIT("context_compaction"), ITEM_COMPACTION, read_compaction},
+    {STR_INIT("compaction_trigger"), ITEM_TRIGGER, NULL},
     IGNORED("file_search_call"),
     IGNORED("image_generation_call"),
     IGNORED("computer_call"),
@@ -382,7 +396,7 @@ static int read_object(struct item_reading *r, struct jr *j)
     const struct item_type *type = str_is_none(name) ? NULL : find_type(r->options, name);
 
     if (is_passed_over(r, type, name, rc == 0)) {
-        r->item->kind = ITEM_IGNORED;
+        r->item->kind = type == NULL ? ITEM_IGNORED : type->kind;
         return 0;
     }
     if (rc == -1)
@@ -395,15 +409,24 @@ static int read_object(struct item_reading *r, struct jr *j)
     return type->read(r);
 }
 
+/* A bare string is what the user says. */
+static int read_bare_string(const struct item_reading *r, struct jr *j)
+{
+    r->item->kind = ITEM_MESSAGE;
+    r->item->role = ROLE_USER;
+    return content_from_text(jr_string(j), r->arena, &r->item->content, r->reterr);
+}
+
 int item_read(struct jr *j, const struct path *at, const struct input_options *o,
               const struct id_source *ids, struct arena *a, struct item *ret, struct err *reterr)
 {
     struct item_reading r = {
         .at = at, .options = o, .ids = ids, .arena = a, .item = ret, .reterr = reterr};
+    const bool is_string = jr_peek(j) == JR_STRING;
+    const char *start = j->p;
 
-    if (jr_peek(j) != JR_STRING)
-        return read_object(&r, j);
-    ret->kind = ITEM_MESSAGE; /* a bare string is what the user says */
-    ret->role = ROLE_USER;
-    return content_from_text(jr_string(j), a, &ret->content, reterr);
+    if ((is_string ? read_bare_string(&r, j) : read_object(&r, j)) == -1)
+        return -1;
+    ret->raw = str_from(start, (size_t)(j->p - start));
+    return 0;
 }

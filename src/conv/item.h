@@ -29,6 +29,8 @@ enum item_kind {
     ITEM_TOOL_LIST,         /* server_label, tools: an MCP server was listed before */
     ITEM_ADDITIONAL_TOOLS,  /* tools */
     ITEM_CONFIGURATION,     /* reasoning, text: how the model is to answer from there on */
+    ITEM_COMPACTION,        /* sealed; becomes what it stands for (compact/compact_read.h) */
+    ITEM_TRIGGER,           /* asks for a compaction; stands in `input` only */
     ITEM_IGNORED,           /* nothing for the model */
 };
 
@@ -72,6 +74,10 @@ struct item {
     bool ends_round;  /* of a hosted call: the model was told before it said anything more */
     bool is_search;   /* of a call and an output: it looks for tools, or has found them */
     bool has_no_call_id; /* of the output of a search: it belongs to the search before it */
+    bool is_own_summary; /* a message that a compaction item has become */
+    str sealed;          /* escaped: encrypted_content of a compaction item */
+    str raw;             /* the JSON it was read from; STR_NONE: from none */
+    str raw_result;      /* the same of its result or origin, or STR_NONE */
     bool is_kept; /* of the output of an earlier response, all of which the store has put here */
     struct item *next;
 };

@@ -168,8 +168,11 @@ void item_take_result(struct item *it, const struct item *result)
     if (result->is_origin) {
         it->call_id = result->call_id;
         it->ends_round = result->ends_round;
+        it->raw_result = result->raw;
         return;
     }
+    whole.raw = it->raw;
+    whole.raw_result = result->raw;
     whole.index = it->index;
     whole.is_kept = it->is_kept;
     whole.next = it->next;

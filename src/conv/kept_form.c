@@ -192,6 +192,8 @@ static const struct row item_rows[] = {
     ROW("file_search_call", "fs_", STATUS),
     ROW("image_generation_call", "ig_", {"result", write_or_null}, STATUS),
     ROW("compaction", "cmp_"),
+    ROW("compaction_summary", "cmp_"),
+    ROW("context_compaction", "cmp_"),
 };
 static const struct row other_item = ROW("", "item_", {"tools", write_tools});
 

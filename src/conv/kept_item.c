@@ -75,6 +75,10 @@ static bool make_object(struct maker *m, str raw, struct kept_item *ret)
 
     (void)fields_read_raw(raw, FIELDS(head_table), NULL, &h, NULL);
     h.type = item_type_name(h.type, h.role, h.given_id);
+    if (json_text_eq(h.type, STR("compaction_trigger"))) {
+        *ret = (struct kept_item){.id = STR_NONE}; /* says what to do, and is nothing to keep */
+        return true;
+    }
     if (json_text_eq(h.type, STR("item_reference"))) {
         *ret = (struct kept_item){.id = json_text_copy(m->arena, h.given_id), .is_reference = true};
         return !str_is_none(ret->id);
@@ -118,8 +122,9 @@ static bool make_all(struct maker *m, str input, struct kept_items *ret)
     if (!jr_enter(&j, JR_ARRAY))
         return true;
     while (jr_next_element(&j)) {
-        if (!make_item(m, jr_raw(&j), &ret->v[ret->n++]))
+        if (!make_item(m, jr_raw(&j), &ret->v[ret->n]))
             return false;
+        ret->n += !str_is_none(ret->v[ret->n].id);
     }
     return true;
 }
@@ -146,6 +151,18 @@ int kept_items_make(str input, const struct id_source *ids, struct arena *a, str
     return 0;
 }
 
+static int reject_trigger(const struct item *it, const struct path *items_at, struct err *reterr)
+{
+    const struct path at = path_index(items_at, it->index);
+    const struct path type_at = path_member(&at, STR("type"));
+
+    err_set_param(
+        reterr, ERR_INVALID_VALUE, path_name(&type_at).text,
+        "Invalid value: 'compaction_trigger'. It asks for a response; send it as the last "
+        "item of a request to /v1/responses.");
+    return -1;
+}
+
 int kept_items_read(str input, const struct path *at, const struct input_options *o,
                     const struct id_source *ids, struct arena *a, struct kept_items *ret,
                     struct err *reterr)
@@ -155,7 +172,10 @@ int kept_items_read(str input, const struct path *at, const struct input_options
     if (item_list_parse(input, at, o, ids, a, &list, reterr) == -1 ||
         kept_items_make(input, ids, a, ret, reterr) == -1)
         return -1;
-    for (const struct item *it = list.first; it != NULL; it = it->next)
+    for (const struct item *it = list.first; it != NULL; it = it->next) {
+        if (it->kind == ITEM_TRIGGER)
+            return reject_trigger(it, at, reterr);
         ret->v[it->index].is_partial = it->is_partial;
+    }
     return 0;
 }

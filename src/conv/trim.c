@@ -43,6 +43,12 @@ static bool begins_turn(const struct message *m)
     return m->role == ROLE_USER && !m->media_only;
 }
 
+/* A message that is never left out. */
+static bool is_lasting(const struct message *m)
+{
+    return m->role == ROLE_SYSTEM || m->is_own_summary;
+}
+
 /* The last message that begins a turn, or NULL. */
 static struct message *find_last_turn(const struct conversation *c)
 {
@@ -61,7 +67,7 @@ static size_t weigh_old(const struct conversation *c, const struct message *befo
     size_t weight = 0;
 
     for (const struct message *m = c->body; m != before; m = m->next) {
-        if (m->role != ROLE_SYSTEM)
+        if (!is_lasting(m))
             weight += weigh(m);
     }
     return weight;
@@ -104,7 +110,7 @@ size_t conversation_find_mark(const struct conversation *c,
     for (const struct message *m = c->body; last != NULL && m != last->next; m = m->next) {
         if (begins_turn(m) && l.n > 0 && is_known(arg, l.mark))
             found = l.n;
-        if (m->role != ROLE_SYSTEM)
+        if (!is_lasting(m))
             add_message(&l, m);
     }
     return found;
@@ -125,7 +131,7 @@ static struct message **body_link(struct conversation *c)
 /* Unlinks the message, unless it stays; returns where the next one is. */
 static struct message **pass_message(struct conversation *c, struct message **link)
 {
-    if ((*link)->role == ROLE_SYSTEM)
+    if (is_lasting(*link))
         return &(*link)->next;
     add_message(&c->left_out, *link);
     *link = (*link)->next;
@@ -174,7 +180,7 @@ static size_t weigh_turns(const struct conversation *c, const struct message *be
             turns = weight;
         if (m == before)
             break;
-        weight += m->role == ROLE_SYSTEM ? 0 : weigh(m);
+        weight += is_lasting(m) ? 0 : weigh(m);
     }
     return turns;
 }

@@ -3,7 +3,7 @@
  *
  * Turns are left out whole, oldest first. A turn is a user message and what follows it up to the
  * next one: assistant messages, their calls and the outputs of these. System messages stay, and so
- * does everything from the last user message on. */
+ * do own summaries of what stood before (CONTRACT 13.8) and everything from the last user message on. */
 #ifndef ANTIPHON_CONV_TRIM_H
 #define ANTIPHON_CONV_TRIM_H
 

@@ -132,6 +132,7 @@ static int decline(const struct approvals *s, const struct item *request, struct
     call.kind = ITEM_HOSTED_CALL;
     call.index = response->index;
     call.next = response->next;
+    call.raw = response->raw;
     call.call_id = request->id;
     call.has_output = true;
     call.is_declined = true;

@@ -11,6 +11,7 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 #include "wire/request/request_approval.h"
+#include "wire/request/request_compact.h"
 #include "wire/request/request_fields.h"
 #include "wire/request/request_names.h"
 
@@ -365,7 +366,8 @@ int request_resolve(struct responses_request *r, const struct request_history *h
     if (held_init(&held, r, h, ids, a, reterr) == -1)
         return -1;
     if (replace_references(&s) == -1 || prepend_history(&s) == -1 ||
-        request_configure(r, reterr) == -1 || inherit_tools(&s) == -1 ||
+        request_configure(r, reterr) == -1 || request_read_back(r, options, ids, a, reterr) == -1 ||
+        inherit_tools(&s) == -1 ||
         request_read_tools(r, options, ids, a, reterr) == -1)
         return -1;
     return request_look_up(r, ids, a, reterr);

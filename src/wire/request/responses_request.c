@@ -10,6 +10,7 @@
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
+#include "wire/request/request_compact.h"
 #include "wire/request/request_fields.h"
 
 #define PLACE(name, kind, place)                                                                   \
@@ -332,10 +333,12 @@ static int read_items_and_tools(struct responses_request *r,
     if (!str_is_none(r->input) &&
         item_list_parse(r->input, &input_at, &options->input, ids, a, &r->items, reterr) == -1)
         return -1;
-    if (request_configure(r, reterr) == -1)
+    if (request_take_trigger(r, reterr) == -1 || request_configure(r, reterr) == -1)
         return -1;
     r->n_ignored_items = count_ignored(&r->items);
     r->needs_store = responses_request_continues(r) || refers_to_stored(&r->items);
+    if (!r->needs_store && request_read_back(r, options, ids, a, reterr) == -1)
+        return -1;
     return request_read_tools(r, options, ids, a, reterr);
 }
 
