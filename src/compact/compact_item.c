@@ -104,7 +104,8 @@ static bool take_list(str raw, str *ret)
     return str_is_none(raw) || jr_type_of(raw) == JR_ARRAY;
 }
 
-bool compact_item_read(str inside, struct compact_opened *ret)
+/* False for what compact_item_seal() would not have written. */
+static bool read_inside(str inside, struct compact_opened *ret)
 {
     struct compact_opened o = {.is_window = false};
     str kind;
@@ -133,5 +134,5 @@ bool compact_item_open(str sealed, const struct text_seal *seal, struct arena *a
         return false;
     plain = json_text_dup(a, sealed);
     return !str_is_none(plain) && seal->open(seal->arg, plain, a, &inside) &&
-           compact_item_read(inside, ret);
+           read_inside(inside, ret);
 }

@@ -41,7 +41,4 @@ struct compact_opened {
 bool compact_item_open(str sealed, const struct text_seal *seal, struct arena *a,
                        struct compact_opened *ret);
 
-/* Reads what is inside. False when compact_item_seal() would not have written it. */
-bool compact_item_read(str inside, struct compact_opened *ret);
-
 #endif

@@ -30,6 +30,20 @@ static int write_text(const struct output_item *item, struct arena *a, str *ret,
     return str_is_none(*ret) ? err_set_no_memory(reterr) : 0;
 }
 
+/* How the upstream wrote a call of a server's tool stands beside the item, as in the store. */
+static int read_origin(const struct output_item *item, struct arena *a, struct item *ret,
+                       struct err *reterr)
+{
+    struct buf json = {.limit = 0};
+
+    if (item->kind != OUTPUT_MCP_CALL || !output_result_exists(item))
+        return 0;
+    output_result_write(item, &json);
+    ret->raw_result = buf_failed(&json) ? STR_NONE : arena_dup(a, buf_str(&json));
+    buf_fini(&json);
+    return str_is_none(ret->raw_result) ? err_set_no_memory(reterr) : 0;
+}
+
 int response_read_item(const struct response *r, const struct output_item *item,
                        const struct input_options *o, struct arena *a, struct item *ret,
                        struct err *reterr)
@@ -49,7 +63,7 @@ int response_read_item(const struct response *r, const struct output_item *item,
     if (!str_is_none(item->upstream_id))
         ret->call_id = item->upstream_id;
     ret->ends_round = item->ends_round;
-    return 0;
+    return read_origin(item, a, ret, reterr);
 }
 
 /* What follows them is another message of the assistant, although it may begin with a call. */

@@ -4,6 +4,7 @@
 
 #include "json/json_text.h"
 #include "wire/request/request_approval.h"
+#include "wire/request/request_fields.h"
 #include "wire/request/request_names.h"
 
 /* ---- the trigger */

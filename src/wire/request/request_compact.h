@@ -28,15 +28,4 @@ int request_compact_replace(struct responses_request *r, str encrypted_content,
                             const struct responses_request_options *options,
                             const struct id_source *ids, struct arena *a, struct err *reterr);
 
-/* ---- for responses_request_parse() and request_resolve() */
-
-/* Takes a compaction_trigger out of the items, which are those of `input`, and notes it in
- * r->has_trigger. Returns 0, or -1 with *reterr filled. */
-int request_take_trigger(struct responses_request *r, struct err *reterr);
-
-/* The items are complete: refuses a trigger with nothing before it, and reads compaction items
- * back. */
-int request_read_back(struct responses_request *r, const struct responses_request_options *options,
-                      const struct id_source *ids, struct arena *a, struct err *reterr);
-
 #endif

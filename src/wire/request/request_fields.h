@@ -49,6 +49,15 @@ int request_read_management(str raw, struct context_management *ret, struct err 
 int request_read_tools(struct responses_request *r, const struct responses_request_options *options,
                        const struct id_source *ids, struct arena *a, struct err *reterr);
 
+/* Takes a compaction_trigger out of the items, which are those of `input`, and notes it in
+ * r->has_trigger; in request_compact.c, as what follows. Returns 0, or -1 with *reterr filled. */
+int request_take_trigger(struct responses_request *r, struct err *reterr);
+
+/* The items are complete: refuses a trigger with nothing before it, and reads compaction items
+ * back. */
+int request_read_back(struct responses_request *r, const struct responses_request_options *options,
+                      const struct id_source *ids, struct arena *a, struct err *reterr);
+
 /* What a request names besides items of the store must exist. Tools of MCP servers
  * do not while it needs them. */
 int request_look_up(struct responses_request *r, const struct id_source *ids, struct arena *a,

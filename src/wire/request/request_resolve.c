@@ -11,7 +11,6 @@
 #include "json/json_read.h"
 #include "json/json_text.h"
 #include "wire/request/request_approval.h"
-#include "wire/request/request_compact.h"
 #include "wire/request/request_fields.h"
 #include "wire/request/request_names.h"
 

@@ -10,7 +10,6 @@
 #include "json/json_copy.h"
 #include "json/json_read.h"
 #include "json/json_text.h"
-#include "wire/request/request_compact.h"
 #include "wire/request/request_fields.h"
 
 #define PLACE(name, kind, place)                                                                   \
