@@ -106,11 +106,14 @@ void *arena_alloc(struct arena *a, size_t n)
 
     if (padded < n || (a->limit != 0 && padded > a->limit - a->used)) {
         a->is_full = true;
+        a->has_failed = true;
         return NULL;
     }
     b = block_for(a, padded);
-    if (b == NULL)
+    if (b == NULL) {
+        a->has_failed = true;
         return NULL;
+    }
     p = b->bytes + b->used;
     b->used += padded;
     a->used += padded;

@@ -130,16 +130,6 @@ static int make_summary(const struct reading *s, str summary, size_t index, stru
 
 /* ---- opening one */
 
-/* Was there too little memory to open the item? A summary may not be lost by that. */
-static bool lacks_memory(const struct reading *s, const struct item *it)
-{
-    struct buf room = {.limit = 0};
-    bool is_lacking = s->arena->is_full || buf_reserve(&room, it->sealed.len) == NULL;
-
-    buf_fini(&room);
-    return is_lacking;
-}
-
 /* What is wrong inside is ours to get wrong, and no mistake of the client's. */
 static bool is_no_memory(const struct err *e)
 {
@@ -184,8 +174,8 @@ static int open_item(struct reading *s, size_t i)
         if (read_inside(s, &o, it->index, opening) == -1)
             return -1;
         opening->is_end = opening->is_open && !o.is_window && it->is_kept && i < s->n_before;
-    } else if (s->how->seal != NULL && lacks_memory(s, it)) {
-        return err_set_no_memory(s->reterr);
+    } else if (s->arena->has_failed) {
+        return err_set_no_memory(s->reterr); /* no summary is lost by that */
     }
     if (opening->is_open)
         return 0;
