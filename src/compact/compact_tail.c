@@ -1,6 +1,6 @@
 /* compact_tail.c -- where the tail begins, and how its outputs share the room there is.
  *
- * Calls without output would be lost with what stands before the tail: they are found by their ids. */
+ * A call and its output belong together, wherever they stand: they are found by their ids. */
 #include "compact/compact_tail.h"
 
 #include "base/str_map.h"
@@ -24,24 +24,26 @@ static void **find_slot(struct str_map *map, str id, struct arena *a)
     return str_is_none(plain) ? NULL : str_map_slot(map, plain, a);
 }
 
-/* Walks back, so that the outputs that answer a call are known before it. */
-static int find_open_calls(struct compact_context *c, const struct id_source *ids, struct arena *a,
-                           struct err *reterr)
+/* Walks back, so that the output that answers a call is known before it. */
+static int find_answers(struct compact_context *c, const struct id_source *ids, struct arena *a,
+                        struct err *reterr)
 {
-    struct str_map outputs;
+    struct str_map outputs; /* call ids -> the place of the output in answers */
 
     str_map_init(&outputs, ids);
     for (size_t i = c->n; i-- > 0;) {
         const struct item *it = c->v[i];
         void **slot;
 
+        c->answers[i] = c->n;
         if (it->kind != ITEM_OUTPUT && it->kind != ITEM_CALL)
             continue;
         slot = find_slot(&outputs, it->call_id, a);
         if (slot == NULL)
             return err_set_no_memory(reterr);
-        c->is_open[i] = it->kind == ITEM_CALL && !it->is_cut_off && *slot == NULL;
-        *slot = it->kind == ITEM_OUTPUT ? c : NULL;
+        if (it->kind == ITEM_CALL && *slot != NULL)
+            c->answers[i] = (size_t)((const size_t *)*slot - c->answers);
+        *slot = it->kind == ITEM_OUTPUT ? &c->answers[i] : NULL;
     }
     return 0;
 }
@@ -50,12 +52,12 @@ int compact_context_init(struct compact_context *c, const struct item_list *item
                          const struct id_source *ids, struct arena *a, struct err *reterr)
 {
     *c = (struct compact_context){.v = arena_array(a, items->n + 1, sizeof(*c->v)),
-                                  .is_open = arena_array(a, items->n + 1, sizeof(*c->is_open))};
-    if (c->v == NULL || c->is_open == NULL)
+                                  .answers = arena_array(a, items->n + 1, sizeof(*c->answers))};
+    if (c->v == NULL || c->answers == NULL)
         return err_set_no_memory(reterr);
     for (const struct item *it = items->first; it != NULL; it = it->next)
         c->v[c->n++] = it;
-    return find_open_calls(c, ids, a, reterr);
+    return find_answers(c, ids, a, reterr);
 }
 
 /* ---- where it begins */
@@ -225,6 +227,16 @@ static int write_item(const struct writing *s, const struct item *it)
     return is_too_large(s, it) ? cut_form(s, it, shown) : 0;
 }
 
+/* A call whose output stands in the tail goes with it, and one that still waits for its output. */
+static bool is_taken(const struct compact_context *c, const struct compact_tail *tail, size_t i)
+{
+    if (i >= tail->start)
+        return true;
+    if (c->v[i]->kind != ITEM_CALL || c->answers[i] < tail->start)
+        return false;
+    return c->answers[i] < c->n || !c->v[i]->is_cut_off;
+}
+
 int compact_tail_write(const struct compact_context *c, const struct compact_tail *tail,
                        int64_t threshold, const struct id_source *ids, struct arena *a,
                        struct kept_items *ret, struct err *reterr)
@@ -242,7 +254,7 @@ int compact_tail_write(const struct compact_context *c, const struct compact_tai
     if (ret->v == NULL)
         return err_set_no_memory(reterr);
     for (size_t i = 0; i < c->n; i++) {
-        if ((i >= tail->start || c->is_open[i]) && write_item(&s, c->v[i]) == -1)
+        if (is_taken(c, tail, i) && write_item(&s, c->v[i]) == -1)
             return -1;
     }
     return 0;

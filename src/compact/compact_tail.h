@@ -13,8 +13,7 @@
 /* The items of a context by their places. */
 struct compact_context {
     const struct item **v; /* in the arena */
-    bool *
-        is_open; /* of each: a call of the client's whose output did not come, which the tail has */
+    size_t *answers;       /* of each call of the client's: where its output stands; else n */
     size_t n;
 };
 

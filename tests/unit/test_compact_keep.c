@@ -121,6 +121,9 @@ static const struct {
     {"calls without output are in the tail",
      USER("a") "," CALL_OF("1") "," CALL_OF("2") "," OUTPUT_OF("2", "o") "," USER("c"), 1000,
      "user:a", "function_call user:c", 1},
+    {"a call whose output is in the tail is, too",
+     USER("a") "," CALL_OF("1") "," USER("c") "," OUTPUT_OF("1", "o"), 1000, "user:a",
+     "function_call user:c function_call_output=o", 2},
     {"an image stays where the newest message is",
      "{\"role\":\"user\",\"content\":[{\"type\":\"input_image\",\"image_url\":\"data:i\"}]}," USER(
          "c"),
