@@ -77,7 +77,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 
 static void answer_from_list(struct relay *relay)
 {
-    struct buf object = {.limit = 0};
+    struct buf object = {.limit = 0}, shown = {.limit = 0};
     struct err e;
 
     if (buf_failed(&relay->list)) {
@@ -85,13 +85,15 @@ static void answer_from_list(struct relay *relay)
         relay_fail(relay, &e);
     } else if (model_list_find(buf_str(&relay->list), upstream_name(relay), relay->model,
                                &object)) {
-        relay_respond(relay, buf_str(&object));
+        models_view_write_entry(relay, buf_str(&object), &shown);
+        relay_respond(relay, buf_str(&shown));
     } else {
         err_set_param(&e, ERR_MODEL_NOT_FOUND, "model", "The model '%.*s' does not exist.",
                       STR_ARG(relay->model));
         relay_fail(relay, &e);
     }
     buf_fini(&object);
+    buf_fini(&shown);
 }
 
 static void end_lookup(struct relay *relay)

@@ -54,6 +54,17 @@ void relay_respond(struct relay *relay, str json)
     flight_answered(&relay->flight, false);
 }
 
+void relay_respond_held(struct relay *relay, str body)
+{
+    const bool has_cors = relay->flight.worker->config->cors_origins.n > 0;
+    const size_t n = relay_headers_back(relay->held, relay->n_held, has_cors, relay->held);
+
+    relay->status = 200;
+    log_end(relay, "relayed", NULL);
+    peer_respond(relay->flight.peer, relay->status, relay->held, n, body);
+    flight_answered(&relay->flight, true);
+}
+
 /* ---- headers */
 
 /* Room for two more than the client has sent is in out. */
@@ -87,7 +98,9 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     struct relay *relay = arg;
 
     if (!model_lookup_is_needed(relay, status, headers, n_headers)) {
-        pass_head(relay, status, headers, n_headers);
+        if (!models_view_is_due(relay, status, headers, n_headers) ||
+            !models_view_hold(relay, headers, n_headers))
+            pass_head(relay, status, headers, n_headers);
         return;
     }
     flight_cancel_call(&relay->flight);
@@ -99,6 +112,13 @@ static void on_body(void *arg, str bytes)
 {
     struct relay *relay = arg;
 
+    if (relay->held != NULL) {
+        if (models_view_take(relay, bytes))
+            return;
+        pass_head(relay, 200, relay->held, relay->n_held); /* it is too large to be gone through */
+        relay->held = NULL;
+        peer_write(relay->flight.peer, buf_str(&relay->list));
+    }
     peer_write(relay->flight.peer, bytes);
 }
 
@@ -112,6 +132,8 @@ static void on_end(void *arg, const struct err *failure)
     upstream_watch_hear_end(relay->flight.worker->watch, failure);
     if (failure != NULL) {
         relay_fail(relay, failure);
+    } else if (relay->held != NULL) {
+        models_view_answer(relay);
     } else {
         log_end(relay, "relayed", NULL);
         peer_end(relay->flight.peer, STR(""));
@@ -223,6 +245,35 @@ static void fail_relay(void *arg, const struct err *e)
     relay_fail(arg, e);
 }
 
+static void begin_relay(struct relay *relay)
+{
+    const struct http_request *r = relay->flight.http;
+    const bool has_aliases = upstream_model_aliases(relay->flight.worker->config).n > 0;
+
+    if (may_need_rewriting(r, is_chat(relay), has_aliases))
+        flight_work(&relay->flight, request_body_weight(r), rewrite_body, ask_upstream);
+    else
+        ask_upstream(relay, NULL);
+}
+
+/* Models are asked for once it is known what the upstream is, or that it is not to be found out. */
+static void begin_call(struct relay *relay)
+{
+    relay->awaits_upstream = false;
+    if (model_lookup_is_due(relay))
+        model_lookup_start(relay);
+    else
+        begin_relay(relay);
+}
+
+static void on_upstream_known(void *arg)
+{
+    struct relay *relay = arg;
+
+    if (relay->awaits_upstream)
+        begin_call(relay);
+}
+
 static void finish_relay(void *arg)
 {
     struct relay *relay = arg;
@@ -234,20 +285,10 @@ static void finish_relay(void *arg)
 static const struct flight_ops ops = {
     .size = sizeof(struct relay),
     .log_gone = log_gone,
+    .on_upstream_known = on_upstream_known,
     .fail = fail_relay,
     .fini = finish_relay,
 };
-
-static void begin_relay(struct relay *relay)
-{
-    const struct http_request *r = relay->flight.http;
-    const bool has_aliases = upstream_model_aliases(relay->flight.worker->config).n > 0;
-
-    if (may_need_rewriting(r, is_chat(relay), has_aliases))
-        flight_work(&relay->flight, request_body_weight(r), rewrite_body, ask_upstream);
-    else
-        ask_upstream(relay, NULL);
-}
 
 void relay_begin(struct worker *w, struct peer client, const struct http_request *r,
                  const struct caller *caller)
@@ -261,10 +302,9 @@ void relay_begin(struct worker *w, struct peer client, const struct http_request
         return;
     }
     relay->model = model_lookup_id(r, &relay->flight.arena);
-    if (model_lookup_is_due(relay))
-        model_lookup_start(relay);
-    else
-        begin_relay(relay);
+    relay->awaits_upstream = models_view_is_wanted(relay) && worker_awaits_upstream(w);
+    if (!relay->awaits_upstream)
+        begin_call(relay);
     flight_free_if_over(&relay->flight);
 }
 

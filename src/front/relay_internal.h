@@ -1,6 +1,7 @@
 /* relay_internal.h -- one relay, for the files that it is made of:
  *
  *     relay.c            bytes through
+ *     models_view.c      what is known of models beside what the upstream says of them
  *     model_lookup.c     GET /v1/models/{id} from the list, where the upstream has no such path */
 #ifndef ANTIPHON_FRONT_RELAY_INTERNAL_H
 #define ANTIPHON_FRONT_RELAY_INTERNAL_H
@@ -15,8 +16,11 @@ struct relay {
     int status;           /* of the answer; 0: it has not begun */
     const char *phase;    /* in which the upstream's call failed, or NULL */
 
-    str model;       /* of GET /v1/models/{id}: the id, plain; else STR_NONE */
-    struct buf list; /* model_lookup.c: what the upstream has */
+    str model;                /* of GET /v1/models/{id}: the id, plain; else STR_NONE */
+    struct buf list;          /* model_lookup.c, models_view.c: what the upstream has */
+    struct http_header *held; /* models_view.c: of an answer whose body is awaited; NULL: none is */
+    size_t n_held;
+    bool awaits_upstream; /* what it is, before it is asked for its models */
 };
 
 /* ---- relay.c */
@@ -24,6 +28,27 @@ struct relay {
 /* End the answer, with an error or with an object. */
 void relay_fail(struct relay *relay, const struct err *e);
 void relay_respond(struct relay *relay, str json);
+
+/* The same with the held head of the upstream's answer. */
+void relay_respond_held(struct relay *relay, str body);
+
+/* ---- models_view.c */
+
+/* Is it about models, and more to be shown of them than the upstream says? */
+bool models_view_is_wanted(const struct relay *relay);
+
+/* Such an answer: is it to be held until it is there? */
+bool models_view_is_due(const struct relay *relay, int status, const struct http_header *headers,
+                        size_t n_headers);
+
+/* Keeps the head; false when out of memory. Takes the next bytes of the body; false when they are too
+ * many to be held. Answers, when they are all there. */
+bool models_view_hold(struct relay *relay, const struct http_header *headers, size_t n_headers);
+bool models_view_take(struct relay *relay, str bytes);
+void models_view_answer(struct relay *relay);
+
+/* Appends the entry of one model, with what is known of it. */
+void models_view_write_entry(const struct relay *relay, str entry, struct buf *out);
 
 /* ---- model_lookup.c */
 

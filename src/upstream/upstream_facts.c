@@ -93,7 +93,9 @@ struct upstream_facts *upstream_facts_with_window(const struct upstream_facts *f
         return NULL;
     m = upstream_models_find(&copy->models, model);
     if (m == NULL && copy->models.n <= 1) {
-        copy->only = (struct upstream_limits){window, false, f->only.images};
+        copy->only = f->only;
+        copy->only.window = window;
+        copy->only.is_guess = false;
         if (copy->models.n == 1)
             m = copy->models.v; /* it goes by any name */
     } else if (m == NULL) {

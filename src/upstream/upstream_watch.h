@@ -66,6 +66,10 @@ void upstream_watch_learn_window(struct upstream_watch *w, str model, int64_t wi
 void upstream_watch_hear_model(struct upstream_watch *w, const struct upstream_facts *facts,
                                str model);
 
+/* The upstream's list of models, as a client has just got it. */
+void upstream_watch_hear_models(struct upstream_watch *w, const struct upstream_facts *facts,
+                                const struct upstream_models *models);
+
 /* The upstream could not be reached, or broke off. */
 void upstream_watch_lose(struct upstream_watch *w);
 

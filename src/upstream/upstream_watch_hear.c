@@ -178,3 +178,14 @@ void upstream_watch_hear_model(struct upstream_watch *w, const struct upstream_f
     }
     uv_mutex_unlock(&w->lock);
 }
+
+void upstream_watch_hear_models(struct upstream_watch *w, const struct upstream_facts *facts,
+                                const struct upstream_models *models)
+{
+    if (w == NULL || !w->asks || facts == NULL || upstream_models_are_same(&facts->models, models))
+        return;
+    uv_mutex_lock(&w->lock);
+    if (upstream_watch_may_probe(w) && upstream_watch_now_ms() >= w->limits_again_ms)
+        upstream_watch_begin_renewal(w);
+    uv_mutex_unlock(&w->lock);
+}

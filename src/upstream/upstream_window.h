@@ -9,10 +9,17 @@ struct upstream_window {
     int64_t tokens;    /* 0: not known */
     bool is_guess;     /* the server may have allocated less: no request is refused by it */
     bool takes_images; /* the model is known to look at them */
+    str efforts;       /* of reasoning that it is known to take: "low|high", or ""; static */
 };
 
 /* What the operator says of the model, else what the upstream has told of it. model: as the upstream knows it, plain. facts: NULL while nothing is known. */
 struct upstream_window upstream_window_of(const struct config *c,
                                           const struct upstream_facts *facts, str model);
+
+/* The same of a model of a list that has just come: what that says itself is newer than what was told
+ * before. */
+struct upstream_window upstream_window_listed(const struct config *c,
+                                              const struct upstream_facts *facts, str model,
+                                              const struct upstream_limits *listed);
 
 #endif

@@ -101,6 +101,7 @@ class Upstream {
             this.probes.push(seen);
             this.connections -= this.#asking.has(req.socket) ? 0 : 1;
             this.#asking.add(req.socket);
+            seen.body = await bodyOf(req);
             await this.#play(await this.probed(seen), res);
             return;
         }
@@ -140,6 +141,12 @@ class Upstream {
         if (await playPieces(pieces, raw ? socket : res, socket))
             (raw ? socket : res).end();
     }
+}
+
+/* The JSON of a small body; undefined when there is none. */
+async function bodyOf(req) {
+    const parts = await req.toArray().catch(() => []);
+    return parts.length > 0 ? JSON.parse(Buffer.concat(parts)) : undefined;
 }
 
 /* True when all pieces were said and a clean end may follow. */

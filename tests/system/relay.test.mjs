@@ -191,7 +191,7 @@ test('an alias is a model as well', async (t) => {
     const entry = { object: 'model', id: 'qwen3', meta: { id: 1, n_ctx: 4096 } };
     up.always((request) => request.path === '/v1/models' ? json(200, { object: 'list', data: [entry] }) : failure(404, 'no'));
     for (const name of ['gpt-4o', 'my/alias', 'my%2Falias', 'qwen3'])
-        assert.deepEqual((await get(daemon, `/v1/models/${name}`)).json, { ...entry, id: decodeURIComponent(name) }, name);
+        assert.deepEqual((await get(daemon, `/v1/models/${name}`)).json, { ...entry, id: decodeURIComponent(name), context_length: 4096, context_window: 4096, max_model_len: 4096 }, name);
     checkError(await get(daemon, '/v1/models/lost'), 404, 'model_not_found');
 });
 

@@ -90,12 +90,10 @@ static const struct family families[] = {
 
 enum { N_FAMILIES = COUNT_OF(families) };
 
-static bool is_of_family(const struct family *f, str tail)
+static bool fits_any(str patterns, str tail)
 {
-    str rest = f->patterns;
-
-    while (rest.len > 0) {
-        if (fits_name(str_cut(&rest, '|'), tail))
+    while (patterns.len > 0) {
+        if (fits_name(str_cut(&patterns, '|'), tail))
             return true;
     }
     return false;
@@ -119,11 +117,31 @@ static const struct family *find_family(str model)
 
     while (next_tail(model, "/_", &tail)) {
         for (size_t i = 0; i < n; i++) {
-            if (is_of_family(&families[i], tail))
+            if (fits_any(families[i].patterns, tail))
                 n = i;
         }
     }
     return &families[n];
+}
+
+static const struct {
+    str patterns, efforts;
+} efforts[] = {
+#define MODEL_EFFORT(patterns, efforts, source) {STR_INIT(patterns), STR_INIT(efforts)},
+#include "wire/dialect/model_effort.def"
+};
+
+static str find_efforts(str model)
+{
+    str tail = STR_NONE;
+
+    while (next_tail(model, "/_", &tail)) {
+        for (size_t i = 0; i < COUNT_OF(efforts); i++) {
+            if (fits_any(efforts[i].patterns, tail))
+                return efforts[i].efforts;
+        }
+    }
+    return STR("");
 }
 
 /* ---- all together */
@@ -237,6 +255,7 @@ struct model_profile model_profile_find(str model, str other, struct name_list l
         .format_after_tools = values[MODEL_SCHEMA_WITH_TOOLS] != 0,
         .images_in_tool = values[MODEL_TOOL_IMAGES] != 0,
         .images = (enum model_images)values[MODEL_IMAGE_INPUT],
+        .efforts = find_efforts(writes_harmony(&said) ? STR("gpt-oss") : name),
         .context_window = number_of(MODEL_CONTEXT_WINDOW, &said),
     };
 }

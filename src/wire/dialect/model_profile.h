@@ -69,6 +69,7 @@ struct model_profile {
     enum model_space space;
     enum model_images images; /* as the operator says it */
     int64_t context_window;   /* the same, in tokens; 0: not said */
+    str efforts;              /* of reasoning that its family is known to take: "low|high", or "" */
 };
 
 /* The profile of the model that the upstream knows by this name (plain text). other: a name that

@@ -27,10 +27,16 @@ static const struct {
 #include "wire/dialect/upstream_models.def"
 };
 
-static const struct {
+static const struct word_row {
     enum upstream_path path;
     str member, word;
-} images[] = {
+} efforts[] =
+    {
+#define MODEL_EFFORTS(path, member, word, source)                                                  \
+    {UPSTREAM_PATH_##path, STR_INIT(member), STR_INIT(word)},
+#include "wire/dialect/upstream_models.def"
+},
+  images[] = {
 #define MODEL_IMAGES(path, member, word, source)                                                   \
     {UPSTREAM_PATH_##path, STR_INIT(member), STR_INIT(word)},
 #include "wire/dialect/upstream_models.def"
@@ -152,6 +158,11 @@ static void add_limits(enum upstream_path path, str entry, struct upstream_limit
         if (!str_is_none(value))
             to->images =
                 is_or_has(value, images[i].word) ? MODEL_IMAGES_TAKEN : MODEL_IMAGES_NOT_TAKEN;
+    }
+    for (size_t i = 0; i < COUNT_OF(efforts); i++) {
+        if (efforts[i].path == path &&
+            is_or_has(value_at(entry, efforts[i].member), efforts[i].word))
+            to->takes_efforts = true;
     }
 }
 

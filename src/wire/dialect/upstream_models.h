@@ -27,6 +27,7 @@ struct upstream_limits {
     int64_t window; /* tokens of its context; 0: not said */
     bool is_guess;  /* of the window: what the model could have, not what it was given */
     enum model_images images;
+    bool takes_efforts; /* of reasoning: low, medium and high */
 };
 
 /* A model of /v1/models: its name, and the name of what is behind it, as a rule with a path or a
