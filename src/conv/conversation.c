@@ -425,6 +425,17 @@ static void open_last_calls(const struct message *last)
         c->open = true;
 }
 
+bool message_has_media(const struct message *m)
+{
+    if (m->content != NULL && m->content->has_media)
+        return true;
+    for (const struct call *c = m->first_call; c != NULL; c = c->next) {
+        if (c->output != NULL && c->output->has_media)
+            return true;
+    }
+    return conversation_has_media(&m->texts);
+}
+
 bool conversation_has_media(const struct pieces *list)
 {
     for (const struct piece *p = list->first; p != NULL; p = p->next) {

@@ -131,6 +131,9 @@ bool conversation_is_answer(const struct message *m, const struct piece *p);
 
 bool conversation_has_media(const struct pieces *list);
 
+/* Is anything of the message not text, the outputs of its calls included? */
+bool message_has_media(const struct message *m);
+
 /* The first of the messages from m on that is not one of the leading system
  * texts, or NULL. */
 struct message *conversation_find_body(struct message *m);

@@ -33,6 +33,7 @@
 #include "net/listen_address.h"
 #include "turn/compaction_prompt.h"
 #include "turn/owner_seal.h"
+#include "upstream/token_memory.h"
 #include "upstream/upstream_watch.h"
 
 struct server {
@@ -48,6 +49,7 @@ struct server {
     str store_shown;                        /* where it is, as far as the log may know */
     struct call_memory *reasoning, *rounds; /* or NULL */
     struct cut_memory *cuts;                /* or NULL */
+    struct token_memory *counts;            /* or NULL */
     struct memory_keeper *keeper;           /* on the main loop */
     struct seal_keys *seal_keys;            /* of encrypted_content: of reasoning, and of ... */
     struct seal_keys *compaction_keys;      /* ... compaction items */
@@ -186,6 +188,17 @@ static int open_cuts(struct server *s, struct err *reterr)
     return s->cuts == NULL ? -1 : 0;
 }
 
+static int open_counts(struct server *s, struct err *reterr)
+{
+    const struct token_memory_conf conf = {.max_entries = s->config->count_cache,
+                                           .lifetime_ms = s->config->count_cache_time_ms};
+
+    if (s->config->count_by == CONFIG_COUNT_BY_OFF)
+        return 0;
+    s->counts = token_memory_new(&conf, reterr);
+    return s->counts == NULL ? -1 : 0;
+}
+
 static int open_seal(struct server *s, struct err *reterr)
 {
     const struct store_conf conf = state_conf(s->config, &s->memory);
@@ -302,6 +315,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->reasoning = s->reasoning;
         s->workers[i]->rounds = s->rounds;
         s->workers[i]->cuts = s->cuts;
+        s->workers[i]->counts = s->counts;
         s->workers[i]->seal_keys = s->seal_keys;
         s->workers[i]->forgets_seals = s->forgets_seals;
         s->workers[i]->compaction_keys = s->compaction_keys;
@@ -560,6 +574,7 @@ static void tear_down(struct server *s, int status)
     call_memory_free(s->reasoning);
     call_memory_free(s->rounds);
     cut_memory_free(s->cuts);
+    token_memory_free(s->counts);
     seal_keys_free(s->seal_keys);
     seal_keys_free(s->compaction_keys);
     mcp_config_unref(s->servers);
@@ -597,10 +612,10 @@ int server_run(const struct config *config, const struct config_sources *sources
         err_set_no_memory(&e);
     else if (s.loop != NULL && check_addresses(&s, &e) == 0 && open_store(&s, &e) == 0 &&
              open_addresses(&s, &e) == 0 && open_memories(&s, &e) == 0 &&
-             open_keeper(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_seal(&s, &e) == 0 &&
-             load_compaction_prompt(&s, &e) == 0 && open_builtin(&s, &e) == 0 &&
-             open_hub(&s, &e) == 0 && open_share(&s, &e) == 0 && open_workers(&s, &e) == 0 &&
-             run_until_signal(&s, &e) == 0)
+             open_keeper(&s, &e) == 0 && open_cuts(&s, &e) == 0 && open_counts(&s, &e) == 0 &&
+             open_seal(&s, &e) == 0 && load_compaction_prompt(&s, &e) == 0 &&
+             open_builtin(&s, &e) == 0 && open_hub(&s, &e) == 0 && open_share(&s, &e) == 0 &&
+             open_workers(&s, &e) == 0 && run_until_signal(&s, &e) == 0)
         status = EXIT_SUCCESS;
     if (s.is_abandoned) {
         status = EXIT_SUCCESS; /* what it was told to do */

@@ -28,6 +28,7 @@ struct flight;
 struct search_http;
 struct seal_keys;
 struct store;
+struct token_memory;
 
 /* Who has more than one flight, and outlives each: a part of it. Its functions may take it out of the
  * list, and on_end does. */
@@ -60,6 +61,7 @@ struct worker {
     struct call_memory *reasoning;           /* shared by all workers; or NULL */
     struct call_memory *rounds;              /* the same */
     struct cut_memory *cuts;                 /* the same */
+    struct token_memory *counts;             /* the same; NULL: tokens are not counted */
     const struct seal_keys *seal_keys;       /* shared by all workers, outlives them */
     const struct seal_keys *compaction_keys; /* the same */
     bool forgets_seals;                      /* these keys end with the process */

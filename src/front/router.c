@@ -173,7 +173,8 @@ static bool is_relayable(str path)
 }
 
 /* Words that the API has where an id stands else: /v1/responses/compact is a path of
- * its own, which is not there, and no response to which POST is not allowed. */
+ * its own, which is not there, and no response to which POST is not allowed; input_tokens is one that
+ * cannot be got. */
 static bool is_id(str word)
 {
     return !str_eq(word, STR("compact")) && !str_eq(word, STR("input_tokens"));

@@ -222,6 +222,11 @@ int store_delete_item(struct store_session *s, str owner, str conversation_id, s
 int store_delete_hidden(struct store_session *s, str owner, str conversation_id, str item_id,
                         struct err *reterr);
 
+/* Loads the items of a conversation that the model is to see, locked or not: what they are counted by
+ * changes nothing. */
+int store_load_conversation(struct store_session *s, str owner, str id, struct arena *a,
+                            struct store_history *ret, struct err *reterr);
+
 /* Locks a conversation for one response, under a name that is new each time, and
  * loads its items. The store renews the lock while the process lives.
  * ERR_CONVERSATION_LOCKED. */

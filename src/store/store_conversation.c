@@ -293,3 +293,22 @@ int store_delete_hidden(struct store_session *s, str owner, str conversation_id,
         return -1;
     return tx_end(&tx, delete_item(s, owner, conversation_id, item_id, true, reterr), reterr);
 }
+
+int store_load_conversation(struct store_session *s, str owner, str id, struct arena *a,
+                            struct store_history *ret, struct err *reterr)
+{
+    struct store_items items = {0};
+    int64_t seq;
+    struct tx tx;
+    int rc;
+
+    if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
+        return -1;
+    rc = find_conversation(s, owner, id, &seq, reterr);
+    if (rc == 0)
+        rc = conversation_context(s, seq, a, &items, reterr);
+    rc = tx_end(&tx, rc, reterr);
+    if (rc == 0)
+        *ret = (struct store_history){.items = items};
+    return rc;
+}

@@ -3,9 +3,10 @@
  *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
  *                      \_____________^ \______________________________________________________^
  *
- *       DECIDE -> WRITE -> COUNT -> ASK -> ROUND -> CLOSE -> CALLS    a round, as often as DECIDE says so
- *                                  ^ v       v
- *                                 HEAR    SHORTEN -> ROUND    what was too long is sent again
+ *       DECIDE -> WRITE -> COUNT -> FIT -> ASK -> ROUND -> CLOSE -> CALLS
+ *                                    v      ^      ^ v       v
+ *                                   SHORTEN-+      HEAR   SHORTEN -> ROUND
+ *                                                         what was too long is sent again
  *
  *     at any time, when the response has ended:       RECORD -> SAVE -> CONCLUDE -> DONE
  *     when it cannot be begun:                        DONE
@@ -52,7 +53,8 @@ static const struct turn_stage stages[] = {
     [TURN_CALLS] = {"calls", NULL, turn_gather_calls, turn_run_calls, .next = TURN_DECIDE},
     [TURN_DECIDE] = {"decide", .run = turn_decide, .next = TURN_WRITE},
     [TURN_WRITE] = {"write", turn_weight, turn_write_request, .next = TURN_COUNT},
-    [TURN_COUNT] = {"count", turn_weight, turn_start_counting, .next = TURN_ASK},
+    [TURN_COUNT] = {"count", .run = turn_count_written, .next = TURN_FIT},
+    [TURN_FIT] = {"fit", .run = turn_judge_size, .next = TURN_ASK, .otherwise = TURN_SHORTEN},
     [TURN_ASK] = {"ask", .run = turn_ask, .next = TURN_ROUND},
     [TURN_ROUND] = {"round", .run = turn_await_round, .next = TURN_CLOSE, .otherwise = TURN_HEAR,
                     .listens = true},
@@ -61,7 +63,7 @@ static const struct turn_stage stages[] = {
     [TURN_CLOSE] = {"close", turn_round_weight, turn_close_round, turn_judge_round,
                     .next = TURN_CALLS, .otherwise = TURN_SHORTEN},
     [TURN_SHORTEN] = {"shorten", turn_weight, turn_write_shorter, turn_ask_again,
-                      .next = TURN_ROUND},
+                      .next = TURN_ROUND, .otherwise = TURN_ASK},
     [TURN_RECORD] = {"record", turn_record_weight, turn_compose_record, .next = TURN_SAVE,
                      .needs_no_client = true},
     [TURN_SAVE] = {"save", NULL, turn_start_saving, turn_await_saved, .next = TURN_CONCLUDE,
@@ -71,12 +73,29 @@ static const struct turn_stage stages[] = {
     [TURN_DONE] = {.name = "done"},
 };
 
+/* A request that is only counted: nothing is listed, run, sent or stored. */
+static const struct turn_stage count_stages[] = {
+    [TURN_RECOGNISE] = {"recognise", .run = await_upstream, .next = TURN_PARSE},
+    [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
+                    .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
+    [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE},
+    [TURN_RESOLVE] = {"resolve", turn_weight, turn_complete_request, turn_pass_tools,
+                      .next = TURN_TOOLS, .otherwise = TURN_WRITE},
+    [TURN_TOOLS] = {"tools", .run = turn_look_for_tools, .next = TURN_OFFER},
+    [TURN_OFFER] = {"offer", turn_weight, turn_offer_tools, .next = TURN_WRITE},
+    [TURN_WRITE] = {"write", turn_weight, turn_write_request, .next = TURN_COUNT},
+    [TURN_COUNT] = {"count", .run = turn_count_written, .next = TURN_ANSWER},
+    [TURN_ANSWER] = {"answer", .run = turn_send_count, .next = TURN_DONE},
+    [TURN_DONE] = {.name = "done"},
+};
+
 /* What fails is the response, if the client has seen anything of it or waits for its conversation to be
  * unlocked, and else the request: an HTTP error, which SDKs retry. */
 static void fail_response(struct turn *t, const struct err *e)
 {
     turn_calls_cancel(&t->calls);
     turn_cancel_tools(t);
+    turn_cancel_count(t);
     if (t->has_response && (t->is_begun || !str_is_none(t->lock))) {
         response_fail(&t->response, e, turn_out(t));
         turn_move(&t->flight, TURN_RECORD);
@@ -98,6 +117,15 @@ static const struct turn_front front = {
     .stages = stages,
     .n_new = TURN_RESOLVE + 1,
     .ended = TURN_RECORD,
+    .done = TURN_DONE,
+    .send = turn_send_events,
+    .fail = fail_turn,
+};
+
+static const struct turn_front count_front = {
+    .stages = count_stages,
+    .n_new = TURN_RESOLVE + 1,
+    .ended = TURN_DONE,
     .done = TURN_DONE,
     .send = turn_send_events,
     .fail = fail_turn,
@@ -237,6 +265,7 @@ static void cancel_turn(void *arg)
 
     turn_calls_cancel(&t->calls);
     turn_cancel_tools(t);
+    turn_cancel_count(t);
 }
 
 static void unlock_turn(void *arg)
@@ -248,6 +277,7 @@ static void finish_turn(void *arg)
 {
     struct turn *t = arg;
 
+    turn_cancel_count(t);
     if (t->has_round)
         round_fini(&t->round);
     if (t->has_response)
@@ -264,24 +294,21 @@ static void finish_turn(void *arg)
     arena_fini(&t->kept);
 }
 
-static const struct flight_ops ops = {
-    .size = sizeof(struct turn),
-    .front = &front,
-    .log_gone = log_gone,
-    .on_timer = on_timer,
-    .on_upstream_known = on_upstream_known,
-    .fail = end_turn,
-    .cancel = cancel_turn,
-    .on_over = unlock_turn,
-    .fini = finish_turn,
-};
+#define TURN_OPS(front_of_it)                                                                      \
+    {                                                                                              \
+        .size = sizeof(struct turn), .front = (front_of_it), .log_gone = log_gone,                 \
+        .on_timer = on_timer, .on_upstream_known = on_upstream_known, .fail = end_turn,            \
+        .cancel = cancel_turn, .on_over = unlock_turn, .fini = finish_turn,                        \
+    }
+
+static const struct flight_ops ops = TURN_OPS(&front), count_ops = TURN_OPS(&count_front);
 
 /* ---- the beginning */
 
-void turn_begin(struct worker *w, struct peer client, const struct http_request *r,
-                const struct caller *caller)
+static void begin_turn(const struct flight_ops *of, struct worker *w, struct peer client,
+                       const struct http_request *r, const struct caller *caller)
 {
-    struct turn *t = flight_new(&ops, w, client, r, caller);
+    struct turn *t = flight_new(of, w, client, r, caller);
     struct err e;
 
     if (t == NULL) {
@@ -289,6 +316,7 @@ void turn_begin(struct worker *w, struct peer client, const struct http_request 
         peer_respond_error(client, &e);
         return;
     }
+    t->is_count = of == &count_ops;
     t->last_event_ms = t->flight.start_ms;
     t->calls.flight = &t->flight;
     t->calls.close = turn_close_call;
@@ -298,8 +326,20 @@ void turn_begin(struct worker *w, struct peer client, const struct http_request 
     turn_wake(&t->flight);
 }
 
+void turn_begin(struct worker *w, struct peer client, const struct http_request *r,
+                const struct caller *caller)
+{
+    begin_turn(&ops, w, client, r, caller);
+}
+
 void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                 const struct caller *caller)
 {
     turn_begin(w, peer_of_exchange(x), r, caller);
+}
+
+void turn_start_count(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                      const struct caller *caller)
+{
+    begin_turn(&count_ops, w, peer_of_exchange(x), r, caller);
 }

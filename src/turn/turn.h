@@ -17,4 +17,8 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
 void turn_begin(struct worker *w, struct peer client, const struct http_request *r,
                 const struct caller *caller);
 
+/* The same for one that is only counted: POST /v1/responses/input_tokens. */
+void turn_start_count(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                      const struct caller *caller);
+
 #endif

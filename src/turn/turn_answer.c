@@ -55,6 +55,8 @@ struct turn_summary turn_summarize(const struct turn *t)
         .repair = flaws.repair,
         .history_repairs = t->history_repairs,
         .not_stored = t->not_stored,
+        .is_count = t->is_count,
+        .input_tokens = t->context.tokens,
     };
 }
 

@@ -1,13 +1,25 @@
-/* turn_count.c -- how many tokens of the model the request is that was written (CONTRACT 14). */
+/* turn_count.c -- how many tokens of the model the request is that was written (CONTRACT 14), and
+ * whether the model takes so many (CONTRACT 15.4).
+ *
+ * Counting costs a question to the upstream, so it is done only where the number decides something. What
+ * was counted or sent before is known without that. */
 #include "conv/trim.h"
+#include "ev/log.h"
+#include "json/json_write.h"
 #include "turn/turn_stages.h"
+#include "upstream/upstream_options.h"
+#include "upstream/upstream_watch.h"
 
-/* Bytes of text in a token. An image weighs what 1,024 of them do. */
-enum { BYTES_A_TOKEN = 4 };
+enum {
+    BYTES_A_TOKEN = 4,  /* of text; an image weighs what 1,024 tokens do */
+    ESTIMATE_ERROR = 2, /* an estimate may be off by this factor */
+};
 
 /* ---- without asking anybody */
 
-int64_t turn_estimate_context(const struct turn *t)
+/* About how many tokens the request comes to (CONTRACT 13.4): those of the round before with its answer, and
+ * what was added; where nothing is known of that, all of it by its bytes. */
+static int64_t estimate_context(const struct turn *t)
 {
     const size_t outputs = conversation_outputs_weight(&t->conversation);
     const size_t before = t->last_round.outputs_weight;
@@ -18,21 +30,197 @@ int64_t turn_estimate_context(const struct turn *t)
     return t->last_round.tokens + (int64_t)(added / BYTES_A_TOKEN);
 }
 
-/* ---- the stage */
+/* ---- what is counted */
 
-/* A conversation that may be cut is measured before it is sent, where the model's window is known. */
-static bool wants_count(const struct turn *t)
+static bool has_media(const struct conversation *c)
 {
-    return turn_is_truncated(t) && t->window.tokens > 0;
+    const struct message *m = c->first;
+
+    while (m != NULL && !message_has_media(m))
+        m = m->next;
+    return m != NULL;
 }
 
-int turn_start_counting(void *arg, struct err *reterr)
+int turn_note_written(struct turn *t, struct err *reterr)
+{
+    struct turn_counting *n = &t->counting;
+    str scope;
+
+    *n = (struct turn_counting){.has_key = false};
+    t->context = (struct turn_context){.tokens = 0};
+    if (t->flight.worker->counts == NULL)
+        return 0;
+    n->request = (struct token_request){
+        .is_prompt = t->profile.harmony == HARMONY_MODE_COMPLETIONS,
+        .has_media = has_media(&t->conversation),
+        .token_field = t->chat.token_field,
+    };
+    if (token_request_read(buf_str(&t->chat_body), &t->flight.arena, &n->request, reterr) == -1)
+        return -1;
+    scope = turn_memory_scope(t);
+    n->has_key = !str_is_none(scope) && t->flight.worker->config->count_cache > 0 &&
+                 token_key_make(scope, &n->request, &n->key);
+    return 0;
+}
+
+/* ---- asking */
+
+static void on_counted(void *arg, const struct token_count_result *result,
+                       const struct err *failure)
 {
     struct turn *t = arg;
 
+    t->counting.count = NULL;
+    if (result != NULL)
+        t->context = (struct turn_context){.tokens = result->tokens, .is_exact = true};
+    if (failure != NULL && failure->code == ERR_UPSTREAM_UNAVAILABLE) {
+        upstream_watch_lose(t->flight.worker->watch);
+        upstream_watch_hear_end(t->flight.worker->watch, failure);
+    }
+    t->counting.failure = turn_keep_failure(&t->kept, failure);
+    turn_wake(&t->flight);
+}
+
+static struct token_count_conf count_conf(struct turn *t)
+{
+    const struct config *c = t->flight.worker->config;
+    struct turn_counting *n = &t->counting;
+
+    n->headers[0] = (struct http_header){STR("content-type"), STR("application/json")};
+    return (struct token_count_conf){
+        .memory = t->flight.worker->counts,
+        .request = &n->request,
+        .key = n->has_key ? &n->key : NULL,
+        .base = t->flight.worker->upstream,
+        .kind = upstream_kind_profile(c, t->facts)->kind,
+        .headers = n->headers,
+        .n_headers = flight_add_headers(&t->flight, n->headers, 1),
+        .call = worker_call_conf(t->flight.worker),
+        .timeout_ms = c->count_timeout_ms,
+        .max_answer_bytes = c->max_line_bytes,
+        .passes_key = worker_passes_key(t->flight.worker, t->flight.http),
+        .asks_server = c->count_by != CONFIG_COUNT_BY_COMPLETION,
+        .asks_model = t->is_count && c->count_by != CONFIG_COUNT_BY_SERVER,
+    };
+}
+
+/* So many tokens decide what becomes of the request; 0: no number does. A conversation that may be cut is
+ * measured before it is sent, where the window is known. */
+static int64_t deciding_tokens(const struct turn *t)
+{
+    return turn_is_truncated(t) && !t->window.is_guess ? t->window.tokens : 0;
+}
+
+/* Is it worth asking for the number, after the estimate? */
+static bool must_be_exact(const struct turn *t)
+{
+    return t->is_count || t->context.tokens >= deciding_tokens(t) / ESTIMATE_ERROR;
+}
+
+/* Finds the count, or asks for it. Returns -1 with *reterr filled when it cannot be asked for. */
+static int begin_counting(struct turn *t, struct err *reterr)
+{
+    struct token_memory *counts = t->flight.worker->counts;
+    struct token_count_conf conf;
+
+    if (t->counting.has_key)
+        t->context.tokens =
+            token_memory_find(counts, &t->counting.key, loop_now_ms(t->flight.worker->loop));
+    t->context.is_exact = t->context.tokens > 0;
+    if (t->context.is_exact || (deciding_tokens(t) == 0 && !t->is_count))
+        return 0;
+    t->context.tokens = estimate_context(t);
+    if (!must_be_exact(t))
+        return 0;
+    if (counts == NULL) {
+        err_set(reterr, ERR_NOT_IMPLEMENTED,
+                "The upstream cannot count tokens: it is not asked (count_by=off).");
+        return -1;
+    }
+    conf = count_conf(t);
+    t->counting.count = token_count_start(t->flight.worker->client, &conf, on_counted, t, reterr);
+    return t->counting.count == NULL ? -1 : 0;
+}
+
+void turn_cancel_count(struct turn *t)
+{
+    token_count_cancel(t->counting.count);
+    t->counting.count = NULL;
+}
+
+/* ---- the stages */
+
+/* Without a count the request goes its way: only who asked for nothing else hears why there is none. */
+enum turn_next turn_count_written(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+    struct err e;
+
+    if (!t->counting.has_begun) {
+        t->counting.has_begun = true;
+        if (begin_counting(t, &e) == -1)
+            t->counting.failure = turn_keep_failure(&t->kept, &e);
+    }
+    if (t->counting.count != NULL)
+        return TURN_WAIT;
+    if (t->counting.failure != NULL && t->is_count) {
+        *reterr = *t->counting.failure;
+        worker_hide_keys(t->flight.worker, t->flight.http, reterr);
+        return TURN_FAIL;
+    }
+    return TURN_GO;
+}
+
+static void set_too_long(const struct turn *t, struct err *ret)
+{
+    err_set_param(ret, ERR_CONTEXT_LENGTH, "input",
+                  "This model's maximum context length is %lld tokens, but the request has %lld.",
+                  (long long)t->window.tokens, (long long)t->context.tokens);
+    ret->tokens = (struct err_tokens){.limit = t->window.tokens, .prompt = t->context.tokens};
+}
+
+enum turn_next turn_judge_size(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+
+    if (!t->context.is_exact || t->window.tokens == 0 || t->window.is_guess ||
+        t->context.tokens <= t->window.tokens)
+        return TURN_GO;
+    set_too_long(t, reterr);
+    if (!turn_may_leave_out(t))
+        return TURN_FAIL;
+    t->result.error = *reterr;
+    return TURN_ELSE;
+}
+
+enum turn_next turn_send_count(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+    struct buf object = {.limit = 0};
+    struct jw w = jw_to(&object);
+
     (void)reterr;
-    t->context = (struct turn_context){.tokens = 0};
-    if (wants_count(t))
-        t->context.tokens = turn_estimate_context(t);
-    return 0;
+    jw_object(&w);
+    jw_key_string(&w, "object", STR("response.input_tokens"));
+    jw_key_int(&w, "input_tokens", t->context.tokens);
+    jw_object_end(&w);
+    turn_answer_object(t, &object);
+    return TURN_WAIT;
+}
+
+/* ---- what the upstream says itself */
+
+void turn_keep_usage(struct turn *t)
+{
+    const struct usage *u = &t->round.stream.reader.usage;
+    enum token_way other;
+
+    if (!t->counting.has_key || !u->known || u->input == 0)
+        return;
+    other = token_memory_keep_usage(t->flight.worker->counts, &t->counting.key, u->input,
+                                    loop_now_ms(t->flight.worker->loop));
+    if (other != TOKEN_WAYS)
+        log_line(LOG_INFO, "tokens are not counted this way",
+                 (struct log_field[]){LOG_STR("way", token_way_word(other)),
+                                      LOG_STR("why", STR("usage_differs")), LOG_END});
 }

@@ -8,7 +8,7 @@
  * turn_tools.c      the tools of MCP servers that it may use
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
  * turn_round.c      the model is asked
- * turn_count.c      how many tokens that is
+ * turn_count.c      how many tokens that is, and whether they fit
  * turn_round_end.c  what it says, and what follows
  * turn_end.c        the last event, or the object
  *
@@ -36,6 +36,7 @@
 #include "turn/owner_seal.h"
 #include "turn/turn.h"
 #include "turn/turn_log.h"
+#include "upstream/token_count.h"
 #include "upstream/upstream_facts.h"
 #include "upstream/upstream_window.h"
 #include "wire/chat/chat_request.h"
@@ -57,11 +58,13 @@ enum turn_state {
     TURN_DECIDE,
     TURN_WRITE,
     TURN_COUNT,
+    TURN_FIT,
     TURN_ASK,
     TURN_ROUND,
     TURN_HEAR,
     TURN_CLOSE,
     TURN_SHORTEN,
+    TURN_ANSWER,
     TURN_RECORD,
     TURN_SAVE,
     TURN_CONCLUDE,
@@ -98,6 +101,17 @@ struct turn_context {
     bool is_exact;  /* counted, or told by the upstream; else estimated */
 };
 
+/* How that is found out; turn_count.c's own. */
+struct turn_counting {
+    struct token_request request; /* of chat_body, as far as it is counted */
+    struct token_key key;
+    bool has_key;
+    struct http_header headers[3];
+    struct token_count *count; /* under way; or NULL */
+    bool has_begun;
+    const struct err *failure; /* NULL: none */
+};
+
 /* The round before it, from which that is estimated. */
 struct turn_last_round {
     int64_t tokens;        /* of its request and of its answer; 0: not told, or there is none */
@@ -119,15 +133,17 @@ struct turn {
     struct response response;
     struct round round;
     struct turn_context context; /* of chat_body, behind TURN_COUNT */
-    struct turn_last_round
-        last_round;                /* zeroed by whoever puts another conversation in its place */
-    enum response_dialect dialect; /* of its stream */
-    unsigned n_shortened;          /* how often it was sent again with less of the conversation */
-    size_t n_left_out;             /* messages of it that are not sent (conv/trim.h) */
-    bool is_aimed;                 /* it was cut by the upstream's numbers, and is under way */
-    bool has_response, has_round;  /* are initialised */
-    bool is_begun;                 /* the head of the stream has been sent */
-    bool has_ended;                /* the response, with the round that has ended last */
+    struct turn_counting counting;
+    struct turn_last_round last_round; /* zeroed when another conversation takes its place */
+    enum response_dialect dialect;     /* of its stream */
+    unsigned n_shortened;         /* how often it was sent again with less of the conversation */
+    size_t n_left_out;            /* messages of it that are not sent (conv/trim.h) */
+    bool is_aimed;                /* it was cut by the upstream's numbers, and is under way */
+    bool has_response, has_round; /* are initialised */
+    bool is_begun;                /* the head of the stream has been sent */
+    bool is_asked;                /* the request of this round has been sent */
+    bool is_count;                /* it is only counted: POST /v1/responses/input_tokens */
+    bool has_ended;               /* the response, with the round that has ended last */
 
     struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
 
@@ -209,12 +225,19 @@ int turn_open_response(struct turn *t, struct err *reterr);
 
 /* ---- turn_count.c */
 
-/* About how many tokens the request comes to that was written, found out without asking anybody
- * (CONTRACT 13.4): those of the round before with its answer, and what was added; where nothing is
- * known of that, all of it by its bytes. */
-int64_t turn_estimate_context(const struct turn *t);
+/* The request for the upstream has been written, or written anew: what is counted of it. Returns 0, or
+ * -1 with *reterr filled. */
+int turn_note_written(struct turn *t, struct err *reterr);
+
+/* A round has ended well: keeps what the upstream says of the request's tokens. */
+void turn_keep_usage(struct turn *t);
+
+void turn_cancel_count(struct turn *t);
 
 /* ---- turn_truncate.c */
+
+/* May turns be left out, as often as that has been done? */
+bool turn_may_leave_out(const struct turn *t);
 
 /* What a request without messages weighs, its tools above all (conv/trim.h). */
 size_t turn_weigh_rest(const struct turn *t);

@@ -27,6 +27,8 @@ static const char *status_word(const struct turn_summary *s)
         return "rejected";
     if (s->error != NULL)
         return "failed";
+    if (s->is_count)
+        return "counted";
     return s->response->status == RESPONSE_INCOMPLETE ? "incomplete" : "completed";
 }
 
@@ -71,7 +73,7 @@ void turn_log(const struct turn_summary *s)
     bool is_trouble =
         s->not_stored != NULL || (s->error != NULL && err_http_status(s->error) >= 500);
 
-    if (s->response != NULL)
+    if (s->response != NULL && !s->is_count)
         add_field(&f, (struct log_field)LOG_STR("id", id_str(&s->response->id)));
     if (!str_is_none(s->model))
         add_field(&f, (struct log_field)LOG_NAME("model", str_from_c(model.text)));
@@ -80,7 +82,9 @@ void turn_log(const struct turn_summary *s)
         add_error(&f, s, &words);
     if (s->not_stored != NULL)
         add_field(&f, (struct log_field)LOG_STR("not_stored", str_from_c(s->not_stored->msg)));
-    if (s->response != NULL) {
+    if (s->is_count && s->error == NULL)
+        add_field(&f, (struct log_field)LOG_INT("input_tokens", (uint64_t)s->input_tokens));
+    if (s->response != NULL && !s->is_count) {
         add_field(&f, (struct log_field)LOG_INT("rounds", s->response->n_rounds));
         if (s->response->n_answer_rounds != 0)
             add_field(&f, (struct log_field)LOG_INT("answer_rounds", s->response->n_answer_rounds));

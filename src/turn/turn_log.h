@@ -27,6 +27,8 @@ struct turn_summary {
     const struct err *not_stored;           /* NULL: it did not have to be, or was */
     unsigned n_shortened; /* how often it was sent again with less (truncation: auto) */
     size_t n_left_out;    /* messages that were left out in the end */
+    bool is_count;        /* its tokens were counted, and nothing else was asked for */
+    int64_t input_tokens; /* so many are they; 0: that is not known */
 };
 
 void turn_log(const struct turn_summary *s);

@@ -78,7 +78,7 @@ static bool is_loaded(const struct turn *t)
 static int check_store(const struct turn *t, struct err *reterr)
 {
     const struct responses_request *r = &t->request;
-    bool writes = r->store || !str_is_none(r->conversation_id); /* which is locked */
+    bool writes = !t->is_count && (r->store || !str_is_none(r->conversation_id)); /* it is locked */
 
     if (t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
         (!writes && !is_loaded(t)))

@@ -81,15 +81,19 @@ static int start_call(struct turn *t, struct err *reterr)
 
 static int write_body(struct turn *t, struct err *reterr)
 {
+    int rc;
+
     buf_reset(&t->chat_body);
     if (is_completion(t)) {
         const struct harmony_options options = harmony_options(t);
 
         t->history_repairs = t->conversation.repairs;
-        return harmony_request_write(&t->request, &t->conversation, &t->chat, &options,
-                                     &t->chat_body, reterr);
+        rc = harmony_request_write(&t->request, &t->conversation, &t->chat, &options, &t->chat_body,
+                                   reterr);
+    } else {
+        rc = chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
     }
-    return chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
+    return rc == -1 ? -1 : turn_note_written(t, reterr);
 }
 
 /* The conversation is kept: it may have to be sent again, shorter. What did not fit in a round
@@ -161,6 +165,7 @@ int turn_write_request(void *arg, struct err *reterr)
     t->chat.repairs = &t->history_repairs;
     t->chat.spent_tokens = spent_tokens;
     t->chat.round = which_round(t);
+    t->is_asked = false;
     if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */
         t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
     return write_conversation(t, reterr);
@@ -170,6 +175,7 @@ enum turn_next turn_ask(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
+    t->is_asked = true;
     plan_round(t);
     init_round(t);
     if (start_call(t, reterr) == -1)
@@ -195,6 +201,8 @@ enum turn_next turn_ask_again(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
+    if (!t->is_asked)
+        return TURN_ELSE;
     init_round(t);
     return start_call(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
 }

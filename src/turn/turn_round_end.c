@@ -137,6 +137,8 @@ enum turn_next turn_judge_round(void *arg, struct err *reterr)
     turn_send_large(t);
     if (t->result.failed)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
+    else
+        turn_keep_usage(t);
     if (t->has_ended)
         return TURN_END;
     return t->result.failed ? TURN_ELSE : TURN_GO;

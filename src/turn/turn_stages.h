@@ -61,14 +61,20 @@ int turn_write_request(void *arg, struct err *reterr);
 /* ASK: it is sent. */
 enum turn_next turn_ask(void *arg, struct err *reterr);
 
-/* SHORTEN: the same with less of it, in place of what was too long. */
+/* SHORTEN: the same with less of it, in place of what was too long. Otherwise: that was not sent. */
 int turn_write_shorter(void *arg, struct err *reterr);
 enum turn_next turn_ask_again(void *arg, struct err *reterr);
 
 /* ---- turn_count.c */
 
 /* COUNT: how many tokens that is, if anything wants to know. */
-int turn_start_counting(void *arg, struct err *reterr);
+enum turn_next turn_count_written(void *arg, struct err *reterr);
+
+/* FIT: is that more than the model takes? Otherwise: it is made shorter. */
+enum turn_next turn_judge_size(void *arg, struct err *reterr);
+
+/* ANSWER: the count is all that was asked for. */
+enum turn_next turn_send_count(void *arg, struct err *reterr);
 
 /* ---- turn_round_end.c */
 

@@ -97,14 +97,24 @@ static int load_previous(struct turn *t, struct store_session *s, struct err *re
     return -1;
 }
 
+/* What is only counted may be read while a response is made of it. */
+static int load_conversation(struct turn *t, struct store_session *s, struct err *reterr)
+{
+    const str owner = t->flight.caller.owner;
+
+    if (t->is_count)
+        return store_load_conversation(s, owner, t->conversation_id, &t->flight.arena, &t->history,
+                                       reterr);
+    return store_lock_conversation(s, owner, t->conversation_id, t->lock_name, &t->flight.arena,
+                                   &t->history, reterr);
+}
+
 static int load_all(struct turn *t, struct store_session *s, struct err *reterr)
 {
     t->history = (struct store_history){.tail = STR_NONE};
     if (!str_is_none(t->previous_id) && t->before == NULL && load_previous(t, s, reterr) == -1)
         return -1;
-    if (!str_is_none(t->conversation_id) &&
-        store_lock_conversation(s, t->flight.caller.owner, t->conversation_id, t->lock_name,
-                                &t->flight.arena, &t->history, reterr) == -1)
+    if (!str_is_none(t->conversation_id) && load_conversation(t, s, reterr) == -1)
         return -1;
     return find_references(t, s, reterr);
 }
@@ -132,12 +142,17 @@ static void explain_failure(const struct turn *t, const struct err *failure, str
                       "when it has ended.");
 }
 
+static bool locks_conversation(const struct turn *t)
+{
+    return !str_is_none(t->request.conversation_id) && !t->is_count;
+}
+
 static void on_loaded(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
 
     t->flight.n_tasks--;
-    if (failure == NULL && !str_is_none(t->conversation_id))
+    if (failure == NULL && locks_conversation(t))
         t->lock = t->lock_name;
     t->failure = turn_keep_failure(&t->kept, failure);
     turn_wake(&t->flight);
@@ -146,13 +161,12 @@ static void on_loaded(void *arg, const struct err *failure)
 int turn_start_loading(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
-    const bool locks = !str_is_none(t->request.conversation_id);
     const struct id lock = id_make(&t->flight.worker->ids, "lock_", ID_RANDOM_CHARS);
 
     t->lock_name = arena_dup(&t->flight.arena, id_str(&lock));
     if (str_is_none(t->lock_name))
         return err_set_no_memory(reterr);
-    start_task(t, locks ? STORE_WRITE : STORE_READ, load_work, on_loaded);
+    start_task(t, locks_conversation(t) ? STORE_WRITE : STORE_READ, load_work, on_loaded);
     return 0;
 }
 

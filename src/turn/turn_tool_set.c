@@ -296,6 +296,7 @@ struct responses_request_options turn_request_options(struct turn *t)
     struct responses_request_options o = upstream_request_options(c, t->facts);
     struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
 
+    o.is_count = t->is_count;
     o.input.seal = turn_seal(t);
     o.compaction = turn_compact_reading(t);
     for (size_t kind = HOSTED_NONE + 1; kind < HOSTED_KIND_COUNT; kind++) {

@@ -148,9 +148,13 @@ void turn_learn_window(struct turn *t, const struct err *e)
                                     e->tokens.limit);
 }
 
+bool turn_may_leave_out(const struct turn *t)
+{
+    return turn_is_truncated(t) && t->n_shortened < MAX_SHORTENED;
+}
+
 bool turn_may_shorten(const struct turn *t, const struct err *e)
 {
     return flight_has_client(&t->flight) && e->code == ERR_CONTEXT_LENGTH &&
-           t->response.end == t->round_start && turn_is_truncated(t) &&
-           t->n_shortened < MAX_SHORTENED;
+           t->response.end == t->round_start && turn_may_leave_out(t);
 }

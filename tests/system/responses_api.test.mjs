@@ -81,7 +81,7 @@ describe('stored responses', { concurrency: false }, () => {
     });
 
     test('paths of the API that are not served are no responses', async () => {
-        for (const path of ['/v1/responses/input_tokens', '/v1/responses/compact', '/responses/compact'])
+        for (const path of ['/v1/responses/compact', '/responses/compact'])
             for (const method of ['POST', 'GET']) {
                 const { message } = checkError(await get(both.daemon, path, { method }), 404, 'not_found', null);
                 assert.equal(message, `Unknown path: ${method} ${path}.`);

@@ -13,6 +13,7 @@
 #include "flight/builtin_tools.h"
 #include "turn/turn.h"
 #include "turn/turn_internal.h"
+#include "upstream/token_memory.h"
 
 struct http_exchange {
     const struct http_exchange_handler *handler; /* NULL: nobody is told */
@@ -52,6 +53,7 @@ static struct stage {
     unsigned n_cancelled; /* of them */
     unsigned n_read;      /* how often the body of the request was asked for */
     struct buf asked;     /* the body of the last one */
+    struct buf asked_at;  /* its URL */
     struct err no_call;   /* why none can be started; zeroed: it can */
 
     struct store_task *store_task; /* under way, or NULL */
@@ -228,6 +230,8 @@ struct http_call *http_client_start(struct http_client *client, const struct htt
     stage.n_calls++;
     buf_reset(&stage.asked);
     buf_append(&stage.asked, conf->body);
+    buf_reset(&stage.asked_at);
+    buf_c(&stage.asked_at, conf->url);
     return &stage.call;
 }
 
@@ -404,6 +408,12 @@ int store_lock_conversation(struct store_session *s, str owner, str id, str lock
     return fake_store_look(reterr);
 }
 
+int store_load_conversation(struct store_session *s, str owner, str id, struct arena *a,
+                            struct store_history *ret, struct err *reterr)
+{
+    return store_load_history(s, owner, id, a, ret, reterr);
+}
+
 int store_find_item(struct store_session *s, str owner, str id, struct arena *a,
                     struct store_item *ret, struct err *reterr)
 {
@@ -575,6 +585,7 @@ static inline void fake_fill(void *arg, void *p, size_t n)
 /* args: flags of the configuration, with a NULL behind the last. */
 static inline void stage_open(const char *const *args)
 {
+    const struct token_memory_conf counts = {.max_entries = 16, .lifetime_ms = 1000};
     struct err e;
 
     stage = (struct stage){.n_calls = 0};
@@ -594,6 +605,8 @@ static inline void stage_open(const char *const *args)
         .hub = (struct mcp_hub *)&stage, /* which nobody looks into */
         .builtin = &stage.builtin,
     };
+    stage.worker.counts = token_memory_new(&counts, &e);
+    assert_non_null(stage.worker.counts);
 }
 
 /* Of /v1/responses. */
@@ -657,6 +670,8 @@ static inline void stage_close(void)
     buf_fini(&stage.worker.out);
     buf_fini(&stage.x.said);
     buf_fini(&stage.asked);
+    buf_fini(&stage.asked_at);
+    token_memory_free(stage.worker.counts);
     buf_fini(&stage.body);
     load_end(&stage.load);
 }

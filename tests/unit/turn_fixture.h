@@ -104,6 +104,27 @@ static inline void reach_round(void)
     (void)stage_begin(UNKEPT);
 }
 
+static inline void reach_count(void)
+{
+    stage_begin_at(turn_start_count, INPUT);
+}
+
+/* It is being read on the pool. */
+static inline void reach_large_count(void)
+{
+    struct buf answer = {.limit = 0};
+
+    reach_count();
+    upstream_begins(200);
+    buf_c(&answer, "{\"input_tokens\":7,\"more\":\"");
+    for (size_t i = 0; i < WORKER_LARGE_BYTES; i++)
+        buf_char(&answer, 'a');
+    buf_c(&answer, "\"}");
+    upstream_says(buf_cstr(&answer));
+    buf_fini(&answer);
+    upstream_ends(NULL);
+}
+
 static inline void reach_speech(void)
 {
     reach_round();

@@ -18,17 +18,6 @@ static int refuse_request(const char *param, const char *why, struct err *reterr
     return -1;
 }
 
-static bool message_has_media(const struct message *m)
-{
-    if (m->content != NULL && m->content->has_media)
-        return true;
-    for (const struct call *c = m->first_call; c != NULL; c = c->next) {
-        if (c->output != NULL && c->output->has_media)
-            return true;
-    }
-    return conversation_has_media(&m->texts);
-}
-
 static int check_choice(const struct responses_request *r, enum chat_round round,
                         struct err *reterr)
 {

@@ -83,6 +83,22 @@ static const struct field compact_table[] = {
     PLACE("stream", FIELD_ANY, without_effect),
 };
 
+/* Those of them that make the prompt (CONTRACT 14). */
+static const struct field count_table[] = {
+    PLACE("model", FIELD_TEXT, r.model),
+    PLACE("input", FIELD_TEXT_OR_ARRAY, r.input),
+    PLACE("instructions", FIELD_TEXT, r.instructions),
+    PLACE("previous_response_id", FIELD_TEXT, r.previous_response_id),
+    PLACE("previous_responses_id", FIELD_TEXT, previous_responses_id),
+    PLACE("conversation", FIELD_TEXT_OR_OBJECT, conversation),
+    PLACE("tools", FIELD_ARRAY, r.tools_json),
+    PLACE("tool_choice", FIELD_TEXT_OR_OBJECT, r.tool_choice_json),
+    PLACE("parallel_tool_calls", FIELD_BOOLEAN, r.parallel_tool_calls),
+    PLACE("text", FIELD_OBJECT, text),
+    PLACE("reasoning", FIELD_OBJECT, reasoning),
+    PLACE("truncation", FIELD_TEXT, r.truncation),
+};
+
 static const struct field text_table[] = {
     PLACE("format", FIELD_OBJECT, format),
     PLACE("verbosity", FIELD_TEXT, r.verbosity),
@@ -114,16 +130,35 @@ static const struct field conversation_table[] = {
 
 /* ---- syntax and types */
 
+/* The other fields of the API are not read when the request is counted; those that it does not have
+ * may make a part of the prompt, as in any request. */
+static int take_uncounted(void *arg, str name, str value, struct err *reterr)
+{
+    for (size_t i = 0; i < COUNT_OF(request_table) - N_MESSAGE_FIELDS; i++) {
+        if (str_eq(name, request_table[i].name))
+            return 0;
+    }
+    return extra_reader_take(arg, name, value, reterr);
+}
+
+static struct fields known_fields(const struct responses_request *r, bool is_message)
+{
+    struct fields known = FIELDS(request_table);
+
+    if (r->is_compact)
+        return FIELDS(compact_table);
+    if (r->is_count)
+        return FIELDS(count_table);
+    if (!is_message)
+        known.n -= N_MESSAGE_FIELDS;
+    return known;
+}
+
 static int read_body(struct request_fields *in, str body, bool is_message,
                      struct extra_reader *extra, struct err *reterr)
 {
-    const struct field_sink others = {extra_reader_take, extra};
-    struct fields known = in->r.is_compact ? FIELDS(compact_table) : FIELDS(request_table);
-    int rc;
-
-    if (!is_message && !in->r.is_compact)
-        known.n -= N_MESSAGE_FIELDS;
-    rc = fields_read_body(body, known, in, &others, reterr);
+    const struct field_sink others = {in->r.is_count ? take_uncounted : extra_reader_take, extra};
+    int rc = fields_read_body(body, known_fields(&in->r, is_message), in, &others, reterr);
 
     in->r.extra = extra->fields;
     return rc;
@@ -189,7 +224,7 @@ static void note_meanings(struct request_fields *in, bool is_message)
     struct responses_request *r = &in->r;
 
     r->stream = is_message || truth(in->stream, false);
-    r->store = truth(in->store, !r->is_compact);
+    r->store = truth(in->store, !r->is_compact && !r->is_count);
     r->background = truth(in->background, false);
     r->is_warm_up = !truth(in->generate, true) || is_prewarm(in->cache_options);
     r->include_obfuscation = truth(in->include_obfuscation, false);
@@ -263,7 +298,8 @@ static int check_required(struct request_fields *in,
                           const struct responses_request_options *options, struct arena *a,
                           struct err *reterr)
 {
-    if (default_model(in, options, a, reterr) == -1 || require_input(&in->r, reterr) == -1)
+    if (default_model(in, options, a, reterr) == -1 ||
+        (!in->r.is_count && require_input(&in->r, reterr) == -1))
         return -1;
     return request_require_format(in, NULL, reterr);
 }
@@ -385,7 +421,8 @@ int responses_request_parse(str body, const struct responses_request_options *op
                             const struct id_source *ids, struct arena *arena,
                             struct responses_request *ret, struct err *reterr)
 {
-    struct request_fields in = {.r.is_compact = options->is_compact};
+    struct request_fields in = {.r.is_compact = options->is_compact,
+                                .r.is_count = options->is_count};
     struct extra_reader extra;
 
     extra_reader_init(&extra, &options->extra, ids, arena);

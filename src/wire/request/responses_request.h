@@ -80,6 +80,7 @@ struct responses_request {
      * a summary. */
     bool has_trigger;
     bool is_compact; /* so it does by asking /v1/responses/compact; has_trigger is set as well */
+    bool is_count;   /* it is only counted: of what makes no prompt nothing is read (CONTRACT 14) */
 
     struct item_list items;
     size_t n_before;          /* so many of the items, the first, are history */
@@ -100,7 +101,8 @@ struct responses_request_options {
     struct extra_fields_options extra;
     struct input_options input;
     struct compact_reading compaction;
-    bool is_compact; /* the request is one of /v1/responses/compact */
+    bool is_compact;         /* the request is one of /v1/responses/compact */
+    bool is_count;           /* it is to be counted, see there */
     bool has_injected_tools; /* every request gets tools of the gateway: it needs_tools */
     struct tool_options tools;
 };
