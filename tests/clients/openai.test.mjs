@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { byCharacter } from '../lib/cutting.mjs';
 import { shared } from '../lib/daemon.mjs';
 import { Spy } from '../lib/spy.mjs';
+import { tokenServer } from '../lib/token_server.mjs';
 import { CLOSE, HANG, callStream, chunk, failure, frames, json, rawChat, stream, textStream } from '../lib/upstream.mjs';
 
 const spy = new Spy();
@@ -268,6 +269,18 @@ describe('openai and what is stored', { concurrency: false }, () => {
             assert.equal(textsOf(await collect(client.responses.inputItems.list(id, { limit: 2, order }))).join(''), want);
         const page = await client.responses.inputItems.list(id, { include: ['message.input_image.image_url'] });
         assert.deepEqual([page.data.length, page.has_more], [5, false]);
+    });
+
+    test('responses.inputTokens.count: as many as the usage says when it is sent', async () => {
+        both.up.always(tokenServer(['tokenize', 'completion']));
+        const request = { model: 'm', instructions: 'Be brief.', input: 'How long is it?', tools: [weather] };
+        const count = await client.responses.inputTokens.count(request);
+        assert.equal(count.object, 'response.input_tokens');
+        assert.equal((await client.responses.create(request)).usage.input_tokens, count.input_tokens);
+        const first = await ask({ input: 'One' });
+        const more = await client.responses.inputTokens.count({ model: 'm', previous_response_id: first.id, input: 'Two' });
+        assert.ok(more.input_tokens > first.usage.input_tokens);
+        await assert.rejects(client.responses.inputTokens.count({ model: 'm', previous_response_id: 'resp_x' }), BadRequestError);
     });
 
     test('previous_response_id, with tools that the second turn does not name again', async () => {
