@@ -127,7 +127,7 @@ static void write_operation(const struct said *s, struct buf *out)
     jw_object(&w);
     if (!is_operation(raw)) {
         jw_key_string(&w, "type", STR("update_file"));
-        jw_key_string(&w, "path", STR(""));
+        jw_key_string(&w, "path", STR("."));
         jw_key_escaped(&w, "diff", s->escaped);
     } else {
         json_copy_key_text(&w, "type", text_member(raw, "type"));

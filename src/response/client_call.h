@@ -11,7 +11,7 @@ bool client_call_is(enum output_kind kind);
 /* Appends the raw value of the member that the item shows.
  *
  * Arguments of another form than we asked for still make an item, which does nothing and tells the
- * model so: a command of one word, the text itself, or a change of the file that has no name. */
+ * model so: a command of one word, the text itself, or a change of a directory. */
 void client_call_write(enum output_kind kind, str escaped_arguments, struct buf *out);
 
 #endif
