@@ -1,7 +1,7 @@
 /* agents.test.mjs -- the OpenAI Agents SDK runs its agents to their end. */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
-import { Agent, ModelBehaviorError, OpenAIConversationsSession, OpenAIResponsesModel, run, setDefaultOpenAIClient, setTracingDisabled, tool } from '@openai/agents';
+import { Agent, ModelBehaviorError, OpenAIConversationsSession, OpenAIResponsesModel, applyPatchTool, run, setDefaultOpenAIClient, setTracingDisabled, shellTool, tool } from '@openai/agents';
 import OpenAI, { APIError, BadRequestError, RateLimitError } from 'openai';
 import { z } from 'zod';
 import { shared } from '../lib/daemon.mjs';
@@ -69,6 +69,24 @@ describe('@openai/agents', { concurrency: false }, () => {
         const result = await run(desk, 'Who knows?');
         assert.deepEqual([result.finalOutput, result.lastAgent.name], ['I know.', 'Expert']);
         assert.deepEqual(both.up.requests.map(({ body }) => [body.model, body.messages[0].content]), [['m', 'Ask the expert.'], ['m2', 'You know it.']]);
+    });
+
+    test('runs commands and patches on its own side', async () => {
+        const done = [];
+        const shell = { run: async (action) => (done.push(action.commands), { output: action.commands.map((command) => ({ stdout: `${command}: fine`, stderr: '', outcome: { type: 'exit', exitCode: 0 } })) }) };
+        const edit = (operation) => (done.push([operation.type, operation.path, operation.diff]), { status: 'completed', output: 'applied' });
+        const editor = { createFile: edit, updateFile: edit, deleteFile: edit };
+        const coder = new Agent({ name: 'Coder', model: 'm', tools: [shellTool({ shell }), applyPatchTool({ editor })] });
+        both.up.next(callStream(['shell', { commands: ['ls', 'pwd'] }, 'a'], ['apply_patch', { type: 'update_file', path: 'a.c', diff: '@@\n-a\n+b' }, 'b']),
+            callStream(['apply_patch', { type: 'delete_file', path: 'c.c' }, 'c']), textStream('All done.'));
+        const result = await run(coder, 'Go');
+        assert.equal(result.finalOutput, 'All done.');
+        assert.deepEqual(done.map(String).sort(), [['ls', 'pwd'], ['update_file', 'a.c', '@@\n-a\n+b'], ['delete_file', 'c.c', undefined]].map(String).sort());
+        const { messages } = both.up.requests[2].body;
+        assert.deepEqual(messages.map((m) => m.tool_calls?.map((call) => call.function.name) ?? m.tool_call_id ?? m.role), ['user', ['shell', 'apply_patch'], 'a', 'b', ['apply_patch'], 'c']);
+        const read = messages.filter((m) => m.role === 'tool').map((m) => JSON.parse(m.content));
+        assert.deepEqual(read[0].map(({ stdout }) => stdout), ['ls: fine', 'pwd: fine']);
+        assert.deepEqual([read[1].status, read[1].output], ['completed', 'applied']);
     });
 
     test('structured output', async () => {
