@@ -240,6 +240,36 @@ describe('@ai-sdk/openai and reasoning', { concurrency: false }, () => {
         assert.deepEqual([await result.reasoningText, await result.text], ['Let me see', 'Yes.']);
     });
 
+    /* Tools that the API has types for, and that the SDK runs: [calls, what was done]. */
+    const patch = { type: 'update_file', path: 'a.c', diff: '@@\n-a\n+b' };
+    const ownTools = (done) => {
+        const { tools } = createOpenAI({ apiKey: 'sk-test' });
+        return {
+            shell: tools.shell({ execute: async ({ action }) => (done.push(action.commands), { output: [{ stdout: 'fine', stderr: '', outcome: { type: 'exit', exitCode: 0 } }] }) }),
+            apply_patch: tools.applyPatch({ execute: async ({ operation }) => (done.push(operation), { status: 'completed', output: 'applied' }) }),
+            tool_search: tools.toolSearch({
+                execution: 'client', description: 'Finds tools.', parameters: { type: 'object', properties: { query: { type: 'string' } } },
+                execute: async (input) => (done.push(input.arguments), { tools: [{ type: 'function', name: 'weather', description: 'Weather', parameters: { type: 'object', properties: {} } }] }),
+            }),
+        };
+    };
+    for (const [way, answer] of [['generateText', (options) => generateText(options)], ['streamText', async (options) => {
+        const result = streamText(options);
+        await result.consumeStream();
+        return { text: await result.text };
+    }]]) {
+        test(`shell, apply_patch and tool_search, run by the SDK: ${way}`, async () => {
+            const done = [];
+            both.up.next(callStream(['shell', { commands: ['ls'] }, 'a']), callStream(['apply_patch', patch, 'b']), callStream(['tool_search', { query: 'sun' }, 'c']), textStream('Done.'));
+            const { text } = await answer(asking({ tools: ownTools(done), stopWhen: isStepCount(6), providerOptions: { openai: { store: false } } }));
+            assert.equal(text, 'Done.');
+            assert.deepEqual(done, [['ls'], patch, { query: 'sun' }]);
+            const { messages, tools } = both.up.requests[3].body;
+            assert.deepEqual(messages.map((m) => m.tool_calls?.[0].function.name ?? m.tool_call_id ?? m.role), ['user', 'shell', 'a', 'apply_patch', 'b', 'tool_search', 'c']);
+            assert.deepEqual(tools.map((t) => t.function.name), ['shell', 'apply_patch', 'tool_search', 'weather']);
+        });
+    }
+
     test('reasoning that was not asked for does no harm', async () => {
         both.up.next(textStream('Yes.', { reasoning: 'Let me see' }));
         const parts = await partsOf(streamText(asking({})));
