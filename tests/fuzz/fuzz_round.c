@@ -19,7 +19,22 @@ static struct tool hosted = {.kind = TOOL_MCP,
                              .server_label = STR_INIT("docs"),
                              .sent = true,
                              .next = &approved};
-static const struct tool_set tools = {.first = &hosted, .last = &approved, .n = 2, .n_sent = 2};
+static struct tool client_search = {.kind = TOOL_CLIENT_SEARCH,
+                                    .name = STR_INIT("tool_search"),
+                                    .upstream_name = STR_INIT("tool_search"),
+                                    .sent = true,
+                                    .next = &hosted};
+static struct tool apply_patch = {.kind = TOOL_APPLY_PATCH,
+                                  .name = STR_INIT("apply_patch"),
+                                  .upstream_name = STR_INIT("apply_patch"),
+                                  .sent = true,
+                                  .next = &client_search};
+static struct tool shell = {.kind = TOOL_SHELL,
+                            .name = STR_INIT("shell"),
+                            .upstream_name = STR_INIT("shell"),
+                            .sent = true,
+                            .next = &apply_patch};
+static const struct tool_set tools = {.first = &shell, .last = &approved, .n = 5, .n_sent = 5};
 
 static const struct tool_choice forced = {.mode = TOOL_CHOICE_TOOL, .tool = &hosted};
 

@@ -34,7 +34,22 @@ static struct tool erase = {.kind = TOOL_MCP,
                             .needs_approval = true,
                             .sent = true,
                             .next = &search};
-static const struct tool_set tools = {.first = &erase, .last = &shell, .n = 4, .n_sent = 4};
+static struct tool client_search = {.kind = TOOL_CLIENT_SEARCH,
+                                    .name = STR_INIT("tool_search"),
+                                    .upstream_name = STR_INIT("tool_search"),
+                                    .sent = true,
+                                    .next = &erase};
+static struct tool client_patch = {.kind = TOOL_APPLY_PATCH,
+                                   .name = STR_INIT("change"),
+                                   .upstream_name = STR_INIT("change"),
+                                   .sent = true,
+                                   .next = &client_search};
+static struct tool client_shell = {.kind = TOOL_SHELL,
+                                   .name = STR_INIT("shell"),
+                                   .upstream_name = STR_INIT("shell"),
+                                   .sent = true,
+                                   .next = &client_patch};
+static const struct tool_set tools = {.first = &client_shell, .last = &shell, .n = 7, .n_sent = 7};
 
 #define CALL(index, id, name, arguments)                                                           \
     "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":" index ",\"id\":\"" id            \
@@ -47,6 +62,15 @@ static const char calls_of_every_kind[] = CALL(
         "0", "a", "apply_patch",
         "two\\\"}") "data: {\"choices\":[{\"delta\":{\"content\":\"and text\"},\"finish_reason\":\"stop\"}]}\n\n"
                     "data: [DONE]\n\n";
+
+static const char calls_of_client_tools[] = CALL(
+    "0", "a", "shell",
+    "{\\\"commands\\\":[\\\"ls\\\"]}") CALL("1", "b", "shell",
+                                            "nonsense") CALL("2", "c", "change",
+                                                             "{\\\"type\\\":\\\"delete_file\\\"}")
+    CALL("3", "d", "tool_search", "{\\\"query\\\":1}") CALL(
+        "4", "e", "tool_search",
+        "dates") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n";
 
 static const char citations[] =
     "data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"annotations\":["
@@ -88,6 +112,7 @@ static const struct {
     enum response_dialect dialect;
 } runs[] = {
     {.name = "calls_of_every_kind", .body = calls_of_every_kind},
+    {.name = "calls_of_client_tools", .body = calls_of_client_tools},
     {.name = "citations", .body = citations},
     {.name = "tool_interleaved", .fixture = "upstream/tool_interleaved.sse"},
     {.name = "tool_arguments_object", .fixture = "upstream/tool_arguments_object.sse"},
@@ -108,6 +133,7 @@ static const struct {
      .script = &listing_and_rounds,
      .max_tool_calls = 2},
     {.name = "legacy_calls", .body = calls_of_every_kind, .dialect = RESPONSE_DIALECT_ORS},
+    {.name = "legacy_client_calls", .body = calls_of_client_tools, .dialect = RESPONSE_DIALECT_ORS},
     {.name = "legacy_mcp",
      .body = two_searches,
      .script = &listing_and_rounds,

@@ -38,7 +38,22 @@ static struct tool search = {.kind = TOOL_HOSTED,
                              .upstream_name = STR_INIT("web_search"),
                              .sent = true,
                              .next = &code};
-static const struct tool_set tools = {.first = &search, .last = &erase, .n = 5, .n_sent = 5};
+static struct tool client_search = {.kind = TOOL_CLIENT_SEARCH,
+                                    .name = STR_INIT("tool_search"),
+                                    .upstream_name = STR_INIT("tool_search"),
+                                    .sent = true,
+                                    .next = &search};
+static struct tool apply_patch = {.kind = TOOL_APPLY_PATCH,
+                                  .name = STR_INIT("apply_patch"),
+                                  .upstream_name = STR_INIT("apply_patch"),
+                                  .sent = true,
+                                  .next = &client_search};
+static struct tool shell = {.kind = TOOL_SHELL,
+                            .name = STR_INIT("shell"),
+                            .upstream_name = STR_INIT("shell"),
+                            .sent = true,
+                            .next = &apply_patch};
+static const struct tool_set tools = {.first = &shell, .last = &erase, .n = 8, .n_sent = 8};
 
 /* Pages with an even number can be cited. */
 static bool find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
@@ -68,6 +83,9 @@ static const struct delta called[] = {
     {.name = STR_INIT("docs__fetch")},
     {.name = STR_INIT("code_interpreter")},
     {.name = STR_INIT("web_search")},
+    {.name = STR_INIT("shell")},
+    {.name = STR_INIT("apply_patch")},
+    {.name = STR_INIT("tool_search")},
     {.name = STR_INIT("list"), .server_label = STR_INIT("repo")},
     {.builtin = BUILTIN_PYTHON},
     {.builtin = BUILTIN_PYTHON, .name = STR_INIT("python")},
