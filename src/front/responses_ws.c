@@ -111,7 +111,7 @@ static bool has_come_to_rest(const struct responses_ws *of)
     return of->n_running == 0 && of->arrivals == NULL;
 }
 
-static void settle(void *arg)
+static void settle_connection(void *arg)
 {
     struct responses_ws *of = arg;
 
@@ -216,7 +216,7 @@ static struct responses_ws *new_connection(struct worker *w, struct websocket *w
     of->caller = *caller;
     of->waiting_end = &of->waiting;
     of->arrivals_end = &of->arrivals;
-    of->settle = (struct loop_message){.fn = settle, .arg = of};
+    of->settle = (struct loop_message){.fn = settle_connection, .arg = of};
     of->watcher = (struct worker_watcher){.on_keys = on_keys, .on_end = on_gone, .arg = of};
     of->account = peer_account_new();
     of->timer = loop_timer_new(w->loop, on_timer, of);

@@ -31,7 +31,9 @@ export class WebSocketClient {
     isEnded = false;
     #taken = 0;
     #waiting = new Set();
-    #bytes = Buffer.alloc(0);
+    #pieces = []; /* of what was not taken yet, ... */
+    #length = 0;
+    #needed = 0; /* ... which is looked at when there is so much */
     #head;
 
     async open({ host, port }, { headers = {}, path = '/v1/responses' } = {}) {
@@ -65,34 +67,41 @@ export class WebSocketClient {
     }
 
     #hear(data) {
-        this.#bytes = Buffer.concat([this.#bytes, data]);
-        if (this.#head === undefined) {
-            const end = this.#bytes.indexOf('\r\n\r\n');
-            if (end === -1)
-                return;
-            this.#head = this.#bytes.toString('latin1', 0, end);
-            this.#bytes = this.#bytes.subarray(end + 4);
-        }
-        while (this.#head.startsWith('HTTP/1.1 101') && this.#takeFrame());
+        this.#pieces.push(data);
+        this.#length += data.length;
+        if (this.#length < this.#needed)
+            return;
+        this.#needed = 0;
+        let bytes = this.#pieces.length === 1 ? data : Buffer.concat(this.#pieces);
+        if (this.#head === undefined)
+            bytes = this.#takeHead(bytes);
+        if (this.#head?.startsWith('HTTP/1.1 101'))
+            for (let n; (n = this.#takeFrame(bytes)) > 0;)
+                bytes = bytes.subarray(n);
+        this.#pieces = [bytes];
+        this.#length = bytes.length;
         this.#wake();
     }
 
-    #takeFrame() {
-        const b = this.#bytes;
-        if (b.length < 2)
-            return false;
-        let n = b[1], at = 2;
-        if (n === 126 && b.length >= 4)
-            [n, at] = [b.readUInt16BE(2), 4];
-        else if (n === 127 && b.length >= 10)
-            [n, at] = [Number(b.readBigUInt64BE(2)), 10];
-        else if (n >= 126)
-            return false;
+    #takeHead(bytes) {
+        const end = bytes.indexOf('\r\n\r\n');
+        if (end === -1)
+            return bytes;
+        this.#head = bytes.toString('latin1', 0, end);
+        return bytes.subarray(end + 4);
+    }
+
+    /* How many bytes it was; 0: it is not complete. */
+    #takeFrame(b) {
+        if (b.length < 2 || (b[1] === 126 && b.length < 4) || (b[1] === 127 && b.length < 10))
+            return 0;
+        const [n, at] = b[1] === 126 ? [b.readUInt16BE(2), 4] : b[1] === 127 ? [Number(b.readBigUInt64BE(2)), 10] : [b[1], 2];
+        this.#needed = at + n;
         if (b.length < at + n)
-            return false;
+            return 0;
+        this.#needed = 0;
         this.#take(b[0], b.subarray(at, at + n));
-        this.#bytes = b.subarray(at + n);
-        return true;
+        return at + n;
     }
 
     #take(first, payload) {
