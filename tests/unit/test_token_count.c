@@ -2,6 +2,7 @@
  * it, for the ways behind it, and for whoever asks next. */
 #include "flight_fixture.h"
 
+#include "lib/failing_malloc.h"
 #include "upstream/token_count.h"
 
 #define BODY "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}"
@@ -311,6 +312,35 @@ static void nothing_is_reported_after_it_is_called_off(void **state)
     close_counts();
 }
 
+/* However far it comes, it ends once. */
+static bool count_without_memory(long n)
+{
+    static const char *const said[] = {NOT_THERE, "{\"prompt\":\"<|user|>\\nHi\"}",
+                                       "{\"tokens\":[1,2,3]}"};
+    bool has_failed;
+
+    open_counts(UPSTREAM_LLAMA_CPP);
+    failing_malloc_begin(n, FAILS_ONCE);
+    (void)start_count();
+    for (size_t i = 0; i < COUNT_OF(said) && stage.has_call; i++)
+        answer(i == 0 ? 404 : 200, said[i]);
+    has_failed = failing_malloc_end();
+    assert_null(one.count);
+    assert_true(one.result.tokens == 3 || one.failure.code != ERR_NONE);
+    close_counts();
+    return has_failed;
+}
+
+static void each_allocation_may_fail(void **state)
+{
+    long n = 0;
+
+    (void)state;
+    while (count_without_memory(n))
+        n++;
+    assert_in_range(n, 4, 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +354,7 @@ int main(void)
         cmocka_unit_test(an_answer_without_end_is_none),
         cmocka_unit_test(what_cannot_be_asked_is_told_at_once),
         cmocka_unit_test(nothing_is_reported_after_it_is_called_off),
+        cmocka_unit_test(each_allocation_may_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

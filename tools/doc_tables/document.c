@@ -23,6 +23,7 @@ static const struct {
     {STR_INIT("title"), man_title},
     {STR_INIT("upstream fields"), table_upstream_fields},
     {STR_INIT("upstream images"), table_upstream_images},
+    {STR_INIT("token ways"), table_token_ways},
     {STR_INIT("upstream kinds"), table_upstream_kinds},
     {STR_INIT("upstream windows"), table_upstream_windows},
     {STR_INIT("variables"), man_variables},

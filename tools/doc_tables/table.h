@@ -14,6 +14,7 @@ void table_keys(struct buf *out); /* of the configuration: a section for each */
 void table_mcp_keys(struct buf *out);
 void table_model_families(struct buf *out);
 void table_model_settings(struct buf *out); /* a section for each */
+void table_token_ways(struct buf *out);
 void table_upstream_fields(struct buf *out);
 void table_upstream_images(struct buf *out);
 void table_upstream_windows(struct buf *out);

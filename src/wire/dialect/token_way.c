@@ -33,6 +33,11 @@ str token_way_word(enum token_way way)
     return ways[way].word;
 }
 
+const char *token_way_source(enum token_way way)
+{
+    return ways[way].source;
+}
+
 bool token_way_is_of(enum token_way way, enum upstream_kind kind)
 {
     return kind == UPSTREAM_GENERIC || (ways[way].kinds & 1U << kind) != 0;

@@ -28,6 +28,7 @@ enum token_way_trait {
 
 bool token_way_has(enum token_way way, enum token_way_trait trait);
 str token_way_word(enum token_way way);
+const char *token_way_source(enum token_way way);
 
 /* May a server of this kind know the way? */
 bool token_way_is_of(enum token_way way, enum upstream_kind kind);
