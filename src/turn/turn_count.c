@@ -9,6 +9,7 @@
 #include "turn/turn_stages.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
+#include "wire/dialect/context_size.h"
 
 enum {
     BYTES_A_TOKEN = 4,  /* of text; an image weighs what 1,024 tokens do */
@@ -65,6 +66,20 @@ int turn_note_written(struct turn *t, struct err *reterr)
 
 /* ---- asking */
 
+/* Servers that count may say how much fits, and those that refuse to, too. */
+static void learn_window(struct turn *t, const struct token_count_result *result,
+                         const struct err *failure)
+{
+    const struct worker *w = t->flight.worker;
+
+    if (failure != NULL)
+        turn_learn_window(t, failure);
+    else if (result->window > 0)
+        upstream_watch_learn_window(w->watch,
+                                    upstream_model_name(w->config, &t->request, &t->flight.arena),
+                                    result->window);
+}
+
 static void on_counted(void *arg, const struct token_count_result *result,
                        const struct err *failure)
 {
@@ -77,6 +92,7 @@ static void on_counted(void *arg, const struct token_count_result *result,
         upstream_watch_lose(t->flight.worker->watch);
         upstream_watch_hear_end(t->flight.worker->watch, failure);
     }
+    learn_window(t, result, failure);
     t->counting.failure = turn_keep_failure(&t->kept, failure);
     turn_wake(&t->flight);
 }
@@ -171,14 +187,6 @@ enum turn_next turn_count_written(void *arg, struct err *reterr)
     return TURN_GO;
 }
 
-static void set_too_long(const struct turn *t, struct err *ret)
-{
-    err_set_param(ret, ERR_CONTEXT_LENGTH, "input",
-                  "This model's maximum context length is %lld tokens, but the request has %lld.",
-                  (long long)t->window.tokens, (long long)t->context.tokens);
-    ret->tokens = (struct err_tokens){.limit = t->window.tokens, .prompt = t->context.tokens};
-}
-
 enum turn_next turn_judge_size(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
@@ -186,7 +194,7 @@ enum turn_next turn_judge_size(void *arg, struct err *reterr)
     if (!t->context.is_exact || t->window.tokens == 0 || t->window.is_guess ||
         t->context.tokens <= t->window.tokens)
         return TURN_GO;
-    set_too_long(t, reterr);
+    context_size_error(reterr, t->window.tokens, t->context.tokens);
     if (!turn_may_leave_out(t))
         return TURN_FAIL;
     t->result.error = *reterr;

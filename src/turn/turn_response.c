@@ -1,5 +1,4 @@
 /* turn_response.c -- the response of a turn is made, of what its request says. */
-#include "json/json_text.h"
 #include "turn/turn_internal.h"
 #include "upstream/upstream_options.h"
 #include "wire/harmony/harmony_request.h"
@@ -48,16 +47,6 @@ static int write_opening(struct turn *t, struct err *reterr)
     return err_set_no_memory(reterr);
 }
 
-/* As the upstream knows the model. */
-static struct upstream_window find_window(struct turn *t)
-{
-    const struct config *c = t->flight.worker->config;
-    const str name = json_text_dup(&t->flight.arena, t->request.model);
-    const str alias = model_alias_find(upstream_model_aliases(c), name);
-
-    return upstream_window_of(c, t->facts, str_is_none(alias) ? name : alias);
-}
-
 int turn_open_response(struct turn *t, struct err *reterr)
 {
     const struct config *c = t->flight.worker->config;
@@ -80,7 +69,8 @@ int turn_open_response(struct turn *t, struct err *reterr)
     };
 
     t->profile = upstream_model_profile(c, t->facts, &t->request, &t->flight.arena);
-    t->window = find_window(t);
+    t->window =
+        upstream_window_of(c, t->facts, upstream_model_name(c, &t->request, &t->flight.arena));
     if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
         return -1;
     response.container_id = t->calls.container_id; /* ids need no escapes */

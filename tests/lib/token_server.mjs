@@ -3,7 +3,7 @@
  *     up.always(tokenServer(['tokenize', 'completion']));          // the ways it knows; all others are 404
  *     up.always(tokenServer(['tokenize'], { says: { tokenize: () => failure(500, 'no') } }));
  *
- * Four bytes of messages and tools are a token here, and so many an image; what a template makes of
+ * `window` is what tokenize says that fits. Four bytes of messages and tools are a token here, and so many an image; what a template makes of
  * them is their JSON. Whichever way it is asked, and in its usage, it says the same.
  */
 import { chunk, completionChunk, completionUsage, frames, json, stream, usageChunk } from './upstream.mjs';
@@ -36,9 +36,9 @@ const ANSWERS = {
             : json(200, { tokens: listed(tokensOfText(content)) }),
     },
     tokenize: {
-        '/tokenize': (body) => body.messages === undefined && body.prompt === undefined
+        '/tokenize': (body, window) => body.messages === undefined && body.prompt === undefined
             ? json(400, { object: 'error', message: 'Field required', type: 'BadRequestError', code: 400 })
-            : json(200, { count: tokensOfRequest(body), max_model_len: 32768, tokens: listed(tokensOfRequest(body)), token_strs: null }),
+            : json(200, { count: tokensOfRequest(body), max_model_len: window, tokens: listed(tokensOfRequest(body)), token_strs: null }),
     },
     completion: {},
 };
@@ -55,10 +55,10 @@ function complete({ body, path }) {
     return stream(frames(chunk({ content: 'Hi' }), chunk({}, 'stop'), usageChunk(tokensOfRequest(body), 1), '[DONE]'));
 }
 
-export const tokenServer = (ways, { says = {} } = {}) => (request) => {
+export const tokenServer = (ways, { says = {}, window = 1_000_000 } = {}) => (request) => {
     const way = ways.find((one) => ANSWERS[one][request.path] !== undefined);
     if (way !== undefined)
-        return says[way]?.(request) || ANSWERS[way][request.path](request.body);
+        return says[way]?.(request) || ANSWERS[way][request.path](request.body, window);
     if (!/^\/v1\/(chat\/)?completions$/.test(request.path))
         return json(404, { detail: 'Not Found' });
     return (!request.body.stream && says.completion?.(request)) || complete(request);

@@ -277,6 +277,16 @@ describe('a server that', { concurrency: false }, () => {
         await counted(daemon, { model: 'm', input: 'Hi' });
     });
 
+    test('says how much fits, with its count: that is learnt', async (t) => {
+        const { up, daemon } = await pair(t, '--upstream-kind', 'vllm');
+        up.always(tokenServer(['tokenize'], { window: 1000 }));
+        const request = { model: 'm', input: 'long '.repeat(1000) };
+        const tokens = await counted(daemon, request);
+        const { message } = checkError(await ask(daemon, request), 400, 'context_length_exceeded');
+        assert.equal(message, `This model's maximum context length is 1000 tokens, but the request has ${tokens}.`);
+        assert.deepEqual(paths(up), ['/tokenize']);
+    });
+
     test('counts what is too long', async (t) => {
         const { up, daemon } = await pair(t);
         up.always(tokenServer(['tokenize']));
@@ -462,7 +472,7 @@ describe('beyond the window', { concurrency: false }, () => {
             const tokens = await counted(daemon, TOO_LONG);
             const got = await ask(daemon, { ...TOO_LONG, stream: streamed });
             captures.keep('too long.json', got.bytes, '--kind', 'error');
-            const { message } = checkError(got, 400, 'context_length_exceeded', 'input');
+            const { message } = checkError(got, 400, 'context_length_exceeded');
             assert.equal(message, `This model's maximum context length is ${WINDOW} tokens, but the request has ${tokens}.`);
             assert.deepEqual(sentOf(up), []);
         });

@@ -322,8 +322,12 @@ static bool count_without_memory(long n)
     open_counts(UPSTREAM_LLAMA_CPP);
     failing_malloc_begin(n, FAILS_ONCE);
     (void)start_count();
-    for (size_t i = 0; i < COUNT_OF(said) && stage.has_call; i++)
-        answer(i == 0 ? 404 : 200, said[i]);
+    for (size_t i = 0; i < COUNT_OF(said) && stage.has_call; i++) {
+        upstream_begins(i == 0 ? 404 : 200);
+        upstream_says(said[i]);
+        if (stage.has_call && stage.n_calls == i + 1)
+            upstream_ends(NULL);
+    }
     has_failed = failing_malloc_end();
     assert_null(one.count);
     assert_true(one.result.tokens == 3 || one.failure.code != ERR_NONE);
