@@ -129,8 +129,9 @@ const CONTINUED = [
     ['by previous_response_id', (history, last) => last === undefined ? { input: history } : { previous_response_id: last.id, input: [history.at(-1)] }],
 ];
 
+/* What a server does that counts is in token_counts.test.mjs. */
 describe('a window that the server tells', { concurrency: false }, () => {
-    const t = shared({ before, beforeEach, after });
+    const t = shared({ before, beforeEach, after }, '--count-by', 'off');
     const model = () => ({ text: 'It is so, I say.' });
     const isAccepted = (tokens) => tokens < WINDOW;
     const accepted = () => t.up.requests.filter(({ body }) => isAccepted(tokensOf(body.messages)));
@@ -183,7 +184,7 @@ describe('a window that the server tells', { concurrency: false }, () => {
 
     test('without a memory the place of a cut is the same for a while, too', async (one) => {
         t.up.always(llamaServer(model, { window: WINDOW }));
-        const forgetful = await startDaemon({ upstream: t.up.url, args: ['--truncation-cache', '0'] });
+        const forgetful = await startDaemon({ upstream: t.up.url, args: ['--truncation-cache', '0', '--count-by', 'off'] });
         one.after(() => forgetful.stop());
         const input = longTurns(300, 80);
         for (let turn = 0; turn < 8; turn++) {
