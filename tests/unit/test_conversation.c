@@ -148,8 +148,8 @@ static const struct conversation_case cases[] = {
     {"a patch call keeps its operation",
      "{\"type\":\"apply_patch_call\",\"call_id\":\"p\",\"operation\":{\"type\":\"delete_file\","
      "\"path\":\"a\"}},{\"type\":\"apply_patch_call_output\",\"call_id\":\"p\",\"output\":\"ok\"}",
-     CALLS(NAMED("p", "apply_patch",
-                 "{\\\"path\\\":\\\"a\\\",\\\"type\\\":\\\"delete_file\\\"}")) "," TOOL("p", "ok")},
+     CALLS(NAMED("p", "apply_patch", "{\\\"type\\\":\\\"delete_file\\\",\\\"path\\\":\\\"a\\\"}")) "," TOOL(
+         "p", "{\\\"status\\\":\\\"completed\\\",\\\"output\\\":\\\"ok\\\"}")},
     {"half a character is replaced", USER("a\\ud83d"), USER("a\\ufffd")},
 };
 

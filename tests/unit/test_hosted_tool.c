@@ -191,7 +191,7 @@ static void a_request_has_one_of_a_kind(void **state)
                   "tools[1].type", "only one tool of type 'web_search'.");
 }
 
-static void additional_tools_may_repeat_one_and_the_first_counts(void **state)
+static void of_additional_tools_that_repeat_one_the_last_counts(void **state)
 {
     struct fixture f;
 
@@ -202,8 +202,8 @@ static void additional_tools_may_repeat_one_and_the_first_counts(void **state)
             "\"b\"") "," TYPE("web_search")) "," ADDITIONAL(TYPE("web_search_preview")) "]}");
     assert_int_equal(f.request.tools.n, 2);
     assert_int_equal(f.request.tools.n_sent, 2);
-    assert_str_c(find(&f, "code_interpreter")->code->container, "a");
-    assert_str_c(find(&f, "web_search")->search->at, "input[0].tools[1]");
+    assert_str_c(find(&f, "code_interpreter")->code->container, "b");
+    assert_str_c(find(&f, "web_search")->search->at, "input[1].tools[0]");
     fixture_fini(&f);
 }
 
@@ -482,7 +482,7 @@ int main(void)
         cmocka_unit_test(what_is_null_is_not_given),
         cmocka_unit_test(pages_are_opened_where_both_sides_allow_it),
         cmocka_unit_test(a_request_has_one_of_a_kind),
-        cmocka_unit_test(additional_tools_may_repeat_one_and_the_first_counts),
+        cmocka_unit_test(of_additional_tools_that_repeat_one_the_last_counts),
         cmocka_unit_test(tools_of_the_previous_response_are_inherited),
         cmocka_unit_test(what_is_not_served_is_left_out_and_echoed),
         cmocka_unit_test(who_insists_hears_why),

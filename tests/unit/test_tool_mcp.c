@@ -133,7 +133,7 @@ static void declarations_are_served(void **state)
 
 /* ---- where declarations come from */
 
-static void of_a_repeated_server_the_one_with_credentials_counts(void **state)
+static void of_a_repeated_server_the_last_with_credentials_counts(void **state)
 {
     static const char body[] =
         "{\"model\":\"m\",\"previous_response_id\":\"r\",\"input\":[" ADDITIONAL(
@@ -149,7 +149,7 @@ static void of_a_repeated_server_the_one_with_credentials_counts(void **state)
     assert_int_equal(fixture_complete(&f, &usual, str_from_c(body), &history, 0), 0);
     assert_int_equal(f.request.tools.n_servers, 3);
     d = f.request.tools.first_server;
-    assert_true(str_eq(d->label, STR("docs")) && str_eq(d->authorization, STR("s")));
+    assert_true(str_eq(d->label, STR("docs")) && str_eq(d->authorization, STR("t")));
     assert_false(d->is_inherited);
     assert_true(str_eq(d->next->label, STR("old")) && d->next->is_inherited);
     assert_true(str_eq(d->next->next->label, STR("own")) && !d->next->next->is_inherited);
@@ -205,7 +205,7 @@ int main(void)
         cmocka_unit_test(a_wrong_declaration_is_refused_by_its_path),
         cmocka_unit_test(a_declaration_has_what_was_given),
         cmocka_unit_test(declarations_are_served),
-        cmocka_unit_test(of_a_repeated_server_the_one_with_credentials_counts),
+        cmocka_unit_test(of_a_repeated_server_the_last_with_credentials_counts),
         cmocka_unit_test(tools_of_the_previous_response_are_inherited),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
