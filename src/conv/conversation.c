@@ -215,6 +215,14 @@ static void end_asking_turn(struct assembly *s, const struct item *it)
         s->turn = NULL;
 }
 
+/* Sent twice in one turn, itself and by its id. */
+static bool is_same_hosted_call(const struct assembly *s, const struct call *known,
+                                const struct item *it)
+{
+    return known != NULL && known->owner == s->turn && it->id.len > 0 &&
+           str_eq(known->item_id, it->id);
+}
+
 /* Upstreams that number calls from zero give a hosted call the id of one that still waits for
  * the client: the output that comes is for that one. */
 static int on_hosted_call(struct assembly *s, const struct item *it)
@@ -226,6 +234,8 @@ static int on_hosted_call(struct assembly *s, const struct item *it)
         return -1;
     end_declined_turn(s, it);
     end_asking_turn(s, it);
+    if (is_same_hosted_call(s, same, it))
+        return 0;
     c = add_call(s, it, it->name, slot);
     if (c == NULL)
         return -1;

@@ -88,6 +88,16 @@ static int read_get(struct state_request *q, str body, struct err *reterr)
 
 /* ---- working */
 
+static int reject_reference(const struct store_item *item, size_t i, struct err *reterr)
+{
+    const struct path items_at = path_member(NULL, STR("items"));
+    const struct path at = path_index(&items_at, i);
+
+    err_set_param(reterr, ERR_NOT_FOUND, path_name(&at).text, "Item with id '%.*s' not found.",
+                  STR_ARG(item->id));
+    return -1;
+}
+
 /* Its result comes behind it. scratch: for what is looked at, and not kept. */
 static int complete(struct store_session *s, struct state_request *q, size_t i,
                     struct arena *scratch, struct store_items *all, struct err *reterr)
@@ -99,6 +109,8 @@ static int complete(struct store_session *s, struct state_request *q, size_t i,
     if ((q->is_partial[i] || item->is_reference) &&
         stored_item_find(s, q->owner, item->id, scratch, &found, reterr) == -1)
         return -1;
+    if (item->is_reference && str_is_none(found.body))
+        return reject_reference(item, i, reterr);
     if (!str_is_none(found.body))
         *item = (struct store_item){.id = item->id, .is_reference = true};
     if (str_is_none(found.result))

@@ -80,6 +80,11 @@ export class RequestDice {
         return request;
     }
 
+    /* Some items, of any kind. */
+    items() {
+        return Array.from({ length: 1 + this.roll(4) }, () => this.#value(SCHEMA.InputItem, 1, 'item'));
+    }
+
     /* A choice of what there is. */
     #meantChoice(tools) {
         const one = ({ type, name, server_label }) => ({ type, ...(name !== undefined && { name }), ...(server_label !== undefined && { server_label }) });

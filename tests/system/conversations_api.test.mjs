@@ -23,8 +23,8 @@ describe('conversations', { concurrency: false }, () => {
         return got.json;
     };
     const create = async (body) => good(await post(ROOT, body), 'conversation');
-    const checkUnknown = (got, what, id) => {
-        const { message } = checkError(got, 404, 'not_found', null);
+    const checkUnknown = (got, what, id, param = null) => {
+        const { message } = checkError(got, 404, 'not_found', param);
         assert.equal(message, `${what} with id '${id}' not found.`);
     };
 
@@ -120,7 +120,7 @@ describe('conversations', { concurrency: false }, () => {
         assert.deepEqual(textsOf((await fetch(items)).json), ['here']);
         assert.deepEqual(textsOf(good(await post(items, { items: [{ id: 'msg_named' }] }), 'item-list')), ['here']);
         for (const path of [ROOT, items])
-            checkUnknown(await post(path, { items: [message('x'), { type: 'item_reference', id: 'msg_lost' }] }), 'Item', 'msg_lost');
+            checkUnknown(await post(path, { items: [message('x'), { type: 'item_reference', id: 'msg_lost' }] }), 'Item', 'msg_lost', 'items[1]');
         assert.equal((await fetch(items)).json.data.length, 1, 'nothing of a refused list is kept');
         assert.equal((await fetch(`${ROOT}/${id}/items`)).json.data.length, 1);
     });

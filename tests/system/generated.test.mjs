@@ -10,6 +10,7 @@ import { startDaemon } from '../lib/daemon.mjs';
 import { SEED, dice } from '../lib/dice.mjs';
 import { FIELDS, RequestDice } from '../lib/schema_dice.mjs';
 import { chunk, frames, startUpstream, stream, textStream, usageChunk, words } from '../lib/upstream.mjs';
+import { webSocket } from '../lib/websocket.mjs';
 
 const captures = new Captures();
 const CAPTURED = 250; /* the validator takes its time */
@@ -56,7 +57,7 @@ function answerTo({ body }, roll) {
 /* What every server insists on. */
 function checkAsked({ body }) {
     const names = (body.tools ?? []).map((tool) => tool.function.name);
-    let open = new Set();
+    let open = []; /* ids of calls, the same perhaps twice */
     assert.ok(body.messages.length > 0 && body.stream === true);
     assert.deepEqual(names, [...new Set(names)], 'each tool has a name of its own');
     for (const tool of body.tools ?? []) {
@@ -65,10 +66,12 @@ function checkAsked({ body }) {
     }
     for (const message of body.messages) {
         assert.ok(['system', 'user', 'assistant', 'tool'].includes(message.role));
-        if (message.role === 'tool')
-            assert.ok(open.delete(message.tool_call_id), 'a tool message follows its call');
-        else
-            open = new Set((message.tool_calls ?? []).map(({ id }) => id));
+        if (message.role === 'tool') {
+            assert.ok(open.includes(message.tool_call_id), 'a tool message follows its call');
+            open.splice(open.indexOf(message.tool_call_id), 1);
+        } else {
+            open = (message.tool_calls ?? []).map(({ id }) => id);
+        }
         for (const call of message.tool_calls ?? [])
             assert.ok(call.function.name.length > 0 && typeof JSON.parse(call.function.arguments) === 'object');
     }
@@ -89,13 +92,13 @@ function leadsOn(at, rest) {
         /^[\w-]+$/.test(rest) || rest.length > 80;
 }
 
-function checkRefusal(request, got) {
-    const error = checkError(got, got.status);
-    assert.ok(got.status === 400 || got.status === 404, got.text);
+function checkRefusal(request, error, status) {
+    const text = JSON.stringify(error);
+    assert.ok(status === 400 || status === 404, text);
     assert.equal(error.type, 'invalid_request_error');
-    assert.ok(CODES.has(error.code), got.text);
-    assert.ok(typeof error.param === 'string' && (FIELDS.includes(head(error.param)) || Object.hasOwn(request, head(error.param))), got.text);
-    assert.ok(leadsOn(request, error.param), got.text);
+    assert.ok(CODES.has(error.code), text);
+    assert.ok(typeof error.param === 'string' && (FIELDS.includes(head(error.param)) || Object.hasOwn(request, head(error.param))), text);
+    assert.ok(leadsOn(request, error.param), text);
     return error;
 }
 
@@ -153,7 +156,7 @@ describe('requests out of the schema', { concurrency: false }, () => {
     function judge(kind, i, request, got) {
         const words = count[kind] ??= {};
         assert.ok(got.status < 500, got.text);
-        const refusal = got.status === 200 ? undefined : checkRefusal(request, got);
+        const refusal = got.status === 200 ? undefined : checkRefusal(request, checkError(got, got.status), got.status);
         words[refusal?.code ?? 'taken'] = (words[refusal?.code ?? 'taken'] ?? 0) + 1;
         if (refusal !== undefined) {
             assert.ok(kind !== 'whole' || !isOfTheSchema(refusal), got.text);
@@ -167,29 +170,40 @@ describe('requests out of the schema', { concurrency: false }, () => {
         return response;
     }
 
-    async function play(kind, i, make, target = daemon) {
+    /* The upstream answers by the same dice, and looks at what it is asked. */
+    function prepare(i, make) {
         const roll = dice(SEED * 10_007 + i);
         const request = make(new RequestDice(roll), roll);
+        up.requests = [];
         complaint = undefined;
         up.always((seen) => {
             try {
                 checkAsked(seen);
             } catch (error) {
-                complaint = error; /* said where the request is known */
+                complaint = new Error(`${error.message}\nthe upstream was asked: ${seen.raw}`); /* said where the request is known */
             }
             return answerTo(seen, roll);
         });
-        const got = await ask(target, request);
-        up.requests = [];
+        return request;
+    }
+
+    /* What goes wrong is said with the request. */
+    function explained(kind, i, request, check) {
         try {
             if (complaint !== undefined)
                 throw complaint;
-            const response = judge(kind, i, request, got);
-            if (response?.store && target === daemon)
-                stored.push(response.id);
+            return check();
         } catch (error) {
             throw new Error(`seed ${SEED}, request ${i}, ${kind}: ${JSON.stringify(request)}\n${error.message}`, { cause: error });
         }
+    }
+
+    async function play(kind, i, make, target = daemon) {
+        const request = prepare(i, make);
+        const got = await ask(target, request);
+        const response = explained(kind, i, request, () => judge(kind, i, request, got));
+        if (response?.store && target === daemon)
+            stored.push(response.id);
     }
 
     const told = (t, kind) => t.diagnostic(`seed ${SEED}: ${Object.entries(count[kind]).map(([word, n]) => `${n} ${word}`).join(', ')}`);
@@ -217,6 +231,42 @@ describe('requests out of the schema', { concurrency: false }, () => {
         for (let i = 2700; i < 3100; i++)
             await play('strict', i, (maker, roll) => maker.broken(maker.request(), roll(2)), strict);
         told(t, 'strict');
+    });
+
+    test('400 are taken or refused over a WebSocket, which stays open', async (t) => {
+        const words = (count.WebSocket = {});
+        const ws = await webSocket(t, daemon);
+        for (let i = 4000; i < 4400; i++) {
+            const request = prepare(i, (maker, roll) => maker.broken(place(maker.request(), roll), roll(2)));
+            ws.create(request);
+            const end = await ws.ends();
+            explained('WebSocket', i, request, () => {
+                const { status, error } = end;
+                const code = end.type === 'error' ? checkRefusal(request, error, status).code : 'taken';
+                assert.ok(code !== 'taken' || ['completed', 'incomplete'].includes(end.response.status), JSON.stringify(end));
+                words[code] = (words[code] ?? 0) + 1;
+            });
+        }
+        assert.equal(ws.closeCode, undefined);
+        told(t, 'WebSocket');
+    });
+
+    test('500 lists of items are added to a conversation or refused', async (t) => {
+        const words = (count.items = {});
+        const path = `/v1/conversations/${(await ask(daemon, {}, { path: '/v1/conversations' })).json.id}/items`;
+        for (let i = 4400; i < 4900; i++) {
+            const request = prepare(i, (maker, roll) => maker.broken({ items: maker.items() }, roll(2)));
+            const got = await ask(daemon, request, { path });
+            explained('items', i, request, () => {
+                assert.ok(got.status < 500, got.text);
+                const code = got.status === 200 ? 'taken' : checkError(got, got.status).code;
+                assert.ok(code === 'taken' || (CODES.has(code) && leadsOn(request, got.json.error.param)), got.text);
+                words[code] = (words[code] ?? 0) + 1;
+            });
+        }
+        told(t, 'items');
+        const list = await ask(daemon, undefined, { method: 'GET', path: `${path}?limit=100` });
+        assert.equal(list.status, 200, list.text);
     });
 
     test('300 that are no JSON any more are refused as that', async () => {

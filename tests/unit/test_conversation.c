@@ -112,6 +112,12 @@ static const struct conversation_case cases[] = {
                "\"mcp_list_tools\"},{\"type\":\"mcp_approval_request\",\"id\":\"r\","
                "\"server_label\":\"d\",\"name\":\"q\",\"arguments\":\"{}\"}",
      USER("u")},
+    {"a hosted call sent twice is one call",
+     "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"output\":\"o\"},{\"type\":\"mcp_call\","
+     "\"id\":\"m\",\"name\":\"q\",\"output\":\"o\"},{\"type\":\"mcp_call\",\"id\":\"n\",\"name\":"
+     "\"q\",\"output\":\"p\"}," USER("u"),
+     CALLS(NAMED("m", "q", "{}") "," NAMED("n", "q", "{}")) "," TOOL("m", "o") "," TOOL(
+         "n", "p") "," USER("u")},
     {"an unfinished hosted call is dropped",
      "{\"type\":\"mcp_call\",\"id\":\"m\",\"name\":\"q\",\"status\":\"in_progress\"}," USER("u"),
      USER("u")},
