@@ -43,7 +43,7 @@ export class Desk {
         writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
     }
 
-    /* The client to its end: { status, log, events, exchanges, outside }, where `events` are the
+    /* The client to its end: { status, log, events, exchanges, sockets, outside }, where `events` are the
      * lines of JSON that it wrote. */
     async run(program, args, env) {
         const tap = await this.tap;
@@ -61,7 +61,7 @@ export class Desk {
             },
         });
         const events = out.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
-        return { status, log: log + out, events, exchanges: tap.exchanges, outside: tap.outside };
+        return { status, log: log + out, events, exchanges: tap.exchanges, sockets: tap.sockets, outside: tap.outside };
     }
 }
 

@@ -7,14 +7,21 @@
  *
  *     const tap = await startTap(daemon.origin);
  *     tap.exchanges[0]        { method, path, headers, sent, status, bytes }
+ *     tap.sockets[0]          { path, headers, status, frames: [{ dir: 'in' | 'out', frame } | { dir, close }] }
  *     tap.outside             ['example.org:443']
+ *
+ * `frames` is a transcript as tools that judge one read it: 'in' is what the client has sent.
  */
 import http from 'node:http';
+import { connect } from 'node:net';
 import { once } from 'node:events';
+import { FrameReader } from './frames.mjs';
 
 class Tap {
     exchanges = [];
+    sockets = [];
     outside = [];
+    #upgraded = new Set();
     #server = http.createServer((req, res) => this.#pass(req, res));
 
     async listen(target) {
@@ -24,6 +31,7 @@ class Tap {
             this.outside.push(req.url);
             socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
         });
+        this.#server.on('upgrade', (req, socket, head) => this.#upgrade(req, socket, head));
         this.#server.listen(0, '127.0.0.1');
         await once(this.#server, 'listening');
         this.origin = `http://127.0.0.1:${this.#server.address().port}`;
@@ -40,9 +48,52 @@ class Tap {
     }
 
     async close() {
+        for (const socket of this.#upgraded)
+            socket.destroy();
         this.#server.close();
         this.#server.closeAllConnections();
         await once(this.#server, 'close');
+    }
+
+    /* Byte by byte; only the status line and the frames are looked at. */
+    #upgrade(req, socket, head) {
+        const { hostname, port } = new URL(this.target);
+        const seen = { path: req.url, headers: req.headers, status: 0, frames: [] };
+        const through = connect(port, hostname);
+        const hear = (dir) => (kind, data) => {
+            if (kind === 'text')
+                seen.frames.push({ dir, frame: JSON.parse(data) });
+            else if (kind === 'close')
+                seen.frames.push({ dir, close: data.length > 1 ? data.readUInt16BE(0) : 1005 });
+        };
+        const inward = new FrameReader(hear('in'));
+        const outward = new FrameReader(hear('out'));
+        let answer = Buffer.alloc(0);
+
+        this.sockets.push(seen);
+        through.write(`${req.method} ${req.url} HTTP/1.1\r\n${pairs(req.rawHeaders)}\r\n`);
+        through.write(head);
+        inward.feed(head);
+        for (const [from, to] of [[socket, through], [through, socket]]) {
+            this.#upgraded.add(from);
+            from.on('error', () => to.destroy());
+            from.on('close', () => (this.#upgraded.delete(from), to.end()));
+        }
+        socket.on('data', (piece) => (inward.feed(piece), through.write(piece)));
+        through.on('data', (piece) => {
+            socket.write(piece);
+            if (seen.status === 101) {
+                outward.feed(piece);
+                return;
+            }
+            answer = Buffer.concat([answer, piece]);
+            const end = answer.indexOf('\r\n\r\n');
+            if (end < 0 || seen.status !== 0)
+                return;
+            seen.status = Number(answer.toString('latin1', 9, 12));
+            if (seen.status === 101)
+                outward.feed(answer.subarray(end + 4));
+        });
     }
 
     #pass(req, res) {
@@ -66,6 +117,8 @@ class Tap {
         req.pipe(through);
     }
 }
+
+const pairs = (raw) => raw.map((text, i) => i % 2 ? `${text}\r\n` : `${text}: `).join('');
 
 function keep(stream, seen, name) {
     seen[name] = Buffer.alloc(0);

@@ -4,9 +4,10 @@ import { Desk as ClientDesk } from '../desk.mjs';
 
 const CODEX = fileURLToPath(new URL('node_modules/.bin/codex', import.meta.url));
 
-/* All that Codex does on its own is off. Retries are left as they come. */
-const configuration = (base, { model, provider = 'Antiphon', auth }) => `
-model = "${model}"
+/* All that Codex does on its own is off. Retries are left as they come. `top` and `more` are lines of
+ * the configuration, and of its provider. */
+const configuration = (base, { model, provider = 'Antiphon', auth, top = '', more = '' }) => `
+${top}model = "${model}"
 model_provider = "antiphon"
 check_for_update_on_startup = false
 
@@ -23,7 +24,7 @@ name = "${provider}"
 base_url = "${base}/v1"
 wire_api = "responses"
 requires_openai_auth = ${auth !== undefined}
-`;
+${more}`;
 
 export class Desk extends ClientDesk {
     constructor(t, daemon, options = {}) {
