@@ -7,7 +7,7 @@
  *
  *     const tap = await startTap(daemon.origin);
  *     tap.exchanges[0]        { method, path, headers, sent, status, bytes }
- *     tap.sockets[0]          { path, headers, status, frames: [{ dir: 'in' | 'out', frame } | { dir, close }] }
+ *     tap.sockets[0]          { path, headers, status, frames }
  *     tap.outside             ['example.org:443']
  *
  * `frames` is a transcript as tools that judge one read it: 'in' is what the client has sent.
@@ -64,7 +64,7 @@ class Tap {
             if (kind === 'text')
                 seen.frames.push({ dir, frame: JSON.parse(data) });
             else if (kind === 'close')
-                seen.frames.push({ dir, close: data.length > 1 ? data.readUInt16BE(0) : 1005 });
+                seen.frames.push({ dir: 'close', code: data.length > 1 ? data.readUInt16BE(0) : 1005 });
         };
         const inward = new FrameReader(hear('in'));
         const outward = new FrameReader(hear('out'));

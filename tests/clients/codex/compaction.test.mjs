@@ -93,14 +93,14 @@ describe('codex compacts twice', { concurrency: false }, () => {
             const got = await ask(desk);
             checkSession(got, desk, seen);
             assert.deepEqual(got.exchanges.map(({ method, path }) => `${method} ${path}`), [], 'nothing went over HTTP');
-            assert.deepEqual(got.sockets.map(({ status }) => status), [101], 'one connection did it all');
-            const [{ frames: transcript }] = got.sockets;
-            const ended = transcript.filter(({ dir, frame }) => dir === 'out' && frame?.type === 'response.completed');
-            const asked = transcript.filter(({ dir, frame }) => dir === 'in' && frame?.type === 'response.create');
-            assert.equal(ended.length, asked.length, 'every request was answered to its end');
+            assert.ok(got.sockets.length > 0 && got.sockets.every(({ status }) => status === 101), 'all connections were taken');
+            const said = (direction, type) => got.sockets.flatMap((socket) => socket.frames).filter(({ dir, frame }) => dir === direction && frame?.type === type);
+            const asked = said('in', 'response.create');
+            assert.equal(said('out', 'response.completed').length, asked.length, 'every request was answered to its end');
             assert.equal(asked[0].frame.generate, false, 'it warms up first');
             assert.ok(asked.some(({ frame }) => frame.previous_response_id !== undefined), 'and goes on from there');
-            captures.keep('codex_compaction.jsonl', transcript.map((line) => JSON.stringify(line)).join('\n') + '\n');
+            for (const { frames: transcript } of got.sockets)
+                captures.keep('codex_compaction.jsonl', transcript.map((line) => JSON.stringify(line)).join('\n') + '\n');
         });
     }
 });
