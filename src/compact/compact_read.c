@@ -202,7 +202,7 @@ static int open_items(struct reading *s)
 
 /* ---- what they stand for */
 
-/* Of what stands before it the tools stay. */
+/* Of what stands before it the tools stay, also those that a search has found there. */
 static void keep_tools(struct reading *s)
 {
     struct item_list tools = {0};
@@ -213,8 +213,9 @@ static void keep_tools(struct reading *s)
         const bool is_history = n++ < s->n_history;
 
         next = it->next;
-        if (it->kind != ITEM_ADDITIONAL_TOOLS)
+        if (!item_brings_tools(it))
             continue;
+        it->kind = ITEM_ADDITIONAL_TOOLS;
         it->next = NULL;
         append_list(&tools, &one);
         n_history += is_history;

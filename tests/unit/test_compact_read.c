@@ -286,6 +286,33 @@ static void tools_before_a_whole_context_are_still_those_of_the_history(void **s
     fixture_fini(&f);
 }
 
+/* The output of the search stands in the tail once more, or not. */
+static void tools_that_a_search_has_found_stay_loaded(void **state)
+{
+    const struct text_seal seal = {plain_close, opened_find, the_inside()};
+    const struct responses_request_options options = {.default_model = STR_NONE,
+                                                      .compaction = {.seal = &seal}};
+    static const struct read_case c = {
+        .body = REQUEST(
+            USER("x") ",{\"type\":\"tool_search_call\",\"call_id\":\"s\",\"arguments\":"
+                      "{}},{\"type\":\"tool_search_output\",\"call_id\":\"s\",\"tools\":[" FUNCTION(
+                          "found") "]}," ITEM("W") "," USER("y")),
+    };
+    const struct chat_request_options chat_options = {0};
+    struct fixture f;
+    json_t *chat;
+
+    (void)state;
+    if (complete(&f, &c, &options) == -1)
+        fail_msg("%s", f.err.msg);
+    assert_int_equal(f.request.tools.n, 1);
+    assert_true(f.request.tools.first->is_loaded);
+    chat = fixture_chat(&f, &chat_options);
+    assert_int_equal(json_array_size(json_object_get(chat, "messages")), 6);
+    json_decref(chat);
+    fixture_fini(&f);
+}
+
 static void a_trigger_is_no_item(void **state)
 {
     static const struct resolve_case cases[] = {
@@ -355,6 +382,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_inside_is_no_error),
         cmocka_unit_test(what_a_hosted_tool_has_said_is_in_a_whole_context),
         cmocka_unit_test(tools_before_a_whole_context_are_still_those_of_the_history),
+        cmocka_unit_test(tools_that_a_search_has_found_stay_loaded),
         cmocka_unit_test(a_trigger_is_no_item),
         cmocka_unit_test(items_are_kept_as_they_came),
     };

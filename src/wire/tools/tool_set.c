@@ -582,7 +582,7 @@ static int read_additional(struct tool_reader *r, const struct tool_sources *fro
         struct path tools_at = path_member(&item_at, STR("tools"));
 
         r->inherited = n++ < from->n_before;
-        r->loaded = it->kind == ITEM_OUTPUT;
+        r->loaded = it->is_search;
         if (item_brings_tools(it) && read_list(r, it->tools, &tools_at, STR_NONE) == -1)
             return -1;
     }
