@@ -72,7 +72,7 @@ struct item {
     bool is_origin;   /* of a result: it only tells how the upstream wrote the call of that item */
     bool is_declined; /* of a hosted call: the client has answered that it is not to run */
     bool ends_round;  /* of a hosted call: the model was told before it said anything more */
-    bool is_search;   /* of a call and an output: it looks for tools, or has found them; then also of
+    bool is_search; /* of a call and an output: it looks for tools, or has found them; then also of
                          the tools alone, when the output is gone */
     bool has_no_call_id; /* of the output of a search: it belongs to the search before it */
     bool is_own_summary; /* a message that a compaction item has become */
