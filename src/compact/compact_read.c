@@ -290,7 +290,7 @@ static bool has_compaction(const struct item_list *items)
 
 static int list_items(struct reading *s, const struct item_list *items)
 {
-    s->items = arena_array(s->arena, items->n, sizeof(*s->items));
+    s->items = arena_array(s->arena, items->n, sizeof(struct item *));
     s->openings = arena_array(s->arena, items->n, sizeof(*s->openings));
     if (s->items == NULL || s->openings == NULL)
         return err_set_no_memory(s->reterr);

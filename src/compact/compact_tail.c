@@ -51,7 +51,7 @@ static int find_answers(struct compact_context *c, const struct id_source *ids, 
 int compact_context_init(struct compact_context *c, const struct item_list *items,
                          const struct id_source *ids, struct arena *a, struct err *reterr)
 {
-    *c = (struct compact_context){.v = arena_array(a, items->n + 1, sizeof(*c->v)),
+    *c = (struct compact_context){.v = arena_array(a, items->n + 1, sizeof(struct item *)),
                                   .answers = arena_array(a, items->n + 1, sizeof(*c->answers))};
     if (c->v == NULL || c->answers == NULL)
         return err_set_no_memory(reterr);
