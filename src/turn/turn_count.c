@@ -88,10 +88,9 @@ static void on_counted(void *arg, const struct token_count_result *result,
     t->counting.count = NULL;
     if (result != NULL)
         t->context = (struct turn_context){.tokens = result->tokens, .is_exact = true};
-    if (failure != NULL && failure->code == ERR_UPSTREAM_UNAVAILABLE) {
+    if (failure != NULL && failure->code == ERR_UPSTREAM_UNAVAILABLE)
         upstream_watch_lose(t->flight.worker->watch);
-        upstream_watch_hear_end(t->flight.worker->watch, failure);
-    }
+    upstream_watch_hear_end(t->flight.worker->watch, failure);
     learn_window(t, result, failure);
     t->counting.failure = turn_keep_failure(&t->kept, failure);
     turn_wake(&t->flight);

@@ -116,10 +116,9 @@ static void report_outcome(struct token_count *c, const struct token_count_resul
 
 static int set_no_way(struct err *reterr)
 {
-    err_set(
-        reterr, ERR_NOT_IMPLEMENTED,
-        "The upstream cannot count tokens. It counts none of its own accord and tells no usage, or "
-        "count_by does not allow it to be asked.");
+    err_set(reterr, ERR_NOT_IMPLEMENTED,
+            "The upstream cannot count tokens. It has no endpoint for that and tells no usage, or "
+            "count_by does not allow the gateway to ask.");
     return -1;
 }
 
@@ -282,32 +281,33 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     upstream_answer_head(&c->head, status, headers, n_headers);
 }
 
-/* An answer that is too large is none, and may have no end; nor may why it refuses. */
+/* An answer that is too large may have no end, nor may why it refuses. What else was asked may have a
+ * shorter one, so the way is not ruled out. */
+static void give_up_answer(struct token_count *c)
+{
+    http_call_cancel(c->call);
+    c->call = NULL;
+    if (!upstream_answer_is_good(&c->head)) {
+        take_refusal(c);
+    } else if (c->answer.is_full) {
+        err_set(&c->why, ERR_UPSTREAM_ERROR,
+                "The upstream's count is longer than %zu bytes (max_line).", c->answer.limit);
+        ask_next(c);
+    } else {
+        err_set_no_memory(&c->why);
+        report_outcome(c, NULL, &c->why);
+    }
+}
+
 static void on_body(void *arg, str bytes)
 {
     struct token_count *c = arg;
-    struct err e;
+    const bool is_good = upstream_answer_is_good(&c->head);
 
-    if (!upstream_answer_is_good(&c->head)) {
-        if (upstream_answer_keep(&c->head, bytes))
-            return;
-        http_call_cancel(c->call);
-        c->call = NULL;
-        take_refusal(c);
-        return;
-    }
-    buf_append(&c->answer, bytes);
-    if (!buf_failed(&c->answer))
-        return;
-    http_call_cancel(c->call);
-    c->call = NULL;
-    if (!c->answer.is_full) {
-        err_set_no_memory(&e);
-        report_outcome(c, NULL, &e);
-        return;
-    }
-    c->is_read = false;
-    take_answer(c);
+    if (is_good)
+        buf_append(&c->answer, bytes);
+    if (is_good ? buf_failed(&c->answer) : !upstream_answer_keep(&c->head, bytes))
+        give_up_answer(c);
 }
 
 /* Who cannot be reached is not asked in another way; who is slow or breaks off may be quicker there. */

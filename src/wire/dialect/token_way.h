@@ -20,10 +20,9 @@ enum token_way {
 };
 
 enum token_way_trait {
-    TOKEN_WAY_BESIDE_CHAT = 1 << 0,  /* its path continues that of chat completions */
-    TOKEN_WAY_COUNTS_MEDIA = 1 << 1, /* images, audio and files, too */
-    TOKEN_WAY_TAKES_PROMPT = 1 << 2, /* a prompt of our own, too */
-    TOKEN_WAY_ASKS_MODEL = 1 << 3,   /* at the price of reading the prompt */
+    TOKEN_WAY_COUNTS_MEDIA = 1 << 0, /* images, audio and files, too */
+    TOKEN_WAY_TAKES_PROMPT = 1 << 1, /* a prompt of our own, too */
+    TOKEN_WAY_ASKS_MODEL = 1 << 2,   /* at the price of reading the prompt */
 };
 
 bool token_way_has(enum token_way way, enum token_way_trait trait);
