@@ -338,6 +338,62 @@ static void test_conversation_is_too_long(void **state)
     assert_refused(400);
 }
 
+/* ---- COUNT, FIT */
+
+static void count_as(const char *answer)
+{
+    assert_state(TURN_COUNT);
+    upstream_begins(200);
+    upstream_says(answer);
+    upstream_ends(NULL);
+}
+
+static void test_measured_conversation_is_shortened(void **state)
+{
+    (void)state;
+    open_turn_stage();
+    (void)stage_begin(LONG MEASURED);
+    assert_asked("first");
+    count_as("{\"input_tokens\":17}");
+    assert_state(TURN_ROUND);
+    assert_int_equal(stage.n_calls, 2);
+    assert_null(strstr(buf_cstr(&stage.asked), "first"));
+    assert_asked("third");
+    upstream_begins(200);
+    upstream_says(STOPS("stop"));
+    upstream_ends(NULL);
+    assert_ended("event: response.completed");
+}
+
+static void test_measured_conversation_is_sent_or_refused(void **state)
+{
+    (void)state;
+    open_turn_stage();
+    reach_measure();
+    count_as("{\"input_tokens\":16}"); /* just fits */
+    assert_state(TURN_ROUND);
+    client_leaves();
+    stage_close();
+
+    open_turn_stage();
+    reach_measure();
+    count_as("{\"input_tokens\":17}"); /* and has nothing to leave out */
+    assert_true(client_was_told("length is 16 tokens, but the request has 17"));
+    assert_int_equal(stage.n_calls, 1);
+    assert_refused(400);
+
+    open_turn_stage();
+    reach_measure();
+    for (unsigned way = 0; way < 3; way++) {
+        upstream_begins(404);
+        upstream_ends(NULL);
+    }
+    assert_state(TURN_ROUND); /* nobody can count it */
+    assert_int_equal(stage.n_calls, 4);
+    client_leaves();
+    stage_close();
+}
+
 /* ---- RECORD, SAVE, CONCLUDE */
 
 static void test_response_is_saved(void **state)
@@ -434,6 +490,8 @@ int main(void)
         cmocka_unit_test(test_no_tokens_are_left),
         cmocka_unit_test(test_conversation_is_shortened),
         cmocka_unit_test(test_conversation_is_too_long),
+        cmocka_unit_test(test_measured_conversation_is_shortened),
+        cmocka_unit_test(test_measured_conversation_is_sent_or_refused),
         cmocka_unit_test(test_response_is_saved),
         cmocka_unit_test(test_response_is_not_saved),
         cmocka_unit_test(test_body_ends_first),

@@ -21,6 +21,7 @@ static const struct wait waits[] = {
     {"a server that nobody named starts", "tools", reach_tools_injected, 0, 0, false, false},
     {"a server is listed", "list", reach_list, 0, 1, false, false},
     {"a tool is called", "calls", reach_calls, 0, 1, false, false},
+    {"a conversation is measured", "count", reach_measure, 1, 0, false, false},
     {"the upstream counts", "count", reach_count, 1, 0, false, false},
     {"a large count is read", "count", reach_large_count, 0, 0, false, false},
     {"the upstream is asked", "round", reach_round, 1, 0, false, false},

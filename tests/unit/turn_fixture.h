@@ -18,9 +18,14 @@
 #define REMOTE SERVER(",\"server_url\":\"https://example.com/mcp\"")
 #define TOOLS  "[{\"name\":\"t\",\"input_schema\":{\"type\":\"object\"}}]"
 
+/* A model with so small a window that what is measured may be beyond it. */
+#define WINDOW "small context_window=16"
+#define MEASURED                                                                                   \
+    ",\"truncation\":\"auto\",\"model\":\"small\",\"instructions\":\"Be brief and exact.\""
+
 static inline void open_turn_stage(void)
 {
-    static const char *const flags[] = {"--mcp-remote", "public", NULL};
+    static const char *const flags[] = {"--mcp-remote", "public", "--model-settings", WINDOW, NULL};
 
     stage_open(flags);
 }
@@ -107,6 +112,11 @@ static inline void reach_round(void)
 static inline void reach_count(void)
 {
     stage_begin_at(turn_start_count, INPUT);
+}
+
+static inline void reach_measure(void)
+{
+    (void)stage_begin(UNKEPT MEASURED);
 }
 
 /* It is being read on the pool. */
