@@ -9,6 +9,7 @@
 #include "turn/turn_stages.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
+#include "wire/chat/upstream_fields.h"
 #include "wire/dialect/context_size.h"
 
 enum {
@@ -119,11 +120,22 @@ static struct token_count_conf count_conf(struct turn *t)
     };
 }
 
+/* The answer that was asked for, if there may be less room for it. */
+static int64_t clamped_answer(const struct turn *t)
+{
+    return t->flight.worker->config->clamp_output ? upstream_tokens_left(&t->request, &t->chat) : 0;
+}
+
 /* So many tokens decide what becomes of the request; 0: no number does. A conversation that may be cut is
- * measured before it is sent, where the window is known. */
+ * measured before it is sent, where the window is known; so is one whose answer is to fit. */
 static int64_t deciding_tokens(const struct turn *t)
 {
-    return turn_is_truncated(t) && !t->window.is_guess ? t->window.tokens : 0;
+    const int64_t window = t->window.is_guess ? 0 : t->window.tokens;
+    const int64_t answer = clamped_answer(t);
+
+    if (window > 0 && answer > 0)
+        return answer < window ? window - answer : 1;
+    return turn_is_truncated(t) ? window : 0;
 }
 
 /* Is it worth asking for the number, after the estimate? */
@@ -184,6 +196,34 @@ enum turn_next turn_count_written(void *arg, struct err *reterr)
         return TURN_FAIL;
     }
     return TURN_GO;
+}
+
+/* The room that the answer is clamped to; 0: it is not. */
+static int64_t clamped_room(const struct turn *t)
+{
+    const int64_t room = t->window.tokens - t->context.tokens;
+
+    if (!t->context.is_exact || t->window.tokens == 0 || t->window.is_guess || room <= 0 ||
+        clamped_answer(t) <= room)
+        return 0;
+    return room;
+}
+
+size_t turn_fit_weight(const void *arg)
+{
+    return clamped_room(arg) == 0 ? 0 : turn_weight(arg);
+}
+
+/* What is too much for the model anyway is told by turn_judge_size(). */
+int turn_clamp_output(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+    const int64_t room = clamped_room(t);
+
+    if (room == 0)
+        return 0;
+    t->chat.most_tokens = room;
+    return turn_write_body(t, reterr);
 }
 
 enum turn_next turn_judge_size(void *arg, struct err *reterr)

@@ -202,6 +202,9 @@ void turn_free_tools(struct turn *t);
 /* Closes the item of a call (turn_call.h); in turn_calls.c. */
 void turn_close_call(struct turn_call *c);
 
+/* Writes the body for the upstream once more, of the conversation as it stands; in turn_round.c. */
+int turn_write_body(struct turn *t, struct err *reterr);
+
 /* The next bytes of the upstream's answer; in turn_round_end.c. Returns whether the turn has to go on
  * with TURN_ROUND, with what is in out. */
 bool turn_hear(struct turn *t, str bytes, struct buf *out);

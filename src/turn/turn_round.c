@@ -79,7 +79,7 @@ static int start_call(struct turn *t, struct err *reterr)
     return flight_start_call(&t->flight, &call, &turn_call_handler, reterr);
 }
 
-static int write_body(struct turn *t, struct err *reterr)
+int turn_write_body(struct turn *t, struct err *reterr)
 {
     int rc;
 
@@ -104,7 +104,7 @@ static int write_conversation(struct turn *t, struct err *reterr)
                                   &t->conversation, reterr) == -1)
         return -1;
     turn_cut(t);
-    return write_body(t, reterr);
+    return turn_write_body(t, reterr);
 }
 
 /* The first may be the last: approved calls count, too. So is the one for the answer. */
@@ -191,7 +191,8 @@ int turn_write_shorter(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
-    if (turn_shorten(t, &t->result.error.tokens) && write_body(t, NULL) == 0)
+    t->chat.most_tokens = 0;
+    if (turn_shorten(t, &t->result.error.tokens) && turn_write_body(t, NULL) == 0)
         return 0;
     *reterr = t->result.error;
     return -1;

@@ -70,7 +70,10 @@ enum turn_next turn_ask_again(void *arg, struct err *reterr);
 /* COUNT: how many tokens that is, if anything wants to know. */
 enum turn_next turn_count_written(void *arg, struct err *reterr);
 
-/* FIT: is that more than the model takes? Otherwise: it is made shorter. */
+/* FIT: is that more than the model takes? Otherwise: it is made shorter. With clamp_output the answer
+ * that is asked for is no more than there is room for. */
+size_t turn_fit_weight(const void *arg);
+int turn_clamp_output(void *arg, struct err *reterr);
 enum turn_next turn_judge_size(void *arg, struct err *reterr);
 
 /* ANSWER: the count is all that was asked for. */

@@ -525,6 +525,35 @@ describe('beyond the window', { concurrency: false }, () => {
         assert.deepEqual(sentOf(up), []);
     });
 
+    test('with clamp_output no longer an answer is asked for than there is room for', async (t) => {
+        const { up, daemon } = await withWindow(t, ['tokenize'], '--clamp-output');
+        const long = { model: 'm', input: [...turnsOf(3, 200), user('And?')] };
+        const tokens = await counted(daemon, long);
+        const asked = async (more) => {
+            assert.equal((await ask(daemon, { ...long, ...more })).status, 200);
+            return sentOf(up).at(-1).body.max_tokens;
+        };
+        assert.equal(await asked({ max_output_tokens: WINDOW - 1 }), WINDOW - tokens);
+        assert.equal(await asked({ max_output_tokens: WINDOW - tokens }), WINDOW - tokens);
+        assert.equal(await asked({ max_output_tokens: 100 }), 100);
+        assert.equal(await asked({}), undefined);
+        /* counted for that alone */
+        const other = { input: [...turnsOf(3, 210), user('And now?')], max_output_tokens: WINDOW - 1 };
+        up.requests = [];
+        assert.ok(await asked(other) < WINDOW - tokens);
+        assert.deepEqual(paths(up), ['/tokenize', '/v1/chat/completions']);
+        /* what leaves no room at all is refused, as ever */
+        checkError(await ask(daemon, { ...TOO_LONG, max_output_tokens: 10 }), 400, 'context_length_exceeded');
+    });
+
+    test('without it the request is sent as it is', async (t) => {
+        const { up, daemon } = await withWindow(t, ['tokenize']);
+        const long = { model: 'm', input: [...turnsOf(3, 200), user('And?')], max_output_tokens: 100_000 };
+        await counted(daemon, long);
+        assert.equal((await ask(daemon, long)).status, 200);
+        assert.equal(sentOf(up).at(-1).body.max_tokens, 100_000);
+    });
+
     test('a client that leaves while its conversation is measured', async (t) => {
         const { up, daemon } = await withWindow(t, ['tokenize']);
         up.always(SILENCE);

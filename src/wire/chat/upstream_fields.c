@@ -42,7 +42,7 @@ int64_t upstream_tokens_left(const struct responses_request *r,
     if (r->max_output_tokens == 0)
         return 0;
     assert(left > 0);
-    return left;
+    return o->most_tokens > 0 && o->most_tokens < left ? o->most_tokens : left;
 }
 
 /* A tool that is forced in every round would be called for ever. What the client did not

@@ -15,7 +15,8 @@ void upstream_write_model(const struct responses_request *r, const struct chat_r
 void upstream_write_stream(const struct chat_request_options *o, struct jw *w);
 void upstream_write_sampling(const struct responses_request *r, struct jw *w);
 
-/* What is left of max_output_tokens in this round; 0: the request has no limit. */
+/* What is left of max_output_tokens in this round, as far as there is room for it; 0: the request has
+ * no limit. */
 int64_t upstream_tokens_left(const struct responses_request *r,
                              const struct chat_request_options *o);
 

@@ -100,6 +100,7 @@ struct chat_request_options {
     const struct reasoning_source *reasoning_source;
     enum chat_round round;
     int64_t spent_tokens;     /* of max_output_tokens, by the rounds before (CONTRACT 1.3) */
+    int64_t most_tokens;      /* that it may ask for as an answer (clamp_output); 0: any number */
     bool describes_all_tools; /* a tool or argument without a description has an empty one */
     bool short_call_ids;      /* nine letters and digits, see conv/call_id.h */
     bool format_after_tools;  /* response_format keeps the model from calling: it is for a round of
