@@ -104,7 +104,7 @@ function checkRefusal(request, error, status) {
 
 /* What all schemas of the validator know: not what is echoed of something broken, not every kind of tool,
  * not the newest members of functions. */
-const KNOWN_TOOLS = new Set(['function', 'custom', 'namespace', 'mcp', 'local_shell', 'shell', 'apply_patch', 'code_interpreter', 'web_search', 'file_search']);
+const KNOWN_TOOLS = new Set(['function', 'custom', 'namespace', 'mcp', 'local_shell', 'shell', 'apply_patch', 'code_interpreter', 'web_search']);
 const isJudged = ({ tools, tool_choice, output }) =>
     tools.every((tool) => KNOWN_TOOLS.has(tool.type) && !('async' in tool || 'allowed_callers' in tool || 'output_schema' in tool)) &&
     (typeof tool_choice === 'string' || tool_choice.type === 'function') &&
