@@ -9,7 +9,7 @@ import { ask } from '../lib/client.mjs';
 import { startDaemon } from '../lib/daemon.mjs';
 import { SEED, dice } from '../lib/dice.mjs';
 import { FIELDS, RequestDice } from '../lib/schema_dice.mjs';
-import { chunk, frames, startUpstream, stream, textStream, usageChunk, words } from '../lib/upstream.mjs';
+import { chunk, failure, frames, json, startUpstream, stream, textStream, usageChunk, words } from '../lib/upstream.mjs';
 import { webSocket } from '../lib/websocket.mjs';
 
 const captures = new Captures();
@@ -43,7 +43,11 @@ function callsOf(tools, roll) {
     return stream(frames(...calls.flat().map((call) => chunk({ tool_calls: [call] })), chunk({}, 'tool_calls'), usageChunk(20, 5), '[DONE]'));
 }
 
-function answerTo({ body }, roll) {
+function answerTo({ path, body }, roll) {
+    if (!path.endsWith('/chat/completions'))
+        return failure(404, 'Not Found');
+    if (body.stream !== true)
+        return json(200, { id: 'x', object: 'chat.completion', choices: [], usage: { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8 } });
     if (body.tools?.length > 0 && roll(2) === 0)
         return callsOf(body.tools, roll);
     switch (roll(5)) {
@@ -58,7 +62,7 @@ function answerTo({ body }, roll) {
 function checkAsked({ body }) {
     const names = (body.tools ?? []).map((tool) => tool.function.name);
     let open = []; /* ids of calls, the same perhaps twice */
-    assert.ok(body.messages.length > 0 && body.stream === true);
+    assert.ok(body.messages.length > 0);
     assert.deepEqual(names, [...new Set(names)], 'each tool has a name of its own');
     for (const tool of body.tools ?? []) {
         assert.match(tool.function.name, /^[A-Za-z0-9_-]{1,64}$/);
@@ -178,7 +182,8 @@ describe('requests out of the schema', { concurrency: false }, () => {
         complaint = undefined;
         up.always((seen) => {
             try {
-                checkAsked(seen);
+                if (seen.path.endsWith('/chat/completions'))
+                    checkAsked(seen);
             } catch (error) {
                 complaint = new Error(`${error.message}\nthe upstream was asked: ${seen.raw}`); /* said where the request is known */
             }
@@ -249,6 +254,21 @@ describe('requests out of the schema', { concurrency: false }, () => {
         }
         assert.equal(ws.closeCode, undefined);
         told(t, 'WebSocket');
+    });
+
+    test('400 are counted or refused', async (t) => {
+        const words = (count.tokens = {});
+        for (let i = 4900; i < 5300; i++) {
+            const request = prepare(i, (maker, roll) => maker.broken(place(maker.request(), roll), roll(2)));
+            const got = await ask(daemon, request, { path: '/v1/responses/input_tokens' });
+            explained('tokens', i, request, () => {
+                assert.ok(got.status < 500, got.text);
+                const code = got.status === 200 ? 'taken' : checkRefusal(request, checkError(got, got.status), got.status).code;
+                assert.ok(code !== 'taken' || got.json.input_tokens > 0, got.text);
+                words[code] = (words[code] ?? 0) + 1;
+            });
+        }
+        told(t, 'tokens');
     });
 
     test('500 lists of items are added to a conversation or refused', async (t) => {
