@@ -170,8 +170,8 @@ int peer_context_history(const struct peer_context *c, struct arena *a, struct s
     struct store_items all = {.n = c->last->n_items};
     size_t end = all.n;
 
-    all.v = arena_array(a, all.n, sizeof(*all.v));
-    if (all.v == NULL && all.n > 0)
+    all.v = arena_array(a, all.n + 1, sizeof(*all.v)); /* there may be none */
+    if (all.v == NULL)
         return err_set_no_memory(reterr);
     for (const struct context_link *l = c->last; l != NULL; l = l->before) {
         end -= l->items.n;
