@@ -172,9 +172,8 @@ static bool is_relayable(str path)
     return below.len > 1 && !climbs(path);
 }
 
-/* Words that the API has where an id stands else: /v1/responses/compact is a path of
- * its own, which is not there, and no response to which POST is not allowed; input_tokens is one that
- * cannot be got. */
+/* Words that the API has where an id stands else: /v1/responses/compact and input_tokens are paths of
+ * their own, which cannot be got. */
 static bool is_id(str word)
 {
     return !str_eq(word, STR("compact")) && !str_eq(word, STR("input_tokens"));

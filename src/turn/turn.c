@@ -3,10 +3,15 @@
  *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
  *                      \_____________^ \______________________________________________________^
  *
- *       DECIDE -> WRITE -> COUNT -> FIT -> ASK -> ROUND -> CLOSE -> CALLS
- *                                    v      ^      ^ v       v
- *                                   SHORTEN-+      HEAR   SHORTEN -> ROUND
- *                                                         what was too long is sent again
+ *       DECIDE -> WRITE -> COUNT -> COMPACT -> FIT -> ASK -> ROUND -> CLOSE -> CALLS
+ *           \______________________^          v      ^      ^ v       v
+ *                                            SHORTEN-+      HEAR   SHORTEN -> ROUND
+ *
+ *     a round, as often as DECIDE says so; what was too long is sent again. When the context is to be
+ *     replaced by a summary, that is a round of its own:
+ *
+ *       COMPACT -> SUMMARY -> COMPACTED -> WRITE          or the response has ended, if it was made for that
+ *          ^_____________________/                         asked again, for less
  *
  *     at any time, when the response has ended:       RECORD -> SAVE -> CONCLUDE -> DONE
  *     when it cannot be begun:                        DONE
@@ -51,9 +56,15 @@ static const struct turn_stage stages[] = {
     [TURN_OFFER] = {"offer", turn_weight, turn_offer_tools, .next = TURN_APPROVED},
     [TURN_APPROVED] = {"approved", .run = turn_announce_approved, .next = TURN_CALLS},
     [TURN_CALLS] = {"calls", NULL, turn_gather_calls, turn_run_calls, .next = TURN_DECIDE},
-    [TURN_DECIDE] = {"decide", .run = turn_decide, .next = TURN_WRITE},
+    [TURN_DECIDE] = {"decide", .run = turn_decide, .next = TURN_WRITE, .otherwise = TURN_COMPACT},
     [TURN_WRITE] = {"write", turn_weight, turn_write_request, .next = TURN_COUNT},
-    [TURN_COUNT] = {"count", .run = turn_count_written, .next = TURN_FIT},
+    [TURN_COUNT] = {"count", .run = turn_count_written, .next = TURN_COMPACT},
+    [TURN_COMPACT] = {"compact", turn_compact_weight, turn_write_summary_question,
+                      turn_ask_for_summary, .next = TURN_SUMMARY, .otherwise = TURN_FIT},
+    [TURN_SUMMARY] = {"summary", .run = turn_await_summary, .next = TURN_COMPACTED,
+                      .listens = true},
+    [TURN_COMPACTED] = {"compacted", turn_weight, turn_take_summary, turn_judge_summary,
+                        .next = TURN_WRITE, .otherwise = TURN_COMPACT},
     [TURN_FIT] = {"fit", turn_fit_weight, turn_clamp_output, turn_judge_size, .next = TURN_ASK,
                   .otherwise = TURN_SHORTEN},
     [TURN_ASK] = {"ask", .run = turn_ask, .next = TURN_ROUND},
@@ -183,8 +194,12 @@ static void on_body(void *arg, str bytes)
     }
     if (!turn_listens(&t->flight))
         return;
-    is_over = upstream_answer_is_good(&t->flight.answer) ? turn_hear(t, bytes, out)
-                                                         : turn_hear_refusal(&t->flight, bytes);
+    if (!upstream_answer_is_good(&t->flight.answer))
+        is_over = turn_hear_refusal(&t->flight, bytes);
+    else if (t->flight.stage == TURN_SUMMARY)
+        is_over = turn_hear_summary(t, bytes);
+    else
+        is_over = turn_hear(t, bytes, out);
     if (is_over)
         turn_drive(&t->flight); /* with what is in the buffer */
     else
@@ -230,7 +245,8 @@ static void on_timer(void *arg)
         turn_drive(&t->flight);
         return;
     }
-    if (!t->request.stream || (t->flight.stage != TURN_ROUND && !t->is_begun))
+    if (!t->request.stream ||
+        (t->flight.stage != TURN_ROUND && t->flight.stage != TURN_SUMMARY && !t->is_begun))
         return; /* nothing to show yet, or not any more */
     turn_begin_stream(t);
     if (flight_has_client(&t->flight))
@@ -281,6 +297,7 @@ static void finish_turn(void *arg)
     turn_cancel_count(t);
     if (t->has_round)
         round_fini(&t->round);
+    turn_fini_summary(t);
     if (t->has_response)
         response_fini(&t->response);
     turn_free_tools(t);
@@ -307,7 +324,7 @@ static const struct flight_ops ops = TURN_OPS(&front), count_ops = TURN_OPS(&cou
 /* ---- the beginning */
 
 static void begin_turn(const struct flight_ops *of, struct worker *w, struct peer client,
-                       const struct http_request *r, const struct caller *caller)
+                       const struct http_request *r, const struct caller *caller, bool is_compact)
 {
     struct turn *t = flight_new(of, w, client, r, caller);
     struct err e;
@@ -324,13 +341,14 @@ static void begin_turn(const struct flight_ops *of, struct worker *w, struct pee
     arena_init(&t->kept, w->config->max_request_memory_bytes);
     buf_init(&t->chat_body, w->config->max_request_memory_bytes);
     t->awaits_upstream = worker_awaits_upstream(w);
+    t->is_compact = is_compact;
     turn_wake(&t->flight);
 }
 
 void turn_begin(struct worker *w, struct peer client, const struct http_request *r,
                 const struct caller *caller)
 {
-    begin_turn(&ops, w, client, r, caller);
+    begin_turn(&ops, w, client, r, caller, false);
 }
 
 void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
@@ -342,5 +360,11 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
 void turn_start_count(struct worker *w, struct http_exchange *x, const struct http_request *r,
                       const struct caller *caller)
 {
-    begin_turn(&count_ops, w, peer_of_exchange(x), r, caller);
+    begin_turn(&count_ops, w, peer_of_exchange(x), r, caller, false);
+}
+
+void turn_start_compact(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                        const struct caller *caller)
+{
+    begin_turn(&ops, w, peer_of_exchange(x), r, caller, true);
 }

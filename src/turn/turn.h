@@ -21,4 +21,8 @@ void turn_begin(struct worker *w, struct peer client, const struct http_request 
 void turn_start_count(struct worker *w, struct http_exchange *x, const struct http_request *r,
                       const struct caller *caller);
 
+/* The same for a request to /v1/responses/compact, whose answer is a summary (CONTRACT 13.3). */
+void turn_start_compact(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                        const struct caller *caller);
+
 #endif

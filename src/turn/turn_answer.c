@@ -70,7 +70,8 @@ static void log_end(const struct turn *t, const struct err *e)
 
 static void end_answer(struct turn *t)
 {
-    turn_answered(&t->flight, t->has_round && t->round.stream.body.is_done);
+    turn_answered(&t->flight,
+                  t->has_round ? t->round.stream.body.is_done : turn_has_heard_summary(t));
 }
 
 /* ---- answers without a stream */

@@ -76,7 +76,7 @@ enum turn_next turn_announce_approved(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
-    if (t->request.approved == NULL)
+    if (t->request.approved == NULL || t->request.has_trigger)
         return TURN_GO;
     if (t->request.stream)
         turn_begin_stream(t);

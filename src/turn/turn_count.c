@@ -127,15 +127,18 @@ static int64_t clamped_answer(const struct turn *t)
 }
 
 /* So many tokens decide what becomes of the request; 0: no number does. A conversation that may be cut is
- * measured before it is sent, where the window is known; so is one whose answer is to fit. */
+ * measured before it is sent, where the window is known; so is one whose answer is to fit, and one that may be
+ * replaced by a summary. The least of the numbers decides whether it is worth asking. */
 static int64_t deciding_tokens(const struct turn *t)
 {
-    const int64_t window = t->window.is_guess ? 0 : t->window.tokens;
+    const int64_t known = t->window.is_guess ? 0 : t->window.tokens;
     const int64_t answer = clamped_answer(t);
+    const int64_t threshold = turn_compact_threshold(t);
+    int64_t tokens = turn_is_truncated(t) ? known : 0;
 
-    if (window > 0 && answer > 0)
-        return answer < window ? window - answer : 1;
-    return turn_is_truncated(t) ? window : 0;
+    if (known > 0 && answer > 0)
+        tokens = answer < known ? known - answer : 1;
+    return threshold == 0 || (tokens > 0 && tokens < threshold) ? tokens : threshold;
 }
 
 /* Is it worth asking for the number, after the estimate? */

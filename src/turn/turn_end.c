@@ -28,7 +28,9 @@ int turn_write_end(void *arg, struct err *reterr)
     (void)reterr;
     if (unseen_error(t) != NULL)
         return 0;
-    if (!t->is_begun)
+    if (t->request.is_compact && t->response.status == RESPONSE_COMPLETED)
+        turn_write_compaction(t, &t->large);
+    else if (!t->is_begun)
         response_object(&t->response, &t->large);
     else if (turn_end_weight(t) >= WORKER_LARGE_BYTES)
         response_end(&t->response, &t->large);

@@ -9,6 +9,8 @@
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
  * turn_round.c      the model is asked
  * turn_count.c      how many tokens that is, and whether they fit
+ * turn_compact.c    is it time for a summary, and the question for one
+ * turn_summary.c    the answer to that
  * turn_round_end.c  what it says, and what follows
  * turn_end.c        the last event, or the object
  *
@@ -58,6 +60,9 @@ enum turn_state {
     TURN_DECIDE,
     TURN_WRITE,
     TURN_COUNT,
+    TURN_COMPACT,
+    TURN_SUMMARY,
+    TURN_COMPACTED,
     TURN_FIT,
     TURN_ASK,
     TURN_ROUND,
@@ -112,15 +117,35 @@ struct turn_counting {
     const struct err *failure; /* NULL: none */
 };
 
+/* What the model is asked, in which form, and how its answer is to be read. */
+struct turn_question {
+    const struct responses_request *request;
+    const struct model_profile *profile;
+    const struct chat_request_options *chat;
+    const struct conversation *conversation;
+};
+
 /* The round before it, from which that is estimated. */
 struct turn_last_round {
     int64_t tokens;        /* of its request and of its answer; 0: not told, or there is none */
     size_t outputs_weight; /* of the outputs that its conversation had; see conv/trim.h */
 };
 
+/* A summary in the place of the context (turn_summary.h). */
+struct turn_compaction {
+    struct turn_summary_call
+        *summary;         /* that is being made, or was what the client asked for; or NULL */
+    bool is_settled;      /* the round at hand has been compacted, or cannot be */
+    int64_t least_tokens; /* the context is not compacted before it has so many */
+    struct item_list
+        replaced; /* the items that the first summary took the place of, if has_replaced */
+    bool has_replaced;
+};
+
 struct turn {
     struct flight flight; /* first; its call is this round's */
     bool awaits_upstream; /* it is being found out what it is */
+    bool is_compact;      /* it was asked of /v1/responses/compact */
     struct responses_request request;
     struct model_profile profile;  /* of its model, once there is a response */
     struct upstream_window window; /* the same */
@@ -135,15 +160,16 @@ struct turn {
     struct turn_context context; /* of chat_body, behind TURN_COUNT */
     struct turn_counting counting;
     struct turn_last_round last_round; /* zeroed when another conversation takes its place */
-    enum response_dialect dialect;     /* of its stream */
-    unsigned n_shortened;         /* how often it was sent again with less of the conversation */
-    size_t n_left_out;            /* messages of it that are not sent (conv/trim.h) */
-    bool is_aimed;                /* it was cut by the upstream's numbers, and is under way */
-    bool has_response, has_round; /* are initialised */
-    bool is_begun;                /* the head of the stream has been sent */
-    bool is_asked;                /* the request of this round has been sent */
-    bool is_count;                /* it is only counted: POST /v1/responses/input_tokens */
-    bool has_ended;               /* the response, with the round that has ended last */
+    struct turn_compaction compaction;
+    enum response_dialect dialect; /* of its stream */
+    unsigned n_shortened;          /* how often it was sent again with less of the conversation */
+    size_t n_left_out;             /* messages of it that are not sent (conv/trim.h) */
+    bool is_aimed;                 /* it was cut by the upstream's numbers, and is under way */
+    bool has_response, has_round;  /* are initialised */
+    bool is_begun;                 /* the head of the stream has been sent */
+    bool is_asked;                 /* the request of this round has been sent */
+    bool is_count;                 /* it is only counted: POST /v1/responses/input_tokens */
+    bool has_ended;                /* the response, with the round that has ended last */
 
     struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
 
@@ -226,6 +252,20 @@ int turn_add_tools(struct turn *t, struct err *reterr);
 /* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */
 int turn_open_response(struct turn *t, struct err *reterr);
 
+/* ---- turn_round.c */
+
+/* How the messages of the next round are written: sets t->chat. */
+void turn_plan_chat(struct turn *t);
+
+/* Writes the body for the upstream: t->chat_body. Returns 0, or -1 with *reterr filled. */
+int turn_write_question(struct turn *t, const struct turn_question *q, struct err *reterr);
+
+/* Sends it. The same. */
+int turn_start_question(struct turn *t, const struct turn_question *q, struct err *reterr);
+
+/* How the answer is read. */
+struct chat_stream_conf turn_stream_conf(struct turn *t, const struct turn_question *q);
+
 /* ---- turn_count.c */
 
 /* The request for the upstream has been written, or written anew: what is counted of it. Returns 0, or
@@ -236,6 +276,24 @@ int turn_note_written(struct turn *t, struct err *reterr);
 void turn_keep_usage(struct turn *t);
 
 void turn_cancel_count(struct turn *t);
+
+/* ---- turn_compact.c */
+
+/* The tokens from which on the context is to be replaced by a summary before a round; 0: it is not. */
+int64_t turn_compact_threshold(const struct turn *t);
+
+/* ---- turn_summary.c */
+
+/* The next bytes of the upstream's answer. Returns whether the turn has to go on with TURN_SUMMARY. */
+bool turn_hear_summary(struct turn *t, str bytes);
+
+/* Has the upstream said all of a summary that the client had asked for? */
+bool turn_has_heard_summary(const struct turn *t);
+
+/* Appends the answer of /v1/responses/compact. */
+void turn_write_compaction(const struct turn *t, struct buf *out);
+
+void turn_fini_summary(struct turn *t);
 
 /* ---- turn_truncate.c */
 

@@ -88,6 +88,8 @@ void turn_log(const struct turn_summary *s)
         add_field(&f, (struct log_field)LOG_INT("rounds", s->response->n_rounds));
         if (s->response->n_answer_rounds != 0)
             add_field(&f, (struct log_field)LOG_INT("answer_rounds", s->response->n_answer_rounds));
+        if (s->response->n_summaries != 0)
+            add_field(&f, (struct log_field)LOG_INT("summaries", s->response->n_summaries));
         if (s->response->n_dropped_calls != 0)
             add_field(&f, (struct log_field)LOG_INT("dropped_calls", s->response->n_dropped_calls));
         add_usage(&f, &s->response->usage);

@@ -24,7 +24,7 @@ static int check_items(const struct turn *t, struct err *reterr)
     struct arena scratch;
     int rc;
 
-    if (!t->request.needs_tools && t->request.approved == NULL)
+    if ((!t->request.needs_tools && t->request.approved == NULL) || t->request.has_trigger)
         return 0;
     arena_init(&scratch, t->flight.worker->config->max_request_memory_bytes);
     rc = chat_request_conversation(&t->request, &plain, &t->flight.worker->ids, &scratch, &c,

@@ -8,17 +8,17 @@
 #include "wire/chat/chat_request.h"
 #include "wire/harmony/harmony_request.h"
 
-static bool is_completion(const struct turn *t)
+static bool is_completion(const struct turn_question *q)
 {
-    return t->profile.harmony == HARMONY_MODE_COMPLETIONS;
+    return q->profile->harmony == HARMONY_MODE_COMPLETIONS;
 }
 
 /* The model was trained with both tools, and knows their calls in the history as its own also when
  * the request has them no longer. */
-static struct harmony_options harmony_options(struct turn *t)
+static struct harmony_options harmony_options(struct turn *t, const struct turn_question *q)
 {
     struct harmony_options o =
-        upstream_harmony_options(t->flight.worker->config, &t->profile, &t->flight.arena);
+        upstream_harmony_options(t->flight.worker->config, q->profile, &t->flight.arena);
 
     o.has_python = t->flight.worker->builtin->why_not[HOSTED_CODE_INTERPRETER] == NULL;
     o.has_browser = t->flight.worker->builtin->why_not[HOSTED_WEB_SEARCH] == NULL;
@@ -27,31 +27,41 @@ static struct harmony_options harmony_options(struct turn *t)
 
 /* The last round offers none, but a call in it is to be known for one: it is dropped, not shown as
  * a thought (CONTRACT 1.5). */
-static struct harmony_builtins known_builtins(struct turn *t)
+static struct harmony_builtins known_builtins(struct turn *t, const struct turn_question *q)
 {
-    const struct harmony_options options = harmony_options(t);
-    const bool is_last = t->chat.round == CHAT_LAST_ROUND;
+    const struct harmony_options options = harmony_options(t, q);
+    const bool is_last = q->chat->round == CHAT_LAST_ROUND;
 
-    return harmony_request_builtins(&t->request, is_last ? CHAT_LATER_ROUND : t->chat.round,
+    return harmony_request_builtins(q->request, is_last ? CHAT_LATER_ROUND : q->chat->round,
                                     &options);
 }
 
-static struct chat_stream_conf stream_conf(struct turn *t)
+struct chat_stream_conf turn_stream_conf(struct turn *t, const struct turn_question *q)
 {
-    const struct harmony_builtins builtins = known_builtins(t);
+    const struct harmony_builtins builtins = known_builtins(t, q);
     struct chat_stream_conf conf =
-        upstream_stream_conf(t->flight.worker->config, &t->request, &t->profile);
+        upstream_stream_conf(t->flight.worker->config, q->request, q->profile);
 
     conf.text.has_python = builtins.has_python;
     conf.text.has_browser = builtins.has_browser;
-    if (is_completion(t))
-        conf.text.begun_call = harmony_request_begun_call(&t->request, t->chat.round);
+    if (is_completion(q))
+        conf.text.begun_call = harmony_request_begun_call(q->request, q->chat->round);
     return conf;
+}
+
+/* The question of the next round. */
+static struct turn_question next_question(const struct turn *t)
+{
+    return (struct turn_question){.request = &t->request,
+                                  .profile = &t->profile,
+                                  .chat = &t->chat,
+                                  .conversation = &t->conversation};
 }
 
 static void init_round(struct turn *t)
 {
-    const struct chat_stream_conf stream = stream_conf(t);
+    const struct turn_question q = next_question(t);
+    const struct chat_stream_conf stream = turn_stream_conf(t, &q);
 
     t->flaws = turn_flaws(t);
     if (t->has_round)
@@ -62,7 +72,7 @@ static void init_round(struct turn *t)
     t->failure = NULL;
 }
 
-static int start_call(struct turn *t, struct err *reterr)
+int turn_start_question(struct turn *t, const struct turn_question *q, struct err *reterr)
 {
     struct http_header headers[4] = {
         {STR("content-type"), STR("application/json")},
@@ -70,7 +80,7 @@ static int start_call(struct turn *t, struct err *reterr)
     };
     const struct flight_call call = {
         .method = "POST",
-        .path = is_completion(t) ? STR("/completions") : STR("/chat/completions"),
+        .path = is_completion(q) ? STR("/completions") : STR("/chat/completions"),
         .headers = headers,
         .n_headers = flight_add_headers(&t->flight, headers, 2),
         .body = buf_str(&t->chat_body),
@@ -79,21 +89,32 @@ static int start_call(struct turn *t, struct err *reterr)
     return flight_start_call(&t->flight, &call, &turn_call_handler, reterr);
 }
 
+static int start_round(struct turn *t, struct err *reterr)
+{
+    const struct turn_question q = next_question(t);
+
+    return turn_start_question(t, &q, reterr);
+}
+
+int turn_write_question(struct turn *t, const struct turn_question *q, struct err *reterr)
+{
+    buf_reset(&t->chat_body);
+    if (is_completion(q)) {
+        const struct harmony_options options = harmony_options(t, q);
+
+        return harmony_request_write(q->request, q->conversation, q->chat, &options, &t->chat_body,
+                                     reterr);
+    }
+    return chat_request_write(q->request, q->conversation, q->chat, &t->chat_body, reterr);
+}
+
 int turn_write_body(struct turn *t, struct err *reterr)
 {
-    int rc;
+    const struct turn_question q = next_question(t);
 
-    buf_reset(&t->chat_body);
-    if (is_completion(t)) {
-        const struct harmony_options options = harmony_options(t);
-
+    if (is_completion(&q))
         t->history_repairs = t->conversation.repairs;
-        rc = harmony_request_write(&t->request, &t->conversation, &t->chat, &options, &t->chat_body,
-                                   reterr);
-    } else {
-        rc = chat_request_write(&t->request, &t->conversation, &t->chat, &t->chat_body, reterr);
-    }
-    return rc == -1 ? -1 : turn_note_written(t, reterr);
+    return turn_write_question(t, &q, reterr) == -1 ? -1 : turn_note_written(t, reterr);
 }
 
 /* The conversation is kept: it may have to be sent again, shorter. What did not fit in a round
@@ -128,7 +149,8 @@ static void plan_round(struct turn *t)
         .choice = is_answer                           ? &none
                   : t->chat.round == CHAT_FIRST_ROUND ? &t->request.tool_choice
                                                       : NULL,
-        .withholds_text = !is_completion(t) && chat_request_defers_format(&t->request, &t->chat),
+        .withholds_text = t->profile.harmony != HARMONY_MODE_COMPLETIONS &&
+                          chat_request_defers_format(&t->request, &t->chat),
     };
 
     response_begin_round(&t->response, &plan);
@@ -152,19 +174,25 @@ static bool has_said(const struct turn *t)
     return (t->n_rounds > 0 || t->request.approved != NULL) && !response_lacks_answer(&t->response);
 }
 
-int turn_write_request(void *arg, struct err *reterr)
+void turn_plan_chat(struct turn *t)
 {
-    struct turn *t = arg;
-    int64_t spent_tokens = t->chat.spent_tokens;
+    const int64_t spent_tokens = t->chat.spent_tokens;
 
-    if (has_said(t) && replay_round(t, reterr) == -1)
-        return -1;
     t->chat = upstream_chat_options(t->flight.worker->config, t->facts, &t->request, &t->profile,
                                     &t->flight.arena);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.repairs = &t->history_repairs;
     t->chat.spent_tokens = spent_tokens;
     t->chat.round = which_round(t);
+}
+
+int turn_write_request(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+
+    if (has_said(t) && replay_round(t, reterr) == -1)
+        return -1;
+    turn_plan_chat(t);
     t->is_asked = false;
     if (t->dialect == RESPONSE_DIALECT_ORS) /* CONTRACT 4.9: it is not forwarded */
         t->request.tool_choice.mode = TOOL_CHOICE_NOT_GIVEN;
@@ -178,7 +206,7 @@ enum turn_next turn_ask(void *arg, struct err *reterr)
     t->is_asked = true;
     plan_round(t);
     init_round(t);
-    if (start_call(t, reterr) == -1)
+    if (start_round(t, reterr) == -1)
         return TURN_FAIL;
     t->n_rounds++;
     if (t->request.stream && !t->is_begun)
@@ -205,5 +233,5 @@ enum turn_next turn_ask_again(void *arg, struct err *reterr)
     if (!t->is_asked)
         return TURN_ELSE;
     init_round(t);
-    return start_call(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
+    return start_round(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
 }

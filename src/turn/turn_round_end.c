@@ -164,6 +164,8 @@ enum turn_next turn_decide(void *arg, struct err *reterr)
     struct turn *t = arg;
 
     (void)reterr;
+    if (t->request.has_trigger)
+        return TURN_ELSE;
     if (t->n_rounds > 0 && !response_goes_on(&t->response) && !response_lacks_answer(&t->response))
         return end_response(t, t->finish);
     return has_tokens_left(t) ? TURN_GO : end_response(t, FINISH_LENGTH);

@@ -41,6 +41,8 @@ static void put_rounds(void *arg, struct call_cache *cache)
 void turn_keep_rounds(struct turn *t)
 {
     const bool has_rounds = response_has_rounds(&t->response);
+    const struct item_list *items =
+        t->compaction.has_replaced ? &t->compaction.replaced : &t->request.items;
     const struct call_place nowhere = {.first = NULL};
     struct call_place place = nowhere;
     struct keeping k = {.turn = t};
@@ -50,7 +52,7 @@ void turn_keep_rounds(struct turn *t)
         (!has_rounds && (call_memory_is_empty(t->flight.worker->rounds) ||
                          !response_has_clients_call(&t->response))))
         return;
-    for (const struct item *it = t->request.items.first; it != NULL; it = it->next)
+    for (const struct item *it = items->first; it != NULL; it = it->next)
         call_place_pass(&place, it);
     if (has_rounds)
         response_rounds_write(&t->response, &text);

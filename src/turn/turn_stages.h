@@ -79,6 +79,22 @@ enum turn_next turn_judge_size(void *arg, struct err *reterr);
 /* ANSWER: the count is all that was asked for. */
 enum turn_next turn_send_count(void *arg, struct err *reterr);
 
+/* ---- turn_compact.c */
+
+/* COMPACT: the model is asked for a summary, if it is time for one. Otherwise: it is not. */
+size_t turn_compact_weight(const void *arg);
+int turn_write_summary_question(void *arg, struct err *reterr);
+enum turn_next turn_ask_for_summary(void *arg, struct err *reterr);
+
+/* ---- turn_summary.c */
+
+/* SUMMARY: the model writes it. */
+enum turn_next turn_await_summary(void *arg, struct err *reterr);
+
+/* COMPACTED: it takes the place of the context, or has failed. Otherwise: it is asked for again. */
+int turn_take_summary(void *arg, struct err *reterr);
+enum turn_next turn_judge_summary(void *arg, struct err *reterr);
+
 /* ---- turn_round_end.c */
 
 /* ROUND: the model speaks. */
@@ -94,7 +110,7 @@ size_t turn_round_weight(const void *arg);
 int turn_close_round(void *arg, struct err *reterr);
 enum turn_next turn_judge_round(void *arg, struct err *reterr);
 
-/* DECIDE: is it asked, or asked again? */
+/* DECIDE: is it asked, or asked again? Otherwise: for a summary alone. */
 enum turn_next turn_decide(void *arg, struct err *reterr);
 
 /* ---- turn_end.c */

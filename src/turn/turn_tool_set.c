@@ -262,7 +262,7 @@ static int add_tools_of(struct tool_offer *o, const struct turn_server *s, struc
     if (s->tools != NULL && tool_offer_add(o, &server, reterr) == -1)
         return -1;
     if (o->n > before || s->declaration == NULL || !s->is_filtered ||
-        mcp_filter_is_none(&s->allowed))
+        mcp_filter_is_none(&s->allowed) || s->turn->request.has_trigger)
         return 0;
     return reject_declaration(s->declaration, "allowed_tools", "the server has no such tool",
                               reterr);
@@ -299,6 +299,7 @@ struct responses_request_options turn_request_options(struct turn *t)
     o.is_count = t->is_count;
     o.input.seal = turn_seal(t);
     o.compaction = turn_compact_reading(t);
+    o.is_compact = t->is_compact;
     for (size_t kind = HOSTED_NONE + 1; kind < HOSTED_KIND_COUNT; kind++) {
         o.tools.why_not[kind] = t->flight.worker->builtin->why_not[kind];
         o.tools.serves[kind] = o.tools.why_not[kind] == NULL;

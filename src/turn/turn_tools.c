@@ -74,6 +74,8 @@ enum turn_next turn_look_for_tools(void *arg, struct err *reterr)
     turn_free_tools(t);
     if (turn_choose_servers(t, reterr) == -1)
         return TURN_FAIL;
+    if (t->request.has_trigger)
+        return TURN_GO; /* with the tools that are known: none is called */
     want_servers(t);
     if (must_wait(t)) {
         loop_timer_start(t->flight.timer, TOOL_OFFER_LOOK_AGAIN_MS);
@@ -215,13 +217,14 @@ static int begin_listings(struct turn *t, struct err *reterr)
     return 0;
 }
 
+/* For a summary no server is listed anew, and none is shown (CONTRACT 13.2). */
 int turn_start_listings(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
-    int rc = begin_listings(t, reterr);
+    int rc = t->request.has_trigger ? 0 : begin_listings(t, reterr);
 
     for (struct turn_server *s = t->first_server; rc == 0 && s != NULL; s = s->next) {
-        if (!flight_has_client(&t->flight))
+        if (!flight_has_client(&t->flight) || t->request.has_trigger)
             return 0;
         if (must_be_asked(s))
             rc = start_listing(s, turn_out(t), reterr);

@@ -47,7 +47,7 @@ describe('with keys', { concurrency: false }, () => {
     test('so are the path and the method', async () => {
         const known = ['Content-Length: 5', `Authorization: Bearer ${KEY}`];
         for (const [line, status, code] of [['POST /nothing', 404, 'not_found'], ['PUT /v1/responses', 405, 'method_not_allowed'],
-            ['POST /health', 405, 'method_not_allowed'], ['POST /v1/responses/compact', 404, 'not_found']]) {
+            ['POST /health', 405, 'method_not_allowed'], ['GET /v1/responses/compact', 405, 'method_not_allowed']]) {
             const { socket } = await refusal(both.daemon, head(line, ...known), status, code);
             socket.destroy();
         }

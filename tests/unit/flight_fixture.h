@@ -43,6 +43,7 @@ enum { STAGE_TASKS = 4 };
 static struct stage {
     struct load load;
     struct builtin_tools builtin;
+    struct seal_keys *compaction_keys;
     struct worker worker;
     struct http_request request;
     struct buf body; /* of it */
@@ -595,6 +596,8 @@ static inline void stage_open(const char *const *args)
     log_setup(LOG_ERROR, LOG_TEXT);
     stage.builtin = (struct builtin_tools){.why_not[HOSTED_CODE_INTERPRETER] = "no",
                                            .why_not[HOSTED_WEB_SEARCH] = "no"};
+    stage.compaction_keys = owner_seal_compaction_keys(&stage.load.config.encryption_keys, &e);
+    assert_non_null(stage.compaction_keys);
     stage.snapshot = (struct mcp_snapshot){.servers = &stage.view, .n = 1};
     stage.worker = (struct worker){
         .config = &stage.load.config,
@@ -604,6 +607,7 @@ static inline void stage_open(const char *const *args)
         .loop = loop_new(&e),
         .hub = (struct mcp_hub *)&stage, /* which nobody looks into */
         .builtin = &stage.builtin,
+        .compaction_keys = stage.compaction_keys,
     };
     stage.worker.counts = token_memory_new(&counts, &e);
     assert_non_null(stage.worker.counts);
@@ -667,6 +671,7 @@ static inline void stage_close(void)
         assert_false(stage.tasks[i].is_under_way);
     mcp_catalogue_unref(stage.view.tools);
     loop_free(stage.worker.loop);
+    seal_keys_free(stage.compaction_keys);
     buf_fini(&stage.worker.out);
     buf_fini(&stage.x.said);
     buf_fini(&stage.asked);

@@ -151,6 +151,53 @@ static inline void reach_calls(void)
     upstream_ends(NULL);
 }
 
+/* A conversation that is worth a summary, about 1,100 tokens, and what asks for one. */
+#define LONG_TEXT_BYTES 4400
+#define TRIGGER         ",{\"type\":\"compaction_trigger\"}"
+
+static inline void begin_long(size_t n_bytes, const char *last, const char *members)
+{
+    struct buf body = {.limit = 0};
+
+    buf_c(&body, "\"input\":[{\"role\":\"user\",\"content\":\"first\"},{\"role\":\"assistant\","
+                 "\"content\":\"");
+    for (size_t i = 0; i < n_bytes; i++)
+        buf_char(&body, 'b');
+    buf_c(&body, "\"},{\"role\":\"user\",\"content\":\"third\"}");
+    buf_c(&body, last);
+    buf_c(&body, "],");
+    buf_c(&body, members);
+    (void)stage_begin(buf_cstr(&body));
+    buf_fini(&body);
+}
+
+static inline void reach_summary(void)
+{
+    begin_long(10, TRIGGER, "\"stream\":true,\"store\":false");
+}
+
+static inline void reach_summary_speech(void)
+{
+    reach_summary();
+    upstream_begins(200);
+    upstream_says(SAYS("Goal: "));
+}
+
+static inline void reach_compact(void)
+{
+    begin_long(WORKER_LARGE_BYTES, TRIGGER, "\"stream\":true,\"store\":false");
+    while (stage_turn()->flight.stage < TURN_COMPACT)
+        assert_true(fake_loop_step(stage.worker.loop, stage.worker.loop->now_ms));
+}
+
+static inline void reach_compacted(void)
+{
+    reach_compact();
+    stage_settle();
+    upstream_begins(200);
+    upstream_says(SAYS("Goal: tea.") STOPS("stop"));
+}
+
 static inline void reach_hear(void)
 {
     reach_round();

@@ -44,8 +44,10 @@ static int check_values(struct context_management *m, const struct entry_fields 
     if (is_given && threshold < MIN_COMPACT_THRESHOLD)
         return reject_threshold(at, f->compact_threshold, reterr);
     if (!m->compacts)
-        *m = (struct context_management){
-            .compacts = true, .threshold = threshold > MAX_COMPACT_THRESHOLD ? (int64_t)MAX_COMPACT_THRESHOLD : (int64_t)threshold};
+        *m = (struct context_management){.compacts = true,
+                                         .threshold = threshold > MAX_COMPACT_THRESHOLD
+                                                          ? (int64_t)MAX_COMPACT_THRESHOLD
+                                                          : (int64_t)threshold};
     return 0;
 }
 

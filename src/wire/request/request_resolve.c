@@ -366,8 +366,7 @@ int request_resolve(struct responses_request *r, const struct request_history *h
         return -1;
     if (replace_references(&s) == -1 || prepend_history(&s) == -1 ||
         request_configure(r, reterr) == -1 || request_read_back(r, options, ids, a, reterr) == -1 ||
-        inherit_tools(&s) == -1 ||
-        request_read_tools(r, options, ids, a, reterr) == -1)
+        inherit_tools(&s) == -1 || request_read_tools(r, options, ids, a, reterr) == -1)
         return -1;
     return request_look_up(r, ids, a, reterr);
 }
