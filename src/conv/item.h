@@ -145,6 +145,9 @@ struct item *item_list_add(struct item_list *list, struct arena *a);
 /* The container of the last call of code that names one, escaped; STR_NONE: there is none. */
 str item_list_container(const struct item_list *list);
 
+/* How many calls of web searches there are. */
+size_t item_list_searches(const struct item_list *list);
+
 /* Puts the items of before in front of those of list. */
 void item_list_prepend(struct item_list *list, const struct item_list *before);
 

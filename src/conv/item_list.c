@@ -27,6 +27,15 @@ str item_list_container(const struct item_list *list)
     return last;
 }
 
+size_t item_list_searches(const struct item_list *list)
+{
+    size_t n = 0;
+
+    for (const struct item *it = list->first; it != NULL; it = it->next)
+        n += it->kind == ITEM_HOSTED_CALL && it->hosted_kind == HOSTED_WEB_SEARCH;
+    return n;
+}
+
 void item_list_prepend(struct item_list *list, const struct item_list *before)
 {
     if (before->last == NULL)

@@ -12,6 +12,8 @@ static str find_container(struct turn *t)
 {
     str found = item_list_container(&t->request.items);
 
+    if (str_is_none(found))
+        found = t->request.container_id; /* its call is in a summary */
     found = str_is_none(found) ? STR_NONE : json_text_dup(&t->flight.arena, found);
     if (str_is_none(found) ||
         !sandbox_hub_has(t->flight.worker->builtin->sandboxes, t->flight.caller.owner, found))
@@ -77,13 +79,9 @@ int turn_choose_container(struct turn *t, struct err *reterr)
  * other page is to be linked then. Each result took one number at most. */
 static size_t first_cursor(const struct turn *t)
 {
-    size_t n = 0;
+    const size_t n = item_list_searches(&t->request.items);
 
-    for (const struct item *it = t->request.items.first; it != NULL; it = it->next) {
-        if (it->kind == ITEM_HOSTED_CALL && it->hosted_kind == HOSTED_WEB_SEARCH)
-            n++;
-    }
-    return n;
+    return n > t->request.n_searches ? n : t->request.n_searches;
 }
 
 const struct response_sources *turn_sources(struct turn *t)

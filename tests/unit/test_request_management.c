@@ -132,6 +132,39 @@ static void the_endpoint_takes_what_has_no_effect(void **state)
     fixture_fini(&f);
 }
 
+/* Whatever is sealed is a context with nothing but a summary. */
+static bool open_window(void *arg, str sealed, struct arena *a, str *ret)
+{
+    (void)arg;
+    (void)sealed;
+    (void)a;
+    *ret = STR("{\"v\":1,\"k\":\"w\",\"t\":\"Goal: tea.\",\"b\":[],\"a\":[],\"n\":1,\"at\":1}");
+    return true;
+}
+
+/* Code goes on in its container, and numbers of pages stand for what they stood for. */
+static void tools_go_on_from_what_a_summary_has_replaced(void **state)
+{
+    const struct text_seal seal = {.open = open_window};
+    const struct responses_request_options options = {.default_model = STR_NONE,
+                                                      .compaction = {.seal = &seal}};
+    struct fixture f;
+
+    (void)state;
+    if (fixture_parse_with(
+            &f, &options,
+            STR("{\"model\":\"m\",\"input\":[{\"type\":\"code_interpreter_call\",\"id\":\"ci_1\","
+                "\"code\":\"1\",\"container_id\":\"cntr_1\",\"status\":\"completed\",\"outputs\":"
+                "[{\"type\":\"logs\",\"logs\":\"1\"}]},{\"type\":\"compaction\","
+                "\"encrypted_content\":\"gw1.AA\"},{\"role\":\"user\",\"content\":\"x\"}]}"),
+            0) == -1)
+        fail_msg("%s", f.err.msg);
+    assert_true(str_is_none(item_list_container(&f.request.items)));
+    assert_true(str_eq(f.request.container_id, STR("cntr_1")));
+    assert_int_equal(f.request.n_searches, 0);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +172,7 @@ int main(void)
         cmocka_unit_test(context_management_is_refused_by_its_path),
         cmocka_unit_test(a_body_for_the_endpoint_is_refused_by_its_path),
         cmocka_unit_test(the_endpoint_takes_what_has_no_effect),
+        cmocka_unit_test(tools_go_on_from_what_a_summary_has_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,8 @@ int request_read_back(struct responses_request *r, const struct responses_reques
 {
     if (r->has_trigger && r->items.n == 0)
         return reject_trigger("There is nothing to compact.", reterr);
+    r->container_id = item_list_container(&r->items);
+    r->n_searches = item_list_searches(&r->items);
     return compact_read_back(&r->items, &r->n_before, &options->compaction, &options->input, ids, a,
                              reterr);
 }

@@ -84,6 +84,9 @@ struct responses_request {
 
     struct item_list items;
     size_t n_before;          /* so many of the items, the first, are history */
+    /* Of the history, with what a summary has taken the place of. */
+    str container_id;         /* escaped: where its last code ran, or STR_NONE */
+    size_t n_searches;        /* of the web */
     unsigned n_ignored_items; /* of `input`: they tell the model nothing */
     unsigned n_put_back; /* responses of which the client had dropped calls (request_rounds.h) */
     struct tool_set tools;
