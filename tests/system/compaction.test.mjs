@@ -12,10 +12,12 @@ import { declared, flowOf, gateway, shown } from '../lib/mcp.mjs';
 import { startMcp } from '../lib/mcp_server.mjs';
 import { patience } from '../lib/patience.mjs';
 import { Api, assistant, calling, fn, messagesOf, NO_CONVERSATION, NO_PARENT, output, reference, system, toolResult, user } from '../lib/state.mjs';
-import { CLOSE, HANG, SILENCE, callStream, chunk, failure, frames, startUpstream, stream, textStream, usageChunk } from '../lib/upstream.mjs';
+import { CLOSE, HANG, SILENCE, callStream, chunk, failure, frames, json, startUpstream, stream, textStream, usageChunk } from '../lib/upstream.mjs';
+import { webSocket } from '../lib/websocket.mjs';
 
 const captures = new Captures();
 const QUESTION = 'Everything above is about to be replaced by a summary that you write now.';
+const UNCOUNTED = ['--count-by', 'off']; /* tokens are four bytes each */
 const TRIGGER = { type: 'compaction_trigger' };
 const FACTS = 'Goal: ship parser 2.1.\nDone: wrote /srv/parser/lexer.c, chose the flat table.\nOpen: call c7 waits.';
 const FRAMED = `[The conversation up to here was replaced by this summary, which you wrote. The user's messages above it are
@@ -39,7 +41,7 @@ const summarizes = (up, text = FACTS, say = 'Hello') => up.always((request) => t
 
 for (const streamed of [false, true])
     describe(`a compaction_trigger, ${streamed ? 'streamed' : 'not streamed'}`, { concurrency: false }, () => {
-        const both = shared({ before, beforeEach, after });
+        const both = shared({ before, beforeEach, after }, ...UNCOUNTED);
         const api = () => new Api(both, captures);
         const respond = async (more) => (streamed ? (await api().stream(more)).response : api().respond(more));
         const trigger = (more = {}) => respond({ store: false, input: [...SAID, TRIGGER], ...more });
@@ -189,7 +191,7 @@ const FAILURES = [
 ];
 
 describe('a summary that fails', { concurrency: false }, () => {
-    const both = shared({ before, beforeEach, after }, '--early-error-window', '30s');
+    const both = shared({ before, beforeEach, after }, ...UNCOUNTED, '--early-error-window', '30s');
     const api = () => new Api(both, captures);
     const asked = { model: 'm', tools: [fn('run')], input: [...SAID, output('c0', LONG), user('And?'), TRIGGER] };
 
@@ -240,7 +242,7 @@ describe('a summary that fails', { concurrency: false }, () => {
 });
 
 describe('a client leaves during the summary', { concurrency: false }, () => {
-    const both = shared({ before, beforeEach, after }, '--early-error-window', '100ms');
+    const both = shared({ before, beforeEach, after }, ...UNCOUNTED, '--early-error-window', '100ms');
     const STARTED = stream([...frames(chunk({ content: 'Goal: ' })), HANG]);
 
     for (const [when, path, body, answer, sign] of [
@@ -262,7 +264,7 @@ describe('a client leaves during the summary', { concurrency: false }, () => {
         });
 
     test('a stream that waits for a summary shows signs of life', async (t) => {
-        const { up, daemon } = await pair(t, '--early-error-window', '0', '--heartbeat-interval', '50ms', '--keepalive-interval', '80ms');
+        const { up, daemon } = await pair(t, ...UNCOUNTED, '--early-error-window', '0', '--heartbeat-interval', '50ms', '--keepalive-interval', '80ms');
         let go;
         up.next(stream([...frames(chunk({ content: FACTS })), new Promise((done) => (go = done)), ...frames(chunk({}, 'stop'), '[DONE]')]));
         const call = open(daemon, { model: 'm', stream: true, store: false, input: [...SAID, TRIGGER] });
@@ -278,7 +280,7 @@ describe('a client leaves during the summary', { concurrency: false }, () => {
 /* ---- the endpoint ---- */
 
 describe('POST /v1/responses/compact', { concurrency: false }, () => {
-    const both = shared({ before, beforeEach, after });
+    const both = shared({ before, beforeEach, after }, ...UNCOUNTED);
     const api = () => new Api(both, captures);
     const compact = (more) => api().make('responses/compact', { model: 'm', ...more });
     beforeEach(() => summarizes(both.up));
@@ -372,7 +374,7 @@ describe('POST /v1/responses/compact', { concurrency: false }, () => {
 
 for (const streamed of [false, true])
     describe(`context_management, ${streamed ? 'streamed' : 'not streamed'}`, { concurrency: false }, () => {
-        const both = shared({ before, beforeEach, after });
+        const both = shared({ before, beforeEach, after }, ...UNCOUNTED);
         const api = () => new Api(both, captures);
         const respond = async (more) => (streamed ? (await api().stream(more)).response : api().respond(more));
         const grown = [user('Write the lexer.'), assistant(LONG), user('Now the parser.')];
@@ -482,7 +484,7 @@ describe('in a loop of tools', { concurrency: false }, () => {
     const big = (id) => [shown('fake', 'read'), { path: `/srv/parser/table_${id}.c` }, id];
 
     test('the item stands between the call and the round that goes on', async (t) => {
-        const g = await gateway(t, { servers: { fake: await startMcp(READER) }, captures });
+        const g = await gateway(t, { servers: { fake: await startMcp(READER) }, captures, args: UNCOUNTED });
         g.up.next(callStream(big('c1')), textStream(FACTS), textStream('Done.'));
         const { events, response } = await g.stream({ ...FAKE, store: false, input: 'Write the table.', ...managed(2000) });
         const kinds = kindsOf(response).filter((kind) => kind !== 'mcp_list_tools');
@@ -496,7 +498,7 @@ describe('in a loop of tools', { concurrency: false }, () => {
     });
 
     test('a loop may compact more than once, and the chain goes on from the last', async (t) => {
-        const g = await gateway(t, { servers: { fake: await startMcp(READER) }, captures });
+        const g = await gateway(t, { servers: { fake: await startMcp(READER) }, captures, args: UNCOUNTED });
         g.up.next(callStream(big('c1')), textStream(`${FACTS}\nOne.`), callStream(big('c2')), textStream(`${FACTS}\nTwo.`), textStream('Done.'));
         const { response } = await g.stream({ ...FAKE, input: 'Write the table.', ...managed(2000) });
         assert.deepEqual(kindsOf(response).filter((kind) => kind !== 'mcp_list_tools'), ['mcp_call', 'compaction', 'mcp_call', 'compaction', 'message']);
@@ -508,7 +510,7 @@ describe('in a loop of tools', { concurrency: false }, () => {
     });
 
     test('calls of the client in flight stay with their outputs', async (t) => {
-        const { up, daemon } = await pair(t);
+        const { up, daemon } = await pair(t, ...UNCOUNTED);
         const api = new Api({ up, daemon }, captures);
         const input = [user('Write it.'), assistant(LONG), user('Run it.'), { type: 'function_call', call_id: 'c7', name: 'run', arguments: '{"path":"/srv/a.out"}' }, output('c7', 'exit 3')];
         up.next(textStream(FACTS), callStream(['run', { path: '/srv/b.out' }, 'c8']));
@@ -522,7 +524,7 @@ describe('in a loop of tools', { concurrency: false }, () => {
     test('a trigger runs no tool and lists no server', async (t) => {
         const far = await startMcp({ style: { get: 405 } });
         t.after(() => far.close());
-        const g = await gateway(t, { servers: { fake: await startMcp() }, captures, args: ['--mcp-remote', 'any'] });
+        const g = await gateway(t, { servers: { fake: await startMcp() }, captures, args: [...UNCOUNTED, '--mcp-remote', 'any'] });
         g.up.next(textStream(FACTS));
         const tools = [declared('fake', { require_approval: 'always' }), declared('far', { server_url: far.url })];
         const approval = [{ type: 'mcp_approval_request', id: 'mcpr_1', server_label: 'fake', name: 'echo', arguments: '{"message":"hi"}' }, { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true }];
@@ -533,12 +535,42 @@ describe('in a loop of tools', { concurrency: false }, () => {
     });
 });
 
+/* ---- over WebSocket ---- */
+
+describe('over WebSocket', { concurrency: false }, () => {
+    const both = shared({ before, beforeEach, after }, ...UNCOUNTED);
+    const start = (t) => webSocket(t, both.daemon, { captures });
+    beforeEach(() => summarizes(both.up));
+
+    test('a trigger is answered by its item, and the lane goes on from it, with nothing stored', async (t) => {
+        const ws = await start(t);
+        const first = await ws.respond({ store: false, input: 'Write the lexer.' });
+        const compacted = await ws.respond({ store: false, previous_response_id: first.id, input: [message(user('Now the parser.')), TRIGGER] });
+        assert.deepEqual(kindsOf(compacted), ['compaction']);
+        assert.deepEqual(ws.messages.slice(-6).map(({ type }) => type), ['response.created', 'response.in_progress', 'response.output_item.added',
+            'response.compaction.compacting', 'response.output_item.done', 'response.completed']);
+        await ws.respond({ store: false, previous_response_id: compacted.id, input: 'Go on.' });
+        assert.deepEqual(messagesOf(both.up), [user('Write the lexer.'), user('Now the parser.'), user(FRAMED), user('Go on.')]);
+    });
+
+    test('a context that has grown is compacted before the round', async (t) => {
+        const ws = await start(t);
+        summarizes(both.up, FACTS, LONG);
+        const first = await ws.respond({ store: false, input: 'Write the lexer.', ...managed(1000) });
+        const second = await ws.respond({ store: false, previous_response_id: first.id, input: 'Now the parser.', ...managed(1000) });
+        assert.deepEqual(kindsOf(second), ['compaction', 'message']);
+        summarizes(both.up);
+        await ws.respond({ store: false, previous_response_id: second.id, input: 'Go on.' });
+        assert.deepEqual(messagesOf(both.up).map(({ content }) => content), ['Write the lexer.', FRAMED, 'Now the parser.', LONG, 'Go on.']);
+    });
+});
+
 /* ---- whose it is ---- */
 
 const NOTE = '[An earlier part of this conversation was summarized by another service and cannot be read here.]';
 
 test('an item opens for its owner alone', async (t) => {
-    const { up, daemon } = await pair(t, '--api-key', 'key-of-ann,key-of-bob');
+    const { up, daemon } = await pair(t, ...UNCOUNTED, '--api-key', 'key-of-ann,key-of-bob');
     const ann = new Api({ up, daemon }, captures, 'key-of-ann'), bob = new Api({ up, daemon }, captures, 'key-of-bob');
     summarizes(up);
     const { output: [item] } = await ann.respond({ store: false, input: [...SAID, TRIGGER] });
@@ -553,7 +585,7 @@ test('an item opens at any gateway that has the key, and nowhere when it is lost
     t.after(() => up.close());
     summarizes(up);
     const start = async (...args) => {
-        const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', ...args] });
+        const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', ...UNCOUNTED, ...args] });
         t.after(() => daemon.stop());
         return new Api({ up, daemon }, captures);
     };
@@ -570,7 +602,7 @@ test('an item opens at any gateway that has the key, and nowhere when it is lost
 });
 
 test('reasoning and compaction do not open as each other', async (t) => {
-    const { up, daemon } = await pair(t, '--encryption-keys', 'the-first-secret-of-two', '--reasoning-cache', '0');
+    const { up, daemon } = await pair(t, ...UNCOUNTED, '--encryption-keys', 'the-first-secret-of-two', '--reasoning-cache', '0');
     const api = new Api({ up, daemon }, captures);
     summarizes(up);
     const { output: [item] } = await api.respond({ store: false, input: [...SAID, TRIGGER] });
@@ -604,7 +636,7 @@ test('auto_compaction is for clients that never ask, and off unless it is set', 
         [[...WINDOW, '--auto-compaction', '95'], ['message']],
         [[...WINDOW, '--auto-compaction', '50'], ['compaction', 'message']],
     ]) {
-        const { up, daemon } = await pair(t, ...args);
+        const { up, daemon } = await pair(t, ...UNCOUNTED, ...args);
         summarizes(up);
         const response = await new Api({ up, daemon }, captures).respond({ store: false, input: grown });
         assert.deepEqual(kindsOf(response), kinds, args.join(' '));
@@ -612,7 +644,7 @@ test('auto_compaction is for clients that never ask, and off unless it is set', 
 });
 
 test('without a threshold it is four fifths of the window', async (t) => {
-    const { up, daemon } = await pair(t, ...WINDOW);
+    const { up, daemon } = await pair(t, ...UNCOUNTED, ...WINDOW);
     const api = new Api({ up, daemon }, captures);
     const asks = { store: false, context_management: [{ type: 'compaction' }] };
     summarizes(up);
@@ -621,10 +653,28 @@ test('without a threshold it is four fifths of the window', async (t) => {
     assert.deepEqual(kindsOf(await api.respond({ ...asks, input: sized(6800) })), ['compaction', 'message']);
 });
 
+test('what the server counts decides', async (t) => {
+    const { up, daemon } = await pair(t, '--upstream-kind', 'vllm');
+    const api = new Api({ up, daemon }, captures);
+    const counted = [];
+    let count = 1600;
+    up.always((request) => {
+        if (!request.path.endsWith('/tokenize'))
+            return stream(frames(chunk({ content: isQuestion(request) ? FACTS : 'Hello' }), chunk({}, 'stop'), usageChunk(count, 3), '[DONE]'));
+        counted.push(count);
+        return json(200, { count, max_model_len: 100_000, tokens: [] });
+    });
+    const input = (n) => [user(`Write the lexer ${n}.`), assistant('word '.repeat(1200)), user('Now?')];
+    assert.deepEqual(kindsOf(await api.respond({ store: false, input: input(1), ...managed(2000) })), ['message']);
+    count = 2100;
+    assert.deepEqual(kindsOf(await api.respond({ store: false, input: input(2), ...managed(2000) })), ['compaction', 'message']);
+    assert.ok(counted.length >= 2);
+});
+
 test('another model, another text, a note, no tools, another length', async (t) => {
     const prompt = folder(t, 'prompt.txt');
     writeFileSync(prompt, 'Summarize in {words} words what stays beside {kept}.{earlier}{extra}\n');
-    const { up, daemon } = await pair(t, '--compaction-model', 'small', '--compaction-prompt', prompt, '--compaction-note', 'Keep ticket numbers.',
+    const { up, daemon } = await pair(t, ...UNCOUNTED, '--compaction-model', 'small', '--compaction-prompt', prompt, '--compaction-note', 'Keep ticket numbers.',
         '--compaction-tools', 'omit', '--compaction-tokens', '1000');
     up.always(textStream(FACTS));
     const { output } = await new Api({ up, daemon }, captures).respond({ store: false, tools: [fn('run')], input: [...SAID, TRIGGER] });
@@ -637,7 +687,7 @@ test('another model, another text, a note, no tools, another length', async (t) 
 });
 
 test('thoughts in tags are no part of a summary', async (t) => {
-    const { up, daemon } = await pair(t, '--model-settings', '* think_tags=on');
+    const { up, daemon } = await pair(t, ...UNCOUNTED, '--model-settings', '* think_tags=on');
     const api = new Api({ up, daemon }, captures);
     up.next(textStream(`<think>Let me see.</think>${FACTS}`));
     const { output: [item] } = await api.respond({ store: false, input: [...SAID, TRIGGER] });
@@ -646,7 +696,7 @@ test('thoughts in tags are no part of a summary', async (t) => {
 });
 
 test('the log tells of summaries and never what they say', async (t) => {
-    const { up, daemon } = await pair(t, '--log-level', 'debug');
+    const { up, daemon } = await pair(t, ...UNCOUNTED, '--log-level', 'debug');
     const api = new Api({ up, daemon }, captures);
     summarizes(up);
     const { output: [item] } = await api.respond({ store: false, input: [...SAID, TRIGGER] });
