@@ -31,10 +31,10 @@ static void write_inside(const struct compact_item *item, size_t first, struct b
     jw_key_int(w, "v", VERSION);
     jw_key_string(w, "k", item->is_window ? STR("w") : STR("s"));
     jw_key_string(w, "t", item->summary);
-    if (item->is_window) {
+    if (item->is_window || item->before.n > 0)
         write_list(w, "b", &item->before, first);
+    if (item->is_window)
         write_list(w, "a", &item->after, 0);
-    }
     jw_key_int(w, "n", item->n_tokens);
     jw_key_int(w, "at", item->at);
     jw_object_end(w);
@@ -45,7 +45,7 @@ static size_t count_too_many(const struct compact_item *item, size_t n_bytes)
 {
     size_t n = 0;
 
-    for (; item->is_window && n_bytes > MAX_INSIDE_BYTES && n < item->before.n; n++)
+    for (; n_bytes > MAX_INSIDE_BYTES && n < item->before.n; n++)
         n_bytes -= item->before.v[n].body.len + (n + 1 < item->before.n); /* and a comma */
     return n;
 }
@@ -118,8 +118,8 @@ static bool read_inside(str inside, struct compact_opened *ret)
     if (jr_member_int(inside, STR("v"), 0) != VERSION || str_is_none(o.summary) ||
         (!o.is_window && !str_eq(kind, STR("s"))))
         return false;
-    if (o.is_window && (!take_list(jr_member(inside, STR("b")), &o.before) ||
-                        !take_list(jr_member(inside, STR("a")), &o.after)))
+    if (!take_list(jr_member(inside, STR("b")), &o.before) ||
+        !take_list(o.is_window ? jr_member(inside, STR("a")) : STR_NONE, &o.after))
         return false;
     *ret = o;
     return true;

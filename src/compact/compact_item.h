@@ -3,7 +3,8 @@
  *     {"v":1,"k":"w","t":"Goal: ...","b":[...],"a":[...],"n":81234,"at":1767225600}
  *
  * k: "s" is a summary, "w" the whole context, with the items before (b) and behind (a) it; n: the
- * tokens before; at: when. */
+ * tokens before; at: when. A summary may have items before it, too, for clients that drop whatever
+ * stands before it. */
 #ifndef ANTIPHON_COMPACT_COMPACT_ITEM_H
 #define ANTIPHON_COMPACT_COMPACT_ITEM_H
 
@@ -16,7 +17,7 @@
 enum { COMPACT_MAX_SEALED_BYTES = 20 << 20 };
 
 struct compact_item {
-    bool is_window; /* "w"; else the lists are not looked at */
+    bool is_window; /* "w"; else there is nothing after */
     str summary;    /* plain */
     struct kept_items before, after;
     int64_t n_tokens; /* of the context that it replaces */

@@ -141,8 +141,8 @@ static int read_inside(const struct reading *s, const struct compact_opened *o, 
 {
     struct opening opening = {.is_open = true, .is_window = o->is_window};
 
-    if (o->is_window && (read_list(s, o->before, index, &opening.before) == -1 ||
-                         read_list(s, o->after, index, &opening.after) == -1))
+    if (read_list(s, o->before, index, &opening.before) == -1 ||
+        read_list(s, o->after, index, &opening.after) == -1)
         return is_no_memory(s->reterr) ? -1 : 0;
     if (make_summary(s, o->summary, index, &opening.message) == -1)
         return -1;
@@ -248,13 +248,25 @@ static int keep_messages(struct reading *s)
     return 0;
 }
 
+static bool has_user_message(const struct item_list *items)
+{
+    const struct item *it = items->first;
+
+    while (it != NULL && (it->kind != ITEM_MESSAGE || it->role != ROLE_USER))
+        it = it->next;
+    return it != NULL;
+}
+
+/* The user's messages stand before a summary, unless the client has dropped them as the Agents SDK
+ * does with all that stands there. */
 static int add_opened(struct reading *s, const struct opening *o)
 {
     if (o->is_window)
         keep_tools(s);
     if (o->is_end && keep_messages(s) == -1)
         return -1;
-    append_list(&s->out, &o->before);
+    if (o->is_window || !has_user_message(&s->out))
+        append_list(&s->out, &o->before);
     if (o->message.content.first != NULL &&
         add_copy(&s->out, &o->message, s->arena, s->reterr) == -1)
         return -1;

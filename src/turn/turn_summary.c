@@ -72,10 +72,11 @@ static int replace_context(struct turn *t, str sealed, struct err *reterr)
 static int put_summary(struct turn *t, struct turn_summary_call *s, str summary, struct buf *out,
                        struct err *reterr)
 {
+    const bool is_trigger = turn_is_for_summary(t) && !t->request.is_compact;
     const struct compact_item item = {
         .is_window = !turn_is_for_summary(t),
         .summary = summary,
-        .before = s->kept.before,
+        .before = is_trigger ? (struct kept_items){.n = 0} : s->kept.before,
         .after = s->kept.after,
         .n_tokens = s->n_tokens,
         .at = clock_unix_s(),
@@ -83,7 +84,7 @@ static int put_summary(struct turn *t, struct turn_summary_call *s, str summary,
     struct buf content = {.limit = 0};
     str sealed;
 
-    owner_seal_tell(t->flight.worker->config);
+    owner_seal_tell(t->flight.worker->forgets_seals);
     if (compact_item_seal(&item, turn_compaction_seal(t), &t->flight.arena, &sealed, reterr) == -1)
         return -1;
     buf_append(&content, sealed);

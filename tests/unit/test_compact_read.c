@@ -16,25 +16,27 @@
 static const char inside[] =
     "{\"S\":{\"v\":1,\"k\":\"s\",\"t\":\"sum\"},"
     "\"T\":{\"v\":1,\"k\":\"s\",\"t\":\"sum2\"},"
-    "\"W\":{\"v\":1,\"k\":\"w\",\"t\":\"all\",\"b\":[" USER("kept") "],\"a\":[" USER(
-        "open") "," CALL "," OUTPUT "]},"
-                "\"EMPTY\":{\"v\":1,\"k\":\"w\",\"t\":\"\"},"
-                "\"NESTED\":{\"v\":1,\"k\":\"w\",\"t\":\"n\",\"b\":[" ITEM("S") "," REFERENCE(
-                    "x") ",{\"type\":\"compaction_trigger\"},{\"type\":\"of_the_future\"}],"
-                         "\"a\":[" ITEM("NESTED") "," USER(
-                             "y") "]},"
-                                  "\"BROKEN\":{\"v\":1,\"k\":\"w\",\"t\":\"n\",\"b\":[{\"type\":\"message\"}]},"
-                                  "\"LIST\":{\"v\":1,\"k\":\"w\",\"t\":\"n\",\"b\":{}},"
-                                  "\"LATER\":{\"v\":2,\"k\":\"s\",\"t\":\"n\"},"
-                                  "\"KIND\":{\"v\":1,\"k\":\"x\",\"t\":\"n\"},"
-                                  "\"TEXT\":{\"v\":1,\"k\":\"s\",\"t\":5},"
-                                  "\"ARRAY\":[1],"
-                                  "\"SEARCH\":{\"v\":1,\"k\":\"w\",\"t\":\"n\",\"a\":["
-                                  "{\"id\":\"ws_1\",\"type\":\"web_search_call\",\"status\":\"completed\"},"
-                                  "{\"id\":\"ws_1_result\",\"type\":\"hosted_call_result\",\"call_id\":"
-                                  "\"ws_1\",\"name\":\"web_search\",\"arguments\":\"{}\",\"output\":\"o\"},"
-                                  "{\"id\":\"ws_2_result\",\"type\":\"hosted_call_result\",\"call_id\":"
-                                  "\"ws_2\",\"name\":\"web_search\",\"arguments\":\"{}\",\"output\":\"p\"}]}}";
+    "\"ENDPOINT\":{\"v\":1,\"k\":\"s\",\"t\":\"sum\",\"b\":[" USER(
+        "kept") "]},"
+                "\"W\":{\"v\":1,\"k\":\"w\",\"t\":\"all\",\"b\":[" USER("kept") "],\"a\":[" USER(
+                    "open") "," CALL "," OUTPUT "]},"
+                            "\"EMPTY\":{\"v\":1,\"k\":\"w\",\"t\":\"\"},"
+                            "\"NESTED\":{\"v\":1,\"k\":\"w\",\"t\":\"n\",\"b\":[" ITEM("S") "," REFERENCE(
+                                "x") ",{\"type\":\"compaction_trigger\"},{\"type\":\"of_the_future\"}],"
+                                     "\"a\":[" ITEM("NESTED") "," USER(
+                                         "y") "]},"
+                                              "\"BROKEN\":{\"v\":1,\"k\":\"w\",\"t\":\"n\",\"b\":[{\"type\":\"message\"}]},"
+                                              "\"LIST\":{\"v\":1,\"k\":\"w\",\"t\":\"n\",\"b\":{}},"
+                                              "\"LATER\":{\"v\":2,\"k\":\"s\",\"t\":\"n\"},"
+                                              "\"KIND\":{\"v\":1,\"k\":\"x\",\"t\":\"n\"},"
+                                              "\"TEXT\":{\"v\":1,\"k\":\"s\",\"t\":5},"
+                                              "\"ARRAY\":[1],"
+                                              "\"SEARCH\":{\"v\":1,\"k\":\"w\",\"t\":\"n\",\"a\":["
+                                              "{\"id\":\"ws_1\",\"type\":\"web_search_call\",\"status\":\"completed\"},"
+                                              "{\"id\":\"ws_1_result\",\"type\":\"hosted_call_result\",\"call_id\":"
+                                              "\"ws_1\",\"name\":\"web_search\",\"arguments\":\"{}\",\"output\":\"o\"},"
+                                              "{\"id\":\"ws_2_result\",\"type\":\"hosted_call_result\",\"call_id\":"
+                                              "\"ws_2\",\"name\":\"web_search\",\"arguments\":\"{}\",\"output\":\"p\"}]}}";
 
 static json_t *the_inside(void)
 {
@@ -125,6 +127,12 @@ static void a_summary_reads_as_its_message_wherever_it_is_kept(void **state)
          .found = {{"{\"id\":\"cmp_1\",\"type\":\"compaction\",\"encrypted_content\":\"S\"}",
                     true}},
          .messages = USER("a") "," USER(FRAME "sum") "," USER("b")},
+        {.claim = "the endpoint's, with the messages that it came with",
+         .body = REQUEST(USER("kept") "," ITEM("ENDPOINT") "," USER("b")),
+         .messages = USER("kept") "," USER(FRAME "sum") "," USER("b")},
+        {.claim = "the endpoint's alone: the client has dropped them",
+         .body = REQUEST(SYSTEM("s") "," ITEM("ENDPOINT") "," USER("b")),
+         .messages = SYSTEM("s") "," USER("kept") "," USER(FRAME "sum") "," USER("b")},
         {.claim = "an empty summary",
          .body = REQUEST(USER("a") "," ITEM("EMPTY") "," USER("b")),
          .messages = USER(FRAME) "," USER("b")},
