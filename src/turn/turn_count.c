@@ -68,17 +68,23 @@ int turn_note_written(struct turn *t, struct err *reterr)
 /* ---- asking */
 
 /* Servers that count may say how much fits, and those that refuse to, too. */
-static void learn_window(struct turn *t, const struct token_count_result *result,
-                         const struct err *failure)
+static void take_count(struct turn *t, const struct token_count_result *result)
 {
     const struct worker *w = t->flight.worker;
 
-    if (failure != NULL)
-        turn_learn_window(t, failure);
-    else if (result->window > 0)
+    t->context = (struct turn_context){.tokens = result->tokens, .is_exact = true};
+    if (result->window > 0)
         upstream_watch_learn_window(w->watch,
                                     upstream_model_name(w->config, &t->request, &t->flight.arena),
                                     result->window);
+}
+
+static void take_failure(struct turn *t, const struct err *failure)
+{
+    if (failure->code == ERR_UPSTREAM_UNAVAILABLE)
+        upstream_watch_lose(t->flight.worker->watch);
+    turn_learn_window(t, failure);
+    t->counting.failure = turn_keep_failure(&t->kept, failure);
 }
 
 static void on_counted(void *arg, const struct token_count_result *result,
@@ -87,13 +93,11 @@ static void on_counted(void *arg, const struct token_count_result *result,
     struct turn *t = arg;
 
     t->counting.count = NULL;
-    if (result != NULL)
-        t->context = (struct turn_context){.tokens = result->tokens, .is_exact = true};
-    if (failure != NULL && failure->code == ERR_UPSTREAM_UNAVAILABLE)
-        upstream_watch_lose(t->flight.worker->watch);
     upstream_watch_hear_end(t->flight.worker->watch, failure);
-    learn_window(t, result, failure);
-    t->counting.failure = turn_keep_failure(&t->kept, failure);
+    if (result != NULL)
+        take_count(t, result);
+    else
+        take_failure(t, failure);
     turn_wake(&t->flight);
 }
 
@@ -141,28 +145,32 @@ static int64_t deciding_tokens(const struct turn *t)
     return threshold == 0 || (tokens > 0 && tokens < threshold) ? tokens : threshold;
 }
 
-/* Is it worth asking for the number, after the estimate? */
+/* Is the number worth a question, after the estimate? */
 static bool must_be_exact(const struct turn *t)
 {
-    return t->is_count || t->context.tokens >= deciding_tokens(t) / ESTIMATE_ERROR;
+    const int64_t deciding = deciding_tokens(t);
+
+    return t->is_count || (deciding > 0 && t->context.tokens >= deciding / ESTIMATE_ERROR);
+}
+
+static int64_t find_count(struct turn *t)
+{
+    return !t->counting.has_key ? 0
+                                : token_memory_find(t->flight.worker->counts, &t->counting.key,
+                                                    loop_now_ms(t->flight.worker->loop));
 }
 
 /* Finds the count, or asks for it. Returns -1 with *reterr filled when it cannot be asked for. */
 static int begin_counting(struct turn *t, struct err *reterr)
 {
-    struct token_memory *counts = t->flight.worker->counts;
+    const int64_t found = find_count(t);
     struct token_count_conf conf;
 
-    if (t->counting.has_key)
-        t->context.tokens =
-            token_memory_find(counts, &t->counting.key, loop_now_ms(t->flight.worker->loop));
-    t->context.is_exact = t->context.tokens > 0;
-    if (t->context.is_exact || (deciding_tokens(t) == 0 && !t->is_count))
+    if (found > 0)
+        t->context = (struct turn_context){.tokens = found, .is_exact = true};
+    if (found > 0 || !must_be_exact(t))
         return 0;
-    t->context.tokens = estimate_context(t);
-    if (!must_be_exact(t))
-        return 0;
-    if (counts == NULL) {
+    if (t->flight.worker->counts == NULL) {
         err_set(reterr, ERR_NOT_IMPLEMENTED,
                 "The upstream cannot count tokens: it is not asked (count_by=off).");
         return -1;
@@ -179,6 +187,21 @@ void turn_cancel_count(struct turn *t)
 }
 
 /* ---- the stages */
+
+size_t turn_estimate_weight(const void *arg)
+{
+    return deciding_tokens(arg) == 0 ? 0 : turn_weight(arg);
+}
+
+int turn_estimate_written(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+
+    (void)reterr;
+    if (deciding_tokens(t) > 0)
+        t->context.tokens = estimate_context(t);
+    return 0;
+}
 
 /* Without a count the request goes its way: only who asked for nothing else hears why there is none. */
 enum turn_next turn_count_written(void *arg, struct err *reterr)

@@ -68,6 +68,8 @@ enum turn_next turn_ask_again(void *arg, struct err *reterr);
 /* ---- turn_count.c */
 
 /* COUNT: how many tokens that is, if anything wants to know. */
+size_t turn_estimate_weight(const void *arg);
+int turn_estimate_written(void *arg, struct err *reterr);
 enum turn_next turn_count_written(void *arg, struct err *reterr);
 
 /* FIT: is that more than the model takes? Otherwise: it is made shorter. With clamp_output the answer
