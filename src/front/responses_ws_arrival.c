@@ -135,30 +135,43 @@ static bool has_room(const struct responses_ws *of, str text)
             text.len <= of->worker->config->websocket_max_waiting_size_bytes - of->arrival_bytes);
 }
 
-static void refuse_arrival(struct responses_ws *of, str text)
+/* It is answered on its own lane all the same. */
+static void refuse_arrival(struct responses_ws *of, str text, const struct err *why)
 {
     struct ws_message m;
     struct err e;
+    const bool is_good = ws_message_read(text, &m, &e) == 0;
 
-    if (ws_message_read(text, &m, &e) == 0)
-        err_set(&e, ERR_RATE_LIMIT,
+    refuse_message(of, &m, is_good ? why : &e);
+}
+
+static int add_arrival(struct responses_ws *of, str text, struct err *reterr)
+{
+    struct ws_arrival *a;
+
+    if (!has_room(of, text)) {
+        err_set(reterr, ERR_RATE_LIMIT,
                 "The messages of this connection that wait to be read come to %zu bytes "
                 "(websocket_max_waiting_size).",
                 of->arrival_bytes);
-    refuse_message(of, &m, &e);
+        return -1;
+    }
+    a = new_arrival(of);
+    if (a == NULL)
+        return err_set_no_memory(reterr);
+    *of->arrivals_end = a;
+    of->arrivals_end = &a->next;
+    return 0;
 }
 
 static void read_later(struct responses_ws *of, str text)
 {
-    struct ws_arrival *a = has_room(of, text) ? new_arrival(of) : NULL;
+    const bool is_first = of->arrivals == NULL;
+    struct err e;
 
-    if (a == NULL) {
-        refuse_arrival(of, text);
-        return;
-    }
-    *of->arrivals_end = a;
-    of->arrivals_end = &a->next;
-    if (of->arrivals == a)
+    if (add_arrival(of, text, &e) == -1)
+        refuse_arrival(of, text, &e);
+    else if (is_first)
         read_first(of);
 }
 

@@ -501,7 +501,8 @@ static void run_connection(void)
         return;
     say_create("a", "");
     say_create("a", "");
-    say_create("", "");
+    say_large("", 'x');
+    ws_settle();
     for (size_t i = 0; i < ws_stage.n_turns; i++) {
         if (ws_stage.ws.is_closed || turn(i)->is_over)
             continue;
