@@ -4,6 +4,8 @@
  * of no use counts as one that cannot be opened before it is known where the context begins. */
 #include "compact/compact_read.h"
 
+#include "compact/compact_tail.h"
+
 #include "conv/fields.h"
 #include "json/json_copy.h"
 #include "json/json_read.h"
@@ -252,7 +254,7 @@ static bool has_user_message(const struct item_list *items)
 {
     const struct item *it = items->first;
 
-    while (it != NULL && (it->kind != ITEM_MESSAGE || it->role != ROLE_USER))
+    while (it != NULL && !compact_is_users(it))
         it = it->next;
     return it != NULL;
 }

@@ -304,6 +304,15 @@ describe('POST /v1/responses/compact', { concurrency: false }, () => {
         assert.deepEqual(messagesOf(both.up), [SAID[0], SAID[2], user(FRAMED), user('Go on.')]);
     });
 
+    test('what clients drop before the item is in it', async () => {
+        const { output } = await compact({ input: SAID });
+        const rules = { type: 'message', role: 'developer', content: 'Rules.' };
+        await api().respond({ store: false, input: [rules, output.at(-1), message(user('Go on.'))] });
+        assert.deepEqual(messagesOf(both.up), [system('Rules.'), SAID[0], SAID[2], user(FRAMED), user('Go on.')]);
+        await api().respond({ store: false, input: [message(SAID[2]), output.at(-1), message(user('Go on.'))] });
+        assert.deepEqual(messagesOf(both.up), [SAID[2], user(FRAMED), user('Go on.')], 'what they bring counts');
+    });
+
     test('takes no more than a model and what is to be compacted', async () => {
         const first = await api().respond({ input: 'Write the lexer.' });
         const second = await api().respond({ previous_response_id: first.id, input: 'Now the parser.' });
