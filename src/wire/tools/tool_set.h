@@ -51,6 +51,7 @@ struct tool {
     enum tool_kind kind;
     enum hosted_kind hosted_kind;           /* TOOL_HOSTED */
     str name_space;                         /* STR_NONE when it stands in no namespace */
+    str space_description;                  /* of the namespace or server; escaped, or STR_NONE */
     str name;                               /* as the client wrote it, escaped */
     str upstream_name;                      /* as the model sees it; plain characters only */
     str description;                        /* escaped, STR_NONE when not given */
@@ -64,6 +65,8 @@ struct tool {
     const struct code_declaration *code;     /* HOSTED_CODE_INTERPRETER */
     const struct search_declaration *search; /* HOSTED_WEB_SEARCH */
     bool is_given;                           /* it stands in `tools` of this very request */
+    bool is_deferred;  /* the request wants it to be searched for (tool_defer.h) */
+    bool is_waiting;   /* it has not been found yet, and is not sent */
     bool is_loaded;    /* a search has found it; it stands behind those that were there before */
     bool sent;         /* false: kept out by allowed_tools; a call to it is suppressed */
     struct tool *next; /* in the order of the request */
@@ -80,6 +83,7 @@ struct mcp_declaration {
     str description;      /* escaped: server_description */
     str allowed_tools;    /* raw: array of texts, or object */
     str require_approval; /* raw: text or object */
+    bool is_deferred;     /* its tools are to be searched for */
     bool is_inherited;    /* it was stored with what came before: it has no credentials any more */
     /* raw; to be set, when it is known, by who decides about approvals: what holds if the request
      * does not say. The echo has it then (MCP 11.5). */
