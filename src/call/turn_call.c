@@ -41,16 +41,22 @@ static void start_call(struct turn_call *c)
         c->of->n_running++;
 }
 
+static void free_result(struct turn_call_result *r)
+{
+    buf_fini(&r->output);
+    buf_fini(&r->error);
+    buf_fini(&r->outputs);
+    buf_fini(&r->tools);
+    buf_fini(&r->shown);
+}
+
 static void close_if_ended(struct turn_call *c)
 {
     if (!c->is_started || c->is_closed || c->work != NULL)
         return;
     c->is_closed = true;
     c->of->close(c);
-    buf_fini(&c->result.output);
-    buf_fini(&c->result.error);
-    buf_fini(&c->result.outputs);
-    buf_fini(&c->result.shown);
+    free_result(&c->result);
 }
 
 /* ---- all of them */
@@ -68,6 +74,8 @@ bool turn_calls_add(struct turn_calls *all, const struct turn_call *call)
     else
         all->last->next = c;
     all->last = c;
+    if (c->kind->starts_at_once)
+        start_call(c);
     return true;
 }
 
@@ -98,6 +106,7 @@ void turn_calls_cancel(struct turn_calls *all)
         if (c->work != NULL)
             c->kind->cancel(c->work);
         c->work = NULL;
+        free_result(&c->result);
     }
     all->first = all->last = NULL;
     all->n_running = 0;
@@ -105,6 +114,8 @@ void turn_calls_cancel(struct turn_calls *all)
 
 void turn_calls_fini(struct turn_calls *all)
 {
+    for (struct turn_call *c = all->first; c != NULL; c = c->next)
+        free_result(&c->result);
     web_session_free(all->web);
     buf_fini(&all->cited_url);
     buf_fini(&all->cited_title);

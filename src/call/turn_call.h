@@ -33,6 +33,7 @@ struct turn_call_result {
     struct buf output;  /* escaped, for the model */
     struct buf error;   /* of an MCP call, also one that has not failed: raw JSON */
     struct buf outputs; /* of code: a raw array; empty: there are none */
+    struct buf tools;   /* of a search for tools: the elements of what it has found, raw */
     struct buf shown;   /* of a call that is shown whole: raw; empty: as it was announced */
 };
 
@@ -42,6 +43,9 @@ struct turn_call_kind {
     void *(*start)(struct turn_call *c, struct turn_call_result *ret);
     /* Nobody waits for it any more: no report. NULL: nothing is ever under way. */
     void (*cancel)(void *work);
+    /* There is nothing to wait for, but something to do: start is called when the call is added, which may
+     * be on the pool, and touches nothing but the calls and the arena. */
+    bool starts_at_once;
 };
 
 /* turn_call_web_search and so on, one for each row of conv/hosted.def, and one for MCP servers. */
@@ -78,6 +82,7 @@ struct turn_calls {
     const struct code_declaration *code;     /* NULL: there is no code interpreter */
     str container_id;                        /* of its calls, plain */
     const struct search_declaration *search; /* NULL: there is no web search */
+    struct tool_set *tools;                  /* of the request, which a search for tools changes */
     size_t first_cursor;                     /* of what is searched and opened */
     bool shows_sources;                      /* of a search */
     struct web_session *web;                 /* what was searched and opened; NULL: nothing yet */

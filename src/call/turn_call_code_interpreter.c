@@ -120,4 +120,5 @@ static void cancel_code(void *work)
     sandbox_cancel(work);
 }
 
-const struct turn_call_kind turn_call_code_interpreter = {start_code, cancel_code};
+const struct turn_call_kind turn_call_code_interpreter = {.start = start_code,
+                                                          .cancel = cancel_code};

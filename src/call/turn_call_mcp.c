@@ -94,4 +94,4 @@ static void cancel_mcp_call(void *work)
     mcp_task_cancel(work);
 }
 
-const struct turn_call_kind turn_call_mcp = {start_mcp_call, cancel_mcp_call};
+const struct turn_call_kind turn_call_mcp = {.start = start_mcp_call, .cancel = cancel_mcp_call};

@@ -217,7 +217,8 @@ static void keep_tools(struct reading *s)
         next = it->next;
         if (!item_brings_tools(it))
             continue;
-        it->kind = ITEM_ADDITIONAL_TOOLS;
+        if (it->kind == ITEM_OUTPUT)
+            it->kind = ITEM_ADDITIONAL_TOOLS;
         it->next = NULL;
         append_list(&tools, &one);
         n_history += is_history;

@@ -14,7 +14,7 @@ struct assembly {
     struct message *first, *last, *turn;
     struct pieces reasoning;
     struct str_map calls; /* call id (plain) -> the newest struct call with it */
-    struct call *search;  /* the newest search for tools */
+    struct call *search;  /* the first search of its message whose output is still to come */
     unsigned n_places;    /* given away */
     const struct conversation_context *context;
     struct arena *arena;
@@ -193,17 +193,13 @@ static int on_call(struct assembly *s, const struct item *it)
 {
     void **slot = call_slot(s, it);
     const struct call *same = slot == NULL ? NULL : *slot;
-    struct call *c;
 
     if (slot == NULL)
         return -1;
     end_declined_turn(s, it);
     if (same != NULL && same->owner == s->turn)
         return 0;
-    c = add_call(s, it, it->name, slot);
-    if (c != NULL && it->is_search)
-        s->search = c;
-    return c == NULL ? -1 : 0;
+    return add_call(s, it, it->name, slot) == NULL ? -1 : 0;
 }
 
 /* An approved call was run after the round that asked for it: what else that round had run, the
@@ -243,6 +239,9 @@ static int on_hosted_call(struct assembly *s, const struct item *it)
         *slot = same;
     s->turn->has_hosted_call = true;
     c->output = it->has_output ? &it->content : NULL;
+    if (it->hosted_kind == HOSTED_TOOL_SEARCH &&
+        (s->search == NULL || s->search->owner != c->owner))
+        s->search = c;
     if (it->ends_round)
         s->turn = NULL;
     return 0;
@@ -272,8 +271,6 @@ static int on_output(struct assembly *s, const struct item *it)
 
     if (slot == NULL)
         return -1;
-    if (it->has_no_call_id)
-        c = s->search;
     if (c == NULL)
         c = add_orphan(s, it, slot);
     if (c == NULL)
@@ -293,6 +290,23 @@ static int on_output(struct assembly *s, const struct item *it)
     return 0;
 }
 
+/* Searches of one message have their outputs in the same order. The model read them before it said
+ * more. */
+static void on_found_tools(struct assembly *s, const struct item *it)
+{
+    struct call *c = s->search;
+
+    s->turn = NULL;
+    if (c == NULL)
+        return;
+    if (c->output == NULL)
+        c->output = &it->content;
+    do
+        c = c->next;
+    while (c != NULL && c->hosted_kind != HOSTED_TOOL_SEARCH);
+    s->search = c;
+}
+
 static int on_item(struct assembly *s, const struct item *it)
 {
     switch (it->kind) {
@@ -306,6 +320,9 @@ static int on_item(struct assembly *s, const struct item *it)
         return on_hosted_call(s, it);
     case ITEM_OUTPUT:
         return on_output(s, it);
+    case ITEM_FOUND_TOOLS:
+        on_found_tools(s, it);
+        break;
     case ITEM_REFERENCE: /* replaced by the stored item before assembly */
     case ITEM_APPROVAL_REQUEST:
     case ITEM_APPROVAL_RESPONSE: /* likewise by the call it decides about */

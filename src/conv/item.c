@@ -38,6 +38,7 @@ static const struct field item_table[] = {
     FIELD(struct item_fields, ends_round, FIELD_ANY),
     FIELD(struct item_fields, reasoning, FIELD_ANY),
     FIELD(struct item_fields, text, FIELD_ANY),
+    FIELD(struct item_fields, execution, FIELD_ANY),
 };
 
 /* ---- pieces that several types share */
@@ -319,7 +320,6 @@ static const struct item_type item_types[] = {
     {STR_INIT("shell_call_output"), ITEM_OUTPUT, read_output},
     {STR_INIT("apply_patch_call"), ITEM_CALL, read_apply_patch_call},
     {STR_INIT("apply_patch_call_output"), ITEM_OUTPUT, read_patch_output},
-    {STR_INIT("tool_search_call"), ITEM_CALL, item_read_search_call},
     {STR_INIT("tool_search_output"), ITEM_OUTPUT, item_read_search_output},
     {STR_INIT("mcp_call"), ITEM_HOSTED_CALL, item_read_mcp_call},
 #define HOSTED_TOOL(symbol, type, prefix, member, kind, reader, ...)                               \

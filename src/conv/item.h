@@ -31,6 +31,8 @@ enum item_kind {
     ITEM_CONFIGURATION,     /* reasoning, text: how the model is to answer from there on */
     ITEM_COMPACTION,        /* sealed; becomes what it stands for (compact/compact_read.h) */
     ITEM_TRIGGER,           /* asks for a compaction; stands in `input` only */
+    ITEM_FOUND_TOOLS,       /* tools: what a search of the gateway has found; content: what the
+                               model was told, should the call before it not have it */
     ITEM_IGNORED,           /* nothing for the model */
 };
 
@@ -72,9 +74,8 @@ struct item {
     bool is_origin;   /* of a result: it only tells how the upstream wrote the call of that item */
     bool is_declined; /* of a hosted call: the client has answered that it is not to run */
     bool ends_round;  /* of a hosted call: the model was told before it said anything more */
-    bool is_search; /* of a call and an output: it looks for tools, or has found them; then also of
-                         the tools alone, when the output is gone */
-    bool has_no_call_id; /* of the output of a search: it belongs to the search before it */
+    bool is_search;   /* of an output: tools, which a search of the client has found; then also of the
+                         tools alone, when the output is gone */
     bool is_own_summary; /* a message that a compaction item has become */
     str sealed;          /* escaped: encrypted_content of a compaction item */
     str raw;             /* the JSON it was read from; STR_NONE: from none */
@@ -86,7 +87,8 @@ struct item {
 /* Its tools are the request's as well (CONTRACT 2.1). */
 static inline bool item_brings_tools(const struct item *it)
 {
-    return it->kind == ITEM_ADDITIONAL_TOOLS || (it->kind == ITEM_OUTPUT && it->is_search);
+    return it->kind == ITEM_ADDITIONAL_TOOLS || it->kind == ITEM_FOUND_TOOLS ||
+           (it->kind == ITEM_OUTPUT && it->is_search);
 }
 
 /* The store has it, or has more of it. */
@@ -94,6 +96,20 @@ static inline bool item_is_stored(const struct item *it)
 {
     return it->kind == ITEM_REFERENCE || it->is_partial;
 }
+
+/* What a tool of a server is called by the model, plain, and its description, escaped; both STR_NONE
+ * where it is not known. label and name are escaped. */
+struct item_tool_names {
+    void (*find)(void *arg, str label, str name, str *ret_name, str *ret_description);
+    void *arg;
+};
+
+/* What the model is told of tools (raw) that a search has found, escaped; STR_NONE when out of memory.
+ * Without names a server's tools are called as MCP 10.1 has it. */
+str item_found_text(str tools, const struct item_tool_names *names, struct arena *a);
+
+/* mcp__LABEL__NAME, as far as that is a name; label and name are escaped. STR_NONE as above. */
+str item_server_tool_name(str label, str name, struct arena *a);
 
 struct item_list {
     struct item *first, *last;

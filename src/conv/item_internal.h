@@ -16,7 +16,7 @@ struct item_fields {
     str type, id, role, phase, status, content, call_id, name, name_space, arguments;
     str input, output, error, action, operation, code, outputs, tools, approval_request_id;
     str summary, server_label, approve, reason, encrypted_content, container_id;
-    str upstream_id, upstream_arguments, ends_round, reasoning, text;
+    str upstream_id, upstream_arguments, ends_round, reasoning, text, execution;
 };
 
 /* The item being read and what its reader needs. */

@@ -176,6 +176,7 @@ static const struct row item_rows[] = {
     ROW("shell_call_output", "sho_", CALL_ID, {"max_output_length", write_or_null}, STATUS),
     ROW("apply_patch_call", "apc_", CALL_ID, STATUS),
     ROW("apply_patch_call_output", "apco_", CALL_ID, STATUS),
+    /* of both kinds; the row that hosted.def makes says less, and is not reached */
     ROW("tool_search_call", "tsc_", {"call_id", write_or_null}, {"execution", write_execution},
         {"arguments", write_search}, STATUS),
     ROW("tool_search_output", "tso_", {"call_id", write_or_null}, {"execution", write_execution},

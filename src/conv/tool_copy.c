@@ -9,6 +9,7 @@
 
 struct mcp {
     str server_label, server_url, server_description, allowed_tools, require_approval;
+    str defer_loading;
 };
 
 static const struct field mcp_table[] = {
@@ -17,6 +18,7 @@ static const struct field mcp_table[] = {
     FIELD(struct mcp, server_description, FIELD_TEXT),
     FIELD(struct mcp, allowed_tools, FIELD_ARRAY_OR_OBJECT),
     FIELD(struct mcp, require_approval, FIELD_TEXT_OR_OBJECT),
+    FIELD(struct mcp, defer_loading, FIELD_BOOLEAN),
 };
 
 /* Keys are where people put them: in what is not shown. */
@@ -46,6 +48,7 @@ void tool_copy_mcp(struct jw *w, str raw, str default_approval)
     json_copy_given_value(w, "allowed_tools", f.allowed_tools);
     json_copy_given_value(w, "require_approval",
                           str_is_none(f.require_approval) ? default_approval : f.require_approval);
+    json_copy_given_value(w, "defer_loading", f.defer_loading);
     jw_object_end(w);
 }
 

@@ -63,7 +63,7 @@ const struct output_hosted_row *output_hosted_row(enum output_kind kind)
 
 bool output_is_hosted_call(enum output_kind kind)
 {
-    return hosted_rows[kind].in_progress != EVENT_NONE && item_rows[kind].text_member != NULL;
+    return kind == OUTPUT_MCP_CALL || hosted_kinds[kind] != HOSTED_NONE;
 }
 
 enum hosted_kind output_hosted_kind(enum output_kind kind)
@@ -206,11 +206,26 @@ static void write_tool_list(const struct output_item *item, struct jw *w)
         jw_key_escaped(w, "error", item->error);
 }
 
+/* Of a search for tools and of what it has found, when the gateway has run it. */
+static void write_searcher(struct jw *w)
+{
+    jw_key_escaped(w, "call_id", STR_NONE);
+    jw_key_string(w, "execution", STR("server"));
+}
+
+static void write_found_tools(const struct output_item *item, struct jw *w)
+{
+    write_searcher(w);
+    write_elements("tools", &item->text, w);
+}
+
 static void write_hosted_call(const struct output_item *item, struct jw *w)
 {
     const struct output_kind_row *row = &item_rows[item->kind];
     const str text = buf_str(&item->text);
 
+    if (item->kind == OUTPUT_TOOL_SEARCH_CALL)
+        write_searcher(w);
     if (row->delta == EVENT_NONE)
         jw_key_raw(w, row->text_member, str_is_none(item->shown) ? text : item->shown);
     else
@@ -254,6 +269,9 @@ static void write_members(const struct output_item *item, struct jw *w)
         break;
     case OUTPUT_MCP_LIST_TOOLS:
         write_tool_list(item, w);
+        break;
+    case OUTPUT_TOOL_SEARCH_OUTPUT:
+        write_found_tools(item, w);
         break;
     case OUTPUT_MCP_CALL:
     case OUTPUT_MCP_APPROVAL_REQUEST:

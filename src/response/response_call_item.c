@@ -149,12 +149,15 @@ static str own_upstream_id(const struct response *r, const struct response_call 
     return c->call_id.len > 0 && item == NULL ? c->call_id : STR_NONE;
 }
 
-/* Past max_tool_calls the client sees nothing of a hosted call. */
+/* Past max_tool_calls the client sees nothing of a hosted call. A search for tools has no effect but that
+ * the model knows more of them, and does not count. */
 static struct output_item *new_item(struct response *r, enum output_kind kind, struct buf *out)
 {
-    if (output_is_hosted_call(kind) && response_has_used_up(r))
+    const bool counts = output_is_hosted_call(kind) && kind != OUTPUT_TOOL_SEARCH_CALL;
+
+    if (counts && response_has_used_up(r))
         return response_add_hidden(r, kind);
-    r->n_hosted += output_is_hosted_call(kind);
+    r->n_hosted += counts;
     response_close_finished_call(r, out);
     return response_add_item(r, kind, out);
 }

@@ -30,8 +30,9 @@ static struct said said_in_round(const struct response *r)
 
     for (const struct output_item *it = *r->round_begin; it != NULL; it = it->next) {
         if (it->kind == OUTPUT_REASONING || it->kind == OUTPUT_MCP_LIST_TOOLS ||
-            it->kind == OUTPUT_COMPACTION || !str_is_none(it->approval_request_id))
-            continue; /* the last three are not of the round */
+            it->kind == OUTPUT_TOOL_SEARCH_OUTPUT || it->kind == OUTPUT_COMPACTION ||
+            !str_is_none(it->approval_request_id))
+            continue; /* all but reasoning are not of the round */
         said.anything = said.anything || !it->is_hidden;
         said.hosted = said.hosted || output_is_hosted_call(it->kind);
         said.mcp = said.mcp || it->kind == OUTPUT_MCP_CALL;

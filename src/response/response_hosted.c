@@ -146,13 +146,35 @@ static bool keep_outcome(struct response *r, struct output_item *item,
            (o->is_failed || keep_text(r, o->shown, &item->shown));
 }
 
+/* What a search for tools has found, behind all that the round has brought. */
+static bool show_found(struct response *r, str tools, struct buf *out)
+{
+    struct output_item *item = response_add_item(r, OUTPUT_TOOL_SEARCH_OUTPUT, out);
+
+    if (item == NULL)
+        return false;
+    response_announce_item(r, item, out);
+    if (!response_claim(r, tools.len))
+        return false;
+    buf_append(&item->text, tools);
+    if (buf_failed(&item->text)) {
+        response_break(r, ERR_INTERNAL);
+        return false;
+    }
+    response_close_item(r, item, OUTPUT_COMPLETED, out);
+    return true;
+}
+
 bool response_call_ended(struct response *r, struct output_item *item,
                          const struct hosted_outcome *outcome, struct buf *out)
 {
+    const bool is_search = item->kind == OUTPUT_TOOL_SEARCH_CALL; /* the API knows no failed ones */
+    const enum output_status failed = is_search ? OUTPUT_INCOMPLETE : OUTPUT_FAILED;
+
     if (!keep_outcome(r, item, outcome))
         return false;
-    response_close_item(r, item, outcome->is_failed ? OUTPUT_FAILED : OUTPUT_COMPLETED, out);
-    return true;
+    response_close_item(r, item, outcome->is_failed ? failed : OUTPUT_COMPLETED, out);
+    return !is_search || outcome->is_failed || show_found(r, outcome->tools, out);
 }
 
 void response_run_hosted(struct response *r, struct buf *out)

@@ -16,7 +16,8 @@
  * response_call_ended(). A call of a hosted tool (conv/hosted.def) becomes an item of its own type and
  * stays open as well, whether the model calls a function for it or a tool that it has by itself, python
  * or a browser. One that is shown whole is announced when all of it is known, and has failed already
- * when its arguments are of no use.
+ * when its arguments are of no use. What a search for tools has found is an item behind its call; such
+ * a search is no call of those that max_tool_calls counts (CONTRACT 1.9).
  *
  * However they are run, the events of what comes behind one wait until it has ended
  * (response_order.c).
@@ -71,6 +72,7 @@ struct hosted_outcome {
     str error;   /* of an mcp_call that failed: raw JSON, a text or an object */
     str outputs; /* of a code_interpreter_call, for the client: raw array, or STR_NONE for null. It
                     is only shown when the client has asked for it */
+    str tools;   /* of a tool_search_call: the elements of the array of what it has found, raw */
     str shown;   /* of a hosted tool whose calls are shown whole, when it did not fail: raw, what it
                     was announced with and what was found; STR_NONE: no more than that */
 };

@@ -9,12 +9,13 @@
 #include "response/response_hosted.h"
 #include "response/response_internal.h"
 
-/* What is open or was cut has nothing to tell; listings are in the request's tools, and a summary is in the
- * request's items once it is made. */
+/* What is open or was cut has nothing to tell; what was listed or found is in the request's tools, and a
+ * summary is in the request's items once it is made. */
 bool response_is_for_model(const struct output_item *item)
 {
     return (item->status == OUTPUT_COMPLETED || item->status == OUTPUT_FAILED) &&
-           item->kind != OUTPUT_MCP_LIST_TOOLS && item->kind != OUTPUT_COMPACTION;
+           item->kind != OUTPUT_MCP_LIST_TOOLS && item->kind != OUTPUT_TOOL_SEARCH_OUTPUT &&
+           item->kind != OUTPUT_COMPACTION;
 }
 
 static int write_text(const struct output_item *item, struct arena *a, str *ret, struct err *reterr)

@@ -20,13 +20,30 @@ void turn_close_call(struct turn_call *c)
         .output = buf_str(&r->output),
         .error = buf_str(&r->error),
         .outputs = none_if_empty(&r->outputs),
+        .tools = buf_str(&r->tools),
         .shown = none_if_empty(&r->shown),
     };
 
     if (buf_failed(&r->output) || buf_failed(&r->error) || buf_failed(&r->outputs) ||
-        buf_failed(&r->shown))
+        buf_failed(&r->tools) || buf_failed(&r->shown))
         t->response.broken = ERR_INTERNAL;
     (void)response_call_ended(&t->response, c->place, &outcome, turn_out(t));
+}
+
+/* Calls are little to gather, but a search for tools reads all of those. */
+size_t turn_calls_weight(const void *arg)
+{
+    const struct turn *t = arg;
+    const struct output_item *item = response_next_call(&t->response, NULL);
+    size_t weight = 0;
+
+    while (item != NULL && item->kind != OUTPUT_TOOL_SEARCH_CALL)
+        item = response_next_call(&t->response, item);
+    if (item == NULL)
+        return 0;
+    for (const struct tool *tool = t->request.tools.first; tool != NULL; tool = tool->next)
+        weight += tool->description.len + tool->parameters.len;
+    return weight;
 }
 
 int turn_gather_calls(void *arg, struct err *reterr)
@@ -36,6 +53,7 @@ int turn_gather_calls(void *arg, struct err *reterr)
     const bool is_list =
         c->mcp_results == CONFIG_MCP_RESULTS_JSON || t->dialect == RESPONSE_DIALECT_ORS;
 
+    t->calls.tools = &t->request.tools;
     t->calls.form = is_list ? MCP_RESULT_JSON_ARRAY : MCP_RESULT_TEXT;
     t->calls.has_error_objects = c->mcp_errors == CONFIG_MCP_ERRORS_OBJECT;
     t->calls.runs_one_by_one = str_eq(t->request.parallel_tool_calls, STR("false"));

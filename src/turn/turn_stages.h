@@ -50,6 +50,7 @@ int turn_offer_tools(void *arg, struct err *reterr);
 enum turn_next turn_announce_approved(void *arg, struct err *reterr);
 
 /* CALLS: what has been announced, or called by the model in this round, is run. */
+size_t turn_calls_weight(const void *arg);
 int turn_gather_calls(void *arg, struct err *reterr);
 enum turn_next turn_run_calls(void *arg, struct err *reterr);
 

@@ -83,6 +83,7 @@ static const struct item_rule item_rules[] = {
     {"shell_call", "sh_", false, NULL, true, NULL, "call_id action environment"},
     {"apply_patch_call", "apc_", false, NULL, true, NULL, "call_id operation"},
     {"tool_search_call", "tsc_", false, NULL, true, NULL, "call_id execution arguments"},
+    {"tool_search_output", "tso_", false, NULL, true, NULL, "call_id execution tools"},
     {"mcp_list_tools", "mcpl_", false, NULL, false, "in_progress", "server_label tools error?"},
     {"mcp_call", "mcp_", false, "arguments", true, "in_progress",
      "server_label name arguments output error approval_request_id"},

@@ -138,6 +138,12 @@ bool hosted_script_source(const struct hosted_script *script, const struct cite_
 
 /* ---- calls */
 
+/* An array without its brackets. */
+static str elements(str array)
+{
+    return array.len < 2 ? STR("") : str_from(array.p + 1, array.len - 2);
+}
+
 static bool end_call(struct play *p, struct output_item *item, json_t *line)
 {
     struct hosted_outcome outcome = {.is_failed = json_object_get(line, "error") != NULL};
@@ -146,6 +152,7 @@ static bool end_call(struct play *p, struct output_item *item, json_t *line)
     outcome.output = text_member(p->a, line, "output");
     outcome.outputs = raw_member(p->a, line, "outputs");
     outcome.shown = raw_member(p->a, line, "action");
+    outcome.tools = elements(raw_member(p->a, line, "tools"));
     if (str_is_none(outcome.is_failed ? outcome.error : outcome.output))
         return fail(p);
     return response_call_ended(p->r, item, &outcome, p->out) || fail(p);

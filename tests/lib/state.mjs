@@ -18,13 +18,18 @@ const TERMINAL = /^data: \{"type":"response\.(?:completed|incomplete|failed)","s
 
 const HOSTED = /"(mcp|web_search_preview|code_interpreter)"/;
 const DATED = /"web_search\w*_2025/;
+const OF_OPENAI = /"tool_search_(call|output)"/; /* items that no other schema has */
 
 /* What the validator has to be told: kinds it cannot guess, and that the schema of Open
  * Responses knows no hosted tool in tool_choice, and none by a name with a date. */
-function judgedAs(path, body, { status }) {
+function judgedAs(path, body, { status, text }) {
     const kind = status !== 200 ? undefined : path.match(/^mcp\/servers(\/[^/]+\/tools)?$/);
     if (kind)
         return ['--kind', kind[1] ? 'mcp-tools' : 'mcp-servers'];
+    if (/"tool_search"/.test(JSON.stringify(body?.tool_choice ?? '')))
+        return ['--schema', 'none']; /* a choice that no schema has */
+    if (OF_OPENAI.test(text))
+        return ['--schema', 'openai'];
     return HOSTED.test(JSON.stringify(body?.tool_choice ?? '')) || DATED.test(JSON.stringify(body?.tools ?? '')) ? ['--schema', 'gateway,openai'] : [];
 }
 

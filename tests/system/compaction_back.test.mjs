@@ -50,6 +50,18 @@ describe('an own compaction item', { concurrency: false }, () => {
         assert.deepEqual(both.up.requests.at(-1).body.tools.map((tool) => tool.function.name), ['run']);
     });
 
+    test('keeps what the gateway had found of the tools', async () => {
+        const later = { ...fn('later'), defer_loading: true };
+        const searched = [
+            { type: 'tool_search_call', id: 'tsc_1', call_id: null, execution: 'server', status: 'completed', arguments: { query: 'x' } },
+            { type: 'tool_search_output', id: 'tso_1', call_id: null, execution: 'server', status: 'completed', tools: [later] },
+        ];
+        const asked = { store: false, tools: [{ type: 'tool_search' }, later, { ...fn('other'), defer_loading: true }] };
+        await api().respond({ ...asked, input: [user('old'), ...searched, item(WHOLE), user('Next?')] });
+        assert.deepEqual(said(both.up), [...WINDOW, ['user', 'Next?']]);
+        assert.deepEqual(both.up.requests.at(-1).body.tools.map((tool) => tool.function.name), ['tool_search', 'later']);
+    });
+
     test('reads the same each time', async () => {
         const input = [user('A'), item(WHOLE), user('B')], bodies = [];
         for (let i = 0; i < 2; i++) {

@@ -24,6 +24,7 @@ static const struct wait waits[] = {
     {"a conversation is measured", "count", reach_measure, 1, 0, false, false},
     {"the upstream counts", "count", reach_count, 1, 0, false, false},
     {"a large count is read", "count", reach_large_count, 0, 0, false, false},
+    {"many tools are searched", "calls", reach_search, 1, 0, false, false},
     {"the upstream is asked", "round", reach_round, 1, 0, false, false},
     {"the model speaks", "round", reach_speech, 1, 0, false, false},
     {"a large question for a summary is written", "compact", reach_compact, 0, 0, false, false},

@@ -198,6 +198,25 @@ static inline void reach_compacted(void)
     upstream_says(SAYS("Goal: tea.") STOPS("stop"));
 }
 
+/* The model searches tools that are much to read. */
+static inline void reach_search(void)
+{
+    struct buf large = {.limit = 0};
+
+    buf_c(&large,
+          UNKEPT ",\"tools\":[{\"type\":\"tool_search\"},{\"type\":\"function\",\"name\":\"f\","
+                 "\"defer_loading\":true,\"description\":\"");
+    for (size_t i = 0; i < WORKER_LARGE_BYTES; i++)
+        buf_char(&large, 'a');
+    buf_c(&large, "\"}]");
+    (void)stage_begin(buf_cstr(&large));
+    buf_fini(&large);
+    while (stage_turn()->flight.stage < TURN_ROUND)
+        assert_true(fake_loop_step(stage.worker.loop, stage.worker.loop->now_ms));
+    upstream_begins(200);
+    upstream_says(CALLS("tool_search") STOPS("tool_calls"));
+}
+
 static inline void reach_hear(void)
 {
     reach_round();

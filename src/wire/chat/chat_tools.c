@@ -38,7 +38,7 @@ static str fixed_description(const struct tool *t)
     const struct client_tool *known = client_tool(t->kind);
 
     if (t->kind == TOOL_HOSTED)
-        return hosted_tool(t->hosted_kind)->description;
+        return t->description.len == 0 ? hosted_tool(t->hosted_kind)->description : STR_NONE;
     return known != NULL && t->description.len == 0 ? known->description : STR_NONE;
 }
 

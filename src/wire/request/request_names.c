@@ -2,7 +2,8 @@
  * the model is to see one name for one tool. */
 #include "wire/request/request_names.h"
 
-#include "conv/tool_name.h"
+#include "conv/reject.h"
+#include "wire/tools/tool_found.h"
 
 /* ---- hosted tools */
 
@@ -23,18 +24,16 @@ void request_name_own_calls(struct responses_request *r)
 
 /* ---- tools of MCP servers */
 
-/* A tool that is gone has the name it would have (MCP 10.1). */
-static str default_name(const struct item *it, struct arena *a)
+/* What a search has found of servers the model was told by the names that hold here. */
+static int name_found(struct responses_request *r, struct item *it, struct arena *a,
+                      struct err *reterr)
 {
-    struct buf both = {0};
-    str server = STR_NONE;
+    const str text = tool_found_text(&r->tools, it->tools, a);
 
-    buf_append(&both, STR("mcp__"));
-    buf_append(&both, it->server_label);
-    if (!buf_failed(&both))
-        server = arena_dup(a, buf_str(&both));
-    buf_fini(&both);
-    return str_is_none(server) ? STR_NONE : tool_name_for_upstream(a, server, it->tool_name);
+    if (str_is_none(text))
+        return err_set_no_memory(reterr);
+    it->content = (struct content){0};
+    return content_from_text(text, a, &it->content, reterr);
 }
 
 int request_name_calls(struct responses_request *r, struct arena *a, struct err *reterr)
@@ -43,10 +42,14 @@ int request_name_calls(struct responses_request *r, struct arena *a, struct err 
     for (struct item *it = r->items.first; it != NULL; it = it->next) {
         const struct tool *t;
 
+        if (it->kind == ITEM_FOUND_TOOLS && name_found(r, it, a, reterr) == -1)
+            return -1;
         if (it->kind != ITEM_HOSTED_CALL || str_is_none(it->server_label))
             continue;
         t = tool_set_find_mcp(&r->tools, it->server_label, it->tool_name);
-        it->name = t != NULL ? t->upstream_name : default_name(it, a);
+        /* One that is gone has the name that it would have. */
+        it->name = t != NULL ? t->upstream_name
+                             : item_server_tool_name(it->server_label, it->tool_name, a);
         if (str_is_none(it->name))
             return err_set_no_memory(reterr);
     }

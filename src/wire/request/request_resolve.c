@@ -13,6 +13,7 @@
 #include "wire/request/request_approval.h"
 #include "wire/request/request_fields.h"
 #include "wire/request/request_names.h"
+#include "wire/tools/tool_defer.h"
 
 /* ---- references */
 
@@ -324,7 +325,9 @@ int request_add_mcp(struct responses_request *r, const struct server_tool *tools
         request_approval_bind(r, reterr) == -1)
         return -1;
     r->needs_tools = false;
-    return request_name_calls(r, a, reterr);
+    if (request_name_calls(r, a, reterr) == -1)
+        return -1;
+    return tool_defer(&r->tools, &r->tool_choice, &r->items, a, reterr);
 }
 
 /* ---- lookups */
@@ -337,7 +340,9 @@ int request_look_up(struct responses_request *r, const struct id_source *ids, st
     if (r->needs_tools)
         return 0;
     request_name_own_calls(r);
-    return request_approval_bind(r, reterr);
+    if (request_approval_bind(r, reterr) == -1)
+        return -1;
+    return tool_defer(&r->tools, &r->tool_choice, &r->items, a, reterr);
 }
 
 int request_reject_previous(const struct responses_request *r, struct err *reterr)

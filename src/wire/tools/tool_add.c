@@ -122,9 +122,19 @@ static struct tool *new_mcp(const struct server_tool *from, struct arena *a)
     return t;
 }
 
+static const struct mcp_declaration *find_server(const struct tool_set *set, str label)
+{
+    const struct mcp_declaration *d = set->first_server;
+
+    while (d != NULL && !str_eq(d->label, label))
+        d = d->next;
+    return d;
+}
+
 int tool_set_add_mcp(struct tool_set *set, struct tool_index *index, const struct server_tool *tool,
                      struct arena *a, struct err *reterr)
 {
+    const struct mcp_declaration *server = find_server(set, tool->server_label);
     struct tool *t = new_mcp(tool, a);
     void **slot = t == NULL ? NULL : str_map_slot(&index->by_name, t->upstream_name, a);
 
@@ -132,6 +142,10 @@ int tool_set_add_mcp(struct tool_set *set, struct tool_index *index, const struc
         return err_set_no_memory(reterr);
     if (*slot != NULL)
         return tool_add_reject(t, reterr);
+    if (server != NULL) {
+        t->space_description = server->description;
+        t->is_deferred = server->is_deferred;
+    }
     *slot = t;
     tool_add(set, t);
     return 0;

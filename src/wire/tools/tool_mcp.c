@@ -187,6 +187,7 @@ int tool_mcp_read(const struct tool_fields *f, const struct path *at, struct are
         .description = f->server_description,
         .allowed_tools = f->allowed_tools,
         .require_approval = f->require_approval,
+        .is_deferred = jr_type_of(f->defer_loading) == JR_TRUE,
     };
 
     if (check_types(f, at, reterr) == -1 || check_served(f, at, reterr) == -1 ||

@@ -21,6 +21,8 @@ struct tool_reader {
     struct str_map labels; /* label -> struct mcp_declaration */
     bool additional;       /* the tools come from an input item */
     bool loaded;           /* a search has found them */
+    bool found_here;       /* it was the gateway's: it has brought nothing that it did not have */
+    str space_description; /* of the namespace that is read, or STR_NONE */
     bool inherited;        /* they were stored, without their credentials */
     const struct tool_options *options;
     struct arena *arena;
@@ -102,7 +104,7 @@ static void redefine_tool(struct tool_reader *r, void **slot, struct tool *t)
 {
     struct tool *known = *slot;
 
-    if ((r->inherited && known->is_given) || is_same_definition(known, t))
+    if (r->found_here || (r->inherited && known->is_given) || is_same_definition(known, t))
         return;
     tool_remove(&r->set, known);
     tool_add(&r->set, t);
@@ -144,6 +146,8 @@ static struct tool *new_tool(struct tool_reader *r, const struct source *s, enum
     t->description = s->f.description;
     t->is_given = !r->additional && !r->inherited;
     t->is_loaded = r->loaded;
+    t->is_deferred = is_named_kind(kind) && jr_type_of(s->f.defer_loading) == JR_TRUE;
+    t->space_description = r->space_description;
     return t;
 }
 
@@ -234,12 +238,12 @@ static int leave_out(struct source *s, const char *why)
     return 0;
 }
 
-static int add_client_tool(struct tool_reader *r, struct source *s)
+static int add_client_tool(struct tool_reader *r, struct source *s, enum tool_kind kind)
 {
     struct tool *t;
 
     s->f.name = s->type->name;
-    t = new_tool(r, s, s->type->kind);
+    t = new_tool(r, s, kind);
     if (t == NULL)
         return -1;
     t->parameters = s->f.parameters;
@@ -252,7 +256,7 @@ static int add_client_tool(struct tool_reader *r, struct source *s)
 static int read_client_tool(struct tool_reader *r, struct source *s)
 {
     s->f.description = s->f.parameters = STR_NONE;
-    return add_client_tool(r, s);
+    return add_client_tool(r, s, s->type->kind);
 }
 
 /* Where a shell runs is the client's machine, unless a container is asked for. */
@@ -275,19 +279,6 @@ static int read_shell(struct tool_reader *r, struct source *s)
     return read_client_tool(r, s);
 }
 
-static int read_tool_search(struct tool_reader *r, struct source *s)
-{
-    const struct path at = path_member(s->at, STR("execution"));
-    static const str executions[] = {STR_INIT("server"), STR_INIT("client")};
-
-    if (check_value(&at, s->f.execution, LIST_OF(executions), r->reterr) == -1)
-        return -1;
-    if (str_is_none(s->f.execution) || json_text_eq(s->f.execution, executions[0]))
-        return leave_out(s, "a search for tools is run by the client, with 'execution' set to "
-                            "'client'.");
-    return add_client_tool(r, s);
-}
-
 /* ---- hosted tools */
 
 static int reject_type_twice(const struct source *s, struct err *reterr)
@@ -305,7 +296,7 @@ static void redeclare_hosted(struct tool_reader *r, const struct source *s, stru
 {
     struct tool *known = s->declared->tool;
 
-    if (known == NULL || (r->inherited && known->is_given))
+    if (known == NULL || r->found_here || (r->inherited && known->is_given))
         return;
     tool_remove(&r->set, known);
     tool_add(&r->set, t);
@@ -338,6 +329,7 @@ static int read_hosted(struct tool_reader *r, struct source *s)
     struct tool *t;
 
     s->f.name = hosted_type(s->type->hosted_kind);
+    s->f.description = STR_NONE; /* the gateway has its own */
     t = new_tool(r, s, TOOL_HOSTED);
     if (t == NULL)
         return -1;
@@ -345,6 +337,19 @@ static int read_hosted(struct tool_reader *r, struct source *s)
     if (hosted->read != NULL && hosted->read(&declared, t, r->reterr) == -1)
         return -1;
     return add_hosted(r, s, t);
+}
+
+/* Without a word about it the gateway searches. */
+static int read_tool_search(struct tool_reader *r, struct source *s)
+{
+    const struct path at = path_member(s->at, STR("execution"));
+    static const str executions[] = {STR_INIT("server"), STR_INIT("client")};
+
+    if (check_value(&at, s->f.execution, LIST_OF(executions), r->reterr) == -1)
+        return -1;
+    return !str_is_none(s->f.execution) && json_text_eq(s->f.execution, executions[1])
+               ? add_client_tool(r, s, TOOL_CLIENT_SEARCH)
+               : read_hosted(r, s);
 }
 
 /* ---- servers */
@@ -378,6 +383,8 @@ static int add_server(struct tool_reader *r, const struct source *s, struct mcp_
 
     if (slot == NULL)
         return err_set_no_memory(r->reterr);
+    if (r->found_here)
+        return 0;
     if (*slot != NULL && !r->additional)
         return reject_label_twice(s, r->reterr);
     if (*slot != NULL) {
@@ -413,12 +420,16 @@ static int read_list(struct tool_reader *r, str raw, const struct path *at, str 
 static int read_namespace(struct tool_reader *r, struct source *s)
 {
     struct path tools_at = path_member(s->at, STR("tools"));
+    int rc;
 
     if (need_name(s->at, s->f.name, STR("name"), r->reterr) == -1)
         return -1;
     if (str_is_none(s->f.tools))
         return reject_missing(&tools_at, r->reterr);
-    return read_list(r, s->f.tools, &tools_at, s->f.name);
+    r->space_description = s->f.description;
+    rc = read_list(r, s->f.tools, &tools_at, s->f.name);
+    r->space_description = STR_NONE;
+    return rc;
 }
 
 static const struct tool_type tool_types[] = {
@@ -426,6 +437,7 @@ static const struct tool_type tool_types[] = {
     {STR_INIT("custom"), read_custom, HOSTED_NONE, true, TOOL_CUSTOM},
     {STR_INIT("namespace"), read_namespace, HOSTED_NONE, false, TOOL_FUNCTION},
     {STR_INIT("mcp"), read_mcp, HOSTED_NONE, false, TOOL_MCP},
+    {STR_INIT("tool_search"), read_tool_search, HOSTED_TOOL_SEARCH, false, TOOL_HOSTED},
 #define HOSTED_TOOL(symbol, type, ...)                                                             \
     {STR_INIT(#type), read_hosted, HOSTED_##symbol, false, TOOL_HOSTED},
 #define HOSTED_ALIAS(symbol, type)                                                                 \
@@ -434,7 +446,6 @@ static const struct tool_type tool_types[] = {
     {STR_INIT("local_shell"), read_client_tool, HOSTED_NONE, false, TOOL_LOCAL_SHELL},
     {STR_INIT("shell"), read_shell, HOSTED_NONE, false, TOOL_SHELL},
     {STR_INIT("apply_patch"), read_client_tool, HOSTED_NONE, false, TOOL_APPLY_PATCH},
-    {STR_INIT("tool_search"), read_tool_search, HOSTED_NONE, false, TOOL_CLIENT_SEARCH},
 };
 
 enum { N_TOOL_TYPES = COUNT_OF(tool_types) };
@@ -582,7 +593,8 @@ static int read_additional(struct tool_reader *r, const struct tool_sources *fro
         struct path tools_at = path_member(&item_at, STR("tools"));
 
         r->inherited = n++ < from->n_before;
-        r->loaded = it->is_search;
+        r->loaded = it->is_search || it->kind == ITEM_FOUND_TOOLS;
+        r->found_here = it->kind == ITEM_FOUND_TOOLS;
         if (item_brings_tools(it) && read_list(r, it->tools, &tools_at, STR_NONE) == -1)
             return -1;
     }
