@@ -695,6 +695,15 @@ test('another model, another text, a note, no tools, another length', async (t) 
     assert.equal(body.messages.at(-1).content, 'Summarize in 500 words what stays beside the user\'s messages.Keep ticket numbers.');
 });
 
+test('the legacy dialect knows no compaction, and goes on all the same', async (t) => {
+    const { up, daemon } = await pair(t, ...UNCOUNTED, ...WINDOW, '--auto-compaction', '50');
+    summarizes(up);
+    const { text } = await ask(daemon, { model: 'm', stream: true, input: [user('Write the lexer.'), assistant(LONG), user('Now the parser.')] }, { headers: { 'x-gateway-dialect': 'ors' } });
+    assert.ok(!text.includes('compact'), text);
+    assert.match(text, /"delta":"Hello"/);
+    assert.equal(messagesOf(up)[1].content, FRAMED);
+});
+
 test('thoughts in tags are no part of a summary', async (t) => {
     const { up, daemon } = await pair(t, ...UNCOUNTED, '--model-settings', '* think_tags=on');
     const api = new Api({ up, daemon }, captures);

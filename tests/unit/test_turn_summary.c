@@ -2,6 +2,8 @@
  * for, one that takes the place of a context which has grown too long, and what of it may fail. */
 #include "turn_fixture.h"
 
+#include "lib/failing_malloc.h"
+
 static const struct err broken = {.code = ERR_UPSTREAM_ERROR, .msg = "It broke off."};
 static const struct err unreachable = {.code = ERR_UPSTREAM_UNAVAILABLE, .msg = "Nobody there."};
 
@@ -460,6 +462,52 @@ static void test_tool_gives_much(void **state)
     buf_fini(&output);
 }
 
+/* ---- memory runs out */
+
+/* The upstream says the same whatever it is asked. */
+static void answer_all(void)
+{
+    while (stage.has_call) {
+        const unsigned n_calls = stage.n_calls;
+
+        upstream_begins(200);
+        if (stage.has_call)
+            upstream_says(SAYS("Goal: tea.") STOPS("stop"));
+        if (stage.has_call && stage.n_calls == n_calls)
+            upstream_ends(NULL);
+    }
+}
+
+static void begin_automatic(void)
+{
+    begin_long(LONG_TEXT_BYTES, "", STREAM AUTOMATIC);
+}
+
+static void begin_endpoint(void)
+{
+    stage_begin_at(turn_start_compact, "\"input\":\"I want tea.\"");
+}
+
+/* Whatever cannot be had, the turn ends, and nothing is left. */
+static void test_each_allocation_fails(void **state)
+{
+    static void (*const begin[])(void) = {reach_summary, begin_automatic, begin_endpoint};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(begin); i++) {
+        for (long n = 0, has_failed = 1; has_failed; n++) {
+            open_uncounted_stage();
+            failing_malloc_begin(n, FAILS_ONCE);
+            begin[i]();
+            answer_all();
+            has_failed = failing_malloc_end();
+            stage_settle();
+            assert_true(stage.x.is_over);
+            stage_close();
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_summary_is_no_smaller),
         cmocka_unit_test(test_upstream_is_away_for_both),
         cmocka_unit_test(test_tool_gives_much),
+        cmocka_unit_test(test_each_allocation_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
