@@ -83,7 +83,7 @@ struct responses_request {
     bool is_count;   /* it is only counted: of what makes no prompt nothing is read (CONTRACT 14) */
 
     struct item_list items;
-    size_t n_before;          /* so many of the items, the first, are history */
+    size_t n_before; /* so many of the items, the first, are history */
     /* Of the history, with what a summary has taken the place of. */
     str container_id;         /* escaped: where its last code ran, or STR_NONE */
     size_t n_searches;        /* of the web */
