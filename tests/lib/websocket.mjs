@@ -151,9 +151,9 @@ export class WebSocketClient {
     }
 
     /* The next message that fits, of those that were not taken yet. */
-    async next(fits = () => true, what = 'a message') {
+    async next(fits = () => true, what = 'a message', ms = 10_000) {
         let i = -1;
-        await this.until(() => (i = this.messages.findIndex((m, k) => k >= this.#taken && fits(m))) !== -1, what);
+        await this.until(() => (i = this.messages.findIndex((m, k) => k >= this.#taken && fits(m))) !== -1, what, ms);
         this.#taken = i + 1;
         return this.messages[i];
     }

@@ -61,7 +61,7 @@ async function keepBusy(daemon, name, below, { rounds = ROUNDS, dies = below(2) 
             for (let lane = 0; lane < LANES; lane++)
                 ws.create({ input: `${name}:${lane}:${round}`, previous_response_id: last.get(lane) }, `${lane}`);
             for (let ended = 0; ended < LANES; ended++) {
-                const end = await ws.next((m) => m.type === 'response.completed' || m.type === 'error', 'an end');
+                const end = await ws.next((m) => m.type === 'response.completed' || m.type === 'error', 'an end', 60_000); /* one process plays all */
                 assert.equal(end.type, 'response.completed', JSON.stringify(end));
                 last.set(Number(end.stream_id), end.response.id);
             }
