@@ -13,8 +13,8 @@ struct arena_block;
 
 struct arena {
     struct arena_block *last;
-    size_t used;  /* bytes handed out */
-    size_t limit; /* bytes; 0: none */
+    size_t used;     /* bytes handed out */
+    size_t limit;    /* bytes; 0: none */
     bool is_full;    /* something was refused because of the limit, and ... */
     bool has_failed; /* ... for this reason or another */
 };

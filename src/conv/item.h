@@ -74,7 +74,7 @@ struct item {
     bool is_origin;   /* of a result: it only tells how the upstream wrote the call of that item */
     bool is_declined; /* of a hosted call: the client has answered that it is not to run */
     bool ends_round;  /* of a hosted call: the model was told before it said anything more */
-    bool is_search;   /* of an output: tools, which a search of the client has found; then also of the
+    bool is_search; /* of an output: tools, which a search of the client has found; then also of the
                          tools alone, when the output is gone */
     bool is_own_summary; /* a message that a compaction item has become */
     str sealed;          /* escaped: encrypted_content of a compaction item */
