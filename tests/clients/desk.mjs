@@ -36,11 +36,12 @@ export class Desk {
         return readFileSync(this.path(name), 'utf8');
     }
 
-    /* A file of the client's own, such as its configuration. */
+    /* A file of the client's own, such as its configuration. Returns where it is. */
     keep(name, value) {
         const path = join(this.home, name);
         mkdirSync(dirname(path), { recursive: true });
         writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+        return path;
     }
 
     /* The client to its end: { status, log, events, exchanges, sockets, outside }, where `events` are the

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures, checkStream } from '../../lib/check.mjs';
 import { shared } from '../../lib/daemon.mjs';
-import { chunk, frames, stream, usageChunk } from '../../lib/upstream.mjs';
+import { chunk, frames, json, stream, usageChunk } from '../../lib/upstream.mjs';
 import { Desk, itemsOf } from './codex.mjs';
 
 const captures = new Captures();
@@ -29,8 +29,8 @@ const lastOf = ({ messages }) => JSON.stringify(messages.at(-1));
 const asksForSummary = (body) => /about to be replaced by a summary|CONTEXT CHECKPOINT COMPACTION/.test(lastOf(body));
 
 /* A model that works until it has answered, and sums up when it is asked to. */
-function play(up) {
-    const steps = [shell('echo one-901 > made.txt; cat made.txt', 'call_1', OVER), shell('cat made.txt; echo two-902', 'call_2', OVER), spoken('All done.', UNDER)];
+function play(up, over = OVER) {
+    const steps = [shell('echo one-901 > made.txt; cat made.txt', 'call_1', over), shell('cat made.txt; echo two-902', 'call_2', over), spoken('All done.', UNDER)];
     const seen = { summaries: [], after: [] };
     up.always(({ body }) => {
         if (asksForSummary(body)) {
@@ -103,6 +103,23 @@ describe('codex compacts twice', { concurrency: false }, () => {
                 captures.keep('codex_compaction.jsonl', transcript.map((line) => JSON.stringify(line)).join('\n') + '\n');
         });
     }
+});
+
+describe('codex with the catalogue of the gateway', { concurrency: false }, () => {
+    const WINDOW = 32_768;
+    const both = shared({ before, beforeEach, after }, '--model-settings', `test-model context_window=${WINDOW}`);
+
+    /* By hand nothing is told of the window: Codex would believe in 272,000 tokens. */
+    test('knows the window, and compacts before it is full', async (t) => {
+        both.up.always(() => json(200, { object: 'list', data: [{ id: 'test-model', object: 'model' }] }));
+        const catalogue = await (await fetch(`${both.daemon.origin}/v1/models?client_version=0.169.0`)).text();
+        const desk = new Desk(t, both.daemon, { provider: 'OpenAI' });
+        desk.options.top = `model_catalog_json = "${desk.keep('catalogue.json', catalogue)}"\n`;
+        const seen = play(both.up, Math.ceil(WINDOW * 0.82));
+        const got = await ask(desk);
+        checkSession(got, desk, seen);
+        assert.doesNotMatch(got.log, /Model metadata for .* not found/);
+    });
 });
 
 captures.judge(test);
