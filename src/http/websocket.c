@@ -303,6 +303,7 @@ static void on_text(void *arg, str text)
     struct websocket *ws = arg;
     enum budget_use before = budget_use_for(BUDGET_NEW_WORK);
 
+    ws->message_since_ms = 0; /* the next may have begun in the same read */
     if (ws->handler != NULL)
         ws->handler->on_message(ws->arg, text);
     (void)budget_use_for(before);

@@ -632,6 +632,27 @@ static void a_message_that_does_not_arrive_is_late(void **state)
     }
 }
 
+/* Each message arrives at once, though every read ends within the next. */
+static void messages_without_a_pause_are_not_late(void **state)
+{
+    struct peer *p;
+    uint64_t begin;
+
+    (void)state;
+    fx.conf.body_timeout_ms = 60;
+    fx.conf.body_min_rate = 1000000;
+    serve_websockets();
+    p = dial_websocket(0);
+    say_frames(p, "raw:%81%81%00%00");
+    begin = loop_now_ms(fx.loop);
+    while (loop_now_ms(fx.loop) < begin + 200) {
+        say_frames(p, "raw:%00%00a%81%81%00%00");
+        let_pass(5);
+    }
+    assert_false(p->gone);
+    assert_int_equal(ws.n_gone, 0);
+}
+
 static void a_silent_connection_has_all_the_time(void **state)
 {
     struct peer *p;
@@ -729,6 +750,7 @@ int main(void)
         TEST(a_client_that_does_not_read_blocks_its_owner),
         TEST(a_client_that_takes_nothing_is_dropped),
         TEST(a_message_that_does_not_arrive_is_late),
+        TEST(messages_without_a_pause_are_not_late),
         TEST(a_silent_connection_has_all_the_time),
         TEST(an_idle_connection_takes_little),
         TEST(memory_may_run_out_at_every_place),
