@@ -2,7 +2,7 @@
  *
  *     OPEN ---- drain, age ----> ENDING_OLD --------.
  *       |`----- key removed ---> ENDING_KEYLESS -----+- when nothing runs any more --> closed
- *       `------ nonsense, or an answer that is broken off ---------- at once --------> closed
+ *       `------ nonsense, unread refusals, a broken answer --------- at once --------> closed
  *
  * What ends takes no more requests, and what waits is refused. */
 #include "front/responses_ws_internal.h"
@@ -12,9 +12,25 @@
 enum {
     GRACE_MS = 5 * 60 * 1000, /* for responses that run when the connection is too old */
     LOOK_AGAIN_MS = 20,
+    LEAST_REFUSED_BYTES =
+        1024 * 1024, /* that may be unsent, however small websocket_max_pending is */
 };
 
 /* ---- messages */
+
+/* What a client asks in vain is answered at once, however slowly it reads: unless it does not read at
+ * all. */
+static bool has_room_to_refuse(struct responses_ws *of, size_t n)
+{
+    const size_t limit = of->worker->config->websocket_max_pending_bytes;
+
+    if (websocket_pending(of->ws) == 0)
+        of->refused_bytes = 0;
+    if (of->refused_bytes > (limit > LEAST_REFUSED_BYTES ? limit : LEAST_REFUSED_BYTES))
+        return false;
+    of->refused_bytes += n;
+    return true;
+}
 
 void responses_ws_send(struct responses_ws *of, struct buf *message)
 {
@@ -22,6 +38,8 @@ void responses_ws_send(struct responses_ws *of, struct buf *message)
 
     if (buf_failed(message))
         responses_ws_end(of, WS_ENDING_BROKEN);
+    else if (!has_room_to_refuse(of, text.len))
+        responses_ws_end(of, WS_ENDING_UNREAD);
     else
         websocket_write(of->ws, &text, 1);
     buf_fini(message);
@@ -54,6 +72,7 @@ static void on_blocked(void *arg, bool is_blocked)
         if (l->running != NULL)
             l->running->handler->on_blocked(l->running->arg, is_blocked);
     }
+    responses_ws_settle(of); /* what may not run while it is blocked */
 }
 
 /* ---- the end */
@@ -85,7 +104,7 @@ static void on_gone(void *arg)
 
 bool responses_ws_is_over(const struct responses_ws *of)
 {
-    return of->ending == WS_ENDING_NONSENSE || of->ending == WS_ENDING_BROKEN;
+    return of->ending >= WS_ENDING_NONSENSE;
 }
 
 static void close_connection(struct responses_ws *of)
@@ -99,6 +118,7 @@ static void close_connection(struct responses_ws *of)
         [WS_ENDING_NONSENSE] = {WS_POLICY_VIOLATION,
                                 STR_INIT("Too many messages in a row are no JSON objects with a "
                                          "type.")},
+        [WS_ENDING_UNREAD] = {WS_POLICY_VIOLATION, STR_INIT("Refusals are not read.")},
         [WS_ENDING_BROKEN] = {WS_INTERNAL_ERROR, STR_INIT("The gateway ran out of memory.")},
     };
 

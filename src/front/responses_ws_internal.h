@@ -64,6 +64,7 @@ enum ws_ending {
     WS_ENDING_OLD,      /* too old, or the gateway ends: 1001 */
     WS_ENDING_KEYLESS,  /* its key was removed: 1008 */
     WS_ENDING_NONSENSE, /* nothing but malformed messages: 1008, at once */
+    WS_ENDING_UNREAD,   /* what is refused is not read either: 1008, at once */
     WS_ENDING_BROKEN,   /* an answer could not be completed: 1011, at once */
 };
 
@@ -83,10 +84,11 @@ struct responses_ws {
     struct ws_create *ended;                  /* to be freed */
     size_t n_waiting, waiting_bytes, n_running;
     struct ws_arrival *arrivals, **arrivals_end; /* messages that wait to be read; the first is */
-    size_t arrival_bytes;
+    size_t arrival_bytes;                        /* with what each takes beside its text */
     size_t n_parts; /* creates and arrivals that exist: it is not freed before them */
     uint64_t n_requests;
     unsigned n_malformed; /* in a row */
+    size_t refused_bytes; /* of refusals, since nothing was unsent when there was one */
     struct peer_account *account;
     struct loop_timer *timer; /* of its age */
     struct loop_message settle;

@@ -131,7 +131,6 @@ static struct ws_create *new_create(struct ws_lane *lane, const struct ws_messag
     if (text == NULL) {
         websocket_take_text(of->ws, &c->text);
     } else {
-        of->arrival_bytes -= text->len;
         c->text = *text;
         *text = (struct buf){.limit = 0};
     }
@@ -156,14 +155,16 @@ static void start_create(struct ws_create *c)
     of->n_running++;
     c->names_last = names_last(c);
     turn_begin(of->worker, ws_create_peer(c), &c->request, &of->caller);
-    if (of->is_blocked && !c->is_over)
-        c->handler->on_blocked(c->arg, true);
 }
 
-static bool may_run(const struct ws_create *c)
+/* Also what needs no upstream, a warm-up, has an answer, for which a client that reads slowly has no room:
+ * nothing begins then. */
+static bool may_run(const struct ws_lane *lane)
 {
-    return c->lane->running == NULL &&
-           c->of->n_running < c->of->worker->config->websocket_max_running;
+    const struct responses_ws *of = lane->of;
+
+    return lane->running == NULL && !of->is_blocked &&
+           of->n_running < of->worker->config->websocket_max_running;
 }
 
 static void unlink_waiting(struct responses_ws *of, struct ws_create **link)
@@ -185,7 +186,7 @@ void ws_lane_start_waiting(struct responses_ws *of)
     while (*link != NULL) {
         struct ws_create *const c = *link;
 
-        if (!may_run(c)) {
+        if (!may_run(c->lane)) {
             link = &c->next;
             continue;
         }
@@ -232,8 +233,7 @@ static bool is_next(const struct ws_lane *lane)
         if (c->lane == lane)
             return false;
     }
-    return lane->running == NULL &&
-           lane->of->n_running < lane->of->worker->config->websocket_max_running;
+    return may_run(lane);
 }
 
 static int refuse_ending(const struct responses_ws *of, struct err *reterr)

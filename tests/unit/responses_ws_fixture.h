@@ -21,6 +21,7 @@ struct websocket {
     void *arg;
     struct http_request request;
     bool is_draining, is_closed;
+    size_t pending; /* bytes that the client has not read */
     enum ws_code code;
     struct buf *text; /* of the message at hand */
 };
@@ -80,6 +81,11 @@ void websocket_write(struct websocket *ws, const str *parts, size_t n_parts)
     for (size_t i = 0; i < n_parts; i++)
         buf_append(&ws_stage.said, parts[i]);
     buf_char(&ws_stage.said, '\n');
+}
+
+size_t websocket_pending(const struct websocket *ws)
+{
+    return ws->pending;
 }
 
 void websocket_close(struct websocket *ws, enum ws_code code, str reason)

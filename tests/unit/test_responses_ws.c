@@ -209,10 +209,43 @@ static void test_a_slow_client_blocks_all_lanes(void **state)
     ws_stage.ws.handler->on_blocked(ws_stage.ws.arg, true);
     say_create("b", "");
     assert_true(turn(0)->is_blocked);
-    assert_true(turn(1)->is_blocked);
+    turn_ends(0);
+    say_create("a", "");
+    assert_int_equal(ws_stage.n_turns, 1); /* its answer would have no room */
     ws_stage.ws.handler->on_blocked(ws_stage.ws.arg, false);
-    assert_false(turn(0)->is_blocked);
+    ws_settle();
+    assert_int_equal(ws_stage.n_turns, 3);
     assert_false(turn(1)->is_blocked);
+    ws_stage.ws.handler->on_blocked(ws_stage.ws.arg, true);
+    assert_true(turn(1)->is_blocked);
+    assert_true(turn(2)->is_blocked);
+    ws_stage.ws.handler->on_blocked(ws_stage.ws.arg, false);
+    assert_false(turn(2)->is_blocked);
+    ws_stage_close();
+}
+
+/* A message of one byte that is refused has an answer of some hundred. */
+static void test_refusals_that_are_not_read(void **state)
+{
+    static const char *const args[] = {"--websocket-max-pending", "1KiB", NULL};
+    const char *const unknown = "{\"type\":\"x\"}";
+
+    (void)state;
+    ws_stage_open(args);
+    for (size_t i = 0; i < 10000; i++)
+        say(unknown);
+    assert_false(ws_stage.ws.is_closed); /* it reads them */
+    buf_reset(&ws_stage.said);
+    ws_stage.ws.pending = 1;
+    say_create("a", "");
+    for (size_t i = 0; i < 10000; i++)
+        say(unknown);
+    assert_true(ws_stage.said.len < (size_t)2 * 1024 * 1024);
+    assert_false(turn(0)->is_gone);
+    ws_settle();
+    assert_true(turn(0)->is_gone);
+    assert_true(ws_stage.ws.is_closed);
+    assert_int_equal(ws_stage.ws.code, WS_POLICY_VIOLATION);
     ws_stage_close();
 }
 
@@ -276,6 +309,27 @@ static void test_too_many_large_messages(void **state)
     expect_says("\"rate_limit_exceeded\"},\"stream_id\":\"c\"");
     ws_settle();
     assert_int_equal(ws_stage.n_turns, 2);
+    ws_stage_close();
+}
+
+/* Short messages take more than their bytes while they wait for a large one. */
+static void test_short_messages_behind_a_large_one(void **state)
+{
+    static const char *const args[] = {"--websocket-max-waiting-size", "600KiB", NULL};
+    size_t n = 0;
+
+    (void)state;
+    ws_stage_open(args);
+    say_large("a", 'x');
+    while (n < 10000 && ws_stage.said.len == 0) {
+        say("{\"type\":\"response.processed\"}");
+        n++;
+    }
+    assert_true(n > 50 && n < 1000);
+    expect_says("\"rate_limit_exceeded\"");
+    ws_settle();
+    assert_int_equal(ws_stage.n_turns, 1);
+    expect_said("");
     ws_stage_close();
 }
 
@@ -538,8 +592,10 @@ int main(void)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_waiting_bytes),
         cmocka_unit_test(test_a_slow_client_blocks_all_lanes),
+        cmocka_unit_test(test_refusals_that_are_not_read),
         cmocka_unit_test(test_a_large_message_is_not_overtaken),
         cmocka_unit_test(test_too_many_large_messages),
+        cmocka_unit_test(test_short_messages_behind_a_large_one),
         cmocka_unit_test(test_the_client_goes),
         cmocka_unit_test(test_drain),
         cmocka_unit_test(test_age),
