@@ -140,14 +140,15 @@ static bool has_room(const struct responses_ws *of, str text)
            (of->arrival_bytes <= limit && bytes <= limit - of->arrival_bytes);
 }
 
-/* It is answered on its own lane all the same. */
+/* It is answered on its own lane all the same, unless it is one that has no answer. */
 static void refuse_arrival(struct responses_ws *of, str text, const struct err *why)
 {
     struct ws_message m;
     struct err e;
     const bool is_good = ws_message_read(text, &m, &e) == 0;
 
-    refuse_message(of, &m, is_good ? why : &e);
+    if (!is_good || m.type != WS_MESSAGE_PROCESSED)
+        refuse_message(of, &m, is_good ? why : &e);
 }
 
 static int add_arrival(struct responses_ws *of, str text, struct err *reterr)

@@ -72,7 +72,8 @@ static struct ws_lane *lane_of(struct responses_ws *of, str name, struct err *re
 bool ws_lane_knows(const struct responses_ws *of, str response_id)
 {
     for (const struct ws_lane *l = of->lanes; l != NULL; l = l->next) {
-        if (l->begun.len > 0 && json_text_eq(response_id, id_str(&l->begun)))
+        if ((l->begun.len > 0 && json_text_eq(response_id, id_str(&l->begun))) ||
+            (l->last.id.len > 0 && json_text_eq(response_id, id_str(&l->last.id))))
             return true;
     }
     return false;

@@ -98,6 +98,12 @@ static void test_steering_fails(void **state)
     expect_says("\"code\":\"steering_not_supported\"");
     say("{\"type\":\"response.steer\",\"input\":\"x\"}");
     expect_says("\"code\":\"missing_required_parameter\"");
+    turn_keeps(0, "resp_1", make_context(NULL, 1, 1));
+    say_create("", "");
+    turn_begins(1, "resp_2");
+    turn_ends(1);
+    say("{\"type\":\"response.steer\",\"previous_response_id\":\"resp_1\",\"input\":\"x\"}");
+    expect_says("\"code\":\"steering_not_supported\""); /* it can be continued still */
     ws_stage_close();
 }
 
@@ -322,14 +328,16 @@ static void test_short_messages_behind_a_large_one(void **state)
     ws_stage_open(args);
     say_large("a", 'x');
     while (n < 10000 && ws_stage.said.len == 0) {
-        say("{\"type\":\"response.processed\"}");
+        say("{\"type\":\"response.steer\",\"previous_response_id\":\"resp_1\"}");
         n++;
     }
     assert_true(n > 50 && n < 1000);
     expect_says("\"rate_limit_exceeded\"");
+    say("{\"type\":\"response.processed\"}");
+    expect_said(""); /* whoever says this does not wait for an answer */
     ws_settle();
     assert_int_equal(ws_stage.n_turns, 1);
-    expect_said("");
+    expect_says("\"response.steer.failed\"");
     ws_stage_close();
 }
 
