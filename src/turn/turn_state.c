@@ -345,12 +345,21 @@ static size_t count_output(const struct response *r)
     return n;
 }
 
-/* What stands before the request's items is stored already, or it is kept with them. */
+/* What stands before the request's items is stored already, or a context has it, or it is kept with
+ * them: when only one of the two can be continued without it. */
+static bool keeps_before(const struct turn *t)
+{
+    return is_kept(t) == (t->before != NULL);
+}
+
 static bool keep_before(struct turn *t, struct store_items *items)
 {
-    if (is_kept(t) && t->before != NULL)
-        turn_record_history(t, items);
-    return is_kept(t) || t->before != NULL || turn_keep_history(t, items);
+    if (!keeps_before(t))
+        return true;
+    if (!is_kept(t))
+        return turn_keep_history(t, items);
+    turn_record_history(t, items);
+    return true;
 }
 
 int turn_keep_items(struct turn *t, struct store_items *items, struct err *reterr)
@@ -362,9 +371,10 @@ int turn_keep_items(struct turn *t, struct store_items *items, struct err *reter
 
     if (kept_items_make(t->request.input, &t->flight.worker->ids, &t->kept, &input, reterr) == -1)
         return -1;
-    n = input.n + count_output(&t->response);
-    /* each with its result */
-    items->v = arena_array(&t->kept, t->history.items.n + 2 * n + 1, sizeof(*items->v));
+    n = 2 * (input.n + count_output(&t->response)) + 1; /* each with its result */
+    if (keeps_before(t))
+        n += t->history.items.n;
+    items->v = arena_array(&t->kept, n, sizeof(*items->v));
     ok = items->v != NULL && keep_before(t, items) && keep_input(t, &input, items) &&
          keep_output(t, items, &buf);
     buf_fini(&buf);

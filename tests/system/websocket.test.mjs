@@ -283,6 +283,15 @@ describe('limits', { concurrency: false }, () => {
         assert.equal((await ws.refused({ input: 'C', previous_response_id: two.id })).error.code, 'previous_response_not_found');
     });
 
+    test('of what is kept of a long chain: it costs what its turns cost', async (t) => {
+        const { daemon } = await pair(t, '--websocket-context', '1MiB');
+        const ws = await webSocket(t, daemon);
+        const input = Array.from('abcdefgh', (content) => ({ role: 'user', content }));
+        let id;
+        for (let i = 0; i < 150; i++)
+            ({ id } = await ws.respond({ input, generate: false, previous_response_id: id }));
+    });
+
     test('of age: no more creates, and 1001 when the last has ended', async (t) => {
         const { up, daemon } = await pair(t, '--websocket-max-age', '1s');
         const idle = await webSocket(t, daemon), ws = await webSocket(t, daemon);
