@@ -5,7 +5,7 @@
 
 struct peer_account {
     size_t bytes;
-    size_t n_links; /* that are in it */
+    size_t n_parts; /* links and contexts that are in it */
     bool is_closed;
 };
 
@@ -21,6 +21,7 @@ struct context_link {
 
 struct peer_context {
     struct context_link *last;
+    struct peer_account *account; /* of the tail, which goes with the context */
     struct buf tail;
     unsigned n_refs;
 };
@@ -34,7 +35,7 @@ struct peer_account *peer_account_new(void)
 
 static void free_unused_account(struct peer_account *a)
 {
-    if (a->is_closed && a->n_links == 0)
+    if (a->is_closed && a->n_parts == 0)
         free(a);
 }
 
@@ -53,7 +54,7 @@ static size_t own_bytes(const struct context_link *l)
 
 bool peer_account_add(struct peer_account *a, struct peer_context *c, size_t max_bytes)
 {
-    size_t n_new = 0;
+    size_t n_new = c->account == NULL ? c->tail.len : 0;
 
     for (const struct context_link *l = c->last; l != NULL && l->account == NULL; l = l->before)
         n_new += own_bytes(l);
@@ -61,7 +62,11 @@ bool peer_account_add(struct peer_account *a, struct peer_context *c, size_t max
         return false;
     for (struct context_link *l = c->last; l != NULL && l->account == NULL; l = l->before) {
         l->account = a;
-        a->n_links++;
+        a->n_parts++;
+    }
+    if (c->account == NULL) {
+        c->account = a;
+        a->n_parts++;
     }
     a->bytes += n_new;
     return true;
@@ -72,14 +77,12 @@ size_t peer_account_bytes(const struct peer_account *a)
     return a->bytes;
 }
 
-static void leave_account(struct context_link *l)
+static void leave_account(struct peer_account *a, size_t bytes)
 {
-    struct peer_account *const a = l->account;
-
     if (a == NULL)
         return;
-    a->bytes -= own_bytes(l);
-    a->n_links--;
+    a->bytes -= bytes;
+    a->n_parts--;
     free_unused_account(a);
 }
 
@@ -91,7 +94,7 @@ static void unref_link(struct context_link *l)
     while (l != NULL && --l->n_refs == 0) {
         struct context_link *const before = l->before;
 
-        leave_account(l);
+        leave_account(l->account, own_bytes(l));
         arena_fini(&l->memory);
         free(l);
         l = before;
@@ -99,7 +102,7 @@ static void unref_link(struct context_link *l)
 }
 
 static struct context_link *new_link(struct context_link *before, const struct store_items *items,
-                                     struct arena *memory, size_t tail_bytes)
+                                     struct arena *memory)
 {
     struct context_link *l = calloc(1, sizeof(*l));
 
@@ -109,7 +112,7 @@ static struct context_link *new_link(struct context_link *before, const struct s
     l->items = *items;
     l->memory = *memory;
     l->n_items = items->n;
-    l->bytes = sizeof(*l) + memory->used + tail_bytes;
+    l->bytes = sizeof(*l) + memory->used;
     l->n_refs = 1;
     *memory = (struct arena){.limit = memory->limit};
     if (before != NULL) {
@@ -128,7 +131,7 @@ struct peer_context *peer_context_new(struct peer_context *before, const struct 
     struct peer_context *c = calloc(1, sizeof(*c));
 
     if (c != NULL)
-        c->last = new_link(before == NULL ? NULL : before->last, items, memory, tail->len);
+        c->last = new_link(before == NULL ? NULL : before->last, items, memory);
     if (c == NULL || c->last == NULL) {
         free(c);
         return NULL;
@@ -150,6 +153,7 @@ void peer_context_unref(struct peer_context *c)
     if (c == NULL || --c->n_refs > 0)
         return;
     unref_link(c->last);
+    leave_account(c->account, c->tail.len);
     buf_fini(&c->tail);
     free(c);
 }
@@ -161,7 +165,7 @@ size_t peer_context_items(const struct peer_context *c)
 
 size_t peer_context_bytes(const struct peer_context *c)
 {
-    return c->last->bytes;
+    return c->last->bytes + c->tail.len;
 }
 
 int peer_context_history(const struct peer_context *c, struct arena *a, struct store_history *ret,

@@ -287,9 +287,10 @@ describe('limits', { concurrency: false }, () => {
         const { daemon } = await pair(t, '--websocket-context', '1MiB');
         const ws = await webSocket(t, daemon);
         const input = Array.from('abcdefgh', (content) => ({ role: 'user', content }));
+        const tools = [{ type: 'function', name: 'f', description: 'x'.repeat(10_000), parameters: { type: 'object', properties: {} } }];
         let id;
-        for (let i = 0; i < 150; i++)
-            ({ id } = await ws.respond({ input, generate: false, previous_response_id: id }));
+        for (let i = 0; i < 150; i++) /* the tools of the last response alone may be inherited */
+            ({ id } = await ws.respond({ input, tools, generate: false, previous_response_id: id }));
     });
 
     test('of age: no more creates, and 1001 when the last has ended', async (t) => {
