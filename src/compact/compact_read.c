@@ -175,6 +175,7 @@ static int open_item(struct reading *s, size_t i)
     if (compact_item_open(it->sealed, s->how->seal, s->arena, &o)) {
         if (read_inside(s, &o, it->index, opening) == -1)
             return -1;
+        opening->message.id = it->id;
         opening->is_end = opening->is_open && !o.is_window && it->is_kept && i < s->n_before;
     } else if (s->arena->has_failed) {
         return err_set_no_memory(s->reterr); /* no summary is lost by that */

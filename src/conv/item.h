@@ -76,7 +76,7 @@ struct item {
     bool ends_round;  /* of a hosted call: the model was told before it said anything more */
     bool is_search; /* of an output: tools, which a search of the client has found; then also of the
                          tools alone, when the output is gone */
-    bool is_own_summary; /* a message that a compaction item has become */
+    bool is_own_summary; /* a message that a compaction item, whose id it has, has become */
     str sealed;          /* escaped: encrypted_content of a compaction item */
     str raw;             /* the JSON it was read from; STR_NONE: from none */
     str raw_result;      /* the same of its result or origin, or STR_NONE */

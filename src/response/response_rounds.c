@@ -57,6 +57,25 @@ static void write_items(const char *key, const struct output_item *from,
     jw_array_end(w);
 }
 
+/* The last compaction of the response, and the last item that it stands for. */
+static void write_summary(const struct response *r, struct jw *w)
+{
+    const struct output_item *said = NULL, *covered = NULL, *summary = NULL;
+
+    for (const struct output_item *item = r->first; item != NULL; item = item->next) {
+        if (item->kind == OUTPUT_COMPACTION) {
+            summary = item;
+            covered = said;
+        } else if (response_is_for_model(item)) {
+            said = item;
+        }
+    }
+    if (covered == NULL)
+        return;
+    jw_key_string(w, "summary", id_str(&summary->id));
+    jw_key_string(w, "covers", id_str(&covered->id));
+}
+
 void response_rounds_write(const struct response *r, struct buf *out)
 {
     struct jw writer = jw_to(out), *w = &writer;
@@ -64,6 +83,7 @@ void response_rounds_write(const struct response *r, struct buf *out)
     jw_object(w);
     write_items("rounds", r->first, *r->replayed, w);
     write_items("last", *r->replayed, NULL, w);
+    write_summary(r, w);
     jw_object_end(w);
 }
 

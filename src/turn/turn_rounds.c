@@ -26,25 +26,47 @@ int turn_put_back(struct turn *t, struct err *reterr)
                             &t->flight.arena, reterr);
 }
 
+enum { MAX_CONTEXTS = 2 };
+
 struct keeping {
     const struct turn *turn;
     struct response_rounds rounds;
+    struct call_context contexts[MAX_CONTEXTS];
+    size_t n_contexts;
 };
 
 static void put_rounds(void *arg, struct call_cache *cache)
 {
-    const struct keeping *k = arg;
+    struct keeping *k = arg;
 
-    response_rounds_remember(&k->turn->response, &k->rounds, cache);
+    for (size_t i = 0; i < k->n_contexts; i++) {
+        k->rounds.context = k->contexts[i];
+        response_rounds_remember(&k->turn->response, &k->rounds, cache);
+    }
+}
+
+static bool add_context(struct keeping *k, const struct item_list *items)
+{
+    const struct call_place nowhere = {.first = NULL};
+    struct call_place place = nowhere;
+
+    for (const struct item *it = items->first; it != NULL; it = it->next)
+        call_place_pass(&place, it);
+    return call_context_move(&k->contexts[k->n_contexts++], &nowhere, &place);
+}
+
+/* A client sends the compaction item of a context back, or what the context was before. */
+static bool find_contexts(struct keeping *k)
+{
+    const struct turn *t = k->turn;
+
+    return add_context(k, &t->request.items) &&
+           (!t->compaction.has_replaced || add_context(k, &t->compaction.replaced));
 }
 
 void turn_keep_rounds(struct turn *t)
 {
     const bool has_rounds = response_has_rounds(&t->response);
-    const struct item_list *items =
-        t->compaction.has_replaced ? &t->compaction.replaced : &t->request.items;
-    const struct call_place nowhere = {.first = NULL};
-    struct call_place place = nowhere;
     struct keeping k = {.turn = t};
     struct buf text = {.limit = 0};
 
@@ -52,14 +74,11 @@ void turn_keep_rounds(struct turn *t)
         (!has_rounds && (call_memory_is_empty(t->flight.worker->rounds) ||
                          !response_has_clients_call(&t->response))))
         return;
-    for (const struct item *it = items->first; it != NULL; it = it->next)
-        call_place_pass(&place, it);
     if (has_rounds)
         response_rounds_write(&t->response, &text);
     k.rounds.scope = turn_memory_scope(t);
     k.rounds.text = buf_str(&text);
-    if (!buf_failed(&text) && !str_is_none(k.rounds.scope) &&
-        call_context_move(&k.rounds.context, &nowhere, &place))
+    if (!buf_failed(&text) && !str_is_none(k.rounds.scope) && find_contexts(&k))
         call_memory_put(t->flight.worker->rounds, put_rounds, &k);
     buf_fini(&text);
 }

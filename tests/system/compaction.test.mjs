@@ -530,6 +530,25 @@ describe('in a loop of tools', { concurrency: false }, () => {
         assert.deepEqual(messagesOf(up).slice(2), [user('Run it.'), calling(['c7', 'run', { path: '/srv/a.out' }]), toolResult('c7', 'exit 3'), calling(['c8', 'run', { path: '/srv/b.out' }]), toolResult('c8', 'exit 0')]);
     });
 
+    for (const [what, sends, back] of [
+        ['sends all items', (output) => output, ['c2', 'c3']],
+        ['sends them without ids', (output) => output.map(({ id, ...item }) => item), ['c2', 'c3']],
+        ['drops what stands before the summary', (output) => output.slice(2), ['c2', 'c3']],
+        ['drops what the gateway has run', (output) => output.filter(({ type }) => type !== 'mcp_call'), ['c2', 'c3']],
+        ['knows nothing but its own calls', (output) => output.filter(({ type }) => type === 'function_call'), ['c1', 'c2', 'c3']],
+    ])
+        test(`calls that a summary stands for are not put back: the client ${what}`, async (t) => {
+            const server = await startMcp({ tools: { read: ({ path }) => LONG.repeat(path.includes('c2') ? 5 : 2) } });
+            const g = await gateway(t, { servers: { fake: server }, captures, args: UNCOUNTED });
+            const tools = [declared('fake'), fn('run')], say = user('Write the table.');
+            g.up.next(callStream(big('c1')), callStream(big('c2')), textStream(FACTS), callStream(['run', {}, 'c3']));
+            const { response } = await g.stream({ tools, store: false, input: [say], ...managed(5000) });
+            const own = response.output.filter(({ type }) => type !== 'mcp_list_tools');
+            assert.deepEqual(own.map(({ type }) => type), ['mcp_call', 'mcp_call', 'compaction', 'function_call']);
+            await g.respond({ tools, store: false, input: [say, ...sends(own), output('c3', 'ok')] });
+            assert.deepEqual(g.messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id }) => id)), back);
+        });
+
     test('a trigger runs no tool and lists no server', async (t) => {
         const far = await startMcp({ style: { get: 405 } });
         t.after(() => far.close());

@@ -3,7 +3,11 @@
  * When a response has calls that the gateway ran, one text of a call_cache.h has all that the
  * model has said and was told, as items in the form of the store, each result behind its item:
  *
- *     the response's id            {"rounds":[those that have ended],"last":[that after them]}
+ *     the response's id            {"rounds":[those that have ended],"last":[that after them],
+ *                                  "summary":its id,"covers":the id of the last item it stands for}
+ *
+ * The last two are there when a summary has taken the place of some of the rounds (CONTRACT 13.4). A client
+ * that sends its compaction item back has them in it; one that does not has no other trace of them.
  *
  * These lead there:
  *

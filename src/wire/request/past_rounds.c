@@ -42,6 +42,16 @@ static int read_items(str array, const struct input_options *o, const struct id_
     return 0;
 }
 
+/* How many items there are up to the one of this id. */
+static size_t count_covered(const struct past_items *items, str id)
+{
+    size_t i = 0;
+
+    while (i < items->n && !str_eq(items->v[i].item->id, id))
+        i++;
+    return id.len > 0 && i < items->n ? i + 1 : 0;
+}
+
 int past_rounds_read(str text, const struct input_options *o, const struct id_source *ids,
                      struct arena *a, struct past_rounds *ret, struct err *reterr)
 {
@@ -53,6 +63,8 @@ int past_rounds_read(str text, const struct input_options *o, const struct id_so
     own.seal = NULL;                   /* its text is there */
     if (read_items(jr_member(text, STR("rounds")), &own, ids, a, &ret->rounds, reterr) == -1)
         return -1;
+    ret->summary = jr_member_string(text, STR("summary"));
+    ret->n_covered = count_covered(&ret->rounds, jr_member_string(text, STR("covers")));
     return read_items(jr_member(text, STR("last")), &own, ids, a, &ret->last, reterr);
 }
 
@@ -160,7 +172,8 @@ static struct item **run_begin(const struct run *r)
 bool past_rounds_end_run(const struct item *it)
 {
     return it == NULL || it->kind == ITEM_OUTPUT || it->kind == ITEM_APPROVAL_RESPONSE ||
-           it->is_declined || (it->kind == ITEM_MESSAGE && it->role != ROLE_ASSISTANT);
+           it->is_declined || it->is_own_summary ||
+           (it->kind == ITEM_MESSAGE && it->role != ROLE_ASSISTANT);
 }
 
 /* Of calls that the client answers, by an output or an approval. */

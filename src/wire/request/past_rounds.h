@@ -31,7 +31,9 @@ struct past_items {
 
 struct past_rounds {
     struct past_items rounds, last;
-    bool is_back; /* its items are part of the request's */
+    str summary; /* the id of the compaction item that stands for some; STR_NONE: there is none */
+    size_t n_covered; /* for so many of rounds, the first */
+    bool is_back;     /* its items are part of the request's */
 };
 
 /* text lives as long as what is read of it. Returns 0, or -1 with *reterr filled. */

@@ -223,6 +223,25 @@ static void hold_items(const struct recollection *s, const struct past_items *it
     }
 }
 
+/* A client that sends no ids sends the compaction item without its own. */
+static bool has_summary(const struct recollection *s, str id)
+{
+    for (const struct item *it = s->r->items.first; it != NULL; it = it->next) {
+        if (it->is_own_summary && (it->id.len == 0 || str_eq(it->id, id)))
+            return true;
+    }
+    return false;
+}
+
+/* What a summary stands for is in it. */
+static void hold_covered(const struct recollection *s, struct past_rounds *rounds)
+{
+    if (rounds->n_covered == 0 || !has_summary(s, rounds->summary))
+        return;
+    for (size_t i = 0; i < rounds->n_covered; i++)
+        rounds->rounds.v[i].is_held = true;
+}
+
 /* ---- which response a call belongs to */
 
 /* How much of what is around a call has to be as it was, the surest first. */
@@ -268,6 +287,7 @@ static int put_back_before(struct recollection *s, struct known_call *c, enum li
         return 0; /* for a call that was made together with this one */
     hold_items(s, &rounds->rounds);
     hold_items(s, &rounds->last);
+    hold_covered(s, rounds);
     if (past_rounds_put_back(rounds, &s->r->items, c->behind, c->call, &was_missing, s->reterr) ==
         -1)
         return -1;
