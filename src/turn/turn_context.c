@@ -3,6 +3,7 @@
  *
  * A response that is stored needs none of this: what continues it finds it in the store. */
 #include "flight/peer_context.h"
+#include "json/json_read.h"
 #include "turn/turn_stages.h"
 
 void turn_find_context(struct turn *t)
@@ -44,6 +45,13 @@ bool turn_keep_history(struct turn *t, struct store_items *items)
     return true;
 }
 
+/* What a response was asked for as a summary replaces all before it as long as it is known for output: by a
+ * hidden item, for it is no output of this response. */
+static bool is_summary(const struct store_item *item)
+{
+    return item->is_output && str_eq(jr_member_string(item->body, STR("type")), STR("compaction"));
+}
+
 /* The items before are the request's own in the store, where nothing else has them. */
 void turn_record_history(const struct turn *t, struct store_items *items)
 {
@@ -51,6 +59,7 @@ void turn_record_history(const struct turn *t, struct store_items *items)
         struct store_item *const item = &items->v[items->n++];
 
         *item = t->history.items.v[i];
+        item->is_hidden = item->is_hidden || is_summary(item);
         item->is_output = false;
     }
 }

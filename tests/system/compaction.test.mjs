@@ -581,6 +581,16 @@ describe('over WebSocket', { concurrency: false }, () => {
         assert.deepEqual(messagesOf(both.up), [user('Write the lexer.'), user('Now the parser.'), user(FRAMED), user('Go on.')]);
     });
 
+    test('what is stored behind a trigger that is not goes on from its item', async (t) => {
+        const ws = await start(t), api = new Api(both, captures);
+        const first = await ws.respond({ store: false, input: 'Write the lexer.' });
+        const compacted = await ws.respond({ store: false, previous_response_id: first.id, input: [message(user('Now the parser.')), TRIGGER] });
+        const stored = await ws.respond({ store: true, previous_response_id: compacted.id, input: 'Go on.' });
+        await api.respond({ previous_response_id: stored.id, input: 'And on.' });
+        assert.deepEqual(messagesOf(both.up), [user('Write the lexer.'), user('Now the parser.'), user(FRAMED), user('Go on.'), assistant('Hello'), user('And on.')]);
+        assert.deepEqual(kindsOf(await api.read(`responses/${stored.id}`)), ['message']);
+    });
+
     test('a context that has grown is compacted before the round', async (t) => {
         const ws = await start(t);
         summarizes(both.up, FACTS, LONG);
