@@ -24,6 +24,7 @@
  * to the round, and drives the turn on when that is over. */
 #include "turn/turn.h"
 
+#include "flight/peer_context.h"
 #include "turn/turn_log.h"
 #include "turn/turn_stages.h"
 #include "upstream/upstream_options.h"
@@ -152,6 +153,7 @@ size_t turn_weight(const void *arg)
     const struct turn *t = arg;
 
     return t->flight.body_bytes + t->flight.arena.used + t->echo.len +
+           (t->before == NULL ? 0 : peer_context_bytes(t->before)) +
            (t->has_response ? t->response.used_bytes : 0);
 }
 

@@ -16,6 +16,7 @@ import { gateway } from '../lib/mcp.mjs';
 import { startPages } from '../lib/page_server.mjs';
 import { startSearch } from '../lib/search_server.mjs';
 import { callStream, chunk, frames, json, stream, textStream } from '../lib/upstream.mjs';
+import { webSocket } from '../lib/websocket.mjs';
 
 const MIB = 1 << 20;
 const ENOUGH = 4; /* answers to the neighbour */
@@ -152,6 +153,25 @@ describe('others are answered', { concurrency: false }, () => {
         const answer = await ask(g.daemon, { model: 'm', input: 'x', tools: [{ type: 'web_search' }] });
         assert.equal(answer.json.output.at(-1).content[0].text, 'Found.');
         assert.ok(after - before >= 2 * ENOUGH, `${after - before} answers`);
+    });
+
+    test('while a WebSocket goes on from a long conversation that is stored nowhere', async (t) => {
+        const { up, daemon } = await pair(t, '--workers', '1', '--websocket-context', '64MiB', '--websocket-contexts', '64MiB', '--websocket-context-items', '1000000');
+        const neighbour = await new Neighbour().live(t, daemon);
+        const ws = await webSocket(t, daemon);
+        const first = await ws.respond({ store: false, input: JSON.parse(`[${list(150_000, () => '{"role":"user","content":"x"}')}]`) });
+        const start = Date.now();
+        let n = neighbour.answers, last = start, silence = 0;
+        const second = ws.respond({ store: false, previous_response_id: first.id, input: 'x' });
+        await until(() => {
+            if (neighbour.answers > n) {
+                silence = Math.max(silence, Date.now() - last);
+                [n, last] = [neighbour.answers, Date.now()];
+            }
+            return up.requests.length > 1;
+        });
+        assert.ok(silence < (Date.now() - start) / 2, `no answer for ${silence} of ${Date.now() - start} ms`);
+        await second;
     });
 
     for (const streams of [false, true]) {
