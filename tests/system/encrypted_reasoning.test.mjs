@@ -2,7 +2,7 @@
  * gateway. Whoever sends it back lets the model have its reasoning again, and nobody
  * else can; what does not open is ignored. */
 import assert from 'node:assert/strict';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import { Captures } from '../lib/check.mjs';
 import { launchDaemon, shared, startDaemon } from '../lib/daemon.mjs';
@@ -203,6 +203,8 @@ test('beside a SQLite database stands a key, with which it works after the resta
     assert.deepEqual([mode & 0o777, size], [0o600, 65]);
     assert.deepEqual(await during(store, (api) => recall(api, up, item)), [PLAIN]);
     assert.deepEqual(await during([...keys(ONE), ...store], (api) => recall(api, up, item)), [undefined], 'the operator has another');
+    const line = readFileSync(`${path}-key`, 'utf8').trim();
+    assert.deepEqual(await during([...keys(ONE, line), ...store], (api) => recall(api, up, item)), [PLAIN], 'and the first');
     writeFileSync(`${path}-key`, 'half of');
     const refused = launchDaemon({ upstream: up.url, args: store });
     await refused.exited;
