@@ -101,7 +101,8 @@ void models_view_write_entry(const struct relay *relay, str entry, struct buf *o
     upstream_facts_unref(facts);
 }
 
-/* On the pool, if there is much. */
+/* On the pool, if there is much. What is shown of a model may be a hundred times what the list says of
+ * it: where that is too much in all, the list is passed on as it is. */
 static int write_view(void *arg, struct err *reterr)
 {
     struct relay *relay = arg;
@@ -111,14 +112,17 @@ static int write_view(void *arg, struct err *reterr)
     const str said = buf_str(&relay->list);
     bool is_written;
 
+    buf_fini(&relay->body); /* of the request, which has been sent */
+    buf_init(&relay->body, l.config->max_response_bytes);
     if (is_list(relay)) {
         report_models(relay, facts);
         is_written = model_list_write(said, &view, &relay->body);
     } else {
         is_written = model_list_write_entry(said, &view, &relay->body);
     }
-    if (!is_written) {
-        buf_reset(&relay->body);
+    if (!is_written || relay->body.is_full) {
+        buf_fini(&relay->body);
+        buf_init(&relay->body, 0);
         buf_append(&relay->body, said);
     }
     upstream_facts_unref(facts);

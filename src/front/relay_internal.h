@@ -12,7 +12,7 @@
 
 struct relay {
     struct flight flight; /* first */
-    struct buf body;      /* of the request, when it had to be rewritten; else empty */
+    struct buf body;      /* of the request, when it had to be rewritten; then of the answer */
     int status;           /* of the answer; 0: it has not begun */
     const char *phase;    /* in which the upstream's call failed, or NULL */
 

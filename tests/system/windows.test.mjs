@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import test, { describe } from 'node:test';
-import { ask, get } from '../lib/client.mjs';
+import { ask, get, open } from '../lib/client.mjs';
 import { BINARY, ENVIRONMENT, startDaemon } from '../lib/daemon.mjs';
 import { bytesOf, jsonOf } from '../lib/data.mjs';
 import { ABOUT_TIME } from '../lib/patience.mjs';
@@ -349,6 +349,19 @@ describe('what clients see', { concurrency: false }, () => {
         assert.ok(huge.length > 4 * 1024 * 1024);
         g.up.next(json(200, JSON.parse(huge)));
         assert.equal((await get(g.daemon, '/v1/models')).text, huge);
+    });
+
+    test('a catalogue that is too large to be written', async (t) => {
+        const many = JSON.stringify({ object: 'list', data: Array.from({ length: 1000 }, (_, i) => ({ id: `m${i}` })) });
+        const g = await meet(t, of({ '/v1/models': json(200, JSON.parse(many)) }), '--max-response', '1MiB');
+        assert.equal((await get(g.daemon, '/v1/models?client_version=1')).text, many);
+        assert.equal((await models(g.daemon)).data.length, 1000);
+    });
+
+    test('a body that was rewritten for the upstream is no part of the answer', async (t) => {
+        const g = await meet(t, LM_STUDIO, '--model-alias', 'gpt-4o=llama-3.1-8b-instruct');
+        const { json: list } = await open(g.daemon, { model: 'gpt-4o' }, { method: 'GET', path: '/v1/models' }).done;
+        assert.deepEqual(list, await models(g.daemon));
     });
 
     test('an upstream that breaks off its list, and one that is not there', async (t) => {

@@ -167,7 +167,7 @@ static void visit_all(struct writer *to, str data, visit_entry *visit)
 
     jr_init(&j, data);
     (void)jr_enter(&j, JR_ARRAY);
-    while (jr_next_element(&j)) {
+    while (!buf_failed(to->w.out) && jr_next_element(&j)) {
         const struct found f = read_entry(jr_raw(&j), &id);
 
         visit(to, &f);
