@@ -260,6 +260,7 @@ enum turn_next turn_judge_size(void *arg, struct err *reterr)
         t->context.tokens <= t->window.tokens)
         return TURN_GO;
     context_size_error(reterr, t->window.tokens, t->context.tokens);
+    upstream_watch_doubt_window(t->flight.worker->watch);
     if (!turn_may_leave_out(t))
         return TURN_FAIL;
     t->result.error = *reterr;

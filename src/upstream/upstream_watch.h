@@ -62,6 +62,10 @@ void upstream_watch_hear_body(struct upstream_watch *w, const struct upstream_fa
  * again. */
 void upstream_watch_learn_window(struct upstream_watch *w, str model, int64_t window);
 
+/* By what is known, a request is too long to be sent: is that still so? The upstream may have been started
+ * anew with more room, which nobody hears of who sends it nothing. */
+void upstream_watch_doubt_window(struct upstream_watch *w);
+
 /* A model begins to answer: what was not known of it while it was not loaded, may be now. */
 void upstream_watch_hear_model(struct upstream_watch *w, const struct upstream_facts *facts,
                                str model);

@@ -163,6 +163,22 @@ void upstream_watch_learn_window(struct upstream_watch *w, str model, int64_t wi
     uv_mutex_unlock(&w->lock);
 }
 
+/* With the lock held: the windows that are known may be others by now. */
+static void renew_limits(struct upstream_watch *w)
+{
+    if (upstream_watch_may_probe(w) && upstream_watch_now_ms() >= w->limits_again_ms)
+        upstream_watch_begin_renewal(w);
+}
+
+void upstream_watch_doubt_window(struct upstream_watch *w)
+{
+    if (w == NULL)
+        return;
+    uv_mutex_lock(&w->lock);
+    renew_limits(w);
+    uv_mutex_unlock(&w->lock);
+}
+
 void upstream_watch_hear_model(struct upstream_watch *w, const struct upstream_facts *facts,
                                str model)
 {
@@ -185,7 +201,6 @@ void upstream_watch_hear_models(struct upstream_watch *w, const struct upstream_
     if (w == NULL || !w->asks || facts == NULL || upstream_models_are_same(&facts->models, models))
         return;
     uv_mutex_lock(&w->lock);
-    if (upstream_watch_may_probe(w) && upstream_watch_now_ms() >= w->limits_again_ms)
-        upstream_watch_begin_renewal(w);
+    renew_limits(w);
     uv_mutex_unlock(&w->lock);
 }

@@ -5,6 +5,7 @@
  * say themselves, in their usage, of the same request when it is sent. */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Captures, checkError, checkStream } from '../lib/check.mjs';
 import { ask, open } from '../lib/client.mjs';
 import { pair, shared, startDaemon } from '../lib/daemon.mjs';
@@ -476,6 +477,17 @@ describe('beyond the window', { concurrency: false }, () => {
             assert.equal(message, `This model's maximum context length is ${WINDOW} tokens, but the request has ${tokens}.`);
             assert.deepEqual(sentOf(up), []);
         });
+
+    test('a server that was started anew with more room is not refused for long what it had none for', async (t) => {
+        const { up, daemon } = await withWindow(t, ['tokenize']);
+        await counted(daemon, TOO_LONG);
+        up.probed = ({ path }) => path === '/v1/models' ? json(200, { object: 'list', data: [{ id: 'm', max_model_len: 100 * WINDOW }] }) : json(404, {});
+        await sleep(1100); /* it is not asked more often */
+        checkError(await ask(daemon, TOO_LONG), 400, 'context_length_exceeded');
+        await daemon.logged(new RegExp(`context window model=m tokens=${100 * WINDOW}`));
+        assert.equal((await ask(daemon, TOO_LONG)).status, 200);
+        assert.equal(sentOf(up).length, 1);
+    });
 
     test('what is not counted is sent: an estimate refuses nothing', async (t) => {
         const { up, daemon } = await withWindow(t, ['tokenize']);
