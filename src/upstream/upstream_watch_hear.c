@@ -157,6 +157,8 @@ void upstream_watch_learn_window(struct upstream_watch *w, str model, int64_t wi
         changed = upstream_facts_with_window(facts, model, window);
         if (changed != NULL) {
             upstream_watch_replace(w, changed);
+            if (!w->asks && !w->has_learned)
+                w->asked_ms = upstream_watch_now_ms(); /* it is as old as this */
             w->has_learned = true;
         }
     }

@@ -258,6 +258,7 @@ describe('what errors teach', { concurrency: false }, () => {
     test('a server that is asked nothing teaches all the same, for as long as that is believed', async (t) => {
         const g = await meet(t, VLLM, '--upstream-kind', 'generic', '--models-refresh', '1s');
         g.up.probed = of({ '/v1/models': json(200, { object: 'list', data: [{ id: 'm', object: 'model' }] }) });
+        await new Promise((done) => setTimeout(done, 1100)); /* what is learnt is not as old as the daemon */
         g.up.next(overflow(SIZE));
         assert.equal((await ask(g.daemon, { model: 'm', input: 'Hi' })).status, 400);
         assert.equal(await windowOf(g.daemon, 'm'), 2048);
