@@ -3,7 +3,12 @@
 
 #include <stdlib.h>
 
-enum { MAX_FACTS_BYTES = 8 * 1024 * 1024 };
+/* Names that no list has come from clients. */
+enum {
+    MAX_FACTS_BYTES = 8 * 1024 * 1024,
+    MAX_MODELS = 2 * UPSTREAM_MAX_MODELS,
+    MAX_UNLISTED_BYTES = 256,
+};
 
 struct upstream_facts *upstream_facts_new(void)
 {
@@ -99,7 +104,9 @@ struct upstream_facts *upstream_facts_with_window(const struct upstream_facts *f
         if (copy->models.n == 1)
             m = copy->models.v; /* it goes by any name */
     } else if (m == NULL) {
-        id = arena_dup(&copy->memory, model);
+        const bool is_kept = copy->models.n < MAX_MODELS && model.len <= MAX_UNLISTED_BYTES;
+
+        id = is_kept ? arena_dup(&copy->memory, model) : STR_NONE;
         if (str_is_none(id)) {
             upstream_facts_unref(copy);
             return NULL;

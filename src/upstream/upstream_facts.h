@@ -38,7 +38,7 @@ struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
                                            const struct upstream_finding *finding);
 
 /* The same, but for the window of a model, of which less is known to fit; of one that was not listed
- * as well. NULL when out of memory. */
+ * as well, if its name is not too long and they are not too many. NULL when it cannot be kept. */
 struct upstream_facts *upstream_facts_with_window(const struct upstream_facts *f, str model,
                                                   int64_t window);
 

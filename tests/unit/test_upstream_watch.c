@@ -44,6 +44,29 @@ static void one_window_is_another(void **state)
     learns("{}", "a", "b", 1000);
 }
 
+static void names_of_clients_are_bounded(void **state)
+{
+    struct upstream_facts *f = facts_of(TWO), *next;
+    char name[1000] = {0};
+
+    (void)state;
+    memset(name, 'n', sizeof(name) - 1);
+    assert_null(upstream_facts_with_window(f, str_from_c(name), 1000));
+    for (int i = 0;; i++) {
+        snprintf(name, sizeof(name), "model %d", i);
+        next = upstream_facts_with_window(f, str_from_c(name), 1000);
+        if (next == NULL)
+            break;
+        upstream_facts_unref(f);
+        f = next;
+    }
+    assert_int_equal(f->models.n, 2 * UPSTREAM_MAX_MODELS);
+    next = upstream_facts_with_window(f, STR("a"), 1000); /* one that is listed */
+    assert_non_null(next);
+    upstream_facts_unref(next);
+    upstream_facts_unref(f);
+}
+
 static void without_memory_nothing_is_learned(void **state)
 {
     struct upstream_facts *f = facts_of(TWO);
@@ -108,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_window_is_another),
+        cmocka_unit_test(names_of_clients_are_bounded),
         cmocka_unit_test(without_memory_nothing_is_learned),
         cmocka_unit_test(an_upstream_that_is_asked_nothing_teaches_by_its_answers),
     };
