@@ -10,9 +10,9 @@ static void on_delta(void *arg, const struct delta *d)
     round->n_deltas++;
     if (round->refused || round->response->has_enough)
         return;
-    if (!response_delta(round->response, d, round->out))
-        round->refused = true;
-    else if (round->response->has_enough)
+    round->refused = !response_delta(round->response, d, round->out);
+    /* What follows is not read, also what has come with the same read of the network. */
+    if (round->refused || round->response->has_enough)
         chat_stream_stop(&round->stream);
 }
 

@@ -62,6 +62,23 @@ static void output_past_the_limit_fails_the_response(void **state)
     assert_in_range(failed, 30, 2900);
 }
 
+/* What came with the bytes that are too many is not read, just as what comes later. */
+static void where_the_limit_is_met_the_pieces_make_no_difference(void **state)
+{
+    static const char body[] = DELTA("\"content\":\"0123456789\"")
+        DATA("{\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}") DONE;
+    const struct round_conf conf = {.max_output_bytes = 5};
+    struct round_result whole, cut;
+
+    (void)state;
+    round_run(&conf, str_from_c(body), UNCUT, true, &whole);
+    round_run(&conf, str_from_c(body), BYTE_BY_BYTE, true, &cut);
+    assert_str_eq(buf_str(&whole.events), buf_str(&cut.events));
+    assert_true(whole.chat.failed);
+    round_result_fini(&whole);
+    round_result_fini(&cut);
+}
+
 static void the_error_event_can_be_left_out(void **state)
 {
     const struct round_conf conf = {.no_error_event = true};
@@ -343,6 +360,7 @@ int main(void)
         cmocka_unit_test(output_past_the_limit_fails_the_response),
         cmocka_unit_test(a_model_that_answered_has_used_something),
         cmocka_unit_test(reasoning_tokens_are_counted_where_the_server_does_not),
+        cmocka_unit_test(where_the_limit_is_met_the_pieces_make_no_difference),
         cmocka_unit_test(the_error_event_can_be_left_out),
         cmocka_unit_test(names_and_ids_of_any_text_are_made_safe),
         cmocka_unit_test(a_call_id_of_any_length_is_one_of_at_most_64_characters),
