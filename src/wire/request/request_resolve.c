@@ -327,7 +327,7 @@ int request_add_mcp(struct responses_request *r, const struct server_tool *tools
     r->needs_tools = false;
     if (request_name_calls(r, a, reterr) == -1)
         return -1;
-    return tool_defer(&r->tools, &r->tool_choice, &r->items, a, reterr);
+    return tool_defer(&r->tools, &r->tool_index, &r->tool_choice, &r->items, a, reterr);
 }
 
 /* ---- lookups */
@@ -342,7 +342,7 @@ int request_look_up(struct responses_request *r, const struct id_source *ids, st
     request_name_own_calls(r);
     if (request_approval_bind(r, reterr) == -1)
         return -1;
-    return tool_defer(&r->tools, &r->tool_choice, &r->items, a, reterr);
+    return tool_defer(&r->tools, &r->tool_index, &r->tool_choice, &r->items, a, reterr);
 }
 
 int request_reject_previous(const struct responses_request *r, struct err *reterr)

@@ -18,10 +18,13 @@ void tool_add(struct tool_set *set, struct tool *t)
     struct tool **place = before == NULL ? &set->first : &before->next;
 
     t->sent = true;
+    t->before = before;
     t->next = *place;
     *place = t;
     if (before == set->last)
         set->last = t;
+    else
+        t->next->before = t;
     if (!t->is_loaded)
         set->last_declared = t;
     set->n++;
@@ -30,17 +33,16 @@ void tool_add(struct tool_set *set, struct tool *t)
 
 void tool_remove(struct tool_set *set, const struct tool *t)
 {
-    struct tool **place = &set->first, *before = NULL;
-
-    while (*place != t) {
-        before = *place;
-        place = &before->next;
-    }
-    *place = t->next;
-    if (set->last == t)
-        set->last = before;
+    if (t->before == NULL)
+        set->first = t->next;
+    else
+        t->before->next = t->next;
+    if (t->next == NULL)
+        set->last = t->before;
+    else
+        t->next->before = t->before;
     if (set->last_declared == t)
-        set->last_declared = before;
+        set->last_declared = t->before;
     set->n--;
     set->n_sent -= t->sent;
 }

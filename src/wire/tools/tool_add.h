@@ -10,7 +10,7 @@
  * tools begins as it did before. It is sent unless allowed_tools says otherwise later. */
 void tool_add(struct tool_set *set, struct tool *t);
 
-/* Takes one out that is in the set. */
+/* Takes one out that tool_add() has put into the set. */
 void tool_remove(struct tool_set *set, const struct tool *t);
 
 /* Fills *reterr, since another tool has the upstream name of t. Returns -1. */

@@ -32,21 +32,27 @@ const struct tool *tool_defer_next(const struct tool_set *set, const struct tool
     return t;
 }
 
-/* Is t the first of those that may be found and belong where it does? */
-static bool is_first_of_space(const struct tool_set *set, const struct tool *t)
+/* The namespaces and servers that have been written. */
+struct spaces {
+    struct str_map namespaces, servers;
+    struct arena *arena;
+    bool has_any;
+};
+
+/* Where t belongs to, if it is the first of those that may be found and do. */
+static void write_space(struct spaces *s, const struct tool *t, struct buf *out)
 {
-    const struct tool *other = tool_defer_next(set, NULL);
+    const bool is_of_server = str_is_none(t->name_space);
+    const str name = is_of_server ? t->server_label : t->name_space;
+    void **slot = str_map_slot(is_of_server ? &s->servers : &s->namespaces, name, s->arena);
 
-    while (other != t && (!str_eq(other->name_space, t->name_space) ||
-                          !str_eq(other->server_label, t->server_label)))
-        other = tool_defer_next(set, other);
-    return other == t;
-}
-
-static void write_space(const struct tool *t, struct buf *out)
-{
-    const str name = str_is_none(t->name_space) ? t->server_label : t->name_space;
-
+    out->failed = out->failed || slot == NULL;
+    if (slot == NULL || *slot != NULL)
+        return;
+    *slot = s;
+    if (!s->has_any)
+        buf_append(out, STR(" They belong to:"));
+    s->has_any = true;
     buf_append(out, STR("\\n- "));
     json_copy_text(name, out);
     if (t->space_description.len > 0) {
@@ -61,9 +67,12 @@ static bool has_space(const struct tool *t)
 }
 
 /* How many there are does not change when some are found: the model is told the same in each round. */
-static void write_description(const struct tool_set *set, struct buf *out)
+static void write_description(const struct tool_set *set, const struct tool_index *index,
+                              struct arena *a, struct buf *out)
 {
-    bool has_any = false;
+    struct spaces spaces = {.namespaces = {.seed = index->by_name.seed},
+                            .servers = {.seed = index->by_name.seed},
+                            .arena = a};
     size_t n = 0;
 
     for (const struct tool *t = tool_defer_next(set, NULL); t != NULL; t = tool_defer_next(set, t))
@@ -75,21 +84,17 @@ static void write_description(const struct tool_set *set, struct buf *out)
                    "called from then on."));
     for (const struct tool *t = tool_defer_next(set, NULL); t != NULL;
          t = tool_defer_next(set, t)) {
-        if (!has_space(t) || !is_first_of_space(set, t))
-            continue;
-        if (!has_any)
-            buf_append(out, STR(" They belong to:"));
-        has_any = true;
-        write_space(t, out);
+        if (has_space(t))
+            write_space(&spaces, t, out);
     }
 }
 
-static int describe_search(struct tool *search, const struct tool_set *set, struct arena *a,
-                           struct err *reterr)
+static int describe_search(struct tool *search, const struct tool_set *set,
+                           const struct tool_index *index, struct arena *a, struct err *reterr)
 {
     struct buf text = {.limit = 0};
 
-    write_description(set, &text);
+    write_description(set, index, a, &text);
     search->description = buf_failed(&text) ? STR_NONE : arena_dup(a, buf_str(&text));
     buf_fini(&text);
     return str_is_none(search->description) ? err_set_no_memory(reterr) : 0;
@@ -142,26 +147,29 @@ static void make_all_wait(struct tool_set *set, const struct tool_choice *choice
 
 /* ---- what the history has found */
 
-static struct tool *find_waiting(struct tool_set *set, str upstream_name)
-{
-    struct tool *t = set->first;
+/* The set, and what finds a tool in it however many there are. */
+struct loading {
+    struct tool_set *set;
+    const struct tool_index *index;
+    struct arena *arena;
+    struct err *reterr;
+};
 
-    while (t != NULL && (!t->is_waiting || !str_eq(t->upstream_name, upstream_name)))
-        t = t->next;
-    return t;
+static void load_known(const struct loading *l, str upstream_name)
+{
+    struct tool *t = str_map_get(&l->index->by_name, upstream_name);
+
+    if (t != NULL)
+        load_tool(l->set, t);
 }
 
-static int load_named(struct tool_set *set, str name_space, str name, struct arena *a,
-                      struct err *reterr)
+static int load_named(const struct loading *l, str name_space, str name)
 {
-    const str upstream_name = tool_name_for_upstream(a, name_space, name);
-    struct tool *t;
+    const str upstream_name = tool_name_for_upstream(l->arena, name_space, name);
 
     if (str_is_none(upstream_name))
-        return err_set_no_memory(reterr);
-    t = find_waiting(set, upstream_name);
-    if (t != NULL)
-        load_tool(set, t);
+        return err_set_no_memory(l->reterr);
+    load_known(l, upstream_name);
     return 0;
 }
 
@@ -181,8 +189,7 @@ static void load_of_server(struct tool_set *set, str label, str names)
     }
 }
 
-static int load_list(struct tool_set *set, str tools, str name_space, struct arena *a,
-                     struct err *reterr)
+static int load_list(const struct loading *l, str tools, str name_space)
 {
     struct jr j;
     int rc = 0;
@@ -197,45 +204,32 @@ static int load_list(struct tool_set *set, str tools, str name_space, struct are
         const str inner = jr_member(tool, STR("tools"));
 
         if (!str_is_none(label))
-            load_of_server(set, label, jr_member(tool, STR("allowed_tools")));
+            load_of_server(l->set, label, jr_member(tool, STR("allowed_tools")));
         else if (str_is_none(name_space) && jr_type_of(inner) == JR_ARRAY)
-            rc = load_list(set, inner, name, a, reterr);
+            rc = load_list(l, inner, name);
         else if (!str_is_none(name))
-            rc = load_named(set, name_space, name, a, reterr);
+            rc = load_named(l, name_space, name);
     }
     return rc;
 }
 
 /* A client that leaves out what was found brings along what it has called of that. */
-static int load_of_item(struct tool_set *set, const struct item *it, struct arena *a,
-                        struct err *reterr)
+static int load_of_item(const struct loading *l, const struct item *it)
 {
-    struct tool *t;
-
     if (it->kind == ITEM_FOUND_TOOLS)
-        return load_list(set, it->tools, STR_NONE, a, reterr);
-    if (it->kind != ITEM_CALL && it->kind != ITEM_HOSTED_CALL)
-        return 0;
-    t = find_waiting(set, it->name);
-    if (t != NULL)
-        load_tool(set, t);
+        return load_list(l, it->tools, STR_NONE);
+    if (it->kind == ITEM_CALL || it->kind == ITEM_HOSTED_CALL)
+        load_known(l, it->name);
     return 0;
 }
 
 /* ---- all */
 
-static bool has_waiting(const struct tool_set *set)
+int tool_defer(struct tool_set *set, const struct tool_index *index,
+               const struct tool_choice *choice, const struct item_list *items, struct arena *a,
+               struct err *reterr)
 {
-    const struct tool *t = set->first;
-
-    while (t != NULL && !t->is_waiting)
-        t = t->next;
-    return t != NULL;
-}
-
-int tool_defer(struct tool_set *set, const struct tool_choice *choice,
-               const struct item_list *items, struct arena *a, struct err *reterr)
-{
+    const struct loading loading = {set, index, a, reterr};
     struct tool *search = find_search(set);
 
     if (search == NULL || !search->sent)
@@ -246,10 +240,10 @@ int tool_defer(struct tool_set *set, const struct tool_choice *choice,
         return 0;
     }
     make_all_wait(set, choice);
-    if (describe_search(search, set, a, reterr) == -1)
+    if (describe_search(search, set, index, a, reterr) == -1)
         return -1;
-    for (const struct item *it = items->first; it != NULL && has_waiting(set); it = it->next) {
-        if (load_of_item(set, it, a, reterr) == -1)
+    for (const struct item *it = items->first; it != NULL; it = it->next) {
+        if (load_of_item(&loading, it) == -1)
             return -1;
     }
     return 0;

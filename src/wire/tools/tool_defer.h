@@ -15,10 +15,11 @@
 #include "wire/tools/tool_set.h"
 
 /* All tools of the set, the choice among them, and the items of the history are known: finds out which wait,
- * and loads what the items have found or called. May be called again when there are more items. Returns 0,
+ * and loads what the items have found or called; index is that of the set. May be called again when there are more items. Returns 0,
  * or -1 with *reterr filled. */
-int tool_defer(struct tool_set *set, const struct tool_choice *choice,
-               const struct item_list *items, struct arena *a, struct err *reterr);
+int tool_defer(struct tool_set *set, const struct tool_index *index,
+               const struct tool_choice *choice, const struct item_list *items, struct arena *a,
+               struct err *reterr);
 
 /* The next tool behind t, or the first of all if that is NULL, that a search may find: deferred, and not
  * kept out by the choice. NULL: no more. */

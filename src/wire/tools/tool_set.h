@@ -65,11 +65,11 @@ struct tool {
     const struct code_declaration *code;     /* HOSTED_CODE_INTERPRETER */
     const struct search_declaration *search; /* HOSTED_WEB_SEARCH */
     bool is_given;                           /* it stands in `tools` of this very request */
-    bool is_deferred;  /* the request wants it to be searched for (tool_defer.h) */
-    bool is_waiting;   /* it has not been found yet, and is not sent */
-    bool is_loaded;    /* a search has found it; it stands behind those that were there before */
-    bool sent;         /* false: kept out by allowed_tools; a call to it is suppressed */
-    struct tool *next; /* in the order of the request */
+    bool is_deferred; /* the request wants it to be searched for (tool_defer.h) */
+    bool is_waiting;  /* it has not been found yet, and is not sent */
+    bool is_loaded;   /* a search has found it; it stands behind those that were there before */
+    bool sent;        /* false: kept out by allowed_tools; a call to it is suppressed */
+    struct tool *next, *before; /* in the order of the request; before is for tool_add.h alone */
 };
 
 /* A tool of type mcp as a request declares it (CONTRACT 1.5): a server, whose tools have to be
