@@ -14,11 +14,17 @@ static const struct err *response_error(const struct turn *t)
     return t->response.status == RESPONSE_FAILED ? t->response.error : NULL;
 }
 
+/* A compaction item weighs no more than what it was sealed from, with what is kept beside it. */
+static size_t summaries_weight(const struct turn *t)
+{
+    return t->response.n_summaries == 0 ? 0 : t->flight.arena.used;
+}
+
 size_t turn_end_weight(const void *arg)
 {
     const struct turn *t = arg;
 
-    return unseen_error(t) != NULL ? 0 : t->echo.len + t->response.used_bytes;
+    return unseen_error(t) != NULL ? 0 : t->echo.len + t->response.used_bytes + summaries_weight(t);
 }
 
 int turn_write_end(void *arg, struct err *reterr)
