@@ -5,8 +5,10 @@
 
 #include "ev/log.h"
 #include "ev/loop.h"
+#include "json/json_read.h"
 #include "upstream/upstream_answer.h"
 #include "wire/chunk/token_answer.h"
+#include "wire/dialect/upstream_error.h"
 #include "wire/dialect/upstream_sign.h"
 
 /* A larger answer is read on the pool. */
@@ -26,6 +28,7 @@ struct token_count {
     struct upstream_answer head;
     struct token_answer read;
     bool is_read;     /* the answer was one */
+    bool is_failure;  /* it tells why there is none */
     unsigned refused; /* a bit for each way that was refused, whoever's fault that is */
     struct err why;   /* what the last one said that failed; ERR_NONE: none has */
     struct loop_job job;
@@ -196,7 +199,9 @@ static void take_answer(struct token_count *c)
 {
     const struct buf empty = {.limit = c->answer.limit};
 
-    if (!c->is_read) {
+    if (c->is_failure) {
+        report_outcome(c, NULL, &c->why);
+    } else if (!c->is_read) {
         rule_out(c, c->way);
         ask_next(c);
     } else if (c->wants_prompt) {
@@ -211,11 +216,27 @@ static void take_answer(struct token_count *c)
     }
 }
 
+/* Gateways to many models tell of a failure with status 200: that says nothing of the way. */
+static bool read_failure(struct token_count *c)
+{
+    const str body = str_trim(buf_str(&c->answer));
+    str error;
+
+    if (!token_way_has(c->way, TOKEN_WAY_ASKS_MODEL) || !jr_is_valid(body))
+        return false;
+    error = jr_member(body, STR("error"));
+    if (jr_type_of(error) != JR_OBJECT)
+        return false;
+    upstream_error_from_value(error, &c->why);
+    return true;
+}
+
 static void read_answer(void *arg)
 {
     struct token_count *c = arg;
 
     c->is_read = token_answer_read(c->way, c->wants_prompt, buf_str(&c->answer), &c->read);
+    c->is_failure = !c->is_read && read_failure(c);
 }
 
 static void on_read(void *arg)

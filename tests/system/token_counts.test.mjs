@@ -237,6 +237,14 @@ describe('a server that', { concurrency: false }, () => {
             await daemon.logged(/tokens are not counted this way way=input_tokens status=200/);
         });
 
+    test('tells of an error of the model with status 200: that is reported, and the way is not given up', async (t) => {
+        const { up, daemon } = await pair(t, '--count-by', 'completion');
+        up.always(tokenServer(['completion']));
+        up.next(json(200, { error: { message: 'The provider is overloaded', code: 429 } }));
+        await refused(daemon, unique({ input: 'Hi' }), 429, 'rate_limit_exceeded', null);
+        await counted(daemon, unique({ input: 'Hi' }));
+    });
+
     test('answers without end: another way is taken', async (t) => {
         const { up, daemon } = await pair(t, '--max-line', '64KiB');
         const huge = () => ({ headers: {}, pieces: ['{"input_tokens":9,"more":"', 'x'.repeat(128 * 1024), HANG] });
