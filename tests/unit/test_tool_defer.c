@@ -26,6 +26,9 @@
 #define FOUND(tools)                                                                               \
     "{\"type\":\"tool_search_output\",\"call_id\":null,\"execution\":\"server\",\"status\":"       \
     "\"completed\",\"tools\":[" tools "]}"
+#define BROUGHT(tools)                                                                              \
+    "{\"type\":\"tool_search_output\",\"call_id\":\"c\",\"execution\":\"client\",\"tools\":[" tools \
+    "]}"
 #define USER           "{\"role\":\"user\",\"content\":\"u\"}"
 #define CHOICE(choice) ",\"tool_choice\":" choice
 #define ALLOWED(tools)                                                                             \
@@ -290,6 +293,44 @@ static void searches_and_what_they_found_belong_together(void **state)
     }
 }
 
+/* They were dropped unread when they were stored, or the request has had other tools then. */
+static void stored_searches_cannot_spoil_a_request(void **state)
+{
+#define BROUGHT(tools)                                                                              \
+    "{\"type\":\"tool_search_output\",\"call_id\":\"c\",\"execution\":\"client\",\"tools\":[" tools \
+    "]}"
+    static const struct request_history_item items[] = {
+        {.body = STR("{\"type\":\"tool_search_call\",\"call_id\":5,\"arguments\":{}}")},
+        {.body = STR("{\"type\":\"tool_search_output\",\"call_id\":\"c\"}")},
+        {.body = STR("{\"type\":\"configuration_update\",\"reasoning\":\"low\"}")},
+        {.body = STR(BROUGHT("5," PLAIN("") "," PLAIN("shell") "," PLAIN("late")))},
+        {.body = STR(FOUND(SPACE("s", LATER("c")))), .is_output = true},
+    };
+    static const struct request_history history = {.items = items, .n = COUNT_OF(items)};
+    static const char body[] =
+        "{\"model\":\"m\",\"input\":\"x\",\"conversation\":\"conv_1\",\"tools\":["
+        "{\"type\":\"shell\"}," PLAIN("s__c") "]}";
+    struct buf sent = {0};
+    struct fixture f;
+
+    (void)state;
+    if (fixture_complete(&f, &serving, str_from_c(body), &history, 0) == -1)
+        fail_msg("%s (%s)", f.err.msg, f.err.param);
+    write_sent(&f.request.tools, &sent);
+    assert_string_equal(buf_cstr(&sent), " shell s__c late");
+    buf_fini(&sent);
+    fixture_fini(&f);
+}
+
+/* The same function, in a namespace then and without one now. */
+static void what_was_found_gives_way_to_what_is_declared(void **state)
+{
+    (void)state;
+    expect_sent(
+        WITH(SEARCH "," PLAIN("s__c") "," LATER("a"), FOUND(SPACE("s", LATER("c"))) "," USER),
+        " tool_search s__c");
+}
+
 static void memory_may_run_out_anywhere(void **state)
 {
     static const char body[] =
@@ -318,6 +359,8 @@ int main(void)
         cmocka_unit_test(model_is_told_what_waits),
         cmocka_unit_test(found_tools_are_grouped_loaded_and_written),
         cmocka_unit_test(searches_and_what_they_found_belong_together),
+        cmocka_unit_test(stored_searches_cannot_spoil_a_request),
+        cmocka_unit_test(what_was_found_gives_way_to_what_is_declared),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
 

@@ -124,19 +124,27 @@ struct resolution {
     struct held *held;
 };
 
-/* What was good when it was stored does not become an error by other options.
- * A summary that the gateway sent is the model's own reasoning. */
+/* What was good when it was stored does not become an error, neither by other options nor since its type
+ * was dropped unread then: it says nothing still. A summary that the gateway sent is the model's own
+ * reasoning. */
 static int read_stored(const struct resolution *s, str body, bool is_output, const struct path *at,
                        struct item *ret)
 {
     struct input_options o = s->options->input;
+    struct item read = *ret;
     struct jr j;
 
     o.ignore_unknown_items = true;
     o.own_items = is_output;
     o.reasoning_from_summary = o.reasoning_from_summary || is_output;
     jr_init(&j, body);
-    return item_read(&j, at, &o, s->ids, s->arena, ret, s->reterr);
+    if (item_read(&j, at, &o, s->ids, s->arena, &read, s->reterr) == 0)
+        *ret = read;
+    else if (s->reterr->code == ERR_INTERNAL)
+        return -1;
+    else
+        ret->kind = ITEM_IGNORED;
+    return 0;
 }
 
 static int drop_if_held(const struct resolution *s, struct item *it, bool *ret_is_held)

@@ -127,7 +127,7 @@ static int add_tool(struct tool_reader *r, struct tool *t)
         return 0;
     }
     if (!is_redefinition(r, *slot, t))
-        return tool_add_reject(t, r->reterr);
+        return r->found_here ? 0 : tool_add_reject(t, r->reterr);
     redefine_tool(r, slot, t);
     return 0;
 }
@@ -566,6 +566,13 @@ static int read_tool(struct tool_reader *r, str raw, const struct path *at, str 
     return r->options->reject_unserved && !s.is_served ? reject_unserved_type(&s, r->reterr) : 0;
 }
 
+/* What a search has found in the history is of another time: a tool that cannot be read any more, or is
+ * called as one of the request is now, is no mistake of this request. */
+static bool may_fail(const struct tool_reader *r)
+{
+    return r->inherited && r->loaded && r->reterr->code != ERR_INTERNAL;
+}
+
 static int read_list(struct tool_reader *r, str raw, const struct path *at, str name_space)
 {
     struct jr j;
@@ -576,7 +583,7 @@ static int read_list(struct tool_reader *r, str raw, const struct path *at, str 
     for (size_t i = 0; jr_next_element(&j); i++) {
         struct path tool_at = path_index(at, i);
 
-        if (read_tool(r, jr_raw(&j), &tool_at, name_space) == -1)
+        if (read_tool(r, jr_raw(&j), &tool_at, name_space) == -1 && !may_fail(r))
             return -1;
     }
     return 0;
