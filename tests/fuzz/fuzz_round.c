@@ -34,7 +34,13 @@ static struct tool shell = {.kind = TOOL_SHELL,
                             .upstream_name = STR_INIT("shell"),
                             .sent = true,
                             .next = &apply_patch};
-static const struct tool_set tools = {.first = &shell, .last = &approved, .n = 5, .n_sent = 5};
+static struct tool find_tools = {.kind = TOOL_HOSTED,
+                                 .hosted_kind = HOSTED_TOOL_SEARCH,
+                                 .name = STR_INIT("tool_search"),
+                                 .upstream_name = STR_INIT("tool_search_2"),
+                                 .sent = true,
+                                 .next = &shell};
+static const struct tool_set tools = {.first = &find_tools, .last = &approved, .n = 6, .n_sent = 6};
 
 static const struct tool_choice forced = {.mode = TOOL_CHOICE_TOOL, .tool = &hosted};
 

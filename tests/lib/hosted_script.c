@@ -183,9 +183,10 @@ static bool end_unscripted(struct play *p, struct output_item *item, size_t numb
         {.is_failed = true,
          .error = STR_INIT("{\"type\":\"http_error\",\"code\":502,\"message\":\"bad gateway\"}")},
     };
-    struct hosted_outcome outcome = outcomes[number % 4];
+    const bool may_fail = item->kind != OUTPUT_TOOL_SEARCH_CALL; /* no search does (CONTRACT 1.9) */
+    struct hosted_outcome outcome = outcomes[number % 4 & (may_fail ? 3 : 2)];
 
-    if (number % 4 == 2)
+    if (may_fail && number % 4 == 2)
         outcome.shown = with_sources(item, p->a);
     return response_call_ended(p->r, item, &outcome, p->out) || fail(p);
 }

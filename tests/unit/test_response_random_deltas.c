@@ -53,7 +53,13 @@ static struct tool shell = {.kind = TOOL_SHELL,
                             .upstream_name = STR_INIT("shell"),
                             .sent = true,
                             .next = &apply_patch};
-static const struct tool_set tools = {.first = &shell, .last = &erase, .n = 8, .n_sent = 8};
+static struct tool find_tools = {.kind = TOOL_HOSTED,
+                                 .hosted_kind = HOSTED_TOOL_SEARCH,
+                                 .name = STR_INIT("tool_search"),
+                                 .upstream_name = STR_INIT("tool_search_2"),
+                                 .sent = true,
+                                 .next = &shell};
+static const struct tool_set tools = {.first = &find_tools, .last = &erase, .n = 9, .n_sent = 9};
 
 /* Pages with an even number can be cited. */
 static bool find_source(void *arg, const struct cite_marker *marker, struct citation *ret)
@@ -86,6 +92,7 @@ static const struct delta called[] = {
     {.name = STR_INIT("shell")},
     {.name = STR_INIT("apply_patch")},
     {.name = STR_INIT("tool_search")},
+    {.name = STR_INIT("tool_search_2")},
     {.name = STR_INIT("list"), .server_label = STR_INIT("repo")},
     {.builtin = BUILTIN_PYTHON},
     {.builtin = BUILTIN_PYTHON, .name = STR_INIT("python")},
