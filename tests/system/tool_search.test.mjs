@@ -388,6 +388,7 @@ describe('a request', () => {
     test('has one search', async (t) => {
         const g = await started(t);
         await g.turnedAway({ tools: [SEARCH, SEARCH] }, [400, 'invalid_value', 'tools[1].type']);
+        await g.turnedAway({ tools: [SEARCH, { ...SEARCH, execution: 'client' }] }, [400, 'invalid_value', 'tools[1].type']);
         await g.turnedAway({ tools: [{ ...SEARCH, execution: 'elsewhere' }] }, [400, 'invalid_value', 'tools[0].execution']);
     });
 

@@ -347,6 +347,8 @@ static int read_tool_search(struct tool_reader *r, struct source *s)
 
     if (check_value(&at, s->f.execution, LIST_OF(executions), r->reterr) == -1)
         return -1;
+    if (!s->is_first && !r->additional)
+        return reject_type_twice(s, r->reterr);
     return !str_is_none(s->f.execution) && json_text_eq(s->f.execution, executions[1])
                ? add_client_tool(r, s, TOOL_CLIENT_SEARCH)
                : read_hosted(r, s);
