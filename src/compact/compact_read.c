@@ -319,7 +319,7 @@ int compact_read_back(struct item_list *items, size_t *n_before, const struct co
                       const struct input_options *o, const struct id_source *ids, struct arena *a,
                       struct err *reterr)
 {
-    struct err unused;
+    struct err unused = {.code = ERR_INTERNAL};
     struct reading s = {.how = how,
                         .inside = *o,
                         .ids = ids,

@@ -73,10 +73,11 @@ static int put_summary(struct turn *t, struct turn_summary_call *s, str summary,
                        struct err *reterr)
 {
     const bool is_trigger = turn_is_for_summary(t) && !t->request.is_compact;
+    const struct kept_items none = {.n = 0};
     const struct compact_item item = {
         .is_window = !turn_is_for_summary(t),
         .summary = summary,
-        .before = is_trigger ? (struct kept_items){.n = 0} : s->kept.before,
+        .before = is_trigger ? none : s->kept.before,
         .after = s->kept.after,
         .n_tokens = s->n_tokens,
         .at = clock_unix_s(),

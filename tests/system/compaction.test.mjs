@@ -472,7 +472,7 @@ for (const streamed of [false, true])
         test('does not count for max_output_tokens', async () => {
             const response = await respond({ store: false, input: grown, max_output_tokens: 20, ...managed(1000) });
             assert.equal(response.status, 'completed');
-            assert.deepEqual(both.up.requests.map(({ body }) => body.max_tokens), [4096, 20]);
+            assert.deepEqual(both.up.requests.map(({ body }) => body.max_tokens), [1024, 20]);
         });
 
         test('goes on in a conversation', async () => {

@@ -18,12 +18,12 @@ static const struct list_row {
 };
 
 static const struct {
-    enum upstream_path path;
     str member, only_if;
+    enum upstream_path path;
     enum weight weight;
 } windows[] = {
 #define MODEL_WINDOW(path, member, only_if, weight, source)                                        \
-    {UPSTREAM_PATH_##path, STR_INIT(member), STR_INIT(only_if), weight},
+    {STR_INIT(member), STR_INIT(only_if), UPSTREAM_PATH_##path, weight},
 #include "wire/dialect/upstream_models.def"
 };
 
