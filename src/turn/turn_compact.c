@@ -241,9 +241,9 @@ static struct turn_summary_call *begin_summary(struct turn *t)
     *s = (struct turn_summary_call){
         .n_tokens =
             t->context.tokens > 0 ? t->context.tokens : compact_items_tokens(&t->request.items),
-        .max_tokens = compact_summary_tokens((int64_t)c->compaction_tokens, t->window.tokens,
-                                             turn_is_for_summary(t) ? t->request.max_output_tokens
-                                                                    : 0),
+        .max_tokens =
+            compact_summary_tokens((int64_t)c->compaction_tokens, t->window.tokens,
+                                   turn_is_for_summary(t) ? t->request.max_output_tokens : 0),
         .omits_tools = c->compaction_tools == CONFIG_COMPACTION_TOOLS_OMIT,
     };
     return choose_kept(t, s, &unused) == -1 ? NULL : s;
