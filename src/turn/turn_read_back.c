@@ -30,17 +30,14 @@ static enum role summary_role(enum config_compaction_role role)
     return ROLE_USER;
 }
 
-/* 0 while the model is not read. */
+/* 0 where it does not matter: only what continues something can continue a summary. */
 static int64_t window_of(struct turn *t)
 {
     const struct config *c = t->flight.worker->config;
-    str name = json_text_dup(&t->flight.arena, t->request.model);
-    str upstream_name =
-        str_is_none(name) ? STR_NONE : model_alias_find(upstream_model_aliases(c), name);
 
-    if (str_is_none(name))
-        return 0;
-    return upstream_window_of(c, t->facts, str_is_none(upstream_name) ? name : upstream_name)
+    if (t->has_response || !t->request.needs_store)
+        return t->window.tokens;
+    return upstream_window_of(c, t->facts, upstream_model_name(c, &t->request, &t->flight.arena))
         .tokens;
 }
 

@@ -50,6 +50,7 @@ static int write_opening(struct turn *t, struct err *reterr)
 int turn_open_response(struct turn *t, struct err *reterr)
 {
     const struct config *c = t->flight.worker->config;
+    const str model = upstream_model_name(c, &t->request, &t->flight.arena);
     struct response_conf response = {
         .ids = &t->flight.worker->ids,
         .tools = &t->request.tools,
@@ -68,9 +69,8 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .sources = turn_sources(t),
     };
 
-    t->profile = upstream_model_profile(c, t->facts, &t->request, &t->flight.arena);
-    t->window =
-        upstream_window_of(c, t->facts, upstream_model_name(c, &t->request, &t->flight.arena));
+    t->profile = upstream_named_profile(c, t->facts, model);
+    t->window = upstream_window_profiled(&t->profile, t->facts, model);
     if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
         return -1;
     response.container_id = t->calls.container_id; /* ids need no escapes */

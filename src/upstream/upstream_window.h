@@ -12,9 +12,14 @@ struct upstream_window {
     str efforts;       /* of reasoning that it is known to take: "low|high", or ""; static */
 };
 
-/* What the operator says of the model, else what the upstream has told of it. model: as the upstream knows it, plain. facts: NULL while nothing is known. */
+/* What the operator says of the model, else what the upstream has told of it. model: as the upstream
+ * knows it, plain. facts: NULL while nothing is known. */
 struct upstream_window upstream_window_of(const struct config *c,
                                           const struct upstream_facts *facts, str model);
+
+/* The same where the profile of the model has been looked up. */
+struct upstream_window upstream_window_profiled(const struct model_profile *p,
+                                                const struct upstream_facts *facts, str model);
 
 /* The same of a model of a list that has just come: what that says itself is newer than what was told
  * before. */
