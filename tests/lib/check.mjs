@@ -68,6 +68,11 @@ const HOSTED = {
         status: () => 'completed',
     },
 };
+/* What the ids of items that a gateway makes begin with. */
+const PREFIX = {
+    message: 'msg_', reasoning: 'rs_', function_call: 'fc_', custom_tool_call: 'ctc_', mcp_call: 'mcp_', mcp_list_tools: 'mcpl_',
+    mcp_approval_request: 'mcpr_', web_search_call: 'ws_', code_interpreter_call: 'ci_', compaction: 'cmp_',
+};
 const MARKS = new Set(Object.values(HOSTED).flatMap(({ begins, ends }) => [...begins, ...Object.values(ends)]));
 const IDS = ['item_id', 'output_index', 'sequence_number', 'type'];
 
@@ -103,6 +108,7 @@ class Items {
         assert.ok(this.#interleaved || this.#open.size === 0, 'an item is done before the next is announced');
         assert.ok(!this.added.some((other) => other.id === item.id), `item id ${item.id} is new`);
         assert.ok(item.status === undefined || item.status === 'in_progress', 'announced items are in progress');
+        assert.ok(item.id.startsWith(PREFIX[item.type] ?? ''), `${item.id} is an id of a ${item.type}`);
         assert.equal(item.tools?.length ?? 0, 0, 'a listing is announced empty');
         this.added.push(item);
         this.#open.set(item.id, output_index);
