@@ -29,6 +29,7 @@ struct api_keys {
 struct caller {
     str owner; /* "" when no keys are asked for */
     str name;  /* the owner, when it is a name that may be logged; else STR_NONE */
+    str mark;  /* of the key, for the log: the first 8 digits of its hash; STR_NONE without one */
 };
 
 /* Fills *keys, which has no keys yet, from api_key and api_keys_file. Returns 0, or -1 with the
@@ -51,6 +52,22 @@ void api_keys_parse(struct api_keys *keys, const char *path, str text,
  * with *reterr filled: 401, 500. */
 int api_keys_identify(const struct api_keys *keys, str authorization, struct caller *ret,
                       struct err *reterr);
+
+/* Finds the caller of a client that may have shown a certificate: the owner that this names, or STR_NONE
+ * (struct http_request), stands in place of a key, which is not looked at then. */
+int api_keys_identify_client(const struct api_keys *keys, str certificate, str authorization,
+                             struct caller *ret, struct err *reterr);
+
+/* True for an owner that a certificate names: no key has one of these. */
+bool api_key_is_of_certificate(str owner);
+
+/* Finds a caller who may administer: 401 without a key that is known, 403 with one that has not `admin`.
+ * Without keys nobody may. */
+int api_keys_identify_admin(const struct api_keys *keys, str certificate, str authorization,
+                            struct caller *ret, struct err *reterr);
+
+/* True when any key may administer. */
+bool api_keys_have_admin(const struct api_keys *keys);
 
 /* True for what can be a name in the file, or a key: visible ASCII characters; a name has at most
  * 64 and does not begin with "#" or "-". */

@@ -18,12 +18,11 @@ bool keys_are_in_file(const struct config *c)
            (c->api_key.n > 0 && c->places[CONFIG_KEY_api_key].source == CONFIG_FROM_FILE);
 }
 
-static void log_reload(const struct api_keys *keys, bool is_good)
+static void log_keys(const struct api_keys *keys, bool is_good)
 {
-    log_line(is_good ? LOG_INFO : LOG_ERROR, "reload",
-             (struct log_field[]){LOG_STR("part", STR("keys")),
-                                  LOG_STR("result", is_good ? STR("ok") : STR("error")),
-                                  LOG_INT("keys", keys->n), LOG_END});
+    const struct log_field n = LOG_INT("keys", keys->n);
+
+    log_reload("keys", is_good, &n);
 }
 
 static void log_problems(const struct config_problems *problems, const struct api_keys *former)
@@ -33,7 +32,7 @@ static void log_problems(const struct config_problems *problems, const struct ap
     if (problems->n_errors == 0)
         return;
     log_msg(LOG_ERROR, "the API keys stay as they are");
-    log_reload(former, false);
+    log_keys(former, false);
 }
 
 /* A table without any key would let everybody in, which nobody has asked for. */
@@ -80,7 +79,7 @@ const struct api_keys *key_table_keys(const struct key_table *t)
 void key_table_taken(struct key_table *t)
 {
     if (atomic_fetch_sub(&t->n_waited_for, 1) == 1)
-        log_reload(&t->keys, true);
+        log_keys(&t->keys, true);
 }
 
 struct key_table *key_table_ref(struct key_table *t)

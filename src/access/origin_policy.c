@@ -1,12 +1,17 @@
 /* origin_policy.c -- the keys cors_origins and host_names, and the names in listen. */
 #include "access/origin_policy.h"
 
-/* The host of "HOST:PORT"; a Unix socket, which asks for no name, is one that nobody has. */
-static const char *listen_host(struct arena *a, const char *address)
-{
-    const char *colon = strrchr(address, ':');
+#include "base/listen_spec.h"
 
-    return arena_dup(a, str_from(address, colon == NULL ? 0 : (size_t)(colon - address))).p;
+/* The host of "HOST:PORT"; a Unix socket, which asks for no name, is one that nobody has. */
+static const char *listen_host(struct arena *a, const char *text)
+{
+    str address = listen_spec_of(text).address;
+    size_t n = address.len;
+
+    while (n > 0 && address.p[n - 1] != ':')
+        n--;
+    return arena_dup(a, str_from(address.p, n > 0 ? n - 1 : 0)).p;
 }
 
 int origin_policy_make(const struct config *c, bool asks_for_key, struct arena *a,

@@ -6,15 +6,18 @@
 #include "ev/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
 #include "ev/log_queue.h"
+#include "metrics/metrics.h"
 
-_Static_assert((int)LOG_QUEUE_LEVELS == (int)LOG_DEBUG + 1, "one count for each");
+_Static_assert((int)LOG_QUEUE_LEVELS == (int)LOG_LEVELS, "one count for each");
 
 enum {
     LINE_BYTES = LOG_QUEUE_LINE_BYTES,
@@ -28,21 +31,16 @@ struct line {
     size_t len;
 };
 
-static enum log_level max_level = LOG_INFO;
 static enum log_format line_format = LOG_TEXT;
+static bool audit_is_on;
 
-static const char *const level_names[] = {
-    [LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
+/* Lines that were not written while there was no queue, until a line says so. */
+static atomic_uint_fast64_t n_lost[LOG_LEVELS];
 
 void log_setup(enum log_level level, enum log_format format)
 {
-    max_level = level;
+    log_level_init(level);
     line_format = format;
-}
-
-bool log_is_on(enum log_level level)
-{
-    return level <= max_level;
 }
 
 static size_t room_left(const struct line *l)
@@ -152,11 +150,25 @@ static void put_key(struct line *l, const char *key)
     put_text(l, line_format == LOG_TEXT ? STR("=") : STR("\":"));
 }
 
+static bool is_left_out(const struct log_field *f)
+{
+    switch (f->kind) {
+    case LOG_FIELD_STR:
+        return str_is_none(f->text);
+    case LOG_FIELD_COUNT:
+    case LOG_FIELD_FLAG:
+        return f->number == 0;
+    case LOG_FIELD_INT:
+        break;
+    }
+    return false;
+}
+
 static void put_field(struct line *l, const struct log_field *f)
 {
     char digits[24];
 
-    if (f->kind == LOG_FIELD_STR && str_is_none(f->text))
+    if (is_left_out(f))
         return;
     put_key(l, f->key);
     if (f->kind == LOG_FIELD_STR) {
@@ -165,7 +177,7 @@ static void put_field(struct line *l, const struct log_field *f)
         return;
     }
     (void)snprintf(digits, sizeof(digits), "%lld", (long long)f->number);
-    put_text(l, str_from_c(digits));
+    put_text(l, f->kind == LOG_FIELD_FLAG ? STR("true") : str_from_c(digits));
 }
 
 /* Time and level, which start every line. */
@@ -181,32 +193,76 @@ static void put_start(struct line *l, enum log_level level)
     (void)snprintf(text, sizeof(text),
                    line_format == LOG_TEXT ? "%s.%03dZ %s"
                                            : "{\"time\":\"%s.%03dZ\",\"level\":\"%s\"",
-                   day, (int)(now.tv_nsec / 1000000), level_names[level]);
+                   day, (int)(now.tv_nsec / 1000000), log_level_name(level));
     put_text(l, str_from_c(text));
 }
 
-static void write_now(int fd, str text)
+/* ---- without a queue */
+
+/* A pipe that is ready has room for a whole line, so write() does not wait behind this. */
+static bool write_now(int fd, str text)
 {
     while (text.len > 0) {
-        ssize_t n = write(fd, text.p, text.len);
+        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        ssize_t n;
 
+        if (poll(&ready, 1, LOG_PATIENCE_MS) == 0)
+            return false;
+        n = write(fd, text.p, text.len);
         if (n > 0)
             text = str_skip(text, (size_t)n);
         else if (n == 0 || errno != EINTR)
-            return; /* there is no one left to tell */
+            return false; /* there is no one left to tell */
     }
+    return true;
 }
+
+static size_t write_loss(const struct log_loss *loss, char text[LINE_BYTES]);
+
+/* Tells what was lost before, when lines get through again. */
+static void tell_lost(int fd)
+{
+    struct log_loss loss;
+    char text[LINE_BYTES];
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < LOG_LEVELS; i++)
+        n += loss.n[i] = atomic_load(&n_lost[i]);
+    if (n == 0 || !write_now(fd, str_from(text, write_loss(&loss, text))))
+        return;
+    for (size_t i = 0; i < LOG_LEVELS; i++)
+        atomic_fetch_sub(&n_lost[i], loss.n[i]);
+}
+
+static void write_line_now(int fd, enum log_level level, str line)
+{
+    tell_lost(fd);
+    if (!write_now(fd, line))
+        atomic_fetch_add(&n_lost[level], 1);
+}
+
+/* ---- whole lines */
 
 static void line_end(struct line *l)
 {
     put_text(l, line_format == LOG_TEXT ? STR("\n") : STR("}\n"));
 }
 
-static void line_write(struct line *l, enum log_level level)
+static void line_put(const struct line *l, enum log_level level, int fd)
 {
+    if (!log_queue_put(fd, level, str_from(l->text, l->len)))
+        write_line_now(fd, level, str_from(l->text, l->len));
+}
+
+/* Errors are for whoever has started us as well, who may not know of a file. */
+static void line_write(struct line *l, enum log_level level, enum log_target target)
+{
+    const int fd = log_file_fd(target);
+
     line_end(l);
-    if (!log_queue_put(STDERR_FILENO, level, str_from(l->text, l->len)))
-        write_now(STDERR_FILENO, str_from(l->text, l->len));
+    line_put(l, level, fd);
+    if (level == LOG_ERROR && fd != STDERR_FILENO)
+        line_put(l, level, STDERR_FILENO);
 }
 
 void log_print(str text)
@@ -215,7 +271,7 @@ void log_print(str text)
         str piece = str_from(text.p, text.len < LINE_BYTES ? text.len : LINE_BYTES);
 
         if (!log_queue_put(STDOUT_FILENO, LOG_INFO, piece))
-            write_now(STDOUT_FILENO, piece);
+            (void)write_now(STDOUT_FILENO, piece);
         text = str_skip(text, piece.len);
     }
 }
@@ -235,14 +291,50 @@ static void put_event(struct line *l, enum log_level level, const char *event,
         put_field(l, fields);
 }
 
-void log_line(enum log_level level, const char *event, const struct log_field *fields)
+void log_always(enum log_level level, const char *event, const struct log_field *fields)
 {
     struct line l = {.len = 0};
 
-    if (!log_is_on(level))
-        return;
+    metrics_count(METRIC_LOG_LINES, level);
     put_event(&l, level, event, fields);
-    line_write(&l, level);
+    line_write(&l, level, LOG_TARGET_MAIN);
+}
+
+void log_line(enum log_level level, const char *event, const struct log_field *fields)
+{
+    if (log_is_on(level))
+        log_always(level, event, fields);
+}
+
+void log_audit_set(bool is_on)
+{
+    audit_is_on = is_on;
+}
+
+bool log_audit_is_on(void)
+{
+    return audit_is_on;
+}
+
+void log_audit(const struct log_field *fields)
+{
+    struct line l = {.len = 0};
+
+    put_event(&l, LOG_INFO, "audit", fields);
+    line_write(&l, LOG_INFO, LOG_TARGET_AUDIT);
+}
+
+void log_reload(const char *part, bool is_good, const struct log_field *more)
+{
+    const struct log_field none = LOG_END;
+    const str outcome = is_good ? STR("ok") : STR("error");
+
+    log_line(is_good ? LOG_INFO : LOG_ERROR, "reload",
+             (struct log_field[]){LOG_STR("part", str_from_c(part)), LOG_STR("result", outcome),
+                                  more == NULL ? none : *more, LOG_END});
+    if (log_audit_is_on())
+        log_audit((struct log_field[]){LOG_STR("what", STR("reload")), LOG_STR("outcome", outcome),
+                                       LOG_STR("part", str_from_c(part)), LOG_END});
 }
 
 void log_msg(enum log_level level, const char *format, ...)
@@ -253,6 +345,7 @@ void log_msg(enum log_level level, const char *format, ...)
 
     if (!log_is_on(level))
         return;
+    metrics_count(METRIC_LOG_LINES, level);
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
@@ -264,19 +357,32 @@ void log_msg(enum log_level level, const char *format, ...)
         put_key(&l, "message");
         put_string(&l, str_from_c(text));
     }
-    line_write(&l, level);
+    line_write(&l, level, LOG_TARGET_MAIN);
+}
+
+void log_reopen(void)
+{
+    struct err e;
+
+    for (int i = 0; i < LOG_TARGETS; i++) {
+        if (log_file_reopen((enum log_target)i, &e) == -1)
+            log_msg(LOG_ERROR, "%s; the old one stays open", e.msg);
+    }
+    log_line(LOG_DEBUG, "log_reopened",
+             (struct log_field[]){LOG_FLAG("log_file", log_file_is_open(LOG_TARGET_MAIN)),
+                                  LOG_FLAG("audit", log_file_is_open(LOG_TARGET_AUDIT)), LOG_END});
 }
 
 /* Writes the line that counts dropped lines; it is shown at every level. */
 static size_t write_loss(const struct log_loss *loss, char text[LINE_BYTES])
 {
     struct line l = {.len = 0};
-    uint64_t n_lines = 0;
+    uint64_t n = 0;
 
     for (size_t i = 0; i < LOG_QUEUE_LEVELS; i++)
-        n_lines += loss->n[i];
+        n += loss->n[i];
     put_event(&l, LOG_WARN, "log_dropped",
-              (struct log_field[]){LOG_INT("lines", n_lines), LOG_INT("errors", loss->n[LOG_ERROR]),
+              (struct log_field[]){LOG_INT("lines", n), LOG_INT("errors", loss->n[LOG_ERROR]),
                                    LOG_INT("warnings", loss->n[LOG_WARN]), LOG_END});
     line_end(&l);
     memcpy(text, l.text, l.len);

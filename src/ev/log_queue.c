@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "ev/log_file.h"
+
 struct head {
     struct log_loss loss; /* lines dropped just before this one */
     unsigned short len;
@@ -116,19 +118,20 @@ bool log_queue_put(int fd, unsigned level, str line)
 struct writer {
     struct head head;
     char line[LOG_QUEUE_LINE_BYTES];
-    struct log_loss loss; /* dropped lines that were not reported yet */
+    struct log_loss loss;      /* dropped lines that were not reported yet */
+    bool is_torn[LOG_TARGETS]; /* only a part of the last line got through: the disk is full */
 };
 
 /* Writes all bytes, however long that takes; O_NONBLOCK may have been set by somebody who shares
- * the descriptor. */
-static bool write_all(int fd, const char *p, size_t len)
+ * the descriptor. ret_written: how many bytes got through, also when not all did. */
+static bool write_all(int fd, const char *p, size_t len, size_t *ret_written)
 {
-    while (len > 0) {
-        ssize_t n = write(fd, p, len);
+    *ret_written = 0;
+    while (*ret_written < len) {
+        ssize_t n = write(fd, p + *ret_written, len - *ret_written);
 
         if (n > 0) {
-            p += n;
-            len -= (size_t)n;
+            *ret_written += (size_t)n;
         } else if (n == -1 && errno == EAGAIN) {
             (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
         } else if (n == 0 || errno != EINTR) {
@@ -138,11 +141,28 @@ static bool write_all(int fd, const char *p, size_t len)
     return true;
 }
 
+/* A torn line is ended first, so that what follows begins a line of its own. */
+static bool write_record(struct writer *w, int fd, const char *p, size_t len)
+{
+    bool *is_torn =
+        &w->is_torn[fd == log_file_fd(LOG_TARGET_MAIN) ? LOG_TARGET_MAIN : LOG_TARGET_AUDIT];
+    size_t n;
+
+    if (*is_torn && !write_all(fd, "\n", 1, &n))
+        return false;
+    *is_torn = false;
+    if (write_all(fd, p, len, &n))
+        return true;
+    *is_torn = n > 0;
+    return false;
+}
+
 static void report_loss(struct writer *w)
 {
     char text[LOG_QUEUE_LINE_BYTES];
 
-    if (has_loss(&w->loss) && write_all(STDERR_FILENO, text, queue.text(&w->loss, text)))
+    if (has_loss(&w->loss) &&
+        write_record(w, log_file_fd(LOG_TARGET_MAIN), text, queue.text(&w->loss, text)))
         w->loss = (struct log_loss){{0}};
 }
 
@@ -150,7 +170,7 @@ static void write_line(struct writer *w)
 {
     add_loss(&w->loss, &w->head.loss);
     report_loss(w);
-    if (!write_all(w->head.fd, w->line, w->head.len))
+    if (!write_record(w, w->head.fd, w->line, w->head.len))
         w->loss.n[w->head.level]++;
 }
 

@@ -9,6 +9,8 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/budget.h"
 #include "ev/loop.h"
@@ -29,11 +31,72 @@ struct curl_client {
     struct curl_call *changed;
     size_t n_calls;
     bool settling;
+
+    const struct http_connection_count *count; /* of the last call that wants to be counted */
+    size_t n_sockets, n_counted_calls;         /* of such calls */
+    size_t n_idle, n_active;                   /* as counted */
 };
 
 static struct curl_call *curl_call_of(struct http_call *call)
 {
     return (struct curl_call *)call;
+}
+
+/* --- counting ------------------------------------------------------------------- */
+
+/* libcurl does not say which of its connections a call uses: there are as many idle ones as there are more
+ * sockets than calls. */
+static void count_connections(struct curl_client *client)
+{
+    const struct http_connection_count *count = client->count;
+    const size_t n = client->n_sockets, n_calls = client->n_counted_calls;
+    const size_t n_active = n < n_calls ? n : n_calls, n_idle = n - n_active;
+
+    if (count == NULL)
+        return;
+    count->move(count->arg, true, (int)n_idle - (int)client->n_idle);
+    count->move(count->arg, false, (int)n_active - (int)client->n_active);
+    client->n_idle = n_idle;
+    client->n_active = n_active;
+}
+
+static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct curl_client *client = arg;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+
+    (void)purpose;
+    if (fd == -1)
+        return CURL_SOCKET_BAD;
+    client->n_sockets++;
+    count_connections(client);
+    return fd;
+}
+
+static int on_close_socket(void *arg, curl_socket_t fd)
+{
+    struct curl_client *client = arg;
+
+    client->n_sockets--;
+    count_connections(client);
+    return close(fd);
+}
+
+/* A guarded client opens sockets in its own way, and is not counted. */
+static void count_call(struct curl_call *call, const struct http_connection_count *count)
+{
+    struct curl_client *client = call->client;
+
+    if (count == NULL || client->conf->may_connect != NULL)
+        return;
+    call->is_counted = true;
+    client->count = count;
+    client->n_counted_calls++;
+    (void)curl_easy_setopt(call->easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    (void)curl_easy_setopt(call->easy, CURLOPT_OPENSOCKETDATA, client);
+    (void)curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close_socket);
+    (void)curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETDATA, client);
+    count_connections(client);
 }
 
 /* --- changes that wait ---------------------------------------------------------- */
@@ -82,6 +145,8 @@ static void call_free(struct curl_call *call)
     resolve_cancel(&call->wait);
     leave_libcurl(call);
     client->n_calls--;
+    client->n_counted_calls -= call->is_counted;
+    count_connections(client);
     keep_connections(client);
     curl_call_fini(call);
     budget_free(call, CALL_BYTES);
@@ -213,6 +278,21 @@ static bool is_connected(const struct http_call *call)
     return sent_us > 0;
 }
 
+static bool connect_time(const struct http_call *call, uint64_t *ret_ms)
+{
+    CURL *easy = ((const struct curl_call *)call)->easy;
+    curl_off_t connected_us = 0, shaken_us = 0;
+    long n_made = 0;
+
+    (void)curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &n_made);
+    (void)curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+    (void)curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME_T, &shaken_us); /* of TLS, else 0 */
+    if (shaken_us < connected_us)
+        shaken_us = connected_us;
+    *ret_ms = (uint64_t)shaken_us / 1000;
+    return n_made > 0 && shaken_us > 0;
+}
+
 static void write_where(const struct http_call *call, char out[CALL_WHERE_BYTES])
 {
     curl_call_where((const struct curl_call *)call, out);
@@ -222,7 +302,7 @@ struct http_call *curl_client_start(struct curl_client *client, const struct htt
                                     struct err *reterr)
 {
     static const struct call_transport transport = {on_paused, drop_call, is_connected,
-                                                    write_where};
+                                                    connect_time, write_where};
     struct curl_call *call = budget_alloc(sizeof(*call), CALL_BYTES);
 
     if (call == NULL) {
@@ -238,6 +318,7 @@ struct http_call *curl_client_start(struct curl_client *client, const struct htt
     }
     client->n_calls++;
     keep_connections(client);
+    count_call(call, conf->count);
     if (client->resolver != NULL) {
         look_up(call);
         return &call->call;

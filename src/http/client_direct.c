@@ -47,6 +47,9 @@ struct direct_call {
 
     struct buf request; /* its head; kept as long as it may have to be sent again */
     str body;           /* the caller's */
+    const struct http_connection_count *count; /* the caller's, or NULL */
+    uint64_t connect_ms;                       /* how long it took, if the call has connected */
+    bool has_connected;
     struct iovec pieces[2];
     struct h1_response response;
 
@@ -264,6 +267,9 @@ static void on_dialled(void *arg, int fd, int error)
         fail_errno(d, ENOMEM);
         return;
     }
+    conn_pool_count(d->conn, d->count);
+    d->has_connected = true;
+    d->connect_ms = loop_now_ms(d->client->loop) - d->call.connecting_ms;
     d->call.connecting_ms = 0;
     send_request(d);
 }
@@ -338,6 +344,14 @@ static void drop_call(struct http_call *call)
 static bool is_connected(const struct http_call *call)
 {
     return ((const struct direct_call *)call)->conn != NULL;
+}
+
+static bool connect_time(const struct http_call *call, uint64_t *ret_ms)
+{
+    const struct direct_call *d = (const struct direct_call *)call;
+
+    *ret_ms = d->connect_ms;
+    return d->has_connected;
 }
 
 static void write_where(const struct http_call *call, char out[CALL_WHERE_BYTES])
@@ -426,13 +440,14 @@ struct http_call *direct_client_start(struct direct_client *client,
                                       struct err *reterr)
 {
     static const struct call_transport transport = {on_paused, drop_call, is_connected,
-                                                    write_where};
+                                                    connect_time, write_where};
     struct direct_call *d = check_path(url, reterr) ? call_new(client, url, reterr) : NULL;
 
     if (d == NULL)
         return NULL;
     d->call.transport = &transport;
     d->body = conf->body;
+    d->count = conf->count;
     write_request(conf, url, &d->request);
     h1_response_init(&d->response, CALL_MAX_HEAD_BYTES, strcmp(conf->method, "HEAD") == 0);
     if (!conf->is_unique)

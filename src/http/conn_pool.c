@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http/http_call_conf.h"
+
 struct conn_pool {
     struct loop *loop;
     struct origin *origins;
@@ -72,6 +74,20 @@ void origin_unref(struct origin *o)
     free(o);
 }
 
+/* --- counting ------------------------------------------------------------------- */
+
+static void move_count(const struct pool_conn *c, bool is_idle, int n)
+{
+    if (c->count != NULL)
+        c->count->move(c->count->arg, is_idle, n);
+}
+
+void conn_pool_count(struct pool_conn *c, const struct http_connection_count *count)
+{
+    c->count = count;
+    move_count(c, false, 1);
+}
+
 /* --- the idle ones -------------------------------------------------------------- */
 
 static void idle_remove(struct pool_conn *c)
@@ -82,6 +98,7 @@ static void idle_remove(struct pool_conn *c)
     *(c->older == NULL ? &pool->oldest : &c->older->newer) = c->newer;
     c->newer = c->older = NULL;
     pool->n_idle--;
+    move_count(c, true, -1);
 }
 
 static void idle_add(struct pool_conn *c)
@@ -92,6 +109,7 @@ static void idle_add(struct pool_conn *c)
     *(c->older == NULL ? &pool->oldest : &c->older->newer) = c;
     pool->newest = c;
     pool->n_idle++;
+    move_count(c, true, 1);
 }
 
 static void close_old(struct conn_pool *pool)
@@ -128,6 +146,7 @@ struct pool_conn *conn_pool_take(struct conn_pool *pool, const struct origin *or
     if (c == NULL)
         return NULL;
     idle_remove(c);
+    move_count(c, false, 1);
     c->user = user;
     c->arg = arg;
     c->is_reused = true;
@@ -139,6 +158,7 @@ void conn_pool_release(struct pool_conn *c)
     struct conn_pool *pool = c->pool;
 
     c->user = NULL;
+    move_count(c, false, -1);
     c->idle_since_ms = loop_now_ms(pool->loop);
     socket_read(&c->socket, true);
     idle_add(c);
@@ -153,6 +173,8 @@ void conn_pool_close(struct pool_conn *c)
 {
     if (c->user == NULL)
         idle_remove(c);
+    else
+        move_count(c, false, -1);
     c->user = NULL;
     origin_unref(c->origin);
     socket_close(&c->socket);

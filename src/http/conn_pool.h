@@ -22,6 +22,7 @@ struct origin {
 };
 
 struct conn_pool;
+struct http_connection_count;
 
 /* Reports to the user of a connection, from the loop only. */
 struct pool_user {
@@ -43,6 +44,7 @@ struct pool_conn {
     void *arg;
     struct pool_conn *newer, *older; /* of those that are idle */
     uint64_t idle_since_ms;
+    const struct http_connection_count *count; /* NULL: it is not counted */
 };
 
 /* Keeps at most max_idle connections that are idle, each for max_idle_ms at most:
@@ -66,6 +68,9 @@ struct pool_conn *conn_pool_take(struct conn_pool *pool, const struct origin *or
  * *reterr filled. */
 struct pool_conn *conn_pool_open(struct conn_pool *pool, struct origin *origin, int fd,
                                  const struct pool_user *user, void *arg, struct err *reterr);
+
+/* Counts the connection, which is in use, from now on; NULL is fine. */
+void conn_pool_count(struct pool_conn *conn, const struct http_connection_count *count);
 
 /* Ends the use of a connection: the pool keeps it, or closes it when that is too much. */
 void conn_pool_release(struct pool_conn *conn);

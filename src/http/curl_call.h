@@ -39,6 +39,7 @@ struct curl_call {
     bool changed;   /* is in the client's list of these */
     bool held;      /* libcurl keeps bytes that came during a pause */
     bool cancelled; /* freed as soon as libcurl is left */
+    bool is_counted;
 };
 
 /* Fills easy, url, headers and the copies. What was made before a failure is

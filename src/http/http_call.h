@@ -31,6 +31,8 @@ struct call_transport {
     void (*drop)(struct http_call *call);
     /* True when the request could be sent. */
     bool (*is_connected)(const struct http_call *call);
+    /* See http_call_connect_time(). */
+    bool (*connect_time)(const struct http_call *call, uint64_t *ret_ms);
     /* Writes "host:port", or the socket's path; never user, path or query of a URL. */
     void (*where)(const struct http_call *call, char out[CALL_WHERE_BYTES]);
 };

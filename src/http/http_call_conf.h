@@ -29,6 +29,13 @@ struct http_client_conf {
     bool (*may_connect)(const struct sockaddr *to);
 };
 
+/* Counts connections as they come, go, and change between idle and active, on the loop's thread. Outlives
+ * the client. */
+struct http_connection_count {
+    void (*move)(void *arg, bool is_idle, int n);
+    void *arg;
+};
+
 struct http_call_conf {
     const char *method;
     const char *url;                   /* copied */
@@ -43,6 +50,7 @@ struct http_call_conf {
     uint64_t first_byte_timeout_ms; /* from start to the response's head */
     uint64_t idle_timeout_ms;       /* between two reads of the body */
     uint64_t total_timeout_ms;      /* whole call */
+    const struct http_connection_count *count; /* of connections that it makes; NULL: none */
 };
 
 /* What a call reports, on the loop, never from inside http_client_start().

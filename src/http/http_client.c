@@ -197,6 +197,11 @@ const char *http_call_phase(const struct http_call *call)
     return call->transport->is_connected(call) ? "first_byte" : "connecting";
 }
 
+bool http_call_connect_time(const struct http_call *call, uint64_t *ret_ms)
+{
+    return call->transport->connect_time(call, ret_ms);
+}
+
 /* --- the client --------------------------------------------------------------------- */
 
 static bool conf_copy(struct http_client *client, const struct http_client_conf *conf)

@@ -51,4 +51,8 @@ void http_call_resume(struct http_call *call);
  * "answer". */
 const char *http_call_phase(const struct http_call *call);
 
+/* How long it took to connect, from inside on_head or on_end: the name and the handshake of TLS included.
+ * False when the call has an older connection, or none. */
+bool http_call_connect_time(const struct http_call *call, uint64_t *ret_ms);
+
 #endif

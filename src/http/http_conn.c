@@ -12,7 +12,11 @@
 #include <unistd.h>
 
 #include "base/budget.h"
+#include "base/listen_spec.h"
+#include "ev/log.h"
 #include "http/client_share.h"
+#include "http/http_metrics.h"
+#include "tls/tls_files.h"
 
 enum {
     /* Budget of a connection, for itself and what else it holds besides buffers and arenas: its
@@ -54,6 +58,22 @@ void conn_set_deadline(struct http_conn *c, uint64_t due_ms)
 
 static void conn_gone(void *arg);
 
+/* Notes how a TLS handshake has ended. */
+static void handshake_end(const struct http_conn *c, enum tls_result result)
+{
+    tls_result_count(result);
+    if (result != TLS_OK)
+        log_line(LOG_DEBUG, "tls",
+                 (struct log_field[]){LOG_STR("handshake", str_from_c(tls_result_word(result))),
+                                      LOG_STR("client", str_from_c(c->peer)),
+                                      LOG_STR("listener", str_from_c(c->listener->text)), LOG_END});
+}
+
+static bool is_late(const struct http_conn *c)
+{
+    return c->deadline_ms != 0 && loop_now_ms(c->server->loop) >= c->deadline_ms;
+}
+
 static void on_timer(void *arg)
 {
     struct http_conn *c = arg;
@@ -70,6 +90,8 @@ static void on_timer(void *arg)
         conn_refuse(c, &late);
     } else if (c->state == CONN_WEBSOCKET) {
         websocket_on_time(c->websocket);
+    } else if (c->state == CONN_PROXY) {
+        conn_proxied_late(c);
     } else {
         conn_gone(c);
     }
@@ -136,6 +158,8 @@ static void leave_server(struct http_conn *c)
     if (c->state == CONN_LINGER && !c->refused)
         TAILQ_REMOVE(&c->server->lingering, c, by_linger);
     c->state = CONN_CLOSED;
+    http_metrics_end(&c->x);
+    http_metrics_note_state(c);
     loop_timer_free(c->timer);
     c->timer = NULL;
     large_head_forget(c);
@@ -160,17 +184,32 @@ void conn_reset(struct http_conn *c)
     socket_reset(&c->socket);
 }
 
+void conn_tell_end(struct http_conn *c)
+{
+    struct http_exchange *x = &c->x;
+
+    if (!x->is_open || x->is_told)
+        return;
+    x->is_told = true;
+    x->traffic.bytes_in = c->h1.body.len;
+    if (c->server->on_end != NULL)
+        c->server->on_end(c->server->arg, x);
+}
+
 /* The client went away, or took nothing for too long. */
 static void conn_gone(void *arg)
 {
     struct http_conn *c = arg;
     bool awaited = c->state == CONN_ANSWER, is_websocket = c->state == CONN_WEBSOCKET;
 
+    if (c->state == CONN_HANDSHAKE)
+        handshake_end(c, is_late(c) ? TLS_TIMEOUT : TLS_GONE);
     conn_close(c);
     if (awaited && c->x.handler != NULL)
         c->x.handler->on_gone(c->x.arg);
     else if (is_websocket)
         websocket_on_lost(c->websocket);
+    conn_tell_end(c);
 }
 
 void conn_lose(struct http_conn *c)
@@ -215,7 +254,7 @@ static void drain_bytes(struct http_conn *c, size_t n)
 {
     c->drained_bytes += n;
     if (c->drained_bytes > LINGER_BYTES)
-        conn_close(c);
+        conn_gone(c);
     else if (c->state == CONN_LINGER)
         linger_deadline_set(c);
 }
@@ -240,10 +279,12 @@ static int request_read(struct http_conn *c)
         .wants_upgrade = c->h1.wants_upgrade,
         .is_http_1_0 = c->h1.is_http_1_0,
         .has_body = c->h1.has_body,
-        .on_loopback = c->on_loopback,
+        .on_loopback = c->listener->is_loopback,
+        .listener = c->listener,
         .peer = str_from_c(c->peer),
+        .certificate = c->certificate,
     };
-    return 0;
+    return conn_proxied_read_request(c);
 }
 
 /* Opens the exchange when the head is complete, or as complete as it will be. False when out of
@@ -253,9 +294,12 @@ static bool exchange_open(struct http_conn *c)
     bool is_head = str_eq(h1_method(&c->h1), STR("HEAD"));
 
     large_head_forget(c);
-    c->x = (struct http_exchange){.conn = c, .is_open = true, .has_body = !is_head};
-    if (!c->h1.has_head || request_read(c) == 0)
+    c->x = (struct http_exchange){
+        .conn = c, .is_open = true, .has_body = !is_head, .start_ms = loop_now_ms(c->server->loop)};
+    if (!c->h1.has_head || request_read(c) == 0) {
+        http_metrics_begin(&c->x);
         return true;
+    }
     conn_close(c);
     return false;
 }
@@ -266,6 +310,7 @@ static void exchange_start(struct http_conn *c)
     c->state = CONN_ANSWER;
     c->reported_blocked = false;
     c->server->n_exchanges++;
+    http_metrics_note_state(c);
     deadline_set(c, 0);
 }
 
@@ -321,6 +366,8 @@ void conn_refuse(struct http_conn *c, const struct err *e)
         return;
     exchange_start(c);
     c->x.close_after = true;
+    if (!c->refused)
+        http_metrics_refuse(e);
     http_exchange_respond_error(&c->x, e, NULL, 0);
 }
 
@@ -331,6 +378,7 @@ static void request_begin(struct http_conn *c)
     exchange_start(c);
     c->x.close_after = !c->h1.keep_alive;
     c->x.request.body = h1_body(&c->h1);
+    c->x.traffic.bytes_in = c->x.request.body.len;
     c->server->on_request(c->server->arg, &c->x, &c->x.request);
     (void)budget_use_for(before);
 }
@@ -379,6 +427,7 @@ static void set_reading_state(struct http_conn *c)
         c->state = CONN_BODY;
         body_deadline_set(c);
     }
+    http_metrics_note_state(c);
 }
 
 static void send_continue(struct http_conn *c)
@@ -453,6 +502,10 @@ static void conn_bytes(void *arg, str bytes)
 {
     struct http_conn *c = arg;
 
+    if (c->state == CONN_PROXY) {
+        conn_proxied_bytes(c, bytes);
+        return;
+    }
     if (c->state <= CONN_BODY)
         bytes = str_skip(bytes, request_feed(c, bytes));
     if (c->state == CONN_WEBSOCKET)
@@ -467,9 +520,12 @@ static void conn_bytes(void *arg, str bytes)
 
 static void exchange_end(struct http_conn *c)
 {
+    conn_tell_end(c);
+    http_metrics_end(&c->x);
     exchange_fini(&c->x);
     c->server->n_exchanges--;
-    if (c->x.close_after || c->server->draining) {
+    c->has_answered = true;
+    if (c->x.close_after || (c->server->draining && !c->server->keeps_idle)) {
         conn_linger(c);
         return;
     }
@@ -488,6 +544,13 @@ static void exchange_end(struct http_conn *c)
         buf_fini(&c->ahead);
     if (c->state != CONN_CLOSED && c->ahead.len <= c->server->conf.max_head_bytes)
         socket_read(&c->socket, true);
+}
+
+bool conn_has_bytes(const struct http_conn *c)
+{
+    char byte;
+
+    return recv(c->socket.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 static void conn_progress(void *arg)
@@ -577,6 +640,60 @@ static void add_to_server(struct http_conn *c, struct http_server *server)
     server->n_open++;
 }
 
+/* A client that has failed finds out why by the alert, as it would by a last answer. */
+static void on_secured(void *arg)
+{
+    struct http_conn *c = arg;
+    const struct tls_channel *channel = c->socket.tls;
+    str owner = tls_channel_owner(channel);
+
+    handshake_end(c, tls_channel_result(channel));
+    if (tls_channel_state(channel) == TLS_FAILED) {
+        conn_linger(c);
+        return;
+    }
+    set_reading_state(c);
+    if (str_is_none(owner))
+        return;
+    c->certificate = tls_files_keep_owner(c->listener->tls, owner);
+    if (str_is_none(c->certificate))
+        socket_break(&c->socket); /* no room for it: it must not count as nobody */
+}
+
+/* False when out of memory. */
+static bool begin_handshake(struct http_conn *c)
+{
+    struct tls_context *context = tls_files_context(c->listener->tls);
+    enum budget_use before = budget_use_for(BUDGET_CONNECTION);
+    struct tls_channel *channel = tls_channel_new(context);
+
+    (void)budget_use_for(before);
+    tls_context_unref(context);
+    if (channel == NULL)
+        return false;
+    socket_secure(&c->socket, channel, on_secured);
+    c->state = CONN_HANDSHAKE;
+    deadline_set(c, c->server->conf.head_timeout_ms);
+    return true;
+}
+
+bool conn_begin(struct http_conn *c, str bytes)
+{
+    if (c->listener->tls == NULL) {
+        set_reading_state(c);
+        if (bytes.len > 0)
+            conn_bytes(c, bytes);
+        return true;
+    }
+    if (!begin_handshake(c)) {
+        conn_close(c);
+        return false;
+    }
+    if (bytes.len > 0)
+        socket_unseal(&c->socket, bytes);
+    return true;
+}
+
 static struct http_conn *conn_new(void)
 {
     enum budget_use before = budget_use_for(BUDGET_CONNECTION);
@@ -586,7 +703,8 @@ static struct http_conn *conn_new(void)
     return c;
 }
 
-struct http_conn *conn_open(struct http_server *server, int fd, const char *peer)
+struct http_conn *conn_open(struct http_server *server, int fd, const char *peer,
+                            const struct http_listener *listener)
 {
     struct http_conn *c = conn_new();
 
@@ -605,10 +723,15 @@ struct http_conn *conn_open(struct http_server *server, int fd, const char *peer
         budget_free(c, CONN_BYTES);
         return NULL;
     }
+    c->listener = listener;
     memcpy(c->peer, peer, strnlen(peer, sizeof(c->peer) - 1));
     h1_init(&c->h1, &server->limits);
     c->settle = (struct loop_message){.fn = conn_settle, .arg = c};
     add_to_server(c, server);
-    set_reading_state(c);
+    http_metrics_accept(c);
+    if ((listener->marks & LISTEN_PROXY) != 0)
+        conn_proxied_await(c);
+    else if (!conn_begin(c, STR("")))
+        return NULL;
     return c;
 }

@@ -3,10 +3,12 @@
  *     http_server.c   listeners, limits, the list of connections
  *     large_heads.c   a bound on all heads that are unfinished
  *     http_conn.c     reading requests, timeouts, closing: the states below
+ *     conn_proxied.c  who the client is, behind proxies
  *     http_request.c  what an owner asks about its request
  *     http_reply.c    the other http_exchange_ functions: writing answers
  *     websocket.c     connections that HTTP has ended on
  *
+ *     PROXY -> HANDSHAKE ->                              only where they are spoken
  *     IDLE -> HEAD -> BODY -> ANSWER -> FLUSH -> IDLE ...      keep-alive
  *               `---------------^                                refused at its head, or no body
  *       |       |       |       |         `----> LINGER -.     last answer sent
@@ -28,6 +30,8 @@
 #include "net/socket.h"
 
 enum conn_state {
+    CONN_PROXY,     /* +proxy: the PROXY header is not complete */
+    CONN_HANDSHAKE, /* of TLS: nothing has been heard that HTTP knows */
     CONN_IDLE,      /* no byte of a request yet */
     CONN_HEAD,      /* within the head of a request */
     CONN_BODY,      /* within its body */
@@ -49,15 +53,28 @@ struct decoding {
     void *arg;
 };
 
+/* What is counted of an exchange when it is over (http_metrics.h). */
+struct exchange_counted {
+    bool is_open, is_stream;              /* it is among those that run */
+    uint16_t route, model, owner, status; /* 0: none */
+    uint64_t start_ms;
+};
+
 struct http_exchange {
     struct http_conn *conn;
     struct arena arena;
     struct http_request request;
     struct decoding decoding;                    /* of its body, when it came compressed */
     str request_id;                              /* STR_NONE until it is needed */
+    str traceparent;                             /* that the answer tells, or STR_NONE */
     const struct http_exchange_handler *handler; /* NULL: nothing is reported */
     void *arg;
-    void *attached;   /* http_exchange_attach() */
+    void *attached; /* http_exchange_attach() */
+    void *noted;    /* http_exchange_note() */
+    struct http_traffic traffic;
+    struct exchange_counted counted;
+    uint64_t start_ms;
+    bool is_told;     /* its end, to on_end */
     bool is_open;     /* the head has been read; the rest is of use */
     bool has_body;    /* of the answer: not for HEAD, 204, 304 */
     bool chunked;     /* the answer's coding */
@@ -86,26 +103,30 @@ struct http_conn {
     bool reported_blocked;       /* the owner waits for on_blocked(false) */
     bool refused;                /* over max_connections: gets a 503 and nothing else */
     bool is_memory_free;         /* closed, but settle or the owner still holds it */
+    bool is_proxied;             /* a PROXY header came before all else */
     bool is_held;                /* by the owner of the exchange, see http_exchange_hold() */
-    bool on_loopback;            /* came to a socket for this machine alone */
+    bool has_answered;           /* a request */
+    unsigned char counted;       /* as what, see http_metrics.c */
+    const struct http_listener *listener;
+    str certificate; /* see struct http_request */
     char peer[PEER_BYTES];
     uint64_t share_key; /* of the client whose connections it counts among (client_share.h) */
 };
 
 struct server_listener {
     struct http_server *server;
-    struct listener *listener;
-    bool is_loopback;
+    struct listener *listener;  /* NULL: none */
+    struct http_listener about; /* of connections as well, which may outlive the listener */
 };
 
 struct http_server {
     struct loop *loop;
     struct server_listener listeners[HTTP_SERVER_LISTENERS];
-    size_t n_listeners;
     struct http_server_conf conf;
     struct h1_limits limits;
     http_server_on_head *on_head; /* or NULL */
     http_server_on_request *on_request;
+    http_server_on_end *on_end; /* or NULL */
     void *arg;
     struct http_conn *conns;
     TAILQ_HEAD(large_heads, http_conn) large_heads; /* unfinished, the oldest first */
@@ -113,19 +134,41 @@ struct http_server {
     TAILQ_HEAD(lingering, http_conn) lingering; /* that take a place, the oldest first */
     size_t n_open, n_refused, n_exchanges;
     bool draining, closing;
+    bool keeps_idle;       /* connections, while it drains */
     bool listeners_wait;   /* see server_balance() */
     uint64_t log_full_ms;  /* until then nothing more is logged about refused connections */
+    uint64_t log_proxy_ms; /* the same about PROXY headers */
     struct buf head, body; /* an answer is put together here */
     int64_t date_s;        /* the second that date shows */
     char date[40];
     int port; /* of http_server_open() */
 };
 
-/* Takes fd; NULL when out of memory. */
-struct http_conn *conn_open(struct http_server *server, int fd, const char *peer);
+/* Takes fd; NULL when out of memory. The listener outlives the connection. */
+struct http_conn *conn_open(struct http_server *server, int fd, const char *peer,
+                            const struct http_listener *listener);
+
+/* Begins with the handshake of TLS or with HTTP, with the bytes that have come already. False when out of
+ * memory: the connection is closed. */
+bool conn_begin(struct http_conn *c, str bytes);
+
+/* The client among whose connections one of this peer counts; 0: nobody's, or it is not known yet. */
+uint64_t conn_proxied_share_key(const struct http_server *server,
+                                const struct http_listener *listener, const char *peer);
+
+/* CONN_PROXY: waits for the header; takes its bytes, and goes on when it is complete; it is late. */
+void conn_proxied_await(struct http_conn *c);
+void conn_proxied_bytes(struct http_conn *c, str bytes);
+void conn_proxied_late(struct http_conn *c);
+
+/* Fills in what proxies say of the request. -1 when out of memory. */
+int conn_proxied_read_request(struct http_conn *c);
 
 /* Answers e to a request that cannot be read on, and closes. */
 void conn_refuse(struct http_conn *c, const struct err *e);
+
+/* True when bytes of the client wait to be read. */
+bool conn_has_bytes(const struct http_conn *c);
 
 /* Closes the socket at once, without a report. */
 void conn_close(struct http_conn *c);
@@ -170,6 +213,9 @@ void conn_send(struct http_conn *c, const struct iovec *pieces, size_t n_pieces)
 
 /* Sends what the socket has queued after the batch of events. */
 void conn_flush_later(struct http_conn *c);
+
+/* The exchange has ended, for whoever watches that: once, while its memory is there. */
+void conn_tell_end(struct http_conn *c);
 
 /* The answer is complete: the exchange is over for its owner. */
 void conn_answered(struct http_conn *c);

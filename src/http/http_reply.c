@@ -12,6 +12,7 @@
 #include "base/budget.h"
 #include "http/body_decode.h"
 #include "http/http_conn.h"
+#include "http/http_metrics.h"
 #include "http/request_id.h"
 #include "json/json_err.h"
 
@@ -46,6 +47,7 @@ static const struct {
     {502, "Bad Gateway"},
     {503, "Service Unavailable"},
     {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
 };
 
 /* HTTP allows the phrase to be empty. */
@@ -73,6 +75,11 @@ void *http_exchange_attached(const struct http_exchange *x)
     return x->attached;
 }
 
+void http_exchange_tell_trace(struct http_exchange *x, const char *traceparent)
+{
+    x->traceparent = arena_dup(&x->arena, str_from_c(traceparent));
+}
+
 str http_exchange_request_id(struct http_exchange *x)
 {
     bool is_readable = x->request.method.len > 0;
@@ -80,6 +87,31 @@ str http_exchange_request_id(struct http_exchange *x)
     if (str_is_none(x->request_id))
         x->request_id = request_id_choose(is_readable ? &x->request : NULL, &x->arena);
     return x->request_id;
+}
+
+void http_exchange_note(struct http_exchange *x, void *noted)
+{
+    x->noted = noted;
+}
+
+void *http_exchange_noted(const struct http_exchange *x)
+{
+    return x->noted;
+}
+
+const struct http_request *http_exchange_request(const struct http_exchange *x)
+{
+    return &x->request;
+}
+
+struct http_traffic *http_exchange_traffic(struct http_exchange *x)
+{
+    return &x->traffic;
+}
+
+uint64_t http_exchange_start_ms(const struct http_exchange *x)
+{
+    return x->start_ms;
 }
 
 void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,
@@ -139,7 +171,8 @@ static void write_cors(struct http_exchange *x, struct buf *out)
     if (str_is_none(origin))
         return;
     write_header(out, STR("Access-Control-Allow-Origin"), origin);
-    write_header(out, STR("Access-Control-Expose-Headers"), STR("x-request-id, retry-after"));
+    write_header(out, STR("Access-Control-Expose-Headers"),
+                 STR("x-request-id, retry-after, idempotent-replayed, openai-poll-after-ms"));
 }
 
 /* Some answers never have a body, so they need no length. */
@@ -157,6 +190,8 @@ static struct buf *start_head(struct http_exchange *x, int status,
 
     x->close_after = x->close_after || server->draining;
     x->has_body = x->has_body && status_has_length(status);
+    x->traffic.status = status;
+    http_metrics_answer(x, status, headers, n_headers);
     buf_reset(out);
     buf_append(out, STR("HTTP/1.1 "));
     buf_int(out, status);
@@ -165,11 +200,18 @@ static struct buf *start_head(struct http_exchange *x, int status,
     buf_append(out, STR("\r\n"));
     write_header(out, STR("Date"), date_now(server));
     write_header(out, STR("x-request-id"), http_exchange_request_id(x));
+    if (!str_is_none(x->traceparent))
+        write_header(out, STR("traceparent"), x->traceparent);
     for (size_t i = 0; i < n_headers; i++)
         write_header(out, headers[i].name, headers[i].value);
     write_cors(x, out);
     write_connection(x, out);
     return out;
+}
+
+static void count_out(struct http_exchange *x, size_t n)
+{
+    x->traffic.bytes_out += x->has_body ? n : 0;
 }
 
 /* --- whole answers ------------------------------------------------------------- */
@@ -203,6 +245,7 @@ void http_exchange_respond(struct http_exchange *x, int status, const struct htt
         return;
     pieces[0] = socket_piece(buf_str(out));
     pieces[1] = socket_piece(body);
+    count_out(x, body.len);
     conn_send(x->conn, pieces, x->has_body && body.len > 0 ? 2 : 1);
     conn_answered(x->conn);
 }
@@ -216,6 +259,7 @@ void http_exchange_respond_taken(struct http_exchange *x, int status,
     if (!finish_head(x, status, body->len))
         return;
     socket_queue(&x->conn->socket, buf_str(out));
+    count_out(x, body->len);
     if (x->has_body)
         socket_take(&x->conn->socket, body);
     buf_fini(body);
@@ -233,6 +277,8 @@ bool conn_switch_protocols(struct http_exchange *x, const struct http_header *he
         return false;
     piece = socket_piece(buf_str(out));
     conn_send(x->conn, &piece, 1);
+    conn_tell_end(x->conn);
+    http_metrics_end(x);
     return true;
 }
 
@@ -345,6 +391,7 @@ void http_exchange_write(struct http_exchange *x, str bytes)
     size_t n = body_pieces(x, bytes, &size, pieces);
 
     assert(x->conn->state == CONN_ANSWER);
+    count_out(x, bytes.len);
     if (n > 0)
         conn_send(x->conn, pieces, n);
 }
@@ -357,6 +404,7 @@ void http_exchange_write_taken(struct http_exchange *x, struct buf *bytes)
     size_t n = body_pieces(x, buf_str(bytes), &size, pieces);
 
     assert(x->conn->state == CONN_ANSWER);
+    count_out(x, bytes->len);
     if (n > 1)
         socket_queue(socket, str_from(pieces[0].iov_base, pieces[0].iov_len));
     if (n > 0)
@@ -374,6 +422,7 @@ void http_exchange_write_soon(struct http_exchange *x, str bytes)
     size_t n = body_pieces(x, bytes, &size, pieces);
 
     assert(x->conn->state == CONN_ANSWER);
+    count_out(x, bytes.len);
     for (size_t i = 0; i < n; i++)
         socket_queue(&x->conn->socket, str_from(pieces[i].iov_base, pieces[i].iov_len));
     conn_flush_later(x->conn);
@@ -392,6 +441,7 @@ void http_exchange_end(struct http_exchange *x, str bytes)
     size_t n = body_pieces(x, bytes, &size, pieces);
 
     assert(x->conn->state == CONN_ANSWER);
+    count_out(x, bytes.len);
     if (x->chunked && x->has_body)
         pieces[n++] = socket_piece(STR("0\r\n\r\n"));
     conn_send(x->conn, pieces, n);
@@ -408,4 +458,5 @@ void http_exchange_abort(struct http_exchange *x)
         conn_close(c);
     else
         conn_reset(c);
+    conn_tell_end(c);
 }

@@ -19,6 +19,32 @@ str http_request_header(const struct http_request *r, str name)
     return STR_NONE;
 }
 
+unsigned http_request_marks(const struct http_request *r)
+{
+    return r->listener == NULL ? 0 : r->listener->marks;
+}
+
+/* Headers by which proxies say for whom they ask. */
+static bool is_forwarded(const struct http_request *r)
+{
+    static const str names[] = {STR_INIT("x-forwarded-for"),   STR_INIT("forwarded"),
+                                STR_INIT("x-forwarded-proto"), STR_INIT("x-forwarded-host"),
+                                STR_INIT("x-real-ip"),         STR_INIT("via")};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!str_is_none(http_request_header(r, names[i])))
+            return true;
+    }
+    return false;
+}
+
+bool http_request_is_local(const struct http_request *r)
+{
+    const struct http_listener *l = r->listener;
+
+    return l != NULL && (l->is_loopback || l->is_unix) && !r->is_proxied && !is_forwarded(r);
+}
+
 /* RFC 9110, 5.3: two lines are one list, and a list is more than one coding. */
 static bool is_repeated(const struct http_request *r, str name)
 {

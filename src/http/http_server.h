@@ -23,6 +23,18 @@ struct client_share;
 struct http_exchange;
 struct http_server;
 struct loop;
+struct trusted_proxies;
+struct tls_files;
+
+/* Where a connection has come in: an element of the key `listen`. */
+struct http_listener {
+    const char *text; /* as it is configured; outlives the server */
+    unsigned number;  /* among those of the process, from 0 */
+    unsigned marks;   /* of enum listen_mark (base/listen_spec.h) */
+    bool is_loopback; /* bound to an address of this machine only */
+    bool is_unix;
+    struct tls_files *tls; /* its connections speak TLS, with what is in use there; or NULL */
+};
 
 /* Limits of one connection; every one is a configuration key. */
 struct http_server_conf {
@@ -36,7 +48,8 @@ struct http_server_conf {
     struct client_share
         *share; /* of each client, in the whole process; outlives the server; or NULL */
     size_t max_pending_bytes; /* unsent bytes above which on_blocked is reported */
-    uint64_t head_timeout_ms; /* from first byte of a request to the end of its head: 408 */
+    uint64_t head_timeout_ms; /* from first byte of a request to the end of its head: 408; and as
+                               * long a TLS handshake may take */
     uint64_t body_timeout_ms; /* between two reads of a body: 408 */
     uint64_t body_total_ms;   /* from its first byte to its last: 408; 0: never */
     uint64_t body_min_rate;   /* bytes of content that it must bring in each second behind the
@@ -44,6 +57,7 @@ struct http_server_conf {
     uint64_t keep_alive_ms;   /* idle connection between requests */
     uint64_t send_timeout_ms; /* no byte taken by the client: connection closed; 0: never */
     struct cors cors;         /* what every answer says about it */
+    const struct trusted_proxies *trusted; /* outlives the server; or NULL */
 };
 
 /* Header names are lower case. Views live until the exchange ends. */
@@ -57,11 +71,33 @@ struct http_request {
     const struct err *refusal;  /* NULL, or why it is not to be served: it has no length, which
                                 * matters only where its method is allowed */
     bool on_loopback; /* the socket it came to is bound to an address of this machine only */
-    str peer;         /* address of the client without port, or "unix", for logs */
+    const struct http_listener *listener; /* NULL: it came to none, as in tests */
+    /* Address of the client without port, or "unix"; behind a PROXY header, or proxies that are trusted,
+     * what they say. */
+    str peer;
+    bool is_proxied; /* a PROXY header came before it */
+    bool is_https;   /* the client has come by https, to us or to a proxy that is trusted */
+    /* The owner that the client's certificate names: "cert:VALUE", a text that stays as long as the
+     * process; STR_NONE when there is none. */
+    str certificate;
 };
 
 /* Value of a header (name in lower case), or STR_NONE. */
 str http_request_header(const struct http_request *r, str name);
+
+/* The marks of the listener that the request came to. */
+unsigned http_request_marks(const struct http_request *r);
+
+/* True when whoever asks is on this machine, as far as can be known: it came to a loopback address or a
+ * Unix socket, and nothing says that it was passed on for somebody else. */
+bool http_request_is_local(const struct http_request *r);
+
+/* What has passed of an exchange, or of what is carried otherwise. */
+struct http_traffic {
+    uint64_t bytes_in, bytes_out; /* of bodies, without what frames them */
+    int status;                   /* of the answer; 0: there is none yet */
+    bool has_line; /* whoever answers leaves a line in the log that says all of this */
+};
 
 /* Reports to the owner of an exchange; both functions are needed. They come from the loop, never
  * from inside an http_exchange_ call. */
@@ -86,17 +122,32 @@ typedef void http_server_on_request(void *arg, struct http_exchange *x,
 typedef bool http_server_on_head(void *arg, struct http_exchange *x,
                                  const struct http_request *head);
 
+/* Called once for every request whose head was read, or refused: its answer has been handed to the kernel,
+ * or the client has left; also when HTTP ends on its connection. What on_head and on_request were given is
+ * still there. */
+typedef void http_server_on_end(void *arg, struct http_exchange *x);
+
 /* A server without a listener; NULL with *reterr filled. */
 struct http_server *http_server_new(struct loop *loop, const struct http_server_conf *conf,
                                     http_server_on_request *on_request, void *arg,
                                     struct err *reterr);
 
+/* Goes by other limits from now on; times that run already end as they were set. */
+void http_server_configure(struct http_server *server, const struct http_server_conf *conf);
+
 /* Lets on_head judge the heads of requests; before the first connection. */
 void http_server_judge_heads(struct http_server *server, http_server_on_head *on_head);
+
+/* Tells of the ends of exchanges; before the first connection. */
+void http_server_watch_ends(struct http_server *server, http_server_on_end *on_end);
 
 /* Accepts connections on a socket that listens (listen_address.h), besides those
  * given before. Takes fd, also if it fails. Returns 0, or -1 with *reterr filled. */
 int http_server_listen(struct http_server *server, int fd, struct err *reterr);
+
+/* Accepts on a listener of this text, number and marks; what the socket itself tells is found out. */
+int http_server_listen_as(struct http_server *server, int fd, const struct http_listener *listener,
+                          struct err *reterr);
 
 /* A server with one listener, for a TCP address ("127.0.0.1:8080", "[::1]:0"). NULL with *reterr
  * filled. */
@@ -113,9 +164,28 @@ int http_server_port(const struct http_server *server);
 size_t http_server_connections(const struct http_server *server);
 size_t http_server_exchanges(const struct http_server *server);
 
-/* Stops accepting and closes idle connections; running exchanges go on and
- * answer with Connection: close; WebSockets, which count as exchanges, hear of it. */
+/* Number of connections on which a request is coming in, or has come and was not read; with_new: and of
+ * those that have carried none yet. It looks at all of them. */
+size_t http_server_coming(const struct http_server *server, bool with_new);
+
+/* Idle connections count as new ones, and a drain leaves them open. */
+void http_server_keep_idle(struct http_server *server);
+
+/* Counts the open connections by what they carry. It looks at all of them. */
+struct http_server_counts {
+    size_t n_idle, n_active, n_websockets;
+};
+struct http_server_counts http_server_count(const struct http_server *server);
+
+/* Stops accepting, behind those that wait in the kernel by now, and closes idle connections; running
+ * exchanges go on and answer with Connection: close, as do requests that are coming in; WebSockets,
+ * which count as exchanges, hear of it. */
 void http_server_drain(struct http_server *server);
+
+/* Drains a server that stays: listeners that are for others than clients go on. Served again,
+ * connections are kept open again, and what listens is to be given anew. */
+void http_server_rest(struct http_server *server);
+void http_server_serve(struct http_server *server);
 
 /* Closes the listeners and all connections, without reports. */
 void http_server_close(struct http_server *server);
@@ -146,8 +216,26 @@ struct arena *http_exchange_arena(struct http_exchange *x);
 void http_exchange_attach(struct http_exchange *x, void *found);
 void *http_exchange_attached(const struct http_exchange *x);
 
+/* Keeps what is told of the exchange in the end (http_server_on_end); NULL when nothing was noted. */
+void http_exchange_note(struct http_exchange *x, void *noted);
+void *http_exchange_noted(const struct http_exchange *x);
+
+/* The request, its traffic, and when its head was complete; they live as long as the exchange's memory. */
+const struct http_request *http_exchange_request(const struct http_exchange *x);
+struct http_traffic *http_exchange_traffic(struct http_exchange *x);
+uint64_t http_exchange_start_ms(const struct http_exchange *x);
+
 /* The x-request-id that the answer will carry: the client's or a new one. */
 str http_exchange_request_id(struct http_exchange *x);
+
+/* What the exchange is counted as: words of METRIC_DOMAIN_ROUTE, _OWNER and _MODEL, which are 0 if they
+ * are not told. Before its answer is over. */
+void http_exchange_count_route(struct http_exchange *x, uint16_t route);
+void http_exchange_count_owner(struct http_exchange *x, uint16_t owner);
+void http_exchange_count_model(struct http_exchange *x, uint16_t model);
+
+/* The answer will have this in its header traceparent; copied. */
+void http_exchange_tell_trace(struct http_exchange *x, const char *traceparent);
 
 /* Sets who gets the reports; before this call nobody does. */
 void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,

@@ -124,7 +124,7 @@ static bool is_misled(const struct origin_policy *policy, const struct http_requ
         return false;
     if (s->is_upgrade && says_own)
         return true;
-    if (policy->asks_for_key || str_eq(r->peer, STR("unix")))
+    if (policy->asks_for_key || (r->listener != NULL && r->listener->is_unix))
         return false;
     return r->on_loopback || policy->is_only_names || (says_own && str_is_none(s->site));
 }

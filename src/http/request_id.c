@@ -6,12 +6,16 @@
 
 enum { MAX_BYTES = 128 };
 
+static bool is_id_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == ':' || c == '-';
+}
+
 static bool is_plain_id(str s)
 {
     for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-
-        if (c <= ' ' || c >= 0x7F || c == '"' || c == '\\')
+        if (!is_id_char(s.p[i]))
             return false;
     }
     return s.len > 0 && s.len <= MAX_BYTES;

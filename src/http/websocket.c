@@ -21,6 +21,7 @@
 #include "base/budget.h"
 #include "http/http_conn.h"
 #include "http/ws_handshake.h"
+#include "metrics/metrics.h"
 
 enum {
     CLOSE_MS = 5000,             /* in which a client answers our close frame */
@@ -48,6 +49,7 @@ struct websocket {
     uint64_t close_due_ms; /* when the client's close frame is not waited for any more */
     size_t pong_bytes;     /* queued since all was sent last */
     bool owes_pong;        /* to the last ping, since too many were queued */
+    bool is_counted;       /* among those that are open */
     unsigned char n_pong;
     char pong[WS_CONTROL_BYTES];
 };
@@ -166,14 +168,22 @@ static void report_gone(struct websocket *ws)
         handler->on_gone(ws->arg);
 }
 
+static void count_open(struct websocket *ws, bool is_open)
+{
+    if (ws->is_counted != is_open)
+        metrics_move(METRIC_OPEN_WEBSOCKETS, 0, is_open ? 1 : -1);
+    ws->is_counted = is_open;
+}
+
 static void linger(struct websocket *ws)
 {
+    count_open(ws, false);
     ws->phase = CLOSED;
     ws->conn->server->n_exchanges--;
     conn_linger(ws->conn);
 }
 
-/* Nothing more is read: sends our close frame, unless that is out, and all that is queued. */
+/* Reading ends: sends our close frame, unless that is out, and all that is queued. */
 static void end_both_ways(struct websocket *ws, enum ws_code code, str reason)
 {
     if (ws->phase == OPEN)
@@ -435,6 +445,7 @@ void websocket_free(struct websocket *ws)
 {
     if (ws == NULL)
         return;
+    count_open(ws, false);
     ws_fini(&ws->frames);
     budget_free(ws, ws->bytes);
 }
@@ -489,6 +500,7 @@ struct websocket *http_exchange_upgrade(struct http_exchange *x, const struct we
         ws->ping_due_ms = now_ms(ws) + conf->ping_interval_ms;
     c->websocket = ws;
     c->state = CONN_WEBSOCKET;
+    count_open(ws, true);
     send_queued(ws);
     return ws;
 }

@@ -52,7 +52,7 @@ static const struct {
     {HPE_INVALID_METHOD, ERR_BAD_REQUEST, "The request line has no known method."},
     {HPE_INVALID_URL, ERR_BAD_REQUEST, "The request target is malformed."},
     {HPE_INVALID_VERSION, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here."},
-    {HPE_PAUSED_H2_UPGRADE, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here."},
+    {HPE_PAUSED_H2_UPGRADE, ERR_HTTP_VERSION, "Only HTTP/1.1 and HTTP/1.0 are spoken here."},
     {HPE_INVALID_CONSTANT, ERR_BAD_REQUEST, "Only HTTP/1.1 and HTTP/1.0 are spoken here."},
     {HPE_UNEXPECTED_CONTENT_LENGTH, ERR_BAD_REQUEST,
      "Content-Length is repeated or stands beside Transfer-Encoding."},

@@ -1,10 +1,13 @@
 /* listen_tcp.c -- host, port, and a socket on them. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -159,6 +162,7 @@ int listen_tcp_check_free(const char *address, struct err *reterr)
 
 union bound {
     struct sockaddr any;
+    struct sockaddr_un un;
     struct sockaddr_in in;
     struct sockaddr_in6 in6;
 };
@@ -173,11 +177,35 @@ static union bound address_of_socket(int fd)
     return bound;
 }
 
+char *listen_bound_text(int fd)
+{
+    const union bound bound = address_of_socket(fd);
+    char host[INET6_ADDRSTRLEN];
+    char *text = NULL;
+    int rc;
+
+    if (bound.any.sa_family == AF_UNIX)
+        rc = asprintf(&text, "unix:%.*s", (int)sizeof(bound.un.sun_path), bound.un.sun_path);
+    else if (bound.any.sa_family == AF_INET6)
+        rc = asprintf(&text, "[%s]:%d",
+                      inet_ntop(AF_INET6, &bound.in6.sin6_addr, host, sizeof(host)),
+                      ntohs(bound.in6.sin6_port));
+    else
+        rc = asprintf(&text, "%s:%d", inet_ntop(AF_INET, &bound.in.sin_addr, host, sizeof(host)),
+                      ntohs(bound.in.sin_port));
+    return rc == -1 ? NULL : text;
+}
+
 int listen_port(int fd)
 {
     const union bound bound = address_of_socket(fd);
 
     return ntohs(bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
+}
+
+bool listen_is_unix(int fd)
+{
+    return address_of_socket(fd).any.sa_family == AF_UNIX;
 }
 
 /* The analyzer of gcc takes what memset() has cleared for uninitialized. */

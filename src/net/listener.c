@@ -5,7 +5,6 @@
  * kernel's backlog meanwhile. */
 #include "net/listener.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 enum {
     ACCEPTS_PER_WAKEUP = 64, /* so that a burst does not starve open connections */
+    ACCEPTS_AT_END = 8192,   /* more than a backlog, for clients that come meanwhile */
     REST_MS = 100,
 };
 
@@ -62,18 +62,15 @@ static void rest_a_while(struct listener *l)
  * socket has no address. */
 static void peer_name(const struct address *from, char out[PEER_BYTES])
 {
-    const struct in6_addr *in6 = &from->to.in6.sin6_addr;
     sa_family_t family = from->to.any.sa_family;
+    const void *where = family == AF_INET ? (const void *)&from->to.in4.sin_addr
+                                          : (const void *)&from->to.in6.sin6_addr;
 
     out[0] = '\0';
-    if (family == AF_INET)
-        (void)inet_ntop(AF_INET, &from->to.in4.sin_addr, out, PEER_BYTES);
-    else if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(in6))
-        (void)inet_ntop(AF_INET, in6->s6_addr + 12, out, PEER_BYTES);
-    else if (family == AF_INET6)
-        (void)inet_ntop(AF_INET6, in6, out, PEER_BYTES);
-    else if (family == AF_UNIX)
-        memcpy(out, "unix", sizeof("unix"));
+    if (family == AF_UNIX)
+        memcpy(out, PEER_TEXT_UNIX, sizeof(PEER_TEXT_UNIX));
+    else
+        (void)peer_text_of(family, where, out);
 }
 
 /* Errors of accept() that say something about us and not about one connection. */
@@ -148,6 +145,12 @@ void listener_pause(struct listener *l, bool paused)
 {
     l->is_paused = paused;
     watch_socket(l);
+}
+
+void listener_take_waiting(struct listener *l)
+{
+    for (int i = 0; i < ACCEPTS_AT_END && !l->is_paused && accept_one(l); i++)
+        ;
 }
 
 static void on_poll_closed(uv_handle_t *handle)

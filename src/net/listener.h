@@ -10,12 +10,13 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "net/peer_text.h"
 
 struct listener;
 struct loop;
 
 /* Room for a numeric address. */
-enum { PEER_BYTES = 64 };
+enum { PEER_BYTES = PEER_TEXT_BYTES };
 
 /* A new connection: fd, non-blocking, belongs to the callee; peer is the
  * client's address without port, or "unix". May close the listener. */
@@ -31,6 +32,10 @@ int listener_port(const struct listener *l);
 /* Leaves new connections in the kernel's backlog, or takes them again. May be called from
  * within on_accept. */
 void listener_pause(struct listener *l, bool paused);
+
+/* Takes what waits in the kernel's backlog, up to now: listener_close() resets that when nobody else has
+ * the socket. Not within on_accept. */
+void listener_take_waiting(struct listener *l);
 
 /* Stops accepting; the memory goes after the batch of events. NULL is fine. */
 void listener_close(struct listener *l);

@@ -10,7 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/socket_tls.h"
+#include "tls/tls_channel.h"
+
 enum {
+    /* Where sealed bytes are received, in the loop's memory: they bring as many plain ones, and those
+     * of a record that has begun before, which are put in front of them. */
+    SEALED_AT = (LOOP_SCRATCH_BYTES + TLS_RECORD_BYTES) / 2,
     KEEP_PENDING_BYTES = 4096,       /* memory a socket may keep between two messages */
     KEEP_IDLE_BYTES = 1024,          /* and while it is idle */
     KERNEL_UNSENT_BYTES = 64 * 1024, /* beyond what is on its way to the peer */
@@ -23,6 +29,12 @@ struct socket_taken {
 };
 
 static void on_poll_event(uv_poll_t *poll, int status, int events);
+
+/* Bytes that are pending and still as they came. */
+static size_t unsealed_bytes(const struct socket *s)
+{
+    return s->pending.len - s->sent + s->taken_bytes;
+}
 
 /* UV_DISCONNECT is always asked for: a peer that leaves while we do not read is
  * noticed at once. Errors of the socket are reported without asking. */
@@ -84,12 +96,53 @@ static bool is_transient(int error)
     return error == EAGAIN || error == EINTR || error == ENOBUFS;
 }
 
+/* Sends what the channel owes to the peer, when that can be: more follows by itself. */
+static void send_answers(struct socket *s)
+{
+    if (s->gone || s->blocked || !socket_tls_owes(s))
+        return;
+    if (socket_tls_send(s, NULL, 0) == -1)
+        socket_break(s);
+    s->blocked = !s->gone && socket_tls_owes(s);
+    if (s->blocked)
+        watch_events(s);
+}
+
+/* A peer that fails within the handshake is the owner's to close, behind the alert that tells why. */
+static void unseal_part(struct socket *s, str sealed)
+{
+    enum tls_state before = tls_channel_state(s->tls), now;
+    char *plain = loop_scratch(s->loop);
+    size_t n = tls_channel_feed(s->tls, sealed, plain);
+
+    now = tls_channel_state(s->tls);
+    send_answers(s);
+    if (before == TLS_SHAKING && now != TLS_SHAKING)
+        s->on_secured(s->arg);
+    if (n > 0 && !s->gone)
+        s->handler->on_bytes(s->arg, str_from(plain, n));
+    if ((now == TLS_ENDED || (now == TLS_FAILED && before == TLS_OPEN)) && !s->gone)
+        report_gone(s);
+}
+
+/* In parts, each of which has room in the loop's memory when it is plain. */
+void socket_unseal(struct socket *s, str sealed)
+{
+    const size_t most = LOOP_SCRATCH_BYTES - TLS_RECORD_BYTES;
+
+    for (; sealed.len > 0 && !s->gone; sealed = str_skip(sealed, most))
+        unseal_part(s, str_from(sealed.p, sealed.len < most ? sealed.len : most));
+}
+
 static void receive_bytes(struct socket *s)
 {
     char *scratch = loop_scratch(s->loop);
-    ssize_t n = recv(s->fd, scratch, LOOP_SCRATCH_BYTES, 0);
+    size_t at = s->tls == NULL ? 0 : SEALED_AT;
+    ssize_t n = recv(s->fd, scratch + at, LOOP_SCRATCH_BYTES - at, 0);
 
-    if (n > 0)
+    if (n > 0 && s->tls != NULL)
+        unseal_part(s, str_from(scratch + at, (size_t)n));
+    else if (n > 0)
         s->handler->on_bytes(s->arg, str_from(scratch, (size_t)n));
     else if (n == 0 || !is_transient(errno)) {
         if (n != 0)
@@ -99,11 +152,14 @@ static void receive_bytes(struct socket *s)
 }
 
 /* Sends pieces; returns what the kernel took of them, 0 when it refuses, -1 when it never will. */
-static ssize_t send_pieces(const struct socket *s, struct iovec *pieces, size_t n)
+static ssize_t send_pieces(struct socket *s, struct iovec *pieces, size_t n)
 {
     struct msghdr message = {.msg_iov = pieces, .msg_iovlen = n};
-    ssize_t taken = sendmsg(s->fd, &message, MSG_NOSIGNAL);
+    ssize_t taken;
 
+    if (s->tls != NULL)
+        return socket_tls_send(s, pieces, n);
+    taken = sendmsg(s->fd, &message, MSG_NOSIGNAL);
     if (taken >= 0)
         return taken;
     return is_transient(errno) ? 0 : -1;
@@ -170,8 +226,10 @@ static void send_lent(struct socket *s)
 static void send_pending(struct socket *s)
 {
     struct iovec pieces[SOCKET_PIECES];
-    ssize_t taken = send_pieces(s, pieces, pending_pieces(s, pieces));
+    ssize_t taken;
 
+    s->moved = false;
+    taken = send_pieces(s, pieces, pending_pieces(s, pieces));
     if (taken == -1) {
         socket_break(s);
         return;
@@ -180,8 +238,10 @@ static void send_pending(struct socket *s)
     if (socket_pending(s) == 0) {
         s->blocked = false;
         watch_events(s);
+        if (s->ends)
+            (void)shutdown(s->fd, SHUT_WR);
     }
-    if (taken > 0)
+    if (taken > 0 || s->moved)
         s->handler->on_progress(s->arg);
 }
 
@@ -260,8 +320,27 @@ static void on_poll_closed(uv_handle_t *handle)
     s->handler->on_closed(s->arg);
 }
 
+void socket_secure(struct socket *s, struct tls_channel *take, void (*on_secured)(void *arg))
+{
+    s->tls = take;
+    s->on_secured = on_secured;
+}
+
+/* Says good-bye, when everything else has been said and the kernel has room for it. */
+static void close_channel(struct socket *s)
+{
+    if (unsealed_bytes(s) == 0 && !socket_tls_owes(s)) {
+        tls_channel_end(s->tls);
+        (void)socket_tls_send(s, NULL, 0);
+    }
+    tls_channel_free(s->tls);
+    s->tls = NULL;
+}
+
 void socket_close(struct socket *s)
 {
+    if (s->tls != NULL)
+        close_channel(s);
     s->gone = true;
     s->n_lent = 0;
     pending_drop(s);
@@ -274,6 +353,8 @@ void socket_reset(struct socket *s)
     struct linger at_once = {.l_onoff = 1, .l_linger = 0};
 
     (void)setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    tls_channel_free(s->tls); /* without its last word */
+    s->tls = NULL;
     socket_close(s);
 }
 
@@ -335,7 +416,7 @@ static void queue_rest(struct socket *s, const struct iovec *pieces, size_t n, s
 void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
 {
     struct iovec all[2 * SOCKET_PIECES];
-    size_t queued = socket_pending(s), n, in_all;
+    size_t queued = unsealed_bytes(s), n, in_all;
     ssize_t taken;
 
     assert(n_pieces <= SOCKET_PIECES);
@@ -369,7 +450,7 @@ void socket_send(struct socket *s, const struct iovec *pieces, size_t n_pieces)
 
 void socket_lend(struct socket *s, struct iovec *pieces, size_t n_pieces)
 {
-    assert(socket_pending(s) == 0);
+    assert(socket_pending(s) == 0 && s->tls == NULL);
     if (s->gone)
         return;
     s->lent = pieces;
@@ -377,10 +458,12 @@ void socket_lend(struct socket *s, struct iovec *pieces, size_t n_pieces)
     send_lent(s);
 }
 
-size_t socket_pending(const struct socket *s)
+size_t socket_pending_everywhere(const struct socket *s)
 {
-    size_t n = s->pending.len - s->sent + s->taken_bytes;
+    size_t n = unsealed_bytes(s);
 
+    if (s->tls != NULL && !s->gone)
+        n += tls_channel_wire(s->tls).len;
     for (size_t i = 0; i < s->n_lent; i++)
         n += s->lent[i].iov_len;
     return n;
@@ -401,5 +484,12 @@ void socket_read(struct socket *s, bool on)
 
 void socket_shutdown(struct socket *s)
 {
+    if (s->tls != NULL) {
+        tls_channel_end(s->tls);
+        send_answers(s);
+        s->ends = !s->gone && socket_pending(s) > 0;
+        if (s->ends)
+            return;
+    }
     (void)shutdown(s->fd, SHUT_WR);
 }

@@ -5,6 +5,9 @@
  * gone is noticed in every state, also when nothing is read: an end of its
  * stream counts as going away, since HTTP has no use for half a connection.
  *
+ * With a channel (tls_channel.h) the bytes are sealed on their way: for the owner everything stays
+ * as it is, but that a handshake comes first. What waits for the peer to read waits unsealed.
+ *
  * Everything runs on the loop's thread. Callbacks come from the loop only, never
  * from inside a socket_ function, and may call any of them. */
 #ifndef ANTIPHON_NET_SOCKET_H
@@ -41,11 +44,23 @@ struct socket {
     struct iovec *lent;                            /* see socket_lend() */
     size_t n_lent;
     int error; /* errno of what broke it; 0 in on_gone: the stream has ended in order */
+    struct tls_channel *tls;       /* see socket_secure(); NULL: bytes go as they are */
+    void (*on_secured)(void *arg); /* with it */
+    bool moved;                    /* the kernel took sealed bytes */
+    bool ends;                     /* our stream ends behind the sealed bytes that wait */
 };
 
 /* Starts reading. Takes fd, also if it fails. */
 int socket_open(struct socket *s, struct loop *loop, int fd, const struct socket_handler *handler,
                 void *arg, struct err *reterr);
+
+/* Has the bytes go through the channel, which is the socket's from now on; before any have come or gone.
+ * on_secured is called when the handshake is over: the channel is then open, or has failed, which
+ * leaves the owner no more than socket_shutdown() and socket_close(). */
+void socket_secure(struct socket *s, struct tls_channel *take, void (*on_secured)(void *arg));
+
+/* Bytes for the channel that the owner has had already: they came with what was in front of it. */
+void socket_unseal(struct socket *s, str sealed);
 
 /* Closes the descriptor at once; on_closed follows, nothing else does. Bytes
  * still pending are lost. */
@@ -87,7 +102,14 @@ static inline struct iovec socket_piece(str s)
 }
 
 /* Bytes the peer has not taken yet. */
-size_t socket_pending(const struct socket *s);
+size_t socket_pending_everywhere(const struct socket *s);
+
+static inline size_t socket_pending(const struct socket *s)
+{
+    if (s->tls != NULL || s->n_lent > 0)
+        return socket_pending_everywhere(s);
+    return s->pending.len - s->sent + s->taken_bytes;
+}
 
 /* Treats the peer as lost: nothing more is sent, and on_gone follows. */
 void socket_break(struct socket *s);
