@@ -41,7 +41,7 @@ static int mend_message(struct mending *s, struct message *m)
             return -1;
         if (c->output == NULL && (c->is_cut_off || arguments == ARGUMENTS_BROKEN)) {
             *link = c->next;
-            history_repairs_add(s->repairs, 1, "broken call without output left out");
+            history_repairs_add(s->repairs, 1, HISTORY_REPAIR_BROKEN_CALL);
             continue;
         }
         c->is_broken = arguments == ARGUMENTS_BROKEN;

@@ -259,7 +259,7 @@ static struct call *add_orphan(struct assembly *s, const struct item *it, void *
         return NULL;
     }
     s->turn = NULL;
-    history_repairs_add(&s->repairs, str_is_none(it->name), "call made up for an output");
+    history_repairs_add(&s->repairs, str_is_none(it->name), HISTORY_REPAIR_MADE_CALL);
     return add_call(s, it, name, slot);
 }
 
@@ -277,7 +277,7 @@ static int on_output(struct assembly *s, const struct item *it)
         return -1;
     s->turn = NULL;
     if (c->output != NULL) {
-        history_repairs_add(&s->repairs, 1, "second output of a call left out");
+        history_repairs_add(&s->repairs, 1, HISTORY_REPAIR_SECOND_OUTPUT);
         return 0;
     }
     c->output = &it->content;

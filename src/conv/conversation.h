@@ -80,18 +80,22 @@ struct left_out {
 };
 
 /* What had to be changed of a history so that a server takes it. */
+enum history_repair {
+#define HISTORY_REPAIR(symbol, name, what) HISTORY_REPAIR_##symbol,
+#include "conv/history_repair.def"
+    HISTORY_REPAIR_KINDS,
+};
+
 struct history_repairs {
     unsigned n;
+    unsigned of[HISTORY_REPAIR_KINDS];
     const char *last; /* what the last was; NULL: there was none */
 };
 
-static inline void history_repairs_add(struct history_repairs *r, unsigned n, const char *what)
-{
-    if (n == 0)
-        return;
-    r->n += n;
-    r->last = what;
-}
+void history_repairs_add(struct history_repairs *r, unsigned n, enum history_repair kind);
+
+/* The name of a kind, for the log. */
+const char *history_repair_name(enum history_repair kind);
 
 struct conversation {
     str instructions;      /* escaped, STR_NONE when there are none */

@@ -1,6 +1,7 @@
 /* call_memory.c -- a lock around the cache. */
 #include "memory/call_memory.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <uv.h>
 
@@ -9,6 +10,7 @@
 struct call_memory {
     uv_mutex_t lock; /* guards cache; nothing else is taken while it is held */
     struct call_cache *cache;
+    atomic_size_t n_bytes; /* of the cache, for those who do not want the lock */
 };
 
 struct call_memory *call_memory_new(size_t max_entries, size_t max_bytes, struct err *reterr)
@@ -37,6 +39,17 @@ void call_memory_free(struct call_memory *m)
     free(m);
 }
 
+/* With the lock held. */
+static void note_bytes(struct call_memory *m)
+{
+    atomic_store_explicit(&m->n_bytes, call_cache_bytes(m->cache), memory_order_relaxed);
+}
+
+size_t call_memory_bytes(const struct call_memory *m)
+{
+    return m == NULL ? 0 : atomic_load_explicit(&m->n_bytes, memory_order_relaxed);
+}
+
 bool call_memory_find(struct call_memory *m, const struct call_key *key, struct arena *a, str *ret)
 {
     bool is_known;
@@ -52,6 +65,7 @@ void call_memory_put(struct call_memory *m, void (*put)(void *arg, struct call_c
 {
     uv_mutex_lock(&m->lock);
     put(arg, m->cache);
+    note_bytes(m);
     uv_mutex_unlock(&m->lock);
 }
 
@@ -59,6 +73,7 @@ void call_memory_forget(struct call_memory *m)
 {
     uv_mutex_lock(&m->lock);
     call_cache_clear(m->cache);
+    note_bytes(m);
     uv_mutex_unlock(&m->lock);
 }
 

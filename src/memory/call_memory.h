@@ -24,6 +24,9 @@ void call_memory_forget(struct call_memory *m);
 /* True when there is nothing to be found. Any thread. */
 bool call_memory_is_empty(struct call_memory *m);
 
+/* The bytes that are kept at this moment; NULL is fine. Any thread, without a lock. */
+size_t call_memory_bytes(const struct call_memory *m);
+
 /* Finds what is kept for a key; *ret is a copy in the arena. Any thread. */
 bool call_memory_find(struct call_memory *m, const struct call_key *key, struct arena *a, str *ret);
 

@@ -12,6 +12,7 @@
 
 #include "base/budget.h"
 #include "ev/log.h"
+#include "memory/answer_memory.h"
 #include "memory/call_memory.h"
 #include "memory/memory_size.h"
 #include "store/sql_sqlite_memory.h"
@@ -31,10 +32,11 @@ struct memory_keeper {
     struct loop_timer *timer;
     struct call_memory *memories[MAX_MEMORIES];
     size_t n_memories;
-    size_t peak;            /* of what was in use, since memory was given back */
-    size_t n_refusals;      /* of the budget, at the last look */
-    unsigned n_since_short; /* looks since the last one that found too little */
-    bool is_short;          /* as the log knows it */
+    struct answer_memory *answers; /* or NULL */
+    size_t peak;                   /* of what was in use, since memory was given back */
+    size_t n_refusals;             /* of the budget, at the last look */
+    unsigned n_since_short;        /* looks since the last one that found too little */
+    bool is_short;                 /* as the log knows it */
 };
 
 /* Three quarters of what there is: code, stacks, libraries and the file cache need some too. */
@@ -73,8 +75,10 @@ static void give_memory_back(void)
 #endif
 }
 
-static void forget_calls(struct memory_keeper *k)
+static void forget_kept(struct memory_keeper *k)
 {
+    if (k->answers != NULL)
+        answer_memory_forget(k->answers);
     for (size_t i = 0; i < k->n_memories; i++)
         call_memory_forget(k->memories[i]);
 }
@@ -103,7 +107,7 @@ static void look_at_memory(void *arg)
     k->n_refusals = n_refusals;
     log_shortage(k, was_short, peak);
     if (was_short)
-        forget_calls(k);
+        forget_kept(k);
     used = budget_used();
     k->peak = peak > k->peak ? peak : k->peak;
     if (k->peak > used && k->peak - used >= DROP_BYTES) {
@@ -114,7 +118,7 @@ static void look_at_memory(void *arg)
 }
 
 struct memory_keeper *memory_keeper_new(struct loop *loop, struct call_memory *const *memories,
-                                        size_t n, struct err *reterr)
+                                        size_t n, struct answer_memory *answers, struct err *reterr)
 {
     struct memory_keeper *k = calloc(1, sizeof(*k));
 
@@ -125,6 +129,7 @@ struct memory_keeper *memory_keeper_new(struct loop *loop, struct call_memory *c
         err_set_no_memory(reterr);
         return NULL;
     }
+    k->answers = answers;
     for (size_t i = 0; i < n && k->n_memories < MAX_MEMORIES; i++) {
         if (memories[i] != NULL)
             k->memories[k->n_memories++] = memories[i];

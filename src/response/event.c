@@ -4,14 +4,20 @@
 struct event_row {
     str head; /* all bytes up to the sequence number */
     const char *name;
+    unsigned number;
     unsigned members;
 };
 
 static const struct event_row rows[EVENT_COUNT] = {
-#define EVENT(symbol, wire, flags)                                                                 \
+#define EVENT(symbol, wire, number, flags)                                                         \
     [EVENT_##                                                                                      \
         symbol] = {STR_INIT("event: " wire "\ndata: {\"type\":\"" wire "\",\"sequence_number\":"), \
-                   wire, flags},
+                   wire, number, flags},
+#include "response/event.def"
+};
+
+static const enum event_type types[] = {
+#define EVENT(symbol, wire, number, flags) [number] = EVENT_##symbol,
 #include "response/event.def"
 };
 
@@ -23,6 +29,16 @@ const char *event_name(enum event_type type)
 unsigned event_members(enum event_type type)
 {
     return rows[type].members;
+}
+
+unsigned event_number(enum event_type type)
+{
+    return rows[type].number;
+}
+
+enum event_type event_of_number(unsigned number)
+{
+    return number < COUNT_OF(types) ? types[number] : EVENT_NONE;
 }
 
 static void text_member(str head, str escaped, struct buf *out)

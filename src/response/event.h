@@ -9,7 +9,7 @@
 
 enum event_type {
     EVENT_NONE,
-#define EVENT(symbol, name, members) EVENT_##symbol,
+#define EVENT(symbol, name, number, members) EVENT_##symbol,
 #include "response/event.def"
     EVENT_COUNT,
 };
@@ -51,5 +51,9 @@ void event_ids(enum event_type type, const struct event *e, struct buf *out);
 /* "response.created" ... and its members, for the documentation and tests. */
 const char *event_name(enum event_type type);
 unsigned event_members(enum event_type type);
+
+/* The number of a type in cuts, and the other way round; EVENT_NONE: there is no such event. */
+unsigned event_number(enum event_type type);
+enum event_type event_of_number(unsigned number);
 
 #endif

@@ -21,7 +21,7 @@ static void end_event(struct jw *w)
 
 void legacy_emit_object(const struct response *r, enum event_type type, struct buf *out)
 {
-    bool is_end = type != EVENT_CREATED && type != EVENT_IN_PROGRESS;
+    bool is_end = type != EVENT_CREATED && type != EVENT_QUEUED && type != EVENT_IN_PROGRESS;
     struct jw w = begin_event(event_name(is_end ? EVENT_COMPLETED : type), out);
 
     jw_key(&w, "response");

@@ -183,7 +183,7 @@ static void write_output(const struct response *r, struct jw *w)
         write_call(item, w);
         write_call_output(item, w);
     }
-    if (!has_calls && message != NULL && r->status != RESPONSE_IN_PROGRESS)
+    if (!has_calls && message != NULL && response_has_ended(r))
         write_message(r, message, w);
     jw_array_end(w);
 }
@@ -247,7 +247,7 @@ static void write_error(const struct response *r, struct jw *w)
 
 void legacy_write_object(const struct response *r, struct buf *out)
 {
-    bool is_running = r->status == RESPONSE_IN_PROGRESS;
+    bool is_running = !response_has_ended(r);
     struct jw w = jw_to(out);
 
     jw_object(&w);

@@ -61,6 +61,22 @@ const struct output_hosted_row *output_hosted_row(enum output_kind kind)
     return &hosted_rows[kind];
 }
 
+const char *output_status_word(enum output_status status)
+{
+    return status_words[status];
+}
+
+const char *output_phase_word(enum phase phase)
+{
+    return phase_words[phase];
+}
+
+bool output_has_status(enum output_kind kind)
+{
+    return kind != OUTPUT_MCP_LIST_TOOLS && kind != OUTPUT_MCP_APPROVAL_REQUEST &&
+           kind != OUTPUT_COMPACTION;
+}
+
 bool output_is_hosted_call(enum output_kind kind)
 {
     return kind == OUTPUT_MCP_CALL || hosted_kinds[kind] != HOSTED_NONE;
@@ -236,12 +252,6 @@ static void write_hosted_call(const struct output_item *item, struct jw *w)
     }
 }
 
-static bool has_status(enum output_kind kind)
-{
-    return kind != OUTPUT_MCP_LIST_TOOLS && kind != OUTPUT_MCP_APPROVAL_REQUEST &&
-           kind != OUTPUT_COMPACTION;
-}
-
 static void write_members(const struct output_item *item, struct jw *w)
 {
     switch (item->kind) {
@@ -293,7 +303,7 @@ void output_item_write(const struct output_item *item, struct buf *out)
     jw_object(&w);
     jw_key_string(&w, "id", id_str(&item->id));
     jw_key_string(&w, "type", str_from_c(item_rows[item->kind].type));
-    if (has_status(item->kind))
+    if (output_has_status(item->kind))
         jw_key_string(&w, "status", str_from_c(status_words[item->status]));
     write_members(item, &w);
     jw_object_end(&w);

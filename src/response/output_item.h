@@ -49,6 +49,13 @@ const struct output_part_row *output_part_row(enum output_part_kind kind);
 const struct output_kind_row *output_kind_row(enum output_kind kind);
 const struct output_hosted_row *output_hosted_row(enum output_kind kind);
 
+/* The words of the API; NULL for PHASE_NONE. */
+const char *output_status_word(enum output_status status);
+const char *output_phase_word(enum phase phase);
+
+/* Has an item of this kind a status? The others are announced and closed without one. */
+bool output_has_status(enum output_kind kind);
+
 /* A call that the gateway runs. */
 bool output_is_hosted_call(enum output_kind kind);
 

@@ -15,6 +15,8 @@ void response_init(struct response *r, const struct response_conf *conf)
     *r = (struct response){.conf = *conf};
     r->id = id_make(conf->ids, "resp_", ID_RANDOM_CHARS);
     r->end = r->round_begin = r->replayed = &r->first;
+    r->conf.keeps_cuts = conf->keeps_cuts && !response_is_legacy(r);
+    r->conf.max_events = r->conf.keeps_cuts ? conf->max_events : 0;
     r->service_tier = str_is_none(conf->service_tier) ? STR("default") : conf->service_tier;
 }
 
@@ -25,12 +27,26 @@ void response_fini(struct response *r)
     response_calls_fini(r);
     buf_fini(&r->held.text);
     buf_fini(&r->held.logprobs);
+    cuts_fini(&r->cuts);
     arena_fini(&r->arena);
+}
+
+void response_queue(struct response *r, struct buf *out)
+{
+    r->status = RESPONSE_QUEUED;
+    response_emit_object(r, EVENT_CREATED, out);
+    response_emit_object(r, EVENT_QUEUED, out);
 }
 
 void response_start(struct response *r, struct buf *out)
 {
-    response_emit_object(r, EVENT_CREATED, out);
+    const bool was_queued = r->status == RESPONSE_QUEUED;
+
+    if (!was_queued && r->conf.is_background)
+        response_queue(r, out);
+    else if (!was_queued)
+        response_emit_object(r, EVENT_CREATED, out);
+    r->status = RESPONSE_IN_PROGRESS;
     response_emit_object(r, EVENT_IN_PROGRESS, out);
 }
 
@@ -135,6 +151,35 @@ static bool open_part(struct response *r, enum output_part_kind kind, struct buf
     return true;
 }
 
+/* One delta of all that has been merged. */
+static void say_unsaid(struct response *r, struct buf *out)
+{
+    const struct output_part *p = r->prose->open;
+    struct event texts = {.text = str_skip(buf_str(&p->text), r->unsaid.from),
+                          .logprobs = str_skip(buf_str(&p->logprobs), r->unsaid.logprobs_from)};
+
+    if (!r->unsaid.is_any)
+        return;
+    r->unsaid.is_any = false;
+    if (texts.logprobs.len > 0 && texts.logprobs.p[0] == ',')
+        texts.logprobs = str_skip(texts.logprobs, 1);
+    response_emit_part(r, output_part_row(p->kind)->delta, r->prose, r->prose->open, &texts, out);
+}
+
+/* The item waits in silence anyway: all of its text follows in one delta. */
+static void merge_text(struct response *r, const struct delta *d, struct buf *out)
+{
+    const struct output_part *p = r->prose->open;
+
+    if (r->prose->is_waiting)
+        return;
+    if (!r->unsaid.is_any)
+        r->unsaid = (struct response_unsaid){true, p->text.len - d->text.len,
+                                             p->logprobs.len - d->logprobs.len};
+    if (p->text.len - r->unsaid.from >= RESPONSE_MERGED_BYTES)
+        say_unsaid(r, out);
+}
+
 static void close_part(struct response *r, struct buf *out)
 {
     struct output_item *item = r->prose;
@@ -143,6 +188,7 @@ static void close_part(struct response *r, struct buf *out)
     response_put_held(r, out);
     if (p == NULL)
         return;
+    say_unsaid(r, out);
     item->open = NULL;
     response_write_citations(r, p);
     response_emit_part_end(r, item, p, out);
@@ -248,7 +294,10 @@ bool response_put_text(struct response *r, const struct delta *d, struct buf *ou
 
     if (!claim_text(r, p, d))
         return false;
-    response_emit_part(r, output_part_row(p->kind)->delta, r->prose, p, &texts, out);
+    if (response_merges_deltas(r))
+        merge_text(r, d, out);
+    else
+        response_emit_part(r, output_part_row(p->kind)->delta, r->prose, p, &texts, out);
     return true;
 }
 

@@ -23,6 +23,8 @@
 #include "conv/text_seal.h"
 #include "response/argument_end.h"
 #include "response/argument_text.h"
+#include "response/cuts.h"
+#include "response/event.h"
 #include "response/output_item.h"
 #include "text/cite.h"
 #include "wire/chunk/delta.h"
@@ -70,19 +72,35 @@ struct response_conf {
     size_t max_output_bytes; /* of all texts together; 0: no limit */
     int64_t max_tool_calls;  /* of hosted tools; 0: no limit */
     bool single_call;        /* parallel_tool_calls is false: a round ends with its first call */
+    uint64_t max_events;     /* of kept ones; from then on deltas are merged. 0: no limit */
+    bool is_background;      /* it is queued before it is in progress */
+    bool keeps_cuts;         /* its events are noted as cuts, whether or not they are sent; not in
+                                the legacy dialect */
 };
+
+/* Merged deltas have as much text, but for the last of a text. */
+enum { RESPONSE_MERGED_BYTES = 1024 };
 
 enum response_status {
     RESPONSE_IN_PROGRESS,
     RESPONSE_COMPLETED,
     RESPONSE_INCOMPLETE,
     RESPONSE_FAILED,
+    RESPONSE_QUEUED,    /* of the background: not taken up yet */
+    RESPONSE_CANCELLED, /* its terminal event tells of a failed one (CONTRACT 4.8) */
 };
 
 /* The end of the open text, which may become a marker that cites a source. */
 struct response_held {
     struct buf text;     /* escaped; at most CITE_MAX_BYTES */
     struct buf logprobs; /* of all that no delta has carried yet */
+};
+
+/* What no delta of the open part has carried yet, because deltas are being merged: its text and logprobs
+ * from here on. */
+struct response_unsaid {
+    bool is_any;
+    size_t from, logprobs_from;
 };
 
 /* One call of the current round, by the number the upstream's reader gave it. */
@@ -132,7 +150,10 @@ struct response {
     const char *incomplete_reason;
     struct err *error; /* when failed; in the arena */
     int64_t completed_at;
-    uint64_t next_sequence_number;
+    uint64_t next_sequence_number; /* 0 for good when nobody gets events and no cuts are kept */
+    uint32_t n_events
+        [EVENT_COUNT]; /* that were written, by enum event_type; the owner may set them to 0 */
+    struct cuts cuts;  /* of the events so far; only with conf.keeps_cuts */
     struct usage usage;
     unsigned n_rounds;    /* that have ended, refusals in a stream among them */
     unsigned n_summaries; /* calls for one that have ended (response_compaction.h) */
@@ -149,6 +170,7 @@ struct response {
     struct output_item *newest;       /* of those that are seen */
     struct output_item *prose;        /* the open message or reasoning item */
     struct response_held held;        /* only with conf.sources */
+    struct response_unsaid unsaid;    /* of prose; what calls have not said stands in their items */
     struct output_item *hidden;       /* the open hidden one */
     struct output_item **withheld;    /* while the answer is lacking: what was withheld is among
                                          the items from here on */
@@ -165,11 +187,21 @@ struct response {
                              past max_output_bytes */
 };
 
+/* The status is the last one that the response will have, but that it fails if it could not be kept. */
+static inline bool response_has_ended(const struct response *r)
+{
+    return r->status != RESPONSE_QUEUED && r->status != RESPONSE_IN_PROGRESS;
+}
+
 void response_init(struct response *r, const struct response_conf *conf);
 void response_fini(struct response *r);
 
-/* response.created and response.in_progress. */
+/* response.created and response.in_progress. One of the background is queued between them: it may have
+ * been before, with response_queue(). */
 void response_start(struct response *r, struct buf *out);
+
+/* response.created and response.queued: a response of the background was accepted, and waits. */
+void response_queue(struct response *r, struct buf *out);
 
 /* What the upstream said next. Returns false when the output has grown past
  * its limit or memory ran out: then end the response with response_failure(). */
@@ -193,17 +225,24 @@ void response_keepalive(struct response *r, struct buf *out);
 void response_finish(struct response *r, enum finish finish, int64_t now_s, struct buf *out);
 void response_fail(struct response *r, const struct err *e, struct buf *out);
 
+/* As response_fail(), for a response whose end was wished for: the object says cancelled and has no
+ * error, the events of its end say ERR_RESPONSE_CANCELLED. */
+void response_cancel(struct response *r, struct buf *out);
+
 /* Completes a response of which nothing was to be generated: no items, and a usage of zeros. */
 void response_finish_empty(struct response *r, int64_t now_s);
 
 /* The terminal event and [DONE], as the last call. */
 void response_end(struct response *r, struct buf *out);
 
+/* The cuts of a response that has ended, with those of its last events, which response_end() is yet to
+ * send: they are stored before. */
+void response_whole_cuts(const struct response *r, struct cuts *ret);
+
 /* The response object as it stands. */
 void response_object(const struct response *r, struct buf *out);
 
-/* The same in pieces: what stands before the output's items, joined by commas,
- * and what behind. */
+/* The object in pieces: what stands before the output's items, joined by commas, and what behind. */
 void response_object_head(const struct response *r, struct buf *out);
 void response_object_tail(const struct response *r, struct buf *out);
 

@@ -75,7 +75,7 @@ static const char *shown_member(const struct response_call *c)
                : NULL;
 }
 
-/* Nothing but white space, as models write it where there is nothing to say. */
+/* True for white space alone, as models write it where there is nothing to say. */
 static bool is_blank(str escaped)
 {
     size_t i = 0;
@@ -99,13 +99,20 @@ static bool keep_text(struct response *r, struct buf *to, str text)
 }
 
 /* Sends the text that no delta has carried yet. */
-static void say_more(struct response *r, struct output_item *item, struct buf *out)
+static void say_all(struct response *r, struct output_item *item, struct buf *out)
 {
     str unsaid = str_skip(buf_str(&item->text), item->n_said);
 
     item->n_said = item->text.len;
     if (unsaid.len > 0)
         response_emit_call_text(r, output_kind_row(item->kind)->delta, item, unsaid, out);
+}
+
+/* Sends that text, but where deltas are merged only when it is enough for one. */
+static void say_more(struct response *r, struct output_item *item, struct buf *out)
+{
+    if (!response_merges_deltas(r) || item->text.len - item->n_said >= RESPONSE_MERGED_BYTES)
+        say_all(r, item, out);
 }
 
 /* Unpacks the arguments that arrived since the last time. */
@@ -257,12 +264,14 @@ static void fill_up(struct response *r, struct response_call *c, enum output_sta
 
     if (is_of_other_form(c, status)) {
         rest = buf_str(&c->arguments);
-    } else if (c->is_plain && has_json_arguments(c) && c->item->n_said == 0) {
+    } else if (c->is_plain && has_json_arguments(c) && c->item->n_said == 0 &&
+               is_blank(buf_str(&c->item->text))) {
         c->item->text.len = 0; /* none, or white space that was held back */
         rest = status == OUTPUT_COMPLETED ? STR("{}") : STR("");
     }
-    if (rest.len > 0 && !r->broken && keep_text(r, &c->item->text, rest))
-        say_more(r, c->item, out);
+    if (rest.len > 0 && !r->broken)
+        (void)keep_text(r, &c->item->text, rest);
+    say_all(r, c->item, out);
 }
 
 /* No more is to come. What the gateway is to run stays open. */

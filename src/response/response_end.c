@@ -170,15 +170,44 @@ void response_finish_empty(struct response *r, int64_t now_s)
     response_complete(r, now_s);
 }
 
+/* An item that is open although no upstream knows its call: the response was read from the store. */
+static bool is_left_open(const struct output_item *item)
+{
+    return output_kind_row(item->kind)->delta != EVENT_NONE && !item->is_hidden &&
+           item->status == OUTPUT_IN_PROGRESS && !item->is_whole &&
+           str_is_none(item->approval_request_id);
+}
+
+static void close_left_open(struct response *r, struct buf *out)
+{
+    for (struct output_item *item = r->first; item != NULL; item = item->next) {
+        if (!is_left_open(item))
+            continue;
+        item->is_whole = true;
+        response_emit_call_text(r, output_kind_row(item->kind)->done, item, buf_str(&item->text),
+                                out);
+        response_close_item(r, item, OUTPUT_INCOMPLETE, out);
+    }
+}
+
+/* A queued response begins, or it would have no end either (CONTRACT 4.8). */
+static void close_everything(struct response *r, const struct err *why, struct buf *out)
+{
+    if (r->status == RESPONSE_QUEUED)
+        response_start(r, out);
+    (void)response_close_calls(r, OUTPUT_INCOMPLETE, out);
+    response_close_prose(r, OUTPUT_INCOMPLETE, out);
+    close_left_open(r, out);
+    response_cut_hosted(r, out);
+    response_fail_listings(r, why, out);
+}
+
 void response_fail(struct response *r, const struct err *e, struct buf *out)
 {
     static struct err out_of_memory = {.code = ERR_INTERNAL,
                                        .msg = "The gateway ran out of memory."};
 
-    (void)response_close_calls(r, OUTPUT_INCOMPLETE, out);
-    response_close_prose(r, OUTPUT_INCOMPLETE, out);
-    response_cut_hosted(r, out);
-    response_fail_listings(r, e, out);
+    close_everything(r, e, out);
     r->status = RESPONSE_FAILED;
     r->error = arena_alloc(&r->arena, sizeof(*r->error));
     if (r->error != NULL)
@@ -187,34 +216,54 @@ void response_fail(struct response *r, const struct err *e, struct buf *out)
         r->error = &out_of_memory;
 }
 
-static void emit_error(struct response *r, const struct err *e, struct buf *out)
+void response_cancel(struct response *r, struct buf *out)
 {
-    const struct event none = {.output_index = 0};
-    struct jw w = jw_to(out);
+    close_everything(r, response_cancelled_error(), out);
+    r->status = RESPONSE_CANCELLED;
+    r->error = NULL;
+}
 
-    event_begin(EVENT_ERROR, r->next_sequence_number++, &none, out);
-    w.comma = true; /* type and sequence_number stand before */
-    jw_key_string(&w, "code", str_from_c(err_stream_code(e)));
-    jw_key_string(&w, "message", str_from_c(e->msg));
-    jw_key_string(&w, "param", e->param[0] == '\0' ? STR_NONE : str_from_c(e->param));
-    jw_key(&w, "error");
-    response_write_error(e, &w);
-    event_end(out);
+/* ---- the last events */
+
+static enum event_type terminal_event(const struct response *r)
+{
+    switch (r->status) {
+    case RESPONSE_COMPLETED:
+        return EVENT_COMPLETED;
+    case RESPONSE_INCOMPLETE:
+        return EVENT_INCOMPLETE;
+    case RESPONSE_QUEUED:
+    case RESPONSE_IN_PROGRESS:
+    case RESPONSE_FAILED:
+    case RESPONSE_CANCELLED:
+        break;
+    }
+    return EVENT_FAILED;
+}
+
+static bool has_error_event(const struct response *r)
+{
+    return terminal_event(r) == EVENT_FAILED && r->conf.error_event;
 }
 
 void response_end(struct response *r, struct buf *out)
 {
-    static const enum event_type terminal[] = {
-        [RESPONSE_COMPLETED] = EVENT_COMPLETED,
-        [RESPONSE_INCOMPLETE] = EVENT_INCOMPLETE,
-        [RESPONSE_FAILED] = EVENT_FAILED,
-    };
-
-    if (out == NULL)
-        return;
-    if (r->status == RESPONSE_FAILED && r->conf.error_event && !response_is_legacy(r))
-        emit_error(r, r->error, out);
-    response_emit_object(r, terminal[r->status], out);
-    if (!response_is_legacy(r))
+    if (has_error_event(r))
+        response_emit_error(r, out);
+    response_emit_object(r, terminal_event(r), out);
+    if (out != NULL && !response_is_legacy(r))
         buf_append(out, STR("data: [DONE]\n\n"));
+}
+
+void response_whole_cuts(const struct response *r, struct cuts *ret)
+{
+    const struct event_cut error = {.type = EVENT_ERROR};
+    const struct event_cut end = {.type = terminal_event(r)};
+
+    *ret = r->cuts;
+    ret->bytes = (struct buf){.failed = r->cuts.bytes.failed};
+    buf_append(&ret->bytes, buf_str(&r->cuts.bytes));
+    if (has_error_event(r))
+        cuts_note(ret, &error);
+    cuts_note(ret, &end);
 }

@@ -1,7 +1,7 @@
 /* response_internal.h -- what the files of the state machine share.
  *
  * response.c           start, text and reasoning
- * response_emit.c      their events
+ * response_emit.c      their events, and the cuts of these
  * response_call.c      calls of the upstream, from their first delta to their end
  * response_call_item.c what they are, and the items they become
  * response_order.c     items one after the other
@@ -13,6 +13,7 @@
  * response_rounds.c    all that rounds added, for clients that do not send it back
  * response_compaction.c  a summary in the place of what came before
  * response_end.c       the ends of rounds and of the response
+ * replay.c             events once more, of their cuts; replay_journal.c what a store needs for that
  * legacy.c, legacy_object.c  the events of another dialect */
 #ifndef ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
 #define ANTIPHON_RESPONSE_RESPONSE_INTERNAL_H
@@ -26,15 +27,30 @@ static inline bool response_is_legacy(const struct response *r)
     return r->conf.dialect != RESPONSE_DIALECT_OPENAI;
 }
 
+/* True when so many events have been that deltas are merged from now on. */
+static inline bool response_merges_deltas(const struct response *r)
+{
+    return r->conf.max_events != 0 && r->next_sequence_number >= r->conf.max_events;
+}
+
 /* ---- response_emit.c */
 
-/* An event without an object; nothing when out is NULL, like those that follow. Of an item that
- * is hidden or waits nothing is written. */
+/* An event without an object. When out is NULL nothing is written, by this and those that follow, but where
+ * cuts are kept it is noted. Of an item that is hidden or waits there are no events. */
 void response_emit(struct response *r, enum event_type type, const struct event *e,
                    struct buf *out);
 void response_emit_item(struct response *r, enum event_type type, const struct output_item *item,
                         struct buf *out);
 void response_emit_object(struct response *r, enum event_type type, struct buf *out);
+void response_emit_error(struct response *r, struct buf *out);
+
+/* The frames of the last two with the response as it stands; of a cancelled one as its end is told. */
+void response_frame_object(const struct response *r, enum event_type type, uint64_t number,
+                           struct buf *out);
+void response_frame_error(const struct response *r, uint64_t number, struct buf *out);
+
+/* What the last events of a cancelled one say. */
+const struct err *response_cancelled_error(void);
 
 /* An event about a hosted item that has nothing but its ids; none for EVENT_NONE. */
 void response_emit_state(struct response *r, enum event_type type, const struct output_item *item,
@@ -43,8 +59,8 @@ void response_emit_state(struct response *r, enum event_type type, const struct 
 /* output_item.added, and that the gateway has taken it up when it has. */
 void response_announce_item(struct response *r, const struct output_item *item, struct buf *out);
 
-/* Any event of a part: its added and done, its delta and text. *e holds the texts; the rest is
- * filled in. */
+/* Any event of a part: its added and done, its delta and text. *e holds the texts, of a delta what the part's
+ * end with; the rest is filled in. */
 void response_emit_part(struct response *r, enum event_type type, const struct output_item *item,
                         struct output_part *p, struct event *e, struct buf *out);
 
@@ -52,11 +68,14 @@ void response_emit_part(struct response *r, enum event_type type, const struct o
 void response_emit_part_end(struct response *r, const struct output_item *item,
                             struct output_part *p, struct buf *out);
 
-/* A call's delta, or the event that repeats its text. */
+/* A call's delta, a piece of its item's text, or the event that repeats all of it. */
 void response_emit_call_text(struct response *r, enum event_type type,
                              const struct output_item *item, str text, struct buf *out);
 
 /* ---- response_object.c */
+
+/* The status of that name; false when there is none. */
+bool response_read_status(str word, enum response_status *ret);
 
 /* {code,message,type,param}, for the error event and the response object. */
 void response_write_error(const struct err *e, struct jw *w);
@@ -191,7 +210,7 @@ int response_read_item(const struct response *r, const struct output_item *item,
 
 /* ---- response_hosted.c */
 
-/* All of the call is known: it stays open until it has been run, unless it is hidden. */
+/* A call of which all is known stays open until it has been run, unless it is hidden. */
 void response_await_outcome(struct output_item *item);
 
 /* The calls that are open are going to be run. */

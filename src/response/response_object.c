@@ -3,11 +3,21 @@
 #include "response/response_internal.h"
 
 static const char *const status_words[] = {
-    [RESPONSE_IN_PROGRESS] = "in_progress",
-    [RESPONSE_COMPLETED] = "completed",
-    [RESPONSE_INCOMPLETE] = "incomplete",
-    [RESPONSE_FAILED] = "failed",
+    [RESPONSE_IN_PROGRESS] = "in_progress", [RESPONSE_COMPLETED] = "completed",
+    [RESPONSE_INCOMPLETE] = "incomplete",   [RESPONSE_FAILED] = "failed",
+    [RESPONSE_QUEUED] = "queued",           [RESPONSE_CANCELLED] = "cancelled",
 };
+
+bool response_read_status(str word, enum response_status *ret)
+{
+    for (size_t i = 0; i < COUNT_OF(status_words); i++) {
+        if (str_eq(word, str_from_c(status_words[i]))) {
+            *ret = (enum response_status)i;
+            return true;
+        }
+    }
+    return false;
+}
 
 void response_write_error(const struct err *e, struct jw *w)
 {
@@ -19,11 +29,12 @@ void response_write_error(const struct err *e, struct jw *w)
     jw_object_end(w);
 }
 
-/* Null while it runs, and when it failed before the model had answered (CONTRACT 3). */
+/* Null while it runs, and when it failed or was cancelled before the model had answered (CONTRACT 3). */
 static bool has_usage(const struct response *r)
 {
-    return r->status != RESPONSE_IN_PROGRESS &&
-           (r->status != RESPONSE_FAILED || r->n_rounds > 0 || r->usage.known);
+    const bool has_failed = r->status == RESPONSE_FAILED || r->status == RESPONSE_CANCELLED;
+
+    return response_has_ended(r) && (!has_failed || r->n_rounds > 0 || r->usage.known);
 }
 
 void response_write_usage(const struct response *r, struct jw *w)
@@ -118,7 +129,7 @@ void response_object(const struct response *r, struct buf *out)
 {
     response_object_head(r, out);
     /* While it runs the object shows none of its items (CONTRACT 4.3 rule 9). */
-    if (r->status != RESPONSE_IN_PROGRESS)
+    if (response_has_ended(r))
         response_write_items(r, out);
     response_object_tail(r, out);
 }

@@ -11,6 +11,7 @@
  *     waiting   B .....begun, grows........ | added, one delta .../
  *
  * With interleaved_calls nothing waits. */
+#include "response/output_announced.h"
 #include "response/response_internal.h"
 
 void response_queue_item(struct response *r, struct output_item *item)
@@ -26,54 +27,20 @@ void response_queue_item(struct response *r, struct output_item *item)
 
 /* ---- what an item has missed */
 
-/* A part as it was when it was added. */
-static void show_new_part(struct response *r, const struct output_item *item, struct output_part *p,
-                          struct buf *out)
-{
-    struct event no_text = {.output_index = 0};
-    struct output_part whole = *p;
-
-    p->text = p->logprobs = p->annotations = (struct buf){.limit = 0};
-    response_emit_part(r, output_part_row(p->kind)->added, item, p, &no_text, out);
-    *p = whole;
-}
-
 static void show_parts(struct response *r, const struct output_item *item,
                        struct output_part *first, struct buf *out)
 {
     for (struct output_part *p = first; p != NULL; p = p->next) {
         struct event texts = {.text = buf_str(&p->text), .logprobs = buf_str(&p->logprobs)};
+        struct output_part announced = output_part_announced(p);
+        struct event no_text = {.output_index = 0};
 
-        show_new_part(r, item, p, out);
+        response_emit_part(r, output_part_row(p->kind)->added, item, &announced, &no_text, out);
         if (p->text.len > 0)
             response_emit_part(r, output_part_row(p->kind)->delta, item, p, &texts, out);
         if (p != item->open)
             response_emit_part_end(r, item, p, out);
     }
-}
-
-/* Is all of it known when it is announced? */
-static bool is_announced_whole(const struct output_item *item)
-{
-    const struct output_kind_row *row = output_kind_row(item->kind);
-
-    return !str_is_none(item->approval_request_id) ||
-           (row->text_member != NULL && row->delta == EVENT_NONE);
-}
-
-/* An item as it was when it was added. */
-static void show_new_item(struct response *r, struct output_item *item, struct buf *out)
-{
-    struct output_item whole = *item;
-
-    item->status = OUTPUT_IN_PROGRESS;
-    item->first = NULL;
-    item->sealed = (struct buf){.limit = 0};
-    item->output = item->error = item->outputs = item->shown = STR_NONE;
-    if (!is_announced_whole(item))
-        item->text = (struct buf){.limit = 0};
-    response_announce_item(r, item, out);
-    *item = whole;
 }
 
 static void show_call_text(struct response *r, const struct output_item *item, struct buf *out)
@@ -105,8 +72,13 @@ static bool is_closed(const struct output_item *item)
 
 static void show_item(struct response *r, struct output_item *item, struct buf *out)
 {
+    struct output_item whole;
+
     item->is_waiting = false;
-    show_new_item(r, item, out);
+    whole = *item;
+    *item = output_item_announced(&whole, STR_NONE); /* also in objects of the legacy dialect */
+    response_announce_item(r, item, out);
+    *item = whole;
     show_parts(r, item, item->first, out);
     show_call_text(r, item, out);
     if (item->is_running)

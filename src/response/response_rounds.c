@@ -14,7 +14,8 @@ static bool is_run(const struct output_item *item)
 
 bool response_has_rounds(const struct response *r)
 {
-    const struct output_item *item = r->status == RESPONSE_FAILED ? NULL : r->first;
+    const bool has_failed = r->status == RESPONSE_FAILED || r->status == RESPONSE_CANCELLED;
+    const struct output_item *item = has_failed ? NULL : r->first;
 
     while (item != NULL && !is_run(item))
         item = item->next;

@@ -130,7 +130,7 @@ static void write_filler(struct messages *s, str role, str text)
     chat_content_open_message(s->w, role);
     jw_key_string(s->w, "content", text);
     jw_object_end(s->w);
-    history_repairs_add(&s->repairs, 1, "message for a missing speaker added");
+    history_repairs_add(&s->repairs, 1, HISTORY_REPAIR_SPEAKER);
 }
 
 /* ---- several things the user said, in one message */
@@ -257,7 +257,7 @@ static void write_asked(struct messages *s)
     if (alternates(s) && s->last == SPEAKER_USER)
         write_filler(s, STR("assistant"), STR("[no answer]"));
     if (a->n_messages > 1)
-        history_repairs_add(&s->repairs, a->n_messages - 1, "neighbouring user messages merged");
+        history_repairs_add(&s->repairs, a->n_messages - 1, HISTORY_REPAIR_MERGED);
     if (a->n_messages == 1 && !a->has_head && a->called == NULL)
         write_plain(s, a->first, STR("user"));
     else
@@ -276,7 +276,7 @@ static void on_user(struct messages *s, const struct message *m)
         a->first = m;
     a->last = m;
     if (m->role == ROLE_SYSTEM)
-        history_repairs_add(&s->repairs, 1, "late system message said by the user");
+        history_repairs_add(&s->repairs, 1, HISTORY_REPAIR_LATE_SYSTEM);
 }
 
 static unsigned count_broken(const struct message *m)
@@ -323,7 +323,7 @@ static void on_assistant(struct messages *s, const struct message *m)
     const bool calls = has_call_messages(s, m);
 
     if (alternates(s) && says_nothing(s, m)) {
-        history_repairs_add(&s->repairs, 1, "empty answer left out");
+        history_repairs_add(&s->repairs, 1, HISTORY_REPAIR_EMPTY_ANSWER);
         return;
     }
     write_asked(s);
@@ -332,8 +332,8 @@ static void on_assistant(struct messages *s, const struct message *m)
         s->last = SPEAKER_USER;
     }
     chat_said_write(m, s->options, s->w);
-    history_repairs_add(&s->repairs, count_unanswered(m), "call without output given one");
-    history_repairs_add(&s->repairs, count_broken(m), "call with broken arguments emptied");
+    history_repairs_add(&s->repairs, count_unanswered(m), HISTORY_REPAIR_NO_OUTPUT);
+    history_repairs_add(&s->repairs, count_broken(m), HISTORY_REPAIR_BROKEN_ARGUMENTS);
     if (!calls)
         s->last = SPEAKER_ASSISTANT;
     if (!calls && m->first_call != NULL && !m->first_call->open)

@@ -28,11 +28,13 @@ void chat_body_stop(struct chat_body *b)
     sse_parser_stop(&b->sse);
 }
 
-void chat_body_err_unfinished(struct err *reterr)
+/* Login pages, proxies and servers that have the API at another path answer with status 200 as well. */
+void chat_body_err_unfinished(const struct chat_body *b, struct err *reterr)
 {
-    err_set(reterr, ERR_UPSTREAM_ERROR,
-            UPSTREAM_CONNECTION_ERROR
-            "The upstream server ended its answer without a finish reason.");
+    err_set(reterr, ERR_UPSTREAM_ERROR, UPSTREAM_CONNECTION_ERROR "%s",
+            b->is_page ? "The upstream server answered with a web page (HTML) and no chat "
+                         "completion: is its URL right, and does a proxy ask for a login?"
+                       : "The upstream server ended its answer without a finish reason.");
 }
 
 /* ---- events */
@@ -101,6 +103,14 @@ static void feed_whole(struct chat_body *b, str bytes)
     b->handler->on_unreadable(b->arg, &e);
 }
 
+static void note_first_byte(struct chat_body *b, str bytes)
+{
+    if (bytes.len == 0)
+        return;
+    b->has_begun = true;
+    b->is_page = bytes.p[0] == '<';
+}
+
 void chat_body_feed(struct chat_body *b, str bytes)
 {
     struct err e;
@@ -112,6 +122,8 @@ void chat_body_feed(struct chat_body *b, str bytes)
         if (bytes.len > 0)
             b->form = bytes.p[0] == '{' ? CHAT_BODY_WHOLE : CHAT_BODY_EVENTS;
     }
+    if (!b->has_begun)
+        note_first_byte(b, str_trim_start(bytes));
     if (b->form == CHAT_BODY_WHOLE)
         feed_whole(b, bytes);
     else if (b->form == CHAT_BODY_EVENTS &&

@@ -20,6 +20,8 @@ struct chat_body {
     const struct chat_body_handler *handler;
     void *arg;
     enum chat_body_form form;
+    bool has_begun; /* a byte has come that is no white space */
+    bool is_page;   /* and it was that with which HTML begins */
     struct sse_parser sse;
     struct buf whole;  /* a body that is no event stream */
     bool is_done;      /* [DONE] was seen, or a whole body read */
@@ -43,6 +45,6 @@ void chat_body_end(struct chat_body *b);
 void chat_body_stop(struct chat_body *b);
 
 /* What an answer has failed of that ended without [DONE] and finish_reason. */
-void chat_body_err_unfinished(struct err *reterr);
+void chat_body_err_unfinished(const struct chat_body *b, struct err *reterr);
 
 #endif

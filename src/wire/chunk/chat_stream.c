@@ -95,7 +95,7 @@ struct chat_result chat_stream_end(struct chat_stream *s, const struct err *fail
     if (!s->body.is_done && failure != NULL)
         chat_reader_fail(&s->reader, failure);
     if (!s->body.is_done && s->reader.finish == FINISH_NONE) {
-        chat_body_err_unfinished(&e);
+        chat_body_err_unfinished(&s->body, &e);
         chat_reader_fail(&s->reader, &e);
     }
     result.failed = s->reader.failed;

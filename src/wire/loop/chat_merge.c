@@ -168,7 +168,7 @@ static void end_body(struct chat_merge *m, const struct err *failure, struct buf
     if (failure != NULL) {
         fail_merge(m, failure);
     } else if (m->conf.is_stream) {
-        chat_body_err_unfinished(&e);
+        chat_body_err_unfinished(&m->body, &e);
         fail_merge(m, &e);
     }
 }

@@ -238,6 +238,11 @@ size_t call_cache_max_bytes(const struct call_cache *cache)
     return cache->max_bytes;
 }
 
+size_t call_cache_bytes(const struct call_cache *cache)
+{
+    return cache->n_bytes;
+}
+
 /* ---- life */
 
 struct call_cache *call_cache_new(size_t max_entries, size_t max_bytes,

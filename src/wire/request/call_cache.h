@@ -32,8 +32,9 @@ struct call_key {
 
 bool call_cache_is_empty(const struct call_cache *cache);
 
-/* The max_bytes it was made with. */
+/* The max_bytes it was made with, and what is taken of them. */
 size_t call_cache_max_bytes(const struct call_cache *cache);
+size_t call_cache_bytes(const struct call_cache *cache);
 
 /* max_bytes counts keys, texts and what holds them. randomness seeds the hash.
  * NULL when out of memory. */

@@ -69,6 +69,7 @@ static const struct field compact_table[] = {
     PLACE("input", FIELD_TEXT_OR_ARRAY, r.input),
     PLACE("instructions", FIELD_TEXT, r.instructions),
     PLACE("previous_response_id", FIELD_TEXT, r.previous_response_id),
+    PLACE("previous_responses_id", FIELD_TEXT, previous_responses_id),
     PLACE("conversation", FIELD_TEXT_OR_OBJECT, conversation),
     PLACE("tools", FIELD_ARRAY, r.tools_json),
     PLACE("reasoning", FIELD_OBJECT, reasoning),
@@ -83,7 +84,7 @@ static const struct field compact_table[] = {
     PLACE("stream", FIELD_ANY, without_effect),
 };
 
-/* Those of them that make the prompt (CONTRACT 14). */
+/* Fields that make the prompt (CONTRACT 14). */
 static const struct field count_table[] = {
     PLACE("model", FIELD_TEXT, r.model),
     PLACE("input", FIELD_TEXT_OR_ARRAY, r.input),
@@ -306,20 +307,18 @@ static int check_required(struct request_fields *in,
 
 /* ---- values */
 
+/* What nobody waits for has to be found again (CONTRACT 4.8). */
 static int check_background(const struct responses_request *r, bool is_message, struct err *reterr)
 {
-    if (!r->background)
+    if (!r->background || (r->store && !is_message))
         return 0;
     if (is_message)
         err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, "background",
                       "Background responses cannot be asked for over WebSocket. Use POST "
                       "/v1/responses.");
-    else if (!r->store)
+    else
         err_set_param(reterr, ERR_INVALID_VALUE, "background",
                       "Invalid value: 'background' can only be true when 'store' is true.");
-    else
-        err_set_param(reterr, ERR_UNSUPPORTED_PARAMETER, "background",
-                      "Background responses are not supported by this gateway yet.");
     return -1;
 }
 
@@ -390,7 +389,7 @@ static bool is_same_text(str a, str b)
     return is_same;
 }
 
-/* Both spellings may be there when they agree. */
+/* Two spellings of the previous response's id may be there when they agree. */
 static int check_spellings(const struct request_fields *in, struct err *reterr)
 {
     str id = in->r.previous_response_id, misspelled = in->previous_responses_id;

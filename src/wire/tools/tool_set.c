@@ -548,6 +548,23 @@ static int read_of_type(struct tool_reader *r, struct source *s)
     return s->type->read(r, s);
 }
 
+/* For the log, to which a request may add no more than that. */
+static int note_unserved(struct tool_reader *r, const struct source *s)
+{
+    enum { MAX_TYPES = 16 };
+    struct unserved_type **link = &r->set.unserved;
+
+    for (size_t n = 0; *link != NULL; n++, link = &(*link)->next) {
+        if (n + 1 == MAX_TYPES || str_eq((*link)->type, s->f.type))
+            return 0;
+    }
+    *link = arena_alloc(r->arena, sizeof(**link));
+    if (*link == NULL)
+        return err_set_no_memory(r->reterr);
+    **link = (struct unserved_type){.type = s->f.type};
+    return 0;
+}
+
 static int read_tool(struct tool_reader *r, str raw, const struct path *at, str name_space)
 {
     struct source s = {.raw = raw, .at = at, .name_space = name_space};
@@ -565,7 +582,9 @@ static int read_tool(struct tool_reader *r, str raw, const struct path *at, str 
     s.is_served = type != NULL;
     if (type != NULL && read_of_type(r, &s) == -1)
         return -1;
-    return r->options->reject_unserved && !s.is_served ? reject_unserved_type(&s, r->reterr) : 0;
+    if (s.is_served)
+        return 0;
+    return r->options->reject_unserved ? reject_unserved_type(&s, r->reterr) : note_unserved(r, &s);
 }
 
 /* What a search has found in the history is of another time: a tool that cannot be read any more, or is

@@ -91,7 +91,14 @@ struct mcp_declaration {
     struct mcp_declaration *next;
 };
 
+/* A type that the gateway cannot serve: such tools are echoed, and not sent. */
+struct unserved_type {
+    str type; /* escaped, as the client wrote it */
+    struct unserved_type *next;
+};
+
 struct tool_set {
+    struct unserved_type *unserved; /* the first of them, each once, for the log */
     struct tool *first, *last;
     struct tool *last_declared; /* behind it are those that are loaded; NULL: all are */
     size_t n, n_sent;
