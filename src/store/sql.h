@@ -48,15 +48,19 @@ struct sql_conf {
 
 struct sql;
 
+enum sql_copy { SQL_COPY_IS_NEW, SQL_COPY_REPLACES };
+
 struct sql_driver {
     const char *name;
     /* types of the columns in schema scripts, which have {BYTES} and {SEQ}: a
      * growing integer key */
     const char *bytes_type, *seq_type;
+    const char *by_key; /* ends a table that is to have its rows in the order of its key */
     const char *begin_read, *begin_write; /* the first sees one state of everything throughout */
     const char *stay_alone; /* in a write transaction: until its end, no other gets past this */
     const char *vacuum;     /* gives unused space back; outside of transactions */
-    bool one_writer;        /* writes go through one connection, several in a transaction */
+    enum sql_statement count_meta; /* how many tables of the name meta there are */
+    bool one_writer;               /* writes go through one connection, several in a transaction */
 
     int (*connect)(const struct sql_conf *conf, struct sql **ret, struct err *reterr);
     void (*close)(struct sql *db); /* NULL is fine */
@@ -89,6 +93,10 @@ struct sql_driver {
     /* Checks what would keep a larger write from succeeding: asked now and then, outside of
      * transactions, while something is wrong. NULL: nothing. */
     int (*probe)(struct sql *db, struct err *reterr);
+
+    /* Copies the whole database as it is now into a file, which is there whole or not at all; others
+     * may go on using the database. NULL: it has tools of its own for that. */
+    int (*copy)(struct sql *db, const char *to, enum sql_copy how, struct err *reterr);
 
     /* Bytes of the database on disk. */
     int (*size)(struct sql *db, uint64_t *ret, struct err *reterr);

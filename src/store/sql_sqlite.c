@@ -69,7 +69,7 @@ static int bind_all(sqlite3_stmt *st, const char *kinds, const struct sql_value 
     return rc;
 }
 
-enum { MOST_COLUMNS = 8 };
+enum { MOST_COLUMNS = 12 };
 
 /* An empty value has no address in SQLite, but is not NULL. */
 static str column_bytes(sqlite3_stmt *st, int i)
@@ -304,6 +304,13 @@ static bool is_lost(const struct sql *sql)
     return false; /* a file has no other end */
 }
 
+static int copy_db(struct sql *sql, const char *to, enum sql_copy how, struct err *reterr)
+{
+    const struct sqlite *s = (const struct sqlite *)sql;
+
+    return check_files(sql, reterr) == -1 ? -1 : sqlite_copy(s->path, to, how, reterr);
+}
+
 static int report_size(struct sql *sql, uint64_t *ret, struct err *reterr)
 {
     const struct sqlite *s = (const struct sqlite *)sql;
@@ -364,10 +371,12 @@ const struct sql_driver sql_sqlite = {
     .name = "SQLite",
     .bytes_type = "BLOB",
     .seq_type = "INTEGER PRIMARY KEY AUTOINCREMENT",
+    .by_key = " WITHOUT ROWID",
     .begin_read = "BEGIN",
     .begin_write = "BEGIN IMMEDIATE",
     .stay_alone = "", /* as it is already */
     .vacuum = VACUUM,
+    .count_meta = SQL_SQLITE_META,
     .one_writer = true,
     .connect = connect_db,
     .close = close_db,
@@ -377,6 +386,7 @@ const struct sql_driver sql_sqlite = {
     .is_lost = is_lost,
     .check = check_files,
     .probe = probe_files,
+    .copy = copy_db,
     .size = report_size,
     .give_back = give_space_back,
     .make_room = make_room,

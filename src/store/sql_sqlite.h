@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "store/sql.h"
 
 /* Puts the failure of the last call on db into words that say what to do. db may
  * be NULL when it could not be made. Returns -1. */
@@ -45,6 +46,11 @@ bool sqlite_files_belong_together(const struct sqlite_files *f, const char *path
 int sqlite_files_check_space(const char *path, struct err *reterr);
 
 uint64_t sqlite_files_bytes(const char *path);
+
+/* ---- sql_sqlite_copy.c */
+
+/* sql_driver.copy of the database at this path. */
+int sqlite_copy(const char *from, const char *to, enum sql_copy how, struct err *reterr);
 
 /* ---- sql_sqlite_space.c; path: of the file */
 

@@ -34,15 +34,28 @@ struct store_session;
 struct store_limits {
     uint64_t max_age_s; /* of a history since its last use; this and the others: 0 is no bound */
     uint64_t max_responses, max_owner_responses;
-    uint64_t max_bytes, max_owner_bytes; /* of bodies and ids */
+    uint64_t max_bytes, max_owner_bytes;     /* of bodies and ids, and of requests under way */
+    uint64_t max_cuts_bytes, max_cuts_age_s; /* of the events of responses that have ended */
+    uint64_t max_key_age_s;                  /* of an idempotency key */
+};
+
+/* What becomes of tables that are of an older version, or not there. */
+enum store_tables {
+    STORE_MIGRATES, /* they are made or brought up to date */
+    STORE_SHARES,   /* the same, unless the program that has made them could not go on with them */
+    STORE_AS_IT_IS, /* the store does not open */
+    STORE_UNREAD,   /* nothing: only store_schema() and store_copy() are called */
 };
 
 struct store_conf {
-    const char *url;      /* "memory", "sqlite:PATH", "postgres://..." */
+    const char *url; /* "memory", "sqlite:PATH", "postgres://..." */
+    enum store_tables tables;
+    bool backup;          /* SQLite: PATH.v<version> is a copy of what was migrated */
     bool sync;            /* SQLite: what is acknowledged survives a power cut as well */
     unsigned connections; /* threads; memory has one */
     uint64_t timeout_ms;  /* to connect, and for one statement; or to wait for a lock */
     uint64_t lock_ms;     /* how long a conversation stays locked when its holder dies */
+    uint64_t work_ms;     /* how long work under way stays its holder's then; 0: lock_ms */
     struct store_limits limits;
 };
 
@@ -74,8 +87,20 @@ enum store_access { STORE_READ, STORE_WRITE };
  * work runs once or, after a lost connection, twice; what it wrote is undone when
  * it returns -1 or the store fails. done runs once, on loop, with NULL when the
  * work has returned 0 and what it wrote is safe, else with what went wrong. */
+/* What a task is for, as it is counted; of a turn: to load what it continues, or to save. */
+enum store_purpose {
+    STORE_FOR_TURN,
+    STORE_FOR_GET,
+    STORE_FOR_DELETE,
+    STORE_FOR_LIST,
+    STORE_FOR_CONVERSATION,
+    STORE_FOR_LOCK,
+    STORE_FOR_SCRAPE, /* which is not counted itself */
+};
+
 struct store_task {
     enum store_access access;
+    enum store_purpose purpose;
     int (*work)(struct store_session *s, void *arg, struct err *reterr);
     void (*done)(void *arg, const struct err *failure);
     void *arg;
@@ -91,6 +116,10 @@ struct store_task {
 /* Hands a task over, on the thread of its loop, which expects it from now on
  * (loop_n_expected()). */
 void store_start(struct store *store, struct store_task *task);
+
+/* How many tasks wait for a thread that reads, or writes; 0 for reading where any thread does both. Any
+ * thread, at once. */
+size_t store_n_waiting(struct store *store, enum store_access access);
 
 /* True when the store is known not to do this now: something has failed, and nothing has succeeded
  * since; it is tried every second. Then *reterr is what to tell a client: ERR_STORE_AWAY. Any
@@ -139,7 +168,17 @@ int store_find_hidden(struct store_session *s, str owner, str id, struct arena *
 
 /* ---- responses */
 
-enum store_status { STORE_COMPLETED, STORE_INCOMPLETE, STORE_FAILED, STORE_CANCELLED };
+/* The first four are terminal: such a response never changes again. They are stored as numbers. */
+enum store_status {
+    STORE_COMPLETED,
+    STORE_INCOMPLETE,
+    STORE_FAILED,
+    STORE_CANCELLED,
+    STORE_QUEUED, /* accepted, not started: store_work.h */
+    STORE_IN_PROGRESS,
+};
+
+bool store_status_is_terminal(enum store_status status);
 
 /* A response object is stored as what stands before its output items, and what
  * behind; the items themselves, joined by commas, complete it. */
@@ -152,21 +191,27 @@ struct store_response {
     int64_t created_at;
     str head, tail;
     struct store_items items; /* of its request, then of its output */
+    str cuts;                 /* of its events: store_events.h; STR_NONE: not kept */
+    str idempotency_lock;     /* of the key that its request came with, or STR_NONE:
+                                 store_idempotency.h */
 };
 
-/* Saves a response. A conversation gets the items when the response is completed or incomplete; not
+/* Saves a response that has ended. A conversation gets the items when the response is completed or incomplete; not
  * those whose id it holds already, which are the response's alone. ERR_PREVIOUS_NOT_FOUND or
  * ERR_NOT_FOUND when the parent, the conversation or an item that is referred to is gone,
  * ERR_CONVERSATION_LOCKED when the lock was lost to another response, ERR_INVALID_VALUE for an item
- * id with a NUL. */
+ * id with a NUL. The key of idempotency_lock answers with this response from then on; when it has
+ * failed or was cancelled, the key is free again. */
 int store_save_response(struct store_session *s, str owner, const struct store_response *r,
                         struct err *reterr);
 
-/* Fills all but lock; items are those of its output, without hidden ones. ERR_NOT_FOUND. */
+/* Fills all but lock, cuts and idempotency_lock; items are those of its output, without hidden ones:
+ * none before it has ended. ERR_NOT_FOUND. */
 int store_get_response(struct store_session *s, str owner, str id, struct arena *a,
                        struct store_response *ret, struct err *reterr);
 
-/* Deletes a response. ERR_NOT_FOUND. */
+/* Deletes a response. One that is under way is gone as well: whoever makes it learns it with the next
+ * thing that it writes, or when it asks (store_get_wishes()). ERR_NOT_FOUND. */
 int store_delete_response(struct store_session *s, str owner, str id, struct err *reterr);
 
 /* Lists the items of a response's request alone. ERR_NOT_FOUND, also for page->after. */
@@ -233,8 +278,9 @@ int store_load_conversation(struct store_session *s, str owner, str id, struct a
 int store_lock_conversation(struct store_session *s, str owner, str id, str lock, struct arena *a,
                             struct store_history *ret, struct err *reterr);
 
-/* Unlocks the conversation of a response that is not going to be saved. Any thread, no waiting: it
- * is unlocked soon, and if the store cannot do it now, as soon as it can. */
+/* Gives up a lock of this store: unlocks the conversation of a response that is not going to be
+ * saved, frees an idempotency key. Any thread, no waiting: it is done soon, and if the store cannot
+ * do it now, as soon as it can. */
 void store_release_lock(struct store *store, str lock);
 
 /* Unlocks a conversation at once. No error when it is not locked so. */
@@ -248,9 +294,12 @@ void store_session_close(struct store_session *s);
 
 struct store_stats {
     uint64_t n_histories, n_conversations, n_responses, n_items, n_owners;
-    uint64_t bytes;      /* of bodies and ids, as the limits count them */
-    uint64_t file_bytes; /* what the database takes altogether; 0 for memory */
-    int64_t oldest_use;  /* seconds since 1970; 0 when empty */
+    uint64_t n_queued, n_running; /* responses under way, which are among n_responses */
+    uint64_t n_keys;              /* idempotency keys */
+    uint64_t bytes;               /* of bodies and ids, as the limits count them */
+    uint64_t cuts_bytes;          /* of the events of responses that have ended */
+    uint64_t file_bytes;          /* what the database takes altogether; 0 for memory */
+    int64_t oldest_use;           /* seconds since 1970; 0 when empty */
     int schema_version;
 };
 
@@ -263,13 +312,16 @@ struct store_purged {
     struct {
         uint64_t n_histories, n_responses, bytes;
     } by[STORE_REASONS];
+    uint64_t n_streams, cuts_bytes; /* responses whose events are not kept any longer */
+    uint64_t n_keys;                /* of idempotency, which have expired */
+    bool has_more;                  /* as much was removed as may be at once */
 };
 
 void store_purged_add(struct store_purged *to, const struct store_purged *more);
 uint64_t store_purged_histories(const struct store_purged *p);
 
-/* Removes up to max_histories that pass the limits, oldest first; fewer: nothing is
- * left to remove. now_ms is the store's own time (store_now_ms), by which max_age_s
+/* Removes up to max_histories that pass the limits, oldest first, and then events and keys, eight for each
+ * history. What is under way stays. now_ms is the store's own time (store_now_ms), by which max_age_s
  * counts: no wall clock has a part in it. On a full disk it takes smaller steps, and uses up what
  * was kept for it. */
 int store_purge(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
@@ -286,13 +338,31 @@ int64_t store_now_ms(struct store_session *s);
  * right, so the time in which no gateway ran counts as well. *ret_by_s: by how much. */
 int store_trust_clock(struct store_session *s, int64_t *ret_by_s, struct err *reterr);
 
+/* The version of the tables that there are, and those that this program can make of it
+ * (docs/upgrade.md). */
+struct store_schema {
+    int64_t version; /* 0: there are no tables */
+    int64_t compatible_from;
+    int64_t writes,
+        reads;      /* this program: the version of its own, and the oldest that it migrates */
+    bool is_usable; /* as it is; else it would be migrated */
+};
+
+/* ERR_STORE for tables that can neither be used nor migrated. */
+int store_schema(struct store_session *s, struct store_schema *ret, struct err *reterr);
+
 /* True when a store did not open since a newer version of this program has made it. */
 bool store_is_too_new(const struct err *e);
+
+/* Copies the whole store, as it is now, into a new file that only its owner can read; gateways may go
+ * on using it. ERR_INVALID_VALUE when there is a file already, or the store has no file. */
+int store_copy(struct store_session *s, const char *path, struct err *reterr);
 
 /* Gives unused space back to the system. */
 int store_vacuum(struct store_session *s, struct err *reterr);
 
 /* Takes every response that can still be found, oldest first, and every conversation after them.
+ * Responses under way are among them, as they are then; events and idempotency keys are not.
  * The views die when the function returns; it returns 0, or -1 to stop. */
 struct store_exporter {
     int (*on_response)(void *arg, str owner, const struct store_response *r);

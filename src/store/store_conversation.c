@@ -36,7 +36,7 @@ static int find_conversation(struct store_session *s, str owner, str id, int64_t
 static int find_to_use(struct store_session *s, str owner, str id, uint64_t bytes,
                        struct conversation *ret, struct err *reterr)
 {
-    if (conversation_use(s, owner, id, 0, bytes, ret, reterr) == -1)
+    if (conversation_use(s, owner, id, (struct amount){.bytes = bytes}, ret, reterr) == -1)
         return -1;
     if (ret->is_there)
         return 0;
@@ -50,11 +50,12 @@ int store_create_conversation(struct store_session *s, str owner,
                               const struct store_conversation *c, const struct store_items *items,
                               struct err *reterr)
 {
-    const struct history_new h = {.owner = owner,
-                                  .conversation_id = c->id,
-                                  .metadata = c->metadata,
-                                  .created_at = c->created_at,
-                                  .bytes = c->id.len + c->metadata.len + items_bytes(items)};
+    const struct history_new h = {
+        .owner = owner,
+        .conversation_id = c->id,
+        .metadata = c->metadata,
+        .created_at = c->created_at,
+        .amount = {.bytes = c->id.len + c->metadata.len + items_bytes(items)}};
     struct item_place place = {.in_conversation = true};
     int64_t *refs;
     struct tx tx;
@@ -111,7 +112,8 @@ static int update_conversation(struct store_session *s, str owner, str id, str m
     bool is_needed;
 
     if (find_to_use(s, owner, id, metadata.len, &c, reterr) == -1 ||
-        history_shrink(s, c.seq, 0, c.metadata_bytes, &is_needed, reterr) == -1)
+        history_shrink(s, c.seq, (struct amount){.bytes = c.metadata_bytes}, &is_needed, reterr) ==
+            -1)
         return -1;
     return session_do(s, SQL_CONVERSATION_UPDATE,
                       (const struct sql_value[]){{.i = c.seq}, {.s = metadata}}, reterr);
@@ -136,7 +138,8 @@ static int delete_conversation(struct store_session *s, str owner, str id, struc
         return -1;
     if (c.n_responses == 0)
         return history_remove(s, c.seq, reterr);
-    if (history_shrink(s, c.seq, 0, c.metadata_bytes, &is_needed, reterr) == -1)
+    if (history_shrink(s, c.seq, (struct amount){.bytes = c.metadata_bytes}, &is_needed, reterr) ==
+        -1)
         return -1;
     return session_do(s, SQL_CONVERSATION_FORGET, &(struct sql_value){.i = c.seq}, reterr);
 }
@@ -248,7 +251,8 @@ static int remove_item(struct store_session *s, int64_t conversation, int64_t it
         session_run(s, SQL_CONVERSATION_ITEM_REMOVE, &value, NULL, NULL, &removed, reterr) == -1)
         return -1;
     if (removed > 0)
-        return history_shrink(s, conversation, 0, (uint64_t)row.v[1], &is_needed, reterr);
+        return history_shrink(s, conversation, (struct amount){.bytes = (uint64_t)row.v[1]},
+                              &is_needed, reterr);
     return response_remove_upwards(s, row.v[0], reterr);
 }
 

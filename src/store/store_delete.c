@@ -1,13 +1,16 @@
 /* store_delete.c -- deleting a response.
  *
- * It cannot be found from then on. Its rows stay while something needs them: a
+ * A deleted response cannot be found. Its rows stay while something needs them: a
  * response that continues it, a conversation that holds its items, a reference
  * to one of them. When the last response or item of its own history goes, what only
  * waited for it goes as well; what waited for another history goes with its own. */
 #include "store/store_delete.h"
 
+#include "store/store_cuts.h"
 #include "store/store_history.h"
 #include "store/store_item.h"
+#include "store/store_response_row.h"
+#include "store/store_work_leave.h"
 
 int response_remove_upwards(struct store_session *s, int64_t seq, struct err *reterr)
 {
@@ -22,43 +25,48 @@ int response_remove_upwards(struct store_session *s, int64_t seq, struct err *re
             return 0;
         if (session_find(s, SQL_RESPONSE_ITEM_BYTES, &value, &bytes, reterr) == -1 ||
             session_do(s, SQL_RESPONSE_ITEMS_REMOVE, &value, reterr) == -1 ||
-            history_shrink(s, row.v[1], 0, (uint64_t)bytes.v[0], &is_needed, reterr) == -1)
+            history_shrink(s, row.v[1], (struct amount){.bytes = (uint64_t)bytes.v[0]}, &is_needed,
+                           reterr) == -1)
             return -1;
         seq = row.v[0];
     }
     return 0;
 }
 
-/* The history is changed first: nobody else changes it from then on. */
-static int delete_found(struct store_session *s, int64_t seq, int64_t history, int64_t bytes,
-                        bool *ret_is_there, struct err *reterr)
+/* Removes a response's work, and what the history counts for it goes into *bytes. */
+static int remove_work(struct store_session *s, const struct response_row *r, str id,
+                       uint64_t *bytes, struct err *reterr)
 {
-    uint64_t changed = 0;
-    bool is_needed;
+    const struct sql_value value = {.i = r->seq};
+    struct found work;
 
-    if (history_shrink(s, history, 1, (uint64_t)bytes, &is_needed, reterr) == -1 ||
-        session_run(s, SQL_RESPONSE_FORGET, &(struct sql_value){.i = seq}, NULL, NULL, &changed,
-                    reterr) == -1)
-        return -1;
-    *ret_is_there = changed > 0;
-    if (!*ret_is_there)
+    if (store_status_is_terminal(r->status))
         return 0;
-    return is_needed ? response_remove_upwards(s, seq, reterr) : history_remove(s, history, reterr);
+    if (session_find(s, SQL_WORK_REMOVE, &value, &work, reterr) == -1)
+        return -1;
+    if (!work.is_there)
+        return 0;
+    *bytes = (uint64_t)work.v[0];
+    return work_leave(s, r->seq, id, reterr);
 }
 
 static int delete_response(struct store_session *s, str owner, str id, struct err *reterr)
 {
-    const struct sql_value values[] = {{.s = id}, {.s = owner}};
-    struct found r = {.is_there = false};
+    struct response_row r;
+    bool is_needed;
+    uint64_t bytes, cuts_bytes;
 
-    if (id_is_possible(id) && session_find(s, SQL_RESPONSE_FIND, values, &r, reterr) == -1)
+    if (response_find_to_change(s, owner, id, &r, reterr) == -1)
         return -1;
-    if (r.is_there && delete_found(s, r.v[0], r.v[1], r.v[2], &r.is_there, reterr) == -1)
+    bytes = r.bytes;
+    if (remove_work(s, &r, id, &bytes, reterr) == -1 ||
+        session_do(s, SQL_RESPONSE_FORGET, &(struct sql_value){.i = r.seq}, reterr) == -1 ||
+        cuts_remove(s, r.seq, &cuts_bytes, reterr) == -1 ||
+        history_shrink(s, r.history, (struct amount){1, bytes, cuts_bytes}, &is_needed, reterr) ==
+            -1)
         return -1;
-    if (r.is_there)
-        return 0;
-    err_set(reterr, ERR_NOT_FOUND, "Response with id '%.*s' not found.", STR_ARG(id));
-    return -1;
+    return is_needed ? response_remove_upwards(s, r.seq, reterr)
+                     : history_remove(s, r.history, reterr);
 }
 
 int store_delete_response(struct store_session *s, str owner, str id, struct err *reterr)

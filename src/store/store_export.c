@@ -1,15 +1,18 @@
 /* store_export.c -- figures, and everything that can be found, one after the other. */
 #include <stdlib.h>
 
+#include <string.h>
+
 #include "store/sql_schema.h"
 #include "store/store_item.h"
 
 int store_stats(struct store_session *s, struct store_stats *ret, struct err *reterr)
 {
-    struct found row;
+    struct found row, version;
     uint64_t file_bytes;
 
     if (session_find(s, SQL_STATS, NULL, &row, reterr) == -1 ||
+        session_find(s, SQL_SCHEMA_GET, NULL, &version, reterr) == -1 ||
         s->driver->size(s->db, &file_bytes, reterr) == -1)
         return -1;
     *ret = (struct store_stats){.n_histories = (uint64_t)row.v[0],
@@ -17,16 +20,34 @@ int store_stats(struct store_session *s, struct store_stats *ret, struct err *re
                                 .n_responses = (uint64_t)row.v[2],
                                 .n_items = (uint64_t)row.v[3],
                                 .n_owners = (uint64_t)row.v[4],
+                                .n_queued = (uint64_t)row.v[7],
+                                .n_running = (uint64_t)row.v[8],
+                                .n_keys = (uint64_t)row.v[9],
                                 .bytes = (uint64_t)row.v[5],
+                                .cuts_bytes = (uint64_t)row.v[10],
                                 .file_bytes = file_bytes,
                                 .oldest_use = row.v[6],
-                                .schema_version = SQL_SCHEMA_VERSION};
+                                .schema_version = (int)version.v[0]};
     return 0;
 }
 
 int store_vacuum(struct store_session *s, struct err *reterr)
 {
     return s->driver->script(s->db, s->driver->vacuum, reterr);
+}
+
+int store_schema(struct store_session *s, struct store_schema *ret, struct err *reterr)
+{
+    return sql_schema_look(s->db, ret, reterr);
+}
+
+int store_copy(struct store_session *s, const char *path, struct err *reterr)
+{
+    if (s->driver->copy != NULL)
+        return s->driver->copy(s->db, path, SQL_COPY_IS_NEW, reterr);
+    err_set(reterr, ERR_INVALID_VALUE,
+            "pg_dump copies a PostgreSQL database; this command copies files of SQLite");
+    return -1;
 }
 
 /* ---- export */

@@ -8,58 +8,66 @@
 int history_add(struct store_session *s, const struct history_new *h, int64_t *ret_seq,
                 struct err *reterr)
 {
-    const struct sql_value values[] = {
-        {.s = h->owner},         {.s = h->conversation_id},     {.s = h->metadata},
-        {.i = h->created_at},    {.i = store_time_ms(s->time)}, {.i = (int64_t)h->n_responses},
-        {.i = (int64_t)h->bytes}};
+    const struct sql_value values[] = {{.s = h->owner},
+                                       {.s = h->conversation_id},
+                                       {.s = h->metadata},
+                                       {.i = h->created_at},
+                                       {.i = store_time_ms(s->time)},
+                                       {.i = (int64_t)h->amount.n_responses},
+                                       {.i = (int64_t)h->amount.bytes},
+                                       {.i = (int64_t)h->amount.cuts_bytes}};
     struct found row;
 
     if (session_find(s, SQL_HISTORY_ADD, values, &row, reterr) == -1)
         return -1;
     *ret_seq = row.v[0];
-    store_growth_add(s->growth, h->n_responses, h->bytes);
+    store_growth_add(s->growth, &h->amount);
     return 0;
 }
 
-int history_use(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
-                bool *ret_is_there, struct err *reterr)
+int history_use(struct store_session *s, int64_t seq, struct amount more, bool *ret_is_there,
+                struct err *reterr)
 {
     const struct sql_value values[] = {{.i = seq},
                                        {.i = store_time_ms(s->time)},
-                                       {.i = (int64_t)n_responses},
-                                       {.i = (int64_t)bytes}};
+                                       {.i = (int64_t)more.n_responses},
+                                       {.i = (int64_t)more.bytes},
+                                       {.i = (int64_t)more.cuts_bytes}};
     uint64_t changed = 0;
 
     if (session_run(s, SQL_HISTORY_USE, values, NULL, NULL, &changed, reterr) == -1)
         return -1;
     *ret_is_there = changed > 0;
-    store_growth_add(s->growth, n_responses, bytes);
+    store_growth_add(s->growth, &more);
     return 0;
 }
 
-int conversation_use(struct store_session *s, str owner, str id, uint64_t n_responses,
-                     uint64_t bytes, struct conversation *ret, struct err *reterr)
+int conversation_use(struct store_session *s, str owner, str id, struct amount more,
+                     struct conversation *ret, struct err *reterr)
 {
     const struct sql_value values[] = {{.s = id},
                                        {.s = owner},
                                        {.i = store_time_ms(s->time)},
-                                       {.i = (int64_t)n_responses},
-                                       {.i = (int64_t)bytes}};
+                                       {.i = (int64_t)more.n_responses},
+                                       {.i = (int64_t)more.bytes},
+                                       {.i = (int64_t)more.cuts_bytes}};
     struct found row = {.is_there = false};
 
     if (id_is_possible(id) && session_find(s, SQL_CONVERSATION_USE, values, &row, reterr) == -1)
         return -1;
     *ret = (struct conversation){row.is_there, row.v[0], (uint64_t)row.v[1], (uint64_t)row.v[2]};
     if (row.is_there)
-        store_growth_add(s->growth, n_responses, bytes);
+        store_growth_add(s->growth, &more);
     return 0;
 }
 
-int history_shrink(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
-                   bool *ret_is_needed, struct err *reterr)
+int history_shrink(struct store_session *s, int64_t seq, struct amount less, bool *ret_is_needed,
+                   struct err *reterr)
 {
-    const struct sql_value values[] = {
-        {.i = seq}, {.i = (int64_t)n_responses}, {.i = (int64_t)bytes}};
+    const struct sql_value values[] = {{.i = seq},
+                                       {.i = (int64_t)less.n_responses},
+                                       {.i = (int64_t)less.bytes},
+                                       {.i = (int64_t)less.cuts_bytes}};
     struct found row;
 
     if (session_find(s, SQL_HISTORY_SHRINK, values, &row, reterr) == -1)

@@ -5,11 +5,16 @@
 
 #include "store/store_session.h"
 
+/* What a history holds, as the limits count it. */
+struct amount {
+    uint64_t n_responses, bytes, cuts_bytes;
+};
+
 struct history_new {
     str owner;
     str conversation_id, metadata; /* STR_NONE: a tree of responses */
     int64_t created_at;
-    uint64_t n_responses, bytes;
+    struct amount amount;
 };
 
 int history_add(struct store_session *s, const struct history_new *h, int64_t *ret_seq,
@@ -17,8 +22,8 @@ int history_add(struct store_session *s, const struct history_new *h, int64_t *r
 
 /* Continues a history: nobody else changes it until the transaction ends. *ret_is_there is false
  * when it has gone meanwhile. */
-int history_use(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
-                bool *ret_is_there, struct err *reterr);
+int history_use(struct store_session *s, int64_t seq, struct amount more, bool *ret_is_there,
+                struct err *reterr);
 
 /* A conversation by its id, used as history_use() does. */
 struct conversation {
@@ -27,12 +32,12 @@ struct conversation {
     uint64_t n_responses, metadata_bytes;
 };
 
-int conversation_use(struct store_session *s, str owner, str id, uint64_t n_responses,
-                     uint64_t bytes, struct conversation *ret, struct err *reterr);
+int conversation_use(struct store_session *s, str owner, str id, struct amount more,
+                     struct conversation *ret, struct err *reterr);
 
 /* Counts what was deleted. *ret_is_needed: something is left that can be found. */
-int history_shrink(struct store_session *s, int64_t seq, uint64_t n_responses, uint64_t bytes,
-                   bool *ret_is_needed, struct err *reterr);
+int history_shrink(struct store_session *s, int64_t seq, struct amount less, bool *ret_is_needed,
+                   struct err *reterr);
 
 /* Removes a history with all that is in it. What others refer to is given to them. */
 int history_remove(struct store_session *s, int64_t seq, struct err *reterr);

@@ -5,6 +5,7 @@
  * tasks wait for one piece at most, and a busy store is purged nevertheless. */
 #include "ev/loop.h"
 #include "store/store_lock.h"
+#include "store/store_metrics.h"
 #include "store/store_thread.h"
 
 /* A piece is more than tasks can add at once, so a purge comes to its end. */
@@ -83,21 +84,25 @@ static void renew_locks(struct store_thread *t, uint64_t now_ms)
     atomic_flag_clear(&t->store->is_renewing);
 }
 
-/* A whole piece means that there may be more to remove. */
 static void purge_piece(struct store_thread *t)
 {
     struct store_session *s = &t->session;
     struct store_purged purged = {0};
+    const uint64_t since_ms = store_monotonic_ms();
     struct err failure;
+    int rc;
 
     store_growth_reset(&t->store->growth);
     if (store_time_keep(s, &failure) == -1) /* no reason not to remove: the disk may be full */
         (void)health_bad(&t->store->health, &failure);
-    if (store_purge(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure) == -1)
+    rc = store_purge(s, &t->store->limits, store_now_ms(s), PIECE, &purged, &failure);
+    if (rc == -1)
         (void)health_bad(&t->store->health, &failure);
+    store_metrics_purge(store_monotonic_ms() - since_ms, rc == 0);
+    store_metrics_removed(&purged);
     removed_add(&t->store->removed, &purged);
     removed_log_when_due(&t->store->removed);
-    atomic_store(&t->store->has_more_to_purge, store_purged_histories(&purged) >= PIECE);
+    atomic_store(&t->store->has_more_to_purge, purged.has_more);
 }
 
 /* Gives space back, unless there is more to remove, which comes first. */
@@ -135,6 +140,7 @@ static void keep_limits(struct store_thread *t, uint64_t now_ms)
         return;
     purge_piece(t);
     give_space_back(t);
+    store_metrics_refresh(t, now_ms);
     atomic_flag_clear(&t->store->is_purging);
 }
 

@@ -98,7 +98,7 @@ static int resolve_reference(struct store_session *s, str owner, const struct st
         *ret_seq = f.seq;
         f.seq = 0;
         if (find_item(s, owner, item->id, &f, reterr) == -1 ||
-            history_use(s, f.history, 0, 0, &is_there, reterr) == -1)
+            history_use(s, f.history, (struct amount){0}, &is_there, reterr) == -1)
             return -1;
     } while (f.seq != *ret_seq);
     return 0;
@@ -148,7 +148,8 @@ static int add_item(struct store_session *s, const struct item_place *place,
     if (is_held(s, place, item, &held, reterr) == -1)
         return -1;
     if (held && place->response == 0)
-        return history_shrink(s, place->history, 0, item->id.len + item->body.len, &is_needed,
+        return history_shrink(s, place->history,
+                              (struct amount){.bytes = item->id.len + item->body.len}, &is_needed,
                               reterr);
     return session_do(s, SQL_ITEM_ADD,
                       (const struct sql_value[]){{.s = item->id},

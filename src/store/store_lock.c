@@ -74,19 +74,36 @@ static void releases_drop(struct store_locks *l, size_t n)
 
 /* ---- names */
 
-static int name_write(const struct store_session *s, str lock, struct buf *out, struct err *reterr)
+static int name_write(const char *holder, str lock, struct buf *out, struct err *reterr)
 {
-    buf_c(out, s->instance);
+    buf_c(out, holder);
     buf_append(out, lock);
     if (!buf_failed(out))
         return 0;
     return err_set_no_memory(reterr);
 }
 
+int lock_name_write(const struct store_session *s, str lock, struct buf *out, struct err *reterr)
+{
+    return name_write(s->instance, lock, out, reterr);
+}
+
+int work_name_write(const struct store_session *s, str lock, struct buf *out, struct err *reterr)
+{
+    return name_write(s->worker, lock, out, reterr);
+}
+
+void lock_note_taken(struct store_session *s, str name)
+{
+    if (s->taken.len > 0)
+        buf_char(&s->taken, '\n');
+    buf_append(&s->taken, name);
+}
+
 int lock_release(struct store_session *s, str lock, struct err *reterr)
 {
     struct buf name = {0};
-    int rc = name_write(s, lock, &name, reterr);
+    int rc = lock_name_write(s, lock, &name, reterr);
 
     if (rc == 0)
         rc = session_do(s, SQL_LOCK_RELEASE, &(struct sql_value){.s = buf_str(&name)}, reterr);
@@ -111,7 +128,7 @@ int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct er
 {
     struct buf name = {0};
     struct found foreign = {.is_there = false};
-    int rc = name_write(s, lock, &name, reterr);
+    int rc = lock_name_write(s, lock, &name, reterr);
 
     if (rc == 0) {
         const struct sql_value values[] = {{.i = seq}, {.s = buf_str(&name)}};
@@ -176,7 +193,9 @@ static int release_all(struct store_session *s, str lines, struct err *reterr)
     while (lines.len > 0) {
         const struct sql_value name = {.s = {lines.p, str_find_char(lines, '\n')}};
 
-        if (session_do(s, SQL_LOCK_RELEASE, &name, reterr) == -1)
+        if (session_do(s, SQL_LOCK_RELEASE, &name, reterr) == -1 ||
+            session_do(s, SQL_WORK_RELEASE, &name, reterr) == -1 ||
+            session_do(s, SQL_KEY_DROP, &name, reterr) == -1)
             return -1;
         lines = str_skip(lines, name.s.len + 1);
     }
@@ -199,7 +218,7 @@ static int take_as(struct store_session *s, str owner, str id, str name, int64_t
         if (explain_not_taken(s, owner, id, &is_freed, reterr) == -1)
             return -1;
     }
-    buf_append(&s->taken, name);
+    lock_note_taken(s, name);
     *ret_seq = row.v[0];
     return 0;
 }
@@ -225,7 +244,7 @@ static int take_lock(struct store_session *s, str owner, str id, str lock, int64
 
     if (!id_is_possible(id))
         lock_set_no_conversation(reterr, id);
-    else if (name_write(s, lock, &name, reterr) == 0)
+    else if (lock_name_write(s, lock, &name, reterr) == 0)
         rc = take_as(s, owner, id, buf_str(&name), ret_seq, reterr);
     buf_fini(&name);
     return rc;
@@ -265,6 +284,11 @@ void locks_release_later(const struct store_session *s, str lock)
     remember_release(s->locks, str_from_c(s->instance), lock);
 }
 
+void work_release_later(const struct store_session *s, str lock)
+{
+    remember_release(s->locks, str_from_c(s->worker), lock);
+}
+
 void locks_doubt(struct store_session *s)
 {
     if (s->taken.len > 0)
@@ -276,9 +300,11 @@ void locks_doubt(struct store_session *s)
 static int renew_all(struct store_session *s, str released, uint64_t interval_ms,
                      struct err *reterr)
 {
-    const struct sql_value mine[] = {{.s = str_from_c(s->instance)},
-                                     {.i = (int64_t)strlen(s->instance)},
-                                     {.i = store_clock_ms() + (int64_t)s->lock_ms}};
+    const int64_t sign = store_clock_ms() + (int64_t)s->lock_ms;
+    const struct sql_value mine[] = {
+        {.s = str_from_c(s->instance)}, {.i = (int64_t)strlen(s->instance)}, {.i = sign}};
+    const struct sql_value work[] = {
+        {.s = str_from_c(s->worker)}, {.i = (int64_t)strlen(s->worker)}, {.i = sign}};
     struct tx tx;
     int rc;
 
@@ -287,6 +313,10 @@ static int renew_all(struct store_session *s, str released, uint64_t interval_ms
     rc = release_all(s, released, reterr);
     if (rc == 0)
         rc = session_do(s, SQL_LOCK_RENEW, mine, reterr);
+    if (rc == 0)
+        rc = session_do(s, SQL_WORK_RENEW, work, reterr);
+    if (rc == 0)
+        rc = session_do(s, SQL_KEYS_RENEW, mine, reterr);
     if (rc == 0)
         rc = lock_watch_look(&s->locks->watch, s, interval_ms, reterr);
     return tx_end(&tx, rc, reterr);

@@ -19,13 +19,22 @@ int lock_check(struct store_session *s, int64_t seq, str id, str lock, struct er
 /* Releases a lock, within a transaction. */
 int lock_release(struct store_session *s, str lock, struct err *reterr);
 
+/* Writes the whole name of a lock, of work or of anything else. */
+int lock_name_write(const struct store_session *s, str lock, struct buf *out, struct err *reterr);
+int work_name_write(const struct store_session *s, str lock, struct buf *out, struct err *reterr);
+
+/* Notes the whole name of a lock that was taken: when nobody knows in the end whether the transaction
+ * took effect, it is released. */
+void lock_note_taken(struct store_session *s, str name);
+
 /* ---- of a store, any thread */
 
 struct store_locks *locks_new(void); /* NULL when out of memory */
 void locks_free(struct store_locks *l);
 
-/* Releases a lock with the next renewal. Any thread; s may be another's. */
+/* Releases a lock, or that of work, with the next renewal. Any thread; s may be another's. */
 void locks_release_later(const struct store_session *s, str lock);
+void work_release_later(const struct store_session *s, str lock);
 
 /* Releases a lock that the session may hold now: nobody knows whether its transaction took effect,
  * and its task is told that it has failed. */

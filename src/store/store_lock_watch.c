@@ -66,8 +66,9 @@ static int on_lock(void *arg, const struct sql_value *columns, struct err *reter
 
 static int read_locks(struct lock_watch *w, struct store_session *s, struct err *reterr)
 {
-    str name = str_from_c(s->instance);
-    const struct sql_value mine[] = {{.s = name}, {.i = (int64_t)name.len}};
+    str instance = str_from_c(s->instance), worker = str_from_c(s->worker);
+    const struct sql_value mine[] = {
+        {.s = instance}, {.i = (int64_t)instance.len}, {.s = worker}, {.i = (int64_t)worker.len}};
 
     for (struct watched_holder *h = w->first; h != NULL; h = h->next)
         h->is_seen = false;
@@ -92,13 +93,16 @@ static void drop_unseen(struct lock_watch *w)
 static int free_locks(struct store_session *s, str holder, const char *why, struct err *reterr)
 {
     const struct sql_value values[] = {{.s = holder}, {.i = (int64_t)holder.len}};
-    uint64_t n = 0;
+    uint64_t n = 0, n_work = 0, n_keys = 0;
 
-    if (session_run(s, SQL_LOCKS_FREE, values, NULL, NULL, &n, reterr) == -1)
+    if (session_run(s, SQL_LOCKS_FREE, values, NULL, NULL, &n, reterr) == -1 ||
+        session_run(s, SQL_WORK_FREE, values, NULL, NULL, &n_work, reterr) == -1 ||
+        session_run(s, SQL_KEYS_FREE, values, NULL, NULL, &n_keys, reterr) == -1)
         return -1;
-    if (n > 0)
+    if (n + n_work + n_keys > 0)
         log_line(LOG_INFO, "locks_freed",
-                 (struct log_field[]){LOG_INT("conversations", n), LOG_STR("why", str_from_c(why)),
+                 (struct log_field[]){LOG_INT("conversations", n), LOG_INT("responses", n_work),
+                                      LOG_INT("keys", n_keys), LOG_STR("why", str_from_c(why)),
                                       LOG_END});
     return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "store/store_lock.h"
 #include "store/store_thread.h"
+#include "store/store_work.h"
 
 enum { MEMORY_BYTES = 256 * 1024 * 1024 };
 
@@ -29,7 +30,8 @@ static int shared_init(struct store *st, const struct store_conf *conf)
 {
     st->limits = limits_for(conf);
     st->timeout_ms = conf->timeout_ms;
-    st->lock_ms = conf->lock_ms;
+    st->lock_ms =
+        conf->work_ms != 0 && conf->work_ms < conf->lock_ms ? conf->work_ms : conf->lock_ms;
     atomic_flag_clear(&st->is_purging);
     atomic_flag_clear(&st->is_renewing);
     atomic_flag_clear(&st->is_probing);
@@ -94,6 +96,7 @@ static int thread_init(struct store *st, size_t i, const struct store_conf *conf
     t->limits_at_ms = store_monotonic_ms();
     /* locks are the store's, not the thread's */
     memcpy(t->session.instance, st->threads[0].session.instance, sizeof(t->session.instance));
+    memcpy(t->session.worker, st->threads[0].session.worker, sizeof(t->session.worker));
     return 0;
 }
 
@@ -203,9 +206,23 @@ void store_start(struct store *store, struct store_task *task)
     queue_put(store->queue_for[task->access], task);
 }
 
+size_t store_n_waiting(struct store *store, enum store_access access)
+{
+    bool is_shared = store->queue_for[STORE_READ] == store->queue_for[STORE_WRITE];
+
+    return access == STORE_READ && is_shared ? 0 : queue_length(store->queue_for[access]);
+}
+
 void store_release_lock(struct store *store, str lock)
 {
     locks_release_later(&store->threads[0].session, lock);
+    atomic_store(&store->has_locks_to_release, true);
+    queue_wake(store->queue_for[STORE_WRITE]);
+}
+
+void store_release_work(struct store *store, str lock)
+{
+    work_release_later(&store->threads[0].session, lock);
     atomic_store(&store->has_locks_to_release, true);
     queue_wake(store->queue_for[STORE_WRITE]);
 }

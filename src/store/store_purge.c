@@ -13,18 +13,21 @@
 
 /* ---- when */
 
-void store_growth_add(struct store_growth *g, uint64_t n_responses, uint64_t bytes)
+void store_growth_add(struct store_growth *g, const struct amount *more)
 {
     if (g == NULL)
         return;
-    atomic_fetch_add_explicit(&g->n_responses, n_responses, memory_order_relaxed);
-    atomic_fetch_add_explicit(&g->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g->n_responses, more->n_responses, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g->bytes, more->bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g->cuts_bytes, more->cuts_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g->uncounted_cuts_bytes, more->cuts_bytes, memory_order_relaxed);
 }
 
 void store_growth_reset(struct store_growth *g)
 {
     atomic_store_explicit(&g->n_responses, 0, memory_order_relaxed);
     atomic_store_explicit(&g->bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&g->cuts_bytes, 0, memory_order_relaxed);
 }
 
 static bool is_much(uint64_t n, uint64_t bound)
@@ -38,10 +41,53 @@ bool store_growth_matters(struct store_growth *g, const struct store_limits *lim
 {
     uint64_t responses = atomic_load_explicit(&g->n_responses, memory_order_relaxed);
     uint64_t bytes = atomic_load_explicit(&g->bytes, memory_order_relaxed);
+    uint64_t cuts_bytes = atomic_load_explicit(&g->cuts_bytes, memory_order_relaxed);
 
     return is_much(responses, limits->max_responses) ||
            is_much(responses, limits->max_owner_responses) || is_much(bytes, limits->max_bytes) ||
-           is_much(bytes, limits->max_owner_bytes);
+           is_much(bytes, limits->max_owner_bytes) || is_much(cuts_bytes, limits->max_cuts_bytes) ||
+           is_much(atomic_load(&g->uncounted_key_bytes), store_most_key_bytes(limits));
+}
+
+bool store_growth_wants_count(struct store_growth *g, const struct store_limits *limits)
+{
+    return g == NULL || !atomic_load(&g->has_counted_cuts) ||
+           is_much(atomic_load(&g->uncounted_cuts_bytes), limits->max_cuts_bytes);
+}
+
+void store_growth_note_count(struct store_growth *g)
+{
+    if (g == NULL)
+        return;
+    atomic_store(&g->uncounted_cuts_bytes, 0);
+    atomic_store(&g->has_counted_cuts, true);
+}
+
+uint64_t store_most_key_bytes(const struct store_limits *limits)
+{
+    enum { PART = 4 }; /* most of the room is for what the keys stand for */
+
+    return limits->max_bytes / PART;
+}
+
+void store_growth_add_key(struct store_growth *g, uint64_t bytes)
+{
+    if (g != NULL)
+        atomic_fetch_add(&g->uncounted_key_bytes, bytes);
+}
+
+bool store_growth_wants_keys(struct store_growth *g, const struct store_limits *limits)
+{
+    return g == NULL || !atomic_load(&g->has_counted_keys) ||
+           is_much(atomic_load(&g->uncounted_key_bytes), store_most_key_bytes(limits));
+}
+
+void store_growth_note_keys(struct store_growth *g)
+{
+    if (g == NULL)
+        return;
+    atomic_store(&g->uncounted_key_bytes, 0);
+    atomic_store(&g->has_counted_keys, true);
 }
 
 /* ---- what */
@@ -252,18 +298,22 @@ static int purge_total(struct purge *p, struct err *reterr)
 static bool has_bounds(const struct store_limits *l)
 {
     return l->max_age_s > 0 || l->max_responses > 0 || l->max_owner_responses > 0 ||
-           l->max_bytes > 0 || l->max_owner_bytes > 0;
+           l->max_bytes > 0 || l->max_owner_bytes > 0 || l->max_cuts_bytes > 0 ||
+           l->max_cuts_age_s > 0 || l->max_key_age_s > 0;
 }
 
 /* Two processes that purge at the same time would both remove what is too much. */
 static int purge_all(struct purge *p, struct err *reterr)
 {
+    enum { EVENTS_PER_HISTORY = 8 };
+    const size_t most = p->left < STORE_PURGE_MOST ? p->left : STORE_PURGE_MOST;
     struct store_session *s = p->s;
 
     if (s->driver->script(s->db, s->driver->stay_alone, reterr) == -1 ||
-        purge_old(p, reterr) == -1 || purge_owners(p, reterr) == -1)
+        purge_old(p, reterr) == -1 || purge_owners(p, reterr) == -1 || purge_total(p, reterr) == -1)
         return -1;
-    return purge_total(p, reterr);
+    p->purged->has_more = p->left == 0;
+    return purge_events(s, p->limits, p->now_ms, EVENTS_PER_HISTORY * most, p->purged, reterr);
 }
 
 static int purge_once(struct store_session *s, const struct store_limits *limits, int64_t now_ms,
@@ -308,8 +358,8 @@ static int purge_in_pieces(struct store_session *s, const struct store_limits *l
             return -1;
         store_purged_add(ret, &more);
         (void)s->driver->make_room(s->db, false);
-    } while (store_purged_histories(&more) == PIECE_WHEN_FULL &&
-             store_purged_histories(ret) < max_histories);
+    } while (more.has_more && store_purged_histories(ret) < max_histories);
+    ret->has_more = more.has_more;
     return 0;
 }
 

@@ -1,6 +1,8 @@
 /* store_queue.c -- first in, first out, for several threads. */
 #include "store/store_queue.h"
 
+#include "metrics/metrics.h"
+
 int queue_init(struct store_queue *q)
 {
     *q = (struct store_queue){.first = NULL};
@@ -19,14 +21,31 @@ void queue_fini(struct store_queue *q)
     uv_mutex_destroy(&q->mutex);
 }
 
+static unsigned queue_word(const struct store_task *t)
+{
+    return t->access == STORE_READ ? METRIC_STORE_QUEUE_READ : METRIC_STORE_QUEUE_WRITE;
+}
+
 void queue_put(struct store_queue *q, struct store_task *t)
 {
     t->next = NULL;
+    metrics_move(METRIC_STORE_QUEUE, queue_word(t), 1);
     uv_mutex_lock(&q->mutex);
     *q->end = t;
     q->end = &t->next;
     uv_cond_signal(&q->wake);
     uv_mutex_unlock(&q->mutex);
+}
+
+size_t queue_length(struct store_queue *q)
+{
+    size_t n = 0;
+
+    uv_mutex_lock(&q->mutex);
+    for (const struct store_task *t = q->first; t != NULL; t = t->next)
+        n++;
+    uv_mutex_unlock(&q->mutex);
+    return n;
 }
 
 /* The first tasks, cut from the rest. */
@@ -63,6 +82,8 @@ struct store_task *queue_take(struct store_queue *q, size_t most, uint64_t wait_
         tasks = cut_tasks(q, most);
     *ret_is_closed = tasks == NULL && q->is_closed;
     uv_mutex_unlock(&q->mutex);
+    for (const struct store_task *t = tasks; t != NULL; t = t->next)
+        metrics_move(METRIC_STORE_QUEUE, queue_word(t), -1);
     return tasks;
 }
 

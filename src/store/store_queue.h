@@ -1,7 +1,7 @@
 /* store_queue.h -- tasks on their way to a thread of the store. Internal to the
  * store. Any thread.
  *
- * Its length is bounded by those who wait for its tasks: a request has one task
+ * The queue's length is bounded by those who wait for its tasks: a request has one task
  * at a time. */
 #ifndef ANTIPHON_STORE_STORE_QUEUE_H
 #define ANTIPHON_STORE_STORE_QUEUE_H
@@ -21,6 +21,9 @@ int queue_init(struct store_queue *q); /* -1 when out of memory */
 void queue_fini(struct store_queue *q);
 
 void queue_put(struct store_queue *q, struct store_task *t);
+
+/* How many are in it. */
+size_t queue_length(struct store_queue *q);
 
 /* Takes up to `most` tasks as a list; NULL after wait_ms without any, when woken, or when the queue
  * is closed and empty: then *ret_is_closed. */

@@ -18,6 +18,9 @@ void store_purged_add(struct store_purged *to, const struct store_purged *more)
         to->by[i].n_responses += more->by[i].n_responses;
         to->by[i].bytes += more->by[i].bytes;
     }
+    to->n_streams += more->n_streams;
+    to->cuts_bytes += more->cuts_bytes;
+    to->n_keys += more->n_keys;
 }
 
 uint64_t store_purged_histories(const struct store_purged *p)
@@ -44,6 +47,12 @@ void removed_log(struct store_removed *r)
                                       LOG_INT("histories", r->unlogged.by[i].n_histories),
                                       LOG_INT("responses", r->unlogged.by[i].n_responses),
                                       LOG_INT("bytes", r->unlogged.by[i].bytes), LOG_END});
+        r->logged_at_ms = store_monotonic_ms();
+    }
+    if (r->unlogged.n_streams > 0) {
+        log_line(LOG_INFO, "events_removed",
+                 (struct log_field[]){LOG_INT("responses", r->unlogged.n_streams),
+                                      LOG_INT("bytes", r->unlogged.cuts_bytes), LOG_END});
         r->logged_at_ms = store_monotonic_ms();
     }
     r->unlogged = (struct store_purged){0};

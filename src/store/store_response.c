@@ -1,14 +1,15 @@
 /* store_response.c -- responses: saved, shown, continued, deleted. */
+#include "store/store_response.h"
+
 #include <stdlib.h>
 
+#include "store/store_cuts.h"
 #include "store/store_history.h"
+#include "store/store_idempotency.h"
+#include "store/store_idempotency_key.h"
 #include "store/store_item.h"
 #include "store/store_lock.h"
-
-static void set_no_response(struct err *e, str id)
-{
-    err_set(e, ERR_NOT_FOUND, "Response with id '%.*s' not found.", STR_ARG(id));
-}
+#include "store/store_time.h"
 
 static void set_previous_not_found(struct err *e, str id)
 {
@@ -22,7 +23,7 @@ struct save {
     struct store_session *s;
     str owner;
     const struct store_response *r;
-    uint64_t bytes;
+    struct amount amount;
     int64_t *refs;
     int64_t history, parent; /* parent 0: none */
     bool in_conversation;
@@ -31,7 +32,7 @@ struct save {
 static int enter_new(struct save *v, struct err *reterr)
 {
     const struct history_new h = {
-        .owner = v->owner, .created_at = v->r->created_at, .n_responses = 1, .bytes = v->bytes};
+        .owner = v->owner, .created_at = v->r->created_at, .amount = v->amount};
 
     return history_add(v->s, &h, &v->history, reterr);
 }
@@ -50,7 +51,7 @@ static int enter_parents(struct save *v, struct err *reterr)
     v->parent = parent.v[0];
     v->history = parent.v[1];
     seq = &(struct sql_value){.i = v->parent};
-    if (parent.is_there && history_use(v->s, v->history, 1, v->bytes, &is_there, reterr) == -1)
+    if (parent.is_there && history_use(v->s, v->history, v->amount, &is_there, reterr) == -1)
         return -1;
     if (is_there && session_find(v->s, SQL_PARENT_IS_THERE, seq, &parent, reterr) == -1)
         return -1;
@@ -65,7 +66,7 @@ static int enter_conversation(struct save *v, struct err *reterr)
     str id = v->r->conversation_id;
     struct conversation c;
 
-    if (conversation_use(v->s, v->owner, id, 1, v->bytes, &c, reterr) == -1)
+    if (conversation_use(v->s, v->owner, id, v->amount, &c, reterr) == -1)
         return -1;
     if (!c.is_there) {
         lock_set_no_conversation(reterr, id);
@@ -87,7 +88,7 @@ static int enter_history(struct save *v, struct err *reterr)
     return enter_new(v, reterr);
 }
 
-static int write_response(struct save *v, struct err *reterr)
+static int write_response(struct save *v, int64_t *ret_seq, struct err *reterr)
 {
     const struct store_response *r = v->r;
     const struct sql_value values[] = {
@@ -98,25 +99,51 @@ static int write_response(struct save *v, struct err *reterr)
 
     if (session_find(v->s, SQL_RESPONSE_ADD, values, &row, reterr) == -1)
         return -1;
-    place.response = row.v[0];
+    *ret_seq = place.response = row.v[0];
+    if (cuts_add(v->s, *ret_seq, r->cuts, reterr) == -1)
+        return -1;
     return items_add(v->s, &place, &r->items, v->refs, reterr);
+}
+
+int response_add(struct store_session *s, str owner, const struct store_response *r,
+                 uint64_t more_bytes, struct response_row *ret, struct err *reterr)
+{
+    const uint64_t own_bytes = r->id.len + r->head.len + r->tail.len;
+    struct save v = {.s = s,
+                     .owner = owner,
+                     .r = r,
+                     .amount = {1, own_bytes + items_bytes(&r->items) + more_bytes, r->cuts.len}};
+    int rc = -1;
+
+    *ret = (struct response_row){.bytes = own_bytes, .status = r->status};
+    if (items_resolve(s, owner, &r->items, &v.refs, reterr) == 0 && enter_history(&v, reterr) == 0)
+        rc = write_response(&v, &ret->seq, reterr);
+    ret->history = v.history;
+    free(v.refs);
+    return rc;
+}
+
+/* What has failed is no answer that is given a second time. */
+static int settle_key(struct store_session *s, const struct store_response *r, struct err *reterr)
+{
+    if (str_is_none(r->idempotency_lock))
+        return 0;
+    if (r->status == STORE_FAILED || r->status == STORE_CANCELLED)
+        return store_drop_key(s, r->idempotency_lock, reterr);
+    return key_finish_with_response(s, r->idempotency_lock, r->id, reterr);
 }
 
 int store_save_response(struct store_session *s, str owner, const struct store_response *r,
                         struct err *reterr)
 {
-    struct save v = {.s = s,
-                     .owner = owner,
-                     .r = r,
-                     .bytes = r->id.len + r->head.len + r->tail.len + items_bytes(&r->items)};
+    struct response_row row;
     struct tx tx;
     int rc = -1;
 
     if (tx_begin(&tx, s, STORE_WRITE, reterr) == -1)
         return -1;
-    if (items_resolve(s, owner, &r->items, &v.refs, reterr) == 0 && enter_history(&v, reterr) == 0)
-        rc = write_response(&v, reterr);
-    free(v.refs);
+    if (response_add(s, owner, r, 0, &row, reterr) == 0)
+        rc = settle_key(s, r, reterr);
     return tx_end(&tx, rc, reterr);
 }
 
@@ -145,17 +172,18 @@ static int on_response(void *arg, const struct sql_value *columns, struct err *r
     return err_set_no_memory(reterr);
 }
 
-static int get_response(struct store_session *s, const struct sql_value *id_and_owner,
-                        struct arena *a, struct store_response *ret, struct err *reterr)
+int response_load(struct store_session *s, str owner, str id, struct arena *a,
+                  struct store_response *ret, struct err *reterr)
 {
+    const struct sql_value values[] = {{.s = id}, {.s = owner}};
     struct get g = {.arena = a, .r = ret};
     struct item_rows output = {.arena = a};
 
-    if (id_is_possible(id_and_owner[0].s) &&
-        session_run(s, SQL_RESPONSE_GET, id_and_owner, on_response, &g, NULL, reterr) == -1)
+    if (id_is_possible(id) &&
+        session_run(s, SQL_RESPONSE_GET, values, on_response, &g, NULL, reterr) == -1)
         return -1;
     if (g.seq == 0) {
-        set_no_response(reterr, id_and_owner[0].s);
+        response_set_not_found(reterr, id);
         return -1;
     }
     if (session_run(s, SQL_RESPONSE_OUTPUT, &(struct sql_value){.i = g.seq}, item_rows_add, &output,
@@ -168,31 +196,16 @@ static int get_response(struct store_session *s, const struct sql_value *id_and_
 int store_get_response(struct store_session *s, str owner, str id, struct arena *a,
                        struct store_response *ret, struct err *reterr)
 {
-    const struct sql_value values[] = {{.s = id}, {.s = owner}};
     struct store_response r;
     struct tx tx;
     int rc;
 
     if (tx_begin(&tx, s, STORE_READ, reterr) == -1)
         return -1;
-    rc = tx_end(&tx, get_response(s, values, a, &r, reterr), reterr);
+    rc = tx_end(&tx, response_load(s, owner, id, a, &r, reterr), reterr);
     if (rc == 0)
         *ret = r;
     return rc;
-}
-
-static int response_find(struct store_session *s, str owner, str id, struct found *ret,
-                         struct err *reterr)
-{
-    const struct sql_value values[] = {{.s = id}, {.s = owner}};
-
-    ret->is_there = false;
-    if (id_is_possible(id) && session_find(s, SQL_RESPONSE_FIND, values, ret, reterr) == -1)
-        return -1;
-    if (ret->is_there)
-        return 0;
-    set_no_response(reterr, id);
-    return -1;
 }
 
 int store_list_input_items(struct store_session *s, str owner, str response_id,
@@ -201,7 +214,7 @@ int store_list_input_items(struct store_session *s, str owner, str response_id,
 {
     static const struct list_kind input = {SQL_INPUT_ASCENDING, SQL_INPUT_DESCENDING,
                                            SQL_INPUT_PLACE};
-    struct found response;
+    struct response_row response;
     struct tx tx;
     int rc;
 
@@ -209,7 +222,7 @@ int store_list_input_items(struct store_session *s, str owner, str response_id,
         return -1;
     rc = response_find(s, owner, response_id, &response, reterr);
     if (rc == 0)
-        rc = items_list(s, &input, response.v[0], page, a, ret, reterr);
+        rc = items_list(s, &input, response.seq, page, a, ret, reterr);
     return tx_end(&tx, rc, reterr);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "metrics/metrics.h"
 #include "store/sql_schema.h"
 #include "store/store_time.h"
 
@@ -57,8 +58,10 @@ static int driver_find(struct store_session *s, const char *url, struct err *ret
 int session_init(struct store_session *s, const struct store_conf *conf, struct err *reterr)
 {
     *s = (struct store_session){.conf = {.sync = conf->sync, .timeout_ms = conf->timeout_ms},
-                                .lock_ms = conf->lock_ms};
+                                .lock_ms = conf->lock_ms,
+                                .key_age_ms = conf->limits.max_key_age_s * 1000};
     holder_name_make(conf->lock_ms, s->instance);
+    holder_name_make(conf->work_ms == 0 ? conf->lock_ms : conf->work_ms, s->worker);
     return driver_find(s, conf->url, reterr);
 }
 
@@ -90,10 +93,28 @@ static void name_store(const struct store_conf *conf, struct err *e)
     memcpy(e->own_code, plain.own_code, sizeof(e->own_code));
 }
 
+static int prepare(struct store_session *s, const struct store_conf *conf, struct err *reterr)
+{
+    switch (conf->tables) {
+    case STORE_MIGRATES:
+    case STORE_SHARES:
+        if (sql_schema_prepare(s->db, conf->backup ? s->conf.place : NULL,
+                               conf->tables == STORE_SHARES, reterr) == -1)
+            return -1;
+        break;
+    case STORE_AS_IT_IS:
+        if (sql_schema_check(s->db, reterr) == -1)
+            return -1;
+        break;
+    case STORE_UNREAD:
+        return 0;
+    }
+    return store_time_read(s, reterr);
+}
+
 int session_open(struct store_session *s, const struct store_conf *conf, struct err *reterr)
 {
-    if (session_connect(s, reterr) == 0 && sql_schema_prepare(s->db, reterr) == 0 &&
-        store_time_read(s, reterr) == 0)
+    if (session_connect(s, reterr) == 0 && prepare(s, conf, reterr) == 0)
         return 0;
     session_disconnect(s);
     name_store(conf, reterr);
@@ -156,6 +177,7 @@ int session_commit(struct store_session *s, struct err *reterr)
         return -1;
     }
     s->in_transaction = false;
+    metrics_add(metrics_at(METRIC_STORE_COMMITS, 0), s->access == STORE_WRITE);
     return 0;
 }
 

@@ -22,8 +22,9 @@ struct store_time;
 struct store_session {
     const struct sql_driver *driver;
     struct sql_conf conf; /* place: own */
-    uint64_t lock_ms;
-    char instance[HOLDER_NAME_BYTES]; /* begins all its locks */
+    uint64_t lock_ms, key_age_ms;
+    char instance[HOLDER_NAME_BYTES]; /* begins all its locks ... */
+    char worker[HOLDER_NAME_BYTES];   /* ... but those of work, which have a lease of their own */
     struct store_locks *locks;        /* of the store; NULL: a command's session */
     struct store_growth *growth;      /* of the store; NULL: a command's session */
     struct store_time *time;          /* of the store, or of the command's session */
@@ -31,7 +32,7 @@ struct store_session {
     bool in_transaction;
     enum store_access access; /* of the current transaction */
     bool commit_sent;         /* for something written: did it take effect? */
-    struct buf taken;         /* lock taken in the current transaction; empty: none */
+    struct buf taken;         /* locks taken in the current transaction, in lines */
     struct err failure;       /* the first of the current transaction; ERR_NONE: none */
 };
 
@@ -40,8 +41,8 @@ struct store_session {
 int session_init(struct store_session *s, const struct store_conf *conf, struct err *reterr);
 void session_fini(struct store_session *s);
 
-/* Connects for the first time: also prepares the tables. conf names the store in
- * messages. */
+/* Connects for the first time: also prepares the tables, as conf->tables says. conf names the store
+ * in messages. */
 int session_open(struct store_session *s, const struct store_conf *conf, struct err *reterr);
 
 int session_connect(struct store_session *s, struct err *reterr);
@@ -79,7 +80,7 @@ int session_do(struct store_session *s, enum sql_statement which, const struct s
 /* The first row of a statement whose columns are integers. */
 struct found {
     bool is_there;
-    int64_t v[8];
+    int64_t v[12];
 };
 
 int session_find(struct store_session *s, enum sql_statement which, const struct sql_value *values,

@@ -15,6 +15,7 @@
 
 #include "ev/loop.h"
 #include "store/store_lock.h"
+#include "store/store_metrics.h"
 
 /* ---- connecting */
 
@@ -83,6 +84,7 @@ static void on_task_report(void *arg)
     struct store_task *task = arg;
     struct err *failure = task->failure; /* the task may be gone after done */
 
+    store_metrics_task(task, failure);
     task->done(task->arg, failure);
     failure_free(failure);
 }

@@ -27,6 +27,7 @@ struct store_thread {
     uint64_t retry_at_ms, backoff_ms;
     struct err failure; /* the last */
 
+    uint64_t stats_at_ms;                 /* when it is looked again what there is; the same */
     uint64_t limits_at_ms;                /* when it is time again; only of the first */
     bool has_converted, has_more_to_give; /* space; of the one that writes a file */
 };

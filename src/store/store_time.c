@@ -21,17 +21,6 @@ enum {
     DAY_MS = 24 * HOUR_MS
 };
 
-int store_time_init(struct store_time *t)
-{
-    *t = (struct store_time){.time_ms = 0};
-    return uv_mutex_init(&t->mutex) == 0 ? 0 : -1;
-}
-
-void store_time_fini(struct store_time *t)
-{
-    uv_mutex_destroy(&t->mutex);
-}
-
 /* ---- the machine */
 
 /* Milliseconds since the machine was started, sleep included. From the file where there is one:
@@ -53,6 +42,32 @@ static uint64_t uptime_now_ms(void)
     atomic_store(&source, THE_CLOCK);
     (void)clock_gettime(CLOCK_BOOTTIME, &now);
     return (uint64_t)now.tv_sec * MS_PER_S + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Distance that the wall clock has gone beyond what was measured since the last look. */
+static int64_t wall_jump_ms(struct store_time *t)
+{
+    const uint64_t uptime_ms = uptime_now_ms();
+    int64_t difference = store_clock_ms() - (int64_t)uptime_ms;
+    int64_t jump_ms = t->wall_less_uptime == 0 ? 0 : difference - t->wall_less_uptime;
+
+    if (uptime_ms == 0)
+        return 0;
+    t->wall_less_uptime = difference;
+    return jump_ms;
+}
+
+/* Looks at the clocks, so that a jump before the first housekeeping is one too. */
+int store_time_init(struct store_time *t)
+{
+    *t = (struct store_time){.time_ms = 0};
+    (void)wall_jump_ms(t);
+    return uv_mutex_init(&t->mutex) == 0 ? 0 : -1;
+}
+
+void store_time_fini(struct store_time *t)
+{
+    uv_mutex_destroy(&t->mutex);
 }
 
 /* ---- the table */
@@ -137,19 +152,6 @@ static int keep_clock(struct store_session *s, int64_t *ret_now_ms, struct err *
     if (read_clock(s, ret_now_ms, reterr) == -1)
         return -1;
     return write_is_due(s, *ret_now_ms) ? clock_write(s, *ret_now_ms, reterr) : 0;
-}
-
-/* Distance that the wall clock has gone beyond what was measured since the last look. */
-static int64_t wall_jump_ms(struct store_time *t)
-{
-    const uint64_t uptime_ms = uptime_now_ms();
-    int64_t difference = store_clock_ms() - (int64_t)uptime_ms;
-    int64_t jump_ms = t->wall_less_uptime == 0 ? 0 : difference - t->wall_less_uptime;
-
-    if (uptime_ms == 0)
-        return 0;
-    t->wall_less_uptime = difference;
-    return jump_ms;
 }
 
 static void log_jump(struct store_time *t)
