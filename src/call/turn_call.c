@@ -3,6 +3,9 @@
  * 1.5). */
 #include "call/turn_call.h"
 
+#include "call/turn_call_metrics.h"
+#include "call/turn_call_span.h"
+#include "flight/worker.h"
 #include "json/json_text.h"
 #include "search/web_session.h"
 
@@ -30,15 +33,23 @@ void turn_call_ended(struct turn_call *c, struct turn_call_result *r)
     c->work = NULL;
     c->result = *r;
     c->of->n_running--;
+    turn_call_metrics_end(c);
     turn_wake(c->of->flight);
 }
 
 static void start_call(struct turn_call *c)
 {
     c->is_started = true;
+    turn_call_span_begin(c);
     c->work = c->kind->start(c, &c->result);
     if (c->work != NULL)
         c->of->n_running++;
+}
+
+/* A call that starts when it is added may do so on the pool: it is counted when it is given back. */
+static void note_start(struct turn_call *c)
+{
+    c->start_ms = loop_now_ms(c->of->flight->worker->loop);
 }
 
 static void free_result(struct turn_call_result *r)
@@ -55,6 +66,7 @@ static void close_if_ended(struct turn_call *c)
     if (!c->is_started || c->is_closed || c->work != NULL)
         return;
     c->is_closed = true;
+    turn_call_span_end(c);
     c->of->close(c);
     free_result(&c->result);
 }
@@ -79,14 +91,18 @@ bool turn_calls_add(struct turn_calls *all, const struct turn_call *call)
     return true;
 }
 
-/* One that has ended is closed before the next begins. */
+/* A call that has ended is closed before the next begins. */
 static void start_calls(struct turn_calls *all)
 {
     for (struct turn_call *c = all->first; c != NULL; c = c->next) {
         if (all->runs_one_by_one && all->n_running > 0)
             return;
-        if (!c->is_started)
+        if (!c->is_started) {
+            note_start(c);
             start_call(c);
+            if (c->work == NULL)
+                turn_call_metrics_end(c);
+        }
         close_if_ended(c);
     }
 }
@@ -103,9 +119,12 @@ enum turn_next turn_calls_run(struct turn_calls *all)
 void turn_calls_cancel(struct turn_calls *all)
 {
     for (struct turn_call *c = all->first; c != NULL; c = c->next) {
-        if (c->work != NULL)
+        if (c->work != NULL) {
+            turn_call_metrics_cancel(c);
             c->kind->cancel(c->work);
+        }
         c->work = NULL;
+        turn_call_span_cancel(c);
         free_result(&c->result);
     }
     all->first = all->last = NULL;
@@ -114,8 +133,10 @@ void turn_calls_cancel(struct turn_calls *all)
 
 void turn_calls_fini(struct turn_calls *all)
 {
-    for (struct turn_call *c = all->first; c != NULL; c = c->next)
+    for (struct turn_call *c = all->first; c != NULL; c = c->next) {
+        turn_call_span_cancel(c);
         free_result(&c->result);
+    }
     web_session_free(all->web);
     buf_fini(&all->cited_url);
     buf_fini(&all->cited_title);

@@ -18,6 +18,7 @@
 struct citation;
 struct cite_marker;
 struct turn_call;
+struct span;
 struct web_session;
 
 /* What is needed to call a tool of an MCP server; both outlive the call. */
@@ -27,25 +28,36 @@ struct turn_tool {
     const struct mcp_remote *remote; /* of a server that the request brought, else NULL */
 };
 
+/* Why a call has failed, as far as that is counted. */
+enum turn_call_failure {
+    TURN_CALL_FAILED,
+    TURN_CALL_TIMEOUT,
+    TURN_CALL_LIMIT,
+    TURN_CALL_ARGUMENTS
+};
+
 /* What a call came to. A zeroed one is empty. */
 struct turn_call_result {
     bool is_failed;
-    struct buf output;  /* escaped, for the model */
-    struct buf error;   /* of an MCP call, also one that has not failed: raw JSON */
-    struct buf outputs; /* of code: a raw array; empty: there are none */
-    struct buf tools;   /* of a search for tools: the elements of what it has found, raw */
-    struct buf shown;   /* of a call that is shown whole: raw; empty: as it was announced */
+    enum turn_call_failure why; /* while it is */
+    const char *error_type;     /* why, in a word; NULL: tool_error */
+    struct buf output;          /* escaped, for the model */
+    struct buf error;           /* of an MCP call, also one that has not failed: raw JSON */
+    struct buf outputs;         /* of code: a raw array; empty: there are none */
+    struct buf tools;           /* of a search for tools: the elements of what it has found, raw */
+    struct buf shown;           /* of a call that is shown whole: raw; empty: as it was announced */
 };
 
 struct turn_call_kind {
-    /* Begins it and returns what is under way, which reports by turn_call_ended(), never from
+    /* Begins the call and returns what is under way, which reports by turn_call_ended(), never from
      * inside; or NULL when there is nothing to wait for, with *ret filled. */
     void *(*start)(struct turn_call *c, struct turn_call_result *ret);
-    /* Nobody waits for it any more: no report. NULL: nothing is ever under way. */
+    /* Nobody waits for the call any more: no report. NULL: nothing is ever under way. */
     void (*cancel)(void *work);
-    /* There is nothing to wait for, but something to do: start is called when the call is added, which may
-     * be on the pool, and touches nothing but the calls and the arena. */
+    /* A call of this kind has something to do, but nothing to wait for: start is called when it is
+     * added, which may be on the pool, and touches nothing but the calls and the arena. */
     bool starts_at_once;
+    const char *name; /* of the tool; NULL: each call's own */
 };
 
 /* turn_call_web_search and so on, one for each row of conv/hosted.def, and one for MCP servers. */
@@ -56,7 +68,7 @@ extern const struct turn_call_kind turn_call_mcp;
 /* Who runs the calls of a tool; HOSTED_NONE: an MCP server. */
 const struct turn_call_kind *turn_call_kind(enum hosted_kind kind);
 
-/* One call; its views outlive it. */
+/* A call of a tool; its views outlive it. */
 struct turn_call {
     struct turn_calls *of;
     const struct turn_call_kind *kind;
@@ -66,6 +78,9 @@ struct turn_call {
     void *work;  /* while it is under way */
     struct turn_call_result result; /* once it has ended, until the owner has been given it */
     bool is_started, is_closed;
+    uint64_t start_ms;
+    str call_id;       /* escaped: as the model calls it; or STR_NONE */
+    struct span *span; /* while it is under way; NULL: nothing is traced */
     struct turn_call *next;
 };
 

@@ -72,7 +72,9 @@ static void write_outputs(const struct sandbox_outcome *o, struct buf *out)
 static void on_done(void *arg, const struct sandbox_outcome *outcome)
 {
     struct turn_call *c = arg;
-    struct turn_call_result result = {.is_failed = outcome->failure != SANDBOX_OK};
+    struct turn_call_result result = {
+        .is_failed = outcome->failure != SANDBOX_OK,
+        .why = outcome->failure == SANDBOX_TIMED_OUT ? TURN_CALL_TIMEOUT : TURN_CALL_FAILED};
     struct buf text = {.limit = 0};
 
     write_for_model(outcome, &text);
@@ -120,5 +122,5 @@ static void cancel_code(void *work)
     sandbox_cancel(work);
 }
 
-const struct turn_call_kind turn_call_code_interpreter = {.start = start_code,
-                                                          .cancel = cancel_code};
+const struct turn_call_kind turn_call_code_interpreter = {
+    .start = start_code, .cancel = cancel_code, .name = "code_interpreter"};

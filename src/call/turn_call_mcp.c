@@ -1,16 +1,50 @@
 /* turn_call_mcp.c -- calls of the tools of MCP servers. */
 #include "call/turn_call.h"
+#include "call/turn_call_span.h"
+#include "ev/log.h"
+#include "flight/flight_spans.h"
 #include "flight/worker.h"
 #include "json/json_text.h"
 #include "mcp/proto/mcp_failure.h"
 #include "mcp/proto/mcp_request.h"
+
+/* A tool that the model has made up is nobody's. */
+static void audit_call(const struct turn_call *c, bool is_failed)
+{
+    const struct flight *f = c->of->flight;
+
+    if (c->tool == NULL || !log_audit_is_on())
+        return;
+    log_audit((struct log_field[]){
+        LOG_STR("what", STR("mcp.call")), LOG_STR("outcome", is_failed ? STR("failed") : STR("ok")),
+        LOG_STR("owner", f->caller.name), LOG_STR("key", f->caller.mark),
+        LOG_STR("client", f->client), LOG_NAME("server", c->tool->catalogue->label),
+        LOG_NAME("tool", c->tool->tool->name), LOG_STR("request_id", f->request_id), LOG_END});
+}
+
+static enum turn_call_failure why_failed(enum mcp_cause cause)
+{
+    switch (cause) {
+    case MCP_FAILED_TIMEOUT:
+        return TURN_CALL_TIMEOUT;
+    case MCP_FAILED_LIMIT:
+        return TURN_CALL_LIMIT;
+    case MCP_FAILED_ARGUMENTS:
+        return TURN_CALL_ARGUMENTS;
+    default:
+        return TURN_CALL_FAILED;
+    }
+}
 
 static void fill_result(const struct turn_call *c, const struct mcp_outcome *o,
                         struct turn_call_result *ret)
 {
     struct jw w = jw_to(&ret->error);
 
+    audit_call(c, o->is_failed);
     ret->is_failed = o->is_failed;
+    ret->why = why_failed(o->cause);
+    ret->error_type = o->is_failed ? mcp_failure_word(o->cause) : NULL;
     json_text_escape(o->output, &ret->output);
     if (o->is_failed && c->of->has_error_objects)
         jw_raw(&w, o->error_object);
@@ -28,6 +62,7 @@ static void refuse_call(const struct turn_call *c, const struct mcp_failure *f,
     mcp_failure_object(f, &object);
     fill_result(c,
                 &(struct mcp_outcome){.is_failed = true,
+                                      .cause = f->cause,
                                       .output = STR(""),
                                       .error = buf_str(&text),
                                       .error_object = buf_str(&object)},
@@ -43,14 +78,19 @@ static void on_done(void *arg, const struct mcp_outcome *outcome)
     struct turn_call_result result = {.is_failed = false};
 
     fill_result(c, outcome, &result);
+    turn_call_span_mcp(c, outcome);
     turn_call_ended(c, &result);
 }
 
 static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err *reterr)
 {
     static const struct mcp_done_handler handler = {on_done};
-    const struct worker *w = c->of->flight->worker;
-    const struct mcp_hub_call call = {
+    const struct flight *f = c->of->flight;
+    const struct worker *w = f->worker;
+    const bool is_told = c->tool->remote == NULL || w->config->trace_remote;
+    struct trace_context context;
+    char traceparent[TRACEPARENT_CHARS + 1];
+    struct mcp_hub_call call = {
         .label = c->tool->catalogue->label,
         .remote = c->tool->remote,
         .catalogue = c->tool->catalogue,
@@ -59,6 +99,11 @@ static struct mcp_task *call_tool(struct turn_call *c, str arguments, struct err
         .form = c->of->form,
     };
 
+    if (is_told && flight_spans_context(f, c->span, &context)) {
+        trace_context_write(&context, traceparent);
+        call.traceparent = str_from_c(traceparent);
+        call.tracestate = flight_spans_state(f);
+    }
     return mcp_hub_call(w->hub, w->loop, &call, &handler, c, reterr);
 }
 

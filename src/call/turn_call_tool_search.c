@@ -81,4 +81,5 @@ static void *start_search(struct turn_call *c, struct turn_call_result *ret)
     return NULL;
 }
 
-const struct turn_call_kind turn_call_tool_search = {start_search, .starts_at_once = true};
+const struct turn_call_kind turn_call_tool_search = {
+    .start = start_search, .starts_at_once = true, .name = "tool_search"};

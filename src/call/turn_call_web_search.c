@@ -193,8 +193,8 @@ static void cancel_web_call(void *arg)
     web_call_cancel(work->web);
 }
 
-const struct turn_call_kind turn_call_web_search = {.start = start_web_call,
-                                                    .cancel = cancel_web_call};
+const struct turn_call_kind turn_call_web_search = {
+    .start = start_web_call, .cancel = cancel_web_call, .name = "web_search"};
 
 /* ---- citations */
 

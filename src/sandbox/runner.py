@@ -279,7 +279,8 @@ def start_session(channel, output, limits, work_directory):
             os.closerange(low + 1, high)
         os.environ["MPLBACKEND"] = "Agg"
         warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")  # plt.show()
-        os.nice(PRIORITY)
+        with contextlib.suppress(PermissionError):  # the filter of a systemd unit may forbid it
+            os.nice(PRIORITY)
         sys.argv = [""]
         sys.path.insert(0, work_directory)
         set_limits(limits)

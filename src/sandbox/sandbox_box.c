@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "ev/log.h"
+#include "metrics/metrics.h"
 #include "sandbox/runner.h"
 
 static void run_next(struct box *b);
@@ -41,10 +42,18 @@ void sandbox_box_used(struct box *b)
 
 /* ---- its process */
 
+static void count_start(const struct box *b, unsigned result)
+{
+    if (!b->is_trial)
+        metrics_count(METRIC_SANDBOX_STARTS, result);
+}
+
 static void on_session_end(void *arg, enum sandbox_failure failure, str detail)
 {
     struct box *b = arg;
 
+    if (!b->is_ready)
+        count_start(b, METRIC_RESULT_ERROR);
     log_line(
         failure == SANDBOX_BROKEN ? LOG_WARN : LOG_INFO, "sandbox_failed",
         (struct log_field[]){LOG_STR("container", b->view.id), LOG_STR("why", detail), LOG_END});
@@ -66,6 +75,8 @@ static void on_session_ready(void *arg, pid_t process)
 {
     struct box *b = arg;
 
+    b->is_ready = true;
+    count_start(b, METRIC_RESULT_OK);
     jail_cell_ready(&b->cell, process);
 }
 
@@ -321,6 +332,7 @@ struct box *sandbox_box_new(struct sandbox_hub *hub, const struct sandbox_reques
     if (b == NULL)
         return NULL;
     b->hub = hub;
+    b->is_trial = !hub->is_tried;
     b->owner = arena_dup(&b->memory, request->owner);
     b->view = (struct sandbox_container){
         .id = arena_dup(&b->memory, request->container_id),

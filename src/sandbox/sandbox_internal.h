@@ -30,6 +30,8 @@ struct box {
     uint64_t used;                 /* of the hub's uses, its last */
     struct loop_timer *idle_timer; /* runs while it is idle */
     bool is_leaving;
+    bool is_trial; /* of sandbox_probe(): nobody's container, and not counted */
+    bool is_ready; /* its process has become what it is to be */
 
     struct sandbox_session *session; /* NULL: not started, or all of it has gone */
     struct jail_cell cell;           /* of the session */

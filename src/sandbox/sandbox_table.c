@@ -5,6 +5,7 @@
 #include "sandbox/sandbox_internal.h"
 
 #include "ev/log.h"
+#include "metrics/metrics.h"
 
 static bool is_owned_by(const struct box *b, str owner)
 {
@@ -31,6 +32,12 @@ static void log_box(const char *event, const struct box *b, const char *why)
                                   LOG_END});
 }
 
+static void count_box(const struct box *b, int n)
+{
+    if (!b->is_trial)
+        metrics_move(METRIC_CONTAINERS, 0, n);
+}
+
 static void unlink_box(struct box *b)
 {
     struct sandbox_hub *hub = b->hub;
@@ -48,6 +55,7 @@ static void unlink_box(struct box *b)
 void sandbox_table_remove(struct box *b, enum sandbox_failure failure, str message, const char *why)
 {
     log_box("container_end", b, why);
+    count_box(b, -1);
     unlink_box(b);
     sandbox_box_leave(b, failure, message);
 }
@@ -121,6 +129,7 @@ struct box *sandbox_table_add(struct sandbox_hub *hub, const struct sandbox_requ
     hub->boxes = b;
     uv_mutex_unlock(&hub->lock);
     log_box("container_start", b, NULL);
+    count_box(b, 1);
     sandbox_box_used(b);
     return b;
 }

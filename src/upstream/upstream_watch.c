@@ -3,6 +3,7 @@
 
 #include "ev/log.h"
 #include "http/http_client.h"
+#include "metrics/metrics.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch_internal.h"
 
@@ -33,14 +34,31 @@ static void start_again(void *arg)
     loop_timer_start(w->again, AGAIN_EVERY_MS);
 }
 
-/* Written only when it changes: all workers read it. */
-void upstream_watch_note_state(struct upstream_watch *w, bool is_up)
+/* An upstream that is there when it is asked first is no news. The URL holds no user: the configuration
+ * takes none. */
+static void log_state(const struct upstream_watch *w, enum upstream_state former, bool is_up,
+                      str why)
+{
+    if (former == UPSTREAM_UNHEARD && is_up)
+        return;
+    log_line(is_up ? LOG_INFO : LOG_WARN, "upstream",
+             (struct log_field[]){LOG_STR("state", is_up ? STR("up") : STR("down")),
+                                  LOG_STR("url", w->conf.base), LOG_STR("message", why), LOG_END});
+}
+
+/* Written only when it changes: all workers read it. One of those who see a change tells of it. */
+void upstream_watch_note_state(struct upstream_watch *w, bool is_up, str why)
 {
     const enum upstream_state now = is_up ? UPSTREAM_UP : UPSTREAM_DOWN;
+    enum upstream_state former;
 
     if (w == NULL || upstream_watch_state(w) == now)
         return;
-    atomic_store(&w->state, now);
+    former = (enum upstream_state)atomic_exchange(&w->state, (int)now);
+    if (former == now)
+        return;
+    atomic_store(&w->since_s, clock_unix_s());
+    log_state(w, former, is_up, why);
     if (!is_up && w->again != NULL)
         loop_post(w->loop, &w->down);
 }
@@ -100,7 +118,7 @@ static void log_window(const struct upstream_facts *before, str model,
                                   LOG_STR("guess", l->is_guess ? STR("yes") : STR("no")), LOG_END});
 }
 
-/* Those of a few models: nobody reads hundreds of lines. */
+/* Windows of a few models: nobody reads hundreds of lines. */
 static void log_windows(const struct upstream_facts *before, const struct upstream_facts *now)
 {
     enum { FEW = 8 };
@@ -215,12 +233,32 @@ static void end_recognition(struct upstream_watch *w, struct upstream_facts *fac
     }
 }
 
+/* Counts what has come of asking; a server that has not answered all loads its model. */
+static void count_look(const struct upstream_watch *w, const struct upstream_facts *facts)
+{
+    const unsigned result = facts == NULL       ? METRIC_CHECK_FAIL
+                            : facts->is_partial ? METRIC_CHECK_LOADING
+                                                : METRIC_CHECK_OK;
+
+    metrics_add(
+        metrics_of(METRIC_HEALTH_CHECKS, &(struct metric_labels){{w->name, (uint16_t)result}}), 1);
+}
+
+static void note_probe(struct upstream_watch *w, bool is_up, bool was_silent)
+{
+    const str why = was_silent ? STR("no answer within upstream_probe_timeout")
+                               : STR("nobody answers there: is it running, and is the URL right?");
+
+    upstream_watch_note_state(w, is_up, is_up ? STR_NONE : why);
+}
+
 static void on_probe_done(void *arg, struct upstream_facts *facts, bool was_silent)
 {
     struct upstream_watch *w = arg;
 
     w->probe = NULL;
-    upstream_watch_note_state(w, facts != NULL);
+    count_look(w, facts);
+    note_probe(w, facts != NULL, was_silent);
     uv_mutex_lock(&w->lock);
     w->is_probing = false;
     w->was_silent = was_silent;
@@ -341,9 +379,9 @@ static void on_asked_again(void *arg, struct upstream_facts *facts, bool was_sil
 {
     struct upstream_watch *w = arg;
 
-    (void)was_silent;
     w->look = NULL;
-    upstream_watch_note_state(w, facts != NULL);
+    count_look(w, facts);
+    note_probe(w, facts != NULL, was_silent);
     upstream_facts_unref(facts);
     if (upstream_watch_state(w) == UPSTREAM_DOWN)
         start_again(w);
@@ -387,6 +425,8 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config
     w->due = (struct loop_message){.fn = start_probe, .arg = w};
     w->down = (struct loop_message){.fn = start_again, .arg = w};
     w->conf = upstream_watch_probe_conf(config, base, authorization);
+    w->name = metric_word(METRIC_DOMAIN_UPSTREAM,
+                          config->upstream == NULL ? STR("demo") : STR("default"));
     w->asks = upstream_watch_is_worth_asking(&w->conf);
     atomic_init(&w->state, UPSTREAM_UNHEARD);
     w->client = upstream_watch_open_client(loop, config);

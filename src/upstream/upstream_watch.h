@@ -89,6 +89,21 @@ enum upstream_state upstream_watch_state(const struct upstream_watch *w);
 /* A call to it has ended: failure is NULL, or what went wrong. */
 void upstream_watch_hear_end(struct upstream_watch *w, const struct err *failure);
 
+/* For operators: what became of the calls to it, and since when it has the state that it has. */
+enum { UPSTREAM_SAID_BYTES = 256 };
+struct upstream_tally {
+    uint64_t n_calls, n_failed; /* calls that were begun, and that broke off or could not be made */
+    int64_t since_s;            /* of the state; seconds since 1970; 0: it was never tried */
+    int64_t last_error_s;       /* 0: none was yet, and last_error is "" */
+    char last_error[UPSTREAM_SAID_BYTES]; /* in words of ours */
+};
+
+/* A call to it begins. */
+void upstream_watch_hear_call(struct upstream_watch *w);
+
+/* At once. NULL: all is 0. */
+void upstream_watch_tally(struct upstream_watch *w, struct upstream_tally *ret);
+
 /* ---- for --check-config, and for what the configuration says alone */
 
 /* What the URL or the configuration say, without asking. */

@@ -2,18 +2,53 @@
  * fits into its models. */
 #include "upstream/upstream_watch_internal.h"
 
+#include "base/utf8.h"
 #include "ev/loop.h"
 #include "upstream/upstream_options.h"
 
 /* ---- is it there? */
 
+static void note_failure(struct upstream_watch *w, const struct err *failure)
+{
+    size_t n = utf8_cut(str_from_c(failure->msg), sizeof(w->last_error) - 1);
+
+    (void)atomic_fetch_add_explicit(&w->n_failed, 1, memory_order_relaxed);
+    uv_mutex_lock(&w->lock);
+    w->last_error_s = clock_unix_s();
+    memcpy(w->last_error, failure->msg, n);
+    w->last_error[n] = '\0';
+    uv_mutex_unlock(&w->lock);
+}
+
+void upstream_watch_hear_call(struct upstream_watch *w)
+{
+    if (w != NULL)
+        (void)atomic_fetch_add_explicit(&w->n_calls, 1, memory_order_relaxed);
+}
+
+void upstream_watch_tally(struct upstream_watch *w, struct upstream_tally *ret)
+{
+    *ret = (struct upstream_tally){.n_calls = 0};
+    if (w == NULL)
+        return;
+    ret->n_calls = atomic_load(&w->n_calls);
+    ret->n_failed = atomic_load(&w->n_failed);
+    ret->since_s = atomic_load(&w->since_s);
+    uv_mutex_lock(&w->lock);
+    ret->last_error_s = w->last_error_s;
+    memcpy(ret->last_error, w->last_error, sizeof(ret->last_error));
+    uv_mutex_unlock(&w->lock);
+}
+
 /* What has broken off or is slow is there. */
 void upstream_watch_hear_end(struct upstream_watch *w, const struct err *failure)
 {
+    if (w != NULL && failure != NULL)
+        note_failure(w, failure);
     if (failure == NULL)
-        upstream_watch_note_state(w, true);
+        upstream_watch_note_state(w, true, STR_NONE);
     else if (failure->code == ERR_UPSTREAM_UNAVAILABLE)
-        upstream_watch_note_state(w, false);
+        upstream_watch_note_state(w, false, str_from_c(failure->msg));
 }
 
 /* ---- who is it? */
@@ -85,7 +120,7 @@ void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_fa
     struct upstream_finding heard = {.by = NULL};
     str server, known;
 
-    upstream_watch_note_state(w, true);
+    upstream_watch_note_state(w, true, STR_NONE);
     if (w == NULL || !w->asks)
         return;
     server = server_of(headers, n_headers);

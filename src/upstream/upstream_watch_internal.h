@@ -24,10 +24,13 @@ struct upstream_watch {
     struct upstream_probe_conf conf; /* of probes */
     struct upstream_probe *probe;    /* of the loop's thread; or NULL */
     bool asks;                       /* there is something to be asked */
+    uint16_t name;                   /* as a label of metrics */
     uint64_t refresh_ms;             /* how long what is known is believed; 0: always */
     atomic_int state;                /* enum upstream_state */
-    struct loop_timer *again;        /* while it is down and GET /ready depends on it; or NULL */
-    struct upstream_probe *look;     /* whether it is up again; of the loop's thread; or NULL */
+    atomic_uint_fast64_t n_calls, n_failed;
+    _Atomic int64_t since_s;     /* of the state */
+    struct loop_timer *again;    /* while it is down and GET /ready depends on it; or NULL */
+    struct upstream_probe *look; /* whether it is up again; of the loop's thread; or NULL */
 
     uv_mutex_t lock;              /* guards what follows; only posting is done while it is held */
     struct upstream_facts *facts; /* NULL: nothing is known */
@@ -48,6 +51,8 @@ struct upstream_watch {
     bool was_silent;                       /* when it was asked last */
     char odd_server[MAX_SERVER_BYTES + 1]; /* a Server header that asking again did not explain */
     bool has_odd_server;
+    int64_t last_error_s; /* see struct upstream_tally */
+    char last_error[UPSTREAM_SAID_BYTES];
 };
 
 /* ---- upstream_watch.c */
@@ -55,7 +60,9 @@ struct upstream_watch {
 /* A steady clock. */
 uint64_t upstream_watch_now_ms(void);
 
-void upstream_watch_note_state(struct upstream_watch *w, bool is_up);
+/* From any thread, without the lock. why: what is wrong with one that is down; else STR_NONE. A change is
+ * logged. */
+void upstream_watch_note_state(struct upstream_watch *w, bool is_up, str why);
 
 /* With the lock held: may the upstream be asked now? Asks it. Makes the facts everybody's, and takes
  * the reference. */
@@ -63,7 +70,7 @@ bool upstream_watch_may_probe(const struct upstream_watch *w);
 void upstream_watch_begin_probing(struct upstream_watch *w);
 void upstream_watch_publish(struct upstream_watch *w, struct upstream_facts *facts);
 
-/* The same for other windows of the same server. */
+/* Publishes facts that have other windows of the same server. */
 void upstream_watch_replace(struct upstream_watch *w, struct upstream_facts *facts);
 
 /* With the lock held: asks what is known once more, which nobody waits for. */

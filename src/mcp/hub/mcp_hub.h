@@ -13,6 +13,7 @@
 #include "ev/loop.h"
 #include "http/header_policy.h"
 #include "http/url_policy.h"
+#include "mcp/proto/mcp_failure.h"
 #include "mcp/session/mcp_catalogue.h"
 #include "mcp/session/mcp_session.h"
 
@@ -114,8 +115,11 @@ struct mcp_task *mcp_hub_list(struct mcp_hub *hub, struct loop *loop,
 
 struct mcp_outcome {
     bool is_failed;
-    str output;       /* plain: the result as text; of a failure "" */
-    str error;        /* plain: why, without "Error: "; STR_NONE unless is_failed */
+    enum mcp_cause cause; /* of the failure, and its code */
+    int64_t code;
+    struct mcp_call_facts facts; /* zero: no server was asked */
+    str output;                  /* plain: the result as text; of a failure "" */
+    str error;                   /* plain: why, without "Error: "; STR_NONE unless is_failed */
     str error_object; /* raw: the same as the object of MCP 14; STR_NONE unless is_failed */
 };
 
@@ -128,8 +132,9 @@ struct mcp_hub_call {
     const struct mcp_remote *remote; /* copied */
     struct mcp_catalogue *catalogue; /* that the tool is from: the task takes a reference */
     const struct mcp_catalogue_tool *tool;
-    str arguments;             /* raw, a JSON object */
-    enum mcp_result_form form; /* of the output */
+    str arguments;               /* raw, a JSON object */
+    enum mcp_result_form form;   /* of the output */
+    str traceparent, tracestate; /* that the server is told; or STR_NONE */
 };
 
 struct mcp_task *mcp_hub_call(struct mcp_hub *hub, struct loop *loop,

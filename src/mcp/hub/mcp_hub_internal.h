@@ -156,6 +156,8 @@ void mcp_task_fail(struct mcp_task *t, str sentence);
  * memory for them: then is_failed. Any thread, one at a time. */
 struct hub_outcome {
     bool is_failed;
+    enum mcp_cause cause; /* of the failure, and its code */
+    int64_t code;
     struct buf output, error, error_object;
 };
 

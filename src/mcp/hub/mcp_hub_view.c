@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "ev/log.h"
+#include "metrics/metrics.h"
 
 struct shared {
     struct mcp_snapshot snapshot; /* first, so that a pointer to it is one to this */
@@ -102,6 +103,36 @@ static struct mcp_snapshot *snapshot_new(const struct mcp_hub *hub)
     return NULL;
 }
 
+/* Snapshots are made on two threads, so states are counted up and down. Each has a series from the first
+ * on, and one that a server has left rests at 0. */
+static void count_states(const struct mcp_snapshot *s, int n)
+{
+    for (size_t i = 0; metrics_are_on && s != NULL && i < s->n; i++) {
+        const struct mcp_server_view *view = &s->servers[i];
+        const str state = str_from_c(mcp_state_name(view->state));
+        const struct metric_labels labels = {{metric_word(METRIC_DOMAIN_SERVER, view->conf->label),
+                                              metric_word(METRIC_DOMAIN_SERVER_STATE, state)}};
+
+        metrics_add(metrics_of(METRIC_MCP_STATE, &labels), (uint64_t)(int64_t)n);
+    }
+}
+
+/* A server that starts has done so before, unless it was stopped. */
+static void count_restarts(const struct mcp_snapshot *old, const struct mcp_snapshot *now)
+{
+    for (size_t i = 0; metrics_are_on && old != NULL && i < now->n; i++) {
+        const str label = now->servers[i].conf->label;
+        const struct mcp_server_view *before = mcp_snapshot_find(old, label);
+
+        if (now->servers[i].state == MCP_STARTING && before != NULL &&
+            before->state != MCP_STARTING && before->state != MCP_STOPPED)
+            metrics_add(
+                metrics_of(METRIC_MCP_RESTARTS,
+                           &(struct metric_labels){{metric_word(METRIC_DOMAIN_SERVER, label)}}),
+                1);
+    }
+}
+
 /* The old snapshot stays when there is no memory: calls find out what it does not tell. */
 void hub_publish(struct mcp_hub *hub)
 {
@@ -115,6 +146,9 @@ void hub_publish(struct mcp_hub *hub)
     old = hub->snapshot;
     hub->snapshot = now;
     uv_mutex_unlock(&hub->lock);
+    count_restarts(old, now);
+    count_states(old, -1);
+    count_states(now, 1);
     mcp_snapshot_unref(old);
 }
 

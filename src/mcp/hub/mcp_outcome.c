@@ -40,6 +40,8 @@ void hub_outcome_write(struct hub_outcome *o, const struct mcp_failure *failure,
                        const struct secrets *secrets, const struct mcp_result_options *options)
 {
     o->is_failed = failure != NULL;
+    o->cause = failure == NULL ? MCP_FAILED_TOOL : failure->cause;
+    o->code = failure != NULL ? failure->code : 0;
     if (failure != NULL)
         write_failure(o, failure, label, secrets);
     else

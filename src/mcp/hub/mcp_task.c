@@ -18,7 +18,8 @@ struct mcp_task {
     struct arena memory;
     struct mcp_remote remote;
     bool is_remote;
-    str label, tool, arguments; /* of a call, like the next two */
+    str label, tool, arguments;  /* of a call, like the next four */
+    str traceparent, tracestate; /* or STR_NONE */
     struct mcp_catalogue *catalogue;
     const struct mcp_mirror *mirrors;
     enum mcp_result_form form;
@@ -31,6 +32,7 @@ struct mcp_task {
     /* written before the report */
     struct mcp_catalogue *tools;
     struct hub_outcome outcome;
+    struct mcp_call_facts facts;
 };
 
 const struct mcp_remote *mcp_task_remote(const struct mcp_task *t)
@@ -69,7 +71,11 @@ static void report_outcome(const struct mcp_task *t)
     static const str no_memory_object = STR_INIT("{\"type\":\"mcp_protocol_error\",\"code\":-32603,"
                                                  "\"message\":\"The gateway ran out of memory.\"}");
     const struct hub_outcome *o = &t->outcome;
-    struct mcp_outcome outcome = {.output = buf_str(&o->output), .is_failed = o->is_failed};
+    struct mcp_outcome outcome = {.output = buf_str(&o->output),
+                                  .is_failed = o->is_failed,
+                                  .cause = o->cause,
+                                  .code = o->code,
+                                  .facts = t->facts};
 
     if (o->is_failed) {
         outcome.error = outcome_error(o);
@@ -127,6 +133,7 @@ static void on_called(void *arg, const struct mcp_failure *failure,
                                                .limit_bytes = t->server->conf->max_result_bytes};
 
     hub_outcome_write(&t->outcome, failure, result, t->label, &t->server->secrets, &options);
+    t->facts = mcp_session_call_facts(t->call);
     t->call = NULL;
     hub_server_call_ended(t->server);
     errand_report(&t->errand);
@@ -139,6 +146,8 @@ static void call_on(struct mcp_task *t, struct hub_server *s)
         .tool = t->tool,
         .arguments = t->arguments,
         .mirrors = t->mirrors,
+        .traceparent = t->traceparent,
+        .tracestate = t->tracestate,
         .idle_timeout_ms = s->conf->call_timeout_ms,
         .total_timeout_ms = s->conf->max_call_ms,
     };
@@ -247,6 +256,8 @@ static bool set_call(struct mcp_task *t, const struct mcp_hub_call *call)
     t->form = call->form;
     t->tool = arena_dup(&t->memory, call->tool->name);
     t->arguments = arena_dup(&t->memory, call->arguments);
+    t->traceparent = arena_dup(&t->memory, call->traceparent);
+    t->tracestate = arena_dup(&t->memory, call->tracestate);
     if (call->remote != NULL && !set_remote(t, call->remote))
         return false;
     if (call->remote == NULL)

@@ -89,6 +89,14 @@ void mcp_fields_add(struct mcp_fields *f, str name, str value)
     f->n++;
 }
 
+void mcp_fields_add_context(struct mcp_fields *f, const struct mcp_link_message *m)
+{
+    if (!str_is_none(m->traceparent))
+        mcp_fields_add(f, STR("traceparent"), m->traceparent);
+    if (!str_is_none(m->tracestate))
+        mcp_fields_add(f, STR("tracestate"), m->tracestate);
+}
+
 /* Session ids are among the fields. */
 static void fields_fini(struct mcp_fields *f)
 {

@@ -44,6 +44,9 @@ struct mcp_fields {
 /* name and value may not hold a NUL or a line end. */
 void mcp_fields_add(struct mcp_fields *f, str name, str value);
 
+/* Adds the context of the trace that a message belongs to, if it does. */
+void mcp_fields_add_context(struct mcp_fields *f, const struct mcp_link_message *m);
+
 struct mcp_fetch;
 
 struct mcp_fetch_conf {

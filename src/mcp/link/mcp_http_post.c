@@ -56,6 +56,7 @@ static void add_fields(const struct mcp_http *h, const struct mcp_link_message *
 {
     mcp_fields_add(f, STR("Content-Type"), STR("application/json"));
     mcp_fields_add(f, STR("Accept"), STR("application/json, text/event-stream"));
+    mcp_fields_add_context(f, m);
     if (mcp_version_is_modern(m->version))
         add_modern_fields(m, f);
     else if (m->method != MCP_INITIALIZE)

@@ -29,6 +29,7 @@ struct mcp_link_message {
     str tool;                 /* plain, of MCP_CALL_TOOL */
     const struct mcp_mirror *mirrors; /* of MCP_CALL_TOOL, modern; or NULL */
     str arguments;                    /* of MCP_CALL_TOOL: raw */
+    str traceparent, tracestate;      /* headers of that, where there are any; or STR_NONE */
 };
 
 /* Why there will be no answer. */

@@ -230,6 +230,7 @@ static bool sse_send(struct mcp_link *link, const struct mcp_link_message *m, st
     x->id = m->id;
     mcp_fields_add(&fields, STR("Content-Type"), STR("application/json"));
     mcp_fields_add(&fields, STR("Accept"), STR("application/json, text/event-stream"));
+    mcp_fields_add_context(&fields, m);
     if (mcp_exchange_fetch(x, &conf, reterr) == 0)
         return true;
     mcp_exchange_drop(x);

@@ -18,6 +18,8 @@ struct mcp_pending {
     int64_t id; /* 0: not in the table */
     enum mcp_method method;
     uint64_t epoch; /* of the session it was sent in, see mcp_session_internal.h */
+    uint64_t asked_ms;
+    bool is_timed; /* its time is to be counted yet */
     /* The place is out of the table when this is called, and may be used again. */
     void (*on_answer)(void *arg, const struct mcp_reply *reply);
     void *arg;

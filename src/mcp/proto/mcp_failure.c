@@ -14,20 +14,28 @@ static const struct row {
     int64_t code;
     const char *text;
     const char *message; /* of the object; NULL: the text */
+    const char *word;
 } rows[MCP_CAUSE_COUNT] = {
-    [MCP_FAILED_TOOL] = {"mcp_tool_execution_error", CODE_GIVEN, "%m", NULL},
-    [MCP_FAILED_RPC] = {"mcp_protocol_error", CODE_GIVEN, "%m (%c)", "%m"},
-    [MCP_FAILED_HTTP] = {"http_error", CODE_GIVEN, "MCP server %l: HTTP %c", NULL},
-    [MCP_FAILED_UNREACHABLE] = {"http_error", BAD_GATEWAY, "MCP server %l is unreachable", NULL},
+    [MCP_FAILED_TOOL] = {"mcp_tool_execution_error", CODE_GIVEN, "%m", NULL, "tool_error"},
+    [MCP_FAILED_RPC] = {"mcp_protocol_error", CODE_GIVEN, "%m (%c)", "%m", "rpc_error"},
+    [MCP_FAILED_HTTP] = {"http_error", CODE_GIVEN, "MCP server %l: HTTP %c", NULL, "http_error"},
+    [MCP_FAILED_UNREACHABLE] = {"http_error", BAD_GATEWAY, "MCP server %l is unreachable", NULL,
+                                "unreachable"},
     [MCP_FAILED_CLOSED] = {"mcp_protocol_error", MCP_CONNECTION_CLOSED,
-                           "MCP server %l closed the connection", NULL},
+                           "MCP server %l closed the connection", NULL, "closed"},
     [MCP_FAILED_TIMEOUT] = {"mcp_protocol_error", MCP_REQUEST_TIMEOUT,
-                            "tool %t timed out after %s s", NULL},
+                            "tool %t timed out after %s s", NULL, "timeout"},
     [MCP_FAILED_ARGUMENTS] = {"mcp_protocol_error", JSONRPC_INVALID_PARAMS, "Invalid arguments: %m",
-                              NULL},
-    [MCP_FAILED_RESULT] = {"mcp_protocol_error", JSONRPC_INTERNAL_ERROR, "MCP server %l: %m", NULL},
-    [MCP_FAILED_LIMIT] = {"mcp_protocol_error", MCP_CONNECTION_CLOSED, "%m", NULL},
+                              NULL, "invalid_arguments"},
+    [MCP_FAILED_RESULT] = {"mcp_protocol_error", JSONRPC_INTERNAL_ERROR, "MCP server %l: %m", NULL,
+                           "invalid_result"},
+    [MCP_FAILED_LIMIT] = {"mcp_protocol_error", MCP_CONNECTION_CLOSED, "%m", NULL, "limit"},
 };
+
+const char *mcp_failure_word(enum mcp_cause cause)
+{
+    return rows[cause].word;
+}
 
 static int64_t code_of(const struct mcp_failure *f)
 {

@@ -36,6 +36,9 @@ struct mcp_failure {
     const struct mcp_call_result *result;
 };
 
+/* The cause in a word, as metrics and spans have it; a constant. */
+const char *mcp_failure_word(enum mcp_cause cause);
+
 /* Appends the text of the item, at most MCP_FAILURE_MAX_CHARS characters. */
 void mcp_failure_text(const struct mcp_failure *f, struct buf *out);
 

@@ -1,7 +1,8 @@
 /* mcp_request.c -- a table of methods, and a writer for the params of each.
  *
  * Modern servers keep no session, so every request repeats in _meta who asks
- * and in which revision. Legacy requests carry _meta for a progress token only. */
+ * and in which revision. Legacy requests carry _meta for a progress token and the context of a trace
+ * (OPERATIONS 2.2). */
 #include "mcp/proto/mcp_request.h"
 
 #include <assert.h>
@@ -82,7 +83,7 @@ const char *mcp_method_name(enum mcp_method method)
 
 static void write_meta(struct jw *w, const struct mcp_request *r, bool is_modern)
 {
-    if (!is_modern && r->progress_token == 0)
+    if (!is_modern && r->progress_token == 0 && str_is_none(r->traceparent))
         return;
     jw_key(w, "_meta");
     jw_object(w);
@@ -93,6 +94,10 @@ static void write_meta(struct jw *w, const struct mcp_request *r, bool is_modern
     }
     if (r->progress_token != 0)
         jw_key_int(w, "progressToken", r->progress_token);
+    if (!str_is_none(r->traceparent))
+        jw_key_string(w, "traceparent", r->traceparent);
+    if (!str_is_none(r->tracestate))
+        jw_key_string(w, "tracestate", r->tracestate);
     jw_object_end(w);
 }
 

@@ -36,10 +36,12 @@ struct mcp_request {
     str tool;                 /* CALL_TOOL: the server's own name, escaped */
     str arguments;            /* CALL_TOOL: raw, an object; see mcp_arguments() */
     int64_t progress_token;   /* CALL_TOOL: above 0; 0 asks for no progress */
-    str input_responses;      /* CALL_TOOL again after input_required: raw (MCP 3.4) */
-    str request_state;        /* CALL_TOOL again: raw, as it was given */
-    int64_t cancelled_id;     /* CANCELLED: the request that nobody waits for any more */
-    const char *reason;       /* CANCELLED: or NULL */
+    str traceparent;          /* plain, or STR_NONE; likewise tracestate */
+    str tracestate;
+    str input_responses;  /* CALL_TOOL again after input_required: raw (MCP 3.4) */
+    str request_state;    /* CALL_TOOL again: raw, as it was given */
+    int64_t cancelled_id; /* CANCELLED: the request that nobody waits for any more */
+    const char *reason;   /* CANCELLED: or NULL */
 };
 
 /* Appends the message. The method must exist in the version's era. */

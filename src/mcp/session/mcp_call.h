@@ -11,15 +11,17 @@ struct mcp_session_call {
     const struct mcp_session_call_handler *handler;
     void *arg;
     struct mcp_session_call *next;
-    struct arena arena; /* of the next three */
+    struct arena arena; /* of the next five */
     str tool, tool_escaped;
     str arguments;
+    str traceparent, tracestate; /* or STR_NONE */
     const struct mcp_mirror *mirrors;
 
     enum mcp_call_place place;
     bool is_doomed; /* fails with all others that waited when the connection ended */
     struct mcp_pending pending;
     uint64_t idle_ms, total_ms; /* as given */
+    int64_t sent_id;            /* of the request that was sent last; 0: none */
     uint64_t sent_ms, idle_until_ms, until_ms;
 
     bool has_lost_session, has_lost_version, has_relisted; /* and was asked again for it */

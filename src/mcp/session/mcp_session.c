@@ -51,6 +51,7 @@ static void disconnect(struct mcp_session *s)
     s->is_connected = s->is_available = s->opens_when_closed = false;
     s->version = MCP_VERSION_NONE;
     loop_timer_stop(s->timer);
+    mcp_count_request(s, &s->handshake.pending, mcp_failure_word(MCP_FAILED_CLOSED));
     mcp_pending_remove(&s->pending, &s->handshake.pending);
     mcp_list_abandon(s);
     mcp_subscription_end(s);

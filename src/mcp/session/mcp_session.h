@@ -98,6 +98,7 @@ struct mcp_session_call_conf {
     str tool;                         /* plain, the server's own name */
     str arguments;                    /* raw, a JSON object */
     const struct mcp_mirror *mirrors; /* of the tool as listed; live until on_done */
+    str traceparent, tracestate;      /* of which the server is told (W3C); or STR_NONE */
     uint64_t idle_timeout_ms;         /* progress starts it anew (MCP 8.4) */
     uint64_t total_timeout_ms;
 };
@@ -115,6 +116,15 @@ struct mcp_session_call *mcp_session_call(struct mcp_session *s,
                                           const struct mcp_session_call_conf *conf,
                                           const struct mcp_session_call_handler *handler, void *arg,
                                           struct err *reterr);
+
+/* How a call went out, from inside on_done. */
+struct mcp_call_facts {
+    enum mcp_version version;
+    int64_t request_id; /* 0: it did not */
+    bool is_stdio;
+};
+
+struct mcp_call_facts mcp_session_call_facts(const struct mcp_session_call *call);
 
 /* Cancels a call: the server is told (MCP 8.5), with the reason; no report follows. */
 void mcp_session_cancel(struct mcp_session_call *call, const char *reason);

@@ -19,6 +19,7 @@ static void end_call(struct mcp_session_call *c, const struct mcp_failure *failu
 {
     struct mcp_session *s = c->session;
 
+    mcp_count_request(s, &c->pending, failure == NULL ? NULL : mcp_failure_word(failure->cause));
     mcp_call_unlink(c);
     mcp_session_wake(s); /* there is room for another */
     if (failure != NULL && mcp_failure_wants_refresh(failure))
@@ -104,9 +105,15 @@ void mcp_call_send(struct mcp_session_call *c, const struct mcp_mirror *mirrors)
                             .version = s->version,
                             .tool = c->tool_escaped,
                             .arguments = c->arguments,
+                            .traceparent = c->traceparent,
+                            .tracestate = c->tracestate,
                             .input_responses = text_or_none(&c->responses),
                             .request_state = text_or_none(&c->state)};
-    struct mcp_link_message lm = {.tool = c->tool, .arguments = c->arguments, .mirrors = mirrors};
+    struct mcp_link_message lm = {.tool = c->tool,
+                                  .arguments = c->arguments,
+                                  .mirrors = mirrors,
+                                  .traceparent = c->traceparent,
+                                  .tracestate = c->tracestate};
     uint64_t now_ms = loop_now_ms(s->loop);
     struct err e;
 
@@ -117,10 +124,19 @@ void mcp_call_send(struct mcp_session_call *c, const struct mcp_mirror *mirrors)
     c->idle_until_ms = now_ms + c->idle_ms;
     if (s->n_active == 1)
         s->liveness.heard_ms = now_ms; /* silence counts from here */
-    if (mcp_session_ask(s, &c->pending, &r, &lm, &e))
+    if (mcp_session_ask(s, &c->pending, &r, &lm, &e)) {
+        c->sent_id = c->pending.id;
         mcp_watch_arm(s);
-    else
+    } else {
         mcp_call_fail_limit(c, e.msg);
+    }
+}
+
+struct mcp_call_facts mcp_session_call_facts(const struct mcp_session_call *c)
+{
+    return (struct mcp_call_facts){.version = c->session->version,
+                                   .request_id = c->sent_id,
+                                   .is_stdio = c->session->transport == MCP_TRANSPORT_STDIO};
 }
 
 /* ---- asking again */
@@ -136,6 +152,7 @@ static bool ask_in_new_session(struct mcp_session_call *c, const struct mcp_repl
     if (*was_asked_again)
         return false;
     *was_asked_again = true;
+    mcp_count_request(s, &c->pending, mcp_reply_error(reply));
     mcp_call_place(c, MCP_CALL_QUEUED);
     mcp_handshake_again(s, c->pending.epoch, has_lost_version);
     mcp_session_wake(s);
@@ -150,6 +167,7 @@ static bool ask_with_new_headers(struct mcp_session_call *c, const struct mcp_re
         !mcp_session_is_modern(c->session))
         return false;
     c->has_relisted = true;
+    mcp_count_request(c->session, &c->pending, mcp_reply_error(reply));
     c->is_in_listing = false;
     buf_reset(&c->refusal);
     buf_append(&c->refusal, reply->m->message);
@@ -169,6 +187,7 @@ static void answer_input(struct mcp_session_call *c, const struct mcp_call_resul
         fail_result(c, "The tool asked for input that this version of the protocol does not have.");
         return;
     }
+    mcp_count_request(c->session, &c->pending, NULL);
     if (++c->n_rounds > MCP_INPUT_ROUNDS) {
         fail_result(c, "The tool asked for input again and again.");
         return;

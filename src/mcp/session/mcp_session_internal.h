@@ -9,6 +9,7 @@
  *     mcp_session_watch.c    deadlines of everything that waits; is the server alive?
  *     mcp_session_notice.c   what the server says by itself
  *     mcp_session_report.c   errors and log lines, without secrets
+ *     mcp_session_metrics.c  how long requests take
  *
  * Functions here that may report to the session's owner (on_state, on_tools, on_done ...)
  * are called from the loop only, and the owner may have done anything with the session's
@@ -261,5 +262,13 @@ void mcp_report_failure(const struct mcp_session *s, enum mcp_method method,
 void mcp_report_message(struct mcp_session *s, const struct mcp_notice *n);
 void mcp_report_late(struct mcp_session *s, const struct jsonrpc_message *m);
 void mcp_report_drops(struct mcp_session *s);
+
+/* ---- mcp_session_metrics.c */
+
+/* The request of p has ended, with this word for its failure or NULL. Counted once, whoever comes first. */
+void mcp_count_request(const struct mcp_session *s, struct mcp_pending *p, const char *error);
+
+/* The word for what the answer says by itself; NULL: a result. */
+const char *mcp_reply_error(const struct mcp_reply *reply);
 
 #endif

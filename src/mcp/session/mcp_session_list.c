@@ -297,6 +297,7 @@ void mcp_list_abandon(struct mcp_session *s)
 
 void mcp_list_timed_out(struct mcp_session *s)
 {
+    mcp_count_request(s, &s->list.pending, mcp_failure_word(MCP_FAILED_TIMEOUT));
     mcp_session_give_up(s, &s->list.pending, "timeout");
     fail_listing(s, STR("The server did not list its tools in time."));
 }

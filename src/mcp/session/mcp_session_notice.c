@@ -75,6 +75,7 @@ static void on_cancelled(struct mcp_session *s, const struct jsonrpc_id *id)
 
     if (p->id == 0 || !jsonrpc_id_is(id, p->id))
         return;
+    mcp_count_request(s, p, "cancelled");
     mcp_pending_remove(&s->pending, p);
     open_subscription_later(s);
 }

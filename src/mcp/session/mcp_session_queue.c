@@ -89,6 +89,7 @@ static void time_out_call(struct mcp_session_call *c, uint64_t now_ms)
     bool is_total = c->total_ms != 0 && now_ms >= c->until_ms;
     uint64_t limit_ms = is_total ? c->total_ms : c->idle_ms;
 
+    mcp_count_request(c->session, &c->pending, mcp_failure_word(MCP_FAILED_TIMEOUT));
     mcp_session_give_up(c->session, &c->pending, "timeout");
     mcp_call_fail(c, (struct mcp_failure){.cause = MCP_FAILED_TIMEOUT,
                                           .seconds = (int64_t)((limit_ms + 500) / 1000)});
@@ -220,6 +221,8 @@ static bool keep_conf(struct mcp_session_call *c, const struct mcp_session_call_
     c->tool = arena_dup(&c->arena, conf->tool);
     c->tool_escaped = arena_dup(&c->arena, buf_str(&escaped));
     c->arguments = arena_dup(&c->arena, conf->arguments);
+    c->traceparent = arena_dup(&c->arena, conf->traceparent);
+    c->tracestate = arena_dup(&c->arena, conf->tracestate);
     c->mirrors = conf->mirrors;
     c->idle_ms = conf->idle_timeout_ms;
     c->total_ms = conf->total_timeout_ms;

@@ -33,10 +33,13 @@ bool mcp_session_ask(struct mcp_session *s, struct mcp_pending *p, struct mcp_re
     p->epoch = s->epoch;
     mcp_pending_add(&s->pending, p);
     r->id = p->id;
+    p->asked_ms = loop_now_ms(s->loop);
+    p->is_timed = true;
     if (r->method == MCP_CALL_TOOL)
         r->progress_token = p->id; /* as unique as it has to be (MCP 8.4) */
     if (send_message(s, r, &lm, reterr))
         return true;
+    p->is_timed = false;
     mcp_pending_remove(&s->pending, p);
     return false;
 }
@@ -58,6 +61,7 @@ void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const cha
     bool is_told = s->version != MCP_VERSION_NONE &&
                    (s->transport == MCP_TRANSPORT_STDIO || !mcp_session_is_modern(s));
 
+    mcp_count_request(s, p, s->is_leaving ? mcp_failure_word(MCP_FAILED_CLOSED) : "cancelled");
     mcp_pending_remove(&s->pending, p);
     if (id == 0 || s->link == NULL || s->is_leaving)
         return;
@@ -72,6 +76,8 @@ void mcp_session_give_up(struct mcp_session *s, struct mcp_pending *p, const cha
 static void deliver_reply(struct mcp_session *s, struct mcp_pending *p,
                           const struct mcp_reply *reply)
 {
+    if (p->method != MCP_CALL_TOOL)
+        mcp_count_request(s, p, mcp_reply_error(reply));
     mcp_pending_remove(&s->pending, p);
     p->on_answer(p->arg, reply);
 }

@@ -60,6 +60,7 @@ static void check_liveness(struct mcp_session *s, uint64_t now_ms)
     if (s->liveness.ping.id == 0) {
         send_ping(s, now_ms);
     } else {
+        mcp_count_request(s, &s->liveness.ping, mcp_failure_word(MCP_FAILED_TIMEOUT));
         mcp_session_give_up(s, &s->liveness.ping, "timeout");
         count_miss(s, now_ms);
     }
@@ -87,6 +88,7 @@ void mcp_watch_arm(struct mcp_session *s)
 
 void mcp_watch_reset(struct mcp_session *s)
 {
+    mcp_count_request(s, &s->liveness.ping, mcp_failure_word(MCP_FAILED_CLOSED));
     mcp_pending_remove(&s->pending, &s->liveness.ping);
     s->liveness = (struct mcp_liveness){.heard_ms = loop_now_ms(s->loop)};
 }
