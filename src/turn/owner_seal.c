@@ -15,6 +15,11 @@ struct seal_keys *owner_seal_compaction_keys(const struct config_list *secrets, 
     return seal_keys_new(secrets->items, secrets->n, "antiphon compaction", reterr);
 }
 
+struct seal_keys *owner_seal_request_keys(const struct config_list *secrets, struct err *reterr)
+{
+    return seal_keys_new(secrets->items, secrets->n, "antiphon request", reterr);
+}
+
 void owner_seal_tell(bool is_forgotten)
 {
     static atomic_flag is_said = ATOMIC_FLAG_INIT;

@@ -1,8 +1,8 @@
 /* owner_seal.h -- encrypted_content of the client whose turn it is (CONTRACT 4.4, 13.7).
  *
- * It belongs to the owner of the client's API key, like what is stored: nobody else's request
- * opens it. Without API keys all clients are the same owner. Reasoning and compaction have keys of
- * their own, so that neither opens as the other. */
+ * The seal belongs to the owner of the client's API key, like what is stored: nobody else's request
+ * opens it. Without API keys all clients are the same owner. Reasoning and compaction have keys of their
+ * own, so that neither opens as the other, and so have requests that wait in the store (4.8). */
 #ifndef ANTIPHON_TURN_OWNER_SEAL_H
 #define ANTIPHON_TURN_OWNER_SEAL_H
 
@@ -14,6 +14,7 @@
  * *reterr filled. */
 struct seal_keys *owner_seal_reasoning_keys(const struct config_list *secrets, struct err *reterr);
 struct seal_keys *owner_seal_compaction_keys(const struct config_list *secrets, struct err *reterr);
+struct seal_keys *owner_seal_request_keys(const struct config_list *secrets, struct err *reterr);
 
 /* A client gets encrypted_content. The first time in a process, in whatever thread, the log
  * says so if its key is going to be forgotten. */

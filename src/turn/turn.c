@@ -1,7 +1,7 @@
 /* turn.c -- one client request to /v1/responses, from parse to last byte: its stages.
  *
- *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
- *                      \_____________^ \______________________________________________________^
+ *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> ACCEPT -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
+ *                      \_____________^ \__________\_____________________________________________________^
  *
  *       DECIDE -> WRITE -> COUNT -> COMPACT -> FIT -> ASK -> ROUND -> CLOSE -> CALLS
  *           \______________________^          v      ^      ^ v       v
@@ -12,6 +12,9 @@
  *
  *       COMPACT -> SUMMARY -> COMPACTED -> WRITE          or the response has ended, if it was made for that
  *          ^_____________________/                         asked again, for less
+ *
+ *     a response for the background is stored in ACCEPT, and the turn is DONE. When it is time another turn
+ *     (turn_run.h) begins at RECOGNISE with the same request, and passes there.
  *
  *     at any time, when the response has ended:       RECORD -> SAVE -> CONCLUDE -> DONE
  *     when it cannot be begun:                        DONE
@@ -24,6 +27,7 @@
  * to the round, and drives the turn on when that is over. */
 #include "turn/turn.h"
 
+#include "flight/flight_spans.h"
 #include "flight/peer_context.h"
 #include "turn/turn_log.h"
 #include "turn/turn_stages.h"
@@ -49,11 +53,16 @@ static const struct turn_stage stages[] = {
     [TURN_RECOGNISE] = {"recognise", .run = await_upstream, .next = TURN_PARSE},
     [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
                     .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
-    [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE},
+    [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE,
+                   .span = "antiphon.load"},
     [TURN_RESOLVE] = {"resolve", turn_weight, turn_complete_request, turn_pass_tools,
-                      .next = TURN_TOOLS, .otherwise = TURN_DECIDE},
-    [TURN_TOOLS] = {"tools", .run = turn_look_for_tools, .next = TURN_LIST},
-    [TURN_LIST] = {"list", NULL, turn_start_listings, turn_await_listings, .next = TURN_OFFER},
+                      .next = TURN_ACCEPT, .otherwise = TURN_DECIDE},
+    [TURN_ACCEPT] = {"accept", turn_accept_weight, turn_compose_accepted, turn_accept,
+                     .next = TURN_TOOLS, .otherwise = TURN_DECIDE, .span = "antiphon.save"},
+    [TURN_TOOLS] = {"tools", .run = turn_look_for_tools, .next = TURN_LIST,
+                    .span = "antiphon.tools"},
+    [TURN_LIST] = {"list", NULL, turn_start_listings, turn_await_listings, .next = TURN_OFFER,
+                   .span = "antiphon.tools"},
     [TURN_OFFER] = {"offer", turn_weight, turn_offer_tools, .next = TURN_APPROVED},
     [TURN_APPROVED] = {"approved", .run = turn_announce_approved, .next = TURN_CALLS},
     [TURN_CALLS] = {"calls", turn_calls_weight, turn_gather_calls, turn_run_calls,
@@ -63,11 +72,13 @@ static const struct turn_stage stages[] = {
     [TURN_COUNT] = {"count", turn_estimate_weight, turn_estimate_written, turn_count_written,
                     .next = TURN_COMPACT},
     [TURN_COMPACT] = {"compact", turn_compact_weight, turn_write_summary_question,
-                      turn_ask_for_summary, .next = TURN_SUMMARY, .otherwise = TURN_FIT},
-    [TURN_SUMMARY] = {"summary", .run = turn_await_summary, .next = TURN_COMPACTED,
-                      .listens = true},
+                      turn_ask_for_summary, .next = TURN_SUMMARY, .otherwise = TURN_FIT,
+                      .span = "antiphon.compaction"},
+    [TURN_SUMMARY] = {"summary", .run = turn_await_summary, .next = TURN_COMPACTED, .listens = true,
+                      .span = "antiphon.compaction"},
     [TURN_COMPACTED] = {"compacted", turn_weight, turn_take_summary, turn_judge_summary,
-                        .next = TURN_WRITE, .otherwise = TURN_COMPACT},
+                        .next = TURN_WRITE, .otherwise = TURN_COMPACT,
+                        .span = "antiphon.compaction"},
     [TURN_FIT] = {"fit", turn_fit_weight, turn_clamp_output, turn_judge_size, .next = TURN_ASK,
                   .otherwise = TURN_SHORTEN},
     [TURN_ASK] = {"ask", .run = turn_ask, .next = TURN_ROUND},
@@ -79,10 +90,10 @@ static const struct turn_stage stages[] = {
                     .next = TURN_CALLS, .otherwise = TURN_SHORTEN},
     [TURN_SHORTEN] = {"shorten", turn_weight, turn_write_shorter, turn_ask_again,
                       .next = TURN_ROUND, .otherwise = TURN_ASK},
-    [TURN_RECORD] = {"record", turn_record_weight, turn_compose_record, .next = TURN_SAVE,
-                     .needs_no_client = true},
+    [TURN_RECORD] = {"record", turn_record_weight, turn_compose_record, turn_await_row,
+                     .next = TURN_SAVE, .needs_no_client = true},
     [TURN_SAVE] = {"save", NULL, turn_start_saving, turn_await_saved, .next = TURN_CONCLUDE,
-                   .needs_no_client = true},
+                   .needs_no_client = true, .span = "antiphon.save"},
     [TURN_CONCLUDE] = {"conclude", turn_end_weight, turn_write_end, turn_send_end,
                        .next = TURN_DONE},
     [TURN_DONE] = {.name = "done"},
@@ -108,10 +119,15 @@ static const struct turn_stage count_stages[] = {
  * unlocked, and else the request: an HTTP error, which SDKs retry. */
 static void fail_response(struct turn *t, const struct err *e)
 {
-    turn_calls_cancel(&t->calls);
-    turn_cancel_tools(t);
-    turn_cancel_count(t);
-    if (t->has_response && (t->is_begun || !str_is_none(t->lock))) {
+    const bool is_accepting = t->flight.stage == TURN_ACCEPT && t->run == NULL;
+
+    turn_stop_waiting(t);
+    if (t->run != NULL)
+        flight_cancel_call(&t->flight); /* its end may not be stored soon */
+    if (t->run != NULL && !t->has_response) {
+        turn_run_give_up(t, e);
+    } else if (t->has_response && !is_accepting &&
+               (t->is_begun || t->run != NULL || !str_is_none(t->lock))) {
         response_fail(&t->response, e, turn_out(t));
         turn_move(&t->flight, TURN_RECORD);
     } else {
@@ -130,7 +146,17 @@ static void fail_turn(void *arg, const struct err *failure)
 
 static const struct turn_front front = {
     .stages = stages,
-    .n_new = TURN_RESOLVE + 1,
+    .n_new = TURN_ACCEPT + 1,
+    .ended = TURN_RECORD,
+    .done = TURN_DONE,
+    .send = turn_send_events,
+    .fail = fail_turn,
+};
+
+/* The turn of a response that was accepted, and now runs. */
+static const struct turn_front run_front = {
+    .stages = stages,
+    .n_new = 0,
     .ended = TURN_RECORD,
     .done = TURN_DONE,
     .send = turn_send_events,
@@ -173,6 +199,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 {
     struct turn *t = arg;
 
+    flight_spans_head(&t->flight, status);
     upstream_answer_head(&t->flight.answer, status, headers, n_headers);
     upstream_watch_hear_head(t->flight.worker->watch, t->facts, headers, n_headers);
     if (!turn_listens(&t->flight) || !upstream_answer_is_good(&t->flight.answer) ||
@@ -188,6 +215,8 @@ static void on_body(void *arg, str bytes)
     struct buf *const out = turn_fresh_out(t);
     bool is_over;
 
+    if (t->flight.answer.n_bytes == 0)
+        flight_spans_first_bytes(&t->flight, bytes);
     t->flight.answer.n_bytes += bytes.len;
     if (t->flight.first_byte_ms == 0) {
         t->flight.first_byte_ms = loop_now_ms(t->flight.worker->loop);
@@ -204,6 +233,7 @@ static void on_body(void *arg, str bytes)
         is_over = turn_hear_summary(t, bytes);
     else
         is_over = turn_hear(t, bytes, out);
+    turn_note_heard(t);
     if (is_over)
         turn_drive(&t->flight); /* with what is in the buffer */
     else
@@ -218,6 +248,7 @@ static void on_end(void *arg, const struct err *failure)
     if (failure != NULL)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
     t->flight.call = NULL;
+    flight_spans_call_ended(&t->flight, failure);
     if (turn_listens(&t->flight)) {
         /* Gone, or broken off: another server may be there next time. */
         if (failure != NULL && failure->code != ERR_UPSTREAM_TIMEOUT)
@@ -233,11 +264,9 @@ const struct http_call_handler turn_call_handler = {on_head, on_body, on_end};
 
 /* ---- what a flight asks of its owner */
 
-static void log_gone(void *arg)
+static void tell_gone(void *arg)
 {
-    struct turn_summary s = turn_summarize(arg);
-
-    turn_log_gone(&s);
+    turn_tell_gone(arg);
 }
 
 static void on_timer(void *arg)
@@ -269,10 +298,8 @@ static void on_upstream_known(void *arg)
 }
 
 /* A response that has ended is told to the client as it is. */
-static void end_turn(void *arg, const struct err *e)
+void turn_end_early(struct turn *t, const struct err *e)
 {
-    struct turn *t = arg;
-
     if (t->flight.stage >= TURN_RECORD)
         return;
     (void)turn_fresh_out(t);
@@ -280,18 +307,41 @@ static void end_turn(void *arg, const struct err *e)
     turn_drive(&t->flight);
 }
 
-static void cancel_turn(void *arg)
+/* In the background there is no client to ask to try again: what was begun has failed, what was not is
+ * given back. */
+static void end_turn(void *arg, const struct err *e)
 {
     struct turn *t = arg;
+    struct err stopped;
 
+    if (t->run != NULL && t->flight.stage == TURN_SAVE && t->flight.n_tasks == 0) {
+        turn_run_give_up(t, t->failure); /* which the store does not take */
+        return;
+    }
+    err_set(&stopped, ERR_INTERNAL,
+            "The gateway was shut down while the response was in progress.");
+    turn_end_early(t, t->run != NULL && t->has_response ? &stopped : e);
+}
+
+void turn_stop_waiting(struct turn *t)
+{
     turn_calls_cancel(&t->calls);
     turn_cancel_tools(t);
     turn_cancel_count(t);
 }
 
-static void unlock_turn(void *arg)
+static void cancel_turn(void *arg)
 {
-    turn_unlock(arg);
+    turn_stop_waiting(arg);
+}
+
+static void end_flight(void *arg)
+{
+    struct turn *t = arg;
+
+    turn_unlock(t);
+    if (t->run != NULL)
+        turn_run_report(t);
 }
 
 static void finish_turn(void *arg)
@@ -299,6 +349,8 @@ static void finish_turn(void *arg)
     struct turn *t = arg;
 
     turn_cancel_count(t);
+    turn_leave_table(t);
+    turn_left_free(t);
     if (t->has_round)
         round_fini(&t->round);
     turn_fini_summary(t);
@@ -314,30 +366,32 @@ static void finish_turn(void *arg)
     buf_fini(&t->large);
     buf_fini(&t->unread);
     arena_fini(&t->kept);
+    turn_run_free(t->flight.worker, t->run);
 }
 
-#define TURN_OPS(front_of_it)                                                                      \
+#define TURN_OPS(front_of_it, name)                                                                \
     {                                                                                              \
-        .size = sizeof(struct turn), .front = (front_of_it), .log_gone = log_gone,                 \
+        .size = sizeof(struct turn), .span = (name), .leaves_line = true, .front = (front_of_it),  \
+        .log_gone = tell_gone, .may_go_on = turn_left_may_go_on, .go_on = turn_left_go_on,         \
         .on_timer = on_timer, .on_upstream_known = on_upstream_known, .fail = end_turn,            \
-        .cancel = cancel_turn, .on_over = unlock_turn, .fini = finish_turn,                        \
+        .describe = turn_describe, .stop = turn_stop, .cancel = cancel_turn,                       \
+        .on_over = end_flight, .fini = finish_turn,                                                \
     }
 
-static const struct flight_ops ops = TURN_OPS(&front), count_ops = TURN_OPS(&count_front);
+static const struct flight_ops ops = TURN_OPS(&front, NULL),
+                               count_ops = TURN_OPS(&count_front, NULL),
+                               run_ops = TURN_OPS(&run_front, "antiphon.background");
 
 /* ---- the beginning */
 
-static void begin_turn(const struct flight_ops *of, struct worker *w, struct peer client,
-                       const struct http_request *r, const struct caller *caller, bool is_compact)
+/* NULL when out of memory: then nobody has heard of it. */
+static struct turn *new_turn(const struct flight_ops *of, struct worker *w, struct peer client,
+                             const struct http_request *r, const struct caller *caller)
 {
     struct turn *t = flight_new(of, w, client, r, caller);
-    struct err e;
 
-    if (t == NULL) {
-        err_set_no_memory(&e);
-        peer_respond_error(client, &e);
-        return;
-    }
+    if (t == NULL)
+        return NULL;
     t->is_count = of == &count_ops;
     t->last_event_ms = t->flight.start_ms;
     t->calls.flight = &t->flight;
@@ -345,14 +399,47 @@ static void begin_turn(const struct flight_ops *of, struct worker *w, struct pee
     arena_init(&t->kept, w->config->max_request_memory_bytes);
     buf_init(&t->chat_body, w->config->max_request_memory_bytes);
     t->awaits_upstream = worker_awaits_upstream(w);
-    t->is_compact = is_compact;
+    return t;
+}
+
+/* What is asked for, beside the request. */
+struct beginning {
+    bool is_compact;
+    str key_lock; /* STR_NONE: it has no key in the store */
+    bool may_be_joined;
+};
+
+static void begin_turn(const struct flight_ops *of, struct worker *w, struct peer client,
+                       const struct http_request *r, const struct caller *caller,
+                       struct beginning how)
+{
+    struct turn *t = new_turn(of, w, client, r, caller);
+    struct err e;
+
+    if (t == NULL) {
+        if (!str_is_none(how.key_lock))
+            store_release_lock(w->store, how.key_lock);
+        err_set_no_memory(&e);
+        peer_respond_error(client, &e);
+        return;
+    }
+    t->is_compact = how.is_compact;
+    t->may_be_joined = how.may_be_joined;
+    turn_hold_key(t, how.key_lock);
     turn_wake(&t->flight);
 }
 
 void turn_begin(struct worker *w, struct peer client, const struct http_request *r,
                 const struct caller *caller)
 {
-    begin_turn(&ops, w, client, r, caller, false);
+    begin_turn(&ops, w, client, r, caller, (struct beginning){.key_lock = STR_NONE});
+}
+
+void turn_begin_keyed(struct worker *w, struct peer client, const struct http_request *r,
+                      const struct caller *caller, str lock, bool is_stream)
+{
+    begin_turn(&ops, w, client, r, caller,
+               (struct beginning){.key_lock = lock, .may_be_joined = is_stream});
 }
 
 void turn_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
@@ -364,11 +451,25 @@ void turn_start(struct worker *w, struct http_exchange *x, const struct http_req
 void turn_start_count(struct worker *w, struct http_exchange *x, const struct http_request *r,
                       const struct caller *caller)
 {
-    begin_turn(&count_ops, w, peer_of_exchange(x), r, caller, false);
+    begin_turn(&count_ops, w, peer_of_exchange(x), r, caller,
+               (struct beginning){.key_lock = STR_NONE});
+}
+
+void turn_begin_compact(struct worker *w, struct peer client, const struct http_request *r,
+                        const struct caller *caller)
+{
+    begin_turn(&ops, w, client, r, caller,
+               (struct beginning){.key_lock = STR_NONE, .is_compact = true});
 }
 
 void turn_start_compact(struct worker *w, struct http_exchange *x, const struct http_request *r,
                         const struct caller *caller)
 {
-    begin_turn(&ops, w, peer_of_exchange(x), r, caller, true);
+    turn_begin_compact(w, peer_of_exchange(x), r, caller);
+}
+
+struct turn *turn_new_run(struct worker *w, struct peer nobody, const struct http_request *r,
+                          const struct caller *caller)
+{
+    return new_turn(&run_ops, w, nobody, r, caller);
 }

@@ -5,8 +5,15 @@
  * comments, and by an event now and then for clients that count only those. */
 #include <stdlib.h>
 
+#include "ev/log.h"
+#include "response/poll_after.h"
+#include "resume/reader.h"
 #include "turn/turn_internal.h"
 #include "turn/turn_log.h"
+#include "turn/turn_metrics.h"
+#include "turn/turn_run.h"
+#include "turn/turn_spans.h"
+#include "upstream/upstream_options.h"
 
 static uint64_t now_ms(const struct turn *t)
 {
@@ -29,58 +36,180 @@ struct turn_flaws turn_flaws(const struct turn *t)
     return flaws;
 }
 
-struct turn_summary turn_summarize(const struct turn *t)
+static const char *status_word(const struct turn *t, const struct err *e)
+{
+    if (!t->has_response)
+        return t->is_count && e == NULL ? "counted" : "rejected";
+    if (e != NULL)
+        return "failed";
+    switch (t->response.status) {
+    case RESPONSE_INCOMPLETE:
+        return "incomplete";
+    case RESPONSE_QUEUED:
+        return "queued";
+    case RESPONSE_CANCELLED:
+        return "cancelled";
+    case RESPONSE_IN_PROGRESS:
+    case RESPONSE_COMPLETED:
+    case RESPONSE_FAILED:
+        break;
+    }
+    return t->is_count ? "counted" : "completed";
+}
+
+static str route_of(const struct turn *t)
+{
+    if (t->is_count)
+        return STR("/v1/responses/input_tokens");
+    return t->is_compact ? STR("/v1/responses/compact") : STR("/v1/responses");
+}
+
+/* The name of the model at the upstream, if that is another one. */
+static str other_model(const struct turn *t, str shown_model)
+{
+    const struct config *c = t->flight.worker->config;
+    const str name = c->model_alias.n == 0 ? STR_NONE : upstream_name_of(c, shown_model);
+
+    return str_is_none(name) || str_eq(name, shown_model) ? STR_NONE : name;
+}
+
+static void summarize_response(const struct turn *t, struct turn_summary *s)
+{
+    const struct response *r = &t->response;
+
+    s->id = id_str(&r->id);
+    s->rounds = r->n_rounds;
+    s->answer_rounds = r->n_answer_rounds;
+    s->summaries = r->n_summaries;
+    s->dropped_calls = r->n_dropped_calls;
+    turn_summary_usage(s, &r->usage);
+}
+
+/* Of work in the background: its response has an id from the start, and nobody is sent anything. */
+static void summarize_run(const struct turn *t, struct turn_summary *s)
+{
+    s->background = true;
+    s->id = t->run->work.id;
+    s->queue_ms = t->run->queue_ms;
+    s->bytes_in = s->bytes_out = -1;
+}
+
+static void summarize_flaws(const struct turn *t, struct turn_summary *s)
 {
     const struct turn_flaws flaws = turn_flaws(t);
 
-    return (struct turn_summary){
-        .request_id = t->flight.request_id,
-        .client = t->flight.client,
-        .owner = t->flight.caller.name,
-        .model = t->request.model,
-        .upstream_status = t->flight.answer.status,
-        .phase = t->flight.answer.phase,
-        .upstream_bytes = t->flight.answer.n_bytes,
-        .first_byte_ms =
-            t->flight.first_byte_ms == 0 ? 0 : t->flight.first_byte_ms - t->flight.start_ms,
-        .total_ms = now_ms(t) - t->flight.start_ms,
-        .response = t->has_response ? &t->response : NULL,
-        .ignored_fields = t->request.extra.n_ignored,
-        .ignored_items = t->request.n_ignored_items,
-        .n_shortened = t->n_shortened,
-        .n_left_out = t->n_left_out,
-        .skipped_chunks = flaws.skipped_chunks,
-        .n_put_back = t->request.n_put_back,
-        .n_repairs = flaws.n_repairs,
-        .repair = flaws.repair,
-        .history_repairs = t->history_repairs,
-        .not_stored = t->not_stored,
-        .is_count = t->is_count,
-        .input_tokens = t->context.tokens,
-    };
+    s->repairs = flaws.n_repairs;
+    s->repair = flaws.repair == NULL ? STR_NONE : str_from_c(flaws.repair);
+    s->skipped_chunks = flaws.skipped_chunks;
+    s->history_repairs = t->history_repairs.n;
+    if (t->history_repairs.n != 0)
+        s->history_repair = str_from_c(t->history_repairs.last);
+    s->put_back = t->request.n_put_back;
+    s->shortened = t->n_shortened;
+    s->truncated = t->n_left_out;
+    s->ignored_fields = t->request.extra.n_ignored;
+    s->ignored_items = t->request.n_ignored_items;
 }
 
-static void log_end(const struct turn *t, const struct err *e)
+/* e: why it ends badly, or NULL. */
+static void summarize_turn(const struct turn *t, const struct err *e, struct turn_summary *s)
 {
-    struct turn_summary s = turn_summarize(t);
+    turn_summary_init(s);
+    turn_summary_flight(s, &t->flight);
+    turn_summary_model(s, t->request.model);
+    turn_summary_error(s, e, &t->flight.answer);
+    summarize_flaws(t, s);
+    s->route = route_of(t);
+    s->upstream_model = str_is_none(s->model) ? STR_NONE : other_model(t, s->model);
+    s->status = str_from_c(status_word(t, e));
+    s->tool_calls = t->n_calls;
+    s->tool_errors = t->n_call_errors;
+    if (t->is_count && e == NULL)
+        s->input_tokens = t->context.tokens;
+    if (t->has_response && !t->is_count)
+        summarize_response(t, s);
+    if (t->not_stored != NULL)
+        s->not_stored = str_from_c(t->not_stored->msg);
+    s->is_trouble = s->is_trouble || t->not_stored != NULL;
+    if (t->run != NULL)
+        summarize_run(t, s);
+}
 
-    s.error = e;
+/* What is told once a turn, at debug. */
+static void log_changes(const struct turn *t)
+{
+    if (!log_is_on(LOG_DEBUG))
+        return;
+    turn_log_repairs(t->flight.request_id, &t->history_repairs);
+    turn_log_unserved(t->flight.request_id, &t->request.tools);
+}
+
+static void log_end(struct turn *t, const struct err *e)
+{
+    struct turn_summary s;
+
+    turn_metrics_end(t, e);
+    summarize_turn(t, e, &s);
     turn_log(&s);
+    turn_spans_end(t, e, false);
+    log_changes(t);
+}
+
+/* Where a client has left. */
+static const char *gone_phase(const struct turn *t)
+{
+    if (t->flight.stage >= TURN_RECORD)
+        return "store";
+    if (t->calls.n_running > 0)
+        return "tools";
+    return t->flight.first_token_ms != 0 ? "stream" : "prompt";
+}
+
+static const char *gone_word(const struct turn *t)
+{
+    if (t->run == NULL)
+        return "client_gone";
+    return t->run->wish == STORE_TAKEN ? "taken" : "deleted";
+}
+
+static void log_gone(const struct turn *t)
+{
+    struct turn_summary s;
+
+    summarize_turn(t, NULL, &s);
+    s.status = str_from_c(gone_word(t));
+    if (t->run == NULL)
+        s.phase = str_from_c(gone_phase(t));
+    turn_log(&s);
+    log_changes(t);
+}
+
+void turn_tell_gone(struct turn *t)
+{
+    if (t->flight.stage < TURN_RECORD)
+        turn_leave_table(t); /* nothing more comes of it for those who read it */
+    turn_metrics_gone(t);
+    log_gone(t);
+    turn_spans_end(t, NULL, true);
 }
 
 static void end_answer(struct turn *t)
 {
+    turn_leave_table(t);
     turn_answered(&t->flight,
                   t->has_round ? t->round.stream.body.is_done : turn_has_heard_summary(t));
 }
 
 /* ---- answers without a stream */
 
+/* While the store works for the turn, what it has locked may be on its way to somebody else. */
 void turn_answer_error(struct turn *t, const struct err *e)
 {
-    turn_unlock(t);
-    log_end(t, e);
+    if (t->flight.n_tasks == 0)
+        turn_unlock(t);
+    turn_metrics_answer(t, e);
     peer_respond_error(t->flight.peer, e);
+    log_end(t, e);
     end_answer(t);
 }
 
@@ -118,9 +247,9 @@ static struct http_header left_out_header(struct turn *t)
 
 void turn_answer_object(struct turn *t, struct buf *object)
 {
-    const struct http_header head[] = {{STR("content-type"), STR("application/json")},
-                                       left_out_header(t)};
-    const size_t n_head = str_is_none(head[1].value) ? 1 : 2;
+    struct http_header head[3] = {{STR("content-type"), STR("application/json")}};
+    const struct http_header left_out = left_out_header(t);
+    size_t n_head = 1;
     struct err e;
 
     if (buf_failed(object)) {
@@ -128,12 +257,17 @@ void turn_answer_object(struct turn *t, struct buf *object)
         turn_answer_error(t, &e);
         return;
     }
-    log_end(t, NULL);
+    if (!str_is_none(left_out.value))
+        head[n_head++] = left_out;
+    if (t->response.status == RESPONSE_QUEUED)
+        head[n_head++] = (struct http_header){STR("openai-poll-after-ms"), poll_after_ms(0)};
+    turn_metrics_answer(t, NULL);
     if (object->len < WORKER_LARGE_BYTES)
         peer_respond(t->flight.peer, 200, head, n_head, buf_str(object));
     else
         peer_respond_taken(t->flight.peer, 200, head, n_head, object);
     buf_fini(object);
+    log_end(t, NULL);
     end_answer(t);
 }
 
@@ -162,6 +296,9 @@ void turn_send_events(void *arg)
     struct turn *t = arg;
     struct buf *out = &t->flight.worker->out;
 
+    turn_serve_readers(t);
+    if (t->run != NULL)
+        turn_journal_note(t);
     if (!t->is_begun || !flight_has_client(&t->flight) || (out->len == 0 && !buf_failed(out)))
         return;
     if (buf_failed(out)) {
@@ -171,6 +308,7 @@ void turn_send_events(void *arg)
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
     peer_write(t->flight.peer, buf_str(out));
     buf_reset(out);
+    turn_show_sent(t);
 }
 
 void turn_send_large(struct turn *t)
@@ -186,17 +324,27 @@ void turn_send_large(struct turn *t)
     }
     t->flight.last_write_ms = t->last_event_ms = now_ms(t);
     peer_write_taken(t->flight.peer, &t->large);
+    turn_show_sent(t);
 }
 
 /* ---- signs of life */
+
+/* Once it is written down which events there were, none comes to them but the last. */
+static bool has_kept_events(const struct turn *t)
+{
+    return t->flight.stage >= TURN_RECORD && t->response.conf.keeps_cuts;
+}
 
 void turn_keep_alive(struct turn *t)
 {
     const uint64_t interval_ms = t->flight.worker->config->keepalive_interval_ms;
     uint64_t next_ms = 0;
 
-    if (flight_is_due(&t->flight, &t->last_event_ms, interval_ms, &next_ms)) {
+    turn_metrics_events(t);
+    if (!has_kept_events(t) &&
+        flight_is_due(&t->flight, &t->last_event_ms, interval_ms, &next_ms)) {
         response_keepalive(&t->response, turn_fresh_out(t));
+        metrics_count(METRIC_HEARTBEATS, METRIC_HEARTBEAT_EVENT);
         turn_send_events(t);
     }
     if (flight_has_client(&t->flight))
@@ -236,20 +384,45 @@ void turn_begin_stream(struct turn *t)
     }
     peer_write_soon(t->flight.peer, buf_str(out));
     buf_reset(out);
+    turn_enter_table(t);
+    turn_show_sent(t);
 }
 
 void turn_answer_stream(struct turn *t, const struct err *e)
 {
     struct buf *out = &t->flight.worker->out;
 
-    log_end(t, e);
+    turn_metrics_answer(t, e);
     if (t->large.len > 0)
         peer_write_taken(t->flight.peer, &t->large);
     if (buf_failed(out) || buf_failed(&t->large))
         peer_abort(t->flight.peer);
     else
         peer_end(t->flight.peer, buf_str(out));
+    log_end(t, e);
     buf_reset(out);
     worker_shrink_out(t->flight.worker);
     end_answer(t);
+}
+
+void turn_answer_nobody(struct turn *t, const struct err *e)
+{
+    if (t->run->failure == NULL && turn_run_is_unwanted(t->run))
+        log_gone(t);
+    else
+        log_end(t, e);
+    end_answer(t);
+    turn_run_report(t);
+}
+
+/* ---- others than the client */
+
+void turn_give_to_reader(struct turn *t, const struct reader_want *want)
+{
+    const struct peer client = t->flight.peer;
+    const struct http_request *http = t->flight.http;
+
+    log_end(t, NULL);
+    end_answer(t);
+    reader_start(t->flight.worker, client, http, &t->flight.caller, want);
 }

@@ -27,6 +27,8 @@ void turn_close_call(struct turn_call *c)
     if (buf_failed(&r->output) || buf_failed(&r->error) || buf_failed(&r->outputs) ||
         buf_failed(&r->tools) || buf_failed(&r->shown))
         t->response.broken = ERR_INTERNAL;
+    t->n_calls++;
+    t->n_call_errors += r->is_failed;
     (void)response_call_ended(&t->response, c->place, &outcome, turn_out(t));
 }
 
@@ -66,6 +68,7 @@ int turn_gather_calls(void *arg, struct err *reterr)
             .tool = item->tool == NULL ? NULL : item->tool->mcp,
             .text = buf_str(is_shown_whole ? &item->arguments : &item->text),
             .place = item,
+            .call_id = item->call_id.len > 0 ? item->call_id : item->upstream_id,
         };
 
         if (!turn_calls_add(&t->calls, &call))

@@ -6,6 +6,7 @@
 #include "compact/compact_text.h"
 #include "conv/trim.h"
 #include "json/json_text.h"
+#include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
 #include "upstream/upstream_options.h"
 #include "wire/request/request_compact.h"
@@ -249,7 +250,7 @@ static struct turn_summary_call *begin_summary(struct turn *t)
     return choose_kept(t, s, &unused) == -1 ? NULL : s;
 }
 
-/* There is nothing to summarize, or no memory for it: the round is asked for as it is. */
+/* Without anything to summarize, or memory for it, the round is asked for as it is. */
 static int pass_summary(struct turn *t)
 {
     t->compaction.summary = NULL;
@@ -299,6 +300,7 @@ enum turn_next turn_ask_for_summary(void *arg, struct err *reterr)
         return TURN_GO;
     q = question_of(s);
     init_round(t, s);
+    turn_spans_ask_summary(t, &q);
     s->is_asked = turn_start_question(t, &q, &s->why_not) == 0;
     s->has_failed = !s->is_asked;
     if (t->request.stream && !t->is_begun)

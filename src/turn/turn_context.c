@@ -72,7 +72,8 @@ void turn_compose_context(struct turn *t)
 
     buf_init(&t->context_tail, 0);
     response_object_tail(&t->response, &t->context_tail);
-    t->has_context = turn_keep_items(t, &items, NULL) == 0 && !buf_failed(&t->context_tail);
+    t->has_context = turn_keep_items(t, TURN_INPUT | TURN_OUTPUT, &items, NULL) == 0 &&
+                     !buf_failed(&t->context_tail);
     t->record.items = items;
 }
 

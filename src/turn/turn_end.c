@@ -3,7 +3,7 @@
  * What is large is written on the pool, into a buffer of the turn's own. */
 #include "turn/turn_stages.h"
 
-/* Nothing has been seen of a response that fails before its stream begins: it is an HTTP error. */
+/* A response that fails before its stream begins has not been seen: it is an HTTP error. */
 static const struct err *unseen_error(const struct turn *t)
 {
     return t->is_begun || t->response.status != RESPONSE_FAILED ? NULL : t->response.error;
@@ -32,7 +32,7 @@ int turn_write_end(void *arg, struct err *reterr)
     struct turn *t = arg;
 
     (void)reterr;
-    if (unseen_error(t) != NULL)
+    if (unseen_error(t) != NULL || t->run != NULL)
         return 0;
     if (t->request.is_compact && t->response.status == RESPONSE_COMPLETED)
         turn_write_compaction(t, &t->large);
@@ -52,7 +52,9 @@ enum turn_next turn_send_end(void *arg, struct err *reterr)
 
     (void)reterr;
     turn_leave_context(t);
-    if (unseen != NULL)
+    if (t->run != NULL)
+        turn_answer_nobody(t, response_error(t));
+    else if (unseen != NULL)
         turn_answer_error(t, unseen);
     else if (t->is_begun)
         turn_answer_stream(t, response_error(t));

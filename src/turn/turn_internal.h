@@ -4,6 +4,7 @@
  *
  * Stages, which do not know of each other (turn_stages.h):
  * turn_prepare.c    the request is read, and completed
+ * turn_accept.c     a response for the background is put in the queue, or begun
  * turn_state.c      what it reads from the store and leaves there
  * turn_tools.c      the tools of MCP servers that it may use
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
@@ -15,6 +16,10 @@
  * turn_end.c        the last event, or the object
  *
  * What they use:
+ * turn_run.c        begin and end of what runs in the background
+ * turn_journal.c    what is new of that, written down as it comes
+ * turn_left.c       what goes on without its client
+ * turn_readers.c    those who read the events beside the client, or in its place
  * turn_answer.c     what the client gets until then
  * turn_response.c   the response is made
  * turn_own_tools.c  what it says of hosted tools
@@ -23,7 +28,8 @@
  * turn_reasoning.c  reasoning that comes back sealed, or not at all
  * turn_read_back.c  compaction items that come back
  * turn_rounds.c     calls of the gateway's own that do not come back
- * turn_context.c    what is continued without a store */
+ * turn_context.c    what is continued without a store
+ * turn_view.c       what operators see of it, and that one cancels it */
 #ifndef ANTIPHON_TURN_TURN_INTERNAL_H
 #define ANTIPHON_TURN_TURN_INTERNAL_H
 
@@ -34,6 +40,7 @@
 #include "mcp/hub/mcp_hub.h"
 #include "response/response_hosted.h"
 #include "response/round.h"
+#include "resume/running.h"
 #include "store/store.h"
 #include "turn/owner_seal.h"
 #include "turn/turn.h"
@@ -46,12 +53,17 @@
 #include "wire/request/request_resolve.h"
 #include "wire/request/responses_request.h"
 
+struct reader_want;
+struct turn_left;
+struct turn_run;
+
 /* The stages; in turn.c is what follows each. From TURN_RECORD on the response has ended. */
 enum turn_state {
     TURN_RECOGNISE,
     TURN_PARSE,
     TURN_LOAD,
     TURN_RESOLVE,
+    TURN_ACCEPT,
     TURN_TOOLS,
     TURN_LIST,
     TURN_OFFER,
@@ -106,6 +118,12 @@ struct turn_context {
     bool is_exact;  /* counted, or told by the upstream; else estimated */
 };
 
+/* A response for the background is being stored, or its begin; turn_accept.c's own. */
+struct turn_accepting {
+    bool is_begun;
+    str request; /* as it is stored, in t->kept */
+};
+
 /* How that is found out; turn_count.c's own. */
 struct turn_counting {
     struct token_request request; /* of chat_body, as far as it is counted */
@@ -142,6 +160,12 @@ struct turn_compaction {
     bool has_replaced;
 };
 
+/* What is counted of it; turn_metrics.c's own. */
+struct turn_counted {
+    size_t n_deltas;   /* of the round at hand */
+    uint64_t first_ms; /* when the first was read, of all rounds; 0: none */
+};
+
 struct turn {
     struct flight flight; /* first; its call is this round's */
     bool awaits_upstream; /* it is being found out what it is */
@@ -176,10 +200,18 @@ struct turn {
     /* in the arena; the store works with them, in tasks of the flight */
     str previous_id, conversation_id; /* what the request continues, or STR_NONE */
     str lock_name, lock;              /* lock: the conversation is locked by that name */
+    struct id key_lock;               /* that of its Idempotency-Key, while it is held; or empty */
+    bool may_be_joined;               /* by who repeats its request with that key */
     struct request_references references;
     struct request_history_item *found; /* one for each of them */
     struct store_history history;
     struct store_response record;
+    struct turn_accepting accepted;
+    struct turn_left *left; /* what it goes on with when its client leaves; or NULL */
+    struct turn_run
+        *run; /* work in the background: its own; NULL: the client waits for the answer */
+    struct running_entry entry; /* while others may read its events (turn_readers.c) */
+    bool lets_readers_wait;     /* they have asked while it was on the pool */
     struct arena kept; /* of record: what was read of the request leaves it its full size */
     struct reasoning_source reasoning_source;
     struct owner_seal seal, compaction_seal;
@@ -203,17 +235,23 @@ struct turn {
     struct output_item **round_start;       /* where the output ended when the round began */
     unsigned n_listings;                    /* under way */
     unsigned n_rounds;                      /* that have begun */
+    unsigned n_calls, n_call_errors;        /* that were run, and those of them that failed */
     struct turn_flaws flaws;                /* of the rounds before */
     struct history_repairs history_repairs; /* of the last request to the upstream */
     enum finish finish;                     /* of the round before the calls */
     struct chat_result result;              /* of the round that has ended last */
 
     uint64_t last_event_ms;
+    struct turn_counted counted;
 };
 
 /* ---- turn.c */
 
 extern const struct http_call_handler turn_call_handler;
+
+/* The turn of work, which is yet to get that and to be woken. NULL when out of memory. */
+struct turn *turn_new_run(struct worker *w, struct peer nobody, const struct http_request *r,
+                          const struct caller *caller);
 
 /* About how many bytes are gone through to read, write or store what the turn holds. */
 size_t turn_weight(const void *arg);
@@ -221,12 +259,22 @@ size_t turn_weight(const void *arg);
 /* If there was no memory because the turn has all that one may have, e says so afterwards. */
 void turn_explain_size(const struct turn *t, struct err *e);
 
+/* Ends the response as the end of the worker would: it fails, or the turn gives up. It may have no client
+ * afterwards. */
+void turn_end_early(struct turn *t, const struct err *e);
+
+/* The turn waits for the store alone from now on: not for the count, servers, calls. */
+void turn_stop_waiting(struct turn *t);
+
 /* Frees what is known of servers, and cancels what they are asked; in turn_tools.c. */
 void turn_cancel_tools(struct turn *t);
 void turn_free_tools(struct turn *t);
 
 /* Closes the item of a call (turn_call.h); in turn_calls.c. */
 void turn_close_call(struct turn_call *c);
+
+/* The model has said something, perhaps: for the log and for metrics; in turn_metrics.c. */
+void turn_note_heard(struct turn *t);
 
 /* Writes the body for the upstream once more, of the conversation as it stands; in turn_round.c. */
 int turn_write_body(struct turn *t, struct err *reterr);
@@ -333,14 +381,96 @@ int turn_choose_container(struct turn *t, struct err *reterr);
 /* What the answer may cite; NULL: the request has no web search. */
 const struct response_sources *turn_sources(struct turn *t);
 
+/* ---- turn_accept.c */
+
+/* Is its client not to wait for the answer? */
+bool turn_is_background(const struct turn *t);
+
+/* ---- turn_run.c; see turn_run.h */
+
+/* Of a turn that is being freed. NULL is fine. */
+void turn_run_free(struct worker *w, struct turn_run *run);
+
+/* Tells the owner of the claim how it has ended, once: when the answer is complete, or the turn about to be
+ * freed. */
+void turn_run_report(struct turn *t);
+
+/* Ends the turn at once, without a response that is stored. e: why; NULL: the claim is over. */
+void turn_run_give_up(struct turn *t, const struct err *e);
+
+/* Ends the response as cancelled, as soon as the turn is not on the pool; nothing when it has ended. The
+ * turn may be gone afterwards. */
+void turn_run_cancel(struct turn *t);
+
+/* ---- turn_view.c: what operators see and end (flight.h) */
+
+void turn_describe(const void *arg, struct flight_view *ret);
+void turn_stop(void *arg, const struct err *e);
+
+/* ---- turn_left.c */
+
+/* Moves the body of the request into memory of the turn's own if this may go on without its client. On the
+ * loop or the pool. Returns 0, or -1 with *reterr filled. */
+int turn_left_keep(struct turn *t, str *body, struct err *reterr);
+
+/* What a flight asks of its owner (flight.h). */
+bool turn_left_may_go_on(const void *arg);
+bool turn_left_go_on(void *arg);
+
+void turn_left_free(struct turn *t);
+
+/* ---- turn_readers.c */
+
+/* Are the events of the turn's response kept, so that they can be read again? */
+bool turn_keeps_cuts(const struct turn *t);
+
+/* The cuts of these events, for the record; STR_NONE: they are not kept. */
+str turn_kept_cuts(struct turn *t);
+
+/* From now on others may read the events, up to entry.n_durable; until they may not any more. Leaves
+ * nothing to do when it is called again. */
+void turn_enter_table(struct turn *t);
+void turn_leave_table(struct turn *t);
+
+/* Readers that asked while the turn was on the pool get what they may have. */
+static inline void turn_serve_readers(struct turn *t)
+{
+    if (!t->lets_readers_wait || t->flight.is_on_pool)
+        return;
+    t->lets_readers_wait = false;
+    running_notify(&t->entry);
+}
+
+/* The client has been sent all that there is: so others may have it. */
+static inline void turn_show_sent(struct turn *t)
+{
+    t->entry.n_durable = t->response.next_sequence_number;
+    running_notify(&t->entry);
+}
+
 /* ---- turn_state.c */
 
-/* Unlocks the conversation if it still is locked; nobody waits for that. */
+/* The turn holds the key of its request in the store by this lock, or STR_NONE. */
+void turn_hold_key(struct turn *t, str lock);
+
+/* Unlocks the conversation, and frees the key, if they still are held; nobody waits for that. */
 void turn_unlock(struct turn *t);
 
-/* The items of the request, then of the response, behind those that nothing else keeps, in t->kept.
- * Returns 0, or -1 when out of memory. */
-int turn_keep_items(struct turn *t, struct store_items *items, struct err *reterr);
+/* Starts the turn's task of the store. */
+void turn_start_task(struct turn *t, enum store_access access,
+                     int (*work)(struct store_session *s, void *arg, struct err *reterr),
+                     void (*done)(void *arg, const struct err *failure));
+
+/* The items of the request, behind those that nothing else keeps, then of the response, in t->kept; which
+ * of the two. Returns 0, or -1 when out of memory. */
+enum { TURN_INPUT = 1, TURN_OUTPUT = 2 };
+int turn_keep_items(struct turn *t, unsigned which, struct store_items *items, struct err *reterr);
+
+/* Writes down a response that is to be made later: t->record. Returns 0, or -1 with *reterr filled. */
+int turn_compose_queued(struct turn *t, struct err *reterr);
+
+/* SAVE once more: the store was away. */
+void turn_save_again(struct turn *t);
 
 /* ---- turn_context.c */
 
@@ -404,14 +534,14 @@ void turn_keep_rounds(struct turn *t);
 /* Where events go, which leave before the turn waits; NULL when none are wanted. */
 struct buf *turn_out(struct turn *t);
 
-/* The same, emptied. */
+/* The buffer of turn_out(), emptied. */
 struct buf *turn_fresh_out(struct turn *t);
 
 /* Sends what is in that buffer, in one system call, and empties it; nothing before the stream has
  * begun. */
 void turn_send_events(void *arg);
 
-/* The same for t->large, which was written on the pool. */
+/* Sends what is in t->large, which was written on the pool. */
 void turn_send_large(struct turn *t);
 
 /* Sends the head of the stream, response.created and response.in_progress,
@@ -426,10 +556,16 @@ void turn_answer_error(struct turn *t, const struct err *e);
 void turn_answer_object(struct turn *t, struct buf *object);
 void turn_answer_stream(struct turn *t, const struct err *e);
 
-/* Of all rounds until now. */
+/* Ends an answer that nobody waits for: the turn has ended; e: why badly, or NULL. */
+void turn_answer_nobody(struct turn *t, const struct err *e);
+
+/* The client is to read the events as others do: it is the turn's no more. */
+void turn_give_to_reader(struct turn *t, const struct reader_want *want);
+
+/* The flaws of all rounds until now. */
 struct turn_flaws turn_flaws(const struct turn *t);
 
-/* For the log line of the turn. */
-struct turn_summary turn_summarize(const struct turn *t);
+/* The turn's client left before its answer was complete: for the log, metrics and spans. */
+void turn_tell_gone(struct turn *t);
 
 #endif

@@ -58,7 +58,8 @@ int turn_read_request(void *arg, struct err *reterr)
     str body;
 
     options.is_message = t->flight.peer.ops->manners.sends_messages;
-    if (read_dialect(t, reterr) == -1 || peer_body(t->flight.peer, &body, reterr) == -1)
+    if (read_dialect(t, reterr) == -1 || peer_body(t->flight.peer, &body, reterr) == -1 ||
+        turn_left_keep(t, &body, reterr) == -1)
         return -1;
     t->flight.body_bytes = body.len;
     if (responses_request_parse(body, &options, &t->flight.worker->ids, &t->flight.arena,
@@ -80,6 +81,8 @@ static int check_store(const struct turn *t, struct err *reterr)
     const struct responses_request *r = &t->request;
     bool writes = !t->is_count && (r->store || !str_is_none(r->conversation_id)); /* it is locked */
 
+    if (t->run != NULL)
+        return 0; /* it waits until the store is there again */
     if (t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_CONTINUE ||
         (!writes && !is_loaded(t)))
         return 0;
@@ -87,12 +90,28 @@ static int check_store(const struct turn *t, struct err *reterr)
                                                                                              : 0;
 }
 
+/* Events of the background are read again, and those of the legacy dialect cannot be. */
+static int check_dialect(const struct turn *t, struct err *reterr)
+{
+    if (t->dialect == RESPONSE_DIALECT_OPENAI || !t->request.background)
+        return 0;
+    err_set_param(
+        reterr, ERR_UNSUPPORTED_PARAMETER, "background",
+        "Streams of background responses have no legacy dialect. Send 'X-Gateway-Dialect: "
+        "responses', or leave 'stream' out.");
+    return -1;
+}
+
 enum turn_next turn_check_request(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
+    if (t->run != NULL)
+        t->request.stream = false; /* whoever reads it reads what was stored */
     if (!t->request.stream)
         t->dialect = RESPONSE_DIALECT_OPENAI; /* the other one has streams only */
+    if (check_dialect(t, reterr) == -1)
+        return TURN_FAIL;
     turn_find_context(t);
     if (check_store(t, reterr) == -1)
         return TURN_FAIL;
@@ -131,7 +150,9 @@ int turn_complete_request(void *arg, struct err *reterr)
         return -1;
     if (turn_put_back(t, reterr) == -1)
         return -1;
-    return t->request.needs_tools && !t->request.is_warm_up ? 0 : turn_open_response(t, reterr);
+    if (turn_is_background(t) || (t->request.needs_tools && !t->request.is_warm_up))
+        return 0;
+    return turn_open_response(t, reterr);
 }
 
 /* The request was good, and can be continued: that is all that a warm-up asks for (CONTRACT 6.3). */
@@ -147,8 +168,9 @@ enum turn_next turn_pass_tools(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
-    (void)reterr;
     if (t->request.is_warm_up)
         return end_warm_up(t);
-    return t->request.needs_tools ? TURN_GO : TURN_ELSE;
+    if (turn_is_background(t) && t->request.needs_tools && turn_choose_servers(t, reterr) == -1)
+        return TURN_FAIL; /* what the response repeats of them is known then */
+    return t->request.needs_tools || turn_is_background(t) ? TURN_GO : TURN_ELSE;
 }

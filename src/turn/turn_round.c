@@ -3,6 +3,8 @@
  * A round is one upstream call. When the model calls tools that the gateway runs, what it said
  * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
 #include "flight/builtin_tools.h"
+#include "turn/turn_metrics.h"
+#include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
 #include "upstream/upstream_options.h"
 #include "wire/chat/chat_request.h"
@@ -86,6 +88,7 @@ int turn_start_question(struct turn *t, const struct turn_question *q, struct er
         .body = buf_str(&t->chat_body),
     };
 
+    turn_metrics_ask(t);
     return flight_start_call(&t->flight, &call, &turn_call_handler, reterr);
 }
 
@@ -206,6 +209,7 @@ enum turn_next turn_ask(void *arg, struct err *reterr)
     t->is_asked = true;
     plan_round(t);
     init_round(t);
+    turn_spans_ask(t);
     if (start_round(t, reterr) == -1)
         return TURN_FAIL;
     t->n_rounds++;

@@ -3,6 +3,8 @@
  * Events and texts above WORKER_LARGE_BYTES are read and written on the pool; the events leave from a
  * buffer of the turn's own then. */
 #include "conv/trim.h"
+#include "turn/turn_metrics.h"
+#include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
 
 static struct buf *large_out(struct turn *t)
@@ -63,6 +65,7 @@ enum turn_next turn_send_heard(void *arg, struct err *reterr)
     struct turn *t = arg;
 
     (void)reterr;
+    turn_note_heard(t);
     turn_send_large(t);
     if (round_is_cut_off(&t->round))
         flight_cancel_call(&t->flight);
@@ -94,7 +97,8 @@ static void end_round_response(struct turn *t, struct buf *out)
     turn_keep_rounds(t);
 }
 
-/* What is read only now, and what is written again: the events of an end repeat a text three times. */
+/* Bytes that are read only now, and that are written again: the events of an end repeat a text three
+ * times. */
 size_t turn_round_weight(const void *arg)
 {
     const struct turn *t = arg;
@@ -102,7 +106,7 @@ size_t turn_round_weight(const void *arg)
     return t->response.used_bytes + round_unread_bytes(&t->round);
 }
 
-/* What is to be said again, shorter, does not end the response; nor does what is no answer. */
+/* A question to be asked again, shorter, does not end the response; nor does what is no answer. */
 int turn_close_round(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
@@ -124,6 +128,14 @@ int turn_close_round(void *arg, struct err *reterr)
     return 0;
 }
 
+/* A round that is to be asked again, shorter, is the same question. */
+static enum turn_next end_judged(struct turn *t, enum turn_next next)
+{
+    if (next != TURN_ELSE)
+        turn_spans_heard(t);
+    return next;
+}
+
 enum turn_next turn_judge_round(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
@@ -132,16 +144,17 @@ enum turn_next turn_judge_round(void *arg, struct err *reterr)
         turn_read_refusal(&t->flight, t->failure, &t->result.error);
         turn_learn_window(t, &t->result.error);
         *reterr = t->result.error;
-        return turn_may_shorten(t, reterr) ? TURN_ELSE : TURN_FAIL;
+        return end_judged(t, turn_may_shorten(t, reterr) ? TURN_ELSE : TURN_FAIL);
     }
     turn_send_large(t);
+    turn_metrics_round(t);
     if (t->result.failed)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
     else
         turn_keep_usage(t);
     if (t->has_ended)
-        return TURN_END;
-    return t->result.failed ? TURN_ELSE : TURN_GO;
+        return end_judged(t, TURN_END);
+    return end_judged(t, t->result.failed ? TURN_ELSE : TURN_GO);
 }
 
 /* ---- another one */

@@ -13,9 +13,18 @@ int turn_read_request(void *arg, struct err *reterr);
 enum turn_next turn_check_request(void *arg, struct err *reterr);
 
 /* RESOLVE: it is completed with what it refers to, and with what the gateway has run before. Otherwise:
- * no server's tools are needed, and nothing has been approved then. A warm-up ends here. */
+ * no server's tools are needed, nothing has been approved then, and the client waits for the answer. A
+ * warm-up ends here. */
 int turn_complete_request(void *arg, struct err *reterr);
 enum turn_next turn_pass_tools(void *arg, struct err *reterr);
+
+/* ---- turn_accept.c */
+
+/* ACCEPT: a response for the background is stored, queued, which ends the turn; or it has been queued and
+ * is stored as begun, before anything is done. Otherwise: that, and no server's tools are needed. */
+size_t turn_accept_weight(const void *arg);
+int turn_compose_accepted(void *arg, struct err *reterr);
+enum turn_next turn_accept(void *arg, struct err *reterr);
 
 /* ---- turn_state.c */
 
@@ -23,9 +32,11 @@ enum turn_next turn_pass_tools(void *arg, struct err *reterr);
 int turn_start_loading(void *arg, struct err *reterr);
 enum turn_next turn_await_loaded(void *arg, struct err *reterr);
 
-/* RECORD: the response that has ended is written down, if it is to be kept. */
+/* RECORD: the response that has ended is written down, if it is to be kept; a row of its journal that is on
+ * its way arrives first. */
 size_t turn_record_weight(const void *arg);
 int turn_compose_record(void *arg, struct err *reterr);
+enum turn_next turn_await_row(void *arg, struct err *reterr);
 
 /* SAVE: it is stored, or its conversation is unlocked: a client that hears of the end may use that again
  * at once. */

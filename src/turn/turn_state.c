@@ -7,12 +7,14 @@
 #include "base/budget.h"
 #include "base/str_map.h"
 #include "response/output_result.h"
+#include "store/store_work.h"
 #include "turn/stored_item.h"
+#include "turn/turn_run.h"
 #include "turn/turn_stages.h"
 
-static void start_task(struct turn *t, enum store_access access,
-                       int (*work)(struct store_session *s, void *arg, struct err *reterr),
-                       void (*done)(void *arg, const struct err *failure))
+void turn_start_task(struct turn *t, enum store_access access,
+                     int (*work)(struct store_session *s, void *arg, struct err *reterr),
+                     void (*done)(void *arg, const struct err *failure))
 {
     t->flight.n_tasks++;
     t->store_task = (struct store_task){
@@ -20,14 +22,31 @@ static void start_task(struct turn *t, enum store_access access,
     store_start(t->flight.worker->store, &t->store_task);
 }
 
-/* ---- a conversation is locked while a response is made in it */
+/* ---- a conversation is locked while a response is made in it, and so is the key of the request */
+
+void turn_hold_key(struct turn *t, str lock)
+{
+    t->key_lock.len = 0;
+    if (str_is_none(lock) || lock.len > ID_BYTES)
+        return;
+    memcpy(t->key_lock.text, lock.p, lock.len);
+    t->key_lock.text[lock.len] = '\0';
+    t->key_lock.len = (unsigned char)lock.len;
+}
+
+static str held_key(const struct turn *t)
+{
+    return t->key_lock.len == 0 ? STR_NONE : id_str(&t->key_lock);
+}
 
 void turn_unlock(struct turn *t)
 {
-    if (str_is_none(t->lock))
-        return;
-    store_release_lock(t->flight.worker->store, t->lock);
+    if (!str_is_none(t->lock))
+        store_release_lock(t->flight.worker->store, t->lock);
+    if (t->key_lock.len > 0)
+        store_release_lock(t->flight.worker->store, id_str(&t->key_lock));
     t->lock = STR_NONE;
+    t->key_lock.len = 0;
 }
 
 /* ---- before: what the request refers to */
@@ -97,12 +116,18 @@ static int load_previous(struct turn *t, struct store_session *s, struct err *re
     return -1;
 }
 
-/* What is only counted may be read while a response is made of it. */
+static bool locks_conversation(const struct turn *t)
+{
+    return !str_is_none(t->request.conversation_id) && !t->is_count && t->run == NULL;
+}
+
+/* What is only counted may be read while a response is made of it; work in the background has locked it when
+ * it was accepted. */
 static int load_conversation(struct turn *t, struct store_session *s, struct err *reterr)
 {
     const str owner = t->flight.caller.owner;
 
-    if (t->is_count)
+    if (!locks_conversation(t))
         return store_load_conversation(s, owner, t->conversation_id, &t->flight.arena, &t->history,
                                        reterr);
     return store_lock_conversation(s, owner, t->conversation_id, t->lock_name, &t->flight.arena,
@@ -142,11 +167,6 @@ static void explain_failure(const struct turn *t, const struct err *failure, str
                       "when it has ended.");
 }
 
-static bool locks_conversation(const struct turn *t)
-{
-    return !str_is_none(t->request.conversation_id) && !t->is_count;
-}
-
 static void on_loaded(void *arg, const struct err *failure)
 {
     struct turn *t = arg;
@@ -166,7 +186,7 @@ int turn_start_loading(void *arg, struct err *reterr)
     t->lock_name = arena_dup(&t->flight.arena, id_str(&lock));
     if (str_is_none(t->lock_name))
         return err_set_no_memory(reterr);
-    start_task(t, locks_conversation(t) ? STORE_WRITE : STORE_READ, load_work, on_loaded);
+    turn_start_task(t, locks_conversation(t) ? STORE_WRITE : STORE_READ, load_work, on_loaded);
     return 0;
 }
 
@@ -188,6 +208,8 @@ static int save_work(struct store_session *s, void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
+    if (t->run != NULL)
+        return store_finish_work(s, t->flight.caller.owner, &t->record, &t->run->wish, reterr);
     return store_save_response(s, t->flight.caller.owner, &t->record, reterr);
 }
 
@@ -198,11 +220,13 @@ static void on_saved(void *arg, const struct err *failure)
     t->flight.n_tasks--;
     if (failure == NULL)
         t->lock = STR_NONE; /* saving has unlocked it */
+    if (failure == NULL && !str_is_none(t->record.idempotency_lock))
+        t->key_lock.len = 0; /* the same */
     t->failure = turn_keep_failure(&t->kept, failure);
     turn_wake(&t->flight);
 }
 
-/* Nothing is stored, but others are to find the conversation free. */
+/* A turn that stores nothing: others are to find the conversation free. */
 static int release_work(struct store_session *s, void *arg, struct err *reterr)
 {
     const struct turn *t = arg;
@@ -210,7 +234,7 @@ static int release_work(struct store_session *s, void *arg, struct err *reterr)
     return store_unlock_conversation(s, t->lock, reterr);
 }
 
-/* What has failed is no matter of the client's: it is done as soon as it can be. */
+/* Unlocking that has failed is no matter of the client's: it is done as soon as it can be. */
 static void on_released(void *arg, const struct err *failure)
 {
     if (failure != NULL)
@@ -225,6 +249,10 @@ static enum store_status status_of(const struct response *r)
         return STORE_INCOMPLETE;
     case RESPONSE_FAILED:
         return STORE_FAILED;
+    case RESPONSE_CANCELLED:
+        return STORE_CANCELLED;
+    case RESPONSE_QUEUED:
+        return STORE_QUEUED;
     case RESPONSE_IN_PROGRESS:
     case RESPONSE_COMPLETED:
         break;
@@ -235,7 +263,8 @@ static enum store_status status_of(const struct response *r)
 /* Of what fails without a stream the client never learns an id. */
 static bool is_kept(const struct turn *t)
 {
-    return t->request.store && (t->is_begun || t->response.status != RESPONSE_FAILED);
+    return t->request.store &&
+           (t->is_begun || t->run != NULL || t->response.status != RESPONSE_FAILED);
 }
 
 /* A copy of what a function has written into buf, which is emptied. */
@@ -260,7 +289,7 @@ static bool keep_output_item(struct turn *t, const struct output_item *o, struct
     return !str_is_none(item->id) && !str_is_none(item->body);
 }
 
-/* What the model was told stands behind what is shown of it. */
+/* The result that the model was told stands behind what is shown of it. */
 static bool keep_result(struct turn *t, const struct output_item *o, struct store_items *items,
                         struct buf *buf)
 {
@@ -362,28 +391,32 @@ static bool keep_before(struct turn *t, struct store_items *items)
     return true;
 }
 
-int turn_keep_items(struct turn *t, struct store_items *items, struct err *reterr)
+int turn_keep_items(struct turn *t, unsigned which, struct store_items *items, struct err *reterr)
 {
-    struct kept_items input;
+    const bool keeps_input = (which & TURN_INPUT) != 0, keeps_output = (which & TURN_OUTPUT) != 0;
+    struct kept_items input = {.n = 0};
     struct buf buf = {.limit = 0};
     size_t n;
     bool ok;
 
-    if (kept_items_make(t->request.input, &t->flight.worker->ids, &t->kept, &input, reterr) == -1)
+    if (keeps_input &&
+        kept_items_make(t->request.input, &t->flight.worker->ids, &t->kept, &input, reterr) == -1)
         return -1;
     n = 2 * (input.n + count_output(&t->response)) + 1; /* each with its result */
     if (keeps_before(t))
         n += t->history.items.n;
     items->v = arena_array(&t->kept, n, sizeof(*items->v));
-    ok = items->v != NULL && keep_before(t, items) && keep_input(t, &input, items) &&
-         keep_output(t, items, &buf);
+    ok = items->v != NULL &&
+         (!keeps_input || (keep_before(t, items) && keep_input(t, &input, items))) &&
+         (!keeps_output || keep_output(t, items, &buf));
     buf_fini(&buf);
     if (!ok)
         err_set_no_memory(reterr);
     return ok ? 0 : -1;
 }
 
-static int keep_response(struct turn *t, struct err *reterr)
+/* Everything, or as much as has changed since the response was accepted. */
+static int keep_response(struct turn *t, unsigned which, struct err *reterr)
 {
     struct store_response *r = &t->record;
     struct buf buf = {.limit = 0};
@@ -392,9 +425,11 @@ static int keep_response(struct turn *t, struct err *reterr)
         .id = id_str(&t->response.id),
         .parent_id = t->before == NULL ? t->previous_id : STR_NONE, /* unknown to the store */
         .conversation_id = t->conversation_id,
-        .lock = t->lock,
+        .lock = t->run == NULL ? t->lock : t->run->work.lock,
         .status = status_of(&t->response),
         .created_at = t->response.conf.created_at,
+        .cuts = turn_kept_cuts(t),
+        .idempotency_lock = held_key(t),
     };
     response_object_head(&t->response, &buf);
     r->head = keep_text(t, &buf);
@@ -403,7 +438,12 @@ static int keep_response(struct turn *t, struct err *reterr)
     buf_fini(&buf);
     if (str_is_none(r->head) || str_is_none(r->tail))
         return err_set_no_memory(reterr);
-    return turn_keep_items(t, &r->items, reterr);
+    return turn_keep_items(t, which, &r->items, reterr);
+}
+
+int turn_compose_queued(struct turn *t, struct err *reterr)
+{
+    return keep_response(t, TURN_INPUT, reterr);
 }
 
 size_t turn_record_weight(const void *arg)
@@ -417,17 +457,26 @@ size_t turn_record_weight(const void *arg)
 int turn_compose_record(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
+    const unsigned which = t->run == NULL ? TURN_INPUT | TURN_OUTPUT : TURN_OUTPUT;
     struct err e;
 
     (void)reterr;
     t->failure = NULL;
     if (turn_leaves_context(t))
         turn_compose_context(t);
-    if (!is_kept(t) || keep_response(t, &e) == 0)
+    if (!is_kept(t) || keep_response(t, which, &e) == 0)
         return 0;
     turn_explain_size(t, &e);
     t->failure = turn_keep_failure(&t->kept, &e);
     return 0;
+}
+
+enum turn_next turn_await_row(void *arg, struct err *reterr)
+{
+    const struct turn *t = arg;
+
+    (void)reterr;
+    return turn_journal_is_busy(t->run) ? TURN_WAIT : TURN_GO;
 }
 
 int turn_start_saving(void *arg, struct err *reterr)
@@ -436,10 +485,16 @@ int turn_start_saving(void *arg, struct err *reterr)
 
     (void)reterr;
     if (t->failure == NULL && is_kept(t))
-        start_task(t, STORE_WRITE, save_work, on_saved);
+        turn_start_task(t, STORE_WRITE, save_work, on_saved);
     else if (t->failure == NULL && !str_is_none(t->lock))
-        start_task(t, STORE_WRITE, release_work, on_released);
+        turn_start_task(t, STORE_WRITE, release_work, on_released);
     return 0;
+}
+
+void turn_save_again(struct turn *t)
+{
+    t->failure = NULL;
+    turn_start_task(t, STORE_WRITE, save_work, on_saved);
 }
 
 /* The conversation is free before the client has the answer, which may come back to it at once, by way of
@@ -452,6 +507,9 @@ enum turn_next turn_await_saved(void *arg, struct err *reterr)
     if (t->flight.n_tasks > 0 || !flight_has_client(&t->flight))
         return TURN_WAIT;
     t->not_stored = t->failure;
+    if (t->run != NULL)
+        return turn_run_saves_again(t) ? TURN_WAIT
+                                       : TURN_GO; /* which tells its owner of t->failure */
     if (t->failure != NULL && t->flight.worker->config->store_failure == CONFIG_STORE_FAILURE_FAIL)
         response_fail(&t->response, t->failure, turn_out(t));
     turn_unlock(t);

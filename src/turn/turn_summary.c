@@ -7,6 +7,7 @@
 #include "compact/compact_shrink.h"
 #include "ev/log.h"
 #include "response/response_compaction.h"
+#include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
 #include "wire/request/request_compact.h"
 
@@ -118,7 +119,7 @@ static int take_text(struct turn *t, struct turn_summary_call *s, struct buf *ou
     return rc;
 }
 
-/* One that was cut for its length is taken as it is. */
+/* A summary that was cut for its length is taken as it is. */
 static int take_answer(struct turn *t, struct turn_summary_call *s, struct buf *out,
                        struct err *reterr)
 {
@@ -220,6 +221,7 @@ enum turn_next turn_judge_summary(void *arg, struct err *reterr)
     struct turn_summary_call *s = t->compaction.summary;
 
     read_failure(t, s);
+    turn_spans_heard_summary(t, &s->round.stream, s->has_failed ? &s->why_not : NULL);
     turn_send_large(t);
     if (t->response.broken != ERR_NONE) {
         response_failure(&t->response, reterr);

@@ -129,8 +129,8 @@ static int announce_listing(struct turn_server *s, struct buf *out, struct err *
     return -1;
 }
 
-/* Nothing is waited for, so a stream need not begin: what the upstream says first can still be an error
- * of HTTP. The events are kept with the first ones. */
+/* Known tools are not waited for, so a stream need not begin: what the upstream says first can still be
+ * an error of HTTP. The events are kept with the first ones. */
 static struct buf *known_out(struct turn *t)
 {
     if (!t->request.stream || t->is_begun)
@@ -157,7 +157,7 @@ static int show_known(struct turn_server *s, struct err *reterr)
 
 /* ---- servers that are asked */
 
-/* What it has failed with is kept as text, which may not be missing. */
+/* The failure of a server is kept as text, which may not be missing. */
 static str keep_reason(struct turn *t, const struct mcp_failure *failure)
 {
     struct buf text = {.limit = 0};
@@ -210,7 +210,7 @@ static int begin_listings(struct turn *t, struct err *reterr)
         is_any_shown = is_any_shown || s->is_shown;
         is_any_awaited = is_any_awaited || (s->is_shown && must_be_asked(s));
     }
-    if (is_any_shown && turn_open_response(t, reterr) == -1)
+    if (is_any_shown && !t->has_response && turn_open_response(t, reterr) == -1)
         return -1;
     if (is_any_awaited && t->request.stream)
         turn_begin_stream(t);
