@@ -5,6 +5,8 @@
 
 #include "base/budget.h"
 #include "ev/loop.h"
+#include "flight/flight_spans.h"
+#include "flight/life.h"
 #include "flight/worker.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
@@ -12,6 +14,7 @@
 enum {
     POOL_LOOK_AGAIN_MS = 20,
     LINGER_MS = 1000, /* for the end of a body after its [DONE] */
+    FEW_HEADERS = 24, /* of a call */
 };
 
 static uint64_t now_ms(const struct flight *f)
@@ -28,6 +31,7 @@ static void free_flight(struct flight *f)
     *f->link = f->next;
     if (f->next != NULL)
         f->next->link = f->link;
+    life_forget_flight(f->worker->life);
     f->ops->fini(f);
     loop_timer_free(f->timer);
     upstream_answer_fini(&f->answer);
@@ -41,6 +45,7 @@ void flight_free_if_over(struct flight *f)
         return;
     if (f->ops->on_over != NULL)
         f->ops->on_over(f);
+    flight_spans_end(f, STR_NONE);
     free_flight(f);
 }
 
@@ -49,6 +54,8 @@ void flight_cancel_call(struct flight *f)
     if (f->call != NULL)
         http_call_cancel(f->call);
     f->call = NULL;
+    flight_metrics_cancel(f);
+    flight_spans_attempt_end(f, STR_NONE);
 }
 
 static void cancel_all(struct flight *f)
@@ -61,8 +68,10 @@ static void cancel_all(struct flight *f)
 void flight_answered(struct flight *f, bool has_upstream_said_all)
 {
     f->peer = (struct peer){.ops = NULL};
+    f->counted.is_said = has_upstream_said_all;
     if (f->ops->cancel != NULL)
         f->ops->cancel(f);
+    flight_spans_end(f, STR_NONE);
     if (f->call != NULL && has_upstream_said_all)
         loop_timer_start(f->timer, LINGER_MS);
     else
@@ -71,18 +80,31 @@ void flight_answered(struct flight *f, bool has_upstream_said_all)
 
 /* ---- reports of the client, and time */
 
+static bool may_go_on(const struct flight *f)
+{
+    return f->ops->may_go_on != NULL && f->ops->may_go_on(f);
+}
+
 static void leave_flight(struct flight *f)
 {
     f->peer = (struct peer){.ops = NULL};
+    f->has_left = false;
+    if (may_go_on(f) && f->ops->go_on(f))
+        return;
     f->ops->log_gone(f);
+    flight_spans_attempt_end(f, STR("cancelled"));
     cancel_all(f);
+    flight_spans_end(f, STR("client_gone"));
 }
 
 static void on_gone(void *arg)
 {
     struct flight *f = arg;
 
-    atomic_store(&f->is_gone, true);
+    if (may_go_on(f))
+        f->has_left = true; /* what is done elsewhere is done for others too */
+    else
+        atomic_store(&f->is_gone, true);
     if (f->is_on_pool)
         return; /* which reads of the request; end_job() heeds it */
     leave_flight(f);
@@ -95,15 +117,31 @@ static void on_blocked(void *arg, bool blocked)
     struct flight *f = arg;
 
     f->is_blocked = blocked;
-    if (f->call == NULL || f->is_on_pool)
+    if (f->is_on_pool)
         return;
-    if (blocked)
+    if (f->call != NULL)
+        flight_metrics_pause(f, blocked);
+    if (f->call != NULL && blocked)
         http_call_pause(f->call);
-    else
+    else if (f->call != NULL)
         http_call_resume(f->call);
+    if (blocked || f->ops->on_unblocked == NULL)
+        return;
+    f->ops->on_unblocked(f);
+    flight_free_if_over(f);
 }
 
 static const struct http_exchange_handler client_handler = {on_gone, on_blocked};
+
+void flight_take_peer(struct flight *f, struct peer peer, const struct http_request *r)
+{
+    f->peer = peer;
+    f->traffic = peer_traffic(peer);
+    f->http = r;
+    peer_watch(peer, &client_handler, f);
+    if (f->is_blocked)
+        on_blocked(f, false);
+}
 
 static void on_timer(void *arg)
 {
@@ -141,15 +179,17 @@ void flight_keep_alive(struct flight *f, uint64_t next_ms)
     const uint64_t interval_ms = f->worker->config->heartbeat_interval_ms;
 
     if (f->peer.ops->manners.has_comments &&
-        flight_is_due(f, &f->last_write_ms, interval_ms, &next_ms))
+        flight_is_due(f, &f->last_write_ms, interval_ms, &next_ms)) {
         peer_write(f->peer, STR(": heartbeat\n\n"));
+        metrics_count(METRIC_HEARTBEATS, METRIC_HEARTBEAT_COMMENT);
+    }
     if (next_ms != 0)
         loop_timer_start(f->timer, next_ms);
 }
 
 /* ---- the beginning */
 
-/* What it needs of memory. */
+/* What the flight needs of memory. */
 static bool take_memory(struct flight *f, struct peer peer, const struct http_request *r)
 {
     arena_init(&f->arena, f->worker->config->max_request_memory_bytes);
@@ -177,8 +217,11 @@ void *flight_new(const struct flight_ops *ops, struct worker *w, struct peer pee
         return NULL;
     }
     f->peer = peer;
+    f->traffic = peer_traffic(peer);
+    f->traffic->has_line = f->traffic->has_line || ops->leaves_line;
     f->http = r;
     f->caller = *caller;
+    f->listener = r->listener == NULL ? STR_NONE : str_from_c(r->listener->text);
     f->start_ms = f->last_write_ms = now_ms(f);
     upstream_answer_init(&f->answer);
     f->next = w->flights;
@@ -186,7 +229,10 @@ void *flight_new(const struct flight_ops *ops, struct worker *w, struct peer pee
     if (f->next != NULL)
         f->next->link = &f->next;
     w->flights = f;
+    f->serial = w->n_begun++;
+    life_count_flight(w->life);
     peer_watch(peer, &client_handler, f);
+    flight_spans_begin(f);
     return f;
 }
 
@@ -202,15 +248,55 @@ size_t flight_add_headers(const struct flight *f, struct http_header *headers, s
     return n;
 }
 
+/* What the upstream says is counted before its owner hears it, who may have it cancelled. */
+static void on_call_head(void *arg, int status, const struct http_header *headers, size_t n)
+{
+    struct flight *f = arg;
+
+    flight_metrics_head(f, status);
+    f->handler->on_head(f, status, headers, n);
+}
+
+static void on_call_end(void *arg, const struct err *failure)
+{
+    struct flight *f = arg;
+
+    flight_metrics_end(f, failure);
+    f->handler->on_end(f, failure);
+}
+
+/* Adds the headers of traces to those of a call; false when out of memory. */
+static bool add_context(struct flight *f, const struct flight_call *call,
+                        struct http_header few[FEW_HEADERS], struct http_call_conf *conf)
+{
+    struct http_header *headers = few;
+
+    if (f->worker->tracer == NULL)
+        return true;
+    if (call->n_headers + 2 > FEW_HEADERS)
+        headers = arena_array(&f->arena, call->n_headers + 2, sizeof(*headers));
+    if (headers == NULL)
+        return false;
+    for (size_t i = 0; i < call->n_headers; i++)
+        headers[i] = call->headers[i];
+    conf->headers = headers;
+    conf->n_headers = flight_spans_attempt(f, call->method, headers, call->n_headers);
+    return true;
+}
+
 int flight_start_call(struct flight *f, const struct flight_call *call,
                       const struct http_call_handler *handler, struct err *reterr)
 {
     struct http_call_conf conf = worker_call_conf(f->worker);
+    struct http_header few[FEW_HEADERS];
     struct buf url = {.limit = 0};
 
     flight_cancel_call(f);
     upstream_answer_reset(&f->answer);
+    f->n_attempts++;
     f->has_call_ended = false;
+    f->handler = handler;
+    f->counting = (struct http_call_handler){on_call_head, handler->on_body, on_call_end};
     buf_append(&url, f->worker->upstream);
     buf_append(&url, call->path);
     if (call->query.len > 0) {
@@ -222,13 +308,19 @@ int flight_start_call(struct flight *f, const struct flight_call *call,
     conf.headers = call->headers;
     conf.n_headers = call->n_headers;
     conf.body = call->body;
-    if (buf_failed(&url))
+    if (!add_context(f, call, few, &conf) || buf_failed(&url))
         err_set_no_memory(reterr);
     else
-        f->call = http_client_start(f->worker->client, &conf, handler, f, reterr);
+        f->call = http_client_start(f->worker->client, &conf, &f->counting, f, reterr);
     buf_fini(&url);
+    if (f->call != NULL) {
+        flight_metrics_begin(f, call->path);
+        upstream_watch_hear_call(f->worker->watch);
+    }
     if (f->call != NULL && f->is_blocked)
         http_call_pause(f->call);
+    if (f->call == NULL)
+        flight_spans_attempt_end(f, STR("internal_error"));
     return f->call == NULL ? -1 : 0;
 }
 
@@ -258,7 +350,7 @@ static void end_job(void *arg)
     struct flight *f = arg;
     const struct flight_job job = f->job;
     const struct peer held = f->peer;
-    const bool is_gone = flight_is_gone(f);
+    const bool is_gone = flight_is_gone(f) || f->has_left;
 
     f->is_on_pool = false;
     f->n_tasks--;
@@ -333,10 +425,27 @@ void flight_end_of(struct worker *w, const void *client, const struct err *e)
     }
 }
 
+bool flight_stop(struct flight *f)
+{
+    struct err e;
+
+    if (f->is_on_pool)
+        return false;
+    err_set(&e, ERR_RESPONSE_CANCELLED, "The response was cancelled.");
+    if (f->ops->stop != NULL) {
+        f->ops->stop(f, &e);
+        return true;
+    }
+    f->ops->fail(f, &e);
+    flight_free_if_over(f);
+    return true;
+}
+
 void flight_drop_all(struct worker *w)
 {
     for (struct flight *f = w->flights, *next; f != NULL; f = next) {
         next = f->next;
+        flight_spans_forget(f);
         cancel_all(f);
         free_flight(f);
     }

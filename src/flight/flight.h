@@ -19,23 +19,47 @@
 #include "access/api_key.h"
 #include "base/arena.h"
 #include "ev/loop.h"
+#include "flight/flight_metrics.h"
 #include "flight/peer.h"
+#include "http/http_call_conf.h"
+#include "trace/trace_context.h"
 #include "upstream/upstream_answer.h"
 
 struct flight;
+struct flight_spans;
 struct http_call_handler;
 struct turn_front;
 struct worker;
 
+/* What operators are shown of a flight; texts live as long as it. */
+struct flight_view {
+    str id;                /* of the response; STR_NONE: it has none, or not yet */
+    str model;             /* as it was asked for, JSON-escaped; STR_NONE: not known */
+    uint64_t rounds;       /* that have ended */
+    int64_t input_tokens;  /* of these */
+    int64_t output_tokens; /* and as many as have come of the one at hand, as far as is known */
+    bool is_stream, is_background;
+};
+
 /* What its owner does; arg is the flight, with which the owner's struct begins. None of them frees
  * it. */
 struct flight_ops {
-    size_t size;                          /* of the owner's struct */
-    const struct turn_front *front;       /* its stages (turn_drive.h); NULL: it has none */
-    void (*log_gone)(void *arg);          /* the client left before its answer was complete */
-    void (*on_timer)(void *arg);          /* while there is a client; NULL: it has no timer */
+    size_t size;      /* of the owner's struct */
+    const char *span; /* the name of its span, within another; NULL: it is that of a request */
+    bool leaves_line; /* in the log: one that says all that `request` does */
+    const struct turn_front *front;     /* its stages (turn_drive.h); NULL: it has none */
+    void (*log_gone)(void *arg);        /* the client left before its answer was complete */
+    bool (*may_go_on)(const void *arg); /* without it? NULL: never */
+    bool (*go_on)(void *arg);    /* then it does, with flight_take_peer(); false: it cannot */
+    void (*on_timer)(void *arg); /* while there is a client; NULL: it has no timer */
     void (*on_upstream_known)(void *arg); /* or not to be found out; NULL: all the same */
+    void (*on_unblocked)(void *arg);      /* a client that read slowly takes more; or NULL */
     void (*fail)(void *arg, const struct err *e); /* the worker ends: answers */
+    void (*describe)(const void *arg,
+                     struct flight_view *ret); /* it asks a model; NULL: it does not */
+    void (*stop)(void *arg,
+                 const struct err *e); /* an operator cancels it, which may be gone afterwards;
+                                                   * NULL: as fail */
     void (*cancel)(void *arg);  /* what it waits for, but the call; NULL: that is all there is */
     void (*on_over)(void *arg); /* it is about to be freed while the worker goes on; or NULL */
     void (*fini)(void *arg);    /* what the owner's part of it holds */
@@ -54,6 +78,7 @@ struct flight {
     struct worker *worker;
     struct flight *next, **link;     /* in the worker's list */
     struct peer peer;                /* none when the answer is complete or the client gone */
+    struct http_traffic *traffic;    /* the peer's, see peer_traffic() */
     const struct http_request *http; /* lives as long as the peer */
     struct http_call *call;          /* NULL: none, or it has ended */
     struct upstream_answer answer;   /* of that call */
@@ -61,16 +86,28 @@ struct flight {
     struct arena arena;
     str request_id, client; /* in the arena */
     struct caller caller;
+    str listener;                 /* as it is configured; STR_NONE: it came to none */
+    struct trace_context context; /* of its own span, also when that is not kept; zero: none */
+    struct flight_spans *spans;   /* flight_spans.h; NULL: nothing is traced */
+    char traceparent[TRACEPARENT_CHARS + 1]; /* of the call that was started last */
+    bool has_parent;                         /* the trace is the client's */
     size_t body_bytes; /* of the request, without its coding, once it is read */
     size_t n_tasks;    /* on other threads, which use its memory: it is not freed before they end */
+    unsigned n_attempts; /* calls of the upstream, the one at hand included */
+    uint64_t serial;     /* among those of the worker, in the order in which they began */
     uint64_t start_ms, first_byte_ms, last_write_ms;
-    unsigned char stage; /* of the front's; see turn_drive.h */
-    bool has_worked;     /* the work of that stage has begun */
+    uint64_t first_token_ms; /* when the model said something first; 0: it has not */
+    unsigned char stage;     /* of the front's; see turn_drive.h */
+    bool has_worked;         /* the work of that stage has begun */
     bool has_call_ended; /* nothing more is heard of the upstream's, though it may still be there */
     bool is_blocked;     /* the client reads slowly: the upstream is paused */
     bool is_on_pool;     /* see flight_offload() */
+    bool has_left;       /* the client, meanwhile, and it may go on */
     atomic_bool is_gone; /* the client left meanwhile */
     struct flight_job job;
+    const struct http_call_handler *handler; /* of the call: the owner's, and ... */
+    struct http_call_handler counting;       /* ... what is in between */
+    struct flight_counted counted;
 };
 
 /* A zeroed owner's struct with its flight, which hears of the peer from now on. NULL when out of
@@ -104,6 +141,9 @@ int flight_start_call(struct flight *f, const struct flight_call *call,
 void flight_cancel_call(struct flight *f);
 
 /* ---- the client */
+
+/* Another takes the place of the client, which has left. r lives as long as that. */
+void flight_take_peer(struct flight *f, struct peer peer, const struct http_request *r);
 
 /* Does somebody wait for the answer? */
 static inline bool flight_has_client(const struct flight *f)
@@ -149,6 +189,22 @@ void flight_end_all(struct worker *w, const struct err *e);
 /* What is on its way for this client (peer.of) is answered with e, as when the worker ends: if it is not
  * on the pool. */
 void flight_end_of(struct worker *w, const void *client, const struct err *e);
+
+/* Does it ask a model, for somebody who waits or in the background? */
+static inline bool flight_is_shown(const struct flight *f)
+{
+    return f->ops->describe != NULL && flight_has_client(f);
+}
+
+/* Is the upstream working for somebody by it? A call may linger behind its answer. */
+static inline bool flight_is_asking(const struct flight *f)
+{
+    return f->call != NULL && !f->has_call_ended && flight_has_client(f);
+}
+
+/* Ends a flight that is shown, as its client's own cancel would. False while it is on the pool. It may be
+ * gone afterwards. */
+bool flight_stop(struct flight *f);
 
 /* The worker has ended: what is left of its flights is freed. */
 void flight_drop_all(struct worker *w);

@@ -33,9 +33,12 @@ struct peer_ops {
     /* See the functions below. */
     void (*watch)(void *of, const struct http_exchange_handler *handler, void *arg);
     str (*request_id)(void *of);
+    struct http_traffic *(*traffic)(void *of);
+    void (*tell_trace)(void *of, const char *traceparent); /* or NULL: it cannot be told */
     int (*body)(void *of, str *ret, struct err *reterr);
     void (*hold)(void *of);
     void (*release)(void *of);
+    void (*count_model)(void *of, uint16_t model); /* NULL: requests are not counted one by one */
 
     void (*respond)(void *of, int status, const struct http_header *headers, size_t n, str body);
     void (*respond_taken)(void *of, int status, const struct http_header *headers, size_t n,
@@ -79,6 +82,20 @@ static inline str peer_request_id(struct peer p)
     return p.ops->request_id(p.of);
 }
 
+/* What has passed between the client and us; lives as long as the peer, and after the end of its answer
+ * until the caller returns to the loop. */
+static inline struct http_traffic *peer_traffic(struct peer p)
+{
+    return p.ops->traffic(p.of);
+}
+
+/* The answer will say which span the request is; before it begins. */
+static inline void peer_tell_trace(struct peer p, const char *traceparent)
+{
+    if (p.ops->tell_trace != NULL)
+        p.ops->tell_trace(p.of, traceparent);
+}
+
 /* The body of the request, without its coding; a view that lives as long as the peer. Returns 0, or -1
  * with *reterr filled. */
 static inline int peer_body(struct peer p, str *ret, struct err *reterr)
@@ -98,6 +115,13 @@ static inline void peer_release(struct peer p)
     p.ops->release(p.of);
 }
 
+/* The model that the request is counted with (metrics/metric_word.h). Before the answer is over. */
+static inline void peer_count_model(struct peer p, uint16_t model)
+{
+    if (p.ops != NULL && p.ops->count_model != NULL)
+        p.ops->count_model(p.of, model);
+}
+
 /* ---- whole answers */
 
 static inline void peer_respond(struct peer p, int status, const struct http_header *headers,
@@ -106,7 +130,7 @@ static inline void peer_respond(struct peer p, int status, const struct http_hea
     p.ops->respond(p.of, status, headers, n, body);
 }
 
-/* The same without a copy: the buf is empty afterwards. */
+/* Responds without a copy: the buf is empty afterwards. */
 static inline void peer_respond_taken(struct peer p, int status, const struct http_header *headers,
                                       size_t n, struct buf *body)
 {
@@ -138,13 +162,13 @@ static inline void peer_write(struct peer p, str bytes)
     p.ops->write(p.of, bytes);
 }
 
-/* The same for bytes that may wait for the end of the batch of events at hand. */
+/* Writes bytes that may wait for the end of the batch of events at hand. */
 static inline void peer_write_soon(struct peer p, str bytes)
 {
     p.ops->write_soon(p.of, bytes);
 }
 
-/* The same without a copy: the buf is empty afterwards. */
+/* Writes without a copy: the buf is empty afterwards. */
 static inline void peer_write_taken(struct peer p, struct buf *bytes)
 {
     p.ops->write_taken(p.of, bytes);

@@ -11,6 +11,16 @@ static str request_id(void *of)
     return http_exchange_request_id(of);
 }
 
+static struct http_traffic *traffic(void *of)
+{
+    return http_exchange_traffic(of);
+}
+
+static void tell_trace(void *of, const char *traceparent)
+{
+    http_exchange_tell_trace(of, traceparent);
+}
+
 static int read_body(void *of, str *ret, struct err *reterr)
 {
     return http_exchange_body(of, ret, reterr);
@@ -24,6 +34,11 @@ static void hold_exchange(void *of)
 static void release_exchange(void *of)
 {
     http_exchange_release(of);
+}
+
+static void count_model(void *of, uint16_t model)
+{
+    http_exchange_count_model(of, model);
 }
 
 static void respond(void *of, int status, const struct http_header *headers, size_t n, str body)
@@ -81,9 +96,12 @@ static const struct peer_ops ops = {
     .manners = {.has_comments = true, .has_error_events = true, .has_dialects = true},
     .watch = watch,
     .request_id = request_id,
+    .traffic = traffic,
+    .tell_trace = tell_trace,
     .body = read_body,
     .hold = hold_exchange,
     .release = release_exchange,
+    .count_model = count_model,
     .respond = respond,
     .respond_taken = respond_taken,
     .respond_error = respond_error,

@@ -21,8 +21,15 @@ void pulses_free(struct pulses *p);
 /* Before anybody asks. */
 void pulses_add(struct pulses *p, struct loop *loop);
 
+/* The loop has ended as it should: nobody expects an answer of it. Any thread. NULL is fine. */
+void pulses_end(struct pulses *p, const struct loop *loop);
+
 /* Any thread, at once; now_ms of any clock that goes on evenly. NULL is fine: nothing is
  * known. */
 bool pulses_are_stalled(struct pulses *p, uint64_t now_ms);
+
+/* pulses_are_stalled() in two steps: leaves the messages; have all loops turned since? */
+void pulses_ask(struct pulses *p, uint64_t now_ms);
+bool pulses_have_answered(const struct pulses *p);
 
 #endif

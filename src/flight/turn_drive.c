@@ -4,11 +4,20 @@
 #include "base/budget.h"
 #include "ev/log.h"
 #include "ev/loop_hold.h"
+#include "flight/flight_spans.h"
 #include "flight/worker.h"
 
 static const struct turn_stage *stage_of(const struct flight *f)
 {
     return &f->ops->front->stages[f->stage];
+}
+
+const char *flight_describe(const struct flight *f, struct flight_view *ret)
+{
+    *ret = (struct flight_view){.id = STR_NONE, .model = STR_NONE};
+    if (!f->is_on_pool)
+        f->ops->describe(f, ret);
+    return f->ops->front == NULL ? "relay" : stage_of(f)->name;
 }
 
 void turn_move(struct flight *f, unsigned char to)
@@ -18,6 +27,7 @@ void turn_move(struct flight *f, unsigned char to)
     f->stage = to;
     f->has_worked = false;
     loop_hold_by(stage_of(f)->name);
+    flight_spans_stage(f, stage_of(f)->span);
     if (log_is_on(LOG_DEBUG))
         log_line(LOG_DEBUG, "turn_state",
                  (struct log_field[]){LOG_STR("request_id", f->request_id),
@@ -101,6 +111,8 @@ void turn_drive(struct flight *f)
             turn_move(f, front->ended);
         else if (next == TURN_FAIL)
             front->fail(f, &e);
+        else
+            flight_spans_wait(f);
     }
     front->send(f);
     if (is_new)

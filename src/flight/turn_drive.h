@@ -38,6 +38,7 @@ struct turn_stage {
     unsigned char next, otherwise;                        /* after TURN_GO and TURN_ELSE */
     bool listens;         /* the upstream is heard; else much work cancels its call */
     bool needs_no_client; /* goes on when that has left */
+    const char *span;     /* of what it waits for (flight_spans.h); NULL: none */
 };
 
 /* What tells the turns of one front from those of another. */
@@ -76,5 +77,8 @@ void turn_answered(struct flight *f, bool has_upstream_said_all);
 
 /* A copy of a failure that lives as long as the arena; NULL: there is none. */
 const struct err *turn_keep_failure(struct arena *a, const struct err *failure);
+
+/* Fills *ret, but for what is being worked on elsewhere just now; returns the word for where it stands. */
+const char *flight_describe(const struct flight *f, struct flight_view *ret);
 
 #endif

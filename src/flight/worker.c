@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "flight/builtin_tools.h"
 #include "flight/flight.h"
+#include "flight/loop_lag.h"
 #include "mcp/hub/mcp_hub.h"
 #include "net/listen_address.h"
 #include "upstream/upstream_watch.h"
@@ -19,18 +20,19 @@ enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256, KEPT_OUT_BYTES = 10
 
 _Static_assert((int)CONFIG_MAX_LISTEN <= (int)HTTP_SERVER_LISTENERS, "all can be opened");
 
-static struct http_server_conf server_conf(const struct worker_conf *conf)
+static struct http_server_conf server_conf(const struct worker *w)
 {
-    const struct config *c = conf->config;
+    const struct config *c = w->config;
 
     return (struct http_server_conf){
         .max_head_bytes = c->max_head_bytes,
         .max_headers = c->max_headers,
-        .max_large_heads_bytes = c->max_unfinished_heads_bytes / conf->n_workers,
+        .max_large_heads_bytes = c->max_unfinished_heads_bytes / w->n_workers,
         .max_body_bytes = c->max_body_bytes,
         .max_body_ratio = c->max_body_ratio,
-        .max_connections = (c->max_connections + conf->n_workers - 1) / conf->n_workers,
-        .share = conf->share,
+        .max_connections = (c->max_connections + w->n_workers - 1) / w->n_workers,
+        .share = w->share,
+        .trusted = w->trusted,
         .max_pending_bytes = c->max_pending_bytes,
         .head_timeout_ms = c->head_timeout_ms,
         .body_timeout_ms = c->body_timeout_ms,
@@ -45,10 +47,14 @@ static struct http_server_conf server_conf(const struct worker_conf *conf)
 static int listen_on_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
 {
     for (size_t i = 0; i < conf->n_addresses; i++) {
-        int fd = listen_address_fd(conf->addresses[i], reterr);
+        size_t n = listen_address_per_worker(conf->addresses[i], conf->n_workers);
 
-        if (fd == -1 || http_server_listen(w->server, fd, reterr) == -1)
-            return -1;
+        while (n-- > 0) {
+            int fd = listen_address_fd(conf->addresses[i], reterr);
+
+            if (fd == -1 || http_server_listen_as(w->server, fd, &conf->listeners[i], reterr) == -1)
+                return -1;
+        }
     }
     return 0;
 }
@@ -100,7 +106,7 @@ static void on_upstream_known(void *arg);
 
 static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
 {
-    const struct http_server_conf server = server_conf(conf);
+    const struct http_server_conf server = server_conf(w);
 
     w->loop = loop_new(reterr);
     if (w->loop == NULL)
@@ -108,6 +114,7 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
     w->given = (struct loop_message){.fn = take_keys, .arg = w};
     w->waiter =
         (struct upstream_waiter){.loop = w->loop, .known = {.fn = on_upstream_known, .arg = w}};
+    w->connections = (struct http_connection_count){flight_metrics_connection, w};
     w->drain_timer = loop_timer_new(w->loop, check_drained, w);
     if (w->drain_timer == NULL)
         return err_set_no_memory(reterr);
@@ -118,7 +125,15 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
     if (w->server == NULL)
         return -1;
     http_server_judge_heads(w->server, conf->on_head);
+    http_server_watch_ends(w->server, conf->on_end);
     return listen_on_all(w, conf, reterr);
+}
+
+void worker_apply_config(struct worker *w)
+{
+    const struct http_server_conf server = server_conf(w);
+
+    http_server_configure(w->server, &server);
 }
 
 struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
@@ -130,9 +145,12 @@ struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)
         return NULL;
     }
     w->config = conf->config;
+    w->n_workers = conf->n_workers;
+    w->share = conf->share;
     w->keys = conf->keys;
     atomic_init(&w->has_keys, w->keys->n > 0);
     w->origins = conf->origins;
+    w->trusted = conf->trusted;
     w->ids = (struct id_source){random_fill, NULL};
     if (open_all(w, conf, reterr) == -1) {
         worker_free(w);
@@ -153,16 +171,20 @@ void worker_free(struct worker *w)
     search_http_free(w->search);
     http_client_free(w->pages);
     http_client_free(w->client);
+    if (w->at_end.fn != NULL)
+        w->at_end.fn(w->at_end.arg);
     loop_timer_free(w->drain_timer);
+    loop_lag_free(w->lag);
     if (w->loop != NULL)
         loop_free(w->loop);
     buf_fini(&w->out);
+    flight_metrics_forget(w);
     key_table_unref(w->table);
     key_table_unref(atomic_load(&w->given_table));
     free(w);
 }
 
-/* In the turn of the loop that ends it, one last upload may become complete and begin something. */
+/* The loop's last turn may complete an upload, which begins something. */
 void worker_run(struct worker *w)
 {
     do {
@@ -223,13 +245,23 @@ struct http_call_conf worker_call_conf(const struct worker *w)
         .first_byte_timeout_ms = w->config->first_byte_timeout_ms,
         .idle_timeout_ms = w->config->idle_timeout_ms,
         .total_timeout_ms = w->config->total_timeout_ms,
+        .count = metrics_are_on ? &w->connections : NULL,
     };
+}
+
+static str own_authorization(const struct worker *w)
+{
+    const str *again = atomic_load(&w->own_authorization);
+
+    return again != NULL ? *again : w->authorization;
 }
 
 str worker_authorization(const struct worker *w, const struct http_request *r)
 {
-    if (!str_is_none(w->authorization) || atomic_load(&w->has_keys))
-        return w->authorization;
+    const str own = own_authorization(w);
+
+    if (!str_is_none(own) || atomic_load(&w->has_keys))
+        return own;
     return http_request_header(r, STR("authorization"));
 }
 
@@ -262,7 +294,7 @@ void worker_hide_keys(const struct worker *w, const struct http_request *r, stru
 
 bool worker_passes_key(const struct worker *w, const struct http_request *r)
 {
-    return str_is_none(w->authorization) && !str_is_none(worker_authorization(w, r));
+    return str_is_none(own_authorization(w)) && !str_is_none(worker_authorization(w, r));
 }
 
 static void on_upstream_known(void *arg)
@@ -302,8 +334,27 @@ static void fail_all(struct worker *w)
 {
     struct err e;
 
-    err_set(&e, ERR_OVERLOADED, "The gateway is shutting down. Please try again.");
+    err_set(&e, ERR_OVERLOADED, "The gateway is shutting down.");
     flight_end_all(w, &e);
+}
+
+/* Is there a request that is still coming in, and may be waited for? Who has just connected has a
+ * moment. */
+static bool has_coming(const struct worker *w)
+{
+    enum { NEW_MS = 500, COMING_MS = 5000 };
+    const uint64_t passed_ms = loop_now_ms(w->loop) - w->drain_begin_ms;
+
+    return passed_ms < COMING_MS &&
+           http_server_coming(w->server, passed_ms < NEW_MS || w->is_handing_over) > 0;
+}
+
+/* Is anything of clients left? One that rests goes on answering others. */
+static bool has_clients(const struct worker *w)
+{
+    if (!w->is_ending)
+        return w->flights != NULL || has_coming(w);
+    return http_server_exchanges(w->server) > 0 || w->n_runs > 0 || has_coming(w);
 }
 
 static void check_drained(void *arg)
@@ -313,19 +364,53 @@ static void check_drained(void *arg)
 
     if (is_late)
         fail_all(w);
-    if (loop_n_expected(w->loop) == 0 && (is_late || http_server_exchanges(w->server) == 0))
+    if (w->is_ending && loop_n_expected(w->loop) == 0 && (is_late || !has_clients(w)))
         loop_stop(w->loop);
-    loop_timer_start(w->drain_timer, DRAIN_CHECK_MS);
+    if (w->is_ending || has_clients(w))
+        loop_timer_start(w->drain_timer, DRAIN_CHECK_MS);
+}
+
+static void start_draining(struct worker *w)
+{
+    w->is_draining = true;
+    w->drain_begin_ms = loop_now_ms(w->loop);
+    w->drain_deadline_ms = w->drain_begin_ms + w->config->drain_timeout_ms;
+    check_drained(w);
 }
 
 void worker_drain(void *arg)
 {
     struct worker *w = arg;
 
+    if (w->is_ending)
+        return;
+    w->is_ending = true;
+    http_server_drain(w->server);
+    start_draining(w);
+}
+
+void worker_hand_over(struct worker *w)
+{
+    w->is_handing_over = true;
+    http_server_keep_idle(w->server);
+    worker_drain(w);
+}
+
+void worker_rest(void *arg)
+{
+    struct worker *w = arg;
+
     if (w->is_draining)
         return;
-    w->is_draining = true;
-    http_server_drain(w->server);
-    w->drain_deadline_ms = loop_now_ms(w->loop) + w->config->drain_timeout_ms;
-    check_drained(w);
+    http_server_rest(w->server);
+    start_draining(w);
+}
+
+void worker_serve(struct worker *w)
+{
+    if (w->is_ending)
+        return;
+    w->is_draining = false;
+    loop_timer_stop(w->drain_timer);
+    http_server_serve(w->server);
 }

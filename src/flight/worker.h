@@ -9,18 +9,26 @@
 #include "base/id.h"
 #include "config/config.h"
 #include "ev/loop.h"
+#include "flight/flight_metrics.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
 #include "upstream/upstream_watch.h"
 
+struct admin;
+struct answer_memory;
 struct api_keys;
+struct background;
 struct builtin_tools;
 struct key_table;
+struct life;
+struct loop_lag;
 struct listen_address;
 struct mcp_hub;
 struct mcp_snapshot;
+struct metrics_desk;
 struct origin_policy;
 struct pulses;
+struct running;
 struct call_memory;
 struct client_share;
 struct cut_memory;
@@ -29,6 +37,15 @@ struct search_http;
 struct seal_keys;
 struct store;
 struct token_memory;
+struct trusted_proxies;
+struct tracer;
+struct worker_settings;
+
+/* What hangs on a worker and ends with it, while its loop is still there. */
+struct worker_part {
+    void (*fn)(void *arg);
+    void *arg;
+};
 
 /* Who has more than one flight, and outlives each: a part of it. Its functions may take it out of the
  * list, and on_end does. */
@@ -41,19 +58,24 @@ struct worker_watcher {
 };
 
 struct worker {
-    const struct config *config;
+    const struct config
+        *_Atomic config;         /* steps on the pool read it as well; see worker_settings.h */
     const struct api_keys *keys; /* of the clients */
     atomic_bool has_keys;    /* any: steps on the pool ask as well, while the table may change */
     struct key_table *table; /* a reference to them, once they were read again; or NULL */
     _Atomic(struct key_table *) given_table; /* to take next, a reference; or NULL */
     struct loop_message given;               /* there is one */
     struct worker_watcher *watchers;
-    const struct origin_policy *origins; /* whose pages may ask; outlives the worker */
-    str upstream;                  /* base URL without a slash at its end; outlives the worker */
-    str authorization;             /* value of the header sent upstream, or STR_NONE */
-    struct upstream_watch *watch;  /* of the upstream; shared by all workers; or NULL */
-    bool awaits_upstream;          /* turns wait for it, and ... */
-    struct upstream_waiter waiter; /* ... are told by this */
+    const struct origin_policy *origins;   /* whose pages may ask; outlives the worker */
+    const struct trusted_proxies *trusted; /* the same */
+    str upstream;                 /* base URL without a slash at its end; outlives the worker */
+    str authorization;            /* value of the header sent upstream, or STR_NONE */
+    struct upstream_watch *watch; /* of the upstream; shared by all workers; or NULL */
+    const str *_Atomic own_authorization; /* in place of that, when it was read again; or NULL */
+    struct worker_settings *settings;     /* NULL: it is given none */
+    struct worker_part at_end;            /* of those; or zero */
+    bool awaits_upstream;                 /* turns wait for it, and ... */
+    struct upstream_waiter waiter;        /* ... are told by this */
     struct id_source ids;
     struct loop *loop;
     struct http_server *server;
@@ -61,22 +83,41 @@ struct worker {
     struct call_memory *reasoning;           /* shared by all workers; or NULL */
     struct call_memory *rounds;              /* the same */
     struct cut_memory *cuts;                 /* the same */
+    struct answer_memory *answers;           /* shared by all workers, outlives them */
     struct token_memory *counts;             /* the same; NULL: tokens are not counted */
     const struct seal_keys *seal_keys;       /* shared by all workers, outlives them */
     const struct seal_keys *compaction_keys; /* the same */
+    const struct seal_keys *request_keys;    /* the same */
     bool forgets_seals;                      /* these keys end with the process */
     str compaction_prompt;                   /* the operator's, outlives the worker; or STR_NONE */
     struct store *store;                 /* shared by all workers; outlives what runs on the loop */
     struct mcp_hub *hub;                 /* shared by all workers, outlives them; or NULL */
     const struct builtin_tools *builtin; /* shared by all workers, outlives them */
     struct search_http *search;          /* or NULL */
+    struct tracer *tracer;               /* shared by all workers; outlives them; or NULL */
     struct http_client *pages;           /* fetches pages; NULL: none are */
     struct buf out;                      /* events of the read at hand, on their way to one send */
     struct flight *flights;              /* all that are running */
+    uint64_t n_begun;                    /* flights, ever */
     struct loop_timer *drain_timer;
-    uint64_t drain_deadline_ms;
-    bool is_draining;
-    struct pulses *pulses; /* of all workers; outlives them; or NULL */
+    uint64_t drain_begin_ms, drain_deadline_ms;
+    unsigned n_runs; /* of the flights for nobody, which a worker that drains waits for */
+    bool is_draining, is_ending; /* it rests, or ends; it ends */
+    bool is_handing_over;        /* to another process */
+    struct life *life;           /* of the gateway, outlives the workers; or NULL */
+    unsigned n_workers;          /* of the gateway, itself included */
+    struct client_share *share;  /* as in worker_conf */
+    struct admin *admin;         /* of all workers, outlives what runs on the loop; or NULL */
+    struct pulses *pulses;       /* of all workers; outlives them; or NULL */
+    struct background
+        *background; /* shared by all workers, outlives them; or NULL: nothing is made in it,
+                                      as in tests */
+    void (*on_accepted)(struct background *b); /* see worker_hint_work() */
+    struct flight_labels labels;               /* of what is counted */
+    struct http_connection_count connections;  /* those to the upstream are counted by it */
+    struct loop_lag *lag;                      /* or NULL */
+    struct metrics_desk *desk; /* of all workers; outlives them; NULL: nothing is counted */
+    struct running *running;   /* which responses are being made, by any worker; outlives them */
 };
 
 /* What is gone through in the loop, at most: more is done on another thread (loop_offload()), as far
@@ -88,11 +129,14 @@ struct worker_conf {
     const struct api_keys *keys;
     const struct origin_policy *origins;
     struct listen_address *const *addresses; /* where to accept clients */
+    const struct http_listener *listeners;   /* what is known of each of them */
     size_t n_addresses;
-    unsigned n_workers;                 /* they share max_connections */
-    struct client_share *share;         /* outlives the workers; or NULL */
-    http_server_on_head *on_head;       /* of every exchange; arg is the worker */
-    http_server_on_request *on_request; /* the same */
+    unsigned n_workers;                    /* they share max_connections */
+    struct client_share *share;            /* outlives the workers; or NULL */
+    const struct trusted_proxies *trusted; /* the same */
+    http_server_on_head *on_head;          /* of every exchange; arg is the worker */
+    http_server_on_request *on_request;    /* the same */
+    http_server_on_end *on_end;            /* the same; or NULL */
 };
 
 /* Opens the loop, the listeners and the client. Any thread, before it runs. What workers share, and
@@ -112,6 +156,9 @@ void worker_give_keys(struct worker *w, struct key_table *table);
 /* On the worker's thread: the watcher is told from now on, until worker_unwatch(). */
 void worker_watch(struct worker *w, struct worker_watcher *watcher);
 void worker_unwatch(struct worker_watcher *watcher);
+
+/* The worker's connections go by what config says now. */
+void worker_apply_config(struct worker *w);
 
 /* What every upstream call of the worker has in common: the timeouts. */
 struct http_call_conf worker_call_conf(const struct worker *w);
@@ -135,6 +182,13 @@ bool worker_awaits_upstream(struct worker *w);
  * (then no lock is taken), or no memory. */
 struct mcp_snapshot *worker_mcp_servers(const struct worker *w);
 
+/* A response was accepted that is to be made in the background (background/background.h). Any thread. */
+static inline void worker_hint_work(const struct worker *w)
+{
+    if (w->background != NULL)
+        w->on_accepted(w->background);
+}
+
 /* Gives back what a large answer has made of w->out. */
 void worker_shrink_out(struct worker *w);
 
@@ -143,5 +197,13 @@ void worker_shrink_out(struct worker *w);
  * that is under way is always waited for: it has timeouts of its own; so is the hub
  * until it has heard that nobody waits for a task any more. */
 void worker_drain(void *arg);
+
+/* Drains when another process accepts in its place: idle connections may send one more request. */
+void worker_hand_over(struct worker *w);
+
+/* Drains a worker that stays: its listeners that are for others than clients stay open as well. It
+ * serves again after worker_serve(), with the listeners that it is given then. */
+void worker_rest(void *arg);
+void worker_serve(struct worker *w);
 
 #endif

@@ -26,8 +26,10 @@
 #include "front/chat_turn.h"
 
 #include "call/tool_offer.h"
+#include "flight/flight_spans.h"
 #include "flight/request_body.h"
 #include "front/chat_turn_internal.h"
+#include "front/chat_turn_spans.h"
 #include "front/relay.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
@@ -59,7 +61,7 @@ static size_t body_weight(const void *arg)
     return request_body_weight(f->http);
 }
 
-/* What is not understood is the upstream's to judge; so is a request when memory is out. */
+/* A request that is not understood is the upstream's to judge; so is one when memory is out. */
 static int read_request(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
@@ -93,7 +95,7 @@ static void init_merge(struct chat_turn *t)
     chat_merge_init(&t->merge, &conf);
 }
 
-/* What gets no tools is better passed on as it is. */
+/* A request that gets no tools is better passed on as it is. */
 static enum turn_next begin_or_relay(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
@@ -105,6 +107,7 @@ static enum turn_next begin_or_relay(void *arg, struct err *reterr)
         return TURN_GO;
     }
     t->flight.peer = (struct peer){.ops = NULL}; /* it is the relay's */
+    flight_spans_forget(&t->flight);
     relay_begin(t->flight.worker, client, t->flight.http, &t->flight.caller);
     return TURN_WAIT;
 }
@@ -155,6 +158,7 @@ static enum turn_next close_round(void *arg, struct err *reterr)
         chat_turn_relay_end(t, t->failure);
         return TURN_WAIT;
     }
+    chat_turn_spans_heard(t);
     if (upstream_answer_is_good(&t->flight.answer))
         return judge_round(t, reterr);
     turn_read_refusal(&t->flight, t->failure, reterr);
@@ -182,7 +186,8 @@ enum {
 };
 
 static const struct turn_stage stages[] = {
-    [CHAT_TURN_TOOLS] = {"tools", .run = await_servers, .next = CHAT_TURN_READ},
+    [CHAT_TURN_TOOLS] = {"tools", .run = await_servers, .next = CHAT_TURN_READ,
+                         .span = "antiphon.tools"},
     [CHAT_TURN_READ] = {"read", body_weight, read_request, begin_or_relay, .next = CHAT_TURN_ASK},
     [CHAT_TURN_ASK] = {"ask", chat_turn_weight, chat_turn_write_request, chat_turn_ask,
                        .next = CHAT_TURN_ROUND},
@@ -211,6 +216,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 
     if (!turn_listens(&t->flight))
         return;
+    flight_spans_head(&t->flight, status);
     upstream_answer_head(&t->flight.answer, status, headers, n_headers);
     if (!upstream_answer_is_good(&t->flight.answer) && !t->is_begun) {
         chat_turn_relay_head(t, headers, n_headers);
@@ -234,21 +240,32 @@ static bool hear(struct chat_turn *t, str bytes)
     return chat_merge_is_over(&t->merge);
 }
 
+/* What a stream brings is there at once; when an answer without one was begun is not known. */
+static void note_first_token(struct chat_turn *t)
+{
+    if (t->flight.first_token_ms == 0 && t->is_begun && chat_turn_out(t)->len > 0)
+        t->flight.first_token_ms = loop_now_ms(t->flight.worker->loop);
+}
+
 static void on_body(void *arg, str bytes)
 {
     struct chat_turn *t = arg;
 
     if (!turn_listens(&t->flight))
         return;
+    if (t->flight.answer.n_bytes == 0)
+        flight_spans_first_bytes(&t->flight, bytes);
     t->flight.answer.n_bytes += bytes.len;
     if (t->flight.first_byte_ms == 0)
         t->flight.first_byte_ms = loop_now_ms(t->flight.worker->loop);
-    if (t->is_relayed)
+    if (t->is_relayed) {
         peer_write(t->flight.peer, bytes);
-    else if (hear(t, bytes))
+    } else if (hear(t, bytes)) {
         turn_drive(&t->flight); /* with what is in the buffer */
-    else
+    } else {
+        note_first_token(t);
         chat_turn_send(t);
+    }
     flight_free_if_over(&t->flight);
 }
 
@@ -260,6 +277,7 @@ static void on_end(void *arg, const struct err *failure)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
     upstream_watch_hear_end(t->flight.worker->watch, failure);
     t->flight.call = NULL;
+    flight_spans_call_ended(&t->flight, failure);
     if (turn_listens(&t->flight)) {
         t->flight.has_call_ended = true;
         t->failure = turn_keep_failure(&t->flight.arena, failure);
@@ -315,12 +333,22 @@ static void finish_turn(void *arg)
     buf_fini(&t->history);
 }
 
+static void describe_turn(const void *arg, struct flight_view *ret)
+{
+    const struct chat_turn *t = arg;
+
+    ret->model = t->request.model;
+    ret->is_stream = t->request.stream;
+}
+
 static const struct flight_ops ops = {
     .size = sizeof(struct chat_turn),
+    .leaves_line = true,
     .front = &front,
     .log_gone = log_gone,
     .on_timer = on_timer,
     .fail = end_turn,
+    .describe = describe_turn,
     .cancel = cancel_turn,
     .fini = finish_turn,
 };

@@ -1,9 +1,9 @@
 /* chat_turn_answer.c -- what the client of a chat turn gets: a stream, a completion, an
  * error of the gateway's, or an answer of the upstream's as it is. */
-#include "conv/reject.h"
-#include "ev/log.h"
 #include "front/chat_turn_internal.h"
+#include "front/chat_turn_spans.h"
 #include "front/relay_headers.h"
+#include "turn/turn_log.h"
 #include "wire/chunk/chat_usage.h"
 
 /* ---- the end */
@@ -14,54 +14,43 @@ static void answered(struct chat_turn *t)
     turn_answered(&t->flight, t->merge.body.is_done);
 }
 
-/* Numbers that nobody has given, and repairs that there were none of, are left out. */
-static void add_counts(const struct chat_turn *t, struct log_field *out)
+static str end_status(const struct chat_turn *t, const char *status)
 {
-    struct usage u = {.known = false};
+    const bool is_refused = strcmp(status, "relayed") == 0 && t->flight.answer.status >= 400;
 
-    if (t->n_not_forced != 0)
-        *out++ = (struct log_field)LOG_INT("dropped_calls", t->n_not_forced);
-    if (t->n_broken_calls != 0)
-        *out++ = (struct log_field)LOG_INT("history_repairs", t->n_broken_calls);
-    if (!chat_usage(buf_str(&t->merge.usage), &u))
-        return;
-    *out++ = (struct log_field)LOG_INT("input_tokens", u.input);
-    *out = (struct log_field)LOG_INT("output_tokens", u.output);
+    return is_refused ? STR("failed") : str_from_c(status);
 }
 
-void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e)
+/* What its rounds have cost together; it is told at the end alone. */
+static void count_usage(struct chat_turn *t, const struct usage *u)
 {
-    bool is_trouble = e != NULL && err_http_status(e) >= 500;
-    uint64_t first_byte_ms =
-        t->flight.first_byte_ms == 0 ? 0 : t->flight.first_byte_ms - t->flight.start_ms;
-    const struct shown model = shown(t->request.model);
-    bool has_model = !str_is_none(t->request.model);
-    bool has_failed = e != NULL && t->flight.answer.phase != NULL;
-    const struct upstream_words words = upstream_words(e);
-    struct log_field fields[] = {
-        LOG_NAME("model", has_model ? str_from_c(model.text) : STR_NONE),
-        LOG_STR("status", str_from_c(status)),
-        LOG_STR("error", e == NULL ? STR_NONE : str_from_c(err_wire_code(e))),
-        LOG_STR("phase", has_failed ? str_from_c(t->flight.answer.phase) : STR_NONE),
-        LOG_STR("message", has_failed ? str_from_c(words.text) : STR_NONE),
-        LOG_INT("rounds", t->n_rounds),
-        LOG_INT("tool_calls", t->n_made),
-        LOG_INT("ttfb_ms", first_byte_ms),
-        LOG_INT("total_ms", loop_now_ms(t->flight.worker->loop) - t->flight.start_ms),
-        LOG_INT("upstream_status", t->flight.answer.status),
-        LOG_INT("upstream_bytes", t->flight.answer.n_bytes),
-        LOG_STR("client", t->flight.client),
-        LOG_STR("owner", t->flight.caller.name),
-        LOG_STR("request_id", t->flight.request_id),
-        LOG_END, /* room for four counts */
-        LOG_END,
-        LOG_END,
-        LOG_END,
-        LOG_END,
-    };
+    if (!metrics_are_on || t->n_rounds == 0)
+        return;
+    flight_metrics_usage(&t->flight, u);
+    peer_count_model(t->flight.peer, flight_metrics_model(&t->flight));
+}
 
-    add_counts(t, &fields[COUNT_OF(fields) - 5]);
-    log_line(is_trouble ? LOG_WARN : LOG_INFO, "chat", fields);
+void chat_turn_log(struct chat_turn *t, const char *status, const struct err *e)
+{
+    struct turn_summary s;
+    struct usage u = {.known = false};
+
+    turn_summary_init(&s);
+    turn_summary_flight(&s, &t->flight);
+    turn_summary_model(&s, t->request.model);
+    turn_summary_error(&s, e, &t->flight.answer);
+    s.route = STR("/v1/chat/completions");
+    s.status = end_status(t, status);
+    s.rounds = t->n_rounds;
+    s.tool_calls = t->n_made;
+    s.tool_errors = t->n_failed;
+    s.dropped_calls = t->n_not_forced;
+    s.history_repairs = t->n_broken_calls;
+    if (chat_usage(buf_str(&t->merge.usage), &u))
+        turn_summary_usage(&s, &u);
+    count_usage(t, &u);
+    turn_log(&s);
+    chat_turn_spans_end(t, status, e);
 }
 
 /* ---- heads */
@@ -129,11 +118,11 @@ void chat_turn_relay_head(struct chat_turn *t, const struct http_header *headers
 
 void chat_turn_relay_end(struct chat_turn *t, const struct err *failure)
 {
-    chat_turn_log(t, failure == NULL ? "relayed" : "failed", failure);
     if (failure == NULL)
         peer_end(t->flight.peer, STR(""));
     else
         peer_abort(t->flight.peer);
+    chat_turn_log(t, failure == NULL ? "relayed" : "failed", failure);
     answered(t);
 }
 
@@ -186,8 +175,8 @@ static void end_stream(struct chat_turn *t, const char *status, const struct err
 {
     if (is_broken(t))
         return;
-    chat_turn_log(t, status, e);
     peer_end(t->flight.peer, buf_str(&t->flight.worker->out));
+    chat_turn_log(t, status, e);
     buf_reset(&t->flight.worker->out);
     answered(t);
 }
@@ -204,9 +193,9 @@ void chat_turn_finish(struct chat_turn *t)
         err_set_no_memory(&e);
         chat_turn_fail(t, &e);
     } else {
-        chat_turn_log(t, "completed", NULL);
         peer_respond(t->flight.peer, t->flight.answer.status, t->headers, t->n_headers,
                      buf_str(out));
+        chat_turn_log(t, "completed", NULL);
         answered(t);
     }
 }
@@ -221,8 +210,8 @@ void chat_turn_fail(void *arg, const struct err *e)
         chat_merge_fail(&t->merge, e, chat_turn_out(t));
         end_stream(t, "failed", e);
     } else {
-        chat_turn_log(t, "failed", e);
         peer_respond_error(t->flight.peer, e);
+        chat_turn_log(t, "failed", e);
         answered(t);
     }
 }

@@ -43,6 +43,7 @@ struct chat_turn {
     struct chat_turn_result *results; /* of the round's calls that are ours */
     size_t n_results;
     size_t n_made;                         /* in all rounds, for the log */
+    unsigned n_failed;                     /* of those */
     unsigned n_not_forced, n_broken_calls; /* of those: not run, and repaired for the next round */
 
     struct http_header *headers; /* of the call, for an answer without a stream: in the arena */
@@ -76,7 +77,7 @@ enum turn_next chat_turn_ask(void *arg, struct err *reterr);
 
 extern const struct http_call_handler chat_turn_call_handler; /* in chat_turn.c */
 
-/* What is known of the request's model just now. */
+/* The profile of the request's model, as it is known just now. */
 struct model_profile chat_turn_profile(struct chat_turn *t);
 
 /* ---- chat_turn_tools.c */
@@ -114,6 +115,6 @@ void chat_turn_finish(struct chat_turn *t);
 /* The answer cannot be completed: it is an error, or ends its stream with one. */
 void chat_turn_fail(void *arg, const struct err *e);
 
-void chat_turn_log(const struct chat_turn *t, const char *status, const struct err *e);
+void chat_turn_log(struct chat_turn *t, const char *status, const struct err *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* chat_turn_round.c -- the upstream call of a round: the client's body, with our tools and
  * what the rounds before have brought. */
 #include "front/chat_turn_internal.h"
+#include "front/chat_turn_spans.h"
 #include "front/relay_headers.h"
 #include "json/json_text.h"
 #include "upstream/upstream_options.h"
@@ -103,6 +104,8 @@ enum turn_next chat_turn_ask(void *arg, struct err *reterr)
         .body = buf_str(&t->body),
     };
 
+    if (metrics_are_on && t->n_rounds == 0)
+        t->flight.counted.model = json_text_dup(&t->flight.arena, t->request.model);
     t->n_rounds++;
     t->failure = NULL;
     chat_merge_begin(&t->merge);
@@ -111,6 +114,7 @@ enum turn_next chat_turn_ask(void *arg, struct err *reterr)
         return TURN_FAIL;
     }
     call.n_headers = write_headers(t, headers);
+    chat_turn_spans_ask(t);
     return flight_start_call(&t->flight, &call, &chat_turn_call_handler, reterr) == -1 ? TURN_FAIL
                                                                                        : TURN_GO;
 }

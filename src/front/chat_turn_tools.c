@@ -19,6 +19,7 @@ void chat_turn_close_call(struct turn_call *c)
     } else {
         buf_append(text, mcp_result_for_model(output));
     }
+    ((struct chat_turn *)c->of->flight)->n_failed += r->is_failed;
     text->failed = text->failed || buf_failed(&r->output) || buf_failed(&r->error);
 }
 
@@ -83,6 +84,7 @@ static bool add_call(struct chat_turn *t, size_t i, struct chat_turn_result *res
     return turn_calls_add(&t->calls, &(struct turn_call){.kind = &turn_call_mcp,
                                                          .tool = t->tools[tool].mcp,
                                                          .text = call.arguments,
+                                                         .call_id = call.id,
                                                          .place = result});
 }
 

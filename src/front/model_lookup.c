@@ -5,6 +5,7 @@
  * page. Clients that ask for a model before they use it take that for its absence. So the
  * upstream is asked for its list then; and at once for an alias, which it does not know, or
  * where its answer to a path would mean nothing. */
+#include "flight/flight_spans.h"
 #include "front/relay_internal.h"
 #include "http/percent.h"
 #include "upstream/upstream_options.h"
@@ -72,6 +73,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 {
     struct relay *relay = arg;
 
+    flight_spans_head(&relay->flight, status);
     upstream_answer_head(&relay->flight.answer, status, headers, n_headers);
 }
 
@@ -136,6 +138,7 @@ static void on_end(void *arg, const struct err *failure)
     if (failure != NULL)
         relay->phase = http_call_phase(relay->flight.call);
     relay->flight.call = NULL;
+    flight_spans_call_ended(&relay->flight, failure);
     if (failure != NULL)
         relay_fail(relay, failure);
     else

@@ -1,6 +1,8 @@
 /* readiness.c -- what keeps the gateway from being ready, and how its upstream is. */
 #include "front/readiness.h"
 
+#include "base/budget.h"
+#include "flight/life.h"
 #include "flight/pulse.h"
 #include "flight/worker.h"
 #include "json/json_write.h"
@@ -36,7 +38,7 @@ static bool is_needed(const struct worker *w, str word)
     return false;
 }
 
-/* Those that the start has waited for. */
+/* Servers that the start has waited for. */
 static void add_servers(struct reasons *r, const struct worker *w)
 {
     struct mcp_snapshot *snapshot = worker_mcp_servers(w);
@@ -58,13 +60,17 @@ static void add_servers(struct reasons *r, const struct worker *w)
 
 static void add_reasons(struct reasons *r, const struct worker *w, enum upstream_state upstream)
 {
-    if (w->is_draining)
+    if (life_phase(w->life) == LIFE_STARTING)
+        reason_add(r, STR("starting"));
+    if (w->is_draining || life_phase(w->life) == LIFE_DRAINING)
         reason_add(r, STR("draining"));
     if (is_needed(w, STR("store")) && !store_is_ready(w->store))
         reason_add(r, STR("store"));
     if (is_needed(w, STR("upstream")) && upstream == UPSTREAM_DOWN)
         reason_add(r, STR("upstream"));
     add_servers(r, w);
+    if (budget_is_short())
+        reason_add(r, STR("memory"));
     if (pulses_are_stalled(w->pulses, uv_hrtime() / 1000000))
         reason_add(r, STR("stalled"));
 }

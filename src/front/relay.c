@@ -7,20 +7,37 @@
 #include "front/relay_internal.h"
 
 #include "ev/log.h"
+#include "flight/flight_spans.h"
 #include "flight/request_body.h"
 #include "front/relay_headers.h"
+#include "front/relay_metrics.h"
+#include "front/relay_spans.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_watch.h"
 #include "wire/chat/chat_rewrite.h"
 
-static void log_end(const struct relay *relay, const char *outcome, const struct err *e)
+/* Of what went well the line `request` says enough. */
+static bool is_usual(const char *outcome)
+{
+    return strcmp(outcome, "relayed") == 0 || strcmp(outcome, "answered") == 0;
+}
+
+/* As for the line `turn`: failures of the gateway and of the upstream are warnings. */
+static enum log_level level_of_end(const char *outcome, const struct err *e)
+{
+    if (e != NULL)
+        return err_http_status(e) >= 500 ? LOG_WARN : LOG_INFO;
+    return is_usual(outcome) ? LOG_DEBUG : LOG_INFO;
+}
+
+static void log_end(struct relay *relay, const char *outcome, const struct err *e)
 {
     str phase = str_from_c(relay->phase);
     /* Only the message of a failed call is of the upstream and not of the request. */
     str message = e == NULL || str_is_none(phase) ? STR_NONE : str_from_c(e->msg);
 
     log_line(
-        LOG_INFO, "relay",
+        level_of_end(outcome, e), "relay",
         (struct log_field[]){
             LOG_STR("request_id", relay->flight.request_id),
             LOG_STR("method", relay->flight.http->method),
@@ -28,6 +45,7 @@ static void log_end(const struct relay *relay, const char *outcome, const struct
             LOG_INT("status", relay->status), LOG_STR("phase", phase), LOG_STR("message", message),
             LOG_INT("total_ms", loop_now_ms(relay->flight.worker->loop) - relay->flight.start_ms),
             LOG_STR("owner", relay->flight.caller.name), LOG_END});
+    relay_spans_end(relay, outcome, e);
 }
 
 void relay_fail(struct relay *relay, const struct err *e)
@@ -97,6 +115,8 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 {
     struct relay *relay = arg;
 
+    flight_spans_head(&relay->flight, status);
+    relay->flight.answer.status = status;
     if (!model_lookup_is_needed(relay, status, headers, n_headers)) {
         if (!models_view_is_due(relay, status, headers, n_headers) ||
             !models_view_hold(relay, headers, n_headers))
@@ -112,6 +132,10 @@ static void on_body(void *arg, str bytes)
 {
     struct relay *relay = arg;
 
+    if (relay->flight.answer.n_bytes == 0)
+        flight_spans_first_bytes(&relay->flight, bytes);
+    relay->flight.answer.n_bytes += bytes.len;
+    relay_metrics_heard(relay, bytes);
     if (relay->held != NULL) {
         if (models_view_take(relay, bytes))
             return;
@@ -129,12 +153,14 @@ static void on_end(void *arg, const struct err *failure)
     if (failure != NULL)
         relay->phase = http_call_phase(relay->flight.call);
     relay->flight.call = NULL;
+    flight_spans_call_ended(&relay->flight, failure);
     upstream_watch_hear_end(relay->flight.worker->watch, failure);
     if (failure != NULL) {
         relay_fail(relay, failure);
     } else if (relay->held != NULL) {
         models_view_answer(relay);
     } else {
+        relay_metrics_end(relay);
         log_end(relay, "relayed", NULL);
         peer_end(relay->flight.peer, STR(""));
         flight_answered(&relay->flight, true);
@@ -217,6 +243,8 @@ static int start_call(struct relay *relay, struct err *reterr)
     if (headers == NULL || call.method == NULL)
         return err_set_no_memory(reterr);
     call.n_headers = upstream_headers(relay, r, headers);
+    relay_spans_ask(relay, call.body);
+    relay_metrics_ask(relay, call.body);
     return flight_start_call(&relay->flight, &call, &call_handler, reterr);
 }
 
@@ -282,11 +310,20 @@ static void finish_relay(void *arg)
     buf_fini(&relay->list);
 }
 
+/* What was passed on was not read. */
+static void describe_relay(const void *arg, struct flight_view *ret)
+{
+    const struct relay *relay = arg;
+
+    ret->is_stream = relay->status != 0;
+}
+
 static const struct flight_ops ops = {
     .size = sizeof(struct relay),
     .log_gone = log_gone,
     .on_upstream_known = on_upstream_known,
     .fail = fail_relay,
+    .describe = describe_relay,
     .fini = finish_relay,
 };
 
@@ -301,6 +338,7 @@ void relay_begin(struct worker *w, struct peer client, const struct http_request
         peer_respond_error(client, &e);
         return;
     }
+    relay->flight.traffic->has_line = false; /* a chat turn may have been here */
     relay->model = model_lookup_id(r, &relay->flight.arena);
     relay->awaits_upstream = models_view_is_wanted(relay) && worker_awaits_upstream(w);
     if (!relay->awaits_upstream)

@@ -1,6 +1,7 @@
 /* relay_internal.h -- one relay, for the files that it is made of:
  *
  *     relay.c            bytes through
+ *     relay_metrics.c    its model and its tokens
  *     models_view.c      what is known of models beside what the upstream says of them
  *     model_lookup.c     GET /v1/models/{id} from the list, where the upstream has no such path */
 #ifndef ANTIPHON_FRONT_RELAY_INTERNAL_H
@@ -14,7 +15,8 @@ struct relay {
     struct flight flight; /* first */
     struct buf body;      /* of the request, when it had to be rewritten; then of the answer */
     int status;           /* of the answer; 0: it has not begun */
-    const char *phase;    /* in which the upstream's call failed, or NULL */
+    struct relay_answer *answer; /* relay_metrics.c; NULL: its tokens are not counted */
+    const char *phase;           /* in which the upstream's call failed, or NULL */
 
     str model;                /* of GET /v1/models/{id}: the id, plain; else STR_NONE */
     struct buf list;          /* model_lookup.c, models_view.c: what the upstream has */

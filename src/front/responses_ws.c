@@ -8,6 +8,7 @@
 #include "front/responses_ws_internal.h"
 
 #include "ev/log.h"
+#include "flight/flight_spans.h"
 
 enum {
     GRACE_MS = 5 * 60 * 1000, /* for responses that run when the connection is too old */
@@ -85,7 +86,7 @@ static void free_connection(struct responses_ws *of)
     budget_free(of, sizeof(*of));
 }
 
-/* Nothing is sent from now on; whoever still answers hears that the client is gone. */
+/* The client is not sent anything from now on; whoever still answers hears that the client is gone. */
 static void leave_connection(struct responses_ws *of)
 {
     of->ws = NULL;
@@ -179,7 +180,7 @@ static void end_running(struct responses_ws *of)
     }
 }
 
-/* What is on the pool of threads is asked again. */
+/* A turn on the pool of threads is asked again. */
 static void on_timer(void *arg)
 {
     struct responses_ws *of = arg;
@@ -193,35 +194,47 @@ static void on_timer(void *arg)
     }
 }
 
-/* The key of the handshake is good as long as it stands for the same owner. */
+/* The key of the handshake is good as long as it stands for the same owner; a certificate as long as the
+ * connection. */
 static void on_keys(void *arg)
 {
     struct responses_ws *of = arg;
-    const str key = of->n_headers == 0 ? STR_NONE : of->headers[0].value;
     struct caller caller;
     struct err e;
 
-    if (api_keys_identify(of->worker->keys, key, &caller, &e) == -1 ||
+    if (api_key_is_of_certificate(of->caller.owner))
+        return;
+    if (api_keys_identify(of->worker->keys, of->authorization, &caller, &e) == -1 ||
         !str_eq(caller.owner, of->caller.owner))
         responses_ws_end(of, WS_ENDING_KEYLESS);
 }
 
 /* ---- the beginning */
 
+static void add_header(struct responses_ws *of, str name, str value)
+{
+    if (!str_is_none(value))
+        of->headers[of->n_headers++] = (struct http_header){name, value};
+}
+
 /* The connection may be gone before its last create. */
 static bool keep_handshake(struct responses_ws *of)
 {
     const struct http_request *r = websocket_request(of->ws);
     const str key = http_request_header(r, STR("authorization"));
+    struct trace_context context;
 
     of->request_id = arena_dup(&of->memory, websocket_request_id(of->ws));
     of->client = arena_dup(&of->memory, r->peer);
-    if (!str_is_none(key)) {
-        of->headers[0] = (struct http_header){STR("authorization"), arena_dup(&of->memory, key)};
-        of->n_headers = 1;
+    of->listener = r->listener;
+    of->authorization = arena_dup(&of->memory, key);
+    add_header(of, STR("authorization"), of->authorization);
+    if (flight_spans_upgrade(of->worker, r, &context)) {
+        trace_context_write(&context, of->traceparent);
+        add_header(of, STR("traceparent"), str_from_c(of->traceparent));
     }
     return !str_is_none(of->request_id) && !str_is_none(of->client) &&
-           (of->n_headers == 0 || !str_is_none(of->headers[0].value));
+           str_is_none(of->authorization) == str_is_none(key);
 }
 
 static struct responses_ws *new_connection(struct worker *w, struct websocket *ws,

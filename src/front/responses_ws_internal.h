@@ -47,6 +47,7 @@ struct ws_create {
     struct ws_create *next; /* of those that wait, or that have ended */
     struct buf text;
     struct http_request request;
+    struct http_traffic traffic;
     str previous_id; /* escaped, in the text; or STR_NONE */
     struct buf request_id;
     const struct http_exchange_handler *handler;
@@ -74,9 +75,12 @@ struct responses_ws {
     struct worker *worker;
     struct websocket *ws; /* NULL: closed */
     struct caller caller;
-    struct arena memory;           /* of the next two */
-    struct http_header headers[1]; /* of its handshake, that count for its requests */
+    struct arena memory;                     /* of what follows */
+    struct http_header headers[2];           /* of its handshake, that count for its requests */
+    char traceparent[TRACEPARENT_CHARS + 1]; /* of the span of that; a request's is linked to it */
     size_t n_headers;
+    const struct http_listener *listener; /* of the handshake; or NULL */
+    str authorization;                    /* one of them, or STR_NONE */
     str request_id, client;
     struct ws_lane *lanes; /* the one without a name is the first */
     size_t n_lanes;

@@ -104,6 +104,7 @@ static void make_request(struct ws_create *c, str text)
         .headers = of->headers,
         .n_headers = of->n_headers,
         .body = text,
+        .listener = of->listener,
         .peer = of->client,
     };
 }
@@ -129,6 +130,7 @@ static struct ws_create *new_create(struct ws_lane *lane, const struct ws_messag
         return NULL;
     }
     make_request(c, m->text);
+    c->traffic.bytes_in = m->text.len;
     if (text == NULL) {
         websocket_take_text(of->ws, &c->text);
     } else {

@@ -89,6 +89,7 @@ static void write_events(void *of, str frames)
     while (ws_message_next_event(&frames, &parts[0])) {
         if (!c->is_begun)
             note_begin(c, parts[0]);
+        c->traffic.bytes_out += parts[0].len + parts[1].len;
         websocket_write(c->of->ws, LIST_OF(parts));
     }
 }
@@ -143,6 +144,13 @@ static str request_id(void *of)
     return buf_str(&c->request_id);
 }
 
+static struct http_traffic *traffic(void *of)
+{
+    struct ws_create *c = of;
+
+    return &c->traffic;
+}
+
 static int read_body(void *of, str *ret, struct err *reterr)
 {
     struct ws_create *c = of;
@@ -182,6 +190,7 @@ static const struct peer_ops ops = {
     .manners = {.sends_messages = true},
     .watch = watch_create,
     .request_id = request_id,
+    .traffic = traffic,
     .body = read_body,
     .hold = hold_create,
     .release = release_create,

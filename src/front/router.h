@@ -1,4 +1,4 @@
-/* router.h -- which path is whose. */
+/* router.h -- what becomes of a request: refused, answered, or given to whom its path belongs to (route.h). */
 #ifndef ANTIPHON_FRONT_ROUTER_H
 #define ANTIPHON_FRONT_ROUTER_H
 

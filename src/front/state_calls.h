@@ -6,8 +6,7 @@
 
 /* ---- state_responses.c; the path has the id of a response */
 
-extern const struct state_call state_response_get, state_response_delete, state_response_cancel,
-    state_response_input_items;
+extern const struct state_call state_response_get, state_response_input_items;
 
 /* ---- state_conversations.c; the path has the id of a conversation, but for create */
 

@@ -118,8 +118,10 @@ static int delete_conversation(struct store_session *s, struct state_request *q,
     return 0;
 }
 
-const struct state_call state_conversation_create = {STORE_WRITE, true, read_create, create};
-const struct state_call state_conversation_get = {STORE_READ, false, NULL, state_conversation_show};
+const struct state_call state_conversation_create = {STORE_WRITE, true, read_create, create, NULL};
+const struct state_call state_conversation_get = {STORE_READ, false, NULL, state_conversation_show,
+                                                  NULL};
 const struct state_call state_conversation_update = {STORE_WRITE, true, read_update,
-                                                     update_conversation};
-const struct state_call state_conversation_delete = {STORE_WRITE, false, NULL, delete_conversation};
+                                                     update_conversation, NULL};
+const struct state_call state_conversation_delete = {STORE_WRITE, false, NULL, delete_conversation,
+                                                     NULL};

@@ -30,7 +30,7 @@ static int check_count(str items, struct err *reterr)
     return -1;
 }
 
-/* As the store takes them. */
+/* Items as the store takes them. */
 static int convert(struct state_request *q, const struct kept_items *kept, struct err *reterr)
 {
     q->items.v = arena_array(&q->arena, kept->n, sizeof(*q->items.v));
@@ -98,7 +98,7 @@ static int reject_reference(const struct store_item *item, size_t i, struct err 
     return -1;
 }
 
-/* Its result comes behind it. scratch: for what is looked at, and not kept. */
+/* A call's result comes behind it. scratch: for what is looked at, and not kept. */
 static int complete(struct store_session *s, struct state_request *q, size_t i,
                     struct arena *scratch, struct store_items *all, struct err *reterr)
 {
@@ -156,8 +156,8 @@ static bool is_repeated(const struct store_items *items, size_t i)
     return false;
 }
 
-/* As the conversation holds them: also those that the client has only referred to,
- * and those that were there before. */
+/* Items as the conversation holds them: also those that the client has only referred to, and those that
+ * were there before. */
 static int load_added(struct store_session *s, struct state_request *q, struct store_items *ret,
                       struct err *reterr)
 {
@@ -209,7 +209,7 @@ static int delete_item(struct store_session *s, struct state_request *q, struct 
     return state_conversation_show(s, q, reterr);
 }
 
-const struct state_call state_items_list = {STORE_READ, false, read_list, list_items};
-const struct state_call state_items_add = {STORE_WRITE, true, read_add, add_items};
-const struct state_call state_item_get = {STORE_READ, false, read_get, get_item};
-const struct state_call state_item_delete = {STORE_WRITE, false, NULL, delete_item};
+const struct state_call state_items_list = {STORE_READ, false, read_list, list_items, NULL};
+const struct state_call state_items_add = {STORE_WRITE, true, read_add, add_items, NULL};
+const struct state_call state_item_get = {STORE_READ, false, read_get, get_item, NULL};
+const struct state_call state_item_delete = {STORE_WRITE, false, NULL, delete_item, NULL};

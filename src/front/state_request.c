@@ -6,15 +6,23 @@
 #include "access/api_key.h"
 #include "base/budget.h"
 #include "ev/log.h"
+#include "ev/sha256.h"
 #include "flight/request_body.h"
 #include "flight/worker.h"
+#include "front/idempotency_key.h"
 #include "json/json_write.h"
+#include "response/poll_after.h"
+#include "store/store_idempotency.h"
 
 struct state_job {
     struct state_request request;
     const struct state_call *call;
     struct store_task task;
     struct caller caller;
+    struct store_key key; /* of key STR_NONE: it came without one */
+    unsigned char body_hash[SHA256_BYTES];
+    bool heeds_key;
+    bool is_replay;                  /* the answer was given before */
     struct http_exchange *x;         /* NULL: the client has left */
     const struct http_request *http; /* lives as long as x, and so does request_id */
     str request_id;
@@ -43,7 +51,7 @@ static str own_words(const struct err *failure)
 
 static void log_end(const struct state_job *job, const char *outcome, str warning)
 {
-    log_line(str_is_none(warning) ? LOG_INFO : LOG_WARN, "state",
+    log_line(str_is_none(warning) ? LOG_DEBUG : LOG_WARN, "state",
              (struct log_field[]){
                  LOG_STR("request_id", job->request_id), LOG_STR("method", job->http->method),
                  LOG_PATH("path", job->http->path), LOG_STR("outcome", str_from_c(outcome)),
@@ -56,14 +64,19 @@ static void log_end(const struct state_job *job, const char *outcome, str warnin
 
 static void respond(struct state_job *job, const struct err *failure)
 {
-    const struct http_header type = {STR("content-type"), STR("application/json")};
+    struct http_header head[3] = {{STR("content-type"), STR("application/json")}};
+    size_t n_head = 1;
 
+    if (!str_is_none(job->request.poll_after))
+        head[n_head++] = (struct http_header){STR(POLL_AFTER_HEADER), job->request.poll_after};
+    if (job->is_replay)
+        head[n_head++] = idempotency_key_replayed();
     if (failure != NULL)
         http_exchange_respond_error(job->x, failure, NULL, 0);
     else if (job->request.out.len < WORKER_LARGE_BYTES)
-        http_exchange_respond(job->x, 200, &type, 1, buf_str(&job->request.out));
+        http_exchange_respond(job->x, 200, head, n_head, buf_str(&job->request.out));
     else
-        http_exchange_respond_taken(job->x, 200, &type, 1, &job->request.out);
+        http_exchange_respond_taken(job->x, 200, head, n_head, &job->request.out);
 }
 
 static void job_end(struct state_job *job, const struct err *failure)
@@ -86,6 +99,45 @@ static void job_end(struct state_job *job, const struct err *failure)
 
 /* ---- the work */
 
+static int run_call(struct store_session *s, struct state_job *job, struct err *reterr)
+{
+    struct state_request *q = &job->request;
+
+    if (job->call->work(s, q, reterr) == -1)
+        return -1;
+    return buf_failed(&q->out) ? err_set_no_memory(reterr) : 0;
+}
+
+/* The key, what the call writes and the answer are one transaction, so nobody ever finds a key that is held
+ * for a call. */
+static int run_keyed(struct store_session *s, struct state_job *job, struct err *reterr)
+{
+    struct state_request *q = &job->request;
+    struct store_answer a;
+
+    job->is_replay = false; /* it may be the second run */
+    if (store_begin_key(s, &job->key, &q->arena, &a, reterr) == -1)
+        return -1;
+    switch (a.state) {
+    case STORE_KEY_BEGUN:
+        return run_call(s, job, reterr) == -1
+                   ? -1
+                   : store_finish_key(s, job->key.lock, 200, buf_str(&q->out), reterr);
+    case STORE_KEY_FINISHED:
+        job->is_replay = true;
+        buf_append(&q->out, a.body);
+        return buf_failed(&q->out) ? err_set_no_memory(reterr) : 0;
+    case STORE_KEY_OTHER_BODY:
+        return idempotency_key_reject(reterr);
+    case STORE_KEY_HERE:
+    case STORE_KEY_ELSEWHERE:
+        break;
+    }
+    err_set(reterr, ERR_OVERLOADED,
+            "A request with the same Idempotency-Key is being answered. Please try again.");
+    return -1;
+}
+
 static int run_work(struct store_session *s, void *arg, struct err *reterr)
 {
     struct state_job *job = arg;
@@ -94,11 +146,9 @@ static int run_work(struct store_session *s, void *arg, struct err *reterr)
     int rc;
 
     buf_reset(&q->out);
-    rc = job->call->work(s, q, reterr);
+    rc = str_is_none(job->key.key) ? run_call(s, job, reterr) : run_keyed(s, job, reterr);
     (void)budget_use_for(before);
-    if (rc == -1)
-        return -1;
-    return buf_failed(&q->out) ? err_set_no_memory(reterr) : 0;
+    return rc;
 }
 
 void state_write_deleted(struct state_request *q, str object)
@@ -142,6 +192,8 @@ static int job_read(struct state_job *job, struct http_exchange *x, struct err *
 
     if (job->call->has_body && http_exchange_body(x, &body, reterr) == -1)
         return -1;
+    if (!str_is_none(job->key.key) && !sha256(body, job->body_hash))
+        return err_set_no_memory(reterr);
     return job->call->read == NULL ? 0 : job->call->read(&job->request, body, reterr);
 }
 
@@ -154,15 +206,30 @@ static bool is_refused(const struct state_job *job, struct err *reterr)
                          reterr);
 }
 
+/* True when it has been answered, and is gone. */
+static bool answer_at_once(struct state_job *job)
+{
+    struct state_request *q = &job->request;
+
+    if (job->call->answer == NULL || !job->call->answer(q) || buf_failed(&q->out))
+        return false;
+    log_end(job, "polled", STR_NONE);
+    respond(job, NULL);
+    job_free(job);
+    return true;
+}
+
 static int start_work(struct state_job *job, struct err *reterr)
 {
     if (is_refused(job, reterr))
         return -1;
-    job->task = (struct store_task){.access = job->call->access,
-                                    .work = run_work,
-                                    .done = on_done,
-                                    .arg = job,
-                                    .loop = job->request.worker->loop};
+    job->task = (struct store_task){
+        .access = job->call->access,
+        .purpose = job->call->access == STORE_READ ? STORE_FOR_LIST : STORE_FOR_CONVERSATION,
+        .work = run_work,
+        .done = on_done,
+        .arg = job,
+        .loop = job->request.worker->loop};
     store_start(job->request.worker->store, &job->task);
     return 0;
 }
@@ -194,6 +261,30 @@ static void read_large(struct state_job *job)
     loop_offload(job->request.worker->loop, &job->reading);
 }
 
+/* The texts are copied: the store reads them when the client may have left. */
+static int read_key(struct state_job *job, struct err *reterr)
+{
+    struct state_request *q = &job->request;
+    const struct id lock = id_make(&q->worker->ids, "key_", ID_RANDOM_CHARS);
+    str key = STR_NONE;
+
+    job->key = (struct store_key){.key = STR_NONE};
+    if (job->heeds_key && idempotency_key_read(job->http, &key, reterr) == -1)
+        return -1;
+    if (str_is_none(key))
+        return 0;
+    job->key = (struct store_key){
+        .owner = q->owner,
+        .path = arena_dup(&q->arena, job->http->path),
+        .key = arena_dup(&q->arena, key),
+        .sha256 = str_from((const char *)job->body_hash, sizeof(job->body_hash)),
+        .lock = arena_dup(&q->arena, id_str(&lock)),
+    };
+    if (!str_is_none(job->key.path) && !str_is_none(job->key.key) && !str_is_none(job->key.lock))
+        return 0;
+    return err_set_no_memory(reterr);
+}
+
 static int job_start(struct state_job *job, const struct path_ids *ids, struct err *reterr)
 {
     struct state_request *q = &job->request;
@@ -201,19 +292,25 @@ static int job_start(struct state_job *job, const struct path_ids *ids, struct e
         job->call->has_body && request_body_weight(job->http) >= WORKER_LARGE_BYTES;
 
     if (!path_ids_decode(ids, &q->arena, q->ids) ||
-        !query_read(job->http->query, &q->arena, &q->query))
+        !query_read(job->is_replay ? STR("") : job->http->query, &q->arena, &q->query))
         return err_set_no_memory(reterr);
+    if (read_key(job, reterr) == -1)
+        return -1;
+    if (!is_large && job_read(job, job->x, reterr) == -1)
+        return -1;
+    if (answer_at_once(job))
+        return 0;
     if (is_large)
         read_large(job);
-    else if (job_read(job, job->x, reterr) == -1 || start_work(job, reterr) == -1)
+    else if (start_work(job, reterr) == -1)
         return -1;
     http_exchange_watch(job->x, &exchange_handler, job);
     return 0;
 }
 
-void state_request_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
-                         const struct caller *caller, const struct path_ids *ids,
-                         const struct state_call *call)
+static void start_job(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                      const struct caller *caller, const struct path_ids *ids,
+                      const struct state_call *call, bool heeds_key, bool is_replay)
 {
     struct state_job *job = malloc(sizeof(*job));
     struct err e;
@@ -223,14 +320,38 @@ void state_request_start(struct worker *w, struct http_exchange *x, const struct
         http_exchange_respond_error(x, &e, NULL, 0);
         return;
     }
-    *job = (struct state_job){.request = {.worker = w, .owner = caller->owner},
-                              .call = call,
-                              .caller = *caller,
-                              .x = x,
-                              .http = r,
-                              .request_id = http_exchange_request_id(x),
-                              .start_ms = loop_now_ms(w->loop)};
+    *job =
+        (struct state_job){.request = {.worker = w, .owner = caller->owner, .poll_after = STR_NONE},
+                           .call = call,
+                           .caller = *caller,
+                           .x = x,
+                           .http = r,
+                           .request_id = http_exchange_request_id(x),
+                           .start_ms = loop_now_ms(w->loop),
+                           .heeds_key = heeds_key,
+                           .is_replay = is_replay};
     arena_init(&job->request.arena, w->config->max_request_memory_bytes);
     if (job_start(job, ids, &e) == -1)
         job_end(job, &e);
+}
+
+void state_request_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                         const struct caller *caller, const struct path_ids *ids,
+                         const struct state_call *call)
+{
+    start_job(w, x, r, caller, ids, call, false, false);
+}
+
+void state_request_start_keyed(struct worker *w, struct http_exchange *x,
+                               const struct http_request *r, const struct caller *caller,
+                               const struct path_ids *ids, const struct state_call *call)
+{
+    start_job(w, x, r, caller, ids, call, true, false);
+}
+
+void state_request_replay(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                          const struct caller *caller, const struct path_ids *ids,
+                          const struct state_call *call)
+{
+    start_job(w, x, r, caller, ids, call, false, true);
 }

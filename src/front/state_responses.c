@@ -2,6 +2,11 @@
 #include "front/state_calls.h"
 #include "front/state_list.h"
 
+#include "background/background.h"
+#include "background/poll_cache.h"
+#include "flight/worker.h"
+#include "response/poll_after.h"
+
 static int find_response(struct store_session *s, struct state_request *q,
                          struct store_response *ret, struct err *reterr)
 {
@@ -10,13 +15,41 @@ static int find_response(struct store_session *s, struct state_request *q,
 
 /* ---- GET /v1/responses/{id} */
 
-/* starting_after and include_obfuscation matter to streams only. */
+/* What else a query may have matters to streams only (response_routes.c). */
 static int read_get(struct state_request *q, str body, struct err *reterr)
 {
     (void)body;
-    if (state_include_check(&q->query, reterr) == -1)
-        return -1;
-    return state_flag_read(&q->query, STR("stream"), &q->wants_stream, reterr);
+    return state_include_check(&q->query, reterr);
+}
+
+/* Of all threads. */
+static uint64_t monotonic_ms(void)
+{
+    return uv_hrtime() / 1000000;
+}
+
+/* Has the object of a response that runs been read a moment ago? */
+static bool answer_polled(struct state_request *q)
+{
+    struct background *b = q->worker->background;
+    int64_t created_at;
+
+    if (b == NULL || !poll_cache_find(background_polls(b), q->owner, q->ids[0], monotonic_ms(),
+                                      &q->out, &created_at, &q->ticket))
+        return false;
+    q->poll_after = poll_after_ms(clock_unix_s() - created_at);
+    return true;
+}
+
+/* A queued response may be begun by any gateway at any time, and who has seen it running is not to be
+ * told that it waits: so only the answer for one that runs is kept. */
+static void keep_polled(const struct state_request *q, const struct store_response *r)
+{
+    struct background *b = q->worker->background;
+
+    if (b != NULL && r->status == STORE_IN_PROGRESS)
+        poll_cache_keep(background_polls(b), q->owner, r->id, q->ticket, monotonic_ms(),
+                        r->created_at, buf_str(&q->out));
 }
 
 static int get_response(struct store_session *s, struct state_request *q, struct err *reterr)
@@ -25,38 +58,15 @@ static int get_response(struct store_session *s, struct state_request *q, struct
 
     if (find_response(s, q, &r, reterr) == -1)
         return -1;
-    if (q->wants_stream) {
-        err_set_param(reterr, ERR_INVALID_VALUE, "stream",
-                      "The events of this response are not kept: only those of background "
-                      "responses can be streamed again.");
-        return -1;
-    }
     buf_append(&q->out, r.head);
     state_items_write(&r.items, &q->out);
     buf_append(&q->out, r.tail);
+    q->poll_after = STR_NONE;
+    if (!store_status_is_terminal(r.status)) {
+        q->poll_after = poll_after_ms(clock_unix_s() - r.created_at);
+        keep_polled(q, &r);
+    }
     return 0;
-}
-
-/* ---- DELETE /v1/responses/{id} */
-
-static int delete_response(struct store_session *s, struct state_request *q, struct err *reterr)
-{
-    if (store_delete_response(s, q->owner, q->ids[0], reterr) == -1)
-        return -1;
-    state_write_deleted(q, STR("response"));
-    return 0;
-}
-
-/* ---- POST /v1/responses/{id}/cancel */
-
-static int cancel_response(struct store_session *s, struct state_request *q, struct err *reterr)
-{
-    struct store_response r;
-
-    if (find_response(s, q, &r, reterr) == -1)
-        return -1;
-    err_set(reterr, ERR_INVALID_VALUE, "Only background responses can be cancelled.");
-    return -1;
 }
 
 /* ---- GET /v1/responses/{id}/input_items */
@@ -77,8 +87,7 @@ static int list_input_items(struct store_session *s, struct state_request *q, st
     return 0;
 }
 
-const struct state_call state_response_get = {STORE_READ, false, read_get, get_response};
-const struct state_call state_response_delete = {STORE_WRITE, false, NULL, delete_response};
-const struct state_call state_response_cancel = {STORE_READ, false, NULL, cancel_response};
+const struct state_call state_response_get = {STORE_READ, false, read_get, get_response,
+                                              answer_polled};
 const struct state_call state_response_input_items = {STORE_READ, false, read_input_items,
-                                                      list_input_items};
+                                                      list_input_items, NULL};

@@ -20,7 +20,7 @@ static void refuse_handshake(struct http_exchange *x, const struct err *e)
     http_exchange_respond_error(x, e, spoken, is_version ? COUNT_OF(spoken) : 0);
 }
 
-static void open_websocket(struct worker *w, struct http_exchange *x, const struct caller *caller,
+static void open_websocket(struct worker *w, struct http_exchange *x, struct caller caller,
                            websocket_open_fn *open)
 {
     const struct websocket_conf conf = {
@@ -30,22 +30,21 @@ static void open_websocket(struct worker *w, struct http_exchange *x, const stru
     struct websocket *ws = http_exchange_upgrade(x, &conf);
 
     if (ws != NULL)
-        open(w, ws, caller);
+        open(w, ws, &caller);
 }
 
 void websocket_route_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
-                           websocket_open_fn *open)
+                           websocket_open_fn *open, struct caller *ret_caller)
 {
     str authorization = ws_handshake_authorization(r, http_exchange_arena(x));
-    struct caller caller;
     struct err e;
 
     if (ws_handshake_check_origin(w->origins, r, &e) == -1)
-        refuse_request(x, r, "origin_refused", &e);
-    else if (api_keys_identify(w->keys, authorization, &caller, &e) == -1)
+        refuse_request(x, r, REJECT_ORIGIN, &e);
+    else if (api_keys_identify_client(w->keys, r->certificate, authorization, ret_caller, &e) == -1)
         refuse_caller(x, r, &e);
     else if (ws_handshake_check(r, &e) == -1)
         refuse_handshake(x, &e);
     else if (!refuse_without_memory(x, r))
-        open_websocket(w, x, &caller, open);
+        open_websocket(w, x, *ret_caller, open);
 }

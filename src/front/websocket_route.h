@@ -13,8 +13,9 @@ struct worker;
 typedef void websocket_open_fn(struct worker *w, struct websocket *ws, const struct caller *caller);
 
 /* Judges a request that is meant as a handshake, and refuses it or opens the connection. The exchange
- * is over for the caller, and the request's views are gone. */
+ * is over for the caller, and the request's views are gone. *ret_caller, in the exchange's memory, is who it
+ * was, as soon as that is known. */
 void websocket_route_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
-                           websocket_open_fn *open);
+                           websocket_open_fn *open, struct caller *ret_caller);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* Raw values. */
 struct message_fields {
-    str type, stream_id, previous_response_id, input;
+    str type, stream_id, previous_response_id, previous_responses_id, input;
 };
 
 /* What is wrong in a body is the turn's to say: of it only the names of things are looked at. */
@@ -20,6 +20,7 @@ static const struct field message_table[] = {
     FIELD(struct message_fields, type, FIELD_TEXT),
     FIELD(struct message_fields, stream_id, FIELD_ANY),
     FIELD(struct message_fields, previous_response_id, FIELD_ANY),
+    FIELD(struct message_fields, previous_responses_id, FIELD_ANY), /* as clients misspell it */
     FIELD(struct message_fields, input, FIELD_ANY),
 };
 
@@ -82,13 +83,15 @@ static int read_type(str type, struct ws_message *ret, struct err *reterr)
 
 int ws_message_read(str text, struct ws_message *ret, struct err *reterr)
 {
-    struct message_fields in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE};
+    struct message_fields in = {STR_NONE, STR_NONE, STR_NONE, STR_NONE, STR_NONE};
 
     *ret = (struct ws_message){.text = text, .stream_id = STR_NONE, .is_malformed = true};
     if (fields_read_body(text, FIELDS(message_table), &in, NULL, reterr) == -1)
         return -1;
     ret->is_malformed = false;
     ret->previous_response_id = jr_string_of(in.previous_response_id);
+    if (str_is_none(ret->previous_response_id))
+        ret->previous_response_id = jr_string_of(in.previous_responses_id);
     ret->input = in.input;
     if (read_stream_id(in.stream_id, ret, reterr) == -1)
         return -1;
