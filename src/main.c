@@ -11,16 +11,23 @@
 #include "access/api_key.h"
 #include "base/version.h"
 #include "cli/command_line.h"
+#include "cli/doctor_command.h"
+#include "cli/health_command.h"
 #include "cli/key_command.h"
 #include "cli/mcp_command.h"
+#include "cli/models_command.h"
 #include "cli/sandbox_command.h"
 #include "cli/store_command.h"
 #include "cli/upstream_report.h"
 #include "config/config.h"
 #include "config/spelling.h"
 #include "daemon/mcp_servers.h"
+#include "daemon/metrics_setup.h"
 #include "daemon/server.h"
+#include "daemon/tls_listener.h"
 #include "ev/log.h"
+#include "json/json_text.h"
+#include "trace/export/trace_conf.h"
 #include "turn/compaction_prompt.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -56,17 +63,34 @@ static bool has_word(int n_args, const char *const *args, const char *word)
     return false;
 }
 
-static int show_config(const struct config *config, const struct mcp_config *servers)
+/* Variables of OpenTelemetry switch traces on where the key `traces` says nothing. */
+static void show_traces(const struct trace_conf *traces, struct buf *out)
+{
+    if (!traces->is_on)
+        return;
+    buf_c(out, "// traces are sent to ");
+    json_text_escape(str_from_c(traces->endpoint), out);
+    buf_char(out, '\n');
+}
+
+/* With --probe an upstream that does not answer is a failure. */
+static int show_config(const struct config *config, const struct mcp_config *servers,
+                       const struct trace_conf *traces, bool is_probe)
 {
     struct buf text = {0};
+    bool has_answered = true;
     int status;
 
     config_show(config, &text);
     mcp_servers_show(servers, &text);
-    upstream_report_show(config, &text);
+    show_traces(traces, &text);
+    if (is_probe)
+        has_answered = upstream_report_probe(config, &text);
+    else
+        upstream_report_show(config, &text);
     status = buf_failed(&text) ? EXIT_FAILED : print_text(buf_cstr(&text));
     buf_fini(&text);
-    return status;
+    return has_answered ? status : EXIT_FAILED;
 }
 
 /* True when the file of compaction_prompt is of no use. */
@@ -88,70 +112,106 @@ static void forbid_core_dumps(void)
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
+/* The word `on` of the key audit is no path: its lines go where the others do. */
+static int open_log_files(const struct config *config, struct err *reterr)
+{
+    const char *audit = config->audit;
+
+    if (config->log_file != NULL && log_file_open(LOG_TARGET_MAIN, config->log_file, reterr) == -1)
+        return -1;
+    log_audit_set(strcmp(audit, "off") != 0);
+    if (!log_audit_is_on() || strcmp(audit, "on") == 0)
+        return 0;
+    return log_file_open(LOG_TARGET_AUDIT, audit, reterr);
+}
+
 /* Runs the daemon, and takes the reference to servers. */
 static int run_daemon(const struct config *config, const struct config_sources *sources,
                       const struct api_keys *keys, struct mcp_config *servers,
-                      const struct config_problems *warnings)
+                      const struct trace_conf *traces, const struct config_problems *warnings)
 {
+    struct err e;
     int status;
 
     if (!config->core_dumps)
         forbid_core_dumps();
     log_setup((enum log_level)config->log_level, (enum log_format)config->log_format);
+    if (metrics_set_up(config, &e) == -1 || open_log_files(config, &e) == -1) {
+        log_msg(LOG_ERROR, "%s", e.msg);
+        mcp_config_unref(servers);
+        return EXIT_FAILED;
+    }
     log_start(config->log_queue_size_bytes);
+    log_line(LOG_INFO, "starting",
+             (struct log_field[]){LOG_STR("version", STR(ANTIPHON_VERSION)),
+                                  LOG_INT("pid", getpid()), LOG_END});
     for (size_t i = 0; i < warnings->n_kept; i++)
         log_msg(LOG_WARN, "%s", warnings->kept[i].text);
-    status = server_run(config, sources, keys, servers);
+    status = server_run(config, sources, keys, servers, traces);
     log_stop();
     return status;
 }
 
 static int serve_command(int n_args, const char *const *args)
 {
-    const struct config_sources sources = {
-        .args = args, .n_args = n_args, .env = (const char *const *)environ};
+    const char **env;
+    struct config_sources sources = {.args = args, .n_args = n_args};
     bool is_check = has_word(n_args, args, "--check-config");
     struct config_problems problems = {.n_kept = 0};
     struct mcp_config *servers = NULL;
     struct config config;
     struct api_keys keys = {.list = NULL};
+    struct trace_conf traces;
     bool is_wrong;
     int status = EXIT_USAGE;
 
     if (command_asks_for_help(n_args, args))
         return print_made_by(config_help);
+    env = config_env_list(environ);
+    if (env == NULL)
+        return EXIT_FAILED;
+    sources.env = env;
     is_wrong = config_load(&config, &sources, &problems) == -1;
     is_wrong = api_keys_load(&keys, &config, &problems) == -1 || is_wrong;
     is_wrong = mcp_servers_load(&config, &servers, &problems) == -1 || is_wrong;
+    is_wrong = trace_conf_load(&traces, &config, sources.env, &problems) == -1 || is_wrong;
     is_wrong = has_bad_prompt(&config, &problems) || is_wrong;
+    is_wrong = !tls_listener_check(&config, &problems) || is_wrong;
+    if (!is_check && has_word(n_args, args, "--probe")) {
+        config_error(&problems, "--probe belongs to --check-config");
+        is_wrong = true;
+    }
     if (is_wrong) {
         command_print_problems(&problems);
     } else if (is_check) {
         command_print_problems(&problems);
-        status = show_config(&config, servers);
+        status = show_config(&config, servers, &traces, has_word(n_args, args, "--probe"));
     } else {
-        status = run_daemon(&config, &sources, &keys, servers, &problems);
+        status = run_daemon(&config, &sources, &keys, servers, &traces, &problems);
         servers = NULL;
     }
     mcp_config_unref(servers);
+    trace_conf_fini(&traces);
     api_keys_fini(&keys);
     config_fini(&config);
     config_problems_fini(&problems);
+    free(env);
     return status;
 }
 
-static int help_command(int n_args, const char *const *args)
-{
-    (void)n_args;
-    (void)args;
-    return print_made_by(command_help_all);
-}
+static int help_command(int n_args, const char *const *args); /* looks into the table */
 
 static int version_command(int n_args, const char *const *args)
 {
+    const char *commit = version_commit();
+
     (void)n_args;
     (void)args;
-    return print_text("antiphon " ANTIPHON_VERSION "\n");
+    if (commit[0] == '\0')
+        return print_text("antiphon " ANTIPHON_VERSION "\n");
+    return printf("antiphon " ANTIPHON_VERSION " (%s)\n", commit) < 0 || fflush(stdout) == EOF
+               ? EXIT_FAILED
+               : EXIT_OK;
 }
 
 static const struct {
@@ -181,6 +241,23 @@ static int refuse_command(const char *name)
     (void)fprintf(stderr, "antiphon: %s\n", problems.kept[0].text);
     config_problems_fini(&problems);
     return EXIT_USAGE;
+}
+
+/* `antiphon help NAME` is `antiphon NAME --help`. */
+static int help_command(int n_args, const char *const *args)
+{
+    static const char *const help[] = {"--help"};
+
+    if (n_args == 0)
+        return print_made_by(command_help_all);
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        if (strcmp(args[0], commands[i].name) != 0)
+            continue;
+        if (commands[i].run == help_command)
+            return print_made_by(command_help_all);
+        return commands[i].run(COUNT_OF(help), help);
+    }
+    return refuse_command(args[0]);
 }
 
 /* Opens standard streams that were closed at the start: a store or a socket would get their number,

@@ -91,21 +91,13 @@ static int hash_input(str name)
     return status;
 }
 
-static int print_help(void)
-{
-    struct buf text = {.limit = 0};
-
-    command_help("key", &text);
-    return print_made(&text, true);
-}
-
 int key_command(int n_args, const char *const *args)
 {
     bool is_hash = n_args > 0 && strcmp(args[0], "hash") == 0;
     str name = n_args == 0 ? STR_NONE : str_from_c(args[n_args - 1]);
 
     if (n_args > 0 && (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0))
-        return print_help();
+        return command_print_help("key", "");
     if ((is_hash ? n_args != 2 : n_args > 1) || str_starts_with(name, STR("-")))
         return refuse_usage("usage: antiphon key [NAME], or antiphon key hash NAME");
     if (n_args == 0)

@@ -203,20 +203,17 @@ static int run_job(struct job *job)
 
 static int print_help(void)
 {
-    struct buf text = {.limit = 0};
-
-    command_help("mcp", &text);
-    buf_c(&text, "\n"
-                 "The servers are those of --mcp-config, found by the same configuration as those\n"
-                 "of antiphon serve, or one that is given by its address:\n"
-                 "\n"
-                 "  --url URL\n"
-                 "  --header 'NAME: VALUE'    as often as needed\n"
-                 "\n"
-                 "${VAR} in them stands for a variable, so that secrets need not be typed.\n"
-                 "Ctrl-C cancels a call at the server. The exit status is 0, 1 when a server\n"
-                 "cannot be used or a call has failed, and 2 for a mistake on the command line.\n");
-    return command_print(&text, EXIT_SUCCESS);
+    return command_print_help(
+        "mcp", "\n"
+               "The servers are those of --mcp-config, found by the same configuration as those\n"
+               "of antiphon serve, or one that is given by its address:\n"
+               "\n"
+               "  --url URL\n"
+               "  --header 'NAME: VALUE'    as often as needed\n"
+               "\n"
+               "${VAR} in them stands for a variable, so that secrets need not be typed.\n"
+               "Ctrl-C cancels a call at the server. The exit status is 0, 1 when a server\n"
+               "cannot be used or a call has failed, and 2 for a mistake on the command line.\n");
 }
 
 int mcp_command(int n_args, const char *const *args)

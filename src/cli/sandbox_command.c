@@ -212,16 +212,14 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
 
 static int print_help(void)
 {
-    struct buf text = {.limit = 0};
-
-    command_help("sandbox", &text);
-    buf_c(&text, "\n"
-                 "The flags, variables and file that set limits are those of antiphon serve; see\n"
-                 "there the ones that begin with --code. Printed is what the code prints, then\n"
-                 "the value of its last expression, and the files that it has made. The exit\n"
-                 "status is 0, 1 when the code has failed, and 2 for a mistake on the command\n"
-                 "line or when this machine cannot run a sandbox, with the reason.\n");
-    return command_print(&text, EXIT_SUCCESS);
+    return command_print_help(
+        "sandbox",
+        "\n"
+        "The flags, variables and file that set limits are those of antiphon serve; see\n"
+        "there the ones that begin with --code. Printed is what the code prints, then\n"
+        "the value of its last expression, and the files that it has made. The exit\n"
+        "status is 0, 1 when the code has failed, and 2 for a mistake on the command\n"
+        "line or when this machine cannot run a sandbox, with the reason.\n");
 }
 
 int sandbox_command(int n_args, const char *const *args)

@@ -1,6 +1,10 @@
-/* store_command.c -- `antiphon store stats`, `purge`, `export` and `vacuum`. */
+/* store_command.c -- `antiphon store stats`, `purge`, `export`, `vacuum`, `backup` and `upgrade`.
+ *
+ * None but `upgrade` changes tables of an older version: somebody who only looks at a store must not
+ * take it away from the gateway that uses it. */
 #include "cli/store_command.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,7 +13,9 @@
 #include "cli/command_line.h"
 #include "cli/store_dump.h"
 #include "cli/store_report.h"
+#include "cli/store_upgrade.h"
 #include "config/config.h"
+#include "daemon/seal_secret.h"
 #include "daemon/state_conf.h"
 
 enum { EXIT_USAGE = 2, EXIT_TOO_NEW = 3 };
@@ -17,7 +23,8 @@ enum { EXIT_USAGE = 2, EXIT_TOO_NEW = 3 };
 /* What the command line asks for. */
 struct job {
     const struct action *action;
-    bool as_json, trusts_clock;
+    bool as_json, trusts_clock, only_checks;
+    const char *path;      /* of the copy, or NULL */
     uint64_t older_than_s; /* 0: as configured */
     struct store_conf conf;
 };
@@ -59,7 +66,6 @@ static int purge_all(const struct job *job, struct store_session *s, uint64_t *r
 {
     struct store_limits limits = job->conf.limits;
     struct store_purged purged;
-    uint64_t n;
 
     if (job->older_than_s != 0)
         limits.max_age_s = job->older_than_s;
@@ -67,9 +73,8 @@ static int purge_all(const struct job *job, struct store_session *s, uint64_t *r
     do {
         if (store_purge(s, &limits, store_now_ms(s), PURGE_AT_ONCE, &purged, reterr) == -1)
             return -1;
-        n = store_purged_histories(&purged);
-        *ret_n += n;
-    } while (n >= PURGE_AT_ONCE);
+        *ret_n += store_purged_histories(&purged);
+    } while (purged.has_more);
     return 0;
 }
 
@@ -160,16 +165,64 @@ static int run_vacuum(const struct job *job, struct store_session *s, struct err
     return rc;
 }
 
+/* ---- backup, upgrade */
+
+/* What a gateway has sealed for clients opens with the secret beside its database alone. */
+static void write_secret_note(const char *store_url, struct buf *out)
+{
+    char path[PATH_MAX];
+
+    if (!seal_secret_path(store_url, path, sizeof(path)) || access(path, F_OK) == -1)
+        return;
+    buf_c(out, path);
+    buf_c(out, " is not in it: copy that file as well, to the name of the copy and -key\n");
+}
+
+static int run_backup(const struct job *job, struct store_session *s, struct err *reterr)
+{
+    struct store_schema schema;
+    struct buf text = {0};
+    int rc;
+
+    if (store_schema(s, &schema, reterr) == -1 || store_copy(s, job->path, reterr) == -1)
+        return -1;
+    buf_c(&text, "copied to ");
+    buf_c(&text, job->path);
+    buf_c(&text, "; the tables have version ");
+    buf_int(&text, schema.version);
+    buf_char(&text, '\n');
+    write_secret_note(job->conf.url, &text);
+    rc = print_text(&text, reterr);
+    buf_fini(&text);
+    return rc;
+}
+
+static int run_upgrade(const struct job *job, struct store_session *s, struct err *reterr)
+{
+    struct store_schema schema;
+    struct buf text = {0};
+    int rc;
+
+    if (store_schema(s, &schema, reterr) == -1)
+        return -1;
+    if (!job->only_checks && !schema.is_usable && store_upgrade(&job->conf, reterr) == -1)
+        return -1;
+    store_upgrade_report(&job->conf, &schema, job->only_checks, &text);
+    rc = print_text(&text, reterr);
+    buf_fini(&text);
+    return rc;
+}
+
 /* ---- the command line */
 
 static const struct action {
     const char *name;
     int (*run)(const struct job *job, struct store_session *s, struct err *reterr);
+    enum store_tables tables;
 } actions[] = {
-    {"stats", run_stats},
-    {"purge", run_purge},
-    {"export", run_export},
-    {"vacuum", run_vacuum},
+    {"stats", run_stats, STORE_AS_IT_IS},   {"purge", run_purge, STORE_AS_IT_IS},
+    {"export", run_export, STORE_AS_IT_IS}, {"vacuum", run_vacuum, STORE_AS_IT_IS},
+    {"backup", run_backup, STORE_UNREAD},   {"upgrade", run_upgrade, STORE_UNREAD},
 };
 
 static const struct action *find_action(const char *word)
@@ -206,6 +259,10 @@ static int take_own_flag(struct job *job, int n_words, const char *const *words,
     }
     if (job->action->run == run_stats && str_eq(word, STR("--json"))) {
         job->as_json = true;
+        return 1;
+    }
+    if (job->action->run == run_upgrade && str_eq(word, STR("--check"))) {
+        job->only_checks = true;
         return 1;
     }
     if (job->action->run == run_purge && str_eq(word, STR("--trust-clock"))) {
@@ -300,6 +357,7 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
     } else {
         command_set_up_log(&config);
         job->conf = state_conf(&config, &config.memory);
+        job->conf.tables = job->action->tables;
         status = EXIT_SUCCESS;
         if (run_job(job, &e) == -1) {
             (void)fprintf(stderr, "antiphon: %s\n", e.msg);
@@ -313,19 +371,12 @@ static int run_with_configuration(struct job *job, int n_args, const char *const
 
 static int print_help(void)
 {
-    struct buf text = {0};
-    struct err e;
-    int status;
-
-    command_help("store", &text);
-    buf_c(&text,
-          "\n"
-          "The other flags, the variables and the file are those of antiphon serve: the\n"
-          "store is found, and its limits are known, by the same configuration. Gateways may\n"
-          "go on using it meanwhile.\n");
-    status = print_text(&text, &e) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-    buf_fini(&text);
-    return status;
+    return command_print_help(
+        "store",
+        "\n"
+        "The other flags, the variables and the file are those of antiphon serve: the\n"
+        "store is found, and its limits are known, by the same configuration. Gateways may\n"
+        "go on using it meanwhile.\n");
 }
 
 int store_command(int n_args, const char *const *args)
@@ -335,10 +386,18 @@ int store_command(int n_args, const char *const *args)
     if (command_asks_for_help(n_args, args))
         return print_help();
     if (job.action == NULL) {
-        (void)fputs("antiphon: which one: store stats, purge, export or vacuum? See antiphon store "
-                    "--help\n",
-                    stderr);
+        (void)fputs(
+            "antiphon: which one: store stats, purge, export, vacuum, backup or upgrade? See "
+            "antiphon store --help\n",
+            stderr);
         return EXIT_USAGE;
     }
-    return run_with_configuration(&job, n_args - 1, args + 1);
+    if (job.action->run != run_backup)
+        return run_with_configuration(&job, n_args - 1, args + 1);
+    if (n_args < 2 || args[1][0] == '-') {
+        (void)fputs("antiphon: where to? antiphon store backup PATH makes a new file\n", stderr);
+        return EXIT_USAGE;
+    }
+    job.path = args[1];
+    return run_with_configuration(&job, n_args - 2, args + 2);
 }

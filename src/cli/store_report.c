@@ -42,9 +42,13 @@ static const struct {
     {"histories", "histories", offsetof(struct store_stats, n_histories), false},
     {"conversations", "conversations", offsetof(struct store_stats, n_conversations), false},
     {"responses", "responses", offsetof(struct store_stats, n_responses), false},
+    {"queued", "queued", offsetof(struct store_stats, n_queued), false},
+    {"running", "running", offsetof(struct store_stats, n_running), false},
     {"items", "items", offsetof(struct store_stats, n_items), false},
     {"owners", "owners", offsetof(struct store_stats, n_owners), false},
+    {"keys", "idempotency_keys", offsetof(struct store_stats, n_keys), false},
     {"content", "bytes", offsetof(struct store_stats, bytes), true},
+    {"events", "events_bytes", offsetof(struct store_stats, cuts_bytes), true},
     {"database", "file_bytes", offsetof(struct store_stats, file_bytes), true},
 };
 

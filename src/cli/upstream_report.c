@@ -29,6 +29,20 @@ static void report_only_model(const struct config *c, const struct upstream_fact
     report_window(&w, out);
 }
 
+static void report_model(const struct config *c, const struct upstream_facts *facts, str id,
+                         struct buf *out)
+{
+    const struct upstream_window w = upstream_window_of(c, facts, id);
+
+    buf_c(out, "// model ");
+    json_text_escape(id, out);
+    if (w.tokens > 0) {
+        buf_c(out, ": ");
+        report_window(&w, out);
+    }
+    buf_char(out, '\n');
+}
+
 /* A comment for each of the first models of which it is known. */
 static void report_models(const struct config *c, const struct upstream_facts *facts,
                           struct buf *out)
@@ -40,16 +54,11 @@ static void report_models(const struct config *c, const struct upstream_facts *f
         return; /* it stands behind the kind */
     for (size_t i = 0; i < facts->models.n && n < MOST; i++) {
         const str id = facts->models.v[i].id;
-        const struct upstream_window w = upstream_window_of(c, facts, id);
 
-        if (w.tokens == 0)
+        if (upstream_window_of(c, facts, id).tokens == 0)
             continue;
         n++;
-        buf_c(out, "// model ");
-        json_text_escape(id, out);
-        buf_c(out, ": ");
-        report_window(&w, out);
-        buf_char(out, '\n');
+        report_model(c, facts, id, out);
     }
 }
 
@@ -72,12 +81,14 @@ static void report_finding(const struct upstream_finding *f, struct buf *out)
     }
 }
 
-static void report_upstream(const struct config *c, struct arena *a, struct buf *out)
+/* True when it has answered. */
+static bool report_upstream(const struct config *c, bool is_probe, struct arena *a, struct buf *out)
 {
     const str base = config_upstream_base(a, str_from_c(c->upstream));
     struct upstream_finding told = upstream_watch_told(c, base);
     struct upstream_facts *facts =
         upstream_watch_look(c, base, config_upstream_authorization(a, c));
+    const bool has_answered = facts != NULL;
 
     buf_c(out, "// kind of the upstream: ");
     if (facts != NULL) {
@@ -91,18 +102,33 @@ static void report_upstream(const struct config *c, struct arena *a, struct buf 
         buf_c(out, "generic until it answers: the upstream could not be reached");
     }
     buf_char(out, '\n');
-    if (facts != NULL)
+    for (size_t i = 0; is_probe && has_answered && i < facts->models.n; i++)
+        report_model(c, facts, facts->models.v[i].id, out);
+    if (!is_probe && has_answered)
         report_models(c, facts, out);
     upstream_facts_unref(facts);
+    return has_answered;
+}
+
+static bool look_and_report(const struct config *c, bool is_probe, struct buf *out)
+{
+    struct arena a = {0};
+    bool has_answered;
+
+    if (c->upstream == NULL)
+        return true; /* the demo is always there */
+    (void)signal(SIGPIPE, SIG_IGN);
+    has_answered = report_upstream(c, is_probe, &a, out);
+    arena_fini(&a);
+    return has_answered;
 }
 
 void upstream_report_show(const struct config *c, struct buf *out)
 {
-    struct arena a = {0};
+    (void)look_and_report(c, false, out);
+}
 
-    if (c->upstream == NULL)
-        return;
-    (void)signal(SIGPIPE, SIG_IGN);
-    report_upstream(c, &a, out);
-    arena_fini(&a);
+bool upstream_report_probe(const struct config *c, struct buf *out)
+{
+    return look_and_report(c, true, out);
 }

@@ -9,4 +9,8 @@
  * recognised, for upstream_probe_timeout at most; nothing for the demo. */
 void upstream_report_show(const struct config *c, struct buf *out);
 
+/* Reports for --probe, which wants the name of every model that is served. False when the upstream could
+ * not be asked. */
+bool upstream_report_probe(const struct config *c, struct buf *out);
+
 #endif

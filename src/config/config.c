@@ -35,11 +35,15 @@ int config_load(struct config *c, const struct config_sources *sources,
                 struct config_problems *problems)
 {
     size_t n_before = problems->n_errors;
+    enum config_preset program;
 
     set_defaults(c, problems);
     load_file(c, sources, problems);
+    program = config_preset_apply(c, sources, problems);
+    config_moved_load(c, program, config_preset_env(c, program, sources, problems), problems);
     config_env_load(c, sources->env, problems);
     config_flags_load(c, sources->n_args, sources->args, problems);
+    config_directories_resolve(c, sources->env, problems);
     config_rules_check(c, problems);
     config_model_note_old(c, problems);
     return problems->n_errors == n_before ? 0 : -1;

@@ -20,6 +20,12 @@
 #include "wire/dialect/model_setting.h"
 
 /* In the order of the words in config.def. */
+enum config_preset {
+    CONFIG_PRESET_AUTO,
+    CONFIG_PRESET_NONE,
+    CONFIG_PRESET_ORS,
+    CONFIG_PRESET_VR,
+};
 enum config_reasoning {
     CONFIG_REASONING_TEXT,
     CONFIG_REASONING_SUMMARY,
@@ -40,7 +46,19 @@ enum config_count_by {
     CONFIG_COUNT_BY_COMPLETION,
     CONFIG_COUNT_BY_OFF
 };
+enum config_tls_client_auth {
+    CONFIG_TLS_CLIENT_AUTH_OFF,
+    CONFIG_TLS_CLIENT_AUTH_OPTIONAL,
+    CONFIG_TLS_CLIENT_AUTH_REQUIRE
+};
+enum config_tls_owner {
+    CONFIG_TLS_OWNER_NONE,
+    CONFIG_TLS_OWNER_CN,
+    CONFIG_TLS_OWNER_SAN,
+    CONFIG_TLS_OWNER_FINGERPRINT
+};
 enum config_store_failure { CONFIG_STORE_FAILURE_FAIL, CONFIG_STORE_FAILURE_CONTINUE };
+enum config_resumable { CONFIG_RESUMABLE_STORED, CONFIG_RESUMABLE_BACKGROUND };
 enum config_dialect { CONFIG_DIALECT_RESPONSES, CONFIG_DIALECT_ORS };
 enum config_mcp_inject { CONFIG_MCP_INJECT_DECLARED, CONFIG_MCP_INJECT_ALWAYS };
 enum config_mcp_list_items {
@@ -100,12 +118,19 @@ enum config_foreign_compaction {
     CONFIG_FOREIGN_COMPACTION_DROP,
     CONFIG_FOREIGN_COMPACTION_REJECT,
 };
+enum config_metrics {
+    CONFIG_METRICS_AUTO,
+    CONFIG_METRICS_KEY,
+    CONFIG_METRICS_OPEN,
+    CONFIG_METRICS_OFF,
+};
 enum config_log_level {
     CONFIG_LOG_LEVEL_ERROR,
     CONFIG_LOG_LEVEL_WARN,
     CONFIG_LOG_LEVEL_INFO,
     CONFIG_LOG_LEVEL_DEBUG,
 };
+enum config_traces { CONFIG_TRACES_OFF, CONFIG_TRACES_OTLP };
 enum config_log_format { CONFIG_LOG_FORMAT_TEXT, CONFIG_LOG_FORMAT_JSON };
 
 /* A size that is left to the gateway. */
@@ -136,6 +161,7 @@ struct config_list {
 /* Where a value was written. */
 enum config_source {
     CONFIG_FROM_DEFAULT,
+    CONFIG_FROM_PRESET,
     CONFIG_FROM_FILE,
     CONFIG_FROM_VARIABLE,
     CONFIG_FROM_FLAG,
@@ -143,9 +169,10 @@ enum config_source {
 
 struct config_place {
     enum config_source source;
-    bool is_refused;  /* what is written there is not valid */
-    const char *name; /* the file, or a variable that is not named like the key; else NULL */
-    size_t line;      /* in the file, from 1 */
+    bool is_refused; /* what is written there is not valid */
+    const char
+        *name;   /* the file, the preset, or a variable that is not named like the key; else NULL */
+    size_t line; /* in the file, from 1 */
 };
 
 /* The keys by number, in the order of config.def; behind them the old keys, whose names are settings
@@ -169,16 +196,21 @@ struct config {
 };
 
 /* What a configuration is made from. */
+/* The variables as they are now, for config_sources.env: a list of its own, since setenv() moves that of the
+ * process. The caller's to free(); NULL when out of memory. */
+const char **config_env_list(char *const *env);
+
 struct config_sources {
     const char *const *args; /* the n_args words after `serve` */
     int n_args;
     const char *const *env; /* "NAME=value", ends with NULL; or NULL: none */
     str file_text;          /* STR_NONE: read the file that --config or ANTIPHON_CONFIG names,
                              * if any; else this stands in its place and nothing is read */
+    str dotenv_text;        /* the same for the file .env here, which the preset ors reads */
 };
 
-/* Fills *c from, later ones winning: defaults, the file, variables of
- * open-responses-server, ANTIPHON_* variables, flags. A variable that is empty
+/* Fills *c from, later ones winning: defaults, the preset, the file, the file .env, variables of
+ * other programs (moving.def), ANTIPHON_* variables, flags. A variable that is empty
  * counts as not set. A key's list is replaced by the next source; flags of one
  * key add to each other.
  *
@@ -189,6 +221,14 @@ struct config_sources {
  * sources is kept. Finish *c with config_fini() either way. */
 int config_load(struct config *c, const struct config_sources *sources,
                 struct config_problems *problems);
+/* In a configuration that was read again, puts the values of the start back for all keys that are not for
+ * that (reload_key.def), and appends the names of those that would have changed. Texts are the start's,
+ * which outlives it. */
+void config_keep_rest(struct config *now, const struct config *start, struct buf *changed);
+
+/* True when every key has the same value in both, and from the same place. */
+bool config_is_same(const struct config *a, const struct config *b);
+
 void config_fini(struct config *c);
 
 /* Appends every key with its value and where that came from, as a file that
@@ -211,6 +251,14 @@ str config_upstream_base(struct arena *a, str upstream);
 /* The value of Authorization that upstream_key asks for, in the arena. STR_NONE when there is no
  * key, or out of memory. */
 str config_upstream_authorization(struct arena *a, const struct config *c);
+
+/* True when an element of listen has one of the marks (enum listen_mark), and an address that other
+ * machines reach, as far as its text tells. */
+bool config_listens_to_others(const char *listen, unsigned marks);
+
+/* True when other machines are answered at this element of listen without having shown a certificate.
+ * Of descriptors nothing is known. */
+bool config_answers_strangers(const struct config *c, const char *listen);
 
 /* Text of `antiphon serve --help`. */
 void config_help(struct buf *out);

@@ -1,7 +1,7 @@
 /* config_flags.c -- the command line: --name VALUE, --name=VALUE, --name, --no-name. */
 #include "config/config_key.h"
 
-/* --config and --check-config are flags only: they say what to do with the keys. */
+/* --config, --check-config and --probe are flags only: they say what to do with the keys. */
 enum flag_meaning { FLAG_WRONG, FLAG_OF_KEY, FLAG_CONFIG, FLAG_CHECK };
 
 /* One flag, taken apart. */
@@ -20,6 +20,7 @@ static void unknown_flag(str name, struct config_problems *problems)
     config_key_spell(&s);
     (void)spelling_try(&s, "config");
     (void)spelling_try(&s, "check-config");
+    (void)spelling_try(&s, "probe");
     (void)spelling_try(&s, "help");
     if (s.best == NULL) {
         config_error(problems, "unknown flag --%.*s; see antiphon serve --help", STR_ARG(name));
@@ -47,7 +48,7 @@ static enum flag_meaning meaning_of(struct flag *f)
 {
     if (str_eq(f->name, STR("config")))
         return FLAG_CONFIG;
-    if (str_eq(f->name, STR("check-config")))
+    if (str_eq(f->name, STR("check-config")) || str_eq(f->name, STR("probe")))
         return FLAG_CHECK;
     f->key = config_key_find(f->name);
     if (f->key != NULL)
@@ -136,9 +137,11 @@ void config_flags_load(struct config *c, int n_args, const char *const *args,
     }
 }
 
-const char *config_flags_file(int n_args, const char *const *args)
+/* The value of the last flag of this meaning and key; STR_NONE when there is none. */
+static str last_value(int n_args, const char *const *args, enum flag_meaning meaning,
+                      const struct config_key *k)
 {
-    const char *path = NULL;
+    str value = STR_NONE;
     struct flag f;
     int used;
 
@@ -147,8 +150,18 @@ const char *config_flags_file(int n_args, const char *const *args)
         if (!is_flag(str_from_c(args[i])))
             continue;
         used = flag_read(n_args - i, args + i, &f, NULL);
-        if (f.meaning == FLAG_CONFIG)
-            path = f.value.p;
+        if (f.meaning == meaning && (k == NULL || f.key == k))
+            value = f.value;
     }
-    return path;
+    return value;
+}
+
+const char *config_flags_file(int n_args, const char *const *args)
+{
+    return last_value(n_args, args, FLAG_CONFIG, NULL).p;
+}
+
+str config_flags_value(int n_args, const char *const *args, const struct config_key *k)
+{
+    return last_value(n_args, args, FLAG_OF_KEY, k);
 }

@@ -7,10 +7,12 @@
 #include <ctype.h>
 #include <sys/un.h>
 
+#include "base/listen_spec.h"
 #include "base/num.h"
 #include "base/url.h"
 #include "base/utf8.h"
 #include "config/config_key.h"
+#include "trace/trace_sample.h"
 
 /* Short ones can be guessed by whoever has something that was made with them. */
 static bool is_long_secret(str s)
@@ -39,6 +41,13 @@ static bool is_share(str s)
     uint64_t n;
 
     return str_eq(s, STR("auto")) || (num_uint(s, &n) && n <= 1000000);
+}
+
+static bool is_fraction(str s)
+{
+    double share;
+
+    return trace_share_read(s, &share);
 }
 
 static bool is_port(str s)
@@ -99,15 +108,50 @@ static bool is_socket_path(str s)
            s.len < sizeof(((struct sockaddr_un *)NULL)->sun_path);
 }
 
+/* What systemd calls a descriptor that it passes. */
+static bool is_descriptor_name(str s)
+{
+    return s.len > 0 && s.len <= 255 && is_host(s);
+}
+
+/* A path, or a name in the directory for that. */
+static bool is_socket(str s)
+{
+    return is_socket_path(s) || is_descriptor_name(s);
+}
+
 static bool is_address(str s)
 {
-    str host, port;
+    struct listen_spec spec;
+    str host, port, wrong;
 
-    if (str_starts_with(s, STR("unix:")))
-        return is_socket_path(str_skip(s, strlen("unix:")));
-    if (!config_split_address(s, &host, &port))
+    if (!listen_spec_read(s, &spec, &wrong))
+        return false;
+    if (listen_spec_is_unix(&spec))
+        return is_socket(str_skip(spec.address, strlen("unix:")));
+    if (listen_spec_is_descriptor(&spec))
+        return is_descriptor_name(str_skip(spec.address, strlen("fd:")));
+    if (!config_split_address(spec.address, &host, &port))
         return false;
     return str_starts_with(host, STR("[")) ? is_ipv6(host) : is_host(host);
+}
+
+/* Says which mark is wrong. */
+static bool explain_address(str s, struct buf *out)
+{
+    struct listen_spec spec;
+    str wrong;
+
+    if (listen_spec_read(s, &spec, &wrong))
+        return false;
+    buf_c(out, ": the mark +");
+    buf_append(out, wrong);
+    buf_c(out, " is unknown or there twice; marks are ");
+    for (unsigned i = 0; i < LISTEN_MARKS; i++) {
+        buf_c(out, i == 0 ? "+" : i + 1 < LISTEN_MARKS ? ", +" : " and +");
+        buf_c(out, listen_spec_word(i));
+    }
+    return true;
 }
 
 /* Is a scheme one of schemes ("http|https")? */
@@ -154,7 +198,7 @@ static bool is_trimmed(str s)
     return s.len > 0 && str_trim(s).len == s.len;
 }
 
-/* Both sides of the first "=" are there. */
+/* A name and a model: both sides of the first "=" are there. */
 static bool is_alias(str s)
 {
     size_t equals = str_find_char(s, '=');
@@ -162,7 +206,7 @@ static bool is_alias(str s)
     return is_name(s) && is_trimmed(str_from(s.p, equals)) && is_trimmed(str_skip(s, equals + 1));
 }
 
-/* Only the last letter may be a star. */
+/* A field's name: only the last letter may be a star. */
 static bool is_field(str s)
 {
     return is_name(s) && str_find_char(s, '*') + 1 >= s.len;
@@ -205,12 +249,27 @@ static bool is_network(str s)
     return inet_pton(is_v6 ? AF_INET6 : AF_INET, text, address) == 1 && bits <= (is_v6 ? 128 : 32);
 }
 
+/* A network, an address, or "unix". */
+static bool is_peer(str s)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr address; /* has room for either */
+
+    if (str_eq(s, STR("unix")) || is_network(s))
+        return true;
+    if (s.len >= sizeof(text))
+        return false;
+    memcpy(text, s.p, s.len);
+    text[s.len] = '\0';
+    return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
+}
+
 static bool is_egress(str s)
 {
     return is_host_pattern(s) || is_network(s);
 }
 
-/* Both sides of the first "/" are there; a tool's name may hold more of them. */
+/* A server and a tool: both sides of the first "/" are there; a tool's name may hold more of them. */
 static bool is_tool_of_server(str s)
 {
     size_t slash = str_find_char(s, '/');
@@ -269,10 +328,20 @@ static bool is_need(str s)
     return str_eq(s, STR("store")) || str_eq(s, STR("upstream")) || str_eq(s, STR("none"));
 }
 
+/* A word that is meant otherwise is no path. */
+static bool is_audit(str s)
+{
+    return str_eq(s, STR("off")) || str_eq(s, STR("on")) ||
+           (str_find_char(s, '/') < s.len && is_name(s));
+}
+
 static const struct config_form forms[] = {
     {.name = "ADDRESS",
      .fits = is_address,
-     .describe = "HOST:PORT, [IPV6]:PORT, :PORT for all addresses, or unix:/PATH"},
+     .explain = explain_address,
+     .describe =
+         "HOST:PORT, [IPV6]:PORT, :PORT for all addresses, unix:/PATH or fd:NAME, each with "
+         "marks such as +admin"},
     {.name = "NAME=MODEL",
      .fits = is_alias,
      .describe = "NAME=MODEL, both not empty and without spaces around",
@@ -283,8 +352,10 @@ static const struct config_form forms[] = {
      .describe = "the name of a model, in which * stands for anything, and settings such as "
                  "think_tags=on"},
     {.name = "NEED", .fits = is_need, .describe = "store, upstream or none"},
+    {.name = "AUDIT", .fits = is_audit, .describe = "off, on, or a path with a / in it"},
     {.name = "DATE", .fits = is_date, .describe = "today, none, or a date such as 2026-01-31"},
     {.name = "SHARE", .fits = is_share, .describe = "auto, or a number from 0 to 1000000"},
+    {.name = "FRACTION", .fits = is_fraction, .describe = "a number from 0 to 1, such as 0.1"},
     {.name = "ORIGIN",
      .fits = is_origin,
      .describe = "*, or the beginning of a URL such as https://chat.example.org"},
@@ -295,6 +366,9 @@ static const struct config_form forms[] = {
      .fits = is_egress,
      .describe = "the name of a host, *. and the name of a domain, or a network such as "
                  "192.0.2.0/24"},
+    {.name = "PEER",
+     .fits = is_peer,
+     .describe = "a network such as 192.0.2.0/24, an address, or unix"},
     {.name = "LABEL/TOOL",
      .fits = is_tool_of_server,
      .describe = "the label of an MCP server, / and the name of its tool"},

@@ -85,6 +85,9 @@ void config_help(struct buf *out)
                "  --check-config\n"
                "      Do not serve: say everything that is wrong with the configuration, or\n"
                "      print the configuration in effect and where each value comes from.\n"
+               "  --probe\n"
+               "      With --check-config: ask the upstream which models it serves. The exit\n"
+               "      status is 1 when it does not answer.\n"
                "  --help\n"
                "      This text.\n");
     for (const struct config_key *k = config_keys; k->name != NULL; k++) {

@@ -44,7 +44,7 @@ struct config_key {
     const char *initial, *valid, *help;
 };
 
-/* Both end with a row whose name is NULL. The old keys have no default. */
+/* Both tables end with a row whose name is NULL. The old keys have no default. */
 extern const struct config_key config_keys[], config_old_keys[];
 
 /* The key of this name, old keys among them, or NULL. A flag's dashes count as underscores. */
@@ -131,8 +131,8 @@ void config_key_refuse_value(struct config *c, const struct config_key *k, str v
 void config_key_set(struct config *c, const struct config_key *k, str value,
                     const struct config_place *place, struct config_problems *problems);
 
-/* The same for a list that is in pieces already: _begin empties it, unless a flag goes on with what
- * the flag before it gave; _add appends one element and returns false when the list takes no more. */
+/* Sets a key to a list that is in pieces already: _begin empties it, unless a flag goes on with what the
+ * flag before it gave; _add appends one element and returns false when the list takes no more. */
 void config_list_begin(struct config *c, const struct config_key *k,
                        const struct config_place *place);
 bool config_list_add(struct config *c, const struct config_key *k, str element,
@@ -151,14 +151,24 @@ void config_flags_load(struct config *c, int n_args, const char *const *args,
 /* The file that --config names, or NULL. */
 const char *config_flags_file(int n_args, const char *const *args);
 
+/* What the flag of a key says last; STR_NONE when it is not given. */
+str config_flags_value(int n_args, const char *const *args, const struct config_key *k);
+
+/* Puts paths in place of names in directories of the service manager (config_directories.c). */
+void config_directories_resolve(struct config *c, const char *const *env,
+                                struct config_problems *problems);
+
 /* What only two keys together, or a look at the world, can tell (config_rule.c). */
 void config_rules_check(const struct config *c, struct config_problems *problems);
 
 /* Value of a variable, or STR_NONE when it is missing or empty. */
 str config_env_get(const char *const *env, str variable);
 
-/* A variable of open-responses-server and the key it sets. */
+/* ---- programs that this one takes the place of (moving.def; config_moved.c, config_preset.c) */
+
+/* A variable of one of them and the key it sets. */
 struct config_alias {
+    enum config_preset program;
     str variable;
     const char *key;
     str (*convert)(struct config *c, str value); /* STR_NONE when out of memory */
@@ -166,5 +176,42 @@ struct config_alias {
 
 /* Ends with a row whose key is NULL. */
 extern const struct config_alias config_aliases[];
+
+/* A variable without a key. */
+struct config_told {
+    enum config_preset program;
+    str variable;
+    const char *why;
+};
+
+/* Ends with a row whose why is NULL. */
+extern const struct config_told config_told[];
+
+/* What a program does without being told to. */
+struct config_preset_value {
+    enum config_preset program;
+    const char *key, *value, *why;
+};
+
+/* Ends with a row whose key is NULL. */
+extern const struct config_preset_value config_preset_values[];
+
+/* Does the program have such a variable, or might it be one of a later version? */
+bool config_moved_is_of(enum config_preset program, str variable);
+
+/* Sets c->preset as all sources have it, and gives its values to the keys of which nothing is said so
+ * far. Returns the program that is replaced; NONE when there is none. */
+enum config_preset config_preset_apply(struct config *c, const struct config_sources *sources,
+                                       struct config_problems *problems);
+
+/* The environment with what the file .env adds to it, as the program reads it; that of the sources when
+ * there is no such file or program. Lives in c->memory. */
+const char *const *config_preset_env(struct config *c, enum config_preset program,
+                                     const struct config_sources *sources,
+                                     struct config_problems *problems);
+
+/* Takes over the variables that c->preset lets be read, and tells of those without effect. */
+void config_moved_load(struct config *c, enum config_preset program, const char *const *env,
+                       struct config_problems *problems);
 
 #endif

@@ -1,6 +1,7 @@
 /* config_list.c -- lists: one element at a time, each checked and told from the others. */
 #include <stdio.h>
 
+#include "base/listen_spec.h"
 #include "config/config_key.h"
 
 /* Each element is compared with all others. */
@@ -22,14 +23,23 @@ void config_list_begin(struct config *c, const struct config_key *k,
     *old = *place;
 }
 
-/* What no two elements may share: the name of a pair, or all of it. Port 0
- * stands for another port each time it is written. */
+/* An address without its marks. Port 0 stands for another port each time it is written. */
+static str address_identity(str element)
+{
+    struct listen_spec spec = {.address = element};
+    str wrong;
+
+    (void)listen_spec_read(element, &spec, &wrong);
+    return str_ends_with(spec.address, STR(":0")) ? STR_NONE : spec.address;
+}
+
+/* What no two elements may share: the name of a pair, an address, or all of it. */
 static str identity(const struct config_key *k, str element)
 {
     if (config_form_find(k->valid)->is_pair)
         return str_from(element.p, str_find_char(element, '='));
-    if (strcmp(k->valid, "ADDRESS") == 0 && str_ends_with(element, STR(":0")))
-        return STR_NONE;
+    if (strcmp(k->valid, "ADDRESS") == 0)
+        return address_identity(element);
     return element;
 }
 

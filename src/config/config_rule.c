@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/listen_spec.h"
 #include "base/num.h"
 #include "base/url.h"
 #include "config/config_key.h"
@@ -55,6 +56,12 @@ static bool is_loopback(str host)
     return str_starts_with(host, STR("127.")) || str_eq(host, STR("[::1]"));
 }
 
+/* Is it a TCP address, as far as the text tells? */
+static bool has_address(const struct listen_spec *listen)
+{
+    return !listen_spec_is_unix(listen) && !listen_spec_is_descriptor(listen);
+}
+
 /* Does listening on these hosts take in connections to that one? */
 static bool covers(str listen, str host)
 {
@@ -68,28 +75,28 @@ static bool covers(str listen, str host)
 }
 
 /* "unix:/a" and "unix:/a:/v1" are the same socket. */
-static bool is_same_socket(const char *listen, const char *upstream)
+static bool is_same_socket(const struct listen_spec *listen, const char *upstream)
 {
     size_t path = strlen("unix:");
 
-    return is_unix(listen) && strlen(listen) == path + strcspn(upstream + path, ":") &&
-           strncmp(listen, upstream, strlen(listen)) == 0;
+    return listen_spec_is_unix(listen) &&
+           str_eq(listen->address, str_from(upstream, path + strcspn(upstream + path, ":")));
 }
 
 static bool calls_itself(const struct config *c)
 {
     for (size_t i = 0; c->upstream != NULL && c->proxy == NULL && i < c->listen.n; i++) {
-        const char *listen = c->listen.items[i];
+        const struct listen_spec listen = listen_spec_of(c->listen.items[i]);
         struct address own, theirs;
 
         if (is_unix(c->upstream)) {
-            if (is_same_socket(listen, c->upstream))
+            if (is_same_socket(&listen, c->upstream))
                 return true;
             continue;
         }
-        own = address_of(str_from_c(listen), 0);
+        own = address_of(listen.address, 0);
         theirs = upstream_address(c);
-        if (!is_unix(listen) && own.port != 0 && own.port == theirs.port &&
+        if (has_address(&listen) && own.port != 0 && own.port == theirs.port &&
             covers(own.host, theirs.host))
             return true;
     }
@@ -149,16 +156,81 @@ static bool every_page_is_served(const struct config *c)
     return is_every && asks_for_no_key(c);
 }
 
+/* Can other machines connect? Of a descriptor nothing is known yet. */
+static bool is_public(const struct listen_spec *listen)
+{
+    return has_address(listen) && !is_loopback(address_of(listen->address, 0).host);
+}
+
+bool config_listens_to_others(const char *text, unsigned marks)
+{
+    const struct listen_spec listen = listen_spec_of(text);
+
+    return is_public(&listen) && (listen.marks & marks) != 0;
+}
+
+/* Listeners with +metrics and +admin have rules of their own for keys. */
+bool config_answers_strangers(const struct config *c, const char *text)
+{
+    const struct listen_spec listen = listen_spec_of(text);
+    const bool knows_clients =
+        (listen.marks & LISTEN_TLS) != 0 && c->tls_client_auth == CONFIG_TLS_CLIENT_AUTH_REQUIRE;
+
+    return is_public(&listen) && !knows_clients &&
+           (listen.marks & (LISTEN_METRICS | LISTEN_ADMIN)) == 0;
+}
+
 static bool anyone_is_served(const struct config *c)
 {
-    bool is_public = false;
+    const unsigned excused = LISTEN_TLS | LISTEN_METRICS | LISTEN_ADMIN;
+    bool is_open = false;
 
     for (size_t i = 0; i < c->listen.n; i++) {
-        const char *listen = c->listen.items[i];
+        const struct listen_spec listen = listen_spec_of(c->listen.items[i]);
 
-        is_public |= !is_unix(listen) && !is_loopback(address_of(str_from_c(listen), 0).host);
+        is_open |= is_public(&listen) && (listen.marks & excused) == 0;
     }
-    return is_public && asks_for_no_key(c);
+    return is_open && asks_for_no_key(c);
+}
+
+static bool has_mark(const struct config *c, unsigned mark)
+{
+    bool is_there = false;
+
+    for (size_t i = 0; i < c->listen.n; i++)
+        is_there |= (listen_spec_of(c->listen.items[i]).marks & mark) != 0;
+    return is_there;
+}
+
+static bool tls_lacks_certificate(const struct config *c)
+{
+    return has_mark(c, LISTEN_TLS) && c->tls_cert.n == 0;
+}
+
+static bool tls_is_idle(const struct config *c)
+{
+    return !has_mark(c, LISTEN_TLS) && c->tls_cert.n > 0;
+}
+
+static bool keys_are_not_paired(const struct config *c)
+{
+    return c->tls_cert.n != c->tls_key.n;
+}
+
+static bool clients_have_no_ca(const struct config *c)
+{
+    return c->tls_client_auth != CONFIG_TLS_CLIENT_AUTH_OFF && c->tls_client_ca == NULL;
+}
+
+static bool client_ca_is_idle(const struct config *c)
+{
+    return c->tls_client_auth == CONFIG_TLS_CLIENT_AUTH_OFF && c->tls_client_ca != NULL;
+}
+
+static bool nobody_shows_certificates(const struct config *c)
+{
+    return c->tls_owner != CONFIG_TLS_OWNER_NONE &&
+           c->tls_client_auth == CONFIG_TLS_CLIENT_AUTH_OFF;
 }
 
 static bool ca_file_is_missing(const struct config *c)
@@ -242,6 +314,17 @@ static const struct {
 } rules[] = {
     {"listen", NULL, false, listens_nowhere, "give at least one address"},
     {"listen", NULL, false, listens_too_often, "more than 16 addresses; remove some"},
+    {"listen", "tls_cert", false, tls_lacks_certificate,
+     "+tls needs a certificate; give --tls-cert and --tls-key"},
+    {"tls_key", "tls_cert", false, keys_are_not_paired,
+     "there must be one key for each certificate in tls_cert, in the same order"},
+    {"tls_cert", "listen", true, tls_is_idle, "no address in `listen` is marked +tls"},
+    {"tls_client_auth", "tls_client_ca", false, clients_have_no_ca,
+     "nobody is known who may sign certificates of clients; give --tls-client-ca"},
+    {"tls_client_ca", "tls_client_auth", true, client_ca_is_idle,
+     "has no effect as long as tls_client_auth is off"},
+    {"tls_owner", "tls_client_auth", false, nobody_shows_certificates,
+     "clients are not asked for certificates; set tls_client_auth to optional or require"},
     {"upstream", "listen", false, calls_itself,
      "this gateway listens there itself; change the port of one of the two"},
     {"api_key", NULL, false, key_is_empty, "the value is empty; give a key, or leave the flag out"},

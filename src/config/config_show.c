@@ -99,9 +99,8 @@ static bool is_hidden(const struct config_key *k, const void *field)
 static void show_place(const struct config *c, const struct config_key *k, struct buf *out)
 {
     static const char *const sources[] = {
-        [CONFIG_FROM_DEFAULT] = "default",
-        [CONFIG_FROM_FILE] = "file ",
-        [CONFIG_FROM_VARIABLE] = "variable ",
+        [CONFIG_FROM_DEFAULT] = "default", [CONFIG_FROM_PRESET] = "preset ",
+        [CONFIG_FROM_FILE] = "file ",      [CONFIG_FROM_VARIABLE] = "variable ",
         [CONFIG_FROM_FLAG] = "flag ",
     };
     const struct config_place *place = &c->places[k->id];
@@ -113,6 +112,8 @@ static void show_place(const struct config *c, const struct config_key *k, struc
         buf_c(&name, place->name);
         buf_c(&name, ", line ");
         buf_uint(&name, place->line);
+    } else if (place->source == CONFIG_FROM_PRESET) {
+        buf_c(&name, place->name);
     } else if (place->source != CONFIG_FROM_DEFAULT) {
         config_key_where(c, k, &name);
     }

@@ -1,6 +1,7 @@
 /* mcp_servers.c -- the file of MCP servers at start, on SIGHUP and in --check-config. */
 #include "daemon/mcp_servers.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "ev/log.h"
@@ -14,7 +15,8 @@ static bool is_named_by_ors(const struct config *c)
 {
     const struct config_place *place = &c->places[CONFIG_KEY_mcp_config];
 
-    return place->source == CONFIG_FROM_VARIABLE && place->name != NULL;
+    return place->source == CONFIG_FROM_VARIABLE && place->name != NULL &&
+           strcmp(place->name, "MCP_SERVERS_CONFIG_PATH") == 0;
 }
 
 static struct mcp_config *load_servers(const struct config *c, bool must_exist,

@@ -100,18 +100,24 @@ static int find_beside(const char *path, struct secret *ret, struct err *reterr)
     return 0;
 }
 
+bool seal_secret_path(const char *store_url, char *out, size_t size)
+{
+    static const char scheme[] = "sqlite:";
+
+    return strncmp(store_url, scheme, strlen(scheme)) == 0 &&
+           snprintf(out, size, "%s-key", store_url + strlen(scheme)) < (int)size;
+}
+
 int seal_secret_find(const struct config *c, const char *store_url, struct arena *a,
                      struct config_list *ret, struct err *reterr)
 {
-    static const char scheme[] = "sqlite:";
     char path[PATH_MAX];
     struct secret s;
     str kept;
     int rc;
 
     *ret = c->encryption_keys;
-    if (ret->n > 0 || strncmp(store_url, scheme, strlen(scheme)) != 0 ||
-        snprintf(path, sizeof(path), "%s-key", store_url + strlen(scheme)) >= (int)sizeof(path))
+    if (ret->n > 0 || !seal_secret_path(store_url, path, sizeof(path)))
         return 0;
     rc = find_beside(path, &s, reterr);
     if (rc != 1)

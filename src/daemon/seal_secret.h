@@ -17,4 +17,8 @@
 int seal_secret_find(const struct config *c, const char *store_url, struct arena *a,
                      struct config_list *ret, struct err *reterr);
 
+/* The name of the file beside the database at this URL, whether there is one or not. False: there is no
+ * place for it. */
+bool seal_secret_path(const char *store_url, char *out, size_t size);
+
 #endif

@@ -22,15 +22,30 @@ static const char *default_url(struct arena *a)
     return kept.p;
 }
 
-/* A store in memory leaves most of it to requests. */
+/* A store in memory leaves most of it to requests, and events leave most of that to responses. */
+enum { PART = 4 };
+
+static bool is_in_memory(const struct config *c)
+{
+    return c->store != NULL && strcmp(c->store, "memory") == 0;
+}
+
 static uint64_t max_bytes(const struct config *c)
 {
-    enum { PART = 4, USUAL_BYTES = 256 * 1024 * 1024 };
+    enum { USUAL_BYTES = 256 * 1024 * 1024 };
     size_t part = budget_limit() / PART;
 
-    if (c->store_max_bytes != 0 || c->store == NULL || strcmp(c->store, "memory") != 0)
+    if (c->store_max_bytes != 0 || !is_in_memory(c))
         return c->store_max_bytes;
     return part == 0 || part > USUAL_BYTES ? USUAL_BYTES : part;
+}
+
+static uint64_t max_cuts_bytes(const struct config *c)
+{
+    uint64_t part = max_bytes(c) / PART;
+    bool is_bounded = c->events_max_bytes != 0 && c->events_max_bytes <= part;
+
+    return is_in_memory(c) && !is_bounded ? part : c->events_max_bytes;
 }
 
 struct store_conf state_conf(const struct config *c, struct arena *a)
@@ -38,9 +53,11 @@ struct store_conf state_conf(const struct config *c, struct arena *a)
     return (struct store_conf){
         .url = c->store != NULL ? c->store : default_url(a),
         .sync = c->store_sync,
+        .backup = c->store_backup,
         .connections = c->store_connections,
         .timeout_ms = c->store_timeout_ms,
         .lock_ms = c->conversation_lock_ms,
+        .work_ms = c->background_lease_ms,
         .limits =
             {
                 .max_age_s = c->store_max_age_ms / 1000,
@@ -48,6 +65,9 @@ struct store_conf state_conf(const struct config *c, struct arena *a)
                 .max_owner_responses = c->store_max_owner_responses,
                 .max_bytes = max_bytes(c),
                 .max_owner_bytes = c->store_max_owner_bytes,
+                .max_cuts_bytes = max_cuts_bytes(c),
+                .max_cuts_age_s = c->events_max_age_ms / 1000,
+                .max_key_age_s = c->idempotency_max_age_ms / 1000,
             },
     };
 }
