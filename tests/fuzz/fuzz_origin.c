@@ -52,7 +52,9 @@ static void check_policies(const struct http_request *r)
     fuzz_promise(is_taken(&open_to_all, r), "* takes all");
 }
 
-/* The same request, wherever it comes to. */
+static const struct http_listener unix_listener = {.text = "unix:/s", .is_unix = true};
+
+/* A request at each place that it may come to. */
 static void check_places(struct http_request r)
 {
     bool loopback, network, unix_socket;
@@ -65,6 +67,7 @@ static void check_places(struct http_request r)
     check_policies(&r);
     network = is_taken(&plain, &r);
     r.peer = STR("unix");
+    r.listener = &unix_listener;
     check_policies(&r);
     unix_socket = is_taken(&plain, &r);
     promise_more(loopback, network, "the network takes what loopback takes");

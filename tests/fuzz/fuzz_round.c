@@ -1,5 +1,5 @@
 /* fuzz_round.c -- any upstream bytes in any cutting give a valid event stream,
- * the same for every cutting, and the same response without streaming.
+ * the same for every cutting and every replay, and the same response without streaming.
  *
  * A byte 0x1E begins the answer to the next round, if there is one. */
 #include "fuzz/fuzz.h"
@@ -64,7 +64,8 @@ static bool is_interleaved(uint8_t options)
 }
 
 /* Byte by byte, no chunk is known by the one before; whole, chunks may be. */
-static struct round_result run(str body, uint8_t options, struct cutting cutting, bool streamed)
+static struct round_result run(str body, uint8_t options, struct cutting cutting, bool streamed,
+                               struct replay_check *replay)
 {
     const struct hosted_script script = cut_rounds(body, (options & 8) != 0);
     const struct round_conf conf = {
@@ -85,6 +86,7 @@ static struct round_result run(str body, uint8_t options, struct cutting cutting
         .defers_format = (body.len & 4) != 0,
         .max_tool_calls = (options & 64) != 0 ? 2 : 0,
         .max_output_bytes = (options & 16) != 0 ? 2000 : 0,
+        .replay = replay,
     };
     struct round_result r;
 
@@ -96,17 +98,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     uint8_t options = n == 0 ? 0 : bytes[0];
     str body = str_skip(fuzz_input(bytes, n), 1);
-    struct round_result whole = run(body, options, UNCUT, true);
-    struct round_result cut = run(body, options, BYTE_BY_BYTE, true);
-    struct round_result plain = run(body, options, UNCUT, false);
+    struct round_result whole = run(body, options, UNCUT, true, NULL), cut, plain;
     const char *fault =
         (is_interleaved(options) ? event_check_interleaved : event_check)(buf_str(&whole.events));
+    struct replay_check replay;
 
+    replay_check_init(&replay);
+    cut = run(body, options, BYTE_BY_BYTE, true, &replay);
+    plain = run(body, options, UNCUT, false, NULL);
     fuzz_promise(fault == NULL, fault == NULL ? "" : fault);
     fuzz_promise(str_eq(buf_str(&whole.events), buf_str(&cut.events)),
                  "any cutting gives the same events");
+    fuzz_promise(replay.fault == NULL, replay.fault == NULL ? "" : replay.fault);
+    fuzz_promise(str_eq(buf_str(&replay.live), buf_str(&cut.events)),
+                 "a replay has the same events at every step");
     fuzz_promise(str_eq(event_response(buf_str(&whole.events)), buf_str(&plain.object)),
                  "the terminal event carries the object of the answer without streaming");
+    replay_check_fini(&replay);
     round_result_fini(&whole);
     round_result_fini(&cut);
     round_result_fini(&plain);

@@ -161,6 +161,9 @@ class Items {
     }
 }
 
+/* How a stream begins: that of a background response says first that it waits (CONTRACT 4.8). */
+const beginningOf = (first) => ['response.created', ...first?.response?.background ? ['response.queued'] : [], 'response.in_progress'];
+
 /* Checks a whole stream; gives { events, response, items, types }. With
  * `partial` the end may be missing, as after a client that went away. */
 export function checkStream(text, { partial = false, interleaved = false } = {}) {
@@ -175,7 +178,9 @@ export function checkStream(text, { partial = false, interleaved = false } = {})
         items.take(event);
     });
     const types = events.map((e) => e.type);
-    assert.deepEqual(types.slice(0, 2), ['response.created', 'response.in_progress']);
+    const beginning = beginningOf(events[0]);
+    assert.deepEqual(types.slice(0, beginning.length), partial ? beginning.slice(0, types.length) : beginning);
+    beginning.forEach((type, i) => events[i] && checkSnapshot(type, events[i].response));
     if (partial)
         return { events, types, items: items.closed };
 
@@ -191,6 +196,13 @@ export function checkStream(text, { partial = false, interleaved = false } = {})
     if (type === 'response.failed')
         checkFailure(events.at(-2), response);
     return { events, types, response, items: items.closed };
+}
+
+/* What the first events show of the response. */
+function checkSnapshot(type, { status, background, output, usage }) {
+    const isQueued = background && type !== 'response.in_progress';
+    assert.equal(status, isQueued ? 'queued' : 'in_progress', `the status in ${type}`);
+    assert.deepEqual([output, usage], [[], null], `${type} has neither output nor usage`);
 }
 
 function checkFailure(error, response) {

@@ -4,7 +4,7 @@
  * what it is, as when an administrator sets the clock. With { all: true } it jumps as well, which
  * that of no machine does.
  */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { folder } from './folder.mjs';
 
 const LIBRARY = (() => {
@@ -19,7 +19,10 @@ export const NO_FAKETIME = LIBRARY === undefined ? 'no libfaketime: install the 
 /* A clock that is off by `offset` ("+1h", "-40d", "+0"): env for startDaemon(), and set(). */
 export function clock(t, offset, { all = false } = {}) {
     const file = folder(t, 'faketime');
-    const set = (text) => writeFileSync(file, `${text}\n`);
+    const set = (text) => { /* at once: it is read at any time */
+        writeFileSync(`${file}.new`, `${text}\n`);
+        renameSync(`${file}.new`, file);
+    };
     set(offset);
     return {
         set,

@@ -17,7 +17,8 @@ struct delta_round {
 struct delta_result {
     struct buf events; /* empty when not streamed */
     struct buf object;
-    size_t n_items; /* that the model has to read again, of all rounds */
+    size_t n_items;           /* that the model has to read again, of all rounds */
+    const char *replay_fault; /* of replays, where cuts are kept; NULL: they are the same events */
 };
 
 /* conf is completed with ids, an echo and a time. What calls come to is that of hosted_script.h
@@ -25,6 +26,11 @@ struct delta_result {
  * response ends as if no tokens were left. */
 void delta_run(const struct response_conf *conf, const struct delta_round *rounds, size_t n_rounds,
                bool streamed, struct delta_result *ret);
+/* Runs the rounds with a journal, from which the response is restored at every delta (restore_check.h);
+ * conf keeps cuts. Returns what is wrong then, NULL: nothing. */
+const char *delta_run_restored(const struct response_conf *conf, const struct delta_round *rounds,
+                               size_t n_rounds);
+
 void delta_result_fini(struct delta_result *r);
 
 /* Only closes: writes "gw1." and the text as hexadecimal digits. Fails for a text with an x. */

@@ -110,7 +110,7 @@ bool check_logprobs(const struct check *c, json_t *list)
 
 /* ---- the response object */
 
-/* It may be missing while the response runs, and when it failed. */
+/* Usage may be missing while the response runs, and when it failed. */
 static bool check_usage(const struct check *c, json_t *usage, const char *status)
 {
     json_t *in = json_object_get(usage, "input_tokens_details");
@@ -208,28 +208,50 @@ static bool check_error(const struct check *c, json_t *response)
     return true;
 }
 
+/* created, queued and in_progress: each once, in this order. A background response begins as
+ * queued and says so in its second event; no other does (CONTRACT 4.8). */
+static bool check_beginning(struct check *c, const struct event_rule *rule, json_t *response)
+{
+    bool is_background = json_is_true(json_object_get(response, "background"));
+    bool is_queued = strcmp(rule->type, "response.queued") == 0;
+
+    if (c->in_progress || (is_queued && c->queued))
+        return fault(c, "%s twice or too late", rule->type);
+    if (c->first == NULL) {
+        c->first = response;
+        return true;
+    }
+    if (is_queued != (is_background && !c->queued))
+        return fault(c, "%s where the other of queued and in_progress belongs", rule->type);
+    c->queued = true;
+    c->in_progress = !is_queued;
+    return true;
+}
+
+/* The status an event of this rule shows. */
+static const char *shown_status(const struct event_rule *rule, json_t *response)
+{
+    bool is_queued = strcmp(rule->type, "response.created") == 0 &&
+                     json_is_true(json_object_get(response, "background"));
+
+    return is_queued ? "queued" : rule->about;
+}
+
 static bool check_response(struct check *c, const struct event_rule *rule, json_t *response)
 {
     bool is_created = strcmp(rule->type, "response.created") == 0;
-    bool is_terminal = strcmp(rule->about, "in_progress") != 0;
+    const char *status = shown_status(rule, response);
 
     if (is_created != (c->first == NULL))
         return fault(c, is_created ? "created twice" : "not created first");
-    if (!is_created && !is_terminal && c->in_progress)
-        return fault(c, "in_progress twice");
     if (!check_members(c, "response", response, response_members) ||
-        !check_status(c, response, rule->about) || !check_error(c, response) ||
-        !check_usage(c, json_object_get(response, "usage"), rule->about) ||
-        !check_identity(c, response))
+        !check_status(c, response, status) || !check_error(c, response) ||
+        !check_usage(c, json_object_get(response, "usage"), status) || !check_identity(c, response))
         return false;
-    if (is_created)
-        c->first = response;
-    else
-        c->in_progress = true;
-    if (!is_terminal)
-        return check_snapshot(c, response);
+    if (strcmp(status, "queued") == 0 || strcmp(status, "in_progress") == 0)
+        return check_beginning(c, rule, response) && check_snapshot(c, response);
     c->terminal = response;
-    return check_output(c, response, strcmp(rule->about, "completed") == 0);
+    return check_output(c, response, strcmp(status, "completed") == 0);
 }
 
 /* ---- one event */
@@ -241,6 +263,7 @@ static bool check_order(struct check *c, const struct event_rule *rule)
     if (c->error != NULL && strcmp(rule->type, "response.failed") != 0)
         return fault(c, "%s between error and response.failed", rule->type);
     if (!c->in_progress && strcmp(rule->type, "response.created") != 0 &&
+        strcmp(rule->type, "response.queued") != 0 &&
         strcmp(rule->type, "response.in_progress") != 0)
         return fault(c, "%s before response.in_progress", rule->type);
     return true;

@@ -30,9 +30,9 @@ struct seen_item {
 struct check {
     size_t frame; /* counted from 1 */
     bool allows_cut, allows_overlap;
-    json_t *events;                   /* own */
-    json_t *first, *terminal, *error; /* first: the response of response.created */
-    bool in_progress, is_done;        /* is_done: [DONE] has come */
+    json_t *events;                    /* own */
+    json_t *first, *terminal, *error;  /* first: the response of response.created */
+    bool queued, in_progress, is_done; /* is_done: [DONE] has come */
     struct seen_item *items;
     size_t n_items;
 };

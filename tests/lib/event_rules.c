@@ -10,6 +10,7 @@
 
 static const struct event_rule event_rules[] = {
     {"response.created", ACT_RESPONSE, "in_progress", NULL, "response"},
+    {"response.queued", ACT_RESPONSE, "queued", NULL, "response"},
     {"response.in_progress", ACT_RESPONSE, "in_progress", NULL, "response"},
     {"response.completed", ACT_RESPONSE, "completed", NULL, "response"},
     {"response.incomplete", ACT_RESPONSE, "incomplete", NULL, "response"},

@@ -8,7 +8,7 @@
 
 /* What an event does, whatever it is about. */
 enum event_act {
-    ACT_RESPONSE, /* created, in_progress and the terminal events */
+    ACT_RESPONSE, /* created, queued, in_progress and the terminal events */
     ACT_ERROR,
     ACT_KEEPALIVE,
     ACT_ITEM_ADDED,

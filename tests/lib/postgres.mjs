@@ -16,10 +16,10 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ENVIRONMENT } from './daemon.mjs';
+import { freePort } from './free_port.mjs';
 import { patience } from './patience.mjs';
 
 const USER = 'antiphon';
@@ -63,15 +63,6 @@ const run = (program, args, options = {}) => new Promise((done, fail) => {
     execFile(join(BIN, program), args, { env: ENV, maxBuffer: 1 << 26, ...options }, (error, stdout, stderr) =>
         error ? fail(new Error(`${program}: ${stderr || error.message}`)) : done(stdout));
 });
-
-async function freePort() {
-    const socket = net.createServer().listen(0, '127.0.0.1');
-    await once(socket, 'listening');
-    const { port } = socket.address();
-    socket.close();
-    await once(socket, 'close');
-    return port;
-}
 
 class Postgres {
     #settings;

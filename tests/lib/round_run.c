@@ -24,6 +24,7 @@ struct run {
     struct response_sources sources;
     struct buf out;
     bool streamed, forgetful;
+    bool has_ended; /* all that follows are its last events */
     struct round_result *result;
 };
 
@@ -38,6 +39,10 @@ static void send(struct run *run)
     if (!run->result->spoiled)
         buf_append(&run->result->events, buf_str(&run->out));
     buf_reset(&run->out);
+    if (run->conf->replay != NULL)
+        replay_check_step(run->conf->replay, &run->response);
+    if (run->conf->restore != NULL && !run->has_ended)
+        restore_check_step(run->conf->restore, &run->response);
 }
 
 static void feed(void *arg, str piece)
@@ -73,6 +78,9 @@ static struct response_conf response_conf(const struct round_conf *conf, const s
         .max_output_bytes = conf->max_output_bytes,
         .max_tool_calls = conf->max_tool_calls,
         .single_call = conf->single_call,
+        .max_events = conf->max_events,
+        .is_background = conf->is_background,
+        .keeps_cuts = conf->replay != NULL || conf->restore != NULL,
     };
 }
 
@@ -174,9 +182,17 @@ void round_run(const struct round_conf *conf, str body, struct cutting cutting, 
         response_fail(&run.response, conf->refusal, out_of(&run));
     else
         play(&run, body);
+    if (conf->replay != NULL)
+        replay_check_ending(conf->replay, &run.response);
+    send(&run);
+    run.has_ended = true;
     response_end(&run.response, out_of(&run));
     send(&run);
     response_object(&run.response, &ret->object);
+    if (conf->replay != NULL)
+        replay_check_end(conf->replay, &run.response, streamed ? buf_str(&ret->events) : STR_NONE);
+    if (conf->restore != NULL)
+        restore_check_end(conf->restore, &run.response);
     response_fini(&run.response);
     arena_fini(&run.arena);
     buf_fini(&run.out);

@@ -7,6 +7,8 @@
 
 #include "lib/fixture.h"
 #include "lib/hosted_script.h"
+#include "lib/replay_check.h"
+#include "lib/restore_check.h"
 #include "response/round.h"
 
 /* What a request that asked for nothing special is repeated as. */
@@ -36,6 +38,10 @@ struct round_conf {
     const struct err *refusal;                /* the upstream refused: there is no body */
     str echo;                                 /* empty: a fixed one */
     size_t max_output_bytes, max_event_bytes; /* 0: no limit */
+    uint64_t max_events;                      /* behind so many deltas are merged; 0: no limit */
+    bool is_background;
+    struct replay_check *replay;   /* what is checked at every step; NULL: no cuts are kept */
+    struct restore_check *restore; /* the same */
 };
 
 struct round_result {

@@ -10,6 +10,7 @@
  */
 import assert from 'node:assert/strict';
 import { Captures, checkStream } from './check.mjs';
+import { checkTail } from './check_resume.mjs';
 
 /* What there is a kind of for the validator: all but one item alone. */
 const JUDGED = /\/(responses(\/[^/]+(\/input_items)?)?|conversations(\/[^/]+(\/items)?)?)$/;
@@ -21,8 +22,10 @@ export class Spy {
 
     fetch = async (...args) => {
         const response = await fetch(...args);
-        if (!JUDGED.test(new URL(args[0].url ?? args[0]).pathname) || response.body === null)
+        const url = new URL(args[0].url ?? args[0]);
+        if (!JUDGED.test(url.pathname) || response.body === null)
             return response;
+        const after = Number(url.searchParams.get('starting_after') ?? -1);
         const streamed = response.headers.get('content-type').startsWith('text/event-stream');
         const parts = [];
         const copy = new TransformStream({
@@ -30,17 +33,20 @@ export class Spy {
                 parts.push(part);
                 out.enqueue(part);
             },
-            flush: () => this.#look(Buffer.concat(parts), streamed),
+            flush: () => this.#look(Buffer.concat(parts), streamed, after),
         });
         return new Response(response.body.pipeThrough(copy), response);
     };
 
-    #look(bytes, streamed) {
+    /* after: the event behind which a stream was read on; -1 for all others. */
+    #look(bytes, streamed, after) {
         if (!bytes.includes('"type":"tool_search_')) /* items that the validator has not been told of */
-            this.#captures.keep(streamed ? 'sdk.sse' : 'sdk.json', bytes);
+            this.#captures.keep(streamed ? 'sdk.sse' : 'sdk.json', bytes, ...streamed && after >= 0 ? ['--resume', String(after)] : []);
         this.#judged++;
         try {
-            if (streamed)
+            if (streamed && after >= 0)
+                checkTail(bytes.toString(), after);
+            else if (streamed)
                 checkStream(bytes.toString());
         } catch (fault) {
             this.#faults.push(fault);

@@ -44,7 +44,7 @@ class Socket {
     #waiting = new Set();
 
     constructor(daemon) {
-        this.socket = net.connect(daemon.port, daemon.host);
+        this.socket = daemon.dialTls?.() ?? net.connect(daemon.port, daemon.host);
         this.socket.on('data', (bytes) => {
             this.#got = Buffer.concat([this.#got, bytes]);
             this.#notify();
@@ -136,7 +136,7 @@ class Socket {
 /* A socket that has sent the handshake, with what follows at once, and has its answer. */
 export async function dial(daemon, { behind = [], ...how } = {}) {
     const socket = new Socket(daemon);
-    await once(socket.socket, 'connect');
+    await once(socket.socket, daemon.dialTls ? 'secureConnect' : 'connect');
     socket.say(handshake(how), ...behind);
     return socket.answer();
 }

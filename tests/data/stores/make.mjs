@@ -1,7 +1,7 @@
-/* make.mjs -- makes the stores of earlier versions again: node tests/data/stores/make.mjs [FOLDER]
+/* make.mjs -- makes the stores of earlier versions again: node tests/data/stores/make.mjs [FOLDER [NAME]]
  *
- * Builds the gateway at each commit of README.md in FOLDER (default: a temporary one; what is built
- * there is taken as it is), has it store the same few things, and writes NAME.db.gz, NAME.sql.gz
+ * Builds the gateway at each commit of README.md, or that of NAME alone, in FOLDER (default: a temporary
+ * one; what is built there is taken as it is), has it store the same few things, and writes NAME.db.gz, NAME.sql.gz
  * (PostgreSQL, where the commit knows it) and NAME.json: what was told then.
  */
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { ask } from '../../lib/client.mjs';
 import { startPostgres } from '../../lib/postgres.mjs';
 import { startUpstream } from '../../lib/upstream.mjs';
 
-const HERE = dirname(fileURLToPath(import.meta.url));
+const HERE = dirname(fileURLToPath(import.meta.url)), ROOT = join(HERE, '../../..');
 
 /* Oldest first: the first daemon with a store, and each commit after which something else was
  * stored, or meant by it. */
@@ -28,6 +28,8 @@ const VERSIONS = [
     { name: '1-milliseconds', commit: '88b9e09', postgres: true },
     { name: '1-once', commit: 'c6f6419', postgres: true },
     { name: '1-last', commit: '44eb037', postgres: true },
+    { name: '2-last', commit: 'db75d161', postgres: true },
+    { name: '3-last', commit: 'bf00d2f', postgres: true },
 ];
 
 const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'antiphon-stores-'));
@@ -36,8 +38,8 @@ function build(commit) {
     const dir = join(folder, commit), binary = join(dir, 'build/antiphon');
     if (!existsSync(binary)) {
         mkdirSync(dir, { recursive: true });
-        execFileSync('sh', ['-c', `git archive ${commit} | tar x -C "$1"`, 'sh', dir], { cwd: HERE });
-        execFileSync('make', ['-j2', 'build/antiphon'], { cwd: dir, stdio: 'inherit' });
+        execFileSync('sh', ['-c', `git archive ${commit} | tar x -C "$1"`, 'sh', dir], { cwd: ROOT });
+        execFileSync('make', [`-j${process.env.JOBS ?? 2}`, 'build/antiphon'], { cwd: dir, stdio: 'inherit' });
     }
     return binary;
 }
@@ -105,7 +107,7 @@ async function make({ name, commit, postgres }, up, server) {
 
 const up = await startUpstream();
 const server = await startPostgres();
-for (const version of VERSIONS)
+for (const version of VERSIONS.filter(({ name }) => name === (process.argv[3] ?? name)))
     await make(version, up, server);
 await server.close();
 await up.close();
