@@ -6,8 +6,9 @@
  *     scenario_run --print FILE   what came out, in the form of the file
  *
  * The upstream's bytes are fed whole, byte by byte and cut at every place, and
- * once without streaming; the events have to pass event_check() as well. The
- * form of the files is described in lib/turn_file.h. */
+ * once without streaming; the events have to pass event_check() as well, and a
+ * replay of them has to be the same, while the response is made and afterwards,
+ * from every event on. The form of the files is described in lib/turn_file.h. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,6 +261,95 @@ static bool check_not_streamed(const struct scenario *s)
     return same || fault(s, "another response when not streamed", STR(""));
 }
 
+static const char *(*checker_of(const struct scenario *s))(str)
+{
+    if (is_legacy(s))
+        return legacy_check;
+    return s->config.interleaved_calls ? event_check_interleaved : event_check;
+}
+
+/* Runs the scenario with cuts kept: what is replayed of it at every step, and of every event on. */
+static bool check_replay(const struct scenario *s, struct cutting cutting, bool streamed)
+{
+    struct replay_check check = {.fault = NULL};
+    struct round_conf conf = s->conf;
+    struct round_result r;
+    bool ok;
+
+    replay_check_init(&check);
+    conf.replay = &check;
+    round_run(&conf, upstream_of(s), cutting, streamed, &r);
+    ok = check.fault == NULL && str_eq(buf_str(&check.live), buf_str(&s->result.events));
+    if (!ok)
+        (void)fault(s, check.fault == NULL ? "a replay has other events" : check.fault,
+                    buf_str(&check.live));
+    round_result_fini(&r);
+    replay_check_fini(&check);
+    return ok;
+}
+
+/* Fewer events, and the same response. */
+static bool check_merged(const struct scenario *s, uint64_t max_events)
+{
+    struct replay_check check = {.fault = NULL};
+    struct round_conf conf = s->conf;
+    const char *(*checker)(str) = checker_of(s);
+    struct round_result r;
+    const char *what;
+
+    replay_check_init(&check);
+    conf.replay = &check;
+    conf.max_events = max_events;
+    round_run(&conf, upstream_of(s), BYTE_BY_BYTE, true, &r);
+    what = check.fault != NULL ? check.fault : checker(buf_str(&r.events));
+    if (what == NULL && !str_eq(buf_str(&r.object), buf_str(&s->result.object)))
+        what = "another response when deltas are merged";
+    if (what == NULL && r.events.len > s->result.events.len)
+        what = "more events when deltas are merged";
+    if (what != NULL)
+        (void)fault(s, what, buf_str(&r.events));
+    round_result_fini(&r);
+    replay_check_fini(&check);
+    return what == NULL;
+}
+
+static bool check_replays(const struct scenario *s)
+{
+    bool ok =
+        is_legacy(s) || (check_replay(s, BYTE_BY_BYTE, true) && check_replay(s, UNCUT, true) &&
+                         check_replay(s, BYTE_BY_BYTE, false));
+
+    for (uint64_t max = 1; ok && !is_legacy(s) && max < 20; max++)
+        ok = check_merged(s, max);
+    return ok;
+}
+
+/* Runs the scenario with a journal, which somebody else goes on with after every row. */
+static bool check_restore(const struct scenario *s, struct cutting cutting, bool streamed,
+                          uint64_t max_events)
+{
+    struct restore_check check;
+    struct round_conf conf = s->conf;
+    struct round_result r;
+    bool ok;
+
+    restore_check_init(&check, checker_of(s));
+    conf.restore = &check;
+    conf.max_events = max_events;
+    round_run(&conf, upstream_of(s), cutting, streamed, &r);
+    ok = check.fault == NULL || fault(s, check.fault, STR(""));
+    round_result_fini(&r);
+    restore_check_fini(&check);
+    return ok;
+}
+
+static bool check_restores(const struct scenario *s)
+{
+    return is_legacy(s) ||
+           (check_restore(s, BYTE_BY_BYTE, true, 0) && check_restore(s, UNCUT, false, 0) &&
+            check_restore(s, BYTE_BY_BYTE, false, 4));
+}
+
 static bool check_error(const struct scenario *s)
 {
     json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s}", "status", err_http_status(&s->err), "type",
@@ -271,13 +361,6 @@ static bool check_error(const struct scenario *s)
     free(text);
     json_decref(e);
     return ok;
-}
-
-static const char *(*checker_of(const struct scenario *s))(str)
-{
-    if (is_legacy(s))
-        return legacy_check;
-    return s->config.interleaved_calls ? event_check_interleaved : event_check;
 }
 
 static bool check_turn(struct scenario *s)
@@ -297,7 +380,7 @@ static bool check_turn(struct scenario *s)
     return (str_is_none(s->file.events) || check_events(s)) && check_stream(s) &&
            (str_is_none(s->file.response) ||
             check_subset(s, "another response", buf_str(&s->result.object), s->file.response)) &&
-           check_cuttings(s) && check_not_streamed(s);
+           check_cuttings(s) && check_not_streamed(s) && check_replays(s) && check_restores(s);
 }
 
 static bool expects_nothing(const struct turn_file *f)

@@ -1,7 +1,7 @@
 /* flight_fixture.h -- a worker with nothing behind it: the client, the upstream, the store and MCP
  * servers are fakes that a test moves by hand, and time passes when it says so.
  *
- * They take the place of http_server, http_client, worker, store and mcp_hub in a test program that
+ * The fakes take the place of http_server, http_client, worker, store and mcp_hub in a test program that
  * includes this: the linker looks into the library only for what is missing. There is one of each. */
 #ifndef ANTIPHON_TESTS_UNIT_FLIGHT_FIXTURE_H
 #define ANTIPHON_TESTS_UNIT_FLIGHT_FIXTURE_H
@@ -11,6 +11,8 @@
 
 #include "ev/log.h"
 #include "flight/builtin_tools.h"
+#include "json/json_read.h"
+#include "store/store_events.h"
 #include "turn/turn.h"
 #include "turn/turn_internal.h"
 #include "upstream/token_memory.h"
@@ -20,6 +22,7 @@ struct http_exchange {
     void *arg;
     unsigned n_held;
     bool is_over, is_aborted;
+    struct http_traffic traffic;
     int status;      /* of the answer; 0: it has not begun */
     struct buf said; /* its body, or the message of its error */
     enum err_code why;
@@ -43,7 +46,7 @@ enum { STAGE_TASKS = 4 };
 static struct stage {
     struct load load;
     struct builtin_tools builtin;
-    struct seal_keys *compaction_keys;
+    struct seal_keys *compaction_keys, *request_keys;
     struct worker worker;
     struct http_request request;
     struct buf body; /* of it */
@@ -61,6 +64,18 @@ static struct stage {
     struct err store_away;         /* why nothing is stored now; zeroed: it is */
     struct err not_found;          /* why what is referred to cannot be loaded; zeroed: it can */
     unsigned n_saved, n_unlocked, n_released;
+    uint64_t n_kept; /* events of the last response that was saved */
+
+    struct err not_accepted; /* why work in the background is not; zeroed: it is */
+    struct buf accepted;     /* the request of the last that was */
+    unsigned n_accepted, n_hints, n_readers;
+    enum store_wish wish; /* what the store says to whoever does it */
+    bool lacks_memory;
+    unsigned n_started, n_rows;
+    int64_t next_row; /* a row begins where the one before has ended */
+    enum store_status finished;
+    unsigned n_finished, n_ended; /* ends that were stored, and turns that have reported */
+    struct err why_ended;         /* zeroed: all was well */
 
     struct mcp_task tasks[STAGE_TASKS];
     unsigned n_tasks, n_tasks_cancelled, n_wanted, n_relayed;
@@ -81,10 +96,21 @@ str http_request_header(const struct http_request *r, str name)
     return STR_NONE;
 }
 
+void http_exchange_tell_trace(struct http_exchange *x, const char *traceparent)
+{
+    (void)x;
+    (void)traceparent;
+}
+
 str http_exchange_request_id(struct http_exchange *x)
 {
     (void)x;
     return STR("req_1");
+}
+
+struct http_traffic *http_exchange_traffic(struct http_exchange *x)
+{
+    return &x->traffic;
 }
 
 void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,
@@ -200,7 +226,7 @@ void http_exchange_abort(struct http_exchange *x)
     x->is_over = x->is_aborted = true;
 }
 
-/* It leaves before its answer is complete. */
+/* The client leaves before its answer is complete. */
 static inline void client_leaves(void)
 {
     assert_false(stage.x.is_over);
@@ -260,7 +286,14 @@ const char *http_call_phase(const struct http_call *call)
     return "connecting";
 }
 
-/* Nobody makes another client: who would, is not asked anything here. */
+bool http_call_connect_time(const struct http_call *call, uint64_t *ret_ms)
+{
+    (void)call;
+    *ret_ms = 0;
+    return false;
+}
+
+/* Another client is never made: who would make one is not asked anything here. */
 struct http_client *http_client_new(struct loop *loop, const struct http_client_conf *conf)
 {
     (void)loop;
@@ -376,7 +409,7 @@ bool store_refuses(struct store *store, enum store_access access, struct err *re
 void store_release_lock(struct store *store, str lock)
 {
     (void)store;
-    assert_int_equal(str_find(lock, STR("lock_")), 0);
+    assert_true(str_starts_with(lock, STR("lock_")) || str_starts_with(lock, STR("resp_")));
     stage.n_released++;
 }
 
@@ -437,10 +470,14 @@ int store_find_hidden(struct store_session *s, str owner, str id, struct arena *
 int store_save_response(struct store_session *s, str owner, const struct store_response *r,
                         struct err *reterr)
 {
+    struct cuts kept = {.n = 0};
+
     (void)s;
     (void)owner;
-    (void)r;
     (void)reterr;
+    assert_true(cuts_append(&kept, str_is_none(r->cuts) ? STR("") : r->cuts));
+    stage.n_kept = kept.n;
+    cuts_fini(&kept);
     stage.n_saved++;
     return 0;
 }
@@ -452,6 +489,99 @@ int store_unlock_conversation(struct store_session *s, str lock, struct err *ret
     (void)reterr;
     stage.n_unlocked++;
     return 0;
+}
+
+/* ---- work in the background */
+
+/* What is stored of a response is an object when its items stand between. */
+static inline void assert_object(str head, str tail)
+{
+    struct buf object = {.limit = 0};
+
+    buf_append(&object, head);
+    buf_append(&object, tail);
+    assert_true(jr_is_valid(buf_str(&object)));
+    buf_fini(&object);
+}
+
+int store_accept_work(struct store_session *s, str owner, const struct store_response *r,
+                      const struct store_request *request, const struct store_work_limits *limits,
+                      struct err *reterr)
+{
+    (void)s;
+    (void)owner;
+    assert_int_equal(r->status, STORE_QUEUED);
+    assert_object(r->head, r->tail);
+    assert_true(limits->most >= limits->most_of_owner);
+    *reterr = stage.not_accepted;
+    if (stage.not_accepted.code != ERR_NONE)
+        return -1;
+    buf_reset(&stage.accepted);
+    buf_append(&stage.accepted, request->body);
+    stage.n_accepted++;
+    return 0;
+}
+
+int store_start_work(struct store_session *s, str id, str lock, str head, str tail,
+                     enum store_wish *ret, struct err *reterr)
+{
+    (void)s;
+    (void)id;
+    (void)reterr;
+    assert_str_c(lock, "work_1");
+    assert_true(str_find(head, STR("in_progress")) < head.len);
+    assert_object(head, tail);
+    *ret = stage.wish == STORE_CANCEL ? STORE_GO_ON : stage.wish;
+    stage.n_started += *ret == STORE_GO_ON;
+    return 0;
+}
+
+int store_append_events(struct store_session *s, str id, str lock,
+                        const struct store_event_row *row, enum store_wish *ret, struct err *reterr)
+{
+    (void)s;
+    (void)id;
+    (void)lock;
+    (void)reterr;
+    assert_int_equal(stage.n_started, 1);
+    assert_true(row->first >= stage.next_row);
+    assert_true(row->cuts.len > 0);
+    stage.next_row = row->first + 1;
+    stage.n_rows++;
+    *ret = stage.wish;
+    return 0;
+}
+
+int store_finish_work(struct store_session *s, str owner, const struct store_response *r,
+                      enum store_wish *ret, struct err *reterr)
+{
+    (void)s;
+    (void)owner;
+    (void)reterr;
+    assert_str_c(r->lock, "work_1");
+    assert_str_c(r->id, "resp_1");
+    assert_object(r->head, r->tail);
+    assert_true(r->cuts.len > 0 || stage.lacks_memory); /* it may do without */
+    for (size_t i = 0; i < r->items.n; i++)
+        assert_true(r->items.v[i].is_output);
+    stage.finished = r->status;
+    stage.n_finished++;
+    *ret = stage.wish;
+    return 0;
+}
+
+static inline void fake_hint(struct background *b)
+{
+    (void)b;
+    stage.n_hints++;
+}
+
+static inline void on_work_end(void *arg, const struct err *failure)
+{
+    (void)arg;
+    stage.n_ended++;
+    if (failure != NULL)
+        stage.why_ended = *failure;
 }
 
 /* The task is done, unless there is a failure before it begins. */
@@ -598,6 +728,8 @@ static inline void stage_open(const char *const *args)
                                            .why_not[HOSTED_WEB_SEARCH] = "no"};
     stage.compaction_keys = owner_seal_compaction_keys(&stage.load.config.encryption_keys, &e);
     assert_non_null(stage.compaction_keys);
+    stage.request_keys = owner_seal_request_keys(&stage.load.config.encryption_keys, &e);
+    assert_non_null(stage.request_keys);
     stage.snapshot = (struct mcp_snapshot){.servers = &stage.view, .n = 1};
     stage.worker = (struct worker){
         .config = &stage.load.config,
@@ -608,6 +740,9 @@ static inline void stage_open(const char *const *args)
         .hub = (struct mcp_hub *)&stage, /* which nobody looks into */
         .builtin = &stage.builtin,
         .compaction_keys = stage.compaction_keys,
+        .request_keys = stage.request_keys,
+        .background = (struct background *)&stage, /* the same */
+        .on_accepted = fake_hint,
     };
     stage.worker.counts = token_memory_new(&counts, &e);
     assert_non_null(stage.worker.counts);
@@ -643,7 +778,26 @@ static inline void stage_begin_at(void (*start)(struct worker *w, struct http_ex
     start(&stage.worker, &stage.x, &stage.request, &nobody);
 }
 
-/* The same of /v1/responses; NULL when it is over at once. */
+/* Work with such a request was claimed, and begins. */
+static inline void stage_begin_work(const char *members, bool is_cancelled)
+{
+    struct buf request = {.limit = 0};
+    struct turn_work work = {.id = STR("resp_1"),
+                             .owner = STR(""),
+                             .lock = STR("work_1"),
+                             .created_at = 1700000000,
+                             .is_cancelled = is_cancelled,
+                             .on_end = on_work_end};
+
+    buf_c(&request, "{\"request_id\":\"req_1\",\"client\":\"unix\"}\n{\"model\":\"m\",");
+    buf_c(&request, members);
+    buf_c(&request, "}");
+    work.request = buf_str(&request);
+    turn_begin_work(&stage.worker, &work);
+    buf_fini(&request); /* what is needed was copied */
+}
+
+/* Begins a turn of /v1/responses; NULL when it is over at once. */
 static inline struct turn *stage_begin(const char *members)
 {
     stage_begin_at(turn_start, members);
@@ -672,6 +826,8 @@ static inline void stage_close(void)
     mcp_catalogue_unref(stage.view.tools);
     loop_free(stage.worker.loop);
     seal_keys_free(stage.compaction_keys);
+    seal_keys_free(stage.request_keys);
+    buf_fini(&stage.accepted);
     buf_fini(&stage.worker.out);
     buf_fini(&stage.x.said);
     buf_fini(&stage.asked);

@@ -1,8 +1,8 @@
 /* responses_ws_fixture.h -- a WebSocket on /v1/responses with fakes at both ends: a client that a test
  * plays, and turns whose peers it moves by hand.
  *
- * They take the place of http/websocket, turn/turn, worker and api_key in a test program that includes
- * this. What the gateway says is one text, a line for each message. */
+ * The fakes take the place of http/websocket, turn/turn, worker and api_key in a test program that
+ * includes this. What the gateway says is one text, a line for each message. */
 #ifndef ANTIPHON_TESTS_UNIT_RESPONSES_WS_FIXTURE_H
 #define ANTIPHON_TESTS_UNIT_RESPONSES_WS_FIXTURE_H
 
@@ -118,16 +118,29 @@ void worker_unwatch(struct worker_watcher *watcher)
     *watcher->link = NULL;
 }
 
+bool api_key_is_of_certificate(str owner)
+{
+    (void)owner;
+    return false;
+}
+
 int api_keys_identify(const struct api_keys *keys, str authorization, struct caller *ret,
                       struct err *reterr)
 {
     (void)keys;
     if (str_eq(authorization, str_from_c(ws_stage.key))) {
-        *ret = (struct caller){STR("owner"), STR_NONE};
+        *ret = (struct caller){.owner = STR("owner")};
         return 0;
     }
     err_set(reterr, ERR_INVALID_API_KEY, "Not a key.");
     return -1;
+}
+
+int api_keys_identify_client(const struct api_keys *keys, str certificate, str authorization,
+                             struct caller *ret, struct err *reterr)
+{
+    (void)certificate;
+    return api_keys_identify(keys, authorization, ret, reterr);
 }
 
 /* ---- turns */
@@ -202,7 +215,7 @@ static inline void ws_stage_prepare(const char *const *args)
 
 static inline void ws_connect(void)
 {
-    static const struct caller caller = {STR_INIT("owner"), STR_NONE};
+    static const struct caller caller = {.owner = STR_INIT("owner")};
 
     responses_ws_open(&ws_stage.worker, &ws_stage.ws, &caller);
 }

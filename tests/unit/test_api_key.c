@@ -89,7 +89,7 @@ static void keys_of_one_name_have_one_owner(void **state)
     parsed_fini(&p);
 }
 
-/* One error, which names the line and shows nothing of it; the other line counts. */
+/* A wrong line is one error, which names the line and shows nothing of it; the other line counts. */
 static void line_is_refused(const char *line, const char *message)
 {
     struct buf text = {.limit = 0}, shown = {.limit = 0};
@@ -118,9 +118,7 @@ static void other_lines_are_refused_and_not_shown(void **state)
         "hush sk-hush",
         "hush:" TWO,
         "hush " TWO "0",
-        "hush " TWO " hush",
         TWO,
-        TWO " hush",
         "hush 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2g3",
         "hush 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f",
         "-hush " TWO,
@@ -132,6 +130,153 @@ static void other_lines_are_refused_and_not_shown(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(lines); i++)
         line_is_refused(lines[i], "must be a name and the SHA-256 of a key");
+    line_is_refused("hush " TWO " hush", "only the setting admin is known");
+    line_is_refused("hush " TWO " admin hush", "only the setting admin is known");
+    line_is_refused("hush " TWO " admin=hush", "only the setting admin is known");
+}
+
+/* The status of one who wants to administer; 0: may. */
+static int admin_status(const struct api_keys *keys, const char *header)
+{
+    struct caller caller;
+    struct err e;
+
+    if (api_keys_identify_admin(keys, STR_NONE, header == NULL ? STR_NONE : str_from_c(header),
+                                &caller, &e) == 0)
+        return 0;
+    return err_http_status(&e);
+}
+
+static int certificate_status(const struct api_keys *keys, const char *certificate)
+{
+    struct caller caller;
+    struct err e;
+
+    if (api_keys_identify_admin(keys, str_from_c(certificate), STR("Bearer one"), &caller, &e) ==
+        -1)
+        return err_http_status(&e);
+    assert_str_c(caller.owner, certificate);
+    return 0;
+}
+
+/* The certificate is the key: another that is sent with it is not looked at. */
+static void a_certificate_stands_in_place_of_a_key(void **state)
+{
+    struct caller caller;
+    struct parsed p;
+    struct err e;
+
+    (void)state;
+    parse(&p, STR("a " ONE " admin\ncert:alice -\ncert:bob - admin\ncert:bob -\n"));
+    assert_int_equal(p.problems.n_errors, 0);
+    assert_int_equal(
+        api_keys_identify_client(&p.keys, STR("cert:carol"), STR("Bearer wrong"), &caller, &e), 0);
+    assert_str_c(caller.owner, "cert:carol");
+    assert_str_c(caller.name, "cert:carol");
+    assert_int_equal(api_keys_identify_client(&p.keys, STR_NONE, STR("Bearer one"), &caller, &e),
+                     0);
+    assert_str_c(caller.owner, "a");
+    assert_int_equal(api_keys_identify_client(&p.keys, STR_NONE, STR_NONE, &caller, &e), -1);
+    assert_int_equal(certificate_status(&p.keys, "cert:alice"), 403);
+    assert_int_equal(certificate_status(&p.keys, "cert:bob"), 0);
+    assert_int_equal(certificate_status(&p.keys, "cert:carol"), 403);
+    parsed_fini(&p);
+}
+
+static void lines_of_certificates_have_no_hash(void **state)
+{
+    static const char *const lines[] = {"cert:hush", ("cert:hush " ONE), "cert: -",
+                                        "cert:hush - hush", "cert:h\303\274sh -"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        line_is_refused(lines[i], "a name that begins with cert: is of certificates");
+    assert_false(api_key_is_name(STR("cert:alice")));
+}
+
+static void only_keys_with_admin_may_administer(void **state)
+{
+    const struct api_keys none = {.list = NULL};
+    struct parsed p;
+
+    (void)state;
+    parse(&p, STR("a " ONE "\nb " TWO " \tadmin \n"));
+    assert_int_equal(p.problems.n_errors, 0);
+    assert_true(api_keys_have_admin(&p.keys));
+    assert_int_equal(admin_status(&p.keys, NULL), 401);
+    assert_int_equal(admin_status(&p.keys, "Bearer three"), 401);
+    assert_int_equal(admin_status(&p.keys, "Bearer one"), 403);
+    assert_int_equal(admin_status(&p.keys, "Bearer two"), 0);
+    assert_str_c(owner_of(&p.keys, "Bearer two"), "b");
+    parsed_fini(&p);
+    assert_int_equal(admin_status(&none, NULL), 401);
+    assert_int_equal(admin_status(&none, "Bearer one"), 401);
+    assert_false(api_keys_have_admin(&none));
+}
+
+static void a_listener_for_administration_needs_a_key_that_may(void **state)
+{
+    static const struct {
+        const char *listen;
+        bool is_refused;
+    } cases[] = {
+        {"127.0.0.1:1+admin", false}, {"unix:/run/a+admin", false}, {":1", false},
+        {":1+metrics", false},        {":1+admin", true},           {":1,0.0.0.0:2+admin", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct load l = {.args = {"--listen", cases[i].listen, "--api-key", "k"}};
+        struct api_keys keys = {.list = NULL};
+
+        load_fine(&l);
+        assert_int_equal(api_keys_load(&keys, &l.config, &l.problems),
+                         cases[i].is_refused ? -1 : 0);
+        if (cases[i].is_refused)
+            problems_say(&l, (const char *const[]){"other machines may connect, and no key may "
+                                                   "administer",
+                                                   NULL});
+        api_keys_fini(&keys);
+        load_end(&l);
+    }
+}
+
+static void an_open_gateway_is_refused_where_that_is_asked_for(void **state)
+{
+    static const struct {
+        const char *args[5], *variable;
+        bool is_refused;
+    } cases[] = {
+        {{"--listen", ":1"}, NULL, false},
+        {{"--listen", ":1"}, "ANTIPHON_ALLOW_OPEN=1", false},
+        {{"--listen", ":1"}, "ANTIPHON_ALLOW_OPEN=0", true},
+        {{"--listen", "127.0.0.1:1,192.0.2.1:2"}, "ANTIPHON_ALLOW_OPEN=0", true},
+        {{"--listen", ":1+tls"}, "ANTIPHON_ALLOW_OPEN=0", true},
+        {{"--preset", "ors"}, "ANTIPHON_ALLOW_OPEN=0", true},
+        {{"--preset", "vllm-responses"}, "ANTIPHON_ALLOW_OPEN=0", true},
+        {{"--listen", ":1", "--api-key", "k"}, "ANTIPHON_ALLOW_OPEN=0", false},
+        {{"--listen", "[::1]:1,unix:/run/a,:2+metrics"}, "ANTIPHON_ALLOW_OPEN=0", false},
+        {{"--listen", ":1+tls", "--tls-client-auth", "require"}, "ANTIPHON_ALLOW_OPEN=0", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct load l = {.env = {cases[i].variable}};
+        struct api_keys keys = {.list = NULL};
+        size_t n_errors;
+
+        memcpy(l.args, cases[i].args, sizeof(cases[i].args));
+        (void)load(&l);
+        n_errors = l.problems.n_errors; /* certificates are not given here */
+        assert_int_equal(api_keys_load(&keys, &l.config, &l.problems),
+                         cases[i].is_refused ? -1 : 0);
+        assert_int_equal(l.problems.n_errors - n_errors, cases[i].is_refused);
+        if (cases[i].is_refused)
+            problems_say(&l,
+                         (const char *const[]){"no key is asked for, and allow_open is off", NULL});
+        api_keys_fini(&keys);
+        load_end(&l);
+    }
 }
 
 static void a_key_twice_is_refused(void **state)
@@ -410,6 +555,11 @@ int main(void)
         cmocka_unit_test(lines_are_names_and_hashes),
         cmocka_unit_test(keys_of_one_name_have_one_owner),
         cmocka_unit_test(other_lines_are_refused_and_not_shown),
+        cmocka_unit_test(only_keys_with_admin_may_administer),
+        cmocka_unit_test(a_certificate_stands_in_place_of_a_key),
+        cmocka_unit_test(lines_of_certificates_have_no_hash),
+        cmocka_unit_test(a_listener_for_administration_needs_a_key_that_may),
+        cmocka_unit_test(an_open_gateway_is_refused_where_that_is_asked_for),
         cmocka_unit_test(a_key_twice_is_refused),
         cmocka_unit_test(file_may_be_cut_anywhere),
         cmocka_unit_test(garbage_is_no_key),

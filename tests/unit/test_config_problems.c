@@ -3,14 +3,6 @@
 
 #include "base/utf8.h"
 
-static void variables_without_effect_are_named_in_one_warning(void **state)
-{
-    struct load l = {.env = {"MAX_CONVERSATION_HISTORY=9", "LOG_FILE_PATH=y.log"}};
-
-    (void)state;
-    WARNS(&l, "warning: ", "MAX_CONVERSATION_HISTORY, LOG_FILE_PATH");
-}
-
 static void errors_in_the_file_name_file_line_and_key(void **state)
 {
     struct load syntax = {.args = {"--config", "a.json"},
@@ -52,6 +44,36 @@ static void errors_name_the_source_the_value_and_the_valid_form(void **state)
     FAILS(&flag, "--error-event: \"maybe\"", "true or false");
     FAILS(&alias, "API_ADAPTER_PORT: \"127.0.0.1:http\"", "HOST:PORT");
     FAILS(&listen, "--listen: \"8080\"", "HOST:PORT");
+}
+
+static void tls_needs_all_that_belongs_to_it(void **state)
+{
+    struct load bare = {.args = {"--listen", ":1+tls"}};
+    struct load keyless = {
+        .args = {"--listen", ":1+tls", "--tls-cert", "a", "--tls-cert", "b", "--tls-key", "c"}};
+    struct load unsigned_clients = {.args = {"--tls-client-auth", "require"}};
+    struct load unasked = {.args = {"--tls-owner", "cn"}};
+    struct load old = {.args = {"--tls-min-version", "1.1"}};
+
+    (void)state;
+    FAILS(&bare, "--listen: +tls needs a certificate");
+    FAILS(&keyless, "--tls-key: there must be one key for each certificate");
+    FAILS(&unsigned_clients, "--tls-client-auth: nobody is known who may sign");
+    FAILS(&unasked, "--tls-owner: clients are not asked for certificates");
+    FAILS(&old, "--tls-min-version: \"1.1\" is not valid");
+}
+
+static void a_wrong_mark_of_a_listener_is_named(void **state)
+{
+    struct load unknown = {.args = {"--listen", ":1,:2+admn"}};
+    struct load twice = {.env = {"ANTIPHON_LISTEN=unix:/a+admin+admin"}};
+    struct load same = {.args = {"--listen", ":1,:1+admin"}};
+
+    (void)state;
+    FAILS(&unknown, "--listen: \":2+admn\": the mark +admn is unknown",
+          "marks are +tls, +proxy, +metrics and +admin");
+    FAILS(&twice, "ANTIPHON_LISTEN: \"unix:/a+admin+admin\": the mark +admin");
+    FAILS(&same, "--listen: \":1\" is there twice");
 }
 
 static void wrong_elements_of_lists_are_named(void **state)
@@ -308,9 +330,10 @@ static void load_quietly(struct load *l)
 
 static void listening_for_other_machines_without_a_key_is_a_warning(void **state)
 {
-    static const char *const open[] = {":1",     "0.0.0.0:1", "192.0.2.1:1",
-                                       "[::]:1", "host:1",    "localhost:1,:2"};
-    static const char *const local[] = {"localhost:1", "127.0.0.9:1", "[::1]:1", "unix:/run/a"};
+    static const char *const open[] = {":1",     "0.0.0.0:1",      "192.0.2.1:1", "[::]:1",
+                                       "host:1", "localhost:1,:2", ":1+admin,:2"};
+    static const char *const local[] = {"localhost:1", "127.0.0.9:1", "[::1]:1", "unix:/run/a",
+                                        ":1+metrics",  ":1+admin",    "fd:a"};
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(open); i++) {
@@ -416,9 +439,10 @@ static void old_keys_cause_one_warning_that_says_which_line_does_the_same(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variables_without_effect_are_named_in_one_warning),
         cmocka_unit_test(errors_in_the_file_name_file_line_and_key),
         cmocka_unit_test(errors_name_the_source_the_value_and_the_valid_form),
+        cmocka_unit_test(tls_needs_all_that_belongs_to_it),
+        cmocka_unit_test(a_wrong_mark_of_a_listener_is_named),
         cmocka_unit_test(wrong_elements_of_lists_are_named),
         cmocka_unit_test(wrong_command_lines_are_explained),
         cmocka_unit_test(secrets_stay_out_of_messages),

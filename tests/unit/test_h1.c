@@ -321,7 +321,7 @@ static void request_lines_that_are_not_http_1_are_refused(void **state)
         CASE("GET / HTTP/1.2\r\n" HOST "\r\n", VERSIONS),
         CASE("GET / HTTX/1.1\r\n" HOST "\r\n", VERSIONS),
         CASE("GET /\r\n" HOST "\r\n", VERSIONS),
-        CASE("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", VERSIONS),
+        CASE("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505 Only HTTP/1.1 and HTTP/1.0 are spoken here."),
         CASE("DESCRIBE / RTSP/1.0\r\n" HOST "\r\n", VERSIONS),
         CASE("BREW / HTTP/1.1\r\n" HOST "\r\n", "400 The request line has no known method."),
         CASE("\x16\x03\x01\x02\x00\x01", "400 The request line has no known method."),

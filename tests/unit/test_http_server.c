@@ -668,10 +668,93 @@ static void addresses_are_understood_or_explained(void **state)
     }
 }
 
+/* ---- what is told of the end of an exchange */
+
+static struct buf told;
+
+static void tell_end(void *arg, struct http_exchange *x)
+{
+    const struct http_request *r = http_exchange_request(x);
+    const struct http_traffic *traffic = http_exchange_traffic(x);
+
+    (void)arg;
+    buf_append(&told, r->method.len == 0 ? STR("-") : r->method);
+    buf_char(&told, ' ');
+    buf_int(&told, traffic->status);
+    buf_char(&told, ' ');
+    buf_uint(&told, traffic->bytes_in);
+    buf_char(&told, ' ');
+    buf_uint(&told, traffic->bytes_out);
+    buf_char(&told, '\n');
+}
+
+static void serve_and_tell(void)
+{
+    buf_fini(&told);
+    serve();
+    http_server_watch_ends(fx.server, tell_end);
+}
+
+static void the_end_of_each_exchange_is_told_once(void **state)
+{
+    struct peer *p, *q;
+
+    (void)state;
+    serve_and_tell();
+    p = peer_dial(0);
+    peer_say(p, GET("/"));
+    UNTIL(peer_heard(p, "hello"));
+    peer_say(p, "POST /stream HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+    UNTIL(peer_heard(p, LAST_CHUNK));
+    peer_say(p, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    UNTIL(peer_count(p, "Content-Length: 5\r\n\r\n") == 2);
+    UNTIL(str_find(buf_str(&told), STR("HEAD")) < told.len);
+    assert_string_equal(buf_cstr(&told), "GET 200 0 5\nPOST 200 3 7\nHEAD 200 0 0\n");
+    peer_close(p);
+    q = peer_dial(1);
+    peer_say(q, "nonsense\r\n\r\n");
+    UNTIL(q->gone);
+    UNTIL(http_server_connections(fx.server) == 0);
+    assert_non_null(strstr(buf_cstr(&told), "\n- 400 0 "));
+    assert_null(strstr(strstr(buf_cstr(&told), "- 400"), "\n-"));
+    buf_fini(&told);
+}
+
+static void a_client_that_leaves_is_told_of_as_well(void **state)
+{
+    struct peer *p, *q, *r;
+
+    (void)state;
+    serve_and_tell();
+    p = peer_dial(0);
+    peer_say(p, GET("/hold")); /* before the answer */
+    UNTIL(fx.x != NULL);
+    peer_close(p);
+    UNTIL(told.len > 0);
+    assert_string_equal(buf_cstr(&told), "GET 0 0 0\n");
+    q = peer_dial(1);
+    peer_say(q, GET("/half")); /* within it */
+    UNTIL(peer_heard(q, "half"));
+    peer_close(q);
+    UNTIL(fx.n_gone == 2);
+    assert_string_equal(buf_cstr(&told), "GET 0 0 0\nGET 200 0 4\n");
+    r = peer_dial(2);
+    peer_say(r,
+             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"); /* within the request */
+    UNTIL(fx.n_heads == 3);
+    let_pass(20);
+    peer_close(r);
+    UNTIL(http_server_connections(fx.server) == 0);
+    assert_string_equal(buf_cstr(&told), "GET 0 0 0\nGET 200 0 4\nPOST 0 3 0\n");
+    buf_fini(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HTTP_TEST(one_connection_serves_many_requests),
+        HTTP_TEST(the_end_of_each_exchange_is_told_once),
+        HTTP_TEST(a_client_that_leaves_is_told_of_as_well),
         HTTP_TEST(connection_close_ends_with_a_fin_behind_the_last_byte),
         HTTP_TEST(an_answer_of_unknown_length_is_chunked),
         HTTP_TEST(http_1_0_gets_no_chunks),

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -265,6 +267,73 @@ static void a_forked_process_writes_by_itself(void **state)
     free(text);
 }
 
+/* ---- a full disk */
+
+/* What the file has may grow to so many bytes. */
+static void limit_files(rlim_t n_bytes)
+{
+    struct rlimit limit;
+
+    (void)getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = n_bytes;
+    (void)setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/* The thread writes in order: behind the mark all lines before have been tried. */
+static void await_writer(void)
+{
+    int fds[2];
+    char mark;
+
+    if (pipe(fds) == -1 || !log_queue_put(fds[1], LOG_INFO, STR("m")) ||
+        read(fds[0], &mark, 1) != 1)
+        _exit(1);
+}
+
+static void log_to_a_full_disk(void)
+{
+    enum { ROOM_BYTES = 60 };
+    const int out = dup(STDERR_FILENO), file = memfd_create("log", 0);
+    char text[4096];
+    ssize_t n;
+
+    (void)dup2(file, STDERR_FILENO);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    log_setup(LOG_INFO, LOG_TEXT);
+    log_start(QUEUE_BYTES);
+    limit_files(ROOM_BYTES);
+    for (int i = 0; i < 3; i++)
+        log_msg(LOG_INFO, "the line %d of 0 to 2", i);
+    await_writer();
+    limit_files(RLIM_INFINITY);
+    log_msg(LOG_INFO, "there is room again");
+    log_stop();
+    n = pread(file, text, sizeof(text), 0);
+    if (n <= 0 || write(out, text, (size_t)n) != n)
+        _exit(1);
+}
+
+static void behind_a_torn_line_the_next_begins_a_line_of_its_own(void **state)
+{
+    int status;
+    char *text = read_half(start_half(log_to_a_full_disk), &status), *rest = text;
+    const char *whole, *torn, *loss, *last;
+
+    (void)state;
+    assert_int_equal(status, 0);
+    whole = strsep(&rest, "\n");
+    torn = strsep(&rest, "\n");
+    loss = strsep(&rest, "\n");
+    last = strsep(&rest, "\n");
+    assert_non_null(strstr(whole, " info the line 0 of 0 to 2"));
+    assert_null(strstr(torn, "log_dropped"));
+    assert_non_null(loss);
+    assert_non_null(strstr(loss, "Z warn log_dropped lines=2 errors=0 warnings=0"));
+    assert_non_null(last);
+    assert_non_null(strstr(last, "Z info there is room again"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +342,7 @@ int main(void)
         cmocka_unit_test(the_end_does_not_wait_for_who_never_reads),
         cmocka_unit_test(a_crash_leaves_time_for_the_last_line),
         cmocka_unit_test(a_forked_process_writes_by_itself),
+        cmocka_unit_test(behind_a_torn_line_the_next_begins_a_line_of_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,10 +52,13 @@ static bool is_taken(const struct origin_policy *policy, const struct http_reque
     return rc == 0;
 }
 
+static const struct http_listener unix_listener = {.text = "unix:/s", .is_unix = true};
+
 static struct http_request request_to(int place)
 {
     return (struct http_request){.method = STR("POST"),
                                  .on_loopback = place == LOOPBACK,
+                                 .listener = place == UNIX ? &unix_listener : NULL,
                                  .peer = place == UNIX ? STR("unix") : STR("127.0.0.1")};
 }
 

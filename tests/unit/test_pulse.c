@@ -72,11 +72,41 @@ static void a_loop_that_does_not_turn_for_five_seconds_is_stalled_until_it_does(
     assert_false(pulses_are_stalled(s->pulses, 60001));
 }
 
+static void all_have_answered_when_each_loop_has_turned_since_it_was_asked(void **state)
+{
+    struct setting *s = *state;
+
+    assert_true(pulses_have_answered(s->pulses));
+    pulses_ask(s->pulses, 1000);
+    assert_false(pulses_have_answered(s->pulses));
+    turn(s->loops[0]);
+    assert_false(pulses_have_answered(s->pulses));
+    turn(s->loops[1]);
+    assert_true(pulses_have_answered(s->pulses));
+}
+
 static void without_pulses_nothing_is_known(void **state)
 {
     (void)state;
     assert_false(pulses_are_stalled(NULL, 1));
     pulses_free(NULL);
+}
+
+static void a_loop_that_has_ended_is_asked_nothing(void **state)
+{
+    struct setting *s = *state;
+
+    pulses_ask(s->pulses, 1000);
+    turn(s->loops[0]);
+    assert_false(pulses_have_answered(s->pulses));
+    pulses_end(s->pulses, s->loops[1]);
+    assert_true(pulses_have_answered(s->pulses));
+    pulses_ask(s->pulses, 2000);
+    turn(s->loops[0]);
+    assert_true(pulses_have_answered(s->pulses));
+    assert_false(pulses_are_stalled(s->pulses, 60000));
+    assert_true(pulses_are_stalled(s->pulses, 70000)); /* the other one */
+    pulses_end(NULL, s->loops[0]);
 }
 
 int main(void)
@@ -87,6 +117,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_loop_that_does_not_turn_for_five_seconds_is_stalled_until_it_does, setting_setup,
             setting_teardown),
+        cmocka_unit_test_setup_teardown(
+            all_have_answered_when_each_loop_has_turned_since_it_was_asked, setting_setup,
+            setting_teardown),
+        cmocka_unit_test_setup_teardown(a_loop_that_has_ended_is_asked_nothing, setting_setup,
+                                        setting_teardown),
         cmocka_unit_test(without_pulses_nothing_is_known),
     };
 

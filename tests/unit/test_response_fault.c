@@ -65,7 +65,8 @@ static struct delta_round with_ends(const struct delta *messages, size_t n, bool
 }
 
 /* Fails the n-th allocation; returns whether there was one. */
-static bool run_with_failure(enum reasoning_mode mode, long n, enum failing_malloc how)
+static bool run_with_failure(enum reasoning_mode mode, bool keeps_cuts, long n,
+                             enum failing_malloc how)
 {
     struct delta deltas[3][MAX_DELTAS];
     const struct delta_round rounds[] = {
@@ -80,6 +81,7 @@ static bool run_with_failure(enum reasoning_mode mode, long n, enum failing_mall
                                        .sources = &sources,
                                        .shows_code_outputs = true,
                                        .error_event = true,
+                                       .keeps_cuts = keeps_cuts,
                                        .max_tool_calls = 4};
     struct delta_result r;
     const char *what = NULL;
@@ -102,7 +104,7 @@ static void check_runs(enum failing_malloc how)
     for (int mode = REASONING_TEXT; mode <= REASONING_OPEN_RESPONSES; mode++) {
         long n = 0;
 
-        while (run_with_failure((enum reasoning_mode)mode, n, how))
+        while (run_with_failure((enum reasoning_mode)mode, mode % 2 == 0, n, how))
             n++;
         assert_true(n > 20);
     }

@@ -121,14 +121,18 @@ static void run(const struct response_conf *conf, const struct delta *deltas, si
 {
     const struct delta_round round = {deltas, n, FINISH_STOP, false, false};
     bool is_legacy = conf->dialect == RESPONSE_DIALECT_ORS;
+    struct response_conf kept = *conf;
     struct delta_result plain;
     const char *what;
 
-    delta_run(conf, &round, 1, true, ret);
+    kept.keeps_cuts = true;
+    delta_run(&kept, &round, 1, true, ret);
     delta_run(conf, &round, 1, false, &plain);
     what = (is_legacy ? legacy_check : event_check)(buf_str(&ret->events));
     if (what != NULL)
         fail_msg("%s in\n%.*s", what, STR_ARG(buf_str(&ret->events)));
+    if (ret->replay_fault != NULL)
+        fail_msg("%s: %.*s", ret->replay_fault, STR_ARG(buf_str(&ret->events)));
     assert_str_eq(buf_str(&plain.object), buf_str(&ret->object));
     delta_result_fini(&plain);
 }

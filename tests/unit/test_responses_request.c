@@ -206,8 +206,6 @@ static void limits_and_enums_are_kept(void **state)
          "Invalid 'metadata': too many properties. Expected an object with at most 16 properties, "
          "but got an object with 17 properties instead."},
         {WITH("\"prompt\":{\"id\":\"p\"}"), UNSUPPORTED("prompt")},
-        {WITH("\"background\":true"), ERR_UNSUPPORTED_PARAMETER, "background",
-         "Background responses are not supported by this gateway yet."},
         {WITH("\"background\":true,\"store\":false"), ERR_INVALID_VALUE, "background",
          "Invalid value: 'background' can only be true when 'store' is true."},
     };

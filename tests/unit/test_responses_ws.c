@@ -269,7 +269,7 @@ static void say_large(const char *lane, char mark)
     buf_fini(&more);
 }
 
-/* It is read on the pool; what comes behind it is not answered before. */
+/* A large message is read on the pool; what comes behind it is not answered before. */
 static void test_a_large_message_is_not_overtaken(void **state)
 {
     (void)state;
@@ -476,15 +476,20 @@ static void test_a_response_is_continued(void **state)
     ws_stage_close();
 }
 
-/* Continues resp_1 of lane a in a lane, in vain; is it still there? */
-static bool is_left(const char *lane, enum err_code code, bool has_begun)
+/* Continues resp_1 of lane a in a lane by a field of this name, in vain; is it still there? */
+static bool is_left_by(const char *field, const char *lane, enum err_code code, bool has_begun)
 {
+    struct buf more = {.limit = 0};
     bool found;
 
     ws_stage_open(NULL);
     say_create("a", "");
     turn_keeps(0, "resp_1", make_context(NULL, 1, 1));
-    say_create(lane, ",\"previous_response_id\":\"resp_1\"");
+    buf_c(&more, ",\"");
+    buf_c(&more, field);
+    buf_c(&more, "\":\"resp_1\"");
+    say_create(lane, buf_cstr(&more));
+    buf_fini(&more);
     if (has_begun) {
         turn_begins(1, "resp_2");
         turn_ends(1);
@@ -497,10 +502,16 @@ static bool is_left(const char *lane, enum err_code code, bool has_begun)
     return found;
 }
 
+static bool is_left(const char *lane, enum err_code code, bool has_begun)
+{
+    return is_left_by("previous_response_id", lane, code, has_begun);
+}
+
 static void test_a_parent_is_taken_away(void **state)
 {
     (void)state;
     assert_false(is_left("a", ERR_INVALID_VALUE, false));
+    assert_false(is_left_by("previous_responses_id", "a", ERR_INVALID_VALUE, false));
     assert_false(is_left("a", ERR_UPSTREAM_ERROR, false));
     assert_false(is_left("a", ERR_NONE, true));
     assert_true(is_left("b", ERR_INVALID_VALUE, false));

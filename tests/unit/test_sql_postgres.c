@@ -169,7 +169,7 @@ static void a_connection_that_the_server_ends_is_lost(void **state)
     sql_postgres.close(db);
 }
 
-/* As the one that was the primary before a failover. */
+/* The server is as the one that was the primary before a failover. */
 static void a_server_that_became_read_only_is_left(void **state)
 {
     struct sql *db = connect_to(server_url(), PATIENT_MS);
@@ -269,11 +269,13 @@ static void every_statement_gives_the_columns_it_names(void **state)
     struct err e;
 
     (void)state;
-    if (sql_schema_prepare(db, &e) == -1)
+    if (sql_schema_prepare(db, NULL, false, &e) == -1)
         fail_msg("%s", e.msg);
     sql_postgres.close(db);
-    for (size_t i = 0; i < SQL_STATEMENTS; i++)
-        check_statement(conn, &sql_statements[i]);
+    for (size_t i = 0; i < SQL_STATEMENTS; i++) {
+        if (i != sql_sqlite.count_meta) /* reads a list that SQLite alone has */
+            check_statement(conn, &sql_statements[i]);
+    }
     PQfinish(conn);
 }
 

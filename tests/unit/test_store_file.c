@@ -100,12 +100,173 @@ static void a_store_of_a_newer_version_is_refused_and_left_alone(void **state)
 
     open_again(f);
     save(f, "r1", NULL, "<a");
-    sql("UPDATE meta SET schema_version = 99");
+    sql("UPDATE meta SET schema_version = 99, compatible_from = 98");
     assert_does_not_open(f, "newer version");
-    sql("UPDATE meta SET schema_version = 2");
+    assert_true(store_is_too_new(&f->err));
+    sql("UPDATE meta SET schema_version = 99, compatible_from = 4");
     open_again(f);
     assert_context(f, "r1", "{a}");
 }
+
+static int64_t number(const char *query)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    int64_t n;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, query, -1, &st, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+    n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+static void a_newer_store_that_may_be_used_keeps_its_version(void **state)
+{
+    struct fixture *f = *state;
+
+    open_again(f);
+    sql("UPDATE meta SET schema_version = 99, compatible_from = 4");
+    open_again(f);
+    save(f, "r1", NULL, "<a");
+    assert_context(f, "r1", "{a}");
+    assert_int_equal(number("SELECT schema_version FROM meta"), 99);
+    assert_int_equal(number("SELECT compatible_from FROM meta"), 4);
+}
+
+/* ---- copies */
+
+/* A store as version 3 has left it. */
+static void make_older(void)
+{
+    sql("ALTER TABLE meta DROP COLUMN compatible_from; UPDATE meta SET schema_version = 3");
+}
+
+static bool is_there(const char *suffix)
+{
+    char name[256];
+    struct stat st;
+
+    (void)snprintf(name, sizeof(name), "%s%s", path, suffix);
+    if (stat(name, &st) == -1)
+        return false;
+    assert_int_equal(st.st_mode & 0777, 0600);
+    return true;
+}
+
+static void a_store_is_copied_before_it_is_migrated(void **state)
+{
+    struct fixture *f = *state;
+
+    open_again(f);
+    save(f, "r1", NULL, "<a");
+    store_session_close(f->s);
+    make_older();
+    conf.backup = true;
+    f->s = store_session_open(&conf, &f->err);
+    conf.backup = false;
+    assert_non_null(f->s);
+    assert_int_equal(number("SELECT schema_version FROM meta"), 4);
+    assert_true(is_there(".v3"));
+    assert_false(is_there(".v3.partial"));
+
+    store_session_close(f->s); /* one goes back to what was there */
+    (void)snprintf(path + strlen(path), 8, ".v3");
+    assert_int_equal(number("SELECT schema_version FROM meta"), 3);
+    assert_int_equal(number("SELECT COUNT(*) FROM response"), 1);
+    (void)snprintf(url, sizeof(url), "sqlite:%s", path);
+    f->s = store_session_open(&conf, &f->err);
+    assert_non_null(f->s);
+    assert_context(f, "r1", "{a}");
+    assert_false(is_there(".v3"));
+}
+
+static void what_a_copy_has_left_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    FILE *file;
+
+    open_again(f);
+    store_session_close(f->s);
+    f->s = NULL;
+    for (int i = 0; i < 2; i++) {
+        file = fopen(text(f, "%s.v3%s", path, i == 0 ? ".partial" : "").p, "w");
+        assert_non_null(file);
+        assert_int_equal(fclose(file), 0);
+    }
+    make_older();
+    conf.backup = true;
+    f->s = store_session_open(&conf, &f->err);
+    conf.backup = false;
+    assert_non_null(f->s);
+    (void)snprintf(path + strlen(path), 8, ".v3");
+    assert_int_equal(number("SELECT schema_version FROM meta"), 3);
+}
+
+static void a_copy_that_cannot_be_made_leaves_the_tables(void **state)
+{
+    struct fixture *f = *state;
+
+    open_again(f);
+    store_session_close(f->s);
+    f->s = NULL;
+    make_older();
+    assert_int_equal(mkdir(text(f, "%s.v3", path).p, 0700), 0);
+    conf.backup = true;
+    assert_does_not_open(f, "store_backup");
+    conf.backup = false;
+    assert_int_equal(number("SELECT schema_version FROM meta"), 3);
+    assert_false(is_there(".v3.partial"));
+}
+
+static void tables_are_left_when_somebody_only_looks(void **state)
+{
+    struct store_schema schema;
+    struct fixture *f = *state;
+
+    conf.tables = STORE_AS_IT_IS;
+    assert_does_not_open(f, "no table");
+    conf.tables = STORE_MIGRATES;
+    open_again(f);
+    make_older();
+    conf.tables = STORE_AS_IT_IS;
+    assert_does_not_open(f, "antiphon store upgrade");
+    assert_int_equal(number("SELECT schema_version FROM meta"), 3);
+    conf.tables = STORE_UNREAD;
+    open_again(f);
+    assert_ok(store_schema(f->s, &schema, &f->err));
+    assert_int_equal(schema.version, 3);
+    assert_false(schema.is_usable);
+    conf.tables = STORE_MIGRATES;
+    open_again(f);
+    conf.tables = STORE_AS_IT_IS;
+    open_again(f);
+    conf.tables = STORE_MIGRATES;
+    assert_ok(store_schema(f->s, &schema, &f->err));
+    assert_int_equal(schema.version, schema.writes);
+    assert_true(schema.is_usable);
+}
+
+static void a_copy_is_of_one_moment_and_replaces_nothing(void **state)
+{
+    struct fixture *f = *state;
+    str to = text(f, "%s.copy", path);
+
+    open_again(f);
+    save(f, "r1", NULL, "<a");
+    assert_ok(store_copy(f->s, to.p, &f->err));
+    save(f, "r2", "r1", "<b");
+    assert_fails(store_copy(f->s, to.p, &f->err), ERR_INVALID_VALUE);
+    assert_true(is_there(".copy"));
+    assert_false(is_there(".copy.partial"));
+    assert_fails(store_copy(f->s, text(f, "%s/no/where", dir).p, &f->err), ERR_STORE);
+    (void)snprintf(path + strlen(path), 8, ".copy");
+    assert_int_equal(number("SELECT COUNT(*) FROM response"), 1);
+}
+
+/* ---- what is no store */
 
 static void a_file_that_is_no_database_is_refused_and_left_alone(void **state)
 {
@@ -404,6 +565,12 @@ int main(void)
         ON_FILE(what_was_stored_is_there_after_a_restart),
         ON_FILE(nobody_else_may_read_the_file),
         ON_FILE(a_store_of_a_newer_version_is_refused_and_left_alone),
+        ON_FILE(a_newer_store_that_may_be_used_keeps_its_version),
+        ON_FILE(a_store_is_copied_before_it_is_migrated),
+        ON_FILE(what_a_copy_has_left_is_replaced),
+        ON_FILE(a_copy_that_cannot_be_made_leaves_the_tables),
+        ON_FILE(tables_are_left_when_somebody_only_looks),
+        ON_FILE(a_copy_is_of_one_moment_and_replaces_nothing),
         ON_FILE(a_file_that_is_no_database_is_refused_and_left_alone),
         ON_FILE(a_directory_that_is_not_there_is_told),
         ON_FILE(a_url_of_no_known_kind_is_refused),

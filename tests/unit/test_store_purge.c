@@ -209,7 +209,7 @@ static void figures_count_what_is_there(void **state)
     assert_int_equal(st.n_responses, 3);
     assert_int_equal(st.n_items, 5);
     assert_int_equal(st.n_owners, 2);
-    assert_int_equal(st.schema_version, 2);
+    assert_int_equal(st.schema_version, 4);
     assert_true(st.oldest_use > 1700000000);
     assert_true(st.bytes > 0);
     assert_int_equal(st.file_bytes > 0, strcmp(backend_url, "memory") != 0);

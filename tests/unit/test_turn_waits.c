@@ -17,6 +17,7 @@ static const struct wait waits[] = {
     {"the upstream is asked what it is", "recognise", reach_recognise, 0, 0, false, false},
     {"a large request is read", "parse", reach_parse, 0, 0, false, false},
     {"the store fetches", "load", reach_load, 0, 0, false, false},
+    {"a response is accepted for the background", "accept", reach_accept, 0, 0, false, false},
     {"a configured server starts", "tools", reach_tools, 0, 0, false, false},
     {"a server that nobody named starts", "tools", reach_tools_injected, 0, 0, false, false},
     {"a server is listed", "list", reach_list, 0, 1, false, false},
@@ -101,7 +102,7 @@ static void test_work_is_left_out(void **state)
     stage_close();
 }
 
-/* It asks again until all are over, as worker.c does. */
+/* The worker asks again until all are over, as worker.c does. */
 static void test_worker_ends(void **state)
 {
     const struct err e = {.code = ERR_OVERLOADED, .msg = "It ends."};

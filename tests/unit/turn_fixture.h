@@ -4,6 +4,8 @@
 
 #include "flight_fixture.h"
 
+#include "resume/reader.h"
+
 #define CHUNK(choice) "data: {\"choices\":[{\"index\":0," choice "}]}\n\n"
 #define SAYS(text)    CHUNK("\"delta\":{\"content\":\"" text "\"}")
 #define CALLS(name)                                                                                \
@@ -23,6 +25,20 @@
 #define MEASURED                                                                                   \
     ",\"truncation\":\"auto\",\"model\":\"small\",\"instructions\":\"Be brief and exact.\""
 
+/* Has the client from now on. */
+void reader_start(struct worker *w, struct peer client, const struct http_request *r,
+                  const struct caller *caller, const struct reader_want *want)
+{
+    (void)w;
+    (void)r;
+    (void)caller;
+    assert_int_equal(str_find(want->id, STR("resp_")), 0);
+    assert_int_equal(want->after, -1);
+    stage.n_readers++;
+    peer_start(client, 200, NULL, 0);
+    peer_end(client, STR(""));
+}
+
 static inline void open_turn_stage(void)
 {
     static const char *const flags[] = {"--mcp-remote", "public", "--model-settings", WINDOW, NULL};
@@ -30,16 +46,21 @@ static inline void open_turn_stage(void)
     stage_open(flags);
 }
 
-/* Members with a text that is more than is read in the loop. */
+/* Appends members with a text that is more than is read in the loop. */
+static inline void write_large(const char *members, struct buf *out)
+{
+    buf_c(out, members);
+    buf_c(out, ",\"metadata\":{},\"instructions\":\"");
+    for (size_t i = 0; i < WORKER_LARGE_BYTES; i++)
+        buf_char(out, 'a');
+    buf_char(out, '"');
+}
+
 static inline void begin_large(const char *members)
 {
     struct buf large = {.limit = 0};
 
-    buf_c(&large, members);
-    buf_c(&large, ",\"metadata\":{},\"instructions\":\"");
-    for (size_t i = 0; i < WORKER_LARGE_BYTES; i++)
-        buf_char(&large, 'a');
-    buf_char(&large, '"');
+    write_large(members, &large);
     (void)stage_begin(buf_cstr(&large));
     buf_fini(&large);
 }
@@ -71,6 +92,13 @@ static inline void reach_parse(void)
 static inline void reach_load(void)
 {
     (void)stage_begin(UNKEPT ",\"previous_response_id\":\"resp_1\"");
+}
+
+#define BACKGROUND "\"input\":\"x\",\"background\":true"
+
+static inline void reach_accept(void)
+{
+    (void)stage_begin(BACKGROUND);
 }
 
 static inline void reach_tools(void)
@@ -119,7 +147,7 @@ static inline void reach_measure(void)
     (void)stage_begin(UNKEPT MEASURED);
 }
 
-/* It is being read on the pool. */
+/* The large count's request is being read on the pool. */
 static inline void reach_large_count(void)
 {
     struct buf answer = {.limit = 0};
