@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { Captures } from '../lib/check.mjs';
 import { open } from '../lib/client.mjs';
 import { folder } from '../lib/folder.mjs';
+import { freePort } from '../lib/free_port.mjs';
 import { declared, gateway, pause, sharedGateway, shown } from '../lib/mcp.mjs';
 import { patience } from '../lib/patience.mjs';
 import { callStream, textStream } from '../lib/upstream.mjs';
@@ -17,15 +18,6 @@ import { callStream, textStream } from '../lib/upstream.mjs';
 const captures = new Captures();
 const programOf = (name) => fileURLToPath(new URL(`node_modules/.bin/mcp-server-${name}`, import.meta.url));
 const stdio = (name, ...args) => ({ command: process.execPath, args: [programOf(name), ...args] });
-
-async function freePort() {
-    const server = net.createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address();
-    server.close();
-    await once(server, 'close');
-    return port;
-}
 
 /* server-everything behind a port of its own: { entry, start(), kill() }. */
 class Everything {

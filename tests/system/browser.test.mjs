@@ -185,7 +185,7 @@ describe('a real browser', { concurrency: false, skip: NO_BROWSER }, () => {
         assert.deepEqual(told(read), [], 'nothing is read');
         assert.deepEqual([g.up.requests.length, g.options.servers.fake.calls.length], before, 'nothing is run');
         assert.equal((await ask(g.daemon, undefined, { method: 'GET', path: `/v1/responses/${id}` })).status, 200, 'nothing is deleted');
-        await g.daemon.logged(/ origin_refused /);
+        await g.daemon.logged(/ rejected reason=origin /);
     }
 
     test('gets nothing for a page of another port', async (t) => {
@@ -211,7 +211,7 @@ describe('a real browser', { concurrency: false, skip: NO_BROWSER }, () => {
         const page = await browser.open(`${own}/`);
         await page.run(attack, own, 'resp_x');
         assert.deepEqual(up.requests.filter(({ method }) => method === 'POST'), []);
-        await daemon.logged(/ origin_refused method=POST /);
+        await daemon.logged(/ rejected reason=origin method=POST /);
     });
 
     const check = (answers) => {

@@ -77,7 +77,7 @@ describe('the loop', { concurrency: false }, () => {
         assert.deepEqual(g.messages, [...REQUEST.messages,
             { role: 'assistant', content: 'Let me see. ', tool_calls: [call(ECHO, { message: 'hi' })] },
             { role: 'tool', tool_call_id: 'c1', content: '["Echo: hi"]' }]);
-        await g.daemon.logged(/ chat .*status=completed rounds=2 tool_calls=1 .* input_tokens=18 output_tokens=6/);
+        await g.daemon.logged(/ turn route=\/v1\/chat\/completions .*status=completed http_status=200 rounds=2 attempts=2 tool_calls=1 input_tokens=18 output_tokens=6/);
     });
 
     test('a completion of two rounds is the last body, with the tokens of both', async () => {
@@ -180,7 +180,7 @@ describe('the loop', { concurrency: false }, () => {
             assert.equal(g.messages.at(-2).tool_calls[0].function.arguments, '{}');
             assert.match(g.messages.at(-1).content, /^Error: .*not valid JSON/);
         }
-        await g.daemon.logged(/ chat .*rounds=2 .*history_repairs=1/);
+        await g.daemon.logged(/ turn .*rounds=2 .*history_repairs=1/);
     });
 
     test('empty arguments are none', async () => {
@@ -293,7 +293,7 @@ describe('the loop', { concurrency: false }, () => {
                 assert.equal(g.up.requests.length, 2);
             }
         }
-        await g.daemon.logged(/ chat .*rounds=2 .*dropped_calls=1/);
+        await g.daemon.logged(/ turn .*rounds=2 .*dropped_calls=1/);
     });
 
     test('usage is the sum when the client asked for it', async () => {

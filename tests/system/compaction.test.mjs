@@ -323,6 +323,14 @@ describe('POST /v1/responses/compact', { concurrency: false }, () => {
         assert.deepEqual(messagesOf(both.up).slice(0, -1).map(({ content }) => content), ['Write the lexer.', 'Hello', 'Now the parser.', 'Hello']);
     });
 
+    test('reads a misspelled id, which must agree with the right one', async () => {
+        const first = await api().respond({ input: 'Write the lexer.' });
+        const { output } = await compact({ previous_responses_id: first.id });
+        assert.equal(output[0].content[0].text, 'Write the lexer.');
+        const both = { model: 'm', previous_response_id: first.id, previous_responses_id: `${first.id}1` };
+        checkError(await api().post('responses/compact', both), 400, 'mutually_exclusive_parameters', 'previous_response_id');
+    });
+
     test('stores nothing', async () => {
         const first = await api().respond({ input: 'Write the lexer.' });
         const { id } = await compact({ previous_response_id: first.id });

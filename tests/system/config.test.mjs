@@ -82,6 +82,13 @@ describe('--check-config', () => {
         assert.deepEqual([start.status, start.stderr], [2, got.stderr], 'a start says the same');
     });
 
+    test('what variables of OpenTelemetry switch on is shown, and nothing else', () => {
+        const told = (env, ...args) => check(args, env).stdout.match(/^\/\/ traces .*$/m)?.[0];
+        assert.equal(told({}), undefined);
+        assert.equal(told({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' }), '// traces are sent to http://localhost:4318/v1/traces');
+        assert.equal(told({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' }, '--traces', 'off'), undefined);
+    });
+
     test('warnings are printed and do not fail', () => {
         const got = check(['--upstream', 'http://gpu.example:8000'], { OPENAI_API_KEY: 'hush' });
         assert.equal(got.status, 0);
@@ -126,8 +133,22 @@ describe('help', () => {
             for (const command of ['serve [flags]', 'serve --check-config', 'help', 'version'])
                 assert.ok(got.stdout.includes(`\n  ${command}`), command);
         }
-        assert.match(run(['serve', '--help']).stdout, /--check-config\n/);
+        assert.match(run(['serve', '--help']).stdout, /--check-config\n[^]*--probe\n/);
         assert.match(run(['version']).stdout, /^antiphon \d/);
+    });
+
+    test('that of one command has its usage and says where the flags are, in two ways', () => {
+        for (const command of ['serve', 'health', 'models', 'doctor', 'key', 'store', 'mcp', 'sandbox']) {
+            const got = run([command, '--help']);
+            assert.deepEqual([got.status, got.stderr], [0, '']);
+            assert.match(got.stdout, new RegExp(`^usage:\\s+antiphon ${command} `));
+            assert.ok(!got.stdout.includes('[flags]') || got.stdout.includes('antiphon serve'), command);
+            assert.equal(run(['help', command]).stdout, got.stdout);
+        }
+        assert.equal(run(['help', 'help']).stdout, run(['help']).stdout);
+        const unknown = run(['help', 'serv']);
+        assert.deepEqual([unknown.status, unknown.stdout], [2, '']);
+        assert.match(unknown.stderr, /did you mean serve\?/);
     });
 
     test('an unknown command is told with the one that was probably meant', () => {

@@ -10,7 +10,7 @@ const REQUEST = { model: 'm', input: 'Hi' };
 const CHAT = '/v1/chat/completions';
 const GOOD = 'https://chat.example.org', SECOND = 'http://localhost:3000', EVIL = 'https://evil.example';
 const corsOf = ({ headers }) => Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
-const FOR_GOOD = { 'access-control-allow-origin': GOOD, 'access-control-expose-headers': 'x-request-id, retry-after' };
+const FOR_GOOD = { 'access-control-allow-origin': GOOD, 'access-control-expose-headers': 'x-request-id, retry-after, idempotent-replayed, openai-poll-after-ms' };
 const preflight = (origin, more = {}) => ({ method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', ...more } });
 
 /* Every kind of answer, of ours and of the upstream. */
@@ -69,10 +69,10 @@ describe('with two origins', { concurrency: false }, () => {
 
     for (const [path, methods] of [['/v1/responses', 'POST, OPTIONS'], ['/v1/models/x', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'], ['/health', 'GET, HEAD, OPTIONS']]) {
         test(`the preflight of ${path} allows ${methods}`, async () => {
-            const got = await get(both.daemon, path, preflight(GOOD, { 'access-control-request-headers': 'authorization,content-type,x-stainless-lang' }));
+            const got = await get(both.daemon, path, preflight(GOOD, { 'access-control-request-headers': 'authorization,content-type,idempotency-key' }));
             assert.equal(got.status, 204);
             assert.deepEqual(corsOf(got), { ...FOR_GOOD, 'access-control-allow-methods': methods, 'access-control-max-age': '600',
-                'access-control-allow-headers': 'authorization,content-type,x-stainless-lang' });
+                'access-control-allow-headers': 'authorization,content-type,idempotency-key' });
             assert.equal(both.up.requests.length, 0);
         });
     }

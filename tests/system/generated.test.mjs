@@ -206,9 +206,16 @@ describe('requests out of the schema', { concurrency: false }, () => {
         }
     }
 
+    /* What is made in the background is judged when it has ended. */
+    async function ended(target, got) {
+        while (/^application\/json/.test(got.headers['content-type']) && ['queued', 'in_progress'].includes(got.json.status))
+            got = await ask(target, undefined, { method: 'GET', path: `/v1/responses/${got.json.id}` });
+        return got;
+    }
+
     async function play(kind, i, make, target = daemon) {
         const request = prepare(i, make);
-        const got = await ask(target, request);
+        const got = await ended(target, await ask(target, request));
         const response = explained(kind, i, request, () => judge(kind, i, request, got));
         if (response?.store && target === daemon)
             stored.push(response.id);

@@ -46,6 +46,31 @@ describe('addresses', { concurrency: false }, () => {
         await daemon.logged(new RegExp(`curl -N --unix-socket ${path} http://localhost/`));
     });
 
+    test('a listener with +metrics or +admin serves nothing of the API, and the others no /admin', async (t) => {
+        const path = socketPath(t);
+        const daemon = await listen('127.0.0.1:0', '127.0.0.1:0+metrics', `unix:${path}+admin`);
+        t.after(() => daemon.stop());
+        const [, main, metrics] = await daemon.logged(/listening address=127\.0\.0\.1:(\d+),127\.0\.0\.1:(\d+)\+metrics,unix:[^,]*\+admin /);
+        const status = async (port, path, headers) => (await get({ origin: `http://127.0.0.1:${port}` }, path, { headers })).status;
+        for (const route of ['/health', '/ready'])
+            assert.deepEqual([await status(main, route), await status(metrics, route)], [200, 200], route);
+        for (const route of ['/', '/v1/models', '/v1/responses/resp_1', '/admin', '/admin/status', '/adminx'])
+            assert.equal(await status(metrics, route), 404, route);
+        for (const route of ['/admin', '/admin/', '/admin/status'])
+            assert.equal(await status(main, route), 404, route);
+        assert.equal((await over(path)).status, 200);
+        assert.equal((await over(path, { model: 'demo', input: 'Hi' })).status, 404, 'not the API');
+        assert.doesNotMatch(daemon.log, new RegExp(`curl -N [^]*${metrics}`), 'nobody is told to send requests there');
+    });
+
+    for (const [address, message] of [[':0+admin', /other machines may connect, and no key may administer/], [':0+amdin', /the mark \+amdin is unknown/], ['fd:api', /no socket of this name was passed/]]) {
+        test(`${address} ends the start`, () => {
+            const { status, stderr } = spawnSync(BINARY, ['serve', '--listen', address], { encoding: 'utf8', timeout: patience(3000) });
+            assert.notEqual(status, 0);
+            assert.match(stderr, message);
+        });
+    }
+
     test('an address that cannot be had ends the start, and leaves no socket file', async (t) => {
         const path = socketPath(t);
         const daemon = await listen('127.0.0.1:0');

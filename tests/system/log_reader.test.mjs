@@ -139,7 +139,8 @@ test('a second signal ends it while nobody reads its log', { skip: NOT_TIDY }, a
     gateway.child.kill('SIGINT');
     const [code, signal] = await gateway.exited;
     clearTimeout(late);
-    assert.ok([0, 128 + 2, 128 + 15].includes(code), `status ${code}, signal ${signal}`);
+    /* Behind the drain the second signal has its usual meaning again. */
+    assert.ok(signal === 'SIGINT' || [0, 1].includes(code), `status ${code}, signal ${signal}`);
     waiting.destroy();
 });
 

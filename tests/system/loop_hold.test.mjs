@@ -218,7 +218,7 @@ describe('what happens meanwhile', { concurrency: false }, () => {
             await request.go();
             await neighbour.more(i);
             request.socket.destroy();
-            await daemon.logged(new RegExp(`(relay [^\n]*outcome=(client_gone|relayed)[^]*){${i + 1}}`), 20_000);
+            await daemon.logged(new RegExp(`(request [^\n]*route=/v1/chat/completions[^]*){${i + 1}}`), 20_000);
         }
         assert.equal((await ask(daemon, { model: 'm', input: 'Hi' })).status, 200);
     });

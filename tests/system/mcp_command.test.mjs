@@ -28,11 +28,11 @@ class Command {
 
 const run = (t, args, options) => new Command(t, args, options).done;
 
-/* It works and says nothing beside what was asked for. */
+/* It works and says nothing beside what was asked for; a busy machine may hold its loop. */
 async function fine(t, args, options) {
     const { status, stdout, stderr } = await run(t, args, options);
     assert.equal(status, 0, stderr);
-    assert.equal(stderr, '');
+    assert.equal(stderr.replace(/^.* loop_held .*\n/gm, ''), '');
     return stdout;
 }
 

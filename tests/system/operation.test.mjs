@@ -139,7 +139,7 @@ describe('logs', { concurrency: false }, () => {
     });
 
     test('what a client chooses takes no line from what is behind it', async (t) => {
-        const { daemon } = await pair(t);
+        const { daemon } = await pair(t, '--log-level', 'debug');
         const long = 'long-'.repeat(3000);
         const headers = { 'x-request-id': 'find-me' };
         await ask(daemon, { ...REQUEST, model: `\u202e${long}` }, { headers });

@@ -15,7 +15,7 @@ test('SIGUSR1, which rotates logs elsewhere, ends nothing', async (t) => {
     const daemon = await startDaemon({ args: ['--log-level', 'debug'] });
     t.after(() => daemon.stop());
     daemon.child.kill('SIGUSR1');
-    await daemon.logged(/ debug ignored signal=10$/m);
+    await daemon.logged(/ debug log_reopened$/m);
     assert.equal((await get(daemon, '/health')).status, 200);
 });
 

@@ -84,6 +84,22 @@ test('an upstream that is away is told, but does not keep the gateway from being
     assert.deepEqual((await get(daemon, '/ready')).json, { status: 'ready', upstream: 'down' });
 });
 
+test('each change of its state is told once in the log, with the reason', async (t) => {
+    const path = folder(t, 'upstream.sock');
+    const states = (log) => [...log.matchAll(/(info|warn) upstream state=(\w+)/g)].map(([, level, state]) => `${level} ${state}`);
+    const daemon = await startDaemon({ upstream: `unix:${path}`, args: ['--model', 'm'] });
+    t.after(() => daemon.stop());
+    for (let i = 0; i < 2; i++)
+        checkError(await ask(daemon, { input: 'Hi' }), 502, 'upstream_unavailable');
+    const up = await startUpstream(path);
+    assert.equal((await ask(daemon, { input: 'Hi' })).status, 200);
+    await up.close();
+    checkError(await ask(daemon, { input: 'Hi' }), 502, 'upstream_unavailable');
+    await daemon.logged(/status=failed [^\n]*\n[^]*state=up[^]*status=failed /);
+    assert.deepEqual(states(daemon.log), ['warn down', 'info up', 'warn down']);
+    assert.match(daemon.log, /state=down url=unix:\S+ message="nobody answers there[^]*state=down url=unix:\S+ message="Connection error: /);
+});
+
 test('nothing half-written is left of a request whose upstream is away, and its conversation is free', async (t) => {
     const { up, daemon } = await pair(t);
     const { json: { id: conversation } } = await ask(daemon, {}, { path: '/v1/conversations' });

@@ -326,7 +326,7 @@ test('an unreachable upstream is 502 everywhere', async (t) => {
     checkError(await get(daemon, '/v1/models'), 502, 'upstream_unavailable');
     const { message } = checkError(await ask(daemon, REQUEST, { path: PATH }), 502, 'upstream_unavailable');
     assert.match(message, /^Connection error: The upstream server at 127\.0\.0\.1:1 is not reachable: /);
-    await daemon.logged(/ relay .* outcome=upstream_unavailable status=502 phase=connecting message="Connection error: /);
+    await daemon.logged(/ warn relay .* outcome=upstream_unavailable status=502 phase=connecting message="Connection error: /);
 });
 
 test("without an own key the client's is passed on, its cookies never", async (t) => {

@@ -1,8 +1,9 @@
 /* sandbox_end.test.mjs -- nothing that code has started outlives its container, nor a killed gateway,
- * whose port is free for the next one at once. */
+ * whose port is free for the next one. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import test, { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ask } from '../lib/client.mjs';
@@ -59,6 +60,17 @@ function endStarts(mark) {
             continue; /* it has just ended */
         }
     }
+}
+
+const canListen = (port) => new Promise((done) => {
+    const server = createServer().once('error', () => done(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
+});
+
+/* A process that was being started when its gateway was killed has its descriptors until it is another program. */
+async function untilFree(port) {
+    for (const until = Date.now() + patience(10_000); !await canListen(port); await pause(20))
+        assert.ok(Date.now() < until, `something still listens on port ${port}`);
 }
 
 let n = 100_000 + process.pid;
@@ -134,6 +146,7 @@ for (const [title, how] of Object.entries(WAYS)) {
             await pause(10);
             g.daemon.child.kill('SIGKILL');
             await new Promise((done) => g.daemon.child.once('exit', done));
+            await untilFree(g.daemon.port);
             const next = await startDaemon({ upstream: g.up.url, exact: true, args: ['--listen', `127.0.0.1:${g.daemon.port}`, ...how.args], user: how.user });
             await untilSleep(seconds, 0);
             await next.stop();

@@ -67,8 +67,8 @@ describe('a stored response', { concurrency: false }, () => {
     for (const [query, error] of [
         ['include[]=message.output_text.logprobs'], ['include=reasoning.encrypted_content'], ['stream=false'], ['include_obfuscation=true'],
         ['include[]=code_interpreter_call.outputs&include[]=web_search_call.action.sources'], ['starting_after=3'], ['unknown=1'], [''],
-        ['include[]=all', [400, 'invalid_value', 'include']], ['stream=true', [400, 'invalid_value']],
-        ['stream=true&starting_after=1', [400, 'invalid_value']],
+        ['include[]=all', [400, 'invalid_value', 'include']], ['stream=yes', [400, 'invalid_value', 'stream']],
+        ['stream=true&starting_after=x', [400, 'invalid_value', 'starting_after']],
     ]) {
         test(`asked for with ?${query} is ${error ? 'refused' : 'shown'}`, async () => {
             const made = await api.answer();

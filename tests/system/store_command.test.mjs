@@ -70,7 +70,10 @@ for (const kind of [SQLITE, POSTGRES]) {
 
         test('a new store is empty', () => {
             const { file_bytes, schema_version, ...rest } = stats();
-            assert.deepEqual(rest, { histories: 0, conversations: 0, responses: 0, items: 0, owners: 0, bytes: 0, oldest_use: null });
+            assert.deepEqual(rest, {
+                histories: 0, conversations: 0, responses: 0, queued: 0, running: 0, items: 0, owners: 0,
+                idempotency_keys: 0, bytes: 0, events_bytes: 0, oldest_use: null,
+            });
             assert.ok(file_bytes > 0 && schema_version > 0);
         });
 
@@ -178,8 +181,8 @@ describe('mistakes', () => {
     const nowhere = 'sqlite:/nonexistent/antiphon.db';
 
     for (const [what, args, word] of [
-        ['no word', [], /stats, purge, export or vacuum/],
-        ['an unknown word', ['dance'], /stats, purge, export or vacuum/],
+        ['no word', [], /stats, purge, export, vacuum, backup or upgrade/],
+        ['an unknown word', ['dance'], /stats, purge, export, vacuum, backup or upgrade/],
         ['an unknown flag', ['stats', '--no-such-flag'], /no-such-flag/],
         ['a flag of another word', ['purge', '--json'], /--json/],
         ['a duration that is none', ['purge', '--older-than', 'soon', '--store', nowhere], /--older-than.*"soon"/],

@@ -17,6 +17,7 @@ import { Captures, checkError, checkStream, readingOf } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
 import { BINARY, ENVIRONMENT, startDaemon } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
+import { freePort } from '../lib/free_port.mjs';
 import { patience } from '../lib/patience.mjs';
 import { NO_POSTGRES, startPostgres } from '../lib/postgres.mjs';
 import { untilReady } from '../lib/ready.mjs';
@@ -83,8 +84,8 @@ describe('at start', { concurrency: false }, () => {
 
     test('a database of a later version is refused', async (t) => {
         const path = await usedDatabase(t);
-        execFileSync('sqlite3', [path, 'UPDATE meta SET schema_version = schema_version + 1']);
-        assert.match(refused(`sqlite:${path}`), /tables have version 3, this program knows 2/);
+        execFileSync('sqlite3', [path, 'UPDATE meta SET schema_version = schema_version + 1, compatible_from = schema_version + 1']);
+        assert.match(refused(`sqlite:${path}`), /tables have version 5 and want a program that knows 5, this one knows 4/);
         for (const args of [['serve', '--listen', '127.0.0.1:0'], ['store', 'stats']])
             assert.equal(spawnSync(BINARY, [...args, '--store', `sqlite:${path}`], { env: ENVIRONMENT, timeout: patience(15_000) }).status, 3);
     });
@@ -143,11 +144,7 @@ describe('at start', { concurrency: false }, () => {
     });
 
     test('a PostgreSQL that nobody runs is named, without the password', async () => {
-        const socket = net.createServer().listen(0, '127.0.0.1');
-        await once(socket, 'listening');
-        const { port } = socket.address();
-        socket.close();
-        await once(socket, 'close');
+        const port = await freePort();
         const said = refused(`postgres://antiphon:SECRET@127.0.0.1:${port}/db`);
         assert.match(said, new RegExp(`127\\.0\\.0\\.1.*${port}`, 's'));
         assert.doesNotMatch(said, /SECRET/);

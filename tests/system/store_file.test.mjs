@@ -63,6 +63,7 @@ describe('while the gateway runs', { concurrency: false }, () => {
             const { path, up, talks, start } = await place(t);
             const daemon = await start();
             const first = await talks.ask(daemon);
+            await untilReady(daemon, 200);
             leave(path);
             assert.deepEqual((await untilReady(daemon, 503)).reasons, ['store'], 'also when nobody stores anything');
             await daemon.logged(/ error store_failed reason="The store's .*file was (deleted|replaced).*(R|r)estart/);

@@ -80,6 +80,7 @@ describe('space', { concurrency: false }, () => {
     test('antiphon store vacuum converts it as well', (t) => {
         const file = folder(t, 'store.db');
         writeFileSync(file, gunzipSync(readFileSync(join(ROOT, 'tests/data/stores/1-last.db.gz'))));
+        fine('upgrade', '--store', `sqlite:${file}`);
         fine('vacuum', '--store', `sqlite:${file}`);
         assert.equal(sqlite(file, 'PRAGMA auto_vacuum'), '2');
         assert.equal(sqlite(file, 'PRAGMA integrity_check'), 'ok');

@@ -6,6 +6,7 @@ import net from 'node:net';
 import test, { after, before, describe } from 'node:test';
 import { ask } from '../lib/client.mjs';
 import { BINARY, ENVIRONMENT, launchDaemon } from '../lib/daemon.mjs';
+import { freePort } from '../lib/free_port.mjs';
 import { patience } from '../lib/patience.mjs';
 import { NO_POSTGRES, PASSWORD, startPostgres } from '../lib/postgres.mjs';
 import { startUpstream } from '../lib/upstream.mjs';
@@ -25,12 +26,7 @@ function startAlone(t, store, ...args) {
 
 /* A port where nobody listens. */
 async function nobody() {
-    const socket = net.createServer().listen(0, '127.0.0.1');
-    await once(socket, 'listening');
-    const { port } = socket.address();
-    socket.close();
-    await once(socket, 'close');
-    return `postgres://antiphon:SECRET@127.0.0.1:${port}/db`;
+    return `postgres://antiphon:SECRET@127.0.0.1:${await freePort()}/db`;
 }
 
 test('a server that does not come is given up after store_start_timeout, with the reason', async (t) => {

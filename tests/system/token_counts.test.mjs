@@ -84,7 +84,7 @@ for (const [way, asked] of Object.entries(WAYS)) {
         test('the ways before it are tried once', async () => {
             await counted(t.daemon, unique({ input: 'again' }));
             assert.deepEqual(paths(t.up), asked);
-            await t.daemon.logged(/ turn model=m status=counted input_tokens=\d+ /);
+            await t.daemon.logged(/ turn route=\/v1\/responses\/input_tokens model=m .*status=counted http_status=200 .*input_tokens=\d+ /);
         });
 
         test('what was counted is not counted again', async () => {
@@ -331,7 +331,7 @@ describe('a server that', { concurrency: false }, () => {
         const seen = await up.request(0);
         exchange.request.destroy();
         await seen.closed;
-        await daemon.logged(/ turn model=m status=client_gone /);
+        await daemon.logged(/ turn .*model=m .*status=client_gone /);
     });
 });
 

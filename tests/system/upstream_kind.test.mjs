@@ -245,7 +245,7 @@ describe('servers that do not tell', { concurrency: false }, () => {
         const left = open(g.daemon, CHOSEN);
         await isRead(g.daemon, left);
         left.request.destroy();
-        await g.daemon.logged(/ turn status=client_gone/); /* of no model: it has not been read */
+        await g.daemon.logged(/ turn route=\/v1\/responses status=client_gone/); /* of no model: it has not been read */
         assert.equal((await ask(g.daemon, CHOSEN)).status, 200);
         assert.equal(g.up.requests.length, 1);
     });
