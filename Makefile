@@ -20,6 +20,9 @@ DESTDIR ?=
 WERROR  ?= -Werror
 NODE    ?= node
 
+# What --version shows beside the version; without git and a value given here it shows none.
+COMMIT ?= $(shell git -C $(CURDIR) describe --always --abbrev=12 --dirty --exclude '*' 2>/dev/null)
+
 # --- compiler -----------------------------------------------------------------
 
 is_clang := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
@@ -36,11 +39,13 @@ endif
 
 # --- flavours -----------------------------------------------------------------
 
-HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+# Where the sources lie is not in what is built, so that it is the same everywhere (make reproduce).
+SAME_EVERYWHERE := $(call accepted,-ffile-prefix-map=$(CURDIR)=.)
+HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
              $(call accepted,-fstack-clash-protection) $(call accepted,-fcf-protection)
 SANITIZE  := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 
-flags.release  := -O2 -g -fPIE $(HARDENING) $(if $(is_clang),,-Wnull-dereference)
+flags.release  := -O2 -g -fPIE $(SAME_EVERYWHERE) $(HARDENING) $(if $(is_clang),,-Wnull-dereference)
 link.release   := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack
 flags.debug    := -O0 -g3
 flags.asan     := $(SANITIZE) -fsanitize=address,undefined
@@ -58,11 +63,11 @@ endif
 
 # --- libraries ----------------------------------------------------------------
 
-LIBRARIES := libuv libcurl libcrypto zlib libzstd sqlite3 libpq libseccomp
+LIBRARIES := libuv libcurl libssl libcrypto zlib libzstd sqlite3 libpq libseccomp
 lib_flags := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 lib_link  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lpthread -lm
 lib_link  += -lwslay # Debian's package has no file for pkg-config
-test_link := -lcmocka -ljansson -lssl
+test_link := -lcmocka -ljansson
 
 # Debian 12 ships llhttp as C sources; where they are missing, the library is linked.
 LLHTTP_DIR     ?= /usr/share/llhttp
@@ -78,7 +83,7 @@ endif
 # --- sources ------------------------------------------------------------------
 
 # The pure half, which links alone: bytes in, bytes out (see tools/check-purity).
-CORE := base json sse text conv compact wire/dialect wire/tools wire/request wire/chat \
+CORE := base json sse trace text conv compact wire/dialect wire/tools wire/request wire/chat \
         wire/harmony wire/chunk wire/loop response mcp/proto
 
 core_sources  := $(foreach d,$(CORE),$(wildcard src/$(d)/*.c))
@@ -143,6 +148,13 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
 	@$(COMPILE) $(OWN_FLAGS) -MMD -MP $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# Another commit makes one object anew, not all.
+$(call object,src/base/version.c): COMPILE += -DANTIPHON_COMMIT='"$(COMMIT)"'
+$(call object,src/base/version.c): $(OUT)/commit
+$(OUT)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
+
 # The compiler does not see that the assembler reads it.
 $(call object,src/sandbox/runner.c): src/sandbox/runner.py
 
@@ -187,7 +199,7 @@ SUB  := $(MAKE) --no-print-directory -j$(JOBS)
 
 .PHONY: run deps check-deps install uninstall
 run: ## install what is missing, build, and serve on 127.0.0.1:8080 (ARGS="flags")
-	@tools/install-deps build
+	@tools/install-deps run
 	@$(SUB) all
 	@exec build/antiphon serve $(ARGS)
 
@@ -197,21 +209,39 @@ deps: ## install the Debian packages needed to build
 check-deps: ## install those needed for `make check` as well
 	@tools/install-deps check
 
+# The shells' files, with the tables of commands and keys in them.
+completions := $(patsubst packaging/completions/%,$(OUT)/completions/%,$(wildcard packaging/completions/*))
+
+.PHONY: completions
+completions: $(completions) ## completions for bash, zsh and fish, in build/release/completions
+
+$(OUT)/completions/%: packaging/completions/% $(doc_tables)
+	@mkdir -p $(@D)
+	@$(doc_tables) <$< >$@
+
 installed_bin := $(DESTDIR)$(PREFIX)/bin/antiphon
 installed_man := $(DESTDIR)$(PREFIX)/share/man/man1/antiphon.1
 
-install: build/antiphon ## program and man page to DESTDIR/PREFIX (default /usr/local)
+share := $(DESTDIR)$(PREFIX)/share
+installed_completions := $(share)/bash-completion/completions/antiphon \
+                         $(share)/zsh/vendor-completions/_antiphon \
+                         $(share)/fish/vendor_completions.d/antiphon.fish
+
+install: build/antiphon $(completions) ## program, man page, completions to DESTDIR/PREFIX (default /usr/local)
 	install -D -m 755 build/antiphon $(installed_bin)
 	install -D -m 644 docs/antiphon.1 $(installed_man)
+	install -D -m 644 $(OUT)/completions/antiphon.bash $(word 1,$(installed_completions))
+	install -D -m 644 $(OUT)/completions/_antiphon $(word 2,$(installed_completions))
+	install -D -m 644 $(OUT)/completions/antiphon.fish $(word 3,$(installed_completions))
 
 uninstall: ## remove what install has copied
-	rm -f $(installed_bin) $(installed_man)
+	rm -f $(installed_bin) $(installed_man) $(installed_completions)
 
 # --- tests --------------------------------------------------------------------
 
 RUN := tools/run-tests
 
-.PHONY: unit scenario quick postgres system clients templates asan tsan tsan-system memcheck coverage check conformance check-clients
+.PHONY: unit scenario quick postgres system packaging clients templates asan tsan tsan-system memcheck coverage check conformance check-clients
 unit: $(unit_tests) ## unit tests (of FLAVOUR)
 	@$(RUN) --as unit --parallel $(unit_tests)
 
@@ -231,6 +261,9 @@ postgres: $(store_tests) ## unit tests of the store, with a PostgreSQL server
 
 system: all $(load_programs) ## tests of the running daemon (ANTIPHON_BIN=FILE takes another)
 	@$(RUN) --timeout 1800 --as system tests/system/run
+
+packaging: all completions ## tests of units, completions, examples and the built program
+	@$(RUN) --timeout 900 --as packaging tests/packaging/run
 
 clients: all ## tests with real clients: SDKs from npm, curl
 	@$(RUN) --timeout 900 --as clients tests/clients/run
@@ -276,6 +309,7 @@ check-clients: ## tests with clients too big for `make check`: agents (1.1 GB)
 	@$(RUN) --timeout 900 --as clients $(foreach name,codex copilot loops opencode pi,"tests/clients/agent $(name)")
 
 include bench/bench.mk
+include packaging/packaging.mk
 
 # --- upkeep -------------------------------------------------------------------
 

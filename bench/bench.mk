@@ -6,7 +6,7 @@ bench_objects  := $(call object,$(addprefix bench/,bench_sys.c reply.c script.c 
 $(bench_programs): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(bench_objects) $(CORE_LIB)
 	@echo "  link  $@"
 	@mkdir -p $(@D)
-	@$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS)
+	@$(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) -lssl -lcrypto
 
 .PHONY: bench bench-programs
 bench-programs: all $(bench_programs)

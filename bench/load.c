@@ -1,11 +1,12 @@
 /* load.c -- sends requests, reads the answers, and reports what a process used.
  *
  *     load --port N --kind KIND --body FILE --deltas N --streams N
- *          [--requests N] [--pid N]
+ *          [--requests N] [--pid N] [--tls 1]
  *
  * `streams` connections each send the same request, again and again, until
  * `requests` (default: one for each) have been sent. Every answer is checked;
- * the first wrong one ends the program with status 1.
+ * the first wrong one ends the program with status 1. With --tls the connections
+ * speak TLS, and believe any certificate.
  *
  * Starting and ending are not what is measured: the CPU time of process --pid,
  * the deltas and the requests are counted between two marks. With one request
@@ -18,6 +19,8 @@
  * first stream was nearly over before the last one had begun. */
 #include <errno.h>
 #include <getopt.h>
+#include <openssl/ssl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,7 @@ enum {
 
 struct client {
     int fd;
+    SSL *tls;    /* or NULL */
     bool waits;  /* for room in the socket */
     size_t sent; /* bytes of the request */
     uint64_t asked_ns;
@@ -47,7 +51,7 @@ struct client {
 };
 
 struct options {
-    uint64_t port, deltas, streams, requests, pid;
+    uint64_t port, deltas, streams, requests, pid, tls;
     enum reply_kind kind;
     const char *body;
 };
@@ -61,6 +65,7 @@ struct mark {
 static struct options options;
 static struct buf request;
 static struct client *clients;
+static SSL_CTX *tls;
 static int epoll = -1;
 static uint64_t n_open, n_asked, n_answered, n_deltas;
 static uint64_t n_warm; /* streams that have received their first eighth */
@@ -131,10 +136,43 @@ static void watch(struct client *c, int op, uint32_t events)
         bench_fail("epoll_ctl: %s", strerror(errno));
 }
 
+/* What OpenSSL's 0 means in terms of errno: whatever it is, it passes. */
+static ssize_t tls_result(const struct client *c, int done, size_t n)
+{
+    int why = SSL_get_error(c->tls, done);
+
+    if (done == 1)
+        return (ssize_t)n;
+    errno = EAGAIN;
+    return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? -1 : 0;
+}
+
+static ssize_t client_send(struct client *c, str bytes)
+{
+    size_t n = 0;
+    int done;
+
+    if (c->tls == NULL)
+        return send(c->fd, bytes.p, bytes.len, MSG_NOSIGNAL);
+    done = SSL_write_ex(c->tls, bytes.p, bytes.len, &n);
+    return tls_result(c, done, n);
+}
+
+static ssize_t client_receive(struct client *c, char *out, size_t room)
+{
+    size_t n = 0;
+    int done;
+
+    if (c->tls == NULL)
+        return recv(c->fd, out, room, 0);
+    done = SSL_read_ex(c->tls, out, room, &n);
+    return tls_result(c, done, n);
+}
+
 /* Sends what the socket takes; waits for room only if it has to. */
 static void client_write(struct client *c)
 {
-    ssize_t n = send(c->fd, request.p + c->sent, request.len - c->sent, MSG_NOSIGNAL);
+    ssize_t n = client_send(c, str_skip(buf_str(&request), c->sent));
 
     if (n == -1 && errno != EAGAIN)
         bench_fail("send: %s", strerror(errno));
@@ -177,19 +215,36 @@ static void on_answered(struct client *c)
     client_ask(c);
 }
 
-static void client_read(struct client *c)
+/* False when no more is there at once. */
+static bool client_read(struct client *c)
 {
     static char bytes[READ_BYTES];
-    ssize_t n = recv(c->fd, bytes, sizeof(bytes), 0);
+    ssize_t n = client_receive(c, bytes, sizeof(bytes));
 
     if (n == -1 && errno == EAGAIN)
-        return;
+        return false;
     if (n <= 0)
         bench_fail("a connection broke off after %llu deltas", (unsigned long long)c->reply.deltas);
     reply_feed(&c->reply, str_from(bytes, (size_t)n));
     on_progress(c);
     if (reply_is_over(&c->reply))
         on_answered(c);
+    return c->tls != NULL;
+}
+
+/* The handshake is made at once: it is not what is measured. */
+static void client_secure(struct client *c)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+
+    c->tls = SSL_new(tls);
+    if (c->tls == NULL || SSL_set_fd(c->tls, c->fd) != 1)
+        bench_fail("out of memory");
+    SSL_set_connect_state(c->tls);
+    while (SSL_do_handshake(c->tls) != 1) {
+        if (poll(&p, 1, STALL_MS) != 1)
+            bench_fail("no handshake");
+    }
 }
 
 static void client_open(struct client *c)
@@ -197,6 +252,8 @@ static void client_open(struct client *c)
     c->fd = bench_connect((uint16_t)options.port);
     if (c->fd == -1)
         bench_fail("port %u refuses connections", (unsigned)options.port);
+    if (tls != NULL)
+        client_secure(c);
     watch(c, EPOLL_CTL_ADD, EPOLLIN);
     client_ask(c);
 }
@@ -225,8 +282,8 @@ static void run(void)
 
             if ((events[i].events & EPOLLOUT) != 0)
                 client_write(c);
-            if ((events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
-                client_read(c);
+            while ((events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && client_read(c))
+                ;
         }
     }
 }
@@ -309,7 +366,7 @@ static void set_option(const char *name, const char *value)
         uint64_t *number;
     } numbers[] = {
         {"port", &options.port},         {"deltas", &options.deltas}, {"streams", &options.streams},
-        {"requests", &options.requests}, {"pid", &options.pid},
+        {"requests", &options.requests}, {"pid", &options.pid},       {"tls", &options.tls},
     };
 
     if (strcmp(name, "body") == 0)
@@ -325,10 +382,15 @@ static void set_option(const char *name, const char *value)
 static void parse_options(int argc, char **argv)
 {
     static const struct option known[] = {
-        {"port", required_argument, NULL, 0},    {"kind", required_argument, NULL, 0},
-        {"body", required_argument, NULL, 0},    {"deltas", required_argument, NULL, 0},
-        {"streams", required_argument, NULL, 0}, {"requests", required_argument, NULL, 0},
-        {"pid", required_argument, NULL, 0},     {NULL, 0, NULL, 0},
+        {"port", required_argument, NULL, 0},
+        {"kind", required_argument, NULL, 0},
+        {"body", required_argument, NULL, 0},
+        {"deltas", required_argument, NULL, 0},
+        {"streams", required_argument, NULL, 0},
+        {"requests", required_argument, NULL, 0},
+        {"pid", required_argument, NULL, 0},
+        {"tls", required_argument, NULL, 0},
+        {NULL, 0, NULL, 0},
     };
     int i, rc;
 
@@ -349,6 +411,8 @@ int main(int argc, char **argv)
     first_ns = calloc(options.requests, sizeof(*first_ns));
     if (epoll == -1 || clients == NULL || first_ns == NULL)
         bench_fail("cannot start: %s", strerror(errno));
+    if (options.tls != 0 && (tls = SSL_CTX_new(TLS_client_method())) == NULL)
+        bench_fail("cannot start TLS");
     idle_rss_kb = rss_kb();
     run();
     report();

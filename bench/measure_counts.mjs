@@ -5,9 +5,10 @@
  * Two lengths of stream are counted; their difference is free of starting and
  * ending. So it is with the bytes of a parser's text: none, and all.
  */
-import { copyFileSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { directory, during, output, PROGRAMS, RESULTS, startMock } from './processes.mjs';
+import { bodyOf } from './bodies.mjs';
+import { directory, during, output, PROGRAMS, RESULTS, startAntiphon, startMock } from './processes.mjs';
 import { ask, figure, PROXIES } from './proxies.mjs';
 
 const SLOW = { streams: 16, rate: 20, burst: 1 };
@@ -24,21 +25,21 @@ async function perEvent(server, plan, count) {
     return figure([(more - less) / (SLOW.streams * (LONG - SHORT))]);
 }
 
-/* The profile of the longer streams is kept for callgrind_annotate. */
-async function instructionsOf(name) {
+/* The profile of the longer streams is kept for callgrind_annotate, under the name of what was measured. */
+async function instructionsOf(name, { what = name, more = {}, options = [] } = {}) {
     const mock = await startMock();
-    const file = join(directory, `callgrind.${name}`);
-    const server = await PROXIES[name].start(mock, ['valgrind', '--tool=callgrind', `--callgrind-out-file=${file}`]);
-    const control = (what) => output('callgrind_control', what, server.child.pid);
+    const file = join(directory, `callgrind.${what}`);
+    const server = await PROXIES[name].start(mock, ['valgrind', '--tool=callgrind', `--callgrind-out-file=${file}`], options);
+    const control = (order) => output('callgrind_control', order, server.child.pid);
     let dumps = 0;
-    const result = await perEvent(server, SLOW, async (plan) => {
+    const result = await perEvent(server, { ...SLOW, ...more }, async (plan) => {
         await control('--zero');
         await ask(server, plan);
         await control('--dump');
         return total(`${file}.${++dumps}`);
     });
     mkdirSync(RESULTS, { recursive: true });
-    renameSync(`${file}.${dumps}`, join(RESULTS, `callgrind.${name}.out`));
+    renameSync(`${file}.${dumps}`, join(RESULTS, `callgrind.${what}.out`));
     await server.stop();
     await mock.stop();
     return result;
@@ -61,6 +62,65 @@ export const instructions = async () => [{
     name: 'Instructions, callgrind', unit: '1/event', target: { most: 6000 },
     antiphon: await instructionsOf('antiphon'), nginx: await instructionsOf('nginx'),
 }];
+
+/* ---- streams of which spans are kept; of their receiver there is none, so they are made and dropped ---- */
+
+const tracing = (what, ...options) => instructionsOf('antiphon', { what, options });
+
+export async function traced() {
+    const [off, on] = [await tracing('untraced', '--traces', 'off'), await tracing('traced', '--traces', 'otlp')];
+    return [
+        { name: 'Traced stream, instructions', unit: '1/event', antiphon: on },
+        { name: 'The same without traces', unit: '1/event', antiphon: off },
+    ];
+}
+
+/* ---- streams that are stored and can be resumed ---- */
+
+const stored = (what, resumable) => instructionsOf('antiphon', { what, more: { stored: true }, options: ['--resumable', resumable] });
+
+/* Events of foreground streams are kept, or only those of background ones, of which there are none here. */
+export async function resumed() {
+    const [kept, unkept] = [await stored('resumable', 'stored'), await stored('not_resumable', 'background')];
+    return [
+        { name: 'Stored stream, instructions', unit: '1/event', antiphon: kept },
+        { name: 'The same, its events not kept', unit: '1/event', antiphon: unkept },
+        { name: 'What it costs to keep them', unit: 'ratio', antiphon: figure([kept.median / unkept.median]), target: { most: 1.15 } },
+        { name: 'Store, bytes for a byte of text', unit: 'ratio', antiphon: await growth(), target: { most: 1.3 } },
+    ];
+}
+
+const FILES = { streams: 8, requests: 40, rate: 0, burst: 64, stored: true };
+const FEW = 2000;
+const MANY = 22000;
+
+/* Size of the file that holds so many long answers, with all that is kept of their streams. */
+async function fileWith(plan) {
+    const file = join(directory, `store.${plan.deltas}`);
+    const mock = await startMock();
+    const server = await startAntiphon(mock, [], ['--store', `sqlite:${file}`]);
+    await ask(server, plan);
+    await server.stop();
+    await mock.stop();
+    return statSync(file).size;
+}
+
+/* What the model says in so many deltas. */
+async function textOf(deltas) {
+    const mock = await startMock();
+    const body = JSON.parse(bodyOf('chat', { ...FILES, deltas, whole: true }));
+    const got = await fetch(`http://127.0.0.1:${mock.port}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+    const { choices: [{ message: { content } }] } = await got.json();
+    await mock.stop();
+    return Buffer.byteLength(content);
+}
+
+/* Two lengths again: what a response takes besides its text and its events falls out. */
+async function growth() {
+    const bytes = await fileWith({ ...FILES, deltas: MANY }) - await fileWith({ ...FILES, deltas: FEW });
+    const text = FILES.requests * (await textOf(MANY) - await textOf(FEW));
+    return figure([bytes / text]);
+}
 
 const calls = async (name, burst) =>
     ({ name, unit: '1/event', antiphon: await callsOf('antiphon', burst), nginx: await callsOf('nginx', burst) });

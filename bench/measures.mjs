@@ -4,9 +4,10 @@
  * target, panel }: a figure is { median, min, max }, a panel the part of the plot
  * the row is drawn in.
  */
-import { instructions, parsers, syscalls } from './measure_counts.mjs';
+import { instructions, parsers, resumed, syscalls, traced } from './measure_counts.mjs';
 import { cpu } from './measure_cpu.mjs';
 import { memory } from './measure_memory.mjs';
+import { tls } from './measure_tls.mjs';
 import { first, startup } from './measure_time.mjs';
 
 const event = { panel: 'CPU time per event', unit: 'us/event', per: 'deltas' };
@@ -30,7 +31,9 @@ export const measures = {
         plan: { streams: 64, requests: 384, deltas: 500, rate: 0, burst: 64 },
     }),
     instructions,
+    traced,
     syscalls,
+    resumed,
     parsers,
     short: cpu({
         ...request, name: 'Short request, stream of 3 deltas',
@@ -49,6 +52,7 @@ export const measures = {
         plan: { streams: 8, requests: 1500, deltas: 3, rate: 0, burst: 3, bytes: 60 * 1024 },
     }),
     memory,
+    tls,
     first,
     startup,
 };

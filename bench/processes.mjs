@@ -156,12 +156,22 @@ export const commandOf = {
     },
 };
 
-/* `under`: the command of a profiler. */
-export async function startAntiphon(mock, under = []) {
+/* `under`: the command of a profiler. `options`: what is not as shipped; the last one of a kind counts. */
+export async function startAntiphon(mock, under = [], options = []) {
     const port = await freePort();
     /* It listens for a moment before, to see whether the port is free. */
     const isUp = ({ log }) => readFileSync(log, 'utf8').includes(' listening ');
-    return ready(start('antiphon', PROXY_CPU, [...under, ...commandOf.antiphon(port, mock)]), port, isUp);
+    return ready(start('antiphon', PROXY_CPU, [...under, ...commandOf.antiphon(port, mock), ...options]), port, isUp);
+}
+
+/* The same gateway at a second address, where it speaks TLS. */
+export async function startAntiphonTls(mock) {
+    const [cert, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
+    await output('openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '30', '-subj', '/CN=localhost',
+        '-keyout', key, '-out', cert);
+    const port = await freePort();
+    const plain = await startAntiphon(mock, [], ['--listen', `127.0.0.1:${port}+tls`, '--tls-cert', cert, '--tls-key', key]);
+    return { plain, secure: { ...plain, port, tls: true } };
 }
 
 /* The master listens before it has a worker. */
@@ -194,7 +204,7 @@ export async function load(server, { kind, body, deltas, streams, requests = str
     try {
         const text = await output(...pinned(OTHER_CPU, [`${PROGRAMS}/load`, '--port', server.port,
             '--pid', server.pid, '--kind', kind, '--body', file, '--deltas', deltas,
-            '--streams', streams, '--requests', requests]));
+            '--streams', streams, '--requests', requests, ...(server.tls ? ['--tls', 1] : [])]));
         return Object.fromEntries([...text.matchAll(/^(\w+) (\d+)$/gm)].map(([, name, n]) => [name, Number(n)]));
     } catch (error) {
         if (error.code === DISTURBED)

@@ -37,30 +37,6 @@ void table_keys(struct buf *out)
     }
 }
 
-void table_aliases(struct buf *out)
-{
-    static const char *const later[] = {
-#define LATER(variable) variable,
-#include "config/config.def"
-    };
-
-    buf_c(out, "| Variable | Key |\n|---|---|\n");
-    for (const struct config_alias *a = config_aliases; a->key != NULL; a++) {
-        buf_c(out, "| `");
-        buf_append(out, a->variable);
-        buf_c(out, "` | `");
-        buf_c(out, a->key);
-        buf_c(out, "` |\n");
-    }
-    buf_c(out, "\nWithout effect in this version, with a warning at start:\n");
-    for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++) {
-        buf_c(out, i == 0 ? "`" : ", `");
-        buf_c(out, later[i]);
-        buf_c(out, "`");
-    }
-    buf_c(out, ".\n");
-}
-
 /* ---- the man page */
 
 static void write_flag(const struct config_key *k, struct buf *out)

@@ -7,29 +7,47 @@ static const struct {
     str name;
     void (*write)(struct buf *out);
 } tables[] = {
-    {STR_INIT("aliases"), table_aliases},
+    {STR_INIT("admin routes"), table_admin_routes},
+    {STR_INIT("audit"), table_audit},
     {STR_INIT("commands"), man_commands},
+    {STR_INIT("completion commands"), completion_commands},
+    {STR_INIT("completion flags"), completion_flags},
+    {STR_INIT("completion of fish"), completion_fish},
+    {STR_INIT("doctor checks"), table_doctor_checks},
+    {STR_INIT("doctor findings"), table_doctor_findings},
     {STR_INIT("endpoints"), table_endpoints},
     {STR_INIT("endpoints of the man page"), man_endpoints},
     {STR_INIT("errors"), table_errors},
     {STR_INIT("events"), table_events},
+    {STR_INIT("history repairs"), table_history_repairs},
     {STR_INIT("keys"), table_keys},
+    {STR_INIT("listen marks"), table_listen_marks},
     {STR_INIT("mcp keys"), table_mcp_keys},
+    {STR_INIT("metric buckets"), table_metric_buckets},
+    {STR_INIT("metrics"), table_metrics},
     {STR_INIT("model families"), table_model_families},
     {STR_INIT("model settings"), table_model_settings},
+    {STR_INIT("moved ors"), table_moved_ors},
+    {STR_INIT("moved vllm-responses"), table_moved_vr},
+    {STR_INIT("preset ors"), table_preset_ors},
+    {STR_INIT("preset vllm-responses"), table_preset_vr},
     {STR_INIT("options"), man_options},
     {STR_INIT("options of models"), man_model_settings},
+    {STR_INIT("reject reasons"), table_reject_reasons},
+    {STR_INIT("schema"), table_schema},
     {STR_INIT("synopsis"), man_synopsis},
     {STR_INIT("title"), man_title},
+    {STR_INIT("turn line"), table_turn_line},
     {STR_INIT("upstream fields"), table_upstream_fields},
     {STR_INIT("upstream images"), table_upstream_images},
     {STR_INIT("token ways"), table_token_ways},
+    {STR_INIT("trace variables"), table_trace_variables},
     {STR_INIT("upstream kinds"), table_upstream_kinds},
     {STR_INIT("upstream windows"), table_upstream_windows},
     {STR_INIT("variables"), man_variables},
 };
 
-static const str markdown = STR_INIT("<!-- "), roff = STR_INIT(".\\\" ");
+static const str markdown = STR_INIT("<!-- "), roff = STR_INIT(".\\\" "), shell = STR_INIT("# ");
 
 /* Takes the next line off, with its end. */
 static str next_line(str *rest)
@@ -49,6 +67,8 @@ static str comment_of(str line)
 
     if (str_starts_with(text, roff))
         return str_skip(text, roff.len);
+    if (str_starts_with(text, shell))
+        return str_skip(text, shell.len);
     if (!str_starts_with(text, markdown) || !str_ends_with(text, STR(" -->")))
         return STR_NONE;
     text = str_skip(text, markdown.len);

@@ -1,5 +1,5 @@
 /* gateway_table.c -- endpoints.def for README.md, and what the man page says of it and of
- * command.def. */
+ * command.def; the marks of listeners. */
 #include <ctype.h>
 
 #include "base/version.h"
@@ -51,6 +51,22 @@ void table_endpoints(struct buf *out)
         buf_c(out, endpoints[i].help);
         buf_c(out, " |\n");
     }
+}
+
+void table_admin_routes(struct buf *out)
+{
+    buf_c(out, "| Method, path | What it does |\n|---|---|\n");
+#define ADMIN_ROUTE(method, path, answer, help)                                                    \
+    buf_c(out, "| `" method " " path "` | " help " |\n");
+#include "admin/admin_routes.def"
+}
+
+void table_listen_marks(struct buf *out)
+{
+    buf_c(out, "| Mark | What it does |\n|---|---|\n");
+#define LISTEN_MARK(symbol, word, help) buf_c(out, "| `+" word "` | " help " |\n");
+#include "base/listen_mark.def"
+#undef LISTEN_MARK
 }
 
 static void write_paragraph(const char *first, const char *second, const char *help,
