@@ -79,13 +79,14 @@ static void check_choice(str raw, struct seen *seen)
     }
 }
 
+/* An error goes on as the upstream wrote it, whatever else it holds. */
 static void check_chunk(str json, struct seen *seen)
 {
     struct jr j;
     str name;
 
     jr_init(&j, json);
-    if (!jr_enter(&j, JR_OBJECT))
+    if (!str_is_none(jr_member(json, STR("error"))) || !jr_enter(&j, JR_OBJECT))
         return;
     while (jr_next_member(&j, &name)) {
         struct jr choices = j;

@@ -35,11 +35,13 @@ static const struct chat_call *entry_of(const struct chat_merge *m,
     return &m->said.table.calls[call - m->said.calls];
 }
 
-static void hold_call(const struct chat_merge *m, struct chat_loop_call *call, str raw)
+static void hold_call(struct chat_merge *m, struct chat_loop_call *call, str raw)
 {
     call->held_name_bytes = entry_of(m, call)->name.len;
     buf_char(&call->held, call->held.len == 0 ? '[' : ',');
     buf_append(&call->held, raw);
+    if (buf_failed(&call->held))
+        m->said.failed = true;
 }
 
 /* Nothing but its name, whole or in pieces, is held back of a call of the old form. */
@@ -76,6 +78,7 @@ static void write_given(struct jw *w, const char *key, const struct buf *raw)
 static void show_held(struct chat_merge *m, struct chat_loop_call *call, struct buf *out)
 {
     const struct chat_call *entry = entry_of(m, call);
+    const size_t start = out->len;
     struct jw w = jw_to(out);
 
     buf_append(out, STR("data: "));
@@ -99,7 +102,7 @@ static void show_held(struct chat_merge *m, struct chat_loop_call *call, struct 
     jw_object_end(&w);
     jw_array_end(&w);
     jw_object_end(&w);
-    buf_append(out, STR("\n\n"));
+    chat_merge_end_frame(out, start);
 }
 
 /* A call has turned out to be somebody's. */
@@ -118,7 +121,7 @@ static void settle_call(struct chat_merge *m, struct chat_loop_call *call, struc
 
 void chat_merge_decide_all(struct chat_merge *m, struct buf *out)
 {
-    for (size_t i = 0; i < m->said.n; i++) {
+    for (size_t i = 0; i < m->said.n && !m->said.failed; i++) {
         struct chat_loop_call *call = &m->said.calls[i];
 
         if (call->owner != CHAT_CALL_UNDECIDED)

@@ -286,11 +286,20 @@ struct buf *chat_merge_place(struct chat_merge *m, struct buf *out)
     return m->conf.hides_rounds ? &m->shown : out;
 }
 
+void chat_merge_end_frame(struct buf *to, size_t start)
+{
+    buf_append(to, STR("\n\n"));
+    if (buf_failed(to))
+        to->len = start;
+}
+
 static void write_frame(str json, struct buf *out)
 {
+    const size_t start = out->len;
+
     buf_append(out, STR("data: "));
     buf_append(out, json);
-    buf_append(out, STR("\n\n"));
+    chat_merge_end_frame(out, start);
 }
 
 /* Does a choice end here? Then the names of all calls are complete. */

@@ -25,6 +25,10 @@ void chat_merge_chunk(struct chat_merge *m, const struct chat_chunk *chunk, stru
 /* Where a frame for the client goes now. */
 struct buf *chat_merge_place(struct chat_merge *m, struct buf *out);
 
+/* Ends the frame that was begun at start. What there was no room for is taken back whole: what is
+ * kept for the client stays a list of frames. */
+void chat_merge_end_frame(struct buf *to, size_t start);
+
 /* ---- chat_merge_calls.c */
 
 /* Copies the member tool_calls, raw, but for calls of the gateway's tools. Nothing is
