@@ -80,6 +80,9 @@ static void a_reference_becomes_the_item_it_means(void **state)
          "{\"model\":\"m\"," INPUT(REFERENCE("a") "," REFERENCE("\\u0062")) "}",
          .found = {{USER("a"), false}, {"", false}}, .error = "Item with id 'b' not found.",
          .param = "input"},
+        {"an item beside it is not stored yet",
+         IN_CONVERSATION(INPUT(WITH_ID("x", "a") "," REFERENCE("x"))), .found = {{"", false}},
+         .error = "Item with id 'x' not found.", .param = "input"},
     };
 
     (void)state;

@@ -187,6 +187,11 @@ static int read_found(const struct resolution *s, const struct request_history_i
     return 0;
 }
 
+static bool is_known(const struct request_history_item *stored)
+{
+    return stored != NULL && !str_is_none(stored->body);
+}
+
 static int replace_item(const struct resolution *s, const struct request_history_item *stored,
                         struct item *it)
 {
@@ -194,8 +199,8 @@ static int replace_item(const struct resolution *s, const struct request_history
     const struct path at = path_index(&input_at, it->index);
     struct item whole = {.index = it->index, .next = it->next};
 
-    if (stored == NULL || str_is_none(stored->body))
-        return it->kind == ITEM_REFERENCE ? reject_reference(it, s->reterr) : 0;
+    if (!is_known(stored))
+        return 0;
     if (read_found(s, stored, &at, &whole) == -1)
         return -1;
     *it = whole;
@@ -213,6 +218,8 @@ static int replace_references(const struct resolution *s)
 
         if (is_stored && found != NULL)
             stored = &found[n++];
+        if (it->kind == ITEM_REFERENCE && !is_known(stored))
+            return reject_reference(it, s->reterr); /* to an item beside it is one as well */
         if (drop_if_held(s, it, &is_held) == -1 ||
             (is_stored && !is_held && replace_item(s, stored, it) == -1))
             return -1;
