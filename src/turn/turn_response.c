@@ -18,16 +18,18 @@ static enum reasoning_mode reasoning_mode(const struct config *c, const struct r
                                                           : REASONING_TEXT;
 }
 
-/* Listing servers and running what was approved come before the model is asked: a mistake in the
- * items is to be known before anything is done. */
+/* Listing servers, running what was approved and the queue come before the model is asked: a mistake
+ * in the items is to be known before anything is done. */
 static int check_items(const struct turn *t, struct err *reterr)
 {
     const struct chat_request_options plain = {.short_call_ids = false};
+    const bool asks_at_once =
+        !t->request.needs_tools && t->request.approved == NULL && !turn_is_background(t);
     struct conversation c;
     struct arena scratch;
     int rc;
 
-    if ((!t->request.needs_tools && t->request.approved == NULL) || t->request.has_trigger)
+    if (asks_at_once || t->request.has_trigger)
         return 0;
     arena_init(&scratch, t->flight.worker->config->max_request_memory_bytes);
     rc = chat_request_conversation(&t->request, &plain, &t->flight.worker->ids, &scratch, &c,

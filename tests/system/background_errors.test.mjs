@@ -83,6 +83,15 @@ describe('bad input', { concurrency: false }, () => {
         });
     }
 
+    for (const stream of [false, true]) {
+        test(`what no work can be begun with is refused at once, stream=${stream}`, async () => {
+            const input = [{ type: 'function_call_output', call_id: 'call_x', output: '1' }];
+            const got = await ask(both.daemon, { ...REQUEST, stream, input, previous_response_id: id });
+            refused(got, `orphan-${stream}`, 400, 'invalid_value', 'input');
+            assert.equal(both.up.requests.length, 0);
+        });
+    }
+
     test('another method on what is read', async () => {
         const got = await ask(both.daemon, {}, { method: 'PUT', path: `/v1/responses/${id}?stream=true` });
         refused(got, 'put', 405, 'method_not_allowed');
