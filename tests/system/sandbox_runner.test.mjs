@@ -244,7 +244,7 @@ test('code that catches an interrupt gets the next one as well', async (t) => {
     runner.interrupt();
     await runner.fileExists('caught');
     runner.interrupt();
-    assert.match((await runner.next()).logs, /line 6, in <module>[^]*KeyboardInterrupt\n$/);
+    assert.match((await runner.next()).logs, /line [56], in <module>[^]*KeyboardInterrupt\n$/); /* 5: the file is there before its call returns */
 });
 
 test('a second run while one is under way is refused', async (t) => {

@@ -4,8 +4,8 @@
  * all that was under way to an end. ANTIPHON_TEST_SEED plays the same again, as far as a kill can be. */
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "lib/test_seed.h"
 #include "store/store_events.h"
 #include "store/store_idempotency.h"
 #include "store/store_lock_watch.h"
@@ -215,9 +215,7 @@ static void kill_after(struct fixture *f, struct worker *w, unsigned n_steps)
 static void whenever_a_gateway_is_killed_all_comes_to_an_end(void **state)
 {
     struct fixture *f = *state;
-    const char *given = getenv("ANTIPHON_TEST_SEED");
-    struct worker w = {.seed = given == NULL ? (unsigned)time(NULL)
-                                             : (unsigned)strtoul(given, NULL, 10)};
+    struct worker w = {.seed = test_seed()};
 
     if (strcmp(backend_url, "memory") == 0)
         skip();

@@ -5,9 +5,9 @@
  * several threads on the same few conversations and responses: which of them fail
  * depends on the others. ANTIPHON_TEST_SEED plays the same steps again. */
 #include <stdio.h>
-#include <time.h>
 #include <uv.h>
 
+#include "lib/test_seed.h"
 #include "store/store_events.h"
 #include "store_rows.h"
 
@@ -413,16 +413,9 @@ static void walk(void *arg)
 
 /* ---- all at once */
 
-static unsigned first_seed(void)
-{
-    const char *given = getenv("ANTIPHON_TEST_SEED");
-
-    return given == NULL ? (unsigned)time(NULL) : (unsigned)strtoul(given, NULL, 10);
-}
-
 static void walk_all(struct fixture *f, size_t n_threads)
 {
-    unsigned seed = first_seed();
+    unsigned seed = test_seed();
     struct walker *walkers = calloc(n_threads, sizeof(*walkers));
 
     print_message("ANTIPHON_TEST_SEED=%u\n", seed);
