@@ -4,6 +4,7 @@
 #include "admin/admin_routes.h"
 #include "flight/flight.h"
 #include "flight/turn_drive.h"
+#include "upstream/upstream_table.h"
 
 /* ---- the list */
 
@@ -17,8 +18,7 @@ static void write_turn(struct jw *j, const struct flight *f, uint64_t now_ms)
     jw_key_string(j, "request_id", f->request_id);
     jw_key_string(j, "owner", f->caller.name);
     jw_key_escaped(j, "model", view.model);
-    jw_key_string(j, "upstream",
-                  f->worker->config->upstream == NULL ? STR("demo") : STR("default"));
+    jw_key_string(j, "upstream", f->upstream->name);
     jw_key_string(j, "phase", str_from_c(phase));
     jw_key_int(j, "age_ms", (int64_t)(now_ms - f->start_ms));
     jw_key_int(j, "rounds", (int64_t)view.rounds);

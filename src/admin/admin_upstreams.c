@@ -2,6 +2,8 @@
 #include "admin/admin_ask.h"
 #include "admin/admin_routes.h"
 #include "flight/flight.h"
+#include "upstream/upstream_live.h"
+#include "upstream/upstream_table.h"
 #include "upstream/upstream_watch.h"
 
 static void visit(struct admin_ask *ask, struct worker *w)
@@ -61,22 +63,22 @@ static void respond(struct admin_ask *ask)
         [UPSTREAM_UP] = STR_INIT("up"),
         [UPSTREAM_DOWN] = STR_INIT("down"),
     };
-    const struct worker *w = ask->home;
-    bool is_demo = w->config->upstream == NULL;
+    const struct upstream_entry *u = &ask->home->upstreams->v[0];
+    struct upstream_watch *watch = u->live->watch;
     struct jw *j = &ask->json;
 
     jw_object(j);
     jw_key(j, "data");
     jw_array(j);
     jw_object(j);
-    jw_key_string(j, "name", is_demo ? STR("demo") : STR("default"));
-    jw_key_string(j, "url", w->upstream);
-    jw_key_string(j, "state", words[upstream_watch_state(w->watch)]);
+    jw_key_string(j, "name", u->name);
+    jw_key_string(j, "url", u->base);
+    jw_key_string(j, "state", words[upstream_watch_state(watch)]);
     jw_key_int(j, "in_flight", (int64_t)ask->sum.n_calls);
     jw_key(j, "limit");
     jw_null(j);
-    write_tally(j, w->watch, ask->sum.n_calls);
-    write_models(j, w->watch);
+    write_tally(j, watch, ask->sum.n_calls);
+    write_models(j, watch);
     jw_object_end(j);
     jw_array_end(j);
     jw_object_end(j);

@@ -16,10 +16,10 @@ static void log_listening(const struct server *s)
 
     addresses_show(s, &addresses);
     log_line(LOG_INFO, "listening",
-             (struct log_field[]){LOG_STR("address", buf_str(&addresses)),
-                                  LOG_STR("upstream", s->demo != NULL ? STR("demo") : s->upstream),
-                                  LOG_STR("store", s->store_shown),
-                                  LOG_INT("workers", s->n_workers), LOG_END});
+             (struct log_field[]){
+                 LOG_STR("address", buf_str(&addresses)),
+                 LOG_STR("upstream", s->demo != NULL ? STR("demo") : s->upstream.base),
+                 LOG_STR("store", s->store_shown), LOG_INT("workers", s->n_workers), LOG_END});
     buf_fini(&addresses);
     if (s->demo != NULL)
         log_msg(LOG_INFO, "no upstream is configured: the built-in demo model answers");

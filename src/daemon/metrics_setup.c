@@ -12,6 +12,9 @@
 #include "memory/call_memory.h"
 #include "metrics/metrics_process.h"
 #include "trace/export/tracer.h"
+#include "upstream/upstream_live.h"
+#include "upstream/upstream_table.h"
+#include "upstream/upstream_watch.h"
 
 /* Names that the configuration has; none of them gives its place back. */
 void metrics_learn_models(const struct config *c)
@@ -64,8 +67,9 @@ static void tell_build(struct metrics_page *p)
 /* An upstream that was not asked yet is taken for there. */
 static void tell_upstream(const struct worker *w, struct metrics_page *p)
 {
-    const uint16_t name = flight_metrics_upstream(w);
-    const unsigned now = upstream_watch_state(w->watch) == UPSTREAM_DOWN
+    const struct upstream_entry *u = &w->upstreams->v[0];
+    const uint16_t name = metric_word(METRIC_DOMAIN_UPSTREAM, u->name);
+    const unsigned now = upstream_watch_state(u->live->watch) == UPSTREAM_DOWN
                              ? METRIC_UPSTREAM_STATE_DOWN
                              : METRIC_UPSTREAM_STATE_UP;
 

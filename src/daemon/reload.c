@@ -93,7 +93,7 @@ static bool has_settings(const struct server *s)
 static bool read_settings(struct server *s)
 {
     const struct config *before = s->settings != NULL ? &s->settings->config : s->config;
-    struct settings *now = settings_read(s->sources, s->config, s->keys->n > 0);
+    struct settings *now = settings_read(s->sources, s->config, s->keys->n > 0, &s->upstreams);
 
     log_reload("settings", now != NULL, NULL);
     if (now == NULL)

@@ -145,13 +145,10 @@ static int run_until_signal(struct server *s, struct err *reterr)
 
 static bool is_resolving(const struct server *s)
 {
-    if (upstream_watch_is_resolving(s->watch))
+    if (upstream_watch_is_resolving(s->live.watch))
         return true;
     for (unsigned i = 0; i < s->n_threads; i++) {
-        const struct worker *w = s->workers[i];
-
-        if (http_client_is_resolving(w->client) ||
-            (w->pages != NULL && http_client_is_resolving(w->pages)))
+        if (worker_is_resolving(s->workers[i]))
             return true;
     }
     return false;
@@ -201,12 +198,12 @@ static void tear_down(struct server *s, int status)
     admin_free(s->admin);
     background_free(s->background);
     client_share_free(s->share);
-    upstream_watch_free(s->watch);
+    upstream_watch_free(s->live.watch);
     memory_keeper_free(s->keeper);
     call_memory_free(s->reasoning);
     call_memory_free(s->rounds);
     cut_memory_free(s->cuts);
-    token_memory_free(s->counts);
+    token_memory_free(s->live.counts);
     answer_memory_free(s->answers);
     seal_keys_free(s->seal_keys);
     seal_keys_free(s->compaction_keys);

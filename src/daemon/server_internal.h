@@ -15,6 +15,8 @@
 #include "flight/life.h"
 #include "http/trusted_proxies.h"
 #include "net/listen_passed.h"
+#include "upstream/upstream_live.h"
+#include "upstream/upstream_table.h"
 
 struct admin;
 struct drain;
@@ -56,7 +58,6 @@ struct server {
     str store_shown;                        /* where it is, as far as the log may know */
     struct call_memory *reasoning, *rounds; /* or NULL */
     struct cut_memory *cuts;                /* or NULL */
-    struct token_memory *counts;            /* or NULL */
     struct answer_memory *answers;
     struct memory_keeper *keeper;      /* on the main loop */
     struct seal_keys *seal_keys;       /* of encrypted_content: of reasoning, and of ... */
@@ -75,11 +76,12 @@ struct server {
     struct admin *admin;
     struct background *background;
     unsigned n_workers, n_threads, n_begun, n_ended;
-    struct upstream_watch *watch; /* or NULL */
+    struct upstream_live live;      /* of the upstream ... */
+    struct upstream_entry upstream; /* ... as it is configured at start */
+    struct upstream_table upstreams;
     const struct trace_conf *trace_conf;
-    struct tracer *tracer; /* or NULL */
-    struct demo *demo;     /* on the main loop, which ends last; or NULL */
-    str upstream, authorization;
+    struct tracer *tracer;    /* or NULL */
+    struct demo *demo;        /* on the main loop, which ends last; or NULL */
     struct metrics_told told; /* to scrapes */
     struct loop *loop;        /* the main thread's: signals, and the ends of workers */
     struct life life;

@@ -96,8 +96,8 @@ static int open_counts(struct server *s, struct err *reterr)
 
     if (s->config->count_by == CONFIG_COUNT_BY_OFF)
         return 0;
-    s->counts = token_memory_new(&conf, reterr);
-    return s->counts == NULL ? -1 : 0;
+    s->live.counts = token_memory_new(&conf, reterr);
+    return s->live.counts == NULL ? -1 : 0;
 }
 
 static int open_answers(struct server *s, struct err *reterr)
@@ -163,24 +163,36 @@ static int open_hub(struct server *s, struct err *reterr)
 
 /* ---- the upstream */
 
+static int open_demo(struct server *s, struct err *reterr)
+{
+    struct buf text = {.limit = 0};
+
+    s->demo = demo_open(s->loop, reterr);
+    if (s->demo == NULL)
+        return -1;
+    buf_c(&text, "http://127.0.0.1:");
+    buf_int(&text, demo_port(s->demo));
+    buf_c(&text, "/v1");
+    s->upstream.base = arena_dup(&s->memory, buf_str(&text));
+    s->upstream.name = STR("demo");
+    buf_fini(&text);
+    return 0;
+}
+
 static int set_upstream(struct server *s, struct err *reterr)
 {
     const struct config *c = s->config;
-    struct buf text = {.limit = 0};
 
-    if (c->upstream != NULL) {
-        s->upstream = config_upstream_base(&s->memory, str_from_c(c->upstream));
-    } else {
-        s->demo = demo_open(s->loop, reterr);
-        if (s->demo == NULL)
-            return -1;
-        buf_c(&text, "http://127.0.0.1:");
-        buf_int(&text, demo_port(s->demo));
-        buf_c(&text, "/v1");
-        s->upstream = arena_dup(&s->memory, buf_str(&text));
-        buf_fini(&text);
-    }
-    s->authorization = config_upstream_authorization(&s->memory, c);
+    s->upstream = (struct upstream_entry){.name = STR("default"),
+                                          .authorization = STR_NONE,
+                                          .passes_client_key = true,
+                                          .config = c,
+                                          .live = &s->live};
+    s->upstreams = (struct upstream_table){.v = &s->upstream, .n = 1};
+    if (c->upstream == NULL)
+        return open_demo(s, reterr);
+    s->upstream.base = config_upstream_base(&s->memory, str_from_c(c->upstream));
+    s->upstream.authorization = config_upstream_authorization(&s->memory, c);
     return 0;
 }
 
@@ -189,8 +201,9 @@ static int open_watch(struct server *s, struct err *reterr)
 {
     if (s->demo != NULL)
         return 0;
-    s->watch = upstream_watch_new(s->loop, s->config, s->upstream, s->authorization, reterr);
-    return s->watch == NULL ? -1 : 0;
+    s->live.watch =
+        upstream_watch_new(s->loop, s->config, s->upstream.base, s->upstream.authorization, reterr);
+    return s->live.watch == NULL ? -1 : 0;
 }
 
 /* ---- workers */
@@ -255,15 +268,12 @@ static int open_workers(struct server *s, struct err *reterr)
         return err_set_no_memory(reterr);
     for (unsigned i = 0; i < s->n_workers; i++) {
         s->workers[i]->life = &s->life;
-        s->workers[i]->upstream = s->upstream;
-        s->workers[i]->authorization = s->authorization;
-        s->workers[i]->watch = s->watch;
+        s->workers[i]->upstreams = &s->upstreams;
         s->workers[i]->tracer = s->tracer;
         s->workers[i]->store = s->store;
         s->workers[i]->reasoning = s->reasoning;
         s->workers[i]->rounds = s->rounds;
         s->workers[i]->cuts = s->cuts;
-        s->workers[i]->counts = s->counts;
         s->workers[i]->answers = s->answers;
         s->workers[i]->seal_keys = s->seal_keys;
         s->workers[i]->forgets_seals = s->forgets_seals;

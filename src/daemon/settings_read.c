@@ -25,8 +25,19 @@ static void log_rest(const struct buf *changed)
                 STR_ARG(buf_str(changed)));
 }
 
+/* The upstream is the one before, with what holds for it now. False when out of memory. */
+static bool make_upstreams(struct settings *s, const struct upstream_table *before)
+{
+    s->only = before->v[0];
+    s->only.config = &s->config;
+    s->only.authorization = config_upstream_authorization(&s->memory, &s->config);
+    s->upstreams = (struct upstream_table){.v = &s->only, .n = 1};
+    return s->config.upstream_key == NULL || !str_is_none(s->only.authorization);
+}
+
 /* False when out of memory. */
-static bool make_of_config(struct settings *s, const struct config *start, bool asks_for_key)
+static bool make_of_config(struct settings *s, const struct config *start, bool asks_for_key,
+                           const struct upstream_table *before)
 {
     struct buf changed = {.limit = 0};
     bool is_made;
@@ -38,12 +49,11 @@ static bool make_of_config(struct settings *s, const struct config *start, bool 
               trusted_proxies_make(s->config.trusted_proxies.items, s->config.trusted_proxies.n,
                                    &s->memory, &s->trusted) == 0;
     buf_fini(&changed);
-    s->authorization = config_upstream_authorization(&s->memory, &s->config);
-    return is_made && (s->config.upstream_key == NULL || !str_is_none(s->authorization));
+    return is_made && make_upstreams(s, before);
 }
 
 struct settings *settings_read(const struct config_sources *sources, const struct config *start,
-                               bool asks_for_key)
+                               bool asks_for_key, const struct upstream_table *before)
 {
     struct config_problems problems = {.n_kept = 0};
     struct settings *s = settings_new();
@@ -51,7 +61,7 @@ struct settings *settings_read(const struct config_sources *sources, const struc
 
     log_problems(&problems);
     config_problems_fini(&problems);
-    if (is_good && !make_of_config(s, start, asks_for_key)) {
+    if (is_good && !make_of_config(s, start, asks_for_key, before)) {
         log_msg(LOG_ERROR, "out of memory");
         is_good = false;
     }

@@ -7,13 +7,14 @@
 struct config;
 struct config_sources;
 struct settings;
+struct upstream_table;
 
 /* Is there a file of the configuration? */
 bool settings_are_in_file(const struct config_sources *sources);
 
-/* What the sources say now, with the values of the start where they stay. A reference, or NULL: why has been
+/* What the sources say now, with the values of the start where they stay, and the upstreams of before. A reference, or NULL: why has been
  * logged, and all stays as it is. Blocks. */
 struct settings *settings_read(const struct config_sources *sources, const struct config *start,
-                               bool asks_for_key);
+                               bool asks_for_key, const struct upstream_table *before);
 
 #endif

@@ -34,7 +34,7 @@ struct watchdog {
 
 static void write_status(const struct server *s, char *out, size_t size)
 {
-    const bool is_up = upstream_watch_state(s->watch) != UPSTREAM_DOWN;
+    const bool is_up = upstream_watch_state(s->live.watch) != UPSTREAM_DOWN;
     const size_t n = atomic_load(&s->life.n_flights);
 
     (void)snprintf(out, size, "%s %zu stream%s, %d of 1 upstreams up",

@@ -7,9 +7,13 @@
 #include "ev/loop.h"
 #include "flight/flight_spans.h"
 #include "flight/life.h"
+#include "flight/reach.h"
 #include "flight/worker.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
+#include "upstream/upstream_live.h"
+#include "upstream/upstream_table.h"
+#include "upstream/upstream_watch.h"
 
 enum {
     POOL_LOOK_AGAIN_MS = 20,
@@ -192,6 +196,8 @@ void flight_keep_alive(struct flight *f, uint64_t next_ms)
 /* What the flight needs of memory. */
 static bool take_memory(struct flight *f, struct peer peer, const struct http_request *r)
 {
+    if (!flight_take_upstream(f, &f->worker->upstreams->v[0]))
+        return false;
     arena_init(&f->arena, f->worker->config->max_request_memory_bytes);
     f->request_id = arena_dup(&f->arena, peer_request_id(peer));
     f->client = arena_dup(&f->arena, r->peer);
@@ -199,6 +205,19 @@ static bool take_memory(struct flight *f, struct peer peer, const struct http_re
         f->timer = loop_timer_new(f->worker->loop, on_timer, f);
     return !str_is_none(f->request_id) && !str_is_none(f->client) &&
            (f->timer != NULL || f->ops->on_timer == NULL);
+}
+
+bool flight_take_upstream(struct flight *f, const struct upstream_entry *u)
+{
+    struct reach *reach = reach_find(f->worker, u);
+
+    if (reach == NULL)
+        return false;
+    if (reach != f->reach)
+        f->counted.series = NULL;
+    f->upstream = u;
+    f->reach = reach;
+    return true;
 }
 
 void *flight_new(const struct flight_ops *ops, struct worker *w, struct peer peer,
@@ -240,7 +259,7 @@ void *flight_new(const struct flight_ops *ops, struct worker *w, struct peer pee
 
 size_t flight_add_headers(const struct flight *f, struct http_header *headers, size_t n)
 {
-    const str key = worker_authorization(f->worker, f->http);
+    const str key = reach_authorization(f);
 
     headers[n++] = (struct http_header){STR("x-request-id"), f->request_id};
     if (!str_is_none(key))
@@ -287,7 +306,7 @@ static bool add_context(struct flight *f, const struct flight_call *call,
 int flight_start_call(struct flight *f, const struct flight_call *call,
                       const struct http_call_handler *handler, struct err *reterr)
 {
-    struct http_call_conf conf = worker_call_conf(f->worker);
+    struct http_call_conf conf = reach_call_conf(f);
     struct http_header few[FEW_HEADERS];
     struct buf url = {.limit = 0};
 
@@ -297,7 +316,7 @@ int flight_start_call(struct flight *f, const struct flight_call *call,
     f->has_call_ended = false;
     f->handler = handler;
     f->counting = (struct http_call_handler){on_call_head, handler->on_body, on_call_end};
-    buf_append(&url, f->worker->upstream);
+    buf_append(&url, f->upstream->base);
     buf_append(&url, call->path);
     if (call->query.len > 0) {
         buf_char(&url, '?');
@@ -311,11 +330,11 @@ int flight_start_call(struct flight *f, const struct flight_call *call,
     if (!add_context(f, call, few, &conf) || buf_failed(&url))
         err_set_no_memory(reterr);
     else
-        f->call = http_client_start(f->worker->client, &conf, &f->counting, f, reterr);
+        f->call = http_client_start(f->reach->client, &conf, &f->counting, f, reterr);
     buf_fini(&url);
     if (f->call != NULL) {
         flight_metrics_begin(f, call->path);
-        upstream_watch_hear_call(f->worker->watch);
+        upstream_watch_hear_call(f->upstream->live->watch);
     }
     if (f->call != NULL && f->is_blocked)
         http_call_pause(f->call);
@@ -451,11 +470,11 @@ void flight_drop_all(struct worker *w)
     }
 }
 
-void flight_upstream_known(struct worker *w)
+void flight_upstream_known(struct worker *w, const struct reach *of)
 {
     for (struct flight *f = w->flights, *next; f != NULL; f = next) {
         next = f->next;
-        if (f->ops->on_upstream_known == NULL || !flight_has_client(f))
+        if (f->ops->on_upstream_known == NULL || f->reach != of || !flight_has_client(f))
             continue;
         f->ops->on_upstream_known(f);
         flight_free_if_over(f);

@@ -28,7 +28,9 @@
 struct flight;
 struct flight_spans;
 struct http_call_handler;
+struct reach;
 struct turn_front;
+struct upstream_entry;
 struct worker;
 
 /* What operators are shown of a flight; texts live as long as it. */
@@ -76,13 +78,15 @@ struct flight_job {
 struct flight {
     const struct flight_ops *ops;
     struct worker *worker;
-    struct flight *next, **link;     /* in the worker's list */
-    struct peer peer;                /* none when the answer is complete or the client gone */
-    struct http_traffic *traffic;    /* the peer's, see peer_traffic() */
-    const struct http_request *http; /* lives as long as the peer */
-    struct http_call *call;          /* NULL: none, or it has ended */
-    struct upstream_answer answer;   /* of that call */
-    struct loop_timer *timer;        /* NULL when the owner has no on_timer */
+    struct flight *next, **link;           /* in the worker's list */
+    struct peer peer;                      /* none when the answer is complete or the client gone */
+    struct http_traffic *traffic;          /* the peer's, see peer_traffic() */
+    const struct http_request *http;       /* lives as long as the peer */
+    const struct upstream_entry *upstream; /* that it asks; see flight_take_upstream() */
+    struct reach *reach;                   /* what the worker has of that */
+    struct http_call *call;                /* NULL: none, or it has ended */
+    struct upstream_answer answer;         /* of that call */
+    struct loop_timer *timer;              /* NULL when the owner has no on_timer */
     struct arena arena;
     str request_id, client; /* in the arena */
     struct caller caller;
@@ -117,6 +121,10 @@ void *flight_new(const struct flight_ops *ops, struct worker *w, struct peer pee
 
 /* Frees the flight when it has neither a client nor a call nor a task. */
 void flight_free_if_over(struct flight *f);
+
+/* The next call goes to this upstream, of the worker's table. False when out of memory: then all is as it
+ * was. */
+bool flight_take_upstream(struct flight *f, const struct upstream_entry *u);
 
 /* ---- the call of the upstream */
 
@@ -209,7 +217,7 @@ bool flight_stop(struct flight *f);
 /* The worker has ended: what is left of its flights is freed. */
 void flight_drop_all(struct worker *w);
 
-/* What the upstream is has been found out, or cannot be: tells the flights that wait for that. */
-void flight_upstream_known(struct worker *w);
+/* What an upstream is has been found out, or cannot be: tells the flights that wait for that. */
+void flight_upstream_known(struct worker *w, const struct reach *of);
 
 #endif

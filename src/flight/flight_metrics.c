@@ -6,9 +6,11 @@
 
 #include "base/url.h"
 #include "flight/flight.h"
+#include "flight/reach.h"
 #include "flight/worker.h"
 #include "http/http_call.h"
 #include "http/http_client.h"
+#include "upstream/upstream_table.h"
 
 static uint64_t now_ms(const struct flight *f)
 {
@@ -22,35 +24,22 @@ static uint32_t now_s(const struct flight *f)
 
 /* ---- labels */
 
-uint16_t flight_metrics_upstream(const struct worker *w)
-{
-    return metric_word(METRIC_DOMAIN_UPSTREAM,
-                       w->config->upstream == NULL ? STR("demo") : STR("default"));
-}
-
 static str provider_of(const struct config *c)
 {
     return str_eq(str_from_c(c->upstream_kind), STR("openai")) ? STR("openai")
                                                                : STR("openai_compatible");
 }
 
-static struct flight_labels *labels_of(struct worker *w)
+void flight_metrics_label(struct flight_labels *l, const struct upstream_entry *u)
 {
-    struct flight_labels *l = &w->labels;
-    struct url u;
-    uint16_t default_port;
+    const struct url url = url_split(u->base);
+    const uint16_t default_port = str_eq_nocase(url.scheme, STR("https")) ? 443 : 80;
 
-    if (l->are_known)
-        return l;
-    l->are_known = true;
-    u = url_split(w->upstream);
-    default_port = str_eq_nocase(u.scheme, STR("https")) ? 443 : 80;
-    l->upstream = flight_metrics_upstream(w);
-    l->provider = metric_word(METRIC_DOMAIN_PROVIDER, provider_of(w->config));
-    l->address = metric_word(METRIC_DOMAIN_ADDRESS, str_is_none(u.host) ? w->upstream : u.host);
-    if (str_is_none(u.host) || !url_port(&u, default_port, &l->port))
+    l->upstream = metric_word(METRIC_DOMAIN_UPSTREAM, u->name);
+    l->provider = metric_word(METRIC_DOMAIN_PROVIDER, provider_of(u->config));
+    l->address = metric_word(METRIC_DOMAIN_ADDRESS, str_is_none(url.host) ? u->base : url.host);
+    if (str_is_none(url.host) || !url_port(&url, default_port, &l->port))
         l->port = 0;
-    return l;
 }
 
 /* ---- the series of a model */
@@ -88,9 +77,8 @@ static void find_cells(const struct flight_labels *l, struct flight_series *s)
 }
 
 /* Puts the series where it is found first the next time. */
-static struct flight_series *use_series(struct worker *w, uint16_t model, uint16_t operation)
+static struct flight_series *use_series(struct flight_labels *l, uint16_t model, uint16_t operation)
 {
-    struct flight_labels *l = labels_of(w);
     struct flight_series **link = &l->first, *s;
 
     while (*link != NULL && ((*link)->model != model || (*link)->operation != operation))
@@ -113,9 +101,9 @@ static struct flight_series *use_series(struct worker *w, uint16_t model, uint16
     return s;
 }
 
-void flight_metrics_forget(struct worker *w)
+void flight_metrics_forget(struct flight_labels *l)
 {
-    struct flight_series *s = w->labels.first;
+    struct flight_series *s = l->first;
 
     while (s != NULL) {
         struct flight_series *next = s->next;
@@ -123,7 +111,7 @@ void flight_metrics_forget(struct worker *w)
         free(s);
         s = next;
     }
-    w->labels.first = NULL;
+    l->first = NULL;
 }
 
 uint16_t flight_metrics_model(struct flight *f)
@@ -136,7 +124,8 @@ uint16_t flight_metrics_model(struct flight *f)
 struct flight_series *flight_metrics_series(struct flight *f)
 {
     if (metrics_are_on && f->counted.series == NULL)
-        f->counted.series = use_series(f->worker, flight_metrics_model(f), f->counted.operation);
+        f->counted.series =
+            use_series(&f->reach->labels, flight_metrics_model(f), f->counted.operation);
     return f->counted.series;
 }
 
@@ -151,7 +140,7 @@ uint16_t flight_metrics_owner(const struct flight *f)
 
 metric_cell *flight_metrics_failed(struct flight *f, enum metric m, str error)
 {
-    const struct flight_labels *l = labels_of(f->worker);
+    const struct flight_labels *l = &f->reach->labels;
     const uint16_t word = metric_word(METRIC_DOMAIN_CODE, error);
     struct metric_labels labels = {
         {f->counted.operation, l->provider, flight_metrics_model(f), word}};
@@ -168,14 +157,14 @@ metric_cell *flight_metrics_failed(struct flight *f, enum metric m, str error)
 
 static void count_attempt(const struct flight *f, unsigned result)
 {
-    const struct metric_labels labels = {{labels_of(f->worker)->upstream, (uint16_t)result}};
+    const struct metric_labels labels = {{f->reach->labels.upstream, (uint16_t)result}};
 
     metrics_add(metrics_of(METRIC_ATTEMPTS, &labels), 1);
 }
 
 static void count_phase(const struct flight *f, unsigned phase, uint64_t passed_ms)
 {
-    const struct metric_labels labels = {{labels_of(f->worker)->upstream, (uint16_t)phase}};
+    const struct metric_labels labels = {{f->reach->labels.upstream, (uint16_t)phase}};
 
     metrics_observe(METRIC_ATTEMPT_SECONDS, metrics_of(METRIC_ATTEMPT_SECONDS, &labels),
                     1000 * passed_ms);
@@ -196,15 +185,16 @@ static void count_connecting(const struct flight *f)
 
 static void move_running(const struct flight *f, int n)
 {
-    const struct metric_labels running = {{labels_of(f->worker)->upstream}};
+    const struct metric_labels running = {{f->reach->labels.upstream}};
 
     metrics_add(metrics_of(METRIC_IN_FLIGHT, &running), (uint64_t)(int64_t)n);
 }
 
 void flight_metrics_connection(void *arg, bool is_idle, int n)
 {
+    const struct reach *r = arg;
     const struct metric_labels labels = {
-        {labels_of(arg)->upstream, is_idle ? METRIC_ACTIVITY_IDLE : METRIC_ACTIVITY_ACTIVE}};
+        {r->labels.upstream, is_idle ? METRIC_ACTIVITY_IDLE : METRIC_ACTIVITY_ACTIVE}};
 
     metrics_add(metrics_of(METRIC_UPSTREAM_CONNECTIONS, &labels), (uint64_t)(int64_t)n);
 }
@@ -212,7 +202,7 @@ void flight_metrics_connection(void *arg, bool is_idle, int n)
 /* There is no other upstream to go to. */
 static void count_choice(const struct flight *f)
 {
-    const struct metric_labels labels = {{labels_of(f->worker)->upstream, METRIC_CHOICE_ONLY}};
+    const struct metric_labels labels = {{f->reach->labels.upstream, METRIC_CHOICE_ONLY}};
 
     metrics_add(metrics_of(METRIC_ROUTING, &labels), 1);
 }
@@ -403,7 +393,7 @@ static void count_tokens(struct flight *f, const struct flight_series *s, unsign
     if (n <= 0)
         return;
     metrics_add(owner == METRIC_WORD_NONE ? s->tokens[kind]
-                                          : tokens_of(labels_of(f->worker), s->model, kind, owner),
+                                          : tokens_of(&f->reach->labels, s->model, kind, owner),
                 (uint64_t)n);
 }
 

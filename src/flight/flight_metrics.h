@@ -12,7 +12,7 @@
 struct err;
 struct flight;
 struct http_call_handler;
-struct worker;
+struct upstream_entry;
 
 /* Of a model, for one operation. */
 struct flight_series {
@@ -26,9 +26,8 @@ struct flight_series {
     metric_cell *usage_unknown, *rounds;
 };
 
-/* What a worker keeps of series: the labels of its upstream, and what it has used. */
+/* What a worker keeps of the series of an upstream: its labels, and what was used. */
 struct flight_labels {
-    bool are_known;
     uint16_t upstream, provider, address, port;
     struct flight_series *first;
 };
@@ -101,13 +100,11 @@ uint16_t flight_metrics_owner(const struct flight *f);
 /* The series of a duration that ended with an error, by its word; of a turn, or of a round. */
 metric_cell *flight_metrics_failed(struct flight *f, enum metric m, str error);
 
-/* Connections to the upstream of a worker, arg, come, go and change (struct http_connection_count). */
+/* Connections to an upstream, arg is the reach of it, come, go and change (struct http_connection_count). */
 void flight_metrics_connection(void *arg, bool is_idle, int n);
 
-/* The worker ends. */
-void flight_metrics_forget(struct worker *w);
-
-/* The upstream as a label, and how it is there when nothing is asked; any thread. */
-uint16_t flight_metrics_upstream(const struct worker *w);
+/* The labels of an upstream; and the end of what they gathered. */
+void flight_metrics_label(struct flight_labels *l, const struct upstream_entry *u);
+void flight_metrics_forget(struct flight_labels *l);
 
 #endif

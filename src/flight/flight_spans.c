@@ -7,6 +7,7 @@
 
 #include "base/url.h"
 #include "json/json_read.h"
+#include "upstream/upstream_table.h"
 
 /* ---- time */
 
@@ -271,9 +272,9 @@ void flight_spans_stage(struct flight *f, const char *name)
 
 /* ---- questions to the upstream */
 
-static void add_upstream_address(const struct worker *w, struct span *s)
+static void add_upstream_address(const struct flight *f, struct span *s)
 {
-    const struct url u = url_split(w->upstream);
+    const struct url u = url_split(f->upstream->base);
     uint16_t port = 0;
 
     if (!url_is_http(&u)) {
@@ -303,7 +304,7 @@ struct span *flight_spans_round(struct flight *f, const char *operation, str mod
     span_text(s, "gen_ai.operation.name", str_from_c(operation));
     span_text(s, "gen_ai.request.model", model);
     if (s != NULL)
-        add_upstream_address(f->worker, s);
+        add_upstream_address(f, s);
     f->spans->round = s;
     f->spans->n_attempts = 0;
     return s;
@@ -328,7 +329,7 @@ static void begin_attempt(struct flight *f, const char *method)
     s->attempt = new_child(f, SPAN_CLIENT, str_from_c(method), parent);
     span_text(s->attempt, "http.request.method", str_from_c(method));
     if (s->attempt != NULL)
-        add_upstream_address(f->worker, s->attempt);
+        add_upstream_address(f, s->attempt);
     if (s->n_attempts > 0)
         span_int(s->attempt, "http.request.resend_count", s->n_attempts);
     s->n_attempts++;

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "http/origin_check.h"
 #include "http/trusted_proxies.h"
+#include "upstream/upstream_table.h"
 
 struct settings {
     atomic_uint n_references;
@@ -17,7 +18,8 @@ struct settings {
     struct arena memory;
     struct origin_policy origins;
     struct trusted_proxies trusted;
-    str authorization; /* as in worker.h */
+    struct upstream_entry only; /* of the table */
+    struct upstream_table upstreams;
 };
 
 /* A zeroed one with one reference; NULL when out of memory. Any thread. */

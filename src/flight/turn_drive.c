@@ -5,6 +5,7 @@
 #include "ev/log.h"
 #include "ev/loop_hold.h"
 #include "flight/flight_spans.h"
+#include "flight/reach.h"
 #include "flight/worker.h"
 
 static const struct turn_stage *stage_of(const struct flight *f)
@@ -149,8 +150,8 @@ void turn_read_refusal(struct flight *f, const struct err *failure, struct err *
         return;
     }
     upstream_answer_failed(&f->answer, NULL);
-    upstream_answer_error(&f->answer, worker_passes_key(f->worker, f->http), ret);
-    worker_hide_keys(f->worker, f->http, ret);
+    upstream_answer_error(&f->answer, reach_passes_key(f), ret);
+    reach_hide_keys(f, ret);
 }
 
 void turn_answered(struct flight *f, bool has_upstream_said_all)

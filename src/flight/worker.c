@@ -1,20 +1,16 @@
 /* worker.c -- start and end of a worker. */
 #include "flight/worker.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "access/api_key.h"
 #include "access/key_table.h"
-#include "base/secrets.h"
-#include "base/utf8.h"
 #include "flight/builtin_tools.h"
 #include "flight/flight.h"
 #include "flight/loop_lag.h"
+#include "flight/reach.h"
 #include "mcp/hub/mcp_hub.h"
 #include "net/listen_address.h"
-#include "upstream/upstream_watch.h"
-#include "wire/dialect/upstream_error.h"
 
 enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256, KEPT_OUT_BYTES = 1024 * 1024 };
 
@@ -79,6 +75,88 @@ static int open_client(struct worker *w, struct http_client **ret, struct http_c
     return -1;
 }
 
+/* ---- clients for upstreams that are reached otherwise than the worker's own client does */
+
+struct worker_client {
+    char *ca_file, *proxy; /* or NULL */
+    bool verifies_tls;
+    struct http_client *client;
+    struct worker_client *next;
+};
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool is_reached_so(const struct http_client_conf *a, const struct http_client_conf *b)
+{
+    return a->verify_tls == b->verify_tls && is_same_text(a->ca_file, b->ca_file) &&
+           is_same_text(a->proxy, b->proxy);
+}
+
+static void free_clients(struct worker *w)
+{
+    struct worker_client *next;
+
+    for (struct worker_client *c = w->clients; c != NULL; c = next) {
+        next = c->next;
+        http_client_free(c->client);
+        free(c->ca_file);
+        free(c->proxy);
+        free(c);
+    }
+    w->clients = NULL;
+}
+
+static char *copy_text(const char *text)
+{
+    return text == NULL ? NULL : strdup(text);
+}
+
+static struct http_client *add_client(struct worker *w, const struct http_client_conf *conf)
+{
+    struct worker_client *c = calloc(1, sizeof(*c));
+    struct http_client_conf own = *conf;
+
+    if (c == NULL)
+        return NULL;
+    c->next = w->clients;
+    w->clients = c;
+    c->verifies_tls = conf->verify_tls;
+    own.ca_file = c->ca_file = copy_text(conf->ca_file);
+    own.proxy = c->proxy = copy_text(conf->proxy);
+    if (is_reached_so(&own, conf))
+        c->client = http_client_new(w->loop, &own);
+    return c->client;
+}
+
+struct http_client *worker_client(struct worker *w, const struct config *of_upstream)
+{
+    const struct http_client_conf wanted = client_conf(of_upstream), own = client_conf(w->config);
+
+    if (is_reached_so(&wanted, &own))
+        return w->client;
+    for (const struct worker_client *c = w->clients; c != NULL; c = c->next) {
+        const struct http_client_conf has = {
+            .ca_file = c->ca_file, .proxy = c->proxy, .verify_tls = c->verifies_tls};
+
+        if (c->client != NULL && is_reached_so(&wanted, &has))
+            return c->client;
+    }
+    return add_client(w, &wanted);
+}
+
+bool worker_is_resolving(const struct worker *w)
+{
+    for (const struct worker_client *c = w->clients; c != NULL; c = c->next) {
+        if (c->client != NULL && http_client_is_resolving(c->client))
+            return true;
+    }
+    return http_client_is_resolving(w->client) ||
+           (w->pages != NULL && http_client_is_resolving(w->pages));
+}
+
 /* What this worker searches the web with. */
 static int open_search(struct worker *w, struct err *reterr)
 {
@@ -102,7 +180,6 @@ static int open_search(struct worker *w, struct err *reterr)
 
 static void check_drained(void *arg);
 static void take_keys(void *arg);
-static void on_upstream_known(void *arg);
 
 static int open_all(struct worker *w, const struct worker_conf *conf, struct err *reterr)
 {
@@ -112,9 +189,6 @@ static int open_all(struct worker *w, const struct worker_conf *conf, struct err
     if (w->loop == NULL)
         return -1;
     w->given = (struct loop_message){.fn = take_keys, .arg = w};
-    w->waiter =
-        (struct upstream_waiter){.loop = w->loop, .known = {.fn = on_upstream_known, .arg = w}};
-    w->connections = (struct http_connection_count){flight_metrics_connection, w};
     w->drain_timer = loop_timer_new(w->loop, check_drained, w);
     if (w->drain_timer == NULL)
         return err_set_no_memory(reterr);
@@ -170,6 +244,8 @@ void worker_free(struct worker *w)
         http_server_close(w->server);
     search_http_free(w->search);
     http_client_free(w->pages);
+    reach_free_all(w);
+    free_clients(w);
     http_client_free(w->client);
     if (w->at_end.fn != NULL)
         w->at_end.fn(w->at_end.arg);
@@ -178,7 +254,6 @@ void worker_free(struct worker *w)
     if (w->loop != NULL)
         loop_free(w->loop);
     buf_fini(&w->out);
-    flight_metrics_forget(w);
     key_table_unref(w->table);
     key_table_unref(atomic_load(&w->given_table));
     free(w);
@@ -235,81 +310,6 @@ void worker_give_keys(struct worker *w, struct key_table *table)
         key_table_taken(overtaken);
     key_table_unref(overtaken);
     loop_post(w->loop, &w->given);
-}
-
-struct http_call_conf worker_call_conf(const struct worker *w)
-{
-    return (struct http_call_conf){
-        .prefix = UPSTREAM_CONNECTION_ERROR,
-        .connect_timeout_ms = w->config->connect_timeout_ms,
-        .first_byte_timeout_ms = w->config->first_byte_timeout_ms,
-        .idle_timeout_ms = w->config->idle_timeout_ms,
-        .total_timeout_ms = w->config->total_timeout_ms,
-        .count = metrics_are_on ? &w->connections : NULL,
-    };
-}
-
-static str own_authorization(const struct worker *w)
-{
-    const str *again = atomic_load(&w->own_authorization);
-
-    return again != NULL ? *again : w->authorization;
-}
-
-str worker_authorization(const struct worker *w, const struct http_request *r)
-{
-    const str own = own_authorization(w);
-
-    if (!str_is_none(own) || atomic_load(&w->has_keys))
-        return own;
-    return http_request_header(r, STR("authorization"));
-}
-
-/* Short ones are words that stand in for a key ("unused", "ollama"), and that servers say. */
-static void add_key(struct secrets *secrets, str authorization)
-{
-    enum { MIN_KEY_BYTES = 12 };
-    const str scheme = STR("Bearer ");
-    str key = authorization;
-
-    if (str_starts_with_nocase(key, scheme))
-        key = str_trim(str_skip(key, scheme.len));
-    if (key.len >= MIN_KEY_BYTES)
-        secrets_add(secrets, key);
-}
-
-void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e)
-{
-    struct secrets secrets = {.first = NULL};
-    struct buf said = {.limit = 0};
-
-    add_key(&secrets, worker_authorization(w, r));
-    add_key(&secrets, http_request_header(r, STR("authorization")));
-    secrets_hide(&secrets, str_from_c(e->msg), &said);
-    (void)snprintf(e->msg, sizeof(e->msg), "%s", buf_cstr(&said));
-    e->msg[utf8_cut(str_from_c(e->msg), sizeof(e->msg) - 1)] = '\0';
-    buf_fini(&said);
-    secrets_fini(&secrets);
-}
-
-bool worker_passes_key(const struct worker *w, const struct http_request *r)
-{
-    return str_is_none(own_authorization(w)) && !str_is_none(worker_authorization(w, r));
-}
-
-static void on_upstream_known(void *arg)
-{
-    struct worker *w = arg;
-
-    w->awaits_upstream = false;
-    flight_upstream_known(w);
-}
-
-bool worker_awaits_upstream(struct worker *w)
-{
-    if (!w->awaits_upstream)
-        w->awaits_upstream = upstream_watch_await(w->watch, &w->waiter);
-    return w->awaits_upstream;
 }
 
 static bool has_servers(const struct worker *w)

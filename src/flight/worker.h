@@ -1,5 +1,5 @@
-/* worker.h -- one thread's share of the gateway: a loop, listeners, an
- * upstream client, and the flights they carry. Nothing of it is
+/* worker.h -- one thread's share of the gateway: a loop, listeners, clients
+ * for upstreams, and the flights they carry. Nothing of it is
  * shared with other workers, so nothing is locked. */
 #ifndef ANTIPHON_FLIGHT_WORKER_H
 #define ANTIPHON_FLIGHT_WORKER_H
@@ -9,10 +9,8 @@
 #include "base/id.h"
 #include "config/config.h"
 #include "ev/loop.h"
-#include "flight/flight_metrics.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
-#include "upstream/upstream_watch.h"
 
 struct admin;
 struct answer_memory;
@@ -28,6 +26,7 @@ struct mcp_snapshot;
 struct metrics_desk;
 struct origin_policy;
 struct pulses;
+struct reach;
 struct running;
 struct call_memory;
 struct client_share;
@@ -39,6 +38,8 @@ struct store;
 struct token_memory;
 struct trusted_proxies;
 struct tracer;
+struct upstream_table;
+struct worker_client;
 struct worker_settings;
 
 /* What hangs on a worker and ends with it, while its loop is still there. */
@@ -66,26 +67,22 @@ struct worker {
     _Atomic(struct key_table *) given_table; /* to take next, a reference; or NULL */
     struct loop_message given;               /* there is one */
     struct worker_watcher *watchers;
-    const struct origin_policy *origins;   /* whose pages may ask; outlives the worker */
-    const struct trusted_proxies *trusted; /* the same */
-    str upstream;                 /* base URL without a slash at its end; outlives the worker */
-    str authorization;            /* value of the header sent upstream, or STR_NONE */
-    struct upstream_watch *watch; /* of the upstream; shared by all workers; or NULL */
-    const str *_Atomic own_authorization; /* in place of that, when it was read again; or NULL */
-    struct worker_settings *settings;     /* NULL: it is given none */
-    struct worker_part at_end;            /* of those; or zero */
-    bool awaits_upstream;                 /* turns wait for it, and ... */
-    struct upstream_waiter waiter;        /* ... are told by this */
+    const struct origin_policy *origins;    /* whose pages may ask; outlives the worker */
+    const struct trusted_proxies *trusted;  /* the same */
+    const struct upstream_table *upstreams; /* lives as long as flights that have begun with it */
+    struct reach *reaches;                  /* what it has of each of them */
+    struct worker_settings *settings;       /* NULL: it is given none */
+    struct worker_part at_end;              /* of those; or zero */
     struct id_source ids;
     struct loop *loop;
     struct http_server *server;
     struct http_client *client;
-    struct call_memory *reasoning;           /* shared by all workers; or NULL */
-    struct call_memory *rounds;              /* the same */
-    struct cut_memory *cuts;                 /* the same */
-    struct answer_memory *answers;           /* shared by all workers, outlives them */
-    struct token_memory *counts;             /* the same; NULL: tokens are not counted */
-    const struct seal_keys *seal_keys;       /* shared by all workers, outlives them */
+    struct worker_client *clients;     /* for upstreams that want another; the first of a list */
+    struct call_memory *reasoning;     /* shared by all workers; or NULL */
+    struct call_memory *rounds;        /* the same */
+    struct cut_memory *cuts;           /* the same */
+    struct answer_memory *answers;     /* shared by all workers, outlives them */
+    const struct seal_keys *seal_keys; /* shared by all workers, outlives them */
     const struct seal_keys *compaction_keys; /* the same */
     const struct seal_keys *request_keys;    /* the same */
     bool forgets_seals;                      /* these keys end with the process */
@@ -113,8 +110,6 @@ struct worker {
         *background; /* shared by all workers, outlives them; or NULL: nothing is made in it,
                                       as in tests */
     void (*on_accepted)(struct background *b); /* see worker_hint_work() */
-    struct flight_labels labels;               /* of what is counted */
-    struct http_connection_count connections;  /* those to the upstream are counted by it */
     struct loop_lag *lag;                      /* or NULL */
     struct metrics_desk *desk; /* of all workers; outlives them; NULL: nothing is counted */
     struct running *running;   /* which responses are being made, by any worker; outlives them */
@@ -160,23 +155,11 @@ void worker_unwatch(struct worker_watcher *watcher);
 /* The worker's connections go by what config says now. */
 void worker_apply_config(struct worker *w);
 
-/* What every upstream call of the worker has in common: the timeouts. */
-struct http_call_conf worker_call_conf(const struct worker *w);
+/* The client for calls to an upstream with this configuration; the worker's. NULL when it cannot be set up. */
+struct http_client *worker_client(struct worker *w, const struct config *of_upstream);
 
-/* The Authorization of a call for this request: the gateway's, or else the client's
- * as it came, unless that is for the gateway. STR_NONE: none. */
-str worker_authorization(const struct worker *w, const struct http_request *r);
-
-/* Takes the keys of a request out of what the upstream says of its failure: servers repeat
- * what they were sent. */
-void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e);
-
-/* True when the client's own key is passed on to the upstream. */
-bool worker_passes_key(const struct worker *w, const struct http_request *r);
-
-/* Does a turn that begins now have to wait until it is known what the upstream is? Then
- * its on_upstream_known() is called (flight.h). */
-bool worker_awaits_upstream(struct worker *w);
+/* Is a name being looked up by any client? As http_client_is_resolving(). */
+bool worker_is_resolving(const struct worker *w);
 
 /* The configured MCP servers as they stand: a reference, or NULL when there is no file of them
  * (then no lock is taken), or no memory. */

@@ -27,11 +27,14 @@
 
 #include "call/tool_offer.h"
 #include "flight/flight_spans.h"
+#include "flight/reach.h"
 #include "flight/request_body.h"
 #include "front/chat_turn_internal.h"
 #include "front/chat_turn_spans.h"
 #include "front/relay.h"
+#include "upstream/upstream_live.h"
 #include "upstream/upstream_options.h"
+#include "upstream/upstream_table.h"
 #include "upstream/upstream_watch.h"
 #include "wire/chat/chat_rewrite.h"
 
@@ -65,7 +68,7 @@ static size_t body_weight(const void *arg)
 static int read_request(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
-    const struct name_list aliases = upstream_model_aliases(t->flight.worker->config);
+    const struct name_list aliases = upstream_model_aliases(t->flight.upstream->config);
     str body;
 
     if (peer_body(t->flight.peer, &body, reterr) == -1)
@@ -136,7 +139,7 @@ static enum turn_next judge_round(struct chat_turn *t, struct err *reterr)
     case CHAT_ROUND_FAILED:
         upstream_answer_failed(&t->flight.answer, t->flight.call);
         *reterr = t->merge.error;
-        worker_hide_keys(t->flight.worker, t->flight.http, reterr);
+        reach_hide_keys(&t->flight, reterr);
         return TURN_FAIL;
     case CHAT_ROUND_LAST:
         return TURN_END;
@@ -275,7 +278,7 @@ static void on_end(void *arg, const struct err *failure)
 
     if (failure != NULL)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
-    upstream_watch_hear_end(t->flight.worker->watch, failure);
+    upstream_watch_hear_end(t->flight.upstream->live->watch, failure);
     t->flight.call = NULL;
     flight_spans_call_ended(&t->flight, failure);
     if (turn_listens(&t->flight)) {

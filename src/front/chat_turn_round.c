@@ -4,7 +4,9 @@
 #include "front/chat_turn_spans.h"
 #include "front/relay_headers.h"
 #include "json/json_text.h"
+#include "upstream/upstream_live.h"
 #include "upstream/upstream_options.h"
+#include "upstream/upstream_table.h"
 #include "upstream/upstream_watch.h"
 
 /* Room for two more than the client has sent is in out. */
@@ -47,9 +49,9 @@ static void narrow_choice(const struct chat_turn *t, enum chat_tool_choice forms
 struct model_profile chat_turn_profile(struct chat_turn *t)
 {
     const str model = json_text_dup(&t->flight.arena, t->request.model);
-    struct upstream_facts *facts = upstream_watch_facts(t->flight.worker->watch);
+    struct upstream_facts *facts = upstream_watch_facts(t->flight.upstream->live->watch);
     const struct model_profile profile =
-        upstream_named_profile(t->flight.worker->config, facts, model);
+        upstream_named_profile(t->flight.upstream->config, facts, model);
 
     upstream_facts_unref(facts);
     return profile;

@@ -5,7 +5,7 @@
 #include "flight/flight_spans.h"
 
 /* Who is asked. */
-void front_spans_upstream(const struct worker *w, struct span *s);
+void front_spans_upstream(const struct upstream_entry *u, struct span *s);
 
 /* The question has been answered, or has failed. */
 void front_spans_heard(struct flight *f, const struct err *failure);

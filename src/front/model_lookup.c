@@ -6,9 +6,12 @@
  * upstream is asked for its list then; and at once for an alias, which it does not know, or
  * where its answer to a path would mean nothing. */
 #include "flight/flight_spans.h"
+#include "flight/reach.h"
 #include "front/relay_internal.h"
 #include "http/percent.h"
+#include "upstream/upstream_live.h"
 #include "upstream/upstream_options.h"
+#include "upstream/upstream_table.h"
 #include "upstream/upstream_watch.h"
 #include "wire/dialect/model_list.h"
 
@@ -27,17 +30,17 @@ str model_lookup_id(const struct http_request *r, struct arena *a)
 /* What the upstream calls the model. */
 static str upstream_name(const struct relay *relay)
 {
-    const struct name_list aliases = upstream_model_aliases(relay->flight.worker->config);
+    const struct name_list aliases = upstream_model_aliases(relay->flight.upstream->config);
     str model = model_alias_find(aliases, relay->model);
 
     return str_is_none(model) ? relay->model : model;
 }
 
-static bool knows_its_paths(const struct worker *w)
+static bool knows_its_paths(const struct upstream_entry *u)
 {
-    struct upstream_facts *facts = upstream_watch_facts(w->watch);
+    struct upstream_facts *facts = upstream_watch_facts(u->live->watch);
     const bool knows_any =
-        upstream_has(upstream_kind_profile(w->config, facts), UPSTREAM_KNOWS_ANY_PATH);
+        upstream_has(upstream_kind_profile(u->config, facts), UPSTREAM_KNOWS_ANY_PATH);
 
     upstream_facts_unref(facts);
     return !knows_any;
@@ -45,8 +48,8 @@ static bool knows_its_paths(const struct worker *w)
 
 bool model_lookup_is_due(const struct relay *relay)
 {
-    return !str_is_none(relay->model) &&
-           (!str_eq(upstream_name(relay), relay->model) || !knows_its_paths(relay->flight.worker));
+    return !str_is_none(relay->model) && (!str_eq(upstream_name(relay), relay->model) ||
+                                          !knows_its_paths(relay->flight.upstream));
 }
 
 static bool is_no_path(int status)
@@ -105,9 +108,8 @@ static void end_lookup(struct relay *relay)
     if (upstream_answer_is_good(&relay->flight.answer) || is_no_path(relay->flight.answer.status)) {
         answer_from_list(relay);
     } else {
-        upstream_answer_error(&relay->flight.answer,
-                              worker_passes_key(relay->flight.worker, relay->flight.http), &e);
-        worker_hide_keys(relay->flight.worker, relay->flight.http, &e);
+        upstream_answer_error(&relay->flight.answer, reach_passes_key(&relay->flight), &e);
+        reach_hide_keys(&relay->flight, &e);
         relay_fail(relay, &e);
     }
 }

@@ -6,9 +6,12 @@
  * The head of the upstream's answer waits until its body is there, since only then it is known
  * whether that is a list. What is none, errors among it, is passed on as it is, and so is all when
  * models_extras is off. Large lists are gone through on the pool. */
+#include "flight/reach.h"
 #include "front/relay_internal.h"
 #include "json/json_text.h"
+#include "upstream/upstream_live.h"
 #include "upstream/upstream_options.h"
+#include "upstream/upstream_table.h"
 #include "upstream/upstream_watch.h"
 #include "upstream/upstream_window.h"
 #include "wire/dialect/model_list.h"
@@ -74,7 +77,7 @@ static struct model_list_view list_view(const struct relay *relay, struct looker
     return (struct model_list_view){
         .look = look_at_model,
         .arg = l,
-        .aliases = upstream_model_aliases(relay->flight.worker->config),
+        .aliases = upstream_model_aliases(relay->flight.upstream->config),
         .wants_catalogue = wants_catalogue(relay->flight.http->query),
     };
 }
@@ -82,18 +85,17 @@ static struct model_list_view list_view(const struct relay *relay, struct looker
 /* Clients with keys of their own may see lists of their own. */
 static void report_models(struct relay *relay, const struct upstream_facts *facts)
 {
-    const struct worker *w = relay->flight.worker;
     struct upstream_models models;
 
-    if (!worker_passes_key(w, relay->flight.http) &&
+    if (!reach_passes_key(&relay->flight) &&
         upstream_models_read(buf_str(&relay->list), &relay->flight.arena, &models) && models.n > 0)
-        upstream_watch_hear_models(w->watch, facts, &models);
+        upstream_watch_hear_models(relay->flight.upstream->live->watch, facts, &models);
 }
 
 void models_view_write_entry(const struct relay *relay, str entry, struct buf *out)
 {
-    struct upstream_facts *facts = upstream_watch_facts(relay->flight.worker->watch);
-    struct looker l = {relay->flight.worker->config, facts};
+    struct upstream_facts *facts = upstream_watch_facts(relay->flight.upstream->live->watch);
+    struct looker l = {relay->flight.upstream->config, facts};
     const struct model_list_view view = list_view(relay, &l);
 
     if (!l.config->models_extras || !model_list_write_entry(entry, &view, out))
@@ -106,8 +108,8 @@ void models_view_write_entry(const struct relay *relay, str entry, struct buf *o
 static int write_view(void *arg, struct err *reterr)
 {
     struct relay *relay = arg;
-    struct upstream_facts *facts = upstream_watch_facts(relay->flight.worker->watch);
-    struct looker l = {relay->flight.worker->config, facts};
+    struct upstream_facts *facts = upstream_watch_facts(relay->flight.upstream->live->watch);
+    struct looker l = {relay->flight.upstream->config, facts};
     const struct model_list_view view = list_view(relay, &l);
     const str said = buf_str(&relay->list);
     bool is_written;

@@ -8,6 +8,8 @@
 #include "json/json_write.h"
 #include "mcp/hub/mcp_hub.h"
 #include "store/store.h"
+#include "upstream/upstream_live.h"
+#include "upstream/upstream_table.h"
 #include "upstream/upstream_watch.h"
 
 /* The reasons: an array that begins with the first of them. */
@@ -83,7 +85,7 @@ static bool write_readiness(const struct worker *w, struct buf *out)
         [UPSTREAM_UP] = STR_INIT("up"),
         [UPSTREAM_DOWN] = STR_INIT("down"),
     };
-    enum upstream_state upstream = upstream_watch_state(w->watch);
+    enum upstream_state upstream = upstream_watch_state(w->upstreams->v[0].live->watch);
     struct reasons r = {.j = jw_to(out)};
 
     jw_object(&r.j);

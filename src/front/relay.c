@@ -8,11 +8,14 @@
 
 #include "ev/log.h"
 #include "flight/flight_spans.h"
+#include "flight/reach.h"
 #include "flight/request_body.h"
 #include "front/relay_headers.h"
 #include "front/relay_metrics.h"
 #include "front/relay_spans.h"
+#include "upstream/upstream_live.h"
 #include "upstream/upstream_options.h"
+#include "upstream/upstream_table.h"
 #include "upstream/upstream_watch.h"
 #include "wire/chat/chat_rewrite.h"
 
@@ -154,7 +157,7 @@ static void on_end(void *arg, const struct err *failure)
         relay->phase = http_call_phase(relay->flight.call);
     relay->flight.call = NULL;
     flight_spans_call_ended(&relay->flight, failure);
-    upstream_watch_hear_end(relay->flight.worker->watch, failure);
+    upstream_watch_hear_end(relay->flight.upstream->live->watch, failure);
     if (failure != NULL) {
         relay_fail(relay, failure);
     } else if (relay->held != NULL) {
@@ -213,7 +216,7 @@ static bool is_chat(const struct relay *relay)
 static int rewrite_body(void *arg, struct err *reterr)
 {
     struct relay *relay = arg;
-    const struct name_list aliases = upstream_model_aliases(relay->flight.worker->config);
+    const struct name_list aliases = upstream_model_aliases(relay->flight.upstream->config);
     str plain;
 
     if (peer_body(relay->flight.peer, &plain, NULL) == -1)
@@ -276,7 +279,7 @@ static void fail_relay(void *arg, const struct err *e)
 static void begin_relay(struct relay *relay)
 {
     const struct http_request *r = relay->flight.http;
-    const bool has_aliases = upstream_model_aliases(relay->flight.worker->config).n > 0;
+    const bool has_aliases = upstream_model_aliases(relay->flight.upstream->config).n > 0;
 
     if (may_need_rewriting(r, is_chat(relay), has_aliases))
         flight_work(&relay->flight, request_body_weight(r), rewrite_body, ask_upstream);
@@ -340,7 +343,7 @@ void relay_begin(struct worker *w, struct peer client, const struct http_request
     }
     relay->flight.traffic->has_line = false; /* a chat turn may have been here */
     relay->model = model_lookup_id(r, &relay->flight.arena);
-    relay->awaits_upstream = models_view_is_wanted(relay) && worker_awaits_upstream(w);
+    relay->awaits_upstream = models_view_is_wanted(relay) && reach_must_be_known(&relay->flight);
     if (!relay->awaits_upstream)
         begin_call(relay);
     flight_free_if_over(&relay->flight);

@@ -16,7 +16,7 @@ void relay_spans_ask(struct relay *relay, str body)
         return;
     model = relay_model(body, &f->arena);
     s = flight_spans_round(f, operation, model);
-    front_spans_upstream(f->worker, s);
+    front_spans_upstream(f->upstream, s);
     span_text(flight_span(f), "gen_ai.operation.name", str_from_c(operation));
     span_text(flight_span(f), "gen_ai.request.model", model);
     if (str_eq(str_from_c(operation), STR("chat")))

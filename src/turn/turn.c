@@ -29,6 +29,7 @@
 
 #include "flight/flight_spans.h"
 #include "flight/peer_context.h"
+#include "flight/reach.h"
 #include "turn/turn_log.h"
 #include "turn/turn_stages.h"
 #include "upstream/upstream_options.h"
@@ -43,7 +44,7 @@ static enum turn_next await_upstream(void *arg, struct err *reterr)
     (void)reterr;
     if (t->awaits_upstream)
         return TURN_WAIT;
-    t->facts = upstream_watch_facts(t->flight.worker->watch);
+    t->facts = upstream_watch_facts(turn_watch(t));
     return TURN_GO;
 }
 
@@ -201,7 +202,7 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
 
     flight_spans_head(&t->flight, status);
     upstream_answer_head(&t->flight.answer, status, headers, n_headers);
-    upstream_watch_hear_head(t->flight.worker->watch, t->facts, headers, n_headers);
+    upstream_watch_hear_head(turn_watch(t), t->facts, headers, n_headers);
     if (!turn_listens(&t->flight) || !upstream_answer_is_good(&t->flight.answer) ||
         !t->request.stream)
         return;
@@ -220,10 +221,8 @@ static void on_body(void *arg, str bytes)
     t->flight.answer.n_bytes += bytes.len;
     if (t->flight.first_byte_ms == 0) {
         t->flight.first_byte_ms = loop_now_ms(t->flight.worker->loop);
-        upstream_watch_hear_body(t->flight.worker->watch, t->facts, bytes);
-        upstream_watch_hear_model(
-            t->flight.worker->watch, t->facts,
-            upstream_model_name(t->flight.worker->config, &t->request, &t->flight.arena));
+        upstream_watch_hear_body(turn_watch(t), t->facts, bytes);
+        upstream_watch_hear_model(turn_watch(t), t->facts, turn_upstream_model(t));
     }
     if (!turn_listens(&t->flight))
         return;
@@ -252,8 +251,8 @@ static void on_end(void *arg, const struct err *failure)
     if (turn_listens(&t->flight)) {
         /* Gone, or broken off: another server may be there next time. */
         if (failure != NULL && failure->code != ERR_UPSTREAM_TIMEOUT)
-            upstream_watch_lose(t->flight.worker->watch);
-        upstream_watch_hear_end(t->flight.worker->watch, failure);
+            upstream_watch_lose(turn_watch(t));
+        upstream_watch_hear_end(turn_watch(t), failure);
         t->flight.has_call_ended = true;
         t->failure = turn_keep_failure(&t->kept, failure);
     }
@@ -398,7 +397,7 @@ static struct turn *new_turn(const struct flight_ops *of, struct worker *w, stru
     t->calls.close = turn_close_call;
     arena_init(&t->kept, w->config->max_request_memory_bytes);
     buf_init(&t->chat_body, w->config->max_request_memory_bytes);
-    t->awaits_upstream = worker_awaits_upstream(w);
+    t->awaits_upstream = reach_must_be_known(&t->flight);
     return t;
 }
 

@@ -5,6 +5,7 @@
  * which the lock of the conversation goes over to the work. From then on it is no matter of this turn what
  * becomes of it: the client is answered, and if it has left meanwhile nothing changes. */
 #include "flight/flight_spans.h"
+#include "flight/reach.h"
 #include "resume/reader.h"
 #include "store/store_work.h"
 #include "turn/turn_run.h"
@@ -54,9 +55,7 @@ static int keep_request(struct turn *t, str body, struct buf *out, struct err *r
         .request_id = t->flight.request_id,
         .client = t->flight.client,
         .is_named = !str_is_none(t->flight.caller.name),
-        .authorization = worker_passes_key(w, t->flight.http)
-                             ? worker_authorization(w, t->flight.http)
-                             : STR_NONE,
+        .authorization = reach_passes_key(&t->flight) ? reach_authorization(&t->flight) : STR_NONE,
         .traceparent = STR_NONE,
         .tracestate = flight_spans_state(&t->flight),
         .scope = turn_memory_scope(t),

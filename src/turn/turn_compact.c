@@ -145,7 +145,7 @@ static int write_request(struct turn *t, struct turn_summary_call *s, struct err
 /* The operator may have another model write it, which may want its requests otherwise. */
 static int choose_model(struct turn *t, struct turn_summary_call *s, struct err *reterr)
 {
-    const struct config *c = t->flight.worker->config;
+    const struct config *c = t->flight.worker->config, *its = t->flight.upstream->config;
     struct buf name = {.limit = 0};
 
     s->profile = t->profile;
@@ -157,8 +157,8 @@ static int choose_model(struct turn *t, struct turn_summary_call *s, struct err 
         buf_fini(&name);
         if (str_is_none(s->request.model))
             return err_set_no_memory(reterr);
-        s->profile = upstream_model_profile(c, t->facts, &s->request, &t->flight.arena);
-        s->chat = upstream_chat_options(c, t->facts, &s->request, &s->profile, &t->flight.arena);
+        s->profile = upstream_model_profile(its, t->facts, &s->request, &t->flight.arena);
+        s->chat = upstream_chat_options(its, t->facts, &s->request, &s->profile, &t->flight.arena);
         s->chat.reasoning_source = t->chat.reasoning_source;
     }
     s->chat.repairs = NULL;

@@ -5,6 +5,7 @@
  * was counted or sent before is known without that. */
 #include "conv/trim.h"
 #include "ev/log.h"
+#include "flight/reach.h"
 #include "json/json_write.h"
 #include "turn/turn_stages.h"
 #include "upstream/upstream_options.h"
@@ -50,7 +51,7 @@ int turn_note_written(struct turn *t, struct err *reterr)
 
     *n = (struct turn_counting){.has_key = false};
     t->context = (struct turn_context){.tokens = 0};
-    if (t->flight.worker->counts == NULL)
+    if (turn_counts(t) == NULL)
         return 0;
     n->request = (struct token_request){
         .is_prompt = t->profile.harmony == HARMONY_MODE_COMPLETIONS,
@@ -70,19 +71,15 @@ int turn_note_written(struct turn *t, struct err *reterr)
 /* Servers that count may say how much fits, and those that refuse to, too. */
 static void take_count(struct turn *t, const struct token_count_result *result)
 {
-    const struct worker *w = t->flight.worker;
-
     t->context = (struct turn_context){.tokens = result->tokens, .is_exact = true};
     if (result->window > 0)
-        upstream_watch_learn_window(w->watch,
-                                    upstream_model_name(w->config, &t->request, &t->flight.arena),
-                                    result->window);
+        upstream_watch_learn_window(turn_watch(t), turn_upstream_model(t), result->window);
 }
 
 static void take_failure(struct turn *t, const struct err *failure)
 {
     if (failure->code == ERR_UPSTREAM_UNAVAILABLE)
-        upstream_watch_lose(t->flight.worker->watch);
+        upstream_watch_lose(turn_watch(t));
     turn_learn_window(t, failure);
     t->counting.failure = turn_keep_failure(&t->kept, failure);
 }
@@ -93,7 +90,7 @@ static void on_counted(void *arg, const struct token_count_result *result,
     struct turn *t = arg;
 
     t->counting.count = NULL;
-    upstream_watch_hear_end(t->flight.worker->watch, failure);
+    upstream_watch_hear_end(turn_watch(t), failure);
     if (result != NULL)
         take_count(t, result);
     else
@@ -103,22 +100,22 @@ static void on_counted(void *arg, const struct token_count_result *result,
 
 static struct token_count_conf count_conf(struct turn *t)
 {
-    const struct config *c = t->flight.worker->config;
+    const struct config *c = t->flight.upstream->config;
     struct turn_counting *n = &t->counting;
 
     n->headers[0] = (struct http_header){STR("content-type"), STR("application/json")};
     return (struct token_count_conf){
-        .memory = t->flight.worker->counts,
+        .memory = turn_counts(t),
         .request = &n->request,
         .key = n->has_key ? &n->key : NULL,
-        .base = t->flight.worker->upstream,
+        .base = t->flight.upstream->base,
         .kind = upstream_kind_profile(c, t->facts)->kind,
         .headers = n->headers,
         .n_headers = flight_add_headers(&t->flight, n->headers, 1),
-        .call = worker_call_conf(t->flight.worker),
+        .call = reach_call_conf(&t->flight),
         .timeout_ms = c->count_timeout_ms,
         .max_answer_bytes = c->max_line_bytes,
-        .passes_key = worker_passes_key(t->flight.worker, t->flight.http),
+        .passes_key = reach_passes_key(&t->flight),
         .asks_server = c->count_by != CONFIG_COUNT_BY_COMPLETION,
         .asks_model = t->is_count && c->count_by != CONFIG_COUNT_BY_SERVER,
     };
@@ -127,7 +124,8 @@ static struct token_count_conf count_conf(struct turn *t)
 /* The answer that was asked for, if there may be less room for it. */
 static int64_t clamped_answer(const struct turn *t)
 {
-    return t->flight.worker->config->clamp_output ? upstream_tokens_left(&t->request, &t->chat) : 0;
+    return t->flight.upstream->config->clamp_output ? upstream_tokens_left(&t->request, &t->chat)
+                                                    : 0;
 }
 
 /* So many tokens decide what becomes of the request; 0: no number does. A conversation that may be cut is
@@ -156,7 +154,7 @@ static bool must_be_exact(const struct turn *t)
 static int64_t find_count(struct turn *t)
 {
     return !t->counting.has_key ? 0
-                                : token_memory_find(t->flight.worker->counts, &t->counting.key,
+                                : token_memory_find(turn_counts(t), &t->counting.key,
                                                     loop_now_ms(t->flight.worker->loop));
 }
 
@@ -170,13 +168,13 @@ static int begin_counting(struct turn *t, struct err *reterr)
         t->context = (struct turn_context){.tokens = found, .is_exact = true};
     if (found > 0 || !must_be_exact(t))
         return 0;
-    if (t->flight.worker->counts == NULL) {
+    if (turn_counts(t) == NULL) {
         err_set(reterr, ERR_NOT_IMPLEMENTED,
                 "The upstream cannot count tokens: it is not asked (count_by=off).");
         return -1;
     }
     conf = count_conf(t);
-    t->counting.count = token_count_start(t->flight.worker->client, &conf, on_counted, t, reterr);
+    t->counting.count = token_count_start(t->flight.reach->client, &conf, on_counted, t, reterr);
     return t->counting.count == NULL ? -1 : 0;
 }
 
@@ -218,7 +216,7 @@ enum turn_next turn_count_written(void *arg, struct err *reterr)
         return TURN_WAIT;
     if (t->counting.failure != NULL && t->is_count) {
         *reterr = *t->counting.failure;
-        worker_hide_keys(t->flight.worker, t->flight.http, reterr);
+        reach_hide_keys(&t->flight, reterr);
         return TURN_FAIL;
     }
     return TURN_GO;
@@ -260,7 +258,7 @@ enum turn_next turn_judge_size(void *arg, struct err *reterr)
         t->context.tokens <= t->window.tokens)
         return TURN_GO;
     context_size_error(reterr, t->window.tokens, t->context.tokens);
-    upstream_watch_doubt_window(t->flight.worker->watch);
+    upstream_watch_doubt_window(turn_watch(t));
     if (!turn_may_leave_out(t))
         return TURN_FAIL;
     t->result.error = *reterr;
@@ -291,7 +289,7 @@ void turn_keep_usage(struct turn *t)
 
     if (!t->counting.has_key || !u->known || u->input == 0)
         return;
-    other = token_memory_keep_usage(t->flight.worker->counts, &t->counting.key, u->input,
+    other = token_memory_keep_usage(turn_counts(t), &t->counting.key, u->input,
                                     loop_now_ms(t->flight.worker->loop));
     if (other != TOKEN_WAYS)
         log_line(LOG_INFO, "tokens are not counted this way",

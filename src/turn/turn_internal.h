@@ -47,6 +47,8 @@
 #include "turn/turn_log.h"
 #include "upstream/token_count.h"
 #include "upstream/upstream_facts.h"
+#include "upstream/upstream_live.h"
+#include "upstream/upstream_table.h"
 #include "upstream/upstream_window.h"
 #include "wire/chat/chat_request.h"
 #include "wire/dialect/model_profile.h"
@@ -258,6 +260,20 @@ size_t turn_weight(const void *arg);
 
 /* If there was no memory because the turn has all that one may have, e says so afterwards. */
 void turn_explain_size(const struct turn *t, struct err *e);
+
+/* What is known of its upstream, and how that counts tokens; NULL: see upstream_live.h. */
+static inline struct upstream_watch *turn_watch(const struct turn *t)
+{
+    return t->flight.upstream->live->watch;
+}
+
+static inline struct token_memory *turn_counts(const struct turn *t)
+{
+    return t->flight.upstream->live->counts;
+}
+
+/* What the upstream calls the model, plain, in the arena; STR_NONE when out of memory. */
+str turn_upstream_model(struct turn *t);
 
 /* Ends the response as the end of the worker would: it fails, or the turn gives up. It may have no client
  * afterwards. */

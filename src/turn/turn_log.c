@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "ev/log.h"
 #include "flight/worker.h"
+#include "upstream/upstream_table.h"
 #include "wire/chunk/delta.h"
 #include "wire/tools/tool_set.h"
 
@@ -38,15 +39,13 @@ static int64_t after(const struct flight *f, uint64_t at_ms)
 
 void turn_summary_flight(struct turn_summary *s, const struct flight *f)
 {
-    const struct worker *w = f->worker;
-
     s->http_status = (uint64_t)f->traffic->status;
     s->attempts = f->n_attempts;
     if (f->n_attempts > 0)
-        s->upstream = w->config->upstream == NULL ? STR("demo") : STR("default");
+        s->upstream = f->upstream->name;
     s->ttfb_ms = after(f, f->first_byte_ms);
     s->first_token_ms = after(f, f->first_token_ms);
-    s->total_ms = after(f, loop_now_ms(w->loop));
+    s->total_ms = after(f, loop_now_ms(f->worker->loop));
     s->bytes_in = (int64_t)f->traffic->bytes_in;
     s->bytes_out = (int64_t)f->traffic->bytes_out;
     s->upstream_status = (uint64_t)f->answer.status;

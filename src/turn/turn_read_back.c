@@ -33,12 +33,9 @@ static enum role summary_role(enum config_compaction_role role)
 /* 0 where it does not matter: only what continues something can continue a summary. */
 static int64_t window_of(struct turn *t)
 {
-    const struct config *c = t->flight.worker->config;
-
     if (t->has_response || !t->request.needs_store)
         return t->window.tokens;
-    return upstream_window_of(c, t->facts, upstream_model_name(c, &t->request, &t->flight.arena))
-        .tokens;
+    return upstream_window_of(t->flight.upstream->config, t->facts, turn_upstream_model(t)).tokens;
 }
 
 struct compact_reading turn_compact_reading(struct turn *t)

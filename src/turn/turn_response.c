@@ -68,7 +68,7 @@ static struct id given_id(str text)
 int turn_open_response(struct turn *t, struct err *reterr)
 {
     const struct config *c = t->flight.worker->config;
-    const str model = upstream_model_name(c, &t->request, &t->flight.arena);
+    const str model = turn_upstream_model(t);
     struct response_conf response = {
         .ids = &t->flight.worker->ids,
         .tools = &t->request.tools,
@@ -90,7 +90,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .sources = turn_sources(t),
     };
 
-    t->profile = upstream_named_profile(c, t->facts, model);
+    t->profile = upstream_named_profile(t->flight.upstream->config, t->facts, model);
     t->window = upstream_window_profiled(&t->profile, t->facts, model);
     if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
         return -1;

@@ -20,7 +20,7 @@ static bool is_completion(const struct turn_question *q)
 static struct harmony_options harmony_options(struct turn *t, const struct turn_question *q)
 {
     struct harmony_options o =
-        upstream_harmony_options(t->flight.worker->config, q->profile, &t->flight.arena);
+        upstream_harmony_options(t->flight.upstream->config, q->profile, &t->flight.arena);
 
     o.has_python = t->flight.worker->builtin->why_not[HOSTED_CODE_INTERPRETER] == NULL;
     o.has_browser = t->flight.worker->builtin->why_not[HOSTED_WEB_SEARCH] == NULL;
@@ -42,13 +42,18 @@ struct chat_stream_conf turn_stream_conf(struct turn *t, const struct turn_quest
 {
     const struct harmony_builtins builtins = known_builtins(t, q);
     struct chat_stream_conf conf =
-        upstream_stream_conf(t->flight.worker->config, q->request, q->profile);
+        upstream_stream_conf(t->flight.upstream->config, q->request, q->profile);
 
     conf.text.has_python = builtins.has_python;
     conf.text.has_browser = builtins.has_browser;
     if (is_completion(q))
         conf.text.begun_call = harmony_request_begun_call(q->request, q->chat->round);
     return conf;
+}
+
+str turn_upstream_model(struct turn *t)
+{
+    return upstream_model_name(t->flight.upstream->config, &t->request, &t->flight.arena);
 }
 
 /* The question of the next round. */
@@ -181,7 +186,7 @@ void turn_plan_chat(struct turn *t)
 {
     const int64_t spent_tokens = t->chat.spent_tokens;
 
-    t->chat = upstream_chat_options(t->flight.worker->config, t->facts, &t->request, &t->profile,
+    t->chat = upstream_chat_options(t->flight.upstream->config, t->facts, &t->request, &t->profile,
                                     &t->flight.arena);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.repairs = &t->history_repairs;

@@ -3,6 +3,7 @@
  * Events and texts above WORKER_LARGE_BYTES are read and written on the pool; the events leave from a
  * buffer of the turn's own then. */
 #include "conv/trim.h"
+#include "flight/reach.h"
 #include "turn/turn_metrics.h"
 #include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
@@ -121,7 +122,7 @@ int turn_close_round(void *arg, struct err *reterr)
         turn_keep_cut(t);
     } else {
         turn_learn_window(t, &t->result.error);
-        worker_hide_keys(t->flight.worker, t->flight.http, &t->result.error);
+        reach_hide_keys(&t->flight, &t->result.error);
     }
     if (!t->result.failed || !turn_may_shorten(t, &t->result.error))
         end_round_response(t, out);

@@ -27,8 +27,7 @@ static void add_question(struct turn *t, struct span *s, const struct turn_quest
         return;
     span_text(s, "gen_ai.provider.name",
               q->chat->is_openai ? STR("openai") : STR("openai_compatible"));
-    span_text(s, "antiphon.upstream",
-              t->flight.worker->config->upstream == NULL ? STR("demo") : STR("default"));
+    span_text(s, "antiphon.upstream", t->flight.upstream->name);
     span_bool(s, "gen_ai.request.stream", true); /* rounds are streams, whatever the client wants */
     if (r->max_output_tokens > 0)
         span_int(s, "gen_ai.request.max_tokens", r->max_output_tokens);
@@ -61,8 +60,7 @@ void turn_spans_ask(struct turn *t)
 
     if (f->spans == NULL)
         return;
-    s = flight_spans_round(f, "chat",
-                           upstream_model_name(f->worker->config, &t->request, &f->arena));
+    s = flight_spans_round(f, "chat", turn_upstream_model(t));
     add_question(t, s, &q);
     keep_content(t, s);
     span_int(s, "antiphon.round", (int64_t)t->n_rounds + 1);
@@ -76,7 +74,7 @@ void turn_spans_ask_summary(struct turn *t, const struct turn_question *q)
     if (f->spans == NULL)
         return;
     s = flight_spans_round(f, "chat",
-                           upstream_model_name(f->worker->config, q->request, &f->arena));
+                           upstream_model_name(f->upstream->config, q->request, &f->arena));
     add_question(t, s, q);
     keep_content(t, s);
 }

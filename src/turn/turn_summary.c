@@ -6,6 +6,7 @@
 #include "compact/compact_item.h"
 #include "compact/compact_shrink.h"
 #include "ev/log.h"
+#include "flight/reach.h"
 #include "response/response_compaction.h"
 #include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
@@ -128,7 +129,7 @@ static int take_answer(struct turn *t, struct turn_summary_call *s, struct buf *
     response_add_summary_usage(&t->response, &s->round.stream.reader.usage, s->round.n_reasoning);
     if (result.failed) {
         *reterr = result.error;
-        worker_hide_keys(t->flight.worker, t->flight.http, reterr);
+        reach_hide_keys(&t->flight, reterr);
         return -1;
     }
     if (result.finish == FINISH_CONTENT_FILTER) {

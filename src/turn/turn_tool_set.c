@@ -293,7 +293,8 @@ int turn_add_tools(struct turn *t, struct err *reterr)
 struct responses_request_options turn_request_options(struct turn *t)
 {
     const struct config *c = t->flight.worker->config;
-    struct responses_request_options o = upstream_request_options(c, t->facts);
+    struct responses_request_options o =
+        upstream_request_options(t->flight.upstream->config, t->facts);
     struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
 
     o.is_count = t->is_count;

@@ -140,12 +140,8 @@ bool turn_shorten(struct turn *t, const struct err_tokens *n)
 
 void turn_learn_window(struct turn *t, const struct err *e)
 {
-    const struct worker *w = t->flight.worker;
-
     if (e->code == ERR_CONTEXT_LENGTH)
-        upstream_watch_learn_window(w->watch,
-                                    upstream_model_name(w->config, &t->request, &t->flight.arena),
-                                    e->tokens.limit);
+        upstream_watch_learn_window(turn_watch(t), turn_upstream_model(t), e->tokens.limit);
 }
 
 bool turn_may_leave_out(const struct turn *t)

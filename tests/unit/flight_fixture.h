@@ -11,6 +11,7 @@
 
 #include "ev/log.h"
 #include "flight/builtin_tools.h"
+#include "flight/reach.h"
 #include "json/json_read.h"
 #include "store/store_events.h"
 #include "turn/turn.h"
@@ -47,6 +48,9 @@ static struct stage {
     struct load load;
     struct builtin_tools builtin;
     struct seal_keys *compaction_keys, *request_keys;
+    struct upstream_live live;
+    struct upstream_entry upstream;
+    struct upstream_table upstreams;
     struct worker worker;
     struct http_request request;
     struct buf body; /* of it */
@@ -345,36 +349,40 @@ static inline void upstream_ends(const struct err *failure)
 
 /* ---- the worker */
 
-struct http_call_conf worker_call_conf(const struct worker *w)
+struct http_client *worker_client(struct worker *w, const struct config *of_upstream)
 {
     (void)w;
+    (void)of_upstream;
+    return (struct http_client *)&stage; /* which nobody looks into */
+}
+
+struct http_call_conf reach_call_conf(const struct flight *f)
+{
+    (void)f;
     return (struct http_call_conf){.prefix = ""};
 }
 
-str worker_authorization(const struct worker *w, const struct http_request *r)
+str reach_authorization(const struct flight *f)
 {
-    (void)w;
-    (void)r;
+    (void)f;
     return STR_NONE;
 }
 
-void worker_hide_keys(const struct worker *w, const struct http_request *r, struct err *e)
+void reach_hide_keys(const struct flight *f, struct err *e)
 {
-    (void)w;
-    (void)r;
+    (void)f;
     (void)e;
 }
 
-bool worker_passes_key(const struct worker *w, const struct http_request *r)
+bool reach_passes_key(const struct flight *f)
 {
-    (void)w;
-    (void)r;
+    (void)f;
     return false;
 }
 
-bool worker_awaits_upstream(struct worker *w)
+bool reach_must_be_known(const struct flight *f)
 {
-    (void)w;
+    (void)f;
     return stage.awaits_upstream;
 }
 
@@ -733,8 +741,7 @@ static inline void stage_open(const char *const *args)
     stage.snapshot = (struct mcp_snapshot){.servers = &stage.view, .n = 1};
     stage.worker = (struct worker){
         .config = &stage.load.config,
-        .upstream = STR("http://upstream"),
-        .authorization = STR_NONE,
+        .upstreams = &stage.upstreams,
         .ids = {fake_fill, NULL},
         .loop = loop_new(&e),
         .hub = (struct mcp_hub *)&stage, /* which nobody looks into */
@@ -744,8 +751,14 @@ static inline void stage_open(const char *const *args)
         .background = (struct background *)&stage, /* the same */
         .on_accepted = fake_hint,
     };
-    stage.worker.counts = token_memory_new(&counts, &e);
-    assert_non_null(stage.worker.counts);
+    stage.live.counts = token_memory_new(&counts, &e);
+    assert_non_null(stage.live.counts);
+    stage.upstream = (struct upstream_entry){.name = STR("default"),
+                                             .base = STR("http://upstream"),
+                                             .authorization = STR_NONE,
+                                             .config = &stage.load.config,
+                                             .live = &stage.live};
+    stage.upstreams = (struct upstream_table){.v = &stage.upstream, .n = 1};
 }
 
 /* Of /v1/responses. */
@@ -824,6 +837,7 @@ static inline void stage_close(void)
     for (size_t i = 0; i < stage.n_tasks; i++)
         assert_false(stage.tasks[i].is_under_way);
     mcp_catalogue_unref(stage.view.tools);
+    reach_free_all(&stage.worker);
     loop_free(stage.worker.loop);
     seal_keys_free(stage.compaction_keys);
     seal_keys_free(stage.request_keys);
@@ -832,7 +846,7 @@ static inline void stage_close(void)
     buf_fini(&stage.x.said);
     buf_fini(&stage.asked);
     buf_fini(&stage.asked_at);
-    token_memory_free(stage.worker.counts);
+    token_memory_free(stage.live.counts);
     buf_fini(&stage.body);
     load_end(&stage.load);
 }

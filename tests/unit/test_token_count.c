@@ -44,12 +44,12 @@ static void open_counts(enum upstream_kind kind)
     assert_int_equal(token_request_read(STR(BODY), &one.arena, &one.request, &e), 0);
     assert_true(token_key_make(STR(""), &one.request, &one.key));
     one.conf = (struct token_count_conf){
-        .memory = stage.worker.counts,
+        .memory = stage.live.counts,
         .request = &one.request,
         .key = &one.key,
         .base = STR("http://h/x/v1"),
         .kind = kind,
-        .call = worker_call_conf(&stage.worker),
+        .call = {.prefix = ""},
         .timeout_ms = 1000,
         .max_answer_bytes = 4096,
         .asks_server = true,
@@ -112,7 +112,7 @@ static void the_ways_of_the_table_are_gone_in_order(void **state)
     answer(200, "{\"usage\":{\"prompt_tokens\":9}}");
     assert_int_equal(one.result.tokens, 9);
     assert_int_equal(
-        token_memory_find(stage.worker.counts, &one.key, loop_now_ms(stage.worker.loop)), 9);
+        token_memory_find(stage.live.counts, &one.key, loop_now_ms(stage.worker.loop)), 9);
     assert_true(start_count());
     check_asked(COMPLETION_URL);
     token_count_cancel(one.count);
@@ -205,7 +205,7 @@ static void a_way_that_was_refused_before_another_worked_is_not_this_servers(voi
     assert_true(start_count());
     answer(422, "{\"detail\":\"content is missing\"}");
     answer(200, "{\"usage\":{\"prompt_tokens\":9}}");
-    assert_false(token_memory_may_try(stage.worker.counts, TOKEN_WAY_TOKENIZE,
+    assert_false(token_memory_may_try(stage.live.counts, TOKEN_WAY_TOKENIZE,
                                       loop_now_ms(stage.worker.loop)));
     fake_loop_pass(stage.worker.loop, HOUR_MS);
     assert_true(start_count());
@@ -213,7 +213,7 @@ static void a_way_that_was_refused_before_another_worked_is_not_this_servers(voi
     assert_true(start_count());
     answer(422, "{\"detail\":\"content is missing\"}");
     answer(200, "{\"usage\":{\"prompt_tokens\":9}}");
-    assert_true(token_memory_may_try(stage.worker.counts, TOKEN_WAY_TOKENIZE,
+    assert_true(token_memory_may_try(stage.live.counts, TOKEN_WAY_TOKENIZE,
                                      loop_now_ms(stage.worker.loop)));
     close_counts();
 }

@@ -35,7 +35,7 @@ static void test_upstream_becomes_known(void **state)
     (void)state;
     open_turn_stage();
     reach_recognise();
-    flight_upstream_known(&stage.worker);
+    flight_upstream_known(&stage.worker, stage.worker.reaches);
     assert_asked();
 }
 

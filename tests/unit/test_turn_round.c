@@ -64,7 +64,7 @@ static void test_client_reads_slowly(void **state)
     open_turn_stage();
     reach_recognise();
     stage.x.handler->on_blocked(stage.x.arg, true);
-    flight_upstream_known(&stage.worker);
+    flight_upstream_known(&stage.worker, stage.worker.reaches);
     assert_true(stage.call.is_paused);
     client_leaves();
     stage_close();

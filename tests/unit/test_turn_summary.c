@@ -19,8 +19,8 @@ static const struct err unreachable = {.code = ERR_UPSTREAM_UNAVAILABLE, .msg = 
 static void open_uncounted_stage(void)
 {
     open_turn_stage();
-    token_memory_free(stage.worker.counts);
-    stage.worker.counts = NULL;
+    token_memory_free(stage.live.counts);
+    stage.live.counts = NULL;
 }
 
 static void assert_state(enum turn_state state)

@@ -1,0 +1,53 @@
+/* reach.h -- what a worker has of an upstream: the HTTP client of its calls, labels of what is counted, and
+ * who waits until it is known what the upstream is. Made when a flight goes there first, on the worker's loop. */
+#ifndef ANTIPHON_FLIGHT_REACH_H
+#define ANTIPHON_FLIGHT_REACH_H
+
+#include "flight/flight_metrics.h"
+#include "http/http_call_conf.h"
+#include "upstream/upstream_watch.h"
+
+struct flight;
+struct http_client;
+struct upstream_entry;
+struct upstream_live;
+struct worker;
+
+struct reach {
+    struct worker *worker;
+    struct upstream_live *live;               /* by which it is known again */
+    struct http_client *client;               /* the worker's, or one of its own */
+    bool is_awaited;                          /* turns wait until it is known, and ... */
+    struct upstream_waiter waiter;            /* ... are told by this */
+    struct flight_labels labels;              /* of what is counted */
+    struct http_connection_count connections; /* those to it are counted by it */
+    struct reach *next;                       /* the worker's list */
+};
+
+/* What the worker has of this upstream; NULL when out of memory. */
+struct reach *reach_find(struct worker *w, const struct upstream_entry *u);
+
+/* The worker has ended. */
+void reach_free_all(struct worker *w);
+
+/* ---- of a flight, whose upstream is chosen */
+
+/* What every call there has in common: the timeouts. */
+struct http_call_conf reach_call_conf(const struct flight *f);
+
+/* The Authorization of a call: the gateway's, or else the client's as it came, unless that is for the
+ * gateway. STR_NONE: none. */
+str reach_authorization(const struct flight *f);
+
+/* True when the client's own key is passed on. */
+bool reach_passes_key(const struct flight *f);
+
+/* Takes the keys of the request out of what the upstream says of its failure: servers repeat what they were
+ * sent. */
+void reach_hide_keys(const struct flight *f, struct err *e);
+
+/* Does the flight have to wait until it is known what its upstream is? Then its on_upstream_known() is called
+ * (flight.h). */
+bool reach_must_be_known(const struct flight *f);
+
+#endif
