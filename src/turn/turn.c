@@ -3,15 +3,17 @@
  *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> ACCEPT -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
  *                      \_____________^ \__________\_____________________________________________________^
  *
- *       DECIDE -> WRITE -> COUNT -> COMPACT -> FIT -> ASK -> ROUND -> CLOSE -> CALLS
- *           \______________________^          v      ^      ^ v       v
- *                                            SHORTEN-+      HEAR   SHORTEN -> ROUND
+ *       DECIDE -> WRITE -> COUNT -> COMPACT -> FIT -> ADMIT -> ASK -> ROUND -> CLOSE -> CALLS
+ *           \______________________^          v      ^  v      ^     ^ v      v
+ *                                            SHORTEN-+  REWRITE    HEAR    RETRY -> ADMIT, or SHORTEN
  *
- *     a round, as often as DECIDE says so; what was too long is sent again. When the context is to be
- *     replaced by a summary, that is a round of its own:
+ *     a round, as often as DECIDE says so; what was too long is sent again, and what an upstream has failed
+ *     to answer. In ADMIT the turn waits for a place at an upstream; that may be another one than the request
+ *     was written for. When the context is to be replaced by a summary, that is a round of its own:
  *
- *       COMPACT -> SUMMARY -> COMPACTED -> WRITE          or the response has ended, if it was made for that
- *          ^_____________________/                         asked again, for less
+ *       COMPACT -> ADMIT_SUMMARY -> ASK_SUMMARY -> SUMMARY -> COMPACTED -> WRITE
+ *          ^____________/____________________________________/          or the response has ended, if it was made
+ *                                                                        for that; asked again, for less
  *
  *     a response for the background is stored in ACCEPT, and the turn is DONE. When it is time another turn
  *     (turn_run.h) begins at RECOGNISE with the same request, and passes there.
@@ -37,6 +39,15 @@
 
 /* ---- the first stage */
 
+static int look_at_upstream(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+
+    (void)reterr;
+    t->awaits_upstream = reach_must_be_known(&t->flight);
+    return 0;
+}
+
 static enum turn_next await_upstream(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
@@ -51,7 +62,7 @@ static enum turn_next await_upstream(void *arg, struct err *reterr)
 /* ---- the table */
 
 static const struct turn_stage stages[] = {
-    [TURN_RECOGNISE] = {"recognise", .run = await_upstream, .next = TURN_PARSE},
+    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE},
     [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
                     .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
     [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE,
@@ -73,24 +84,31 @@ static const struct turn_stage stages[] = {
     [TURN_COUNT] = {"count", turn_estimate_weight, turn_estimate_written, turn_count_written,
                     .next = TURN_COMPACT},
     [TURN_COMPACT] = {"compact", turn_compact_weight, turn_write_summary_question,
-                      turn_ask_for_summary, .next = TURN_SUMMARY, .otherwise = TURN_FIT,
+                      turn_wants_summary, .next = TURN_ADMIT_SUMMARY, .otherwise = TURN_FIT,
                       .span = "antiphon.compaction"},
+    [TURN_ADMIT_SUMMARY] = {"admit_summary", .run = turn_admit_summary, .next = TURN_ASK_SUMMARY,
+                            .otherwise = TURN_COMPACT, .span = "antiphon.queue"},
+    [TURN_ASK_SUMMARY] = {"ask_summary", .run = turn_ask_for_summary, .next = TURN_SUMMARY,
+                          .span = "antiphon.compaction"},
     [TURN_SUMMARY] = {"summary", .run = turn_await_summary, .next = TURN_COMPACTED, .listens = true,
                       .span = "antiphon.compaction"},
     [TURN_COMPACTED] = {"compacted", turn_weight, turn_take_summary, turn_judge_summary,
                         .next = TURN_WRITE, .otherwise = TURN_COMPACT,
                         .span = "antiphon.compaction"},
-    [TURN_FIT] = {"fit", turn_fit_weight, turn_clamp_output, turn_judge_size, .next = TURN_ASK,
+    [TURN_FIT] = {"fit", turn_fit_weight, turn_clamp_output, turn_judge_size, .next = TURN_ADMIT,
                   .otherwise = TURN_SHORTEN},
+    [TURN_ADMIT] = {"admit", .run = turn_admit, .next = TURN_ASK, .otherwise = TURN_REWRITE,
+                    .span = "antiphon.queue"},
+    [TURN_REWRITE] = {"rewrite", turn_weight, turn_write_again, .next = TURN_ASK},
     [TURN_ASK] = {"ask", .run = turn_ask, .next = TURN_ROUND},
     [TURN_ROUND] = {"round", .run = turn_await_round, .next = TURN_CLOSE, .otherwise = TURN_HEAR,
                     .listens = true},
     [TURN_HEAR] = {"hear", turn_unread_weight, turn_hear_unread, turn_send_heard,
                    .next = TURN_ROUND, .listens = true},
     [TURN_CLOSE] = {"close", turn_round_weight, turn_close_round, turn_judge_round,
-                    .next = TURN_CALLS, .otherwise = TURN_SHORTEN},
-    [TURN_SHORTEN] = {"shorten", turn_weight, turn_write_shorter, turn_ask_again,
-                      .next = TURN_ROUND, .otherwise = TURN_ASK},
+                    .next = TURN_CALLS, .otherwise = TURN_RETRY},
+    [TURN_RETRY] = {"retry", .run = turn_retries, .next = TURN_ADMIT, .otherwise = TURN_SHORTEN},
+    [TURN_SHORTEN] = {"shorten", turn_weight, turn_write_shorter, .next = TURN_ADMIT},
     [TURN_RECORD] = {"record", turn_record_weight, turn_compose_record, turn_await_row,
                      .next = TURN_SAVE, .needs_no_client = true},
     [TURN_SAVE] = {"save", NULL, turn_start_saving, turn_await_saved, .next = TURN_CONCLUDE,
@@ -102,7 +120,7 @@ static const struct turn_stage stages[] = {
 
 /* A request that is only counted: nothing is listed, run, sent or stored. */
 static const struct turn_stage count_stages[] = {
-    [TURN_RECOGNISE] = {"recognise", .run = await_upstream, .next = TURN_PARSE},
+    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE},
     [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
                     .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
     [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE},
@@ -278,7 +296,7 @@ static void on_timer(void *arg)
         return;
     }
     if (!t->request.stream ||
-        (t->flight.stage != TURN_ROUND && t->flight.stage != TURN_SUMMARY && !t->is_begun))
+        ((!t->is_window_open || t->flight.stage >= TURN_RECORD) && !t->is_begun))
         return; /* nothing to show yet, or not any more */
     turn_begin_stream(t);
     if (flight_has_client(&t->flight))
@@ -397,7 +415,6 @@ static struct turn *new_turn(const struct flight_ops *of, struct worker *w, stru
     t->calls.close = turn_close_call;
     arena_init(&t->kept, w->config->max_request_memory_bytes);
     buf_init(&t->chat_body, w->config->max_request_memory_bytes);
-    t->awaits_upstream = reach_must_be_known(&t->flight);
     return t;
 }
 

@@ -287,6 +287,14 @@ static void init_round(struct turn *t, struct turn_summary_call *s)
     t->failure = NULL;
 }
 
+enum turn_next turn_wants_summary(void *arg, struct err *reterr)
+{
+    const struct turn *t = arg;
+
+    (void)reterr;
+    return t->compaction.summary == NULL ? TURN_ELSE : TURN_GO;
+}
+
 enum turn_next turn_ask_for_summary(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
@@ -294,8 +302,6 @@ enum turn_next turn_ask_for_summary(void *arg, struct err *reterr)
     struct turn_question q;
 
     (void)reterr;
-    if (s == NULL)
-        return TURN_ELSE;
     if (s->has_failed)
         return TURN_GO;
     q = question_of(s);
@@ -303,7 +309,6 @@ enum turn_next turn_ask_for_summary(void *arg, struct err *reterr)
     turn_spans_ask_summary(t, &q);
     s->is_asked = turn_start_question(t, &q, &s->why_not) == 0;
     s->has_failed = !s->is_asked;
-    if (t->request.stream && !t->is_begun)
-        loop_timer_start(t->flight.timer, t->flight.worker->config->early_error_window_ms);
+    turn_open_window(t);
     return TURN_GO;
 }

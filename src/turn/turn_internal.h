@@ -8,6 +8,7 @@
  * turn_state.c      what it reads from the store and leaves there
  * turn_tools.c      the tools of MCP servers that it may use
  * turn_calls.c      the calls of tools that the gateway runs; turn_call.h says who runs them
+ * turn_admit.c      which upstream is asked, and when
  * turn_round.c      the model is asked
  * turn_count.c      how many tokens that is, and whether they fit
  * turn_compact.c    is it time for a summary, and the question for one
@@ -75,13 +76,18 @@ enum turn_state {
     TURN_WRITE,
     TURN_COUNT,
     TURN_COMPACT,
+    TURN_ADMIT_SUMMARY,
+    TURN_ASK_SUMMARY,
     TURN_SUMMARY,
     TURN_COMPACTED,
     TURN_FIT,
+    TURN_ADMIT,
+    TURN_REWRITE,
     TURN_ASK,
     TURN_ROUND,
     TURN_HEAR,
     TURN_CLOSE,
+    TURN_RETRY,
     TURN_SHORTEN,
     TURN_ANSWER,
     TURN_RECORD,
@@ -194,6 +200,7 @@ struct turn {
     bool has_response, has_round;  /* are initialised */
     bool is_begun;                 /* the head of the stream has been sent */
     bool is_asked;                 /* the request of this round has been sent */
+    bool is_window_open;           /* see turn_open_window() */
     bool is_count;                 /* it is only counted: POST /v1/responses/input_tokens */
     bool has_ended;                /* the response, with the round that has ended last */
 
@@ -315,6 +322,11 @@ int turn_add_tools(struct turn *t, struct err *reterr);
 
 /* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */
 int turn_open_response(struct turn *t, struct err *reterr);
+
+/* ---- turn_admit.c */
+
+/* The client of a stream waits for its beginning no longer than early_error_window, from the first time on. */
+void turn_open_window(struct turn *t);
 
 /* ---- turn_round.c */
 

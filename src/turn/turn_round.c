@@ -210,16 +210,20 @@ int turn_write_request(void *arg, struct err *reterr)
 enum turn_next turn_ask(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
+    const bool is_new =
+        !t->is_asked; /* it is not the same question, shorter or to another upstream */
 
     t->is_asked = true;
-    plan_round(t);
+    if (is_new)
+        plan_round(t);
     init_round(t);
-    turn_spans_ask(t);
+    if (is_new)
+        turn_spans_ask(t);
     if (start_round(t, reterr) == -1)
         return TURN_FAIL;
-    t->n_rounds++;
-    if (t->request.stream && !t->is_begun)
-        loop_timer_start(t->flight.timer, t->flight.worker->config->early_error_window_ms);
+    if (is_new)
+        t->n_rounds++;
+    turn_open_window(t);
     return TURN_GO;
 }
 
@@ -235,12 +239,11 @@ int turn_write_shorter(void *arg, struct err *reterr)
     return -1;
 }
 
-enum turn_next turn_ask_again(void *arg, struct err *reterr)
+/* What was said before is a part of the conversation already; the profile is that of the upstream now. */
+int turn_write_again(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
 
-    if (!t->is_asked)
-        return TURN_ELSE;
-    init_round(t);
-    return start_round(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
+    turn_plan_chat(t);
+    return write_conversation(t, reterr);
 }

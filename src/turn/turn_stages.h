@@ -70,12 +70,24 @@ enum turn_next turn_run_calls(void *arg, struct err *reterr);
 /* WRITE: the conversation is written for the model. */
 int turn_write_request(void *arg, struct err *reterr);
 
-/* ASK: it is sent. */
+/* ASK: it is sent, or sent again. */
 enum turn_next turn_ask(void *arg, struct err *reterr);
 
-/* SHORTEN: the same with less of it, in place of what was too long. Otherwise: that was not sent. */
+/* REWRITE: it is written as another upstream takes it. */
+int turn_write_again(void *arg, struct err *reterr);
+
+/* SHORTEN: the same with less of it, in place of what was too long. */
 int turn_write_shorter(void *arg, struct err *reterr);
-enum turn_next turn_ask_again(void *arg, struct err *reterr);
+
+/* ---- turn_admit.c */
+
+/* ADMIT, ADMIT_SUMMARY: there is a place at an upstream. Otherwise: it is one that wants the request written
+ * otherwise. */
+enum turn_next turn_admit(void *arg, struct err *reterr);
+enum turn_next turn_admit_summary(void *arg, struct err *reterr);
+
+/* RETRY: the round is asked again, of this upstream or another. Otherwise: it is asked for less. */
+enum turn_next turn_retries(void *arg, struct err *reterr);
 
 /* ---- turn_count.c */
 
@@ -95,9 +107,12 @@ enum turn_next turn_send_count(void *arg, struct err *reterr);
 
 /* ---- turn_compact.c */
 
-/* COMPACT: the model is asked for a summary, if it is time for one. Otherwise: it is not. */
+/* COMPACT: the question for a summary is written, if it is time for one. Otherwise: it is not. */
 size_t turn_compact_weight(const void *arg);
 int turn_write_summary_question(void *arg, struct err *reterr);
+enum turn_next turn_wants_summary(void *arg, struct err *reterr);
+
+/* ASK_SUMMARY: it is sent. */
 enum turn_next turn_ask_for_summary(void *arg, struct err *reterr);
 
 /* ---- turn_summary.c */
@@ -119,7 +134,7 @@ size_t turn_unread_weight(const void *arg);
 int turn_hear_unread(void *arg, struct err *reterr);
 enum turn_next turn_send_heard(void *arg, struct err *reterr);
 
-/* CLOSE: it has said all of this round. */
+/* CLOSE: it has said all of this round. Otherwise: the same question is asked again. */
 size_t turn_round_weight(const void *arg);
 int turn_close_round(void *arg, struct err *reterr);
 enum turn_next turn_judge_round(void *arg, struct err *reterr);
