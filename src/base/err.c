@@ -23,7 +23,7 @@ __attribute__((format(printf, 3, 0))) static void fill_err(struct err *e, enum e
     int n;
 
     e->code = code;
-    e->retry_after_s = 0;
+    e->retry_after_s = e->told_status = 0;
     e->tokens = (struct err_tokens){.limit = 0};
     e->own_code[0] = e->param[0] = '\0';
     n = vsnprintf(e->msg, sizeof(e->msg), format, args);

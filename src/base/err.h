@@ -21,6 +21,9 @@ enum err_code {
 /* CONTRACT 7.3: messages of an upstream are cut to this many bytes. */
 enum { ERR_MSG_BYTES = 2048 };
 
+/* An upstream has told an error, and neither its status nor a code that stands for one. */
+enum { ERR_TOLD_WITHOUT_STATUS = -1 };
+
 /* Token counts of ERR_CONTEXT_LENGTH, as far as the upstream has told them; 0: unknown. */
 struct err_tokens {
     int64_t limit;  /* the most that prompt and answer may have together */
@@ -31,14 +34,16 @@ struct err_tokens {
 struct err {
     enum err_code code;
     int retry_after_s; /* 0: unknown; goes out as Retry-After */
+    int told_status;   /* of an error that an upstream tells: its HTTP status, or the one that its
+                        * code stands for, or ERR_TOLD_WITHOUT_STATUS; 0: nobody has told it */
     struct err_tokens tokens;
     char own_code[64]; /* "" or a code to send instead of the table's: an upstream's own */
     char param[96];    /* "" stands for null */
     char msg[ERR_MSG_BYTES + 1];
 };
 
-/* Fills *e. Long texts are cut at a character boundary; retry_after_s, tokens
- * and own_code are cleared. e may be NULL. */
+/* Fills *e. Long texts are cut at a character boundary; retry_after_s, told_status,
+ * tokens and own_code are cleared. e may be NULL. */
 void err_set(struct err *e, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -8,8 +8,8 @@
 #include "flight/flight.h"
 #include "flight/reach.h"
 #include "flight/worker.h"
-#include "http/http_call.h"
 #include "http/http_client.h"
+#include "upstream/upstream_outcome.h"
 #include "upstream/upstream_table.h"
 
 static uint64_t now_ms(const struct flight *f)
@@ -248,45 +248,13 @@ void flight_metrics_head(struct flight *f, int status)
     c->series = NULL;
 }
 
-/* What a failure without an answer was, by the words that the client of HTTP has for it. */
-static unsigned failure_of(const struct flight *f, const struct err *failure)
-{
-    static const struct {
-        str words;
-        unsigned result;
-    } rows[] = {
-        {STR_INIT(CAUSE_NO_NAME), METRIC_ATTEMPT_DNS},
-        {STR_INIT(CAUSE_NOT_HTTP), METRIC_ATTEMPT_BAD_ANSWER},
-        {STR_INIT(CAUSE_LARGE_HEAD), METRIC_ATTEMPT_BAD_ANSWER},
-        {STR_INIT("certificate"), METRIC_ATTEMPT_TLS},
-        {STR_INIT("SSL"), METRIC_ATTEMPT_TLS},
-        {STR_INIT("TLS"), METRIC_ATTEMPT_TLS},
-    };
-
-    if (failure->code == ERR_UPSTREAM_TIMEOUT)
-        return METRIC_ATTEMPT_TIMEOUT;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (str_has_nocase(str_from_c(failure->msg), rows[i].words))
-            return rows[i].result;
-    }
-    if (f->counted.status != 0)
-        return METRIC_ATTEMPT_BROKEN_STREAM;
-    if (f->call != NULL && str_eq(str_from_c(http_call_phase(f->call)), STR("connecting")))
-        return METRIC_ATTEMPT_CONNECT;
-    return METRIC_ATTEMPT_RESET;
-}
-
 static unsigned result_of(const struct flight *f, const struct err *failure)
 {
-    const int status = f->counted.status;
+    struct upstream_answer answer = {.status = f->counted.status};
 
-    if (status == 429)
-        return METRIC_ATTEMPT_HTTP_429;
-    if (status >= 500)
-        return METRIC_ATTEMPT_HTTP_5XX;
-    if (status >= 400)
-        return METRIC_ATTEMPT_HTTP_4XX;
-    return failure == NULL ? METRIC_ATTEMPT_OK : failure_of(f, failure);
+    if (failure != NULL)
+        upstream_answer_failed(&answer, f->call);
+    return upstream_outcome_row(upstream_outcome_of(&answer, failure))->result;
 }
 
 static void count_round(struct flight *f, const struct err *failure)

@@ -37,7 +37,7 @@ void call_describe(const struct http_call *call, const char *cause, struct err *
 
     call->transport->where(call, at);
     if (call->head_done)
-        err_set(ret, ERR_UPSTREAM_ERROR, "%sThe answer of the %s at %s broke off: %s.",
+        err_set(ret, ERR_UPSTREAM_ERROR, "%sThe answer of the %s at %s " CALL_BROKE_OFF "%s.",
                 call->prefix, call->peer, at, cause);
     else
         err_set(ret, ERR_UPSTREAM_UNAVAILABLE, "%sThe %s at %s is not reachable: %s.", call->prefix,

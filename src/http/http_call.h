@@ -89,12 +89,15 @@ bool call_check_headers(const struct http_call_conf *conf, struct err *reterr);
 /* The system's words for an errno, written to out. */
 const char *call_cause_of_errno(int error, char out[CALL_CAUSE_BYTES]);
 
+#define CALL_BROKE_OFF "broke off: "
+
 /* Describes a failure of the upstream: before the head it is not reachable, after it the answer
  * broke off. */
 void call_describe(const struct http_call *call, const char *cause, struct err *ret);
 
 /* Describes a limit that has passed; what is the end of "did not answer in time (%s)". */
 #define CALL_NOT_CONNECTED "no connection within"
+#define CALL_NOT_COMPLETE  "not complete after"
 void call_describe_timeout(const struct http_call *call, const char *what, uint64_t limit_ms,
                            struct err *ret);
 

@@ -44,7 +44,7 @@ static struct limit next_limit(const struct http_call *call)
 {
     struct limit l = {.at_ms = UINT64_MAX};
 
-    limit_tighten(&l, call->started_ms, call->total_timeout_ms, "not complete after");
+    limit_tighten(&l, call->started_ms, call->total_timeout_ms, CALL_NOT_COMPLETE);
     if (call->connecting_ms != 0)
         limit_tighten(&l, call->connecting_ms, call->connect_timeout_ms, CALL_NOT_CONNECTED);
     if (!call->head_done)

@@ -96,6 +96,54 @@ static void an_error_inside_a_stream_is_sorted_as_well(void **state)
     check(&e, ERR_CONTEXT_LENGTH, "context window", "text");
 }
 
+static void an_error_that_was_told_has_its_status_or_none(void **state)
+{
+    static const struct {
+        const char *json;
+        int status;
+    } cases[] = {
+        {"{\"message\":\"m\",\"code\":503,\"type\":\"server_error\"}", 503},
+        {"{\"message\":\"m\",\"code\":\"429\"}", 429},
+        {"{\"message\":\"m\",\"code\":\"slow_down\",\"type\":\"server_error\"}", 503},
+        {"{\"message\":\"m\",\"type\":\"unavailable_error\"}", 503},
+        {"{\"message\":\"m\",\"type\":\"InternalServerError\"}", 500},
+        {"{\"message\":\"server_error 503\"}", ERR_TOLD_WITHOUT_STATUS},
+        {"\"m\"", ERR_TOLD_WITHOUT_STATUS},
+    };
+    struct err e;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        upstream_error_from_value(str_from_c(cases[i].json), &e);
+        assert_int_equal(e.told_status, cases[i].status);
+    }
+    upstream_error_from_text(STR("m"), &e);
+    assert_int_equal(e.told_status, ERR_TOLD_WITHOUT_STATUS);
+    upstream_error_from_answer(502, 0, STR("words"), &e);
+    assert_int_equal(e.told_status, 502);
+    upstream_error_from_answer(400, 0,
+                               STR(BODY("\"code\":400,\"message\":\"m\",\"n_prompt_tokens\":9,"
+                                        "\"n_ctx\":8,\"type\":\"exceed_context_size_error\"")),
+                               &e);
+    assert_int_equal(e.code, ERR_CONTEXT_LENGTH);
+    assert_int_equal(e.told_status, 400);
+    err_set(&e, ERR_INTERNAL, "ours");
+    assert_int_equal(e.told_status, 0);
+}
+
+static void a_model_that_is_being_loaded_is_heard_and_one_that_cannot_be_is_not(void **state)
+{
+    (void)state;
+    assert_true(upstream_error_is_loading(STR("Loading model")));
+    assert_true(upstream_error_is_loading(STR("{\"status\":\"loading model\"}")));
+    assert_true(upstream_error_is_loading(STR("llm server loading model")));
+    assert_true(upstream_error_is_loading(STR("Model x/y is currently loading")));
+    assert_true(upstream_error_is_loading(STR("<p>The model is loading. Please wait.</p>")));
+    assert_false(upstream_error_is_loading(STR("Error loading model: out of memory")));
+    assert_false(upstream_error_is_loading(STR("model is overloaded")));
+    assert_false(upstream_error_is_loading(STR("")));
+}
+
 static void the_upstreams_own_code_is_kept_when_it_refused(void **state)
 {
     struct err e;
@@ -286,6 +334,8 @@ int main(void)
         cmocka_unit_test(an_answer_is_sorted_by_its_words_and_its_status),
         cmocka_unit_test(an_error_inside_a_stream_is_sorted_as_well),
         cmocka_unit_test(what_no_retry_cures_is_the_requests_fault_whatever_the_status),
+        cmocka_unit_test(an_error_that_was_told_has_its_status_or_none),
+        cmocka_unit_test(a_model_that_is_being_loaded_is_heard_and_one_that_cannot_be_is_not),
         cmocka_unit_test(the_upstreams_own_code_is_kept_when_it_refused),
         cmocka_unit_test(a_rate_limit_says_when_to_come_back),
         cmocka_unit_test(a_failure_of_the_server_begins_with_words_that_clients_know),

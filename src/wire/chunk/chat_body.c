@@ -34,7 +34,7 @@ void chat_body_err_unfinished(const struct chat_body *b, struct err *reterr)
     err_set(reterr, ERR_UPSTREAM_ERROR, UPSTREAM_CONNECTION_ERROR "%s",
             b->is_page ? "The upstream server answered with a web page (HTML) and no chat "
                          "completion: is its URL right, and does a proxy ask for a login?"
-                       : "The upstream server ended its answer without a finish reason.");
+                       : "The upstream server " CHAT_BODY_UNFINISHED ".");
 }
 
 /* ---- events */

@@ -5,6 +5,9 @@
 
 #include "sse/sse_parse.h"
 
+/* What chat_body_err_unfinished() says of an answer that is no page. */
+#define CHAT_BODY_UNFINISHED "ended its answer without a finish reason"
+
 struct chat_body_handler {
     /* A JSON text; event is its SSE event name or "". False when it is not complete JSON. */
     bool (*on_chunk)(void *arg, str json, str event);

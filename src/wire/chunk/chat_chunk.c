@@ -150,6 +150,7 @@ static void set_finish(struct chat_reader *r, str word, bool has_error)
         err_set(&e, ERR_UPSTREAM_ERROR,
                 UPSTREAM_SERVER_ERROR "The upstream server stopped with an error: %.*s.",
                 STR_ARG(word));
+        e.told_status = ERR_TOLD_WITHOUT_STATUS;
         chat_reader_fail(r, &e);
     } else if (r->finish == FINISH_NONE || r->finish == FINISH_STOP) {
         r->finish = finish == FINISH_NONE ? r->finish : finish;

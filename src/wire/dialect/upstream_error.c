@@ -28,19 +28,46 @@ static const struct {
     enum err_code code;
 } causes[] = {
 #define UPSTREAM_CAUSE(words, code) {STR_INIT(words), ERR_##code},
-#define UPSTREAM_INCURABLE(words)
 #include "wire/dialect/upstream_words.def"
-#undef UPSTREAM_CAUSE
-#undef UPSTREAM_INCURABLE
 };
 
 static const str incurables[] = {
-#define UPSTREAM_CAUSE(words, code)
 #define UPSTREAM_INCURABLE(words) STR_INIT(words),
 #include "wire/dialect/upstream_words.def"
-#undef UPSTREAM_CAUSE
-#undef UPSTREAM_INCURABLE
 };
+
+static const struct {
+    str word;
+    int status;
+} statuses[] = {
+#define UPSTREAM_STATUS(words, status) {STR_INIT(words), status},
+#include "wire/dialect/upstream_words.def"
+};
+
+static const str loadings[] = {
+#define UPSTREAM_LOADING(words) STR_INIT(words),
+#include "wire/dialect/upstream_words.def"
+};
+
+static const str failed_loads[] = {
+#define UPSTREAM_LOAD_FAILED(words) STR_INIT(words),
+#include "wire/dialect/upstream_words.def"
+};
+
+/* True when text has one of these words, whatever the case of its letters. */
+static bool has_one_of(str text, const str *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_has_nocase(text, words[i]))
+            return true;
+    }
+    return false;
+}
+
+bool upstream_error_is_loading(str text)
+{
+    return has_one_of(text, LIST_OF(loadings)) && !has_one_of(text, LIST_OF(failed_loads));
+}
 
 static enum err_code cause_in(str text)
 {
@@ -54,11 +81,7 @@ static enum err_code cause_in(str text)
 /* SDKs send a request three times when a status says that the server failed. */
 static bool is_incurable(str message)
 {
-    for (size_t i = 0; i < COUNT_OF(incurables); i++) {
-        if (str_has_nocase(message, incurables[i]))
-            return true;
-    }
-    return false;
+    return has_one_of(message, LIST_OF(incurables));
 }
 
 static enum err_code code_of_status(const struct parts *p)
@@ -354,6 +377,27 @@ static void set_own_param(struct err *e, str param)
     buf_fini(&text);
 }
 
+/* The status that a code or a type stands for, or 0. */
+static int status_named_by(str word)
+{
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        if (str_has_nocase(word, statuses[i].word))
+            return statuses[i].status;
+    }
+    return 0;
+}
+
+/* What told_status says of an error with these parts. */
+static int status_told(const struct parts *p)
+{
+    const int by_code = status_named_by(p->code);
+    const int by_word = by_code != 0 ? by_code : status_named_by(p->type);
+
+    if (p->status != 0)
+        return p->status;
+    return by_word != 0 ? by_word : ERR_TOLD_WITHOUT_STATUS;
+}
+
 static void from_parts(const struct parts *p, int retry_after_s, struct err *ret)
 {
     enum err_code code = classify(p);
@@ -369,6 +413,7 @@ static void from_parts(const struct parts *p, int retry_after_s, struct err *ret
     set_own_param(ret, p->param);
     if (code == ERR_MODEL_NOT_FOUND)
         memcpy(ret->param, "model", sizeof("model"));
+    ret->told_status = status_told(p);
     buf_fini(&plain);
 }
 
@@ -390,6 +435,7 @@ void upstream_error_from_answer(int status, int retry_after_s, str body, struct 
         set_message(ret, cause_in(text) == ERR_CONTEXT_LENGTH ? ERR_CONTEXT_LENGTH : classify(&p),
                     text, status, retry_after_s);
         say_size(ret);
+        ret->told_status = status;
         return;
     }
     p.status = status;
@@ -409,4 +455,5 @@ void upstream_error_from_text(str text, struct err *ret)
 
     set_message(ret, classify(&p), text, 0, 0);
     say_size(ret);
+    ret->told_status = ERR_TOLD_WITHOUT_STATUS;
 }

@@ -13,7 +13,9 @@
 /* The message of an error without these words. */
 str upstream_error_unmarked(const struct err *e);
 
-/* An HTTP answer other than 2xx. The message is the upstream's, with URLs and
+/* Errors that an upstream tells, in three forms; each sets told_status.
+ *
+ * An HTTP answer other than 2xx. The message is the upstream's, with URLs and
  * keys masked; a body that holds none is described by its status.
  * retry_after_s 0: not given. */
 void upstream_error_from_answer(int status, int retry_after_s, str body, struct err *ret);
@@ -24,5 +26,9 @@ void upstream_error_from_value(str json, struct err *ret);
 
 /* Only a text. */
 void upstream_error_from_text(str text, struct err *ret);
+
+/* Does an answer with status 503, or the message of an error, say that a model is being loaded
+ * (OPERATIONS 4.6)? */
+bool upstream_error_is_loading(str text);
 
 #endif
