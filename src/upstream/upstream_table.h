@@ -1,25 +1,161 @@
-/* upstream_table.h -- the upstreams as they are configured.
+/* upstream_table.h -- the upstreams of a configuration: who there is, and what each serves (OPERATIONS 4.1).
  *
- * A table never changes, and may be read by any thread; one that was read again takes its place. */
+ * A table comes from the file that upstreams_file names, or, without one, from the keys of the single
+ * upstream, which is then its one row: code above knows tables only. A table never changes and is shared
+ * between threads; whoever uses a row holds a reference to its table. A configuration that is read again
+ * makes a new table. Whether an upstream is there, and how busy it is, is not known here.
+ *
+ *     upstream_file.c          the file: defaults, upstreams, default, policies
+ *     upstream_table.c         the single upstream, and the life of tables
+ *     upstream_table_keys.c    keys in files of their own, which may change
+ *     upstream_route.c         from a name to candidates */
 #ifndef ANTIPHON_UPSTREAM_UPSTREAM_TABLE_H
 #define ANTIPHON_UPSTREAM_UPSTREAM_TABLE_H
 
 #include "config/config.h"
 
-struct upstream_live;
+enum { UPSTREAM_TABLE_MAX = 256, UPSTREAM_NAME_MAX = 32 };
 
+enum upstream_health { UPSTREAM_HEALTH_AUTO, UPSTREAM_HEALTH_OFF, UPSTREAM_HEALTH_PATH };
+
+/* In the order of the words of `policy`. */
+enum upstream_policy_kind {
+    UPSTREAM_POLICY_AFFINITY,
+    UPSTREAM_POLICY_LEAST,
+    UPSTREAM_POLICY_ROUND_ROBIN,
+    UPSTREAM_POLICY_FIRST,
+};
+
+/* A name under which an upstream serves a model, or a glob of such names. */
+struct upstream_model {
+    str name;        /* as clients say it */
+    str model;       /* as the upstream knows it; STR_NONE: by the same name */
+    bool is_glob;    /* * in the name stands for anything */
+    unsigned tier;   /* its own, else that of the upstream */
+    unsigned weight; /* the same */
+};
+
+/* One upstream. Texts point into the table and have a NUL behind. */
 struct upstream_entry {
-    str name;               /* as logs and metrics have it: `default`, `demo` */
-    str base;               /* of its URLs, without a slash at the end */
-    str authorization;      /* value of the header that it is sent; STR_NONE: none of ours */
-    bool passes_client_key; /* then the client's own is passed on, unless that is for the gateway */
-    const struct config *config; /* what holds for it */
-    struct upstream_live *live;
+    str name; /* for logs, metrics and administrators */
+    const struct config
+        *config;       /* as for a gateway with this upstream alone, of its `upstream` and all keys
+                                  * that the file may override; without upstream_key */
+    str base;          /* config_upstream_base(); STR_NONE: the demo model */
+    str authorization; /* the value of that header, a secret; STR_NONE: no key is configured */
+    const char *key_file; /* where the key stands, or NULL: upstream_table_renew_keys() */
+    bool pass_client_key; /* the client's own key may be sent when none is configured */
+
+    const struct upstream_model *models; /* in the order of the file */
+    size_t n_models;
+    bool serves_listed; /* and what its /v1/models lists */
+
+    unsigned weight;          /* 1..1000 */
+    unsigned tier;            /* 0..9, lower ones first */
+    unsigned max_concurrency; /* 0: no limit that is known here */
+    bool wants_slots;         /* the limit is total_slots of the server's /props */
+
+    enum upstream_health health;
+    bool health_is_given; /* checks are wanted also of a single upstream */
+    str health_path;      /* of UPSTREAM_HEALTH_PATH; begins with a slash */
+
+    unsigned retry_attempts; /* of a round that begins here, the first included */
+    unsigned retry_on;       /* set of 1 << enum config_retry */
+
+    bool is_traced;                       /* gets the context of traces */
+    str provider;                         /* gen_ai.provider.name, where its kind does not say it */
+    const char *client_cert, *client_key; /* paths; NULL: none */
+};
+
+/* How the candidates of a model share its requests, and how many may wait for them. */
+struct upstream_policy {
+    str name; /* a name or glob of models; STR_NONE: of all others */
+    bool is_glob;
+    enum upstream_policy_kind kind;
+    unsigned queue_limit, queue_owner;
+    uint64_t queue_timeout_ms;
 };
 
 struct upstream_table {
-    struct upstream_entry *v;
-    size_t n; /* at least one */
+    const struct upstream_entry *entries; /* in the order of the file; at least one */
+    size_t n;
+    bool is_from_file;
+    const struct config *config; /* what the table was made with, a copy: also its model_alias */
+
+    const size_t *defaults; /* entries for names that nobody else has, in the order of the file */
+    size_t n_defaults;
+
+    const struct upstream_policy *policies; /* of the file */
+    size_t n_policies;
+    struct upstream_policy other_policy; /* of models without one */
 };
+
+/* What a table is made from; nothing of it is kept. */
+struct upstream_table_source {
+    const struct config *config;
+    const char *const *env; /* for key_env and credential:NAME: "NAME=value", ends with NULL */
+};
+
+/* The table of a configuration, with one reference: of the file that upstreams_file names, else of the one
+ * upstream `default` or `demo`, which serves every name. NULL when there is none, with all that is wrong
+ * among the problems: file, line, upstream, member and what would be right, never a key. Blocks. */
+struct upstream_table *upstream_table_load(const struct upstream_table_source *source,
+                                           struct config_problems *problems);
+
+/* Any thread. NULL is fine. The last reference wipes the keys. */
+struct upstream_table *upstream_table_ref(struct upstream_table *t);
+void upstream_table_unref(struct upstream_table *t);
+
+/* The entry of that name, or NULL. */
+const struct upstream_entry *upstream_table_find(const struct upstream_table *t, str name);
+
+/* Looks whether a file with a key has changed. Returns the same table with the keys as they are now, with
+ * one reference; NULL when none has changed, or a file cannot be read, which is a warning among the problems:
+ * then the old key stays. Entries keep their places. Blocks. */
+struct upstream_table *upstream_table_renew_keys(struct upstream_table *t,
+                                                 struct config_problems *problems);
+
+/* True when both tables would do the same with every request. */
+bool upstream_table_is_same(const struct upstream_table *a, const struct upstream_table *b);
+
+/* ---- from a name to candidates (OPERATIONS 4.2; upstream_route.c) */
+
+/* Answers whether the model list of an entry has a name. It is asked of entries that serve_listed, and then
+ * no more than once for each. */
+struct upstream_lists {
+    bool (*has)(void *arg, size_t entry, str name);
+    void *arg;
+};
+
+struct upstream_candidate {
+    size_t entry; /* its index in the table */
+    str model;    /* the name to send: a view of the table, or of the requested name */
+    unsigned tier, weight;
+};
+
+/* Why these are the candidates. */
+enum upstream_match {
+    UPSTREAM_MATCH_NONE,
+    UPSTREAM_MATCH_NAME,
+    UPSTREAM_MATCH_GLOB,
+    UPSTREAM_MATCH_LISTED,
+    UPSTREAM_MATCH_DEFAULT,
+};
+
+struct upstream_route {
+    str name; /* the requested one behind its alias: a view of the table, or of that */
+    enum upstream_match match;
+    struct upstream_candidate *candidates; /* in the order of the file */
+    size_t n;
+    str group; /* for labels: the name or glob in the file that names the model, else "default" */
+    const struct upstream_policy *policy;
+};
+
+/* Who may serve a name that a client asks for. lists may be NULL: then nothing is listed. Candidates are in the
+ * arena, all else as said above. Returns 0, or -1 with *reterr filled: ERR_MODEL_NOT_FOUND, or no memory. Pure;
+ * any thread. */
+int upstream_table_route(const struct upstream_table *t, str requested,
+                         const struct upstream_lists *lists, struct arena *a,
+                         struct upstream_route *ret, struct err *reterr);
 
 #endif
