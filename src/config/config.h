@@ -10,6 +10,7 @@
 #ifndef ANTIPHON_CONFIG_CONFIG_H
 #define ANTIPHON_CONFIG_CONFIG_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -133,8 +134,16 @@ enum config_log_level {
 enum config_traces { CONFIG_TRACES_OFF, CONFIG_TRACES_OTLP };
 enum config_log_format { CONFIG_LOG_FORMAT_TEXT, CONFIG_LOG_FORMAT_JSON };
 
-/* A size that is left to the gateway. */
-#define CONFIG_SIZE_AUTO SIZE_MAX
+/* Failures that retry_on names. */
+enum config_retry {
+#define RETRY_WORD(symbol, word, help) CONFIG_RETRY_##symbol,
+#include "config/retry_word.def"
+#undef RETRY_WORD
+};
+
+/* A size and a count that are left to the gateway. */
+#define CONFIG_SIZE_AUTO  SIZE_MAX
+#define CONFIG_COUNT_AUTO UINT_MAX
 
 /* Most addresses to listen on. */
 enum { CONFIG_MAX_LISTEN = 16 };
@@ -173,6 +182,7 @@ struct config_place {
     const char
         *name;   /* the file, the preset, or a variable that is not named like the key; else NULL */
     size_t line; /* in the file, from 1 */
+    const char *member; /* its path in a file with another form (config_override.h); else NULL */
 };
 
 /* The keys by number, in the order of config.def; behind them the old keys, whose names are settings
@@ -239,6 +249,10 @@ void config_show(const struct config *c, struct buf *out);
  * write it. False with the reason among the problems; buf_fini() *out either way. */
 bool config_read_file(const char *path, struct buf *out, struct config_problems *problems);
 
+/* Appends the token in a file: its first line, without white space around it. False when it cannot be read or
+ * holds none that could stand in a header; wipe and finish *out either way. Blocks. */
+bool config_read_token(const char *path, struct buf *out);
+
 /* The upstream as a base to which "/chat/completions" can be appended: no
  * slash at the end and no two in a row, /v1 when there was no path. A copy in a; STR_NONE when out
  * of memory.
@@ -247,6 +261,9 @@ bool config_read_file(const char *path, struct buf *out, struct config_problems 
  *     https://host/api/v3/   https://host/api/v3
  *     unix:/run/x.sock       unix:/run/x.sock:/v1 */
 str config_upstream_base(struct arena *a, str upstream);
+
+/* The set of 1 << enum config_retry that retry_on names. */
+unsigned config_retry_set(const struct config *c);
 
 /* The value of Authorization that upstream_key asks for, in the arena. STR_NONE when there is no
  * key, or out of memory. */

@@ -1,6 +1,7 @@
 /* config_directories.c -- names that stand for paths in directories of a service manager (OPERATIONS 7.4):
  * credential:NAME for a file, unix:NAME for a socket. */
 #include "config/config_key.h"
+#include "config/config_override.h"
 
 static const str credential = STR_INIT("credential:");
 static const str unix_scheme = STR_INIT("unix:");
@@ -32,7 +33,7 @@ static bool is_file_name(str name)
 
 /* "before", the directory, a slash, and the name; NULL when out of memory. Of several directories, with
  * colons between, it is the first. */
-static const char *join_path(struct config *c, str before, str directory, str name)
+static const char *join_path(struct arena *a, str before, str directory, str name)
 {
     struct buf path = {.limit = 0};
     const char *kept;
@@ -41,38 +42,51 @@ static const char *join_path(struct config *c, str before, str directory, str na
     buf_append(&path, str_from(directory.p, str_find_char(directory, ':')));
     buf_char(&path, '/');
     buf_append(&path, name);
-    kept = buf_failed(&path) ? NULL : arena_dup(&c->memory, buf_str(&path)).p;
+    kept = buf_failed(&path) ? NULL : arena_dup(a, buf_str(&path)).p;
     buf_fini(&path);
     return kept;
 }
 
-/* The path of a name, or NULL when the key is refused. */
-static const char *find_path(struct config *c, const struct config_key *k, const char *const *env,
-                             const struct directory *in, str before, str name,
-                             struct config_problems *problems)
+/* The path of a name; NULL, and why. */
+static const char *find_path(struct arena *a, const char *const *env, const struct directory *in,
+                             str before, str name, const char **retwhy)
 {
     str directory = config_env_get(env, str_from_c(in->variable));
     const char *path = NULL;
 
     if (!is_file_name(name))
-        config_key_refuse(c, k, problems, in->has_bad_name);
+        *retwhy = in->has_bad_name;
     else if (str_is_none(directory))
-        config_key_refuse(c, k, problems, in->is_missing);
-    else if ((path = join_path(c, before, directory, name)) == NULL)
-        config_key_refuse(c, k, problems, "out of memory");
+        *retwhy = in->is_missing;
+    else if ((path = join_path(a, before, directory, name)) == NULL)
+        *retwhy = "out of memory";
     return path;
+}
+
+const char *config_file_path(struct arena *a, str text, const char *const *env, const char **retwhy)
+{
+    const char *copy;
+
+    if (str_starts_with(text, credential))
+        return find_path(a, env, &credentials, STR(""), str_skip(text, credential.len), retwhy);
+    copy = arena_dup(a, text).p;
+    if (copy == NULL)
+        *retwhy = "out of memory";
+    return copy;
 }
 
 static void resolve_file(struct config *c, const struct config_key *k, const char **value,
                          const char *const *env, struct config_problems *problems)
 {
     str text = str_from_c(*value == NULL ? "" : *value);
-    const char *path;
+    const char *path, *why = NULL;
 
     if (!str_starts_with(text, credential))
         return;
-    path = find_path(c, k, env, &credentials, STR(""), str_skip(text, credential.len), problems);
-    if (path != NULL)
+    path = config_file_path(&c->memory, text, env, &why);
+    if (path == NULL)
+        config_key_refuse(c, k, problems, why);
+    else
         *value = path;
 }
 
@@ -80,15 +94,17 @@ static void resolve_socket(struct config *c, const struct config_key *k, const c
                            const char *const *env, struct config_problems *problems)
 {
     str text = str_from_c(*value), name;
-    const char *path;
+    const char *path, *why = NULL;
 
     if (!str_starts_with(text, unix_scheme))
         return;
     name = str_skip(text, unix_scheme.len);
     if (str_starts_with(name, STR("/")))
         return;
-    path = find_path(c, k, env, &runtime, unix_scheme, name, problems);
-    if (path != NULL)
+    path = find_path(&c->memory, env, &runtime, unix_scheme, name, &why);
+    if (path == NULL)
+        config_key_refuse(c, k, problems, why);
+    else
         *value = path;
 }
 

@@ -1,16 +1,15 @@
 /* config_file.c -- the configuration file: JSON as people write it by hand.
  *
- * What json_relax() leaves must be one strict JSON object. Values may be
- * written as in a flag ("32MiB") or as JSON numbers and truths, lists as
- * arrays, and lists of pairs as objects. */
+ * What json_relax() leaves must be one strict JSON object, whose values
+ * config_json.c reads. */
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/secrets.h"
 #include "config/config_key.h"
 #include "config/file_mode.h"
 #include "json/json_read.h"
 #include "json/json_relax.h"
-#include "json/json_text.h"
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
@@ -63,6 +62,25 @@ bool config_read_file(const char *path, struct buf *out, struct config_problems 
     return false;
 }
 
+bool config_read_token(const char *path, struct buf *out)
+{
+    struct buf text;
+    str token;
+    bool is_good;
+
+    if (!config_read_file(path, &text, NULL)) {
+        buf_fini(&text);
+        return false;
+    }
+    token = str_trim_start(buf_str(&text));
+    token = str_trim(str_from(token.p, str_find_char(token, '\n')));
+    is_good = token.len > 0 && str_is_visible(token);
+    if (is_good)
+        buf_append(out, token);
+    secret_buf_fini(&text);
+    return is_good && !buf_failed(out);
+}
+
 /* Moves the place on to the line of a byte. */
 static void go_to(struct file *f, str text, size_t offset)
 {
@@ -89,110 +107,6 @@ static const struct config_key *find_exactly(str name)
     return str_find_char(name, '-') < name.len ? NULL : config_key_find(name);
 }
 
-/* The characters of a raw string. */
-static str decode_text(const struct file *f, str raw)
-{
-    return json_text_dup(&f->config->memory, str_from(raw.p + 1, raw.len - 2));
-}
-
-static void load_array(const struct file *f, const struct config_key *k)
-{
-    struct jr j;
-
-    jr_init(&j, f->value);
-    config_list_begin(f->config, k, &f->place);
-    if (!jr_enter(&j, JR_ARRAY))
-        return;
-    while (jr_next_element(&j)) {
-        str raw = jr_raw(&j);
-
-        if (jr_type_of(raw) != JR_STRING)
-            config_key_refuse(f->config, k, f->problems, "every element must be a string");
-        else if (!config_list_add(f->config, k, decode_text(f, raw), f->problems))
-            return;
-    }
-}
-
-/* Adds one member of {"name": "model"} as the pair that a flag would hold. */
-static bool load_pair(const struct file *f, const struct config_key *k, str name, str raw)
-{
-    struct buf pair = {0};
-    bool goes_on = true;
-
-    json_text_decode(name, &pair);
-    if (jr_type_of(raw) != JR_STRING || str_find_char(buf_str(&pair), '=') < pair.len) {
-        config_key_refuse(f->config, k, f->problems,
-                          "names must not contain \"=\", and values must be strings");
-    } else {
-        buf_char(&pair, '=');
-        buf_append(&pair, decode_text(f, raw));
-        goes_on = config_list_add(f->config, k, buf_str(&pair), f->problems);
-    }
-    buf_fini(&pair);
-    return goes_on;
-}
-
-static void load_pairs(const struct file *f, const struct config_key *k)
-{
-    struct jr j;
-    str name;
-
-    jr_init(&j, f->value);
-    config_list_begin(f->config, k, &f->place);
-    if (!jr_enter(&j, JR_OBJECT))
-        return;
-    while (jr_next_member(&j, &name)) {
-        str raw_name = j.raw_key;
-
-        if (!load_pair(f, k, raw_name, jr_raw(&j)))
-            return;
-    }
-}
-
-static void load_list(const struct file *f, const struct config_key *k)
-{
-    bool is_pair = config_form_find(k->valid)->is_pair;
-
-    switch (jr_type_of(f->value)) {
-    case JR_STRING:
-        config_key_set(f->config, k, decode_text(f, f->value), &f->place, f->problems);
-        return;
-    case JR_ARRAY:
-        load_array(f, k);
-        return;
-    case JR_OBJECT:
-        if (is_pair) {
-            load_pairs(f, k);
-            return;
-        }
-        break;
-    default:
-        break;
-    }
-    f->config->places[k->id] = f->place;
-    config_key_refuse(f->config, k, f->problems,
-                      is_pair ? "must be an object of strings, an array of strings or a string"
-                              : "must be an array of strings, or a string");
-}
-
-static void load_scalar(const struct file *f, const struct config_key *k)
-{
-    switch (jr_type_of(f->value)) {
-    case JR_OBJECT:
-    case JR_ARRAY:
-    case JR_NULL:
-        f->config->places[k->id] = f->place;
-        config_key_refuse(f->config, k, f->problems, "must be a string, a number or true or false");
-        return;
-    case JR_STRING:
-        config_key_set(f->config, k, decode_text(f, f->value), &f->place, f->problems);
-        return;
-    default:
-        config_key_set(f->config, k, f->value, &f->place, f->problems);
-        return;
-    }
-}
-
 static void load_member(const struct file *f)
 {
     const struct config_key *k = find_exactly(f->name);
@@ -204,10 +118,7 @@ static void load_member(const struct file *f)
     if (f->config->places[k->id].source == CONFIG_FROM_FILE)
         config_warning(f->problems, "%s: line %zu: %s is there twice; the last one counts",
                        f->place.name, f->place.line, k->name);
-    if (config_key_is_list(k))
-        load_list(f, k);
-    else
-        load_scalar(f, k);
+    config_key_set_json(f->config, k, f->value, &f->place, f->problems);
 }
 
 /* Members before a mistake in the syntax count; what is behind it cannot be read. */

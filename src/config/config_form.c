@@ -335,6 +335,28 @@ static bool is_audit(str s)
            (str_find_char(s, '/') < s.len && is_name(s));
 }
 
+static const str retry_words[] = {
+#define RETRY_WORD(symbol, word, help) STR_INIT(word),
+#include "config/retry_word.def"
+#undef RETRY_WORD
+};
+
+static bool is_retry(str s)
+{
+    return str_is_one_of(s, LIST_OF(retry_words));
+}
+
+unsigned config_retry_set(const struct config *c)
+{
+    unsigned set = 0;
+
+    for (size_t i = 0; i < c->retry_on.n; i++) {
+        for (size_t word = 0; word < COUNT_OF(retry_words); word++)
+            set |= str_eq(str_from_c(c->retry_on.items[i]), retry_words[word]) ? 1U << word : 0;
+    }
+    return set;
+}
+
 static const struct config_form forms[] = {
     {.name = "ADDRESS",
      .fits = is_address,
@@ -351,6 +373,9 @@ static const struct config_form forms[] = {
      .explain = config_model_explain,
      .describe = "the name of a model, in which * stands for anything, and settings such as "
                  "think_tags=on"},
+    {.name = "RETRY",
+     .fits = is_retry,
+     .describe = "connect, reset, 429, 500, 502, 503, 504, model or timeout"},
     {.name = "NEED", .fits = is_need, .describe = "store, upstream or none"},
     {.name = "AUDIT", .fits = is_audit, .describe = "off, on, or a path with a / in it"},
     {.name = "DATE", .fits = is_date, .describe = "today, none, or a date such as 2026-01-31"},

@@ -125,11 +125,15 @@ void config_key_refuse(struct config *c, const struct config_key *k,
 void config_key_refuse_value(struct config *c, const struct config_key *k, str value,
                              struct config_problems *problems);
 
-/* ---- values (config_key_set.c, config_list.c) */
+/* ---- values (config_key_set.c, config_json.c, config_list.c) */
 
 /* Parses value into its field and notes the place. A list is cut at its commas. */
 void config_key_set(struct config *c, const struct config_key *k, str value,
                     const struct config_place *place, struct config_problems *problems);
+
+/* The same from a valid JSON value, as the configuration file has it. */
+void config_key_set_json(struct config *c, const struct config_key *k, str raw,
+                         const struct config_place *place, struct config_problems *problems);
 
 /* Sets a key to a list that is in pieces already: _begin empties it, unless a flag goes on with what the
  * flag before it gave; _add appends one element and returns false when the list takes no more. */
@@ -158,8 +162,10 @@ str config_flags_value(int n_args, const char *const *args, const struct config_
 void config_directories_resolve(struct config *c, const char *const *env,
                                 struct config_problems *problems);
 
-/* What only two keys together, or a look at the world, can tell (config_rule.c). */
+/* What only two keys together, or a look at the world, can tell (config_rule.c). Of a configuration with
+ * members of another file (config_place.member): what concerns an upstream and one of these. */
 void config_rules_check(const struct config *c, struct config_problems *problems);
+void config_rules_check_members(const struct config *c, struct config_problems *problems);
 
 /* Value of a variable, or STR_NONE when it is missing or empty. */
 str config_env_get(const char *const *env, str variable);

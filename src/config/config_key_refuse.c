@@ -77,7 +77,7 @@ void config_key_where(const struct config *c, const struct config_key *k, struct
         buf_c(out, ": line ");
         buf_uint(out, place->line);
         buf_c(out, ": ");
-        buf_c(out, k->name);
+        buf_c(out, place->member == NULL ? k->name : place->member);
     } else {
         buf_c(out, k->name);
     }

@@ -1,8 +1,6 @@
 /* config_key_set.c -- how a text becomes a field. */
 #include "config/config_key.h"
 
-#include <limits.h>
-
 #include "base/num.h"
 
 /* A number inside a range, both read by the same parser. */
@@ -98,10 +96,21 @@ static bool set_size(const struct config_key *k, str value, void *field)
     return true;
 }
 
+static bool set_count(const struct config_key *k, str value, unsigned *field)
+{
+    uint64_t n = CONFIG_COUNT_AUTO;
+
+    if (!config_key_may_be_auto(k) || !str_eq_nocase(value, STR("auto"))) {
+        if (!number_in_range(value, config_key_range(k), num_uint, &n) || n >= CONFIG_COUNT_AUTO)
+            return false;
+    }
+    *field = (unsigned)n;
+    return true;
+}
+
 static bool set_field(struct config *c, const struct config_key *k, str value)
 {
     void *field = (char *)c + k->offset;
-    uint64_t n;
 
     switch (k->kind) {
     case CONFIG_GROUP:
@@ -116,10 +125,7 @@ static bool set_field(struct config *c, const struct config_key *k, str value)
     case CONFIG_SIZE:
         return set_size(k, value, field);
     case CONFIG_COUNT:
-        if (!number_in_range(value, config_key_range(k), num_uint, &n) || n > UINT_MAX)
-            return false;
-        *(unsigned *)field = (unsigned)n;
-        return true;
+        return set_count(k, value, field);
     case CONFIG_FLAG:
         return set_flag(value, field);
     case CONFIG_SWITCH:

@@ -252,7 +252,17 @@ static bool ca_file_is_closed(const struct config *c)
 
 static bool proxy_leads_nowhere(const struct config *c)
 {
-    return c->proxy != NULL && c->upstream == NULL;
+    return c->proxy != NULL && c->upstream == NULL && c->upstreams_file == NULL;
+}
+
+static bool upstreams_stand_elsewhere(const struct config *c)
+{
+    return c->upstream != NULL && c->upstreams_file != NULL;
+}
+
+static bool keys_stand_elsewhere(const struct config *c)
+{
+    return c->upstream_key != NULL && c->upstreams_file != NULL;
 }
 
 static bool proxy_is_idle(const struct config *c)
@@ -305,13 +315,15 @@ static bool egress_is_idle(const struct config *c)
     return c->code_network == CONFIG_CODE_NETWORK_OFF && c->code_network_allow.n > 0;
 }
 
-/* The key that the message is about, and another that the rule looks at. */
-static const struct {
-    const char *key, *other;
+struct rule {
+    const char *key,
+        *other; /* the key that the message is about, and another that the rule looks at */
     bool is_warning;
     bool (*is_broken)(const struct config *c);
     const char *message;
-} rules[] = {
+};
+
+static const struct rule rules[] = {
     {"listen", NULL, false, listens_nowhere, "give at least one address"},
     {"listen", NULL, false, listens_too_often, "more than 16 addresses; remove some"},
     {"listen", "tls_cert", false, tls_lacks_certificate,
@@ -325,8 +337,6 @@ static const struct {
      "has no effect as long as tls_client_auth is off"},
     {"tls_owner", "tls_client_auth", false, nobody_shows_certificates,
      "clients are not asked for certificates; set tls_client_auth to optional or require"},
-    {"upstream", "listen", false, calls_itself,
-     "this gateway listens there itself; change the port of one of the two"},
     {"api_key", NULL, false, key_is_empty, "the value is empty; give a key, or leave the flag out"},
     {"api_keys_file", NULL, false, keys_file_is_empty,
      "the value is empty; give a file, or leave the flag out"},
@@ -339,18 +349,13 @@ static const struct {
     {"cors_origins", "api_key", true, every_page_is_served,
      "every web page that somebody opens may read and run everything here, since no key is asked "
      "for; name the pages, or give --api-key or --api-keys-file"},
-    {"ca_file", NULL, false, ca_file_is_missing, "there is no such file; check its path"},
-    {"ca_file", NULL, false, ca_file_is_folder,
-     "this is a directory; give a file of certificates in PEM form"},
-    {"ca_file", NULL, false, ca_file_is_closed,
-     "the gateway's user may not read this file; change its permissions"},
     {"proxy", "upstream", false, proxy_leads_nowhere,
      "there is no upstream to reach through it; give --upstream as well"},
-    {"proxy", "upstream", true, proxy_is_idle, "has no effect on a unix: upstream"},
-    {"upstream_key", "upstream", true, key_can_be_read,
-     "is sent unencrypted to another machine; use https:// if you can"},
-    {"tls_verify", "upstream", true, certificate_is_not_checked,
-     "anyone on the way to the upstream can read and change everything"},
+    {"upstream", "upstreams_file", false, upstreams_stand_elsewhere,
+     "upstreams stand in upstreams_file; leave one of the two out"},
+    {"upstream_key", "upstreams_file", false, keys_stand_elsewhere,
+     "keys of upstreams stand in upstreams_file, as key, key_env or key_file; leave one of the two "
+     "out"},
     {"keep_alive", NULL, true, connections_end_early,
      "common clients keep idle connections for 90s and may meet one that is closing"},
     {"search_provider", "search_url", false, searxng_is_nowhere,
@@ -365,23 +370,90 @@ static const struct {
      "has no effect as long as code_network is off"},
 };
 
-static bool is_usable(const struct config *c, const char *name)
+/* Those about one upstream, of several for each. */
+static const struct rule upstream_rules[] = {
+    {"upstream", "listen", false, calls_itself,
+     "this gateway listens there itself; change the port of one of the two"},
+    {"ca_file", NULL, false, ca_file_is_missing, "there is no such file; check its path"},
+    {"ca_file", NULL, false, ca_file_is_folder,
+     "this is a directory; give a file of certificates in PEM form"},
+    {"ca_file", NULL, false, ca_file_is_closed,
+     "the gateway's user may not read this file; change its permissions"},
+    {"proxy", "upstream", true, proxy_is_idle, "has no effect on a unix: upstream"},
+    {"upstream_key", "upstream", true, key_can_be_read,
+     "is sent unencrypted to another machine; use https:// if you can"},
+    {"tls_verify", "upstream", true, certificate_is_not_checked,
+     "anyone on the way to the upstream can read and change everything"},
+};
+
+static const struct config_place *place_of(const struct config *c, const char *key)
 {
-    return name == NULL || !c->places[config_key_find(str_from_c(name))->id].is_refused;
+    return &c->places[config_key_find(str_from_c(key))->id];
+}
+
+static bool is_usable(const struct config *c, const char *key)
+{
+    return key == NULL || !place_of(c, key)->is_refused;
+}
+
+static bool is_broken(const struct config *c, const struct rule *rule)
+{
+    return is_usable(c, rule->key) && is_usable(c, rule->other) && rule->is_broken(c);
+}
+
+static void report_rule(const struct rule *rule, struct buf *where,
+                        struct config_problems *problems)
+{
+    if (rule->is_warning)
+        config_warning(problems, "%s: %s", buf_cstr(where), rule->message);
+    else
+        config_error(problems, "%s: %s", buf_cstr(where), rule->message);
+}
+
+static void append_where(const struct config *c, const char *key, struct buf *out)
+{
+    config_key_where(c, config_key_find(str_from_c(key)), out);
+}
+
+static void check_rules(const struct config *c, const struct rule *list, size_t n,
+                        struct config_problems *problems)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct buf where = {0};
+
+        if (!is_broken(c, &list[i]))
+            continue;
+        append_where(c, list[i].key, &where);
+        report_rule(&list[i], &where, problems);
+        buf_fini(&where);
+    }
 }
 
 void config_rules_check(const struct config *c, struct config_problems *problems)
 {
-    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+    check_rules(c, LIST_OF(rules), problems);
+    check_rules(c, LIST_OF(upstream_rules), problems);
+}
+
+static bool is_member(const struct config *c, const char *key)
+{
+    return key != NULL && place_of(c, key)->member != NULL;
+}
+
+void config_rules_check_members(const struct config *c, struct config_problems *problems)
+{
+    for (size_t i = 0; i < COUNT_OF(upstream_rules); i++) {
+        const struct rule *rule = &upstream_rules[i];
         struct buf where = {0};
 
-        if (!is_usable(c, rules[i].key) || !is_usable(c, rules[i].other) || !rules[i].is_broken(c))
+        if ((!is_member(c, rule->key) && !is_member(c, rule->other)) || !is_broken(c, rule))
             continue;
-        config_key_where(c, config_key_find(str_from_c(rules[i].key)), &where);
-        if (rules[i].is_warning)
-            config_warning(problems, "%s: %s", buf_cstr(&where), rules[i].message);
-        else
-            config_error(problems, "%s: %s", buf_cstr(&where), rules[i].message);
+        if (!is_member(c, rule->key)) {
+            append_where(c, rule->other, &where);
+            buf_c(&where, ": with ");
+        }
+        append_where(c, rule->key, &where);
+        report_rule(rule, &where, problems);
         buf_fini(&where);
     }
 }

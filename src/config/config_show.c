@@ -37,6 +37,14 @@ static void show_size(size_t bytes, struct buf *out)
         show_number(bytes, sizes, out);
 }
 
+static void show_count(unsigned n, struct buf *out)
+{
+    if (n == CONFIG_COUNT_AUTO)
+        show_text(STR("auto"), out);
+    else
+        buf_uint(out, n);
+}
+
 static void show_list(const struct config_list *list, struct buf *out)
 {
     buf_char(out, '[');
@@ -69,7 +77,7 @@ static void show_value(const struct config *c, const struct config_key *k, struc
         show_size(*(const size_t *)field, out);
         return;
     case CONFIG_COUNT:
-        buf_uint(out, *(const unsigned *)field);
+        show_count(*(const unsigned *)field, out);
         return;
     case CONFIG_FLAG:
         buf_c(out, *(const bool *)field ? "true" : "false");

@@ -63,6 +63,33 @@ static void tls_needs_all_that_belongs_to_it(void **state)
     FAILS(&old, "--tls-min-version: \"1.1\" is not valid");
 }
 
+static void upstreams_stand_in_one_place(void **state)
+{
+    struct load url = {.args = {"--upstreams-file", "u.json", "--upstream", "http://h:1"}};
+    struct load key = {.args = {"--upstreams-file", "u.json"},
+                       .env = {"ANTIPHON_UPSTREAM_KEY=sk-1"}};
+    struct load proxy = {.args = {"--upstreams-file", "u.json", "--proxy", "http://p:1"}};
+
+    (void)state;
+    FAILS(&url, "--upstream: upstreams stand in upstreams_file; leave one of the two out");
+    FAILS(&key, "ANTIPHON_UPSTREAM_KEY: keys of upstreams stand in upstreams_file");
+    load_fine(&proxy);
+    load_end(&proxy);
+}
+
+static void keys_of_several_upstreams_have_ranges_and_words(void **state)
+{
+    struct load attempts = {.args = {"--retry-attempts", "0"}};
+    struct load retry = {.args = {"--retry-on", "connect,404"}};
+    struct load share = {.args = {"--affinity-min", "1.5"}};
+
+    (void)state;
+    FAILS(&attempts,
+          "--retry-attempts: \"0\" is not valid; give auto, or a whole number from 1 to 10");
+    FAILS(&retry, "--retry-on: \"404\" is not valid; give connect, reset, 429, 500");
+    FAILS(&share, "--affinity-min: \"1.5\" is not valid; give a number from 0 to 1");
+}
+
 static void a_wrong_mark_of_a_listener_is_named(void **state)
 {
     struct load unknown = {.args = {"--listen", ":1,:2+admn"}};
@@ -442,6 +469,8 @@ int main(void)
         cmocka_unit_test(errors_in_the_file_name_file_line_and_key),
         cmocka_unit_test(errors_name_the_source_the_value_and_the_valid_form),
         cmocka_unit_test(tls_needs_all_that_belongs_to_it),
+        cmocka_unit_test(upstreams_stand_in_one_place),
+        cmocka_unit_test(keys_of_several_upstreams_have_ranges_and_words),
         cmocka_unit_test(a_wrong_mark_of_a_listener_is_named),
         cmocka_unit_test(wrong_elements_of_lists_are_named),
         cmocka_unit_test(wrong_command_lines_are_explained),

@@ -469,22 +469,6 @@ static void missing_file_is_an_error_only_when_named(void **state)
     config_problems_fini(&problems);
 }
 
-static void token_is_the_first_line_of_its_file(void **state)
-{
-    char good[] = "/tmp/antiphon-mcp-XXXXXX", bad[] = "/tmp/antiphon-mcp-XXXXXX";
-    struct buf token = {0};
-
-    (void)state;
-    assert_true(mcp_config_read_token(write_file(good, " token-1 \r\nmore\n", 0600), &token));
-    assert_str_c(buf_str(&token), "token-1");
-    buf_reset(&token);
-    assert_false(mcp_config_read_token(write_file(bad, "two words\n", 0600), &token));
-    assert_false(mcp_config_read_token("/nowhere/token", &token));
-    assert_int_equal(token.len, 0);
-    buf_fini(&token);
-    assert_int_equal(unlink(good) + unlink(bad), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -507,7 +491,6 @@ int main(void)
         cmocka_unit_test(file_is_read_with_its_mode),
         cmocka_unit_test(entry_that_does_not_say_takes_the_operators_defaults),
         cmocka_unit_test(missing_file_is_an_error_only_when_named),
-        cmocka_unit_test(token_is_the_first_line_of_its_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ struct mcp_server_conf {
     struct mcp_secret url;
     struct mcp_pairs headers;       /* none that the transport sets itself */
     struct mcp_secret bearer_token; /* or STR_NONE */
-    const char *bearer_token_file;  /* or NULL; for mcp_config_read_token(), again after a 401 */
+    const char *bearer_token_file;  /* or NULL; for config_read_token(), again after a 401 */
 
     uint64_t startup_timeout_ms, call_timeout_ms, max_call_ms;
     uint64_t refresh_interval_ms; /* 0: the default for the server's era (MCP 9.4) */
@@ -164,10 +164,5 @@ void mcp_config_compare(const struct mcp_config *old, const struct mcp_config *n
                                           const struct mcp_server_conf *old,
                                           const struct mcp_server_conf *now),
                         void *arg);
-
-/* Appends the token in a file: its first line, without white space around it.
- * False when it cannot be read or holds none that could stand in a header; wipe
- * and finish *out either way. Blocks. */
-bool mcp_config_read_token(const char *path, struct buf *out);
 
 #endif

@@ -1,5 +1,4 @@
-/* mcp_config_load.c -- the files behind a table of servers: the one that lists
- * them, and those that hold a token. */
+/* mcp_config_load.c -- the file behind a table of servers. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -57,25 +56,4 @@ struct mcp_config *mcp_config_load(const char *path, bool is_named, const char *
         return load_config(path, env, defaults, problems);
     config_warning(problems, "%s: there is no such file, so there are no MCP servers", path);
     return mcp_config_parse(&none, problems);
-}
-
-bool mcp_config_read_token(const char *path, struct buf *out)
-{
-    struct buf text;
-    str token;
-    bool is_good;
-
-    if (!config_read_file(path, &text, NULL)) {
-        buf_fini(&text);
-        return false;
-    }
-    token = str_trim_start(buf_str(&text));
-    token = str_trim(str_from(token.p, str_find_char(token, '\n')));
-    is_good = token.len > 0;
-    for (size_t i = 0; i < token.len; i++)
-        is_good &= token.p[i] > ' ' && token.p[i] <= '~';
-    if (is_good)
-        buf_append(out, token);
-    secret_buf_fini(&text);
-    return is_good && !buf_failed(out);
 }

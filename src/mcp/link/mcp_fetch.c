@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "config/config.h"
 #include "ev/log.h"
 #include "http/http_client.h"
 #include "mcp/proto/mcp_challenge.h"
@@ -39,7 +40,7 @@ static bool read_token(struct mcp_site *site)
 
     if (path == NULL)
         return false;
-    if (!mcp_config_read_token(path, &token)) {
+    if (!config_read_token(path, &token)) {
         log_msg(LOG_WARN, "MCP server %.*s: no bearer token can be read from %s",
                 STR_ARG(site->conf.server->label), path);
         secret_buf_fini(&token);
