@@ -8,26 +8,33 @@
  *     upstream_file.c          the file: defaults, upstreams, default, policies
  *     upstream_table.c         the single upstream, and the life of tables
  *     upstream_table_keys.c    keys in files of their own, which may change
- *     upstream_route.c         from a name to candidates */
+ *     upstream_route.c         from a name to candidates
+ *     upstream_names.c         the names that there are */
 #ifndef ANTIPHON_UPSTREAM_UPSTREAM_TABLE_H
 #define ANTIPHON_UPSTREAM_UPSTREAM_TABLE_H
 
+#include "base/err.h"
 #include "config/config.h"
 
-enum { UPSTREAM_TABLE_MAX = 256, UPSTREAM_NAME_MAX = 32 };
+enum {
+    UPSTREAM_TABLE_MAX = 256,
+    UPSTREAM_NAME_MAX = 32,
+    UPSTREAM_MODELS_MAX = 1000, /* names of one upstream */
+    UPSTREAM_WEIGHT_MAX = 1000,
+    UPSTREAM_TIER_MAX = 9,
+};
 
 enum upstream_health { UPSTREAM_HEALTH_AUTO, UPSTREAM_HEALTH_OFF, UPSTREAM_HEALTH_PATH };
 
-/* In the order of the words of `policy`. */
 enum upstream_policy_kind {
-    UPSTREAM_POLICY_AFFINITY,
-    UPSTREAM_POLICY_LEAST,
-    UPSTREAM_POLICY_ROUND_ROBIN,
-    UPSTREAM_POLICY_FIRST,
+#define POLICY(symbol, word, help) UPSTREAM_POLICY_##symbol,
+#include "upstream/upstream_policy.def"
+#undef POLICY
+    UPSTREAM_POLICIES,
 };
 
 /* A name under which an upstream serves a model, or a glob of such names. */
-struct upstream_model {
+struct upstream_model_rule {
     str name;        /* as clients say it */
     str model;       /* as the upstream knows it; STR_NONE: by the same name */
     bool is_glob;    /* * in the name stands for anything */
@@ -46,12 +53,12 @@ struct upstream_entry {
     const char *key_file; /* where the key stands, or NULL: upstream_table_renew_keys() */
     bool pass_client_key; /* the client's own key may be sent when none is configured */
 
-    const struct upstream_model *models; /* in the order of the file */
+    const struct upstream_model_rule *models; /* in the order of the file */
     size_t n_models;
     bool serves_listed; /* and what its /v1/models lists */
 
-    unsigned weight;          /* 1..1000 */
-    unsigned tier;            /* 0..9, lower ones first */
+    unsigned weight;          /* 1..UPSTREAM_WEIGHT_MAX */
+    unsigned tier;            /* 0..UPSTREAM_TIER_MAX, lower ones first */
     unsigned max_concurrency; /* 0: no limit that is known here */
     bool wants_slots;         /* the limit is total_slots of the server's /props */
 
@@ -94,6 +101,8 @@ struct upstream_table {
 struct upstream_table_source {
     const struct config *config;
     const char *const *env; /* for key_env and credential:NAME: "NAME=value", ends with NULL */
+    str demo_base;          /* where the demo model listens; STR_NONE: not known */
+    str file_text; /* stands in the place of the file that upstreams_file names; STR_NONE: it is read */
 };
 
 /* The table of a configuration, with one reference: of the file that upstreams_file names, else of the one
@@ -106,6 +115,9 @@ struct upstream_table *upstream_table_load(const struct upstream_table_source *s
 struct upstream_table *upstream_table_ref(struct upstream_table *t);
 void upstream_table_unref(struct upstream_table *t);
 
+/* "affinity" ... */
+const char *upstream_policy_word(enum upstream_policy_kind kind);
+
 /* The entry of that name, or NULL. */
 const struct upstream_entry *upstream_table_find(const struct upstream_table *t, str name);
 
@@ -115,13 +127,9 @@ const struct upstream_entry *upstream_table_find(const struct upstream_table *t,
 struct upstream_table *upstream_table_renew_keys(struct upstream_table *t,
                                                  struct config_problems *problems);
 
-/* True when both tables would do the same with every request. */
-bool upstream_table_is_same(const struct upstream_table *a, const struct upstream_table *b);
-
 /* ---- from a name to candidates (OPERATIONS 4.2; upstream_route.c) */
 
-/* Answers whether the model list of an entry has a name. It is asked of entries that serve_listed, and then
- * no more than once for each. */
+/* Answers whether the model list of an entry has a name. Asked of entries that serve_listed, once for each. */
 struct upstream_lists {
     bool (*has)(void *arg, size_t entry, str name);
     void *arg;
@@ -135,27 +143,44 @@ struct upstream_candidate {
 
 /* Why these are the candidates. */
 enum upstream_match {
-    UPSTREAM_MATCH_NONE,
     UPSTREAM_MATCH_NAME,
     UPSTREAM_MATCH_GLOB,
     UPSTREAM_MATCH_LISTED,
     UPSTREAM_MATCH_DEFAULT,
 };
 
+/* What a name comes to. All names of one group have the same policy; those of a group that is an exact name
+ * have the same candidates as well. */
 struct upstream_route {
     str name; /* the requested one behind its alias: a view of the table, or of that */
     enum upstream_match match;
-    struct upstream_candidate *candidates; /* in the order of the file */
-    size_t n;
-    str group; /* for labels: the name or glob in the file that names the model, else "default" */
-    const struct upstream_policy *policy;
+    const struct upstream_candidate
+        *candidates; /* in the order of the file; of `default` in its own */
+    size_t n;        /* at least 1 */
+    str group;       /* for labels and queues, a view of the table: a name or glob of the
+                                           * file, or "default" */
+    const struct upstream_policy *policy; /* the table's */
 };
 
-/* Who may serve a name that a client asks for. lists may be NULL: then nothing is listed. Candidates are in the
- * arena, all else as said above. Returns 0, or -1 with *reterr filled: ERR_MODEL_NOT_FOUND, or no memory. Pure;
- * any thread. */
+/* Who may serve a name that a client asks for, plain. lists may be NULL: then nothing is listed. Candidates are
+ * in the arena. Returns 0, or -1 with *reterr filled: ERR_MODEL_NOT_FOUND with the param `model`, or no memory.
+ * Pure; any thread. Costs the time to compare the name with all names of the table. */
 int upstream_table_route(const struct upstream_table *t, str requested,
                          const struct upstream_lists *lists, struct arena *a,
                          struct upstream_route *ret, struct err *reterr);
+
+/* ---- the names that clients can ask for (upstream_names.c) */
+
+/* What the model list of an entry says, plain; zeroed: nothing is known. */
+struct upstream_listing {
+    const str *names;
+    size_t n;
+};
+
+/* Gathers them, each once: in the order of the file the exact names, the listed names that a glob or "auto"
+ * lets through, in the order of the list; then aliases. listed: one for each entry, or NULL. *ret is in the
+ * arena, its names are views of the table and of the lists. Returns 0, or -1 when out of memory. Pure. */
+int upstream_table_names(const struct upstream_table *t, const struct upstream_listing *listed,
+                         struct arena *a, const str **ret, size_t *ret_n);
 
 #endif

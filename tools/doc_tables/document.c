@@ -43,6 +43,10 @@ static const struct {
     {STR_INIT("token ways"), table_token_ways},
     {STR_INIT("trace variables"), table_trace_variables},
     {STR_INIT("upstream kinds"), table_upstream_kinds},
+    {STR_INIT("upstream members"), table_upstream_members},
+    {STR_INIT("upstream overrides"), table_upstream_overrides},
+    {STR_INIT("upstream policies"), table_upstream_policies},
+    {STR_INIT("retry words"), table_retry_words},
     {STR_INIT("upstream windows"), table_upstream_windows},
     {STR_INIT("variables"), man_variables},
 };

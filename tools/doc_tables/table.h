@@ -28,10 +28,14 @@ void table_model_settings(struct buf *out); /* a section for each */
 void table_schema(struct buf *out);         /* versions of the tables of a store */
 void table_token_ways(struct buf *out);
 void table_reject_reasons(struct buf *out);
+void table_retry_words(struct buf *out);
 void table_turn_line(struct buf *out);
 void table_trace_variables(struct buf *out);
 void table_upstream_fields(struct buf *out);
 void table_upstream_images(struct buf *out);
+void table_upstream_members(struct buf *out);   /* of an upstream in upstreams_file */
+void table_upstream_overrides(struct buf *out); /* keys of the configuration among them */
+void table_upstream_policies(struct buf *out);
 void table_upstream_windows(struct buf *out);
 void table_upstream_kinds(struct buf *out);
 
