@@ -29,6 +29,7 @@
 #include "json/json_text.h"
 #include "trace/export/trace_conf.h"
 #include "turn/compaction_prompt.h"
+#include "upstream/upstream_table.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -75,7 +76,8 @@ static void show_traces(const struct trace_conf *traces, struct buf *out)
 
 /* With --probe an upstream that does not answer is a failure. */
 static int show_config(const struct config *config, const struct mcp_config *servers,
-                       const struct trace_conf *traces, bool is_probe)
+                       const struct upstream_table *upstreams, const struct trace_conf *traces,
+                       bool is_probe)
 {
     struct buf text = {0};
     bool has_answered = true;
@@ -85,12 +87,21 @@ static int show_config(const struct config *config, const struct mcp_config *ser
     mcp_servers_show(servers, &text);
     show_traces(traces, &text);
     if (is_probe)
-        has_answered = upstream_report_probe(config, &text);
+        has_answered = upstream_report_probe(upstreams, &text);
     else
-        upstream_report_show(config, &text);
+        upstream_report_show(upstreams, &text);
     status = buf_failed(&text) ? EXIT_FAILED : print_text(buf_cstr(&text));
     buf_fini(&text);
     return has_answered ? status : EXIT_FAILED;
+}
+
+/* NULL when there are none, with the reason among the problems. */
+static struct upstream_table *load_upstreams(const struct config *config, const char *const *env,
+                                             struct config_problems *problems)
+{
+    const struct upstream_table_source source = {.config = config, .env = env};
+
+    return upstream_table_load(&source, problems);
 }
 
 /* True when the file of compaction_prompt is of no use. */
@@ -159,6 +170,7 @@ static int serve_command(int n_args, const char *const *args)
     bool is_check = has_word(n_args, args, "--check-config");
     struct config_problems problems = {.n_kept = 0};
     struct mcp_config *servers = NULL;
+    struct upstream_table *upstreams;
     struct config config;
     struct api_keys keys = {.list = NULL};
     struct trace_conf traces;
@@ -174,6 +186,8 @@ static int serve_command(int n_args, const char *const *args)
     is_wrong = config_load(&config, &sources, &problems) == -1;
     is_wrong = api_keys_load(&keys, &config, &problems) == -1 || is_wrong;
     is_wrong = mcp_servers_load(&config, &servers, &problems) == -1 || is_wrong;
+    upstreams = load_upstreams(&config, sources.env, &problems);
+    is_wrong = upstreams == NULL || is_wrong;
     is_wrong = trace_conf_load(&traces, &config, sources.env, &problems) == -1 || is_wrong;
     is_wrong = has_bad_prompt(&config, &problems) || is_wrong;
     is_wrong = !tls_listener_check(&config, &problems) || is_wrong;
@@ -185,12 +199,14 @@ static int serve_command(int n_args, const char *const *args)
         command_print_problems(&problems);
     } else if (is_check) {
         command_print_problems(&problems);
-        status = show_config(&config, servers, &traces, has_word(n_args, args, "--probe"));
+        status = show_config(&config, servers, upstreams, &traces,
+                             has_word(n_args, args, "--probe"));
     } else {
         status = run_daemon(&config, &sources, &keys, servers, &traces, &problems);
         servers = NULL;
     }
     mcp_config_unref(servers);
+    upstream_table_unref(upstreams);
     trace_conf_fini(&traces);
     api_keys_fini(&keys);
     config_fini(&config);

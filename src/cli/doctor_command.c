@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "cli/command_line.h"
 #include "cli/doctor_report.h"
+#include "cli/doctor_upstream.h"
 #include "cli/doctor_write.h"
 
 enum { EXIT_USAGE = 2, MAX_WORDS = 4096, DEFAULT_TIMEOUT_MS = 120000 };
@@ -16,6 +17,7 @@ struct job {
     bool is_json, is_quick, all_forms;
     uint64_t timeout_ms;
     const char *file;            /* to be written; NULL: none */
+    const char *name;            /* of an upstream of upstreams_file; NULL: not given */
     const char *rest[MAX_WORDS]; /* words for the configuration */
     int n_rest;
     int status;
@@ -74,6 +76,11 @@ static void take_word(struct job *job, int n_args, const char *const *args, int 
             config_error(problems, "--write needs the name of a file");
         return;
     }
+    value = take_value("--name", n_args, args, i);
+    if (!str_is_none(value)) {
+        job->name = value.p;
+        return;
+    }
     if (job->n_rest < MAX_WORDS)
         job->rest[job->n_rest++] = args[*i];
 }
@@ -87,6 +94,11 @@ static void load_job(struct job *job, int n_args, const char *const *args, struc
         take_word(job, n_args, args, &i, problems);
     sources.n_args = job->n_rest;
     (void)config_load(config, &sources, problems);
+    if (problems->n_errors == 0 && config->upstreams_file != NULL)
+        doctor_upstream_choose(config, job->name, problems);
+    else if (job->name != NULL)
+        config_error(problems,
+                     "--name is that of an upstream in upstreams_file; give that as well");
     if (config->upstream == NULL && problems->n_errors == 0)
         config_error(problems, "which upstream? Give --upstream http://HOST:PORT, or the "
                                "configuration of the gateway");
@@ -151,7 +163,7 @@ static int print_help(void)
         "line, and 3 when nobody answers.\n"
         "\n"
         "The other flags, the variables and the file are those of antiphon serve: --upstream\n"
-        "and --model say what is looked at.\n");
+        "and --model say what is looked at, and --name which upstream of upstreams_file.\n");
 }
 
 int doctor_command(int n_args, const char *const *args)

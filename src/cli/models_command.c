@@ -1,4 +1,4 @@
-/* models_command.c -- the upstream's list of models, as names. */
+/* models_command.c -- what the upstreams list, as names that clients may ask for. */
 #include "cli/models_command.h"
 
 #include <stdio.h>
@@ -7,9 +7,104 @@
 
 #include "cli/ask_once.h"
 #include "cli/command_line.h"
+#include "upstream/upstream_table.h"
 #include "wire/dialect/upstream_models.h"
 
 enum { TIMEOUT_MS = 10000 };
+
+/* The upstreams, while they are asked one after the other. */
+struct asking {
+    struct upstream_table *table;
+    struct upstream_listing *listed; /* one for each */
+    struct arena memory;
+    bool is_resolving; /* a name is still looked up: _exit(), nobody is to wait for it */
+};
+
+/* ---- one upstream */
+
+static void complain(const struct asking *asking, const struct upstream_entry *e, const char *what)
+{
+    if (asking->table->is_from_file)
+        (void)fprintf(stderr, "antiphon: upstream %.*s: %s\n", STR_ARG(e->name), what);
+    else
+        (void)fprintf(stderr, "antiphon: upstream: %s\n", what);
+}
+
+/* Keeps the names of a list. */
+static void keep_models(struct asking *asking, const struct upstream_entry *e,
+                        const struct upstream_models *models)
+{
+    str *names = arena_array(&asking->memory, models->n, sizeof(*names));
+
+    for (size_t i = 0; names != NULL && i < models->n; i++)
+        names[i] = models->v[i].id;
+    asking->listed[e - asking->table->entries] =
+        (struct upstream_listing){names, names == NULL ? 0 : models->n};
+}
+
+static void read_answer(struct asking *asking, const struct upstream_entry *e,
+                        const struct asked *answer)
+{
+    struct upstream_models models = {NULL, 0};
+    char message[sizeof("GET /models has no list of models (status -2147483648)")];
+
+    if (answer->has_failed) {
+        complain(asking, e, answer->failure.msg);
+        return;
+    }
+    if (answer->status == 200)
+        (void)upstream_models_read(buf_str(&answer->body), &asking->memory, &models);
+    keep_models(asking, e, &models);
+    if (models.n > 0)
+        return;
+    (void)snprintf(message, sizeof(message), "GET /models has no list of models (status %d)",
+                   answer->status);
+    complain(asking, e, message);
+}
+
+static void ask_upstream(struct asking *asking, const struct upstream_entry *e)
+{
+    const struct http_client_conf conf = {.max_idle_connections = 1,
+                                          .ca_file = e->config->ca_file,
+                                          .proxy = e->config->proxy,
+                                          .verify_tls = e->config->tls_verify};
+    struct buf url = {.limit = 0};
+    struct question q = {.method = "GET",
+                         .authorization = e->authorization,
+                         .body = STR_NONE,
+                         .timeout_ms = TIMEOUT_MS};
+    struct asked answer;
+    struct err err;
+    struct asker *a = asker_open(&conf, &err);
+
+    if (a == NULL) {
+        complain(asking, e, err.msg);
+        return;
+    }
+    buf_append(&url, e->base);
+    buf_c(&url, "/models");
+    q.url = buf_cstr(&url);
+    ask_once(a, &q, &answer);
+    read_answer(asking, e, &answer);
+    asked_fini(&answer);
+    buf_fini(&url);
+    if (asker_is_resolving(a))
+        asking->is_resolving = true;
+    else
+        asker_close(a);
+}
+
+/* True when what it lists decides what it serves. */
+static bool is_worth_asking(const struct upstream_entry *e)
+{
+    bool is = e->serves_listed;
+
+    for (size_t i = 0; i < e->n_models; i++)
+        is |= e->models[i].is_glob;
+    return is;
+}
+
+/* ---- all of them */
 
 /* A name that ends lines would be two. */
 static void write_name(str name, struct buf *out)
@@ -20,88 +115,53 @@ static void write_name(str name, struct buf *out)
     buf_char(out, '\n');
 }
 
-/* NAME of NAME=MODEL where the upstream has MODEL; * stands for no name. */
-static void write_aliases(const struct config *c, const struct upstream_models *models,
-                          struct buf *out)
-{
-    for (size_t i = 0; i < c->model_alias.n; i++) {
-        str model = str_from_c(c->model_alias.items[i]);
-        const str name = str_cut(&model, '=');
-
-        if (!str_eq(name, STR("*")) && upstream_models_find(models, model) != NULL &&
-            upstream_models_find(models, name) == NULL)
-            write_name(name, out);
-    }
-}
-
-static int print_models(const struct config *c, struct asked *answer)
+static int print_names(struct asking *asking)
 {
     struct buf text = {.limit = 0};
-    struct upstream_models models = {NULL, 0};
-    struct arena a = {0};
+    const str *names = NULL;
+    size_t n = 0;
 
-    if (answer->has_failed) {
-        (void)fprintf(stderr, "antiphon: upstream: %s\n", answer->failure.msg);
+    if (upstream_table_names(asking->table, asking->listed, &asking->memory, &names, &n) == -1)
         return EXIT_FAILURE;
-    }
-    if (answer->status == 200)
-        (void)upstream_models_read(buf_str(&answer->body), &a, &models);
-    for (size_t i = 0; i < models.n; i++)
-        write_name(models.v[i].id, &text);
-    write_aliases(c, &models, &text);
-    arena_fini(&a);
-    if (models.n > 0)
-        return command_print(&text, EXIT_SUCCESS);
-    buf_fini(&text);
-    (void)fprintf(stderr, "antiphon: upstream: GET /models has no list of models (status %d)\n",
-                  answer->status);
-    return EXIT_FAILURE;
+    for (size_t i = 0; i < n; i++)
+        write_name(names[i], &text);
+    return command_print(&text, n == 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-static int ask_upstream(const struct config *c)
+static int ask_all(struct asking *asking)
 {
-    const struct http_client_conf conf = {.max_idle_connections = 1,
-                                          .ca_file = c->ca_file,
-                                          .proxy = c->proxy,
-                                          .verify_tls = c->tls_verify};
-    struct buf url = {.limit = 0};
-    struct arena memory = {0};
-    struct question q = {.method = "GET", .body = STR_NONE, .timeout_ms = TIMEOUT_MS};
-    struct asked answer;
-    struct err e;
-    struct asker *a = asker_open(&conf, &e);
-    int status;
+    static const str demo[] = {STR_INIT("demo")};
+    const struct upstream_table *t = asking->table;
 
-    if (a == NULL) {
-        (void)fprintf(stderr, "antiphon: %s\n", e.msg);
+    asking->listed = arena_array(&asking->memory, t->n, sizeof(*asking->listed));
+    if (asking->listed == NULL)
         return EXIT_FAILURE;
+    for (size_t i = 0; i < t->n; i++) {
+        if (str_is_none(t->entries[i].base))
+            asking->listed[i] = (struct upstream_listing){LIST_OF(demo)};
+        else if (is_worth_asking(&t->entries[i]))
+            ask_upstream(asking, &t->entries[i]);
     }
-    buf_append(&url, config_upstream_base(&memory, str_from_c(c->upstream)));
-    buf_c(&url, "/models");
-    q.url = buf_cstr(&url);
-    q.authorization = config_upstream_authorization(&memory, c);
-    ask_once(a, &q, &answer);
-    status = print_models(c, &answer);
-    asked_fini(&answer);
-    buf_fini(&url);
-    arena_fini(&memory);
-    if (asker_is_resolving(a))
-        _exit(status);
-    asker_close(a);
-    return status;
-}
-
-static int print_demo(void)
-{
-    struct buf text = {.limit = 0};
-
-    buf_c(&text, "demo\n");
-    return command_print(&text, EXIT_SUCCESS);
+    return print_names(asking);
 }
 
 static int list_models(const struct config *c)
 {
-    return c->upstream == NULL ? print_demo() : ask_upstream(c);
+    const struct upstream_table_source source = {.config = c, .env = (const char *const *)environ};
+    struct config_problems problems = {.n_kept = 0};
+    struct asking asking = {.table = upstream_table_load(&source, &problems)};
+    int status = 2;
+
+    if (asking.table == NULL)
+        command_print_problems(&problems);
+    else
+        status = ask_all(&asking);
+    upstream_table_unref(asking.table);
+    arena_fini(&asking.memory);
+    config_problems_fini(&problems);
+    if (asking.is_resolving)
+        _exit(status);
+    return status;
 }
 
 int models_command(int n_args, const char *const *args)

@@ -1,4 +1,4 @@
-/* upstream_report.c -- one look at the upstream, in comments. */
+/* upstream_report.c -- the table of upstreams and one look at each of them, in comments. */
 #include "cli/upstream_report.h"
 
 #include <signal.h>
@@ -81,16 +81,29 @@ static void report_finding(const struct upstream_finding *f, struct buf *out)
     }
 }
 
-/* True when it has answered. */
-static bool report_upstream(const struct config *c, bool is_probe, struct arena *a, struct buf *out)
+/* "the upstream" where there is one alone. */
+static void append_whose(const struct upstream_table *t, const struct upstream_entry *e,
+                         struct buf *out)
 {
-    const str base = config_upstream_base(a, str_from_c(c->upstream));
-    struct upstream_finding told = upstream_watch_told(c, base);
-    struct upstream_facts *facts =
-        upstream_watch_look(c, base, config_upstream_authorization(a, c));
+    buf_c(out, "the upstream");
+    if (t->is_from_file) {
+        buf_char(out, ' ');
+        buf_append(out, e->name);
+    }
+}
+
+/* True when it has answered. */
+static bool report_upstream(const struct upstream_table *t, const struct upstream_entry *e,
+                            bool is_probe, struct buf *out)
+{
+    const struct config *c = e->config;
+    struct upstream_finding told = upstream_watch_told(c, e->base);
+    struct upstream_facts *facts = upstream_watch_look(c, e->base, e->authorization);
     const bool has_answered = facts != NULL;
 
-    buf_c(out, "// kind of the upstream: ");
+    buf_c(out, "// kind of ");
+    append_whose(t, e, out);
+    buf_c(out, ": ");
     if (facts != NULL) {
         report_finding(&facts->finding, out);
         report_only_model(c, facts, out);
@@ -110,25 +123,129 @@ static bool report_upstream(const struct config *c, bool is_probe, struct arena 
     return has_answered;
 }
 
-static bool look_and_report(const struct config *c, bool is_probe, struct buf *out)
-{
-    struct arena a = {0};
-    bool has_answered;
+/* ---- what the file says */
 
-    if (c->upstream == NULL)
-        return true; /* the demo is always there */
+static void append_number(const char *before, unsigned n, const char *behind, struct buf *out)
+{
+    buf_c(out, before);
+    buf_uint(out, n);
+    buf_c(out, behind);
+}
+
+static void append_limit(const struct upstream_entry *e, struct buf *out)
+{
+    if (e->wants_slots)
+        buf_c(out, ", as many at a time as it has slots");
+    else if (e->max_concurrency > 0)
+        append_number(", at most ", e->max_concurrency, " at a time", out);
+}
+
+static void append_key(const struct upstream_entry *e, struct buf *out)
+{
+    if (!str_is_none(e->authorization))
+        buf_c(out, ", with a key");
+    else
+        buf_c(out, e->pass_client_key ? ", with the client's key" : ", without a key");
+}
+
+static void append_rule(const struct upstream_entry *e, const struct upstream_model_rule *m,
+                        struct buf *out)
+{
+    json_text_escape(m->name, out);
+    if (!str_is_none(m->model)) {
+        buf_c(out, " as ");
+        json_text_escape(m->model, out);
+    }
+    if (m->tier != e->tier)
+        append_number(" in tier ", m->tier, "", out);
+    if (m->weight != e->weight)
+        append_number(" with weight ", m->weight, "", out);
+}
+
+static void append_rules(const struct upstream_entry *e, struct buf *out)
+{
+    const char *before = "; serves ";
+
+    for (size_t i = 0; i < e->n_models; i++) {
+        buf_c(out, before);
+        append_rule(e, &e->models[i], out);
+        before = ", ";
+    }
+    if (e->serves_listed) {
+        buf_c(out, before);
+        buf_c(out, "what it lists");
+    }
+}
+
+static void report_entry(const struct upstream_entry *e, struct buf *out)
+{
+    buf_c(out, "// upstream ");
+    buf_append(out, e->name);
+    buf_c(out, ": ");
+    buf_append(out, e->base);
+    append_number(", weight ", e->weight, "", out);
+    append_number(", tier ", e->tier, "", out);
+    append_limit(e, out);
+    append_key(e, out);
+    append_rules(e, out);
+    buf_char(out, '\n');
+}
+
+static void report_defaults(const struct upstream_table *t, struct buf *out)
+{
+    const char *before = "// other models: ";
+
+    for (size_t i = 0; i < t->n_defaults; i++) {
+        buf_c(out, before);
+        buf_append(out, t->entries[t->defaults[i]].name);
+        before = ", ";
+    }
+    buf_c(out, t->n_defaults > 0 ? "\n" : "");
+}
+
+static void report_policy(const struct upstream_policy *p, struct buf *out)
+{
+    buf_c(out, "// policy of ");
+    json_text_escape(p->name, out);
+    buf_c(out, ": ");
+    buf_c(out, upstream_policy_word(p->kind));
+    append_number(", queue_limit ", p->queue_limit, "", out);
+    append_number(", queue_owner ", p->queue_owner, "", out);
+    buf_c(out, ", queue_timeout ");
+    buf_uint(out, p->queue_timeout_ms);
+    buf_c(out, "ms\n");
+}
+
+static void report_file(const struct upstream_table *t, struct buf *out)
+{
+    for (size_t i = 0; i < t->n; i++)
+        report_entry(&t->entries[i], out);
+    report_defaults(t, out);
+    for (size_t i = 0; i < t->n_policies; i++)
+        report_policy(&t->policies[i], out);
+}
+
+/* True when all have answered. */
+static bool report_table(const struct upstream_table *t, bool is_probe, struct buf *out)
+{
+    bool have_answered = true;
+
     (void)signal(SIGPIPE, SIG_IGN);
-    has_answered = report_upstream(c, is_probe, &a, out);
-    arena_fini(&a);
-    return has_answered;
+    if (t->is_from_file)
+        report_file(t, out);
+    for (size_t i = 0; i < t->n; i++) {
+        if (!str_is_none(t->entries[i].base)) /* the demo is always there */
+            have_answered = report_upstream(t, &t->entries[i], is_probe, out) && have_answered;
+    }
+    return have_answered;
 }
 
-void upstream_report_show(const struct config *c, struct buf *out)
+void upstream_report_show(const struct upstream_table *t, struct buf *out)
 {
-    (void)look_and_report(c, false, out);
+    (void)report_table(t, false, out);
 }
 
-bool upstream_report_probe(const struct config *c, struct buf *out)
+bool upstream_report_probe(const struct upstream_table *t, struct buf *out)
 {
-    return look_and_report(c, true, out);
+    return report_table(t, true, out);
 }

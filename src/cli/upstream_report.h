@@ -1,16 +1,15 @@
-/* upstream_report.h -- what kind of server the upstream is, for `antiphon serve --check-config`. */
+/* upstream_report.h -- which upstreams there are and what they are, for `antiphon serve --check-config`. */
 #ifndef ANTIPHON_CLI_UPSTREAM_REPORT_H
 #define ANTIPHON_CLI_UPSTREAM_REPORT_H
 
-#include "base/buf.h"
-#include "config/config.h"
+#include "upstream/upstream_table.h"
 
-/* Appends the kind, and what fits into its models, as comments of the shown configuration. Asks the server when it is to be
- * recognised, for upstream_probe_timeout at most; nothing for the demo. */
-void upstream_report_show(const struct config *c, struct buf *out);
+/* Appends comments: of a table from a file what it says of each upstream, then of every upstream what it is,
+ * for which it is asked, once and for no longer than upstream_probe_timeout; nothing for the demo. */
+void upstream_report_show(const struct upstream_table *t, struct buf *out);
 
-/* Reports for --probe, which wants the name of every model that is served. False when the upstream could
- * not be asked. */
-bool upstream_report_probe(const struct config *c, struct buf *out);
+/* The same, and every model that an upstream lists. False when one of them did not answer, or was not
+ * asked. */
+bool upstream_report_probe(const struct upstream_table *t, struct buf *out);
 
 #endif

@@ -111,12 +111,27 @@ static bool has_sorted(const struct found *items, size_t n, str name)
 
 /* ---- aliases */
 
+/* True when a list has the model as Ollama's does, which takes a name without a tag for that of the latest. */
+static bool has_latest(const struct names *names, size_t n, str model)
+{
+    const str latest = STR(":latest");
+    bool has = false;
+
+    for (size_t i = 0; i < n && !has; i++) {
+        const str name = names->items[i].name;
+
+        has = name.len == model.len + latest.len && str_starts_with(name, model) &&
+              str_ends_with(name, latest);
+    }
+    return has;
+}
+
 /* True when a request for the model would reach somebody. Of the single upstream, which is asked for anything,
  * its list decides. */
 static bool is_reached(const struct upstream_table *t, const struct names *sorted, size_t n_sorted,
                        str model)
 {
-    bool is = has_sorted(sorted->items, n_sorted, model);
+    bool is = has_sorted(sorted->items, n_sorted, model) || has_latest(sorted, n_sorted, model);
 
     if (!t->is_from_file || is)
         return is;

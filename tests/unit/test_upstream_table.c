@@ -282,14 +282,14 @@ static void names_stand_in_the_order_of_the_file_and_then_of_lists(void **state)
 
 static void aliases_of_the_single_upstream_are_there_when_it_lists_the_model(void **state)
 {
-    static const str of_upstream[] = {STR_INIT("qwen"), STR_INIT("big")};
+    static const str of_upstream[] = {STR_INIT("qwen"), STR_INIT("big:latest")};
     static const struct upstream_listing listed = {LIST_OF(of_upstream)};
-    struct tabled t = {.config = {.args = {"--upstream", "http://h", "--model-alias", "gpt-4=qwen",
-                                           "--model-alias", "gpt-5=gone"}}};
+    struct tabled t = {.config = {.args = {"--upstream", "http://h", "--model-alias",
+                                           "gpt-4=qwen,gpt-3=big", "--model-alias", "gpt-5=gone"}}};
 
     (void)state;
     tabled_fine(&t);
-    check_names(&t, &listed, "qwen big gpt-4 ");
+    check_names(&t, &listed, "qwen big:latest gpt-4 gpt-3 ");
     check_names(&t, NULL, "");
     tabled_end(&t);
 }
