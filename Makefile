@@ -68,6 +68,7 @@ lib_flags := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 lib_link  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lpthread -lm
 lib_link  += -lwslay # Debian's package has no file for pkg-config
 test_link := -lcmocka -ljansson
+HEADERS   := libxxhash # compiled in, not linked
 
 # Debian 12 ships llhttp as C sources; where they are missing, the library is linked.
 LLHTTP_DIR     ?= /usr/share/llhttp
@@ -84,7 +85,7 @@ endif
 
 # The pure half, which links alone: bytes in, bytes out (see tools/check-purity).
 CORE := base json sse trace text conv compact wire/dialect wire/tools wire/request wire/chat \
-        wire/harmony wire/chunk wire/loop response mcp/proto
+        wire/harmony wire/chunk wire/loop response mcp/proto affinity
 
 core_sources  := $(foreach d,$(CORE),$(wildcard src/$(d)/*.c))
 shell_sources := $(filter-out $(core_sources),$(wildcard src/*/*.c src/*/*/*.c))
@@ -184,7 +185,7 @@ $(OUT)/tests/test_doc_tables: $(call object,$(filter-out %/doc_tables.c,$(doc_so
 # Changes when the command changes, and everything is built again.
 .PHONY: FORCE
 $(OUT)/flags: FORCE
-	@pkg-config --exists $(LIBRARIES) || { \
+	@pkg-config --exists $(LIBRARIES) $(HEADERS) || { \
 	    echo 'Libraries are missing; `make deps` installs them.' >&2; exit 1; }
 	@mkdir -p $(@D)
 	@echo '$(COMPILE) $(OWN_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LINK) $(LDFLAGS)' >$@.new

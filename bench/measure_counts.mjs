@@ -153,4 +153,5 @@ export const parsers = async () => [
     await instructionsPerByte('Harmony parser, instructions', 'harmony'),
     await instructionsPerByte('Think tags, instructions', 'think'),
     await instructionsPerByte('Calls in text, instructions', 'calls'),
+    await instructionsPerByte('Marks of a body, instructions', 'marks'),
 ];

@@ -1,4 +1,4 @@
-/* parsers.c -- what reads the text of models, alone.
+/* parsers.c -- what reads the text of models, and what reads bodies before they are sent, alone.
  *
  *     parsers NAME BYTES
  *
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "affinity/prefix_marks.h"
 #include "base/buf.h"
 #include "bench_sys.h"
 #include "text/harmony.h"
@@ -166,6 +167,69 @@ static size_t feed_calls(str text)
     return n_reported;
 }
 
+/* ---- marks: bodies of an agent, of 64 KiB each: prose, tools, calls and files that were read */
+
+enum { BODY_BYTES = 64 * 1024, BODY_REST = 2048 };
+
+static const char TOOL[] =
+    "{\"type\":\"function\",\"function\":{\"name\":\"shell\",\"description\":\"Runs a command and "
+    "returns its output.\",\"parameters\":{\"type\":\"object\",\"properties\":{\"command\":{\"type\":"
+    "\"array\",\"items\":{\"type\":\"string\"}},\"timeout_ms\":{\"type\":\"integer\"}},\"required\":"
+    "[\"command\"]}}}";
+static const char CALL[] =
+    ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_1\",\"type\":\"function\","
+    "\"function\":{\"name\":\"shell\",\"arguments\":\"{\\\"command\\\":[\\\"cat\\\",\\\"a.c\\\"]}\"}}]}"
+    ",{\"role\":\"tool\",\"tool_call_id\":\"call_1\",\"content\":\"";
+static const char CODE[] =
+    "static void note_text(void *arg, str text)\\n{\\n    struct buf *out = arg;\\n\\n"
+    "    buf_c(out, \\\"t:\\\");\\n    buf_append(out, text); /* as it stands */\\n}\\n\\n";
+
+static void write_body(struct buf *text)
+{
+    size_t end = text->len + BODY_BYTES;
+
+    buf_c(text, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"");
+    for (size_t i = 0; i < 64; i++)
+        buf_c(text, "You work on the files of a project. Read them first.\\n");
+    buf_c(text, "\"}");
+    while (text->len + 3 * BODY_REST < end) {
+        buf_c(text, CALL);
+        for (size_t until = text->len + BODY_REST; text->len < until;)
+            buf_c(text, CODE);
+        buf_c(text, "\"}");
+    }
+    buf_c(text, "],\"stream\":true,\"tools\":[");
+    for (size_t i = 0; i < 8; i++) {
+        buf_c(text, i == 0 ? "" : ",");
+        buf_c(text, TOOL);
+    }
+    buf_c(text, "]}");
+    while (text->len < end)
+        buf_char(text, ' ');
+}
+
+static void write_bodies(struct buf *text)
+{
+    while (text->len < TEXT_BYTES)
+        write_body(text);
+}
+
+static size_t feed_marks(str text)
+{
+    size_t n_reported = 0;
+
+    for (; text.len >= BODY_BYTES; text = str_skip(text, BODY_BYTES)) {
+        struct arena a = {.limit = 0};
+        struct prefix_marks m;
+
+        if (!prefix_marks_read(str_from(text.p, BODY_BYTES), 1, &a, &m) || m.n < 2)
+            bench_fail("marks: the body has none");
+        n_reported += m.marks[m.n - 1].bytes;
+        arena_fini(&a);
+    }
+    return n_reported;
+}
+
 /* ---- all of them */
 
 static const struct parser {
@@ -176,6 +240,7 @@ static const struct parser {
     {"harmony", write_harmony, feed_harmony},
     {"think", write_think, feed_think},
     {"calls", write_calls, feed_calls},
+    {"marks", write_bodies, feed_marks},
 };
 
 static const struct parser *find_parser(const char *name)
@@ -195,7 +260,7 @@ int main(int argc, char **argv)
     uint64_t n_bytes;
 
     if (parser == NULL)
-        bench_fail("usage: parsers harmony|think|calls BYTES");
+        bench_fail("usage: parsers harmony|think|calls|marks BYTES");
     n_bytes = bench_number(argv[2], "BYTES");
     if (n_bytes > TEXT_BYTES)
         bench_fail("BYTES: at most %d", TEXT_BYTES);

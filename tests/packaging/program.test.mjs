@@ -71,14 +71,15 @@ describe('the bill of materials', () => {
         assert.ok(bill.documentDescribes.every((id) => ids.includes(id)));
     });
 
-    test('has every library that the program is linked with, and the parser', () => {
+    test('has every library that the program is linked with, the parser and the hash', () => {
         const bill = JSON.parse(make());
         const needed = [...readelf('-d').matchAll(/\(NEEDED\).*\[(.+)\]/g)].map(([, name]) => name);
         assert.ok(needed.length > 5);
         const comments = bill.packages.flatMap(({ comment }) => comment?.split(', ') ?? []);
         for (const name of needed.filter((each) => !/^lib(c|m)\.so/.test(each)))
             assert.ok(comments.includes(`linked as ${name}`), `${name} is not in it`);
-        assert.ok(bill.packages.some(({ name }) => /llhttp/.test(name)));
+        for (const compiledIn of [/llhttp/, /xxhash/])
+            assert.ok(bill.packages.some(({ name }) => compiledIn.test(name)), `${compiledIn} is not in it`);
         const own = bill.packages.find(({ name }) => name === 'antiphon');
         assert.equal(own.checksums[0].checksumValue, createHash('sha256').update(readFileSync(PROGRAM)).digest('hex'));
     });
