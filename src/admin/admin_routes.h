@@ -10,7 +10,8 @@ struct worker;
 typedef void admin_route_fn(struct worker *w, struct http_exchange *x, const struct http_request *r,
                             const struct path_ids *ids);
 
-admin_route_fn admin_status, admin_upstreams, admin_turns, admin_turns_cancel, admin_config,
-    admin_log_level, admin_reload, admin_drain, admin_take_back;
+admin_route_fn admin_status, admin_upstreams, admin_upstream_drain, admin_upstream_resume,
+    admin_upstream_check, admin_turns, admin_turns_cancel, admin_config, admin_log_level,
+    admin_reload, admin_drain, admin_take_back;
 
 #endif

@@ -1,18 +1,19 @@
-/* admin_upstreams.c -- GET /admin/upstreams: there is one, `default`, or the demo. */
-#include "admin/admin_ask.h"
+/* admin_upstreams.c -- /admin/upstreams: what each upstream does, and what operators have it do. */
 #include "admin/admin_routes.h"
-#include "flight/flight.h"
+#include "flight/worker.h"
+#include "front/path_pattern.h"
+#include "json/json_write.h"
+#include "upstream/upstream_facts.h"
 #include "upstream/upstream_live.h"
-#include "upstream/upstream_table.h"
+#include "upstream/upstream_pool.h"
 #include "upstream/upstream_watch.h"
 
-static void visit(struct admin_ask *ask, struct worker *w)
-{
-    for (const struct flight *f = w->flights; f != NULL; f = f->next)
-        ask->sum.n_calls += flight_is_asking(f);
-}
+static const struct http_header json_type = {STR_INIT("content-type"),
+                                             STR_INIT("application/json")};
 
-/* Calls that have been begun elsewhere since the worker was asked are in both numbers. */
+/* ---- the list */
+
+/* Calls that have been begun since are in one number only. */
 static uint64_t count_served(const struct upstream_tally *tally, size_t n_in_flight)
 {
     uint64_t others = tally->n_failed + n_in_flight;
@@ -20,17 +21,23 @@ static uint64_t count_served(const struct upstream_tally *tally, size_t n_in_fli
     return tally->n_calls > others ? tally->n_calls - others : 0;
 }
 
-static void write_tally(struct jw *j, struct upstream_watch *watch, size_t n_in_flight)
+static void write_since(struct jw *j, int64_t since_s)
+{
+    jw_key(j, "since");
+    if (since_s == 0)
+        jw_null(j);
+    else
+        jw_int(j, since_s);
+}
+
+static void write_tally(struct jw *j, struct upstream_watch *watch,
+                        const struct upstream_view *view)
 {
     struct upstream_tally tally;
 
     upstream_watch_tally(watch, &tally);
-    jw_key(j, "since");
-    if (tally.since_s == 0)
-        jw_null(j);
-    else
-        jw_int(j, tally.since_s);
-    jw_key_int(j, "served", (int64_t)count_served(&tally, n_in_flight));
+    write_since(j, view->since_s > tally.since_s ? view->since_s : tally.since_s);
+    jw_key_int(j, "served", (int64_t)count_served(&tally, view->in_flight));
     jw_key_int(j, "failures", (int64_t)tally.n_failed);
     jw_key(j, "last_error");
     if (tally.last_error_s == 0) {
@@ -55,42 +62,95 @@ static void write_models(struct jw *j, struct upstream_watch *watch)
     upstream_facts_unref(facts);
 }
 
-/* The URL holds no user: the configuration takes none. */
-static void respond(struct admin_ask *ask)
+/* The state of an upstream that is used whatever it does is what was seen of it last. */
+static str state_word(const struct upstream_table *t, const struct upstream_entry *u,
+                      const struct upstream_view *view)
 {
-    static const str words[] = {
+    static const str seen[] = {
         [UPSTREAM_UNHEARD] = STR_INIT("unknown"),
         [UPSTREAM_UP] = STR_INIT("up"),
         [UPSTREAM_DOWN] = STR_INIT("down"),
     };
-    const struct upstream_entry *u = &ask->home->upstreams->v[0];
-    struct upstream_watch *watch = u->live->watch;
-    struct jw *j = &ask->json;
 
+    return t->is_from_file ? upstream_health_word(view->state)
+                           : seen[upstream_watch_state(u->live->watch)];
+}
+
+/* The URL holds no user: the configuration takes none. */
+static void write_upstream(struct jw *j, struct upstream_pool *p, const struct upstream_table *t,
+                           const struct upstream_entry *u)
+{
+    struct upstream_view view;
+
+    upstream_pool_view(p, u, &view);
     jw_object(j);
-    jw_key(j, "data");
-    jw_array(j);
-    jw_object(j);
-    jw_key_string(j, "name", u->name);
-    jw_key_string(j, "url", u->base);
-    jw_key_string(j, "state", words[upstream_watch_state(watch)]);
-    jw_key_int(j, "in_flight", (int64_t)ask->sum.n_calls);
+    jw_key_string(j, "name", view.name);
+    jw_key_string(j, "url", view.url);
+    jw_key_string(j, "state", state_word(t, u, &view));
+    jw_key_int(j, "in_flight", (int64_t)view.in_flight);
     jw_key(j, "limit");
-    jw_null(j);
-    write_tally(j, watch, ask->sum.n_calls);
-    write_models(j, watch);
+    if (view.limit == 0)
+        jw_null(j);
+    else
+        jw_int(j, (int64_t)view.limit);
+    write_tally(j, u->live->watch, &view);
+    write_models(j, u->live->watch);
     jw_object_end(j);
-    jw_array_end(j);
-    jw_object_end(j);
-    admin_ask_respond(ask, 200);
 }
 
 void admin_upstreams(struct worker *w, struct http_exchange *x, const struct http_request *r,
                      const struct path_ids *ids)
 {
-    static const struct admin_ask_kind kind = {visit, respond};
+    struct upstream_table *t = upstream_pool_table(w->pool);
+    struct buf body = {.limit = 0};
+    struct jw j = jw_to(&body);
 
     (void)r;
     (void)ids;
-    admin_ask_begin(&kind, w, x, STR_NONE);
+    jw_object(&j);
+    jw_key(&j, "data");
+    jw_array(&j);
+    for (size_t i = 0; i < t->n; i++)
+        write_upstream(&j, w->pool, t, &t->entries[i]);
+    jw_array_end(&j);
+    jw_object_end(&j);
+    upstream_table_unref(t);
+    http_exchange_respond(x, 200, &json_type, 1, buf_str(&body));
+    buf_fini(&body);
+}
+
+/* ---- orders */
+
+static void obey(struct worker *w, struct http_exchange *x, str name,
+                 bool (*order)(struct upstream_pool *p, str name))
+{
+    struct err e;
+
+    if (order(w->pool, name)) {
+        http_exchange_respond(x, 204, NULL, 0, STR(""));
+        return;
+    }
+    err_set(&e, ERR_NOT_FOUND, "There is no upstream '%.*s'.", STR_ARG(name));
+    http_exchange_respond_error(x, &e, NULL, 0);
+}
+
+void admin_upstream_drain(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                          const struct path_ids *ids)
+{
+    (void)r;
+    obey(w, x, ids->v[0], upstream_pool_drain);
+}
+
+void admin_upstream_resume(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                           const struct path_ids *ids)
+{
+    (void)r;
+    obey(w, x, ids->v[0], upstream_pool_resume);
+}
+
+void admin_upstream_check(struct worker *w, struct http_exchange *x, const struct http_request *r,
+                          const struct path_ids *ids)
+{
+    (void)r;
+    obey(w, x, ids->v[0], upstream_pool_check);
 }

@@ -7,8 +7,17 @@
 #include "base/listen_spec.h"
 #include "daemon/addresses.h"
 #include "daemon/server_internal.h"
+#include "daemon/upstreams.h"
 #include "ev/log.h"
 #include "net/listen_address.h"
+#include "upstream/upstream_table.h"
+
+static str shown_upstream(const struct server *s)
+{
+    if (upstreams_are_in_file(s))
+        return str_from_c(s->config->upstreams_file);
+    return s->demo != NULL ? STR("demo") : s->upstreams->entries[0].base;
+}
 
 static void log_listening(const struct server *s)
 {
@@ -17,8 +26,7 @@ static void log_listening(const struct server *s)
     addresses_show(s, &addresses);
     log_line(LOG_INFO, "listening",
              (struct log_field[]){
-                 LOG_STR("address", buf_str(&addresses)),
-                 LOG_STR("upstream", s->demo != NULL ? STR("demo") : s->upstream.base),
+                 LOG_STR("address", buf_str(&addresses)), LOG_STR("upstream", shown_upstream(s)),
                  LOG_STR("store", s->store_shown), LOG_INT("workers", s->n_workers), LOG_END});
     buf_fini(&addresses);
     if (s->demo != NULL)

@@ -13,7 +13,7 @@
 #include "metrics/metrics_process.h"
 #include "trace/export/tracer.h"
 #include "upstream/upstream_live.h"
-#include "upstream/upstream_table.h"
+#include "upstream/upstream_pool.h"
 #include "upstream/upstream_watch.h"
 
 /* Names that the configuration has; none of them gives its place back. */
@@ -64,26 +64,52 @@ static void tell_build(struct metrics_page *p)
     metrics_page_add(p, METRIC_BUILD, &labels, 1);
 }
 
-/* An upstream that was not asked yet is taken for there. */
-static void tell_upstream(const struct worker *w, struct metrics_page *p)
+/* The only one of its models is used whatever it does: what was seen of it last is its state. */
+static unsigned state_of(const struct upstream_table *t, const struct upstream_entry *u,
+                         const struct upstream_view *view)
 {
-    const struct upstream_entry *u = &w->upstreams->v[0];
-    const uint16_t name = metric_word(METRIC_DOMAIN_UPSTREAM, u->name);
-    const unsigned now = upstream_watch_state(u->live->watch) == UPSTREAM_DOWN
-                             ? METRIC_UPSTREAM_STATE_DOWN
-                             : METRIC_UPSTREAM_STATE_UP;
+    if (!t->is_from_file && view->state == UPSTREAM_STATE_UP &&
+        upstream_watch_state(u->live->watch) == UPSTREAM_DOWN)
+        return METRIC_UPSTREAM_STATE_DOWN;
+    return view->state;
+}
 
+static void tell_upstream(const struct worker *w, const struct upstream_table *t,
+                          const struct upstream_entry *u, struct metrics_page *p)
+{
+    const uint16_t name = metric_word(METRIC_DOMAIN_UPSTREAM, u->name);
+    const struct metric_labels labels = {{name}};
+    struct upstream_view view;
+    unsigned now;
+
+    upstream_pool_view(w->pool, u, &view);
+    now = state_of(t, u, &view);
     for (unsigned state = 0; state <= METRIC_UPSTREAM_STATE_DRAINED; state++)
         metrics_page_add(p, METRIC_UPSTREAM_STATE, &(struct metric_labels){{name, (uint16_t)state}},
                          state == now);
-    metrics_page_add(p, METRIC_IN_FLIGHT, &(struct metric_labels){{name}}, 0);
-    metrics_page_add(p, METRIC_UPSTREAM_LIMIT, &(struct metric_labels){{name}}, 0);
+    metrics_page_add(p, METRIC_IN_FLIGHT, &labels, 0); /* what is counted is added */
+    metrics_page_add(p, METRIC_UPSTREAM_LIMIT, &labels, (int64_t)view.limit);
     for (unsigned activity = 0; activity <= METRIC_ACTIVITY_ACTIVE; activity++)
         metrics_page_add(p, METRIC_UPSTREAM_CONNECTIONS,
                          &(struct metric_labels){{name, (uint16_t)activity}}, 0);
-    metrics_page_add(p, METRIC_QUEUE_LENGTH,
-                     &(struct metric_labels){{metric_word(METRIC_DOMAIN_GROUP, STR("default"))}},
-                     0);
+}
+
+static void tell_group(void *arg, str group, size_t n_waiting)
+{
+    metrics_page_add(arg, METRIC_QUEUE_LENGTH,
+                     &(struct metric_labels){{metric_word(METRIC_DOMAIN_GROUP, group)}},
+                     (int64_t)n_waiting);
+}
+
+static void tell_upstreams(const struct worker *w, struct metrics_page *p)
+{
+    struct upstream_table *t = upstream_pool_table(w->pool);
+
+    for (size_t i = 0; i < t->n; i++)
+        tell_upstream(w, t, &t->entries[i], p);
+    tell_group(p, STR("default"), 0);
+    upstream_pool_each_group(w->pool, tell_group, p);
+    upstream_table_unref(t);
 }
 
 static void tell_traces(struct metrics_page *p)
@@ -122,7 +148,7 @@ static void tell_gateway(void *arg, struct metrics_page *p)
     const struct metrics_told *told = arg;
 
     tell_build(p);
-    tell_upstream(told->worker, p);
+    tell_upstreams(told->worker, p);
     tell_traces(p);
     tell_background(&told->desk, p);
     tell_memory(told->worker, p);

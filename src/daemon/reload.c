@@ -12,6 +12,7 @@
 #include "daemon/server_internal.h"
 #include "daemon/settings_read.h"
 #include "daemon/tls_listener.h"
+#include "daemon/upstreams.h"
 #include "ev/log.h"
 #include "flight/settings.h"
 #include "flight/worker.h"
@@ -93,13 +94,19 @@ static bool has_settings(const struct server *s)
 static bool read_settings(struct server *s)
 {
     const struct config *before = s->settings != NULL ? &s->settings->config : s->config;
-    struct settings *now = settings_read(s->sources, s->config, s->keys->n > 0, &s->upstreams);
+    struct settings *now = settings_read(s->sources, s->config, s->keys->n > 0);
 
+    const bool is_same = now != NULL && config_is_same(&now->config, before);
+
+    if (now != NULL && !is_same && upstreams_set(s, now) == -1) {
+        settings_unref(now);
+        now = NULL;
+    }
     log_reload("settings", now != NULL, NULL);
     if (now == NULL)
         return false;
     log_set_level((enum log_level)now->config.log_level, 0);
-    if (config_is_same(&now->config, before)) {
+    if (is_same) {
         settings_unref(now);
         return true;
     }

@@ -22,6 +22,7 @@
 #include "daemon/signals.h"
 #include "daemon/tls_listener.h"
 #include "daemon/upgrade.h"
+#include "daemon/upstreams.h"
 #include "daemon/watchdog.h"
 #include "demo/demo.h"
 #include "ev/log.h"
@@ -37,8 +38,7 @@
 #include "store/store.h"
 #include "trace/export/tracer.h"
 #include "turn/owner_seal.h"
-#include "upstream/token_memory.h"
-#include "upstream/upstream_watch.h"
+#include "upstream/upstream_pool.h"
 
 /* ---- beginning */
 
@@ -145,7 +145,7 @@ static int run_until_signal(struct server *s, struct err *reterr)
 
 static bool is_resolving(const struct server *s)
 {
-    if (upstream_watch_is_resolving(s->live.watch))
+    if (upstream_pool_is_resolving(s->pool))
         return true;
     for (unsigned i = 0; i < s->n_threads; i++) {
         if (worker_is_resolving(s->workers[i]))
@@ -198,12 +198,11 @@ static void tear_down(struct server *s, int status)
     admin_free(s->admin);
     background_free(s->background);
     client_share_free(s->share);
-    upstream_watch_free(s->live.watch);
+    upstreams_close(s);
     memory_keeper_free(s->keeper);
     call_memory_free(s->reasoning);
     call_memory_free(s->rounds);
     cut_memory_free(s->cuts);
-    token_memory_free(s->live.counts);
     answer_memory_free(s->answers);
     seal_keys_free(s->seal_keys);
     seal_keys_free(s->compaction_keys);

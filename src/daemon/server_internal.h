@@ -15,8 +15,6 @@
 #include "flight/life.h"
 #include "http/trusted_proxies.h"
 #include "net/listen_passed.h"
-#include "upstream/upstream_live.h"
-#include "upstream/upstream_table.h"
 
 struct admin;
 struct drain;
@@ -29,6 +27,8 @@ struct tls_listener;
 struct trace_conf;
 struct tracer;
 struct upgrade;
+struct upstream_pool;
+struct upstream_table;
 struct watchdog;
 struct worker;
 
@@ -76,9 +76,12 @@ struct server {
     struct admin *admin;
     struct background *background;
     unsigned n_workers, n_threads, n_begun, n_ended;
-    struct upstream_live live;      /* of the upstream ... */
-    struct upstream_entry upstream; /* ... as it is configured at start */
-    struct upstream_table upstreams;
+    struct buf file; /* of upstreams, as it was good last; or empty */
+    str demo_base;   /* of the demo model; STR_NONE: there is none */
+    struct upstream_pool *pool;
+    struct upstream_table *upstreams;       /* as last read */
+    struct upstream_table *first_upstreams; /* of the start, which flights of before have */
+    struct loop_timer *key_timer;           /* looks at files with keys; or NULL */
     const struct trace_conf *trace_conf;
     struct tracer *tracer;    /* or NULL */
     struct demo *demo;        /* on the main loop, which ends last; or NULL */

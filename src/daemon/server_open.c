@@ -15,7 +15,7 @@
 #include "daemon/state_conf.h"
 #include "daemon/store_wait.h"
 #include "daemon/tls_listener.h"
-#include "demo/demo.h"
+#include "daemon/upstreams.h"
 #include "flight/loop_lag.h"
 #include "flight/pulse.h"
 #include "flight/worker.h"
@@ -31,8 +31,6 @@
 #include "trace/export/tracer.h"
 #include "turn/compaction_prompt.h"
 #include "turn/owner_seal.h"
-#include "upstream/token_memory.h"
-#include "upstream/upstream_watch.h"
 
 /* ---- store and memories */
 
@@ -87,17 +85,6 @@ static int open_cuts(struct server *s, struct err *reterr)
         return 0;
     s->cuts = cut_memory_new(s->config->truncation_cache, reterr);
     return s->cuts == NULL ? -1 : 0;
-}
-
-static int open_counts(struct server *s, struct err *reterr)
-{
-    const struct token_memory_conf conf = {.max_entries = s->config->count_cache,
-                                           .lifetime_ms = s->config->count_cache_time_ms};
-
-    if (s->config->count_by == CONFIG_COUNT_BY_OFF)
-        return 0;
-    s->live.counts = token_memory_new(&conf, reterr);
-    return s->live.counts == NULL ? -1 : 0;
 }
 
 static int open_answers(struct server *s, struct err *reterr)
@@ -161,51 +148,6 @@ static int open_hub(struct server *s, struct err *reterr)
     return s->hub == NULL ? -1 : 0;
 }
 
-/* ---- the upstream */
-
-static int open_demo(struct server *s, struct err *reterr)
-{
-    struct buf text = {.limit = 0};
-
-    s->demo = demo_open(s->loop, reterr);
-    if (s->demo == NULL)
-        return -1;
-    buf_c(&text, "http://127.0.0.1:");
-    buf_int(&text, demo_port(s->demo));
-    buf_c(&text, "/v1");
-    s->upstream.base = arena_dup(&s->memory, buf_str(&text));
-    s->upstream.name = STR("demo");
-    buf_fini(&text);
-    return 0;
-}
-
-static int set_upstream(struct server *s, struct err *reterr)
-{
-    const struct config *c = s->config;
-
-    s->upstream = (struct upstream_entry){.name = STR("default"),
-                                          .authorization = STR_NONE,
-                                          .passes_client_key = true,
-                                          .config = c,
-                                          .live = &s->live};
-    s->upstreams = (struct upstream_table){.v = &s->upstream, .n = 1};
-    if (c->upstream == NULL)
-        return open_demo(s, reterr);
-    s->upstream.base = config_upstream_base(&s->memory, str_from_c(c->upstream));
-    s->upstream.authorization = config_upstream_authorization(&s->memory, c);
-    return 0;
-}
-
-/* Watches the upstream, unless that is the demo, which is known. */
-static int open_watch(struct server *s, struct err *reterr)
-{
-    if (s->demo != NULL)
-        return 0;
-    s->live.watch =
-        upstream_watch_new(s->loop, s->config, s->upstream.base, s->upstream.authorization, reterr);
-    return s->live.watch == NULL ? -1 : 0;
-}
-
 /* ---- workers */
 
 /* The share of a client is half of all connections when no number is given: enough for a proxy on
@@ -261,14 +203,15 @@ static int open_workers(struct server *s, struct err *reterr)
         if (worker_settings_open(s->workers[i]) == -1)
             return err_set_no_memory(reterr);
     }
-    if (set_upstream(s, reterr) == -1 || open_watch(s, reterr) == -1)
+    if (upstreams_open(s, reterr) == -1)
         return -1;
     s->admin = admin_new(s->workers, s->n_workers);
     if (s->admin == NULL)
         return err_set_no_memory(reterr);
     for (unsigned i = 0; i < s->n_workers; i++) {
         s->workers[i]->life = &s->life;
-        s->workers[i]->upstreams = &s->upstreams;
+        s->workers[i]->upstreams = s->upstreams;
+        s->workers[i]->pool = s->pool;
         s->workers[i]->tracer = s->tracer;
         s->workers[i]->store = s->store;
         s->workers[i]->reasoning = s->reasoning;
@@ -303,8 +246,7 @@ int server_open(struct server *s, struct err *reterr)
         addresses_receive(s, reterr) == -1 || addresses_check(s, reterr) == -1 ||
         open_store(s, reterr) == -1 || addresses_open(s, reterr) == -1 ||
         open_memories(s, reterr) == -1 || open_answers(s, reterr) == -1 ||
-        open_keeper(s, reterr) == -1 || open_cuts(s, reterr) == -1 ||
-        open_counts(s, reterr) == -1 || open_seal(s, reterr) == -1 ||
+        open_keeper(s, reterr) == -1 || open_cuts(s, reterr) == -1 || open_seal(s, reterr) == -1 ||
         load_compaction_prompt(s, reterr) == -1 || open_builtin(s, reterr) == -1 ||
         open_hub(s, reterr) == -1 || open_tracer(s, reterr) == -1 || open_share(s, reterr) == -1)
         return -1;

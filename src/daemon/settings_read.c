@@ -3,6 +3,7 @@
 
 #include "access/origin_policy.h"
 #include "config/config_key.h"
+#include "config/config_override.h"
 #include "ev/log.h"
 #include "flight/settings.h"
 
@@ -25,19 +26,8 @@ static void log_rest(const struct buf *changed)
                 STR_ARG(buf_str(changed)));
 }
 
-/* The upstream is the one before, with what holds for it now. False when out of memory. */
-static bool make_upstreams(struct settings *s, const struct upstream_table *before)
-{
-    s->only = before->v[0];
-    s->only.config = &s->config;
-    s->only.authorization = config_upstream_authorization(&s->memory, &s->config);
-    s->upstreams = (struct upstream_table){.v = &s->only, .n = 1};
-    return s->config.upstream_key == NULL || !str_is_none(s->only.authorization);
-}
-
 /* False when out of memory. */
-static bool make_of_config(struct settings *s, const struct config *start, bool asks_for_key,
-                           const struct upstream_table *before)
+static bool make_of_config(struct settings *s, const struct config *start, bool asks_for_key)
 {
     struct buf changed = {.limit = 0};
     bool is_made;
@@ -49,11 +39,22 @@ static bool make_of_config(struct settings *s, const struct config *start, bool 
               trusted_proxies_make(s->config.trusted_proxies.items, s->config.trusted_proxies.n,
                                    &s->memory, &s->trusted) == 0;
     buf_fini(&changed);
-    return is_made && make_upstreams(s, before);
+    return is_made;
+}
+
+struct settings *settings_like(const struct config *c, bool asks_for_key)
+{
+    struct settings *s = settings_new();
+
+    if (s != NULL && config_dup(c, &s->config) == 0 && make_of_config(s, c, asks_for_key))
+        return s;
+    log_msg(LOG_ERROR, "out of memory");
+    settings_unref(s);
+    return NULL;
 }
 
 struct settings *settings_read(const struct config_sources *sources, const struct config *start,
-                               bool asks_for_key, const struct upstream_table *before)
+                               bool asks_for_key)
 {
     struct config_problems problems = {.n_kept = 0};
     struct settings *s = settings_new();
@@ -61,7 +62,7 @@ struct settings *settings_read(const struct config_sources *sources, const struc
 
     log_problems(&problems);
     config_problems_fini(&problems);
-    if (is_good && !make_of_config(s, start, asks_for_key, before)) {
+    if (is_good && !make_of_config(s, start, asks_for_key)) {
         log_msg(LOG_ERROR, "out of memory");
         is_good = false;
     }

@@ -16,7 +16,7 @@
 #include "daemon/server_internal.h"
 #include "flight/pulse.h"
 #include "flight/worker.h"
-#include "upstream/upstream_watch.h"
+#include "upstream/upstream_pool.h"
 
 enum {
     STATUS_MS = 5000,
@@ -34,12 +34,13 @@ struct watchdog {
 
 static void write_status(const struct server *s, char *out, size_t size)
 {
-    const bool is_up = upstream_watch_state(s->live.watch) != UPSTREAM_DOWN;
     const size_t n = atomic_load(&s->life.n_flights);
+    struct upstream_sum sum;
 
-    (void)snprintf(out, size, "%s %zu stream%s, %d of 1 upstreams up",
+    upstream_pool_sum(s->pool, &sum);
+    (void)snprintf(out, size, "%s %zu stream%s, %u of %u upstreams up",
                    life_phase(&s->life) == LIFE_DRAINING ? "Draining" : "Serving", n,
-                   n == 1 ? "" : "s", is_up);
+                   n == 1 ? "" : "s", sum.n_up, sum.n);
 }
 
 static void on_status(void *arg)

@@ -32,6 +32,7 @@ static void free_flight(struct flight *f)
 {
     const size_t size = f->ops->size;
 
+    flight_leave_upstream(f);
     *f->link = f->next;
     if (f->next != NULL)
         f->next->link = f->link;
@@ -65,6 +66,7 @@ void flight_cancel_call(struct flight *f)
 static void cancel_all(struct flight *f)
 {
     flight_cancel_call(f);
+    flight_leave_upstream(f);
     if (f->ops->cancel != NULL)
         f->ops->cancel(f);
 }
@@ -73,6 +75,7 @@ void flight_answered(struct flight *f, bool has_upstream_said_all)
 {
     f->peer = (struct peer){.ops = NULL};
     f->counted.is_said = has_upstream_said_all;
+    flight_leave_upstream(f);
     if (f->ops->cancel != NULL)
         f->ops->cancel(f);
     flight_spans_end(f, STR_NONE);
@@ -196,7 +199,7 @@ void flight_keep_alive(struct flight *f, uint64_t next_ms)
 /* What the flight needs of memory. */
 static bool take_memory(struct flight *f, struct peer peer, const struct http_request *r)
 {
-    if (!flight_take_upstream(f, &f->worker->upstreams->v[0]))
+    if (!flight_take_upstream(f, &f->worker->upstreams->entries[0]))
         return false;
     arena_init(&f->arena, f->worker->config->max_request_memory_bytes);
     f->request_id = arena_dup(&f->arena, peer_request_id(peer));

@@ -24,6 +24,7 @@
 #include "http/http_call_conf.h"
 #include "trace/trace_context.h"
 #include "upstream/upstream_answer.h"
+#include "upstream/upstream_pool.h"
 
 struct flight;
 struct flight_spans;
@@ -55,7 +56,9 @@ struct flight_ops {
     bool (*go_on)(void *arg);    /* then it does, with flight_take_peer(); false: it cannot */
     void (*on_timer)(void *arg); /* while there is a client; NULL: it has no timer */
     void (*on_upstream_known)(void *arg); /* or not to be found out; NULL: all the same */
-    void (*on_unblocked)(void *arg);      /* a client that read slowly takes more; or NULL */
+    void (*on_admitted)(
+        void *arg); /* it has a place, or gets none: flight_admit() says; NULL: it has a front */
+    void (*on_unblocked)(void *arg); /* a client that read slowly takes more; or NULL */
     void (*fail)(void *arg, const struct err *e); /* the worker ends: answers */
     void (*describe)(const void *arg,
                      struct flight_view *ret); /* it asks a model; NULL: it does not */
@@ -65,6 +68,19 @@ struct flight_ops {
     void (*cancel)(void *arg);  /* what it waits for, but the call; NULL: that is all there is */
     void (*on_over)(void *arg); /* it is about to be freed while the worker goes on; or NULL */
     void (*fini)(void *arg);    /* what the owner's part of it holds */
+};
+
+/* Who may serve it, and its place there; flight_admission.c's own. */
+struct flight_admission {
+    struct upstream_route route;    /* of its model, if has_route */
+    struct upstream_candidate only; /* of that, where there is one upstream */
+    struct upstream_want want;
+    struct upstream_ticket ticket;
+    const char *name; /* see flight_names() */
+    size_t n_heard;   /* of the table: lists that were looked at or waited for */
+    bool has_route;
+    bool has_asked;  /* for a place, which it waits for or has */
+    bool is_waiting; /* for what tells it, which counts as a task */
 };
 
 /* What takes long, while it is on the pool; flight.c's own. */
@@ -84,6 +100,7 @@ struct flight {
     const struct http_request *http;       /* lives as long as the peer */
     const struct upstream_entry *upstream; /* that it asks; see flight_take_upstream() */
     struct reach *reach;                   /* what the worker has of that */
+    struct flight_admission admission;     /* how it came there */
     struct http_call *call;                /* NULL: none, or it has ended */
     struct upstream_answer answer;         /* of that call */
     struct loop_timer *timer;              /* NULL when the owner has no on_timer */
@@ -147,6 +164,9 @@ int flight_start_call(struct flight *f, const struct flight_call *call,
                       const struct http_call_handler *handler, struct err *reterr);
 
 void flight_cancel_call(struct flight *f);
+
+/* Nobody waits for an upstream any more: leaves the queue, or the place there (flight_admission.c). */
+void flight_leave_upstream(struct flight *f);
 
 /* ---- the client */
 

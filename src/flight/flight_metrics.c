@@ -199,14 +199,6 @@ void flight_metrics_connection(void *arg, bool is_idle, int n)
     metrics_add(metrics_of(METRIC_UPSTREAM_CONNECTIONS, &labels), (uint64_t)(int64_t)n);
 }
 
-/* There is no other upstream to go to. */
-static void count_choice(const struct flight *f)
-{
-    const struct metric_labels labels = {{f->reach->labels.upstream, METRIC_CHOICE_ONLY}};
-
-    metrics_add(metrics_of(METRIC_ROUTING, &labels), 1);
-}
-
 static uint16_t operation_of(str path)
 {
     if (str_eq(path, STR("/embeddings")))
@@ -229,8 +221,6 @@ void flight_metrics_begin(struct flight *f, str path)
     c->status = 0;
     c->call_ms = now_ms(f);
     move_running(f, 1);
-    if (c->model.len > 0)
-        count_choice(f);
 }
 
 void flight_metrics_head(struct flight *f, int status)

@@ -6,6 +6,7 @@
 #ifndef ANTIPHON_FLIGHT_FLIGHT_METRICS_H
 #define ANTIPHON_FLIGHT_FLIGHT_METRICS_H
 
+#include "flight/reach.h"
 #include "metrics/metrics.h"
 #include "wire/chunk/delta.h"
 
@@ -13,24 +14,6 @@ struct err;
 struct flight;
 struct http_call_handler;
 struct upstream_entry;
-
-/* Of a model, for one operation. */
-struct flight_series {
-    struct flight_series *next;
-    uint16_t model, operation;
-    metric_cell *turn_duration, *first_token, *per_token; /* without an error */
-    metric_cell *round_duration;                          /* the same */
-    metric_cell *first_chunk, *per_chunk;
-    metric_cell *usage[2]; /* by METRIC_TOKEN_TYPE */
-    metric_cell *tokens[METRIC_TOKEN_KIND_REASONING + 1];
-    metric_cell *usage_unknown, *rounds;
-};
-
-/* What a worker keeps of the series of an upstream: its labels, and what was used. */
-struct flight_labels {
-    uint16_t upstream, provider, address, port;
-    struct flight_series *first;
-};
 
 /* Pauses between chunks that were not counted yet: those of one bucket, and chunks without any, which came in
  * one read with another. A stream stays in one bucket for long, so they are summed up here, and reach the

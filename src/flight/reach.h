@@ -3,15 +3,34 @@
 #ifndef ANTIPHON_FLIGHT_REACH_H
 #define ANTIPHON_FLIGHT_REACH_H
 
-#include "flight/flight_metrics.h"
 #include "http/http_call_conf.h"
+#include "metrics/metrics.h"
 #include "upstream/upstream_watch.h"
 
+struct err;
 struct flight;
 struct http_client;
 struct upstream_entry;
 struct upstream_live;
 struct worker;
+
+/* Of a model, for one operation. */
+struct flight_series {
+    struct flight_series *next;
+    uint16_t model, operation;
+    metric_cell *turn_duration, *first_token, *per_token; /* without an error */
+    metric_cell *round_duration;                          /* the same */
+    metric_cell *first_chunk, *per_chunk;
+    metric_cell *usage[2]; /* by METRIC_TOKEN_TYPE */
+    metric_cell *tokens[METRIC_TOKEN_KIND_REASONING + 1];
+    metric_cell *usage_unknown, *rounds;
+};
+
+/* What a worker keeps of the series of an upstream: its labels, and what was used. */
+struct flight_labels {
+    uint16_t upstream, provider, address, port;
+    struct flight_series *first;
+};
 
 struct reach {
     struct worker *worker;

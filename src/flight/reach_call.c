@@ -28,7 +28,7 @@ str reach_authorization(const struct flight *f)
 {
     const str own = f->upstream->authorization;
 
-    if (!str_is_none(own) || !f->upstream->passes_client_key || atomic_load(&f->worker->has_keys))
+    if (!str_is_none(own) || !f->upstream->pass_client_key || atomic_load(&f->worker->has_keys))
         return own;
     return http_request_header(f->http, STR("authorization"));
 }

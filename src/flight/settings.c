@@ -22,6 +22,7 @@ void settings_unref(struct settings *s)
 {
     if (s == NULL || atomic_fetch_sub(&s->n_references, 1) != 1)
         return;
+    upstream_table_unref(s->upstreams);
     config_fini(&s->config);
     arena_fini(&s->memory);
     free(s);

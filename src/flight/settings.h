@@ -18,8 +18,7 @@ struct settings {
     struct arena memory;
     struct origin_policy origins;
     struct trusted_proxies trusted;
-    struct upstream_entry only; /* of the table */
-    struct upstream_table upstreams;
+    struct upstream_table *upstreams; /* a reference */
 };
 
 /* A zeroed one with one reference; NULL when out of memory. Any thread. */

@@ -38,6 +38,7 @@ struct store;
 struct token_memory;
 struct trusted_proxies;
 struct tracer;
+struct upstream_pool;
 struct upstream_table;
 struct worker_client;
 struct worker_settings;
@@ -67,12 +68,14 @@ struct worker {
     _Atomic(struct key_table *) given_table; /* to take next, a reference; or NULL */
     struct loop_message given;               /* there is one */
     struct worker_watcher *watchers;
-    const struct origin_policy *origins;    /* whose pages may ask; outlives the worker */
-    const struct trusted_proxies *trusted;  /* the same */
-    const struct upstream_table *upstreams; /* lives as long as flights that have begun with it */
-    struct reach *reaches;                  /* what it has of each of them */
-    struct worker_settings *settings;       /* NULL: it is given none */
-    struct worker_part at_end;              /* of those; or zero */
+    const struct origin_policy *origins;   /* whose pages may ask; outlives the worker */
+    const struct trusted_proxies *trusted; /* the same */
+    struct upstream_table *upstreams;      /* lives as long as flights that have begun with it */
+    struct upstream_pool
+        *pool; /* shared by all workers, outlives them; NULL: nobody counts, as in tests */
+    struct reach *reaches;            /* what it has of each of them */
+    struct worker_settings *settings; /* NULL: it is given none */
+    struct worker_part at_end;        /* of those; or zero */
     struct id_source ids;
     struct loop *loop;
     struct http_server *server;

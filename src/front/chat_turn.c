@@ -1,12 +1,15 @@
 /* chat_turn.c -- one request to /v1/chat/completions that has tools of the gateway: its stages.
  *
- *     TOOLS -> READ -> ASK -> ROUND -> CLOSE -> CALLS -> ASK ...      a round, as often as it has calls
- *                 \                        \________\____> CONCLUDE -> DONE
- *                  \_ relayed                                any -> DONE
+ *     TOOLS -> ROUTE -> READ -> WRITE -> ADMIT -> ASK -> ROUND -> CLOSE -> CALLS -> WRITE ...
+ *                         \               ^________________________/ \       \_____> CONCLUDE -> DONE
+ *                          \_ relayed       another attempt           \______________^     any -> DONE
  *
  * TOOLS     servers whose tools join every request are waited for while they start
+ * ROUTE     who may serve its model
  * READ      the request is read, elsewhere if it is large; it may still come to be relayed
- * ASK       the client's body is written with our tools and what the rounds before have brought, and sent
+ * WRITE     the client's body is written with our tools and what the rounds before have brought
+ * ADMIT     there is a place for it at an upstream
+ * ASK       it is sent
  * ROUND     the upstream answers; a client that streams gets its words at once
  * CLOSE     it has said all of this round
  * CALLS     the tools that the model has called are running. Then it is asked again; or, when it has called
@@ -26,6 +29,7 @@
 #include "front/chat_turn.h"
 
 #include "call/tool_offer.h"
+#include "flight/flight_admission.h"
 #include "flight/flight_spans.h"
 #include "flight/reach.h"
 #include "flight/request_body.h"
@@ -68,13 +72,13 @@ static size_t body_weight(const void *arg)
 static int read_request(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
-    const struct name_list aliases = upstream_model_aliases(t->flight.upstream->config);
+    const struct name_list names = flight_names(&t->flight);
     str body;
 
     if (peer_body(t->flight.peer, &body, reterr) == -1)
         return 0;
     t->flight.body_bytes = body.len;
-    if (chat_rewrite(aliases, body, &t->rewritten))
+    if (chat_rewrite(names, body, &t->rewritten))
         body = buf_str(&t->rewritten);
     t->has_offer = t->snapshot != NULL && !buf_failed(&t->rewritten) &&
                    chat_loop_request_read(body, &t->flight.arena, &t->request) &&
@@ -140,15 +144,18 @@ static enum turn_next judge_round(struct chat_turn *t, struct err *reterr)
         upstream_answer_failed(&t->flight.answer, t->flight.call);
         *reterr = t->merge.error;
         reach_hide_keys(&t->flight, reterr);
-        return TURN_FAIL;
+        return chat_turn_plans_retry(t, reterr) ? TURN_ELSE : TURN_FAIL;
     case CHAT_ROUND_LAST:
+        flight_end_attempt(&t->flight, NULL);
         return TURN_END;
     case CHAT_ROUND_MIXED:
         t->is_mixed = true;
+        flight_end_attempt(&t->flight, NULL);
         return TURN_GO;
     case CHAT_ROUND_CALLS:
         break;
     }
+    flight_end_attempt(&t->flight, NULL);
     return t->n_rounds < t->flight.worker->config->max_tool_rounds ? TURN_GO
                                                                    : fail_limit(t, reterr);
 }
@@ -165,7 +172,13 @@ static enum turn_next close_round(void *arg, struct err *reterr)
     if (upstream_answer_is_good(&t->flight.answer))
         return judge_round(t, reterr);
     turn_read_refusal(&t->flight, t->failure, reterr);
-    return TURN_FAIL;
+    if (chat_turn_plans_retry(t, reterr))
+        return TURN_ELSE;
+    if (!t->is_held)
+        return TURN_FAIL;
+    chat_turn_release(t);
+    chat_turn_relay_end(t, t->failure);
+    return TURN_WAIT;
 }
 
 static enum turn_next conclude(void *arg, struct err *reterr)
@@ -179,7 +192,10 @@ static enum turn_next conclude(void *arg, struct err *reterr)
 
 enum {
     CHAT_TURN_TOOLS,
+    CHAT_TURN_ROUTE,
     CHAT_TURN_READ,
+    CHAT_TURN_WRITE,
+    CHAT_TURN_ADMIT,
     CHAT_TURN_ASK,
     CHAT_TURN_ROUND,
     CHAT_TURN_CLOSE,
@@ -189,15 +205,22 @@ enum {
 };
 
 static const struct turn_stage stages[] = {
-    [CHAT_TURN_TOOLS] = {"tools", .run = await_servers, .next = CHAT_TURN_READ,
+    [CHAT_TURN_TOOLS] = {"tools", .run = await_servers, .next = CHAT_TURN_ROUTE,
                          .span = "antiphon.tools"},
-    [CHAT_TURN_READ] = {"read", body_weight, read_request, begin_or_relay, .next = CHAT_TURN_ASK},
-    [CHAT_TURN_ASK] = {"ask", chat_turn_weight, chat_turn_write_request, chat_turn_ask,
+    [CHAT_TURN_ROUTE] = {"route", chat_turn_route_weight, chat_turn_look_for_model,
+                         chat_turn_find_route, .next = CHAT_TURN_READ},
+    [CHAT_TURN_READ] = {"read", body_weight, read_request, begin_or_relay, .next = CHAT_TURN_WRITE},
+    [CHAT_TURN_WRITE] = {"write", chat_turn_weight, chat_turn_write_request,
+                         .next = CHAT_TURN_ADMIT},
+    [CHAT_TURN_ADMIT] = {"admit", .run = chat_turn_admit, .next = CHAT_TURN_ASK,
+                         .span = "antiphon.queue"},
+    [CHAT_TURN_ASK] = {"ask", chat_turn_weight, chat_turn_name_model, chat_turn_ask,
                        .next = CHAT_TURN_ROUND},
     [CHAT_TURN_ROUND] = {"round", .run = await_round, .next = CHAT_TURN_CLOSE, .listens = true},
-    [CHAT_TURN_CLOSE] = {"close", .run = close_round, .next = CHAT_TURN_CALLS},
+    [CHAT_TURN_CLOSE] = {"close", .run = close_round, .next = CHAT_TURN_CALLS,
+                         .otherwise = CHAT_TURN_ADMIT},
     [CHAT_TURN_CALLS] = {"calls", NULL, chat_turn_gather_calls, chat_turn_run_calls,
-                         .next = CHAT_TURN_ASK},
+                         .next = CHAT_TURN_WRITE},
     [CHAT_TURN_CONCLUDE] = {"conclude", .run = conclude},
     [CHAT_TURN_DONE] = {.name = "done"},
 };
@@ -222,7 +245,8 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     flight_spans_head(&t->flight, status);
     upstream_answer_head(&t->flight.answer, status, headers, n_headers);
     if (!upstream_answer_is_good(&t->flight.answer) && !t->is_begun) {
-        chat_turn_relay_head(t, headers, n_headers);
+        if (!chat_turn_holds(t, headers, n_headers))
+            chat_turn_relay_head(t, headers, n_headers);
     } else if (upstream_answer_is_good(&t->flight.answer) && t->request.stream) {
         chat_turn_begin(t, headers, n_headers);
     } else if (upstream_answer_is_good(&t->flight.answer) &&
@@ -266,6 +290,7 @@ static void on_body(void *arg, str bytes)
     } else if (hear(t, bytes)) {
         turn_drive(&t->flight); /* with what is in the buffer */
     } else {
+        t->has_shown = t->has_shown || chat_turn_out(t)->len > 0;
         note_first_token(t);
         chat_turn_send(t);
     }
@@ -333,6 +358,7 @@ static void finish_turn(void *arg)
     buf_fini(&t->rewritten);
     buf_fini(&t->offer);
     buf_fini(&t->body);
+    buf_fini(&t->named);
     buf_fini(&t->history);
 }
 
@@ -350,6 +376,7 @@ static const struct flight_ops ops = {
     .front = &front,
     .log_gone = log_gone,
     .on_timer = on_timer,
+    .on_upstream_known = chat_turn_on_known,
     .fail = end_turn,
     .describe = describe_turn,
     .cancel = cancel_turn,

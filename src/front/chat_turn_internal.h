@@ -2,6 +2,7 @@
  *
  * chat_turn.c         stages, reports of the upstream and the client
  * chat_turn_offer.c   the tools that it offers, and what they are called
+ * chat_turn_admit.c   which upstream is asked, when, and whether another
  * chat_turn_round.c   the upstream call of a round
  * chat_turn_tools.c   the calls that the model makes
  * chat_turn_answer.c  what the client gets, and the log */
@@ -35,6 +36,7 @@ struct chat_turn {
 
     struct chat_merge merge;
     struct buf body, history; /* of the next upstream call: the whole, and messages in it */
+    struct buf named;         /* the whole with another name of the model; or empty */
     unsigned n_rounds;
     bool is_mixed;             /* the client's calls wait for ours */
     const struct err *failure; /* of the upstream call; or NULL */
@@ -48,6 +50,12 @@ struct chat_turn {
 
     struct http_header *headers; /* of the call, for an answer without a stream: in the arena */
     size_t n_headers;
+    str route_model; /* that decides who may serve it, plain; STR_NONE: not known, or of no matter */
+    const struct err *retried; /* what the last attempt has failed with; or NULL */
+    bool awaits_list;          /* of models, of its upstream */
+    bool is_held; /* an answer that is not good, until it is known whether another is asked for */
+    bool is_retried; /* the round is asked for again */
+    bool has_shown;  /* something of the round was passed on */
     bool is_begun;   /* the head of the answer has been sent */
     bool is_relayed; /* an answer of the upstream's passes as it is */
 };
@@ -68,11 +76,35 @@ bool chat_turn_has_offer(const struct worker *w, const struct mcp_snapshot *snap
 /* How long such a request waits for servers that are just being started. */
 uint64_t chat_turn_patience_ms(const struct worker *w, const struct mcp_snapshot *snapshot);
 
+/* ---- chat_turn_admit.c */
+
+/* ROUTE: who may serve its model. Otherwise: a list of models is waited for. */
+size_t chat_turn_route_weight(const void *arg);
+int chat_turn_look_for_model(void *arg, struct err *reterr);
+enum turn_next chat_turn_find_route(void *arg, struct err *reterr);
+void chat_turn_on_known(void *arg);
+
+/* ADMIT: there is a place at an upstream. */
+enum turn_next chat_turn_admit(void *arg, struct err *reterr);
+
+/* The head of an answer that is not good: is it held? */
+bool chat_turn_holds(struct chat_turn *t, const struct http_header *headers, size_t n_headers);
+
+/* The round has failed with e: is it asked for again? */
+bool chat_turn_plans_retry(struct chat_turn *t, const struct err *e);
+
+/* What was held is passed on after all. */
+void chat_turn_release(struct chat_turn *t);
+
 /* ---- chat_turn_round.c */
 
-/* ASK: the body of the next round is written, and sent; the call reports to chat_turn_call_handler. */
+/* WRITE: the body of the next round is written. */
 size_t chat_turn_weight(const void *arg);
 int chat_turn_write_request(void *arg, struct err *reterr);
+
+/* ASK: it is sent, under the name that the upstream has for the model; the call reports to
+ * chat_turn_call_handler. */
+int chat_turn_name_model(void *arg, struct err *reterr);
 enum turn_next chat_turn_ask(void *arg, struct err *reterr);
 
 extern const struct http_call_handler chat_turn_call_handler; /* in chat_turn.c */

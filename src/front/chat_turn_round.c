@@ -1,5 +1,6 @@
 /* chat_turn_round.c -- the upstream call of a round: the client's body, with our tools and
  * what the rounds before have brought. */
+#include "flight/flight_admission.h"
 #include "front/chat_turn_internal.h"
 #include "front/chat_turn_spans.h"
 #include "front/relay_headers.h"
@@ -92,10 +93,19 @@ int chat_turn_write_request(void *arg, struct err *reterr)
     return -1;
 }
 
-enum turn_next chat_turn_ask(void *arg, struct err *reterr)
+int chat_turn_name_model(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
 
+    buf_reset(&t->named);
+    if (!str_is_none(flight_sent_model(&t->flight)))
+        (void)model_alias_rewrite(flight_names(&t->flight), buf_str(&t->body), &t->named);
+    return buf_failed(&t->named) ? err_set_no_memory(reterr) : 0;
+}
+
+enum turn_next chat_turn_ask(void *arg, struct err *reterr)
+{
+    struct chat_turn *t = arg;
     struct http_header *headers =
         arena_array(&t->flight.arena, t->flight.http->n_headers + 2, sizeof(*headers));
     struct flight_call call = {
@@ -103,12 +113,14 @@ enum turn_next chat_turn_ask(void *arg, struct err *reterr)
         .path = STR("/chat/completions"),
         .query = t->flight.http->query,
         .headers = headers,
-        .body = buf_str(&t->body),
+        .body = buf_str(t->named.len > 0 ? &t->named : &t->body),
     };
 
     if (metrics_are_on && t->n_rounds == 0)
         t->flight.counted.model = json_text_dup(&t->flight.arena, t->request.model);
-    t->n_rounds++;
+    if (!t->is_retried)
+        t->n_rounds++;
+    t->is_retried = t->is_held = t->has_shown = false;
     t->failure = NULL;
     chat_merge_begin(&t->merge);
     if (headers == NULL) {

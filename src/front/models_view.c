@@ -156,23 +156,10 @@ static bool is_about_bytes(str name)
     return str_is_one_of(name, LIST_OF(names));
 }
 
-/* False when out of memory. */
 bool models_view_hold(struct relay *relay, const struct http_header *headers, size_t n_headers)
 {
-    struct arena *a = &relay->flight.arena;
-
-    relay->held = arena_array(a, n_headers + 1, sizeof(*relay->held));
-    for (size_t i = 0; relay->held != NULL && i < n_headers; i++) {
-        const struct http_header h = {arena_dup(a, headers[i].name),
-                                      arena_dup(a, headers[i].value)};
-
-        if (str_is_none(h.name) || str_is_none(h.value))
-            relay->held = NULL;
-        else if (!is_about_bytes(h.name))
-            relay->held[relay->n_held++] = h;
-    }
     buf_init(&relay->list, relay->flight.worker->config->max_line_bytes);
-    return relay->held != NULL;
+    return relay_hold_head(relay, headers, n_headers, is_about_bytes);
 }
 
 bool models_view_take(struct relay *relay, str bytes)

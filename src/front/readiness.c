@@ -8,8 +8,7 @@
 #include "json/json_write.h"
 #include "mcp/hub/mcp_hub.h"
 #include "store/store.h"
-#include "upstream/upstream_live.h"
-#include "upstream/upstream_table.h"
+#include "upstream/upstream_pool.h"
 #include "upstream/upstream_watch.h"
 
 /* The reasons: an array that begins with the first of them. */
@@ -77,6 +76,17 @@ static void add_reasons(struct reasons *r, const struct worker *w, enum upstream
         reason_add(r, STR("stalled"));
 }
 
+/* One that may be used is enough. */
+static enum upstream_state upstream_state(const struct worker *w)
+{
+    struct upstream_sum sum;
+
+    upstream_pool_sum(w->pool, &sum);
+    if (sum.n_up == 0)
+        return UPSTREAM_DOWN;
+    return sum.is_any_heard ? UPSTREAM_UP : UPSTREAM_UNHEARD;
+}
+
 /* False when it is not ready. */
 static bool write_readiness(const struct worker *w, struct buf *out)
 {
@@ -85,7 +95,7 @@ static bool write_readiness(const struct worker *w, struct buf *out)
         [UPSTREAM_UP] = STR_INIT("up"),
         [UPSTREAM_DOWN] = STR_INIT("down"),
     };
-    enum upstream_state upstream = upstream_watch_state(w->upstreams->v[0].live->watch);
+    enum upstream_state upstream = upstream_state(w);
     struct reasons r = {.j = jw_to(out)};
 
     jw_object(&r.j);

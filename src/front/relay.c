@@ -7,6 +7,7 @@
 #include "front/relay_internal.h"
 
 #include "ev/log.h"
+#include "flight/flight_admission.h"
 #include "flight/flight_spans.h"
 #include "flight/reach.h"
 #include "flight/request_body.h"
@@ -86,6 +87,14 @@ void relay_respond_held(struct relay *relay, str body)
     flight_answered(&relay->flight, true);
 }
 
+void relay_complete(struct relay *relay)
+{
+    relay_metrics_end(relay);
+    log_end(relay, "relayed", NULL);
+    peer_end(relay->flight.peer, STR(""));
+    flight_answered(&relay->flight, true);
+}
+
 /* ---- headers */
 
 /* Room for two more than the client has sent is in out. */
@@ -101,8 +110,8 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
 
 /* ---- reports of the upstream call */
 
-static void pass_head(struct relay *relay, int status, const struct http_header *headers,
-                      size_t n_headers)
+void relay_pass_head(struct relay *relay, int status, const struct http_header *headers,
+                     size_t n_headers)
 {
     bool has_cors =
         relay->flight.worker->config->cors_origins.n > 0; /* then only our word counts */
@@ -114,16 +123,37 @@ static void pass_head(struct relay *relay, int status, const struct http_header 
     peer_flush(relay->flight.peer);
 }
 
+bool relay_hold_head(struct relay *relay, const struct http_header *headers, size_t n_headers,
+                     bool (*is_left_out)(str name))
+{
+    struct arena *a = &relay->flight.arena;
+
+    relay->held = arena_array(a, n_headers + 1, sizeof(*relay->held));
+    relay->n_held = 0;
+    for (size_t i = 0; relay->held != NULL && i < n_headers; i++) {
+        const struct http_header h = {arena_dup(a, headers[i].name),
+                                      arena_dup(a, headers[i].value)};
+
+        if (str_is_none(h.name) || str_is_none(h.value))
+            relay->held = NULL;
+        else if (is_left_out == NULL || !is_left_out(h.name))
+            relay->held[relay->n_held++] = h;
+    }
+    return relay->held != NULL;
+}
+
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
 {
     struct relay *relay = arg;
 
     flight_spans_head(&relay->flight, status);
-    relay->flight.answer.status = status;
+    upstream_answer_head(&relay->flight.answer, status, headers, n_headers);
+    if (relay_upstream_holds(relay, status, headers, n_headers))
+        return;
     if (!model_lookup_is_needed(relay, status, headers, n_headers)) {
         if (!models_view_is_due(relay, status, headers, n_headers) ||
             !models_view_hold(relay, headers, n_headers))
-            pass_head(relay, status, headers, n_headers);
+            relay_pass_head(relay, status, headers, n_headers);
         return;
     }
     flight_cancel_call(&relay->flight);
@@ -139,10 +169,14 @@ static void on_body(void *arg, str bytes)
         flight_spans_first_bytes(&relay->flight, bytes);
     relay->flight.answer.n_bytes += bytes.len;
     relay_metrics_heard(relay, bytes);
+    if (relay->is_judged && relay_upstream_keeps(relay, bytes))
+        return;
+    relay->has_begun = true;
     if (relay->held != NULL) {
         if (models_view_take(relay, bytes))
             return;
-        pass_head(relay, 200, relay->held, relay->n_held); /* it is too large to be gone through */
+        relay_pass_head(relay, 200, relay->held,
+                        relay->n_held); /* it is too large to be gone through */
         relay->held = NULL;
         peer_write(relay->flight.peer, buf_str(&relay->list));
     }
@@ -158,15 +192,13 @@ static void on_end(void *arg, const struct err *failure)
     relay->flight.call = NULL;
     flight_spans_call_ended(&relay->flight, failure);
     upstream_watch_hear_end(relay->flight.upstream->live->watch, failure);
-    if (failure != NULL) {
-        relay_fail(relay, failure);
-    } else if (relay->held != NULL) {
-        models_view_answer(relay);
-    } else {
-        relay_metrics_end(relay);
-        log_end(relay, "relayed", NULL);
-        peer_end(relay->flight.peer, STR(""));
-        flight_answered(&relay->flight, true);
+    if (!relay_upstream_ends(relay, failure)) {
+        if (failure != NULL)
+            relay_fail(relay, failure);
+        else if (relay->held != NULL)
+            models_view_answer(relay);
+        else
+            relay_complete(relay);
     }
     flight_free_if_over(&relay->flight);
 }
@@ -216,15 +248,15 @@ static bool is_chat(const struct relay *relay)
 static int rewrite_body(void *arg, struct err *reterr)
 {
     struct relay *relay = arg;
-    const struct name_list aliases = upstream_model_aliases(relay->flight.upstream->config);
+    const struct name_list names = flight_names(&relay->flight);
     str plain;
 
     if (peer_body(relay->flight.peer, &plain, NULL) == -1)
         return 0;
     if (is_chat(relay))
-        (void)chat_rewrite(aliases, plain, &relay->body);
+        (void)chat_rewrite(names, plain, &relay->body);
     else
-        (void)model_alias_rewrite(aliases, plain, &relay->body);
+        (void)model_alias_rewrite(names, plain, &relay->body);
     if (!buf_failed(&relay->body))
         return 0;
     return err_set_no_memory(reterr);
@@ -276,12 +308,12 @@ static void fail_relay(void *arg, const struct err *e)
     relay_fail(arg, e);
 }
 
-static void begin_relay(struct relay *relay)
+void relay_begin_call(struct relay *relay)
 {
     const struct http_request *r = relay->flight.http;
-    const bool has_aliases = upstream_model_aliases(relay->flight.upstream->config).n > 0;
 
-    if (may_need_rewriting(r, is_chat(relay), has_aliases))
+    buf_reset(&relay->body);
+    if (may_need_rewriting(r, is_chat(relay), flight_names(&relay->flight).n > 0))
         flight_work(&relay->flight, request_body_weight(r), rewrite_body, ask_upstream);
     else
         ask_upstream(relay, NULL);
@@ -294,7 +326,7 @@ static void begin_call(struct relay *relay)
     if (model_lookup_is_due(relay))
         model_lookup_start(relay);
     else
-        begin_relay(relay);
+        relay_route(relay);
 }
 
 static void on_upstream_known(void *arg)
@@ -303,6 +335,8 @@ static void on_upstream_known(void *arg)
 
     if (relay->awaits_upstream)
         begin_call(relay);
+    else
+        relay_route_on(relay);
 }
 
 static void finish_relay(void *arg)
@@ -325,6 +359,7 @@ static const struct flight_ops ops = {
     .size = sizeof(struct relay),
     .log_gone = log_gone,
     .on_upstream_known = on_upstream_known,
+    .on_admitted = relay_on_admitted,
     .fail = fail_relay,
     .describe = describe_relay,
     .fini = finish_relay,

@@ -1,6 +1,7 @@
 /* relay_internal.h -- one relay, for the files that it is made of:
  *
  *     relay.c            bytes through
+ *     relay_upstream.c   which upstream that is, and whether another is asked
  *     relay_metrics.c    its model and its tokens
  *     models_view.c      what is known of models beside what the upstream says of them
  *     model_lookup.c     GET /v1/models/{id} from the list, where the upstream has no such path */
@@ -20,8 +21,16 @@ struct relay {
 
     str model;                /* of GET /v1/models/{id}: the id, plain; else STR_NONE */
     struct buf list;          /* model_lookup.c, models_view.c: what the upstream has */
-    struct http_header *held; /* models_view.c: of an answer whose body is awaited; NULL: none is */
+    struct http_header *held; /* of an answer whose body is awaited; NULL: none is */
     size_t n_held;
+    bool has_begun; /* a byte of the body was passed on */
+
+    /* relay_upstream.c */
+    str plain, asked_model;    /* of the request: its body without a coding, and the model in it */
+    const struct err *retried; /* what the last attempt has failed with; or NULL */
+    int held_status;
+    bool is_judged;       /* the held answer, before any of it is passed on */
+    bool awaits_list;     /* of models */
     bool awaits_upstream; /* what it is, before it is asked for its models */
 };
 
@@ -33,6 +42,38 @@ void relay_respond(struct relay *relay, str json);
 
 /* The same with the held head of the upstream's answer. */
 void relay_respond_held(struct relay *relay, str body);
+
+/* Asks the upstream that has been chosen; the body is rewritten first where it has to be. */
+void relay_begin_call(struct relay *relay);
+
+/* Passes the head of an answer on, of the call at hand or one that was held. */
+void relay_pass_head(struct relay *relay, int status, const struct http_header *headers,
+                     size_t n_headers);
+
+/* Keeps a head in the arena, without what is_left_out(name); NULL: nothing is. False when out of memory. */
+bool relay_hold_head(struct relay *relay, const struct http_header *headers, size_t n_headers,
+                     bool (*is_left_out)(str name));
+
+/* The answer is complete: what was passed on is all. */
+void relay_complete(struct relay *relay);
+
+/* ---- relay_upstream.c */
+
+/* Finds the upstream of a request for a model, waits for a place there, and asks; that of others is asked at
+ * once. on_known: a list of models that was waited for is there, or not to be had. */
+void relay_route(struct relay *relay);
+void relay_route_on(struct relay *relay);
+void relay_on_admitted(void *arg);
+
+/* The head of an answer: is it held until it is known what comes of it? */
+bool relay_upstream_holds(struct relay *relay, int status, const struct http_header *headers,
+                          size_t n_headers);
+
+/* The next bytes of a held answer; false when they are to be passed on, behind what is passed on now. */
+bool relay_upstream_keeps(struct relay *relay, str bytes);
+
+/* The call has ended. Returns whether another attempt is made, or all has been said. */
+bool relay_upstream_ends(struct relay *relay, const struct err *failure);
 
 /* ---- models_view.c */
 

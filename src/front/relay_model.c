@@ -1,8 +1,7 @@
 /* relay_model.c -- a look at the first bytes of a request. */
 #include "front/relay_model.h"
 
-#include "json/json_read.h"
-#include "json/json_text.h"
+#include "wire/request/request_model.h"
 
 const char *relay_operation(str path)
 {
@@ -26,16 +25,6 @@ const char *relay_operation(str path)
 str relay_model(str body, struct arena *a)
 {
     enum { MOST_BYTES = 16 * 1024 };
-    struct jr j;
-    str key;
 
-    jr_init(&j, str_from(body.p, body.len < MOST_BYTES ? body.len : MOST_BYTES));
-    if (!jr_enter(&j, JR_OBJECT))
-        return STR_NONE;
-    while (jr_next_member(&j, &key)) {
-        if (str_eq(key, STR("model")))
-            return json_text_copy(a, jr_string(&j));
-        jr_skip(&j);
-    }
-    return STR_NONE;
+    return request_model_find(str_from(body.p, body.len < MOST_BYTES ? body.len : MOST_BYTES), a);
 }

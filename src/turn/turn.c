@@ -1,6 +1,6 @@
 /* turn.c -- one client request to /v1/responses, from parse to last byte: its stages.
  *
- *     RECOGNISE -> PARSE -> LOAD -> RESOLVE -> ACCEPT -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
+ *     ROUTE -> RECOGNISE -> PARSE -> LOAD -> RESOLVE -> ACCEPT -> TOOLS -> LIST -> OFFER -> APPROVED -> CALLS -> DECIDE
  *                      \_____________^ \__________\_____________________________________________________^
  *
  *       DECIDE -> WRITE -> COUNT -> COMPACT -> FIT -> ADMIT -> ASK -> ROUND -> CLOSE -> CALLS
@@ -29,6 +29,7 @@
  * to the round, and drives the turn on when that is over. */
 #include "turn/turn.h"
 
+#include "flight/flight_admission.h"
 #include "flight/flight_spans.h"
 #include "flight/peer_context.h"
 #include "flight/reach.h"
@@ -55,6 +56,8 @@ static enum turn_next await_upstream(void *arg, struct err *reterr)
     (void)reterr;
     if (t->awaits_upstream)
         return TURN_WAIT;
+    if (t->awaits_list)
+        return TURN_ELSE;
     t->facts = upstream_watch_facts(turn_watch(t));
     return TURN_GO;
 }
@@ -62,7 +65,10 @@ static enum turn_next await_upstream(void *arg, struct err *reterr)
 /* ---- the table */
 
 static const struct turn_stage stages[] = {
-    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE},
+    [TURN_ROUTE] = {"route", turn_route_weight, turn_look_for_model, turn_find_route,
+                    .next = TURN_RECOGNISE},
+    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE,
+                        .otherwise = TURN_ROUTE},
     [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
                     .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
     [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE,
@@ -120,7 +126,10 @@ static const struct turn_stage stages[] = {
 
 /* A request that is only counted: nothing is listed, run, sent or stored. */
 static const struct turn_stage count_stages[] = {
-    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE},
+    [TURN_ROUTE] = {"route", turn_route_weight, turn_look_for_model, turn_find_route,
+                    .next = TURN_RECOGNISE},
+    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE,
+                        .otherwise = TURN_ROUTE},
     [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
                     .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
     [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE},
@@ -141,6 +150,7 @@ static void fail_response(struct turn *t, const struct err *e)
     const bool is_accepting = t->flight.stage == TURN_ACCEPT && t->run == NULL;
 
     turn_stop_waiting(t);
+    flight_leave_upstream(&t->flight);
     if (t->run != NULL)
         flight_cancel_call(&t->flight); /* its end may not be stored soon */
     if (t->run != NULL && !t->has_response) {

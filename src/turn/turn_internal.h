@@ -62,6 +62,7 @@ struct turn_run;
 
 /* The stages; in turn.c is what follows each. From TURN_RECORD on the response has ended. */
 enum turn_state {
+    TURN_ROUTE,
     TURN_RECOGNISE,
     TURN_PARSE,
     TURN_LOAD,
@@ -176,6 +177,8 @@ struct turn_counted {
 
 struct turn {
     struct flight flight; /* first; its call is this round's */
+    str route_model; /* that decides who may serve it, plain; STR_NONE: not known, or of no matter */
+    bool awaits_list;     /* of models, of its upstream, to know who may */
     bool awaits_upstream; /* it is being found out what it is */
     bool is_compact;      /* it was asked of /v1/responses/compact */
     struct responses_request request;
@@ -201,8 +204,9 @@ struct turn {
     bool is_begun;                 /* the head of the stream has been sent */
     bool is_asked;                 /* the request of this round has been sent */
     bool is_window_open;           /* see turn_open_window() */
-    bool is_count;                 /* it is only counted: POST /v1/responses/input_tokens */
-    bool has_ended;                /* the response, with the round that has ended last */
+    bool is_retried; /* the round is asked again, of another upstream or of the same */
+    bool is_count;   /* it is only counted: POST /v1/responses/input_tokens */
+    bool has_ended;  /* the response, with the round that has ended last */
 
     struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
 
@@ -233,6 +237,8 @@ struct turn {
     bool has_context;             /* that is record.items, and the tail */
     const struct err *not_stored; /* why, for the log */
     const struct err *failure;    /* of what was waited for last; or NULL */
+    const struct err
+        *retried; /* what the last attempt has failed with, if the round was asked again; or NULL */
 
     struct response_sources sources; /* what the answer may cite */
 
@@ -327,6 +333,9 @@ int turn_open_response(struct turn *t, struct err *reterr);
 
 /* The client of a stream waits for its beginning no longer than early_error_window, from the first time on. */
 void turn_open_window(struct turn *t);
+
+/* An attempt has failed so: is the round to be asked again? Its place has been given back. Any thread. */
+bool turn_plans_retry(struct turn *t, const struct err *failure);
 
 /* ---- turn_round.c */
 

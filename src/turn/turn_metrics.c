@@ -218,6 +218,7 @@ void turn_metrics_end(struct turn *t, const struct err *e)
 static unsigned phase_of(const struct turn *t)
 {
     switch ((enum turn_state)t->flight.stage) {
+    case TURN_ROUTE:
     case TURN_RECOGNISE:
         return METRIC_PHASE_QUEUE;
     case TURN_LOAD:

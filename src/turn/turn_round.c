@@ -3,6 +3,7 @@
  * A round is one upstream call. When the model calls tools that the gateway runs, what it said
  * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
 #include "flight/builtin_tools.h"
+#include "flight/flight_admission.h"
 #include "turn/turn_metrics.h"
 #include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
@@ -53,6 +54,10 @@ struct chat_stream_conf turn_stream_conf(struct turn *t, const struct turn_quest
 
 str turn_upstream_model(struct turn *t)
 {
+    const str sent = flight_sent_model(&t->flight);
+
+    if (!str_is_none(sent))
+        return sent;
     return upstream_model_name(t->flight.upstream->config, &t->request, &t->flight.arena);
 }
 
@@ -188,6 +193,8 @@ void turn_plan_chat(struct turn *t)
 
     t->chat = upstream_chat_options(t->flight.upstream->config, t->facts, &t->request, &t->profile,
                                     &t->flight.arena);
+    if (!str_is_none(flight_sent_model(&t->flight)))
+        t->chat.model = flight_sent_model(&t->flight);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.repairs = &t->history_repairs;
     t->chat.spent_tokens = spent_tokens;

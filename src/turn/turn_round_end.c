@@ -3,6 +3,7 @@
  * Events and texts above WORKER_LARGE_BYTES are read and written on the pool; the events leave from a
  * buffer of the turn's own then. */
 #include "conv/trim.h"
+#include "flight/flight_admission.h"
 #include "flight/reach.h"
 #include "turn/turn_metrics.h"
 #include "turn/turn_spans.h"
@@ -120,11 +121,14 @@ int turn_close_round(void *arg, struct err *reterr)
     t->result = round_end(&t->round, t->failure, out);
     if (!t->result.failed) {
         turn_keep_cut(t);
+        flight_end_attempt(&t->flight, NULL);
     } else {
         turn_learn_window(t, &t->result.error);
         reach_hide_keys(&t->flight, &t->result.error);
+        upstream_answer_failed(&t->flight.answer, t->flight.call);
     }
-    if (!t->result.failed || !turn_may_shorten(t, &t->result.error))
+    if (!t->result.failed ||
+        (!turn_may_shorten(t, &t->result.error) && !turn_plans_retry(t, &t->result.error)))
         end_round_response(t, out);
     return 0;
 }
@@ -145,13 +149,14 @@ enum turn_next turn_judge_round(void *arg, struct err *reterr)
         turn_read_refusal(&t->flight, t->failure, &t->result.error);
         turn_learn_window(t, &t->result.error);
         *reterr = t->result.error;
-        return end_judged(t, turn_may_shorten(t, reterr) ? TURN_ELSE : TURN_FAIL);
+        return end_judged(
+            t, turn_may_shorten(t, reterr) || turn_plans_retry(t, reterr) ? TURN_ELSE : TURN_FAIL);
     }
     turn_send_large(t);
+    if (t->is_retried)
+        return TURN_ELSE;
     turn_metrics_round(t);
-    if (t->result.failed)
-        upstream_answer_failed(&t->flight.answer, t->flight.call);
-    else
+    if (!t->result.failed)
         turn_keep_usage(t);
     if (t->has_ended)
         return end_judged(t, TURN_END);

@@ -81,6 +81,11 @@ int turn_write_shorter(void *arg, struct err *reterr);
 
 /* ---- turn_admit.c */
 
+/* ROUTE: who may serve its model. */
+size_t turn_route_weight(const void *arg);
+int turn_look_for_model(void *arg, struct err *reterr);
+enum turn_next turn_find_route(void *arg, struct err *reterr);
+
 /* ADMIT, ADMIT_SUMMARY: there is a place at an upstream. Otherwise: it is one that wants the request written
  * otherwise. */
 enum turn_next turn_admit(void *arg, struct err *reterr);

@@ -6,6 +6,7 @@
 #include "compact/compact_item.h"
 #include "compact/compact_shrink.h"
 #include "ev/log.h"
+#include "flight/flight_admission.h"
 #include "flight/reach.h"
 #include "response/response_compaction.h"
 #include "turn/turn_spans.h"
@@ -222,6 +223,7 @@ enum turn_next turn_judge_summary(void *arg, struct err *reterr)
     struct turn_summary_call *s = t->compaction.summary;
 
     read_failure(t, s);
+    flight_end_attempt(&t->flight, s->has_failed ? &s->why_not : NULL);
     turn_spans_heard_summary(t, &s->round.stream, s->has_failed ? &s->why_not : NULL);
     turn_send_large(t);
     if (t->response.broken != ERR_NONE) {

@@ -89,6 +89,11 @@ struct upstream_entry *upstream_shared_add(struct upstream_shared *s,
     return entry;
 }
 
+void upstream_table_set_live(struct upstream_table *t, size_t entry, struct upstream_live *live)
+{
+    shared_table_of(t)->entries[entry].live = live;
+}
+
 struct upstream_table *upstream_table_ref(struct upstream_table *t)
 {
     if (t != NULL)

@@ -72,6 +72,8 @@ struct upstream_entry {
     bool is_traced;                       /* gets the context of traces */
     str provider;                         /* gen_ai.provider.name, where its kind does not say it */
     const char *client_cert, *client_key; /* paths; NULL: none */
+
+    struct upstream_live *live; /* how it does; of the pool that the table was given to */
 };
 
 /* How the candidates of a model share its requests, and how many may wait for them. */
@@ -117,6 +119,15 @@ void upstream_table_unref(struct upstream_table *t);
 
 /* "affinity" ... */
 const char *upstream_policy_word(enum upstream_policy_kind kind);
+
+/* Before others have the table. */
+void upstream_table_set_live(struct upstream_table *t, size_t entry, struct upstream_live *live);
+
+/* Is it the demo model? */
+static inline bool upstream_table_is_demo(const struct upstream_table *t)
+{
+    return !t->is_from_file && t->entries[0].config->upstream == NULL;
+}
 
 /* The entry of that name, or NULL. */
 const struct upstream_entry *upstream_table_find(const struct upstream_table *t, str name);

@@ -39,7 +39,7 @@ static void start_again(void *arg)
 static void log_state(const struct upstream_watch *w, enum upstream_state former, bool is_up,
                       str why)
 {
-    if (former == UPSTREAM_UNHEARD && is_up)
+    if ((former == UPSTREAM_UNHEARD && is_up) || !w->is_alone)
         return;
     log_line(is_up ? LOG_INFO : LOG_WARN, "upstream",
              (struct log_field[]){LOG_STR("state", is_up ? STR("up") : STR("down")),
@@ -273,12 +273,29 @@ static void on_probe_done(void *arg, struct upstream_facts *facts, bool was_sile
     uv_mutex_unlock(&w->lock);
 }
 
+/* Probes have a view of the key: while one is under way it stays. */
+static void use_next_key(struct upstream_watch *w)
+{
+    struct buf former = w->key;
+
+    if (!w->has_next_key || w->probe != NULL || w->look != NULL)
+        return;
+    w->key = w->next_key;
+    w->next_key = (struct buf){.limit = 0};
+    w->has_next_key = false;
+    w->conf.authorization = w->key.len == 0 || buf_failed(&w->key) ? STR_NONE : buf_str(&w->key);
+    buf_fini(&former);
+}
+
 static void start_probe(void *arg)
 {
     struct upstream_watch *w = arg;
-    struct upstream_probe_conf conf = w->conf;
+    struct upstream_probe_conf conf;
     char wanted[MAX_WANTED_BYTES];
     struct err e;
+
+    use_next_key(w);
+    conf = w->conf;
 
     uv_mutex_lock(&w->lock);
     memcpy(wanted, w->wanted, w->n_wanted);
@@ -394,6 +411,7 @@ static void ask_again(void *arg)
 
     if (upstream_watch_state(w) != UPSTREAM_DOWN || w->look != NULL)
         return;
+    use_next_key(w);
     w->look = upstream_probe_start(w->client, &w->conf, on_asked_again, w, &e);
     if (w->look == NULL)
         start_again(w);
@@ -410,10 +428,19 @@ static bool is_needed(const struct config *c)
 
 /* ---- open and close */
 
-struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config *config, str base,
-                                          str authorization, struct err *reterr)
+void upstream_watch_take_key(struct upstream_watch *w, str authorization)
+{
+    buf_reset(&w->next_key);
+    if (!str_is_none(authorization))
+        buf_append(&w->next_key, authorization);
+    w->has_next_key = true;
+}
+
+struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstream_watch_conf *conf,
+                                          struct err *reterr)
 {
     struct upstream_watch *w = calloc(1, sizeof(*w));
+    const struct config *config = conf->config;
     bool is_by_url;
 
     if (w == NULL || uv_mutex_init(&w->lock) != 0) {
@@ -424,9 +451,10 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config
     w->loop = loop;
     w->due = (struct loop_message){.fn = start_probe, .arg = w};
     w->down = (struct loop_message){.fn = start_again, .arg = w};
-    w->conf = upstream_watch_probe_conf(config, base, authorization);
-    w->name = metric_word(METRIC_DOMAIN_UPSTREAM,
-                          config->upstream == NULL ? STR("demo") : STR("default"));
+    w->conf = upstream_watch_probe_conf(config, conf->base, STR_NONE);
+    upstream_watch_take_key(w, conf->authorization);
+    w->is_alone = conf->is_alone;
+    w->name = metric_word(METRIC_DOMAIN_UPSTREAM, conf->name);
     w->asks = upstream_watch_is_worth_asking(&w->conf);
     atomic_init(&w->state, UPSTREAM_UNHEARD);
     w->client = upstream_watch_open_client(loop, config);
@@ -460,6 +488,8 @@ void upstream_watch_free(struct upstream_watch *w)
     loop_timer_free(w->again);
     http_client_free(w->client);
     upstream_facts_unref(w->facts);
+    buf_fini(&w->key);
+    buf_fini(&w->next_key);
     uv_mutex_destroy(&w->lock);
     free(w);
 }

@@ -22,13 +22,22 @@ struct http_client;
 struct loop;
 struct upstream_watch;
 
-/* base and authorization as in worker.h; they outlive the watch. loop: the main thread's, which
- * does not run yet. Asks at once. NULL with *reterr filled. */
-struct upstream_watch *upstream_watch_new(struct loop *loop, const struct config *config, str base,
-                                          str authorization, struct err *reterr);
+struct upstream_watch_conf {
+    const struct config *config; /* what holds for the upstream; of no use afterwards */
+    str name, base;              /* as in upstream_table.h; they outlive the watch */
+    str authorization;           /* the same; copied */
+    bool is_alone;               /* nobody else tells when it is gone and when it is back */
+};
+
+/* On the loop's thread, the main one. Asks at once. NULL with *reterr filled. */
+struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstream_watch_conf *conf,
+                                          struct err *reterr);
 
 /* When the loop has stopped. NULL is fine. */
 void upstream_watch_free(struct upstream_watch *w);
+
+/* It is asked with this key from now on, which is copied; on the loop's thread. */
+void upstream_watch_take_key(struct upstream_watch *w, str authorization);
 
 /* As http_client_is_resolving(). */
 bool upstream_watch_is_resolving(const struct upstream_watch *w);

@@ -38,7 +38,7 @@ const ROWS = [
     ['402', failure(402, 'Insufficient credits'), 429, 'insufficient_quota', 'insufficient_quota'],
     ['429 quota', failure(429, 'You exceeded your current quota, please check your plan and billing details.', { code: 'insufficient_quota' }), 429, 'insufficient_quota', 'insufficient_quota'],
     ['429', failure(429, 'slow down', {}, { 'retry-after': '7' }), 429, 'rate_limit_exceeded', 'rate_limit_exceeded'],
-    ['503', failure(503, 'Loading model'), 503, 'server_is_overloaded', 'server_error'],
+    ['503', failure(503, 'Too many requests in the queue'), 503, 'server_is_overloaded', 'server_error'],
     ['500', failure(500, 'out of luck'), 502, 'upstream_error', 'server_error'],
     ['500 with HTML', { status: 500, headers: { 'content-type': 'text/html' }, pieces: ['<html>oops</html>'] }, 502, 'upstream_error', 'server_error'],
     ['500 without an end', { status: 500, headers: { 'content-type': 'text/html' }, pieces: ['x'.repeat(100 * 1024), HANG] }, 502, 'upstream_error', 'server_error'],

@@ -382,7 +382,7 @@ describe('servers that come and go', { concurrency: false }, () => {
     test('one whose model is still being loaded is asked again', async (t) => {
         /* llama.cpp says so with 503 until it has loaded. */
         const loading = json(503, { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } }, { server: 'llama.cpp' });
-        const g = await meet(t, () => loading);
+        const g = await meet(t, () => loading, '--loading-wait', '0s');
         g.up.next(loading);
         assert.equal((await ask(g.daemon, CHOSEN)).status, 503);
         await untilAskedAgain();

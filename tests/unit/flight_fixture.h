@@ -758,7 +758,7 @@ static inline void stage_open(const char *const *args)
                                              .authorization = STR_NONE,
                                              .config = &stage.load.config,
                                              .live = &stage.live};
-    stage.upstreams = (struct upstream_table){.v = &stage.upstream, .n = 1};
+    stage.upstreams = (struct upstream_table){.entries = &stage.upstream, .n = 1};
 }
 
 /* Of /v1/responses. */

@@ -111,8 +111,8 @@ static void the_ways_of_the_table_are_gone_in_order(void **state)
     check_asked(COMPLETION_URL);
     answer(200, "{\"usage\":{\"prompt_tokens\":9}}");
     assert_int_equal(one.result.tokens, 9);
-    assert_int_equal(
-        token_memory_find(stage.live.counts, &one.key, loop_now_ms(stage.worker.loop)), 9);
+    assert_int_equal(token_memory_find(stage.live.counts, &one.key, loop_now_ms(stage.worker.loop)),
+                     9);
     assert_true(start_count());
     check_asked(COMPLETION_URL);
     token_count_cancel(one.count);

@@ -40,7 +40,7 @@ static const struct wait waits[] = {
     {"the upstream may end its body", "done", reach_done, 1, 0, false, true},
     {"a server starts, in a chat", "tools", reach_chat_tools, 0, 0, false, false},
     {"a large chat is read", "read", reach_chat_read, 0, 0, false, false},
-    {"a large chat is written", "ask", reach_chat_ask, 0, 0, false, false},
+    {"a large chat is written", "write", reach_chat_ask, 0, 0, false, false},
     {"the upstream is asked, in a chat", "round", reach_chat_round, 1, 0, false, false},
     {"the model speaks, in a chat", "round", reach_chat_speech, 1, 0, false, false},
     {"a refusal is passed on", "round", reach_chat_refusal, 1, 0, false, false},

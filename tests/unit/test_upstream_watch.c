@@ -109,7 +109,12 @@ static void an_upstream_that_is_asked_nothing_teaches_by_its_answers(void **stat
     (void)state;
     assert_int_equal(config_load(&c, &sources, &problems), 0);
     loop = loop_new(&e);
-    w = upstream_watch_new(loop, &c, STR("http://127.0.0.1:9/v1"), STR_NONE, &e);
+    w = upstream_watch_new(loop,
+                           &(struct upstream_watch_conf){.config = &c,
+                                                         .name = STR("default"),
+                                                         .base = STR("http://127.0.0.1:9/v1"),
+                                                         .authorization = STR_NONE},
+                           &e);
     assert_non_null(w);
     assert_int_equal(known_window(w, &c, "m"), 0);
     upstream_watch_learn_window(w, STR("m"), 8192);

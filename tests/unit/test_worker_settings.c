@@ -70,7 +70,7 @@ static void settings_are_taken_in_the_next_turn_of_the_loop(void **state)
     assert_ptr_equal(w->config, &s->config);
     assert_ptr_equal(w->origins, &s->origins);
     assert_ptr_equal(w->trusted, &s->trusted);
-    assert_ptr_equal(w->upstreams, &s->upstreams);
+    assert_ptr_equal(w->upstreams, s->upstreams);
     assert_int_equal(n_applied, 1);
     settings_unref(s);
 }

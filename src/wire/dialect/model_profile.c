@@ -259,3 +259,20 @@ struct model_profile model_profile_find(str model, str other, struct name_list l
         .context_window = number_of(MODEL_CONTEXT_WINDOW, &said),
     };
 }
+
+bool model_profile_is_same(const struct model_profile *a, const struct model_profile *b)
+{
+    return a->harmony == b->harmony && a->bare_content_type == b->bare_content_type &&
+           a->think == b->think && a->text_calls == b->text_calls &&
+           a->reasoning_field == b->reasoning_field &&
+           a->reasoning_history == b->reasoning_history && a->may_think == b->may_think &&
+           a->call_messages == b->call_messages && a->short_call_ids == b->short_call_ids &&
+           a->system_role == b->system_role && a->late_system_as_user == b->late_system_as_user &&
+           a->role_order == b->role_order && a->describes_all_tools == b->describes_all_tools &&
+           str_eq(a->think_open, b->think_open) && str_eq(a->think_close, b->think_close) &&
+           a->token_field == b->token_field && a->tool_choice == b->tool_choice &&
+           a->empty_content == b->empty_content && a->thinking_switch == b->thinking_switch &&
+           a->asks_for_usage == b->asks_for_usage &&
+           a->format_after_tools == b->format_after_tools &&
+           a->images_in_tool == b->images_in_tool && a->space == b->space;
+}

@@ -72,6 +72,9 @@ struct model_profile {
     str efforts;              /* of reasoning that its family is known to take: "low|high", or "" */
 };
 
+/* True when both say the same of how requests are written and answers read. */
+bool model_profile_is_same(const struct model_profile *a, const struct model_profile *b);
+
 /* The profile of the model that the upstream knows by this name (plain text). other: a name that
  * tells the family when the first tells of none, as the path of the model's file may, or STR_NONE.
  * lines: those of the operator, which the configuration has checked; of_all: what they say by old

@@ -184,7 +184,8 @@ bool upstream_props_read(str body, struct upstream_props *ret)
         return false;
     *ret = (struct upstream_props){.chat_template = jr_member_string(body, STR("chat_template")),
                                    .model_alias = jr_member_string(body, STR("model_alias")),
-                                   .model_path = jr_member_string(body, STR("model_path"))};
+                                   .model_path = jr_member_string(body, STR("model_path")),
+                                   .n_slots = jr_member_int(body, STR("total_slots"), 0)};
     return true;
 }
 

@@ -17,6 +17,7 @@
 /* Of /props; texts escaped, views of the body, STR_NONE where missing. */
 struct upstream_props {
     str chat_template, model_alias, model_path;
+    int64_t n_slots; /* requests that it runs at once; 0: not said */
 };
 
 /* False when it is not the /props of llama.cpp. */

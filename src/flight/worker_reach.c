@@ -1,9 +1,8 @@
-/* reach.c -- a worker's list of upstreams that flights of it have been to. */
-#include "flight/reach.h"
-
+/* worker_reach.c -- a worker's list of upstreams that flights of it have been to. */
 #include <stdlib.h>
 
 #include "flight/flight.h"
+#include "flight/reach.h"
 #include "flight/worker.h"
 #include "upstream/upstream_live.h"
 #include "upstream/upstream_table.h"

@@ -1,0 +1,279 @@
+/* flight_admission.c -- from the name of a model to a place at an upstream. */
+#include "flight/flight_admission.h"
+
+#include "flight/reach.h"
+#include "flight/worker.h"
+#include "upstream/upstream_live.h"
+#include "upstream/upstream_options.h"
+#include "upstream/upstream_pool.h"
+#include "upstream/upstream_watch.h"
+
+/* ---- who may serve a model */
+
+static const struct upstream_table *table_of(const struct flight *f)
+{
+    return f->worker->upstreams;
+}
+
+/* The one upstream serves every name. */
+static void take_only_route(struct flight *f)
+{
+    struct flight_admission *a = &f->admission;
+
+    a->only = (struct upstream_candidate){.model = STR_NONE, .weight = 1};
+    a->route = (struct upstream_route){.name = STR(""),
+                                       .match = UPSTREAM_MATCH_DEFAULT,
+                                       .candidates = &a->only,
+                                       .n = 1,
+                                       .group = STR("default"),
+                                       .policy = &table_of(f)->other_policy};
+    a->has_route = true;
+}
+
+static bool has_listed(void *arg, size_t entry, str name)
+{
+    const struct upstream_table *t = arg;
+    struct upstream_facts *facts = upstream_watch_facts(t->entries[entry].live->watch);
+    bool has = false;
+
+    for (size_t i = 0; facts != NULL && !has && i < facts->models.n; i++)
+        has = str_eq(facts->models.v[i].id, name);
+    upstream_facts_unref(facts);
+    return has;
+}
+
+/* The next upstream that serves what it lists, and has not been heard yet; NULL: all have been. */
+static const struct upstream_entry *next_unheard(struct flight *f)
+{
+    const struct upstream_table *t = table_of(f);
+    struct flight_admission *a = &f->admission;
+
+    while (a->n_heard < t->n) {
+        const struct upstream_entry *u = &t->entries[a->n_heard++];
+        struct upstream_facts *facts =
+            u->serves_listed ? upstream_watch_facts(u->live->watch) : NULL;
+        const bool is_heard = !u->serves_listed || facts != NULL;
+
+        upstream_facts_unref(facts);
+        if (!is_heard)
+            return u;
+    }
+    return NULL;
+}
+
+/* Names in the file are there at once; lists may have to be waited for. */
+static enum turn_next await_list(struct flight *f, struct err *reterr)
+{
+    const struct upstream_entry *u = next_unheard(f);
+
+    if (u == NULL)
+        return TURN_GO;
+    if (flight_take_upstream(f, u))
+        return TURN_WAIT;
+    (void)err_set_no_memory(reterr);
+    return TURN_FAIL;
+}
+
+/* Is the name, or a glob for it, in the file? */
+static bool find_named(struct flight *f, str model)
+{
+    struct upstream_route *route = &f->admission.route;
+    struct err e;
+
+    return upstream_table_route(table_of(f), model, NULL, &f->arena, route, &e) == 0 &&
+           route->match != UPSTREAM_MATCH_DEFAULT;
+}
+
+static enum turn_next look_up(struct flight *f, str model, struct err *reterr)
+{
+    const struct upstream_lists lists = {has_listed, f->worker->upstreams};
+    enum turn_next next;
+
+    if (find_named(f, model))
+        return TURN_GO;
+    next = await_list(f, reterr);
+    if (next == TURN_GO && upstream_table_route(table_of(f), model, &lists, &f->arena,
+                                                &f->admission.route, reterr) == -1)
+        return TURN_FAIL;
+    return next;
+}
+
+enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr)
+{
+    const struct upstream_table *t = table_of(f);
+    enum turn_next next = TURN_GO;
+
+    if (!t->is_from_file || str_is_none(model)) {
+        take_only_route(f);
+        return TURN_GO;
+    }
+    next = look_up(f, model, reterr);
+    if (next != TURN_GO)
+        return next;
+    f->admission.has_route = true;
+    if (flight_take_upstream(f, &t->entries[f->admission.route.candidates[0].entry]))
+        return TURN_GO;
+    (void)err_set_no_memory(reterr);
+    return TURN_FAIL;
+}
+
+str flight_sent_model(const struct flight *f)
+{
+    const struct flight_admission *a = &f->admission;
+
+    for (size_t i = 0; a->has_route && i < a->route.n; i++) {
+        if (&table_of(f)->entries[a->route.candidates[i].entry] == f->upstream)
+            return a->route.candidates[i].model;
+    }
+    return STR_NONE;
+}
+
+struct name_list flight_names(struct flight *f)
+{
+    struct flight_admission *a = &f->admission;
+    struct buf all = {.limit = 0};
+    const str sent = flight_sent_model(f);
+
+    if (str_is_none(sent))
+        return upstream_model_aliases(f->upstream->config);
+    buf_c(&all, "*=");
+    buf_append(&all, sent);
+    a->name = buf_failed(&all) ? NULL : arena_dup(&f->arena, buf_str(&all)).p;
+    buf_fini(&all);
+    return (struct name_list){&a->name, a->name == NULL ? 0 : 1};
+}
+
+/* ---- a place */
+
+static void on_told(void *arg)
+{
+    struct flight *f = arg;
+    struct flight_admission *a = &f->admission;
+
+    f->n_tasks--;
+    a->is_waiting = false;
+    if (flight_has_client(f) && f->ops->front != NULL) {
+        turn_wake(f);
+        return;
+    }
+    if (flight_has_client(f))
+        f->ops->on_admitted(f);
+    flight_free_if_over(f);
+}
+
+static void describe_want(const struct flight *f, const struct flight_round *round,
+                          struct upstream_want *ret)
+{
+    const struct caller *c = &f->caller;
+
+    *ret = (struct upstream_want){
+        .table = table_of(f),
+        .route = &f->admission.route,
+        .owner = c->owner.len > 0 ? c->owner : f->client,
+        .weight = 1,
+        .priority = FAIR_CLASS_NORMAL,
+        .is_later = round->is_later,
+        .body_bytes = round->body.len,
+        .session = round->session,
+        .session_next = round->session_next,
+        .body = round->body,
+    };
+}
+
+static enum turn_next take_granted(struct flight *f, struct err *reterr)
+{
+    const struct flight_admission *a = &f->admission;
+    const struct upstream_candidate *c = &a->route.candidates[a->ticket.granted];
+
+    if (flight_take_upstream(f, &table_of(f)->entries[c->entry]))
+        return TURN_GO;
+    flight_leave_upstream(f);
+    (void)err_set_no_memory(reterr);
+    return TURN_FAIL;
+}
+
+static enum turn_next heed(struct flight *f, enum upstream_ticket_state state, struct err *reterr)
+{
+    struct flight_admission *a = &f->admission;
+
+    a->has_asked = state == UPSTREAM_TICKET_WAITING || state == UPSTREAM_TICKET_GRANTED;
+    switch (state) {
+    case UPSTREAM_TICKET_GRANTED:
+        return take_granted(f, reterr);
+    case UPSTREAM_TICKET_WAITING:
+        if (!a->is_waiting)
+            f->n_tasks++; /* until it is told */
+        a->is_waiting = true;
+        return TURN_WAIT;
+    case UPSTREAM_TICKET_IDLE:
+    case UPSTREAM_TICKET_REFUSED:
+        break;
+    }
+    return TURN_FAIL;
+}
+
+enum turn_next flight_admit(struct flight *f, const struct flight_round *round, struct err *reterr)
+{
+    struct upstream_pool *p = f->worker->pool;
+    struct flight_admission *a = &f->admission;
+
+    if (p == NULL)
+        return TURN_GO;
+    if (!a->has_route)
+        take_only_route(f);
+    if (a->has_asked)
+        return heed(f, upstream_pool_look(p, &a->ticket, reterr), reterr);
+    a->ticket.loop = f->worker->loop;
+    a->ticket.told.fn = on_told;
+    a->ticket.told.arg = f;
+    describe_want(f, round, &a->want);
+    return heed(f, upstream_pool_admit(p, &a->ticket, &a->want, &f->arena, reterr), reterr);
+}
+
+bool flight_could_retry(const struct flight *f)
+{
+    return f->admission.has_asked && (f->admission.route.n > 1 || f->upstream->retry_attempts > 1);
+}
+
+/* ---- the end of an attempt */
+
+bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown)
+{
+    struct flight_admission *a = &f->admission;
+    const struct upstream_end end = {.outcome = upstream_outcome_of(&f->answer, failure),
+                                     .is_shown = is_shown,
+                                     .retry_after_s = f->answer.retry_after_s};
+
+    if (!a->has_asked || f->worker->pool == NULL)
+        return false;
+    a->has_asked = false;
+    return upstream_pool_end(f->worker->pool, &a->ticket, &end, &f->arena).next !=
+           UPSTREAM_NEXT_GIVE_UP;
+}
+
+void flight_end_attempt(struct flight *f, const struct err *failure)
+{
+    struct flight_admission *a = &f->admission;
+    const struct upstream_end end = {.outcome = upstream_outcome_of(&f->answer, failure),
+                                     .is_final = true};
+
+    if (!a->has_asked || f->worker->pool == NULL)
+        return;
+    a->has_asked = false;
+    (void)upstream_pool_end(f->worker->pool, &a->ticket, &end, &f->arena);
+}
+
+/* When the message is under way, on_told() comes and finds nobody. */
+void flight_leave_upstream(struct flight *f)
+{
+    struct flight_admission *a = &f->admission;
+
+    if (!a->has_asked || f->worker->pool == NULL)
+        return;
+    a->has_asked = false;
+    upstream_pool_leave(f->worker->pool, &a->ticket);
+    if (a->is_waiting && !loop_message_is_under_way(&a->ticket.told)) {
+        a->is_waiting = false;
+        f->n_tasks--;
+    }
+}

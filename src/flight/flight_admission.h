@@ -1,0 +1,49 @@
+/* flight_admission.h -- which upstream a flight asks, and its place there (OPERATIONS 4, 5.4).
+ *
+ *     flight_find_route()   the model is known: who may serve it
+ *     flight_admit()        a round has been written: waits for a place
+ *     the call
+ *     flight_end_attempt()  it has ended: is it to be asked again? then flight_admit() once more
+ *
+ * On the worker's loop, but for flight_end_attempt(), which is for any thread that works on the flight. */
+#ifndef ANTIPHON_FLIGHT_FLIGHT_ADMISSION_H
+#define ANTIPHON_FLIGHT_FLIGHT_ADMISSION_H
+
+#include "flight/flight.h"
+#include "flight/turn_drive.h"
+
+/* Finds who may serve a model, by the name that a client says, and takes the likely one for its upstream. TURN_WAIT: its
+ * upstream is one whose list of models has to be known first (reach_must_be_known()); ask again then. TURN_FAIL:
+ * *reterr is filled. str_is_none(model): the request names none, which is somebody else's to judge. */
+enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr);
+
+/* What there is to know of a round. */
+struct flight_round {
+    str body;         /* of its request; lives until the attempt has ended */
+    str session;      /* what names the conversation that it goes on with, or "" */
+    str session_next; /* the same of what will go on with this; STR_NONE: the same */
+    bool is_later;    /* there was one before in this turn */
+};
+
+/* Asks for a place. TURN_GO: the upstream has been taken. TURN_WAIT: the flight is woken, by its front or by
+ * on_admitted, and asks again. TURN_FAIL: *reterr is filled. */
+enum turn_next flight_admit(struct flight *f, const struct flight_round *round, struct err *reterr);
+
+/* Might a failed attempt be followed by another? Then its answer is not passed on before it is judged. */
+bool flight_could_retry(const struct flight *f);
+
+/* An attempt has failed. failure: of the call, or what its answer came to; NULL: the answer's status says it. is_shown:
+ * something of the round was written for the client. Returns whether it is asked again, by flight_admit(). */
+bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown);
+
+/* An attempt has ended, and the round is over: gives the place back. Does nothing when there is none. */
+void flight_end_attempt(struct flight *f, const struct err *failure);
+
+/* The names of models that are replaced in a request that is passed on, for model_alias_rewrite(): the one that the
+ * upstream has for any, or aliases. */
+struct name_list flight_names(struct flight *f);
+
+/* What the upstream calls the model, if the table of upstreams says so: plain; else STR_NONE. */
+str flight_sent_model(const struct flight *f);
+
+#endif

@@ -1,0 +1,168 @@
+/* relay_upstream.c -- a relay's upstream: chosen by the model, waited for, and asked again elsewhere when it
+ * fails before a byte of its answer was passed on (OPERATIONS 4.2, 4.7).
+ *
+ *     the model is looked for -> route -> a place -> the call -> passed on
+ *            lists of models are waited for      ^       |
+ *                                                +-------+  another attempt
+ *
+ * What asks no model, as GET /v1/models does, goes to the first upstream. */
+#include "flight/flight_admission.h"
+#include "flight/reach.h"
+#include "flight/request_body.h"
+#include "front/relay_internal.h"
+#include "front/relay_model.h"
+#include "upstream/upstream_table.h"
+#include "wire/request/request_model.h"
+
+static bool asks_model(const struct relay *relay)
+{
+    const struct http_request *r = relay->flight.http;
+
+    return str_eq(r->method, STR("POST")) && relay_operation(r->path) != NULL;
+}
+
+/* ---- which upstream */
+
+static void admit_relay(struct relay *relay)
+{
+    const struct http_request *r = relay->flight.http;
+    const struct flight_round round = {
+        .body = relay->plain, .session = STR(""), .session_next = STR_NONE};
+    struct err e;
+
+    (void)r;
+    switch (flight_admit(&relay->flight, &round, &e)) {
+    case TURN_GO:
+        relay_begin_call(relay);
+        return;
+    case TURN_WAIT:
+        return;
+    default:
+        relay_fail(relay, relay->retried != NULL ? relay->retried : &e);
+    }
+}
+
+void relay_on_admitted(void *arg)
+{
+    admit_relay(arg);
+}
+
+void relay_route_on(struct relay *relay)
+{
+    struct flight *f = &relay->flight;
+    struct err e;
+    enum turn_next next;
+
+    if (!relay->awaits_list)
+        return;
+    do {
+        next = flight_find_route(f, relay->asked_model, &e);
+    } while (next == TURN_WAIT && !reach_must_be_known(f));
+    relay->awaits_list = next == TURN_WAIT;
+    if (next == TURN_GO)
+        admit_relay(relay);
+    else if (next == TURN_FAIL)
+        relay_fail(relay, &e);
+}
+
+/* A body that cannot be decoded is the upstream's to judge. */
+static int look_for_model(void *arg, struct err *reterr)
+{
+    struct relay *relay = arg;
+
+    (void)reterr;
+    relay->plain = STR("");
+    relay->asked_model = STR_NONE;
+    if (peer_body(relay->flight.peer, &relay->plain, NULL) == 0)
+        relay->asked_model = request_model_find(relay->plain, &relay->flight.arena);
+    return 0;
+}
+
+static void on_looked(void *arg, const struct err *failure)
+{
+    struct relay *relay = arg;
+
+    (void)failure;
+    if (!flight_has_client(&relay->flight))
+        return;
+    relay->awaits_list = true;
+    relay_route_on(relay);
+}
+
+void relay_route(struct relay *relay)
+{
+    struct flight *f = &relay->flight;
+
+    if (!asks_model(relay)) {
+        relay_begin_call(relay);
+    } else if (!f->worker->upstreams->is_from_file) {
+        relay->asked_model = STR_NONE;
+        relay->plain = STR("");
+        on_looked(relay, NULL);
+    } else {
+        flight_work(f, request_body_weight(f->http), look_for_model, on_looked);
+    }
+}
+
+/* ---- what becomes of its answer */
+
+bool relay_upstream_holds(struct relay *relay, int status, const struct http_header *headers,
+                          size_t n_headers)
+{
+    if (!asks_model(relay) || !flight_could_retry(&relay->flight) ||
+        !relay_hold_head(relay, headers, n_headers, NULL))
+        return false;
+    relay->held_status = status;
+    relay->is_judged = true;
+    return true;
+}
+
+/* Passes on what was held. */
+static void release_answer(struct relay *relay)
+{
+    relay->is_judged = false;
+    relay_pass_head(relay, relay->held_status, relay->held, relay->n_held);
+    relay->held = NULL;
+    peer_write(relay->flight.peer, buf_str(&relay->flight.answer.error_body));
+}
+
+/* A good answer is passed on with its first byte; another when it is too long to be judged. */
+bool relay_upstream_keeps(struct relay *relay, str bytes)
+{
+    if (!upstream_answer_is_good(&relay->flight.answer) &&
+        upstream_answer_keep(&relay->flight.answer, bytes))
+        return true;
+    release_answer(relay);
+    return false;
+}
+
+/* Keeps the failure, for when no other attempt can be made after all. */
+static void keep_failure(struct relay *relay, const struct err *failure)
+{
+    relay->retried = turn_keep_failure(&relay->flight.arena, failure);
+}
+
+bool relay_upstream_ends(struct relay *relay, const struct err *failure)
+{
+    struct flight *f = &relay->flight;
+    const bool is_shown = relay->has_begun || (relay->status != 0 && !relay->is_judged);
+
+    if (!asks_model(relay))
+        return false;
+    if (failure != NULL)
+        upstream_answer_failed(&f->answer, NULL);
+    if (failure == NULL && upstream_answer_is_good(&f->answer)) {
+        flight_end_attempt(f, NULL);
+    } else if (flight_may_retry(f, failure, is_shown)) {
+        keep_failure(relay, failure);
+        relay->is_judged = false;
+        relay->held = NULL;
+        admit_relay(relay);
+        return true;
+    }
+    if (!relay->is_judged || failure != NULL)
+        return false;
+    release_answer(relay);
+    relay_complete(relay);
+    return true;
+}
