@@ -199,8 +199,8 @@ static int serve_command(int n_args, const char *const *args)
         command_print_problems(&problems);
     } else if (is_check) {
         command_print_problems(&problems);
-        status = show_config(&config, servers, upstreams, &traces,
-                             has_word(n_args, args, "--probe"));
+        status =
+            show_config(&config, servers, upstreams, &traces, has_word(n_args, args, "--probe"));
     } else {
         status = run_daemon(&config, &sources, &keys, servers, &traces, &problems);
         servers = NULL;

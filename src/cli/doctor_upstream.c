@@ -14,19 +14,11 @@ static void list_names(const struct upstream_table *t, struct buf *out)
     }
 }
 
-/* NULL when the name is nobody's, or not given and needed. */
-static const struct upstream_entry *find_entry(const struct upstream_table *t, const char *name,
-                                               struct config_problems *problems)
+static void refuse_name(const struct upstream_table *t, const char *name,
+                        struct config_problems *problems)
 {
-    const struct upstream_entry *e = NULL;
     struct buf names = {.limit = 0};
 
-    if (name != NULL)
-        e = upstream_table_find(t, str_from_c(name));
-    else if (t->n == 1)
-        e = &t->entries[0];
-    if (e != NULL)
-        return e;
     list_names(t, &names);
     if (name == NULL)
         config_error(problems, "which upstream? Give --name with one of %s", buf_cstr(&names));
@@ -34,7 +26,20 @@ static const struct upstream_entry *find_entry(const struct upstream_table *t, c
         config_error(problems, "--name: there is no upstream %s; give one of %s",
                      config_quote(str_from_c(name)).text, buf_cstr(&names));
     buf_fini(&names);
-    return NULL;
+}
+
+/* NULL when the name is nobody's, or not given and needed: refused. */
+static const struct upstream_entry *find_entry(const struct upstream_table *t, const char *name,
+                                               struct config_problems *problems)
+{
+    const struct upstream_entry *e;
+
+    if (name == NULL && t->n == 1)
+        return t->entries;
+    e = name == NULL ? NULL : upstream_table_find(t, str_from_c(name));
+    if (e == NULL)
+        refuse_name(t, name, problems);
+    return e;
 }
 
 /* Puts the key, without what stands before it in a header, where a single upstream has it. */

@@ -191,15 +191,15 @@ static void read_client_key(struct draft *d, const struct upstream_value *v)
 enum place { OWN, ANY };
 
 static const struct {
-    enum place place;
     void (*read)(struct draft *d, const struct upstream_value *v); /* NULL: a key ... */
     enum config_id key;                                            /* ... this one */
+    enum place place;
 } members[] = {
-#define MEMBER(name, place, takes, initial, help) {place, read_##name, CONFIG_KEYS},
-#define OVERRIDE(name, key)                       {ANY, NULL, CONFIG_KEY_##key},
+#define MEMBER(name, place, takes, initial, help) {read_##name, CONFIG_KEYS, place},
+#define OVERRIDE(name, key)                       {NULL, CONFIG_KEY_##key, ANY},
 #include "upstream/upstream_member.def"
 #define MODEL_CHOICE(symbol, name, words, values, help)        /* has none */
-#define MODEL_SETTING(symbol, name, kind, words, values, help) {ANY, NULL, CONFIG_KEY_##name},
+#define MODEL_SETTING(symbol, name, kind, words, values, help) {NULL, CONFIG_KEY_##name, ANY},
 #include "wire/dialect/model_setting.def"
 };
 

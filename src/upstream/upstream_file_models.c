@@ -127,9 +127,9 @@ void upstream_file_read_models(struct upstream_reader *r, const struct upstream_
                               UPSTREAM_MODELS_MAX);
         return;
     }
-    m.items = arena_array(&r->shared->memory, n, sizeof(*m.items));
+    m.items = arena_array(&r->shared->memory, n + 1, sizeof(*m.items));
     entry->models = m.items;
-    if (m.items == NULL && n > 0)
+    if (m.items == NULL)
         r->no_memory = true;
     else
         read_list(r, v, &m);

@@ -55,7 +55,7 @@ void upstream_shared_free(struct upstream_shared *s)
 {
     for (size_t i = 0; i < s->table.n; i++)
         secret_wipe(s->entries[i].authorization);
-    for (size_t i = 0; i < s->n_configs; i++)
+    for (size_t i = 0; s->configs != NULL && i < s->n_configs; i++)
         config_fini(s->configs[i]);
     config_fini(&s->config);
     arena_fini(&s->memory);
@@ -113,7 +113,7 @@ void upstream_table_unref(struct upstream_table *t)
 const char *upstream_policy_word(enum upstream_policy_kind kind)
 {
     static const char *const words[] = {
-#define POLICY(symbol, word, help) [UPSTREAM_POLICY_##symbol] = word,
+#define POLICY(symbol, word, help) [UPSTREAM_POLICY_##symbol] = (word),
 #include "upstream/upstream_policy.def"
 #undef POLICY
     };
