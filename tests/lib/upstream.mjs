@@ -8,9 +8,10 @@
  *
  * An answer is { status, headers, pieces } or a function of the request that
  * gives one. Pieces are written one by one: a string or Buffer is sent, a
- * number is a pause in milliseconds, a promise is waited for, and the symbols
- * below end the exchange in other ways than a clean one. `before` holds pieces
- * that are played before the head is sent; `raw: true` sends no head at all.
+ * number is a pause in milliseconds, a promise is waited for, a function is called
+ * and waited for, and the symbols below end the exchange in other ways than a clean
+ * one. `before` holds pieces that are played before the head is sent; `raw: true`
+ * sends no head at all.
  *
  * What the gateway asks to find out who this is, is not part of the play: it stands in `probes`, on
  * connections that are not counted, and gets what `probed` says, a function of the request; 404
@@ -41,7 +42,7 @@ class Upstream {
     #closing = new WeakMap(); /* socket -> promise of the time it closed */
     #server = http.createServer((req, res) => this.#serve(req, res));
 
-    async listen(path) {
+    async listen(path, host = '127.0.0.1') {
         this.#server.on('connection', (socket) => {
             this.connections++;
             this.#sockets.add(socket);
@@ -51,10 +52,11 @@ class Upstream {
             this.#closing.set(socket, new Promise((done) => socket.on('close', () => done(performance.now()))));
         });
         this.#server.keepAliveTimeout = 60_000;
-        this.#server.listen(path ?? { port: 0, host: '127.0.0.1' });
+        this.#server.listen(path ?? { port: 0, host });
         await once(this.#server, 'listening');
         this.port = this.#server.address().port;
-        this.origin = path ? `unix:${path}` : `http://127.0.0.1:${this.port}`;
+        this.host = host;
+        this.origin = path ? `unix:${path}` : `http://${host}:${this.port}`;
         this.url = `${this.origin}/v1`;
         return this;
     }
@@ -93,6 +95,21 @@ class Upstream {
         for (const socket of this.#sockets)
             socket.destroy();
         await once(this.#server, 'close').catch(() => {});
+    }
+
+    /* Gone as a process that was killed: connections are reset, new ones refused. Only over TCP. */
+    async kill() {
+        const gone = once(this.#server, 'close');
+        this.#server.close();
+        for (const socket of this.#sockets)
+            socket.resetAndDestroy();
+        await gone;
+    }
+
+    /* Listens again where it did before it was killed. */
+    async revive() {
+        this.#server.listen({ port: this.port, host: this.host });
+        await once(this.#server, 'listening');
     }
 
     async #serve(req, res) {
@@ -158,6 +175,8 @@ async function playPieces(pieces, out, socket) {
             await pause(piece);
         } else if (piece instanceof Promise) {
             await piece;
+        } else if (typeof piece === 'function') {
+            await piece();
         } else if (typeof piece === 'symbol') {
             if (piece === CLOSE)
                 socket.destroySoon();
@@ -172,7 +191,7 @@ async function playPieces(pieces, out, socket) {
     return true;
 }
 
-export const startUpstream = (path) => new Upstream().listen(path);
+export const startUpstream = (path, host) => new Upstream().listen(path, host);
 
 /* ---- what a server may say ---- */
 
