@@ -17,7 +17,7 @@ import { folder } from './folder.mjs';
 import { restless, scrape } from './metrics.mjs';
 import { until } from './upstreams.mjs';
 
-/* ---- names of OPERATIONS 1.3, 6.4 and 9 */
+/* ---- names: a key, families of OPERATIONS 1.3, routes of OPERATIONS 6.4 */
 
 export const FILE_KEY = 'upstreams_file';
 

@@ -91,6 +91,8 @@ class Upstream {
     }
 
     async close() {
+        if (!this.#server.listening)
+            return; /* it was killed */
         this.#server.close();
         for (const socket of this.#sockets)
             socket.destroy();

@@ -46,8 +46,8 @@ export const FAULTS = {
     /* ---- other statuses. nginx: what it says when the server behind it is gone, or late. */
     badGateway: () => ({ status: 502, headers: HTML, pieces: ['<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n'] }),
     gatewayTimeout: () => ({ status: 504, headers: HTML, pieces: ['<html>\r\n<head><title>504 Gateway Time-out</title></head>\r\n</html>\r\n'] }),
-    /* llama.cpp: a template that cannot be rendered, and all that it has not foreseen. */
-    failed: () => json(500, { error: { code: 500, message: 'Value is not callable: null', type: 'server_error' } }, { server: 'llama.cpp' }),
+    /* llama.cpp, when llama_decode() fails (tools/server, update_slots). */
+    failed: () => json(500, { error: { code: 500, message: 'Compute error.', type: 'server_error' } }, { server: 'llama.cpp' }),
     notImplemented: () => json(501, { error: { code: 501, message: 'This server does not support this', type: 'not_supported_error' } }),
     badRequest: () => failure(400, 'temperature must be non-negative', { type: 'BadRequestError', code: 400 }),
     unprocessable: () => json(422, { detail: [{ loc: ['body', 'messages'], msg: 'Field required', type: 'missing' }] }),

@@ -130,7 +130,7 @@ const wholeChat = (text, use) => json(200, {
 const wholeCompletion = (text, use) => json(200, { ...completionChunk(text, 'stop'), usage: completionUsage(use.prompt, words(text).length).usage });
 const embedding = () => json(200, { object: 'list', model: 'upstream-model', data: [{ object: 'embedding', index: 0, embedding: [0.25, -0.5] }], usage: { prompt_tokens: 2, total_tokens: 2 } });
 
-/* Says a text, by default who says it: `deltas` pieces with `pause` ms before each, `wait` ms before the first. The
+/* Says a text, by default who says it: `deltas` pieces with `pause` ms between them, `wait` ms before the first. The
  * prompt that is not cached costs `perToken` ms for each of its tokens. */
 export function talk({ text, deltas = 3, pause: between = 0, wait = 0, perToken = 0, until: gate } = {}) {
     return ({ body, path, use }, rig) => {
@@ -141,7 +141,7 @@ export function talk({ text, deltas = 3, pause: between = 0, wait = 0, perToken 
         const isChat = path === '/v1/chat/completions';
         if (!body.stream)
             return { ...(isChat ? wholeChat : wholeCompletion)(said, use), before };
-        const pieces = words(said).flatMap((word) => [between, ...frames(isChat ? chunk({ content: word }) : completionChunk(word))]);
+        const pieces = words(said).flatMap((word, i) => [i === 0 ? 0 : between, ...frames(isChat ? chunk({ content: word }) : completionChunk(word))]);
         return { ...stream([...pieces, (isChat ? chatEnd : completionEnd)(use, words(said).length)]), before, said };
     };
 }
@@ -302,6 +302,7 @@ class Rig {
             over();
         });
         const how = this.#mood();
+        round.isOdd = how !== this.#usual;
         const prompt = promptOf(body ?? {});
         round.use = typeof how === 'function' ? await this.cache.begin(prompt) : await UNREAD.begin(prompt);
         if (round.isOver)
