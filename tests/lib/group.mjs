@@ -15,7 +15,7 @@ import { ask, get, open } from './client.mjs';
 import { startDaemon } from './daemon.mjs';
 import { folder } from './folder.mjs';
 import { restless, scrape } from './metrics.mjs';
-import { until } from './upstreams.mjs';
+import { startRigs, until } from './upstreams.mjs';
 
 /* ---- names: a key, families of OPERATIONS 1.3, routes of OPERATIONS 6.4 */
 
@@ -147,6 +147,19 @@ export async function startGroup(t, rigs, { upstreams, defaults, fallback, polic
     });
     return group;
 }
+
+/* The order of the file, so that tests know who is asked first. */
+export const IN_ORDER = { m: { policy: 'first' } };
+
+/* Two rigs, `a` and `b`, asked in this order, and one that is all there is; both watch that no turn is at two of them at
+ * once. Nobody is ejected unless the test says so. Gives { group, rigs, a, b }. */
+export async function startTwo(t, { settings, ...how } = {}, specs = { a: {}, b: {} }) {
+    const rigs = await startRigs(t, specs, { turns: true });
+    const group = await startGroup(t, rigs, { policies: IN_ORDER, ...how, settings: { eject_after: 0, ...settings } });
+    return { group, rigs, ...rigs };
+}
+
+export const startOne = (t, how) => startTwo(t, how, { a: {} });
 
 /* ---- what became of a turn */
 

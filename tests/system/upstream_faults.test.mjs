@@ -1,5 +1,5 @@
-/* upstream_faults.test.mjs -- upstreams that fail (OPERATIONS 4.6, 4.7): what is tried again and where, what clients
- * see of it, who is left alone for a while and comes back.
+/* upstream_faults.test.mjs -- rounds that fail (OPERATIONS 4.7): what is tried again and where, what clients see of it,
+ * one failure at a time and all of them under load.
  *
  * Most tests have two upstreams in the order of the file: `a` fails, `b` does not.
  */
@@ -8,34 +8,18 @@ import test, { describe } from 'node:test';
 import { Captures, checkError } from '../lib/check.mjs';
 import { ask, open } from '../lib/client.mjs';
 import { startDaemon } from '../lib/daemon.mjs';
-import { flags, said, sayer, startGroup, turnOf } from '../lib/group.mjs';
+import { flags, said, sayer, startGroup, startOne, startTwo, turnOf } from '../lib/group.mjs';
 import { patience } from '../lib/patience.mjs';
 import { CLOSE, frames, startUpstream, stream, usageChunk } from '../lib/upstream.mjs';
 import { FAULTS } from '../lib/upstream_faults.mjs';
-import { heldAfterFirst, pause, startRigs, talk, until } from '../lib/upstreams.mjs';
+import { pause, startRigs, talk, until } from '../lib/upstreams.mjs';
 
 const captures = new Captures();
 
 /* ---- what these tests go by beside group.mjs: keys, and members of OPERATIONS 4.1 */
-const IN_ORDER = { m: { policy: 'first' } };
 const SOON = { eject_time: '300ms', retry_max_wait: '3s' };
-const NEVER_OUT = { eject_after: 0 };
 const STALL = { first_byte_timeout: `${patience(300)}ms`, idle_timeout: `${patience(300)}ms` };
 const RETRY_ALL = 'connect,reset,429,502,503,504,model,500,timeout';
-
-/* Two upstreams; `a` is asked first. */
-async function two(t, how = {}) {
-    const rigs = await startRigs(t, { a: {}, b: {} }, { turns: true });
-    const group = await startGroup(t, rigs, { policies: IN_ORDER, ...how, settings: { ...NEVER_OUT, ...how.settings } });
-    return { rigs, group, ...rigs };
-}
-
-/* One, that is all there is. */
-async function alone(t, how = {}) {
-    const rigs = await startRigs(t, { a: {} }, { turns: true });
-    const group = await startGroup(t, rigs, { ...how, settings: { ...NEVER_OUT, ...how.settings } });
-    return { rigs, group, ...rigs };
-}
 
 /* ---- the table of 4.7, row by row */
 
@@ -99,7 +83,7 @@ async function checkRow(group, rigs, [fault, atA, atB, error], { stream }) {
 describe('what is tried again, and where', { concurrency: 4 }, () => {
     for (const [name, row] of Object.entries(ROWS)) {
         test(name, async (t) => {
-            const { group, rigs } = await two(t, { settings: { ...STALL, early_error_window: '20s' } });
+            const { group, rigs } = await startTwo(t, { settings: { ...STALL, early_error_window: '20s' } });
             for (const stream of [false, true, false])
                 await checkRow(group, rigs, row, { stream });
             const retries = await group.metric('retries');
@@ -108,7 +92,7 @@ describe('what is tried again, and where', { concurrency: 4 }, () => {
     }
 
     test('no connection: another is asked at once', async (t) => {
-        const { group, a, b } = await two(t);
+        const { group, a, b } = await startTwo(t);
         await a.kill();
         for (const stream of [false, true])
             assert.equal((await turnOf(group.open(`Hi ${stream}`, { stream }), captures)).outcome, 'completed');
@@ -117,7 +101,7 @@ describe('what is tried again, and where', { concurrency: 4 }, () => {
     });
 
     test('a name that cannot be resolved: another is asked', async (t) => {
-        const { group, b } = await two(t, { upstreams: { a: { url: 'http://nowhere.invalid/v1' }, b: {} } });
+        const { group, b } = await startTwo(t, { upstreams: { a: { url: 'http://nowhere.invalid/v1' }, b: {} } });
         assert.equal((await group.ask('Hi')).status, 200);
         assert.equal(b.rounds.length, 1);
         assert.ok(await group.metric('attempts', { upstream: 'a', result: 'dns' }) >= 1);
@@ -126,14 +110,14 @@ describe('what is tried again, and where', { concurrency: 4 }, () => {
     test('a TLS handshake with what speaks none: another is asked', async (t) => {
         const plain = await startUpstream();
         t.after(() => plain.close());
-        const { group, b } = await two(t, { upstreams: { a: { url: plain.url.replace('http:', 'https:') }, b: {} } });
+        const { group, b } = await startTwo(t, { upstreams: { a: { url: plain.url.replace('http:', 'https:') }, b: {} } });
         assert.equal((await group.ask('Hi')).status, 200);
         assert.equal(b.rounds.length, 1);
         assert.ok(await group.metric('attempts', { upstream: 'a', result: 'tls' }) >= 1);
     });
 
     test('a connection that was kept and is closed at the other end is opened anew, and that does not count', async (t) => {
-        const { group, a } = await alone(t, { settings: { retry_attempts: 1 } });
+        const { group, a } = await startOne(t, { settings: { retry_attempts: 1 } });
         assert.equal((await group.ask('first')).status, 200);
         for (let i = 0; i < 5; i++) {
             a.behave(FAULTS.closed(), 1);
@@ -147,7 +131,7 @@ describe('what is tried again at the same one', { concurrency: 4 }, () => {
     for (const [name, fault] of [['429 with Retry-After', () => FAULTS.rateLimited(1)], ['502', FAULTS.badGateway], ['503', FAULTS.busy], ['503 with Retry-After', () => FAULTS.busy(1)], ['504', FAULTS.gatewayTimeout],
         ['a reset before the head', FAULTS.reset], ['a break before the first delta', FAULTS.brokenAfterRole]]) {
         test(`${name}, when there is no other`, async (t) => {
-            const { group, a } = await alone(t, { settings: { retry_attempts: 3 } });
+            const { group, a } = await startOne(t, { settings: { retry_attempts: 3 } });
             assert.equal((await group.ask('so that the connection is a kept one')).status, 200);
             a.behave(fault(), 1);
             assert.equal((await group.ask('Hi')).status, 200);
@@ -158,7 +142,7 @@ describe('what is tried again at the same one', { concurrency: 4 }, () => {
     for (const [name, fault, status] of [['429 that does not say when', () => FAULTS.overloaded(), 429], ['429 that says too late', () => FAULTS.rateLimited(60), 429], ['503 that says too late', () => FAULTS.busy(60), 503],
         ['404 of a missing model', FAULTS.modelMissing, 404], ['500', FAULTS.failed, 502], ['400', FAULTS.badRequest, 400]]) {
         test(`never: ${name}`, async (t) => {
-            const { group, a } = await alone(t, { settings: { retry_attempts: 5 } });
+            const { group, a } = await startOne(t, { settings: { retry_attempts: 5 } });
             a.behave(fault());
             const got = await group.ask('Hi');
             assert.deepEqual([got.status, a.rounds.length], [status, 1], got.text);
@@ -167,7 +151,7 @@ describe('what is tried again at the same one', { concurrency: 4 }, () => {
 
     test('never more than retry_attempts in all, wherever', async (t) => {
         for (const [attempts, fault] of [[1, FAULTS.busy], [2, FAULTS.busy], [3, FAULTS.busy], [3, FAULTS.reset], [5, FAULTS.badGateway]]) {
-            const { group, rigs } = await two(t, { settings: { retry_attempts: attempts } });
+            const { group, rigs } = await startTwo(t, { settings: { retry_attempts: attempts } });
             rigs.list.forEach((rig) => rig.behave(fault()));
             const got = await group.ask(`${attempts}`);
             assert.ok(got.status === 502 || got.status === 503, got.text);
@@ -200,7 +184,7 @@ describe('retry_on', { concurrency: 4 }, () => {
         test(`${word}: only with it in the list`, async (t) => {
             for (const isIn of [true, false]) {
                 const list = isIn ? word : ['connect', ...words.filter((other) => other !== word)].join();
-                const { group, a, b } = await two(t, { settings: { ...STALL, retry_on: list } });
+                const { group, a, b } = await startTwo(t, { settings: { ...STALL, retry_on: list } });
                 a.behave(FAULTS_OF[word]());
                 assert.equal((await group.ask('Hi')).status === 200, isIn, list);
                 assert.equal(b.rounds.length, isIn ? 1 : 0, list);
@@ -209,7 +193,7 @@ describe('retry_on', { concurrency: 4 }, () => {
     }
 
     test('an upstream may have its own', async (t) => {
-        const { group, a, b } = await two(t, { upstreams: { a: { retry_on: ['500'] }, b: {} } });
+        const { group, a, b } = await startTwo(t, { upstreams: { a: { retry_on: ['500'] }, b: {} } });
         a.behave(FAULTS.failed(), 1).behave(FAULTS.busy(), 1);
         assert.equal((await group.ask('one')).status, 200);
         checkError(await group.ask('two'), 503, 'server_is_overloaded');
@@ -220,7 +204,7 @@ describe('retry_on', { concurrency: 4 }, () => {
 describe('once something was shown', { concurrency: 4 }, () => {
     for (const [name, fault] of [['a break', FAULTS.brokenAfterText], ['silence', FAULTS.silentAfterText]]) {
         test(`${name} ends the turn, and nobody else is asked`, async (t) => {
-            const { group, a, b } = await two(t, { settings: { ...STALL, retry_on: RETRY_ALL } });
+            const { group, a, b } = await startTwo(t, { settings: { ...STALL, retry_on: RETRY_ALL } });
             a.behave(fault());
             const { outcome, code, hasDelta, response } = await turnOf(group.open('Hi', { stream: true }), captures, 'shown');
             assert.deepEqual([outcome, code, hasDelta, said(response)], ['failed', 'server_error', true, 'Some words']);
@@ -230,7 +214,7 @@ describe('once something was shown', { concurrency: 4 }, () => {
     }
 
     test('the beginning of the stream and its heartbeats are not shown yet', async (t) => {
-        const { group, a, rigs } = await two(t, { settings: { heartbeat_interval: '50ms' } });
+        const { group, a, rigs } = await startTwo(t, { settings: { heartbeat_interval: '50ms' } });
         a.behave(FAULTS.silent(), 1);
         const turn = group.open('Hi', { stream: true });
         await turn.until('response.in_progress');
@@ -242,7 +226,7 @@ describe('once something was shown', { concurrency: 4 }, () => {
     });
 
     test('a failure behind the beginning of the stream is an event, the last one that there was', async (t) => {
-        const { group, rigs } = await two(t);
+        const { group, rigs } = await startTwo(t);
         rigs.a.behave(FAULTS.busy());
         rigs.b.behave(FAULTS.overloaded());
         const { outcome, code } = await turnOf(group.open('Hi', { stream: true }), captures, 'both');
@@ -250,7 +234,7 @@ describe('once something was shown', { concurrency: 4 }, () => {
     });
 
     test('a client that leaves ends it', async (t) => {
-        const { group, a, b } = await two(t, { settings: STALL });
+        const { group, a, b } = await startTwo(t, { settings: STALL });
         a.behave(FAULTS.silent());
         const turn = group.open('Hi', { stream: true });
         await a.round();
@@ -263,7 +247,7 @@ describe('once something was shown', { concurrency: 4 }, () => {
 
 describe('what the client sees in the end', { concurrency: 4 }, () => {
     test('Retry-After is the smallest, when all say 429 or 503', async (t) => {
-        const { group, a, b } = await two(t);
+        const { group, a, b } = await startTwo(t);
         a.behave(FAULTS.rateLimited(70));
         b.behave(FAULTS.busy(40));
         const got = await group.ask('Hi');
@@ -278,7 +262,7 @@ describe('what the client sees in the end', { concurrency: 4 }, () => {
     });
 
     test('all down: 502 at once, whatever may wait', async (t) => {
-        const { group, rigs } = await two(t, { settings: { queue_timeout: '60s' } });
+        const { group, rigs } = await startTwo(t, { settings: { queue_timeout: '60s' } });
         await Promise.all(rigs.list.map((rig) => rig.kill()));
         for (const { name } of rigs.list)
             await group.check(name, 'down');
@@ -297,304 +281,11 @@ describe('what the client sees in the end', { concurrency: 4 }, () => {
     });
 
     test('tokens of what was given up are counted, when they were told', async (t) => {
-        const { group, a } = await two(t);
+        const { group, a } = await startTwo(t);
         a.behave(stream([...frames(usageChunk(1000, 0)), 20, CLOSE]));
         assert.equal((await group.ask('Hi')).status, 200);
         assert.ok(await group.metric('antiphon_tokens_total', { upstream: 'a', kind: 'input' }) >= 1000);
         assert.ok(await group.metric('antiphon_tokens_total', { upstream: 'b', kind: 'output' }) > 0);
-    });
-});
-
-/* ---- loading */
-
-describe('a model that is being loaded', { concurrency: 4 }, () => {
-    for (const stream of [false, true]) {
-        test(`${stream ? 'streams' : 'requests'} wait until one of them has it`, async (t) => {
-            const { group, rigs, a } = await two(t, { settings: { heartbeat_interval: '100ms' } });
-            rigs.list.forEach((rig) => rig.startLoading());
-            const all = Array.from({ length: 12 }, (_, i) => group.open(`${i}`, { stream }));
-            await group.become('a', 'loading');
-            await group.become('b', 'loading');
-            a.recover();
-            for (const one of all) {
-                const { outcome, response, got } = await turnOf(one, captures, 'loaded');
-                assert.equal(outcome, 'completed', got.text);
-                assert.equal(sayer(response), 'a');
-            }
-            await group.become('a', 'up');
-            assert.equal(await group.state('b'), 'loading');
-        });
-    }
-
-    test('is no failure: nobody is ejected for it', async (t) => {
-        const { group, a } = await two(t, { settings: { eject_after: 2 } });
-        a.startLoading();
-        for (let i = 0; i < 6; i++)
-            assert.equal(sayer((await group.ask(`${i}`)).json), 'b');
-        assert.equal(await group.metric('ejections'), 0);
-        assert.equal(await group.state('a'), 'loading');
-    });
-
-    test('is waited for no longer than loading_wait', async (t) => {
-        const { group, a } = await alone(t, { settings: { loading_wait: '1500ms' } });
-        a.startLoading();
-        checkError(await group.ask('Hi'), 503, 'server_is_overloaded');
-        assert.ok(a.rounds.length + a.checks.length >= 2, 'it was asked again');
-        const { outcome, code } = await turnOf(group.open('Hi again', { stream: true }), captures, 'loads on');
-        assert.deepEqual([outcome, code], ['failed', 'server_error']);
-    });
-
-    for (const stream of [false, true]) {
-        test(`with a single --upstream as well${stream ? ', streamed' : ''}`, async (t) => {
-            const rigs = await startRigs(t, { a: { kind: 'llama.cpp' } });
-            const daemon = await startDaemon({ upstream: rigs.a.url, args: ['--model', 'm', '--early-error-window', '0s'] });
-            t.after(() => daemon.stop());
-            rigs.a.startLoading();
-            const all = Array.from({ length: 5 }, (_, i) => open(daemon, { input: `${i}`, stream }));
-            await rigs.a.round();
-            await pause(1200); /* it is asked every second: once more at least */
-            rigs.a.recover();
-            for (const one of all)
-                assert.equal((await turnOf(one, captures, 'single')).outcome, 'completed');
-        });
-    }
-
-    test('with a single --upstream, no longer than loading_wait', async (t) => {
-        const rigs = await startRigs(t, { a: {} });
-        const daemon = await startDaemon({ upstream: rigs.a.url, args: ['--model', 'm', ...flags({ loading_wait: '1500ms' })] });
-        t.after(() => daemon.stop());
-        rigs.a.startLoading();
-        checkError(await ask(daemon, { input: 'Hi' }), 503, 'server_is_overloaded');
-        rigs.a.recover().behave(FAULTS.busy());
-        const { length } = rigs.a.rounds;
-        checkError(await ask(daemon, { input: 'Hi' }), 503, 'server_is_overloaded');
-        assert.equal(rigs.a.rounds.length, length + 1, 'other reasons of a 503 are not waited for');
-    });
-
-    test('a client that leaves while it waits is gone', async (t) => {
-        const { group, a } = await alone(t);
-        a.startLoading();
-        const turn = group.open('Hi', { stream: true });
-        await a.round();
-        turn.destroy();
-        await group.rest();
-        a.recover();
-        assert.equal((await group.ask('next')).status, 200);
-        assert.equal(a.questions.at(-1), 'next');
-    });
-});
-
-/* ---- states */
-
-describe('who fails in a row', { concurrency: 4 }, () => {
-    test('is left alone, asked by one after a while, and is back after two successes', async (t) => {
-        const { group, a, b } = await two(t, { settings: { ...SOON, eject_after: 3 } });
-        await a.kill();
-        for (let i = 0; i < 3; i++)
-            assert.equal((await group.ask(`fails ${i}`)).status, 200);
-        await group.counted('ejections', { upstream: 'a' }, 1);
-        const { state } = (await group.upstreams()).a;
-        assert.ok(['ejected', 'half_open'].includes(state), state);
-        await a.revive();
-        a.reset();
-        await until(async () => sayer((await group.ask(`tries ${a.rounds.length} ${b.rounds.length}`)).json), (rig) => rig === 'a', 20_000);
-        await until(async () => {
-            await group.ask(`again ${a.rounds.length} ${b.rounds.length}`);
-            return group.state('a');
-        }, (now) => now === 'up', 20_000);
-        assert.ok(a.rounds.length >= 2, 'two successes');
-        assert.equal(await group.metric('state', { upstream: 'a', state: 'up' }), 1);
-        assert.equal(await group.metric('state', { upstream: 'a' }), 1, 'it has one state');
-    });
-
-    for (const [name, fault, counts] of [['502', FAULTS.badGateway, true], ['503', FAULTS.busy, true], ['504', FAULTS.gatewayTimeout, true], ['a reset before the head', FAULTS.reset, true], ['no byte in time', FAULTS.silent, true],
-        ['a stream that breaks off', FAULTS.brokenAfterText, true], ['429', FAULTS.overloaded, false], ['500', FAULTS.failed, false], ['501', FAULTS.notImplemented, false], ['400', FAULTS.badRequest, false], ['404', FAULTS.modelMissing, false]]) {
-        test(`${name} ${counts ? 'counts' : 'does not count'}`, async (t) => {
-            const { group, a } = await two(t, { settings: { ...STALL, eject_after: 3, eject_time: '60s' } });
-            a.behave(fault());
-            for (let i = 0; i < 5; i++)
-                await group.ask(`${i}`, { stream: i % 2 === 0 });
-            await group.counted('ejections', { upstream: 'a' }, counts ? 1 : 0);
-            assert.equal(await group.state('a'), counts ? 'ejected' : 'up');
-        });
-    }
-
-    test('a success in between begins the row anew', async (t) => {
-        const { group, a } = await two(t, { settings: { eject_after: 3, eject_time: '60s' } });
-        for (let i = 0; i < 5; i++) {
-            a.behave(FAULTS.badGateway(), 2).behave(talk(), 1);
-            for (let k = 0; k < 3; k++)
-                assert.equal((await group.ask(`${i} ${k}`)).status, 200);
-        }
-        assert.equal(await group.metric('ejections'), 0);
-    });
-
-    test('a client that leaves is no failure', async (t) => {
-        const { group, a } = await two(t, { settings: { eject_after: 2, eject_time: '60s' } });
-        a.usually(heldAfterFirst());
-        for (let i = 0; i < 5; i++) {
-            const turn = group.open(`${i}`, { stream: true });
-            await turn.until('.delta');
-            turn.destroy();
-        }
-        await group.rest();
-        assert.equal(await group.state('a'), 'up');
-        assert.equal(await group.metric('ejections'), 0);
-    });
-
-    test('half open, one attempt at a time is made', async (t) => {
-        const { group, a, b } = await two(t, { settings: { ...SOON, eject_after: 1 } });
-        a.behave(FAULTS.badGateway(), 1);
-        assert.equal((await group.ask('fails')).status, 200);
-        await group.counted('ejections', { upstream: 'a' }, 1);
-        let release;
-        a.usually(heldAfterFirst(new Promise((done) => (release = done))));
-        const turns = [];
-        await until(() => {
-            turns.push(group.open(`tries ${turns.length}`, { stream: true }));
-            return a.rounds.length;
-        }, (n) => n === 2, 20_000);
-        await Promise.all(turns.map((one) => one.until('.delta')));
-        const others = await Promise.all(Array.from({ length: 20 }, (_, i) => group.ask(`meanwhile ${i}`)));
-        assert.ok(others.every(({ json }) => sayer(json) === 'b'));
-        assert.equal(a.running.most, 1);
-        release();
-        for (const one of turns)
-            assert.equal((await turnOf(one, captures, 'half open')).outcome, 'completed');
-        assert.ok(b.rounds.length >= 20);
-    });
-
-    test('it fails again half open: it is left alone again', async (t) => {
-        const { group, a } = await two(t, { settings: { ...SOON, eject_after: 1 } });
-        a.behave(FAULTS.badGateway());
-        await until(async () => {
-            assert.equal((await group.ask(`${Math.random()}`)).status, 200);
-            return group.metric('ejections', { upstream: 'a' });
-        }, (n) => n >= 3, 30_000);
-        assert.ok(a.rounds.length <= 6, `${a.rounds.length} rounds for three ejections`);
-    });
-
-    test('the last one of a group is never left alone', async (t) => {
-        const { group, a } = await alone(t, { settings: { eject_after: 2, eject_time: '60s', retry_attempts: 1 } });
-        a.behave(FAULTS.badGateway());
-        for (let i = 0; i < 6; i++)
-            checkError(await group.ask(`${i}`), 502, 'upstream_error');
-        assert.equal(a.rounds.length, 6);
-        a.recover();
-        assert.equal((await group.ask('Hi')).status, 200);
-        assert.equal(await group.metric('ejections'), 0);
-    });
-
-    test('of two, the last one stays', async (t) => {
-        const { group, rigs } = await two(t, { settings: { eject_after: 2, eject_time: '60s' } });
-        rigs.list.forEach((rig) => rig.behave(FAULTS.badGateway()));
-        for (let i = 0; i < 8; i++)
-            await group.ask(`${i}`);
-        assert.equal(await group.metric('ejections'), 1);
-        rigs.list.forEach((rig) => rig.recover());
-        assert.equal((await group.ask('Hi')).status, 200);
-    });
-});
-
-describe('checks', { concurrency: 4 }, () => {
-    test('three that fail take an upstream out, two that do not bring it back; meanwhile it is checked, not tried', async (t) => {
-        const { group, a, b } = await two(t);
-        await a.kill();
-        const states = [];
-        for (let i = 0; i < 3; i++) {
-            await group.act('a', 'check');
-            await group.counted('checks', { upstream: 'a', result: 'fail' }, (n) => n >= i + 1);
-            states.push(await group.state('a'));
-        }
-        assert.equal(states[2], 'down');
-        await a.revive();
-        for (let i = 0; i < 5; i++)
-            assert.equal(sayer((await group.ask(`${i}`)).json), 'b');
-        assert.deepEqual([a.rounds.length, b.rounds.length], [0, 5]);
-        await group.check('a', 'up');
-        assert.ok(a.checks.length >= 2);
-        assert.equal(sayer((await group.ask('Hi')).json), 'a');
-    });
-
-    for (const [kind, paths] of [['llama.cpp', ['/health']], ['vllm', ['/health']], ['plain', ['/health', '/v1/models']]]) {
-        test(`a ${kind} server is asked for ${paths.join(', then ')}`, async (t) => {
-            const rigs = await startRigs(t, { a: { kind }, b: { kind } });
-            const group = await startGroup(t, rigs);
-            assert.equal((await group.ask('Hi')).status, 200);
-            rigs.a.checks.length = 0;
-            const checks = await group.metric('checks', { upstream: 'a', result: 'ok' });
-            assert.equal((await group.act('a', 'check')).status, 204);
-            await group.counted('checks', { upstream: 'a', result: 'ok' }, (n) => n > checks);
-            for (const path of paths)
-                assert.ok(rigs.a.checks.includes(path), `${path} of ${rigs.a.checks}`);
-            assert.equal(await group.state('a'), 'up');
-        });
-    }
-
-    test('health off: nobody asks', async (t) => {
-        const { group, a } = await two(t, { upstreams: { a: { health: 'off' }, b: {} } });
-        assert.equal((await group.ask('Hi')).status, 200);
-        assert.ok(!a.checks.includes('/health'), a.checks.join());
-    });
-
-    test('health PATH: that one', async (t) => {
-        const { group, a } = await two(t, { upstreams: { a: { health: '/healthz' }, b: {} } });
-        await group.act('a', 'check');
-        await until(() => a.checks.includes('/healthz'));
-    });
-
-    test('checks change no load and no share', async (t) => {
-        const { group, a } = await two(t, { upstreams: { a: { max_concurrency: 1 }, b: {} } });
-        a.usually(heldAfterFirst());
-        const held = group.open('held', { stream: true });
-        await held.until('.delta');
-        for (let i = 0; i < 5; i++) {
-            await group.act('a', 'check');
-            assert.equal(sayer((await group.ask(`${i}`)).json), 'b', 'a is full');
-        }
-        assert.equal(await group.metric('inFlight', { upstream: 'a' }), 1);
-        held.destroy();
-    });
-});
-
-describe('operators', { concurrency: 4 }, () => {
-    test('drain: what runs goes on, nothing new comes; resume: it does', async (t) => {
-        const { group, a, b } = await two(t);
-        let release;
-        a.behave(heldAfterFirst(new Promise((done) => (release = done))), 1);
-        const held = group.open('held', { stream: true });
-        await held.until('.delta');
-        assert.equal((await group.act('a', 'drain')).status, 204);
-        assert.equal(await group.state('a'), 'drained');
-        for (let i = 0; i < 4; i++)
-            assert.equal(sayer((await group.ask(`${i}`)).json), 'b');
-        release();
-        assert.equal((await turnOf(held, captures, 'drained')).outcome, 'completed');
-        group.change({ upstreams: { a: { weight: 2 }, b: {} }, policies: IN_ORDER });
-        assert.equal((await group.reload()).status, 200);
-        assert.equal(await group.state('a'), 'drained', 'a file that names it again does not bring it back');
-        assert.equal((await group.act('a', 'resume')).status, 204);
-        assert.equal(await group.state('a'), 'up');
-        assert.equal(sayer((await group.ask('Hi')).json), 'a');
-        assert.deepEqual([a.rounds.length, b.rounds.length], [2, 4]);
-    });
-
-    test('all drained: 502, until one is resumed', async (t) => {
-        const { group } = await two(t);
-        for (const name of ['a', 'b'])
-            await group.act(name, 'drain');
-        checkError(await group.ask('Hi'), 502, 'upstream_unavailable');
-        await group.act('b', 'resume');
-        assert.equal(sayer((await group.ask('Hi')).json), 'b');
-    });
-
-    test('a name or an act that is none: 404; other methods: 405', async (t) => {
-        const { group } = await two(t);
-        checkError(await group.act('nobody', 'drain'), 404, 'not_found');
-        checkError(await group.act('a', 'explode'), 404, 'not_found');
-        checkError(await ask(group.admin, undefined, { method: 'GET', path: '/admin/upstreams/a/drain' }), 405, 'method_not_allowed');
-        assert.equal((await ask(group.daemon, undefined, { path: '/admin/upstreams/a/drain' })).status, 404, 'not for clients');
-        assert.equal(await group.state('a'), 'up');
     });
 });
 
@@ -605,7 +296,7 @@ describe('what is passed on', { concurrency: 4 }, () => {
 
     for (const [path, body] of [['/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }], ['/v1/completions', { prompt: 'Hi' }], ['/v1/embeddings', { input: 'Hi' }]]) {
         test(`POST ${path} is tried elsewhere as a round is`, async (t) => {
-            const { group, a, b } = await two(t);
+            const { group, a, b } = await startTwo(t);
             a.behave(FAULTS.busy(), 1).behave(FAULTS.reset(), 1);
             for (let i = 0; i < 2; i++)
                 assert.equal((await ask(group.daemon, { model: 'm', ...body }, { path })).status, 200);
@@ -616,7 +307,7 @@ describe('what is passed on', { concurrency: 4 }, () => {
     }
 
     test('until a byte of the body was passed on', async (t) => {
-        const { group, a, b } = await two(t);
+        const { group, a, b } = await startTwo(t);
         a.behave(FAULTS.brokenAfterText());
         const call = chat(group, 'Hi');
         await call.until('Some words');
@@ -627,7 +318,7 @@ describe('what is passed on', { concurrency: 4 }, () => {
     });
 
     test('an error of the last one arrives as it was said', async (t) => {
-        const { group, rigs } = await two(t);
+        const { group, rigs } = await startTwo(t);
         rigs.a.behave(FAULTS.busy());
         rigs.b.behave(FAULTS.rateLimited(50));
         const got = await chat(group, 'Hi', { stream: false }).done;
@@ -713,7 +404,7 @@ test(`${AT_ONCE} turns at once over three upstreams of which one is always ill: 
 });
 
 test('an upstream that is killed and comes back is ejected once and then up again, whoever asks meanwhile', async (t) => {
-    const { group, a } = await two(t, { policies: { m: { policy: 'round_robin' } }, settings: { ...SOON, eject_after: 3 }, workers: 4 });
+    const { group, a } = await startTwo(t, { policies: { m: { policy: 'round_robin' } }, settings: { ...SOON, eject_after: 3 }, workers: 4 });
     await a.kill();
     const meanwhile = await Promise.all(Array.from({ length: 10 }, async (_, i) => {
         const all = [];
@@ -731,7 +422,7 @@ test('an upstream that is killed and comes back is ejected once and then up agai
 });
 
 test('retries are a fifth of what runs, or three: what is above that is told so', async (t) => {
-    const { group, a, b } = await two(t);
+    const { group, a, b } = await startTwo(t);
     const gate = pause(1500);
     a.usually(() => gate.then(() => FAULTS.busy()));
     b.usually(talk({ until: pause(3000) }));
@@ -744,7 +435,7 @@ test('retries are a fifth of what runs, or three: what is above that is told so'
 });
 
 test('a turn that is tried again looks as one that was not', async (t) => {
-    const { group, a } = await two(t);
+    const { group, a } = await startTwo(t);
     a.usually(talk({ text: 'The same words.' }));
     group.rigs.b.usually(talk({ text: 'The same words.' }));
     const plain = await turnOf(group.open('Hi', { stream: true }), captures, 'plain');

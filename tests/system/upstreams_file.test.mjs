@@ -1,94 +1,147 @@
-/* upstreams_file.test.mjs -- commands of a configuration with a file of upstreams. */
+/* upstreams_file.test.mjs -- the file of upstreams (OPERATIONS 4.1): read at start, and again while streams run; what is
+ * wrong with one is said, and changes nothing.
+ */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import test, { describe } from 'node:test';
-import { command as run } from '../lib/doctor_command.mjs';
+import { Captures } from '../lib/check.mjs';
+import { BINARY, ENVIRONMENT } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
-import { freePort } from '../lib/free_port.mjs';
-import { json, startUpstream } from '../lib/upstream.mjs';
+import { FILE_KEY, flags, sayer, startGroup, turnOf } from '../lib/group.mjs';
+import { heldAfterFirst, startRigs, talk, until } from '../lib/upstreams.mjs';
 
-const KEY = 'sk-of-one-alone';
+const captures = new Captures();
 
-/* The path of a file with this text, or this object. */
-function fileOf(t, file) {
-    const path = folder(t, 'upstreams.json');
-    writeFileSync(path, typeof file === 'string' ? file : JSON.stringify(file), { mode: 0o600 });
-    return path;
-}
+/* ---- what these tests go by beside group.mjs */
+const RELOADED = /reload part=upstreams result=(\w+)/g;
 
-/* An upstream that lists these models, with the key if it is given. */
-async function listing(t, ids, key = null) {
-    const up = await startUpstream();
-    t.after(() => up.close());
-    up.probed = ({ path, headers }) => path === '/v1/models' && (key === null || headers.authorization === `Bearer ${key}`)
-        ? json(200, { object: 'list', data: ids.map((id) => ({ id, object: 'model' })) }) : json(404, {});
-    return up;
-}
+const several = async (n, one) => {
+    const all = [];
+    for (let i = 0; i < n; i++)
+        all.push(await one(i));
+    return all;
+};
 
-describe('serve --check-config', () => {
-    test('shows the upstreams, and with --probe what each lists', async (t) => {
-        const one = await listing(t, ['m', 'other'], KEY), two = await listing(t, ['n']);
-        const path = fileOf(t, `{ // two of them
-            "upstreams": { "one": { "url": "${one.url}", "key_env": "KEY_OF_ONE", "models": ["m", {"name": "fast", "model": "other"}] },
-                           "two": { "url": "${two.url}", "max_concurrency": 4 }, },
-            "default": ["two"], "policies": { "fast": { "policy": "first" } } }`);
-        const { status, stdout, stderr } = await run(t, ['serve', '--check-config', '--probe', '--upstreams-file', path], { KEY_OF_ONE: KEY });
-        assert.deepEqual([status, stderr], [0, '']);
-        assert.ok(!stdout.includes(KEY));
-        assert.match(stdout, /^\/\/ upstream one: http:.*, with a key; serves m, fast as other$/m);
-        assert.match(stdout, /^\/\/ upstream two: http:.*, at most 4 at a time, without a key; serves what it lists$/m);
-        assert.match(stdout, /^\/\/ other models: two$/m);
-        assert.match(stdout, /^\/\/ policy of fast: first, /m);
-        assert.deepEqual(stdout.match(/^\/\/ (kind of the upstream \w+|model \w+)/gm),
-            ['// kind of the upstream one', '// model m', '// model other', '// kind of the upstream two', '// model n']);
-    });
+/* ---- another file */
 
-    test('fails when one of them does not answer', async (t) => {
-        const up = await listing(t, ['m']);
-        const path = fileOf(t, { upstreams: { gone: { url: `http://127.0.0.1:${await freePort()}` }, here: { url: up.url } } });
-        const { status, stdout } = await run(t, ['serve', '--check-config', '--probe', '--upstreams-file', path]);
-        assert.equal(status, 1);
-        assert.match(stdout, /^\/\/ kind of the upstream gone: .*could not be reached$/m);
-        assert.match(stdout, /^\/\/ model m$/m);
-    });
-});
+/* What is wrong, and a file that has it. */
+const json = (table) => () => JSON.stringify(table);
+const ONE = { url: 'http://127.0.0.1:1/v1', models: ['m'] };
+const MISTAKES = {
+    'no JSON': () => '{"upstreams": {',
+    'no upstream': json({ upstreams: {} }),
+    'no URL': json({ upstreams: { a: { models: ['m'] } } }),
+    'an unknown member': json({ upstreams: { a: { ...ONE, wieght: 2 } } }),
+    'a name that is none': json({ upstreams: { 'Not A Name': ONE } }),
+    'one name twice': () => `{"upstreams":{"a":${JSON.stringify(ONE)},"a":${JSON.stringify(ONE)}}}`,
+    'two keys': json({ upstreams: { a: { ...ONE, key: 'a', key_env: 'B' } } }),
+    'a weight of 0': json({ upstreams: { a: { ...ONE, weight: 0 } } }),
+    'a tier of 10': json({ upstreams: { a: { ...ONE, tier: 10 } } }),
+    'a default that is none': json({ upstreams: { a: ONE }, default: ['b'] }),
+    'a policy for nothing': json({ upstreams: { a: ONE }, policies: { other: { policy: 'first' } } }),
+    'a policy that is none': json({ upstreams: { a: ONE }, policies: { m: { policy: 'random' } } }),
+    'another model for a pattern': json({ upstreams: { a: { ...ONE, models: [{ name: 'm*', model: 'x' }] } } }),
+    'a setting that is no value': json({ upstreams: { a: { ...ONE, first_byte_timeout: 'soon' } } }),
+};
 
-test('all mistakes of the file and of the flags end the program with 2', async (t) => {
-    const path = fileOf(t, '{"upstreams": {"a": {"wieght": 1},\n"b": {"url": "http://h", "key": "sk-hidden secret"}}}');
-    for (const command of [['serve'], ['serve', '--check-config'], ['models'], ['doctor']]) {
-        const { status, stdout, stderr } = await run(t, [...command, '--upstreams-file', path]);
-        assert.deepEqual([status, stdout], [2, ''], command.join(' '));
-        assert.match(stderr, /upstreams\.json: line 1: upstreams\.a\.wieght: .*"weight"\?/);
-        assert.match(stderr, /line 1: upstreams\.a: has no url/);
-        assert.match(stderr, /line 2: upstreams\.b\.key: /);
-        assert.ok(!stderr.includes('hidden'));
+describe('the file is read again', { concurrency: false }, () => {
+    const byAdmin = async (group) => {
+        const got = await group.reload();
+        return got.json.parts.find(({ part }) => part === 'upstreams').result;
+    };
+    async function bySignal(group) {
+        const seen = [...group.daemon.log.matchAll(RELOADED)].length;
+        group.daemon.child.kill('SIGHUP');
+        const lines = await until(() => [...group.daemon.log.matchAll(RELOADED)], ({ length }) => length > seen);
+        return lines.at(-1)[1];
     }
-    const both = await run(t, ['serve', '--check-config', '--upstreams-file', path, '--upstream', 'http://h']);
-    assert.equal(both.status, 2);
-    assert.match(both.stderr, /--upstream: upstreams stand in upstreams_file/);
+
+    for (const [how, reload] of [['SIGHUP', bySignal], ['POST /admin/reload', byAdmin]]) {
+        test(`${how}: one comes, one goes, and no stream notices`, async (t) => {
+            const rigs = await startRigs(t, { a: {}, b: {}, c: {} });
+            const group = await startGroup(t, rigs, { upstreams: { a: {}, b: {} }, policies: { m: { policy: 'round_robin' } } });
+            let release;
+            const gate = new Promise((done) => (release = done));
+            rigs.list.forEach((rig) => rig.usually(heldAfterFirst(gate)));
+            const streams = Array.from({ length: 20 }, (_, i) => group.open(`held ${i}`, { stream: true }));
+            await Promise.all(streams.map((one) => one.until('.delta')));
+            assert.deepEqual(rigs.counts(), { a: 10, b: 10, c: 0 });
+            group.change({ upstreams: { c: {}, b: {} }, policies: { m: { policy: 'round_robin' } } });
+            assert.equal(await reload(group), 'ok');
+            rigs.list.forEach((rig) => rig.usually(talk()));
+            const turns = await several(10, (i) => group.ask(`new ${i}`));
+            assert.ok(turns.every(({ status }) => status === 200));
+            assert.deepEqual(rigs.counts(), { a: 10, b: 15, c: 5 });
+            release();
+            for (const one of streams)
+                assert.equal((await turnOf(one, captures, 'over a reload')).outcome, 'completed');
+            assert.deepEqual(Object.keys(await group.upstreams()), ['c', 'b']);
+        });
+    }
+
+    test('a limit that has changed is kept from now on', async (t) => {
+        const rigs = await startRigs(t, { a: {} });
+        const group = await startGroup(t, rigs, { upstreams: { a: { max_concurrency: 1 } } });
+        group.change({ upstreams: { a: { max_concurrency: 4 } } });
+        assert.equal(await byAdmin(group), 'ok');
+        rigs.a.usually(heldAfterFirst());
+        const all = Array.from({ length: 6 }, (_, i) => group.open(`${i}`, { stream: true }));
+        await until(() => rigs.a.running.size, (n) => n === 4);
+        await group.counted('queue', {}, 2);
+        assert.equal(rigs.a.running.most, 4);
+        all.forEach((one) => one.destroy());
+    });
+
+    for (const [what, text] of Object.entries(MISTAKES)) {
+        test(`a mistake changes nothing: ${what}`, async (t) => {
+            const rigs = await startRigs(t, { a: {}, b: {} });
+            const group = await startGroup(t, rigs, { upstreams: { a: {} } });
+            group.write(text());
+            assert.equal((await group.reload()).status, 409);
+            assert.equal(await bySignal(group), 'error');
+            assert.equal(sayer((await group.ask('Hi')).json), 'a');
+            assert.ok(await group.metric('reloads', { part: 'upstreams', result: 'error' }) >= 2);
+            group.change({ upstreams: { b: {} } });
+            assert.equal(await bySignal(group), 'ok');
+            assert.equal(sayer((await group.ask('Hi')).json), 'b');
+        });
+    }
 });
 
-test('models prints what all of them serve, and goes on without those that are gone', async (t) => {
-    const up = await listing(t, ['gpt-oss-20b', 'qwen', 'm']), all = await listing(t, ['m', 'z']);
-    const gone = `http://127.0.0.1:${await freePort()}`;
-    const path = fileOf(t, { upstreams: { up: { url: up.url, models: ['gpt-*', 'm'] }, gone: { url: gone, models: ['k', 'auto'] }, all: { url: all.url } } });
-    const { status, stdout, stderr } = await run(t, ['models', '--upstreams-file', path, '--model-alias', 'fast=k,slow=nothing']);
+/* ---- start */
+
+const started = (file, ...more) => spawnSync(BINARY, ['serve', '--check-config', ...flags({ [FILE_KEY]: file }), ...more], { encoding: 'utf8', env: { ...ENVIRONMENT, ANTIPHON_STORE: 'memory' } });
+
+test('mistakes are all named at the start, and it ends with status 2', (t) => {
+    const file = folder(t, 'upstreams.json');
+    writeFileSync(file, JSON.stringify({ upstreams: { a: { models: ['m'] }, b: { url: 'http://h/v1', wieght: 1 } }, default: ['missing'] }));
+    const { status, stdout, stderr } = spawnSync(BINARY, ['serve', '--listen', '127.0.0.1:0', ...flags({ [FILE_KEY]: file })], { encoding: 'utf8', env: ENVIRONMENT, timeout: 20_000 });
+    assert.equal(status, 2, stdout + stderr);
+    for (const what of ['url', 'wieght', 'missing'])
+        assert.ok((stdout + stderr).includes(what), what);
+});
+
+test('the file excludes a single upstream and its key', (t) => {
+    const file = folder(t, 'upstreams.json');
+    writeFileSync(file, JSON.stringify({ upstreams: { a: { url: 'http://127.0.0.1:1/v1' } } }));
+    assert.equal(started(file).status, 0, started(file).stderr);
+    assert.equal(started(file, '--upstream', 'http://127.0.0.1:2/v1').status, 2);
+    assert.equal(started(file, '--upstream-key', 'sk').status, 2);
+});
+
+test('comments and commas behind the last one are taken; --check-config shows the table', (t) => {
+    const file = folder(t, 'upstreams.json');
+    writeFileSync(file, `{
+        // two of them
+        "upstreams": { "gpu1": { "url": "http://127.0.0.1:1/v1", "key": "sk-secret-of-gpu1", "models": ["m",], }, /* and */
+                       "gpu2": { "url": "http://127.0.0.1:2/v1", "weight": 2 }, },
+    }`);
+    const { status, stdout, stderr } = started(file);
     assert.equal(status, 0, stderr);
-    assert.deepEqual(stdout.trim().split('\n'), ['m', 'gpt-oss-20b', 'k', 'z', 'fast']);
-    assert.match(stderr, /^antiphon: upstream gone: /);
+    for (const what of ['gpu1', 'gpu2', 'http://127.0.0.1:1/v1'])
+        assert.ok((stdout + stderr).includes(what), what);
+    assert.ok(!(stdout + stderr).includes('sk-secret-of-gpu1'));
 });
 
-test('doctor looks at the one that is named', async (t) => {
-    const one = await listing(t, ['m'], KEY), two = await listing(t, ['n']);
-    const path = fileOf(t, { upstreams: { one: { url: one.url, key: KEY }, two: { url: two.url } } });
-    const which = await run(t, ['doctor', '--upstreams-file', path]);
-    assert.equal(which.status, 2);
-    assert.match(which.stderr, /which upstream\? Give --name with one of one, two/);
-    const wrong = await run(t, ['doctor', '--upstreams-file', path, '--name', 'three']);
-    assert.equal(wrong.status, 2);
-    assert.match(wrong.stderr, /there is no upstream "three"; give one of one, two/);
-    const { stdout } = await run(t, ['doctor', '--quick', '--json', '--upstreams-file', path, '--name', 'one']);
-    const report = JSON.parse(stdout);
-    assert.deepEqual([report.upstream, report.model], [`${one.url}`, 'm']);
-    assert.ok(!stdout.includes(KEY));
-});
+captures.judge(test);
