@@ -59,6 +59,8 @@ void flight_cancel_call(struct flight *f)
     if (f->call != NULL)
         http_call_cancel(f->call);
     f->call = NULL;
+    if (f->admission.is_done)
+        flight_give_place_back(f);
     flight_metrics_cancel(f);
     flight_spans_attempt_end(f, STR_NONE);
 }
@@ -284,6 +286,8 @@ static void on_call_end(void *arg, const struct err *failure)
     struct flight *f = arg;
 
     flight_metrics_end(f, failure);
+    if (f->admission.is_done)
+        flight_give_place_back(f);
     f->handler->on_end(f, failure);
 }
 
@@ -430,6 +434,23 @@ void flight_end_all(struct worker *w, const struct err *e)
     for (struct flight *f = w->flights, *next; f != NULL; f = next) {
         next = f->next;
         if (flight_has_client(f) && !f->is_on_pool)
+            f->ops->fail(f, e);
+        flight_free_if_over(f);
+    }
+}
+
+static bool is_asked_by_client(const struct flight *f)
+{
+    return flight_has_client(f) &&
+           (f->peer.ops->manners.has_comments || f->peer.ops->manners.sends_messages);
+}
+
+void flight_end_waiting(struct worker *w, const struct err *e)
+{
+    for (struct flight *f = w->flights, *next; f != NULL; f = next) {
+        next = f->next;
+        if (is_asked_by_client(f) && f->admission.is_waiting && f->traffic->status == 0 &&
+            !f->is_on_pool)
             f->ops->fail(f, e);
         flight_free_if_over(f);
     }

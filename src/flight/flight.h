@@ -76,10 +76,13 @@ struct flight_admission {
     struct upstream_candidate only; /* of that, where there is one upstream */
     struct upstream_want want;
     struct upstream_ticket ticket;
-    const char *name; /* see flight_names() */
-    size_t n_heard;   /* of the table: lists that were looked at or waited for */
+    const char *name;              /* see flight_names() */
+    enum upstream_outcome outcome; /* of a round that is over */
+    size_t n_heard;                /* of the table: lists that were looked at or waited for */
     bool has_route;
-    bool has_asked;  /* for a place, which it waits for or has */
+    bool has_asked; /* for a place, which it waits for or has */
+    bool
+        is_done; /* the round is over, and the place is given back with the last byte of the answer */
     bool is_waiting; /* for what tells it, which counts as a task */
 };
 
@@ -165,8 +168,10 @@ int flight_start_call(struct flight *f, const struct flight_call *call,
 
 void flight_cancel_call(struct flight *f);
 
-/* Nobody waits for an upstream any more: leaves the queue, or the place there (flight_admission.c). */
+/* Nobody waits for an upstream any more: leaves the queue, or the place there, which lasts as long as a call that
+ * reads the end of its answer. And the call has ended (both flight_admission.c). */
 void flight_leave_upstream(struct flight *f);
+void flight_give_place_back(struct flight *f);
 
 /* ---- the client */
 
@@ -213,6 +218,10 @@ bool flight_is_gone(const struct flight *f);
 
 /* The worker ends: each is answered with e. Those on the pool are not: it asks again. */
 void flight_end_all(struct worker *w, const struct err *e);
+
+/* The worker takes no new work: who waits for a place at an upstream, and has been shown nothing, is answered with
+ * e. What is made for nobody waits on. */
+void flight_end_waiting(struct worker *w, const struct err *e);
 
 /* What is on its way for this client (peer.of) is answered with e, as when the worker ends: if it is not
  * on the pool. */

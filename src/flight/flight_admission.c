@@ -1,6 +1,8 @@
 /* flight_admission.c -- from the name of a model to a place at an upstream. */
 #include "flight/flight_admission.h"
 
+#include "ev/log.h"
+
 #include "flight/reach.h"
 #include "flight/worker.h"
 #include "upstream/upstream_live.h"
@@ -219,6 +221,8 @@ enum turn_next flight_admit(struct flight *f, const struct flight_round *round, 
 
     if (p == NULL)
         return TURN_GO;
+    if (a->is_done)
+        flight_cancel_call(f); /* of the round before, whose end it reads */
     if (!a->has_route)
         take_only_route(f);
     if (a->has_asked)
@@ -237,6 +241,28 @@ bool flight_could_retry(const struct flight *f)
 
 /* ---- the end of an attempt */
 
+static void log_failed(const struct flight *f, enum upstream_outcome outcome,
+                       const struct upstream_plan *plan)
+{
+    static const str next[] = {[UPSTREAM_NEXT_GIVE_UP] = STR_INIT("give_up"),
+                               [UPSTREAM_NEXT_SAME] = STR_INIT("same"),
+                               [UPSTREAM_NEXT_OTHER] = STR_INIT("other")};
+    const unsigned result = upstream_outcome_row(outcome)->result;
+
+    if (!log_is_on(LOG_DEBUG))
+        return;
+    log_line(LOG_DEBUG, "attempt",
+             (struct log_field[]){
+                 LOG_STR("request_id", f->request_id), LOG_STR("upstream", f->upstream->name),
+                 LOG_STR("result", metric_closed_word(METRIC_DOMAIN_ATTEMPT, result)),
+                 LOG_STR("next", next[plan->next]), LOG_INT("wait_ms", plan->wait_ms),
+                 LOG_STR("denied",
+                         plan->denied == UPSTREAM_NOT_DENIED
+                             ? STR_NONE
+                             : metric_closed_word(METRIC_DOMAIN_DENIAL, (unsigned)plan->denied)),
+                 LOG_END});
+}
+
 bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown)
 {
     struct flight_admission *a = &f->admission;
@@ -244,23 +270,45 @@ bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown
                                      .is_shown = is_shown,
                                      .retry_after_s = f->answer.retry_after_s};
 
+    struct upstream_plan plan;
+
     if (!a->has_asked || f->worker->pool == NULL)
         return false;
+    if (!f->is_on_pool)
+        flight_cancel_call(f); /* else it was; an answer that has failed may still go on */
     a->has_asked = false;
-    return upstream_pool_end(f->worker->pool, &a->ticket, &end, &f->arena).next !=
-           UPSTREAM_NEXT_GIVE_UP;
+    plan = upstream_pool_end(f->worker->pool, &a->ticket, &end, &f->arena);
+    log_failed(f, end.outcome, &plan);
+    return plan.next != UPSTREAM_NEXT_GIVE_UP;
 }
 
+void flight_tell_retry(const struct flight *f, struct err *e)
+{
+    if (f->admission.ticket.retry_after_s > 0 &&
+        (err_http_status(e) == 429 || err_http_status(e) == 503))
+        e->retry_after_s = f->admission.ticket.retry_after_s;
+}
+
+void flight_give_place_back(struct flight *f)
+{
+    struct flight_admission *a = &f->admission;
+    const struct upstream_end end = {.outcome = a->outcome, .is_final = true};
+
+    a->is_done = a->has_asked = false;
+    (void)upstream_pool_end(f->worker->pool, &a->ticket, &end, &f->arena);
+}
+
+/* An answer may end a moment after all that it says. */
 void flight_end_attempt(struct flight *f, const struct err *failure)
 {
     struct flight_admission *a = &f->admission;
-    const struct upstream_end end = {.outcome = upstream_outcome_of(&f->answer, failure),
-                                     .is_final = true};
 
     if (!a->has_asked || f->worker->pool == NULL)
         return;
-    a->has_asked = false;
-    (void)upstream_pool_end(f->worker->pool, &a->ticket, &end, &f->arena);
+    a->outcome = upstream_outcome_of(&f->answer, failure);
+    a->is_done = true;
+    if (f->call == NULL)
+        flight_give_place_back(f);
 }
 
 /* When the message is under way, on_told() comes and finds nobody. */
@@ -268,9 +316,9 @@ void flight_leave_upstream(struct flight *f)
 {
     struct flight_admission *a = &f->admission;
 
-    if (!a->has_asked || f->worker->pool == NULL)
+    if (!a->has_asked || f->worker->pool == NULL || (a->is_done && f->call != NULL))
         return;
-    a->has_asked = false;
+    a->has_asked = a->is_done = false;
     upstream_pool_leave(f->worker->pool, &a->ticket);
     if (a->is_waiting && !loop_message_is_under_way(&a->ticket.told)) {
         a->is_waiting = false;

@@ -36,6 +36,9 @@ bool flight_could_retry(const struct flight *f);
  * something of the round was written for the client. Returns whether it is asked again, by flight_admit(). */
 bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown);
 
+/* The error that a round is given up with tells the client when to try again. */
+void flight_tell_retry(const struct flight *f, struct err *e);
+
 /* An attempt has ended, and the round is over: gives the place back. Does nothing when there is none. */
 void flight_end_attempt(struct flight *f, const struct err *failure);
 

@@ -372,6 +372,10 @@ static void check_drained(void *arg)
 
 static void start_draining(struct worker *w)
 {
+    struct err e;
+
+    err_set(&e, ERR_OVERLOADED, "The gateway is shutting down.");
+    flight_end_waiting(w, &e);
     w->is_draining = true;
     w->drain_begin_ms = loop_now_ms(w->loop);
     w->drain_deadline_ms = w->drain_begin_ms + w->config->drain_timeout_ms;

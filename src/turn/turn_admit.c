@@ -176,13 +176,15 @@ enum turn_next turn_admit_summary(void *arg, struct err *reterr)
 
 /* ---- RETRY */
 
-bool turn_plans_retry(struct turn *t, const struct err *failure)
+bool turn_plans_retry(struct turn *t, struct err *failure)
 {
     const bool is_shown = t->has_response && t->response.end != t->round_start;
 
     t->is_retried = flight_may_retry(&t->flight, failure, is_shown);
     if (t->is_retried)
         t->retried = turn_keep_failure(&t->kept, failure);
+    else
+        flight_tell_retry(&t->flight, failure);
     return t->is_retried;
 }
 

@@ -334,8 +334,9 @@ int turn_open_response(struct turn *t, struct err *reterr);
 /* The client of a stream waits for its beginning no longer than early_error_window, from the first time on. */
 void turn_open_window(struct turn *t);
 
-/* An attempt has failed so: is the round to be asked again? Its place has been given back. Any thread. */
-bool turn_plans_retry(struct turn *t, const struct err *failure);
+/* An attempt has failed so: is the round to be asked again? Its place has been given back. Any thread. When it is
+ * not, the failure tells when the client may try again. */
+bool turn_plans_retry(struct turn *t, struct err *failure);
 
 /* ---- turn_round.c */
 

@@ -220,6 +220,8 @@ static unsigned phase_of(const struct turn *t)
     switch ((enum turn_state)t->flight.stage) {
     case TURN_ROUTE:
     case TURN_RECOGNISE:
+    case TURN_ADMIT:
+    case TURN_ADMIT_SUMMARY:
         return METRIC_PHASE_QUEUE;
     case TURN_LOAD:
     case TURN_RESOLVE:

@@ -153,9 +153,11 @@ enum turn_next turn_judge_round(void *arg, struct err *reterr)
             t, turn_may_shorten(t, reterr) || turn_plans_retry(t, reterr) ? TURN_ELSE : TURN_FAIL);
     }
     turn_send_large(t);
-    if (t->is_retried)
+    if (t->is_retried && !t->round.stream.reader.usage.known)
         return TURN_ELSE;
     turn_metrics_round(t);
+    if (t->is_retried)
+        return TURN_ELSE;
     if (!t->result.failed)
         turn_keep_usage(t);
     if (t->has_ended)

@@ -74,7 +74,7 @@ struct upstream_ticket {
     struct loop *loop;        /* of its worker */
     struct loop_message told; /* posted there when a ticket that waited does not any more */
 
-    /* The pool's own, but for granted and choice of one that is granted, and why and waits of others. */
+    /* The pool's own, but for granted and choice of one that is granted, and retry_after_s. */
     enum upstream_ticket_state state;
     const struct upstream_want *want;
     struct fair_ticket queued;
@@ -89,7 +89,7 @@ struct upstream_ticket {
     uint32_t probe;       /* of upstream_health_begin() */
     unsigned char *tried; /* of each candidate: by this round; NULL: none was */
     bool has_waited, has_news, is_retry;
-    unsigned retry_after_s; /* of a refusal */
+    int retry_after_s;      /* of a refusal; of a round that was given up: the client's */
     uint64_t since_ms;      /* it asked first */
     uint64_t begun_ms;      /* it was granted */
     uint64_t until_ms;      /* it does not ask before; 0: a place is all that it waits for */

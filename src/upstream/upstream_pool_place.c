@@ -29,8 +29,11 @@ struct upstream_health_conf upstream_pool_health_conf(const struct upstream_pool
                                          .loading_wait_ms = c->loading_wait_ms};
 }
 
+/* What the newest table says holds for all, also for those who came with one of before. */
 unsigned upstream_live_limit(const struct upstream_live *l, const struct upstream_entry *u)
 {
+    if (l->entry != NULL)
+        u = l->entry;
     return u->wants_slots ? l->n_slots : u->max_concurrency;
 }
 
@@ -50,6 +53,11 @@ static struct routing_turn *turn_of(struct upstream_group *g, uint16_t number)
     return &g->turns[number];
 }
 
+static bool was_tried(const struct upstream_ticket *t, size_t candidate)
+{
+    return t->tried != NULL && t->tried[candidate];
+}
+
 static void describe_candidate(struct upstream_pool *p, const struct upstream_ticket *t, size_t i,
                                uint64_t now_ms, struct routing_candidate *ret)
 {
@@ -65,7 +73,7 @@ static void describe_candidate(struct upstream_pool *p, const struct upstream_ti
         .in_flight = l->in_flight,
         .max_concurrency = upstream_live_limit(l, entry_of(t->want, i)),
         .may_be_used = use == UPSTREAM_USE_FREELY || use == UPSTREAM_USE_PROBE,
-        .was_tried = t->tried != NULL && t->tried[i],
+        .was_tried = was_tried(t, i),
         .n_served = l->n_served,
         .turn = t->want->route->policy->kind == UPSTREAM_POLICY_ROUND_ROBIN
                     ? turn_of(t->group, l->number)
@@ -120,12 +128,12 @@ static bool try_ejected(struct upstream_pool *p, struct upstream_ticket *t, uint
     for (size_t i = 0; i < t->want->route->n; i++) {
         const struct upstream_live *l = live_of(t->want, i);
 
-        if (l->health.state == UPSTREAM_STATE_EJECTED && !(t->tried != NULL && t->tried[i]) &&
+        if (l->health.state == UPSTREAM_STATE_EJECTED && !was_tried(t, i) &&
             (best == t->want->route->n ||
              l->health.until_ms < live_of(t->want, best)->health.until_ms))
             best = i;
     }
-    if (best == t->want->route->n || t->is_retry)
+    if (best == t->want->route->n)
         return false;
     grant_place(p, t, best, t->want->route->n == 1 ? ROUTING_BY_ONLY : ROUTING_BY_FAILOVER, now_ms);
     return true;
@@ -141,6 +149,8 @@ static bool try_loading(struct upstream_pool *p, struct upstream_ticket *t, uint
         struct upstream_live *l = live_of(t->want, i);
         const struct upstream_health_conf conf = upstream_pool_health_conf(p, l);
 
+        if (was_tried(t, i))
+            continue;
         if (upstream_health_use(&l->health, &conf, now_ms) == UPSTREAM_USE_ASK) {
             grant_place(p, t, i, t->want->route->n == 1 ? ROUTING_BY_ONLY : ROUTING_BY_LEAST,
                         now_ms);
@@ -216,27 +226,27 @@ static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket
 
 static void refuse_wait(const struct upstream_ticket *t, struct err *reterr)
 {
-    const unsigned s = t->retry_after_s;
+    const int s = t->retry_after_s;
 
     switch (t->why) {
     case UPSTREAM_WHY_OWNER:
         err_set(reterr, ERR_RATE_LIMIT,
-                "Too many requests of yours are waiting. Please try again in %us.", s);
+                "Too many requests of yours are waiting. Please try again in %ds.", s);
         break;
     case UPSTREAM_WHY_FULL:
         err_set(reterr, ERR_OVERLOADED,
-                "Too many requests are waiting for this model. Please try again in %us.", s);
+                "Too many requests are waiting for this model. Please try again in %ds.", s);
         break;
     case UPSTREAM_WHY_MEMORY:
         err_set(reterr, ERR_OVERLOADED,
                 "The requests that wait are too large in all (max_queue_memory). Please try again "
-                "in %us.",
+                "in %ds.",
                 s);
         break;
     case UPSTREAM_WHY_TIME:
         err_set(reterr, ERR_OVERLOADED,
                 "No upstream server had a place for this request in time (queue_timeout). Please "
-                "try again in %us.",
+                "try again in %ds.",
                 s);
         break;
     case UPSTREAM_WHY_NOBODY:
@@ -244,7 +254,7 @@ static void refuse_wait(const struct upstream_ticket *t, struct err *reterr)
                 "No upstream server is available for this model.");
         return;
     }
-    reterr->retry_after_s = (int)s;
+    reterr->retry_after_s = s;
 }
 
 static void count_refusal(const struct upstream_ticket *t)
@@ -264,7 +274,7 @@ void upstream_pool_refuse(struct upstream_ticket *t, enum upstream_why why)
 {
     t->state = UPSTREAM_TICKET_REFUSED;
     t->why = why;
-    t->retry_after_s = fair_queue_wait_s(&t->group->queue, t->group->n_at_once);
+    t->retry_after_s = (int)fair_queue_wait_s(&t->group->queue, t->group->n_at_once);
 }
 
 /* With the lock held: what a place that was asked for comes to. */
@@ -374,17 +384,30 @@ enum upstream_ticket_state upstream_pool_look(struct upstream_pool *p, struct up
 
 /* ---- giving back */
 
-/* With the lock held: may another candidate be asked that this round has not asked? */
-static bool has_other(struct upstream_pool *p, const struct upstream_ticket *t, bool untried,
-                      uint64_t now_ms)
+/* With the lock held: may another candidate be used than the one that has the place? */
+static bool has_other(struct upstream_pool *p, const struct upstream_ticket *t, uint64_t now_ms)
 {
     for (size_t i = 0; i < t->want->route->n; i++) {
         const struct upstream_live *l = live_of(t->want, i);
         const struct upstream_health_conf conf = upstream_pool_health_conf(p, l);
         const enum upstream_use use = upstream_health_use(&l->health, &conf, now_ms);
 
-        if (i != t->granted && !(untried && t->tried != NULL && t->tried[i]) &&
-            (use == UPSTREAM_USE_FREELY || use == UPSTREAM_USE_PROBE))
+        if (i != t->granted && (use == UPSTREAM_USE_FREELY || use == UPSTREAM_USE_PROBE))
+            return true;
+    }
+    return false;
+}
+
+/* The same: is there one that this round has not asked, and may? One that was ejected, or that another request
+ * probes just now, is better than the one that has failed. */
+static bool has_untried(const struct upstream_ticket *t)
+{
+    for (size_t i = 0; i < t->want->route->n; i++) {
+        const enum upstream_health_state state = live_of(t->want, i)->health.state;
+
+        if (i != t->granted && !was_tried(t, i) &&
+            (state == UPSTREAM_STATE_UP || state == UPSTREAM_STATE_HALF_OPEN ||
+             state == UPSTREAM_STATE_EJECTED))
             return true;
     }
     return false;
@@ -405,7 +428,7 @@ static void give_back(struct upstream_pool *p, struct upstream_ticket *t,
     struct upstream_live *l = live_of(t->want, t->granted);
     const struct upstream_health_conf conf = upstream_pool_health_conf(p, l);
     const struct upstream_health_moment moment = {
-        .now_ms = now_ms, .is_last = !has_other(p, t, false, now_ms), .chance = draw_chance()};
+        .now_ms = now_ms, .is_last = !has_other(p, t, now_ms), .chance = draw_chance()};
     struct upstream_health_news news;
 
     l->in_flight--;
@@ -482,7 +505,7 @@ struct upstream_plan upstream_pool_end(struct upstream_pool *p, struct upstream_
     conf = retry_conf(p, t);
     moment.n_retrying = p->n_retrying - t->is_retry;
     moment.n_rounds = p->n_rounds;
-    moment.has_other = has_other(p, t, true, now_ms);
+    moment.has_other = has_untried(t);
     give_back(p, t, end->outcome, now_ms);
     if (end->outcome == UPSTREAM_OUTCOME_OK)
         fair_queue_note_duration(&t->group->queue, now_ms - t->begun_ms);
@@ -491,9 +514,12 @@ struct upstream_plan upstream_pool_end(struct upstream_pool *p, struct upstream_
     upstream_pool_pump(p, now_ms);
     uv_mutex_unlock(&p->lock);
     count_plan(t, end->outcome, &plan);
+    t->retry_after_s = upstream_retry_after_s(&t->retry, end->retry_after_s);
     t->until_ms = plan.next == UPSTREAM_NEXT_SAME ? now_ms + plan.wait_ms : 0;
     if (plan.next == UPSTREAM_NEXT_OTHER)
         note_tried(t, a);
+    else
+        t->tried = NULL; /* after a wait it is whoever may be used by then */
     if (plan.next == UPSTREAM_NEXT_GIVE_UP)
         reset_round(t);
     return plan;
