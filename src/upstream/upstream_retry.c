@@ -4,7 +4,8 @@
  * ask again, the client, what was shown, attempts, the budget, waits. */
 #include "upstream/upstream_retry.h"
 
-/* Retries running may be 20 % of the rounds running, and three in any case. */
+/* Retries running may be 20 % of the rounds running, and three in any case. What has reached nobody is no more work
+ * for anybody when it goes elsewhere, and is not counted: an upstream that is gone fails nobody's request. */
 enum { LEAST_BUDGET = 3, ROUNDS_PER_RETRY = 5 };
 
 static bool fits_budget(const struct upstream_retry_moment *m)
@@ -147,7 +148,7 @@ struct upstream_plan upstream_retry_plan(struct upstream_retry *r,
     if (moment->is_shown)
         return give_up(METRIC_DENIAL_SHOWN);
     has_attempts = r->n_attempts < conf->attempts;
-    has_budget = fits_budget(moment);
+    has_budget = row->retry == METRIC_RETRY_CONNECT || fits_budget(moment);
     if (has_attempts && has_budget && take_other(r, row->other, moment))
         return ask_other;
     if (row->same == UPSTREAM_SAME_LOADED)

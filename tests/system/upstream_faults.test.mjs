@@ -122,7 +122,7 @@ describe('what is tried again, and where', { concurrency: 4 }, () => {
     });
 
     test('a connection that was kept and is closed at the other end is opened anew, and that does not count', async (t) => {
-        const { group, a } = await startOne(t, { settings: { retry_attempts: 1 } });
+        const { group, a } = await startOne(t, { settings: { retry_attempts: 1 }, workers: 1 });
         assert.equal((await group.ask('first')).status, 200);
         for (let i = 0; i < 5; i++) {
             a.behave(FAULTS.closed(), 1);

@@ -210,6 +210,7 @@ static void failures_of_the_server_count_and_those_of_the_request_do_not(void **
         [UPSTREAM_OUTCOME_BROKEN] = true,     [UPSTREAM_OUTCOME_502] = true,
         [UPSTREAM_OUTCOME_503] = true,        [UPSTREAM_OUTCOME_504] = true,
         [UPSTREAM_OUTCOME_FIRST_BYTE] = true, [UPSTREAM_OUTCOME_IDLE] = true,
+        [UPSTREAM_OUTCOME_BAD_ANSWER] = true,
     };
 
     (void)state;
