@@ -9,13 +9,14 @@ import test from 'node:test';
 import tls from 'node:tls';
 import { Authority, secureAsk } from '../lib/certs.mjs';
 import { checkError, checkStream } from '../lib/check.mjs';
-import { ask, get, open } from '../lib/client.mjs';
+import { ask, get } from '../lib/client.mjs';
 import { BINARY, ENVIRONMENT, pair } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
+import { FIRST_WORD, ManyStreams, STREAMED } from '../lib/many_streams.mjs';
 import { resident, settled } from '../lib/memory.mjs';
 import { scrape } from '../lib/metrics.mjs';
 import { IS_SLOW, patience } from '../lib/patience.mjs';
-import { chunk, failure, frames, stream } from '../lib/upstream.mjs';
+import { failure } from '../lib/upstream.mjs';
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const bearer = (key) => ({ authorization: `Bearer ${key}` });
@@ -114,7 +115,7 @@ test('what cannot change is told, and a file with a mistake changes nothing', as
 function openSecure(options, body, headers) {
     let begun;
     const stream = { begun: new Promise((done) => (begun = done)) };
-    stream.done = secureAsk(options, { path: '/v1/responses', body, headers, look: (text) => text.includes('"delta":"0 "') && begun() });
+    stream.done = secureAsk(options, { path: '/v1/responses', body, headers, look: (text) => text.includes(FIRST_WORD) && begun() });
     stream.done.catch(() => {}); /* seen when it is waited for */
     return stream;
 }
@@ -138,25 +139,16 @@ test('every 100 ms during 500 streams, while keys, settings and certificates cha
     const { up, daemon } = await pair(t, '--listen', '127.0.0.1:0+tls', '--tls-cert', server.cert, '--tls-key', server.key,
         '--config', file.path, '--api-keys-file', keys, '--workers', '2');
     const secure = { ...authority.options(), port: Number(daemon.log.match(/listening address=\S+:(\d+)\+tls/)[1]) };
-    let over = false;
-    function* words() {
-        for (let i = 0; !over; i++) {
-            yield frames(chunk({ content: `${i} ` })).join('');
-            yield pause(200);
-        }
-        yield frames(chunk({}, 'stop'), '[DONE]').join('');
-    }
-    up.next(...Array.from({ length: N }, () => ({ ...stream([]), pieces: words() })));
-    const body = { input: 'Hi', stream: true }, headers = bearer('sk-alice');
-    const streams = Array.from({ length: N / 2 }, () => open(daemon, body, { headers }));
-    const secureStreams = Array.from({ length: N / 2 }, () => openSecure(secure, body, headers));
-    await Promise.all([...streams.map((s) => s.until('"delta":"0 "', 60_000)), ...secureStreams.map((s) => Promise.race([s.begun, s.done]))]);
+    const many = new ManyStreams(up, N), headers = bearer('sk-alice');
+    const streams = many.open(daemon, { n: N / 2, headers });
+    const secureStreams = Array.from({ length: N / 2 }, () => openSecure(secure, STREAMED, headers));
+    await Promise.all([many.begun(streams), ...secureStreams.map((s) => Promise.race([s.begun, s.done]))]);
     let n = 0;
     const clients = [
         async () => assert.equal((await ask(daemon, { input: 'Hi' }, { headers })).status, 200),
         async () => assert.equal((await secureAsk(secure, { path: '/v1/responses', body: { input: 'Hi' }, headers })).status, 200),
     ].map(async (request) => {
-        for (; !over; n++)
+        for (; !many.isOver; n++)
             await request();
     });
     let before;
@@ -173,12 +165,9 @@ test('every 100 ms during 500 streams, while keys, settings and certificates cha
     await until(async () => (await ask(daemon, { model: `name-${ROUNDS - 1}`, input: 'Hi' }, { headers })).status === 200 && up.requests.at(-1).body.model === 'm');
     const last = BigInt(`0x${await serialSeen(secure)}`);
     assert.equal(last, BigInt(`0x${new X509Certificate(certificates[(ROUNDS - 1) % 2]).serialNumber}`));
-    over = true;
+    many.finish();
     await Promise.all(clients);
-    for (const s of streams) {
-        await s.until(() => s.ended, 60_000);
-        assert.equal(checkStream(s.text).response.status, 'completed');
-    }
+    await many.completed(streams);
     for (const s of secureStreams)
         assert.equal(checkStream((await s.done).text).response.status, 'completed');
     t.diagnostic(`${n} requests meanwhile; ${before} MiB, then ${resident(daemon)}`);

@@ -10,6 +10,7 @@ import { checkStream } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
 import { startDaemon } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
+import { ManyStreams } from '../lib/many_streams.mjs';
 import { startNotify } from '../lib/notify.mjs';
 import { patience } from '../lib/patience.mjs';
 import { chunk, frames, startUpstream, stream } from '../lib/upstream.mjs';
@@ -94,22 +95,14 @@ test('a stream of the former process goes on while the next one answers, from th
 
 test('under load nobody is refused and nothing breaks, several times', async (t) => {
     const { up, daemon, upgrade } = await place(t, { args: ['--workers', '2', '--drain-timeout', '10m'] });
-    const N_STREAMS = 500;
     const agent = new http.Agent({ keepAlive: true, maxSockets: 4 });
     t.after(() => agent.destroy());
-    let over = false, n = 0;
-    function* words() {
-        for (let i = 0; !over; i++) {
-            yield frames(chunk({ content: `${i} ` })).join('');
-            yield pause(200);
-        }
-        yield frames(chunk({}, 'stop'), '[DONE]').join('');
-    }
-    up.next(...Array.from({ length: N_STREAMS }, () => ({ ...stream([]), pieces: words() })));
-    const streams = Array.from({ length: N_STREAMS }, () => open(daemon, { input: 'Hi', stream: true }));
-    await Promise.all(streams.map((s) => s.until('"delta":"0 "', 60_000)));
+    const many = new ManyStreams(up, 500);
+    const streams = many.open(daemon);
+    await many.begun(streams);
+    let n = 0;
     const clients = Array.from({ length: 8 }, async (_, i) => {
-        while (!over) {
+        while (!many.isOver) {
             assert.equal((await ask(daemon, { input: 'Hi' }, i < 4 ? {} : { agent })).status, 200);
             n++;
         }
@@ -121,12 +114,9 @@ test('under load nobody is refused and nothing breaks, several times', async (t)
         while (n < before + 40)
             await pause(5);
     }
-    over = true;
+    many.finish();
     await Promise.all(clients);
-    for (const s of streams) {
-        await s.until(() => s.ended, 120_000); /* it has gone on for long by now: `done` has less patience */
-        assert.equal(checkStream(s.text).response.status, 'completed');
-    }
+    await many.completed(streams);
     t.diagnostic(`${n} requests`);
     await untilGone(daemon.child.pid);
     await endOf(daemon, last);
