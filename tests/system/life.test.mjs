@@ -9,6 +9,7 @@ import { checkStream } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
 import { startDaemon } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
+import { ManyStreams } from '../lib/many_streams.mjs';
 import { untilReady } from '../lib/ready.mjs';
 import { chunk, frames, startUpstream, stream } from '../lib/upstream.mjs';
 
@@ -54,6 +55,30 @@ test('while drain_delay passes, requests are accepted and /ready says 503; then 
     release();
     assert.equal(checkStream((await slow.done).text).response.status, 'completed');
     assert.equal((await daemon.exited).code, 0);
+});
+
+test('500 streams end whole, and no client that goes elsewhere soon after /ready says so is refused', async (t) => {
+    const { up, daemon } = await place(t, '--workers', '2', '--drain-delay', '3s', '--drain-timeout', '10m');
+    const many = new ManyStreams(up, 500);
+    const streams = many.open(daemon);
+    await many.begun(streams);
+    let hasHeard = false, n = 0;
+    const clients = Array.from({ length: 4 }, async () => {
+        for (let more = 5; more > 0; n++, more -= hasHeard)
+            assert.equal((await ask(daemon, { input: 'Hi' })).status, 200);
+    });
+    daemon.child.kill('SIGTERM');
+    await untilReady(daemon, 503);
+    hasHeard = true; /* the clients hear of it a few requests later */
+    await Promise.all(clients);
+    await untilRefused(daemon);
+    const heard = streams.map((s) => s.bytes.length);
+    await Promise.all(streams.map((s, i) => s.until(() => s.bytes.length > heard[i], 60_000)));
+    many.finish();
+    await many.completed(streams);
+    const before = performance.now();
+    assert.equal((await daemon.exited).code, 0);
+    t.diagnostic(`${n} requests meanwhile; gone ${Math.round(performance.now() - before)} ms after the last stream was read`);
 });
 
 test('drain_timeout: what still runs fails, and says why', async (t) => {
