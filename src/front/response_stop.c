@@ -123,6 +123,13 @@ static void on_deleted_turn_ended(void *arg, enum running_outcome outcome)
     flight_free_if_over(&s->flight);
 }
 
+/* What has been deleted is not found any more, though its turn has yet to end. */
+static void end_deleted_turn(struct stop *s)
+{
+    if (stop_ask_turn(s, RUNNING_CANCEL, on_deleted_turn_ended))
+        running_hide(stop_worker(s)->running, s->flight.caller.owner, s->id);
+}
+
 static void on_deleted(void *arg, const struct err *failure)
 {
     struct stop *s = arg;
@@ -132,9 +139,9 @@ static void on_deleted(void *arg, const struct err *failure)
     if (failure != NULL) {
         stop_answer_error(s, failure);
     } else {
+        end_deleted_turn(s);
         write_deleted(s);
         stop_answer(s);
-        (void)stop_ask_turn(s, RUNNING_CANCEL, on_deleted_turn_ended);
     }
     flight_free_if_over(&s->flight);
 }

@@ -122,8 +122,9 @@ static struct running_place *first_place(const struct running_place *like, unsig
 static struct running_entry *find_entry(const struct running_place *like)
 {
     struct running_place *p = first_place(like, PLACE_ENTRY);
+    struct running_entry *entry = p == NULL ? NULL : p->of;
 
-    return p == NULL ? NULL : p->of;
+    return entry == NULL || entry->is_hidden ? NULL : entry;
 }
 
 /* ---- reports; the lock is held */
@@ -288,6 +289,7 @@ void running_add(struct running *table, struct running_entry *entry, const struc
     assert(entry->place.table == NULL);
     entry->place = place_for(table, PLACE_ENTRY, entry, owner, id);
     entry->last_reader_ms = entry->last_repeat_ms = 0;
+    entry->is_hidden = false;
     atomic_init(&entry->is_asked, false);
     TAILQ_INIT(&entry->asks);
     uv_mutex_lock(&table->lock);
@@ -311,6 +313,18 @@ void running_remove(struct running_entry *entry)
     tell_all(entry);
     uv_mutex_unlock(&table->lock);
     atomic_store_explicit(&entry->is_asked, false, memory_order_relaxed);
+}
+
+void running_hide(struct running *table, str owner, str id)
+{
+    const struct running_place like = place_for(table, PLACE_ENTRY, NULL, owner, id);
+    struct running_entry *entry;
+
+    uv_mutex_lock(&table->lock);
+    entry = find_entry(&like);
+    if (entry != NULL)
+        entry->is_hidden = true;
+    uv_mutex_unlock(&table->lock);
 }
 
 /* With the lock held. */

@@ -95,9 +95,10 @@ struct running_entry {
     struct running_place place;
     struct running_home *home;
     atomic_bool is_asked;     /* somebody waits for events */
-    struct running_asks asks; /* guarded by the table's lock, like the next one */
+    struct running_asks asks; /* guarded by the table's lock, like the next ones */
     uint64_t last_reader_ms;  /* when the last one left; 0: none has */
     uint64_t last_repeat_ms;  /* the same of those who repeat the request */
+    bool is_hidden;
 };
 
 /* Enters the turn's response; owner and id live until the entry is removed, and the loop is one of
@@ -120,6 +121,10 @@ static inline void running_notify(struct running_entry *entry)
     if (atomic_load_explicit(&entry->is_asked, memory_order_relaxed))
         running_serve(entry);
 }
+
+/* The response is deleted: its turn may still end, but whoever asks from now on finds none here. What was
+ * asked before is reported as ever. Any thread. */
+void running_hide(struct running *table, str owner, str id);
 
 /* For how long nobody has read it, if since_ms was the last time that somebody else did: 0 while there is
  * a reader. by_repeats: of those who repeat its request alone. Times are those of loop_now_ms(). */

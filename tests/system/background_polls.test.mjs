@@ -2,10 +2,10 @@
  * the log says of each GET whether the store was asked (`answered`) or not (`polled`). */
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
-import { accepted, become, cancel, checkShown } from '../lib/background.mjs';
+import { accepted, become, cancel, checkShown, resume } from '../lib/background.mjs';
 import { Captures, checkError } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
-import { shared, startDaemon } from '../lib/daemon.mjs';
+import { pair, shared, startDaemon } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
 import { HANG, chunk, frames, startUpstream, stream } from '../lib/upstream.mjs';
 
@@ -67,6 +67,18 @@ describe('polling', { concurrency: false }, () => {
         checkError(await get(both.daemon, `/v1/responses/${id}`), 404, 'not_found');
         checkError(await cancel(both.daemon, id), 404, 'not_found');
     });
+});
+
+/* Its turn takes a moment to end. */
+test('nobody reads the events of what was deleted', async (t) => {
+    const { up, daemon } = await pair(t, '--workers', '2');
+    up.always(STARTED);
+    for (let i = 0; i < 30; i++) {
+        const { id } = await accepted(daemon, {}, captures);
+        await up.request(i);
+        assert.equal((await ask(daemon, undefined, { method: 'DELETE', path: `/v1/responses/${id}` })).status, 200);
+        checkError(await resume(daemon, id).done, 404, 'not_found');
+    }
 });
 
 describe('of several owners', { concurrency: false }, () => {

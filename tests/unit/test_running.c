@@ -222,6 +222,34 @@ static void an_id_of_another_owner_is_unknown(void **state)
     assert_int_equal(f->turn.n_cancels, 0);
 }
 
+static void a_hidden_turn_is_unknown_to_those_who_ask_later(void **state)
+{
+    struct fixture *f = *state;
+
+    begin_turn(f);
+    running_hide(f->table, STR("me"), STR("resp_2"));
+    assert_true(has_turn(f));
+    running_hide(f->table, STR("me"), STR("resp_1"));
+    assert_false(has_turn(f));
+    for (enum running_wish wish = RUNNING_EVENTS; wish <= RUNNING_CANCEL; wish++)
+        assert_false(ask_for(f, wish));
+    running_hide(f->table, STR("me"), STR("resp_1"));
+    assert_heard(f, "");
+}
+
+static void what_was_asked_of_a_turn_before_it_is_hidden_goes_on(void **state)
+{
+    struct fixture *f = *state;
+
+    begin_turn(f);
+    assert_true(ask_for(f, RUNNING_CANCEL));
+    running_hide(f->table, STR("me"), STR("resp_1"));
+    settle(f);
+    assert_int_equal(f->turn.n_cancels, 1);
+    running_remove(&f->turn.entry);
+    assert_heard(f, "ended");
+}
+
 static void an_ask_may_wait_for_the_turn_to_begin(void **state)
 {
     struct fixture *f = *state;
@@ -602,6 +630,8 @@ int main(void)
         WITH_LOOPS(the_last_event_is_told),
         WITH_LOOPS(an_id_that_nobody_makes_is_unknown),
         WITH_LOOPS(an_id_of_another_owner_is_unknown),
+        WITH_LOOPS(a_hidden_turn_is_unknown_to_those_who_ask_later),
+        WITH_LOOPS(what_was_asked_of_a_turn_before_it_is_hidden_goes_on),
         WITH_LOOPS(an_ask_may_wait_for_the_turn_to_begin),
         WITH_LOOPS(a_wait_for_another_turn_goes_on),
         WITH_LOOPS(many_turns_are_told_apart),
