@@ -5,8 +5,11 @@
  * Two lengths of stream are counted; their difference is free of starting and
  * ending. So it is with the bytes of a parser's text: none, and all.
  */
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { bodyOf } from './bodies.mjs';
 import { directory, during, output, PROGRAMS, RESULTS, startAntiphon, startMock } from './processes.mjs';
 import { ask, figure, PROXIES } from './proxies.mjs';
@@ -25,16 +28,18 @@ async function perEvent(server, plan, count) {
     return figure([(more - less) / (SLOW.streams * (LONG - SHORT))]);
 }
 
-/* The profile of the longer streams is kept for callgrind_annotate, under the name of what was measured. */
-async function instructionsOf(name, { what = name, more = {}, options = [] } = {}) {
+/* The profile of the longer streams is kept for callgrind_annotate, under the name of what was measured. What
+ * happens within `afterMs` of their end is counted with them. */
+async function instructionsOf(name, { what = name, more = {}, options = [], env = [], by = perEvent, afterMs = 0 } = {}) {
     const mock = await startMock();
     const file = join(directory, `callgrind.${what}`);
-    const server = await PROXIES[name].start(mock, ['valgrind', '--tool=callgrind', `--callgrind-out-file=${file}`], options);
+    const server = await PROXIES[name].start(mock, ['env', ...env, 'valgrind', '--tool=callgrind', `--callgrind-out-file=${file}`], options);
     const control = (order) => output('callgrind_control', order, server.child.pid);
     let dumps = 0;
-    const result = await perEvent(server, { ...SLOW, ...more }, async (plan) => {
+    const result = await by(server, { ...SLOW, ...more }, async (plan) => {
         await control('--zero');
         await ask(server, plan);
+        await pause(afterMs);
         await control('--dump');
         return total(`${file}.${++dumps}`);
     });
@@ -63,15 +68,50 @@ export const instructions = async () => [{
     antiphon: await instructionsOf('antiphon'), nginx: await instructionsOf('nginx'),
 }];
 
-/* ---- streams of which spans are kept; of their receiver there is none, so they are made and dropped ---- */
+/* ---- streams that are counted and traced ---- */
 
-const tracing = (what, ...options) => instructionsOf('antiphon', { what, options });
+/* What an event takes, and a stream besides its events, which is where spans are made and sent. */
+const apart = (runs) => async (server, plan, count) => {
+    const of = (deltas) => count({ ...plan, deltas });
+    const [events, streams] = [[], []];
+    await of(SHORT); /* memory allocated, connections open */
+    while (events.length < runs) {
+        const [less, more] = [await of(SHORT) / SLOW.streams, await of(LONG) / SLOW.streams];
+        const event = (more - less) / (LONG - SHORT);
+        events.push(event);
+        streams.push(less - SHORT * event);
+    }
+    return { event: figure(events), stream: figure(streams) };
+};
 
-export async function traced() {
-    const [off, on] = [await tracing('untraced', '--traces', 'off'), await tracing('traced', '--traces', 'otlp')];
+const SEND_AFTER_MS = 400;
+const SENT_MS = 2.5 * SEND_AFTER_MS;
+
+const sentTo = (port) => [`OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:${port}`, `OTEL_BSP_SCHEDULE_DELAY=${SEND_AFTER_MS}`];
+
+async function startReceiver() {
+    const receiver = createServer((request, answer) => request.resume().on('end', () => answer.end()));
+    await once(receiver.listen(0, '127.0.0.1'), 'listening');
+    return receiver;
+}
+
+export async function observed({ runs }) {
+    const receiver = await startReceiver();
+    const env = sentTo(receiver.address().port);
+    const seen = (what, ...options) => instructionsOf('antiphon', { what, options, env, by: apart(runs), afterMs: SENT_MS });
+    const off = await seen('unobserved', '--metrics', 'off', '--traces', 'off');
+    const counted = await seen('counted', '--metrics', 'auto', '--traces', 'off');
+    const both = await seen('traced', '--metrics', 'auto', '--traces', 'otlp');
+    receiver.close();
+    receiver.closeAllConnections();
     return [
-        { name: 'Traced stream, instructions', unit: '1/event', antiphon: on },
-        { name: 'The same without traces', unit: '1/event', antiphon: off },
+        { name: 'Neither counted nor traced, instructions', unit: '1/event', antiphon: off.event },
+        { name: 'Counted', unit: '1/event', antiphon: counted.event },
+        { name: 'Counted and traced', unit: '1/event', antiphon: both.event },
+        { name: 'What both cost', unit: 'ratio', antiphon: figure([both.event.median / off.event.median]), target: { most: 1.03 } },
+        { name: 'Besides its events a stream, neither, instructions', unit: '1/stream', antiphon: off.stream },
+        { name: 'Besides its events a stream, counted', unit: '1/stream', antiphon: counted.stream },
+        { name: 'Besides its events a stream, counted and traced', unit: '1/stream', antiphon: both.stream },
     ];
 }
 

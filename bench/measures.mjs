@@ -4,7 +4,7 @@
  * target, panel }: a figure is { median, min, max }, a panel the part of the plot
  * the row is drawn in.
  */
-import { instructions, parsers, resumed, syscalls, traced } from './measure_counts.mjs';
+import { instructions, observed, parsers, resumed, syscalls } from './measure_counts.mjs';
 import { cpu } from './measure_cpu.mjs';
 import { memory } from './measure_memory.mjs';
 import { tls } from './measure_tls.mjs';
@@ -31,7 +31,7 @@ export const measures = {
         plan: { streams: 64, requests: 384, deltas: 500, rate: 0, burst: 64 },
     }),
     instructions,
-    traced,
+    observed,
     syscalls,
     resumed,
     parsers,
