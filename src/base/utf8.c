@@ -145,10 +145,9 @@ size_t utf8_count(str s)
 
 void utf8_repair(str s, struct buf *out)
 {
-    while (s.len > 0) {
-        size_t n = utf8_char(s);
-
-        buf_append(out, n == 0 ? STR(UTF8_REPLACEMENT) : str_from(s.p, n));
-        s = str_skip(s, n == 0 ? 1 : n);
+    for (size_t n; (n = utf8_valid_prefix(s)) < s.len; s = str_skip(s, n + 1)) {
+        buf_append(out, str_from(s.p, n));
+        buf_append(out, STR(UTF8_REPLACEMENT));
     }
+    buf_append(out, s);
 }

@@ -84,6 +84,8 @@ static const struct {
     {STR_INIT("a\xFF"), STR_INIT("a\xEF\xBF\xBD")},
     {STR_INIT("\xC3\xA9\x80z"), STR_INIT("\xC3\xA9\xEF\xBF\xBDz")},
     {STR_INIT(""), STR_INIT("")},
+    {STR_INIT("longer than a block\xC3 of bytes\xFF\xFE"),
+     STR_INIT("longer than a block\xEF\xBF\xBD of bytes\xEF\xBF\xBD\xEF\xBF\xBD")},
 };
 
 static void malformed_bytes_are_replaced_and_nothing_else(void **state)
