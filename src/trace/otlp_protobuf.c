@@ -53,7 +53,10 @@ static void put_varint(uint64_t n, struct buf *out)
 {
     char bytes[MAX_VARINT_BYTES];
 
-    buf_append(out, str_from(bytes, encode_varint(n, bytes)));
+    if (n < 128)
+        buf_char(out, (char)n);
+    else
+        buf_append(out, str_from(bytes, encode_varint(n, bytes)));
 }
 
 static void put_tag(unsigned field, enum wire wire, struct buf *out)
@@ -110,7 +113,8 @@ static void end_message(size_t at, struct buf *out)
     n = encode_varint(len, length);
     if (buf_reserve(out, n - 1) == NULL)
         return;
-    memmove(out->p + at + n - 1, out->p + at, len);
+    if (n > 1)
+        memmove(out->p + at + n - 1, out->p + at, len);
     memcpy(out->p + at - 1, length, n);
     out->len += n - 1;
 }
