@@ -10,8 +10,10 @@ import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
 import root from '@opentelemetry/otlp-transformer/build/src/generated/root.js';
 import OpenAI from 'openai';
 import { startDaemon } from '../lib/daemon.mjs';
+import { declared, gateway, shown } from '../lib/mcp.mjs';
+import { startMcp } from '../lib/mcp_server.mjs';
 import { patience } from '../lib/patience.mjs';
-import { failure, startUpstream, textStream } from '../lib/upstream.mjs';
+import { callStream, failure, startUpstream, textStream } from '../lib/upstream.mjs';
 
 const { ExportTraceServiceRequest, ExportTraceServiceResponse } = root.opentelemetry.proto.collector.trace.v1;
 const propagator = new W3CTraceContextPropagator();
@@ -83,6 +85,35 @@ test('a client of the SDK, the gateway and its upstream are one trace', async (t
 
     const seen = trace.getSpanContext(propagator.extract(ROOT_CONTEXT, up.requests[0].headers, defaultTextMapGetter));
     assert.deepEqual([seen.traceId, seen.spanId, seen.traceFlags], [traceId, hex(attempt.spanId), 1]);
+});
+
+/* The spans below one: the name of each, and those below it. */
+const below = (spans, id) => spans.filter(({ parentSpanId }) => hex(parentSpanId) === id)
+    .map(({ name, spanId }) => [name, ...below(spans, hex(spanId))]).sort();
+
+test('a turn with two calls of MCP servers is a tree below the span of the client', async (t) => {
+    const collector = await startCollector(t);
+    const servers = { near: await startMcp({ transport: 'stdio' }), far: await startMcp() };
+    const g = await gateway(t, { servers, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50' } });
+    const client = new OpenAI({ baseURL: `${g.daemon.origin}/v1`, apiKey: 'sk-test', maxRetries: 0 });
+    const span = new BasicTracerProvider().getTracer('test').startSpan('client');
+    const headers = {};
+
+    propagator.inject(trace.setSpan(ROOT_CONTEXT, span), headers, defaultTextMapSetter);
+    g.up.next(callStream([shown('near', 'add'), { a: 1, b: 2 }, 'c1'], [shown('far', 'echo'), { message: 'a' }, 'c2']), textStream('Done.'));
+    const response = await client.responses.create({ input: 'Hi', tools: [declared('near'), declared('far')] }, { headers });
+    assert.equal(response.output_text, 'Done.');
+    span.end();
+
+    const { traceId, spanId } = span.spanContext();
+    const ours = () => collector.spans.filter((one) => hex(one.traceId) === traceId);
+    await until(() => ours().some(({ kind }) => kind === 2));
+    assert.deepEqual(below(ours(), spanId), [['POST /v1/responses', ['antiphon.save'],
+        ['chat test-model', ['POST']], ['chat test-model', ['POST']], ['execute_tool add'], ['execute_tool echo']]]);
+    const echo = ours().find(({ name }) => name === 'execute_tool echo');
+    const call = servers.far.received.find(({ method }) => method === 'tools/call');
+    const seen = trace.getSpanContext(propagator.extract(ROOT_CONTEXT, call.headers, defaultTextMapGetter));
+    assert.deepEqual([seen.traceId, seen.spanId], [traceId, hex(echo.spanId)]);
 });
 
 test('JSON is read as protobuf is', async (t) => {
