@@ -11,6 +11,7 @@
 #ifndef ANTIPHON_ACCESS_API_KEY_H
 #define ANTIPHON_ACCESS_API_KEY_H
 
+#include "access/allowance.h"
 #include "base/err.h"
 #include "config/config.h"
 
@@ -25,11 +26,13 @@ struct api_keys {
     const struct api_keys *former; /* while loading: whose owners' texts are used again; or NULL */
 };
 
-/* Who sent a request; the texts live as long as the owners' memory. */
+/* Who sent a request. The texts and the allowance live as long as the owners' memory: what has begun goes on
+ * with what its name might when it began. */
 struct caller {
     str owner; /* "" when no keys are asked for */
     str name;  /* the owner, when it is a name that may be logged; else STR_NONE */
     str mark;  /* of the key, for the log: the first 8 digits of its hash; STR_NONE without one */
+    const struct allowance *allowance; /* what its name may; NULL: it has no settings */
 };
 
 /* Fills *keys, which has no keys yet, from api_key and api_keys_file. Returns 0, or -1 with the
@@ -42,14 +45,14 @@ void api_keys_fini(struct api_keys *keys);
  */
 int api_keys_add(struct api_keys *keys, const char *key);
 
-/* Adds the keys of a file's text, all that are right; another part of api_keys_load(). Errors are
- * added to the problems. */
+/* Adds the keys of a file's text, all that are right, and what their names may; another part of
+ * api_keys_load(). Errors are added to the problems. */
 void api_keys_parse(struct api_keys *keys, const char *path, str text,
                     struct config_problems *problems);
 
 /* Finds the caller by the value of the request's Authorization header, or
  * STR_NONE. Without keys, everybody is the same one. Any thread. Returns 0, or -1
- * with *reterr filled: 401, 500. */
+ * with *reterr filled: 401 (ERR_API_KEY_EXPIRED for one that was good until some time ago), 500. */
 int api_keys_identify(const struct api_keys *keys, str authorization, struct caller *ret,
                       struct err *reterr);
 
@@ -66,6 +69,9 @@ bool api_key_is_of_certificate(str owner);
 int api_keys_identify_admin(const struct api_keys *keys, str certificate, str authorization,
                             struct caller *ret, struct err *reterr);
 
+/* What the keys, or the certificates, of an owner may; NULL: it has no settings, or no key. */
+const struct allowance *api_keys_allowance(const struct api_keys *keys, str owner);
+
 /* True when any key may administer. */
 bool api_keys_have_admin(const struct api_keys *keys);
 
@@ -74,8 +80,8 @@ bool api_keys_have_admin(const struct api_keys *keys);
 bool api_key_is_name(str name);
 bool api_key_is_key(str key);
 
-/* Appends the line of a key for the file. False when it cannot be hashed for
- * want of memory. */
-bool api_key_line(str name, str key, struct buf *out);
+/* Appends the line of a key for the file, with settings (key_setting.h), which may be "". False when it cannot
+ * be hashed for want of memory. */
+bool api_key_line(str name, str key, str settings, struct buf *out);
 
 #endif

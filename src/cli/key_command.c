@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "access/api_key.h"
+#include "access/key_setting.h"
 #include "base/id.h"
 #include "cli/command_line.h"
+#include "config/prose.h"
 #include "ev/loop.h"
 
 enum { EXIT_USAGE = 2 };
@@ -54,7 +56,7 @@ static int make_nameless(void)
     return print_made(&text, true);
 }
 
-static int make_named(str name)
+static int make_named(str name, str settings)
 {
     const struct id key = random_key();
     struct buf text = {.limit = 0};
@@ -66,10 +68,10 @@ static int make_named(str name)
     buf_c(&text,
           "\n\nIts line for the file that --api-keys-file names, which is read at start and on "
           "SIGHUP:\n\n    ");
-    return print_made(&text, api_key_line(name, id_str(&key), &text));
+    return print_made(&text, api_key_line(name, id_str(&key), settings, &text));
 }
 
-static int hash_input(str name)
+static int hash_input(str name, str settings)
 {
     struct buf text = {.limit = 0};
     char *line = NULL;
@@ -83,7 +85,7 @@ static int hash_input(str name)
     n = getline(&line, &size, stdin);
     key = n == -1 ? STR("") : str_trim(str_from(line, (size_t)n));
     if (api_key_is_key(key))
-        status = print_made(&text, api_key_line(name, key, &text));
+        status = print_made(&text, api_key_line(name, key, settings, &text));
     else
         status =
             refuse_usage("standard input must hold a key: visible ASCII characters without spaces");
@@ -91,18 +93,112 @@ static int hash_input(str name)
     return status;
 }
 
+/* ---- settings, which are flags here */
+
+/* The setting that a flag is, "--rpm" or "--rpm=60". */
+static bool find_flag(str flag, enum key_setting *ret, str *ret_value)
+{
+    const size_t n = str_find_char(flag, '=');
+
+    *ret_value = n < flag.len ? str_skip(flag, n + 1) : STR_NONE;
+    for (unsigned i = 0; i < KEY_SETTINGS; i++) {
+        *ret = (enum key_setting)i;
+        if (str_starts_with(flag, STR("--")) &&
+            str_eq(str_skip(str_from(flag.p, n), 2), key_setting_word(*ret)))
+            return true;
+    }
+    return false;
+}
+
+/* Appends what the flags say, as it stands in a line. Returns 0, or -1 after it has said what is wrong. */
+static int read_flags(int n_args, const char *const *args, struct buf *settings)
+{
+    for (int i = 0; i < n_args; i++) {
+        enum key_setting which;
+        str value;
+
+        if (!find_flag(str_from_c(args[i]), &which, &value)) {
+            (void)refuse_usage(
+                "behind the name only settings may stand, such as --rpm 60; antiphon key "
+                "--help lists them"); /* the word may be a key */
+            return -1;
+        }
+        if (str_is_none(value) && key_setting_has_value(which))
+            value = str_from_c(++i < n_args ? args[i] : "");
+        buf_c(settings, settings->len == 0 ? "" : " ");
+        buf_append(settings, key_setting_word(which));
+        if (!str_is_none(value)) {
+            buf_char(settings, '=');
+            buf_append(settings, value);
+        }
+    }
+    return 0;
+}
+
+static int check_settings(str settings)
+{
+    struct key_settings read;
+    struct buf why = {.limit = 0};
+    const bool is_good = key_settings_read(settings, &read, &why);
+
+    if (!is_good)
+        (void)refuse_usage(buf_cstr(&why));
+    buf_fini(&why);
+    return is_good ? 0 : -1;
+}
+
+/* ---- the command */
+
+static int print_help(void)
+{
+    static const struct {
+        const char *word, *value, *help;
+    } rows[] = {
+#define KEY_SETTING(symbol, word, value, rule, help) {word, value, help},
+#include "access/key_setting.def"
+    };
+    struct buf more = {.limit = 0};
+    int status;
+
+    buf_c(&more, "\nsettings:\n\n");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        buf_c(&more, "  --");
+        buf_c(&more, rows[i].word);
+        buf_c(&more, rows[i].value == NULL ? "" : " ");
+        buf_c(&more, rows[i].value == NULL ? "" : rows[i].value);
+        buf_char(&more, '\n');
+        prose_wrap(rows[i].help, &more);
+    }
+    status = command_print_help("key", buf_cstr(&more));
+    buf_fini(&more);
+    return status;
+}
+
+static int make_line(bool is_hash, str name, int n_flags, const char *const *flags)
+{
+    struct buf settings = {.limit = 0};
+    int status = EXIT_USAGE;
+
+    if (!api_key_is_name(name))
+        status = refuse_usage("a name has up to 64 visible ASCII characters, the first not # or -");
+    else if (read_flags(n_flags, flags, &settings) == 0 && check_settings(buf_str(&settings)) == 0)
+        status =
+            is_hash ? hash_input(name, buf_str(&settings)) : make_named(name, buf_str(&settings));
+    buf_fini(&settings);
+    return status;
+}
+
 int key_command(int n_args, const char *const *args)
 {
-    bool is_hash = n_args > 0 && strcmp(args[0], "hash") == 0;
-    str name = n_args == 0 ? STR_NONE : str_from_c(args[n_args - 1]);
+    const bool is_hash = n_args > 0 && strcmp(args[0], "hash") == 0;
+    const int at = is_hash ? 1 : 0;
 
-    if (n_args > 0 && (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0))
-        return command_print_help("key", "");
-    if ((is_hash ? n_args != 2 : n_args > 1) || str_starts_with(name, STR("-")))
-        return refuse_usage("usage: antiphon key [NAME], or antiphon key hash NAME");
+    if (command_asks_for_help(n_args, args))
+        return print_help();
     if (n_args == 0)
         return make_nameless();
-    if (!api_key_is_name(name))
-        return refuse_usage("a name has up to 64 visible ASCII characters, the first not # or -");
-    return is_hash ? hash_input(name) : make_named(name);
+    if (at == n_args || args[at][0] == '-')
+        return refuse_usage(
+            "usage: antiphon key [NAME [settings]], or antiphon key hash NAME [settings]");
+    return make_line(is_hash, str_from_c(args[at]), n_args - at - 1, args + at + 1);
 }

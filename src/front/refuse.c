@@ -23,6 +23,9 @@ static void count_refusal(const struct err *e)
     case ERR_INVALID_API_KEY:
         metrics_count(METRIC_REJECTED, METRIC_REJECTION_KEY);
         break;
+    case ERR_API_KEY_EXPIRED:
+        metrics_count(METRIC_REJECTED, METRIC_REJECTION_EXPIRED);
+        break;
     case ERR_PERMISSION_DENIED:
         metrics_count(METRIC_REJECTED, METRIC_REJECTION_ADMIN);
         break;
@@ -47,14 +50,14 @@ void refuse_caller(struct http_exchange *x, const struct http_request *r, const 
 {
     const struct http_header scheme = {STR("www-authenticate"), STR("Bearer")};
 
-    log_refusal(REJECT_KEY, x, r, e);
+    log_refusal(e->code == ERR_API_KEY_EXPIRED ? REJECT_EXPIRED : REJECT_KEY, x, r, e);
     count_refusal(e);
     http_exchange_respond_error(x, e, &scheme, 1);
 }
 
 void refuse_for_admin(struct http_exchange *x, const struct http_request *r, const struct err *e)
 {
-    if (e->code == ERR_INVALID_API_KEY)
+    if (e->code == ERR_INVALID_API_KEY || e->code == ERR_API_KEY_EXPIRED)
         refuse_caller(x, r, e);
     else
         refuse_request(x, r, REJECT_ADMIN, e);

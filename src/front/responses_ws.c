@@ -194,19 +194,23 @@ static void on_timer(void *arg)
     }
 }
 
-/* The key of the handshake is good as long as it stands for the same owner; a certificate as long as the
- * connection. */
-static void on_keys(void *arg)
+/* The key of the handshake is good as long as it stands for the same owner, and has not expired. */
+void responses_ws_check_key(struct responses_ws *of)
 {
-    struct responses_ws *of = arg;
     struct caller caller;
     struct err e;
 
-    if (api_key_is_of_certificate(of->caller.owner))
-        return;
-    if (api_keys_identify(of->worker->keys, of->authorization, &caller, &e) == -1 ||
+    if (api_keys_identify_client(of->worker->keys, of->certificate, of->authorization, &caller,
+                                 &e) == -1 ||
         !str_eq(caller.owner, of->caller.owner))
         responses_ws_end(of, WS_ENDING_KEYLESS);
+    else
+        of->caller = caller; /* its name may something else by now */
+}
+
+static void on_keys(void *arg)
+{
+    responses_ws_check_key(arg);
 }
 
 /* ---- the beginning */
@@ -228,6 +232,7 @@ static bool keep_handshake(struct responses_ws *of)
     of->client = arena_dup(&of->memory, r->peer);
     of->listener = r->listener;
     of->authorization = arena_dup(&of->memory, key);
+    of->certificate = r->certificate;
     add_header(of, STR("authorization"), of->authorization);
     if (flight_spans_upgrade(of->worker, r, &context)) {
         trace_context_write(&context, of->traceparent);

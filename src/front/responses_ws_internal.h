@@ -81,6 +81,7 @@ struct responses_ws {
     size_t n_headers;
     const struct http_listener *listener; /* of the handshake; or NULL */
     str authorization;                    /* one of them, or STR_NONE */
+    str certificate;                      /* as in that request */
     str request_id, client;
     struct ws_lane *lanes; /* the one without a name is the first */
     size_t n_lanes;
@@ -102,6 +103,10 @@ struct responses_ws {
 };
 
 /* ---- responses_ws.c */
+
+/* Ends the connection when its key is not good any more, once what runs has ended; else its caller is as the
+ * keys have it now. */
+void responses_ws_check_key(struct responses_ws *of);
 
 /* Sends an error in place of a response. */
 void responses_ws_refuse(struct responses_ws *of, str stream_id, const struct err *e);

@@ -257,6 +257,7 @@ static int take_create(struct responses_ws *of, const struct ws_message *m, stru
     struct ws_create *c;
     bool runs;
 
+    responses_ws_check_key(of); /* it may have expired */
     if (of->ending != WS_OPEN)
         return refuse_ending(of, reterr);
     lane = lane_of(of, m->stream_id, reterr);

@@ -241,15 +241,15 @@ describe('antiphon key', () => {
         for (const flag of ['--help', '-h']) {
             const { status, stdout, stderr } = keyCommand([flag]);
             assert.deepEqual([status, stderr], [0, '']);
-            assert.match(stdout, /^ {2}antiphon key \[NAME\]$[^]*^ {2}antiphon key hash NAME$/m);
+            assert.match(stdout, /^ {2}antiphon key \[NAME \[--models NAMES\] .*$[^]*^ {2}antiphon key hash NAME \[settings\]$/m);
         }
     });
 
     test('says how it is used', () => {
         for (const [args, input, message] of [
             [['hash'], '', /usage: antiphon key/],
-            [['a', 'b'], '', /usage: antiphon key/],
-            [['hash', 'a', 'b'], '', /usage: antiphon key/],
+            [['a', 'b'], '', /behind the name only settings may stand/],
+            [['hash', 'a', 'b'], '', /behind the name only settings may stand/],
             [['--hepl'], '', /usage: antiphon key/],
             [['#a'], '', /a name has up to 64/],
             [['x'.repeat(65)], '', /a name has up to 64/],

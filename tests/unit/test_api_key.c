@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "access/api_key.h"
+#include "lib/failing_malloc.h"
 #include "lib/fixture.h"
 
 /* SHA-256 of "one", "two" and "three". */
@@ -130,9 +131,9 @@ static void other_lines_are_refused_and_not_shown(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(lines); i++)
         line_is_refused(lines[i], "must be a name and the SHA-256 of a key");
-    line_is_refused("hush " TWO " hush", "only the setting admin is known");
-    line_is_refused("hush " TWO " admin hush", "only the setting admin is known");
-    line_is_refused("hush " TWO " admin=hush", "only the setting admin is known");
+    line_is_refused("hush " TWO " hush", "only these settings are known: models=, rpm=");
+    line_is_refused("hush " TWO " admin hush", "only these settings are known");
+    line_is_refused("hush " TWO " admin=hush", "only these settings are known");
 }
 
 /* The status of one who wants to administer; 0: may. */
@@ -186,11 +187,12 @@ static void a_certificate_stands_in_place_of_a_key(void **state)
 static void lines_of_certificates_have_no_hash(void **state)
 {
     static const char *const lines[] = {"cert:hush", ("cert:hush " ONE), "cert: -",
-                                        "cert:hush - hush", "cert:h\303\274sh -"};
+                                        "cert:h\303\274sh -"};
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(lines); i++)
         line_is_refused(lines[i], "a name that begins with cert: is of certificates");
+    line_is_refused("cert:hush - hush", "only these settings are known");
     assert_false(api_key_is_name(STR("cert:alice")));
 }
 
@@ -339,6 +341,152 @@ static void more_keys_than_can_be_compared_are_refused(void **state)
     assert_non_null(strstr(p.problems.kept[0].text, "keys: line 4098: more than 4096 keys"));
     buf_fini(&text);
     parsed_fini(&p);
+}
+
+/* ---- settings */
+
+/* What the key of a header stands for; fails when it is refused. */
+static struct caller caller_of(const struct api_keys *keys, const char *header)
+{
+    struct caller caller;
+    struct err e;
+
+    if (api_keys_identify(keys, str_from_c(header), &caller, &e) == -1)
+        fail_msg("%s: %s", header, e.msg);
+    return caller;
+}
+
+static void settings_are_of_the_name_whichever_line_has_them(void **state)
+{
+    struct parsed p;
+    const struct allowance *a;
+
+    (void)state;
+    parse(&p, STR("a " ONE " rpm=5\nb " THREE "\na " TWO " tpm=7 models=x*,y rpm=5\n"));
+    assert_int_equal(p.problems.n_errors, 0);
+    a = caller_of(&p.keys, "Bearer one").allowance;
+    assert_ptr_equal(a, caller_of(&p.keys, "Bearer two").allowance);
+    assert_int_equal(a->limits.rpm, 5);
+    assert_int_equal(a->limits.tpm, 7);
+    assert_str_c(a->models, "x*,y");
+    assert_null(caller_of(&p.keys, "Bearer three").allowance);
+    assert_ptr_equal(api_keys_allowance(&p.keys, STR("a")), a);
+    assert_null(api_keys_allowance(&p.keys, STR("b")));
+    assert_null(api_keys_allowance(&p.keys, STR("c")));
+    parsed_fini(&p);
+}
+
+static void certificates_have_settings_too(void **state)
+{
+    struct caller caller;
+    struct parsed p;
+    struct err e;
+
+    (void)state;
+    parse(&p, STR("cert:alice - rpm=5\ncert:alice - admin\ncert:old - expires=2020-01-01\n"));
+    assert_int_equal(p.problems.n_errors, 0);
+    assert_int_equal(api_keys_identify_client(&p.keys, STR("cert:alice"), STR_NONE, &caller, &e),
+                     0);
+    assert_int_equal(caller.allowance->limits.rpm, 5);
+    assert_int_equal(api_keys_identify_client(&p.keys, STR("cert:nobody"), STR_NONE, &caller, &e),
+                     0);
+    assert_null(caller.allowance);
+    assert_int_equal(api_keys_identify_client(&p.keys, STR("cert:old"), STR_NONE, &caller, &e), -1);
+    assert_int_equal(e.code, ERR_API_KEY_EXPIRED);
+    parsed_fini(&p);
+}
+
+static void what_is_wrong_with_settings_names_the_line_and_shows_nothing(void **state)
+{
+    struct buf shown = {.limit = 0};
+    struct parsed p;
+
+    (void)state;
+    line_is_refused("hush " TWO " rpm=hush", "rpm= must be a whole number");
+    line_is_refused("hush " TWO " rpm=1 rpm=1", "rpm is given twice");
+    line_is_refused("hush " TWO " store=1GiB", "store= is not supported yet");
+    line_is_refused("cert:hush - weight=0", "weight= must be");
+    parse(&p, STR("hush " ONE " models=hush\n\nb " THREE "\nhush " TWO " rpm=1 models=hush*\n"));
+    config_problems_print(&p.problems, &shown);
+    assert_int_equal(p.problems.n_errors, 1);
+    assert_non_null(strstr(buf_cstr(&shown), "keys: line 4: models= is another than in line 1"));
+    assert_null(strstr(buf_cstr(&shown), "hush"));
+    buf_fini(&shown);
+    parsed_fini(&p);
+}
+
+static void a_key_is_good_until_it_expires(void **state)
+{
+    struct parsed p;
+    struct caller caller;
+    struct err e;
+
+    (void)state;
+    parse(&p, STR("a " ONE " expires=2020-02-29 admin\na " TWO " expires=2999-12-31T00:00:00Z\n"
+                  "a " THREE "\n"));
+    assert_int_equal(p.problems.n_errors, 0);
+    assert_int_equal(api_keys_identify(&p.keys, STR("Bearer one"), &caller, &e), -1);
+    assert_int_equal(e.code, ERR_API_KEY_EXPIRED);
+    assert_int_equal(err_http_status(&e), 401);
+    assert_string_equal(err_wire_code(&e), "invalid_api_key");
+    assert_string_equal(e.msg, "The API key has expired.");
+    assert_int_equal(admin_status(&p.keys, "Bearer one"), 401);
+    assert_str_c(caller_of(&p.keys, "Bearer two").owner, "a");
+    assert_str_c(caller_of(&p.keys, "Bearer three").owner, "a");
+    parsed_fini(&p);
+}
+
+/* What runs has the allowance of a table that is gone, and reading the same again takes no memory. */
+static void allowances_outlive_their_table(void **state)
+{
+    struct arena owners = {.last = NULL};
+    struct api_keys first = {.owners = &owners}, second = {.owners = &owners};
+    const struct allowance *same, *other;
+    size_t used;
+
+    (void)state;
+    api_keys_parse(&first, "keys", STR("a " ONE " rpm=5 models=x\nb " TWO " rpm=6\n"), NULL);
+    same = api_keys_allowance(&first, STR("a"));
+    other = api_keys_allowance(&first, STR("b"));
+    used = owners.used;
+    second.former = &first;
+    api_keys_parse(&second, "keys", STR("a " ONE " models=x rpm=5\nb " TWO " rpm=6\n"), NULL);
+    assert_int_equal(owners.used, used);
+    api_keys_fini(&second);
+    second = (struct api_keys){.owners = &owners, .former = &first};
+    api_keys_parse(&second, "keys", STR("a " ONE " models=x rpm=5\nb " TWO " rpm=7\n"), NULL);
+    api_keys_fini(&first);
+    assert_ptr_equal(api_keys_allowance(&second, STR("a")), same);
+    assert_int_equal(other->limits.rpm, 6);
+    assert_int_equal(api_keys_allowance(&second, STR("b"))->limits.rpm, 7);
+    api_keys_fini(&second);
+    arena_fini(&owners);
+}
+
+/* A file is read whole or has problems. */
+static void without_memory_a_file_is_refused(void **state)
+{
+    bool has_failed = true;
+
+    (void)state;
+    for (long n = 0; has_failed; n++) {
+        struct api_keys keys = {.list = NULL};
+        struct config_problems problems = {.n_kept = 0};
+
+        failing_malloc_begin(n, FAILS_ONCE);
+        api_keys_parse(&keys, "keys",
+                       STR("a " ONE " rpm=5 models=x\nb " TWO " tpm=1\na " THREE " weight=2\n"),
+                       &problems);
+        has_failed = failing_malloc_end();
+        if (problems.n_errors == 0) {
+            assert_int_equal(keys.n, 3);
+            assert_int_equal(caller_of(&keys, "Bearer three").allowance->limits.rpm, 5);
+            assert_int_equal(caller_of(&keys, "Bearer one").allowance->weight, 2);
+        }
+        assert_true(has_failed || problems.n_errors == 0);
+        api_keys_fini(&keys);
+        config_problems_fini(&problems);
+    }
 }
 
 /* What runs knows its owner by the text of a table that is gone. */
@@ -538,20 +686,29 @@ static void a_line_that_was_made_is_understood(void **state)
     struct err e;
 
     (void)state;
-    assert_true(api_key_line(STR("me@here"), STR("one"), &line));
+    assert_true(api_key_line(STR("me@here"), STR("one"), STR(""), &line));
     assert_str_c(buf_str(&line), "me@here " ONE "\n");
     parse(&p, buf_str(&line));
     assert_int_equal(api_keys_identify(&p.keys, STR("Bearer one"), &caller, &e), 0);
     assert_str_c(caller.owner, "me@here");
     assert_str_c(caller.name, "me@here");
-    buf_fini(&line);
     parsed_fini(&p);
+    buf_reset(&line);
+    assert_true(api_key_line(STR("me@here"), STR("one"), STR("rpm=5 admin"), &line));
+    assert_str_c(buf_str(&line), "me@here " ONE " rpm=5 admin\n");
+    buf_fini(&line);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_outlive_their_table),
+        cmocka_unit_test(settings_are_of_the_name_whichever_line_has_them),
+        cmocka_unit_test(certificates_have_settings_too),
+        cmocka_unit_test(what_is_wrong_with_settings_names_the_line_and_shows_nothing),
+        cmocka_unit_test(a_key_is_good_until_it_expires),
+        cmocka_unit_test(allowances_outlive_their_table),
+        cmocka_unit_test(without_memory_a_file_is_refused),
         cmocka_unit_test(lines_are_names_and_hashes),
         cmocka_unit_test(keys_of_one_name_have_one_owner),
         cmocka_unit_test(other_lines_are_refused_and_not_shown),

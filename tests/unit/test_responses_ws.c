@@ -412,10 +412,28 @@ static void test_the_key_goes(void **state)
     ws_stage_open(NULL);
     say_create("", "");
     ws_stage.worker.watchers->on_keys(ws_stage.worker.watchers->arg);
-    ws_stage.key = "Bearer other";
     say_create("", "");
     expect_said("");
+    ws_stage.key = "Bearer other";
     ws_stage.worker.watchers->on_keys(ws_stage.worker.watchers->arg);
+    expect_says("\"status\":401");
+    ws_settle();
+    assert_false(ws_stage.ws.is_closed);
+    turn_ends(0);
+    assert_int_equal(ws_stage.ws.code, WS_POLICY_VIOLATION);
+    ws_stage_close();
+}
+
+/* Nobody tells of that: it is found out when there is more to do. */
+static void test_the_key_expires(void **state)
+{
+    (void)state;
+    ws_stage_open(NULL);
+    say_create("", "");
+    ws_stage.key = "Bearer other";
+    ws_settle();
+    assert_false(ws_stage.ws.is_closed);
+    say_create("", "");
     expect_says("\"status\":401");
     ws_settle();
     assert_false(ws_stage.ws.is_closed);
@@ -619,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_drain),
         cmocka_unit_test(test_age),
         cmocka_unit_test(test_the_key_goes),
+        cmocka_unit_test(test_the_key_expires),
         cmocka_unit_test(test_an_answer_is_broken_off),
         cmocka_unit_test(test_the_worker_ends),
         cmocka_unit_test(test_a_response_is_continued),

@@ -20,6 +20,7 @@ static const struct {
     {STR_INIT("errors"), table_errors},
     {STR_INIT("events"), table_events},
     {STR_INIT("history repairs"), table_history_repairs},
+    {STR_INIT("key settings"), table_key_settings},
     {STR_INIT("keys"), table_keys},
     {STR_INIT("listen marks"), table_listen_marks},
     {STR_INIT("mcp keys"), table_mcp_keys},

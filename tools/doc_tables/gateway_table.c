@@ -61,6 +61,27 @@ void table_admin_routes(struct buf *out)
 #include "admin/admin_routes.def"
 }
 
+void table_key_settings(struct buf *out)
+{
+    static const struct {
+        const char *word, *value, *help;
+    } rows[] = {
+#define KEY_SETTING(symbol, word, value, rule, help) {word, value, help},
+#include "access/key_setting.def"
+    };
+
+    buf_c(out, "| Setting | What it says |\n|---|---|\n");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        buf_c(out, "| `");
+        buf_c(out, rows[i].word);
+        buf_c(out, rows[i].value == NULL ? "" : "=");
+        buf_c(out, rows[i].value == NULL ? "" : rows[i].value);
+        buf_c(out, "` | ");
+        buf_c(out, rows[i].help);
+        buf_c(out, " |\n");
+    }
+}
+
 void table_listen_marks(struct buf *out)
 {
     buf_c(out, "| Mark | What it does |\n|---|---|\n");

@@ -29,6 +29,7 @@ void table_schema(struct buf *out);         /* versions of the tables of a store
 void table_token_ways(struct buf *out);
 void table_reject_reasons(struct buf *out);
 void table_retry_words(struct buf *out);
+void table_key_settings(struct buf *out);
 void table_turn_line(struct buf *out);
 void table_trace_variables(struct buf *out);
 void table_upstream_fields(struct buf *out);
