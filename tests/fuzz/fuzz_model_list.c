@@ -20,6 +20,12 @@ static struct model_view look(void *arg, str id, str entry)
                                .efforts = (known & 4) != 0 ? STR("low|odd|high") : STR("")};
 }
 
+static bool begins_with_m(void *arg, str id)
+{
+    (void)arg;
+    return str_starts_with(id, STR("m"));
+}
+
 static void check_list(str said, const struct model_list_view *view)
 {
     struct buf out = {.limit = 0};
@@ -37,6 +43,12 @@ static void check_list(str said, const struct model_list_view *view)
                          "there is a catalogue");
         else
             fuzz_promise(jr_count(shown) == jr_count(said), "no member is missing");
+    }
+    buf_reset(&out);
+    if (model_list_filter(said, begins_with_m, NULL, &out)) {
+        fuzz_promise(jr_is_valid(buf_str(&out)), "a part is JSON");
+        fuzz_promise(jr_count(jr_member(buf_str(&out), STR("data"))) <= jr_count(data),
+                     "a part is no more");
     }
     buf_reset(&out);
     if (model_list_write_entry(said, view, &out)) {

@@ -57,6 +57,54 @@ static void what_is_no_list_holds_nothing(void **state)
         check(lists[i], "a", "a", NULL);
 }
 
+/* ---- a part */
+
+static bool is_shown(void *arg, str id)
+{
+    return str_starts_with(id, str_from_c(arg));
+}
+
+/* The list as whoever may see models that begin with `prefix` gets it; NULL: it is no list. */
+static void check_part(const char *list, const char *expected)
+{
+    static char prefix[] = "q\"";
+    char *exact = exact_copy(str_from_c(list));
+    struct buf out = {.limit = 0};
+    const bool is_list = model_list_filter(str_from(exact, strlen(list)), is_shown, prefix, &out);
+
+    assert_int_equal(is_list, expected != NULL);
+    if (expected != NULL)
+        assert_str_c(buf_str(&out), expected);
+    buf_fini(&out);
+    free(exact);
+}
+
+static void what_is_not_shown_is_left_out_of_every_list(void **state)
+{
+    (void)state;
+    check_part(
+        " {\"object\":\"list\",\"data\":[{\"id\":\"a\"}, {\"id\" : \"q\\u00221\"},7,\"q\\\"\",{},"
+        "{\"id\":null}],\"first_id\":\"a\",\"models\":[{\"slug\":\"q\\\"2\"},{\"name\":\"q\\\"\","
+        "\"model\":\"a\"},{\"name\":\"b\"}],\"has_more\":false}\n",
+        "{\"object\":\"list\",\"data\":[{\"id\" : \"q\\u00221\"}],\"models\":[{\"slug\":"
+        "\"q\\\"2\"}]}");
+    check_part("{\"data\":[],\"models\":\"a\"}", "{\"data\":[]}");
+}
+
+static void what_is_no_list_has_no_part(void **state)
+{
+    static const char *const lists[] = {"",
+                                        "a",
+                                        "[{\"id\":\"q\\\"\"}]",
+                                        "{\"data\":null}",
+                                        "{\"data\":[{\"id\":\"q\\\"\"}]",
+                                        "{\"models\":[{\"name\":\"q\\\"\"}]}"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        check_part(lists[i], NULL);
+}
+
 static str element_of(str array, size_t i)
 {
     struct jr j;
@@ -219,6 +267,8 @@ int main(void)
         cmocka_unit_test(the_entry_is_taken_as_it_stands),
         cmocka_unit_test(an_alias_is_shown_as_the_id),
         cmocka_unit_test(what_is_no_list_holds_nothing),
+        cmocka_unit_test(what_is_not_shown_is_left_out_of_every_list),
+        cmocka_unit_test(what_is_no_list_has_no_part),
         cmocka_unit_test(what_is_known_stands_behind_what_is_there),
         cmocka_unit_test(aliases_of_what_is_there_are_listed),
         cmocka_unit_test(what_is_no_list_is_not_shown),

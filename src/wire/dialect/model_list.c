@@ -238,3 +238,85 @@ bool model_list_write(str list, const struct model_list_view *v, struct buf *out
     jw_object_end(&to.w);
     return true;
 }
+
+/* ---- a part of them */
+
+/* What is shown, and to whom that is a question. */
+struct filter {
+    bool (*is_shown)(void *arg, str id);
+    void *arg;
+    struct buf plain;
+};
+
+static bool is_name_shown(struct filter *f, str name)
+{
+    buf_reset(&f->plain);
+    json_text_decode(jr_string_of(name), &f->plain);
+    return !buf_failed(&f->plain) && f->is_shown(f->arg, buf_str(&f->plain));
+}
+
+/* An entry has to have a name, by whichever word its list has for that; all of them have to be shown. */
+static bool is_entry_shown(struct filter *f, str entry)
+{
+    static const str words[] = {STR_INIT("id"), STR_INIT("slug"), STR_INIT("model"),
+                                STR_INIT("name")};
+    size_t n = 0;
+
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        const str name = jr_member(entry, words[i]);
+
+        if (jr_type_of(name) != JR_STRING)
+            continue;
+        if (!is_name_shown(f, name))
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+static void filter_entries(struct filter *f, str entries, struct jw *w)
+{
+    struct jr j;
+
+    jw_array(w);
+    jr_init(&j, entries);
+    (void)jr_enter(&j, JR_ARRAY);
+    while (jr_next_element(&j)) {
+        const str entry = jr_raw(&j);
+
+        if (is_entry_shown(f, entry))
+            jw_raw(w, entry);
+    }
+    jw_array_end(w);
+}
+
+bool model_list_filter(str list, bool (*is_shown)(void *arg, str id), void *arg, struct buf *out)
+{
+    struct filter f = {.is_shown = is_shown, .arg = arg};
+    const str trimmed = str_trim(list);
+    struct jw w = jw_to(out);
+    struct jr j;
+    str key;
+
+    if (str_is_none(data_of(trimmed)))
+        return false;
+    jw_object(&w);
+    jr_init(&j, trimmed);
+    (void)jr_enter(&j, JR_OBJECT);
+    while (jr_next_member(&j, &key)) {
+        const bool is_list = str_eq(key, STR("data")) || str_eq(key, STR("models"));
+        const bool is_kind = str_eq(key, STR("object"));
+        const str raw_key = j.raw_key, value = jr_raw(&j);
+
+        if (!is_kind && !(is_list && jr_type_of(value) == JR_ARRAY))
+            continue;
+        json_copy_key(&w, raw_key);
+        if (is_kind)
+            jw_raw(&w, value);
+        else
+            filter_entries(&f, value, &w);
+    }
+    jw_object_end(&w);
+    buf_fini(&f.plain);
+    return true;
+}

@@ -35,6 +35,11 @@ bool model_list_find(str list, str model, str shown, struct buf *out);
  * that could be used, when it is no such list. */
 bool model_list_write(str list, const struct model_list_view *v, struct buf *out);
 
+/* Appends the list without the entries of models that are not shown, nor other members than those in which
+ * servers list models, data and models. Returns false, and appends nothing that could be used, when it is no
+ * such list. */
+bool model_list_filter(str list, bool (*is_shown)(void *arg, str id), void *arg, struct buf *out);
+
 /* The same for one entry, a JSON object with an id. */
 bool model_list_write_entry(str entry, const struct model_list_view *v, struct buf *out);
 
