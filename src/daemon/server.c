@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "access/key_table.h"
+#include "access/rate_table.h"
 #include "admin/admin.h"
 #include "background/background.h"
 #include "daemon/addresses.h"
@@ -198,6 +199,7 @@ static void tear_down(struct server *s, int status)
     admin_free(s->admin);
     background_free(s->background);
     client_share_free(s->share);
+    rate_table_free(s->rates);
     upstreams_close(s);
     memory_keeper_free(s->keeper);
     call_memory_free(s->reasoning);

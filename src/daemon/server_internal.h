@@ -69,6 +69,7 @@ struct server {
     struct mcp_hub *hub;               /* or NULL */
     struct builtin_tools builtin;
     struct client_share *share; /* or NULL */
+    struct rate_table *rates;
     struct worker **workers;
     struct thread *threads;
     struct pulses *pulses;

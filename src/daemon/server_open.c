@@ -2,6 +2,7 @@
 #include "daemon/server_open.h"
 
 #include "access/api_key.h"
+#include "access/rate_table.h"
 #include "admin/admin.h"
 #include "admin/admin_router.h"
 #include "background/background.h"
@@ -164,6 +165,12 @@ static int open_share(struct server *s, struct err *reterr)
     return s->share == NULL ? -1 : 0;
 }
 
+static int open_rates(struct server *s, struct err *reterr)
+{
+    s->rates = rate_table_new(RATE_TABLE_USERS, reterr);
+    return s->rates == NULL ? -1 : 0;
+}
+
 /* The workers have their store by now. */
 static int open_background(struct server *s, struct err *reterr)
 {
@@ -218,6 +225,7 @@ static int open_workers(struct server *s, struct err *reterr)
         s->workers[i]->rounds = s->rounds;
         s->workers[i]->cuts = s->cuts;
         s->workers[i]->answers = s->answers;
+        s->workers[i]->rates = s->rates;
         s->workers[i]->seal_keys = s->seal_keys;
         s->workers[i]->forgets_seals = s->forgets_seals;
         s->workers[i]->compaction_keys = s->compaction_keys;
@@ -248,7 +256,8 @@ int server_open(struct server *s, struct err *reterr)
         open_memories(s, reterr) == -1 || open_answers(s, reterr) == -1 ||
         open_keeper(s, reterr) == -1 || open_cuts(s, reterr) == -1 || open_seal(s, reterr) == -1 ||
         load_compaction_prompt(s, reterr) == -1 || open_builtin(s, reterr) == -1 ||
-        open_hub(s, reterr) == -1 || open_tracer(s, reterr) == -1 || open_share(s, reterr) == -1)
+        open_hub(s, reterr) == -1 || open_tracer(s, reterr) == -1 || open_share(s, reterr) == -1 ||
+        open_rates(s, reterr) == -1)
         return -1;
     return open_workers(s, reterr);
 }

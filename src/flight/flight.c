@@ -28,6 +28,15 @@ static uint64_t now_ms(const struct flight *f)
 
 /* ---- the end */
 
+/* Where no upstream was asked, or the only one has refused, nothing was used. */
+void flight_give_back(struct flight *f)
+{
+    const bool costs_nothing =
+        f->n_attempts == 0 || (f->n_attempts == 1 && f->answer.status >= 400);
+
+    flight_taken_end(&f->taken, costs_nothing, f->worker->rates, now_ms(f));
+}
+
 static void free_flight(struct flight *f)
 {
     const size_t size = f->ops->size;
@@ -37,6 +46,7 @@ static void free_flight(struct flight *f)
     if (f->next != NULL)
         f->next->link = f->link;
     life_forget_flight(f->worker->life);
+    flight_give_back(f);
     f->ops->fini(f);
     loop_timer_free(f->timer);
     upstream_answer_fini(&f->answer);
@@ -78,6 +88,7 @@ void flight_answered(struct flight *f, bool has_upstream_said_all)
     f->peer = (struct peer){.ops = NULL};
     f->counted.is_said = has_upstream_said_all;
     flight_leave_upstream(f);
+    flight_give_back(f);
     if (f->ops->cancel != NULL)
         f->ops->cancel(f);
     flight_spans_end(f, STR_NONE);
@@ -101,6 +112,7 @@ static void leave_flight(struct flight *f)
     if (may_go_on(f) && f->ops->go_on(f))
         return;
     f->ops->log_gone(f);
+    flight_give_back(f);
     flight_spans_attempt_end(f, STR("cancelled"));
     cancel_all(f);
     flight_spans_end(f, STR("client_gone"));

@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "ev/loop.h"
 #include "flight/flight_metrics.h"
+#include "flight/flight_taken.h"
 #include "flight/peer.h"
 #include "http/http_call_conf.h"
 #include "trace/trace_context.h"
@@ -132,6 +133,7 @@ struct flight {
     const struct http_call_handler *handler; /* of the call: the owner's, and ... */
     struct http_call_handler counting;       /* ... what is in between */
     struct flight_counted counted;
+    struct flight_taken taken; /* of the caller's limits (flight_limits.h) */
 };
 
 /* A zeroed owner's struct with its flight, which hears of the peer from now on. NULL when out of
@@ -188,6 +190,10 @@ static inline bool flight_has_client(const struct flight *f)
  * said all, its call may linger a moment: so that the end of its body can arrive, and the connection
  * be used again. */
 void flight_answered(struct flight *f, bool has_upstream_said_all);
+
+/* Gives back what was taken of the caller's limits; nothing the second time. flight_answered() does it as well:
+ * this is for before an answer is complete, so that a client that asks again at once finds its place free. */
+void flight_give_back(struct flight *f);
 
 /* Something is to be said when interval_ms (0: never) have passed since *last_ms. Returns whether it is
  * due, and brings forward the next look, which is 0 if there is none yet. */

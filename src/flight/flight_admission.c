@@ -1,8 +1,9 @@
 /* flight_admission.c -- from the name of a model to a place at an upstream. */
 #include "flight/flight_admission.h"
 
+#include "access/allowance.h"
 #include "ev/log.h"
-
+#include "flight/flight_limits.h"
 #include "flight/reach.h"
 #include "flight/worker.h"
 #include "upstream/upstream_live.h"
@@ -163,17 +164,20 @@ static void on_told(void *arg)
     flight_free_if_over(f);
 }
 
-static void describe_want(const struct flight *f, const struct flight_round *round,
+static void describe_want(struct flight *f, const struct flight_round *round,
                           struct upstream_want *ret)
 {
-    const struct caller *c = &f->caller;
+    static const enum fair_class classes[] = {[KEY_PRIORITY_HIGH] = FAIR_CLASS_HIGH,
+                                              [KEY_PRIORITY_NORMAL] = FAIR_CLASS_NORMAL,
+                                              [KEY_PRIORITY_LOW] = FAIR_CLASS_LOW};
+    const struct allowance *allowance = f->caller.allowance;
 
     *ret = (struct upstream_want){
         .table = table_of(f),
         .route = &f->admission.route,
-        .owner = c->owner.len > 0 ? c->owner : f->client,
-        .weight = 1,
-        .priority = FAIR_CLASS_NORMAL,
+        .owner = flight_limits_user(f),
+        .weight = allowance_weight(allowance),
+        .priority = classes[allowance_priority(allowance)],
         .is_later = round->is_later,
         .body_bytes = round->body.len,
         .session = round->session,

@@ -35,6 +35,7 @@ struct peer_ops {
     str (*request_id)(void *of);
     struct http_traffic *(*traffic)(void *of);
     void (*tell_trace)(void *of, const char *traceparent); /* or NULL: it cannot be told */
+    void (*tell_headers)(void *of, const struct http_header *headers, size_t n); /* the same */
     int (*body)(void *of, str *ret, struct err *reterr);
     void (*hold)(void *of);
     void (*release)(void *of);
@@ -94,6 +95,13 @@ static inline void peer_tell_trace(struct peer p, const char *traceparent)
 {
     if (p.ops->tell_trace != NULL)
         p.ops->tell_trace(p.of, traceparent);
+}
+
+/* The answer will have these headers besides (http_exchange_tell()); before it begins. */
+static inline void peer_tell_headers(struct peer p, const struct http_header *headers, size_t n)
+{
+    if (p.ops->tell_headers != NULL)
+        p.ops->tell_headers(p.of, headers, n);
 }
 
 /* The body of the request, without its coding; a view that lives as long as the peer. Returns 0, or -1

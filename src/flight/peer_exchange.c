@@ -21,6 +21,11 @@ static void tell_trace(void *of, const char *traceparent)
     http_exchange_tell_trace(of, traceparent);
 }
 
+static void tell_headers(void *of, const struct http_header *headers, size_t n)
+{
+    http_exchange_tell(of, headers, n);
+}
+
 static int read_body(void *of, str *ret, struct err *reterr)
 {
     return http_exchange_body(of, ret, reterr);
@@ -98,6 +103,7 @@ static const struct peer_ops ops = {
     .request_id = request_id,
     .traffic = traffic,
     .tell_trace = tell_trace,
+    .tell_headers = tell_headers,
     .body = read_body,
     .hold = hold_exchange,
     .release = release_exchange,

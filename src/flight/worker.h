@@ -26,6 +26,7 @@ struct mcp_snapshot;
 struct metrics_desk;
 struct origin_policy;
 struct pulses;
+struct rate_table;
 struct reach;
 struct running;
 struct call_memory;
@@ -85,6 +86,7 @@ struct worker {
     struct call_memory *rounds;        /* the same */
     struct cut_memory *cuts;           /* the same */
     struct answer_memory *answers;     /* shared by all workers, outlives them */
+    struct rate_table *rates;          /* the same; NULL: nobody has limits, as in tests */
     const struct seal_keys *seal_keys; /* shared by all workers, outlives them */
     const struct seal_keys *compaction_keys; /* the same */
     const struct seal_keys *request_keys;    /* the same */

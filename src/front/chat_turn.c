@@ -30,12 +30,14 @@
 
 #include "call/tool_offer.h"
 #include "flight/flight_admission.h"
+#include "flight/flight_limits.h"
 #include "flight/flight_spans.h"
 #include "flight/reach.h"
 #include "flight/request_body.h"
 #include "front/chat_turn_internal.h"
 #include "front/chat_turn_spans.h"
 #include "front/relay.h"
+#include "front/relay_model.h"
 #include "upstream/upstream_live.h"
 #include "upstream/upstream_options.h"
 #include "upstream/upstream_table.h"
@@ -78,6 +80,9 @@ static int read_request(void *arg, struct err *reterr)
     if (peer_body(t->flight.peer, &body, reterr) == -1)
         return 0;
     t->flight.body_bytes = body.len;
+    t->is_refused = allowance_is_choosy(t->flight.caller.allowance) &&
+                    !relay_model_is_allowed(t->flight.caller.allowance, body, &t->flight.arena,
+                                            &t->refused_model);
     if (chat_rewrite(names, body, &t->rewritten))
         body = buf_str(&t->rewritten);
     t->has_offer = t->snapshot != NULL && !buf_failed(&t->rewritten) &&
@@ -102,16 +107,22 @@ static void init_merge(struct chat_turn *t)
     chat_merge_init(&t->merge, &conf);
 }
 
+static int admit_turn(struct chat_turn *t, struct err *reterr)
+{
+    if (t->is_refused && flight_limits_check_model(&t->flight, t->refused_model, reterr) == -1)
+        return -1;
+    return flight_limits_admit(&t->flight, reterr);
+}
+
 /* A request that gets no tools is better passed on as it is. */
 static enum turn_next begin_or_relay(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
     const struct peer client = t->flight.peer;
 
-    (void)reterr;
     if (t->has_offer) {
         init_merge(t);
-        return TURN_GO;
+        return admit_turn(t, reterr) == -1 ? TURN_FAIL : TURN_GO;
     }
     t->flight.peer = (struct peer){.ops = NULL}; /* it is the relay's */
     flight_spans_forget(&t->flight);

@@ -1,5 +1,6 @@
 /* chat_turn_answer.c -- what the client of a chat turn gets: a stream, a completion, an
  * error of the gateway's, or an answer of the upstream's as it is. */
+#include "flight/flight_limits.h"
 #include "front/chat_turn_internal.h"
 #include "front/chat_turn_spans.h"
 #include "front/relay_headers.h"
@@ -30,11 +31,22 @@ static void count_usage(struct chat_turn *t, const struct usage *u)
     peer_count_model(t->flight.peer, flight_metrics_model(&t->flight));
 }
 
+/* The answer is about to be over: gives back what was taken of the caller's limits. */
+static void give_back_limits(struct chat_turn *t)
+{
+    struct usage u = {.known = false};
+
+    if (chat_usage(buf_str(&t->merge.usage), &u))
+        flight_limits_note_usage(&t->flight, &u);
+    flight_give_back(&t->flight);
+}
+
 void chat_turn_log(struct chat_turn *t, const char *status, const struct err *e)
 {
     struct turn_summary s;
     struct usage u = {.known = false};
 
+    give_back_limits(t);
     turn_summary_init(&s);
     turn_summary_flight(&s, &t->flight);
     turn_summary_model(&s, t->request.model);
@@ -74,9 +86,7 @@ static struct http_header *passed(struct chat_turn *t, const struct http_header 
 {
     struct http_header *out = arena_array(&t->flight.arena, n + 3, sizeof(*out));
 
-    *ret_n = out == NULL ? 0
-                         : relay_headers_back(headers, n,
-                                              t->flight.worker->config->cors_origins.n > 0, out);
+    *ret_n = out == NULL ? 0 : relay_headers_back(headers, n, relay_headers_own(&t->flight), out);
     return out;
 }
 
@@ -118,6 +128,7 @@ void chat_turn_relay_head(struct chat_turn *t, const struct http_header *headers
 
 void chat_turn_relay_end(struct chat_turn *t, const struct err *failure)
 {
+    give_back_limits(t);
     if (failure == NULL)
         peer_end(t->flight.peer, STR(""));
     else
@@ -175,6 +186,7 @@ static void end_stream(struct chat_turn *t, const char *status, const struct err
 {
     if (is_broken(t))
         return;
+    give_back_limits(t);
     peer_end(t->flight.peer, buf_str(&t->flight.worker->out));
     chat_turn_log(t, status, e);
     buf_reset(&t->flight.worker->out);
@@ -193,6 +205,7 @@ void chat_turn_finish(struct chat_turn *t)
         err_set_no_memory(&e);
         chat_turn_fail(t, &e);
     } else {
+        give_back_limits(t);
         peer_respond(t->flight.peer, t->flight.answer.status, t->headers, t->n_headers,
                      buf_str(out));
         chat_turn_log(t, "completed", NULL);
@@ -210,8 +223,9 @@ void chat_turn_fail(void *arg, const struct err *e)
         chat_merge_fail(&t->merge, e, chat_turn_out(t));
         end_stream(t, "failed", e);
     } else {
+        give_back_limits(t);
         peer_respond_error(t->flight.peer, e);
-        chat_turn_log(t, "failed", e);
+        chat_turn_log(t, t->flight.taken.is_refused ? "rejected" : "failed", e);
         answered(t);
     }
 }

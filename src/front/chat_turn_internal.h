@@ -27,6 +27,8 @@ struct chat_turn {
     struct flight flight; /* first; its call is this round's */
     struct buf rewritten; /* the client's body after chat_rewrite(), or empty */
     struct chat_loop_request request;
+    bool is_refused;   /* its caller may not ask for this model, ... */
+    str refused_model; /* ... which is plain, or "" */
 
     struct mcp_snapshot *snapshot;
     struct server_tool *tools;    /* in the arena, like the names */

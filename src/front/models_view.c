@@ -35,13 +35,16 @@ static bool is_list(const struct relay *relay)
 
 bool models_view_is_wanted(const struct relay *relay)
 {
-    return relay->flight.worker->config->models_extras &&
+    return (relay->flight.worker->config->models_extras ||
+            relay_limits_hide_models(&relay->flight)) &&
            (is_list(relay) || !str_is_none(relay->model));
 }
 
 bool models_view_is_due(const struct relay *relay, int status, const struct http_header *headers,
                         size_t n_headers)
 {
+    if (relay_limits_hide_models(&relay->flight) && is_list(relay))
+        return status >= 200 && status <= 299; /* what cannot be read is not shown */
     if (!models_view_is_wanted(relay) || status != 200)
         return false;
     for (size_t i = 0; i < n_headers; i++) {
@@ -103,6 +106,40 @@ void models_view_write_entry(const struct relay *relay, str entry, struct buf *o
     upstream_facts_unref(facts);
 }
 
+/* ---- what the caller may see of them */
+
+void models_view_refuse(struct err *ret)
+{
+    err_set(
+        ret, ERR_UPSTREAM_ERROR,
+        "The upstream server's list of models could not be read, and this key may see a part of "
+        "it only.");
+}
+
+static bool is_shown(void *arg, str id)
+{
+    const struct relay *relay = arg;
+
+    return allowance_has_model(relay->flight.caller.allowance, id);
+}
+
+/* Leaves out of the list in relay->body what is not for the caller. */
+static int hide_models(struct relay *relay, struct err *reterr)
+{
+    struct buf part = {.limit = 0};
+    const bool is_good =
+        model_list_filter(buf_str(&relay->body), is_shown, relay, &part) && !buf_failed(&part);
+
+    buf_fini(&relay->body);
+    relay->body = part;
+    if (is_good)
+        return 0;
+    models_view_refuse(reterr);
+    return -1;
+}
+
+/* ---- writing it */
+
 /* On the pool, if there is much. What is shown of a model may be a hundred times what the list says of
  * it: where that is too much in all, the list is passed on as it is. */
 static int write_view(void *arg, struct err *reterr)
@@ -116,7 +153,9 @@ static int write_view(void *arg, struct err *reterr)
 
     buf_fini(&relay->body); /* of the request, which has been sent */
     buf_init(&relay->body, l.config->max_response_bytes);
-    if (is_list(relay)) {
+    if (!l.config->models_extras) {
+        is_written = false;
+    } else if (is_list(relay)) {
         report_models(relay, facts);
         is_written = model_list_write(said, &view, &relay->body);
     } else {
@@ -128,7 +167,10 @@ static int write_view(void *arg, struct err *reterr)
         buf_append(&relay->body, said);
     }
     upstream_facts_unref(facts);
-    return buf_failed(&relay->body) ? err_set_no_memory(reterr) : 0;
+    if (buf_failed(&relay->body))
+        return err_set_no_memory(reterr);
+    return relay_limits_hide_models(&relay->flight) && is_list(relay) ? hide_models(relay, reterr)
+                                                                      : 0;
 }
 
 static void answer_view(void *arg, const struct err *failure)

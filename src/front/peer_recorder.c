@@ -94,6 +94,13 @@ static void tell_trace(void *of, const char *traceparent)
     peer_tell_trace(r->client, traceparent);
 }
 
+static void tell_headers(void *of, const struct http_header *headers, size_t n)
+{
+    const struct recorder *r = of;
+
+    peer_tell_headers(r->client, headers, n);
+}
+
 static void count_model(void *of, uint16_t model)
 {
     const struct recorder *r = of;
@@ -259,6 +266,7 @@ static const struct peer_ops ops = {
     .request_id = request_id,
     .traffic = traffic,
     .tell_trace = tell_trace,
+    .tell_headers = tell_headers,
     .body = read_body,
     .hold = hold_client,
     .release = release_client,

@@ -59,6 +59,7 @@ void relay_fail(struct relay *relay, const struct err *e)
     if (!is_begun)
         relay->status = err_http_status(e);
     log_end(relay, err_wire_code(e), e);
+    flight_give_back(&relay->flight);
     if (is_begun)
         peer_abort(relay->flight.peer);
     else
@@ -78,8 +79,8 @@ void relay_respond(struct relay *relay, str json)
 
 void relay_respond_held(struct relay *relay, str body)
 {
-    const bool has_cors = relay->flight.worker->config->cors_origins.n > 0;
-    const size_t n = relay_headers_back(relay->held, relay->n_held, has_cors, relay->held);
+    const size_t n = relay_headers_back(relay->held, relay->n_held,
+                                        relay_headers_own(&relay->flight), relay->held);
 
     relay->status = 200;
     log_end(relay, "relayed", NULL);
@@ -113,10 +114,9 @@ static size_t upstream_headers(const struct relay *relay, const struct http_requ
 void relay_pass_head(struct relay *relay, int status, const struct http_header *headers,
                      size_t n_headers)
 {
-    bool has_cors =
-        relay->flight.worker->config->cors_origins.n > 0; /* then only our word counts */
+    const unsigned own = relay_headers_own(&relay->flight);
     struct http_header *passed = arena_array(&relay->flight.arena, n_headers, sizeof(*passed));
-    size_t n = passed == NULL ? 0 : relay_headers_back(headers, n_headers, has_cors, passed);
+    size_t n = passed == NULL ? 0 : relay_headers_back(headers, n_headers, own, passed);
 
     relay->status = status;
     peer_start(relay->flight.peer, status, passed, n);
@@ -142,6 +142,22 @@ bool relay_hold_head(struct relay *relay, const struct http_header *headers, siz
     return relay->held != NULL;
 }
 
+/* An answer about models that cannot be gone through: there is no room for it, or no memory. Whoever may see
+ * but a part of it sees nothing then. */
+static void pass_unheld(struct relay *relay, int status, const struct http_header *headers,
+                        size_t n_headers)
+{
+    struct err e;
+
+    relay->held = NULL;
+    if (!relay_limits_hide_models(&relay->flight)) {
+        relay_pass_head(relay, status, headers, n_headers);
+        return;
+    }
+    models_view_refuse(&e);
+    relay_fail(relay, &e);
+}
+
 static void on_head(void *arg, int status, const struct http_header *headers, size_t n_headers)
 {
     struct relay *relay = arg;
@@ -151,13 +167,14 @@ static void on_head(void *arg, int status, const struct http_header *headers, si
     if (relay_upstream_holds(relay, status, headers, n_headers))
         return;
     if (!model_lookup_is_needed(relay, status, headers, n_headers)) {
-        if (!models_view_is_due(relay, status, headers, n_headers) ||
-            !models_view_hold(relay, headers, n_headers))
+        if (!models_view_is_due(relay, status, headers, n_headers))
             relay_pass_head(relay, status, headers, n_headers);
-        return;
+        else if (!models_view_hold(relay, headers, n_headers))
+            pass_unheld(relay, status, headers, n_headers);
+    } else {
+        flight_cancel_call(&relay->flight);
+        model_lookup_start(relay);
     }
-    flight_cancel_call(&relay->flight);
-    model_lookup_start(relay);
     flight_free_if_over(&relay->flight);
 }
 
@@ -175,12 +192,14 @@ static void on_body(void *arg, str bytes)
     if (relay->held != NULL) {
         if (models_view_take(relay, bytes))
             return;
-        relay_pass_head(relay, 200, relay->held,
-                        relay->n_held); /* it is too large to be gone through */
-        relay->held = NULL;
-        peer_write(relay->flight.peer, buf_str(&relay->list));
+        pass_unheld(relay, 200, relay->held, relay->n_held);
+        if (flight_has_client(&relay->flight))
+            peer_write(relay->flight.peer, buf_str(&relay->list));
     }
-    peer_write(relay->flight.peer, bytes);
+    if (flight_has_client(&relay->flight))
+        peer_write(relay->flight.peer, bytes);
+    else
+        flight_free_if_over(&relay->flight);
 }
 
 static void on_end(void *arg, const struct err *failure)
@@ -206,15 +225,6 @@ static void on_end(void *arg, const struct err *failure)
 static const struct http_call_handler call_handler = {on_head, on_body, on_end};
 
 /* ---- the beginning */
-
-str relay_path(str path)
-{
-    const str version = STR("/v1");
-
-    while (str_starts_with(path, version) && (path.len == version.len || path.p[3] == '/'))
-        path = str_skip(path, version.len);
-    return path;
-}
 
 /* Is it the list of models, or one of them? Not every server knows HEAD there. */
 static bool is_models(str path)
@@ -322,8 +332,12 @@ void relay_begin_call(struct relay *relay)
 /* Models are asked for once it is known what the upstream is, or that it is not to be found out. */
 static void begin_call(struct relay *relay)
 {
+    struct err e;
+
     relay->awaits_upstream = false;
-    if (model_lookup_is_due(relay))
+    if (relay_limits_check_path(&relay->flight, relay->model, &e) == -1)
+        relay_fail(relay, &e);
+    else if (model_lookup_is_due(relay))
         model_lookup_start(relay);
     else
         relay_route(relay);

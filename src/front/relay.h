@@ -9,11 +9,6 @@
 struct caller;
 struct worker;
 
-/* What a path is below the upstream's base URL, which ends in its /v1: the path
- * without any /v1 in front, of which clients whose base URL has one as well send
- * two. "/models" of "/v1/models" and of "/v1/v1/models". */
-str relay_path(str path);
-
 /* Begins a relay; it answers, and frees itself at its end. */
 void relay_start(struct worker *w, struct http_exchange *x, const struct http_request *r,
                  const struct caller *caller);

@@ -2,7 +2,7 @@
  * lead up. */
 #include "front/relay_guard.h"
 
-#include "front/relay.h"
+#include "front/relay_path.h"
 #include "http/percent.h"
 
 static const str own_folders[] = {
@@ -67,4 +67,9 @@ bool relay_guard_passes(str path)
             return false;
     }
     return below.len > 1 && !climbs(path);
+}
+
+bool relay_guard_is_models(str path)
+{
+    return is_below(relay_path(path), STR("/models"));
 }

@@ -1,6 +1,10 @@
 /* relay_headers.c -- tables of header fields that pass, or do not. */
 #include "front/relay_headers.h"
 
+#include "flight/flight.h"
+#include "flight/limit_headers.h"
+#include "flight/worker.h"
+
 static bool is_one_of(str name, const str *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -93,7 +97,19 @@ size_t relay_headers_on(const struct http_request *r, enum relay_coding coding,
     return n;
 }
 
-size_t relay_headers_back(const struct http_header *headers, size_t n_headers, bool has_cors,
+unsigned relay_headers_own(const struct flight *f)
+{
+    return (f->worker->config->cors_origins.n > 0 ? RELAY_OWN_CORS : 0) |
+           (f->taken.is_told ? RELAY_OWN_LIMITS : 0);
+}
+
+static bool is_left_to_us(str name, unsigned own)
+{
+    return ((own & RELAY_OWN_CORS) != 0 && str_starts_with(name, STR("access-control-"))) ||
+           ((own & RELAY_OWN_LIMITS) != 0 && limit_headers_have(name));
+}
+
+size_t relay_headers_back(const struct http_header *headers, size_t n_headers, unsigned own,
                           struct http_header *out)
 {
     size_t n = 0;
@@ -102,7 +118,7 @@ size_t relay_headers_back(const struct http_header *headers, size_t n_headers, b
         str name = headers[i].name;
 
         if (passes_back(name) && !is_nominated(headers, n_headers, name) &&
-            !(has_cors && str_starts_with(name, STR("access-control-"))))
+            !is_left_to_us(name, own))
             out[n++] = headers[i];
     }
     return n;

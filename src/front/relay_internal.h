@@ -2,6 +2,7 @@
  *
  *     relay.c            bytes through
  *     relay_upstream.c   which upstream that is, and whether another is asked
+ *     relay_limits.c     what its caller may ask for, and how often
  *     relay_metrics.c    its model and its tokens
  *     models_view.c      what is known of models beside what the upstream says of them
  *     model_lookup.c     GET /v1/models/{id} from the list, where the upstream has no such path */
@@ -11,6 +12,8 @@
 #include "flight/flight.h"
 #include "flight/worker.h"
 #include "front/relay.h"
+#include "front/relay_limits.h"
+#include "front/relay_path.h"
 
 struct relay {
     struct flight flight; /* first */
@@ -32,6 +35,7 @@ struct relay {
     bool is_judged;       /* the held answer, before any of it is passed on */
     bool awaits_list;     /* of models */
     bool awaits_upstream; /* what it is, before it is asked for its models */
+    struct relay_limits limits;
 };
 
 /* ---- relay.c */
@@ -89,6 +93,9 @@ bool models_view_is_due(const struct relay *relay, int status, const struct http
 bool models_view_hold(struct relay *relay, const struct http_header *headers, size_t n_headers);
 bool models_view_take(struct relay *relay, str bytes);
 void models_view_answer(struct relay *relay);
+
+/* What is answered in place of a list that cannot be shown in part. */
+void models_view_refuse(struct err *ret);
 
 /* Appends the entry of one model, with what is known of it. */
 void models_view_write_entry(const struct relay *relay, str entry, struct buf *out);

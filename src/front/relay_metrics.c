@@ -1,6 +1,7 @@
 /* relay_metrics.c -- the end of an answer as it goes by. */
 #include "front/relay_metrics.h"
 
+#include "flight/flight_limits.h"
 #include "flight/flight_metrics.h"
 #include "front/relay_internal.h"
 #include "front/relay_model.h"
@@ -27,10 +28,12 @@ void relay_metrics_ask(struct relay *relay, str body)
 {
     struct flight *f = &relay->flight;
 
-    if (!metrics_are_on || relay_operation(f->http->path) == NULL)
+    const bool counts_tokens = flight_limits_count_tokens(f);
+
+    if ((!metrics_are_on && !counts_tokens) || relay_operation(f->http->path) == NULL)
         return;
     f->counted.model = relay_model(body_of(relay, body), &f->arena);
-    if (f->counted.model.len > 0)
+    if (f->counted.model.len > 0 || counts_tokens)
         relay->answer = arena_alloc(&f->arena, sizeof(*relay->answer));
     if (relay->answer != NULL)
         relay->answer->n_head = relay->answer->n_tail = 0;
@@ -100,10 +103,13 @@ void relay_metrics_end(struct relay *relay)
     if (a == NULL)
         return;
     relay->answer = NULL;
-    peer_count_model(relay->flight.peer, flight_metrics_model(&relay->flight));
+    if (relay->flight.counted.model.len > 0)
+        peer_count_model(relay->flight.peer, flight_metrics_model(&relay->flight));
     if (relay->flight.answer.status < 200 || relay->flight.answer.status > 299)
         return;
     if (!find_usage(str_from(a->tail, a->n_tail), &u))
         (void)find_usage(str_from(a->head, a->n_head), &u);
-    flight_metrics_usage(&relay->flight, &u);
+    flight_limits_note_usage(&relay->flight, &u);
+    if (metrics_are_on && relay->flight.counted.model.len > 0)
+        flight_metrics_usage(&relay->flight, &u);
 }

@@ -1,9 +1,9 @@
 /* relay_upstream.c -- a relay's upstream: chosen by the model, waited for, and asked again elsewhere when it
  * fails before a byte of its answer was passed on (OPERATIONS 4.2, 4.7).
  *
- *     the model is looked for -> route -> a place -> the call -> passed on
- *            lists of models are waited for      ^       |
- *                                                +-------+  another attempt
+ *     the body is looked at -> limits -> route -> a place -> the call -> passed on
+ *                   lists of models are waited for   ^       |
+ *                                                    +-------+  another attempt
  *
  * What asks no model, as GET /v1/models does, goes to the first upstream. */
 #include "flight/flight_admission.h"
@@ -25,12 +25,10 @@ static bool asks_model(const struct relay *relay)
 
 static void admit_relay(struct relay *relay)
 {
-    const struct http_request *r = relay->flight.http;
     const struct flight_round round = {
         .body = relay->plain, .session = STR(""), .session_next = STR_NONE};
     struct err e;
 
-    (void)r;
     switch (flight_admit(&relay->flight, &round, &e)) {
     case TURN_GO:
         relay_begin_call(relay);
@@ -66,42 +64,50 @@ void relay_route_on(struct relay *relay)
 }
 
 /* A body that cannot be decoded is the upstream's to judge. */
-static int look_for_model(void *arg, struct err *reterr)
+static int look_at_body(void *arg, struct err *reterr)
 {
     struct relay *relay = arg;
+    struct flight *f = &relay->flight;
 
     (void)reterr;
-    relay->plain = STR("");
-    relay->asked_model = STR_NONE;
-    if (peer_body(relay->flight.peer, &relay->plain, NULL) == 0)
-        relay->asked_model = request_model_find(relay->plain, &relay->flight.arena);
+    if (peer_body(f->peer, &relay->plain, NULL) == -1) {
+        relay->plain = STR("");
+        relay_limits_read(&relay->limits, f, STR_NONE);
+        return 0;
+    }
+    relay_limits_read(&relay->limits, f, relay->plain);
+    relay->asked_model = request_model_find(relay->plain, &f->arena);
     return 0;
 }
 
 static void on_looked(void *arg, const struct err *failure)
 {
     struct relay *relay = arg;
+    struct err e;
 
     (void)failure;
     if (!flight_has_client(&relay->flight))
         return;
-    relay->awaits_list = true;
-    relay_route_on(relay);
+    if (relay_limits_admit(&relay->limits, &relay->flight, &e) == -1) {
+        relay_fail(relay, &e);
+    } else if (!asks_model(relay)) {
+        relay_begin_call(relay);
+    } else {
+        relay->awaits_list = true;
+        relay_route_on(relay);
+    }
 }
 
 void relay_route(struct relay *relay)
 {
     struct flight *f = &relay->flight;
 
-    if (!asks_model(relay)) {
-        relay_begin_call(relay);
-    } else if (!f->worker->upstreams->is_from_file) {
-        relay->asked_model = STR_NONE;
-        relay->plain = STR("");
+    relay->plain = STR("");
+    relay->asked_model = STR_NONE;
+    if ((asks_model(relay) && f->worker->upstreams->is_from_file) || relay_limits_need_body(f))
+        flight_work(f, request_body_weight(f->http), look_at_body, on_looked);
+    else
         on_looked(relay, NULL);
-    } else {
-        flight_work(f, request_body_weight(f->http), look_for_model, on_looked);
-    }
 }
 
 /* ---- what becomes of its answer */

@@ -3,6 +3,7 @@
 #include "front/router.h"
 
 #include "access/api_key.h"
+#include "flight/flight_limits.h"
 #include "flight/worker.h"
 #include "front/container_routes.h"
 #include "front/media_type.h"
@@ -157,6 +158,23 @@ static void note_route(struct routed *to)
     to->told.is_quiet = route_is_harmless(route) && !str_eq(route->path, STR("/"));
 }
 
+/* Finds out who asks, and lets them know their limits in whatever they are answered. Returns 0, or -1 with
+ * *reterr filled. */
+static int identify_caller(struct routed *to, struct err *reterr)
+{
+    const struct worker *w = to->worker;
+    const struct http_request *r = &to->request;
+
+    if (route_needs_no_key(to->route, r))
+        return 0;
+    if (api_keys_identify_client(w->keys, r->certificate,
+                                 http_request_header(r, STR("authorization")), &to->told.caller,
+                                 reterr) == -1)
+        return -1;
+    flight_limits_tell(w, to->x, r, &to->told.caller);
+    return 0;
+}
+
 /* `curl -X POST` sends no length, and there is nothing to send: the connection ends behind the answer,
  * so nobody takes what follows for another request. */
 static bool is_excused(const struct route *route, const struct err *refusal)
@@ -198,10 +216,7 @@ bool router_on_head(void *arg, struct http_exchange *x, const struct http_reques
         refuse_request(x, r, REJECT_ORIGIN, &e);
     } else if (route_is_hidden(w, &to->request)) {
         refuse_path(x, r);
-    } else if (!route_needs_no_key(to->route, r) &&
-               api_keys_identify_client(w->keys, r->certificate,
-                                        http_request_header(r, STR("authorization")),
-                                        &to->told.caller, &e) == -1) {
+    } else if (identify_caller(to, &e) == -1) {
         refuse_caller(x, r, &e);
     } else if (to->route == NULL) {
         refuse_unrouted(w, x, r, to->request.path);

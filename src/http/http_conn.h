@@ -64,9 +64,11 @@ struct http_exchange {
     struct http_conn *conn;
     struct arena arena;
     struct http_request request;
-    struct decoding decoding;                    /* of its body, when it came compressed */
-    str request_id;                              /* STR_NONE until it is needed */
-    str traceparent;                             /* that the answer tells, or STR_NONE */
+    struct decoding decoding;       /* of its body, when it came compressed */
+    str request_id;                 /* STR_NONE until it is needed */
+    str traceparent;                /* that the answer tells, or STR_NONE */
+    const struct http_header *told; /* http_exchange_tell() */
+    size_t n_told;
     const struct http_exchange_handler *handler; /* NULL: nothing is reported */
     void *arg;
     void *attached; /* http_exchange_attach() */

@@ -80,6 +80,17 @@ void http_exchange_tell_trace(struct http_exchange *x, const char *traceparent)
     x->traceparent = arena_dup(&x->arena, str_from_c(traceparent));
 }
 
+void http_exchange_tell(struct http_exchange *x, const struct http_header *headers, size_t n)
+{
+    struct http_header *told = arena_array(&x->arena, n, sizeof(*told));
+
+    x->told = told;
+    x->n_told = told == NULL ? 0 : n;
+    for (size_t i = 0; i < x->n_told; i++)
+        told[i] = (struct http_header){arena_dup(&x->arena, headers[i].name),
+                                       arena_dup(&x->arena, headers[i].value)};
+}
+
 str http_exchange_request_id(struct http_exchange *x)
 {
     bool is_readable = x->request.method.len > 0;
@@ -202,6 +213,8 @@ static struct buf *start_head(struct http_exchange *x, int status,
     write_header(out, STR("x-request-id"), http_exchange_request_id(x));
     if (!str_is_none(x->traceparent))
         write_header(out, STR("traceparent"), x->traceparent);
+    for (size_t i = 0; i < x->n_told; i++)
+        write_header(out, x->told[i].name, x->told[i].value);
     for (size_t i = 0; i < n_headers; i++)
         write_header(out, headers[i].name, headers[i].value);
     write_cors(x, out);

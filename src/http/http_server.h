@@ -237,6 +237,10 @@ void http_exchange_count_model(struct http_exchange *x, uint16_t model);
 /* The answer will have this in its header traceparent; copied. */
 void http_exchange_tell_trace(struct http_exchange *x, const char *traceparent);
 
+/* The answer will have these headers besides, whoever gives it, in place of those that were told before; copied.
+ * None of them when out of memory. */
+void http_exchange_tell(struct http_exchange *x, const struct http_header *headers, size_t n);
+
 /* Sets who gets the reports; before this call nobody does. */
 void http_exchange_watch(struct http_exchange *x, const struct http_exchange_handler *handler,
                          void *arg);

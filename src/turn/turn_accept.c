@@ -4,6 +4,7 @@
  * HTTP. What is stored is the response as it stands, its input items and the request, all in one task with
  * which the lock of the conversation goes over to the work. From then on it is no matter of this turn what
  * becomes of it: the client is answered, and if it has left meanwhile nothing changes. */
+#include "flight/flight_limits.h"
 #include "flight/flight_spans.h"
 #include "flight/reach.h"
 #include "resume/reader.h"
@@ -139,6 +140,7 @@ static void on_accepted(void *arg, const struct err *failure)
     if (failure == NULL) {
         t->lock = STR_NONE;  /* the work has it */
         t->key_lock.len = 0; /* and the key stands for its response */
+        flight_limits_hand_over(&t->flight);
         worker_hint_work(t->flight.worker);
     }
     t->failure = turn_keep_failure(&t->kept, failure);

@@ -188,6 +188,7 @@ void turn_tell_gone(struct turn *t)
 {
     if (t->flight.stage < TURN_RECORD)
         turn_leave_table(t); /* nothing more comes of it for those who read it */
+    turn_give_back(t);
     turn_metrics_gone(t);
     log_gone(t);
     turn_spans_end(t, NULL, true);
@@ -195,6 +196,7 @@ void turn_tell_gone(struct turn *t)
 
 static void end_answer(struct turn *t)
 {
+    turn_give_back(t);
     turn_leave_table(t);
     turn_answered(&t->flight,
                   t->has_round ? t->round.stream.body.is_done : turn_has_heard_summary(t));
@@ -207,6 +209,7 @@ void turn_answer_error(struct turn *t, const struct err *e)
 {
     if (t->flight.n_tasks == 0)
         turn_unlock(t);
+    turn_give_back(t);
     turn_metrics_answer(t, e);
     peer_respond_error(t->flight.peer, e);
     log_end(t, e);
@@ -261,6 +264,7 @@ void turn_answer_object(struct turn *t, struct buf *object)
         head[n_head++] = left_out;
     if (t->response.status == RESPONSE_QUEUED)
         head[n_head++] = (struct http_header){STR("openai-poll-after-ms"), poll_after_ms(0)};
+    turn_give_back(t);
     turn_metrics_answer(t, NULL);
     if (object->len < WORKER_LARGE_BYTES)
         peer_respond(t->flight.peer, 200, head, n_head, buf_str(object));
@@ -392,6 +396,7 @@ void turn_answer_stream(struct turn *t, const struct err *e)
 {
     struct buf *out = &t->flight.worker->out;
 
+    turn_give_back(t);
     turn_metrics_answer(t, e);
     if (t->large.len > 0)
         peer_write_taken(t->flight.peer, &t->large);

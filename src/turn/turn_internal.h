@@ -17,6 +17,7 @@
  * turn_end.c        the last event, or the object
  *
  * What they use:
+ * turn_limit.c      what it takes of its caller's limits
  * turn_run.c        begin and end of what runs in the background
  * turn_journal.c    what is new of that, written down as it comes
  * turn_left.c       what goes on without its client
@@ -418,6 +419,14 @@ int turn_choose_container(struct turn *t, struct err *reterr);
 
 /* What the answer may cite; NULL: the request has no web search. */
 const struct response_sources *turn_sources(struct turn *t);
+
+/* ---- turn_limit.c */
+
+/* Takes what the request needs of its caller's limits. Returns 0, or -1 with *reterr filled. */
+int turn_limit(struct turn *t, struct err *reterr);
+
+/* The answer is about to be over: gives that back, with what the rounds have cost. */
+void turn_give_back(struct turn *t);
 
 /* ---- turn_accept.c */
 

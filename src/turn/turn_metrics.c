@@ -108,9 +108,10 @@ static void count_response(struct turn *t, unsigned outcome, uint16_t code)
     metrics_add(metrics_of(METRIC_RESPONSES, &labels), 1);
 }
 
-static void count_rejection(const struct err *e)
+/* What the limits refuse is counted by them. */
+static void count_rejection(const struct turn *t, const struct err *e)
 {
-    if (e == NULL || err_http_status(e) >= 500)
+    if (e == NULL || err_http_status(e) >= 500 || t->flight.taken.is_refused)
         return;
     metrics_count(METRIC_REJECTED, e->code == ERR_MODEL_NOT_FOUND ? METRIC_REJECTION_MODEL
                                                                   : METRIC_REJECTION_BAD_REQUEST);
@@ -212,7 +213,7 @@ void turn_metrics_end(struct turn *t, const struct err *e)
     if (t->has_response)
         count_times(t, e);
     else
-        count_rejection(e);
+        count_rejection(t, e);
 }
 
 static unsigned phase_of(const struct turn *t)

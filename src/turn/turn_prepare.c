@@ -113,7 +113,7 @@ enum turn_next turn_check_request(void *arg, struct err *reterr)
     if (check_dialect(t, reterr) == -1)
         return TURN_FAIL;
     turn_find_context(t);
-    if (check_store(t, reterr) == -1)
+    if (check_store(t, reterr) == -1 || turn_limit(t, reterr) == -1)
         return TURN_FAIL;
     return is_loaded(t) ? TURN_GO : TURN_ELSE;
 }

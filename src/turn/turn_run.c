@@ -252,7 +252,8 @@ static int start_run(struct turn *t, struct err *reterr)
 static struct turn *new_turn(struct worker *w, struct turn_run *run, struct err *reterr)
 {
     const struct caller caller = {.owner = run->work.owner,
-                                  .name = run->is_named ? run->work.owner : STR_NONE};
+                                  .name = run->is_named ? run->work.owner : STR_NONE,
+                                  .allowance = api_keys_allowance(w->keys, run->work.owner)};
     struct turn *t = turn_new_run(w, peer_nobody(&run->nobody), &run->nobody.request, &caller);
 
     if (t == NULL) {

@@ -27,6 +27,8 @@ struct http_exchange {
     int status;      /* of the answer; 0: it has not begun */
     struct buf said; /* its body, or the message of its error */
     enum err_code why;
+    size_t n_told; /* headers that every answer has, and the value of the second */
+    char told[32];
 };
 
 struct http_call {
@@ -104,6 +106,13 @@ void http_exchange_tell_trace(struct http_exchange *x, const char *traceparent)
 {
     (void)x;
     (void)traceparent;
+}
+
+void http_exchange_tell(struct http_exchange *x, const struct http_header *headers, size_t n)
+{
+    x->n_told = n;
+    (void)snprintf(x->told, sizeof(x->told), "%.*s", n > 1 ? (int)headers[1].value.len : 0,
+                   n > 1 ? headers[1].value.p : "");
 }
 
 str http_exchange_request_id(struct http_exchange *x)
@@ -724,6 +733,7 @@ static inline void fake_fill(void *arg, void *p, size_t n)
 /* args: flags of the configuration, with a NULL behind the last. */
 static inline void stage_open(const char *const *args)
 {
+    static const struct api_keys no_keys = {.list = NULL};
     const struct token_memory_conf counts = {.max_entries = 16, .lifetime_ms = 1000};
     struct err e;
 
@@ -741,6 +751,7 @@ static inline void stage_open(const char *const *args)
     stage.snapshot = (struct mcp_snapshot){.servers = &stage.view, .n = 1};
     stage.worker = (struct worker){
         .config = &stage.load.config,
+        .keys = &no_keys,
         .upstreams = &stage.upstreams,
         .ids = {fake_fill, NULL},
         .loop = loop_new(&e),
@@ -759,6 +770,29 @@ static inline void stage_open(const char *const *args)
                                              .config = &stage.load.config,
                                              .live = &stage.live};
     stage.upstreams = (struct upstream_table){.entries = &stage.upstream, .n = 1};
+}
+
+/* Clients have limits from now on, which are those of the configuration. */
+static inline void stage_limits(unsigned rpm, unsigned tpm, unsigned concurrency)
+{
+    struct err e;
+
+    stage.load.config.limit_rpm = rpm;
+    stage.load.config.limit_tpm = tpm;
+    stage.load.config.limit_concurrency = concurrency;
+    if (stage.worker.rates == NULL)
+        stage.worker.rates = rate_table_new(8, &e);
+    assert_non_null(stage.worker.rates);
+}
+
+/* What the client of stage_begin_at() has left of them; it takes one more request if it may. */
+static inline struct rate_answer stage_take(void)
+{
+    const struct config *c = &stage.load.config;
+    const struct rate_limits limits = {c->limit_rpm, c->limit_tpm, c->limit_concurrency};
+
+    return rate_table_take(stage.worker.rates, STR("address unix"), &limits, 0,
+                           loop_now_ms(stage.worker.loop));
 }
 
 /* Of /v1/responses. */
@@ -786,8 +820,10 @@ static inline void stage_begin_at(void (*start)(struct worker *w, struct http_ex
     buf_c(&stage.body, "{\"model\":\"m\",");
     buf_c(&stage.body, members);
     buf_c(&stage.body, "}");
-    stage.request = (struct http_request){
-        .method = STR("POST"), .body = buf_str(&stage.body), .peer = STR("unix")};
+    stage.request = (struct http_request){.method = STR("POST"),
+                                          .path = STR("/v1/responses"),
+                                          .body = buf_str(&stage.body),
+                                          .peer = STR("unix")};
     start(&stage.worker, &stage.x, &stage.request, &nobody);
 }
 
@@ -847,6 +883,7 @@ static inline void stage_close(void)
     buf_fini(&stage.asked);
     buf_fini(&stage.asked_at);
     token_memory_free(stage.live.counts);
+    rate_table_free(stage.worker.rates);
     buf_fini(&stage.body);
     load_end(&stage.load);
 }

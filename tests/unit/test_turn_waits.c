@@ -53,16 +53,25 @@ static const struct wait *reach(size_t i)
     const struct wait *wait = &waits[i];
 
     open_turn_stage();
+    stage_limits(0, 0, 1);
     wait->reach();
     if (strcmp(stage_name(), wait->stage) != 0)
         fail_msg("%s: it is %s", wait->name, stage_name());
     return wait;
 }
 
+/* What the turn had taken of the one place of its client was given back, and once. */
+static void check_place(const struct wait *wait)
+{
+    if (stage_take().verdict != RATE_TAKEN || stage_take().verdict != RATE_TOO_MANY_AT_ONCE)
+        fail_msg("%s: its place is not free, or was freed twice", wait->name);
+}
+
 static void close_stage(const struct wait *wait)
 {
     if (stage.worker.flights != NULL)
         fail_msg("%s: the turn is left", wait->name);
+    check_place(wait);
     assert_int_equal(stage.n_cancelled, wait->n_calls_off);
     assert_int_equal(stage.n_tasks_cancelled, wait->n_tasks_off);
     stage_close();
@@ -119,6 +128,7 @@ static void test_worker_ends(void **state)
         fake_loop_pass(stage.worker.loop, 60 * 1000);
         if (stage.worker.flights != NULL)
             fail_msg("%s: the turn is left", wait->name);
+        check_place(wait);
         stage_close();
     }
 }
