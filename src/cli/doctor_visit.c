@@ -134,7 +134,9 @@ static void find_status(struct round_of_visit *r, enum doctor_finding_id id, int
 
 static void find_server(struct round_of_visit *r)
 {
-    struct upstream_facts *facts = upstream_watch_look(r->conf->config, r->base, r->authorization);
+    const struct upstream_watch_conf server = {
+        .config = r->conf->config, .base = r->base, .authorization = r->authorization};
+    struct upstream_facts *facts = upstream_watch_look(&server);
     struct buf text = {.limit = 0};
 
     r->v->facts = facts;

@@ -67,6 +67,8 @@ static void ask_upstream(struct asking *asking, const struct upstream_entry *e)
     const struct http_client_conf conf = {.max_idle_connections = 1,
                                           .ca_file = e->config->ca_file,
                                           .proxy = e->config->proxy,
+                                          .client_cert = e->client_cert,
+                                          .client_key = e->client_key,
                                           .verify_tls = e->config->tls_verify};
     struct buf url = {.limit = 0};
     struct question q = {.method = "GET",

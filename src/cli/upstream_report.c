@@ -98,7 +98,12 @@ static bool report_upstream(const struct upstream_table *t, const struct upstrea
 {
     const struct config *c = e->config;
     struct upstream_finding told = upstream_watch_told(c, e->base);
-    struct upstream_facts *facts = upstream_watch_look(c, e->base, e->authorization);
+    const struct upstream_watch_conf server = {.config = c,
+                                               .base = e->base,
+                                               .authorization = e->authorization,
+                                               .client_cert = e->client_cert,
+                                               .client_key = e->client_key};
+    struct upstream_facts *facts = upstream_watch_look(&server);
     const bool has_answered = facts != NULL;
 
     buf_c(out, "// kind of ");

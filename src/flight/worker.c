@@ -11,6 +11,7 @@
 #include "flight/reach.h"
 #include "mcp/hub/mcp_hub.h"
 #include "net/listen_address.h"
+#include "upstream/upstream_table.h"
 
 enum { DRAIN_CHECK_MS = 20, IDLE_UPSTREAM_CONNECTIONS = 256, KEPT_OUT_BYTES = 1024 * 1024 };
 
@@ -78,7 +79,7 @@ static int open_client(struct worker *w, struct http_client **ret, struct http_c
 /* ---- clients for upstreams that are reached otherwise than the worker's own client does */
 
 struct worker_client {
-    char *ca_file, *proxy; /* or NULL */
+    char *ca_file, *proxy, *client_cert, *client_key; /* or NULL */
     bool verifies_tls;
     struct http_client *client;
     struct worker_client *next;
@@ -92,7 +93,8 @@ static bool is_same_text(const char *a, const char *b)
 static bool is_reached_so(const struct http_client_conf *a, const struct http_client_conf *b)
 {
     return a->verify_tls == b->verify_tls && is_same_text(a->ca_file, b->ca_file) &&
-           is_same_text(a->proxy, b->proxy);
+           is_same_text(a->proxy, b->proxy) && is_same_text(a->client_cert, b->client_cert) &&
+           is_same_text(a->client_key, b->client_key);
 }
 
 static void free_clients(struct worker *w)
@@ -104,6 +106,8 @@ static void free_clients(struct worker *w)
         http_client_free(c->client);
         free(c->ca_file);
         free(c->proxy);
+        free(c->client_cert);
+        free(c->client_key);
         free(c);
     }
     w->clients = NULL;
@@ -126,20 +130,28 @@ static struct http_client *add_client(struct worker *w, const struct http_client
     c->verifies_tls = conf->verify_tls;
     own.ca_file = c->ca_file = copy_text(conf->ca_file);
     own.proxy = c->proxy = copy_text(conf->proxy);
+    own.client_cert = c->client_cert = copy_text(conf->client_cert);
+    own.client_key = c->client_key = copy_text(conf->client_key);
     if (is_reached_so(&own, conf))
         c->client = http_client_new(w->loop, &own);
     return c->client;
 }
 
-struct http_client *worker_client(struct worker *w, const struct config *of_upstream)
+struct http_client *worker_client(struct worker *w, const struct upstream_entry *u)
 {
-    const struct http_client_conf wanted = client_conf(of_upstream), own = client_conf(w->config);
+    const struct http_client_conf own = client_conf(w->config);
+    struct http_client_conf wanted = client_conf(u->config);
 
+    wanted.client_cert = u->client_cert;
+    wanted.client_key = u->client_key;
     if (is_reached_so(&wanted, &own))
         return w->client;
     for (const struct worker_client *c = w->clients; c != NULL; c = c->next) {
-        const struct http_client_conf has = {
-            .ca_file = c->ca_file, .proxy = c->proxy, .verify_tls = c->verifies_tls};
+        const struct http_client_conf has = {.ca_file = c->ca_file,
+                                             .proxy = c->proxy,
+                                             .client_cert = c->client_cert,
+                                             .client_key = c->client_key,
+                                             .verify_tls = c->verifies_tls};
 
         if (c->client != NULL && is_reached_so(&wanted, &has))
             return c->client;

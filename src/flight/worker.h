@@ -39,6 +39,7 @@ struct store;
 struct token_memory;
 struct trusted_proxies;
 struct tracer;
+struct upstream_entry;
 struct upstream_pool;
 struct upstream_table;
 struct worker_client;
@@ -160,8 +161,8 @@ void worker_unwatch(struct worker_watcher *watcher);
 /* The worker's connections go by what config says now. */
 void worker_apply_config(struct worker *w);
 
-/* The client for calls to an upstream with this configuration; the worker's. NULL when it cannot be set up. */
-struct http_client *worker_client(struct worker *w, const struct config *of_upstream);
+/* The client for calls to an upstream; the worker's. NULL when it cannot be set up. */
+struct http_client *worker_client(struct worker *w, const struct upstream_entry *u);
 
 /* Is a name being looked up by any client? As http_client_is_resolving(). */
 bool worker_is_resolving(const struct worker *w);

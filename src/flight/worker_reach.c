@@ -23,7 +23,7 @@ static struct reach *make_reach(struct worker *w, const struct upstream_entry *u
         return NULL;
     r->worker = w;
     r->live = u->live;
-    r->client = worker_client(w, u->config);
+    r->client = worker_client(w, u);
     if (r->client == NULL) {
         free(r);
         return NULL;

@@ -285,6 +285,10 @@ static CURLcode set_target(struct curl_call *call, const struct http_client_conf
         rc = curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, call->socket_path);
     if (rc == CURLE_OK && conf->ca_file != NULL)
         rc = curl_easy_setopt(easy, CURLOPT_CAINFO, conf->ca_file);
+    if (rc == CURLE_OK && conf->client_cert != NULL)
+        rc = curl_easy_setopt(easy, CURLOPT_SSLCERT, conf->client_cert);
+    if (rc == CURLE_OK && conf->client_key != NULL)
+        rc = curl_easy_setopt(easy, CURLOPT_SSLKEY, conf->client_key);
     (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
     (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
     (void)curl_easy_setopt(easy, CURLOPT_CURLU, call->url);

@@ -15,7 +15,9 @@ struct sockaddr;
 struct http_client_conf {
     size_t max_idle_connections; /* kept open for reuse */
     const char *ca_file;         /* NULL: the system's */
-    const char *proxy;           /* NULL: none, also not from the environment */
+    const char *client_cert,
+        *client_key;   /* of https servers that ask who calls: files, PEM; NULL: none */
+    const char *proxy; /* NULL: none, also not from the environment */
     bool verify_tls;
     bool only_curl; /* libcurl for every URL; so tests compare the two */
 

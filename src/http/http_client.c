@@ -22,7 +22,7 @@ struct http_client {
     struct curl_client *curl;
     struct direct_client *direct;
     struct http_client_conf conf;
-    char *ca_file, *proxy; /* what conf points to */
+    char *ca_file, *proxy, *client_cert, *client_key; /* what conf points to */
     struct http_call *calls;
 };
 
@@ -204,15 +204,21 @@ bool http_call_connect_time(const struct http_call *call, uint64_t *ret_ms)
 
 /* --- the client --------------------------------------------------------------------- */
 
+static bool copy_text(const char *text, char **own, const char **ret)
+{
+    *ret = *own = text == NULL ? NULL : strdup(text);
+    return (*ret == NULL) == (text == NULL);
+}
+
 static bool conf_copy(struct http_client *client, const struct http_client_conf *conf)
 {
-    client->conf = *conf;
-    client->ca_file = conf->ca_file == NULL ? NULL : strdup(conf->ca_file);
-    client->proxy = conf->proxy == NULL ? NULL : strdup(conf->proxy);
-    client->conf.ca_file = client->ca_file;
-    client->conf.proxy = client->proxy;
-    return (client->ca_file == NULL) == (conf->ca_file == NULL) &&
-           (client->proxy == NULL) == (conf->proxy == NULL);
+    struct http_client_conf *own = &client->conf;
+
+    *own = *conf;
+    return copy_text(conf->ca_file, &client->ca_file, &own->ca_file) &&
+           copy_text(conf->proxy, &client->proxy, &own->proxy) &&
+           copy_text(conf->client_cert, &client->client_cert, &own->client_cert) &&
+           copy_text(conf->client_key, &client->client_key, &own->client_key);
 }
 
 static bool open_transports(struct http_client *client)
@@ -261,5 +267,7 @@ void http_client_free(struct http_client *client)
     direct_client_free(client->direct);
     free(client->ca_file);
     free(client->proxy);
+    free(client->client_cert);
+    free(client->client_key);
     free(client);
 }

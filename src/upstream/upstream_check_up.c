@@ -242,6 +242,8 @@ static bool keep_texts(struct upstream_check_up *c, const struct upstream_entry 
 struct upstream_check_up *upstream_check_up_new(struct upstream_live *l,
                                                 const struct upstream_entry *u, struct err *reterr)
 {
+    const struct upstream_watch_conf reached = {
+        .config = u->config, .client_cert = u->client_cert, .client_key = u->client_key};
     struct upstream_check_up *c = calloc(1, sizeof(*c));
 
     if (c == NULL) {
@@ -252,7 +254,7 @@ struct upstream_check_up *upstream_check_up_new(struct upstream_live *l,
     c->is_auto = u->health == UPSTREAM_HEALTH_AUTO;
     c->wants_slots = u->wants_slots;
     c->wanted = (struct loop_message){.fn = begin_check, .arg = c};
-    c->client = upstream_watch_open_client(l->pool->loop, u->config);
+    c->client = upstream_watch_open_client(l->pool->loop, &reached);
     c->timer = loop_timer_new(l->pool->loop, begin_check, c);
     if (!keep_texts(c, u) || c->client == NULL || c->timer == NULL) {
         (void)err_set_no_memory(reterr);

@@ -17,10 +17,15 @@ static bool is_same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* What is known of an upstream stays known under another configuration, unless it is asked otherwise now. */
-static bool is_asked_alike(const struct config *a, const struct config *b)
+/* What is known of an upstream stays known under another configuration, unless it is asked otherwise now, or its
+ * provider is another in metrics. */
+static bool is_asked_alike(const struct upstream_entry *of, const struct upstream_entry *as)
 {
-    return is_same_text(a->upstream_kind, b->upstream_kind) &&
+    const struct config *a = of->config, *b = as->config;
+
+    return is_same_text(of->client_cert, as->client_cert) &&
+           is_same_text(of->client_key, as->client_key) && str_eq(of->provider, as->provider) &&
+           is_same_text(a->upstream_kind, b->upstream_kind) &&
            is_same_text(a->ca_file, b->ca_file) && is_same_text(a->proxy, b->proxy) &&
            a->tls_verify == b->tls_verify && a->models_refresh_ms == b->models_refresh_ms &&
            a->upstream_probe_timeout_ms == b->upstream_probe_timeout_ms;
@@ -30,7 +35,7 @@ static struct upstream_live *find_live(struct upstream_pool *p, const struct ups
 {
     for (struct upstream_live *l = p->lives; l != NULL; l = l->next) {
         if (l->entry != NULL && str_eq(l->name, u->name) && str_eq(l->base, u->base) &&
-            is_asked_alike(l->entry->config, u->config))
+            is_asked_alike(l->entry, u))
             return l;
     }
     return NULL;
@@ -65,6 +70,8 @@ static int open_watch(struct upstream_pool *p, struct upstream_live *l,
                                              .name = l->name,
                                              .base = l->base,
                                              .authorization = u->authorization,
+                                             .client_cert = u->client_cert,
+                                             .client_key = u->client_key,
                                              .is_alone = !t->is_from_file};
 
     if (upstream_table_is_demo(t))

@@ -457,7 +457,7 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstre
     w->name = metric_word(METRIC_DOMAIN_UPSTREAM, conf->name);
     w->asks = upstream_watch_is_worth_asking(&w->conf);
     atomic_init(&w->state, UPSTREAM_UNHEARD);
-    w->client = upstream_watch_open_client(loop, config);
+    w->client = upstream_watch_open_client(loop, conf);
     if (is_needed(config))
         w->again = loop_timer_new(loop, ask_again, w);
     if (w->client == NULL || (is_needed(config) && w->again == NULL)) {

@@ -23,10 +23,11 @@ struct loop;
 struct upstream_watch;
 
 struct upstream_watch_conf {
-    const struct config *config; /* what holds for the upstream; of no use afterwards */
-    str name, base;              /* as in upstream_table.h; they outlive the watch */
-    str authorization;           /* the same; copied */
-    bool is_alone;               /* nobody else tells when it is gone and when it is back */
+    const struct config *config;          /* what holds for the upstream; of no use afterwards */
+    str name, base;                       /* as in upstream_table.h; they outlive the watch */
+    str authorization;                    /* the same; copied */
+    const char *client_cert, *client_key; /* the same; NULL: none */
+    bool is_alone; /* nobody else tells when it is gone and when it is back */
 };
 
 /* On the loop's thread, the main one. Asks at once. NULL with *reterr filled. */
@@ -118,9 +119,8 @@ void upstream_watch_tally(struct upstream_watch *w, struct upstream_tally *ret);
 /* What the URL or the configuration say, without asking. */
 struct upstream_finding upstream_watch_told(const struct config *config, str base);
 
-/* Asks once, on a loop of its own. A reference; NULL when it does not answer, or is not to be
- * asked. */
-struct upstream_facts *upstream_watch_look(const struct config *config, str base,
-                                           str authorization);
+/* Asks once, on a loop of its own, an upstream that has no name yet. A reference; NULL when it does not answer, or is
+ * not to be asked. */
+struct upstream_facts *upstream_watch_look(const struct upstream_watch_conf *of);
 
 #endif

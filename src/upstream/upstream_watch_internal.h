@@ -90,6 +90,8 @@ struct upstream_probe_conf upstream_watch_probe_conf(const struct config *config
 /* Is there anything to be asked? */
 bool upstream_watch_is_worth_asking(const struct upstream_probe_conf *conf);
 
-struct http_client *upstream_watch_open_client(struct loop *loop, const struct config *c);
+/* A client for one that is reached as conf says. NULL when it cannot be set up. */
+struct http_client *upstream_watch_open_client(struct loop *loop,
+                                               const struct upstream_watch_conf *conf);
 
 #endif

@@ -35,14 +35,18 @@ bool upstream_watch_is_worth_asking(const struct upstream_probe_conf *conf)
     return conf->timeout_ms > 0 && upstream_sign_next(&conf->known, 0, &path);
 }
 
-struct http_client *upstream_watch_open_client(struct loop *loop, const struct config *c)
+struct http_client *upstream_watch_open_client(struct loop *loop,
+                                               const struct upstream_watch_conf *conf)
 {
-    const struct http_client_conf conf = {.max_idle_connections = 1,
-                                          .ca_file = c->ca_file,
-                                          .proxy = c->proxy,
-                                          .verify_tls = c->tls_verify};
+    const struct config *c = conf->config;
+    const struct http_client_conf client = {.max_idle_connections = 1,
+                                            .ca_file = c->ca_file,
+                                            .proxy = c->proxy,
+                                            .client_cert = conf->client_cert,
+                                            .client_key = conf->client_key,
+                                            .verify_tls = c->tls_verify};
 
-    return http_client_new(loop, &conf);
+    return http_client_new(loop, &client);
 }
 
 /* ---- one look */
@@ -61,9 +65,10 @@ static void on_looked(void *arg, struct upstream_facts *facts, bool was_silent)
     loop_stop(look->loop);
 }
 
-struct upstream_facts *upstream_watch_look(const struct config *config, str base, str authorization)
+struct upstream_facts *upstream_watch_look(const struct upstream_watch_conf *of)
 {
-    const struct upstream_probe_conf conf = upstream_watch_probe_conf(config, base, authorization);
+    const struct upstream_probe_conf conf =
+        upstream_watch_probe_conf(of->config, of->base, of->authorization);
     struct look look = {.facts = NULL};
     struct http_client *client = NULL;
     struct err e;
@@ -72,7 +77,7 @@ struct upstream_facts *upstream_watch_look(const struct config *config, str base
         return NULL;
     look.loop = loop_new(&e);
     if (look.loop != NULL)
-        client = upstream_watch_open_client(look.loop, config);
+        client = upstream_watch_open_client(look.loop, of);
     if (client != NULL && upstream_probe_start(client, &conf, on_looked, &look, &e) != NULL)
         loop_run(look.loop);
     http_client_free(client);

@@ -358,10 +358,10 @@ static inline void upstream_ends(const struct err *failure)
 
 /* ---- the worker */
 
-struct http_client *worker_client(struct worker *w, const struct config *of_upstream)
+struct http_client *worker_client(struct worker *w, const struct upstream_entry *u)
 {
     (void)w;
-    (void)of_upstream;
+    (void)u;
     return (struct http_client *)&stage; /* which nobody looks into */
 }
 
