@@ -281,6 +281,8 @@ size_t flight_add_headers(const struct flight *f, struct http_header *headers, s
     headers[n++] = (struct http_header){STR("x-request-id"), f->request_id};
     if (!str_is_none(key))
         headers[n++] = (struct http_header){STR("authorization"), key};
+    if (f->admission.has_asked && f->admission.session[0] != '\0')
+        headers[n++] = (struct http_header){STR("x-session-id"), str_from_c(f->admission.session)};
     return n;
 }
 
@@ -303,13 +305,13 @@ static void on_call_end(void *arg, const struct err *failure)
     f->handler->on_end(f, failure);
 }
 
-/* Adds the headers of traces to those of a call; false when out of memory. */
+/* Gives a call the headers of traces, or takes them away; false when out of memory. */
 static bool add_context(struct flight *f, const struct flight_call *call,
                         struct http_header few[FEW_HEADERS], struct http_call_conf *conf)
 {
     struct http_header *headers = few;
 
-    if (f->worker->tracer == NULL)
+    if (f->worker->tracer == NULL && f->upstream->is_traced)
         return true;
     if (call->n_headers + 2 > FEW_HEADERS)
         headers = arena_array(&f->arena, call->n_headers + 2, sizeof(*headers));

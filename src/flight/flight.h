@@ -77,13 +77,16 @@ struct flight_admission {
     struct upstream_candidate only; /* of that, where there is one upstream */
     struct upstream_want want;
     struct upstream_ticket ticket;
-    const char *name;              /* see flight_names() */
-    enum upstream_outcome outcome; /* of a round that is over */
-    size_t n_heard;                /* of the table: lists that were looked at or waited for */
+    const char *name;     /* see flight_names() */
+    char session[16 + 1]; /* of the place it has, as its upstream is told; "": it is not */
+    uint64_t wait_since_ms, waited_ms; /* while is_waiting; before */
+    size_t cache_lost_bytes;           /* see flight_cache_lost() */
+    enum upstream_outcome outcome;     /* of a round that is over */
+    size_t n_heard;                    /* of the table: lists that were looked at or waited for */
     bool has_route;
-    bool has_asked; /* for a place, which it waits for or has */
-    bool
-        is_done; /* the round is over, and the place is given back with the last byte of the answer */
+    bool has_asked;  /* for a place, which it waits for or has */
+    bool has_choice; /* it has had a place; the ticket says why there */
+    bool is_done;    /* the round is over; its place lasts until the last byte of the answer */
     bool is_waiting; /* for what tells it, which counts as a task */
 };
 
@@ -159,8 +162,9 @@ struct flight_call {
     str body; /* lives until the call has ended */
 };
 
-/* Appends to n headers those that every call has, of which there are two at most. Returns how many there
+/* Appends to n headers those that every call has, of which there are so many at most. Returns how many there
  * are. */
+enum { FLIGHT_HEADERS = 3 };
 size_t flight_add_headers(const struct flight *f, struct http_header *headers, size_t n);
 
 /* Starts a call, in place of one that may never have ended its body; the handler's arg is the flight.
@@ -174,6 +178,9 @@ void flight_cancel_call(struct flight *f);
  * reads the end of its answer. And the call has ended (both flight_admission.c). */
 void flight_leave_upstream(struct flight *f);
 void flight_give_place_back(struct flight *f);
+
+/* Why the upstream was chosen that had a place for it last: "least" ...; STR_NONE: none has. The same. */
+str flight_routing(const struct flight *f);
 
 /* ---- the client */
 

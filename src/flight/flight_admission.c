@@ -1,6 +1,9 @@
 /* flight_admission.c -- from the name of a model to a place at an upstream. */
 #include "flight/flight_admission.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "access/allowance.h"
 #include "ev/log.h"
 #include "flight/flight_limits.h"
@@ -101,6 +104,16 @@ static enum turn_next look_up(struct flight *f, str model, struct err *reterr)
     return next;
 }
 
+/* Who is down is asked nothing while a request is read and written. */
+static const struct upstream_entry *find_likely(const struct flight *f)
+{
+    const struct upstream_route *route = &f->admission.route;
+    const size_t likely =
+        f->worker->pool == NULL ? 0 : upstream_pool_likely(f->worker->pool, table_of(f), route);
+
+    return &table_of(f)->entries[route->candidates[likely].entry];
+}
+
 enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr)
 {
     const struct upstream_table *t = table_of(f);
@@ -114,10 +127,22 @@ enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr
     if (next != TURN_GO)
         return next;
     f->admission.has_route = true;
-    if (flight_take_upstream(f, &t->entries[f->admission.route.candidates[0].entry]))
+    if (flight_take_upstream(f, find_likely(f)))
         return TURN_GO;
     (void)err_set_no_memory(reterr);
     return TURN_FAIL;
+}
+
+size_t flight_n_candidates(const struct flight *f)
+{
+    return f->admission.has_route ? f->admission.route.n : 1;
+}
+
+const struct upstream_entry *flight_candidate(const struct flight *f, size_t i)
+{
+    const struct flight_admission *a = &f->admission;
+
+    return a->has_route ? &table_of(f)->entries[a->route.candidates[i].entry] : f->upstream;
 }
 
 str flight_sent_model(const struct flight *f)
@@ -148,13 +173,36 @@ struct name_list flight_names(struct flight *f)
 
 /* ---- a place */
 
+static uint64_t now_ms(const struct flight *f)
+{
+    return loop_now_ms(f->worker->loop);
+}
+
+static void begin_waiting(struct flight *f)
+{
+    struct flight_admission *a = &f->admission;
+
+    if (a->is_waiting)
+        return;
+    f->n_tasks++; /* until it is told */
+    a->is_waiting = true;
+    a->wait_since_ms = now_ms(f);
+}
+
+static void end_waiting(struct flight *f)
+{
+    struct flight_admission *a = &f->admission;
+
+    a->waited_ms = flight_waited_ms(f);
+    a->is_waiting = false;
+    f->n_tasks--;
+}
+
 static void on_told(void *arg)
 {
     struct flight *f = arg;
-    struct flight_admission *a = &f->admission;
 
-    f->n_tasks--;
-    a->is_waiting = false;
+    end_waiting(f);
     if (flight_has_client(f) && f->ops->front != NULL) {
         turn_wake(f);
         return;
@@ -183,16 +231,29 @@ static void describe_want(struct flight *f, const struct flight_round *round,
         .session = round->session,
         .session_next = round->session_next,
         .body = round->body,
+        .takes_slot = round->takes_slot,
     };
+}
+
+static void write_session(const struct flight *f, uint64_t name, char out[16 + 1])
+{
+    out[0] = '\0';
+    if (f->upstream->config->session_header && name != 0)
+        (void)snprintf(out, 16 + 1, "%016" PRIx64, name);
 }
 
 static enum turn_next take_granted(struct flight *f, struct err *reterr)
 {
-    const struct flight_admission *a = &f->admission;
+    struct flight_admission *a = &f->admission;
     const struct upstream_candidate *c = &a->route.candidates[a->ticket.granted];
 
-    if (flight_take_upstream(f, &table_of(f)->entries[c->entry]))
+    a->has_choice = true;
+    a->cache_lost_bytes += a->ticket.lost_bytes;
+    a->ticket.lost_bytes = 0;
+    if (flight_take_upstream(f, &table_of(f)->entries[c->entry])) {
+        write_session(f, a->ticket.hint.name, a->session);
         return TURN_GO;
+    }
     flight_leave_upstream(f);
     (void)err_set_no_memory(reterr);
     return TURN_FAIL;
@@ -207,9 +268,7 @@ static enum turn_next heed(struct flight *f, enum upstream_ticket_state state, s
     case UPSTREAM_TICKET_GRANTED:
         return take_granted(f, reterr);
     case UPSTREAM_TICKET_WAITING:
-        if (!a->is_waiting)
-            f->n_tasks++; /* until it is told */
-        a->is_waiting = true;
+        begin_waiting(f);
         return TURN_WAIT;
     case UPSTREAM_TICKET_IDLE:
     case UPSTREAM_TICKET_REFUSED:
@@ -231,11 +290,36 @@ enum turn_next flight_admit(struct flight *f, const struct flight_round *round, 
         take_only_route(f);
     if (a->has_asked)
         return heed(f, upstream_pool_look(p, &a->ticket, reterr), reterr);
+    a->session[0] = '\0';
     a->ticket.loop = f->worker->loop;
     a->ticket.told.fn = on_told;
     a->ticket.told.arg = f;
     describe_want(f, round, &a->want);
     return heed(f, upstream_pool_admit(p, &a->ticket, &a->want, &f->arena, reterr), reterr);
+}
+
+int flight_slot(const struct flight *f)
+{
+    const struct flight_admission *a = &f->admission;
+
+    return a->has_asked && !a->is_waiting ? a->ticket.hint.slot : -1;
+}
+
+str flight_routing(const struct flight *f)
+{
+    return f->admission.has_choice ? routing_word_text(f->admission.ticket.choice) : STR_NONE;
+}
+
+uint64_t flight_waited_ms(const struct flight *f)
+{
+    const struct flight_admission *a = &f->admission;
+
+    return a->waited_ms + (a->is_waiting ? now_ms(f) - a->wait_since_ms : 0);
+}
+
+size_t flight_cache_lost(const struct flight *f)
+{
+    return f->admission.cache_lost_bytes;
 }
 
 bool flight_could_retry(const struct flight *f)
@@ -324,8 +408,6 @@ void flight_leave_upstream(struct flight *f)
         return;
     a->has_asked = a->is_done = false;
     upstream_pool_leave(f->worker->pool, &a->ticket);
-    if (a->is_waiting && !loop_message_is_under_way(&a->ticket.told)) {
-        a->is_waiting = false;
-        f->n_tasks--;
-    }
+    if (a->is_waiting && !loop_message_is_under_way(&a->ticket.told))
+        end_waiting(f);
 }

@@ -17,17 +17,32 @@
  * *reterr is filled. str_is_none(model): the request names none, which is somebody else's to judge. */
 enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr);
 
+/* The upstreams that may serve it, the likely one among them; without a route, that alone. */
+size_t flight_n_candidates(const struct flight *f);
+const struct upstream_entry *flight_candidate(const struct flight *f, size_t i);
+
 /* What there is to know of a round. */
 struct flight_round {
     str body;         /* of its request; lives until the attempt has ended */
     str session;      /* what names the conversation that it goes on with, or "" */
     str session_next; /* the same of what will go on with this; STR_NONE: the same */
     bool is_later;    /* there was one before in this turn */
+    bool takes_slot;  /* flight_slot() may be told with it */
 };
 
 /* Asks for a place. TURN_GO: the upstream has been taken. TURN_WAIT: the flight is woken, by its front or by
  * on_admitted, and asks again. TURN_FAIL: *reterr is filled. */
 enum turn_next flight_admit(struct flight *f, const struct flight_round *round, struct err *reterr);
+
+/* The slot of its session at the upstream where it has a place, which no other round uses; -1: it is told none. */
+int flight_slot(const struct flight *f);
+
+/* How long it has waited for places, for all rounds together. */
+uint64_t flight_waited_ms(const struct flight *f);
+
+/* Of prompts that were sent elsewhere than to the upstream that knew most of them, since that was busy or had failed:
+ * how many bytes it knew. */
+size_t flight_cache_lost(const struct flight *f);
 
 /* Might a failed attempt be followed by another? Then its answer is not passed on before it is judged. */
 bool flight_could_retry(const struct flight *f);

@@ -24,10 +24,9 @@ static uint32_t now_s(const struct flight *f)
 
 /* ---- labels */
 
-static str provider_of(const struct config *c)
+static str provider_of(const struct upstream_entry *u)
 {
-    return str_eq(str_from_c(c->upstream_kind), STR("openai")) ? STR("openai")
-                                                               : STR("openai_compatible");
+    return upstream_table_provider(u, str_eq(str_from_c(u->config->upstream_kind), STR("openai")));
 }
 
 void flight_metrics_label(struct flight_labels *l, const struct upstream_entry *u)
@@ -36,7 +35,7 @@ void flight_metrics_label(struct flight_labels *l, const struct upstream_entry *
     const uint16_t default_port = str_eq_nocase(url.scheme, STR("https")) ? 443 : 80;
 
     l->upstream = metric_word(METRIC_DOMAIN_UPSTREAM, u->name);
-    l->provider = metric_word(METRIC_DOMAIN_PROVIDER, provider_of(u->config));
+    l->provider = metric_word(METRIC_DOMAIN_PROVIDER, provider_of(u));
     l->address = metric_word(METRIC_DOMAIN_ADDRESS, str_is_none(url.host) ? u->base : url.host);
     if (str_is_none(url.host) || !url_port(&url, default_port, &l->port))
         l->port = 0;

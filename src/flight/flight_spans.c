@@ -7,7 +7,11 @@
 
 #include "base/url.h"
 #include "json/json_read.h"
+#include "upstream/upstream_live.h"
+#include "upstream/upstream_options.h"
 #include "upstream/upstream_table.h"
+#include "upstream/upstream_watch.h"
+#include "wire/dialect/upstream_kind.h"
 
 /* ---- time */
 
@@ -286,6 +290,28 @@ static void add_upstream_address(const struct flight *f, struct span *s)
         span_int(s, "server.port", port);
 }
 
+static str provider_of(const struct flight *f)
+{
+    const struct upstream_entry *u = f->upstream;
+    struct upstream_facts *facts = upstream_watch_facts(u->live->watch);
+    const bool is_openai =
+        upstream_has(upstream_kind_profile(u->config, facts), UPSTREAM_IS_OPENAI);
+
+    upstream_facts_unref(facts);
+    return upstream_table_provider(u, is_openai);
+}
+
+/* The upstream that was asked last: a round may have been asked of several. */
+static void add_upstream(const struct flight *f, struct span *s)
+{
+    if (s == NULL)
+        return;
+    add_upstream_address(f, s);
+    span_text(s, "gen_ai.provider.name", provider_of(f));
+    span_text(s, "antiphon.upstream", f->upstream->name);
+    span_text(s, "antiphon.routing", flight_routing(f));
+}
+
 struct span *flight_spans_round(struct flight *f, const char *operation, str model)
 {
     struct buf name = {.limit = 0};
@@ -303,8 +329,6 @@ struct span *flight_spans_round(struct flight *f, const char *operation, str mod
     buf_fini(&name);
     span_text(s, "gen_ai.operation.name", str_from_c(operation));
     span_text(s, "gen_ai.request.model", model);
-    if (s != NULL)
-        add_upstream_address(f, s);
     f->spans->round = s;
     f->spans->n_attempts = 0;
     return s;
@@ -315,6 +339,7 @@ void flight_spans_round_end(struct flight *f, str why)
     if (f->spans == NULL)
         return;
     flight_spans_attempt_end(f, why);
+    add_upstream(f, f->spans->round);
     if (!str_is_none(why))
         span_error(f->spans->round, why);
     give_span(f, &f->spans->round);
@@ -335,20 +360,31 @@ static void begin_attempt(struct flight *f, const char *method)
     s->n_attempts++;
 }
 
+/* Takes the context that came from a client out of n headers. Returns how many are left. */
+static size_t drop_context(struct http_header *headers, size_t n)
+{
+    size_t n_kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!is_context_header(headers[i].name))
+            headers[n_kept++] = headers[i];
+    }
+    return n_kept;
+}
+
 size_t flight_spans_attempt(struct flight *f, const char *method, struct http_header *out, size_t n)
 {
     struct trace_context context;
     str state;
-    size_t n_kept = 0;
+    size_t n_kept;
 
     if (f->spans != NULL)
         begin_attempt(f, method);
+    if (!f->upstream->is_traced)
+        return drop_context(out, n);
     if (!flight_spans_context(f, f->spans == NULL ? NULL : f->spans->attempt, &context))
         return n;
-    for (size_t i = 0; i < n; i++) {
-        if (!is_context_header(out[i].name))
-            out[n_kept++] = out[i];
-    }
+    n_kept = drop_context(out, n);
     trace_context_write(&context, f->traceparent);
     out[n_kept++] = (struct http_header){STR("traceparent"), str_from_c(f->traceparent)};
     state = flight_spans_state(f);

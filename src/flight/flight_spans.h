@@ -67,7 +67,8 @@ static inline void flight_spans_wait(struct flight *f)
 /* A question begins: "chat", model (plain, or STR_NONE). Returns its span, for attributes, or NULL. */
 struct span *flight_spans_round(struct flight *f, const char *operation, str model);
 
-/* The question has ended; why: what went wrong, or STR_NONE. */
+/* The question has ended, and its span tells of the upstream that was asked last; why: what went wrong, or
+ * STR_NONE. */
 void flight_spans_round_end(struct flight *f, str why);
 
 static inline struct span *flight_round_span(const struct flight *f)
@@ -75,8 +76,8 @@ static inline struct span *flight_round_span(const struct flight *f)
     return f->spans == NULL ? NULL : f->spans->round;
 }
 
-/* A call begins: to the n headers in out, which has room for two more, are added those of its context.
- * What a client has sent of that is taken out. Returns how many there are. */
+/* A call begins: to the n headers in out, which has room for two more, are added those of its context, unless
+ * its upstream is to get none. What a client has sent of that is taken out. Returns how many there are. */
 size_t flight_spans_attempt(struct flight *f, const char *method, struct http_header *out,
                             size_t n);
 

@@ -10,7 +10,7 @@
 #include "upstream/upstream_table.h"
 #include "upstream/upstream_watch.h"
 
-/* Room for two more than the client has sent is in out. */
+/* Room for FLIGHT_HEADERS more than the client has sent is in out. */
 static size_t write_headers(struct chat_turn *t, struct http_header *out)
 {
     size_t n_passed = relay_headers_on(t->flight.http, RELAY_WITHOUT_CODING, out), n = 0;
@@ -107,7 +107,7 @@ enum turn_next chat_turn_ask(void *arg, struct err *reterr)
 {
     struct chat_turn *t = arg;
     struct http_header *headers =
-        arena_array(&t->flight.arena, t->flight.http->n_headers + 2, sizeof(*headers));
+        arena_array(&t->flight.arena, t->flight.http->n_headers + FLIGHT_HEADERS, sizeof(*headers));
     struct flight_call call = {
         .method = "POST",
         .path = STR("/chat/completions"),

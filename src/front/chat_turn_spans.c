@@ -16,7 +16,6 @@ void chat_turn_spans_ask(struct chat_turn *t)
         return;
     model = json_text_dup(&f->arena, t->request.model);
     s = flight_spans_round(f, "chat", model);
-    front_spans_upstream(f->upstream, s);
     span_bool(s, "gen_ai.request.stream", t->request.stream);
     span_int(s, "antiphon.round", t->n_rounds);
 }

@@ -3,23 +3,6 @@
 
 #include <stdio.h>
 
-#include "upstream/upstream_live.h"
-#include "upstream/upstream_options.h"
-#include "upstream/upstream_table.h"
-#include "upstream/upstream_watch.h"
-#include "wire/dialect/upstream_kind.h"
-
-void front_spans_upstream(const struct upstream_entry *u, struct span *s)
-{
-    struct upstream_facts *facts = upstream_watch_facts(u->live->watch);
-    const bool is_openai =
-        upstream_has(upstream_kind_profile(u->config, facts), UPSTREAM_IS_OPENAI);
-
-    upstream_facts_unref(facts);
-    span_text(s, "gen_ai.provider.name", is_openai ? STR("openai") : STR("openai_compatible"));
-    span_text(s, "antiphon.upstream", u->name);
-}
-
 void front_spans_heard(struct flight *f, const struct err *failure)
 {
     char text[16];

@@ -4,9 +4,6 @@
 
 #include "flight/flight_spans.h"
 
-/* Who is asked. */
-void front_spans_upstream(const struct upstream_entry *u, struct span *s);
-
 /* The question has been answered, or has failed. */
 void front_spans_heard(struct flight *f, const struct err *failure);
 

@@ -154,7 +154,7 @@ static const struct http_call_handler list_handler = {on_head, on_body, on_end};
 
 void model_lookup_start(struct relay *relay)
 {
-    struct http_header headers[3] = {{STR("accept"), STR("application/json")}};
+    struct http_header headers[1 + FLIGHT_HEADERS] = {{STR("accept"), STR("application/json")}};
     const struct flight_call call = {
         .method = "GET",
         .path = STR("/models"),

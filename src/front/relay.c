@@ -98,7 +98,7 @@ void relay_complete(struct relay *relay)
 
 /* ---- headers */
 
-/* Room for two more than the client has sent is in out. */
+/* Room for FLIGHT_HEADERS more than the client has sent is in out. */
 static size_t upstream_headers(const struct relay *relay, const struct http_request *r,
                                struct http_header *out)
 {
@@ -276,7 +276,7 @@ static int start_call(struct relay *relay, struct err *reterr)
 {
     const struct http_request *r = relay->flight.http;
     struct arena *a = &relay->flight.arena;
-    struct http_header *headers = arena_array(a, r->n_headers + 2, sizeof(*headers));
+    struct http_header *headers = arena_array(a, r->n_headers + FLIGHT_HEADERS, sizeof(*headers));
     struct flight_call call = {
         .method = arena_dup(a, upstream_method(r)).p,
         .path = relay_path(r->path),

@@ -9,14 +9,12 @@ void relay_spans_ask(struct relay *relay, str body)
 {
     struct flight *f = &relay->flight;
     const char *operation = relay_operation(f->http->path);
-    struct span *s;
     str model;
 
     if (f->spans == NULL || operation == NULL)
         return;
     model = relay_model(body, &f->arena);
-    s = flight_spans_round(f, operation, model);
-    front_spans_upstream(f->upstream, s);
+    (void)flight_spans_round(f, operation, model);
     span_text(flight_span(f), "gen_ai.operation.name", str_from_c(operation));
     span_text(flight_span(f), "gen_ai.request.model", model);
     if (str_eq(str_from_c(operation), STR("chat")))

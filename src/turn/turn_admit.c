@@ -83,7 +83,10 @@ static void name_session(struct turn *t, struct flight_round *round)
 /* Behind the first round of a turn, the turn itself is what goes on. */
 static struct flight_round describe_round(struct turn *t)
 {
-    struct flight_round round = {.body = buf_str(&t->chat_body), .is_later = t->n_rounds > 0};
+    struct flight_round round = {
+        .body = buf_str(&t->chat_body),
+        .is_later = t->n_rounds > 0,
+        .takes_slot = str_is_none(extra_fields_get(&t->request.extra, STR("id_slot")))};
 
     name_session(t, &round);
     if (round.is_later && !str_is_none(round.session_next))

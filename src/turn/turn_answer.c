@@ -90,7 +90,7 @@ static void summarize_run(const struct turn *t, struct turn_summary *s)
 {
     s->background = true;
     s->id = t->run->work.id;
-    s->queue_ms = t->run->queue_ms;
+    s->queue_ms += t->run->queue_ms;
     s->bytes_in = s->bytes_out = -1;
 }
 

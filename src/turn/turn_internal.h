@@ -50,6 +50,7 @@
 #include "upstream/token_count.h"
 #include "upstream/upstream_facts.h"
 #include "upstream/upstream_live.h"
+#include "upstream/upstream_options.h"
 #include "upstream/upstream_table.h"
 #include "upstream/upstream_window.h"
 #include "wire/chat/chat_request.h"
@@ -139,7 +140,7 @@ struct turn_counting {
     struct token_request request; /* of chat_body, as far as it is counted */
     struct token_key key;
     bool has_key;
-    struct http_header headers[3];
+    struct http_header headers[1 + FLIGHT_HEADERS];
     struct token_count *count; /* under way; or NULL */
     bool has_begun;
     const struct err *failure; /* NULL: none */
@@ -188,6 +189,7 @@ struct turn {
     struct chat_request_options chat;
     struct conversation conversation;
     struct buf chat_body, echo;
+    size_t slot_at;     /* where its slot stands in chat_body; 0: it is told none (turn_round.c) */
     struct buf opening; /* the first events, when they are large: written with the echo */
     struct buf large;   /* events, or an object, that were written on the pool */
     struct buf unread;  /* of the upstream's answer, to be read there */
@@ -284,6 +286,12 @@ static inline struct upstream_watch *turn_watch(const struct turn *t)
 static inline struct token_memory *turn_counts(const struct turn *t)
 {
     return t->flight.upstream->live->counts;
+}
+
+/* Of which kind its upstream is. */
+static inline const struct upstream_profile *turn_kind(const struct turn *t)
+{
+    return upstream_kind_profile(t->flight.upstream->config, t->facts);
 }
 
 /* What the upstream calls the model, plain, in the arena; STR_NONE when out of memory. */

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "ev/log.h"
+#include "flight/flight_admission.h"
 #include "flight/worker.h"
 #include "upstream/upstream_table.h"
 #include "wire/chunk/delta.h"
@@ -49,6 +50,9 @@ void turn_summary_flight(struct turn_summary *s, const struct flight *f)
     s->bytes_in = (int64_t)f->traffic->bytes_in;
     s->bytes_out = (int64_t)f->traffic->bytes_out;
     s->upstream_status = (uint64_t)f->answer.status;
+    s->routing = flight_routing(f);
+    s->queue_ms = flight_waited_ms(f);
+    s->cache_lost_bytes = flight_cache_lost(f);
     s->client = f->client;
     s->owner = f->caller.name;
     s->key = f->caller.mark;

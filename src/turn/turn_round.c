@@ -84,20 +84,42 @@ static void init_round(struct turn *t)
     t->failure = NULL;
 }
 
+/* Behind all other members of the body, which stays as it is otherwise: it may be sent again to somebody else. */
+static int write_slot(struct turn *t, struct err *reterr)
+{
+    const int slot = flight_slot(&t->flight);
+    struct buf *body = &t->chat_body;
+
+    if (t->slot_at > 0) {
+        body->len = t->slot_at;
+        buf_char(body, '}');
+        t->slot_at = 0;
+    }
+    if (slot >= 0 && turn_kind(t)->kind == UPSTREAM_LLAMA_CPP) {
+        t->slot_at = --body->len;
+        buf_c(body, ",\"id_slot\":");
+        buf_int(body, slot);
+        buf_char(body, '}');
+    }
+    return buf_failed(body) ? err_set_no_memory(reterr) : 0;
+}
+
 int turn_start_question(struct turn *t, const struct turn_question *q, struct err *reterr)
 {
-    struct http_header headers[4] = {
+    struct http_header headers[2 + FLIGHT_HEADERS] = {
         {STR("content-type"), STR("application/json")},
         {STR("accept"), STR("text/event-stream")},
     };
-    const struct flight_call call = {
+    struct flight_call call = {
         .method = "POST",
         .path = is_completion(q) ? STR("/completions") : STR("/chat/completions"),
         .headers = headers,
         .n_headers = flight_add_headers(&t->flight, headers, 2),
-        .body = buf_str(&t->chat_body),
     };
 
+    if (write_slot(t, reterr) == -1)
+        return -1;
+    call.body = buf_str(&t->chat_body);
     turn_metrics_ask(t);
     return flight_start_call(&t->flight, &call, &turn_call_handler, reterr);
 }
@@ -112,6 +134,7 @@ static int start_round(struct turn *t, struct err *reterr)
 int turn_write_question(struct turn *t, const struct turn_question *q, struct err *reterr)
 {
     buf_reset(&t->chat_body);
+    t->slot_at = 0;
     if (is_completion(q)) {
         const struct harmony_options options = harmony_options(t, q);
 

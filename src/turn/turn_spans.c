@@ -18,16 +18,13 @@ static void add_number(struct span *s, const char *key, str raw)
         span_double(s, key, jr_number_value(raw));
 }
 
-static void add_question(struct turn *t, struct span *s, const struct turn_question *q)
+static void add_question(struct span *s, const struct turn_question *q)
 {
     const struct responses_request *r = q->request;
     const bool is_json = !str_is_none(r->format.type) && !str_eq(r->format.type, STR("text"));
 
     if (s == NULL)
         return;
-    span_text(s, "gen_ai.provider.name",
-              q->chat->is_openai ? STR("openai") : STR("openai_compatible"));
-    span_text(s, "antiphon.upstream", t->flight.upstream->name);
     span_bool(s, "gen_ai.request.stream", true); /* rounds are streams, whatever the client wants */
     if (r->max_output_tokens > 0)
         span_int(s, "gen_ai.request.max_tokens", r->max_output_tokens);
@@ -61,7 +58,7 @@ void turn_spans_ask(struct turn *t)
     if (f->spans == NULL)
         return;
     s = flight_spans_round(f, "chat", turn_upstream_model(t));
-    add_question(t, s, &q);
+    add_question(s, &q);
     keep_content(t, s);
     span_int(s, "antiphon.round", (int64_t)t->n_rounds + 1);
 }
@@ -74,8 +71,10 @@ void turn_spans_ask_summary(struct turn *t, const struct turn_question *q)
     if (f->spans == NULL)
         return;
     s = flight_spans_round(f, "chat",
-                           upstream_model_name(f->upstream->config, q->request, &f->arena));
-    add_question(t, s, q);
+                           str_is_none(q->chat->model)
+                               ? upstream_model_name(f->upstream->config, q->request, &f->arena)
+                               : q->chat->model);
+    add_question(s, q);
     keep_content(t, s);
 }
 

@@ -252,7 +252,7 @@ struct upstream_check_up *upstream_check_up_new(struct upstream_live *l,
     }
     c->live = l;
     c->is_auto = u->health == UPSTREAM_HEALTH_AUTO;
-    c->wants_slots = u->wants_slots;
+    c->wants_slots = upstream_entry_asks_slots(u);
     c->wanted = (struct loop_message){.fn = begin_check, .arg = c};
     c->client = upstream_watch_open_client(l->pool->loop, &reached);
     c->timer = loop_timer_new(l->pool->loop, begin_check, c);
@@ -269,7 +269,8 @@ bool upstream_check_up_fits(const struct upstream_check_up *c, const struct upst
 {
     const bool has_path = u->health == UPSTREAM_HEALTH_PATH;
 
-    return c->is_auto == (u->health == UPSTREAM_HEALTH_AUTO) && c->wants_slots == u->wants_slots &&
+    return c->is_auto == (u->health == UPSTREAM_HEALTH_AUTO) &&
+           c->wants_slots == upstream_entry_asks_slots(u) &&
            str_eq(c->path, has_path ? u->health_path : STR("/health")) &&
            str_is_none(c->authorization) == str_is_none(u->authorization) &&
            (str_is_none(c->authorization) || str_eq(c->authorization, u->authorization));

@@ -13,6 +13,7 @@ struct token_memory;
 struct upstream_check_up;
 struct upstream_entry;
 struct upstream_pool;
+struct upstream_slot;
 struct upstream_watch;
 
 struct upstream_live {
@@ -29,8 +30,11 @@ struct upstream_live {
     struct upstream_health_record health;
     struct upstream_check_up *check_up; /* NULL: it is not checked */
     unsigned in_flight;
-    unsigned n_slots;  /* that the server has said to have; 0: it has not */
-    uint64_t n_served; /* attempts that have been begun */
+    unsigned n_slots;            /* that the server has said to have; 0: it has not */
+    uint64_t n_served;           /* attempts that have been begun */
+    struct upstream_slot *slots; /* those that sessions have been given; or NULL */
+    unsigned n_known_slots;      /* of that array */
+    unsigned n_pinned;           /* attempts under way whose slot is known */
 };
 
 #endif

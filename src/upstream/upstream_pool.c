@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "affinity/affinity.h"
+#include "affinity/session_names.h"
 #include "ev/log.h"
 #include "metrics/metrics.h"
 #include "upstream/token_memory.h"
@@ -46,6 +47,7 @@ static void free_live(struct upstream_live *l)
     upstream_check_up_free(l->check_up);
     upstream_watch_free(l->watch);
     token_memory_free(l->counts);
+    free(l->slots);
     arena_fini(&l->memory);
     free(l);
 }
@@ -136,7 +138,7 @@ static void free_lives(struct upstream_live *l)
 static bool is_checked(const struct upstream_table *t, const struct upstream_entry *u)
 {
     return !upstream_table_is_demo(t) && u->health != UPSTREAM_HEALTH_OFF &&
-           (t->n > 1 || u->health_is_given || u->wants_slots);
+           (t->n > 1 || u->health_is_given || upstream_entry_asks_slots(u));
 }
 
 static void give_check_up(struct upstream_live *l, struct upstream_check_up *c)
@@ -256,8 +258,11 @@ void upstream_pool_news(struct upstream_pool *p, struct upstream_live *l,
                        &(struct metric_labels){{metric_word(METRIC_DOMAIN_UPSTREAM, l->name),
                                                 (uint16_t)news->ejection}}),
             1);
-    if (news->forgets && p->affinity != NULL)
+    if (!news->forgets)
+        return;
+    if (p->affinity != NULL)
         affinity_forget(p->affinity, l->number);
+    upstream_live_forget_slots(l);
 }
 
 /* ---- what is shown */
@@ -277,6 +282,23 @@ void upstream_pool_view(struct upstream_pool *p, const struct upstream_entry *u,
     since_ms = l->health.since_ms;
     uv_mutex_unlock(&p->lock);
     ret->since_s = since_ms == 0 ? 0 : clock_unix_s() - (int64_t)((now_ms - since_ms) / 1000);
+}
+
+size_t upstream_pool_likely(struct upstream_pool *p, const struct upstream_table *t,
+                            const struct upstream_route *route)
+{
+    size_t likely = route->n;
+
+    uv_mutex_lock(&p->lock);
+    for (size_t i = 0; i < route->n; i++) {
+        const struct upstream_candidate *c = &route->candidates[i];
+
+        if (t->entries[c->entry].live->health.state == UPSTREAM_STATE_UP &&
+            (likely == route->n || c->tier < route->candidates[likely].tier))
+            likely = i;
+    }
+    uv_mutex_unlock(&p->lock);
+    return likely == route->n ? 0 : likely;
 }
 
 void upstream_pool_each_group(struct upstream_pool *p,
@@ -401,6 +423,7 @@ void upstream_pool_free(struct upstream_pool *p)
     free_lives(p->lives);
     free_groups(p->groups);
     affinity_free(p->affinity);
+    session_names_free(p->names);
     upstream_table_unref(p->table);
     loop_timer_free(p->timer);
     arena_fini(&p->memory);

@@ -50,7 +50,9 @@ struct upstream_want {
     size_t body_bytes;        /* that wait with it */
     str session;              /* what names the conversation that it goes on with, or "" */
     str session_next;         /* the same of what will go on with this; STR_NONE: the same */
-    str body;                 /* of the request, as an upstream would get it: for its prompt */
+    str body;        /* of the request, as an upstream would get it: for its prompt; until it is
+                               * granted */
+    bool takes_slot; /* a slot number may be told with the request */
 };
 
 enum upstream_ticket_state {
@@ -69,12 +71,20 @@ enum upstream_why {
     UPSTREAM_WHY_NOBODY, /* no candidate may be used */
 };
 
+/* What a server is told of the session, where it wants to know (upstream_pool_hint.c). */
+struct upstream_hint {
+    uint64_t session, session_next; /* as they are looked for and noted; the pool's own */
+    uint64_t name;                  /* the same for all requests of the session; 0: it has none */
+    int slot;                       /* of llama.cpp, that is the session's and free; -1: none */
+};
+
 /* A round's. Zeroed before its first use, but for loop and told. */
 struct upstream_ticket {
     struct loop *loop;        /* of its worker */
     struct loop_message told; /* posted there when a ticket that waited does not any more */
 
-    /* The pool's own, but for granted and choice of one that is granted, and retry_after_s. */
+    /* The pool's own, but for granted, choice and what follows lost_bytes of one that is granted, why and waits of
+     * others, and retry_after_s. */
     enum upstream_ticket_state state;
     const struct upstream_want *want;
     struct fair_ticket queued;
@@ -89,6 +99,11 @@ struct upstream_ticket {
     uint32_t probe;       /* of upstream_health_begin() */
     unsigned char *tried; /* of each candidate: by this round; NULL: none was */
     bool has_waited, has_news, is_retry;
+    size_t
+        known_bytes; /* of the prompt, by who knows most of it, before the round was sent anywhere */
+    size_t
+        lost_bytes; /* the same, if it was sent elsewhere since that one was busy or had failed */
+    struct upstream_hint hint;
     int retry_after_s;      /* of a refusal; of a round that was given up: the client's */
     uint64_t since_ms;      /* it asked first */
     uint64_t begun_ms;      /* it was granted */
@@ -139,6 +154,10 @@ struct upstream_table *upstream_pool_table(struct upstream_pool *p);
 /* What an upstream of that table does. */
 void upstream_pool_view(struct upstream_pool *p, const struct upstream_entry *u,
                         struct upstream_view *ret);
+
+/* The candidate of a route that is asked before it is chosen: the first of the lowest tier that is up, if any is. */
+size_t upstream_pool_likely(struct upstream_pool *p, const struct upstream_table *t,
+                            const struct upstream_route *route);
 
 /* Groups that have waited or waited for, for metrics; calls tell with the lock held. */
 void upstream_pool_each_group(struct upstream_pool *p,

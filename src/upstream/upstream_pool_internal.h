@@ -3,6 +3,7 @@
  *     upstream_pool.c         which upstreams there are, from table to table; what is shown of them
  *     upstream_pool_place.c   places at them: asked for, granted, given back
  *     upstream_pool_wait.c    who waits, for a place or for a time
+ *     upstream_pool_hint.c    what servers are told of sessions
  *     upstream_check_up.c     health checks */
 #ifndef ANTIPHON_UPSTREAM_UPSTREAM_POOL_INTERNAL_H
 #define ANTIPHON_UPSTREAM_UPSTREAM_POOL_INTERNAL_H
@@ -37,6 +38,7 @@ struct upstream_pool {
     struct upstream_group *groups;
     struct upstream_ticket *waiting; /* for a place or a time */
     struct affinity *affinity;       /* NULL: there is no choice to make */
+    struct session_names *names;     /* NULL: nobody has wanted one yet */
     double affinity_min;
     bool shares_affinity;
     size_t n_rounds, n_retrying; /* that have a place */
@@ -95,6 +97,25 @@ void upstream_pool_look_at(struct upstream_pool *p, uint64_t at_ms);
 
 /* On the main thread, without the lock: the timer. */
 void upstream_pool_on_time(void *arg);
+
+/* ---- upstream_pool_hint.c */
+
+/* Does the server have to say how many slots it has? */
+bool upstream_entry_asks_slots(const struct upstream_entry *u);
+
+/* The hash of a session by what names it, 0 for "". Without the lock. */
+uint64_t upstream_pool_session(const struct upstream_pool *p, const struct upstream_want *want,
+                               str text);
+
+/* Without the lock: which session the request goes on with, where a candidate is to be told. */
+void upstream_pool_read_session(const struct upstream_pool *p, struct upstream_ticket *t);
+
+/* With the lock: the ticket has a place, which is not counted yet; it gives it back; what the server had cached is
+ * lost. */
+void upstream_pool_take_hint(struct upstream_pool *p, struct upstream_ticket *t,
+                             struct upstream_live *l, uint64_t now_ms);
+void upstream_pool_end_hint(struct upstream_ticket *t, struct upstream_live *l);
+void upstream_live_forget_slots(struct upstream_live *l);
 
 /* ---- upstream_check_up.c: main thread */
 

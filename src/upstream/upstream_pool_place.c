@@ -83,6 +83,17 @@ static void describe_candidate(struct upstream_pool *p, const struct upstream_ti
 
 /* ---- a place */
 
+/* Who knew most of the prompt was not asked, since it was busy or has failed. Told once of a round. */
+static void note_lost(struct upstream_ticket *t, const struct routing_candidate *granted,
+                      enum routing_word choice)
+{
+    const bool is_away = choice == ROUTING_BY_OVERFLOW || choice == ROUTING_BY_FAILOVER;
+
+    t->lost_bytes = is_away && t->known_bytes > granted->known_bytes ? t->known_bytes : 0;
+    if (t->lost_bytes > 0)
+        t->known_bytes = 0;
+}
+
 static void grant_place(struct upstream_pool *p, struct upstream_ticket *t, size_t candidate,
                         enum routing_word choice, uint64_t now_ms)
 {
@@ -93,12 +104,23 @@ static void grant_place(struct upstream_pool *p, struct upstream_ticket *t, size
     t->choice = choice;
     t->begun_ms = now_ms;
     t->probe = upstream_health_begin(&l->health);
+    note_lost(t, &p->scratch[candidate], choice);
+    upstream_pool_take_hint(p, t, l, now_ms);
     l->in_flight++;
     l->n_served++;
     p->n_rounds++;
     p->n_retrying += t->is_retry;
     if (p->affinity != NULL)
         affinity_note(p->affinity, &t->prompt, l->number, now_ms);
+}
+
+static size_t most_known(const struct routing_candidate *c, size_t n)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = c[i].known_bytes > most ? c[i].known_bytes : most;
+    return most;
 }
 
 static struct routing_choice choose(struct upstream_pool *p, struct upstream_ticket *t,
@@ -115,9 +137,14 @@ static struct routing_choice choose(struct upstream_pool *p, struct upstream_tic
                                                  .n_marks = t->prompt.n_marks},
                                       .waited_ms = now_ms - t->since_ms};
 
+    struct routing_choice choice;
+
     for (size_t i = 0; i < route->n; i++)
         describe_candidate(p, t, i, now_ms, &p->scratch[i]);
-    return routing_choose(&conf, p->affinity, &r, p->scratch, route->n, now_ms);
+    choice = routing_choose(&conf, p->affinity, &r, p->scratch, route->n, now_ms);
+    if (!t->is_retry)
+        t->known_bytes = most_known(p->scratch, route->n);
+    return choice;
 }
 
 /* No other may be used: the one that was ejected first is better than none, and its errors are passed on. */
@@ -196,12 +223,6 @@ static bool asks_affinity(const struct upstream_want *want)
     return want->route->n > 1 && want->route->policy->kind == UPSTREAM_POLICY_AFFINITY;
 }
 
-static uint64_t session_hash(const struct upstream_pool *p, const struct upstream_want *want,
-                             str text)
-{
-    return text.len == 0 ? 0 : affinity_session_hash(p->key, want->owner, want->route->name, text);
-}
-
 /* Out of memory, less is known of the prompt. */
 static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket *t,
                            struct arena *a)
@@ -214,10 +235,11 @@ static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket
     if (!asks_affinity(want))
         return;
     (void)prefix_marks_read(want->body, p->key, a, &marks);
-    t->session = session_hash(p, want, want->session);
+    t->session = upstream_pool_session(p, want, want->session);
     t->prompt = (struct affinity_prompt){
-        .session = str_is_none(want->session_next) ? t->session
-                                                   : session_hash(p, want, want->session_next),
+        .session = str_is_none(want->session_next)
+                       ? t->session
+                       : upstream_pool_session(p, want, want->session_next),
         .salt = p->shares_affinity ? 0 : affinity_salt(p->key, want->owner),
         .marks = marks.marks,
         .n_marks = marks.n,
@@ -356,6 +378,7 @@ enum upstream_ticket_state upstream_pool_admit(struct upstream_pool *p, struct u
     if (!t->is_retry)
         t->since_ms = now_ms;
     look_at_prompt(p, t, a);
+    upstream_pool_read_session(p, t);
     uv_mutex_lock(&p->lock);
     t->group = upstream_pool_group(p, want);
     if (t->group != NULL)
@@ -431,6 +454,7 @@ static void give_back(struct upstream_pool *p, struct upstream_ticket *t,
         .now_ms = now_ms, .is_last = !has_other(p, t, now_ms), .chance = draw_chance()};
     struct upstream_health_news news;
 
+    upstream_pool_end_hint(t, l);
     l->in_flight--;
     p->n_rounds--;
     p->n_retrying -= t->is_retry;

@@ -129,6 +129,12 @@ static inline bool upstream_table_is_demo(const struct upstream_table *t)
     return !t->is_from_file && t->entries[0].config->upstream == NULL;
 }
 
+/* gen_ai.provider.name of an upstream that is a server of OpenAI, or is not. */
+static inline str upstream_table_provider(const struct upstream_entry *u, bool is_openai)
+{
+    return is_openai ? STR("openai") : u->provider;
+}
+
 /* The entry of that name, or NULL. */
 const struct upstream_entry *upstream_table_find(const struct upstream_table *t, str name);
 

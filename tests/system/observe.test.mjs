@@ -83,7 +83,7 @@ describe('a turn', () => {
                 assert.deepEqual(Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, `${value}`])), {
                     route: '/v1/responses', model: 'mine', upstream_model: 'theirs', upstream: 'default', status: 'completed', http_status: '200', rounds: '1', attempts: '1',
                     input_tokens: '9', output_tokens: '3', cached_tokens: '0', reasoning_tokens: '0', bytes_in: `${body.length}`, bytes_out: `${got.bytes.length}`,
-                    upstream_status: '200', client: '127.0.0.1', key: MARK, request_id: id,
+                    upstream_status: '200', routing: 'only', client: '127.0.0.1', key: MARK, request_id: id,
                 });
             }
         });

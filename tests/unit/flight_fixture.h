@@ -765,6 +765,8 @@ static inline void stage_open(const char *const *args)
     stage.live.counts = token_memory_new(&counts, &e);
     assert_non_null(stage.live.counts);
     stage.upstream = (struct upstream_entry){.name = STR("default"),
+                                             .is_traced = true,
+                                             .provider = STR("openai_compatible"),
                                              .base = STR("http://upstream"),
                                              .authorization = STR_NONE,
                                              .config = &stage.load.config,
