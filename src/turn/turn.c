@@ -11,9 +11,9 @@
  *     to answer. In ADMIT the turn waits for a place at an upstream; that may be another one than the request
  *     was written for. When the context is to be replaced by a summary, that is a round of its own:
  *
- *       COMPACT -> ADMIT_SUMMARY -> ASK_SUMMARY -> SUMMARY -> COMPACTED -> WRITE
- *          ^____________/____________________________________/          or the response has ended, if it was made
- *                                                                        for that; asked again, for less
+ *       COMPACT -> ROUTE_SUMMARY -> WRITE_SUMMARY -> ADMIT_SUMMARY -> ASK_SUMMARY -> SUMMARY -> COMPACTED -> WRITE
+ *                                        ^________________/_____________________________________/
+ *                                          or the response has ended, if it was made for that; asked again, for less
  *
  *     a response for the background is stored in ACCEPT, and the turn is DONE. When it is time another turn
  *     (turn_run.h) begins at RECOGNISE with the same request, and passes there.
@@ -89,17 +89,21 @@ static const struct turn_stage stages[] = {
     [TURN_WRITE] = {"write", turn_weight, turn_write_request, .next = TURN_COUNT},
     [TURN_COUNT] = {"count", turn_estimate_weight, turn_estimate_written, turn_count_written,
                     .next = TURN_COMPACT},
-    [TURN_COMPACT] = {"compact", turn_compact_weight, turn_write_summary_question,
-                      turn_wants_summary, .next = TURN_ADMIT_SUMMARY, .otherwise = TURN_FIT,
+    [TURN_COMPACT] = {"compact", turn_compact_weight, turn_begin_summary, turn_wants_summary,
+                      .next = TURN_ROUTE_SUMMARY, .otherwise = TURN_FIT,
                       .span = "antiphon.compaction"},
+    [TURN_ROUTE_SUMMARY] = {"route_summary", .run = turn_route_summary, .next = TURN_WRITE_SUMMARY,
+                            .span = "antiphon.compaction"},
+    [TURN_WRITE_SUMMARY] = {"write_summary", turn_weight, turn_write_summary_question,
+                            .next = TURN_ADMIT_SUMMARY, .span = "antiphon.compaction"},
     [TURN_ADMIT_SUMMARY] = {"admit_summary", .run = turn_admit_summary, .next = TURN_ASK_SUMMARY,
-                            .otherwise = TURN_COMPACT, .span = "antiphon.queue"},
+                            .otherwise = TURN_WRITE_SUMMARY, .span = "antiphon.queue"},
     [TURN_ASK_SUMMARY] = {"ask_summary", .run = turn_ask_for_summary, .next = TURN_SUMMARY,
                           .span = "antiphon.compaction"},
     [TURN_SUMMARY] = {"summary", .run = turn_await_summary, .next = TURN_COMPACTED, .listens = true,
                       .span = "antiphon.compaction"},
     [TURN_COMPACTED] = {"compacted", turn_weight, turn_take_summary, turn_judge_summary,
-                        .next = TURN_WRITE, .otherwise = TURN_COMPACT,
+                        .next = TURN_WRITE, .otherwise = TURN_WRITE_SUMMARY,
                         .span = "antiphon.compaction"},
     [TURN_FIT] = {"fit", turn_fit_weight, turn_clamp_output, turn_judge_size, .next = TURN_ADMIT,
                   .otherwise = TURN_SHORTEN},

@@ -97,19 +97,29 @@ static struct flight_round describe_round(struct turn *t)
 /* What decides how a request is written. */
 struct manner {
     const struct upstream_profile *kind;
+    const struct config_list *passed; /* pass_fields */
     struct model_profile profile;
     str model;
 };
 
 static struct manner manner_of(struct turn *t)
 {
-    return (struct manner){upstream_kind_profile(t->flight.upstream->config, t->facts), t->profile,
+    return (struct manner){turn_kind(t), &t->flight.upstream->config->pass_fields, t->profile,
                            turn_upstream_model(t)};
+}
+
+static bool is_same_list(const struct config_list *a, const struct config_list *b)
+{
+    bool is_same = a->n == b->n;
+
+    for (size_t i = 0; is_same && i < a->n; i++)
+        is_same = strcmp(a->items[i], b->items[i]) == 0;
+    return is_same;
 }
 
 static bool is_same_manner(const struct manner *a, const struct manner *b)
 {
-    return a->kind == b->kind && str_eq(a->model, b->model) &&
+    return a->kind == b->kind && is_same_list(a->passed, b->passed) && str_eq(a->model, b->model) &&
            model_profile_is_same(&a->profile, &b->profile);
 }
 
@@ -175,6 +185,54 @@ enum turn_next turn_admit_summary(void *arg, struct err *reterr)
     if (next == TURN_ELSE)
         turn_plan_chat(t);
     return next == TURN_FAIL ? TURN_GO : next;
+}
+
+/* ---- ROUTE_SUMMARY */
+
+/* Lists of models that are not known yet are not waited for. */
+static enum turn_next find_summary_route(struct turn *t, str model, struct err *reterr)
+{
+    enum turn_next next;
+
+    do {
+        next = flight_find_route(&t->flight, model, reterr);
+    } while (next == TURN_WAIT);
+    return next;
+}
+
+/* A model that nobody serves makes no summary. */
+enum turn_next turn_route_summary(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+    struct turn_summary_call *s = t->compaction.summary;
+    const char *model = turn_compaction_model(t);
+
+    (void)reterr;
+    if (model == NULL || !has_names(t))
+        return TURN_GO;
+    s->former = (struct turn_summary_route){.route = t->flight.admission.route,
+                                            .upstream = t->flight.upstream};
+    s->has_route = true;
+    if (find_summary_route(t, str_from_c(model), &s->why_not) == TURN_GO) {
+        adopt_upstream(t);
+    } else {
+        turn_leave_summary_route(t);
+        s->has_failed = true;
+    }
+    return TURN_GO;
+}
+
+/* The worker has been there before: nothing can fail. */
+void turn_leave_summary_route(struct turn *t)
+{
+    struct turn_summary_call *s = t->compaction.summary;
+
+    if (!s->has_route)
+        return;
+    s->has_route = false;
+    t->flight.admission.route = s->former.route;
+    (void)flight_take_upstream(&t->flight, s->former.upstream);
+    adopt_upstream(t);
 }
 
 /* ---- RETRY */

@@ -5,6 +5,7 @@
 #include "compact/compact_shrink.h"
 #include "compact/compact_text.h"
 #include "conv/trim.h"
+#include "flight/flight_admission.h"
 #include "json/json_text.h"
 #include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
@@ -70,8 +71,7 @@ size_t turn_compact_weight(const void *arg)
 {
     const struct turn *t = arg;
 
-    return turn_is_for_summary(t) || t->compaction.summary != NULL || is_reached(t) ? turn_weight(t)
-                                                                                    : 0;
+    return turn_is_for_summary(t) || is_reached(t) ? turn_weight(t) : 0;
 }
 
 /* ---- what stays */
@@ -142,23 +142,29 @@ static int write_request(struct turn *t, struct turn_summary_call *s, struct err
     return request_compact_ask(&t->request, &call, &t->flight.arena, &s->request, reterr);
 }
 
-/* The operator may have another model write it, which may want its requests otherwise. */
+/* The operator may have another model write it, which may want its requests otherwise. Where names lead to upstreams,
+ * the turn is at one of that model by now. */
 static int choose_model(struct turn *t, struct turn_summary_call *s, struct err *reterr)
 {
-    const struct config *c = t->flight.worker->config, *its = t->flight.upstream->config;
+    const char *model = turn_compaction_model(t);
+    const struct config *its = t->flight.upstream->config;
     struct buf name = {.limit = 0};
 
     s->profile = t->profile;
     s->chat = t->chat;
-    if (c->compaction_model != NULL && c->compaction_model[0] != '\0') {
-        json_text_escape(str_from_c(c->compaction_model), &name);
+    if (model != NULL) {
+        json_text_escape(str_from_c(model), &name);
         s->request.model =
             buf_failed(&name) ? STR_NONE : arena_dup(&t->flight.arena, buf_str(&name));
         buf_fini(&name);
         if (str_is_none(s->request.model))
             return err_set_no_memory(reterr);
-        s->profile = upstream_model_profile(its, t->facts, &s->request, &t->flight.arena);
+        if (!s->has_route)
+            s->profile = upstream_model_profile(its, t->facts, &s->request, &t->flight.arena);
         s->chat = upstream_chat_options(its, t->facts, &s->request, &s->profile, &t->flight.arena);
+        if (s->has_route)
+            s->chat.model = flight_sent_model(&t->flight);
+        s->chat.taken_fields = turn_taken_fields(t);
         s->chat.reasoning_source = t->chat.reasoning_source;
     }
     s->chat.repairs = NULL;
@@ -229,7 +235,7 @@ static int write_question(struct turn *t, struct turn_summary_call *s, struct er
 }
 
 /* NULL when out of memory. */
-static struct turn_summary_call *begin_summary(struct turn *t)
+static struct turn_summary_call *make_summary(struct turn *t)
 {
     const struct config *c = t->flight.worker->config;
     struct turn_summary_call *s = arena_alloc(&t->flight.arena, sizeof(*s));
@@ -258,20 +264,27 @@ static int pass_summary(struct turn *t)
     return 0;
 }
 
+int turn_begin_summary(void *arg, struct err *reterr)
+{
+    struct turn *t = arg;
+    struct turn_summary_call *s;
+
+    if (!is_due(t))
+        return 0;
+    s = t->compaction.summary = make_summary(t);
+    if (s == NULL && turn_is_for_summary(t))
+        return err_set_no_memory(reterr);
+    return s == NULL || keeps_everything(t, s) ? pass_summary(t) : 0;
+}
+
 int turn_write_summary_question(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
     struct turn_summary_call *s = t->compaction.summary;
 
-    if (s == NULL && !is_due(t))
-        return 0;
-    if (s == NULL)
-        s = t->compaction.summary = begin_summary(t);
-    if (s == NULL && turn_is_for_summary(t))
-        return err_set_no_memory(reterr);
-    if (s == NULL || keeps_everything(t, s))
-        return pass_summary(t);
-    s->has_failed = write_question(t, s, &s->why_not) == -1;
+    (void)reterr;
+    if (!s->has_failed)
+        s->has_failed = write_question(t, s, &s->why_not) == -1;
     return 0;
 }
 

@@ -109,7 +109,7 @@ static struct token_count_conf count_conf(struct turn *t)
         .request = &n->request,
         .key = n->has_key ? &n->key : NULL,
         .base = t->flight.upstream->base,
-        .kind = upstream_kind_profile(c, t->facts)->kind,
+        .kind = turn_kind(t)->kind,
         .headers = n->headers,
         .n_headers = flight_add_headers(&t->flight, n->headers, 1),
         .call = reach_call_conf(&t->flight),

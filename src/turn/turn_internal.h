@@ -24,6 +24,7 @@
  * turn_readers.c    those who read the events beside the client, or in its place
  * turn_answer.c     what the client gets until then
  * turn_response.c   the response is made
+ * turn_fields.c     fields of the request that not all upstreams know
  * turn_own_tools.c  what it says of hosted tools
  * turn_tool_set.c   which tools, by what names, and who has to approve
  * turn_truncate.c   less of a conversation that is too long
@@ -79,6 +80,8 @@ enum turn_state {
     TURN_WRITE,
     TURN_COUNT,
     TURN_COMPACT,
+    TURN_ROUTE_SUMMARY,
+    TURN_WRITE_SUMMARY,
     TURN_ADMIT_SUMMARY,
     TURN_ASK_SUMMARY,
     TURN_SUMMARY,
@@ -180,9 +183,6 @@ struct turn_counted {
 struct turn {
     struct flight flight; /* first; its call is this round's */
     str route_model; /* that decides who may serve it, plain; STR_NONE: not known, or of no matter */
-    bool awaits_list;     /* of models, of its upstream, to know who may */
-    bool awaits_upstream; /* it is being found out what it is */
-    bool is_compact;      /* it was asked of /v1/responses/compact */
     struct responses_request request;
     struct model_profile profile;  /* of its model, once there is a response */
     struct upstream_window window; /* the same */
@@ -202,6 +202,9 @@ struct turn {
     enum response_dialect dialect; /* of its stream */
     unsigned n_shortened;          /* how often it was sent again with less of the conversation */
     size_t n_left_out;             /* messages of it that are not sent (conv/trim.h) */
+    bool awaits_list;              /* of models, of its upstream, to know who may */
+    bool awaits_upstream;          /* it is being found out what it is */
+    bool is_compact;               /* it was asked of /v1/responses/compact */
     bool is_aimed;                 /* it was cut by the upstream's numbers, and is under way */
     bool has_response, has_round;  /* are initialised */
     bool is_begun;                 /* the head of the stream has been sent */
@@ -211,6 +214,9 @@ struct turn {
     bool is_count;   /* it is only counted: POST /v1/responses/input_tokens */
     bool has_ended;  /* the response, with the round that has ended last */
 
+    struct extra_fields_options
+        *other_fields; /* of all candidates; NULL: there is one, or not yet */
+    struct extra_fields_options taken_fields; /* what turn_taken_fields() returns */
     struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
 
     /* in the arena; the store works with them, in tasks of the flight */
@@ -333,6 +339,15 @@ int turn_choose_servers(struct turn *t, struct err *reterr);
 /* All servers' tools are known: gives them to the request. Returns 0, or -1 with *reterr filled. */
 int turn_add_tools(struct turn *t, struct err *reterr);
 
+/* ---- turn_fields.c */
+
+/* The fields of the request are to be read for all upstreams that may serve it: adds what the others know to what
+ * the likely one does. */
+void turn_join_fields(struct turn *t, struct extra_fields_options *extra);
+
+/* Of these, what its upstream takes; NULL: all of them, since they were read for it alone. */
+const struct extra_fields_options *turn_taken_fields(struct turn *t);
+
 /* ---- turn_response.c */
 
 /* Makes the response, which may be shown from then on. Returns 0, or -1 with *reterr filled. */
@@ -355,7 +370,7 @@ void turn_plan_chat(struct turn *t);
 /* Writes the body for the upstream: t->chat_body. Returns 0, or -1 with *reterr filled. */
 int turn_write_question(struct turn *t, const struct turn_question *q, struct err *reterr);
 
-/* Sends it. The same. */
+/* Sends it, with the slot of its session where it has one. The same. */
 int turn_start_question(struct turn *t, const struct turn_question *q, struct err *reterr);
 
 /* How the answer is read. */

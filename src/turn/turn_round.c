@@ -218,6 +218,7 @@ void turn_plan_chat(struct turn *t)
                                     &t->flight.arena);
     if (!str_is_none(flight_sent_model(&t->flight)))
         t->chat.model = flight_sent_model(&t->flight);
+    t->chat.taken_fields = turn_taken_fields(t);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.repairs = &t->history_repairs;
     t->chat.spent_tokens = spent_tokens;

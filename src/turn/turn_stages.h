@@ -86,6 +86,9 @@ size_t turn_route_weight(const void *arg);
 int turn_look_for_model(void *arg, struct err *reterr);
 enum turn_next turn_find_route(void *arg, struct err *reterr);
 
+/* ROUTE_SUMMARY: who may serve the model that writes summaries, where that is another one than the turn's. */
+enum turn_next turn_route_summary(void *arg, struct err *reterr);
+
 /* ADMIT, ADMIT_SUMMARY: there is a place at an upstream. Otherwise: it is one that wants the request written
  * otherwise. */
 enum turn_next turn_admit(void *arg, struct err *reterr);
@@ -112,10 +115,13 @@ enum turn_next turn_send_count(void *arg, struct err *reterr);
 
 /* ---- turn_compact.c */
 
-/* COMPACT: the question for a summary is written, if it is time for one. Otherwise: it is not. */
+/* COMPACT: is it time for a summary, and is there anything to summarize? Otherwise: it is not. */
 size_t turn_compact_weight(const void *arg);
-int turn_write_summary_question(void *arg, struct err *reterr);
+int turn_begin_summary(void *arg, struct err *reterr);
 enum turn_next turn_wants_summary(void *arg, struct err *reterr);
+
+/* WRITE_SUMMARY: the question for it. */
+int turn_write_summary_question(void *arg, struct err *reterr);
 
 /* ASK_SUMMARY: it is sent. */
 enum turn_next turn_ask_for_summary(void *arg, struct err *reterr);

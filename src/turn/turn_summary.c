@@ -187,6 +187,7 @@ static void log_summary(const struct turn *t, const struct turn_summary_call *s)
 static enum turn_next go_on(struct turn *t)
 {
     log_summary(t, t->compaction.summary);
+    turn_leave_summary_route(t);
     turn_fini_summary(t);
     t->compaction.is_settled = true;
     return TURN_GO;

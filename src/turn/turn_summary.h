@@ -23,6 +23,12 @@ struct turn_summary_call {
     struct conversation conversation; /* with the question at its end */
     int64_t max_tokens;
 
+    struct turn_summary_route { /* of the turn, while the summary has one of its own */
+        struct upstream_route route;
+        const struct upstream_entry *upstream;
+    } former;
+    bool has_route; /* of its own */
+
     struct compact_kept kept; /* what stays beside it */
     int64_t n_tokens;         /* of the context that it replaces */
 
@@ -36,6 +42,17 @@ struct turn_summary_call {
     unsigned n_refused;               /* calls, for their length */
     struct err why_not;
 };
+
+/* The model that writes summaries, by the operator's word; NULL: that of the turn. */
+static inline const char *turn_compaction_model(const struct turn *t)
+{
+    const char *model = t->flight.worker->config->compaction_model;
+
+    return model == NULL || model[0] == '\0' ? NULL : model;
+}
+
+/* The summary has been made, or not: the turn goes on with upstreams of its own model; in turn_admit.c. */
+void turn_leave_summary_route(struct turn *t);
 
 /* Is the summary what the client has asked for, and the whole of the response? */
 static inline bool turn_is_for_summary(const struct turn *t)

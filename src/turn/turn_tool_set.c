@@ -297,6 +297,7 @@ struct responses_request_options turn_request_options(struct turn *t)
         upstream_request_options(t->flight.upstream->config, t->facts);
     struct mcp_snapshot *servers = worker_mcp_servers(t->flight.worker);
 
+    turn_join_fields(t, &o.extra);
     o.is_count = t->is_count;
     o.input.seal = turn_seal(t);
     o.compaction = turn_compact_reading(t);

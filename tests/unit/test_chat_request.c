@@ -36,6 +36,54 @@ static void vendor_fields_pass_through(void **state)
     json_decref(chat);
 }
 
+/* What is written for one of two upstreams that know other fields. */
+static json_t *chat_for(const struct extra_fields_options *taken, bool switches_thinking)
+{
+    static const char *const a[] = {"top_k", "chat_template_kwargs"}, *const b[] = {"grammar"};
+    const struct extra_fields_options both[] = {{.pass = {a, COUNT_OF(a)}}, {.pass = {b, 1}}};
+    const struct responses_request_options options = {
+        .default_model = STR_NONE,
+        .extra = {.pass = both[0].pass, .others = both, .n_others = COUNT_OF(both)}};
+    const struct chat_request_options chat = {.taken_fields = taken,
+                                              .thinking_switch = switches_thinking};
+    struct fixture f;
+    json_t *tree;
+
+    assert_int_equal(
+        fixture_parse_with(&f, &options,
+                           STR(WITH("\"top_k\":3,\"grammar\":\"g\",\"other\":1,\"reasoning\":{"
+                                    "\"effort\":\"none\"},\"chat_template_kwargs\":{\"a\":1}")),
+                           0),
+        0);
+    assert_int_equal(f.request.extra.n_ignored, 1);
+    tree = fixture_chat(&f, &chat);
+    fixture_fini(&f);
+    return tree;
+}
+
+static void a_field_that_another_candidate_knows_goes_to_that_alone(void **state)
+{
+    static const char *const names[] = {"grammar"};
+    const struct extra_fields_options grammar = {.pass = {names, 1}},
+                                      all = {.unknown = UNKNOWN_FIELDS_FORWARD};
+    json_t *chat = chat_for(&grammar, true);
+
+    (void)state;
+    assert_json("own", json_object_get(chat, "grammar"), "\"g\"");
+    assert_null(json_object_get(chat, "top_k"));
+    assert_json("switch", json_object_get(chat, "chat_template_kwargs"),
+                "{\"enable_thinking\":false}");
+    json_decref(chat);
+    for (size_t i = 0; i < 2; i++) {
+        chat = chat_for(i == 0 ? &all : NULL, false);
+        assert_json("all", json_object_get(chat, "grammar"), "\"g\"");
+        assert_json("all", json_object_get(chat, "top_k"), "3");
+        assert_json("all", json_object_get(chat, "chat_template_kwargs"), "{\"a\":1}");
+        assert_null(json_object_get(chat, "other"));
+        json_decref(chat);
+    }
+}
+
 static void the_schema_of_the_text_is_passed_on(void **state)
 {
     json_t *chat = chat_of(WITH("\"text\":{\"format\":{\"type\":\"json_schema\",\"name\":\"n\","
@@ -269,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_request_sends_nothing_else),
         cmocka_unit_test(vendor_fields_pass_through),
+        cmocka_unit_test(a_field_that_another_candidate_knows_goes_to_that_alone),
         cmocka_unit_test(the_schema_of_the_text_is_passed_on),
         cmocka_unit_test(logprobs_follow_include),
         cmocka_unit_test(an_openai_upstream_gets_its_own_fields),

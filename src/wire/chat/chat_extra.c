@@ -46,6 +46,23 @@ static bool asks_for_choices(const struct extra_field *f)
            (jr_type_of(f->value) != JR_NUMBER || jr_number_value(f->value) != 1);
 }
 
+static bool is_taken(const struct chat_request_options *o, str name)
+{
+    return o->taken_fields == NULL || extra_fields_are_taken(o->taken_fields, name);
+}
+
+/* Not null, and for this upstream. */
+static bool is_sent(const struct extra_field *f, const struct chat_request_options *o)
+{
+    return !str_is_none(f->value) && is_taken(o, f->name);
+}
+
+str chat_extra_get(const struct responses_request *r, const struct chat_request_options *o,
+                   str name)
+{
+    return is_taken(o, name) ? extra_fields_get(&r->extra, name) : STR_NONE;
+}
+
 static bool switches_thinking_off(const struct responses_request *r,
                                   const struct chat_request_options *o)
 {
@@ -65,12 +82,12 @@ static void write_member(struct jw *w, str escaped_name, str value)
 }
 
 /* The client's own arguments for the template stay, but for the switch. */
-static void write_template_arguments(const struct extra_fields *given, struct jw *w)
+static void write_template_arguments(str given, struct jw *w)
 {
     struct jr j;
     str name;
 
-    jr_init(&j, extra_fields_get(given, STR("chat_template_kwargs")));
+    jr_init(&j, given);
     jw_key(w, "chat_template_kwargs");
     jw_object(w);
     if (jr_enter(&j, JR_OBJECT)) {
@@ -108,10 +125,11 @@ static bool is_for_prompts(const struct responses_request *r, const struct extra
     return !str_is_one_of(f->name, LIST_OF(others)) && !is_ours(r, f->name) && !asks_for_choices(f);
 }
 
-void chat_extra_write_for_prompt(const struct responses_request *r, struct jw *w)
+void chat_extra_write_for_prompt(const struct responses_request *r,
+                                 const struct chat_request_options *o, struct jw *w)
 {
     for (const struct extra_field *f = r->extra.first; f != NULL; f = f->next) {
-        if (!str_is_none(f->value) && is_for_prompts(r, f))
+        if (is_sent(f, o) && is_for_prompts(r, f))
             write_member(w, f->raw_name, f->value);
     }
 }
@@ -122,12 +140,12 @@ void chat_extra_write(const struct responses_request *r, const struct chat_reque
     bool thinking_off = switches_thinking_off(r, o);
 
     for (const struct extra_field *f = r->extra.first; f != NULL; f = f->next) {
-        if (str_is_none(f->value) || is_ours(r, f->name) || is_said(o, continues, f->name) ||
+        if (!is_sent(f, o) || is_ours(r, f->name) || is_said(o, continues, f->name) ||
             asks_for_choices(f))
             continue;
         if (!thinking_off || !str_eq(f->name, STR("chat_template_kwargs")))
             write_member(w, f->raw_name, f->value);
     }
     if (thinking_off)
-        write_template_arguments(&r->extra, w);
+        write_template_arguments(chat_extra_get(r, o, STR("chat_template_kwargs")), w);
 }

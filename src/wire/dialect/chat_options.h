@@ -13,6 +13,8 @@
 #include "base/str.h"
 #include "conv/conversation.h"
 
+struct extra_fields_options;
+
 /* CONTRACT 1.3 */
 enum chat_token_field { CHAT_MAX_TOKENS, CHAT_MAX_COMPLETION_TOKENS, CHAT_BOTH_TOKEN_FIELDS };
 
@@ -106,6 +108,8 @@ struct chat_request_options {
     bool format_after_tools;  /* response_format keeps the model from calling: it is for a round of
                                  its own, see chat_request_defers_format() */
     bool object_schema;       /* json_object binds only together with a schema */
+    /* Of the client's fields, those that are written (extra_fields_are_taken()); NULL: all. */
+    const struct extra_fields_options *taken_fields;
     /* What had to be changed of the history, set when the messages are written; NULL: nobody
      * asks. */
     struct history_repairs *repairs;

@@ -45,6 +45,20 @@ static bool is_passed(const struct extra_fields_options *o, str name)
     return is_listed(&o->pass, STR("auto")) && is_known(o, name);
 }
 
+bool extra_fields_are_taken(const struct extra_fields_options *o, str name)
+{
+    return o->unknown == UNKNOWN_FIELDS_FORWARD || is_passed(o, name);
+}
+
+static bool is_for_anybody(const struct extra_fields_options *o, str name)
+{
+    bool is = extra_fields_are_taken(o, name);
+
+    for (size_t i = 0; !is && i < o->n_others; i++)
+        is = extra_fields_are_taken(&o->others[i], name);
+    return is;
+}
+
 static struct extra_field *append_field(struct extra_field **first, struct extra_field **last,
                                         str name, struct arena *a)
 {
@@ -102,7 +116,7 @@ int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr)
 
     if (str_is_none(name))
         return err_set_no_memory(reterr);
-    if (x->options->unknown == UNKNOWN_FIELDS_FORWARD || is_passed(x->options, name))
+    if (is_for_anybody(x->options, name))
         return keep_field(x, name, raw_name, value, reterr);
     if (x->options->unknown == UNKNOWN_FIELDS_REJECT)
         return reject_unknown(raw_name, reterr);

@@ -25,6 +25,9 @@ struct extra_fields_options {
      * the list of CONTRACT 1.1. */
     struct name_list pass, known;
     bool names_left_out; /* what becomes of left_out */
+    /* A field is for an upstream as well if one of these takes it: of others that may get the request. */
+    const struct extra_fields_options *others;
+    size_t n_others;
 };
 
 /* A field for the upstream. */
@@ -60,6 +63,9 @@ void extra_reader_init(struct extra_reader *x, const struct extra_fields_options
  * Of a field given twice the last value counts. Returns 0, or -1 with *reterr
  * filled: 400 unknown_parameter. */
 int extra_reader_take(void *arg, str raw_name, str value, struct err *reterr);
+
+/* Is a field of that name, plain, for an upstream with these options? Others are not asked. */
+bool extra_fields_are_taken(const struct extra_fields_options *o, str name);
 
 /* The value of a field, or STR_NONE. Walks the list. */
 str extra_fields_get(const struct extra_fields *f, str name);

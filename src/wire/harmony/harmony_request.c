@@ -68,7 +68,7 @@ static void write_token_limit(const struct responses_request *r,
 
     if (left > 0)
         jw_key_int(w, "max_tokens", left);
-    else if (!str_is_none(extra_fields_get(&r->extra, STR("max_tokens"))))
+    else if (!str_is_none(chat_extra_get(r, o, STR("max_tokens"))))
         return;
     else if (options->max_tokens > 0)
         jw_key_int(w, "max_tokens", options->max_tokens);
@@ -90,7 +90,7 @@ static void write_body(const struct responses_request *r, const struct chat_requ
     json_copy_given_text(w, "user", r->user);
     for (size_t i = 0; i < COUNT_OF(settings); i++)
         jw_key_raw(w, settings[i].name, settings[i].value);
-    chat_extra_write_for_prompt(r, w);
+    chat_extra_write_for_prompt(r, o, w);
     jw_object_end(w);
 }
 
