@@ -104,11 +104,11 @@ struct upstream_ticket {
     size_t
         lost_bytes; /* the same, if it was sent elsewhere since that one was busy or had failed */
     struct upstream_hint hint;
-    int retry_after_s;      /* of a refusal; of a round that was given up: the client's */
-    uint64_t since_ms;      /* it asked first */
-    uint64_t begun_ms;      /* it was granted */
-    uint64_t until_ms;      /* it does not ask before; 0: a place is all that it waits for */
-    uint64_t deadline_ms;   /* queue_timeout is over */
+    int retry_after_s;    /* of a refusal; of a round that was given up: the client's */
+    uint64_t since_ms;    /* it asked first */
+    uint64_t begun_ms;    /* it was granted */
+    uint64_t until_ms;    /* it does not ask before; 0: a place is all that it waits for */
+    uint64_t deadline_ms; /* queue_timeout is over */
 };
 
 /* Asks for a place, for a new round; or, after a plan that said so, once more. The arena takes what is

@@ -44,7 +44,9 @@ const ROUTE = {
 };
 
 /* Keys as flags: { eject_time: '300ms' } is --eject-time 300ms. */
-export const flags = (settings) => Object.entries(settings).flatMap(([key, value]) => [`--${key.replaceAll('_', '-')}`, `${value}`]);
+const flag = (key) => `--${key.replaceAll('_', '-')}`;
+export const flags = (settings) => Object.entries(settings).flatMap(([key, value]) =>
+    (typeof value === 'boolean' ? [flag(value ? key : `no_${key}`)] : [flag(key), `${value}`]));
 
 /* What every test of groups has, unless it says otherwise: nothing of it waits for long. */
 const USUAL = { early_error_window: '0s' };

@@ -42,19 +42,19 @@ export class Gateway extends Api {
     }
 
     /* Starts the daemon, in front of `up`. */
-    async start({ servers = {}, file, up, args = [], env = {}, wait = true, lists = 'remote' }) {
+    async start({ servers = {}, file, up, args = [], env = {}, wait = true, lists = 'remote', headers = {} }) {
         writeServers(file, servers);
         const listing = lists === 'declared' ? [] : ['--mcp-list-items', lists];
         const daemon = await startDaemon({ upstream: up.url, args: ['--model', 'test-model', '--mcp-config', file, ...listing, ...args], env });
         Object.assign(this.#parts, { up, daemon });
-        Object.assign(this, { up, daemon, file });
+        Object.assign(this, { up, daemon, file, headers });
         if (wait)
             await this.available(...Object.keys(servers));
         return this;
     }
 
     async servers() {
-        const { data } = (await get(this.daemon, '/v1/mcp/servers')).json;
+        const { data } = (await get(this.daemon, '/v1/mcp/servers', { headers: this.headers })).json;
         return Object.fromEntries(data.map((one) => [one.server_label, one]));
     }
 

@@ -385,7 +385,7 @@ describe('models', () => {
         const path = folder(t, 'keys');
         writeFileSync(path, lineOf('alice', KEY, '--models', 'fast', '--concurrency', '1', '--rpm', '50', '--tpm', '1000'), { mode: 0o600 });
         const fake = await startMcp();
-        const g = await gateway(t, { servers: { fake }, wait: false, args: ['--api-keys-file', path, '--model-alias', 'fast=big', '--chat-tools', 'all'] });
+        const g = await gateway(t, { servers: { fake }, headers: bearer(KEY), args: ['--api-keys-file', path, '--model-alias', 'fast=big', '--chat-tools', 'all'] });
         const post = (model) => ask(g.daemon, { model, messages: [{ role: 'user', content: 'Hi' }] }, { path: CHAT, headers: bearer(KEY) });
         checkError(await post('big'), 404, 'model_not_found', 'model');
         for (let i = 0; i < 3; i++) {

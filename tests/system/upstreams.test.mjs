@@ -27,8 +27,11 @@ const several = async (n, one) => {
 /* How often each rig has said something, in turns one behind the other. */
 async function sharesOf(group, n, how) {
     group.rigs.reset();
-    for (const { status, text } of await several(n, (i) => group.ask(`turn ${i}`, how)))
+    await several(n, async (i) => {
+        const { status, text } = await group.ask(`turn ${i}`, how);
         assert.equal(status, 200, text);
+        await group.rest(); /* the end of its answer may be read after the client has it */
+    });
     return group.rigs.counts();
 }
 
