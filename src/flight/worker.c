@@ -256,9 +256,9 @@ void worker_free(struct worker *w)
         http_server_close(w->server);
     search_http_free(w->search);
     http_client_free(w->pages);
-    reach_free_all(w);
     free_clients(w);
     http_client_free(w->client);
+    reach_free_all(w); /* which count the connections of clients */
     if (w->at_end.fn != NULL)
         w->at_end.fn(w->at_end.arg);
     loop_timer_free(w->drain_timer);
