@@ -8,6 +8,7 @@
 #include "cli/mcp_command_words.h"
 #include "cli/mcp_report.h"
 #include "cli/mcp_visit.h"
+#include "cli/text_table.h"
 #include "front/mcp_view.h"
 #include "mcp/hub/mcp_hub.h"
 
@@ -27,7 +28,7 @@ static int refuse_server(const struct mcp_visited *s)
 
     if (why.len == 0)
         why = s->conf->is_enabled ? STR("is not available") : STR("is disabled");
-    mcp_report_words(why, &text);
+    text_table_words(why, &text);
     (void)fprintf(stderr, "antiphon: MCP server %.*s: %s\n", STR_ARG(s->conf->label),
                   buf_cstr(&text));
     buf_fini(&text);
@@ -105,7 +106,7 @@ static int print_failure(const struct mcp_failure *failure)
     struct buf text = {.limit = 0}, words = {.limit = 0};
 
     mcp_failure_text(failure, &text);
-    mcp_report_words(buf_str(&text), &words);
+    text_table_words(buf_str(&text), &words);
     (void)fprintf(stderr, "antiphon: %s\n", buf_cstr(&words));
     buf_fini(&text);
     buf_fini(&words);

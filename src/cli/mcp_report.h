@@ -14,9 +14,6 @@ void mcp_report_servers(const struct mcp_visit *v, struct buf *out);
 /* Appends a line for each tool: its name and the first line of what it says about itself. */
 void mcp_report_tools(const struct mcp_catalogue *tools, struct buf *out);
 
-/* Appends words of a server, without control characters but line feeds. */
-void mcp_report_words(str text, struct buf *out);
-
 /* Why a server cannot be used, or "": plain, one line. Points into it. */
 str mcp_report_error(const struct mcp_visited *s);
 

@@ -2,8 +2,8 @@
 #include "cli/store_report.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "cli/text_table.h"
 #include "json/json_write.h"
 
 void store_report_size(uint64_t bytes, struct buf *out)
@@ -18,17 +18,6 @@ void store_report_size(uint64_t bytes, struct buf *out)
         unit++;
     }
     (void)snprintf(text, sizeof(text), "%.*f %s", unit == 0 ? 0 : 1, n, units[unit]);
-    buf_c(out, text);
-}
-
-static void write_time(int64_t unix_s, struct buf *out)
-{
-    time_t t = (time_t)unix_s;
-    struct tm parts;
-    char text[32] = "?";
-
-    if (gmtime_r(&t, &parts) != NULL)
-        (void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts);
     buf_c(out, text);
 }
 
@@ -80,7 +69,7 @@ void store_report_table(const struct store_stats *stats, struct buf *out)
     if (stats->oldest_use == 0)
         buf_c(out, "-");
     else
-        write_time(stats->oldest_use, out);
+        text_table_time(stats->oldest_use, out);
     buf_char(out, '\n');
     write_label("schema version", out);
     buf_int(out, stats->schema_version);
