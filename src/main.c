@@ -10,6 +10,7 @@
 
 #include "access/api_key.h"
 #include "base/version.h"
+#include "cli/admin_command.h"
 #include "cli/command_line.h"
 #include "cli/doctor_command.h"
 #include "cli/health_command.h"

@@ -315,24 +315,13 @@ static void settle_url(struct draft *d, const struct upstream_value *v)
     }
 }
 
-static bool is_upstream_name(str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        const char c = name.p[i];
-
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
-            return false;
-    }
-    return name.len > 0 && name.len <= UPSTREAM_NAME_MAX;
-}
-
 void upstream_file_read_entry(struct upstream_reader *r, const struct upstream_value *v,
                               const struct upstream_entry *defaults, const struct config *config)
 {
     const size_t n_before = r->problems->n_errors;
     struct draft d = {.r = r};
 
-    if (!is_upstream_name(v->name))
+    if (!upstream_table_is_name(v->name))
         upstream_value_refuse(r, v, "a name has 1 to %d of the characters a-z, 0-9, - and _",
                               UPSTREAM_NAME_MAX);
     if (upstream_table_find(&r->shared->table, v->name) != NULL)

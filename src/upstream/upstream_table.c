@@ -155,6 +155,17 @@ str upstream_bearer(struct arena *a, str key)
     return copy;
 }
 
+bool upstream_table_is_name(str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        const char c = name.p[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+            return false;
+    }
+    return name.len > 0 && name.len <= UPSTREAM_NAME_MAX;
+}
+
 const struct upstream_entry *upstream_table_find(const struct upstream_table *t, str name)
 {
     for (size_t i = 0; i < t->n; i++) {

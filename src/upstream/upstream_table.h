@@ -135,6 +135,9 @@ static inline str upstream_table_provider(const struct upstream_entry *u, bool i
     return is_openai ? STR("openai") : u->provider;
 }
 
+/* True for what can be the name of an upstream: 1 to UPSTREAM_NAME_MAX of a-z, 0-9, - and _. */
+bool upstream_table_is_name(str name);
+
 /* The entry of that name, or NULL. */
 const struct upstream_entry *upstream_table_find(const struct upstream_table *t, str name);
 
