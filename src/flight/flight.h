@@ -179,7 +179,7 @@ void flight_cancel_call(struct flight *f);
 void flight_leave_upstream(struct flight *f);
 void flight_give_place_back(struct flight *f);
 
-/* Why the upstream was chosen that had a place for it last: "least" ...; STR_NONE: none has. The same. */
+/* Why the upstream was chosen that had a place for it last: "least" ...; STR_NONE: none has. In flight_spans.c. */
 str flight_routing(const struct flight *f);
 
 /* ---- the client */

@@ -305,11 +305,6 @@ int flight_slot(const struct flight *f)
     return a->has_asked && !a->is_waiting ? a->ticket.hint.slot : -1;
 }
 
-str flight_routing(const struct flight *f)
-{
-    return f->admission.has_choice ? routing_word_text(f->admission.ticket.choice) : STR_NONE;
-}
-
 uint64_t flight_waited_ms(const struct flight *f)
 {
     const struct flight_admission *a = &f->admission;

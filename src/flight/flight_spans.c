@@ -13,6 +13,13 @@
 #include "upstream/upstream_watch.h"
 #include "wire/dialect/upstream_kind.h"
 
+/* ---- what attempts are told by */
+
+str flight_routing(const struct flight *f)
+{
+    return f->admission.has_choice ? routing_word_text(f->admission.ticket.choice) : STR_NONE;
+}
+
 /* ---- time */
 
 static uint64_t unix_now_ns(void)
