@@ -33,8 +33,7 @@ struct upstream_check_up {
     bool is_auto, wants_slots;
     struct http_client *client;
     struct loop_timer *timer;
-    struct loop_message wanted; /* it is to be checked now */
-    struct http_call *call;     /* or NULL */
+    struct http_call *call; /* or NULL */
     enum question question;
     int status; /* of the answer; 0: none yet */
     struct buf body;
@@ -62,7 +61,6 @@ static void count_check(const struct upstream_live *l, enum upstream_check check
         metrics_add(metrics_of(METRIC_HEALTH_CHECKS, &labels), 1);
 }
 
-/* Checks say nothing of what only one upstream can do: it is used whatever they say. */
 static void note_check(struct upstream_live *l, enum upstream_check check)
 {
     struct upstream_pool *p = l->pool;
@@ -220,9 +218,18 @@ static void begin_check(void *arg)
         ask_question(c, ASK_HEALTH);
 }
 
-void upstream_check_up_now(struct upstream_check_up *c)
+void upstream_check_up_want(struct upstream_live *l)
 {
-    loop_post(c->live->pool->loop, &c->wanted);
+    loop_post(l->pool->loop, &l->wanted);
+}
+
+/* The check may have ended while the message was under way. */
+void upstream_check_up_now(void *arg)
+{
+    const struct upstream_live *l = arg;
+
+    if (l->check_up != NULL)
+        begin_check(l->check_up);
 }
 
 static bool keep_texts(struct upstream_check_up *c, const struct upstream_entry *u)
@@ -253,7 +260,6 @@ struct upstream_check_up *upstream_check_up_new(struct upstream_live *l,
     c->live = l;
     c->is_auto = u->health == UPSTREAM_HEALTH_AUTO;
     c->wants_slots = upstream_entry_asks_slots(u);
-    c->wanted = (struct loop_message){.fn = begin_check, .arg = c};
     c->client = upstream_watch_open_client(l->pool->loop, &reached);
     c->timer = loop_timer_new(l->pool->loop, begin_check, c);
     if (!keep_texts(c, u) || c->client == NULL || c->timer == NULL) {

@@ -271,6 +271,15 @@ bool upstream_health_resume(struct upstream_health_record *h, uint64_t now_ms,
                    STR("resume"), now_ms, ret_news);
 }
 
+bool upstream_health_uncheck(struct upstream_health_record *h, uint64_t now_ms,
+                             struct upstream_health_news *ret_news)
+{
+    h->n_bad_checks = h->n_good_checks = 0;
+    h->was_refused = false;
+    return h->state == UPSTREAM_STATE_DOWN &&
+           move_to(h, UPSTREAM_STATE_UP, STR("unchecked"), now_ms, ret_news);
+}
+
 bool upstream_health_advance(struct upstream_health_record *h, uint64_t now_ms,
                              struct upstream_health_news *ret_news)
 {

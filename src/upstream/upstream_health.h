@@ -74,7 +74,7 @@ uint32_t upstream_health_begin(struct upstream_health_record *h);
 struct upstream_health_news {
     enum upstream_health_state from, to; /* the same when only something is to be forgotten */
     str reason; /* a word that lives for ever: of antiphon_upstream_ejections_total, when to is ejected;
-                   * else checks, loading, success, time, drain, resume, restart */
+                   * else checks, unchecked, loading, success, time, drain, resume, restart */
     int ejection; /* METRIC_EJECTION_..., or METRIC_EJECTION_UNCOUNTED when to is not ejected */
     bool forgets; /* what it had cached is gone, or will have been replaced */
 };
@@ -110,6 +110,10 @@ bool upstream_health_drain(struct upstream_health_record *h, uint64_t now_ms,
                            struct upstream_health_news *ret_news);
 bool upstream_health_resume(struct upstream_health_record *h, uint64_t now_ms,
                             struct upstream_health_news *ret_news);
+
+/* It is not checked any more: what checks have found is forgotten, and it is up if that was why it is down. */
+bool upstream_health_uncheck(struct upstream_health_record *h, uint64_t now_ms,
+                             struct upstream_health_news *ret_news);
 
 /* Time has passed. */
 bool upstream_health_advance(struct upstream_health_record *h, uint64_t now_ms,

@@ -7,6 +7,7 @@
 #define ANTIPHON_UPSTREAM_UPSTREAM_LIVE_H
 
 #include "base/arena.h"
+#include "ev/loop.h"
 #include "upstream/upstream_health.h"
 
 struct token_memory;
@@ -29,6 +30,7 @@ struct upstream_live {
     uint16_t number;                    /* by which affinity knows it */
     struct upstream_health_record health;
     struct upstream_check_up *check_up; /* NULL: it is not checked */
+    struct loop_message wanted;         /* it is to be checked now; outlives the check */
     unsigned in_flight;
     unsigned n_slots;            /* that the server has said to have; 0: it has not */
     uint64_t n_served;           /* attempts that have been begun */

@@ -92,6 +92,7 @@ static struct upstream_live *new_live(struct upstream_pool *p, const struct upst
         return NULL;
     }
     l->pool = p;
+    l->wanted = (struct loop_message){.fn = upstream_check_up_now, .arg = l};
     l->number = p->n_numbers;
     l->name = arena_dup(&l->memory, u->name);
     l->base = arena_dup(&l->memory, u->base);
@@ -141,11 +142,20 @@ static bool is_checked(const struct upstream_table *t, const struct upstream_ent
            (t->n > 1 || u->health_is_given || upstream_entry_asks_slots(u));
 }
 
+/* What checks have found counts no more when there are none. */
 static void give_check_up(struct upstream_live *l, struct upstream_check_up *c)
 {
-    uv_mutex_lock(&l->pool->lock);
+    struct upstream_pool *p = l->pool;
+    const uint64_t now_ms = upstream_pool_now_ms();
+    struct upstream_health_news news;
+
+    uv_mutex_lock(&p->lock);
     l->check_up = c;
-    uv_mutex_unlock(&l->pool->lock);
+    if (c == NULL && upstream_health_uncheck(&l->health, now_ms, &news)) {
+        upstream_pool_news(p, l, &news);
+        upstream_pool_pump(p, now_ms);
+    }
+    uv_mutex_unlock(&p->lock);
 }
 
 /* Upstreams that cannot be checked for want of memory are used as they do. */
@@ -156,10 +166,8 @@ static void take_checks(const struct upstream_table *t, struct upstream_live *l)
     struct err e;
 
     if (former == NULL || !is_wanted || !upstream_check_up_fits(former, l->entry)) {
-        give_check_up(l, NULL);
+        give_check_up(l, is_wanted ? upstream_check_up_new(l, l->entry, &e) : NULL);
         upstream_check_up_free(former);
-        if (is_wanted)
-            give_check_up(l, upstream_check_up_new(l, l->entry, &e));
     }
     if (l->watch != NULL && l->entry != NULL)
         upstream_watch_take_key(l->watch, l->entry->authorization);
@@ -170,17 +178,44 @@ static bool needs_affinity(const struct upstream_table *t)
     return t->n > 1;
 }
 
-static int open_affinity(struct upstream_pool *p, const struct upstream_table *t,
-                         const struct config *c, struct err *reterr)
+/* *ret: the one that is there already, which is kept for good, or a new one; NULL: none is needed. */
+static int open_affinity(const struct upstream_pool *p, const struct upstream_table *t,
+                         struct affinity **ret, struct err *reterr)
 {
     const struct affinity_conf conf = {.max_sessions = AFFINITY_SESSIONS,
                                        .max_marks = AFFINITY_MARKS,
-                                       .ttl_ms = c->affinity_ttl_ms};
+                                       .ttl_ms = t->config->affinity_ttl_ms};
 
+    *ret = p->affinity;
     if (!needs_affinity(t) || p->affinity != NULL)
         return 0;
-    p->affinity = affinity_new(&conf);
-    return p->affinity == NULL ? err_set_no_memory(reterr) : 0;
+    *ret = affinity_new(&conf);
+    return *ret == NULL ? err_set_no_memory(reterr) : 0;
+}
+
+/* An upstream of the same name that is drained stays so, whatever else is new about it. */
+static void keep_drained(struct upstream_pool *p, struct upstream_live *added)
+{
+    struct upstream_health_news news;
+
+    for (struct upstream_live *l = added; l != NULL; l = l->next) {
+        const struct upstream_live *former = p->lives;
+
+        while (former != NULL && !str_eq(former->name, l->name))
+            former = former->next;
+        if (former != NULL && former->health.state == UPSTREAM_STATE_DRAINED)
+            (void)upstream_health_drain(&l->health, upstream_pool_now_ms(), &news);
+    }
+}
+
+static void add_lives(struct upstream_pool *p, struct upstream_live *added)
+{
+    struct upstream_live **end = &added;
+
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = p->lives;
+    p->lives = added;
 }
 
 static void take_table(struct upstream_pool *p, struct upstream_table *t)
@@ -201,18 +236,18 @@ static void take_table(struct upstream_pool *p, struct upstream_table *t)
 
 int upstream_pool_take(struct upstream_pool *p, struct upstream_table *t, struct err *reterr)
 {
-    struct upstream_live *added = NULL, **end = &added;
+    struct upstream_live *added = NULL;
     struct upstream_table *former = p->table;
+    struct affinity *affinity;
 
-    if (make_lives(p, t, &added, reterr) == -1 || open_affinity(p, t, t->config, reterr) == -1) {
+    if (make_lives(p, t, &added, reterr) == -1 || open_affinity(p, t, &affinity, reterr) == -1) {
         free_lives(added);
         return -1;
     }
     uv_mutex_lock(&p->lock);
-    while (*end != NULL)
-        end = &(*end)->next;
-    *end = p->lives;
-    p->lives = added;
+    p->affinity = affinity;
+    keep_drained(p, added);
+    add_lives(p, added);
     take_table(p, t);
     upstream_pool_pump(p, upstream_pool_now_ms());
     uv_mutex_unlock(&p->lock);
@@ -375,8 +410,8 @@ bool upstream_pool_check(struct upstream_pool *p, str name)
 
     uv_mutex_lock(&p->lock);
     l = find_named(p, name);
-    if (l != NULL && l->check_up != NULL)
-        upstream_check_up_now(l->check_up);
+    if (l != NULL)
+        upstream_check_up_want(l);
     uv_mutex_unlock(&p->lock);
     return l != NULL;
 }

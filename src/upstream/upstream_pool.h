@@ -98,7 +98,9 @@ struct upstream_ticket {
     size_t granted;       /* index of the candidate */
     uint32_t probe;       /* of upstream_health_begin() */
     unsigned char *tried; /* of each candidate: by this round; NULL: none was */
-    bool has_waited, has_news, is_retry;
+    bool has_news;
+    bool is_retry;   /* another attempt of its round has ended */
+    bool is_counted; /* in the budget of retries, while it is granted */
     size_t
         known_bytes; /* of the prompt, by who knows most of it, before the round was sent anywhere */
     size_t
@@ -124,8 +126,8 @@ enum upstream_ticket_state upstream_pool_look(struct upstream_pool *p, struct up
 /* How an attempt has ended. */
 struct upstream_end {
     enum upstream_outcome outcome;
-    bool is_shown; /* see struct upstream_retry_moment */
-    bool is_final; /* it is not to be asked again whatever came of it */
+    bool is_shown, has_client_left; /* see struct upstream_retry_moment */
+    bool is_final;                  /* it is not to be asked again whatever came of it */
     int retry_after_s;
 };
 
@@ -171,7 +173,7 @@ struct upstream_sum {
 
 void upstream_pool_sum(struct upstream_pool *p, struct upstream_sum *ret);
 
-/* For operators. False when there is no such upstream, or nothing changes. */
+/* For operators. False when the newest table has no such upstream. */
 bool upstream_pool_drain(struct upstream_pool *p, str name);
 bool upstream_pool_resume(struct upstream_pool *p, str name);
 bool upstream_pool_check(struct upstream_pool *p, str name);

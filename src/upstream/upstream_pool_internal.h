@@ -4,6 +4,7 @@
  *     upstream_pool_place.c   places at them: asked for, granted, given back
  *     upstream_pool_wait.c    who waits, for a place or for a time
  *     upstream_pool_hint.c    what servers are told of sessions
+ *     upstream_pool_clock.c   what time it is
  *     upstream_check_up.c     health checks */
 #ifndef ANTIPHON_UPSTREAM_UPSTREAM_POOL_INTERNAL_H
 #define ANTIPHON_UPSTREAM_UPSTREAM_POOL_INTERNAL_H
@@ -54,6 +55,7 @@ struct upstream_pool {
     struct routing_candidate scratch[UPSTREAM_TABLE_MAX]; /* of the choice at hand */
 };
 
+/* upstream_pool_clock.c: a steady clock. */
 uint64_t upstream_pool_now_ms(void);
 
 /* ---- with the lock held */
@@ -128,7 +130,9 @@ void upstream_check_up_free(struct upstream_check_up *c);
 bool upstream_check_up_fits(const struct upstream_check_up *c, const struct upstream_entry *u);
 bool upstream_check_up_is_resolving(const struct upstream_check_up *c);
 
-/* From any thread: looks now. */
-void upstream_check_up_now(struct upstream_check_up *c);
+/* From any thread: looks now, if it is checked at all. Has upstream_check_up_now() called on the main thread, with
+ * the upstream. */
+void upstream_check_up_want(struct upstream_live *l);
+void upstream_check_up_now(void *arg);
 
 #endif

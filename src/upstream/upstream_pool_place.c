@@ -37,20 +37,35 @@ unsigned upstream_live_limit(const struct upstream_live *l, const struct upstrea
     return u->wants_slots ? l->n_slots : u->max_concurrency;
 }
 
-/* The turns of a group are found by the number of the upstream. */
-static struct routing_turn *turn_of(struct upstream_group *g, uint16_t number)
+static bool takes_turns(const struct upstream_want *want)
 {
-    if (number >= g->n_turns) {
-        const size_t n = (size_t)number + 8;
-        struct routing_turn *more = realloc(g->turns, n * sizeof(*more));
+    return want->route->policy->kind == UPSTREAM_POLICY_ROUND_ROBIN;
+}
 
-        if (more == NULL)
-            return NULL;
-        memset(more + g->n_turns, 0, (n - g->n_turns) * sizeof(*more));
-        g->turns = more;
-        g->n_turns = n;
-    }
-    return &g->turns[number];
+static size_t highest_number(const struct upstream_want *want)
+{
+    size_t highest = 0;
+
+    for (size_t i = 0; i < want->route->n; i++)
+        highest = live_of(want, i)->number > highest ? live_of(want, i)->number : highest;
+    return highest;
+}
+
+/* The turns of a group are found by the number of the upstream. All that a choice is made among have one
+ * before any is pointed to, since they move when there are more. False when out of memory. */
+static bool make_turns(struct upstream_group *g, size_t highest)
+{
+    struct routing_turn *more;
+
+    if (highest < g->n_turns)
+        return true;
+    more = realloc(g->turns, (highest + 1) * sizeof(*more));
+    if (more == NULL)
+        return false;
+    memset(more + g->n_turns, 0, (highest + 1 - g->n_turns) * sizeof(*more));
+    g->turns = more;
+    g->n_turns = highest + 1;
+    return true;
 }
 
 static bool was_tried(const struct upstream_ticket *t, size_t candidate)
@@ -75,9 +90,7 @@ static void describe_candidate(struct upstream_pool *p, const struct upstream_ti
         .may_be_used = use == UPSTREAM_USE_FREELY || use == UPSTREAM_USE_PROBE,
         .was_tried = was_tried(t, i),
         .n_served = l->n_served,
-        .turn = t->want->route->policy->kind == UPSTREAM_POLICY_ROUND_ROBIN
-                    ? turn_of(t->group, l->number)
-                    : NULL,
+        .turn = l->number < t->group->n_turns ? &t->group->turns[l->number] : NULL,
     };
 }
 
@@ -103,13 +116,14 @@ static void grant_place(struct upstream_pool *p, struct upstream_ticket *t, size
     t->granted = candidate;
     t->choice = choice;
     t->begun_ms = now_ms;
+    t->is_counted = t->retry.n_attempts > 0;
     t->probe = upstream_health_begin(&l->health);
     note_lost(t, &p->scratch[candidate], choice);
     upstream_pool_take_hint(p, t, l, now_ms);
     l->in_flight++;
     l->n_served++;
     p->n_rounds++;
-    p->n_retrying += t->is_retry;
+    p->n_retrying += t->is_counted;
     if (p->affinity != NULL)
         affinity_note(p->affinity, &t->prompt, l->number, now_ms);
 }
@@ -123,11 +137,19 @@ static size_t most_known(const struct routing_candidate *c, size_t n)
     return most;
 }
 
+/* Who cannot be given turns for want of memory is chosen by load. */
+static enum routing_policy policy_of(const struct upstream_ticket *t)
+{
+    if (takes_turns(t->want) && !make_turns(t->group, highest_number(t->want)))
+        return ROUTING_LEAST;
+    return (enum routing_policy)t->want->route->policy->kind;
+}
+
 static struct routing_choice choose(struct upstream_pool *p, struct upstream_ticket *t,
                                     uint64_t now_ms)
 {
     const struct upstream_route *route = t->want->route;
-    const struct routing_conf conf = {.policy = (enum routing_policy)route->policy->kind,
+    const struct routing_conf conf = {.policy = policy_of(t),
                                       .affinity_min = p->affinity_min,
                                       .affinity_wait_ms = p->config->affinity_wait_ms,
                                       .wait_bytes = ROUTING_WAIT_BYTES};
@@ -167,7 +189,8 @@ static bool try_ejected(struct upstream_pool *p, struct upstream_ticket *t, uint
 }
 
 /* None may be used as it is: one that loads its model is asked whether it has it by now. Returns false with
- * *ret filled when there is none to be asked just now. */
+ * *ret filled when there is none to be asked just now. Its time to be asked is looked after with those of all
+ * upstreams. */
 static bool try_loading(struct upstream_pool *p, struct upstream_ticket *t, uint64_t now_ms,
                         struct upstream_no_place *ret)
 {
@@ -186,8 +209,7 @@ static bool try_loading(struct upstream_pool *p, struct upstream_ticket *t, uint
         if (l->health.state != UPSTREAM_STATE_LOADING &&
             l->health.state != UPSTREAM_STATE_HALF_OPEN)
             continue;
-        ret->is_refused = false; /* who asks it now will tell */
-        ret->until_ms = upstream_health_next_ms(&l->health, &conf, now_ms);
+        ret->is_refused = false; /* who asks it now will tell, or its time */
     }
     return false;
 }
@@ -223,13 +245,15 @@ static bool asks_affinity(const struct upstream_want *want)
     return want->route->n > 1 && want->route->policy->kind == UPSTREAM_POLICY_AFFINITY;
 }
 
-/* Out of memory, less is known of the prompt. */
+/* Without the lock. Of a round that is asked again it is known. Out of memory, less is known. */
 static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket *t,
                            struct arena *a)
 {
     const struct upstream_want *want = t->want;
     struct prefix_marks marks;
 
+    if (t->is_retry)
+        return;
     t->prompt = (struct affinity_prompt){.session = 0};
     t->session = 0;
     if (!asks_affinity(want))
@@ -240,7 +264,7 @@ static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket
         .session = str_is_none(want->session_next)
                        ? t->session
                        : upstream_pool_session(p, want, want->session_next),
-        .salt = p->shares_affinity ? 0 : affinity_salt(p->key, want->owner),
+        .salt = affinity_salt(p->key, want->owner),
         .marks = marks.marks,
         .n_marks = marks.n,
     };
@@ -299,7 +323,8 @@ void upstream_pool_refuse(struct upstream_ticket *t, enum upstream_why why)
     t->retry_after_s = (int)fair_queue_wait_s(&t->group->queue, t->group->n_at_once);
 }
 
-/* With the lock held: what a place that was asked for comes to. */
+/* With the lock held: what a place that was asked for comes to. Those who wait have been asked whether they want
+ * what is free now, and could not use it: nobody is overtaken. */
 static void ask_for_place(struct upstream_pool *p, struct upstream_ticket *t, uint64_t now_ms)
 {
     struct upstream_no_place no;
@@ -308,17 +333,13 @@ static void ask_for_place(struct upstream_pool *p, struct upstream_ticket *t, ui
         upstream_pool_wait_until(p, t, t->until_ms);
         return;
     }
-    t->until_ms = 0;
-    if (t->group->queue.n == 0 || t->is_retry) {
-        if (upstream_pool_try(p, t, now_ms, &no))
-            return;
-        if (no.is_refused) {
-            upstream_pool_refuse(t, UPSTREAM_WHY_NOBODY);
-            return;
-        }
-        t->until_ms = no.until_ms;
-    }
-    upstream_pool_enqueue(p, t, now_ms);
+    if (upstream_pool_try(p, t, now_ms, &no))
+        return;
+    t->until_ms = no.until_ms;
+    if (no.is_refused)
+        upstream_pool_refuse(t, UPSTREAM_WHY_NOBODY);
+    else
+        upstream_pool_enqueue(p, t, now_ms);
 }
 
 static void count_wait(const struct upstream_ticket *t, unsigned result)
@@ -343,6 +364,14 @@ static void count_grant(const struct upstream_ticket *t)
         metrics_add(metrics_of(METRIC_ROUTING, &labels), 1);
 }
 
+/* The round is over, and the next one asks anew. */
+static void reset_round(struct upstream_ticket *t)
+{
+    t->retry = (struct upstream_retry){.n_attempts = 0};
+    t->tried = NULL;
+    t->until_ms = 0;
+}
+
 /* What has come of it, without the lock. */
 static enum upstream_ticket_state tell_state(struct upstream_ticket *t,
                                              enum upstream_ticket_state state, struct err *reterr)
@@ -355,6 +384,7 @@ static enum upstream_ticket_state tell_state(struct upstream_ticket *t,
         if (t->why == UPSTREAM_WHY_TIME)
             count_wait(t, METRIC_ADMISSION_TIMEOUT);
         t->state = UPSTREAM_TICKET_IDLE;
+        reset_round(t);
     }
     return state;
 }
@@ -381,6 +411,8 @@ enum upstream_ticket_state upstream_pool_admit(struct upstream_pool *p, struct u
     upstream_pool_read_session(p, t);
     uv_mutex_lock(&p->lock);
     t->group = upstream_pool_group(p, want);
+    if (p->shares_affinity)
+        t->prompt.salt = 0;
     if (t->group != NULL)
         ask_for_place(p, t, now_ms);
     state = t->group == NULL ? UPSTREAM_TICKET_IDLE : t->state;
@@ -457,7 +489,7 @@ static void give_back(struct upstream_pool *p, struct upstream_ticket *t,
     upstream_pool_end_hint(t, l);
     l->in_flight--;
     p->n_rounds--;
-    p->n_retrying -= t->is_retry;
+    p->n_retrying -= t->is_counted;
     t->state = UPSTREAM_TICKET_IDLE;
     if (upstream_health_end(&l->health, &conf, t->probe, outcome, &moment, &news))
         upstream_pool_news(p, l, &news);
@@ -504,21 +536,15 @@ static void count_plan(const struct upstream_ticket *t, enum upstream_outcome ou
             1);
 }
 
-/* The round is over, and the next one asks anew. */
-static void reset_round(struct upstream_ticket *t)
-{
-    t->retry = (struct upstream_retry){.n_attempts = 0};
-    t->tried = NULL;
-    t->until_ms = 0;
-}
-
 struct upstream_plan upstream_pool_end(struct upstream_pool *p, struct upstream_ticket *t,
                                        const struct upstream_end *end, struct arena *a)
 {
     const uint64_t now_ms = upstream_pool_now_ms();
     struct upstream_plan plan = {.next = UPSTREAM_NEXT_GIVE_UP, .denied = UPSTREAM_NOT_DENIED};
-    struct upstream_retry_moment moment = {
-        .is_shown = end->is_shown, .retry_after_s = end->retry_after_s, .chance = draw_chance()};
+    struct upstream_retry_moment moment = {.is_shown = end->is_shown,
+                                           .has_client_left = end->has_client_left,
+                                           .retry_after_s = end->retry_after_s,
+                                           .chance = draw_chance()};
     struct upstream_retry_conf conf;
 
     uv_mutex_lock(&p->lock);
@@ -527,7 +553,7 @@ struct upstream_plan upstream_pool_end(struct upstream_pool *p, struct upstream_
         return plan;
     }
     conf = retry_conf(p, t);
-    moment.n_retrying = p->n_retrying - t->is_retry;
+    moment.n_retrying = p->n_retrying - t->is_counted;
     moment.n_rounds = p->n_rounds;
     moment.has_other = has_untried(t);
     give_back(p, t, end->outcome, now_ms);

@@ -8,11 +8,6 @@
 
 #include <stdlib.h>
 
-uint64_t upstream_pool_now_ms(void)
-{
-    return uv_hrtime() / 1000000;
-}
-
 /* ---- groups */
 
 static unsigned sum_of_limits(const struct upstream_want *want)
@@ -68,7 +63,7 @@ struct upstream_group *upstream_pool_group(struct upstream_pool *p,
 static void begin_waiting(struct upstream_pool *p, struct upstream_ticket *t)
 {
     t->state = UPSTREAM_TICKET_WAITING;
-    t->has_waited = true;
+    t->has_news = false;
     t->next = p->waiting;
     t->link = &p->waiting;
     if (t->next != NULL)
@@ -170,15 +165,42 @@ static bool serve(void *arg, const struct fair_ticket *queued)
     return no.is_refused;
 }
 
+/* One of the group. */
+static bool serve_group(struct upstream_group *g, struct pump *pump)
+{
+    struct fair_ticket *queued = g->queue.n == 0 ? NULL : fair_queue_next(&g->queue, serve, pump);
+
+    if (queued == NULL)
+        return false;
+    end_wait(pump->pool, ticket_of(queued));
+    return true;
+}
+
+/* Groups may have upstreams in common: whoever was served is asked last when the next place is free, so that
+ * no group takes them all. */
+static bool serve_next_group(struct upstream_pool *p, struct pump *pump)
+{
+    for (struct upstream_group **at = &p->groups; *at != NULL; at = &(*at)->next) {
+        struct upstream_group *const g = *at;
+
+        if (!serve_group(g, pump))
+            continue;
+        *at = g->next;
+        while (*at != NULL)
+            at = &(*at)->next;
+        *at = g;
+        g->next = NULL;
+        return true;
+    }
+    return false;
+}
+
 void upstream_pool_pump(struct upstream_pool *p, uint64_t now_ms)
 {
     struct pump pump = {p, now_ms};
-    struct fair_ticket *queued;
 
-    for (struct upstream_group *g = p->groups; g != NULL; g = g->next) {
-        while (g->queue.n > 0 && (queued = fair_queue_next(&g->queue, serve, &pump)) != NULL)
-            end_wait(p, ticket_of(queued));
-    }
+    while (p->n_waiting > 0 && serve_next_group(p, &pump))
+        ;
 }
 
 /* ---- what time brings */
@@ -218,25 +240,32 @@ static void end_time(struct upstream_pool *p, struct upstream_ticket *t, uint64_
     loop_post(t->loop, &t->told);
 }
 
-/* Those who have waited long enough; of all others, when that will be. */
+static void end_what_is_over(struct upstream_pool *p, struct upstream_ticket *t, uint64_t now_ms)
+{
+    const bool is_queued = fair_ticket_waits(&t->queued);
+
+    if (is_queued && t->deadline_ms <= now_ms) {
+        upstream_pool_refuse(t, UPSTREAM_WHY_TIME);
+        end_wait(p, t);
+    } else if (!is_queued && t->until_ms <= now_ms) {
+        end_time(p, t, now_ms);
+    }
+}
+
+/* Those who have waited long enough; of all others, also of those who wait for a place from now on, when that
+ * will be. */
 static void look_at_waiting(struct upstream_pool *p, uint64_t now_ms, uint64_t *next_ms)
 {
     struct upstream_ticket *next;
 
     for (struct upstream_ticket *t = p->waiting; t != NULL; t = next) {
-        const bool is_queued = fair_ticket_waits(&t->queued);
-
         next = t->next;
-        if (is_queued && t->deadline_ms <= now_ms) {
-            upstream_pool_refuse(t, UPSTREAM_WHY_TIME);
-            end_wait(p, t);
-        } else if (!is_queued && t->until_ms <= now_ms) {
-            end_time(p, t, now_ms);
-        } else {
-            soonest(next_ms, t->deadline_ms);
-            if (t->until_ms > now_ms)
-                soonest(next_ms, t->until_ms);
-        }
+        end_what_is_over(p, t, now_ms);
+        if (t->state != UPSTREAM_TICKET_WAITING)
+            continue;
+        soonest(next_ms, t->deadline_ms);
+        if (t->until_ms > now_ms)
+            soonest(next_ms, t->until_ms);
     }
 }
 
