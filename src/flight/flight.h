@@ -73,8 +73,11 @@ struct flight_ops {
 
 /* Who may serve it, and its place there; flight_admission.c's own. */
 struct flight_admission {
+    struct upstream_table *table;   /* that its route is of, which may not be the newest any more */
     struct upstream_route route;    /* of its model, if has_route */
     struct upstream_candidate only; /* of that, where there is one upstream */
+    str model;                      /* as the client says it */
+    str sent;                       /* as its upstream knows it, see flight_sent_model() */
     struct upstream_want want;
     struct upstream_ticket ticket;
     const char *name;     /* see flight_names() */
@@ -87,6 +90,7 @@ struct flight_admission {
     bool has_asked;  /* for a place, which it waits for or has */
     bool has_choice; /* it has had a place; the ticket says why there */
     bool is_done;    /* the round is over; its place lasts until the last byte of the answer */
+    bool asks_again; /* an attempt has failed, and is to be followed by another */
     bool is_waiting; /* for what tells it, which counts as a task */
 };
 

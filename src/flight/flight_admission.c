@@ -16,9 +16,26 @@
 
 /* ---- who may serve a model */
 
-static const struct upstream_table *table_of(const struct flight *f)
+/* The newest table that the worker has. */
+static struct upstream_table *newest_table(const struct flight *f)
 {
     return f->worker->upstreams;
+}
+
+static const struct upstream_entry *candidate_of(const struct flight_admission *a, size_t i)
+{
+    return &a->table->entries[a->route.candidates[i].entry];
+}
+
+/* The next attempt goes to this candidate of its route. */
+static bool take_candidate(struct flight *f, size_t i)
+{
+    struct flight_admission *a = &f->admission;
+
+    if (!flight_take_upstream(f, candidate_of(a, i)))
+        return false;
+    a->sent = a->route.candidates[i].model;
+    return true;
 }
 
 /* The one upstream serves every name. */
@@ -26,13 +43,14 @@ static void take_only_route(struct flight *f)
 {
     struct flight_admission *a = &f->admission;
 
+    a->table = newest_table(f);
     a->only = (struct upstream_candidate){.model = STR_NONE, .weight = 1};
     a->route = (struct upstream_route){.name = STR(""),
                                        .match = UPSTREAM_MATCH_DEFAULT,
                                        .candidates = &a->only,
                                        .n = 1,
                                        .group = STR("default"),
-                                       .policy = &table_of(f)->other_policy};
+                                       .policy = &a->table->other_policy};
     a->has_route = true;
 }
 
@@ -48,20 +66,26 @@ static bool has_listed(void *arg, size_t entry, str name)
     return has;
 }
 
+/* Is it known what it serves? */
+static bool is_heard(const struct upstream_entry *u)
+{
+    struct upstream_facts *facts = u->serves_listed ? upstream_watch_facts(u->live->watch) : NULL;
+    const bool has_list = facts != NULL;
+
+    upstream_facts_unref(facts);
+    return has_list || !u->serves_listed;
+}
+
 /* The next upstream that serves what it lists, and has not been heard yet; NULL: all have been. */
 static const struct upstream_entry *next_unheard(struct flight *f)
 {
-    const struct upstream_table *t = table_of(f);
+    const struct upstream_table *t = f->admission.table;
     struct flight_admission *a = &f->admission;
 
     while (a->n_heard < t->n) {
         const struct upstream_entry *u = &t->entries[a->n_heard++];
-        struct upstream_facts *facts =
-            u->serves_listed ? upstream_watch_facts(u->live->watch) : NULL;
-        const bool is_heard = !u->serves_listed || facts != NULL;
 
-        upstream_facts_unref(facts);
-        if (!is_heard)
+        if (!is_heard(u))
             return u;
     }
     return NULL;
@@ -86,51 +110,81 @@ static bool find_named(struct flight *f, str model)
     struct upstream_route *route = &f->admission.route;
     struct err e;
 
-    return upstream_table_route(table_of(f), model, NULL, &f->arena, route, &e) == 0 &&
+    return upstream_table_route(f->admission.table, model, NULL, &f->arena, route, &e) == 0 &&
            route->match != UPSTREAM_MATCH_DEFAULT;
 }
 
 static enum turn_next look_up(struct flight *f, str model, struct err *reterr)
 {
-    const struct upstream_lists lists = {has_listed, f->worker->upstreams};
+    struct upstream_table *t = f->admission.table;
+    const struct upstream_lists lists = {has_listed, t};
     enum turn_next next;
 
     if (find_named(f, model))
         return TURN_GO;
     next = await_list(f, reterr);
-    if (next == TURN_GO && upstream_table_route(table_of(f), model, &lists, &f->arena,
-                                                &f->admission.route, reterr) == -1)
+    if (next == TURN_GO &&
+        upstream_table_route(t, model, &lists, &f->arena, &f->admission.route, reterr) == -1)
         return TURN_FAIL;
     return next;
 }
 
 /* Who is down is asked nothing while a request is read and written. */
-static const struct upstream_entry *find_likely(const struct flight *f)
+static size_t find_likely(const struct flight *f)
 {
-    const struct upstream_route *route = &f->admission.route;
-    const size_t likely =
-        f->worker->pool == NULL ? 0 : upstream_pool_likely(f->worker->pool, table_of(f), route);
+    const struct flight_admission *a = &f->admission;
 
-    return &table_of(f)->entries[route->candidates[likely].entry];
+    return f->worker->pool == NULL ? 0 : upstream_pool_likely(f->worker->pool, a->table, &a->route);
+}
+
+/* What has a place goes by its route: none is left behind when that becomes another. */
+static void end_lingering(struct flight *f)
+{
+    if (f->admission.is_done)
+        flight_cancel_call(f);
 }
 
 enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr)
 {
-    const struct upstream_table *t = table_of(f);
+    struct flight_admission *a = &f->admission;
     enum turn_next next = TURN_GO;
 
-    if (!t->is_from_file || str_is_none(model)) {
+    end_lingering(f);
+    if (!newest_table(f)->is_from_file || str_is_none(model)) {
         take_only_route(f);
         return TURN_GO;
     }
+    if (a->table != newest_table(f))
+        a->n_heard = 0;
+    a->table = newest_table(f);
+    a->model = model;
     next = look_up(f, model, reterr);
     if (next != TURN_GO)
         return next;
-    f->admission.has_route = true;
-    if (flight_take_upstream(f, find_likely(f)))
+    a->has_route = true;
+    if (take_candidate(f, find_likely(f)))
         return TURN_GO;
     (void)err_set_no_memory(reterr);
     return TURN_FAIL;
+}
+
+struct flight_route flight_keep_route(const struct flight *f)
+{
+    const struct flight_admission *a = &f->admission;
+
+    return (struct flight_route){a->table, a->route, a->model, a->sent, f->upstream};
+}
+
+void flight_return_to_route(struct flight *f, const struct flight_route *kept)
+{
+    struct flight_admission *a = &f->admission;
+
+    end_lingering(f);
+    a->table = kept->table;
+    a->route = kept->route;
+    a->model = kept->model;
+    a->sent = kept->sent;
+    (void)flight_take_upstream(f, kept->upstream);
 }
 
 size_t flight_n_candidates(const struct flight *f)
@@ -142,18 +196,36 @@ const struct upstream_entry *flight_candidate(const struct flight *f, size_t i)
 {
     const struct flight_admission *a = &f->admission;
 
-    return a->has_route ? &table_of(f)->entries[a->route.candidates[i].entry] : f->upstream;
+    return a->has_route ? candidate_of(a, i) : f->upstream;
+}
+
+/* A table has taken the place of the one that the route is of: a round that begins now goes by it (OPERATIONS 4.2).
+ * What the new one does not know, or would have to wait for, goes on as it began. */
+static void renew_route(struct flight *f)
+{
+    struct flight_admission *a = &f->admission;
+    struct upstream_table *t = newest_table(f);
+    const struct upstream_lists lists = {has_listed, t};
+    struct upstream_route route;
+    struct err e;
+
+    if (!t->is_from_file || !a->table->is_from_file || str_is_none(a->model)) {
+        take_only_route(f);
+        return;
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        if (!is_heard(&t->entries[i]))
+            return;
+    }
+    if (upstream_table_route(t, a->model, &lists, &f->arena, &route, &e) == -1)
+        return;
+    a->route = route;
+    a->table = t;
 }
 
 str flight_sent_model(const struct flight *f)
 {
-    const struct flight_admission *a = &f->admission;
-
-    for (size_t i = 0; a->has_route && i < a->route.n; i++) {
-        if (&table_of(f)->entries[a->route.candidates[i].entry] == f->upstream)
-            return a->route.candidates[i].model;
-    }
-    return STR_NONE;
+    return f->admission.sent;
 }
 
 struct name_list flight_names(struct flight *f)
@@ -221,7 +293,7 @@ static void describe_want(struct flight *f, const struct flight_round *round,
     const struct allowance *allowance = f->caller.allowance;
 
     *ret = (struct upstream_want){
-        .table = table_of(f),
+        .table = f->admission.table,
         .route = &f->admission.route,
         .owner = flight_limits_user(f),
         .weight = allowance_weight(allowance),
@@ -245,12 +317,11 @@ static void write_session(const struct flight *f, uint64_t name, char out[16 + 1
 static enum turn_next take_granted(struct flight *f, struct err *reterr)
 {
     struct flight_admission *a = &f->admission;
-    const struct upstream_candidate *c = &a->route.candidates[a->ticket.granted];
 
     a->has_choice = true;
     a->cache_lost_bytes += a->ticket.lost_bytes;
     a->ticket.lost_bytes = 0;
-    if (flight_take_upstream(f, &table_of(f)->entries[c->entry])) {
+    if (take_candidate(f, a->ticket.granted)) {
         write_session(f, a->ticket.hint.name, a->session);
         return TURN_GO;
     }
@@ -274,6 +345,7 @@ static enum turn_next heed(struct flight *f, enum upstream_ticket_state state, s
     case UPSTREAM_TICKET_REFUSED:
         break;
     }
+    a->asks_again = false;
     return TURN_FAIL;
 }
 
@@ -284,12 +356,13 @@ enum turn_next flight_admit(struct flight *f, const struct flight_round *round, 
 
     if (p == NULL)
         return TURN_GO;
-    if (a->is_done)
-        flight_cancel_call(f); /* of the round before, whose end it reads */
+    end_lingering(f);
     if (!a->has_route)
         take_only_route(f);
     if (a->has_asked)
         return heed(f, upstream_pool_look(p, &a->ticket, reterr), reterr);
+    if (a->table != newest_table(f) && !a->asks_again)
+        renew_route(f);
     a->session[0] = '\0';
     a->ticket.loop = f->worker->loop;
     a->ticket.told.fn = on_told;
@@ -317,9 +390,12 @@ size_t flight_cache_lost(const struct flight *f)
     return f->admission.cache_lost_bytes;
 }
 
-bool flight_could_retry(const struct flight *f)
+bool flight_could_retry(const struct flight *f, int status)
 {
-    return f->admission.has_asked && (f->admission.route.n > 1 || f->upstream->retry_attempts > 1);
+    const bool may_load = status == 503 && f->upstream->config->loading_wait_ms > 0;
+
+    return f->admission.has_asked &&
+           (f->admission.route.n > 1 || f->upstream->retry_attempts > 1 || may_load);
 }
 
 /* ---- the end of an attempt */
@@ -351,8 +427,8 @@ bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown
     struct flight_admission *a = &f->admission;
     const struct upstream_end end = {.outcome = upstream_outcome_of(&f->answer, failure),
                                      .is_shown = is_shown,
+                                     .has_client_left = flight_is_gone(f),
                                      .retry_after_s = f->answer.retry_after_s};
-
     struct upstream_plan plan;
 
     if (!a->has_asked || f->worker->pool == NULL)
@@ -362,7 +438,8 @@ bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown
     a->has_asked = false;
     plan = upstream_pool_end(f->worker->pool, &a->ticket, &end, &f->arena);
     log_failed(f, end.outcome, &plan);
-    return plan.next != UPSTREAM_NEXT_GIVE_UP;
+    a->asks_again = plan.next != UPSTREAM_NEXT_GIVE_UP;
+    return a->asks_again;
 }
 
 void flight_tell_retry(const struct flight *f, struct err *e)
@@ -390,6 +467,7 @@ void flight_end_attempt(struct flight *f, const struct err *failure)
         return;
     a->outcome = upstream_outcome_of(&f->answer, failure);
     a->is_done = true;
+    a->asks_again = false;
     if (f->call == NULL)
         flight_give_place_back(f);
 }

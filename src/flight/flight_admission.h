@@ -21,6 +21,20 @@ enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr
 size_t flight_n_candidates(const struct flight *f);
 const struct upstream_entry *flight_candidate(const struct flight *f, size_t i);
 
+/* A route that is left for that of another model, and the upstream with it. The place of the round before is given
+ * back when a route is exchanged for another. */
+struct flight_route {
+    struct upstream_table *table;
+    struct upstream_route route;
+    str model, sent;
+    const struct upstream_entry *upstream;
+};
+
+struct flight_route flight_keep_route(const struct flight *f);
+
+/* Of the same flight: it has been there, so nothing can fail. */
+void flight_return_to_route(struct flight *f, const struct flight_route *kept);
+
 /* What there is to know of a round. */
 struct flight_round {
     str body;         /* of its request; lives until the attempt has ended */
@@ -44,8 +58,9 @@ uint64_t flight_waited_ms(const struct flight *f);
  * how many bytes it knew. */
 size_t flight_cache_lost(const struct flight *f);
 
-/* Might a failed attempt be followed by another? Then its answer is not passed on before it is judged. */
-bool flight_could_retry(const struct flight *f);
+/* Might an answer with this status be followed by another attempt, if it is a failure? Then it is not passed on before
+ * it is judged. */
+bool flight_could_retry(const struct flight *f, int status);
 
 /* An attempt has failed. failure: of the call, or what its answer came to; NULL: the answer's status says it. is_shown:
  * something of the round was written for the client. Returns whether it is asked again, by flight_admit(). */
@@ -61,7 +76,7 @@ void flight_end_attempt(struct flight *f, const struct err *failure);
  * upstream has for any, or aliases. */
 struct name_list flight_names(struct flight *f);
 
-/* What the upstream calls the model, if the table of upstreams says so: plain; else STR_NONE. */
+/* What the upstream of the flight calls the model, if the table of upstreams says so: plain; else STR_NONE. */
 str flight_sent_model(const struct flight *f);
 
 #endif

@@ -176,6 +176,7 @@ static enum turn_next close_round(void *arg, struct err *reterr)
     struct chat_turn *t = arg;
 
     if (t->is_relayed) {
+        flight_end_attempt(&t->flight, t->failure);
         chat_turn_relay_end(t, t->failure);
         return TURN_WAIT;
     }

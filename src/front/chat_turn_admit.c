@@ -68,7 +68,9 @@ enum turn_next chat_turn_admit(void *arg, struct err *reterr)
                                        .is_later = t->n_rounds > 0};
     const enum turn_next next = flight_admit(&t->flight, &round, reterr);
 
-    if (next == TURN_FAIL && t->retried != NULL)
+    if (next == TURN_GO)
+        t->retried = NULL; /* another attempt begins */
+    else if (next == TURN_FAIL && t->retried != NULL)
         *reterr = *t->retried;
     else if (next == TURN_FAIL && t->is_begun && reterr->code == ERR_OVERLOADED)
         reterr->code = ERR_RATE_LIMIT;
@@ -79,7 +81,8 @@ enum turn_next chat_turn_admit(void *arg, struct err *reterr)
 
 bool chat_turn_holds(struct chat_turn *t, const struct http_header *headers, size_t n_headers)
 {
-    t->is_held = flight_could_retry(&t->flight) && chat_turn_keep_head(t, headers, n_headers);
+    t->is_held = flight_could_retry(&t->flight, t->flight.answer.status) &&
+                 chat_turn_keep_head(t, headers, n_headers);
     return t->is_held;
 }
 

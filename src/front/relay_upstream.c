@@ -115,7 +115,7 @@ void relay_route(struct relay *relay)
 bool relay_upstream_holds(struct relay *relay, int status, const struct http_header *headers,
                           size_t n_headers)
 {
-    if (!asks_model(relay) || !flight_could_retry(&relay->flight) ||
+    if (!asks_model(relay) || !flight_could_retry(&relay->flight, status) ||
         !relay_hold_head(relay, headers, n_headers, NULL))
         return false;
     relay->held_status = status;

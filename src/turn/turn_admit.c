@@ -167,6 +167,8 @@ enum turn_next turn_admit(void *arg, struct err *reterr)
     struct turn *t = arg;
     const enum turn_next next = admit_round(t, reterr);
 
+    if (next == TURN_GO || next == TURN_ELSE)
+        t->retried = NULL; /* another attempt begins */
     return next == TURN_FAIL ? fail_waiting(t, reterr) : next;
 }
 
@@ -210,8 +212,7 @@ enum turn_next turn_route_summary(void *arg, struct err *reterr)
     (void)reterr;
     if (model == NULL || !has_names(t))
         return TURN_GO;
-    s->former = (struct turn_summary_route){.route = t->flight.admission.route,
-                                            .upstream = t->flight.upstream};
+    s->former = flight_keep_route(&t->flight);
     s->has_route = true;
     if (find_summary_route(t, str_from_c(model), &s->why_not) == TURN_GO) {
         adopt_upstream(t);
@@ -222,7 +223,6 @@ enum turn_next turn_route_summary(void *arg, struct err *reterr)
     return TURN_GO;
 }
 
-/* The worker has been there before: nothing can fail. */
 void turn_leave_summary_route(struct turn *t)
 {
     struct turn_summary_call *s = t->compaction.summary;
@@ -230,8 +230,7 @@ void turn_leave_summary_route(struct turn *t)
     if (!s->has_route)
         return;
     s->has_route = false;
-    t->flight.admission.route = s->former.route;
-    (void)flight_take_upstream(&t->flight, s->former.upstream);
+    flight_return_to_route(&t->flight, &s->former);
     adopt_upstream(t);
 }
 

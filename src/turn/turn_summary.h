@@ -11,6 +11,7 @@
 #define ANTIPHON_TURN_TURN_SUMMARY_H
 
 #include "compact/compact_keep.h"
+#include "flight/flight_admission.h"
 #include "response/summary_round.h"
 #include "turn/turn_internal.h"
 
@@ -23,11 +24,8 @@ struct turn_summary_call {
     struct conversation conversation; /* with the question at its end */
     int64_t max_tokens;
 
-    struct turn_summary_route { /* of the turn, while the summary has one of its own */
-        struct upstream_route route;
-        const struct upstream_entry *upstream;
-    } former;
-    bool has_route; /* of its own */
+    struct flight_route former; /* of the turn, while the summary has one of its own */
+    bool has_route;             /* of its own */
 
     struct compact_kept kept; /* what stays beside it */
     int64_t n_tokens;         /* of the context that it replaces */

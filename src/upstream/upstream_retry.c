@@ -20,12 +20,10 @@ static struct upstream_plan give_up(int denied)
 
 static struct upstream_plan ask_same(uint64_t wait_ms)
 {
-    return (struct upstream_plan){
-        .next = UPSTREAM_NEXT_SAME, .wait_ms = wait_ms, .denied = UPSTREAM_NOT_DENIED};
+    return (struct upstream_plan){UPSTREAM_NEXT_SAME, wait_ms, UPSTREAM_NOT_DENIED};
 }
 
-static const struct upstream_plan ask_other = {.next = UPSTREAM_NEXT_OTHER,
-                                               .denied = UPSTREAM_NOT_DENIED};
+static const struct upstream_plan ask_other = {UPSTREAM_NEXT_OTHER, 0, UPSTREAM_NOT_DENIED};
 
 /* ---- the same upstream again */
 

@@ -56,7 +56,7 @@ enum { UPSTREAM_NOT_DENIED = -1 };
 
 struct upstream_plan {
     enum upstream_next next;
-    uint64_t wait_ms;  /* of SAME */
+    uint64_t wait_ms; /* of SAME */
     int denied; /* of GIVE_UP: METRIC_DENIAL_..., why what could be asked again is not; else, and when
                  * there was nothing to ask again, UPSTREAM_NOT_DENIED */
 };

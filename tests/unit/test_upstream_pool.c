@@ -726,22 +726,26 @@ static void a_drained_upstream_stays_so_under_another_table(void **state)
     close_rig();
 }
 
-static void another_table_keeps_what_its_upstreams_do(void **state)
+static void another_table_keeps_what_its_upstreams_do_and_its_limits_hold_at_once(void **state)
 {
-    struct asker one, two, waiter;
+    struct asker one, two, waiter, other;
 
     (void)state;
     open_rig(FILE_OF(ONE_PLACE, ""), NULL);
     gets(&one);
     waits(&waiter);
+    waits(&other);
     take_next(FILE_OF(SERVER("b", "") ", " SERVER("a", ", \"max_concurrency\": 2"), ""), NULL);
-    assert_int_equal(view_of("a").in_flight, 1);
-    still_waits(&waiter); /* by the table that it asked with */
+    has_got(&waiter);
+    is_at(&waiter, "a");
+    assert_int_equal(view_of("a").in_flight, 2);
+    still_waits(&other); /* among the candidates that there were when it asked */
     gets(&two);
     is_at(&two, "b");
     done(&one);
-    has_got(&waiter);
-    is_at(&waiter, "a");
+    has_got(&other);
+    is_at(&other, "a");
+    done(&other);
     done(&waiter);
     done(&two);
     close_rig();
@@ -980,7 +984,7 @@ int main(void)
         cmocka_unit_test(those_who_wait_for_one_that_comes_back_get_it_one_by_one),
         cmocka_unit_test(what_is_drained_gets_nothing_until_it_is_resumed),
         cmocka_unit_test(a_drained_upstream_stays_so_under_another_table),
-        cmocka_unit_test(another_table_keeps_what_its_upstreams_do),
+        cmocka_unit_test(another_table_keeps_what_its_upstreams_do_and_its_limits_hold_at_once),
         cmocka_unit_test(an_upstream_that_is_in_no_table_any_more_ends_what_it_has),
         cmocka_unit_test(a_session_stays_where_it_was_until_that_is_ejected),
         cmocka_unit_test(sessions_of_owners_are_apart),

@@ -39,10 +39,11 @@ uint64_t upstream_pool_now_ms(void)
 
 /* ---- servers: what checks ask */
 
-struct http_client *upstream_watch_open_client(struct loop *loop, const struct config *c)
+struct http_client *upstream_watch_open_client(struct loop *loop,
+                                               const struct upstream_watch_conf *conf)
 {
     (void)loop;
-    (void)c;
+    (void)conf;
     return malloc(1);
 }
 
