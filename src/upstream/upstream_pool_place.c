@@ -169,22 +169,39 @@ static struct routing_choice choose(struct upstream_pool *p, struct upstream_tic
     return choice;
 }
 
-/* No other may be used: the one that was ejected first is better than none, and its errors are passed on. */
-static bool try_ejected(struct upstream_pool *p, struct upstream_ticket *t, uint64_t now_ms)
+/* Whatever else is wrong with it, it gets no more than its limit. */
+static bool is_full(const struct upstream_want *want, size_t candidate)
 {
-    size_t best = t->want->route->n;
+    const struct upstream_live *l = live_of(want, candidate);
+    const unsigned limit = upstream_live_limit(l, entry_of(want, candidate));
 
-    for (size_t i = 0; i < t->want->route->n; i++) {
-        const struct upstream_live *l = live_of(t->want, i);
+    return limit > 0 && l->in_flight >= limit;
+}
 
-        if (l->health.state == UPSTREAM_STATE_EJECTED && !was_tried(t, i) &&
-            (best == t->want->route->n ||
-             l->health.until_ms < live_of(t->want, best)->health.until_ms))
+static bool comes_back_sooner(const struct upstream_want *want, size_t a, size_t b)
+{
+    return live_of(want, a)->health.until_ms < live_of(want, b)->health.until_ms;
+}
+
+/* No other may be used: the one that was ejected first is better than none, and its errors are passed on. Returns
+ * false when there is none, or those there are, are full: then *ret says that it waits. */
+static bool try_ejected(struct upstream_pool *p, struct upstream_ticket *t, uint64_t now_ms,
+                        struct upstream_no_place *ret)
+{
+    const size_t n = t->want->route->n;
+    size_t best = n;
+
+    for (size_t i = 0; i < n; i++) {
+        if (live_of(t->want, i)->health.state != UPSTREAM_STATE_EJECTED || was_tried(t, i))
+            continue;
+        if (is_full(t->want, i))
+            ret->is_refused = false;
+        else if (best == n || comes_back_sooner(t->want, i, best))
             best = i;
     }
-    if (best == t->want->route->n)
+    if (best == n)
         return false;
-    grant_place(p, t, best, t->want->route->n == 1 ? ROUTING_BY_ONLY : ROUTING_BY_FAILOVER, now_ms);
+    grant_place(p, t, best, n == 1 ? ROUTING_BY_ONLY : ROUTING_BY_FAILOVER, now_ms);
     return true;
 }
 
@@ -194,22 +211,23 @@ static bool try_ejected(struct upstream_pool *p, struct upstream_ticket *t, uint
 static bool try_loading(struct upstream_pool *p, struct upstream_ticket *t, uint64_t now_ms,
                         struct upstream_no_place *ret)
 {
+    const size_t n = t->want->route->n;
+
     *ret = (struct upstream_no_place){.is_refused = true};
-    for (size_t i = 0; i < t->want->route->n; i++) {
-        struct upstream_live *l = live_of(t->want, i);
+    for (size_t i = 0; i < n; i++) {
+        const struct upstream_live *l = live_of(t->want, i);
         const struct upstream_health_conf conf = upstream_pool_health_conf(p, l);
 
         if (was_tried(t, i))
             continue;
-        if (upstream_health_use(&l->health, &conf, now_ms) == UPSTREAM_USE_ASK) {
-            grant_place(p, t, i, t->want->route->n == 1 ? ROUTING_BY_ONLY : ROUTING_BY_LEAST,
-                        now_ms);
+        if (upstream_health_use(&l->health, &conf, now_ms) == UPSTREAM_USE_ASK &&
+            !is_full(t->want, i)) {
+            grant_place(p, t, i, n == 1 ? ROUTING_BY_ONLY : ROUTING_BY_LEAST, now_ms);
             return true;
         }
-        if (l->health.state != UPSTREAM_STATE_LOADING &&
-            l->health.state != UPSTREAM_STATE_HALF_OPEN)
-            continue;
-        ret->is_refused = false; /* who asks it now will tell, or its time */
+        if (l->health.state == UPSTREAM_STATE_LOADING ||
+            l->health.state == UPSTREAM_STATE_HALF_OPEN)
+            ret->is_refused = false; /* who asks it now will tell, or its time */
     }
     return false;
 }
@@ -234,7 +252,7 @@ bool upstream_pool_try(struct upstream_pool *p, struct upstream_ticket *t, uint6
     }
     if (try_loading(p, t, now_ms, ret))
         return true;
-    return ret->is_refused && try_ejected(p, t, now_ms);
+    return ret->is_refused && try_ejected(p, t, now_ms, ret);
 }
 
 /* ---- asking */

@@ -634,6 +634,35 @@ static void of_ejected_ones_alone_the_next_is_used(void **state)
     close_rig();
 }
 
+/* The last resort has no more places than before; nor has a model that is not loaded in time. */
+static void what_is_used_for_want_of_another_keeps_its_limit(void **state)
+{
+    struct asker one, two;
+
+    (void)state;
+    open_rig(FILE_OF(TWO, ""), NULL);
+    (void)prepare(&one, "m", "o");
+    fails(&one, 3, UPSTREAM_OUTCOME_502);
+    assert_true(upstream_pool_drain(rig.pool, STR("b")));
+    assert_int_equal(ask(&one), UPSTREAM_TICKET_GRANTED);
+    waits(&two);
+    done(&one);
+    has_got(&two);
+    done(&two);
+    close_rig();
+
+    open_rig(FILE_OF(ONE_PLACE, ""), (const char *const[]){"--loading-wait", "5s", NULL});
+    (void)prepare(&one, "m", "o");
+    fails(&one, 1, UPSTREAM_OUTCOME_LOADING);
+    pass(6000);
+    assert_int_equal(ask(&one), UPSTREAM_TICKET_GRANTED);
+    waits(&two);
+    done(&one);
+    has_got(&two);
+    done(&two);
+    close_rig();
+}
+
 static void what_comes_back_is_asked_by_one_at_a_time(void **state)
 {
     struct asker one, two, three;
@@ -980,6 +1009,7 @@ int main(void)
         cmocka_unit_test(a_model_that_is_not_loaded_in_time_is_its_servers_answer),
         cmocka_unit_test(what_fails_three_times_is_left_alone),
         cmocka_unit_test(of_ejected_ones_alone_the_next_is_used),
+        cmocka_unit_test(what_is_used_for_want_of_another_keeps_its_limit),
         cmocka_unit_test(what_comes_back_is_asked_by_one_at_a_time),
         cmocka_unit_test(those_who_wait_for_one_that_comes_back_get_it_one_by_one),
         cmocka_unit_test(what_is_drained_gets_nothing_until_it_is_resumed),
