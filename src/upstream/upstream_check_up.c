@@ -22,6 +22,7 @@ enum {
     CHECK_TIMEOUT_MS = 2 * 1000,
     FIRST_CHECK_MS = 500,
     MAX_CHECK_BYTES = 1024 * 1024,
+    MOST_SLOTS = 100000, /* as max_concurrency */
 };
 
 enum question { ASK_HEALTH, ASK_MODELS, ASK_SLOTS };
@@ -107,7 +108,7 @@ static void take_slots(struct upstream_check_up *c)
     if (c->status != 200 || !upstream_props_read(buf_str(&c->body), &props) || props.n_slots <= 0)
         return;
     uv_mutex_lock(&p->lock);
-    c->live->n_slots = (unsigned)props.n_slots;
+    c->live->n_slots = props.n_slots < MOST_SLOTS ? (unsigned)props.n_slots : MOST_SLOTS;
     upstream_pool_pump(p, upstream_pool_now_ms());
     uv_mutex_unlock(&p->lock);
 }
