@@ -1,7 +1,7 @@
 /* test_turn_waits.c -- a turn of either front in each stage that waits, when it is not waited for
  * any more: the client leaves, or the worker ends. What was under way is called off or waited for,
  * and nothing is left. */
-#include "chat_turn_fixture.h"
+#include "admission_fixture.h"
 
 /* A stage, and the way there. */
 struct wait {
@@ -46,6 +46,12 @@ static const struct wait waits[] = {
     {"a refusal is passed on", "round", reach_chat_refusal, 1, 0, false, false},
     {"a tool is called, in a chat", "calls", reach_chat_calls, 0, 1, false, false},
     {"the upstream may end its body, in a chat", "done", reach_chat_done, 1, 0, false, true},
+    {"a place is waited for", "admit", reach_admit, 0, 0, false, false},
+    {"a place for a summary is waited for", "admit_summary", reach_admit_summary, 0, 0, false,
+     false},
+    {"a large request is written again", "rewrite", reach_rewrite, 0, 0, false, false},
+    {"an upstream is to be asked again", "admit", reach_retry, 0, 0, false, false},
+    {"a place is waited for, in a chat", "admit", reach_chat_admit, 0, 0, false, false},
 };
 
 static const struct wait *reach(size_t i)
@@ -72,6 +78,8 @@ static void close_stage(const struct wait *wait)
     if (stage.worker.flights != NULL)
         fail_msg("%s: the turn is left", wait->name);
     check_place(wait);
+    if (stage.worker.pool != NULL)
+        stage_end_places();
     assert_int_equal(stage.n_cancelled, wait->n_calls_off);
     assert_int_equal(stage.n_tasks_cancelled, wait->n_tasks_off);
     stage_close();
@@ -129,6 +137,8 @@ static void test_worker_ends(void **state)
         if (stage.worker.flights != NULL)
             fail_msg("%s: the turn is left", wait->name);
         check_place(wait);
+        if (stage.worker.pool != NULL)
+            stage_end_places();
         stage_close();
     }
 }
