@@ -226,8 +226,10 @@ describe('who is asked', { concurrency: 4 }, () => {
         assert.equal(await group.metric('routing', { choice: 'overflow' }), 1);
         release();
         await Promise.all(held.map(({ done }) => done));
-        for (let k = 2; k < 6; k++)
+        for (let k = 2; k < 6; k++) {
+            await group.rest();
             await turn(group, one, k);
+        }
         assert.equal(new Set(placesOf(rigs.list, one).slice(1)).size, 1, `${placesOf(rigs.list, one)}`);
     });
 
