@@ -90,10 +90,21 @@ static const struct family families[] = {
 
 enum { N_FAMILIES = COUNT_OF(families) };
 
+/* Most patterns are those of other names, which their first letter tells: a request asks for all of them. */
+static bool may_begin(char first, str tail)
+{
+    return first == '*' || (tail.len > 0 && str_lower_char(first) == str_lower_char(tail.p[0]));
+}
+
 static bool fits_any(str patterns, str tail)
 {
-    while (patterns.len > 0) {
-        if (fits_name(str_cut(&patterns, '|'), tail))
+    const char *const end = patterns.p + patterns.len, *next;
+
+    for (const char *p = patterns.p; p < end; p = next + 1) {
+        next = memchr(p, '|', (size_t)(end - p));
+        if (next == NULL)
+            next = end;
+        if (may_begin(*p, tail) && fits_name(str_from(p, (size_t)(next - p)), tail))
             return true;
     }
     return false;
@@ -206,7 +217,8 @@ static const struct family *family_of(str name, str other, const struct model_wo
 {
     const struct family *f = find_family(writes_harmony(words) ? STR("gpt-oss") : name);
 
-    return f == &families[N_FAMILIES - 1] ? find_family(short_name(other)) : f;
+    other = short_name(other);
+    return f == &families[N_FAMILIES - 1] && other.len > 0 ? find_family(other) : f;
 }
 
 /* The last family is that of all others, of which nothing is known. */
