@@ -29,11 +29,11 @@ async function perEvent(server, plan, count) {
 }
 
 /* The profile of the longer streams is kept for callgrind_annotate, under the name of what was measured. What
- * happens within `afterMs` of their end is counted with them. */
-async function instructionsOf(name, { what = name, more = {}, options = [], env = [], by = perEvent, afterMs = 0 } = {}) {
+ * happens within `afterMs` of their end is counted with them. `reach`: how the server is told of the mock. */
+export async function instructionsOf(name, { what = name, more = {}, options = [], env = [], by = perEvent, afterMs = 0, reach = (mock) => mock } = {}) {
     const mock = await startMock();
     const file = join(directory, `callgrind.${what}`);
-    const server = await PROXIES[name].start(mock, ['env', ...env, 'valgrind', '--tool=callgrind', `--callgrind-out-file=${file}`], options);
+    const server = await PROXIES[name].start(reach(mock), ['env', ...env, 'valgrind', '--tool=callgrind', `--callgrind-out-file=${file}`], options);
     const control = (order) => output('callgrind_control', order, server.child.pid);
     let dumps = 0;
     const result = await by(server, { ...SLOW, ...more }, async (plan) => {

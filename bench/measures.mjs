@@ -6,6 +6,7 @@
  */
 import { instructions, observed, parsers, resumed, syscalls } from './measure_counts.mjs';
 import { cpu } from './measure_cpu.mjs';
+import { routing } from './measure_routing.mjs';
 import { memory } from './measure_memory.mjs';
 import { tls } from './measure_tls.mjs';
 import { first, startup } from './measure_time.mjs';
@@ -31,6 +32,7 @@ export const measures = {
         plan: { streams: 64, requests: 384, deltas: 500, rate: 0, burst: 64 },
     }),
     instructions,
+    routing,
     observed,
     syscalls,
     resumed,

@@ -146,8 +146,8 @@ http {
  * start is timed without forking: there nginx runs without its master. */
 export const commandOf = {
     antiphon: (port, mock) => ['build/antiphon', 'serve', '--workers', '1',
-        '--listen', `127.0.0.1:${port}`, '--store', `sqlite:${directory}/antiphon.db`, '--upstream', `http://127.0.0.1:${mock.port}/v1`,
-        '--upstream-kind', 'generic'],
+        '--listen', `127.0.0.1:${port}`, '--store', `sqlite:${directory}/antiphon.db`, '--upstream-kind', 'generic',
+        ...(mock.file ? ['--upstreams-file', mock.file] : ['--upstream', `http://127.0.0.1:${mock.port}/v1`])],
     nginx: (port, mock, master = 'off') => {
         const conf = join(directory, 'nginx.conf');
         writeFileSync(conf, nginxConf(port, mock));
@@ -162,6 +162,14 @@ export async function startAntiphon(mock, under = [], options = []) {
     /* It listens for a moment before, to see whether the port is free. */
     const isUp = ({ log }) => readFileSync(log, 'utf8').includes(' listening ');
     return ready(start('antiphon', PROXY_CPU, [...under, ...commandOf.antiphon(port, mock), ...options]), port, isUp);
+}
+
+/* The mock as so many upstreams of a file. */
+export function upstreamsOf(mock, n) {
+    const one = { url: `http://127.0.0.1:${mock.port}/v1`, models: ['bench-*'], health: 'off' };
+    const file = join(directory, `upstreams.${n}.json`);
+    writeFileSync(file, JSON.stringify({ upstreams: Object.fromEntries(Array.from({ length: n }, (_, i) => [`mock${i}`, one])) }));
+    return { ...mock, file };
 }
 
 /* The same gateway at a second address, where it speaks TLS. */
