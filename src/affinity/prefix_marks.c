@@ -9,7 +9,7 @@
 #include "json/json_read.h"
 
 enum {
-    FIRST_CAPACITY = 64,
+    FIRST_CAPACITY = 8,                /* most requests are short, and lists grow by themselves */
     KEPT_FIRST = PREFIX_MARKS_MAX / 2, /* h0 included */
     KEPT_LAST = PREFIX_MARKS_MAX - KEPT_FIRST,
 };

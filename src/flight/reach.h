@@ -6,6 +6,7 @@
 #include "http/http_call_conf.h"
 #include "metrics/metrics.h"
 #include "upstream/upstream_watch.h"
+#include "wire/dialect/model_profile.h"
 
 struct err;
 struct flight;
@@ -32,6 +33,15 @@ struct flight_labels {
     struct flight_series *first;
 };
 
+/* What was found out last of a model there: most requests ask for the same ones. */
+struct reach_profile {
+    const struct config *config; /* by which it was found; NULL: nothing was */
+    struct upstream_facts *facts;
+    char model[64];
+    size_t n_model;
+    struct model_profile profile;
+};
+
 struct reach {
     struct worker *worker;
     struct upstream_live *live;               /* by which it is known again */
@@ -40,7 +50,8 @@ struct reach {
     struct upstream_waiter waiter;            /* ... are told by this */
     struct flight_labels labels;              /* of what is counted */
     struct http_connection_count connections; /* those to it are counted by it */
-    struct reach *next;                       /* the worker's list */
+    struct reach_profile last;
+    struct reach *next; /* the worker's list */
 };
 
 /* What the worker has of this upstream; NULL when out of memory. */
@@ -49,7 +60,13 @@ struct reach *reach_find(struct worker *w, const struct upstream_entry *u);
 /* The worker has ended. */
 void reach_free_all(struct worker *w);
 
+/* The worker has other settings: what was found out by those of before is not what is asked for. */
+void reach_forget_profiles(struct worker *w);
+
 /* ---- of a flight, whose upstream is chosen */
+
+/* upstream_named_profile() of its upstream. Any thread that works on the flight. */
+struct model_profile reach_profile(struct flight *f, struct upstream_facts *facts, str model);
 
 /* What every call there has in common: the timeouts. */
 struct http_call_conf reach_call_conf(const struct flight *f);

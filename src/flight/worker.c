@@ -220,6 +220,7 @@ void worker_apply_config(struct worker *w)
     const struct http_server_conf server = server_conf(w);
 
     http_server_configure(w->server, &server);
+    reach_forget_profiles(w);
 }
 
 struct worker *worker_new(const struct worker_conf *conf, struct err *reterr)

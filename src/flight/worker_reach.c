@@ -5,6 +5,7 @@
 #include "flight/reach.h"
 #include "flight/worker.h"
 #include "upstream/upstream_live.h"
+#include "upstream/upstream_options.h"
 #include "upstream/upstream_table.h"
 
 static void on_upstream_known(void *arg)
@@ -46,6 +47,50 @@ struct reach *reach_find(struct worker *w, const struct upstream_entry *u)
     return make_reach(w, u);
 }
 
+/* ---- profiles of models */
+
+static void forget_profile(struct reach_profile *p)
+{
+    upstream_facts_unref(p->facts);
+    *p = (struct reach_profile){.config = NULL};
+}
+
+static bool is_profile_of(const struct reach_profile *p, const struct config *c,
+                          const struct upstream_facts *facts, str model)
+{
+    return p->config == c && p->facts == facts && p->n_model == model.len &&
+           memcmp(p->model, model.p, model.len) == 0;
+}
+
+static void note_profile(struct reach_profile *p, const struct config *c,
+                         struct upstream_facts *facts, str model)
+{
+    forget_profile(p);
+    p->config = c;
+    p->facts = upstream_facts_ref(facts);
+    memcpy(p->model, model.p, model.len);
+    p->n_model = model.len;
+    p->profile = upstream_named_profile(c, facts, model);
+}
+
+struct model_profile reach_profile(struct flight *f, struct upstream_facts *facts, str model)
+{
+    const struct config *c = f->upstream->config;
+    struct reach_profile *last = &f->reach->last;
+
+    if (f->is_on_pool || str_is_none(model) || model.len > sizeof(last->model))
+        return upstream_named_profile(c, facts, model);
+    if (!is_profile_of(last, c, facts, model))
+        note_profile(last, c, facts, model);
+    return last->profile;
+}
+
+void reach_forget_profiles(struct worker *w)
+{
+    for (struct reach *r = w->reaches; r != NULL; r = r->next)
+        forget_profile(&r->last);
+}
+
 void reach_free_all(struct worker *w)
 {
     struct reach *next;
@@ -53,6 +98,7 @@ void reach_free_all(struct worker *w)
     for (struct reach *r = w->reaches; r != NULL; r = next) {
         next = r->next;
         flight_metrics_forget(&r->labels);
+        forget_profile(&r->last);
         free(r);
     }
     w->reaches = NULL;

@@ -1,6 +1,7 @@
 /* chat_turn_round.c -- the upstream call of a round: the client's body, with our tools and
  * what the rounds before have brought. */
 #include "flight/flight_admission.h"
+#include "flight/reach.h"
 #include "front/chat_turn_internal.h"
 #include "front/chat_turn_spans.h"
 #include "front/relay_headers.h"
@@ -51,8 +52,7 @@ struct model_profile chat_turn_profile(struct chat_turn *t)
 {
     const str model = json_text_dup(&t->flight.arena, t->request.model);
     struct upstream_facts *facts = upstream_watch_facts(t->flight.upstream->live->watch);
-    const struct model_profile profile =
-        upstream_named_profile(t->flight.upstream->config, facts, model);
+    const struct model_profile profile = reach_profile(&t->flight, facts, model);
 
     upstream_facts_unref(facts);
     return profile;

@@ -131,7 +131,7 @@ static void adopt_upstream(struct turn *t)
     upstream_facts_unref(t->facts);
     t->facts = upstream_watch_facts(turn_watch(t));
     model = turn_upstream_model(t);
-    t->profile = upstream_named_profile(t->flight.upstream->config, t->facts, model);
+    t->profile = reach_profile(&t->flight, t->facts, model);
     t->window = upstream_window_profiled(&t->profile, t->facts, model);
 }
 

@@ -1,6 +1,7 @@
 /* turn_response.c -- the response of a turn is made, of what its request says. */
 #include <string.h>
 
+#include "flight/reach.h"
 #include "turn/turn_internal.h"
 #include "turn/turn_run.h"
 #include "upstream/upstream_options.h"
@@ -90,7 +91,7 @@ int turn_open_response(struct turn *t, struct err *reterr)
         .sources = turn_sources(t),
     };
 
-    t->profile = upstream_named_profile(t->flight.upstream->config, t->facts, model);
+    t->profile = reach_profile(&t->flight, t->facts, model);
     t->window = upstream_window_profiled(&t->profile, t->facts, model);
     if (check_items(t, reterr) == -1 || turn_choose_container(t, reterr) == -1)
         return -1;
