@@ -2,6 +2,8 @@
  * another table on their way (OPERATIONS 4, 5.4). */
 #include "admission_fixture.h"
 
+#include "flight/flight_admission.h"
+
 static const struct err refused = {.code = ERR_UPSTREAM_UNAVAILABLE, .msg = "It is not there."};
 
 static void open_places(size_t n)
@@ -396,6 +398,37 @@ static void a_later_round_of_a_model_that_is_gone_ends_as_it_began(void **state)
     close_places();
 }
 
+/* A place that lasts until the last byte is given back where it was taken. */
+static void a_route_that_is_left_takes_its_place_along(void **state)
+{
+    struct flight_route kept;
+    struct err e;
+    struct flight *f;
+
+    (void)state;
+    open_places(2);
+    give_model(1, STR("n"), STR_NONE);
+    (void)stage_begin(UNKEPT REMOTE);
+    server_lists(0, TOOLS);
+    upstream_begins(200);
+    upstream_says(CALLS("mcp__s__t") STOPS("tool_calls"));
+    is_in("calls");
+    assert_int_equal(n_at(0), 1);
+    f = stage.worker.flights;
+    kept = flight_keep_route(f);
+    assert_int_equal(flight_find_route(f, STR("n"), &e), TURN_GO);
+    assert_ptr_equal(f->upstream, &places.entries[1]);
+    assert_int_equal(n_at(0), 0);
+    assert_int_equal(n_at(1), 0);
+    flight_return_to_route(f, &kept);
+    assert_ptr_equal(f->upstream, &places.entries[0]);
+    server_answers(1, "result");
+    stage_settle();
+    asks("http://upstream/");
+    is_answered();
+    close_places();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +454,7 @@ int main(void)
         cmocka_unit_test(who_waits_while_tables_are_exchanged_goes_where_it_was_granted),
         cmocka_unit_test(a_later_round_goes_by_the_new_table),
         cmocka_unit_test(a_later_round_of_a_model_that_is_gone_ends_as_it_began),
+        cmocka_unit_test(a_route_that_is_left_takes_its_place_along),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
