@@ -1,7 +1,8 @@
 /* api_key_internal.h -- what the files of the keys share.
  *
- * api_key.c       keys in memory, and which of them a request brings
- * api_key_file.c  the file of keys, and what else of the configuration has to do with them */
+ * api_key.c        keys in memory, and which of them a request brings
+ * api_key_file.c   the file of keys, and what else of the configuration has to do with them
+ * api_key_names.c  all of them, by whose they are */
 #ifndef ANTIPHON_ACCESS_API_KEY_INTERNAL_H
 #define ANTIPHON_ACCESS_API_KEY_INTERNAL_H
 

@@ -52,21 +52,23 @@ static bool read_weight(str value, struct key_settings *s)
     return true;
 }
 
+static const str priorities[] = {
+    [KEY_PRIORITY_NORMAL] = STR_INIT("normal"),
+    [KEY_PRIORITY_HIGH] = STR_INIT("high"),
+    [KEY_PRIORITY_LOW] = STR_INIT("low"),
+};
+
+str key_priority_word(enum key_priority priority)
+{
+    return priorities[priority];
+}
+
 static bool read_priority(str value, struct key_settings *s)
 {
-    static const struct {
-        str word;
-        enum key_priority priority;
-    } all[] = {
-        {STR_INIT("high"), KEY_PRIORITY_HIGH},
-        {STR_INIT("normal"), KEY_PRIORITY_NORMAL},
-        {STR_INIT("low"), KEY_PRIORITY_LOW},
-    };
-
-    for (size_t i = 0; i < COUNT_OF(all); i++) {
-        if (!str_eq(value, all[i].word))
+    for (size_t i = 0; i < COUNT_OF(priorities); i++) {
+        if (!str_eq(value, priorities[i]))
             continue;
-        s->name.priority = all[i].priority;
+        s->name.priority = (enum key_priority)i;
         return true;
     }
     return false;

@@ -19,6 +19,9 @@ bool key_settings_read(str text, struct key_settings *ret, struct buf *why);
 str key_setting_word(enum key_setting which);
 bool key_setting_has_value(enum key_setting which);
 
+/* The word of a priority, as it stands behind `priority=`. */
+str key_priority_word(enum key_priority priority);
+
 /* Takes the next word off, with the spaces around it; "" at the end. */
 str key_setting_next_word(str *rest);
 

@@ -158,6 +158,14 @@ static struct rate_view view_of(const struct rate_bucket *b)
     return (struct rate_view){b->limit, rate_bucket_left(b), rate_bucket_full_ms(b)};
 }
 
+/* What the user has used, as of its last refill. */
+static void note_use(struct rate_answer *a, const struct rate_user *u)
+{
+    a->requests = view_of(&u->requests);
+    a->tokens = view_of(&u->tokens);
+    a->n_running = u->n_running;
+}
+
 /* The first limit that does not let the request in. */
 static enum rate_verdict judge_request(const struct rate_user *u, const struct rate_limits *limits,
                                        uint64_t tokens, uint64_t *ret_wait_ms)
@@ -188,8 +196,7 @@ static struct rate_answer take_request(struct rate_user *u, const struct rate_li
         u->n_running++;
         a.user = u;
     }
-    a.requests = view_of(&u->requests);
-    a.tokens = view_of(&u->tokens);
+    note_use(&a, u);
     return a;
 }
 
@@ -225,8 +232,7 @@ struct rate_answer rate_table_look(struct rate_table *t, str user, const struct 
     u = find_user(t, user);
     u = u == NULL ? &fresh : u;
     refill_user(u, limits, now_ms);
-    a.requests = view_of(&u->requests);
-    a.tokens = view_of(&u->tokens);
+    note_use(&a, u);
     uv_mutex_unlock(&t->lock);
     return a;
 }

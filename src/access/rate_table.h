@@ -42,6 +42,8 @@ struct rate_answer {
     uint64_t wait_ms;       /* until it may be worth another try; when it was refused */
     struct rate_user *user; /* for rate_table_end(); NULL: there is no limit, or it was refused */
     struct rate_view requests, tokens; /* as they are now */
+    uint64_t
+        n_running; /* that have not ended, this one among them; only those of whom there was a limit count */
 };
 
 /* Holds max_users, and more only while something runs of all of them. NULL with *reterr filled. */

@@ -11,7 +11,7 @@ typedef void admin_route_fn(struct worker *w, struct http_exchange *x, const str
                             const struct path_ids *ids);
 
 admin_route_fn admin_status, admin_upstreams, admin_upstream_drain, admin_upstream_resume,
-    admin_upstream_check, admin_turns, admin_turns_cancel, admin_config, admin_log_level,
-    admin_reload, admin_drain, admin_take_back;
+    admin_upstream_check, admin_turns, admin_turns_cancel, admin_keys, admin_config,
+    admin_log_level, admin_reload, admin_drain, admin_take_back;
 
 #endif

@@ -210,15 +210,25 @@ static int print_help(const char *name)
         "does not answer or refuses, and 2 for a mistake on the command line.\n");
 }
 
-/* ---- upstreams */
-
-static int list_upstreams(int n_args, const char *const *args)
+static int run_list(const char *path, bool (*report)(str json, struct buf *out), int n_args,
+                    const char *const *args)
 {
-    struct job job = {.method = "GET", .report = admin_report_upstreams};
+    struct job job = {.method = "GET", .report = report};
 
-    buf_c(&job.path, "/admin/upstreams");
+    buf_c(&job.path, path);
     return run_job(&job, n_args, args);
 }
+
+/* ---- keys */
+
+int admin_command_keys(int n_args, const char *const *args)
+{
+    if (command_asks_for_help(n_args, args))
+        return print_help("keys");
+    return run_list("/admin/keys", admin_report_keys, n_args, args);
+}
+
+/* ---- upstreams */
 
 static bool is_order(const char *word)
 {
@@ -246,7 +256,7 @@ int admin_command_upstreams(int n_args, const char *const *args)
     if (command_asks_for_help(n_args, args))
         return print_help("upstreams");
     if (n_args == 0 || args[0][0] == '-')
-        return list_upstreams(n_args, args);
+        return run_list("/admin/upstreams", admin_report_upstreams, n_args, args);
     if (is_order(args[0]))
         return order_upstream(n_args, args);
     return refuse_usage(

@@ -1,4 +1,4 @@
-/* admin_command.h -- `antiphon upstreams`: what is in effect in a running gateway, asked at its listener with
+/* admin_command.h -- `antiphon upstreams` and `antiphon keys`: what is in effect in a running gateway, asked at its listener with
  * +admin (OPERATIONS 6.4). */
 #ifndef ANTIPHON_CLI_ADMIN_COMMAND_H
 #define ANTIPHON_CLI_ADMIN_COMMAND_H
@@ -7,5 +7,6 @@
  * nobody answers or the answer is a refusal, 2 for a mistake on the command line or in the configuration, which
  * has to have a listener with +admin. */
 int admin_command_upstreams(int n_args, const char *const *args);
+int admin_command_keys(int n_args, const char *const *args);
 
 #endif

@@ -43,6 +43,16 @@ static void write_moment(int64_t unix_s, struct buf *out)
         text_table_time(unix_s, out);
 }
 
+/* "3/8", or "3" where there is no limit. */
+static void write_share(int64_t n, int64_t limit, struct buf *out)
+{
+    buf_int(out, n);
+    if (limit == 0)
+        return;
+    buf_char(out, '/');
+    buf_int(out, limit);
+}
+
 /* ---- models */
 
 /* Appends the characters of a name, or its first ones. Returns how many these are. */
@@ -89,18 +99,6 @@ static void write_models(str raw, struct buf *out)
 
 /* ---- upstreams */
 
-/* "3/8", or "3" where there is no limit. */
-static void write_in_flight(str raw, struct buf *out)
-{
-    int64_t limit = jr_member_int(raw, STR("limit"), 0);
-
-    buf_int(out, jr_member_int(raw, STR("in_flight"), 0));
-    if (limit == 0)
-        return;
-    buf_char(out, '/');
-    buf_int(out, limit);
-}
-
 static void add_last_error(struct text_table *t, str raw, struct buf *text)
 {
     if (jr_type_of(raw) != JR_OBJECT)
@@ -122,7 +120,8 @@ static void add_upstream(struct text_table *t, str raw)
     add_string(t, raw, "state", &text);
     write_moment(jr_member_int(raw, STR("since"), 0), &text);
     add_cell(t, &text);
-    write_in_flight(raw, &text);
+    write_share(jr_member_int(raw, STR("in_flight"), 0), jr_member_int(raw, STR("limit"), 0),
+                &text);
     add_cell(t, &text);
     add_number(t, raw, "served", &text);
     add_number(t, raw, "failures", &text);
@@ -131,6 +130,88 @@ static void add_upstream(struct text_table *t, str raw)
     add_cell(t, &text);
     text_table_end_row(t);
     add_last_error(t, jr_member(raw, STR("last_error")), &text);
+    buf_fini(&text);
+}
+
+/* ---- keys */
+
+/* What is known of all keys of a name. */
+struct keys {
+    size_t n;
+    str mark; /* of the first, escaped; STR_NONE: it has none */
+    bool have_admin;
+    int64_t expires_s; /* the last of them; 0: one never does */
+};
+
+static struct keys keys_of(str raw)
+{
+    struct keys keys = {.mark = STR_NONE};
+    bool never_end = false;
+    struct jr j;
+
+    jr_init(&j, raw);
+    for (bool is_list = jr_enter(&j, JR_ARRAY); is_list && jr_next_element(&j); keys.n++) {
+        str key = jr_raw(&j);
+        int64_t expires_s = jr_member_int(key, STR("expires"), 0);
+
+        if (keys.n == 0)
+            keys.mark = jr_member_string(key, STR("mark"));
+        keys.have_admin |= jr_type_of(jr_member(key, STR("admin"))) == JR_TRUE;
+        never_end |= expires_s == 0;
+        if (expires_s > keys.expires_s)
+            keys.expires_s = expires_s;
+    }
+    keys.expires_s = never_end ? 0 : keys.expires_s;
+    return keys;
+}
+
+/* A key without a name is known by its mark. */
+static void write_key_name(str name, const struct keys *keys, struct buf *out)
+{
+    if (!str_is_none(name) || str_is_none(keys->mark)) {
+        json_text_decode(name, out);
+        return;
+    }
+    buf_char(out, '(');
+    json_text_decode(keys->mark, out);
+    buf_char(out, ')');
+}
+
+/* "57/60": what there is of a limit; "57" without one, and nothing when that is not counted. */
+static void add_share(struct text_table *t, str raw, const char *member, const char *limit,
+                      struct buf *text)
+{
+    str n = jr_member(raw, str_from_c(member));
+
+    if (jr_type_of(n) == JR_NUMBER)
+        write_share(jr_member_int(raw, str_from_c(member), 0),
+                    jr_member_int(raw, str_from_c(limit), 0), text);
+    add_cell(t, text);
+}
+
+static void add_key_name(struct text_table *t, str raw)
+{
+    const struct keys keys = keys_of(jr_member(raw, STR("keys")));
+    str models = jr_member(raw, STR("models"));
+    struct buf text = {.limit = 0};
+
+    write_key_name(jr_member_string(raw, STR("name")), &keys, &text);
+    add_cell(t, &text);
+    buf_uint(&text, keys.n);
+    add_cell(t, &text);
+    buf_c(&text, keys.have_admin ? "yes" : "");
+    add_cell(t, &text);
+    add_share(t, raw, "running", "concurrency", &text);
+    add_share(t, raw, "requests_left", "rpm", &text);
+    add_share(t, raw, "tokens_left", "tpm", &text);
+    add_number(t, raw, "weight", &text);
+    add_string(t, raw, "priority", &text);
+    write_moment(keys.expires_s, &text);
+    add_cell(t, &text);
+    write_models(models, &text);
+    buf_c(&text, jr_type_of(models) == JR_NULL ? "all" : "");
+    add_cell(t, &text);
+    text_table_end_row(t);
     buf_fini(&text);
 }
 
@@ -163,4 +244,16 @@ bool admin_report_upstreams(str json, struct buf *out)
     };
 
     return write_list(json, heads, COUNT_OF(heads), add_upstream, out);
+}
+
+bool admin_report_keys(str json, struct buf *out)
+{
+    static const str heads[] = {
+        STR_INIT("NAME"),    STR_INIT("KEYS"),          STR_INIT("ADMIN"),
+        STR_INIT("RUNNING"), STR_INIT("REQUESTS LEFT"), STR_INIT("TOKENS LEFT"),
+        STR_INIT("WEIGHT"),  STR_INIT("PRIORITY"),      STR_INIT("EXPIRES"),
+        STR_INIT("MODELS"),
+    };
+
+    return write_list(json, heads, COUNT_OF(heads), add_key_name, out);
 }

@@ -19,7 +19,7 @@ enum { ADDRESS_BYTES = 96, BYTES_PER_TOKEN = 4 };
 
 /* ---- whose limits */
 
-static struct rate_limits limits_of(const struct worker *w, const struct caller *c)
+struct rate_limits flight_limits_of(const struct worker *w, const struct caller *c)
 {
     const struct rate_limits defaults = {.rpm = w->config->limit_rpm,
                                          .tpm = w->config->limit_tpm,
@@ -143,7 +143,7 @@ static void tell_client(struct flight *f, const struct rate_answer *a)
 int flight_limits_admit(struct flight *f, struct err *reterr)
 {
     const struct worker *w = f->worker;
-    const struct rate_limits limits = limits_of(w, &f->caller);
+    const struct rate_limits limits = flight_limits_of(w, &f->caller);
     const int64_t tokens = estimate_tokens(f);
     struct rate_answer a;
     char room[ADDRESS_BYTES];
@@ -165,7 +165,7 @@ int flight_limits_admit(struct flight *f, struct err *reterr)
 void flight_limits_join(struct flight *f)
 {
     const struct worker *w = f->worker;
-    const struct rate_limits limits = limits_of(w, &f->caller);
+    const struct rate_limits limits = flight_limits_of(w, &f->caller);
     char room[ADDRESS_BYTES];
 
     if (w->rates == NULL)
@@ -192,7 +192,7 @@ void flight_limits_note_usage(struct flight *f, const struct usage *usage)
 
 bool flight_limits_count_tokens(const struct flight *f)
 {
-    return f->worker->rates != NULL && limits_of(f->worker, &f->caller).tpm > 0;
+    return f->worker->rates != NULL && flight_limits_of(f->worker, &f->caller).tpm > 0;
 }
 
 /* ---- without a flight */
@@ -208,7 +208,7 @@ void flight_limits_tell(const struct worker *w, struct http_exchange *x,
 
     if (w->rates == NULL || !limit_headers_belong_to(r->method, r->path))
         return;
-    limits = limits_of(w, caller);
+    limits = flight_limits_of(w, caller);
     if (limits.rpm == 0 && limits.tpm == 0)
         return;
     a = rate_table_look(w->rates, name_user(caller, r->peer, room), &limits, loop_now_ms(w->loop));

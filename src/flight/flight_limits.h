@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access/rate_table.h"
 #include "base/str.h"
 
 struct caller;
@@ -22,6 +23,9 @@ struct http_exchange;
 struct http_request;
 struct usage;
 struct worker;
+
+/* The limits of whoever asks, those of the configuration where its name has no setting. */
+struct rate_limits flight_limits_of(const struct worker *w, const struct caller *c);
 
 /* Whose limits they are: the owner, or the client's address, which lives as long as the flight. */
 str flight_limits_user(struct flight *f);

@@ -46,6 +46,7 @@ const CASES = [
     { typed: ['doctor', '--'], has: ['--quick', '--json', '--all-forms', '--timeout', '--write', '--upstream'], not: ['--check-config'] },
     { typed: ['health', '--'], has: ['--config', '--listen'], not: ['--quick'] },
     { typed: ['upstreams', ''], has: ['drain', 'resume', 'check'], not: ['serve'] },
+    { typed: ['keys', '--'], has: ['--json', '--config', '--listen'], not: ['--quick'] },
     { typed: ['upstreams', '--'], has: ['--json', '--config', '--listen'], not: ['--quick'] },
     { typed: ['upstreams', 'drain', '--'], has: ['--config', '--listen'], not: ['--check-config'] },
     { typed: ['serve', '--allow'], has: ['--allow-open'], not: ['--listen'] },

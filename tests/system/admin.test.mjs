@@ -2,7 +2,7 @@
  * of it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import test, { after, before, describe } from 'node:test';
 import { accepted, become } from '../lib/background.mjs';
 import { checkError, checkStream, framesOf } from '../lib/check.mjs';
@@ -70,7 +70,7 @@ describe('the matrix of routes, callers and listeners', { concurrency: false }, 
     const OF_ALL = [['GET', '/health', 200], ['HEAD', '/ready', 200], ['GET', '/ready', 200]];
     const OF_ADMIN = [
         ['GET', '/admin/status', 200], ['HEAD', '/admin/status', 200], ['GET', '/admin/turns', 200], ['GET', '/admin/upstreams', 200],
-        ['GET', '/admin/config', 200], ['PUT', '/admin/log-level', 400], ['POST', '/admin/turns/resp_1/cancel', 404],
+        ['GET', '/admin/config', 200], ['GET', '/admin/keys', 200], ['PUT', '/admin/log-level', 400], ['POST', '/admin/turns/resp_1/cancel', 404],
         ['DELETE', '/admin/status', 405], ['POST', '/admin/status', 405], ['GET', '/admin/log-level', 405], ['GET', '/admin/reload', 405], ['OPTIONS', '/admin/turns', 204],
         ['GET', '/admin', 404], ['GET', '/admin/', 404], ['GET', '/admin/nothing', 404], ['GET', '/admin/turns/resp_1', 404],
     ];
@@ -352,6 +352,50 @@ test('the demo is one as well', async (t) => {
     t.after(() => daemon.stop());
     const { json: { data: [demo] } } = await get(daemon, '/admin/upstreams');
     assert.deepEqual([demo.name, demo.state, demo.served], ['demo', 'up', 0]);
+});
+
+/* ---- keys */
+
+test('names are shown with what they may and use, and nothing of their keys', async (t) => {
+    const file = keysFile(t), HELD = 'sk-of-somebody-1';
+    const hash = (name, key) => spawnSync(BINARY, ['key', 'hash', name], { encoding: 'utf8', input: `${key}\n`, env: ENVIRONMENT }).stdout.trim();
+    appendFileSync(file, `${hash('held', HELD)} models=test-model,qwen* rpm=60 tpm=100000 concurrency=4 weight=3 priority=low expires=2100-01-01\n`);
+    appendFileSync(file, `${hash('operator', 'sk-of-the-operator-2')}\n`);
+    const { up, daemon, admin } = await place(t, { args: ['--api-keys-file', file, '--limit-rpm', '1000'] });
+    const look = async () => (await get(admin, '/admin/keys')).json.data;
+    const [owner, operator, fresh, ...others] = await look();
+    assert.deepEqual(others, []);
+    assert.deepEqual(owner, { name: 'owner', keys: [{ mark: hash('owner', OWNER).split(' ')[1].slice(0, 8), admin: false, expires: null }], models: null, weight: 1, priority: 'normal',
+        rpm: 1000, tpm: null, concurrency: null, running: 0, requests_left: 1000, tokens_left: null });
+    assert.deepEqual([operator.name, operator.keys.map((key) => key.admin)], ['operator', [true, false]]);
+    assert.deepEqual({ ...fresh, keys: null }, { name: 'held', keys: null, models: ['test-model', 'qwen*'], weight: 3, priority: 'low',
+        rpm: 60, tpm: 100_000, concurrency: 4, running: 0, requests_left: 60, tokens_left: 100_000 });
+    assert.equal(fresh.keys[0].expires, Date.UTC(2100, 0, 2) / 1000);
+
+    up.next(held());
+    const slow = open(daemon, { input: PROMPT, model: 'test-model', stream: true }, { headers: bearer(HELD) });
+    await slow.until('Slow');
+    const busy = (await look())[2];
+    assert.deepEqual([busy.running, busy.requests_left], [1, 59]);
+    assert.ok(busy.tokens_left < 100_000);
+    slow.destroy();
+    await until(look, (list) => list[2].running === 0);
+    const { text } = await get(admin, '/admin/keys');
+    for (const line of readFileSync(file, 'utf8').trim().split('\n'))
+        assert.ok(!text.includes(line.split(' ')[1].slice(0, 9)), 'no more than the mark');
+    for (const secret of [OWNER, OPERATOR, HELD])
+        assert.ok(!text.includes(secret));
+});
+
+test('a key without a name is shown by its mark, and no keys are an empty list', async (t) => {
+    const nobody = await place(t);
+    assert.deepEqual((await get(nobody.admin, '/admin/keys')).json, { data: [] });
+    const { admin } = await place(t, { args: ['--api-key', OWNER] });
+    const { json: { data: [key, ...others] }, text } = await get(admin, '/admin/keys');
+    assert.deepEqual([key.name, others], [null, []]);
+    assert.match(key.keys[0].mark, /^[0-9a-f]{8}$/);
+    assert.deepEqual([key.running, key.requests_left], [null, null]);
+    assert.ok(!text.includes('key-'), 'nor by the owner that its responses are stored under');
 });
 
 /* ---- configuration, log */

@@ -90,6 +90,31 @@ static void members_of_other_types_are_nothing(void **state)
               "-     -      -      0          0       0         -    -\n");
 }
 
+static void each_name_is_a_line(void **state)
+{
+    struct buf out = {.limit = 0};
+    const str json = STR(
+        "{\"data\":[{\"name\":\"alice\",\"keys\":[{\"mark\":\"7692c3ad\",\"admin\":false,\"expires\":5},"
+        "{\"mark\":\"8b5b9db0\",\"admin\":true,\"expires\":1795538353}],"
+        "\"models\":[\"qwen3*\",\"m\"],\"weight\":2,\"priority\":\"high\",\"rpm\":60,\"tpm\":null,"
+        "\"concurrency\":null,\"running\":1,\"requests_left\":0,\"tokens_left\":null},"
+        "{\"name\":null,\"keys\":[{\"mark\":\"3fc4ccfe\",\"admin\":false,\"expires\":null}],"
+        "\"models\":null,\"weight\":1,\"priority\":\"normal\",\"rpm\":null,\"tpm\":null,"
+        "\"concurrency\":null,\"running\":null,\"requests_left\":null,\"tokens_left\":null},"
+        "{\"name\":\"c\",\"keys\":[{\"expires\":9},{\"expires\":null}],\"running\":0,"
+        "\"concurrency\":4,\"models\":[]}]}");
+
+    (void)state;
+    assert_true(admin_report_keys(json, &out));
+    assert_string_equal(
+        buf_cstr(&out),
+        "NAME        KEYS  ADMIN  RUNNING  REQUESTS LEFT  TOKENS LEFT  WEIGHT  PRIORITY  EXPIRES                  MODELS\n"
+        "alice       2     yes    1        0/60           -            2       high      2026-11-24 16:39:13 UTC  qwen3*, m\n"
+        "(3fc4ccfe)  1     -      -        -              -            1       normal    -                        all\n"
+        "c           2     -      0/4      -              -            0       -         -                        -\n");
+    buf_fini(&out);
+}
+
 static void what_is_no_such_answer_is_refused(void **state)
 {
     static const char *const texts[] = {
@@ -100,29 +125,39 @@ static void what_is_no_such_answer_is_refused(void **state)
         struct buf out = {.limit = 0};
 
         assert_false(admin_report_upstreams(str_from_c(texts[i]), &out));
+        assert_false(admin_report_keys(str_from_c(texts[i]), &out));
         assert_int_equal(out.len, 0);
         buf_fini(&out);
     }
 }
 
-static void out_of_memory_fails_what_is_written_to(void **state)
+static void check_each_allocation(bool (*report)(str json, struct buf *out), str json)
 {
-    const str json = STR("{\"data\":[{\"name\":\"n\",\"state\":\"up\",\"models\":[\"a\",\"b\"],"
-                         "\"last_error\":{\"at\":1,\"message\":\"e\"}}]}");
-
-    (void)state;
     for (long n = 0;; n++) {
         struct buf out = {.limit = 0};
         bool has_failed;
 
         failing_malloc_begin(n, FAILS_ONCE);
-        assert_true(admin_report_upstreams(json, &out));
+        assert_true(report(json, &out));
         has_failed = failing_malloc_end();
         assert_int_equal(buf_failed(&out), has_failed);
         buf_fini(&out);
         if (!has_failed)
             return;
     }
+}
+
+static void out_of_memory_fails_what_is_written_to(void **state)
+{
+    (void)state;
+    check_each_allocation(
+        admin_report_upstreams,
+        STR("{\"data\":[{\"name\":\"n\",\"state\":\"up\",\"models\":[\"a\",\"b\"],"
+            "\"last_error\":{\"at\":1,\"message\":\"e\"}}]}"));
+    check_each_allocation(
+        admin_report_keys,
+        STR("{\"data\":[{\"name\":\"n\",\"keys\":[{\"mark\":\"m\"}],\"models\":[\"a\"],"
+            "\"running\":1}]}"));
 }
 
 int main(void)
@@ -133,6 +168,7 @@ int main(void)
         cmocka_unit_test(models_that_have_no_room_are_counted),
         cmocka_unit_test(no_text_commands_the_terminal),
         cmocka_unit_test(members_of_other_types_are_nothing),
+        cmocka_unit_test(each_name_is_a_line),
         cmocka_unit_test(what_is_no_such_answer_is_refused),
         cmocka_unit_test(out_of_memory_fails_what_is_written_to),
     };

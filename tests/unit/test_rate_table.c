@@ -126,6 +126,22 @@ static void a_look_makes_no_place_and_finds_all_of_a_new_user(void **state)
     rate_table_free(t);
 }
 
+static void a_look_tells_how_many_run(void **state)
+{
+    const struct rate_limits limits = {.concurrency = 5};
+    struct rate_table *t = new_table(8);
+    struct rate_answer one = rate_table_take(t, STR("a"), &limits, 0, 0);
+
+    (void)state;
+    assert_int_equal(one.n_running, 1);
+    assert_int_equal(rate_table_take(t, STR("a"), &limits, 0, 0).n_running, 2);
+    assert_int_equal(rate_table_look(t, STR("a"), &limits, 0).n_running, 2);
+    rate_table_end(t, one.user, 0, 0);
+    assert_int_equal(rate_table_look(t, STR("a"), &limits, 0).n_running, 1);
+    assert_int_equal(rate_table_look(t, STR("b"), &limits, 0).n_running, 0);
+    rate_table_free(t);
+}
+
 static uint64_t left_of(struct rate_table *t, str user, const struct rate_limits *limits)
 {
     return rate_table_look(t, user, limits, 0).requests.left;
@@ -237,6 +253,7 @@ int main(void)
         cmocka_unit_test(what_was_let_in_before_joins_whatever_runs),
         cmocka_unit_test(without_limits_nothing_is_counted),
         cmocka_unit_test(a_look_makes_no_place_and_finds_all_of_a_new_user),
+        cmocka_unit_test(a_look_tells_how_many_run),
         cmocka_unit_test(who_was_not_seen_for_the_longest_time_is_forgotten_at_rest),
         cmocka_unit_test(of_whom_something_runs_is_never_forgotten),
         cmocka_unit_test(threads_share_what_there_is),
