@@ -32,6 +32,7 @@ void upstream_facts_unref(struct upstream_facts *f)
 {
     if (f == NULL || atomic_fetch_sub(&f->n_references, 1) != 1)
         return;
+    upstream_list_unref(f->list);
     arena_fini(&f->memory);
     free(f);
 }
@@ -76,6 +77,7 @@ struct upstream_facts *upstream_facts_with(const struct upstream_facts *f,
     copy->model_path = f->model_path;
     copy->model_alias = f->model_alias;
     copy->models = f->models;
+    copy->list = upstream_list_ref(f->list);
     copy->only = f->only;
     copy->template_words = f->template_words; /* static texts */
     copy->knows_template_words = f->knows_template_words;

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "upstream/upstream_list.h"
 #include "wire/dialect/model_profile.h"
 #include "wire/dialect/upstream_models.h"
 #include "wire/dialect/upstream_sign.h"
@@ -20,6 +21,8 @@ struct upstream_facts {
     str model_path; /* the file of the model, and the name it is served by; STR_NONE: not shown */
     str model_alias;
     struct upstream_models models;
+    struct upstream_list *
+        list; /* of its models, a reference; NULL: it has not answered with one, or it is not kept */
     struct upstream_limits only;       /* of its only model, if it has one, by whatever name */
     struct model_words template_words; /* what the template tells of the messages it takes */
     bool knows_template_words;

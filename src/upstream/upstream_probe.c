@@ -103,6 +103,8 @@ static void take_body(struct upstream_probe *p)
         upstream_models_add(p->path, body, p->model, &p->facts->models, &p->facts->only);
     else if (!upstream_models_read(body, &p->facts->memory, &p->facts->models))
         p->facts->models.n = 0;
+    if (p->path == UPSTREAM_PATH_MODELS && p->conf.keeps_list && p->facts->list == NULL)
+        p->facts->list = upstream_list_new(body);
     if (p->path == UPSTREAM_PATH_PROPS)
         take_props(p->facts, body);
     if (p->path == UPSTREAM_PATH_RUNNING_MODELS)

@@ -16,6 +16,7 @@ struct upstream_probe_conf {
     str authorization; /* the same; STR_NONE: none */
     str model;         /* which to ask about where only one can be; STR_NONE: any. Copied */
     uint64_t timeout_ms;           /* of all requests together */
+    bool keeps_list;               /* of models, as it comes */
     struct upstream_finding known; /* what is known already: by the URL, or the configuration */
 };
 

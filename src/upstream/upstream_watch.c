@@ -16,6 +16,7 @@ enum {
     AGAIN_AFTER_SILENCE_MS = 10000,
     MOST_DOUBLINGS = 6,
     MOST_DOUBLINGS_LOADING = 3,
+    LIST_AGAIN_MS = 5000, /* OPERATIONS 4.3 */
 };
 
 /* ---- is it there? */
@@ -144,6 +145,8 @@ void upstream_watch_publish(struct upstream_watch *w, struct upstream_facts *fac
         if (!is_same_finding(w->facts, facts))
             log_facts(facts);
     }
+    if (facts->list == NULL && w->facts != NULL)
+        facts->list = upstream_list_ref(w->facts->list); /* the last one stays */
     upstream_watch_replace(w, facts);
 }
 
@@ -378,6 +381,48 @@ bool upstream_watch_await(struct upstream_watch *w, struct upstream_waiter *wait
     return must_wait;
 }
 
+/* With the lock held: asks, in the way that fits what is known. */
+static void ask_for_list(struct upstream_watch *w)
+{
+    if (!upstream_watch_may_probe(w))
+        return;
+    if (w->facts != NULL && !w->is_lost)
+        upstream_watch_begin_renewal(w);
+    else
+        upstream_watch_begin_probing(w);
+}
+
+bool upstream_watch_await_list(struct upstream_watch *w, bool wants_new,
+                               struct upstream_waiter *waiter)
+{
+    bool must_wait = false;
+
+    if (w == NULL)
+        return false;
+    uv_mutex_lock(&w->lock);
+    if (wants_new || w->facts == NULL || w->facts->list == NULL) {
+        if (upstream_watch_now_ms() >= w->asked_ms + LIST_AGAIN_MS)
+            ask_for_list(w);
+        must_wait = w->is_probing;
+    }
+    if (must_wait && waiter != NULL) {
+        waiter->next = w->waiters;
+        w->waiters = waiter;
+    }
+    uv_mutex_unlock(&w->lock);
+    return must_wait;
+}
+
+static void refresh_list(void *arg)
+{
+    struct upstream_watch *w = arg;
+
+    uv_mutex_lock(&w->lock);
+    ask_for_list(w);
+    uv_mutex_unlock(&w->lock);
+    loop_timer_start(w->refresh, w->refresh_ms);
+}
+
 struct upstream_facts *upstream_watch_facts(struct upstream_watch *w)
 {
     struct upstream_facts *facts;
@@ -436,12 +481,26 @@ void upstream_watch_take_key(struct upstream_watch *w, str authorization)
     w->has_next_key = true;
 }
 
+/* False when one of them could not be made. */
+static bool open_timers(struct upstream_watch *w, const struct config *config)
+{
+    const bool refreshes = w->conf.keeps_list && w->asks && w->refresh_ms > 0;
+
+    if (is_needed(config))
+        w->again = loop_timer_new(w->loop, ask_again, w);
+    if (refreshes)
+        w->refresh = loop_timer_new(w->loop, refresh_list, w);
+    if (w->refresh != NULL)
+        loop_timer_start(w->refresh, w->refresh_ms);
+    return (!is_needed(config) || w->again != NULL) && (!refreshes || w->refresh != NULL);
+}
+
 struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstream_watch_conf *conf,
                                           struct err *reterr)
 {
     struct upstream_watch *w = calloc(1, sizeof(*w));
     const struct config *config = conf->config;
-    bool is_by_url;
+    bool is_by_url, is_told;
 
     if (w == NULL || uv_mutex_init(&w->lock) != 0) {
         free(w);
@@ -455,22 +514,22 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstre
     upstream_watch_take_key(w, conf->authorization);
     w->is_alone = conf->is_alone;
     w->name = metric_word(METRIC_DOMAIN_UPSTREAM, conf->name);
-    w->asks = upstream_watch_is_worth_asking(&w->conf);
+    is_told = !upstream_watch_is_worth_asking(&w->conf);
+    w->conf.keeps_list = !conf->is_alone;
+    w->asks = !is_told || (w->conf.keeps_list && w->conf.timeout_ms > 0);
     atomic_init(&w->state, UPSTREAM_UNHEARD);
     w->client = upstream_watch_open_client(loop, conf);
-    if (is_needed(config))
-        w->again = loop_timer_new(loop, ask_again, w);
-    if (w->client == NULL || (is_needed(config) && w->again == NULL)) {
+    w->refresh_ms = config->models_refresh_ms;
+    if (w->client == NULL || !open_timers(w, config)) {
         upstream_watch_free(w);
         err_set(reterr, ERR_INTERNAL, "An HTTP client could not be set up.");
         return NULL;
     }
-    w->refresh_ms = config->models_refresh_ms;
     w->asked_ms = w->needed_ms = upstream_watch_now_ms();
     if (config->model != NULL)
         upstream_watch_want(w, upstream_name_of(config, str_from_c(config->model)));
     is_by_url = w->conf.known.by != NULL && strcmp(w->conf.known.by, UPSTREAM_BY_URL) == 0;
-    if (w->conf.known.certainty != UPSTREAM_UNKNOWN && (!w->asks || is_by_url))
+    if (w->conf.known.certainty != UPSTREAM_UNKNOWN && (is_told || is_by_url))
         w->facts = upstream_facts_with(NULL, &w->conf.known); /* its models are not waited for */
     if (w->facts != NULL && is_by_url)
         log_facts(w->facts);
@@ -486,6 +545,7 @@ void upstream_watch_free(struct upstream_watch *w)
     upstream_probe_cancel(w->probe);
     upstream_probe_cancel(w->look);
     loop_timer_free(w->again);
+    loop_timer_free(w->refresh);
     http_client_free(w->client);
     upstream_facts_unref(w->facts);
     buf_fini(&w->key);

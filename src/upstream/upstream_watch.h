@@ -9,7 +9,9 @@
  * they hear, so that a server that was put in the place of another is noticed.
  *
  * What is known is old after models_refresh (CONTRACT 15.1): the next turn has the upstream asked
- * again, and goes on with the old, unless nobody has wanted to know for so long. */
+ * again, and goes on with the old, unless nobody has wanted to know for so long. One of several is asked as
+ * soon as it is so old, since what it lists says which requests come to it (OPERATIONS 4.3); its last list stays when
+ * it does not answer with another. */
 #ifndef ANTIPHON_UPSTREAM_UPSTREAM_WATCH_H
 #define ANTIPHON_UPSTREAM_UPSTREAM_WATCH_H
 
@@ -27,7 +29,8 @@ struct upstream_watch_conf {
     str name, base;                       /* as in upstream_table.h; they outlive the watch */
     str authorization;                    /* the same; copied */
     const char *client_cert, *client_key; /* the same; NULL: none */
-    bool is_alone; /* nobody else tells when it is gone and when it is back */
+    bool is_alone; /* the only upstream: nobody else tells when it is gone and when it is back, and
+                    * its list of models is not kept */
 };
 
 /* On the loop's thread, the main one. Asks at once. NULL with *reterr filled. */
@@ -58,6 +61,11 @@ struct upstream_waiter {
  * could be found out; the waiter waits for one thing at a time. Neither it nor the loop may be freed
  * before the watch's own loop has stopped. */
 bool upstream_watch_await(struct upstream_watch *w, struct upstream_waiter *waiter);
+
+/* The same for its list of models (upstream_facts.list): while there is none, or, with wants_new, one that is not
+ * of the last 5 s. It is asked for once in that time. waiter: NULL for who does not wait. */
+bool upstream_watch_await_list(struct upstream_watch *w, bool wants_new,
+                               struct upstream_waiter *waiter);
 
 /* The head of an answer has come to a turn with these facts, NULL while there are none. */
 void upstream_watch_hear_head(struct upstream_watch *w, const struct upstream_facts *facts,

@@ -33,6 +33,7 @@ struct upstream_watch {
     atomic_uint_fast64_t n_calls, n_failed;
     _Atomic int64_t since_s;     /* of the state */
     struct loop_timer *again;    /* while it is down and GET /ready depends on it; or NULL */
+    struct loop_timer *refresh;  /* of one of several: what it lists is old; or NULL */
     struct upstream_probe *look; /* whether it is up again; of the loop's thread; or NULL */
 
     uv_mutex_t lock;              /* guards what follows; only posting is done while it is held */

@@ -87,6 +87,18 @@ static void without_memory_nothing_is_learned(void **state)
     upstream_facts_unref(f);
 }
 
+static void facts_with_another_window_have_the_same_list(void **state)
+{
+    struct upstream_facts *f = facts_of(TWO), *changed;
+
+    (void)state;
+    f->list = upstream_list_new(STR(TWO));
+    changed = upstream_facts_with_window(f, STR("b"), 1000);
+    upstream_facts_unref(f);
+    assert_true(upstream_list_has(changed->list, STR("b")));
+    upstream_facts_unref(changed);
+}
+
 static int64_t known_window(struct upstream_watch *w, const struct config *c, const char *model)
 {
     struct upstream_facts *facts = upstream_watch_facts(w);
@@ -138,6 +150,7 @@ int main(void)
         cmocka_unit_test(one_window_is_another),
         cmocka_unit_test(names_of_clients_are_bounded),
         cmocka_unit_test(without_memory_nothing_is_learned),
+        cmocka_unit_test(facts_with_another_window_have_the_same_list),
         cmocka_unit_test(an_upstream_that_is_asked_nothing_teaches_by_its_answers),
     };
 
