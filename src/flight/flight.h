@@ -86,6 +86,8 @@ struct flight_admission {
     size_t cache_lost_bytes;           /* see flight_cache_lost() */
     enum upstream_outcome outcome;     /* of a round that is over */
     size_t n_heard;                    /* of the table: lists that were looked at or waited for */
+    bool awaits_list;                  /* that of its upstream is what it waits for */
+    bool wants_new_lists;
     bool has_route;
     bool has_asked;  /* for a place, which it waits for or has */
     bool has_choice; /* it has had a place; the ticket says why there */

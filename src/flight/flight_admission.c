@@ -58,50 +58,78 @@ static bool has_listed(void *arg, size_t entry, str name)
 {
     const struct upstream_table *t = arg;
     struct upstream_facts *facts = upstream_watch_facts(t->entries[entry].live->watch);
-    bool has = false;
+    const bool has = facts != NULL && upstream_list_has(facts->list, name);
 
-    for (size_t i = 0; facts != NULL && !has && i < facts->models.n; i++)
-        has = str_eq(facts->models.v[i].id, name);
     upstream_facts_unref(facts);
     return has;
 }
 
-/* Is it known what it serves? */
-static bool is_heard(const struct upstream_entry *u)
+static bool has_list(const struct upstream_entry *u)
 {
-    struct upstream_facts *facts = u->serves_listed ? upstream_watch_facts(u->live->watch) : NULL;
-    const bool has_list = facts != NULL;
+    struct upstream_facts *facts = upstream_watch_facts(u->live->watch);
+    const bool has = facts != NULL && facts->list != NULL;
 
     upstream_facts_unref(facts);
-    return has_list || !u->serves_listed;
+    return has;
 }
 
-/* The next upstream that serves what it lists, and has not been heard yet; NULL: all have been. */
-static const struct upstream_entry *next_unheard(struct flight *f)
+/* ---- lists of models */
+
+/* Lists that were waited for with another table are not those of this one. */
+static void take_newest_table(struct flight *f)
 {
-    const struct upstream_table *t = f->admission.table;
     struct flight_admission *a = &f->admission;
 
-    while (a->n_heard < t->n) {
-        const struct upstream_entry *u = &t->entries[a->n_heard++];
-
-        if (!is_heard(u))
-            return u;
-    }
-    return NULL;
+    if (a->table != newest_table(f))
+        a->n_heard = 0;
+    a->table = newest_table(f);
 }
 
-/* Names in the file are there at once; lists may have to be waited for. */
-static enum turn_next await_list(struct flight *f, struct err *reterr)
+static bool is_wanted(const struct flight *f, const struct upstream_entry *u,
+                      enum flight_lists which)
 {
-    const struct upstream_entry *u = next_unheard(f);
+    return (which == FLIGHT_LISTS_ALL || u->serves_listed) &&
+           (f->admission.wants_new_lists || !has_list(u));
+}
 
-    if (u == NULL)
-        return TURN_GO;
-    if (flight_take_upstream(f, u))
-        return TURN_WAIT;
-    (void)err_set_no_memory(reterr);
-    return TURN_FAIL;
+/* So that they answer at the same time: then they are waited for one after the other. */
+static void ask_for_lists(const struct flight *f, enum flight_lists which)
+{
+    const struct upstream_table *t = f->admission.table;
+
+    for (size_t i = 0; i < t->n; i++) {
+        if (is_wanted(f, &t->entries[i], which))
+            (void)upstream_watch_await_list(t->entries[i].live->watch, f->admission.wants_new_lists,
+                                            NULL);
+    }
+}
+
+enum turn_next flight_await_lists(struct flight *f, enum flight_lists which, struct err *reterr)
+{
+    struct flight_admission *a = &f->admission;
+
+    take_newest_table(f);
+    if (a->n_heard == 0)
+        ask_for_lists(f, which);
+    while (a->n_heard < a->table->n) {
+        const struct upstream_entry *u = &a->table->entries[a->n_heard++];
+
+        if (!is_wanted(f, u, which))
+            continue;
+        a->awaits_list = flight_take_upstream(f, u);
+        if (a->awaits_list)
+            return TURN_WAIT;
+        (void)err_set_no_memory(reterr);
+        return TURN_FAIL;
+    }
+    a->awaits_list = false;
+    return TURN_GO;
+}
+
+void flight_want_new_lists(struct flight *f)
+{
+    f->admission.wants_new_lists = true;
+    f->admission.n_heard = 0;
 }
 
 /* Is the name, or a glob for it, in the file? */
@@ -114,19 +142,24 @@ static bool find_named(struct flight *f, str model)
            route->match != UPSTREAM_MATCH_DEFAULT;
 }
 
-static enum turn_next look_up(struct flight *f, str model, struct err *reterr)
+/* Looks the name up in the lists; and when nobody has it, once more in new ones. Names in the file are there at
+ * once, lists may have to be waited for. */
+static enum turn_next look_in_lists(struct flight *f, str model, struct err *reterr)
 {
-    struct upstream_table *t = f->admission.table;
-    const struct upstream_lists lists = {has_listed, t};
-    enum turn_next next;
+    const struct upstream_lists lists = {has_listed, newest_table(f)};
+    struct flight_admission *a = &f->admission;
 
-    if (find_named(f, model))
-        return TURN_GO;
-    next = await_list(f, reterr);
-    if (next == TURN_GO &&
-        upstream_table_route(t, model, &lists, &f->arena, &f->admission.route, reterr) == -1)
-        return TURN_FAIL;
-    return next;
+    for (;;) {
+        const enum turn_next next = flight_await_lists(f, FLIGHT_LISTS_SERVED, reterr);
+
+        if (next != TURN_GO)
+            return next;
+        if (upstream_table_route(a->table, model, &lists, &f->arena, &a->route, reterr) == 0)
+            return TURN_GO;
+        if (a->wants_new_lists)
+            return TURN_FAIL;
+        flight_want_new_lists(f);
+    }
 }
 
 /* Who is down is asked nothing while a request is read and written. */
@@ -154,11 +187,10 @@ enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr
         take_only_route(f);
         return TURN_GO;
     }
-    if (a->table != newest_table(f))
-        a->n_heard = 0;
-    a->table = newest_table(f);
+    take_newest_table(f);
     a->model = model;
-    next = look_up(f, model, reterr);
+    if (!find_named(f, model))
+        next = look_in_lists(f, model, reterr);
     if (next != TURN_GO)
         return next;
     a->has_route = true;
@@ -214,7 +246,7 @@ static void renew_route(struct flight *f)
         return;
     }
     for (size_t i = 0; i < t->n; i++) {
-        if (!is_heard(&t->entries[i]))
+        if (t->entries[i].serves_listed && !has_list(&t->entries[i]))
             return;
     }
     if (upstream_table_route(t, a->model, &lists, &f->arena, &route, &e) == -1)

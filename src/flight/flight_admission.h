@@ -12,6 +12,16 @@
 #include "flight/flight.h"
 #include "flight/turn_drive.h"
 
+enum flight_lists { FLIGHT_LISTS_ALL, FLIGHT_LISTS_SERVED };
+
+/* Waits for the lists of models of all upstreams, or of those that serve what they list. TURN_WAIT: the one of the
+ * flight's upstream is missing; ask again when reach_must_be_known() says that nobody has to wait for it, or
+ * on_upstream_known() was called. TURN_GO: all are there, or not to be had. TURN_FAIL: *reterr is filled. */
+enum turn_next flight_await_lists(struct flight *f, enum flight_lists which, struct err *reterr);
+
+/* What has been asked for was in no list: from now on lists are waited for that are not older than 5 s. */
+void flight_want_new_lists(struct flight *f);
+
 /* Finds who may serve a model, by the name that a client says, and takes the likely one for its upstream. TURN_WAIT: its
  * upstream is one whose list of models has to be known first (reach_must_be_known()); ask again then. TURN_FAIL:
  * *reterr is filled. str_is_none(model): the request names none, which is somebody else's to judge. */

@@ -44,10 +44,12 @@ struct reach_profile {
 
 struct reach {
     struct worker *worker;
-    struct upstream_live *live;               /* by which it is known again */
-    struct http_client *client;               /* the worker's, or one of its own */
-    bool is_awaited;                          /* turns wait until it is known, and ... */
-    struct upstream_waiter waiter;            /* ... are told by this */
+    struct upstream_live *live;    /* by which it is known again */
+    struct http_client *client;    /* the worker's, or one of its own */
+    bool is_awaited;               /* turns wait until it is known, and ... */
+    struct upstream_waiter waiter; /* ... are told by this */
+    bool is_list_awaited;          /* the same of its list of models */
+    struct upstream_waiter list_waiter;
     struct flight_labels labels;              /* of what is counted */
     struct http_connection_count connections; /* those to it are counted by it */
     struct reach_profile last;
@@ -82,8 +84,8 @@ bool reach_passes_key(const struct flight *f);
  * sent. */
 void reach_hide_keys(const struct flight *f, struct err *e);
 
-/* Does the flight have to wait until it is known what its upstream is? Then its on_upstream_known() is called
- * (flight.h). */
+/* Does the flight have to wait until it is known what its upstream is, or, when that is what it has come there for
+ * (flight_await_lists()), until it has its list of models? Then its on_upstream_known() is called (flight.h). */
 bool reach_must_be_known(const struct flight *f);
 
 #endif

@@ -65,10 +65,19 @@ void reach_hide_keys(const struct flight *f, struct err *e)
     secrets_fini(&secrets);
 }
 
+static bool list_must_be_known(struct reach *r, bool wants_new)
+{
+    if (!r->is_list_awaited)
+        r->is_list_awaited = upstream_watch_await_list(r->live->watch, wants_new, &r->list_waiter);
+    return r->is_list_awaited;
+}
+
 bool reach_must_be_known(const struct flight *f)
 {
     struct reach *r = f->reach;
 
+    if (f->admission.awaits_list)
+        return list_must_be_known(r, f->admission.wants_new_lists);
     if (!r->is_awaited)
         r->is_awaited = upstream_watch_await(r->live->watch, &r->waiter);
     return r->is_awaited;

@@ -16,6 +16,14 @@ static void on_upstream_known(void *arg)
     flight_upstream_known(r->worker, r);
 }
 
+static void on_list_known(void *arg)
+{
+    struct reach *r = arg;
+
+    r->is_list_awaited = false;
+    flight_upstream_known(r->worker, r);
+}
+
 static struct reach *make_reach(struct worker *w, const struct upstream_entry *u)
 {
     struct reach *r = calloc(1, sizeof(*r));
@@ -31,6 +39,8 @@ static struct reach *make_reach(struct worker *w, const struct upstream_entry *u
     }
     r->waiter =
         (struct upstream_waiter){.loop = w->loop, .known = {.fn = on_upstream_known, .arg = r}};
+    r->list_waiter =
+        (struct upstream_waiter){.loop = w->loop, .known = {.fn = on_list_known, .arg = r}};
     r->connections = (struct http_connection_count){flight_metrics_connection, r};
     flight_metrics_label(&r->labels, u);
     r->next = w->reaches;

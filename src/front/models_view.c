@@ -19,8 +19,10 @@
 /* ---- which answers */
 
 /* The client version that Codex sends, and nobody else. */
-static bool wants_catalogue(str query)
+bool models_view_wants_catalogue(const struct relay *relay)
 {
+    str query = relay->flight.http->query;
+
     while (query.len > 0) {
         if (str_starts_with(str_cut(&query, '&'), STR("client_version=")))
             return true;
@@ -81,7 +83,7 @@ static struct model_list_view list_view(const struct relay *relay, struct looker
         .look = look_at_model,
         .arg = l,
         .aliases = upstream_model_aliases(relay->flight.upstream->config),
-        .wants_catalogue = wants_catalogue(relay->flight.http->query),
+        .wants_catalogue = models_view_wants_catalogue(relay),
     };
 }
 

@@ -347,7 +347,9 @@ static void on_upstream_known(void *arg)
 {
     struct relay *relay = arg;
 
-    if (relay->awaits_upstream)
+    if (relay->awaits_lists)
+        models_union_go_on(relay);
+    else if (relay->awaits_upstream)
         begin_call(relay);
     else
         relay_route_on(relay);
@@ -392,9 +394,14 @@ void relay_begin(struct worker *w, struct peer client, const struct http_request
     }
     relay->flight.traffic->has_line = false; /* a chat turn may have been here */
     relay->model = model_lookup_id(r, &relay->flight.arena);
-    relay->awaits_upstream = models_view_is_wanted(relay) && reach_must_be_known(&relay->flight);
-    if (!relay->awaits_upstream)
-        begin_call(relay);
+    if (models_union_is_due(relay)) {
+        models_union_go_on(relay);
+    } else {
+        relay->awaits_upstream =
+            models_view_is_wanted(relay) && reach_must_be_known(&relay->flight);
+        if (!relay->awaits_upstream)
+            begin_call(relay);
+    }
     flight_free_if_over(&relay->flight);
 }
 

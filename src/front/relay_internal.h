@@ -4,6 +4,7 @@
  *     relay_upstream.c   which upstream that is, and whether another is asked
  *     relay_limits.c     what its caller may ask for, and how often
  *     relay_metrics.c    its model and its tokens
+ *     models_union.c     the models of several upstreams
  *     models_view.c      what is known of models beside what the upstream says of them
  *     model_lookup.c     GET /v1/models/{id} from the list, where the upstream has no such path */
 #ifndef ANTIPHON_FRONT_RELAY_INTERNAL_H
@@ -36,6 +37,10 @@ struct relay {
     bool awaits_list;     /* of models */
     bool awaits_upstream; /* what it is, before it is asked for its models */
     struct relay_limits limits;
+
+    /* models_union.c */
+    const struct upstream_table *union_of; /* that it is written of */
+    bool awaits_lists;                     /* of models, of all upstreams */
 };
 
 /* ---- relay.c */
@@ -79,7 +84,19 @@ bool relay_upstream_keeps(struct relay *relay, str bytes);
 /* The call has ended. Returns whether another attempt is made, or all has been said. */
 bool relay_upstream_ends(struct relay *relay, const struct err *failure);
 
+/* ---- models_union.c */
+
+/* Is it about models, and are there several upstreams that may have them? */
+bool models_union_is_due(const struct relay *relay);
+
+/* Answers, once what the upstreams list is known, or is not to be had: to be called again when awaits_lists was set and
+ * more is known. */
+void models_union_go_on(struct relay *relay);
+
 /* ---- models_view.c */
+
+/* Does the client look for the catalogue of Codex as well? */
+bool models_view_wants_catalogue(const struct relay *relay);
 
 /* Is it about models, and more to be shown of them than the upstream says? */
 bool models_view_is_wanted(const struct relay *relay);

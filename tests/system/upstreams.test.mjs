@@ -262,7 +262,7 @@ describe('the list of models', { concurrency: false }, () => {
 
     test('an upstream that does not answer keeps its last list, and is no error', async (t) => {
         const rigs = await startRigs(t, { a: { models: ['one'] }, b: { models: ['two'] } });
-        const group = await startGroup(t, rigs, { defaults: { models: 'auto' }, upstreams: { a: { models: 'auto' }, b: { models: 'auto' } }, settings: { [REFRESH_KEY]: '100ms' } });
+        const group = await startGroup(t, rigs, { upstreams: { a: { models: 'auto' }, b: { models: 'auto' } }, settings: { [REFRESH_KEY]: '100ms' } });
         await until(() => ids(group), (seen) => seen.length === 2);
         await rigs.a.kill();
         rigs.b.health = 'silent';
@@ -270,6 +270,43 @@ describe('the list of models', { concurrency: false }, () => {
             assert.deepEqual(await ids(group), ['one', 'two']);
             await pause(150); /* so that another list would have been fetched */
         }
+    });
+
+    test('is asked for again by itself', async (t) => {
+        const rigs = await startRigs(t, { a: { models: ['one'] } });
+        const group = await startGroup(t, rigs, { upstreams: { a: { models: 'auto' } }, settings: { [REFRESH_KEY]: '100ms' } });
+        await until(() => ids(group), (seen) => seen.length === 1);
+        const lists = () => rigs.a.checks.filter((path) => path === '/v1/models').length;
+        const before = lists();
+        await until(lists, (n) => n > before);
+        rigs.a.models.push('late');
+        await until(() => ids(group), (seen) => seen.includes('late'));
+    });
+
+    test('a model that a server has come to list is found by its name alone', async (t) => {
+        const rigs = await startRigs(t, { a: { models: ['one'] } });
+        const group = await startGroup(t, rigs, { upstreams: { a: { models: 'auto' } } });
+        await until(() => ids(group), (seen) => seen.length === 1);
+        rigs.a.models.push('org/late');
+        await until(async () => (await get(group.daemon, '/v1/models/org%2Flate')).status, (status) => status === 200, 20_000);
+        assert.deepEqual(await ids(group), ['one', 'org/late']);
+    });
+
+    test('tells how much fits wherever a request goes, and has the catalogue of Codex', async (t) => {
+        const rigs = await startRigs(t, { a: { kind: 'vllm', window: 32768 }, b: { kind: 'llama.cpp', window: 8192 }, c: { models: ['other'] } });
+        const how = { upstreams: { a: {}, b: {}, c: { models: ['other'] } } };
+        const group = await startGroup(t, rigs, how);
+        const { data } = await until(() => list(group), ({ data: seen }) => seen[0]?.max_model_len === 8192);
+        assert.deepEqual([data[0].owned_by, data[0].context_length, data[0].context_window, data[0].meta], ['vllm', 8192, 8192, undefined]);
+        const { models, data: same } = (await get(group.daemon, '/v1/models?client_version=0.1')).json;
+        assert.deepEqual(same, data);
+        assert.deepEqual(models.map(({ slug, context_window }) => [slug, context_window]), [['m', 8192], ['other', undefined]]);
+        assert.equal((await get(group.daemon, '/v1/models', { method: 'HEAD' })).status, 200);
+
+        const plain = await startGroup(t, rigs, { ...how, args: ['--no-models-extras'] });
+        const said = await until(() => list(plain), ({ data: seen }) => seen[0]?.max_model_len === 8192);
+        assert.deepEqual(Object.keys(said.data[0]), ['id', 'object', 'created', 'owned_by', 'root', 'parent', 'max_model_len']);
+        assert.equal((await get(plain.daemon, '/v1/models?client_version=0.1')).json.models, undefined);
     });
 
     test('without a list and without a name there is none: 503', async (t) => {
