@@ -4,6 +4,7 @@
 #include "front/path_pattern.h"
 #include "json/json_write.h"
 #include "upstream/upstream_facts.h"
+#include "upstream/upstream_list.h"
 #include "upstream/upstream_live.h"
 #include "upstream/upstream_pool.h"
 #include "upstream/upstream_watch.h"
@@ -50,14 +51,31 @@ static void write_tally(struct jw *j, struct upstream_watch *watch,
     jw_object_end(j);
 }
 
-static void write_models(struct jw *j, struct upstream_watch *watch)
+/* One of several has its last list; the only upstream has what it said when it was asked last. */
+static void write_listed(struct jw *j, const struct upstream_facts *facts)
 {
-    struct upstream_facts *facts = upstream_watch_facts(watch);
+    size_t n = 0;
+    const str *names = upstream_list_names(facts->list, &n);
+
+    for (size_t i = 0; i < n; i++)
+        jw_string(j, names[i]);
+    for (size_t i = 0; facts->list == NULL && i < facts->models.n; i++)
+        jw_string(j, facts->models.v[i].id);
+}
+
+/* What it serves, by the names that clients say: those of the file, and what it lists if that counts. The only
+ * upstream serves every name. */
+static void write_models(struct jw *j, const struct upstream_table *t,
+                         const struct upstream_entry *u)
+{
+    struct upstream_facts *facts = upstream_watch_facts(u->live->watch);
 
     jw_key(j, "models");
     jw_array(j);
-    for (size_t i = 0; facts != NULL && i < facts->models.n; i++)
-        jw_string(j, facts->models.v[i].id);
+    for (size_t i = 0; t->is_from_file && i < u->n_models; i++)
+        jw_string(j, u->models[i].name);
+    if (facts != NULL && (u->serves_listed || !t->is_from_file))
+        write_listed(j, facts);
     jw_array_end(j);
     upstream_facts_unref(facts);
 }
@@ -94,7 +112,7 @@ static void write_upstream(struct jw *j, struct upstream_pool *p, const struct u
     else
         jw_int(j, (int64_t)view.limit);
     write_tally(j, u->live->watch, &view);
-    write_models(j, u->live->watch);
+    write_models(j, t, u);
     jw_object_end(j);
 }
 

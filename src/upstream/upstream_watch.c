@@ -40,7 +40,7 @@ static void start_again(void *arg)
 static void log_state(const struct upstream_watch *w, enum upstream_state former, bool is_up,
                       str why)
 {
-    if ((former == UPSTREAM_UNHEARD && is_up) || !w->is_alone)
+    if ((former == UPSTREAM_UNHEARD && is_up) || !str_is_none(w->name_among_several))
         return;
     log_line(is_up ? LOG_INFO : LOG_WARN, "upstream",
              (struct log_field[]){LOG_STR("state", is_up ? STR("up") : STR("down")),
@@ -71,13 +71,14 @@ uint64_t upstream_watch_now_ms(void)
 
 /* ---- what is said */
 
-static void log_facts(const struct upstream_facts *f)
+static void log_facts(const struct upstream_watch *w, const struct upstream_facts *f)
 {
     const struct upstream_finding *found = &f->finding;
     const str version = str_from_c(found->version);
 
     log_line(LOG_INFO, "upstream recognised",
-             (struct log_field[]){LOG_STR("kind", upstream_profile(found->kind)->word),
+             (struct log_field[]){LOG_STR("upstream", w->name_among_several),
+                                  LOG_STR("kind", upstream_profile(found->kind)->word),
                                   LOG_STR("by", str_from_c(found->by)),
                                   LOG_STR("version", version.len == 0 ? STR_NONE : version),
                                   LOG_END});
@@ -96,7 +97,8 @@ static void log_miss(struct upstream_watch *w, enum miss miss)
         return;
     w->miss = miss;
     log_line(LOG_INFO, "upstream not recognised",
-             (struct log_field[]){LOG_STR("kind", upstream_profile(UPSTREAM_GENERIC)->word),
+             (struct log_field[]){LOG_STR("upstream", w->name_among_several),
+                                  LOG_STR("kind", upstream_profile(UPSTREAM_GENERIC)->word),
                                   LOG_STR("why", str_from_c(why[miss])), LOG_END});
 }
 
@@ -107,31 +109,31 @@ static bool is_same_finding(const struct upstream_facts *a, const struct upstrea
            (a->finding.certainty == UPSTREAM_UNKNOWN) == (b->finding.certainty == UPSTREAM_UNKNOWN);
 }
 
-static void log_window(const struct upstream_facts *before, str model,
-                       const struct upstream_limits *l)
+static void log_window(const struct upstream_watch *w, str model, const struct upstream_limits *l)
 {
-    const struct upstream_limits known = upstream_facts_limits(before, model);
+    const struct upstream_limits known = upstream_facts_limits(w->facts, model);
 
     if (l->window == 0 || (known.window == l->window && known.is_guess == l->is_guess))
         return;
     log_line(LOG_INFO, "upstream context window",
-             (struct log_field[]){LOG_STR("model", model), LOG_INT("tokens", l->window),
+             (struct log_field[]){LOG_STR("upstream", w->name_among_several),
+                                  LOG_STR("model", model), LOG_INT("tokens", l->window),
                                   LOG_STR("guess", l->is_guess ? STR("yes") : STR("no")), LOG_END});
 }
 
 /* Windows of a few models: nobody reads hundreds of lines. */
-static void log_windows(const struct upstream_facts *before, const struct upstream_facts *now)
+static void log_windows(const struct upstream_watch *w, const struct upstream_facts *now)
 {
     enum { FEW = 8 };
     size_t n = now->models.n <= FEW ? now->models.n : 0;
 
     for (size_t i = 0; i < n; i++)
-        log_window(before, now->models.v[i].id, &now->models.v[i].limits);
+        log_window(w, now->models.v[i].id, &now->models.v[i].limits);
 }
 
 void upstream_watch_replace(struct upstream_watch *w, struct upstream_facts *facts)
 {
-    log_windows(w->facts, facts);
+    log_windows(w, facts);
     upstream_facts_unref(w->facts);
     w->facts = facts;
 }
@@ -143,7 +145,7 @@ void upstream_watch_publish(struct upstream_watch *w, struct upstream_facts *fac
     } else {
         w->miss = MISS_NONE;
         if (!is_same_finding(w->facts, facts))
-            log_facts(facts);
+            log_facts(w, facts);
     }
     if (facts->list == NULL && w->facts != NULL)
         facts->list = upstream_list_ref(w->facts->list); /* the last one stays */
@@ -512,7 +514,7 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstre
     w->down = (struct loop_message){.fn = start_again, .arg = w};
     w->conf = upstream_watch_probe_conf(config, conf->base, STR_NONE);
     upstream_watch_take_key(w, conf->authorization);
-    w->is_alone = conf->is_alone;
+    w->name_among_several = conf->is_alone ? STR_NONE : conf->name;
     w->name = metric_word(METRIC_DOMAIN_UPSTREAM, conf->name);
     is_told = !upstream_watch_is_worth_asking(&w->conf);
     w->conf.keeps_list = !conf->is_alone;
@@ -532,7 +534,7 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstre
     if (w->conf.known.certainty != UPSTREAM_UNKNOWN && (is_told || is_by_url))
         w->facts = upstream_facts_with(NULL, &w->conf.known); /* its models are not waited for */
     if (w->facts != NULL && is_by_url)
-        log_facts(w->facts);
+        log_facts(w, w->facts);
     if (w->asks)
         upstream_watch_begin_probing(w);
     return w;

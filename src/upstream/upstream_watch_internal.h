@@ -24,12 +24,12 @@ struct upstream_watch {
     struct upstream_probe_conf conf; /* of probes; its key is ... */
     struct buf key, next_key;        /* ... here, or none; both of the loop's thread */
     bool has_next_key;
-    bool is_alone;
-    struct upstream_probe *probe; /* of the loop's thread; or NULL */
     bool asks;                    /* there is something to be asked */
     uint16_t name;                /* as a label of metrics */
-    uint64_t refresh_ms;          /* how long what is known is believed; 0: always */
     atomic_int state;             /* enum upstream_state */
+    str name_among_several;       /* for the log; STR_NONE: it is the only upstream */
+    struct upstream_probe *probe; /* of the loop's thread; or NULL */
+    uint64_t refresh_ms;          /* how long what is known is believed; 0: always */
     atomic_uint_fast64_t n_calls, n_failed;
     _Atomic int64_t since_s;     /* of the state */
     struct loop_timer *again;    /* while it is down and GET /ready depends on it; or NULL */

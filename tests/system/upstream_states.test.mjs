@@ -302,6 +302,16 @@ describe('operators', { concurrency: 4 }, () => {
         assert.equal(sayer((await group.ask('Hi')).json), 'b');
     });
 
+    test('operators see by name what each serves and what it was recognised as', async (t) => {
+        const rigs = await startRigs(t, { a: { models: ['one', 'two'] }, b: {} });
+        const group = await startGroup(t, rigs, { upstreams: { a: { models: ['auto'] }, b: { models: [{ name: 'fast', model: 'm' }, 'big-*'] } } });
+        await until(() => group.upstreams(), (all) => all.a.models.length > 0, 30_000);
+        const { a, b } = await group.upstreams();
+        assert.deepEqual([a.models, b.models], [['one', 'two'], ['fast', 'big-*']]);
+        for (const name of ['a', 'b'])
+            await group.daemon.logged(new RegExp(`upstream (not )?recognised"? upstream=${name} kind=`));
+    });
+
     test('a name or an act that is none: 404; other methods: 405', async (t) => {
         const { group } = await startTwo(t);
         checkError(await group.act('nobody', 'drain'), 404, 'not_found');
