@@ -166,7 +166,7 @@ export async function startAntiphon(mock, under = [], options = []) {
 
 /* The mock as so many upstreams of a file. */
 export function upstreamsOf(mock, n) {
-    const one = { url: `http://127.0.0.1:${mock.port}/v1`, models: ['bench-*'], health: 'off' };
+    const one = { url: `http://127.0.0.1:${mock.port}/v1`, models: ['bench-*'], health: 'off', upstream_probe_timeout: '0' }; /* the mock answers POST alone */
     const file = join(directory, `upstreams.${n}.json`);
     writeFileSync(file, JSON.stringify({ upstreams: Object.fromEntries(Array.from({ length: n }, (_, i) => [`mock${i}`, one])) }));
     return { ...mock, file };

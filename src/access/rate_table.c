@@ -202,7 +202,7 @@ static struct rate_answer take_request(struct rate_user *u, const struct rate_li
 
 /* ---- for all threads */
 
-static bool has_limit(const struct rate_limits *limits)
+bool rate_limits_are_any(const struct rate_limits *limits)
 {
     return limits->rpm > 0 || limits->tpm > 0 || limits->concurrency > 0;
 }
@@ -212,7 +212,7 @@ struct rate_answer rate_table_take(struct rate_table *t, str user, const struct 
 {
     struct rate_answer a = {.verdict = RATE_TAKEN};
 
-    if (!has_limit(limits))
+    if (!rate_limits_are_any(limits))
         return a;
     uv_mutex_lock(&t->lock);
     a = take_request(use_user(t, user, limits, now_ms), limits,
@@ -242,7 +242,7 @@ struct rate_user *rate_table_join(struct rate_table *t, str user, const struct r
 {
     struct rate_user *u;
 
-    if (!has_limit(limits))
+    if (!rate_limits_are_any(limits))
         return NULL;
     uv_mutex_lock(&t->lock);
     u = use_user(t, user, limits, now_ms);

@@ -52,6 +52,9 @@ void rate_table_free(struct rate_table *t); /* NULL is fine */
 
 /* Any thread, all of them; now_ms is that of loop_now_ms(). user: a name, which is copied. */
 
+/* False: whoever has these takes part in nothing here. */
+bool rate_limits_are_any(const struct rate_limits *limits);
+
 /* Takes a request of so many tokens, if its limits let it, and else nothing. A request with more tokens than a
  * minute brings is let in when none have been used. */
 struct rate_answer rate_table_take(struct rate_table *t, str user, const struct rate_limits *limits,

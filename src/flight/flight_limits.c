@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "access/api_key.h"
 #include "access/rate_limit.h"
@@ -32,15 +33,19 @@ struct rate_limits flight_limits_of(const struct worker *w, const struct caller 
  * addresses; clients of this machine are told apart by nothing. */
 static str name_address(str client, char room[ADDRESS_BYTES])
 {
+    enum { PREFIX_BYTES = sizeof("address ") - 1 };
+    char *name = room + PREFIX_BYTES;
+    const size_t most = ADDRESS_BYTES - PREFIX_BYTES - 1;
+    size_t n = client.len < most ? client.len : most;
     uint64_t network;
 
-    (void)snprintf(room, ADDRESS_BYTES, "%.*s", STR_ARG(client));
-    network = client_share_key(room);
+    memcpy(room, "address ", PREFIX_BYTES);
+    memcpy(name, client.p, n);
+    name[n] = '\0';
+    network = client_share_key(name);
     if (network != 0)
-        (void)snprintf(room, ADDRESS_BYTES, "address %" PRIx64, network);
-    else
-        (void)snprintf(room, ADDRESS_BYTES, "address %.*s", STR_ARG(client));
-    return str_from_c(room);
+        n = (size_t)snprintf(name, most, "%" PRIx64, network);
+    return str_from(room, PREFIX_BYTES + n);
 }
 
 static str name_user(const struct caller *c, str client, char room[ADDRESS_BYTES])
@@ -148,8 +153,8 @@ int flight_limits_admit(struct flight *f, struct err *reterr)
     struct rate_answer a;
     char room[ADDRESS_BYTES];
 
-    if (w->rates == NULL)
-        return 0;
+    if (w->rates == NULL || !rate_limits_are_any(&limits))
+        return 0; /* without a look at who it is: that would be work in every request */
     a = rate_table_take(w->rates, name_user(&f->caller, f->client, room), &limits, (uint64_t)tokens,
                         loop_now_ms(w->loop));
     tell_client(f, &a);
