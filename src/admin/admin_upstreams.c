@@ -80,7 +80,7 @@ static void write_models(struct jw *j, const struct upstream_table *t,
     upstream_facts_unref(facts);
 }
 
-/* The state of an upstream that is used whatever it does is what was seen of it last. */
+/* A single upstream is used whatever it does: while nothing else holds it back, its state is what was seen of it last. */
 static str state_word(const struct upstream_table *t, const struct upstream_entry *u,
                       const struct upstream_view *view)
 {
@@ -90,8 +90,9 @@ static str state_word(const struct upstream_table *t, const struct upstream_entr
         [UPSTREAM_DOWN] = STR_INIT("down"),
     };
 
-    return t->is_from_file ? upstream_health_word(view->state)
-                           : seen[upstream_watch_state(u->live->watch)];
+    return t->is_from_file || view->state != UPSTREAM_STATE_UP
+               ? upstream_health_word(view->state)
+               : seen[upstream_watch_state(u->live->watch)];
 }
 
 /* The URL holds no user: the configuration takes none. */

@@ -16,9 +16,10 @@ enum { EXIT_USAGE = 2, MAX_WORDS = 4096, DEFAULT_TIMEOUT_MS = 120000 };
 struct job {
     bool is_json, is_quick, all_forms;
     uint64_t timeout_ms;
-    const char *file;            /* to be written; NULL: none */
-    const char *name;            /* of an upstream of upstreams_file; NULL: not given */
-    const char *rest[MAX_WORDS]; /* words for the configuration */
+    const char *file;                      /* to be written; NULL: none */
+    const char *name;                      /* of an upstream of upstreams_file; NULL: not given */
+    struct doctor_certificate certificate; /* shown to that one */
+    const char *rest[MAX_WORDS];           /* words for the configuration */
     int n_rest;
     int status;
 };
@@ -94,11 +95,11 @@ static void load_job(struct job *job, int n_args, const char *const *args, struc
         take_word(job, n_args, args, &i, problems);
     sources.n_args = job->n_rest;
     (void)config_load(config, &sources, problems);
-    if (problems->n_errors == 0 && config->upstreams_file != NULL)
-        doctor_upstream_choose(config, job->name, problems);
-    else if (job->name != NULL)
+    if (config->upstreams_file == NULL && job->name != NULL)
         config_error(problems,
                      "--name is that of an upstream in upstreams_file; give that as well");
+    if (config->upstreams_file != NULL && problems->n_errors == 0)
+        doctor_upstream_choose(config, job->name, &job->certificate, problems);
     if (config->upstream == NULL && problems->n_errors == 0)
         config_error(problems, "which upstream? Give --upstream http://HOST:PORT, or the "
                                "configuration of the gateway");
@@ -127,7 +128,8 @@ static int write_settings(const struct job *job, const struct doctor_visit *v)
 
 static int visit_upstream(const struct job *job, const struct config *config)
 {
-    const struct doctor_visit_conf conf = {config, job->timeout_ms, job->is_quick};
+    const struct doctor_visit_conf conf = {config, job->timeout_ms, job->is_quick,
+                                           job->certificate};
     struct doctor_visit v;
     struct buf text = {.limit = 0};
     struct err e;

@@ -51,12 +51,24 @@ static int take_key(struct config *c, const struct upstream_entry *e)
     return c->upstream_key == NULL ? -1 : 0;
 }
 
+static int take_certificate(struct config *c, const struct upstream_entry *e,
+                            struct doctor_certificate *ret)
+{
+    if (e->client_cert == NULL)
+        return 0;
+    ret->cert = arena_dup(&c->memory, str_from_c(e->client_cert)).p;
+    ret->key = arena_dup(&c->memory, str_from_c(e->client_key)).p;
+    return ret->cert == NULL || ret->key == NULL ? -1 : 0;
+}
+
 static void become_single(struct config *config, const struct upstream_entry *e,
+                          struct doctor_certificate *ret_certificate,
                           struct config_problems *problems)
 {
     struct config single;
 
-    if (config_dup(e->config, &single) == -1 || take_key(&single, e) == -1) {
+    if (config_dup(e->config, &single) == -1 || take_key(&single, e) == -1 ||
+        take_certificate(&single, e, ret_certificate) == -1) {
         config_error(problems, "out of memory");
         config_fini(&single);
         return;
@@ -67,6 +79,7 @@ static void become_single(struct config *config, const struct upstream_entry *e,
 }
 
 void doctor_upstream_choose(struct config *config, const char *name,
+                            struct doctor_certificate *ret_certificate,
                             struct config_problems *problems)
 {
     const struct upstream_table_source source = {.config = config,
@@ -75,6 +88,6 @@ void doctor_upstream_choose(struct config *config, const char *name,
     const struct upstream_entry *e = t == NULL ? NULL : find_entry(t, name, problems);
 
     if (e != NULL)
-        become_single(config, e, problems);
+        become_single(config, e, ret_certificate, problems);
     upstream_table_unref(t);
 }

@@ -134,8 +134,11 @@ static void find_status(struct round_of_visit *r, enum doctor_finding_id id, int
 
 static void find_server(struct round_of_visit *r)
 {
-    const struct upstream_watch_conf server = {
-        .config = r->conf->config, .base = r->base, .authorization = r->authorization};
+    const struct upstream_watch_conf server = {.config = r->conf->config,
+                                               .base = r->base,
+                                               .authorization = r->authorization,
+                                               .client_cert = r->conf->certificate.cert,
+                                               .client_key = r->conf->certificate.key};
     struct upstream_facts *facts = upstream_watch_look(&server);
     struct buf text = {.limit = 0};
 
@@ -458,6 +461,8 @@ int doctor_visit(const struct doctor_visit_conf *conf, struct doctor_visit *ret,
     const struct http_client_conf client = {.max_idle_connections = 1,
                                             .ca_file = c->ca_file,
                                             .proxy = c->proxy,
+                                            .client_cert = conf->certificate.cert,
+                                            .client_key = conf->certificate.key,
                                             .verify_tls = c->tls_verify};
     struct round_of_visit r = {.conf = conf, .v = ret};
     struct asked list;

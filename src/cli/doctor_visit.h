@@ -4,10 +4,16 @@
 
 #include "cli/doctor_setting.h"
 
+/* The certificate that an upstream is shown; NULL: none. */
+struct doctor_certificate {
+    const char *cert, *key; /* paths */
+};
+
 struct doctor_visit_conf {
     const struct config *config; /* with an upstream */
     uint64_t timeout_ms;         /* of each request */
     bool is_quick;
+    struct doctor_certificate certificate;
 };
 
 struct doctor_visit {

@@ -36,7 +36,8 @@ static struct upstream_table *load_table(const struct server *s, const struct co
     struct config_problems problems = {.n_kept = 0};
     struct upstream_table *t = upstream_table_load(&source, &problems);
 
-    log_problems(&problems);
+    if (t == NULL || s->upstreams != NULL) /* the first table's warnings main() has told */
+        log_problems(&problems);
     config_problems_fini(&problems);
     return t;
 }

@@ -347,6 +347,18 @@ test('the upstream is shown with what became of its calls', async (t) => {
     assert.ok(seen.last_error.at > 1_700_000_000 && seen.last_error.message.length > 0);
 });
 
+test('the only upstream may be drained, and is shown as that', async (t) => {
+    const { daemon, admin } = await place(t);
+    const state = async () => (await get(admin, '/admin/upstreams')).json.data[0].state;
+    const act = async (what) => assert.equal((await ask(admin, undefined, { path: `/admin/upstreams/default/${what}` })).status, 204);
+    await act('drain');
+    assert.equal(await state(), 'drained');
+    checkError(await ask(daemon, { input: 'Hi' }), 502, 'upstream_unavailable');
+    await act('resume');
+    assert.notEqual(await state(), 'drained');
+    assert.equal((await ask(daemon, { input: 'Hi' })).status, 200);
+});
+
 test('the demo is one as well', async (t) => {
     const daemon = await startDaemon({ exact: true, args: ['--listen', '127.0.0.1:0+admin'] });
     t.after(() => daemon.stop());
