@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach, describe } from 'node:test';
 import OpenAI, { NotFoundError } from 'openai';
-import { startGroup } from '../lib/group.mjs';
+import { IN_ORDER, startGroup } from '../lib/group.mjs';
 import { Spy } from '../lib/spy.mjs';
 import { FAULTS } from '../lib/upstream_faults.mjs';
 import { startRigs } from '../lib/upstreams.mjs';
@@ -16,7 +16,7 @@ describe('openai, with two upstreams', { concurrency: false }, () => {
 
     before(async () => {
         rigs = await startRigs(hooks, { a: {}, b: {} }, { turns: true });
-        group = await startGroup(hooks, rigs, { upstreams: { a: { models: ['m', 'alpha'] }, b: { models: ['m', 'beta'] } }, settings: { eject_time: '300ms' } });
+        group = await startGroup(hooks, rigs, { upstreams: { a: { models: ['m', 'alpha'] }, b: { models: ['m', 'beta'] } }, policies: IN_ORDER, settings: { eject_after: 0 } });
         client = new OpenAI({ baseURL: `${group.daemon.origin}/v1`, apiKey: 'sk-test', maxRetries: 0, fetch: spy.fetch });
     });
     beforeEach(() => rigs.reset());
@@ -48,6 +48,7 @@ describe('openai, with two upstreams', { concurrency: false }, () => {
             rigs.a.behave(fault(), 1);
             const response = await client.responses.stream({ model: 'm', input: `Hi ${fault.name}` }).finalResponse();
             assert.equal(response.status, 'completed', fault.name);
+            assert.ok(rigs.a.rounds.length >= 1, `${fault.name}: a was asked`);
             rigs.reset();
         }
     });

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
@@ -24,6 +25,16 @@ static inline void fuzz_promise(bool kept, const char *what)
 static inline str fuzz_input(const uint8_t *bytes, size_t n)
 {
     return str_from(n == 0 ? "" : (const char *)bytes, n);
+}
+
+/* True for a line of text that a terminal can show: UTF-8 without control characters, not empty. */
+static inline bool fuzz_is_shown(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7F)
+            return false;
+    }
+    return s.len > 0 && utf8_is_valid(s);
 }
 
 #endif

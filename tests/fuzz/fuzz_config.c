@@ -6,7 +6,6 @@
  * line %%, and the words of the command line, one a line. */
 #include "fuzz/fuzz.h"
 
-#include "base/utf8.h"
 #include "config/config.h"
 #include "lib/fixture.h"
 
@@ -83,22 +82,13 @@ static void result_fini(struct result *r)
     buf_fini(&r->shown);
 }
 
-static bool is_visible(str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7F)
-            return false;
-    }
-    return utf8_is_valid(s);
-}
-
 static void check_problems(const struct result *r)
 {
     fuzz_promise((r->rc == -1) == (r->problems.n_errors > 0), "a failure has an error");
     for (size_t i = 0; i < r->problems.n_kept; i++) {
         str text = str_from_c(r->problems.kept[i].text);
 
-        fuzz_promise(text.len > 0 && is_visible(text), "a problem is a line that can be shown");
+        fuzz_promise(fuzz_is_shown(text), "a problem is a line that can be shown");
     }
 }
 

@@ -2,7 +2,6 @@
  * be shown, or a table whose usable servers have all that they need. */
 #include "fuzz/fuzz.h"
 
-#include "base/utf8.h"
 #include "conv/tool_name.h"
 #include "json/json_read.h"
 #include "lib/fixture.h"
@@ -35,20 +34,11 @@ static void result_fini(struct result *r)
     buf_fini(&r->lines);
 }
 
-static bool is_visible(str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7F)
-            return false;
-    }
-    return s.len > 0 && utf8_is_valid(s);
-}
-
 static void check_problems(const struct result *r)
 {
     fuzz_promise(r->table != NULL || r->problems.n_errors > 0, "no table has an error");
     for (size_t i = 0; i < r->problems.n_kept; i++)
-        fuzz_promise(is_visible(str_from_c(r->problems.kept[i].text)),
+        fuzz_promise(fuzz_is_shown(str_from_c(r->problems.kept[i].text)),
                      "a problem is a line that can be shown");
 }
 
@@ -72,7 +62,7 @@ static void check_server(const struct mcp_server_conf *s)
 {
     if (mcp_server_conf_is_usable(s))
         check_usable(s);
-    fuzz_promise(s->problem == NULL || is_visible(str_from_c(s->problem)),
+    fuzz_promise(s->problem == NULL || fuzz_is_shown(str_from_c(s->problem)),
                  "the problem of a server can be shown");
     fuzz_promise(jr_is_valid(s->canonical.hidden), "the canonical form is JSON");
     for (size_t i = 0; i < s->n_secrets; i++)

@@ -1,5 +1,5 @@
 /* fuzz_model_merge.c -- whatever servers list, what clients are shown of a model of several is JSON, has the public
- * name, and no larger window than any of them says.
+ * name, and of each word for a window that an element has no more than any of them says by it.
  *
  * The input is a list; its elements are those of one model. */
 #include "fuzz/fuzz.h"

@@ -2,7 +2,6 @@
  * table in which every name leads to upstreams that there are. */
 #include "fuzz/fuzz.h"
 
-#include "base/utf8.h"
 #include "lib/fixture.h"
 #include "upstream/upstream_table.h"
 
@@ -50,20 +49,11 @@ static void result_fini(struct result *r)
     buf_fini(&r->lines);
 }
 
-static bool is_visible(str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7F)
-            return false;
-    }
-    return s.len > 0 && utf8_is_valid(s);
-}
-
 static void check_problems(const struct result *r, str text)
 {
     fuzz_promise((r->table == NULL) == (r->problems.n_errors > 0), "no table has an error");
     for (size_t i = 0; i < r->problems.n_kept; i++)
-        fuzz_promise(is_visible(str_from_c(r->problems.kept[i].text)),
+        fuzz_promise(fuzz_is_shown(str_from_c(r->problems.kept[i].text)),
                      "a problem is a line that can be shown");
     fuzz_promise(str_find(text, STR("hidden")) < text.len || str_find(text, STR("\\")) < text.len ||
                      str_find(buf_str(&r->lines), STR(HIDDEN)) == r->lines.len,
@@ -74,7 +64,7 @@ static void check_problems(const struct result *r, str text)
 
 static void check_model(const struct upstream_model_rule *m)
 {
-    fuzz_promise(is_visible(m->name), "a model has a name");
+    fuzz_promise(fuzz_is_shown(m->name), "a model has a name");
     fuzz_promise(m->is_glob == (str_find_char(m->name, '*') < m->name.len), "a star makes a glob");
     fuzz_promise(!m->is_glob || str_is_none(m->model), "a glob is no model");
     fuzz_promise(m->tier <= UPSTREAM_TIER_MAX && m->weight >= 1 && m->weight <= UPSTREAM_WEIGHT_MAX,
@@ -83,7 +73,7 @@ static void check_model(const struct upstream_model_rule *m)
 
 static void check_entry(const struct upstream_table *t, const struct upstream_entry *e)
 {
-    fuzz_promise(e->name.len >= 1 && e->name.len <= UPSTREAM_NAME_MAX && is_visible(e->name),
+    fuzz_promise(e->name.len >= 1 && e->name.len <= UPSTREAM_NAME_MAX && fuzz_is_shown(e->name),
                  "an upstream has a name");
     fuzz_promise(upstream_table_find(t, e->name) == e, "no two have the same");
     fuzz_promise(!str_is_none(e->base) && e->config->upstream != NULL, "an upstream has a URL");

@@ -37,6 +37,14 @@ export async function until(look, met = Boolean, ms = 10_000) {
     }
 }
 
+/* What `one` gives for 0 to n - 1, each when the one before is over. */
+export async function several(n, one) {
+    const all = [];
+    for (let i = 0; i < n; i++)
+        all.push(await one(i));
+    return all;
+}
+
 /* ---- rounds at once ---- */
 
 class Running {

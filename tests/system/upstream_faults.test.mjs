@@ -12,7 +12,7 @@ import { flags, said, sayer, startGroup, startOne, startTwo, turnOf } from '../l
 import { patience } from '../lib/patience.mjs';
 import { CLOSE, frames, startUpstream, stream, usageChunk } from '../lib/upstream.mjs';
 import { FAULTS } from '../lib/upstream_faults.mjs';
-import { pause, startRigs, talk, until } from '../lib/upstreams.mjs';
+import { startRigs, talk, until } from '../lib/upstreams.mjs';
 
 const captures = new Captures();
 
@@ -428,9 +428,10 @@ test('an upstream that is killed and comes back is ejected once and then up agai
 
 test('retries are a fifth of what runs, or three: what is above that is told so', async (t) => {
     const { group, a, b } = await startTwo(t);
-    const gate = pause(1500);
-    a.usually(() => gate.then(() => FAULTS.busy()));
-    b.usually(talk({ until: pause(3000) }));
+    const asked = until(() => a.rounds.length, (n) => n === 30);
+    const judged = asked.then(() => until(async () => await group.metric('denied', { reason: 'budget' }) + b.rounds.length, (n) => n === 30));
+    a.usually(() => asked.then(() => FAULTS.busy()));
+    b.usually(talk({ until: judged }));
     const all = await Promise.all(Array.from({ length: 30 }, (_, i) => group.ask(`${i}`)));
     const refused = all.filter(({ status }) => status === 503).length;
     t.diagnostic(`${refused} refused, ${b.rounds.length} tried again`);

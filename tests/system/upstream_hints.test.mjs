@@ -11,7 +11,7 @@ import { Authority } from '../lib/certs.mjs';
 import { Captures, checkError } from '../lib/check.mjs';
 import { ask } from '../lib/client.mjs';
 import { conversations, filler, turn } from '../lib/conversations.mjs';
-import { startGroup, turnOf } from '../lib/group.mjs';
+import { IN_ORDER, startGroup, turnOf } from '../lib/group.mjs';
 import { startReceiver } from '../lib/otlp.mjs';
 import { FAULTS } from '../lib/upstream_faults.mjs';
 import { heldAfterFirst, startRigs, talk, until } from '../lib/upstreams.mjs';
@@ -20,7 +20,6 @@ const captures = new Captures();
 
 /* ---- what these tests go by beside group.mjs */
 const CONTEXT = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'rojo=1' };
-const IN_ORDER = { m: { policy: 'first' } };
 const AT_ONCE = { early_error_window: '5s' };
 
 const completed = async (exchange) => assert.equal((await turnOf(exchange, captures, 'hint')).outcome, 'completed');

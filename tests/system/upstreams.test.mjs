@@ -10,19 +10,12 @@ import { ask, get, open } from '../lib/client.mjs';
 import { folder } from '../lib/folder.mjs';
 import { IN_ORDER, said, sayer, startGroup, turnOf } from '../lib/group.mjs';
 import { FAULTS } from '../lib/upstream_faults.mjs';
-import { heldAfterFirst, pause, startRigs, talk, until } from '../lib/upstreams.mjs';
+import { heldAfterFirst, pause, several, startRigs, talk, until } from '../lib/upstreams.mjs';
 
 const captures = new Captures();
 
 /* ---- what these tests go by beside group.mjs */
 const REFRESH_KEY = 'models_refresh'; /* how often lists of models are fetched: the key that the gateway has had */
-
-const several = async (n, one) => {
-    const all = [];
-    for (let i = 0; i < n; i++)
-        all.push(await one(i));
-    return all;
-};
 
 /* How often each rig has said something, in turns one behind the other. */
 async function sharesOf(group, n, how) {

@@ -9,19 +9,12 @@ import { Captures } from '../lib/check.mjs';
 import { BINARY, ENVIRONMENT } from '../lib/daemon.mjs';
 import { folder } from '../lib/folder.mjs';
 import { FILE_KEY, flags, sayer, startGroup, turnOf } from '../lib/group.mjs';
-import { heldAfterFirst, startRigs, talk, until } from '../lib/upstreams.mjs';
+import { heldAfterFirst, several, startRigs, talk, until } from '../lib/upstreams.mjs';
 
 const captures = new Captures();
 
 /* ---- what these tests go by beside group.mjs */
 const RELOADED = /reload part=upstreams result=(\w+)/g;
-
-const several = async (n, one) => {
-    const all = [];
-    for (let i = 0; i < n; i++)
-        all.push(await one(i));
-    return all;
-};
 
 /* ---- another file */
 

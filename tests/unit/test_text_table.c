@@ -106,18 +106,6 @@ static void a_table_without_rows_is_nothing(void **state)
     check_written(&t, "");
 }
 
-static void moments_are_in_utc(void **state)
-{
-    struct buf out = {.limit = 0};
-
-    (void)state;
-    text_table_time(1795538353, &out);
-    buf_c(&out, ", ");
-    text_table_time(INT64_MAX, &out);
-    assert_string_equal(buf_cstr(&out), "2026-11-24 16:39:13 UTC, ?");
-    buf_fini(&out);
-}
-
 static void out_of_memory_fails_what_is_written_to(void **state)
 {
     static const char *const row[] = {"a", "b"};
@@ -151,7 +139,6 @@ int main(void)
         cmocka_unit_test(no_cell_commands_the_terminal),
         cmocka_unit_test(words_keep_their_lines),
         cmocka_unit_test(a_table_without_rows_is_nothing),
-        cmocka_unit_test(moments_are_in_utc),
         cmocka_unit_test(out_of_memory_fails_what_is_written_to),
     };
 

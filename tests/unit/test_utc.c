@@ -78,12 +78,25 @@ static void what_is_neither_is_refused(void **state)
     }
 }
 
+static void moments_are_in_utc(void **state)
+{
+    struct buf out = {.limit = 0};
+
+    (void)state;
+    utc_write(1795538353, &out);
+    buf_c(&out, ", ");
+    utc_write(INT64_MAX, &out);
+    assert_string_equal(buf_cstr(&out), "2026-11-24 16:39:13 UTC, ?");
+    buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_day_lasts_until_its_end),
         cmocka_unit_test(a_time_is_that_moment),
         cmocka_unit_test(what_is_neither_is_refused),
+        cmocka_unit_test(moments_are_in_utc),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
