@@ -36,13 +36,13 @@ static inline bool allowance_has(const struct allowance *a, enum key_setting set
 /* True when not every model may be asked for. */
 bool allowance_is_choosy(const struct allowance *a);
 
-/* True when this one may, by the name that the request has for it, which is plain. */
+/* True when this model may be asked for; model: the name in the request, plain. */
 bool allowance_has_model(const struct allowance *a, str model);
 
-/* The limits, with these in the place of those that are not given. */
+/* The limits of a name: what is given, else the default. */
 struct rate_limits allowance_limits(const struct allowance *a, const struct rate_limits *defaults);
 
-/* Share in a queue, from 1 on, and class. */
+/* The share in a queue, from 1 on, and the class. */
 unsigned allowance_weight(const struct allowance *a);
 enum key_priority allowance_priority(const struct allowance *a);
 

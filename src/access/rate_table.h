@@ -17,12 +17,12 @@ enum { RATE_TABLE_USERS = 65536 }; /* of a gateway */
 struct rate_table;
 struct rate_user;
 
-/* In a minute, and at a time; 0: no limit. RATE_MOST at most. */
+/* Limits of a user, in a minute and at a time; 0: none. RATE_MOST at most. */
 struct rate_limits {
     uint64_t rpm, tpm, concurrency;
 };
 
-/* Of one limit, for headers. */
+/* One limit as headers tell it. */
 struct rate_view {
     uint64_t limit; /* 0: there is none */
     uint64_t left;
@@ -42,11 +42,12 @@ struct rate_answer {
     uint64_t wait_ms;       /* until it may be worth another try; when it was refused */
     struct rate_user *user; /* for rate_table_end(); NULL: there is no limit, or it was refused */
     struct rate_view requests, tokens; /* as they are now */
-    uint64_t
-        n_running; /* that have not ended, this one among them; only those of whom there was a limit count */
+    /* Requests that have not ended, this one among them; only those of whom there was a limit count. */
+    uint64_t n_running;
 };
 
-/* Holds max_users, and more only while something runs of all of them. NULL with *reterr filled. */
+/* A table of max_users; it holds more while something runs of those that were not seen for the longest time. NULL
+ * with *reterr filled. */
 struct rate_table *rate_table_new(size_t max_users, struct err *reterr);
 void rate_table_free(struct rate_table *t); /* NULL is fine */
 
@@ -60,7 +61,7 @@ bool rate_limits_are_any(const struct rate_limits *limits);
 struct rate_answer rate_table_take(struct rate_table *t, str user, const struct rate_limits *limits,
                                    uint64_t tokens, uint64_t now_ms);
 
-/* What there is, without taking anything. */
+/* Looks at what a user has left, and takes nothing. */
 struct rate_answer rate_table_look(struct rate_table *t, str user, const struct rate_limits *limits,
                                    uint64_t now_ms);
 
@@ -68,7 +69,7 @@ struct rate_answer rate_table_look(struct rate_table *t, str user, const struct 
 struct rate_user *rate_table_join(struct rate_table *t, str user, const struct rate_limits *limits,
                                   uint64_t now_ms);
 
-/* What was taken or has joined has ended, with so many tokens more than were taken for it. */
+/* A request that was taken or has joined has ended, with so many tokens more than were taken for it. */
 void rate_table_end(struct rate_table *t, struct rate_user *user, int64_t more_tokens,
                     uint64_t now_ms);
 

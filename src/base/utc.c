@@ -1,6 +1,8 @@
 /* utc.c -- a calendar without a time zone. */
 #include "base/utc.h"
 
+#include <time.h>
+
 enum { DAY_S = 86400, HOUR_S = 3600, MINUTE_S = 60 };
 
 /* Takes n digits off, and the character behind them unless that is '\0'. */
@@ -102,4 +104,15 @@ bool utc_read(str text, int64_t *ret_unix_s)
         return false;
     *ret_unix_s = day_s + clock_s - offset_s;
     return true;
+}
+
+void utc_write(int64_t unix_s, struct buf *out)
+{
+    time_t t = (time_t)unix_s;
+    struct tm parts;
+    char text[32] = "?";
+
+    if (gmtime_r(&t, &parts) != NULL)
+        (void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts);
+    buf_c(out, text);
 }

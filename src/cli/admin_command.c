@@ -24,7 +24,7 @@ enum { EXIT_USAGE = 2 };
 
 #define KEY_VARIABLE "ANTIPHON_ADMIN_KEY"
 
-/* What is asked. */
+/* A command's question to the gateway. */
 struct job {
     const char *method;
     struct buf path;
@@ -136,12 +136,6 @@ static int ask_gateway(struct job *job, const struct config *config)
 
 /* ---- the command line */
 
-static int refuse_usage(const char *message)
-{
-    (void)fprintf(stderr, "antiphon: %s\n", message);
-    return EXIT_USAGE;
-}
-
 static void read_key(struct job *job, struct config_problems *problems)
 {
     str key = config_env_get((const char *const *)environ, STR(KEY_VARIABLE));
@@ -243,7 +237,7 @@ static int order_upstream(int n_args, const char *const *args)
     struct job job = {.method = "POST"};
 
     if (n_args < 2 || !upstream_table_is_name(str_from_c(args[1])))
-        return refuse_usage("which upstream? antiphon upstreams lists their names");
+        return command_refuse_usage("which upstream? antiphon upstreams lists their names");
     buf_c(&job.path, "/admin/upstreams/");
     buf_c(&job.path, args[1]);
     buf_char(&job.path, '/');
@@ -259,6 +253,6 @@ int admin_command_upstreams(int n_args, const char *const *args)
         return run_list("/admin/upstreams", admin_report_upstreams, n_args, args);
     if (is_order(args[0]))
         return order_upstream(n_args, args);
-    return refuse_usage(
+    return command_refuse_usage(
         "what with upstreams: drain, resume or check? See antiphon upstreams --help");
 }

@@ -1,6 +1,7 @@
 /* admin_report.c -- columns out of lists in JSON. */
 #include "cli/admin_report.h"
 
+#include "base/utc.h"
 #include "base/utf8.h"
 #include "cli/text_table.h"
 #include "json/json_read.h"
@@ -40,7 +41,7 @@ static void add_number(struct text_table *t, str raw, const char *member, struct
 static void write_moment(int64_t unix_s, struct buf *out)
 {
     if (unix_s > 0)
-        text_table_time(unix_s, out);
+        utc_write(unix_s, out);
 }
 
 /* "3/8", or "3" where there is no limit. */
@@ -104,7 +105,7 @@ static void add_last_error(struct text_table *t, str raw, struct buf *text)
     if (jr_type_of(raw) != JR_OBJECT)
         return;
     buf_c(text, "last error, ");
-    text_table_time(jr_member_int(raw, STR("at"), 0), text);
+    utc_write(jr_member_int(raw, STR("at"), 0), text);
     buf_c(text, ": ");
     json_text_decode(jr_member_string(raw, STR("message")), text);
     t->text.failed = t->text.failed || buf_failed(text);

@@ -52,6 +52,12 @@ bool command_asks_for_help(int n_args, const char *const *args)
     return false;
 }
 
+int command_refuse_usage(const char *message)
+{
+    (void)fprintf(stderr, "antiphon: %s\n", message);
+    return EXIT_USAGE;
+}
+
 int command_print(struct buf *text, int status)
 {
     bool is_printed = !buf_failed(text) && fwrite(text->p, 1, text->len, stdout) == text->len &&

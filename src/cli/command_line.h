@@ -23,6 +23,9 @@ int command_print_help(const char *name, const char *more);
 int command_run(const char *name, int n_args, const char *const *args,
                 int (*run)(const struct config *config));
 
+/* Says on standard error how a command is used otherwise. Returns the exit status, 2. */
+int command_refuse_usage(const char *message);
+
 /* Prints what is wrong with a configuration on standard error. */
 void command_print_problems(const struct config_problems *problems);
 

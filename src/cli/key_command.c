@@ -17,12 +17,6 @@
 
 enum { EXIT_USAGE = 2 };
 
-static int refuse_usage(const char *message)
-{
-    (void)fprintf(stderr, "antiphon: %s\n", message);
-    return EXIT_USAGE;
-}
-
 /* Prints the text, unless it could not be made, and frees it. */
 static int print_made(struct buf *text, bool is_made)
 {
@@ -87,8 +81,8 @@ static int hash_input(str name, str settings)
     if (api_key_is_key(key))
         status = print_made(&text, api_key_line(name, key, settings, &text));
     else
-        status =
-            refuse_usage("standard input must hold a key: visible ASCII characters without spaces");
+        status = command_refuse_usage(
+            "standard input must hold a key: visible ASCII characters without spaces");
     free(line);
     return status;
 }
@@ -118,7 +112,7 @@ static int read_flags(int n_args, const char *const *args, struct buf *settings)
         str value;
 
         if (!find_flag(str_from_c(args[i]), &which, &value)) {
-            (void)refuse_usage(
+            (void)command_refuse_usage(
                 "behind the name only settings may stand, such as --rpm 60; antiphon key "
                 "--help lists them"); /* the word may be a key */
             return -1;
@@ -142,7 +136,7 @@ static int check_settings(str settings)
     const bool is_good = key_settings_read(settings, &read, &why);
 
     if (!is_good)
-        (void)refuse_usage(buf_cstr(&why));
+        (void)command_refuse_usage(buf_cstr(&why));
     buf_fini(&why);
     return is_good ? 0 : -1;
 }
@@ -180,7 +174,8 @@ static int make_line(bool is_hash, str name, int n_flags, const char *const *fla
     int status = EXIT_USAGE;
 
     if (!api_key_is_name(name))
-        status = refuse_usage("a name has up to 64 visible ASCII characters, the first not # or -");
+        status = command_refuse_usage(
+            "a name has up to 64 visible ASCII characters, the first not # or -");
     else if (read_flags(n_flags, flags, &settings) == 0 && check_settings(buf_str(&settings)) == 0)
         status =
             is_hash ? hash_input(name, buf_str(&settings)) : make_named(name, buf_str(&settings));
@@ -198,7 +193,7 @@ int key_command(int n_args, const char *const *args)
     if (n_args == 0)
         return make_nameless();
     if (at == n_args || args[at][0] == '-')
-        return refuse_usage(
+        return command_refuse_usage(
             "usage: antiphon key [NAME [settings]], or antiphon key hash NAME [settings]");
     return make_line(is_hash, str_from_c(args[at]), n_args - at - 1, args + at + 1);
 }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/text_table.h"
+#include "base/utc.h"
 #include "json/json_write.h"
 
 void store_report_size(uint64_t bytes, struct buf *out)
@@ -69,7 +69,7 @@ void store_report_table(const struct store_stats *stats, struct buf *out)
     if (stats->oldest_use == 0)
         buf_c(out, "-");
     else
-        text_table_time(stats->oldest_use, out);
+        utc_write(stats->oldest_use, out);
     buf_char(out, '\n');
     write_label("schema version", out);
     buf_int(out, stats->schema_version);

@@ -3,7 +3,6 @@
 #include "cli/text_table.h"
 
 #include <assert.h>
-#include <time.h>
 
 #include "base/utf8.h"
 
@@ -98,17 +97,4 @@ void text_table_fini(struct text_table *t)
 {
     buf_fini(&t->text);
     *t = (struct text_table){.n_cells = 0};
-}
-
-/* ---- moments */
-
-void text_table_time(int64_t unix_s, struct buf *out)
-{
-    time_t t = (time_t)unix_s;
-    struct tm parts;
-    char text[32] = "?";
-
-    if (gmtime_r(&t, &parts) != NULL)
-        (void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts);
-    buf_c(out, text);
 }

@@ -14,8 +14,6 @@
 #ifndef ANTIPHON_CLI_TEXT_TABLE_H
 #define ANTIPHON_CLI_TEXT_TABLE_H
 
-#include <stdint.h>
-
 #include "base/buf.h"
 
 enum { TEXT_TABLE_COLUMNS = 16 };
@@ -40,8 +38,5 @@ void text_table_fini(struct text_table *t);
 
 /* Appends words of others with their line feeds, and a space for every character that cells have none of. */
 void text_table_words(str text, struct buf *out);
-
-/* Appends a moment: "2026-11-24 16:39:13 UTC". */
-void text_table_time(int64_t unix_s, struct buf *out);
 
 #endif

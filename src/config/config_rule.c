@@ -316,8 +316,8 @@ static bool egress_is_idle(const struct config *c)
 }
 
 struct rule {
-    const char *key,
-        *other; /* the key that the message is about, and another that the rule looks at */
+    const char *key;   /* the message is about it */
+    const char *other; /* the rule looks at it as well; NULL: at none */
     bool is_warning;
     bool (*is_broken)(const struct config *c);
     const char *message;
@@ -370,7 +370,7 @@ static const struct rule rules[] = {
      "has no effect as long as code_network is off"},
 };
 
-/* Those about one upstream, of several for each. */
+/* Rules about one upstream; where there are several, each is checked. */
 static const struct rule upstream_rules[] = {
     {"upstream", "listen", false, calls_itself,
      "this gateway listens there itself; change the port of one of the two"},

@@ -45,13 +45,24 @@ static void write_error(const struct err *e, struct buf *out)
     buf_c(out, "` |\n");
 }
 
+/* Errors that only their messages tell apart stand one behind the other in err.def, and are one row. */
+static bool is_shown_as(const struct err *a, const struct err *b)
+{
+    return err_http_status(a) == err_http_status(b) &&
+           strcmp(err_wire_code(a), err_wire_code(b)) == 0 &&
+           strcmp(err_type(a), err_type(b)) == 0 &&
+           strcmp(err_stream_code(a), err_stream_code(b)) == 0;
+}
+
 void table_errors(struct buf *out)
 {
-    struct err e = {.code = ERR_NONE};
+    struct err e = {.code = ERR_NONE}, before;
 
     buf_c(out, "| Status | Code | Type | Code in a stream |\n|---|---|---|---|\n");
     for (int code = ERR_NONE + 1; code < ERR_COUNT; code++) {
+        before = e;
         e.code = (enum err_code)code;
-        write_error(&e, out);
+        if (before.code == ERR_NONE || !is_shown_as(&before, &e))
+            write_error(&e, out);
     }
 }

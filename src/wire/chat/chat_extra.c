@@ -51,7 +51,7 @@ static bool is_taken(const struct chat_request_options *o, str name)
     return o->taken_fields == NULL || extra_fields_are_taken(o->taken_fields, name);
 }
 
-/* Not null, and for this upstream. */
+/* True for a field that this upstream gets: not null, and taken by its options. */
 static bool is_sent(const struct extra_field *f, const struct chat_request_options *o)
 {
     return !str_is_none(f->value) && is_taken(o, f->name);

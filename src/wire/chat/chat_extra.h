@@ -6,7 +6,7 @@
 #include "wire/dialect/chat_options.h"
 #include "wire/request/responses_request.h"
 
-/* The value of one that is written, or STR_NONE. */
+/* The value of a field of that name if it is written, or STR_NONE. */
 str chat_extra_get(const struct responses_request *r, const struct chat_request_options *o,
                    str name);
 

@@ -241,7 +241,7 @@ bool model_list_write(str list, const struct model_list_view *v, struct buf *out
 
 /* ---- a part of them */
 
-/* What is shown, and to whom that is a question. */
+/* A list is being cut down to the models that is_shown() lets through. */
 struct filter {
     bool (*is_shown)(void *arg, str id);
     void *arg;
