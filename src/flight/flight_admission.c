@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "access/allowance.h"
 #include "ev/log.h"
@@ -92,7 +93,8 @@ static bool is_wanted(const struct flight *f, const struct upstream_entry *u,
            (f->admission.wants_new_lists || !has_list(u));
 }
 
-/* So that they answer at the same time: then they are waited for one after the other. */
+/* All lists are asked for at once, so that they answer at the same time: then they are waited for one after the
+ * other. */
 static void ask_for_lists(const struct flight *f, enum flight_lists which)
 {
     const struct upstream_table *t = f->admission.table;
@@ -117,10 +119,12 @@ enum turn_next flight_await_lists(struct flight *f, enum flight_lists which, str
         if (!is_wanted(f, u, which))
             continue;
         a->awaits_list = flight_take_upstream(f, u);
-        if (a->awaits_list)
+        if (!a->awaits_list) {
+            (void)err_set_no_memory(reterr);
+            return TURN_FAIL;
+        }
+        if (reach_must_be_known(f))
             return TURN_WAIT;
-        (void)err_set_no_memory(reterr);
-        return TURN_FAIL;
     }
     a->awaits_list = false;
     return TURN_GO;
@@ -132,13 +136,15 @@ void flight_want_new_lists(struct flight *f)
     f->admission.n_heard = 0;
 }
 
-/* Is the name, or a glob for it, in the file? */
-static bool find_named(struct flight *f, str model)
+/* True when the name, or a glob for it, is in the file, or the name in a list that is known: a list that is missing is
+ * waited for by names that nobody is known to have. */
+static bool find_known(struct flight *f, str model)
 {
+    const struct upstream_lists lists = {has_listed, f->admission.table};
     struct upstream_route *route = &f->admission.route;
     struct err e;
 
-    return upstream_table_route(f->admission.table, model, NULL, &f->arena, route, &e) == 0 &&
+    return upstream_table_route(f->admission.table, model, &lists, &f->arena, route, &e) == 0 &&
            route->match != UPSTREAM_MATCH_DEFAULT;
 }
 
@@ -189,7 +195,7 @@ enum turn_next flight_find_route(struct flight *f, str model, struct err *reterr
     }
     take_newest_table(f);
     a->model = model;
-    if (!find_named(f, model))
+    if (!find_known(f, model))
         next = look_in_lists(f, model, reterr);
     if (next != TURN_GO)
         return next;
@@ -474,11 +480,45 @@ bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown
     return a->asks_again;
 }
 
+/* What the client is told when this status ends the round; 0: nothing else than the upstream says. */
+static int told_retry_after_s(const struct flight *f, int status)
+{
+    return status == 429 || status == 503 ? f->admission.ticket.retry_after_s : 0;
+}
+
+/* Clients heed the words that a message ends with as well (CONTRACT 7). */
+static void renew_words(struct err *e, int retry_after_s)
+{
+    char former[48];
+    const str msg = str_from_c(e->msg);
+    size_t n;
+
+    (void)snprintf(former, sizeof(former), " try again in %ds.", e->retry_after_s);
+    n = strlen(former);
+    if (str_ends_with(msg, str_from_c(former)))
+        (void)snprintf(e->msg + msg.len - n, n + 1, " try again in %ds.", retry_after_s);
+}
+
 void flight_tell_retry(const struct flight *f, struct err *e)
 {
-    if (f->admission.ticket.retry_after_s > 0 &&
-        (err_http_status(e) == 429 || err_http_status(e) == 503))
-        e->retry_after_s = f->admission.ticket.retry_after_s;
+    const int s = told_retry_after_s(f, err_http_status(e));
+
+    if (s <= 0 || s == e->retry_after_s)
+        return;
+    renew_words(e, s);
+    e->retry_after_s = s;
+}
+
+void flight_tell_retry_in_head(struct flight *f, int status, struct http_header *headers, size_t n)
+{
+    const int s = told_retry_after_s(f, status);
+    char digits[16];
+
+    (void)snprintf(digits, sizeof(digits), "%d", s);
+    for (size_t i = 0; s > 0 && i < n; i++) {
+        if (str_eq_nocase(headers[i].name, STR("retry-after")))
+            headers[i].value = arena_dup(&f->arena, str_from_c(digits));
+    }
 }
 
 void flight_give_place_back(struct flight *f)

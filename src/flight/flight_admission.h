@@ -42,7 +42,7 @@ struct flight_route {
 
 struct flight_route flight_keep_route(const struct flight *f);
 
-/* Of the same flight: it has been there, so nothing can fail. */
+/* Goes back to a route that the same flight had: nothing can fail, since it has been there. */
 void flight_return_to_route(struct flight *f, const struct flight_route *kept);
 
 /* What there is to know of a round. */
@@ -64,8 +64,7 @@ int flight_slot(const struct flight *f);
 /* How long it has waited for places, for all rounds together. */
 uint64_t flight_waited_ms(const struct flight *f);
 
-/* Of prompts that were sent elsewhere than to the upstream that knew most of them, since that was busy or had failed:
- * how many bytes it knew. */
+/* How many bytes of its prompts an upstream knew that was not asked, since it was busy or had failed. */
 size_t flight_cache_lost(const struct flight *f);
 
 /* Might an answer with this status be followed by another attempt, if it is a failure? Then it is not passed on before
@@ -78,6 +77,9 @@ bool flight_may_retry(struct flight *f, const struct err *failure, bool is_shown
 
 /* The error that a round is given up with tells the client when to try again. */
 void flight_tell_retry(const struct flight *f, struct err *e);
+
+/* The same in the head of an answer that is passed on, if that has a Retry-After. */
+void flight_tell_retry_in_head(struct flight *f, int status, struct http_header *headers, size_t n);
 
 /* An attempt has ended, and the round is over: gives the place back. Does nothing when there is none. */
 void flight_end_attempt(struct flight *f, const struct err *failure);

@@ -30,26 +30,28 @@ bool limit_headers_have(str name)
     return str_starts_with_nocase(name, STR("x-ratelimit-"));
 }
 
+static str keep_text(struct arena *memory, struct buf *text)
+{
+    const str kept = buf_failed(text) ? STR_NONE : arena_dup(memory, buf_str(text));
+
+    buf_fini(text);
+    return kept;
+}
+
 static str keep_number(struct arena *memory, uint64_t n)
 {
     struct buf text = {.limit = 0};
-    str kept;
 
     buf_uint(&text, n);
-    kept = buf_failed(&text) ? STR_NONE : arena_dup(memory, buf_str(&text));
-    buf_fini(&text);
-    return kept;
+    return keep_text(memory, &text);
 }
 
 static str keep_time(struct arena *memory, uint64_t ms)
 {
     struct buf text = {.limit = 0};
-    str kept;
 
     rate_time_write(ms, &text);
-    kept = buf_failed(&text) ? STR_NONE : arena_dup(memory, buf_str(&text));
-    buf_fini(&text);
-    return kept;
+    return keep_text(memory, &text);
 }
 
 static size_t write_kind(const struct names *names, const struct rate_view *v, struct arena *memory,

@@ -15,7 +15,7 @@ struct upstream_entry;
 struct upstream_live;
 struct worker;
 
-/* Of a model, for one operation. */
+/* The series of a model, for one operation. */
 struct flight_series {
     struct flight_series *next;
     uint16_t model, operation;

@@ -111,7 +111,12 @@ static int admit_turn(struct chat_turn *t, struct err *reterr)
 {
     if (t->is_refused && flight_limits_check_model(&t->flight, t->refused_model, reterr) == -1)
         return -1;
-    return flight_limits_admit(&t->flight, reterr);
+    if (flight_limits_admit(&t->flight, reterr) == -1)
+        return -1;
+    if (t->no_route == NULL)
+        return 0;
+    *reterr = *t->no_route;
+    return -1;
 }
 
 /* A request that gets no tools is better passed on as it is. */

@@ -1,6 +1,5 @@
 /* chat_turn_admit.c -- which upstream a chat turn asks, when, and whether another (OPERATIONS 4). */
 #include "flight/flight_admission.h"
-#include "flight/reach.h"
 #include "flight/request_body.h"
 #include "front/chat_turn_internal.h"
 #include "upstream/upstream_table.h"
@@ -39,11 +38,10 @@ enum turn_next chat_turn_find_route(void *arg, struct err *reterr)
 
     if (t->awaits_list)
         return TURN_WAIT;
-    do {
-        next = flight_find_route(&t->flight, t->route_model, reterr);
-    } while (next == TURN_WAIT && !reach_must_be_known(&t->flight));
+    next = flight_find_route(&t->flight, t->route_model, reterr);
     t->awaits_list = next == TURN_WAIT;
-    return next;
+    t->no_route = next == TURN_FAIL ? turn_keep_failure(&t->flight.arena, reterr) : NULL;
+    return next == TURN_FAIL ? TURN_GO : next;
 }
 
 void chat_turn_on_known(void *arg)
@@ -87,11 +85,13 @@ bool chat_turn_holds(struct chat_turn *t, const struct http_header *headers, siz
 }
 
 /* What the upstream has said of its failure is not sent then. */
-bool chat_turn_plans_retry(struct chat_turn *t, const struct err *e)
+bool chat_turn_plans_retry(struct chat_turn *t, struct err *e)
 {
     t->is_retried = flight_may_retry(&t->flight, e, t->has_shown);
-    if (!t->is_retried)
+    if (!t->is_retried) {
+        flight_tell_retry(&t->flight, e);
         return false;
+    }
     t->retried = turn_keep_failure(&t->flight.arena, e);
     buf_reset(chat_turn_out(t));
     return true;
@@ -100,6 +100,7 @@ bool chat_turn_plans_retry(struct chat_turn *t, const struct err *e)
 void chat_turn_release(struct chat_turn *t)
 {
     t->is_held = false;
+    flight_tell_retry_in_head(&t->flight, t->flight.answer.status, t->headers, t->n_headers);
     chat_turn_relay_head(t, t->headers, t->n_headers);
     peer_write(t->flight.peer, buf_str(&t->flight.answer.error_body));
 }

@@ -53,6 +53,8 @@ struct chat_turn {
     struct http_header *headers; /* of the call, for an answer without a stream: in the arena */
     size_t n_headers;
     str route_model; /* that decides who may serve it, plain; STR_NONE: not known, or of no matter */
+    const struct err
+        *no_route; /* why nobody may serve it: its limits are asked before that is told; or NULL */
     const struct err *retried; /* what the last attempt has failed with; or NULL */
     bool awaits_list;          /* of models, of its upstream */
     bool is_held; /* an answer that is not good, until it is known whether another is asked for */
@@ -80,7 +82,7 @@ uint64_t chat_turn_patience_ms(const struct worker *w, const struct mcp_snapshot
 
 /* ---- chat_turn_admit.c */
 
-/* ROUTE: who may serve its model. Otherwise: a list of models is waited for. */
+/* ROUTE: who may serve its model; lists of models that are missing are waited for. */
 size_t chat_turn_route_weight(const void *arg);
 int chat_turn_look_for_model(void *arg, struct err *reterr);
 enum turn_next chat_turn_find_route(void *arg, struct err *reterr);
@@ -93,7 +95,7 @@ enum turn_next chat_turn_admit(void *arg, struct err *reterr);
 bool chat_turn_holds(struct chat_turn *t, const struct http_header *headers, size_t n_headers);
 
 /* The round has failed with e: is it asked for again? */
-bool chat_turn_plans_retry(struct chat_turn *t, const struct err *e);
+bool chat_turn_plans_retry(struct chat_turn *t, struct err *e);
 
 /* What was held is passed on after all. */
 void chat_turn_release(struct chat_turn *t);

@@ -8,7 +8,6 @@
  * as that of a request would be, so that what is shown of a model is what its candidates say of it. */
 #include "access/allowance.h"
 #include "flight/flight_admission.h"
-#include "flight/reach.h"
 #include "front/relay_internal.h"
 #include "json/json_write.h"
 #include "upstream/upstream_live.h"
@@ -193,7 +192,7 @@ static int write_one(struct union_writer *to, const str *names, size_t n, struct
     for (size_t i = 0; i < n; i++) {
         if (!str_eq(names[i], wanted))
             continue;
-        if (shows_model(&to->relay->flight.caller, wanted) && add_model(to, wanted, reterr) == -1)
+        if (add_model(to, wanted, reterr) == -1)
             return -1;
         break;
     }
@@ -315,9 +314,7 @@ void models_union_go_on(struct relay *relay)
     struct err e;
     enum turn_next next;
 
-    do {
-        next = flight_await_lists(f, FLIGHT_LISTS_ALL, &e);
-    } while (next == TURN_WAIT && !reach_must_be_known(f));
+    next = flight_await_lists(f, FLIGHT_LISTS_ALL, &e);
     relay->awaits_lists = next == TURN_WAIT;
     if (next == TURN_FAIL)
         relay_fail(relay, &e);

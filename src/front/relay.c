@@ -92,6 +92,7 @@ void relay_complete(struct relay *relay)
 {
     relay_metrics_end(relay);
     log_end(relay, "relayed", NULL);
+    flight_give_back(&relay->flight);
     peer_end(relay->flight.peer, STR(""));
     flight_answered(&relay->flight, true);
 }
@@ -332,12 +333,8 @@ void relay_begin_call(struct relay *relay)
 /* Models are asked for once it is known what the upstream is, or that it is not to be found out. */
 static void begin_call(struct relay *relay)
 {
-    struct err e;
-
     relay->awaits_upstream = false;
-    if (relay_limits_check_path(&relay->flight, relay->model, &e) == -1)
-        relay_fail(relay, &e);
-    else if (model_lookup_is_due(relay))
+    if (model_lookup_is_due(relay))
         model_lookup_start(relay);
     else
         relay_route(relay);
@@ -394,7 +391,9 @@ void relay_begin(struct worker *w, struct peer client, const struct http_request
     }
     relay->flight.traffic->has_line = false; /* a chat turn may have been here */
     relay->model = model_lookup_id(r, &relay->flight.arena);
-    if (models_union_is_due(relay)) {
+    if (relay_limits_check_path(&relay->flight, relay->model, &e) == -1) {
+        relay_fail(relay, &e);
+    } else if (models_union_is_due(relay)) {
         models_union_go_on(relay);
     } else {
         relay->awaits_upstream =

@@ -7,7 +7,6 @@
  *
  * What asks no model, as GET /v1/models does, goes to the first upstream. */
 #include "flight/flight_admission.h"
-#include "flight/reach.h"
 #include "flight/request_body.h"
 #include "front/relay_internal.h"
 #include "front/relay_model.h"
@@ -21,7 +20,35 @@ static bool asks_model(const struct relay *relay)
     return str_eq(r->method, STR("POST")) && relay_operation(r->path) != NULL;
 }
 
+/* ---- what was held of an answer */
+
+/* Passes on what was held. */
+static void release_answer(struct relay *relay)
+{
+    relay->is_judged = false;
+    flight_tell_retry_in_head(&relay->flight, relay->held_status, relay->held, relay->n_held);
+    relay_pass_head(relay, relay->held_status, relay->held, relay->n_held);
+    relay->held = NULL;
+    peer_write(relay->flight.peer, buf_str(&relay->flight.answer.error_body));
+}
+
+/* The same, and that is all of it. */
+static void answer_held(struct relay *relay)
+{
+    release_answer(relay);
+    relay_complete(relay);
+}
+
 /* ---- which upstream */
+
+/* A round that finds no place after all ends as its last attempt did (OPERATIONS 4.7). */
+static void fail_waiting(struct relay *relay, const struct err *e)
+{
+    if (relay->retried == NULL && relay->is_judged)
+        answer_held(relay);
+    else
+        relay_fail(relay, relay->retried != NULL ? relay->retried : e);
+}
 
 static void admit_relay(struct relay *relay)
 {
@@ -31,12 +58,15 @@ static void admit_relay(struct relay *relay)
 
     switch (flight_admit(&relay->flight, &round, &e)) {
     case TURN_GO:
+        relay->is_judged = false; /* another attempt begins */
+        relay->held = NULL;
+        relay->retried = NULL;
         relay_begin_call(relay);
         return;
     case TURN_WAIT:
         return;
     default:
-        relay_fail(relay, relay->retried != NULL ? relay->retried : &e);
+        fail_waiting(relay, &e);
     }
 }
 
@@ -53,9 +83,7 @@ void relay_route_on(struct relay *relay)
 
     if (!relay->awaits_list)
         return;
-    do {
-        next = flight_find_route(f, relay->asked_model, &e);
-    } while (next == TURN_WAIT && !reach_must_be_known(f));
+    next = flight_find_route(f, relay->asked_model, &e);
     relay->awaits_list = next == TURN_WAIT;
     if (next == TURN_GO)
         admit_relay(relay);
@@ -123,15 +151,6 @@ bool relay_upstream_holds(struct relay *relay, int status, const struct http_hea
     return true;
 }
 
-/* Passes on what was held. */
-static void release_answer(struct relay *relay)
-{
-    relay->is_judged = false;
-    relay_pass_head(relay, relay->held_status, relay->held, relay->n_held);
-    relay->held = NULL;
-    peer_write(relay->flight.peer, buf_str(&relay->flight.answer.error_body));
-}
-
 /* A good answer is passed on with its first byte; another when it is too long to be judged. */
 bool relay_upstream_keeps(struct relay *relay, str bytes)
 {
@@ -140,12 +159,6 @@ bool relay_upstream_keeps(struct relay *relay, str bytes)
         return true;
     release_answer(relay);
     return false;
-}
-
-/* Keeps the failure, for when no other attempt can be made after all. */
-static void keep_failure(struct relay *relay, const struct err *failure)
-{
-    relay->retried = turn_keep_failure(&relay->flight.arena, failure);
 }
 
 bool relay_upstream_ends(struct relay *relay, const struct err *failure)
@@ -160,15 +173,12 @@ bool relay_upstream_ends(struct relay *relay, const struct err *failure)
     if (failure == NULL && upstream_answer_is_good(&f->answer)) {
         flight_end_attempt(f, NULL);
     } else if (flight_may_retry(f, failure, is_shown)) {
-        keep_failure(relay, failure);
-        relay->is_judged = false;
-        relay->held = NULL;
+        relay->retried = turn_keep_failure(&f->arena, failure);
         admit_relay(relay);
         return true;
     }
     if (!relay->is_judged || failure != NULL)
         return false;
-    release_answer(relay);
-    relay_complete(relay);
+    answer_held(relay);
     return true;
 }

@@ -16,7 +16,7 @@
  *                                          or the response has ended, if it was made for that; asked again, for less
  *
  *     a response for the background is stored in ACCEPT, and the turn is DONE. When it is time another turn
- *     (turn_run.h) begins at RECOGNISE with the same request, and passes there.
+ *     (turn_run.h) begins at ROUTE with the same request, and passes there.
  *
  *     at any time, when the response has ended:       RECORD -> SAVE -> CONCLUDE -> DONE
  *     when it cannot be begun:                        DONE
@@ -56,8 +56,6 @@ static enum turn_next await_upstream(void *arg, struct err *reterr)
     (void)reterr;
     if (t->awaits_upstream)
         return TURN_WAIT;
-    if (t->awaits_list)
-        return TURN_ELSE;
     t->facts = upstream_watch_facts(turn_watch(t));
     return TURN_GO;
 }
@@ -67,8 +65,7 @@ static enum turn_next await_upstream(void *arg, struct err *reterr)
 static const struct turn_stage stages[] = {
     [TURN_ROUTE] = {"route", turn_route_weight, turn_look_for_model, turn_find_route,
                     .next = TURN_RECOGNISE},
-    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE,
-                        .otherwise = TURN_ROUTE},
+    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE},
     [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
                     .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
     [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE,
@@ -132,8 +129,7 @@ static const struct turn_stage stages[] = {
 static const struct turn_stage count_stages[] = {
     [TURN_ROUTE] = {"route", turn_route_weight, turn_look_for_model, turn_find_route,
                     .next = TURN_RECOGNISE},
-    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE,
-                        .otherwise = TURN_ROUTE},
+    [TURN_RECOGNISE] = {"recognise", NULL, look_at_upstream, await_upstream, .next = TURN_PARSE},
     [TURN_PARSE] = {"parse", turn_body_weight, turn_read_request, turn_check_request,
                     .next = TURN_LOAD, .otherwise = TURN_RESOLVE},
     [TURN_LOAD] = {"load", NULL, turn_start_loading, turn_await_loaded, .next = TURN_RESOLVE},
@@ -322,7 +318,7 @@ static void on_upstream_known(void *arg)
     struct turn *t = arg;
 
     t->awaits_upstream = false;
-    if (t->flight.stage != TURN_RECOGNISE)
+    if (t->flight.stage != TURN_ROUTE && t->flight.stage != TURN_RECOGNISE)
         return;
     (void)turn_fresh_out(t);
     turn_drive(&t->flight);

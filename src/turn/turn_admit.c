@@ -14,7 +14,7 @@
 
 /* ---- ROUTE */
 
-/* Is there anything to be found? */
+/* True when the name of a model decides which upstream may serve it. */
 static bool has_names(const struct turn *t)
 {
     return t->flight.worker->upstreams->is_from_file;
@@ -47,10 +47,14 @@ int turn_look_for_model(void *arg, struct err *reterr)
 enum turn_next turn_find_route(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
-    const enum turn_next next = flight_find_route(&t->flight, t->route_model, reterr);
+    enum turn_next next;
 
-    t->awaits_list = next == TURN_WAIT; /* it is recognised first */
-    return next == TURN_WAIT ? TURN_GO : next;
+    if (t->awaits_upstream)
+        return TURN_WAIT;
+    next = flight_find_route(&t->flight, t->route_model, reterr);
+    t->awaits_upstream = next == TURN_WAIT;
+    t->no_route = next == TURN_FAIL ? turn_keep_failure(&t->kept, reterr) : NULL;
+    return next == TURN_FAIL ? TURN_GO : next;
 }
 
 /* ---- ADMIT */
@@ -102,10 +106,12 @@ struct manner {
     str model;
 };
 
-static struct manner manner_of(struct turn *t)
+/* As it is wanted by an upstream that calls the model so; sent: see flight_sent_model(). */
+static struct manner manner_of(struct turn *t, const struct upstream_entry *u, str sent)
 {
-    return (struct manner){turn_kind(t), &t->flight.upstream->config->pass_fields, t->profile,
-                           turn_upstream_model(t)};
+    return (struct manner){
+        upstream_kind_profile(u->config, t->facts), &u->config->pass_fields, t->profile,
+        !str_is_none(sent) ? sent : upstream_model_name(u->config, &t->request, &t->flight.arena)};
 }
 
 static bool is_same_list(const struct config_list *a, const struct config_list *b)
@@ -149,16 +155,17 @@ static enum turn_next admit_round(struct turn *t, struct err *reterr)
 {
     const struct upstream_entry *written_for = t->flight.upstream;
     const struct flight_round round = describe_round(t);
-    const struct manner written = manner_of(t);
+    const str written_name = flight_sent_model(&t->flight);
     const enum turn_next next = flight_admit(&t->flight, &round, reterr);
-    struct manner wanted;
+    struct manner written, wanted;
 
     if (next == TURN_WAIT)
         turn_open_window(t);
     if (next != TURN_GO || t->flight.upstream == written_for)
         return next;
+    written = manner_of(t, written_for, written_name);
     adopt_upstream(t);
-    wanted = manner_of(t);
+    wanted = manner_of(t, t->flight.upstream, flight_sent_model(&t->flight));
     return is_same_manner(&written, &wanted) ? TURN_GO : TURN_ELSE;
 }
 

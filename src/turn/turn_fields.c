@@ -16,7 +16,7 @@ static struct extra_fields_options fields_of(const struct upstream_entry *u)
     return options; /* views of the configuration and of tables */
 }
 
-/* Once: what becomes known of an upstream later changes nothing for this request. NULL when out of memory. */
+/* The fields of all candidates, found once: what becomes known of an upstream later changes nothing for this request. NULL when out of memory. */
 static const struct extra_fields_options *find_others(struct turn *t, size_t n)
 {
     if (t->other_fields != NULL)

@@ -202,17 +202,18 @@ struct turn {
     enum response_dialect dialect; /* of its stream */
     unsigned n_shortened;          /* how often it was sent again with less of the conversation */
     size_t n_left_out;             /* messages of it that are not sent (conv/trim.h) */
-    bool awaits_list;              /* of models, of its upstream, to know who may */
-    bool awaits_upstream;          /* it is being found out what it is */
-    bool is_compact;               /* it was asked of /v1/responses/compact */
-    bool is_aimed;                 /* it was cut by the upstream's numbers, and is under way */
-    bool has_response, has_round;  /* are initialised */
-    bool is_begun;                 /* the head of the stream has been sent */
-    bool is_asked;                 /* the request of this round has been sent */
-    bool is_window_open;           /* see turn_open_window() */
-    bool is_retried; /* the round is asked again, of another upstream or of the same */
-    bool is_count;   /* it is only counted: POST /v1/responses/input_tokens */
-    bool has_ended;  /* the response, with the round that has ended last */
+    const struct err
+        *no_route; /* why nobody may serve its model, which its limits are asked before; or NULL */
+    bool awaits_upstream;         /* it is being found out what it is, or which models it has */
+    bool is_compact;              /* it was asked of /v1/responses/compact */
+    bool is_aimed;                /* it was cut by the upstream's numbers, and is under way */
+    bool has_response, has_round; /* are initialised */
+    bool is_begun;                /* the head of the stream has been sent */
+    bool is_asked;                /* the request of this round has been sent */
+    bool is_window_open;          /* see turn_open_window() */
+    bool is_retried;              /* the round is asked again, of another upstream or of the same */
+    bool is_count;                /* it is only counted: POST /v1/responses/input_tokens */
+    bool has_ended;               /* the response, with the round that has ended last */
 
     struct extra_fields_options
         *other_fields; /* of all candidates; NULL: there is one, or not yet */

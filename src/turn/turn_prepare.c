@@ -115,6 +115,10 @@ enum turn_next turn_check_request(void *arg, struct err *reterr)
     turn_find_context(t);
     if (check_store(t, reterr) == -1 || turn_limit(t, reterr) == -1)
         return TURN_FAIL;
+    if (t->no_route != NULL) {
+        *reterr = *t->no_route;
+        return TURN_FAIL;
+    }
     return is_loaded(t) ? TURN_GO : TURN_ELSE;
 }
 

@@ -264,6 +264,11 @@ describe('what the client sees in the end', { concurrency: 4 }, () => {
         const other = await group.ask('Hi again');
         checkError(other, 429, 'rate_limit_exceeded');
         assert.equal(other.headers['retry-after'], '30');
+        assert.doesNotMatch(other.json.error.message, /90s/);
+        a.recover().behave(FAULTS.busy(30));
+        b.recover().behave(FAULTS.rateLimited(90));
+        const relayed = await ask(group.daemon, { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }, { path: '/v1/chat/completions' });
+        assert.deepEqual([relayed.status, relayed.headers['retry-after']], [429, '30']);
     });
 
     test('all down: 502 at once, whatever may wait', async (t) => {
